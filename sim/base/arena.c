@@ -1,0 +1,143 @@
+#include "base/arena.h"
+
+#include "base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BLOCK_BYTES = 16 * 1024, MAX_BLOCK_BYTES = 4 * 1024 * 1024 };
+#define ALIGNMENT _Alignof(max_align_t)
+
+struct tsim_arena_block {
+    struct tsim_arena_block *older;
+    size_t capacity_bytes, used_bytes;
+    _Alignas(max_align_t) unsigned char data[];
+};
+
+_Noreturn static void out_of_memory(size_t wanted_bytes) {
+    fprintf(stderr, "tsim: out of memory (another %zu bytes were asked for)\n", wanted_bytes);
+    exit(70);
+}
+
+void tsim_arena_init(struct tsim_arena *arena) {
+    memset(arena, 0, sizeof *arena);
+}
+
+void tsim_arena_release(struct tsim_arena *arena) {
+    while (arena->block) {
+        struct tsim_arena_block *older = arena->block->older;
+        free(arena->block);
+        arena->block = older;
+    }
+    arena->used_bytes = 0;
+}
+
+void tsim_arena_reset(struct tsim_arena *arena) {
+    struct tsim_arena_block *largest = NULL;
+    while (arena->block) {
+        struct tsim_arena_block *block = arena->block;
+        arena->block = block->older;
+        if (!largest || block->capacity_bytes > largest->capacity_bytes) {
+            free(largest);
+            largest = block;
+        } else {
+            free(block);
+        }
+    }
+    if (largest) {
+        largest->older = NULL;
+        largest->used_bytes = 0;
+    }
+    arena->block = largest;
+    arena->used_bytes = 0;
+}
+
+static struct tsim_arena_block *add_block(struct tsim_arena *arena, size_t size_bytes) {
+    size_t capacity = arena->block ? arena->block->capacity_bytes * 2 : FIRST_BLOCK_BYTES;
+    if (capacity > MAX_BLOCK_BYTES)
+        capacity = MAX_BLOCK_BYTES;
+    if (capacity < size_bytes)
+        capacity = size_bytes;
+    struct tsim_arena_block *block = malloc(sizeof *block + capacity);
+    if (!block)
+        out_of_memory(capacity);
+    block->older = arena->block;
+    block->capacity_bytes = capacity;
+    block->used_bytes = 0;
+    arena->block = block;
+    return block;
+}
+
+void *tsim_arena_alloc(struct tsim_arena *arena, size_t size_bytes) {
+    if (size_bytes > SIZE_MAX / 2)
+        out_of_memory(size_bytes);
+    size_t rounded = (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (rounded == 0)
+        rounded = ALIGNMENT;
+    if (arena->limit_bytes && rounded > arena->limit_bytes - arena->used_bytes)
+        out_of_memory(rounded);
+    struct tsim_arena_block *block = arena->block;
+    if (!block || block->capacity_bytes - block->used_bytes < rounded)
+        block = add_block(arena, rounded);
+    void *memory = block->data + block->used_bytes;
+    block->used_bytes += rounded;
+    arena->used_bytes += rounded;
+    return memset(memory, 0, rounded);
+}
+
+void *tsim_arena_array(struct tsim_arena *arena, size_t count, size_t item_bytes) {
+    if (item_bytes && count > SIZE_MAX / 2 / item_bytes)
+        out_of_memory(SIZE_MAX);
+    return tsim_arena_alloc(arena, count * item_bytes);
+}
+
+char *tsim_arena_strndup(struct tsim_arena *arena, const char *text, size_t length) {
+    char *copy = tsim_arena_alloc(arena, length + 1);
+    memcpy(copy, text, length);
+    return copy;
+}
+
+char *tsim_arena_strdup(struct tsim_arena *arena, const char *text) {
+    return tsim_arena_strndup(arena, text, strlen(text));
+}
+
+char *tsim_arena_vprintf(struct tsim_arena *arena, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    TSIM_ASSERT(length >= 0);
+    char *text = tsim_arena_alloc(arena, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+char *tsim_arena_printf(struct tsim_arena *arena, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = tsim_arena_vprintf(arena, format, args);
+    va_end(args);
+    return text;
+}
+
+void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes) {
+    if (needed <= *capacity)
+        return array;
+    size_t grown = *capacity < 8 ? 8 : *capacity;
+    while (grown < needed) {
+        if (grown > SIZE_MAX / 4)
+            out_of_memory(SIZE_MAX);
+        grown *= 2;
+    }
+    if (item_bytes && grown > SIZE_MAX / 2 / item_bytes)
+        out_of_memory(SIZE_MAX);
+    void *bigger = realloc(array, grown * item_bytes);
+    if (!bigger)
+        out_of_memory(grown * item_bytes);
+    *capacity = grown;
+    return bigger;
+}
+
+void tsim_heap_free(void *array) {
+    free(array);
+}

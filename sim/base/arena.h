@@ -1,0 +1,39 @@
+/* arena.h - memory by lifetime. Objects are never freed one by one: an arena is reset or released as a whole, and a
+ * function that returns new memory takes the arena as its first parameter, so the signature states who owns it.
+ * Not thread-safe: one arena per thread. */
+#ifndef TSIM_BASE_ARENA_H
+#define TSIM_BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tsim_arena_block;
+struct tsim_arena {
+    struct tsim_arena_block *block; /* newest first; private */
+    size_t limit_bytes;             /* 0 = none; exceeding it ends the program through the out-of-memory handler */
+    size_t used_bytes;              /* sum over blocks, for reports and tests */
+};
+
+void tsim_arena_init(struct tsim_arena *arena);
+void tsim_arena_release(struct tsim_arena *arena); /* frees everything; the arena may be used again */
+void tsim_arena_reset(struct tsim_arena *arena);   /* forgets everything, keeps the largest block for reuse */
+
+/* Zeroed, aligned for any type, never NULL (running out of memory prints a message and exits with status 70).
+ * Zero bytes give a valid unique pointer. */
+void *tsim_arena_alloc(struct tsim_arena *arena, size_t size_bytes);
+void *tsim_arena_array(struct tsim_arena *arena, size_t count, size_t item_bytes); /* overflow-checked */
+char *tsim_arena_strdup(struct tsim_arena *arena, const char *text);
+char *tsim_arena_strndup(struct tsim_arena *arena, const char *text, size_t length);
+char *tsim_arena_printf(struct tsim_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *tsim_arena_vprintf(struct tsim_arena *arena, const char *format, va_list args);
+
+#define TSIM_NEW(arena, type) ((type *)tsim_arena_alloc((arena), sizeof(type)))
+#define TSIM_NEW_ARRAY(arena, count, type) ((type *)tsim_arena_array((arena), (count), sizeof(type)))
+
+/* Grows a heap array (amortised doubling, overflow-checked): returns the array with room for at least `needed` items,
+ * *capacity updated. The only allocation besides arenas; free with tsim_heap_free. */
+void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes);
+void tsim_heap_free(void *array);
+
+#endif

@@ -1,0 +1,104 @@
+#include "base/status.h"
+
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void format_cut(char *text, size_t size, const char *format, va_list args) {
+    int length = vsnprintf(text, size, format, args);
+    if (length >= (int)size)
+        memcpy(text + size - 4, "...", 4);
+}
+
+void tsim_diags_init(struct tsim_diags *list) {
+    memset(list, 0, sizeof *list);
+}
+
+void tsim_diags_release(struct tsim_diags *list) {
+    tsim_heap_free(list->items);
+    memset(list, 0, sizeof *list);
+}
+
+/* The list always has room for one item more than the cap: that last one is the scratch item. */
+static struct tsim_diag *append(struct tsim_diags *list, struct tsim_place at, const char *field) {
+    list->items = tsim_heap_grow(list->items, &list->capacity, list->n_items + 1, sizeof *list->items);
+    struct tsim_diag *diag = &list->items[list->n_items];
+    if (list->n_items < TSIM_MAX_DIAGS)
+        list->n_items++;
+    memset(diag, 0, sizeof *diag);
+    diag->at = at;
+    snprintf(diag->field, sizeof diag->field, "%s", field ? field : "");
+    return diag;
+}
+
+struct tsim_diag *tsim_diags_error(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
+                                   const char *field, const char *format, ...) {
+    struct tsim_diag *diag = append(list, at, field);
+    diag->status = status;
+    list->n_errors++;
+    va_list args;
+    va_start(args, format);
+    format_cut(diag->message, sizeof diag->message, format, args);
+    va_end(args);
+    return diag;
+}
+
+struct tsim_diag *tsim_diags_warning(struct tsim_diags *list, struct tsim_place at, const char *field,
+                                     const char *format, ...) {
+    struct tsim_diag *diag = append(list, at, field);
+    diag->is_warning = true;
+    list->n_warnings++;
+    va_list args;
+    va_start(args, format);
+    format_cut(diag->message, sizeof diag->message, format, args);
+    va_end(args);
+    return diag;
+}
+
+void tsim_diag_hint(struct tsim_diag *diag, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    format_cut(diag->hint, sizeof diag->hint, format, args);
+    va_end(args);
+}
+
+static void print_caret(FILE *out, const struct tsim_diag *diag) {
+    fprintf(out, "  %s\n  ", diag->source_line);
+    for (int i = 1; i < diag->at.column && diag->source_line[i - 1]; i++)
+        fputc(diag->source_line[i - 1] == '\t' ? '\t' : ' ', out);
+    fputs("^\n", out);
+}
+
+void tsim_diags_print(const struct tsim_diags *list, FILE *out) {
+    for (size_t i = 0; i < list->n_items; i++) {
+        const struct tsim_diag *diag = &list->items[i];
+        if (diag->at.file && diag->at.line)
+            fprintf(out, "%s:%d:%d: ", diag->at.file, diag->at.line, diag->at.column);
+        else if (diag->at.file)
+            fprintf(out, "%s: ", diag->at.file);
+        fputs(diag->is_warning ? "warning: " : "error: ", out);
+        if (diag->field[0])
+            fprintf(out, "%s: ", diag->field);
+        fprintf(out, "%s\n", diag->message);
+        if (diag->source_line && diag->at.line)
+            print_caret(out, diag);
+        if (diag->hint[0])
+            fprintf(out, "  %s\n", diag->hint);
+    }
+    size_t n_all = list->n_errors + list->n_warnings;
+    if (n_all > list->n_items)
+        fprintf(out, "and %zu more\n", n_all - list->n_items);
+}
+
+void tsim_bug_at(const char *file, int line, const char *format, ...) {
+    fflush(stdout);
+    fprintf(stderr, "tsim: this is a bug in tsim, please report it: %s:%d: ", file, line);
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(70);
+}

@@ -1,0 +1,86 @@
+/* status.h - what a function that can fail returns, and how a failure is described to the user.
+ *
+ * Three kinds of trouble, three mechanisms:
+ *   1. the user's input is wrong  -> one tsim_diag per mistake, collected in a tsim_diags list;
+ *   2. the world failed (disk, SQLite) -> TSIM_ERR_IO / TSIM_ERR_DB and one diag;
+ *   3. we are wrong -> TSIM_BUG: prints where and aborts (exit status 70). Never used for 1 or 2.
+ *
+ * A function that returns enum tsim_status leaves its outputs untouched on failure. */
+#ifndef TSIM_BASE_STATUS_H
+#define TSIM_BASE_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum tsim_status {
+    TSIM_OK = 0,
+    TSIM_ERR_SYNTAX,     /* not YAML, or YAML that we refuse (duplicate key, too deep, too large) */
+    TSIM_ERR_SCHEMA,     /* unknown key, missing key, wrong type */
+    TSIM_ERR_UNIT,       /* unknown unit, wrong dimension, unit missing */
+    TSIM_ERR_RANGE,      /* a number outside what makes sense */
+    TSIM_ERR_REFERENCE,  /* an id or a path that leads nowhere, an `extends` cycle */
+    TSIM_ERR_INFEASIBLE, /* keys that are right alone and wrong together */
+    TSIM_ERR_LIMIT,      /* one of our own limits */
+    TSIM_ERR_IO,         /* files */
+    TSIM_ERR_DB          /* SQLite */
+};
+
+/* Where in the input: 1-based; line 0 = not from a file (a --set, a default). */
+struct tsim_place {
+    const char *file;
+    int line;
+    int column;
+};
+
+struct tsim_diag {
+    enum tsim_status status;
+    bool is_warning;
+    struct tsim_place at;
+    const char *source_line; /* the text of that line, or NULL */
+    char field[160];         /* dotted path, "cluster.node"; may be empty */
+    char message[320];       /* what is wrong */
+    char hint[320];          /* what would be right; may be empty */
+};
+
+/* A growing list; keeps at most TSIM_MAX_DIAGS and counts the rest. Owns its items (tsim_diags_release). */
+#define TSIM_MAX_DIAGS 100
+struct tsim_diags {
+    struct tsim_diag *items;
+    size_t n_items, capacity;
+    size_t n_errors, n_warnings; /* also those beyond the cap */
+};
+
+void tsim_diags_init(struct tsim_diags *list);
+void tsim_diags_release(struct tsim_diags *list);
+
+/* Appends and returns the item (its hint and source_line may then be set), or a scratch item once the cap is reached;
+ * never NULL. The message is printf-formatted; over-long text is cut with "...". */
+struct tsim_diag *tsim_diags_error(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
+                                   const char *field, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+struct tsim_diag *tsim_diags_warning(struct tsim_diags *list, struct tsim_place at, const char *field,
+                                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+void tsim_diag_hint(struct tsim_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints like a compiler: "FILE:LINE:COLUMN: error: FIELD: message", the source line with a caret, then "  hint". */
+void tsim_diags_print(const struct tsim_diags *list, FILE *out);
+
+/* Our own mistake: prints and aborts the program with status 70. */
+_Noreturn void tsim_bug_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define TSIM_BUG(...) tsim_bug_at(__FILE__, __LINE__, __VA_ARGS__)
+#define TSIM_ASSERT(condition)                                                                                         \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            TSIM_BUG("assertion failed: %s", #condition);                                                              \
+    } while (0)
+
+/* Returns the status of a call from the enclosing function unless it is TSIM_OK. Safe because memory is arena-owned. */
+#define TSIM_TRY(call)                                                                                                 \
+    do {                                                                                                               \
+        enum tsim_status status_of_call_ = (call);                                                                     \
+        if (status_of_call_ != TSIM_OK)                                                                                \
+            return status_of_call_;                                                                                    \
+    } while (0)
+
+#endif

@@ -1,0 +1,128 @@
+/* catalogue.h - what a catalogue file becomes: models, accelerators, nodes, fabrics, software profiles, typed and in
+ * SI units. Everything here is const once read. Shapes and units are in the names; `_frac` is 0..1.
+ *
+ * A value in a hardware file is either a scalar or {value: ..., source: ..., status: read|derived|estimate}; a scalar
+ * takes the file's own `source:`. Sources are kept beside the value for `tsim show` (see tsim_sourced). */
+#ifndef TSIM_CONFIG_CATALOGUE_H
+#define TSIM_CONFIG_CATALOGUE_H
+
+#include "base/arena.h"
+#include "base/quantity.h"
+
+#include <stdint.h>
+
+enum tsim_precision { TSIM_FP32, TSIM_TF32, TSIM_FP16, TSIM_BF16, TSIM_FP8, TSIM_N_PRECISIONS };
+
+/* ---- model (models/architectures, schema tsim/model/v1; contract section 5) ---- */
+enum tsim_model_kind { TSIM_MODEL_TRANSFORMER, TSIM_MODEL_CNN, TSIM_MODEL_DLRM, TSIM_MODEL_MLP };
+enum tsim_norm { TSIM_NORM_LAYERNORM, TSIM_NORM_RMSNORM };
+enum tsim_position { TSIM_POSITION_LEARNED, TSIM_POSITION_ROPE, TSIM_POSITION_ALIBI, TSIM_POSITION_NONE };
+
+struct tsim_experts {
+    int64_t count; /* 0 = dense model; then nothing else counts */
+    int64_t active, ffn_hidden, shared, every;
+};
+
+struct tsim_model {
+    const char *name, *source;
+    enum tsim_model_kind kind;
+    int64_t layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab;
+    int64_t positions; /* rows of the learned position table; 0 unless position is learned */
+    bool gated_mlp, tied_embeddings, bias, causal;
+    enum tsim_norm norm;
+    enum tsim_position position;
+    struct tsim_experts experts;
+};
+
+/* ---- accelerator (hardware/accelerators, schema tsim/accelerator/v1) ---- */
+struct tsim_accelerator {
+    const char *name, *vendor, *source;
+    int64_t year;
+    int64_t compute_units; /* SMs, CUs, cores: what waves of tiles are counted over */
+    double clock_hz;       /* the clock that the peaks are stated at */
+    double memory_bytes, memory_bytes_per_s, cache_bytes;
+    double peak_flops_per_s[TSIM_N_PRECISIONS]; /* dense matrix peak; 0 = lacks this precision */
+    double vector_flops_per_s;                  /* fp32 outside the matrix units */
+    /* Calibrated: one set per accelerator, few, each with a physical meaning (see cost/compute.h). */
+    double matrix_sustained_frac[TSIM_N_PRECISIONS]; /* long-run fraction of peak for large products (power, clocks) */
+    double memory_sustained_frac;                    /* of memory_bytes_per_s for element-wise kernels */
+    double matrix_ramp_k;        /* a product's depth at which half its tile time is start-up: eff = K / (K + ramp) */
+    double attention_flash1_frac, attention_flash2_frac, attention_flash3_frac; /* of peak; forward, long sequences */
+    double kernel_latency_s;     /* shortest kernel, and the gap that a kernel adds beside its roofline time */
+    double power_idle_w, power_limit_w;
+    double power_compute_frac, power_memory_frac, power_link_frac; /* share of (limit - idle) at full use of each */
+    double rent_usd_per_s, purchase_usd;
+    double usable_memory_reserve_bytes; /* driver, context, communicators: not available to tensors */
+};
+
+/* ---- node (hardware/nodes, schema tsim/node/v1) ---- */
+enum tsim_scale_up { TSIM_SCALE_UP_NONE, TSIM_SCALE_UP_SWITCH, TSIM_SCALE_UP_MESH, TSIM_SCALE_UP_PCIE };
+
+struct tsim_node {
+    const char *name, *source;
+    const struct tsim_accelerator *accelerator;
+    int64_t accelerators; /* per node */
+    enum tsim_scale_up scale_up;
+    const char *scale_up_name;             /* "NVLink4" */
+    double scale_up_bytes_per_s;           /* per accelerator and direction, wire */
+    double scale_up_ring_bytes_per_s;      /* what a ring over all of it reaches (bus bandwidth), measured */
+    double scale_up_reduce_bytes_per_s;    /* bus bandwidth with in-switch reduction (NVLS); 0 = lacks it */
+    double scale_up_latency_s;             /* per hop, hardware */
+    int64_t nics;
+    double nic_bytes_per_s;                /* per NIC and direction, wire */
+    double host_link_bytes_per_s;          /* PCIe per accelerator and direction */
+    int64_t host_cores;
+    double host_memory_bytes;
+    double power_overhead_w;               /* CPUs, NICs, fans, switches of the node beside its accelerators, loaded */
+    double power_overhead_idle_w;
+    double power_limit_w;                  /* the most that the node draws (measured or nameplate) */
+    double purchase_usd;                   /* whole node; 0 = accelerators x their price */
+};
+
+/* ---- fabric (hardware/fabrics, schema tsim/fabric/v1) ---- */
+struct tsim_fabric {
+    const char *name, *source;
+    double link_bytes_per_s;    /* per port and direction, wire; a node's NIC is capped by it */
+    double efficiency_frac;     /* of the wire that long transfers reach (protocol, congestion control) */
+    double latency_s;           /* end to end, one message, software excluded */
+    double oversubscription;    /* >= 1: 1 is non-blocking */
+    double power_w_per_port;    /* switch and optics share of one accelerator port */
+};
+
+/* ---- software profile (models/software, schema tsim/software/v1; contract section 5b) ---- */
+enum tsim_attention_kernel {
+    TSIM_ATTENTION_UNFUSED,
+    TSIM_ATTENTION_FUSED_SOFTMAX,
+    TSIM_ATTENTION_FLASH_TRITON,
+    TSIM_ATTENTION_FLASH1,
+    TSIM_ATTENTION_FLASH2,
+    TSIM_ATTENTION_FLASH3,
+    TSIM_ATTENTION_CUDNN
+};
+enum tsim_fusion { TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE, TSIM_FUSION_COMPILE };
+
+struct tsim_overlap {
+    bool gradients;       /* data-parallel reduction under the backward pass */
+    bool parameters;      /* ZeRO gather under the forward pass */
+    bool tensor;          /* tensor-parallel gathers and scatters pipelined with their products (user buffers) */
+    bool tensor_backward; /* tensor all-reduce of the input gradient under the weight-gradient product */
+    bool pipeline;        /* point to point asynchronous */
+};
+
+struct tsim_software {
+    const char *name, *source;
+    enum tsim_attention_kernel attention_kernel;
+    enum tsim_fusion fusion;
+    double dropout;
+    double host_time_per_op_s, host_time_per_collective_s, host_time_per_checkpoint_s;
+    bool checkpoint_early_stop;
+    double optimizer_traffic_bytes; /* moved per parameter and step */
+    struct tsim_overlap overlap;
+    int64_t nics_used;       /* per node; 0 = all */
+    int64_t bucket_elements; /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
+};
+
+/* ---- provenance, for `show` and for "leans on estimates" ---- */
+enum tsim_source_status { TSIM_SOURCE_READ, TSIM_SOURCE_DERIVED, TSIM_SOURCE_FITTED, TSIM_SOURCE_ESTIMATE };
+
+#endif

@@ -1,0 +1,133 @@
+/* scenario.h - a scenario (contract section 3), typed, in SI units, every default filled in, every cross-field rule
+ * checked. Built once by tsim_scenario_load and const from then on: later stages may assume validity and assert it. */
+#ifndef TSIM_CONFIG_SCENARIO_H
+#define TSIM_CONFIG_SCENARIO_H
+
+#include "config/catalogue.h"
+
+enum tsim_optimizer {
+    TSIM_SGD,
+    TSIM_MOMENTUM,
+    TSIM_RMSPROP,
+    TSIM_ADAM,
+    TSIM_ADAMW,
+    TSIM_ADAFACTOR,
+    TSIM_ADAM_8BIT,
+    TSIM_GALORE_8BIT
+};
+enum tsim_recompute { TSIM_RECOMPUTE_NONE, TSIM_RECOMPUTE_SELECTIVE, TSIM_RECOMPUTE_FULL, TSIM_RECOMPUTE_SQRT, TSIM_RECOMPUTE_EVERY };
+enum tsim_attention { TSIM_ATTENTION_FLASH, TSIM_ATTENTION_STANDARD };
+enum tsim_schedule {
+    TSIM_SCHEDULE_SEQUENTIAL,
+    TSIM_SCHEDULE_GPIPE,
+    TSIM_SCHEDULE_1F1B,
+    TSIM_SCHEDULE_INTERLEAVED,
+    TSIM_SCHEDULE_ZB_H1,
+    TSIM_SCHEDULE_ZB_H2,
+    TSIM_SCHEDULE_ZB_V,
+    TSIM_SCHEDULE_DUALPIPE
+};
+enum tsim_network { TSIM_NETWORK_FLUID, TSIM_NETWORK_STEPS, TSIM_NETWORK_IDEAL };
+enum tsim_axis { TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT, TSIM_AXIS_DATA, TSIM_AXIS_PIPELINE, TSIM_N_AXES };
+enum tsim_run_length { TSIM_LENGTH_NONE, TSIM_LENGTH_TOKENS, TSIM_LENGTH_SAMPLES, TSIM_LENGTH_STEPS };
+
+enum tsim_metric {
+    TSIM_METRIC_STEP_TIME,
+    TSIM_METRIC_TOKENS_PER_S,
+    TSIM_METRIC_TOKENS_PER_S_PER_GPU,
+    TSIM_METRIC_SAMPLES_PER_S,
+    TSIM_METRIC_MFU,
+    TSIM_METRIC_HFU,
+    TSIM_METRIC_MODEL_TFLOPS_PER_GPU,
+    TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU,
+    TSIM_METRIC_MEMORY_PEAK,
+    TSIM_METRIC_ENERGY,
+    TSIM_N_METRICS
+};
+
+struct tsim_cluster_spec {
+    const struct tsim_node *node;
+    const struct tsim_fabric *fabric; /* NULL: one node */
+    int64_t nodes;
+    int64_t accelerators_per_node; /* resolved: never 0 */
+};
+
+struct tsim_training_spec {
+    int64_t sequence_length, global_batch_size, micro_batch_size;
+    enum tsim_precision precision;
+    enum tsim_precision gradient_precision; /* FP32 or BF16/FP16 */
+    enum tsim_optimizer optimizer;
+    enum tsim_recompute recompute;
+    int64_t recompute_every; /* with TSIM_RECOMPUTE_EVERY (and SQRT, resolved): checkpoint each so many layers */
+    enum tsim_attention attention;
+    enum tsim_run_length length_kind;
+    double length; /* tokens, samples or steps */
+};
+
+struct tsim_parallelism_spec {
+    int64_t tensor, pipeline, virtual_pipeline, context, expert, data; /* data resolved */
+    const int64_t *layers_per_chunk; /* [pipeline * virtual_pipeline], chunk-major: chunk c of stage s is model part
+                                        c * pipeline + s; adds up to model->layers */
+    bool sequence;
+    int zero;                 /* 0..3 */
+    int64_t zero_group_ranks; /* ranks that shard together; resolved: data x context, or fewer */
+    enum tsim_schedule schedule;
+    struct tsim_overlap overlap; /* resolved: scenario's keys over the software profile's */
+    enum tsim_axis order[TSIM_N_AXES]; /* rank placement, innermost first */
+};
+
+struct tsim_energy_spec {
+    double pue, price_usd_per_j, carbon_kg_per_j;
+};
+struct tsim_cost_spec {
+    double rent_usd_per_s, purchase_usd, lifetime_s; /* per accelerator */
+};
+struct tsim_simulation_spec {
+    int64_t steps, warmup, seed;
+    enum tsim_network network;
+    bool fold;
+};
+struct tsim_measured {
+    const char *source;
+    bool has[TSIM_N_METRICS];
+    double value[TSIM_N_METRICS]; /* SI: s, tokens/s, fractions, FLOP/s for the tflops metrics, bytes, joules */
+};
+
+struct tsim_scenario {
+    const char *name, *description, *file;
+    const struct tsim_model *model;
+    const struct tsim_software *software;
+    bool software_defaulted; /* no `software:` given: the summary says so */
+    struct tsim_cluster_spec cluster;
+    struct tsim_training_spec training;
+    struct tsim_parallelism_spec parallelism;
+    struct tsim_energy_spec energy;
+    struct tsim_cost_spec cost;
+    struct tsim_simulation_spec simulation;
+    struct tsim_measured measured;
+    int64_t n_accelerators;  /* nodes x accelerators_per_node */
+    int64_t n_microbatches;  /* per replica and step */
+    const char *resolved_json; /* the whole scenario with every default, as JSON; feeding it back gives the same */
+    const char *const *estimates; /* names of values with status estimate that this run leans on */
+    size_t n_estimates;
+};
+
+struct tsim_override { /* --set PATH=VALUE */
+    const char *path, *value;
+};
+
+/* Reads FILE ("-": standard input), follows `extends` and catalogue references, applies overrides, validates.
+ * Catalogue folders: $TSIM_DATA, else the compiled-in source tree, else PREFIX/share/tsim. Everything is allocated from
+ * `arena`. Mistakes (all of them) and warnings are appended to `diags`; returns TSIM_OK when there was no error. */
+enum tsim_status tsim_scenario_load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
+                                    size_t n_overrides, const struct tsim_scenario **scenario,
+                                    struct tsim_diags *diags);
+
+/* The words used in YAML: "bf16", "1f1b", "step_time"... */
+const char *tsim_precision_name(enum tsim_precision precision);
+const char *tsim_optimizer_name(enum tsim_optimizer optimizer);
+const char *tsim_recompute_name(enum tsim_recompute recompute);
+const char *tsim_schedule_name(enum tsim_schedule schedule);
+const char *tsim_metric_name(enum tsim_metric metric);
+
+#endif

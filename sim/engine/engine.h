@@ -1,0 +1,98 @@
+/* engine.h - the event engine: work flows through shared capacities. It knows no machine learning and no hardware.
+ *
+ * Nouns
+ *   resource  anything with a capacity in units/s (bytes/s of a link direction, 1.0 "device second per second").
+ *   activity  `work` units that progress at a rate x (units/s) subject to  x <= bound  and, for every resource r,
+ *             sum over running activities of demand[r] * x <= capacity[r]. Rates are weighted max-min fair: see
+ *             sharing.h for the theory. Before it flows an activity waits out its latency without using anything.
+ *   stream    a FIFO of tasks, generated lazily by a program (a callback), one task at a time; a task starts when it is
+ *             at the head of its stream, the stream is free and all its signals have fired.
+ *   signal    a countdown; it fires when it reaches zero. Tasks wait for signals and lower them when they finish.
+ *   join      tasks of several streams that carry the same join id start together, as ONE activity (the demands of
+ *             all parties merged), when the last of them is ready, and finish together: a collective, a matched
+ *             send/receive. A join whose parties disagree in number is a deadlock report, never a wrong result.
+ *
+ * Time is an int64 count of ticks; the creator says how long a tick is. Event order is total: (tick, phase, sequence):
+ * completions, then starts, then one sharing solve for every connected component that changed. No result depends on the
+ * order in which resources, streams or activities were created, beyond naming them.
+ *
+ * Ownership: everything lives until tsim_engine_release. Not thread-safe; several engines may live side by side. */
+#ifndef TSIM_ENGINE_ENGINE_H
+#define TSIM_ENGINE_ENGINE_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+typedef int64_t tsim_tick;
+
+struct tsim_engine;
+
+struct tsim_demand {
+    int32_t resource;
+    double per_unit; /* resource units per unit of work; > 0 */
+};
+
+enum { TSIM_TASK_MAX_DEMANDS = 8, TSIM_TASK_MAX_SIGNALS = 6 };
+
+struct tsim_task {
+    int64_t label;        /* the program's own; handed to the observer and to `describe` */
+    double work;          /* units; 0 = nothing flows, only latency passes */
+    double weight;        /* share weight; 0 means 1 */
+    double bound_per_s;   /* own rate limit; 0 means none (then at least one demand is needed if work > 0) */
+    tsim_tick latency;    /* >= 0 */
+    int32_t n_demands, n_waits, n_lowers;
+    struct tsim_demand demands[TSIM_TASK_MAX_DEMANDS];
+    int32_t waits[TSIM_TASK_MAX_SIGNALS];  /* signals that must have fired */
+    int32_t lowers[TSIM_TASK_MAX_SIGNALS]; /* signals lowered by one at the end */
+    int64_t join;         /* -1 = none; otherwise any number that the parties agree on, unique in a run */
+    int32_t n_parties;    /* of the join */
+    /* Parties of a join: work, weight, bound and latency are taken from the party with the smallest stream number; work
+     * must be equal in all, demands on the same resource add up. A task may reach over TSIM_TASK_MAX_DEMANDS through
+     * more_demands (caller keeps the array alive until the task has started). */
+    const struct tsim_demand *more_demands;
+    int32_t n_more_demands;
+};
+
+/* Fills *task with the stream's next task and returns true, or returns false when the stream is finished. Called when
+ * the previous task of the stream has ended (and once at the start). *task arrives zeroed, with join = -1. */
+typedef bool (*tsim_program_fn)(void *context, int32_t stream, struct tsim_task *task);
+
+/* Called once per task at its end (for a join: once per party). ready: when the task was at the head with all its
+ * signals fired (its wait is over); begin: when it started (later than ready only for joins); end. Read-only. */
+typedef void (*tsim_observer_fn)(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin,
+                                 tsim_tick end);
+
+/* Writes what a task or a signal is, for deadlock reports: "rank 3: receive of microbatch 2 from rank 2". */
+typedef void (*tsim_describe_fn)(void *context, int32_t stream, int64_t label, char *text, size_t size);
+
+struct tsim_engine_options {
+    double tick_s;              /* length of a tick; 1e-12 for a step */
+    int64_t max_events_per_tick; /* 0 = 10 million; beyond it TSIM_BUG names the stream that loops */
+    tsim_observer_fn observer;  /* may be NULL */
+    tsim_describe_fn describe;  /* may be NULL */
+    void *context;              /* for observer and describe */
+};
+
+struct tsim_engine *tsim_engine_create(const struct tsim_engine_options *options);
+void tsim_engine_release(struct tsim_engine *engine);
+
+int32_t tsim_engine_add_resource(struct tsim_engine *engine, double capacity_per_s); /* > 0, finite */
+int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn program, void *context);
+/* `count` signals in a row, each needing `initial` lowerings to fire (0 = has fired); returns the first. */
+int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32_t initial);
+void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal, int32_t initial); /* for recycled signals; nobody may wait */
+
+/* Runs to the end. TSIM_OK, or TSIM_ERR_INFEASIBLE with a diag that lists who waits for whom (deadlock). */
+enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags);
+
+tsim_tick tsim_engine_now(const struct tsim_engine *engine);
+int64_t tsim_engine_n_events(const struct tsim_engine *engine); /* task starts + completions + solves */
+/* Units that flowed through a resource so far: energy and link load need no second model. */
+double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource);
+
+/* Seconds to ticks: round to nearest, a positive duration is at least one tick; TSIM_BUG when out of range. */
+tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s);
+double tsim_engine_seconds(const struct tsim_engine *engine, tsim_tick ticks);
+
+#endif

@@ -1,0 +1,99 @@
+/* result.h - everything that one simulated run says: filled by training, read by report and study. SI units.
+ * A value that was not modelled in this run is NAN and is left out of every output. */
+#ifndef TSIM_TRAINING_RESULT_H
+#define TSIM_TRAINING_RESULT_H
+
+#include "config/scenario.h"
+
+/* Where the step of the critical (slowest) rank goes; the terms add up to time_s. */
+struct tsim_step_terms {
+    double time_s;
+    double compute_s;   /* forward and backward of the model, recompute not included */
+    double recompute_s;
+    double bubble_s;    /* waiting for other pipeline stages (and for slower replicas) */
+    double communication_exposed_s; /* = the five below */
+    double exposed_tensor_s, exposed_pipeline_s, exposed_data_s, exposed_context_s, exposed_expert_s;
+    double data_stall_s;
+    double optimizer_s;
+};
+
+struct tsim_throughput {
+    double tokens_per_s, tokens_per_s_per_gpu, samples_per_s;
+    double model_tflops_per_gpu, hardware_tflops_per_gpu; /* TFLOP/s, as the contract's JSON */
+    double mfu, hfu;                                       /* fractions */
+};
+
+/* Bytes per accelerator. */
+struct tsim_memory {
+    double capacity_bytes, peak_bytes; /* peak = sum of the kinds below */
+    double weights_bytes, gradients_bytes, master_bytes, optimizer_bytes, activations_bytes;
+    double buffers_bytes;   /* logits and loss, communication, gathered parameters */
+    double reserve_bytes;   /* driver, context, communicators; part of buffers_bytes in JSON */
+};
+
+enum tsim_bound { TSIM_BOUND_COMPUTE, TSIM_BOUND_MEMORY, TSIM_BOUND_COMMUNICATION, TSIM_BOUND_HOST, TSIM_BOUND_LATENCY };
+
+struct tsim_operator_row { /* per step, one accelerator of the critical rank */
+    const char *name, *stream; /* "attention qkv (forward)", "compute" | "tensor" | "data" | "pipeline" */
+    double count, time_s, flops, bytes;
+    enum tsim_bound bound;
+};
+
+struct tsim_rank_row { /* one simulated rank: a pipeline stage of one replica; stands for `multiplicity` accelerators */
+    int32_t rank, stage, multiplicity;
+    struct tsim_step_terms terms; /* of this rank; time_s is the same for all */
+    struct tsim_memory memory;
+    double energy_j;              /* per accelerator and step */
+};
+
+struct tsim_step_row {
+    int32_t step;
+    double time_s;
+};
+
+struct tsim_campaign { /* deterministic extrapolation: no failures until reliability is modelled */
+    bool has;
+    double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
+};
+
+struct tsim_fit_change { /* a smallest change that makes the configuration fit */
+    const char *setting;  /* "training.recompute=selective" */
+    double peak_bytes;    /* with that change alone */
+};
+
+struct tsim_measured_row {
+    enum tsim_metric metric;
+    double measured, predicted, error_frac; /* error = predicted / measured - 1 */
+};
+
+struct tsim_result {
+    const struct tsim_scenario *scenario;
+    bool fits;
+    bool simulated; /* false when it does not fit and --ignore-memory was not given: then only memory and model are set */
+    struct tsim_step_terms step;
+    struct tsim_throughput throughput;
+    struct tsim_memory memory; /* of the fullest rank */
+    int32_t fullest_stage;
+    double step_energy_j, mean_power_w; /* whole cluster, at the wall of the node (PUE not included) */
+    double parameters, active_parameters, step_model_flops, step_hardware_flops;
+    enum tsim_bound bottleneck; /* with bottleneck_is_bubble / _data the kinds that are not operator bounds */
+    bool bottleneck_is_bubble, bottleneck_is_data;
+    const char *advice[4];
+    int32_t n_advice;
+    struct tsim_campaign campaign;
+    struct tsim_fit_change fit_changes[8];
+    int32_t n_fit_changes;
+    const struct tsim_operator_row *operators;
+    int32_t n_operators;
+    const struct tsim_rank_row *ranks;
+    int32_t n_ranks;
+    const struct tsim_step_row *steps;
+    int32_t n_steps;
+    struct tsim_measured_row measured[TSIM_N_METRICS];
+    int32_t n_measured;
+    int64_t events;
+    double wall_s;
+    double peak_rss_bytes;
+};
+
+#endif
