@@ -1,0 +1,90 @@
+#include "cost/compute.h"
+
+#include <math.h>
+
+/* Tiles that libraries have kernels for, and how near a full unit each comes (operand reuse per shared-memory byte:
+ * CUTLASS profiler tables; the largest is 1 by definition). */
+static const struct tile {
+    double m, n, efficiency_frac;
+} TILES[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96}, {128, 64, 0.85}, {64, 128, 0.85}, {64, 64, 0.7}};
+enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8 };
+
+#define MIN_SPLIT_DEPTH 512.0 /* a slice of k shorter than this is not worth its reduction */
+
+/* Flash attention's shape terms; see the header. */
+#define FLASH_HEAD_DIM_RAMP 20.0
+#define FLASH_REFERENCE_HEAD_DIM 128.0
+#define FLASH_RAMP_TOKENS 190.0
+#define FLASH_CAUSAL_RAMP_TOKENS 430.0
+
+double tsim_matrix_rate(const struct tsim_accelerator *a, enum tsim_precision precision) {
+    return a->peak_flops_per_s[precision] * a->matrix_sustained_frac[precision];
+}
+
+double tsim_memory_rate(const struct tsim_accelerator *a) {
+    return a->memory_bytes_per_s * a->memory_sustained_frac;
+}
+
+/* Tile-times until the last unit is done, in units of one whole-depth tile. */
+static double waves_of(double tiles, double units, double k) {
+    double best = ceil(tiles / units);
+    for (double split = 2; split <= MAX_SPLIT_K && k / split >= MIN_SPLIT_DEPTH; split++)
+        best = fmin(best, ceil(tiles * split / units) / split);
+    return best;
+}
+
+double tsim_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precision, double batch, double m, double n,
+                   double k) {
+    double units = (double)a->compute_units, unit_rate = tsim_matrix_rate(a, precision) / units, best_s = INFINITY;
+    for (int i = 0; i < N_TILES; i++) {
+        const struct tile *tile = &TILES[i];
+        double tiles = batch * ceil(m / tile->m) * ceil(n / tile->n);
+        double tile_s = 2 * tile->m * tile->n * (k + a->matrix_ramp_k) / (unit_rate * tile->efficiency_frac);
+        best_s = fmin(best_s, waves_of(tiles, units, k) * tile_s);
+    }
+    return best_s;
+}
+
+static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel) {
+    switch (kernel) {
+    case TSIM_ATTENTION_FLASH_TRITON:
+    case TSIM_ATTENTION_FLASH1:
+        return a->attention_flash1_frac;
+    case TSIM_ATTENTION_FLASH3:
+    case TSIM_ATTENTION_CUDNN:
+        return a->attention_flash3_frac;
+    case TSIM_ATTENTION_FLASH2:
+    case TSIM_ATTENTION_UNFUSED: /* `attention: flash` with a profile of standard kernels: flash2 (a warning said so) */
+    case TSIM_ATTENTION_FUSED_SOFTMAX:
+        break;
+    }
+    return a->attention_flash2_frac;
+}
+
+static double flash_s(const struct tsim_accelerator *a, const struct tsim_software *software,
+                      const struct tsim_op *op) {
+    double ramp = op->causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS;
+    double head = op->head_dim / (op->head_dim + FLASH_HEAD_DIM_RAMP) *
+                  ((FLASH_REFERENCE_HEAD_DIM + FLASH_HEAD_DIM_RAMP) / FLASH_REFERENCE_HEAD_DIM);
+    double rate = a->peak_flops_per_s[op->precision] * flash_frac(a, software->attention_kernel) * head * op->sequence /
+                  (op->sequence + ramp);
+    return op->flops / rate;
+}
+
+void tsim_kernel_cost(const struct tsim_accelerator *a, const struct tsim_software *software, const struct tsim_op *op,
+                      struct tsim_kernel_cost *cost) {
+    TSIM_ASSERT(op->kind != TSIM_OP_COLLECTIVE);
+    cost->matrix_s = 0;
+    if (op->kind == TSIM_OP_GEMM)
+        cost->matrix_s = tsim_gemm_s(a, op->precision, op->batch, op->m, op->n, op->k);
+    else if (op->kind == TSIM_OP_FLASH)
+        cost->matrix_s = flash_s(a, software, op);
+    cost->memory_s = op->bytes / tsim_memory_rate(a);
+    double latency_s = op->kernels * a->kernel_latency_s, roofline_s = fmax(cost->matrix_s, cost->memory_s);
+    cost->time_s = roofline_s + latency_s;
+    if (latency_s > roofline_s)
+        cost->limit = TSIM_LIMIT_LATENCY;
+    else
+        cost->limit = cost->matrix_s >= cost->memory_s ? TSIM_LIMIT_MATRIX : TSIM_LIMIT_MEMORY;
+    TSIM_ASSERT(isfinite(cost->time_s) && cost->time_s >= 0);
+}

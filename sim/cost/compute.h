@@ -1,0 +1,50 @@
+/* compute.h - what one kernel costs on one accelerator. Pure functions.
+ *
+ * A kernel's time is its roofline, max(matrix time, memory time), plus a fixed latency.
+ *
+ * Matrix products. The result is cut into tiles that are dealt to the compute units in waves; a last, partly filled
+ * wave takes as long as a full one. With U units, peak P at the precision, tile (tm x tn), depth k: tiles = batch *
+ * ceil(m/tm) * ceil(n/tn) waves = ceil(tiles / U)                        (or, with the depth split in z:
+ * ceil(tiles*z/U)/z) time  = waves * 2 tm tn k / (P/U * sustained * tile_eff) * (k + ramp)/k `ramp` (in elements of k)
+ * is the start and end of a tile: filling the pipeline and writing the result, paid once per tile whatever its depth.
+ * `sustained` is the fraction of the datasheet peak that long products reach under the power limit; it is what remains
+ * when the rest is taken out. tile_eff: smaller tiles reuse operands less. The library is assumed to choose the best of
+ * a few tile shapes, as cuBLAS's heuristics try to. Wave quantization: NVIDIA, "Matrix Multiplication Background User's
+ * Guide", section 4.
+ *
+ * Flash attention. rate = P * frac * d/(d + 20) * 148/128 * s/(s + r): frac is the long-sequence rate at head dimension
+ * 128 (per kernel generation), the head dimension and ramp terms are fits to the measured curves of the
+ * FlashAttention-2 and -3 repositories (A100 and H100, 512 to 16k tokens, d = 64 and 128; residuals under 5 % from 1k
+ * tokens on): r = 190 tokens, and 430 for causal attention, whose diagonal blocks are computed whole.
+ *
+ * Element-wise kernels move bytes at the sustained fraction of HBM's peak.
+ *
+ * Not here: caches (a tensor that fits in L2 is still counted as HBM traffic), clocks that vary with load (in
+ * `sustained`), launch limits of the host (training/pass.h). */
+#ifndef TSIM_COST_COMPUTE_H
+#define TSIM_COST_COMPUTE_H
+
+#include "workload/operators.h"
+
+enum tsim_limit { TSIM_LIMIT_MATRIX, TSIM_LIMIT_MEMORY, TSIM_LIMIT_LATENCY };
+
+struct tsim_kernel_cost {
+    double time_s;   /* max of the next two, plus latency */
+    double matrix_s; /* on the matrix units, quantization included */
+    double memory_s; /* on HBM */
+    enum tsim_limit limit;
+};
+
+/* Which operator fractions apply is the software's (attention kernel). Not for collectives. */
+void tsim_kernel_cost(const struct tsim_accelerator *accelerator, const struct tsim_software *software,
+                      const struct tsim_op *op, struct tsim_kernel_cost *cost);
+
+/* The product alone, no latency: seconds. */
+double tsim_gemm_s(const struct tsim_accelerator *accelerator, enum tsim_precision precision, double batch, double m,
+                   double n, double k);
+
+/* Long-run matrix rate: peak x sustained fraction. */
+double tsim_matrix_rate(const struct tsim_accelerator *accelerator, enum tsim_precision precision);
+double tsim_memory_rate(const struct tsim_accelerator *accelerator);
+
+#endif

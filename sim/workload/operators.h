@@ -1,0 +1,63 @@
+/* operators.h - a transformer layer as the kernels and collectives that one accelerator executes, by phase.
+ *
+ * An operator states demands (matrix FLOPs by shape, HBM bytes, collective bytes), never times: cost/ turns them into
+ * seconds. Shapes are local: after division by tensor and context parallelism. Element-wise kernels count the bytes
+ * they read and write; which of them exist depends on the software profile (fusion, dropout, attention kernel).
+ *
+ * Sources: layer structure and tensor/sequence parallel communication: Shoeybi et al. 2019 (Megatron-LM) section 3 and
+ * Korthikanti et al. 2022 (arXiv:2205.05198) section 4; flash attention: Dao 2022/2023 (backward = 2.5 x forward FLOPs,
+ * because QK^T is formed again); ring attention: Liu et al. 2023. */
+#ifndef TSIM_WORKLOAD_OPERATORS_H
+#define TSIM_WORKLOAD_OPERATORS_H
+
+#include "config/scenario.h"
+
+enum tsim_op_kind { TSIM_OP_GEMM, TSIM_OP_FLASH, TSIM_OP_ELEMENTWISE, TSIM_OP_COLLECTIVE };
+enum tsim_op_collective { TSIM_OP_ALL_REDUCE, TSIM_OP_ALL_GATHER, TSIM_OP_REDUCE_SCATTER, TSIM_OP_RING_EXCHANGE };
+
+/* How a collective sits beside the kernels of its pass. */
+enum tsim_op_overlap {
+    TSIM_EXPOSED,            /* nothing runs beside it */
+    TSIM_PIPELINED_NEXT,     /* cut into chunks, gathered while the next operator works on the previous chunk */
+    TSIM_PIPELINED_PREVIOUS, /* the same with the operator before it, whose output it scatters */
+    TSIM_CONCURRENT_NEXT     /* asynchronous beside the next operator, waited for at that operator's end */
+};
+
+struct tsim_op {
+    const char *name;
+    enum tsim_op_kind kind;
+    bool is_core_attention;  /* what selective recomputation executes again */
+    bool is_last_projection; /* fc2 and what follows: left out of recomputation with early stop */
+    bool is_weight_gradient; /* may be delayed by split-backward schedules */
+    enum tsim_precision precision;
+    double batch, m, n, k;     /* GEMM: `batch` products of (m x k) by (k x n) */
+    double flops;              /* executed matrix FLOPs */
+    double bytes;              /* HBM read + written */
+    double kernels;            /* launches */
+    double sequence, head_dim; /* FLASH: tokens attended to, head dimension */
+    bool causal;
+    enum tsim_op_collective collective;
+    enum tsim_axis axis;     /* COLLECTIVE: TSIM_AXIS_TENSOR or TSIM_AXIS_CONTEXT */
+    double collective_bytes; /* size in nccl-tests' convention: the whole (gathered) buffer of one rank's group;
+                                RING_EXCHANGE: bytes that each rank sends in all */
+    enum tsim_op_overlap overlap;
+};
+
+enum { TSIM_MAX_OPS = 64 };
+struct tsim_op_list {
+    int32_t n;
+    struct tsim_op ops[TSIM_MAX_OPS];
+};
+
+/* The parts that a pipeline stage is made of. */
+enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_HEAD };
+
+/* Forward and backward of one part for one micro-batch, in execution order. Recomputation is not in the list: it is the
+ * forward list (or its core attention) run again. */
+void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
+void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
+
+/* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does. */
+double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);
+
+#endif
