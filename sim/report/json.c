@@ -1,0 +1,164 @@
+/* A thin coat over Jansson, which keeps the tree and escapes text. Numbers are written here: Jansson's precision is
+ * fixed for a whole document, so it cannot give each double its shortest form. */
+#include "report/json.h"
+
+#include "base/arena.h"
+#include "base/quantity.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+/* struct tsim_json is json_t under a name of our own: it is never defined, only cast. */
+static json_t *to_jansson(struct tsim_json *json) {
+    return (json_t *)json;
+}
+
+static struct tsim_json *from_jansson(json_t *json) {
+    if (!json)
+        TSIM_BUG("Jansson refused a value, or memory ran out");
+    return (struct tsim_json *)json;
+}
+
+struct tsim_json *tsim_json_new_object(void) {
+    return from_jansson(json_object());
+}
+
+struct tsim_json *tsim_json_new_array(void) {
+    return from_jansson(json_array());
+}
+
+void tsim_json_release(struct tsim_json *root) {
+    json_decref(to_jansson(root));
+}
+
+/* Takes over the reference to `value`. */
+static struct tsim_json *add(struct tsim_json *parent, const char *key, json_t *value) {
+    struct tsim_json *added = from_jansson(value);
+    json_t *to = to_jansson(parent);
+    TSIM_ASSERT(key ? json_is_object(to) : json_is_array(to));
+    int status = key ? json_object_set_new(to, key, value) : json_array_append_new(to, value);
+    TSIM_ASSERT(status == 0);
+    return added;
+}
+
+struct tsim_json *tsim_json_object(struct tsim_json *parent, const char *key) {
+    return add(parent, key, json_object());
+}
+
+struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key) {
+    return add(parent, key, json_array());
+}
+
+void tsim_json_number(struct tsim_json *parent, const char *key, double value) {
+    if (isnan(value))
+        return;
+    TSIM_ASSERT(isfinite(value));
+    add(parent, key, json_real(value));
+}
+
+void tsim_json_integer(struct tsim_json *parent, const char *key, int64_t value) {
+    add(parent, key, json_integer(value));
+}
+
+void tsim_json_bool(struct tsim_json *parent, const char *key, bool value) {
+    add(parent, key, json_boolean(value));
+}
+
+static json_t *ascii_only(const char *text) {
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    char *copy = tsim_arena_strdup(&arena, text);
+    for (char *at = copy; *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    json_t *string = json_string(copy);
+    tsim_arena_release(&arena);
+    return string;
+}
+
+void tsim_json_text(struct tsim_json *parent, const char *key, const char *text) {
+    if (!text)
+        return;
+    json_t *string = json_string(text); /* NULL when the text is not UTF-8 */
+    add(parent, key, string ? string : ascii_only(text));
+}
+
+void tsim_json_parsed(struct tsim_json *parent, const char *key, const char *json_text) {
+    add(parent, key, json_loads(json_text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL));
+}
+
+static void write_value(json_t *value, int depth, FILE *out);
+
+static void write_scalar(json_t *value, FILE *out) {
+    if (json_is_real(value)) {
+        char text[40];
+        fputs(tsim_double_text(json_real_value(value), text, sizeof text), out);
+    } else {
+        json_dumpf(value, out, JSON_ENCODE_ANY);
+    }
+}
+
+static void write_key(const char *key, FILE *out) {
+    json_t *string = json_string(key);
+    TSIM_ASSERT(string);
+    json_dumpf(string, out, JSON_ENCODE_ANY);
+    json_decref(string);
+    fputs(": ", out);
+}
+
+static bool is_container(const json_t *value) {
+    return json_is_object(value) || json_is_array(value);
+}
+
+static bool holds_containers(json_t *value) {
+    const char *key;
+    size_t i;
+    json_t *member;
+    json_object_foreach(value, key, member) if (is_container(member)) return true;
+    json_array_foreach(value, i, member) if (is_container(member)) return true;
+    return false;
+}
+
+static void write_separator(bool is_first, bool is_tall, int depth, FILE *out) {
+    if (!is_first)
+        fputc(',', out);
+    if (is_tall)
+        fprintf(out, "\n%*s", 2 * depth, "");
+    else if (!is_first)
+        fputc(' ', out);
+}
+
+static void write_container(json_t *value, int depth, FILE *out) {
+    bool is_tall = holds_containers(value), is_first = true;
+    const char *key;
+    size_t i;
+    json_t *member;
+    fputc(json_is_object(value) ? '{' : '[', out);
+    json_object_foreach(value, key, member) {
+        write_separator(is_first, is_tall, depth + 1, out);
+        write_key(key, out);
+        write_value(member, depth + 1, out);
+        is_first = false;
+    }
+    json_array_foreach(value, i, member) {
+        write_separator(is_first, is_tall, depth + 1, out);
+        write_value(member, depth + 1, out);
+        is_first = false;
+    }
+    if (is_tall)
+        fprintf(out, "\n%*s", 2 * depth, "");
+    fputc(json_is_object(value) ? '}' : ']', out);
+}
+
+static void write_value(json_t *value, int depth, FILE *out) {
+    if (is_container(value))
+        write_container(value, depth, out);
+    else
+        write_scalar(value, out);
+}
+
+void tsim_json_write(struct tsim_json *root, FILE *out) {
+    write_value(to_jansson(root), 0, out);
+    fputc('\n', out);
+}

@@ -1,0 +1,34 @@
+/* json.h - builds one JSON document and writes it. Members keep the order in which they were added; doubles are
+ * written with the fewest digits that read back as the same double; NAN and NULL text are left out ("absent = not
+ * modelled"). Text that is not UTF-8 (a file name can be anything) is written with '?' for the bytes in question.
+ *
+ * A document is a tree with one owner: the root from tsim_json_new_*; everything below is borrowed from it.
+ * `key` is the member's name when `parent` is an object, and NULL when it is an array (the value is appended). */
+#ifndef TSIM_REPORT_JSON_H
+#define TSIM_REPORT_JSON_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+struct tsim_json;
+
+struct tsim_json *tsim_json_new_object(void);
+struct tsim_json *tsim_json_new_array(void);
+void tsim_json_release(struct tsim_json *root);
+
+struct tsim_json *tsim_json_object(struct tsim_json *parent, const char *key);
+struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key);
+void tsim_json_number(struct tsim_json *parent, const char *key, double value); /* infinities are our bug */
+void tsim_json_integer(struct tsim_json *parent, const char *key, int64_t value);
+void tsim_json_bool(struct tsim_json *parent, const char *key, bool value);
+void tsim_json_text(struct tsim_json *parent, const char *key, const char *text);
+
+/* Adds a document given as text; text that is not JSON is our bug. */
+void tsim_json_parsed(struct tsim_json *parent, const char *key, const char *json_text);
+
+/* Indented by two blanks; an object or array that holds only scalars stays on one line. Ends with a newline.
+ * Write errors are left in `out` (ferror). */
+void tsim_json_write(struct tsim_json *root, FILE *out);
+
+#endif

@@ -1,0 +1,61 @@
+/* table.h - text for people (aligned tables, bars, colour) and CSV for programs. Widths are counted in code points of
+ * UTF-8, not in bytes. */
+#ifndef TSIM_REPORT_TABLE_H
+#define TSIM_REPORT_TABLE_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* How to write to one stream. */
+struct tsim_style {
+    int width; /* columns, 60..100 */
+    bool is_colored;
+};
+
+/* A terminal's own width, and colour unless NO_COLOR is set or TERM is "dumb"; anything else: 80 columns, no colour. */
+struct tsim_style tsim_style_of(FILE *stream);
+
+enum tsim_tint { TSIM_TINT_NONE, TSIM_TINT_BOLD, TSIM_TINT_DIM, TSIM_TINT_RED, TSIM_TINT_GREEN, TSIM_TINT_YELLOW };
+
+/* The escape sequences around a coloured text; empty strings when the style has no colour. */
+const char *tsim_tint_on(const struct tsim_style *style, enum tsim_tint tint);
+const char *tsim_tint_off(const struct tsim_style *style);
+
+int tsim_text_width(const char *text);
+
+/* Prints `text` filled with blanks to `width` columns, left-aligned (or right-aligned when `width` is negative). */
+void tsim_text_pad(FILE *out, const char *text, int width);
+
+/* Prints `text` broken at blanks so that no line is wider than the style; the first line starts at column `indent`
+ * (already printed), all others are indented by so much. Ends with a newline. */
+void tsim_text_wrap(FILE *out, const struct tsim_style *style, int indent, const char *text);
+
+/* A bar of up to `columns` columns for `frac` of full length (clamped to 0..1), in eighths of a column. A fraction
+ * above zero shows at least an eighth. Returns `buffer`, which needs 3 bytes a column and one more. */
+const char *tsim_bar(double frac, int columns, char *buffer, size_t size);
+
+struct tsim_column {
+    const char *title;
+    bool is_number; /* aligned to the right */
+};
+
+struct tsim_table {
+    struct tsim_arena *arena;
+    const struct tsim_column *columns;
+    size_t n_columns;
+    const char **cells; /* row by row, in the arena */
+    size_t n_cells, capacity;
+};
+
+/* `columns` and the arena must outlive the table; nothing to free. */
+void tsim_table_init(struct tsim_table *table, struct tsim_arena *arena, const struct tsim_column *columns,
+                     size_t n_columns);
+/* Adds the next cell; a row is full after n_columns of them. NULL is an empty cell. The text is copied. */
+void tsim_table_add(struct tsim_table *table, const char *text);
+void tsim_table_print(const struct tsim_table *table, const struct tsim_style *style, FILE *out);
+/* RFC 4180, titles first; lines end with a newline alone. */
+void tsim_table_print_csv(const struct tsim_table *table, FILE *out);
+
+#endif
