@@ -1,0 +1,95 @@
+#include "report/format.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *tsim_percent_text(double frac, char *buffer, size_t size) {
+    snprintf(buffer, size, "%.1f %%", 100.0 * frac);
+    return buffer;
+}
+
+const char *tsim_error_text(double error_frac, char *buffer, size_t size) {
+    snprintf(buffer, size, "%+.1f %%", 100.0 * error_frac);
+    return buffer;
+}
+
+const char *tsim_share_text(double frac, char *buffer, size_t size) {
+    if (frac > 0.0 && frac < 0.0005)
+        snprintf(buffer, size, "<0.1 %%");
+    else
+        tsim_percent_text(frac, buffer, size);
+    return buffer;
+}
+
+const char *tsim_seconds_text(double seconds, double scale_s, char *buffer, size_t size) {
+    if (scale_s >= 100.0)
+        snprintf(buffer, size, "%.1f s", seconds);
+    else if (scale_s >= 1.0)
+        snprintf(buffer, size, "%.3f s", seconds);
+    else if (scale_s >= 1e-3)
+        snprintf(buffer, size, "%.2f ms", 1e3 * seconds);
+    else
+        snprintf(buffer, size, "%.2f us", 1e6 * seconds);
+    return buffer;
+}
+
+const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size) {
+    snprintf(buffer, size, "%.2f GB", bytes / 1e9);
+    return buffer;
+}
+
+const char *tsim_count_text(double count, char *buffer, size_t size) {
+    char digits[32];
+    int n_digits = snprintf(digits, sizeof digits, "%.0f", count);
+    TSIM_ASSERT(n_digits < (int)sizeof digits && size >= 2 * sizeof digits);
+    char *at = buffer;
+    for (int i = 0; i < n_digits; i++) {
+        int n_left = n_digits - i;
+        if (i > 0 && n_left % 3 == 0 && digits[i - 1] != '-')
+            *at++ = ',';
+        *at++ = digits[i];
+    }
+    *at = '\0';
+    return buffer;
+}
+
+double tsim_metric_in_json(enum tsim_metric metric, double value) {
+    bool is_tflops = metric == TSIM_METRIC_MODEL_TFLOPS_PER_GPU || metric == TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU;
+    return is_tflops ? value / 1e12 : value;
+}
+
+static const char *rate_text(double rate, const char *noun, char *buffer, size_t size) {
+    char number[64];
+    snprintf(buffer, size, "%s %s/s", tsim_quantity_human(rate, TSIM_COUNT, number, sizeof number), noun);
+    return buffer;
+}
+
+const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size) {
+    if (isnan(value)) {
+        snprintf(buffer, size, "-");
+        return buffer;
+    }
+    switch (metric) {
+    case TSIM_METRIC_STEP_TIME:
+        return tsim_seconds_text(value, value, buffer, size);
+    case TSIM_METRIC_TOKENS_PER_S:
+    case TSIM_METRIC_TOKENS_PER_S_PER_GPU:
+        return rate_text(value, "tokens", buffer, size);
+    case TSIM_METRIC_SAMPLES_PER_S:
+        return rate_text(value, "samples", buffer, size);
+    case TSIM_METRIC_MFU:
+    case TSIM_METRIC_HFU:
+        return tsim_percent_text(value, buffer, size);
+    case TSIM_METRIC_MODEL_TFLOPS_PER_GPU:
+    case TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU:
+        snprintf(buffer, size, "%.1f TFLOP/s", value / 1e12);
+        return buffer;
+    case TSIM_METRIC_MEMORY_PEAK:
+        return tsim_gigabytes_text(value, buffer, size);
+    case TSIM_METRIC_ENERGY:
+        return tsim_quantity_human(value, TSIM_JOULES, buffer, size);
+    case TSIM_N_METRICS:
+        break;
+    }
+    TSIM_BUG("metric %d has no text", (int)metric);
+}

@@ -1,0 +1,29 @@
+/* format.h - figures as people read them. Every function writes into the caller's buffer and returns it. */
+#ifndef TSIM_REPORT_FORMAT_H
+#define TSIM_REPORT_FORMAT_H
+
+#include "config/scenario.h"
+
+/* 0.0123 -> "1.2 %"; with a sign: "+1.2 %". */
+const char *tsim_percent_text(double frac, char *buffer, size_t size);
+const char *tsim_error_text(double error_frac, char *buffer, size_t size);
+
+/* A share of `total_frac` as a table shows it: one decimal, "<0.1 %" for what is small but not nothing. */
+const char *tsim_share_text(double frac, char *buffer, size_t size);
+
+/* "0.0 s" with a unit (s, ms, us) and decimals that suit `scale_s`, so that a column of them aligns. */
+const char *tsim_seconds_text(double seconds, double scale_s, char *buffer, size_t size);
+
+/* "45.21 GB". */
+const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size);
+
+/* 1024 -> "1,024". Rounds to the nearest whole number. */
+const char *tsim_count_text(double count, char *buffer, size_t size);
+
+/* A metric's value (SI, as in struct tsim_measured) with its unit: "13.75 s", "51.4 %", "388 TFLOP/s". */
+const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size);
+
+/* The same value in the unit of the contract's JSON: TFLOP/s for the tflops metrics, SI for all others. */
+double tsim_metric_in_json(enum tsim_metric metric, double value);
+
+#endif

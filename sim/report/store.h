@@ -1,0 +1,41 @@
+/* store.h - the database of runs (SQLite; contract section 7). One file, many processes: WAL, a busy timeout, one
+ * transaction a run, so that a killed process loses nothing that was reported as done.
+ *
+ * PRAGMA user_version is the version of the tables. An older database is migrated when it is opened for writing; one
+ * that a newer tsim wrote is refused. Every failure is a TSIM_ERR_DB with one diagnostic that names the file. */
+#ifndef TSIM_REPORT_STORE_H
+#define TSIM_REPORT_STORE_H
+
+#include "training/result.h"
+
+#define TSIM_STORE_VERSION 1
+
+enum tsim_store_mode {
+    TSIM_STORE_WRITE, /* made when it does not exist */
+    TSIM_STORE_READ   /* must exist */
+};
+
+struct tsim_store; /* an open database; one thread at a time */
+
+enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
+                                 struct tsim_store **store, struct tsim_diags *diags);
+void tsim_store_close(struct tsim_store *store); /* NULL is allowed */
+
+/* How long a call waits for another process; 5000 unless set. */
+void tsim_store_set_patience(struct tsim_store *store, int milliseconds);
+
+/* Logs one run with its steps, operators, ranks and measured rows, all or nothing. `started_at` is ISO 8601 in UTC. */
+enum tsim_status tsim_store_add_run(struct tsim_store *store, const struct tsim_result *result, const char *started_at,
+                                    int64_t *run_id, struct tsim_diags *diags);
+
+struct tsim_store_run {
+    int64_t run_id, accelerators;
+    const char *started_at, *scenario, *status, *version;
+    double step_time_s, tokens_per_s, mfu; /* NAN when the run was not simulated */
+};
+
+/* All runs, oldest first, in `arena`. */
+enum tsim_status tsim_store_list(struct tsim_store *store, struct tsim_arena *arena, struct tsim_store_run **runs,
+                                 size_t *n_runs, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,307 @@
+#include "report/summary.h"
+
+#include "report/format.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LABEL_COLUMNS = 14, MOST_ADVICE = 2, MOST_ESTIMATES = 4, TEXT_BYTES = 64, BAR_BYTES = 3 * 100 + 1 };
+
+/* ---- one screen, written top to bottom ---- */
+
+struct screen {
+    FILE *out;
+    const struct tsim_style *style;
+    struct tsim_arena arena; /* texts of this one print */
+};
+
+static void heading(struct screen *screen, const char *text) {
+    fprintf(screen->out, "\n%s%s%s\n", tsim_tint_on(screen->style, TSIM_TINT_BOLD), text, tsim_tint_off(screen->style));
+}
+
+__attribute__((format(printf, 3, 4))) static void labelled(struct screen *screen, const char *label, const char *format,
+                                                           ...) {
+    va_list args;
+    va_start(args, format);
+    const char *text = tsim_arena_vprintf(&screen->arena, format, args);
+    va_end(args);
+    fprintf(screen->out, "%s%-*s%s", tsim_tint_on(screen->style, TSIM_TINT_BOLD), LABEL_COLUMNS, label,
+            tsim_tint_off(screen->style));
+    tsim_text_wrap(screen->out, screen->style, LABEL_COLUMNS, text);
+}
+
+static const char *human(struct screen *screen, double value, enum tsim_dimension dimension) {
+    char text[TEXT_BYTES];
+    return tsim_arena_strdup(&screen->arena, tsim_quantity_human(value, dimension, text, sizeof text));
+}
+
+static const char *count(struct screen *screen, double value) {
+    char text[TEXT_BYTES];
+    return tsim_arena_strdup(&screen->arena, tsim_count_text(value, text, sizeof text));
+}
+
+static const char *percent(struct screen *screen, double frac) {
+    char text[TEXT_BYTES];
+    return tsim_arena_strdup(&screen->arena, tsim_percent_text(frac, text, sizeof text));
+}
+
+/* ---- what was simulated ---- */
+
+static const char *axis(struct screen *screen, const char *name, int64_t degree, const char *so_far) {
+    if (degree <= 1)
+        return so_far;
+    return tsim_arena_printf(&screen->arena, "%s%s%s %lld", so_far, so_far[0] ? " x " : "", name, (long long)degree);
+}
+
+static const char *degrees(struct screen *screen, const struct tsim_parallelism_spec *p) {
+    const char *text = axis(screen, "tensor", p->tensor, "");
+    text = axis(screen, "context", p->context, text);
+    text = axis(screen, "expert", p->expert, text);
+    text = axis(screen, "pipeline", p->pipeline, text);
+    if (p->virtual_pipeline > 1)
+        text = tsim_arena_printf(&screen->arena, "%s (virtual %lld)", text, (long long)p->virtual_pipeline);
+    text = axis(screen, "data", p->data, text);
+    return text[0] ? text : "one accelerator";
+}
+
+static void print_plan(struct screen *screen, const struct tsim_parallelism_spec *p) {
+    const char *text = degrees(screen, p);
+    if (p->zero > 0)
+        text = tsim_arena_printf(&screen->arena, "%s, ZeRO-%d", text, p->zero);
+    if (p->zero > 0 && p->zero_group_ranks < p->data * p->context)
+        text = tsim_arena_printf(&screen->arena, "%s over %lld ranks", text, (long long)p->zero_group_ranks);
+    if (p->sequence)
+        text = tsim_arena_printf(&screen->arena, "%s, sequence parallel", text);
+    if (p->pipeline > 1)
+        text = tsim_arena_printf(&screen->arena, "%s, %s", text, tsim_schedule_name(p->schedule));
+    labelled(screen, "plan", "%s", text);
+}
+
+static void print_model(struct screen *screen, const struct tsim_result *result) {
+    const char *active = "";
+    if (result->active_parameters < result->parameters)
+        active = tsim_arena_printf(&screen->arena, " (%s active)", count(screen, result->active_parameters));
+    labelled(screen, "model", "%s, %s parameters%s", result->scenario->model->name, count(screen, result->parameters),
+             active);
+}
+
+static void print_cluster(struct screen *screen, const struct tsim_scenario *scenario) {
+    const struct tsim_cluster_spec *c = &scenario->cluster;
+    const char *fabric = c->fabric ? tsim_arena_printf(&screen->arena, ", fabric %s", c->fabric->name) : "";
+    labelled(screen, "cluster", "%s x %s on %s node%s %s%s", count(screen, (double)scenario->n_accelerators),
+             c->node->accelerator->name, count(screen, (double)c->nodes), c->nodes == 1 ? "" : "s", c->node->name,
+             fabric);
+}
+
+static void print_batch(struct screen *screen, const struct tsim_training_spec *t) {
+    const char *recompute = t->recompute == TSIM_RECOMPUTE_NONE
+                                ? "no recomputation"
+                                : tsim_arena_printf(&screen->arena, "recompute %s", tsim_recompute_name(t->recompute));
+    labelled(screen, "batch", "%s samples x %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
+             count(screen, (double)t->global_batch_size), count(screen, (double)t->sequence_length),
+             (long long)t->micro_batch_size, tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer),
+             recompute, t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
+}
+
+static void print_inputs(struct screen *screen, const struct tsim_result *result) {
+    const struct tsim_scenario *scenario = result->scenario;
+    fprintf(screen->out, "%s%s%s\n", tsim_tint_on(screen->style, TSIM_TINT_BOLD), scenario->name,
+            tsim_tint_off(screen->style));
+    print_model(screen, result);
+    print_cluster(screen, scenario);
+    print_plan(screen, &scenario->parallelism);
+    labelled(screen, "software", "%s%s", scenario->software->name,
+             scenario->software_defaulted ? " (the default: the scenario names none)" : "");
+    print_batch(screen, &scenario->training);
+}
+
+/* ---- how fast ---- */
+
+static void print_speed(struct screen *screen, const struct tsim_result *result) {
+    const struct tsim_throughput *t = &result->throughput;
+    heading(screen, "speed");
+    labelled(screen, "step time", "%s", human(screen, result->step.time_s, TSIM_TIME_S));
+    labelled(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s",
+             human(screen, t->tokens_per_s, TSIM_COUNT), human(screen, t->tokens_per_s_per_gpu, TSIM_COUNT),
+             human(screen, t->samples_per_s, TSIM_COUNT));
+    labelled(screen, "model", "%.1f TFLOP/s per GPU, MFU %s", t->model_tflops_per_gpu, percent(screen, t->mfu));
+    labelled(screen, "hardware", "%.1f TFLOP/s per GPU, HFU %s (recomputation counted)", t->hardware_tflops_per_gpu,
+             percent(screen, t->hfu));
+}
+
+/* ---- where the step and the memory go: rows of name, value, share, bar ---- */
+
+struct share {
+    const char *name;
+    double value;
+};
+
+/* The name's column is 24 wide, the value 12, the share 9. */
+static void print_share(struct screen *screen, const char *name, const char *value, double frac) {
+    char share[TEXT_BYTES], bar[BAR_BYTES];
+    int bar_columns = screen->style->width - (2 + 24 + 12 + 9 + 2);
+    bar_columns = bar_columns > 40 ? 40 : bar_columns;
+    fprintf(screen->out, "  %-24s%12s%9s  %s\n", name, value, tsim_share_text(frac, share, sizeof share),
+            tsim_bar(frac, bar_columns, bar, sizeof bar));
+}
+
+static void print_total(struct screen *screen, const char *name, const char *value, double frac) {
+    char share[TEXT_BYTES];
+    fprintf(screen->out, "  %-24s%12s%9s\n", name, value, tsim_share_text(frac, share, sizeof share));
+}
+
+static void print_terms(struct screen *screen, const struct tsim_step_terms *t) {
+    const struct share terms[] = {
+        {"compute", t->compute_s},
+        {"recompute", t->recompute_s},
+        {"pipeline bubble", t->bubble_s},
+        {"exposed tensor traffic", t->exposed_tensor_s},
+        {"exposed pipeline traffic", t->exposed_pipeline_s},
+        {"exposed data traffic", t->exposed_data_s},
+        {"exposed context traffic", t->exposed_context_s},
+        {"exposed expert traffic", t->exposed_expert_s},
+        {"optimizer", t->optimizer_s},
+        {"data stall", t->data_stall_s},
+    };
+    char text[TEXT_BYTES];
+    heading(screen, "where the step goes (slowest rank)");
+    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++)
+        if (terms[i].value > 0.0)
+            print_share(screen, terms[i].name, tsim_seconds_text(terms[i].value, t->time_s, text, sizeof text),
+                        terms[i].value / t->time_s);
+    print_total(screen, "total", tsim_seconds_text(t->time_s, t->time_s, text, sizeof text), 1.0);
+}
+
+static void print_memory(struct screen *screen, const struct tsim_result *result) {
+    const struct tsim_memory *m = &result->memory;
+    const struct share kinds[] = {
+        {"weights", m->weights_bytes},
+        {"gradients", m->gradients_bytes},
+        {"master weights", m->master_bytes},
+        {"optimizer state", m->optimizer_bytes},
+        {"activations", m->activations_bytes},
+        {"buffers", m->buffers_bytes},
+        {"driver and runtime", m->reserve_bytes},
+    };
+    char text[TEXT_BYTES], title[TEXT_BYTES];
+    snprintf(title, sizeof title, "memory of the fullest rank (pipeline stage %d)", (int)result->fullest_stage);
+    heading(screen, title);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].value > 0.0)
+            print_share(screen, kinds[i].name, tsim_gigabytes_text(kinds[i].value, text, sizeof text),
+                        kinds[i].value / m->capacity_bytes);
+    print_total(screen, "peak", tsim_gigabytes_text(m->peak_bytes, text, sizeof text),
+                m->peak_bytes / m->capacity_bytes);
+    print_total(screen, "capacity", tsim_gigabytes_text(m->capacity_bytes, text, sizeof text), 1.0);
+}
+
+/* ---- power, the whole run, reality ---- */
+
+static void print_power(struct screen *screen, const struct tsim_result *result) {
+    double n_accelerators = (double)result->scenario->n_accelerators;
+    labelled(screen, "power", "%s mean at the nodes, %s per GPU with its share of the node; %s a step",
+             human(screen, result->mean_power_w, TSIM_WATTS),
+             human(screen, result->mean_power_w / n_accelerators, TSIM_WATTS),
+             human(screen, result->step_energy_j, TSIM_JOULES));
+}
+
+static const char *money(struct screen *screen, const char *what, double usd, const char *so_far) {
+    if (isnan(usd))
+        return so_far;
+    return tsim_arena_printf(&screen->arena, "%s%s%s %s", so_far, so_far[0] ? ", " : "", what,
+                             human(screen, usd, TSIM_USD));
+}
+
+static void print_campaign(struct screen *screen, const struct tsim_campaign *c) {
+    if (!c->has)
+        return;
+    labelled(screen, "whole run", "%s steps, %.1f days; %s MWh at the meter, %s t CO2", count(screen, c->steps),
+             c->days, count(screen, c->energy_kwh / 1e3), count(screen, c->co2_kg / 1e3));
+    const char *text = money(screen, "electricity", c->electricity_usd, "");
+    text = money(screen, "rent", c->rent_usd, text);
+    text = money(screen, "purchase", c->purchase_usd, text);
+    if (!isnan(c->breakeven_runs))
+        text = tsim_arena_printf(&screen->arena, "%s (pays after %.1f such runs)", text, c->breakeven_runs);
+    labelled(screen, "cost", "%s", text);
+}
+
+static void print_measured(struct screen *screen, const struct tsim_result *result) {
+    char measured[TEXT_BYTES], predicted[TEXT_BYTES], error[TEXT_BYTES];
+    if (result->n_measured == 0)
+        return;
+    heading(screen, "measured                 measured     predicted    error");
+    for (int32_t i = 0; i < result->n_measured; i++) {
+        const struct tsim_measured_row *row = &result->measured[i];
+        fprintf(screen->out, "  %-23s %14s %14s %8s\n", tsim_metric_name(row->metric),
+                tsim_metric_text(row->metric, row->measured, measured, sizeof measured),
+                tsim_metric_text(row->metric, row->predicted, predicted, sizeof predicted),
+                tsim_error_text(row->error_frac, error, sizeof error));
+    }
+}
+
+static void print_advice(struct screen *screen, const struct tsim_result *result) {
+    labelled(screen, "bottleneck", "%s", tsim_bottleneck_kind(result));
+    for (int32_t i = 0; i < result->n_advice && i < MOST_ADVICE; i++)
+        labelled(screen, i == 0 ? "advice" : "", "%s", result->advice[i]);
+}
+
+static void print_notes(struct screen *screen, const struct tsim_scenario *scenario) {
+    const char *text = "";
+    for (size_t i = 0; i < scenario->n_estimates && i < MOST_ESTIMATES; i++)
+        text = tsim_arena_printf(&screen->arena, "%s%s%s", text, i ? ", " : "", scenario->estimates[i]);
+    if (scenario->n_estimates > MOST_ESTIMATES)
+        text = tsim_arena_printf(&screen->arena, "%s and %zu more", text, scenario->n_estimates - MOST_ESTIMATES);
+    if (scenario->n_estimates > 0)
+        labelled(screen, "estimates", "leans on %s", text);
+    labelled(screen, "not modelled", "failures, checkpoints, stragglers: add a margin to the whole run");
+}
+
+static void print_logged(struct screen *screen, const struct tsim_logged *logged) {
+    if (logged->run_id)
+        labelled(screen, "logged", "run %lld in %s", (long long)logged->run_id, logged->file);
+}
+
+/* ---- the two screens ---- */
+
+static void print_misfit(struct screen *screen, const struct tsim_result *result) {
+    char text[TEXT_BYTES];
+    double excess_bytes = result->memory.peak_bytes - result->memory.capacity_bytes;
+    fprintf(screen->out, "\n%sdoes not fit: %s too much%s\n", tsim_tint_on(screen->style, TSIM_TINT_RED),
+            tsim_gigabytes_text(excess_bytes, text, sizeof text), tsim_tint_off(screen->style));
+    if (result->n_fit_changes == 0) {
+        fputs("no single change of the plan, the batch or the recomputation makes it fit\n", screen->out);
+        return;
+    }
+    fputs("the smallest changes that fit, each alone:\n", screen->out);
+    for (int32_t i = 0; i < result->n_fit_changes; i++)
+        fprintf(screen->out, "  --set %-36s peak %s\n", result->fit_changes[i].setting,
+                tsim_gigabytes_text(result->fit_changes[i].peak_bytes, text, sizeof text));
+}
+
+static void print_outcome(struct screen *screen, const struct tsim_result *result) {
+    print_power(screen, result);
+    print_campaign(screen, &result->campaign);
+    print_measured(screen, result);
+    print_advice(screen, result);
+    print_notes(screen, result->scenario);
+}
+
+void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct tsim_result *result,
+                        const struct tsim_logged *logged) {
+    struct screen screen = {.out = out, .style = style};
+    tsim_arena_init(&screen.arena);
+    tsim_summary_check(result);
+    print_inputs(&screen, result);
+    if (result->simulated) {
+        print_speed(&screen, result);
+        print_terms(&screen, &result->step);
+    }
+    print_memory(&screen, result);
+    if (!result->fits)
+        print_misfit(&screen, result);
+    fputc('\n', out);
+    if (result->simulated)
+        print_outcome(&screen, result);
+    print_logged(&screen, logged);
+    tsim_arena_release(&screen.arena);
+}

@@ -1,0 +1,194 @@
+#include "report/summary.h"
+
+#include "base/version.h"
+#include "report/format.h"
+
+#include <math.h>
+
+/* Sums of doubles over the terms of one step: far above rounding (1e-16 a term), far below any figure that is read. */
+#define SUM_TOLERANCE 1e-6
+
+const char *tsim_summary_status(const struct tsim_result *result) {
+    return result->fits ? "ok" : "does_not_fit";
+}
+
+const char *tsim_bound_name(enum tsim_bound bound) {
+    static const char *const NAMES[] = {
+        [TSIM_BOUND_COMPUTE] = "compute",
+        [TSIM_BOUND_MEMORY] = "memory",
+        [TSIM_BOUND_COMMUNICATION] = "communication",
+        [TSIM_BOUND_HOST] = "host",
+        [TSIM_BOUND_LATENCY] = "latency",
+    };
+    return NAMES[bound];
+}
+
+const char *tsim_bottleneck_kind(const struct tsim_result *result) {
+    if (result->bottleneck_is_bubble)
+        return "bubble";
+    if (result->bottleneck_is_data)
+        return "data";
+    if (result->bottleneck == TSIM_BOUND_MEMORY || result->bottleneck == TSIM_BOUND_COMMUNICATION)
+        return tsim_bound_name(result->bottleneck);
+    return "compute";
+}
+
+static bool is_sum(double sum, double total) {
+    return fabs(sum - total) <= SUM_TOLERANCE * fabs(total);
+}
+
+void tsim_summary_check(const struct tsim_result *result) {
+    const struct tsim_memory *m = &result->memory;
+    TSIM_ASSERT(is_sum(m->weights_bytes + m->gradients_bytes + m->master_bytes + m->optimizer_bytes +
+                           m->activations_bytes + m->buffers_bytes + m->reserve_bytes,
+                       m->peak_bytes));
+    if (!result->simulated)
+        return;
+    const struct tsim_step_terms *t = &result->step;
+    TSIM_ASSERT(t->time_s > 0.0 && isfinite(t->time_s));
+    TSIM_ASSERT(is_sum(t->compute_s + t->recompute_s + t->bubble_s + t->communication_exposed_s + t->data_stall_s +
+                           t->optimizer_s,
+                       t->time_s));
+    double exposed_s =
+        t->exposed_tensor_s + t->exposed_pipeline_s + t->exposed_data_s + t->exposed_context_s + t->exposed_expert_s;
+    TSIM_ASSERT(fabs(exposed_s - t->communication_exposed_s) <= SUM_TOLERANCE * t->time_s);
+}
+
+static void add_step(struct tsim_json *root, const struct tsim_step_terms *t) {
+    struct tsim_json *step = tsim_json_object(root, "step");
+    tsim_json_number(step, "time_s", t->time_s);
+    tsim_json_number(step, "compute_s", t->compute_s);
+    tsim_json_number(step, "bubble_s", t->bubble_s);
+    tsim_json_number(step, "communication_exposed_s", t->communication_exposed_s);
+    tsim_json_number(step, "data_stall_s", t->data_stall_s);
+    tsim_json_number(step, "optimizer_s", t->optimizer_s);
+    tsim_json_number(step, "recompute_s", t->recompute_s);
+    struct tsim_json *exposed = tsim_json_object(step, "exposed");
+    tsim_json_number(exposed, "tensor_s", t->exposed_tensor_s);
+    tsim_json_number(exposed, "pipeline_s", t->exposed_pipeline_s);
+    tsim_json_number(exposed, "data_s", t->exposed_data_s);
+    tsim_json_number(exposed, "context_s", t->exposed_context_s);
+    tsim_json_number(exposed, "expert_s", t->exposed_expert_s);
+}
+
+static void add_throughput(struct tsim_json *root, const struct tsim_throughput *t) {
+    struct tsim_json *throughput = tsim_json_object(root, "throughput");
+    tsim_json_number(throughput, "tokens_per_s", t->tokens_per_s);
+    tsim_json_number(throughput, "tokens_per_s_per_gpu", t->tokens_per_s_per_gpu);
+    tsim_json_number(throughput, "samples_per_s", t->samples_per_s);
+    tsim_json_number(throughput, "model_tflops_per_gpu", t->model_tflops_per_gpu);
+    tsim_json_number(throughput, "hardware_tflops_per_gpu", t->hardware_tflops_per_gpu);
+    tsim_json_number(throughput, "mfu", t->mfu);
+    tsim_json_number(throughput, "hfu", t->hfu);
+}
+
+static void add_fractions(struct tsim_json *root, const struct tsim_step_terms *t) {
+    struct tsim_json *fractions = tsim_json_object(root, "fractions");
+    tsim_json_number(fractions, "bubble", t->bubble_s / t->time_s);
+    tsim_json_number(fractions, "communication_exposed", t->communication_exposed_s / t->time_s);
+    tsim_json_number(fractions, "data_stall", t->data_stall_s / t->time_s);
+}
+
+static void add_memory(struct tsim_json *root, const struct tsim_result *result) {
+    const struct tsim_memory *m = &result->memory;
+    struct tsim_json *memory = tsim_json_object(root, "memory");
+    tsim_json_bool(memory, "fits", result->fits);
+    tsim_json_number(memory, "capacity_bytes", m->capacity_bytes);
+    tsim_json_number(memory, "peak_bytes", m->peak_bytes);
+    tsim_json_number(memory, "weights_bytes", m->weights_bytes);
+    tsim_json_number(memory, "gradients_bytes", m->gradients_bytes);
+    tsim_json_number(memory, "master_bytes", m->master_bytes);
+    tsim_json_number(memory, "optimizer_bytes", m->optimizer_bytes);
+    tsim_json_number(memory, "activations_bytes", m->activations_bytes);
+    tsim_json_number(memory, "buffers_bytes", m->buffers_bytes + m->reserve_bytes);
+    if (result->n_fit_changes == 0)
+        return;
+    struct tsim_json *changes = tsim_json_array(memory, "changes_that_fit");
+    for (int32_t i = 0; i < result->n_fit_changes; i++) {
+        struct tsim_json *change = tsim_json_object(changes, NULL);
+        tsim_json_text(change, "set", result->fit_changes[i].setting);
+        tsim_json_number(change, "peak_bytes", result->fit_changes[i].peak_bytes);
+    }
+}
+
+static void add_energy(struct tsim_json *root, const struct tsim_result *result) {
+    struct tsim_json *energy = tsim_json_object(root, "energy");
+    tsim_json_number(energy, "step_j", result->step_energy_j);
+    tsim_json_number(energy, "mean_power_w", result->mean_power_w);
+}
+
+static void add_model(struct tsim_json *root, const struct tsim_result *result) {
+    struct tsim_json *model = tsim_json_object(root, "model");
+    tsim_json_number(model, "parameters", result->parameters);
+    tsim_json_number(model, "active_parameters", result->active_parameters);
+    tsim_json_number(model, "step_model_flops", result->step_model_flops);
+    tsim_json_number(model, "step_hardware_flops", result->step_hardware_flops);
+}
+
+static void add_bottleneck(struct tsim_json *root, const struct tsim_result *result) {
+    struct tsim_json *bottleneck = tsim_json_object(root, "bottleneck");
+    tsim_json_text(bottleneck, "kind", tsim_bottleneck_kind(result));
+    struct tsim_json *advice = tsim_json_array(bottleneck, "advice");
+    for (int32_t i = 0; i < result->n_advice; i++)
+        tsim_json_text(advice, NULL, result->advice[i]);
+}
+
+static void add_campaign(struct tsim_json *root, const struct tsim_campaign *c) {
+    struct tsim_json *campaign = tsim_json_object(root, "campaign");
+    tsim_json_number(campaign, "steps", c->steps);
+    tsim_json_number(campaign, "days", c->days);
+    tsim_json_number(campaign, "energy_kwh", c->energy_kwh);
+    tsim_json_number(campaign, "co2_kg", c->co2_kg);
+    tsim_json_number(campaign, "electricity_usd", c->electricity_usd);
+    tsim_json_number(campaign, "rent_usd", c->rent_usd);
+    tsim_json_number(campaign, "purchase_usd", c->purchase_usd);
+    tsim_json_number(campaign, "breakeven_runs", c->breakeven_runs);
+}
+
+static void add_measured(struct tsim_json *root, const struct tsim_result *result) {
+    struct tsim_json *measured = tsim_json_array(root, "measured");
+    for (int32_t i = 0; i < result->n_measured; i++) {
+        const struct tsim_measured_row *row = &result->measured[i];
+        struct tsim_json *object = tsim_json_object(measured, NULL);
+        tsim_json_text(object, "metric", tsim_metric_name(row->metric));
+        tsim_json_number(object, "measured", tsim_metric_in_json(row->metric, row->measured));
+        tsim_json_number(object, "predicted", tsim_metric_in_json(row->metric, row->predicted));
+        tsim_json_number(object, "error", row->error_frac);
+    }
+}
+
+static void add_simulator(struct tsim_json *root, const struct tsim_result *result) {
+    struct tsim_json *simulator = tsim_json_object(root, "simulator");
+    tsim_json_text(simulator, "version", TSIM_VERSION);
+    tsim_json_integer(simulator, "events", result->events);
+    tsim_json_number(simulator, "wall_s", result->wall_s);
+    tsim_json_number(simulator, "peak_rss_bytes", result->peak_rss_bytes);
+}
+
+struct tsim_json *tsim_summary_json(const struct tsim_result *result, const struct tsim_logged *logged) {
+    tsim_summary_check(result);
+    struct tsim_json *root = tsim_json_new_object();
+    tsim_json_text(root, "schema", "tsim/summary/v1");
+    tsim_json_text(root, "scenario", result->scenario->name);
+    if (logged->run_id)
+        tsim_json_integer(root, "run_id", logged->run_id);
+    tsim_json_text(root, "status", tsim_summary_status(result));
+    tsim_json_integer(root, "accelerators", result->scenario->n_accelerators);
+    if (result->simulated) {
+        add_step(root, &result->step);
+        add_throughput(root, &result->throughput);
+        add_fractions(root, &result->step);
+    }
+    add_memory(root, result);
+    if (result->simulated)
+        add_energy(root, result);
+    add_model(root, result);
+    if (result->simulated)
+        add_bottleneck(root, result);
+    if (result->simulated && result->campaign.has)
+        add_campaign(root, &result->campaign);
+    if (result->n_measured > 0)
+        add_measured(root, result);
+    add_simulator(root, result);
+    return root;
+}
