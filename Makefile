@@ -45,3 +45,69 @@ $(BUILD)/%.o: %.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include $(OBJECTS:.o=.d)
+
+# ---- running and testing ----
+.PHONY: run test check unit property cli layers golden bench lint format clean install help
+run: setup
+	@$(MAKE) --no-print-directory build/tsim
+	build/tsim run scenarios/llama70b.yaml
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+PROPERTY_TESTS := $(patsubst tests/property/%.c,$(BUILD)/tests/property/%,$(wildcard tests/property/test_*.c))
+SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null)
+
+$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+$(BUILD)/tests/property/test_%: $(BUILD)/tests/property/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+$(BUILD)/tests/%.o: tests/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Itests $(shell pkg-config --cflags check 2>/dev/null) -MMD -MP -c -o $@ $<
+-include $(wildcard $(BUILD)/tests/*/*.d)
+.SECONDARY:
+
+# The tests of the normal tier. Recursion, because set-up must be over before pkg-config is asked for anything.
+test: setup
+	@$(MAKE) --no-print-directory -j2 build/tsim unit-programs
+	@tests/run.sh "$(BUILD)" build/tsim
+
+.PHONY: unit-programs
+unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS)
+
+# Everything that takes longer: sanitizers, the second compiler, static analysis.
+check: test
+	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
+	@tests/run.sh build/asan build/asan/tsim
+	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs
+	@tests/run.sh build/clang build/clang/tsim
+	@$(MAKE) --no-print-directory lint
+
+lint:
+	clang-format --dry-run -Werror $(SOURCES) $(wildcard sim/*/*.h tests/*/*.[ch])
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --suppress=missingIncludeSystem \
+	  --error-exitcode=1 -Isim sim
+
+format:
+	clang-format -i $(SOURCES) $(wildcard sim/*/*.h tests/*/*.[ch])
+
+BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+bench: build/tsim $(BENCHES)
+	@tests/bench/run.sh "$(BUILD)" build/tsim
+
+install: build/tsim
+	install -D build/tsim $(DESTDIR)$(PREFIX)/bin/tsim
+	mkdir -p $(DESTDIR)$(PREFIX)/share/tsim
+	cp -R models hardware scenarios $(DESTDIR)$(PREFIX)/share/tsim/
+
+clean:
+	rm -rf build
+
+help:
+	@echo "make run      install what is missing, build, run scenarios/llama70b.yaml"
+	@echo "make test     the same set-up, then every test of the normal tier"
+	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
+	@echo "make bench    benchmarks;  make install PREFIX=...;  make format;  make clean"
+	@echo "DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"

@@ -15,7 +15,7 @@ enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8 };
 #define FLASH_HEAD_DIM_RAMP 20.0
 #define FLASH_REFERENCE_HEAD_DIM 128.0
 #define FLASH_RAMP_TOKENS 190.0
-#define FLASH_CAUSAL_RAMP_TOKENS 430.0
+#define FLASH_CAUSAL_RAMP_TOKENS 600.0
 
 double tsim_matrix_rate(const struct tsim_accelerator *a, enum tsim_precision precision) {
     return a->peak_flops_per_s[precision] * a->matrix_sustained_frac[precision];

@@ -8,9 +8,9 @@
 /* Where the step of the critical (slowest) rank goes; the terms add up to time_s. */
 struct tsim_step_terms {
     double time_s;
-    double compute_s;   /* forward and backward of the model, recompute not included */
+    double compute_s; /* forward and backward of the model, recompute not included */
     double recompute_s;
-    double bubble_s;    /* waiting for other pipeline stages (and for slower replicas) */
+    double bubble_s;                /* waiting for other pipeline stages (and for slower replicas) */
     double communication_exposed_s; /* = the five below */
     double exposed_tensor_s, exposed_pipeline_s, exposed_data_s, exposed_context_s, exposed_expert_s;
     double data_stall_s;
@@ -20,20 +20,26 @@ struct tsim_step_terms {
 struct tsim_throughput {
     double tokens_per_s, tokens_per_s_per_gpu, samples_per_s;
     double model_tflops_per_gpu, hardware_tflops_per_gpu; /* TFLOP/s, as the contract's JSON */
-    double mfu, hfu;                                       /* fractions */
+    double mfu, hfu;                                      /* fractions */
 };
 
 /* Bytes per accelerator. */
 struct tsim_memory {
     double capacity_bytes, peak_bytes; /* peak = sum of the kinds below */
     double weights_bytes, gradients_bytes, master_bytes, optimizer_bytes, activations_bytes;
-    double buffers_bytes;   /* logits and loss, communication, gathered parameters */
-    double reserve_bytes;   /* driver, context, communicators; part of buffers_bytes in JSON */
+    double buffers_bytes; /* logits and loss, communication, gathered parameters */
+    double reserve_bytes; /* driver, context, communicators; part of buffers_bytes in JSON */
 };
 
-enum tsim_bound { TSIM_BOUND_COMPUTE, TSIM_BOUND_MEMORY, TSIM_BOUND_COMMUNICATION, TSIM_BOUND_HOST, TSIM_BOUND_LATENCY };
+enum tsim_bound {
+    TSIM_BOUND_COMPUTE,
+    TSIM_BOUND_MEMORY,
+    TSIM_BOUND_COMMUNICATION,
+    TSIM_BOUND_HOST,
+    TSIM_BOUND_LATENCY
+};
 
-struct tsim_operator_row { /* per step, one accelerator of the critical rank */
+struct tsim_operator_row {     /* per step, one accelerator of the critical rank */
     const char *name, *stream; /* "attention qkv (forward)", "compute" | "tensor" | "data" | "pipeline" */
     double count, time_s, flops, bytes;
     enum tsim_bound bound;
@@ -43,7 +49,7 @@ struct tsim_rank_row { /* one simulated rank: a pipeline stage of one replica; s
     int32_t rank, stage, multiplicity;
     struct tsim_step_terms terms; /* of this rank; time_s is the same for all */
     struct tsim_memory memory;
-    double energy_j;              /* per accelerator and step */
+    double energy_j; /* per accelerator and step */
 };
 
 struct tsim_step_row {
@@ -57,8 +63,8 @@ struct tsim_campaign { /* deterministic extrapolation: no failures until reliabi
 };
 
 struct tsim_fit_change { /* a smallest change that makes the configuration fit */
-    const char *setting;  /* "training.recompute=selective" */
-    double peak_bytes;    /* with that change alone */
+    const char *setting; /* "training.recompute=selective" */
+    double peak_bytes;   /* with that change alone */
 };
 
 struct tsim_measured_row {
@@ -69,7 +75,8 @@ struct tsim_measured_row {
 struct tsim_result {
     const struct tsim_scenario *scenario;
     bool fits;
-    bool simulated; /* false when it does not fit and --ignore-memory was not given: then only memory and model are set */
+    bool simulated; /* false when it does not fit and --ignore-memory was not given: then only memory and model are set
+                     */
     struct tsim_step_terms step;
     struct tsim_throughput throughput;
     struct tsim_memory memory; /* of the fullest rank */

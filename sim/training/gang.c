@@ -1,0 +1,468 @@
+#include "training/gang.h"
+#include "cost/compute.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Collectives against passes in the sharing of compute units and HBM: their kernels keep what they were given. */
+#define COLLECTIVE_WEIGHT 1000.0
+
+static struct tsim_chunk_plan *chunk_of(const struct tsim_gang *gang, int32_t chunk) {
+    return &gang->stage_plan->chunks[chunk];
+}
+
+static bool is_first_part(const struct tsim_gang *gang, int32_t chunk) {
+    return gang->stage == 0 && chunk == 0;
+}
+
+static bool is_last_part(const struct tsim_gang *gang, int32_t chunk) {
+    return gang->stage == gang->plan->schedule.stages - 1 && chunk == gang->plan->schedule.chunks - 1;
+}
+
+int32_t tsim_gang_bucket(const struct tsim_gang *gang, int32_t chunk, bool backward, int32_t bucket) {
+    int32_t at = 0;
+    for (int32_t c = 0; c < chunk; c++)
+        at += backward ? chunk_of(gang, c)->backward.n_buckets : chunk_of(gang, c)->forward.n_buckets;
+    return at + bucket;
+}
+
+/* ---- segments of a pass ---- */
+
+/* Does this pass meet gathers (forward) or release reductions (backward)? */
+static bool meets_data_group(const struct tsim_gang *gang, struct tsim_pass_item item) {
+    const struct tsim_step_plan *plan = gang->plan;
+    if (!plan->has_data_group)
+        return false;
+    if (!item.is_backward)
+        return plan->gathers && plan->overlaps_gathers && item.microbatch == 0;
+    return plan->overlaps_reduces &&
+           (plan->reduces_every_microbatch || item.microbatch == plan->schedule.microbatches - 1);
+}
+
+int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t index) {
+    struct tsim_pass_item item = tsim_gang_item(gang, index);
+    if (gang->plan->shards_fully)
+        return gang->plan->n_units;
+    if (!meets_data_group(gang, item))
+        return 1;
+    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
+    return item.is_backward ? chunk->backward.n_buckets : chunk->forward.n_buckets;
+}
+
+/* Layers of segment i of n, as even as whole layers allow. */
+static double layers_of(int32_t n_layers, int32_t i, int32_t n) {
+    return (double)((int64_t)n_layers * (i + 1) / n - (int64_t)n_layers * i / n);
+}
+
+/* Share of the pass's time. Segments are in execution order: embedding first going forward, last going backward. Fully
+ * sharded, the embedding is a unit of its own and the head runs with the last layer. */
+static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n) {
+    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
+    const struct tsim_direction_plan *way = item.is_backward ? &chunk->backward : &chunk->forward;
+    int32_t in_model_order = item.is_backward ? n - 1 - segment : segment;
+    double layers;
+    if (gang->plan->shards_fully)
+        layers = in_model_order == 0 ? 0 : 1;
+    else
+        layers = layers_of(chunk->n_layers, in_model_order, n);
+    return layers * way->layer_frac + (in_model_order == 0 ? way->embedding_frac : 0) +
+           (in_model_order == n - 1 ? way->head_frac : 0);
+}
+
+void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t segment, struct tsim_pass_cost *cost) {
+    struct tsim_pass_item item = tsim_gang_item(gang, index);
+    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
+    *cost = item.is_backward ? chunk->backward.whole : chunk->forward.whole;
+    int32_t n = tsim_gang_n_segments(gang, index);
+    if (n > 1)
+        tsim_pass_scale(cost, segment_frac(gang, item, segment, n));
+}
+
+/* ---- demands ---- */
+
+/* A task's own room first, the gang's scratch when that is full. */
+static void add_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t resource,
+                       double per_unit) {
+    if (!(per_unit > 0))
+        return;
+    struct tsim_demand demand = {.resource = resource, .per_unit = per_unit};
+    if (task->n_demands < TSIM_TASK_MAX_DEMANDS) {
+        task->demands[task->n_demands++] = demand;
+        return;
+    }
+    struct tsim_demand *block = gang->demands + (ptrdiff_t)stream * gang->n_members * 8;
+    task->more_demands = block;
+    block[task->n_more_demands++] = demand;
+}
+
+static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost, struct tsim_task *task) {
+    double hbm = tsim_memory_rate(gang->plan->cluster->accelerator), up = gang->plan->cluster->scale_up_bytes_per_s;
+    task->work = cost->time_s;
+    task->bound_per_s = 1;
+    if (gang->plan->is_ideal || !(cost->time_s > 0))
+        return;
+    for (int32_t i = 0; i < gang->n_members; i++) {
+        const struct tsim_member *member = &gang->members[i];
+        add_demand(gang, TSIM_STREAM_COMPUTE, task, member->units, 1);
+        add_demand(gang, TSIM_STREAM_COMPUTE, task, member->hbm, fmin(cost->hbm_bytes / cost->time_s, hbm));
+        if (up > 0)
+            add_demand(gang, TSIM_STREAM_COMPUTE, task, member->scale_up,
+                       fmin(cost->scale_up_bytes / cost->time_s, up));
+    }
+}
+
+/* A collective flows for (time - latency) seconds when nothing is in its way. */
+static void collective_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
+                            const struct tsim_collective_cost *cost, struct tsim_task *task) {
+    double flow_s = cost->time_s - cost->latency_s;
+    task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
+    task->work = fmax(flow_s, 0);
+    task->bound_per_s = 1;
+    task->weight = COLLECTIVE_WEIGHT;
+    if (gang->plan->is_ideal || !(flow_s > 0))
+        return;
+    for (int32_t i = 0; i < gang->n_members; i++) {
+        const struct tsim_member *member = &gang->members[i];
+        add_demand(gang, stream, task, member->units, cost->sm_frac);
+        add_demand(gang, stream, task, member->hbm, cost->hbm_bytes / flow_s);
+        add_demand(gang, stream, task, member->scale_up, cost->scale_up_bytes / flow_s);
+        add_demand(gang, stream, task, member->nic_out, cost->nic_bytes / flow_s);
+        add_demand(gang, stream, task, member->nic_in, cost->nic_bytes / flow_s);
+    }
+}
+
+static void join_replicas(const struct tsim_gang *gang, int64_t kind, int64_t index, struct tsim_task *task) {
+    if (gang->plan->n_replicas == 1)
+        return;
+    task->join = ((kind * gang->plan->schedule.stages + gang->stage) << 40) | index;
+    task->n_parties = gang->plan->n_replicas;
+}
+
+static void wait_for(struct tsim_task *task, int32_t signal) {
+    TSIM_ASSERT(task->n_waits < TSIM_TASK_MAX_SIGNALS);
+    task->waits[task->n_waits++] = signal;
+}
+
+static void lower(struct tsim_task *task, int32_t signal) {
+    TSIM_ASSERT(task->n_lowers < TSIM_TASK_MAX_SIGNALS);
+    task->lowers[task->n_lowers++] = signal;
+}
+
+/* ---- compute stream ---- */
+
+/* Which neighbour's part comes next: the next stage's same chunk, or around the ring its first stage's next chunk. */
+static void route(const struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_gang **to,
+                  struct tsim_pass_item *there) {
+    *there = item;
+    if (!item.is_backward) {
+        *to = gang->next;
+        there->chunk = gang->stage == gang->plan->schedule.stages - 1 ? item.chunk + 1 : item.chunk;
+    } else {
+        *to = gang->prev;
+        there->chunk = gang->stage == 0 ? item.chunk - 1 : item.chunk;
+    }
+}
+
+static bool sends(const struct tsim_gang *gang, struct tsim_pass_item item) {
+    return item.is_backward ? !is_first_part(gang, item.chunk) : !is_last_part(gang, item.chunk);
+}
+
+static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int32_t index, struct tsim_pass_item item,
+                      struct tsim_task *task) {
+    struct tsim_gang *to;
+    struct tsim_pass_item there;
+    route(gang, item, &to, &there);
+    const struct tsim_collective_cost *cost =
+        item.is_backward ? &gang->stage_plan->send_prev : &gang->stage_plan->send_next;
+    bool on_node = item.is_backward ? gang->stage_plan->prev_on_node : gang->stage_plan->next_on_node;
+    double flow_s = cost->time_s - cost->latency_s;
+    task->label = tsim_label(TSIM_TASK_SEND, index, 0);
+    task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
+    task->work = fmax(flow_s, 0);
+    task->bound_per_s = 1;
+    task->weight = COLLECTIVE_WEIGHT;
+    int32_t slot = tsim_gang_slot(to, there);
+    lower(task, item.is_backward ? to->gradient_in + slot : to->activation_in + slot);
+    if (gang->plan->is_ideal || !(flow_s > 0))
+        return;
+    for (int32_t i = 0; i < gang->n_members; i++) {
+        if (on_node) {
+            add_demand(gang, stream, task, gang->members[i].scale_up, cost->scale_up_bytes / flow_s);
+        } else {
+            add_demand(gang, stream, task, gang->members[i].nic_out, cost->nic_bytes / flow_s);
+            add_demand(gang, stream, task, to->members[i].nic_in, cost->nic_bytes / flow_s);
+        }
+    }
+}
+
+static int32_t unit_index(const struct tsim_gang *gang, int32_t item, int32_t segment) {
+    return item * gang->plan->n_units + segment;
+}
+
+static void pass_signals(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
+                         struct tsim_task *task) {
+    const struct tsim_step_plan *plan = gang->plan;
+    int32_t slot = tsim_gang_slot(gang, item);
+    bool first = gang->segment == 0, last = gang->segment == n_segments - 1;
+    if (first && !item.is_backward && !is_first_part(gang, item.chunk))
+        wait_for(task, gang->activation_in + slot);
+    if (first && item.is_backward && !is_last_part(gang, item.chunk))
+        wait_for(task, gang->gradient_in + slot);
+    if (last && plan->sends_async && sends(gang, item))
+        lower(task, (item.is_backward ? gang->backward_out : gang->forward_out) + slot);
+    if (plan->shards_fully && plan->has_data_group) {
+        int32_t unit = unit_index(gang, gang->item, gang->segment);
+        wait_for(task, gang->gathered + unit);
+        lower(task, gang->segment_done + unit);
+    } else if (meets_data_group(gang, item) && !item.is_backward) {
+        wait_for(task, gang->gathered + tsim_gang_bucket(gang, item.chunk, false, gang->segment));
+    } else if (meets_data_group(gang, item)) {
+        int32_t buckets = gang->stage_plan->n_reduces, round = plan->reduces_every_microbatch ? item.microbatch : 0;
+        lower(task, gang->segment_done + round * buckets + tsim_gang_bucket(gang, item.chunk, true, gang->segment));
+    }
+}
+
+static void next_pass(struct tsim_gang *gang, struct tsim_task *task) {
+    struct tsim_pass_item item = tsim_gang_item(gang, gang->item);
+    int32_t n_segments = tsim_gang_n_segments(gang, gang->item);
+    struct tsim_pass_cost cost;
+    tsim_gang_segment_cost(gang, gang->item, gang->segment, &cost);
+    task->label = tsim_label(TSIM_TASK_PASS, gang->item, gang->segment);
+    pass_task(gang, &cost, task);
+    pass_signals(gang, item, n_segments, task);
+    if (++gang->segment < n_segments)
+        return;
+    if (!gang->plan->sends_async && sends(gang, item)) {
+        gang->owed_send = gang->item;
+        gang->owed = item;
+    }
+    gang->segment = 0;
+    gang->item++;
+}
+
+/* What follows the passes, in order; returns false when this tail step does not exist here. */
+enum tail { TAIL_REDUCE, TAIL_TIED, TAIL_NORM, TAIL_OPTIMIZER, TAIL_GATHER, TAIL_END };
+
+static bool tail_reduce(struct tsim_gang *gang, struct tsim_task *task) {
+    const struct tsim_step_plan *plan = gang->plan;
+    if (!plan->has_data_group || plan->overlaps_reduces || plan->shards_fully)
+        return false;
+    if (gang->tail_at == plan->schedule.chunks)
+        return gang->tail_at = 0, false;
+    int32_t chunk = plan->schedule.chunks - 1 - gang->tail_at;
+    task->label = tsim_label(TSIM_TASK_REDUCE, -1, gang->tail_at);
+    collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, chunk)->reduce, task);
+    join_replicas(gang, TSIM_TASK_REDUCE, gang->tail_at, task);
+    gang->tail_at++;
+    return true;
+}
+
+static bool tail_gather(struct tsim_gang *gang, struct tsim_task *task) {
+    const struct tsim_step_plan *plan = gang->plan;
+    if (!plan->has_data_group || !plan->gathers || plan->overlaps_gathers || gang->tail_at == plan->schedule.chunks)
+        return false;
+    task->label = tsim_label(TSIM_TASK_GATHER, -1, gang->tail_at);
+    collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, gang->tail_at)->gather, task);
+    join_replicas(gang, TSIM_TASK_GATHER, gang->tail_at, task);
+    gang->tail_at++;
+    return true;
+}
+
+static bool tail_tied(struct tsim_gang *gang, struct tsim_task *task) {
+    const struct tsim_step_plan *plan = gang->plan;
+    if (!plan->has_tied_reduction || (gang->stage != 0 && gang->stage != plan->schedule.stages - 1))
+        return false;
+    task->label = tsim_label(TSIM_TASK_TIED, -1, 0);
+    collective_task(gang, TSIM_STREAM_COMPUTE, &plan->tied, task);
+    task->join = ((int64_t)TSIM_TASK_TIED << 56) | gang->replica;
+    task->n_parties = 2;
+    return true;
+}
+
+static void tail_norm(struct tsim_gang *gang, struct tsim_task *task) {
+    const struct tsim_step_plan *plan = gang->plan;
+    task->label = tsim_label(TSIM_TASK_NORM, -1, 0);
+    task->latency = plan->norm.time_s > 0 ? tsim_engine_ticks(gang->engine, plan->norm.time_s) : 0;
+    task->join = (int64_t)TSIM_TASK_NORM << 56;
+    task->n_parties = plan->schedule.stages * plan->n_replicas;
+    if (gang->n_reductions > 0)
+        wait_for(task, gang->reduced);
+}
+
+static void tail_optimizer(struct tsim_gang *gang, struct tsim_task *task) {
+    struct tsim_pass_cost cost = {.time_s = gang->stage_plan->optimizer_s,
+                                  .hbm_bytes = gang->stage_plan->optimizer_hbm_bytes};
+    task->label = tsim_label(TSIM_TASK_OPTIMIZER, -1, 0);
+    pass_task(gang, &cost, task);
+}
+
+static bool next_tail(struct tsim_gang *gang, struct tsim_task *task) {
+    for (; gang->tail < TAIL_END; gang->tail++) {
+        switch ((enum tail)gang->tail) {
+        case TAIL_REDUCE:
+            if (tail_reduce(gang, task))
+                return true;
+            break;
+        case TAIL_TIED:
+            if (tail_tied(gang, task))
+                return gang->tail++, true;
+            break;
+        case TAIL_NORM:
+            tail_norm(gang, task);
+            return gang->tail++, true;
+        case TAIL_OPTIMIZER:
+            tail_optimizer(gang, task);
+            return gang->tail++, true;
+        case TAIL_GATHER:
+            if (tail_gather(gang, task))
+                return true;
+            break;
+        case TAIL_END:
+            break;
+        }
+    }
+    return false;
+}
+
+bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task) {
+    struct tsim_gang *gang = context;
+    (void)stream;
+    if (gang->owed_send >= 0) {
+        send_task(gang, TSIM_STREAM_COMPUTE, gang->owed_send, gang->owed, task);
+        gang->owed_send = -1;
+        return true;
+    }
+    if (gang->item < gang->plan->n_items) {
+        next_pass(gang, task);
+        return true;
+    }
+    return next_tail(gang, task);
+}
+
+/* ---- sends ---- */
+
+static bool next_send(struct tsim_gang *gang, bool backward, enum tsim_gang_stream stream, struct tsim_task *task) {
+    int32_t *at = &gang->send_at[backward ? 1 : 0];
+    for (; *at < gang->plan->n_items; (*at)++) {
+        struct tsim_pass_item item = tsim_gang_item(gang, *at);
+        if (item.is_backward != backward || !sends(gang, item))
+            continue;
+        send_task(gang, stream, *at, item, task);
+        wait_for(task, (backward ? gang->backward_out : gang->forward_out) + tsim_gang_slot(gang, item));
+        (*at)++;
+        return true;
+    }
+    return false;
+}
+
+bool tsim_gang_send_next(void *context, int32_t stream, struct tsim_task *task) {
+    (void)stream;
+    return next_send(context, false, TSIM_STREAM_NEXT, task);
+}
+
+bool tsim_gang_send_prev(void *context, int32_t stream, struct tsim_task *task) {
+    (void)stream;
+    return next_send(context, true, TSIM_STREAM_PREV, task);
+}
+
+/* ---- data stream: ZeRO-0 to 2 ---- */
+
+/* Gathers of all chunks in model order, then the reductions in the order in which backward passes release them. */
+static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
+    const struct tsim_step_plan *plan = gang->plan;
+    if (plan->gathers && plan->overlaps_gathers && gang->gather_chunk < plan->schedule.chunks) {
+        int32_t chunk = gang->gather_chunk, bucket = gang->gather_bucket;
+        int32_t index = tsim_gang_bucket(gang, chunk, false, bucket);
+        task->label = tsim_label(TSIM_TASK_GATHER, -1, index);
+        collective_task(gang, TSIM_STREAM_DATA, &chunk_of(gang, chunk)->gather, task);
+        join_replicas(gang, TSIM_TASK_GATHER, index, task);
+        lower(task, gang->gathered + index);
+        if (++gang->gather_bucket == chunk_of(gang, chunk)->forward.n_buckets)
+            gang->gather_bucket = 0, gang->gather_chunk++;
+        return true;
+    }
+    if (!plan->overlaps_reduces)
+        return false;
+    for (; gang->reduce_item < plan->n_items; gang->reduce_item++, gang->reduce_bucket = 0) {
+        struct tsim_pass_item item = tsim_gang_item(gang, gang->reduce_item);
+        if (!item.is_backward || !meets_data_group(gang, item) ||
+            gang->reduce_bucket == chunk_of(gang, item.chunk)->backward.n_buckets)
+            continue;
+        int32_t round = plan->reduces_every_microbatch ? item.microbatch : 0;
+        int32_t index =
+            round * gang->stage_plan->n_reduces + tsim_gang_bucket(gang, item.chunk, true, gang->reduce_bucket++);
+        task->label = tsim_label(TSIM_TASK_REDUCE, -1, index);
+        collective_task(gang, TSIM_STREAM_DATA, &chunk_of(gang, item.chunk)->reduce, task);
+        join_replicas(gang, TSIM_TASK_REDUCE, index, task);
+        wait_for(task, gang->segment_done + index);
+        lower(task, gang->reduced);
+        return true;
+    }
+    return false;
+}
+
+/* ---- data stream: ZeRO-3 ---- */
+
+/* The parameters of unit `position` (execution order) of an item: gathered when at most two units are held, that is
+ * when the one two places earlier is done (FSDP's rate limiter). */
+static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, bool is_root, struct tsim_task *task) {
+    int32_t unit = unit_index(gang, item, position);
+    task->label = tsim_label(TSIM_TASK_GATHER, item, position);
+    collective_task(gang, TSIM_STREAM_DATA, is_root ? &gang->stage_plan->root_gather : &gang->stage_plan->layer_gather,
+                    task);
+    join_replicas(gang, TSIM_TASK_GATHER, unit, task);
+    if (unit >= 2)
+        wait_for(task, gang->segment_done + unit - 2);
+    lower(task, gang->gathered + unit);
+}
+
+static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, bool is_root, struct tsim_task *task) {
+    int32_t unit = unit_index(gang, item, position);
+    task->label = tsim_label(TSIM_TASK_REDUCE, item, position);
+    collective_task(gang, TSIM_STREAM_DATA, is_root ? &gang->stage_plan->root_reduce : &gang->stage_plan->layer_reduce,
+                    task);
+    join_replicas(gang, TSIM_TASK_REDUCE, unit, task);
+    wait_for(task, gang->segment_done + unit);
+    lower(task, gang->reduced);
+}
+
+/* Forward: gathers in order. Backward: two gathers ahead, then a reduction and a gather in turn. The root unit
+ * (embedding, final norm, head) is gathered once a step and kept; it is the last to be reduced. */
+static bool next_unit(struct tsim_gang *gang, struct tsim_task *task) {
+    int32_t n = gang->plan->n_units;
+    while (gang->unit_item < gang->plan->n_items) {
+        struct tsim_pass_item item = tsim_gang_item(gang, gang->unit_item);
+        int32_t at = gang->unit_position++, index = gang->unit_item;
+        int32_t n_positions = item.is_backward ? 2 * n + 2 : n;
+        if (at == n_positions) {
+            gang->unit_position = 0;
+            gang->unit_item++;
+            continue;
+        }
+        if (!item.is_backward) {
+            if (at == 0 && index > 0)
+                continue;
+            unit_gather(gang, index, at, at == 0, task);
+            return true;
+        }
+        bool is_reduce = at >= 2 && at % 2 == 0;
+        int32_t position = is_reduce ? at / 2 - 1 : at < 2 ? at : at / 2 + 1;
+        if (is_reduce) {
+            unit_reduce(gang, index, position, position == n - 1, task);
+            return true;
+        }
+        if (position < n - 1) { /* the root, last in backward order, is still held */
+            unit_gather(gang, index, position, false, task);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tsim_gang_data(void *context, int32_t stream, struct tsim_task *task) {
+    struct tsim_gang *gang = context;
+    (void)stream;
+    if (!gang->plan->has_data_group)
+        return false;
+    return gang->plan->shards_fully ? next_unit(gang, task) : next_bucket(gang, task);
+}

@@ -1,0 +1,128 @@
+/* gang.h - private to training: the state of one gang and the programs of its four streams (see program.h). */
+#ifndef TSIM_TRAINING_GANG_H
+#define TSIM_TRAINING_GANG_H
+
+#include "cost/collective.h"
+#include "training/program.h"
+#include "workload/memory.h"
+
+enum tsim_gang_stream { TSIM_STREAM_COMPUTE, TSIM_STREAM_DATA, TSIM_STREAM_NEXT, TSIM_STREAM_PREV, TSIM_N_STREAMS };
+
+enum tsim_task_kind {
+    TSIM_TASK_PASS,   /* item, segment (a position in execution order) */
+    TSIM_TASK_SEND,   /* item */
+    TSIM_TASK_GATHER, /* item (or -1), segment */
+    TSIM_TASK_REDUCE, /* item (or -1), segment */
+    TSIM_TASK_TIED,   /* the tied embedding's gradient, first with last stage */
+    TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
+    TSIM_TASK_OPTIMIZER
+};
+
+/* A task's label: kind, item of the schedule, segment. */
+static inline int64_t tsim_label(enum tsim_task_kind kind, int32_t item, int32_t segment) {
+    return ((int64_t)kind << 56) | ((int64_t)(item + 1) << 24) | segment;
+}
+static inline enum tsim_task_kind tsim_label_kind(int64_t label) {
+    return (enum tsim_task_kind)(label >> 56);
+}
+static inline int32_t tsim_label_item(int64_t label) {
+    return (int32_t)((label >> 24) & 0xffffffff) - 1;
+}
+static inline int32_t tsim_label_segment(int64_t label) {
+    return (int32_t)(label & 0xffffff);
+}
+
+/* One direction of one chunk: the whole pass, and how its time divides over embedding, each layer, head. */
+struct tsim_direction_plan {
+    struct tsim_pass_cost whole;
+    double embedding_frac, layer_frac, head_frac;
+    int32_t n_buckets; /* segments of the pass that meets the gathers (forward) or reductions (backward) */
+};
+
+struct tsim_chunk_plan {
+    bool has_embedding, has_head;
+    int32_t n_layers;
+    double parameters; /* per tensor rank */
+    struct tsim_direction_plan forward, backward;
+    struct tsim_collective_cost gather, reduce; /* of one bucket */
+};
+
+struct tsim_stage_plan {
+    struct tsim_chunk_plan *chunks;
+    int32_t n_gathers, n_reduces; /* buckets over all chunks */
+    double optimizer_s, optimizer_hbm_bytes;
+    struct tsim_collective_cost send_next, send_prev;
+    bool next_on_node, prev_on_node;
+    struct tsim_collective_cost layer_gather, layer_reduce, root_gather, root_reduce; /* ZeRO-3 */
+};
+
+/* What is the same for all gangs. */
+struct tsim_step_plan {
+    const struct tsim_scenario *scenario;
+    const struct tsim_cluster *cluster;
+    struct tsim_schedule_shape schedule;
+    struct tsim_stage_plan *stages;
+    int32_t n_items, n_units; /* n_units: segments of a fully sharded pass */
+    bool is_ideal;            /* network: ideal */
+    bool shards_fully;        /* ZeRO-3 */
+    bool has_data_group;      /* more than one rank reduces */
+    bool gathers;             /* ZeRO-1, -2: parameters are gathered after the optimizer */
+    bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
+    bool has_tied_reduction;
+    struct tsim_collective_cost tied, norm;
+    int32_t n_replicas;
+};
+
+struct tsim_member { /* resources of one rank */
+    int32_t units, hbm, scale_up, nic_out, nic_in;
+};
+
+struct tsim_gang {
+    const struct tsim_step_plan *plan;
+    const struct tsim_stage_plan *stage_plan;
+    struct tsim_gang *next, *prev; /* gang of the next / previous stage of this replica, in a ring */
+    struct tsim_engine *engine;
+    int32_t stage, replica, n_members, streams[TSIM_N_STREAMS];
+    const struct tsim_member *members;
+    struct tsim_demand *demands; /* scratch for demands of more members than a task holds; one block per stream */
+    /* Signals: by (chunk, micro-batch) */
+    int32_t activation_in, gradient_in, forward_out, backward_out;
+    int32_t gathered, segment_done, reduced; /* by bucket, or by (item, unit) when fully sharded; one */
+    int32_t n_reductions;
+    tsim_tick *activation_begin, *gradient_begin, *activation_end, *gradient_end; /* of transfers into this gang */
+    /* Program state */
+    int32_t item, segment;               /* compute: next pass */
+    int32_t tail, tail_at;               /* compute: what follows the passes */
+    int32_t send_at[2];                  /* next item to look at: activations, gradients */
+    int32_t gather_chunk, gather_bucket; /* data: next parameters */
+    int32_t reduce_item, reduce_bucket;  /* data: next gradients */
+    int32_t unit_item, unit_position;    /* data, fully sharded */
+    int32_t owed_send;                   /* item whose synchronous send is due on the compute stream, or -1 */
+    struct tsim_pass_item owed;
+    /* Account */
+    tsim_tick last_end;
+    struct tsim_gang_account *account;
+};
+
+/* tsim_program_fn, one per stream; context is the gang. */
+bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task);
+bool tsim_gang_data(void *context, int32_t stream, struct tsim_task *task);
+bool tsim_gang_send_next(void *context, int32_t stream, struct tsim_task *task);
+bool tsim_gang_send_prev(void *context, int32_t stream, struct tsim_task *task);
+
+/* Segments of an item's pass, and the cost of one (position in execution order). */
+int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t item);
+void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t item, int32_t segment, struct tsim_pass_cost *cost);
+
+/* Index of (chunk, micro-batch) among the signals. */
+static inline int32_t tsim_gang_slot(const struct tsim_gang *gang, struct tsim_pass_item item) {
+    return item.chunk * gang->plan->schedule.microbatches + item.microbatch;
+}
+static inline struct tsim_pass_item tsim_gang_item(const struct tsim_gang *gang, int32_t index) {
+    return tsim_schedule_item(&gang->plan->schedule, gang->stage, index);
+}
+
+/* Bucket index of a gather or reduction: buckets are numbered chunk by chunk. */
+int32_t tsim_gang_bucket(const struct tsim_gang *gang, int32_t chunk, bool backward, int32_t bucket);
+
+#endif

@@ -1,0 +1,232 @@
+#include "training/pass.h"
+
+#include "cost/collective.h"
+#include "cost/compute.h"
+
+#include <math.h>
+#include <string.h>
+
+struct walk {
+    const struct tsim_scenario *scenario;
+    const struct tsim_cluster *cluster;
+    const struct tsim_placement *placement;
+    const char *phase;
+    bool core_only;            /* selective recomputation */
+    bool skip_last_projection; /* recomputation that stops early */
+    tsim_pass_visit_fn visit;
+    void *context;
+};
+
+static void collective_cost(const struct walk *w, const struct tsim_op *op, struct tsim_collective_cost *cost) {
+    static const enum tsim_collective_op OPS[] = {[TSIM_OP_ALL_REDUCE] = TSIM_ALL_REDUCE,
+                                                  [TSIM_OP_ALL_GATHER] = TSIM_ALL_GATHER,
+                                                  [TSIM_OP_REDUCE_SCATTER] = TSIM_REDUCE_SCATTER,
+                                                  [TSIM_OP_RING_EXCHANGE] = TSIM_SEND_RECV};
+    struct tsim_collective_request request = {.op = OPS[op->collective],
+                                              .bytes = op->collective_bytes,
+                                              .group = tsim_placement_group(w->placement, 1u << op->axis),
+                                              .network = w->scenario->simulation.network};
+    tsim_collective_cost(w->cluster, &request, cost);
+    if (op->collective == TSIM_OP_RING_EXCHANGE) { /* one message to the neighbour for every other rank of the ring */
+        double extra_s = (request.group.n_ranks - 2) * cost->latency_s;
+        cost->latency_s += extra_s;
+        cost->time_s += extra_s;
+    }
+}
+
+static double kernel_s(const struct walk *w, const struct tsim_op *op) {
+    struct tsim_kernel_cost cost;
+    tsim_kernel_cost(w->cluster->accelerator, w->scenario->software, op, &cost);
+    return cost.time_s;
+}
+
+/* A product of which each of n chunks of tokens waits for its own piece of the collective: see the header. */
+static double pipelined_s(const struct walk *w, const struct tsim_op *product, double collective_s) {
+    double n = (double)w->scenario->parallelism.tensor;
+    struct tsim_op chunk = *product;
+    chunk.m /= n;
+    chunk.flops /= n;
+    chunk.bytes /= n;
+    double g = kernel_s(w, &chunk);
+    return g + (n - 1) * fmax(g, collective_s / (n - 1));
+}
+
+static bool is_product(const struct tsim_op *op) {
+    return op->kind == TSIM_OP_GEMM || op->kind == TSIM_OP_FLASH;
+}
+
+/* The product that the collective at `at` runs beside, or NULL. */
+static const struct tsim_op *partner(const struct tsim_op_list *list, int32_t at) {
+    if (list->ops[at].overlap == TSIM_PIPELINED_PREVIOUS)
+        return at > 0 && is_product(&list->ops[at - 1]) ? &list->ops[at - 1] : NULL;
+    if (list->ops[at].overlap != TSIM_EXPOSED)
+        for (int32_t i = at + 1; i < list->n && list->ops[i].kind != TSIM_OP_COLLECTIVE; i++)
+            if (is_product(&list->ops[i]))
+                return &list->ops[i];
+    return NULL;
+}
+
+static double exposed_s(const struct walk *w, const struct tsim_op_list *list, int32_t at,
+                        const struct tsim_collective_cost *collective) {
+    const struct tsim_op *op = &list->ops[at], *beside = partner(list, at);
+    double c = collective->time_s;
+    if (!beside || c == 0)
+        return c;
+    double g = kernel_s(w, beside);
+    if (op->overlap == TSIM_CONCURRENT_NEXT)
+        return fmax(c, g + collective->sm_frac * c) - g;
+    return fmax(pipelined_s(w, beside, c) - g, 0);
+}
+
+static enum tsim_bound bound_of(enum tsim_limit limit) {
+    switch (limit) {
+    case TSIM_LIMIT_MATRIX:
+        return TSIM_BOUND_COMPUTE;
+    case TSIM_LIMIT_MEMORY:
+        return TSIM_BOUND_MEMORY;
+    case TSIM_LIMIT_LATENCY:
+        break;
+    }
+    return TSIM_BOUND_LATENCY;
+}
+
+static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
+    for (int32_t i = 0; i < list->n; i++) {
+        const struct tsim_op *op = &list->ops[i];
+        if ((w->core_only && !op->is_core_attention) || (w->skip_last_projection && op->is_last_projection))
+            continue;
+        struct tsim_pass_operator row = {.op = op, .phase = w->phase};
+        if (op->kind == TSIM_OP_COLLECTIVE) {
+            struct tsim_collective_cost cost;
+            collective_cost(w, op, &cost);
+            row.time_s = cost.time_s;
+            row.exposed_s = exposed_s(w, list, i, &cost);
+            row.scale_up_bytes = cost.scale_up_bytes;
+            row.nic_bytes = cost.nic_bytes;
+            row.hbm_bytes = cost.hbm_bytes;
+            row.bound = TSIM_BOUND_COMMUNICATION;
+        } else {
+            struct tsim_kernel_cost cost;
+            tsim_kernel_cost(w->cluster->accelerator, w->scenario->software, op, &cost);
+            row.time_s = cost.time_s;
+            row.matrix_s = cost.matrix_s;
+            row.memory_s = cost.memory_s;
+            row.hbm_bytes = op->bytes;
+            row.bound = bound_of(cost.limit);
+        }
+        w->visit(w->context, &row);
+    }
+}
+
+void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                     const struct tsim_placement *placement, enum tsim_part part, bool backward,
+                     tsim_pass_visit_fn visit, void *context) {
+    struct walk w = {.scenario = scenario,
+                     .cluster = cluster,
+                     .placement = placement,
+                     .phase = backward ? "backward" : "forward",
+                     .visit = visit,
+                     .context = context};
+    struct tsim_op_list list;
+    enum tsim_recompute recompute = scenario->training.recompute;
+    if (!backward) {
+        tsim_operators_forward(scenario, part, &list);
+        walk_list(&w, &list);
+        return;
+    }
+    if (part == TSIM_PART_LAYER && recompute != TSIM_RECOMPUTE_NONE) {
+        struct walk again = w;
+        again.phase = "recompute";
+        again.core_only = recompute == TSIM_RECOMPUTE_SELECTIVE;
+        again.skip_last_projection = !again.core_only && scenario->software->checkpoint_early_stop;
+        tsim_operators_forward(scenario, part, &list);
+        walk_list(&again, &list);
+    }
+    tsim_operators_backward(scenario, part, &list);
+    walk_list(&w, &list);
+}
+
+/* ---- sums ---- */
+
+struct sum {
+    struct tsim_pass_cost cost;
+    double host_s;
+    const struct tsim_software *software;
+};
+
+static void add_operator(void *context, const struct tsim_pass_operator *row) {
+    struct sum *sum = context;
+    struct tsim_pass_cost *cost = &sum->cost;
+    bool recomputed = strcmp(row->phase, "recompute") == 0;
+    if (row->op->kind == TSIM_OP_COLLECTIVE) {
+        *(row->op->axis == TSIM_AXIS_CONTEXT ? &cost->exposed_context_s : &cost->exposed_tensor_s) += row->exposed_s;
+        if (row->time_s > 0)
+            sum->host_s += sum->software->host_time_per_op_s + sum->software->host_time_per_collective_s;
+    } else {
+        *(recomputed ? &cost->recompute_s : &cost->compute_s) += row->time_s;
+        sum->host_s += row->op->kernels * sum->software->host_time_per_op_s;
+    }
+    cost->flops += row->op->flops;
+    cost->matrix_busy_s += row->matrix_s;
+    cost->memory_busy_s += row->memory_s;
+    cost->hbm_bytes += row->hbm_bytes;
+    cost->scale_up_bytes += row->scale_up_bytes;
+    cost->nic_bytes += row->nic_bytes;
+}
+
+/* host_excess_s holds the host's time of one part until tsim_pass_sum compares the whole pass with it. */
+static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                                       const struct tsim_placement *placement, enum tsim_part part, bool backward) {
+    struct sum sum = {.software = scenario->software};
+    tsim_pass_visit(scenario, cluster, placement, part, backward, add_operator, &sum);
+    if (backward && part == TSIM_PART_LAYER && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
+        sum.host_s += scenario->software->host_time_per_checkpoint_s;
+    sum.cost.time_s =
+        sum.cost.compute_s + sum.cost.recompute_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s;
+    sum.cost.host_excess_s = sum.host_s;
+    return sum.cost;
+}
+
+void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                           const struct tsim_placement *placement, struct tsim_pass_costs *costs) {
+    struct tsim_part_costs *parts[] = {&costs->embedding, &costs->layer, &costs->head};
+    static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_HEAD};
+    for (int i = 0; i < 3; i++) {
+        parts[i]->forward = part_cost(scenario, cluster, placement, PARTS[i], false);
+        parts[i]->backward = part_cost(scenario, cluster, placement, PARTS[i], true);
+    }
+}
+
+static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *part, double times) {
+    sum->time_s += times * part->time_s;
+    sum->compute_s += times * part->compute_s;
+    sum->recompute_s += times * part->recompute_s;
+    sum->exposed_tensor_s += times * part->exposed_tensor_s;
+    sum->exposed_context_s += times * part->exposed_context_s;
+    sum->host_excess_s += times * part->host_excess_s;
+    sum->flops += times * part->flops;
+    sum->matrix_busy_s += times * part->matrix_busy_s;
+    sum->memory_busy_s += times * part->memory_busy_s;
+    sum->hbm_bytes += times * part->hbm_bytes;
+    sum->scale_up_bytes += times * part->scale_up_bytes;
+    sum->nic_bytes += times * part->nic_bytes;
+}
+
+void tsim_pass_sum(const struct tsim_pass_costs *costs, bool backward, bool embedding, double n_layers, bool head,
+                   struct tsim_pass_cost *sum) {
+    memset(sum, 0, sizeof *sum);
+    if (embedding)
+        add_times(sum, backward ? &costs->embedding.backward : &costs->embedding.forward, 1);
+    add_times(sum, backward ? &costs->layer.backward : &costs->layer.forward, n_layers);
+    if (head)
+        add_times(sum, backward ? &costs->head.backward : &costs->head.forward, 1);
+    sum->host_excess_s = fmax(sum->host_excess_s - sum->time_s, 0);
+    sum->compute_s += sum->host_excess_s;
+    sum->time_s += sum->host_excess_s;
+}
+
+void tsim_pass_scale(struct tsim_pass_cost *cost, double factor) {
+    struct tsim_pass_cost whole = *cost;
+    memset(cost, 0, sizeof *cost);
+    add_times(cost, &whole, factor);
+}

@@ -1,0 +1,66 @@
+/* pass.h - one micro-batch's forward or backward pass through a part of the model, as one activity.
+ *
+ * Operators of a pass run one after another on the compute stream; tensor- and context-parallel collectives sit beside
+ * them as operators.h says. The pass is long compared with its operators, and all ranks of a tensor x context group run
+ * it in lock-step, so the engine sees it as one activity ("uniform runs of operators on one stream become one").
+ *
+ * With g the time of a product and c of a collective, both alone:
+ *   exposed       g + c
+ *   concurrent    max(c, g + sigma c): while the collective runs it occupies a fraction sigma of the compute units
+ *   pipelined     the product is cut into n = tensor chunks, each working on what has arrived (Wang et al. 2023,
+ * ASPLOS, "Overlap communication with dependent computation via decomposition"; Transformer Engine's user buffers):
+ * g'/n + (n-1) max(g'/n, c/(n-1)) with g' the product cut into n
+ *
+ * The host launches kernels one after another, too: a pass takes max(accelerator, host). */
+#ifndef TSIM_TRAINING_PASS_H
+#define TSIM_TRAINING_PASS_H
+
+#include "cluster/cluster.h"
+#include "cluster/placement.h"
+#include "training/result.h"
+#include "workload/operators.h"
+
+struct tsim_pass_cost {
+    double time_s;      /* sum of the next five */
+    double compute_s;   /* kernels, and what the host adds where it is slower */
+    double recompute_s; /* kernels executed a second time */
+    double exposed_tensor_s, exposed_context_s;
+    double host_excess_s;                /* part of compute_s: accelerator waiting for launches */
+    double flops;                        /* executed on the matrix units, recomputation included */
+    double matrix_busy_s, memory_busy_s; /* at sustained rates; for power */
+    double hbm_bytes, scale_up_bytes, nic_bytes;
+};
+
+struct tsim_part_costs {
+    struct tsim_pass_cost forward, backward; /* backward includes recomputation */
+};
+
+struct tsim_pass_costs {
+    struct tsim_part_costs embedding, layer, head;
+};
+
+void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                           const struct tsim_placement *placement, struct tsim_pass_costs *costs);
+
+/* embedding? + n_layers x layer + head?, the host's limit applied to the whole. */
+void tsim_pass_sum(const struct tsim_pass_costs *costs, bool backward, bool embedding, double n_layers, bool head,
+                   struct tsim_pass_cost *sum);
+
+void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);
+
+/* One operator of a part as it runs: for the sums above and for the operator table. */
+struct tsim_pass_operator {
+    const struct tsim_op *op;
+    const char *phase; /* "forward" | "backward" | "recompute" */
+    double time_s;     /* kernels: alone. Collectives: alone, whatever of it is hidden */
+    double exposed_s;  /* collectives only: what they add to the pass */
+    double matrix_s, memory_s;
+    double scale_up_bytes, nic_bytes, hbm_bytes;
+    enum tsim_bound bound;
+};
+typedef void (*tsim_pass_visit_fn)(void *context, const struct tsim_pass_operator *row);
+void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                     const struct tsim_placement *placement, enum tsim_part part, bool backward,
+                     tsim_pass_visit_fn visit, void *context);
+
+#endif

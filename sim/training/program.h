@@ -1,0 +1,56 @@
+/* program.h - one optimizer step as lazily generated programs on the engine.
+ *
+ * A *gang* is the group of ranks that run a pipeline stage of one replica in lock-step: its tensor x context ranks.
+ * Each gang has four streams: compute     forward and backward passes in the schedule's order, then gradient norm and
+ * optimizer; data        collectives over the data-parallel group: parameter gathers, gradient reductions; send next
+ * activations to the next model part, send prev   gradients to the previous one (both on the compute stream when point
+ * to point is not overlapped). A rank's work exists only as the state of these four small machines; nothing is laid out
+ * in advance.
+ *
+ * A pass is one task. It is cut into segments only where something outside must see its inside: the first micro-batch's
+ * forward waits for parameters bucket by bucket, the last micro-batch's backward releases gradients bucket by bucket;
+ * fully sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
+ *
+ * Resources of a member of a gang: its compute units (1 second per second), HBM, the outgoing scale-up link, and both
+ * directions of its share of the NICs. A pass demands its compute units whole, and HBM and scale-up at its average
+ * rate; a collective demands the fraction of compute units that its kernels occupy, and the links. Collectives are
+ * weighted far above passes: their kernels hold the compute units that they were given, the pass gets the rest.
+ *
+ * Folding: data-parallel replicas that cannot differ are simulated once, and of a gang's ranks one stands for all.
+ * Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
+#ifndef TSIM_TRAINING_PROGRAM_H
+#define TSIM_TRAINING_PROGRAM_H
+
+#include "engine/engine.h"
+#include "training/pass.h"
+
+struct tsim_gang_account {
+    int32_t stage, replica;
+    struct tsim_step_terms terms; /* sums to the step's time */
+    double flops;
+    double matrix_busy_s, memory_busy_s;                                       /* per accelerator of the gang */
+    double scale_up_bytes, nic_bytes;                                          /* sent per accelerator */
+    double exposed_gather_s, exposed_reduce_s, exposed_norm_s, interference_s; /* the parts of exposed_data_s */
+    double data_busy_s, send_busy_s;                                           /* of the other streams, hidden or not */
+};
+
+struct tsim_step_simulation {
+    double time_s;
+    int64_t events;
+    int32_t n_gangs, n_stages, n_replicas; /* gang g = replica * n_stages + stage */
+    const struct tsim_gang_account *gangs;
+};
+
+/* Time alone of the collectives of the data-parallel group and of point to point, for the operator table. */
+struct tsim_collective_plan {
+    double gather_s, reduce_s, send_s; /* whole stage per step, of stage `stage`; one message */
+    double gather_bytes, reduce_bytes, send_bytes;
+    int32_t n_gathers, n_reduces, n_sends;
+};
+
+enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                    const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                    const struct tsim_pass_costs *costs, struct tsim_step_simulation *simulation,
+                                    struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,402 @@
+#include "training/run.h"
+
+#include "cluster/power.h"
+#include "cost/compute.h"
+#include "training/program.h"
+#include "workload/memory.h"
+#include "workload/model.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define SECONDS_PER_DAY 86400.0
+#define JOULES_PER_KWH 3.6e6
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double peak_rss_bytes(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss * 1024;
+}
+
+/* ---- memory ---- */
+
+static struct tsim_memory stage_memory(const struct tsim_scenario *sc, int32_t stage) {
+    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
+    struct tsim_stage_memory m;
+    tsim_stage_memory(sc, stage, &m);
+    return (struct tsim_memory){.capacity_bytes = a->memory_bytes,
+                                .peak_bytes = m.total_bytes + a->usable_memory_reserve_bytes,
+                                .weights_bytes = m.weights_bytes,
+                                .gradients_bytes = m.gradients_bytes,
+                                .master_bytes = m.master_bytes,
+                                .optimizer_bytes = m.optimizer_bytes,
+                                .activations_bytes = m.activations_bytes,
+                                .buffers_bytes = m.buffers_bytes,
+                                .reserve_bytes = a->usable_memory_reserve_bytes};
+}
+
+static struct tsim_memory fullest_stage(const struct tsim_scenario *sc, int32_t *stage) {
+    struct tsim_memory fullest = stage_memory(sc, 0);
+    *stage = 0;
+    for (int32_t s = 1; s < sc->parallelism.pipeline; s++) {
+        struct tsim_memory m = stage_memory(sc, s);
+        if (m.peak_bytes > fullest.peak_bytes) {
+            fullest = m;
+            *stage = s;
+        }
+    }
+    return fullest;
+}
+
+/* Changes of one setting that leave everything else valid, tried in the order of what they cost in time. */
+struct change {
+    const char *setting;
+    bool (*apply)(struct tsim_scenario *sc);
+};
+
+static bool use_flash(struct tsim_scenario *sc) {
+    bool changes = sc->training.attention == TSIM_ATTENTION_STANDARD;
+    sc->training.attention = TSIM_ATTENTION_FLASH;
+    return changes;
+}
+
+static bool use_zero(struct tsim_scenario *sc, int stage) {
+    bool changes = sc->parallelism.zero < stage && sc->parallelism.data * sc->parallelism.context > 1 &&
+                   (stage < 3 || sc->parallelism.pipeline == 1);
+    sc->parallelism.zero = stage;
+    return changes;
+}
+
+static bool use_zero_1(struct tsim_scenario *sc) {
+    return use_zero(sc, 1);
+}
+
+static bool use_zero_2(struct tsim_scenario *sc) {
+    return use_zero(sc, 2);
+}
+
+static bool use_zero_3(struct tsim_scenario *sc) {
+    return use_zero(sc, 3);
+}
+
+static bool halve_microbatch(struct tsim_scenario *sc) {
+    bool changes = sc->training.micro_batch_size % 2 == 0;
+    sc->training.micro_batch_size /= 2;
+    sc->n_microbatches *= 2;
+    return changes;
+}
+
+static bool use_selective(struct tsim_scenario *sc) {
+    bool changes = sc->training.recompute == TSIM_RECOMPUTE_NONE && sc->training.attention == TSIM_ATTENTION_STANDARD;
+    sc->training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+    return changes;
+}
+
+static bool use_full(struct tsim_scenario *sc) {
+    bool changes = sc->training.recompute != TSIM_RECOMPUTE_FULL;
+    sc->training.recompute = TSIM_RECOMPUTE_FULL;
+    return changes;
+}
+
+static bool use_sequence(struct tsim_scenario *sc) {
+    bool changes = !sc->parallelism.sequence && sc->parallelism.tensor > 1 &&
+                   sc->training.sequence_length % (sc->parallelism.tensor * sc->parallelism.context) == 0;
+    sc->parallelism.sequence = true;
+    return changes;
+}
+
+static bool use_full_and_zero_3(struct tsim_scenario *sc) {
+    bool full = use_full(sc), zero = use_zero_3(sc);
+    return full && zero;
+}
+
+static const struct change CHANGES[] = {
+    {"parallelism.sequence=true", use_sequence},
+    {"training.attention=flash", use_flash},
+    {"parallelism.zero=1", use_zero_1},
+    {"parallelism.zero=2", use_zero_2},
+    {"training.recompute=selective", use_selective},
+    {"training.micro_batch_size halved", halve_microbatch},
+    {"parallelism.zero=3", use_zero_3},
+    {"training.recompute=full", use_full},
+    {"training.recompute=full and parallelism.zero=3", use_full_and_zero_3},
+};
+
+static void find_fitting_changes(const struct tsim_scenario *sc, struct tsim_result *result) {
+    enum {
+        N_CHANGES = sizeof CHANGES / sizeof CHANGES[0],
+        MAX_LISTED = sizeof result->fit_changes / sizeof result->fit_changes[0]
+    };
+    for (int i = 0; i < N_CHANGES && result->n_fit_changes < MAX_LISTED; i++) {
+        struct tsim_scenario changed = *sc;
+        int32_t stage;
+        if (!CHANGES[i].apply(&changed))
+            continue;
+        double peak = fullest_stage(&changed, &stage).peak_bytes;
+        if (peak <= result->memory.capacity_bytes)
+            result->fit_changes[result->n_fit_changes++] =
+                (struct tsim_fit_change){.setting = CHANGES[i].setting, .peak_bytes = peak};
+    }
+}
+
+/* ---- throughput, energy, the whole run ---- */
+
+static double tokens_per_step(const struct tsim_scenario *sc) {
+    return (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
+}
+
+/* What is executed, counted as the model FLOPs are (full attention square): recomputation is added. */
+static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
+    double s = (double)sc->training.sequence_length;
+    switch (sc->training.recompute) {
+    case TSIM_RECOMPUTE_NONE:
+        return 0;
+    case TSIM_RECOMPUTE_SELECTIVE:
+        return tsim_model_core_attention_forward_flops_per_token(sc->model, s);
+    case TSIM_RECOMPUTE_FULL:
+    case TSIM_RECOMPUTE_SQRT:
+    case TSIM_RECOMPUTE_EVERY:
+        return tsim_model_layers_forward_flops_per_token(sc->model, s);
+    }
+    TSIM_BUG("recompute %d", (int)sc->training.recompute);
+}
+
+static void fill_model(const struct tsim_scenario *sc, struct tsim_result *result) {
+    double tokens = tokens_per_step(sc);
+    result->parameters = tsim_model_parameters(sc->model);
+    result->active_parameters = tsim_model_active_parameters(sc->model);
+    result->step_model_flops = tokens * tsim_model_flops_per_token(sc->model, (double)sc->training.sequence_length);
+    result->step_hardware_flops = result->step_model_flops + tokens * recomputed_flops_per_token(sc);
+}
+
+static void fill_throughput(const struct tsim_scenario *sc, struct tsim_result *result) {
+    double t = result->step.time_s, n = (double)sc->n_accelerators;
+    double peak = sc->cluster.node->accelerator->peak_flops_per_s[sc->training.precision];
+    struct tsim_throughput *out = &result->throughput;
+    out->tokens_per_s = tokens_per_step(sc) / t;
+    out->tokens_per_s_per_gpu = out->tokens_per_s / n;
+    out->samples_per_s = (double)sc->training.global_batch_size / t;
+    out->model_tflops_per_gpu = result->step_model_flops / t / n / 1e12;
+    out->hardware_tflops_per_gpu = result->step_hardware_flops / t / n / 1e12;
+    out->mfu = out->model_tflops_per_gpu * 1e12 / peak;
+    out->hfu = out->hardware_tflops_per_gpu * 1e12 / peak;
+}
+
+static double run_steps(const struct tsim_scenario *sc) {
+    switch (sc->training.length_kind) {
+    case TSIM_LENGTH_NONE:
+        return 0;
+    case TSIM_LENGTH_TOKENS:
+        return ceil(sc->training.length / tokens_per_step(sc));
+    case TSIM_LENGTH_SAMPLES:
+        return ceil(sc->training.length / (double)sc->training.global_batch_size);
+    case TSIM_LENGTH_STEPS:
+        return ceil(sc->training.length);
+    }
+    TSIM_BUG("length kind %d", (int)sc->training.length_kind);
+}
+
+static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *result) {
+    struct tsim_campaign *c = &result->campaign;
+    double steps = run_steps(sc), n = (double)sc->n_accelerators;
+    if (steps <= 0)
+        return;
+    double run_s = steps * result->step.time_s;
+    double facility_j = steps * result->step_energy_j * sc->energy.pue;
+    c->has = true;
+    c->steps = steps;
+    c->days = run_s / SECONDS_PER_DAY;
+    c->energy_kwh = facility_j / JOULES_PER_KWH;
+    c->co2_kg = facility_j * sc->energy.carbon_kg_per_j;
+    c->electricity_usd = facility_j * sc->energy.price_usd_per_j;
+    c->rent_usd = sc->cost.rent_usd_per_s > 0 ? run_s * n * sc->cost.rent_usd_per_s : (double)NAN;
+    c->purchase_usd = sc->cost.purchase_usd > 0 ? n * sc->cost.purchase_usd : (double)NAN;
+    c->breakeven_runs = c->purchase_usd / c->rent_usd;
+}
+
+static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *result) {
+    const double predicted[TSIM_N_METRICS] = {
+        [TSIM_METRIC_STEP_TIME] = result->step.time_s,
+        [TSIM_METRIC_TOKENS_PER_S] = result->throughput.tokens_per_s,
+        [TSIM_METRIC_TOKENS_PER_S_PER_GPU] = result->throughput.tokens_per_s_per_gpu,
+        [TSIM_METRIC_SAMPLES_PER_S] = result->throughput.samples_per_s,
+        [TSIM_METRIC_MFU] = result->throughput.mfu,
+        [TSIM_METRIC_HFU] = result->throughput.hfu,
+        [TSIM_METRIC_MODEL_TFLOPS_PER_GPU] = result->throughput.model_tflops_per_gpu * 1e12,
+        [TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU] = result->throughput.hardware_tflops_per_gpu * 1e12,
+        [TSIM_METRIC_MEMORY_PEAK] = result->memory.peak_bytes,
+        [TSIM_METRIC_ENERGY] = result->step_energy_j};
+    for (int m = 0; m < TSIM_N_METRICS; m++)
+        if (sc->measured.has[m])
+            result->measured[result->n_measured++] =
+                (struct tsim_measured_row){.metric = (enum tsim_metric)m,
+                                           .measured = sc->measured.value[m],
+                                           .predicted = predicted[m],
+                                           .error_frac = predicted[m] / sc->measured.value[m] - 1};
+}
+
+/* ---- rows ---- */
+
+static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
+                       const struct tsim_step_simulation *simulation, struct tsim_result *result) {
+    struct tsim_rank_row *rows = TSIM_NEW_ARRAY(arena, (size_t)simulation->n_gangs, struct tsim_rank_row);
+    double energy_j = 0;
+    for (int32_t i = 0; i < simulation->n_gangs; i++) {
+        const struct tsim_gang_account *gang = &simulation->gangs[i];
+        struct tsim_power_use use = {.time_s = simulation->time_s,
+                                     .compute_busy_s = gang->matrix_busy_s,
+                                     .memory_busy_s = gang->memory_busy_s,
+                                     .link_busy_s = fmin(simulation->time_s, gang->data_busy_s + gang->send_busy_s)};
+        rows[i] = (struct tsim_rank_row){.rank = i,
+                                         .stage = gang->stage,
+                                         .multiplicity = (int32_t)(sc->n_accelerators / simulation->n_gangs),
+                                         .terms = gang->terms,
+                                         .memory = stage_memory(sc, gang->stage),
+                                         .energy_j = tsim_power_accelerator_j(cluster, &use) +
+                                                     tsim_power_overhead_j(cluster, &use)};
+        energy_j += rows[i].energy_j * rows[i].multiplicity;
+    }
+    result->ranks = rows;
+    result->n_ranks = simulation->n_gangs;
+    result->step_energy_j = energy_j;
+    result->mean_power_w = energy_j / simulation->time_s;
+}
+
+/* The critical rank is the one that waits least. */
+static const struct tsim_gang_account *critical_gang(const struct tsim_step_simulation *simulation) {
+    const struct tsim_gang_account *critical = &simulation->gangs[0];
+    for (int32_t i = 1; i < simulation->n_gangs; i++)
+        if (simulation->gangs[i].terms.bubble_s < critical->terms.bubble_s)
+            critical = &simulation->gangs[i];
+    return critical;
+}
+
+struct operator_rows {
+    struct tsim_arena *arena;
+    struct tsim_operator_row *rows;
+    int32_t n, capacity;
+    double count; /* how often the part runs in a step */
+};
+
+static void add_operator_row(void *context, const struct tsim_pass_operator *op) {
+    struct operator_rows *out = context;
+    bool is_collective = op->op->kind == TSIM_OP_COLLECTIVE;
+    TSIM_ASSERT(out->n < out->capacity);
+    out->rows[out->n++] =
+        (struct tsim_operator_row){.name = tsim_arena_printf(out->arena, "%s (%s)", op->op->name, op->phase),
+                                   .stream = !is_collective                      ? "compute"
+                                             : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
+                                                                                 : "tensor",
+                                   .count = out->count,
+                                   .time_s = out->count * op->time_s,
+                                   .flops = out->count * op->op->flops,
+                                   .bytes = out->count * (is_collective ? op->op->collective_bytes : op->op->bytes),
+                                   .bound = op->bound};
+}
+
+static void add_row(struct operator_rows *out, const char *name, const char *stream, double count, double time_s,
+                    enum tsim_bound bound) {
+    if (time_s > 0)
+        out->rows[out->n++] = (struct tsim_operator_row){
+            .name = name, .stream = stream, .count = count, .time_s = time_s, .bound = bound};
+}
+
+static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
+                           const struct tsim_placement *placement, const struct tsim_gang_account *critical,
+                           struct tsim_result *result) {
+    struct operator_rows out = {.arena = arena, .capacity = 6 * 2 * TSIM_MAX_OPS + 4};
+    int32_t stage = critical->stage, last = (int32_t)sc->parallelism.pipeline - 1;
+    double layers = 0, microbatches = (double)sc->n_microbatches;
+    for (int32_t c = 0; c < sc->parallelism.virtual_pipeline; c++)
+        layers += (double)tsim_chunk_layers(sc, stage, c);
+    const double counts[] = {[TSIM_PART_EMBEDDING] = stage == 0 ? microbatches : 0,
+                             [TSIM_PART_LAYER] = layers * microbatches,
+                             [TSIM_PART_HEAD] = stage == last ? microbatches : 0};
+    out.rows = TSIM_NEW_ARRAY(arena, (size_t)out.capacity, struct tsim_operator_row);
+    for (int part = TSIM_PART_EMBEDDING; part <= TSIM_PART_HEAD; part++)
+        for (int backward = 0; backward < 2 && counts[part] > 0; backward++) {
+            out.count = counts[part];
+            tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part, backward, add_operator_row, &out);
+        }
+    add_row(&out, "optimizer", "compute", 1, critical->terms.optimizer_s, TSIM_BOUND_MEMORY);
+    add_row(&out, "data: gathers and reductions", "data", 1, critical->data_busy_s, TSIM_BOUND_COMMUNICATION);
+    add_row(&out, "pipeline: sends", "pipeline", 2 * microbatches, critical->send_busy_s, TSIM_BOUND_COMMUNICATION);
+    result->operators = out.rows;
+    result->n_operators = out.n;
+}
+
+/* Without variability every step is the same step. */
+static void fill_steps(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result) {
+    struct tsim_step_row *rows = TSIM_NEW_ARRAY(arena, (size_t)sc->simulation.steps, struct tsim_step_row);
+    for (int32_t i = 0; i < sc->simulation.steps; i++)
+        rows[i] = (struct tsim_step_row){.step = i, .time_s = result->step.time_s};
+    result->steps = rows;
+    result->n_steps = (int32_t)sc->simulation.steps;
+}
+
+/* ---- diagnosis ---- */
+
+static void fill_bottleneck(const struct tsim_gang_account *critical, struct tsim_result *result) {
+    double matrix_s = 0, memory_s = 0;
+    for (int32_t i = 0; i < result->n_operators; i++) {
+        const struct tsim_operator_row *row = &result->operators[i];
+        if (row->bound == TSIM_BOUND_COMPUTE)
+            matrix_s += row->time_s;
+        else if (row->bound == TSIM_BOUND_MEMORY || row->bound == TSIM_BOUND_LATENCY)
+            memory_s += row->time_s;
+    }
+    const struct tsim_step_terms *t = &critical->terms;
+    double busiest = fmax(fmax(matrix_s, memory_s), fmax(t->communication_exposed_s, t->bubble_s));
+    result->bottleneck_is_bubble = busiest == t->bubble_s && t->bubble_s > 0;
+    result->bottleneck = busiest == matrix_s   ? TSIM_BOUND_COMPUTE
+                         : busiest == memory_s ? TSIM_BOUND_MEMORY
+                                               : TSIM_BOUND_COMMUNICATION;
+}
+
+static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result,
+                                 struct tsim_diags *diags) {
+    const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
+    const struct tsim_placement *placement = tsim_placement_build(arena, sc);
+    struct tsim_pass_costs *costs = TSIM_NEW(arena, struct tsim_pass_costs);
+    struct tsim_step_simulation simulation;
+    tsim_pass_costs_build(sc, cluster, placement, costs);
+    TSIM_TRY(tsim_step_simulate(arena, sc, cluster, placement, costs, &simulation, diags));
+    const struct tsim_gang_account *critical = critical_gang(&simulation);
+    result->simulated = true;
+    result->step = critical->terms;
+    result->events = simulation.events;
+    fill_throughput(sc, result);
+    fill_ranks(arena, sc, cluster, &simulation, result);
+    fill_operators(arena, sc, cluster, placement, critical, result);
+    fill_steps(arena, sc, result);
+    fill_bottleneck(critical, result);
+    fill_campaign(sc, result);
+    fill_measured(sc, result);
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                const struct tsim_run_options *options, struct tsim_result *result,
+                                struct tsim_diags *diags) {
+    double start_s = now_s();
+    memset(result, 0, sizeof *result);
+    result->scenario = scenario;
+    fill_model(scenario, result);
+    result->memory = fullest_stage(scenario, &result->fullest_stage);
+    result->fits = result->memory.peak_bytes <= result->memory.capacity_bytes;
+    if (!result->fits)
+        find_fitting_changes(scenario, result);
+    if (result->fits || options->ignore_memory)
+        TSIM_TRY(simulate(arena, scenario, result, diags));
+    result->wall_s = now_s() - start_s;
+    result->peak_rss_bytes = peak_rss_bytes();
+    return TSIM_OK;
+}

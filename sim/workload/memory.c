@@ -1,0 +1,236 @@
+#include "workload/memory.h"
+
+#include "workload/model.h"
+#include "workload/operators.h"
+
+#include <math.h>
+
+struct tsim_schedule_shape tsim_scenario_schedule(const struct tsim_scenario *sc) {
+    return (struct tsim_schedule_shape){.schedule = sc->parallelism.schedule,
+                                        .stages = (int32_t)sc->parallelism.pipeline,
+                                        .chunks = (int32_t)sc->parallelism.virtual_pipeline,
+                                        .microbatches = (int32_t)sc->n_microbatches};
+}
+
+/* ---- model state ---- */
+
+static bool is_first_part(int32_t stage, int32_t chunk) {
+    return stage == 0 && chunk == 0;
+}
+
+static bool is_last_part(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    return stage == sc->parallelism.pipeline - 1 && chunk == sc->parallelism.virtual_pipeline - 1;
+}
+
+double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    const struct tsim_model *m = sc->model;
+    struct tsim_parameters p;
+    tsim_model_count(m, &p);
+    double tp = (double)sc->parallelism.tensor, h = (double)m->hidden;
+    double table = tsim_padded_vocab_per_rank(sc) * h;
+    /* Matrices are cut over the tensor ranks; norms and the row-parallel biases are whole on each. */
+    double layer = (p.layer_attention + p.layer_ffn) / tp + p.layer_norms;
+    double n = (double)tsim_chunk_layers(sc, stage, chunk) * layer;
+    bool first = is_first_part(stage, chunk), last = is_last_part(sc, stage, chunk);
+    if (first)
+        n += table + (double)m->positions * h;
+    if (last)
+        n += p.final_norm;
+    /* A tied table is held once where first and last part share a stage, twice where they do not. */
+    if (last && (!m->tied_embeddings || sc->parallelism.pipeline > 1))
+        n += table;
+    return n;
+}
+
+double tsim_stage_parameters(const struct tsim_scenario *sc, int32_t stage) {
+    double n = 0;
+    for (int32_t c = 0; c < sc->parallelism.virtual_pipeline; c++)
+        n += tsim_chunk_parameters(sc, stage, c);
+    return n;
+}
+
+double tsim_weight_bytes(enum tsim_precision precision) {
+    switch (precision) {
+    case TSIM_FP32:
+    case TSIM_TF32:
+        return 4;
+    case TSIM_FP16:
+    case TSIM_BF16:
+        return 2;
+    case TSIM_FP8:
+        return 4; /* bf16, and the quantized copy with its transpose */
+    case TSIM_N_PRECISIONS:
+        break;
+    }
+    TSIM_BUG("precision %d", (int)precision);
+}
+
+bool tsim_has_master_weights(const struct tsim_scenario *sc) {
+    return sc->training.precision != TSIM_FP32 && sc->training.precision != TSIM_TF32;
+}
+
+double tsim_gradient_bytes(const struct tsim_scenario *sc) {
+    return tsim_weight_bytes(sc->training.gradient_precision);
+}
+
+/* GaLore keeps Adam's moments of gradients projected to a quarter of the hidden size (Zhao et al. 2024, section 5). */
+#define GALORE_RANK_FRAC 0.25
+
+double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {
+    switch (sc->training.optimizer) {
+    case TSIM_SGD:
+        return 0;
+    case TSIM_MOMENTUM:
+    case TSIM_RMSPROP:
+        return 4;
+    case TSIM_ADAM:
+    case TSIM_ADAMW:
+        return 8;
+    case TSIM_ADAFACTOR:
+        return 4 * 2 / (double)sc->model->hidden; /* a row and a column of second moments, fp32 */
+    case TSIM_ADAM_8BIT:
+        return 2;
+    case TSIM_GALORE_8BIT:
+        return 2 * GALORE_RANK_FRAC + 2 * GALORE_RANK_FRAC * GALORE_RANK_FRAC;
+    }
+    TSIM_BUG("optimizer %d", (int)sc->training.optimizer);
+}
+
+/* ---- activations ---- */
+
+struct tokens {
+    double t, ts, h, q, kv, f, e, mask, scores, rows;
+};
+
+static struct tokens tokens_of(const struct tsim_scenario *sc) {
+    const struct tsim_model *m = sc->model;
+    double tp = (double)sc->parallelism.tensor, d = (double)m->head_dim;
+    struct tokens k;
+    k.t =
+        (double)sc->training.micro_batch_size * (double)sc->training.sequence_length / (double)sc->parallelism.context;
+    k.ts = sc->parallelism.sequence ? k.t / tp : k.t;
+    k.h = (double)m->hidden;
+    k.q = (double)m->heads * d / tp;
+    k.kv = fmax((double)m->kv_heads / tp, 1) * d;
+    k.f = (double)m->ffn_hidden / tp;
+    k.e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
+    k.mask = sc->software->dropout > 0 ? 1 : 0;
+    k.rows = k.t * (double)m->heads / tp;
+    k.scores = k.rows * (double)sc->training.sequence_length;
+    return k;
+}
+
+/* What the attention core keeps for its backward pass beside q, k, v and its result. */
+static double core_attention_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
+    if (sc->training.attention == TSIM_ATTENTION_FLASH)
+        return 4 * k->rows;                                       /* log-sum-exp of each row */
+    return k->scores * (k->mask > 0 ? 2 * k->e + k->mask : k->e); /* softmax's result, dropout's mask and result */
+}
+
+static double linear_activation_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
+    double up = sc->model->gated_mlp ? 2 : 1, e = k->e;
+    double per_token_sharded = 4 * k->h * e + 2 * k->h * k->mask; /* two norm inputs, two product inputs, two masks */
+    double per_token = (k->q + 2 * k->kv) * e + k->q * e + (up + 1) * k->f * e;
+    return k->ts * per_token_sharded + k->t * per_token;
+}
+
+double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc) {
+    struct tokens k = tokens_of(sc);
+    return linear_activation_bytes(sc, &k) + core_attention_bytes(sc, &k);
+}
+
+static double checkpoint_bytes(const struct tokens *k) {
+    return k->ts * k->h * k->e;
+}
+
+double tsim_layer_activation_bytes(const struct tsim_scenario *sc) {
+    struct tokens k = tokens_of(sc);
+    switch (sc->training.recompute) {
+    case TSIM_RECOMPUTE_NONE:
+        return tsim_layer_whole_activation_bytes(sc);
+    case TSIM_RECOMPUTE_SELECTIVE:
+        return linear_activation_bytes(sc, &k);
+    case TSIM_RECOMPUTE_FULL:
+        return checkpoint_bytes(&k);
+    case TSIM_RECOMPUTE_SQRT:
+    case TSIM_RECOMPUTE_EVERY:
+        return checkpoint_bytes(&k) / (double)sc->training.recompute_every;
+    }
+    TSIM_BUG("recompute %d", (int)sc->training.recompute);
+}
+
+/* Layers whose activations exist whole while they are recomputed in the backward pass. */
+static double working_layers(const struct tsim_scenario *sc) {
+    switch (sc->training.recompute) {
+    case TSIM_RECOMPUTE_NONE:
+    case TSIM_RECOMPUTE_SELECTIVE:
+        return 0;
+    case TSIM_RECOMPUTE_FULL:
+        return 1;
+    case TSIM_RECOMPUTE_SQRT:
+    case TSIM_RECOMPUTE_EVERY:
+        return (double)sc->training.recompute_every;
+    }
+    TSIM_BUG("recompute %d", (int)sc->training.recompute);
+}
+
+/* One micro-batch of one chunk, without the head's logits (one micro-batch at a time: a buffer). */
+static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    struct tokens k = tokens_of(sc);
+    double bytes = (double)tsim_chunk_layers(sc, stage, chunk) * tsim_layer_activation_bytes(sc);
+    if (is_first_part(stage, chunk))
+        bytes += k.ts * k.h * k.mask;
+    if (is_last_part(sc, stage, chunk))
+        bytes += 2 * k.ts * k.h * k.e; /* the final norm's input and the head's */
+    return bytes;
+}
+
+/* Equal chunks: the closed form; else the schedule is replayed. */
+static double peak_activation_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    double first = chunk_activation_bytes(sc, stage, 0);
+    bool equal = true;
+    for (int32_t c = 1; c < shape.chunks; c++)
+        equal = equal && chunk_activation_bytes(sc, stage, c) == first;
+    if (equal)
+        return first * tsim_schedule_peak_in_flight(&shape, stage);
+    double live = 0, peak = 0;
+    for (int32_t i = 0; i < tsim_schedule_n_items(&shape); i++) {
+        struct tsim_pass_item item = tsim_schedule_item(&shape, stage, i);
+        double bytes = chunk_activation_bytes(sc, stage, item.chunk);
+        live += item.is_backward ? -bytes : bytes;
+        peak = fmax(peak, live);
+    }
+    return peak;
+}
+
+/* ---- buffers ---- */
+
+static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    struct tokens k = tokens_of(sc);
+    double up = sc->model->gated_mlp ? 2 : 1, bytes = working_layers(sc) * tsim_layer_whole_activation_bytes(sc);
+    /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
+    bytes += fmax(up * k.t * k.f * k.e, core_attention_bytes(sc, &k)) + 2 * k.t * k.h * k.e;
+    if (stage == sc->parallelism.pipeline - 1)
+        bytes += k.t * tsim_padded_vocab_per_rank(sc) * (4 + k.e); /* logits, and in fp32 for the loss */
+    if (sc->parallelism.pipeline > 1)
+        bytes += 2 * k.ts * k.h * k.e; /* receive buffers */
+    if (sc->parallelism.zero == 3) {   /* the layer in use and the one prefetched, whole; one layer's gradients */
+        double layer = tsim_model_layer_parameters(sc->model) / (double)sc->parallelism.tensor;
+        bytes += layer * (2 * tsim_weight_bytes(sc->training.precision) + tsim_gradient_bytes(sc));
+    }
+    return bytes;
+}
+
+void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
+    double n = tsim_stage_parameters(sc, stage), shards = (double)sc->parallelism.zero_group_ranks;
+    int zero = sc->parallelism.zero;
+    memory->weights_bytes = n * tsim_weight_bytes(sc->training.precision) / (zero >= 3 ? shards : 1);
+    memory->gradients_bytes = n * tsim_gradient_bytes(sc) / (zero >= 2 ? shards : 1);
+    memory->master_bytes = tsim_has_master_weights(sc) ? 4 * n / (zero >= 1 ? shards : 1) : 0;
+    memory->optimizer_bytes = n * tsim_optimizer_state_bytes(sc) / (zero >= 1 ? shards : 1);
+    memory->activations_bytes = peak_activation_bytes(sc, stage);
+    memory->buffers_bytes = buffer_bytes(sc, stage);
+    memory->total_bytes = memory->weights_bytes + memory->gradients_bytes + memory->master_bytes +
+                          memory->optimizer_bytes + memory->activations_bytes + memory->buffers_bytes;
+}

@@ -1,0 +1,48 @@
+/* memory.h - bytes that one accelerator of a pipeline stage holds at the peak of a step.
+ *
+ * Model state, per parameter held: weights at the training precision; gradients at gradient_precision; an fp32 master
+ * copy when training in 16 or 8 bits; optimizer state (Adam 8 bytes). ZeRO stage 1 divides master and optimizer state
+ * by the sharding group, 2 the gradients too, 3 the weights too (Rajbhandari et al. 2020).
+ *
+ * Activations saved per layer and micro-batch (Korthikanti et al. 2022, arXiv:2205.05198, equations 1 to 6): with s
+ * sequence, b micro-batch, h hidden, a heads, t tensor degree, 16-bit, dropout on:
+ *     sbh (10 + 24/t + 5as/(ht))   tensor parallel
+ *     sbh (34/t + 5as/(ht))        and sequence parallel
+ *     without the 5as/(ht) with selective recomputation (or flash attention, which keeps a statistic per row instead);
+ *     2sbh with full recomputation.
+ * They come out of the same layer structure as the operators (gated or not, grouped keys and values, dropout or not).
+ * A stage holds as many micro-batches as its schedule keeps in flight (schedule.h).
+ *
+ * Not modelled: allocator fragmentation beyond the accelerator's reserve. */
+#ifndef TSIM_WORKLOAD_MEMORY_H
+#define TSIM_WORKLOAD_MEMORY_H
+
+#include "workload/schedule.h"
+
+struct tsim_stage_memory {
+    double weights_bytes, gradients_bytes, master_bytes, optimizer_bytes, activations_bytes, buffers_bytes;
+    double total_bytes; /* sum of the above, without the accelerator's reserve */
+};
+
+/* What one stage of one tensor rank holds, before any sharding over data-parallel ranks. */
+double tsim_stage_parameters(const struct tsim_scenario *scenario, int32_t stage);
+double tsim_chunk_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+
+/* Saved by one layer for one micro-batch, as the scenario recomputes; the layer with everything kept (`whole`). */
+double tsim_layer_activation_bytes(const struct tsim_scenario *scenario);
+double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario);
+
+void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
+
+/* Bytes of optimizer state per parameter held. */
+double tsim_optimizer_state_bytes(const struct tsim_scenario *scenario);
+bool tsim_has_master_weights(const struct tsim_scenario *scenario);
+double tsim_weight_bytes(enum tsim_precision precision);
+double tsim_gradient_bytes(const struct tsim_scenario *scenario);
+
+struct tsim_schedule_shape tsim_scenario_schedule(const struct tsim_scenario *scenario);
+static inline int64_t tsim_chunk_layers(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk) {
+    return scenario->parallelism.layers_per_chunk[chunk * scenario->parallelism.pipeline + stage];
+}
+
+#endif

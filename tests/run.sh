@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Runs every test of a tier: tests/run.sh BUILD_FOLDER TSIM. Prints a line per program and 'N passed, M failed' at the end.
+set -u
+build=$1 tsim=$2
+cd "$(dirname "$0")/.." || exit 1
+passed=0 failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+one() { # NAME COMMAND...
+  local name=$1
+  shift
+  if "$@" >"$log" 2>&1; then
+    passed=$((passed + 1))
+    printf 'ok    %s  %s\n' "$name" "$(grep -E '^[0-9]+%: Checks|passed, [0-9]+ failed' "$log" | tail -n 1)"
+  else
+    failed=$((failed + 1))
+    printf 'FAIL  %s\n' "$name"
+    tail -n 60 "$log" | sed 's/^/      /'
+  fi
+}
+
+one layers bash tests/layers.sh
+for program in "$build"/tests/unit/test_* "$build"/tests/property/test_*; do
+  case $program in *.o | *.d | *'*') continue ;; esac
+  one "${program#"$build"/tests/}" env CK_VERBOSITY=normal "$program"
+done
+for script in tests/cli/run.sh tests/golden/run.sh tests/data.sh; do
+  [ -f "$script" ] && one "${script#tests/}" bash "$script" "$tsim"
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,24 @@
+/* A scenario built in code, every part of it in reach of a test: change a field, call example_finish, use .scenario.
+ * The numbers are round so that expectations can be worked out by hand: 100 units, 1 PFLOP/s, 1 TB/s, all efficiencies
+ * 1, no latencies, links of 100 GB/s (scale-up) and 10 GB/s (NIC). */
+#ifndef TSIM_TESTS_SUPPORT_EXAMPLE_H
+#define TSIM_TESTS_SUPPORT_EXAMPLE_H
+
+#include "config/scenario.h"
+
+struct example {
+    struct tsim_model model;
+    struct tsim_accelerator accelerator;
+    struct tsim_node node;
+    struct tsim_fabric fabric;
+    struct tsim_software software;
+    struct tsim_scenario scenario;
+    int64_t layers_per_chunk[4096];
+};
+
+/* 8 layers, hidden 1024, 8 heads of 128, ffn 4096, vocabulary 32768, sequence 1024; one node of 8; micro-batch 1. */
+void example_init(struct example *example);
+/* Resolves what depends on other fields: data, micro-batches, layers per chunk (even), accelerators, zero group. */
+void example_finish(struct example *example);
+
+#endif

@@ -1,0 +1,125 @@
+/* The example accelerator: 100 units, 1 PFLOP/s (10 TFLOP/s a unit), 1 TB/s, sustained fractions 1, no ramp. */
+#include "cost/compute.h"
+#include "support/check_main.h"
+#include "support/example.h"
+
+static struct example e;
+
+/* A tile of 256 x 128 and depth K takes 2*256*128*K / 10e12 s. */
+static double tile_s(double k) {
+    return 2 * 256 * 128 * k / 10e12;
+}
+
+START_TEST(full_waves_reach_the_peak) {
+    example_init(&e);
+    /* 2560 x 1280: 10 x 10 = 100 tiles, one full wave: exactly the peak. */
+    ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 2560, 1280, 256), tile_s(256), 1e-15);
+    ck_assert_double_eq_tol(2.0 * 2560 * 1280 * 256 / tile_s(256), 1e15, 1);
+    /* Twice the batch: two waves. */
+    ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 2, 2560, 1280, 256), 2 * tile_s(256), 1e-15);
+}
+END_TEST
+
+/* 101 tiles of 256 x 128 cost a second wave. Smaller tiles waste less: 64 x 128 (a quarter of the work each, at 0.85)
+ * are 404, 5 waves: 5 * 0.25 / 0.85 = 1.47. That one row more costs as much as many more is wave quantization. */
+START_TEST(one_tile_more_costs_a_wave) {
+    example_init(&e);
+    double full = tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 25600, 128, 256),
+           more = tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 25856, 128, 256),
+           as_much = tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 25601, 128, 256);
+    ck_assert_double_eq_tol(full, tile_s(256), 1e-15);
+    ck_assert_double_eq_tol(more, tile_s(256) * 5 * 0.25 / 0.85, 1e-15);
+    ck_assert_double_eq_tol(as_much, more, 1e-15);
+}
+END_TEST
+
+/* The ramp is paid once per tile: depth K costs as K + ramp. */
+START_TEST(depth_ramp) {
+    example_init(&e);
+    e.accelerator.matrix_ramp_k = 64;
+    ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 2560, 1280, 256), tile_s(256 + 64), 1e-15);
+}
+END_TEST
+
+/* A skinny product of great depth is split over the units: 1 tile of 256 x 128 and K 4096 in 8 slices. Smaller tiles:
+ * 64 x 64 at 0.7 gives 8 tiles x 8 slices = 64 <= 100 units: 1/8 of a tile's depth at 1/8 the area / 0.7. */
+START_TEST(split_k) {
+    example_init(&e);
+    ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 256, 128, 4096), tile_s(4096) / 8 / 8 / 0.7,
+                            1e-15);
+}
+END_TEST
+
+/* Roofline of a lone kernel: max(FLOPs / peak, bytes / bandwidth) + latency, and which of them it was. */
+START_TEST(roofline) {
+    example_init(&e);
+    struct tsim_op op = {.kind = TSIM_OP_ELEMENTWISE, .bytes = 1e9, .kernels = 2};
+    struct tsim_kernel_cost cost;
+    e.accelerator.kernel_latency_s = 1e-6;
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.time_s, 1e-3 + 2e-6, 1e-12);
+    ck_assert_int_eq(cost.limit, TSIM_LIMIT_MEMORY);
+    op = (struct tsim_op){.kind = TSIM_OP_GEMM,
+                          .precision = TSIM_BF16,
+                          .batch = 1,
+                          .m = 2560,
+                          .n = 1280,
+                          .k = 256,
+                          .bytes = 1e3,
+                          .kernels = 1};
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.time_s, tile_s(256) + 1e-6, 1e-12);
+    ck_assert_int_eq(cost.limit, TSIM_LIMIT_MATRIX);
+    op.bytes = 1e9;
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.time_s, 1e-3 + 1e-6, 1e-12);
+    ck_assert_int_eq(cost.limit, TSIM_LIMIT_MEMORY);
+}
+END_TEST
+
+/* FlashAttention-2 on A100, forward and backward (repository's figure, TFLOP/s; causal rows count half): with a
+ * long-sequence fraction of 205/312 at head dimension 128 every row from 1k tokens on is met within 8 %. */
+START_TEST(flash_attention_2_on_a100) {
+    static const struct {
+        double sequence, head_dim;
+        bool causal;
+        double tflops;
+    } ROWS[] = {{2048, 128, false, 187}, {4096, 128, false, 196}, {8192, 128, false, 201}, {16384, 128, false, 203},
+                {1024, 128, true, 133},  {2048, 128, true, 155},  {4096, 128, true, 173},  {8192, 128, true, 182},
+                {16384, 128, true, 189}, {1024, 64, false, 153},  {2048, 64, false, 162},  {16384, 64, false, 176},
+                {1024, 64, true, 119},   {2048, 64, true, 140},   {4096, 64, true, 156},   {16384, 64, true, 171}};
+    example_init(&e);
+    e.accelerator.peak_flops_per_s[TSIM_FP16] = 312e12;
+    e.accelerator.attention_flash2_frac = 205.0 / 312;
+    e.software.attention_kernel = TSIM_ATTENTION_FLASH2;
+    for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+        struct tsim_op op = {.kind = TSIM_OP_FLASH,
+                             .precision = TSIM_FP16,
+                             .sequence = ROWS[i].sequence,
+                             .head_dim = ROWS[i].head_dim,
+                             .causal = ROWS[i].causal,
+                             .flops = 1e15,
+                             .kernels = 1};
+        struct tsim_kernel_cost cost;
+        tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+        double tflops = op.flops / cost.time_s / 1e12;
+        ck_assert_msg(tflops > ROWS[i].tflops * 0.92 && tflops < ROWS[i].tflops * 1.08, "row %zu: %g against %g", i,
+                      tflops, ROWS[i].tflops);
+    }
+}
+END_TEST
+
+static Suite *compute_suite(void) {
+    Suite *suite = suite_create("compute");
+    TCase *tcase = tcase_create("analytic");
+    tcase_add_test(tcase, full_waves_reach_the_peak);
+    tcase_add_test(tcase, one_tile_more_costs_a_wave);
+    tcase_add_test(tcase, depth_ramp);
+    tcase_add_test(tcase, split_k);
+    tcase_add_test(tcase, roofline);
+    tcase_add_test(tcase, flash_attention_2_on_a100);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(compute_suite)

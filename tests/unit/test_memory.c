@@ -1,0 +1,141 @@
+/* Korthikanti et al. 2022 (arXiv:2205.05198), equations 1 to 6 and table 2, as the closed form. */
+#include "support/check_main.h"
+#include "support/example.h"
+#include "workload/memory.h"
+
+static struct example e;
+
+/* 22B of their table 3: h 6144, a 64, s 2048, b 4, t 8, fp16, dropout. */
+static void init_22b(void) {
+    example_init(&e);
+    e.model = (struct tsim_model){.layers = 48,
+                                  .hidden = 6144,
+                                  .heads = 64,
+                                  .kv_heads = 64,
+                                  .head_dim = 96,
+                                  .ffn_hidden = 24576,
+                                  .vocab = 51200,
+                                  .positions = 2048,
+                                  .bias = true,
+                                  .tied_embeddings = true,
+                                  .position = TSIM_POSITION_LEARNED};
+    e.software.dropout = 0.1;
+    e.scenario.training.sequence_length = 2048;
+    e.scenario.training.micro_batch_size = 4;
+    e.scenario.training.global_batch_size = 4;
+    e.scenario.training.precision = TSIM_FP16;
+    e.scenario.parallelism.tensor = 8;
+    example_finish(&e);
+}
+
+static const double SBH = 2048.0 * 4 * 6144, A = 64, S = 2048, H = 6144, T = 8;
+
+START_TEST(layer_activations) {
+    init_22b();
+    double scores = 5 * A * S / (H * T);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * (10 + 24 / T + scores), 1);
+    e.scenario.parallelism.sequence = true;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * (34 / T + scores), 1);
+    e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * 34 / T, 1);
+    e.scenario.parallelism.sequence = false;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * (10 + 24 / T), 1);
+    e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * 2, 1);
+}
+END_TEST
+
+/* Flash attention keeps 4 bytes per row and head instead of the scores: 4 b a s / t. */
+START_TEST(flash_activations) {
+    init_22b();
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * (10 + 24 / T) + 4 * 4 * A * S / T, 1);
+}
+END_TEST
+
+/* One pipeline stage: L layers of one micro-batch; first stage of p: all L again, L/p layers x p in flight (their
+ * equation 5, and the interleaving factor 1 + (p-1)/(pm) of section 4.2.3). */
+START_TEST(in_flight) {
+    init_22b();
+    struct tsim_stage_memory m;
+    e.scenario.parallelism.pipeline = 4;
+    e.scenario.cluster.nodes = 4;
+    e.scenario.training.global_batch_size = 64;
+    example_finish(&e);
+    e.software.dropout = 0; /* no embedding mask: all chunks equal */
+    double layer = tsim_layer_activation_bytes(&e.scenario);
+    tsim_stage_memory(&e.scenario, 0, &m);
+    ck_assert_double_eq_tol(m.activations_bytes, 48 * layer, 1);
+    tsim_stage_memory(&e.scenario, 2, &m);
+    ck_assert_double_eq_tol(m.activations_bytes, 24 * layer, 1);
+    e.scenario.parallelism.virtual_pipeline = 3;
+    e.scenario.parallelism.schedule = TSIM_SCHEDULE_INTERLEAVED;
+    example_finish(&e);
+    tsim_stage_memory(&e.scenario, 0, &m);
+    ck_assert_double_eq_tol(m.activations_bytes, 48 * layer * (1 + 3.0 / 12), 1);
+}
+END_TEST
+
+/* Uneven chunks are replayed: with 1 and 15 layers per chunk of stage 0 and warm-up 2*1 + 2 = 4 on 2 stages, in flight
+ * at the peak are F0a F1a F0b F1b F2a = 3 x 1 + 2 x 15 layers, then B0b frees 15; later F3a F2b ... after B0b, B1b
+ * (-30) F3a (+1), F2b (+15) B0a... never more. */
+START_TEST(uneven_chunks) {
+    example_init(&e);
+    e.scenario.parallelism.pipeline = 2;
+    e.scenario.parallelism.virtual_pipeline = 2;
+    e.scenario.parallelism.schedule = TSIM_SCHEDULE_INTERLEAVED;
+    e.scenario.training.global_batch_size = 16;
+    e.model.layers = 32;
+    example_finish(&e);
+    e.layers_per_chunk[0] = 1;
+    e.layers_per_chunk[2] = 15;
+    struct tsim_stage_memory m;
+    tsim_stage_memory(&e.scenario, 0, &m);
+    ck_assert_double_eq_tol(m.activations_bytes, 33 * tsim_layer_activation_bytes(&e.scenario), 1);
+}
+END_TEST
+
+/* Model state: 8 layers of 12 h^2 + 4 h (two norms of 2h), table and head 32768 h, final norm 2h, h = 1024;
+ * bf16 weights 2, fp32 gradients 4, master 4, Adam 8; ZeRO shards over 8. */
+START_TEST(model_state) {
+    example_init(&e);
+    double h = 1024, n = 8 * (12 * h * h + 4 * h) + 2 * 32768 * h + 2 * h;
+    struct tsim_stage_memory m;
+    ck_assert_double_eq(tsim_stage_parameters(&e.scenario, 0), n);
+    static const double SHARDED_FROM[] = {3, 2, 1, 1}; /* weights, gradients, master, optimizer */
+    for (int zero = 0; zero <= 3; zero++) {
+        e.scenario.parallelism.zero = zero;
+        tsim_stage_memory(&e.scenario, 0, &m);
+        const double bytes[] = {m.weights_bytes, m.gradients_bytes, m.master_bytes, m.optimizer_bytes},
+                     each[] = {2, 4, 4, 8};
+        for (int i = 0; i < 4; i++)
+            ck_assert_double_eq_tol(bytes[i], n * each[i] / (zero >= SHARDED_FROM[i] ? 8 : 1), 1e-3);
+    }
+}
+END_TEST
+
+START_TEST(tied_table_is_held_twice_across_stages) {
+    example_init(&e);
+    e.model.tied_embeddings = true;
+    double one = tsim_stage_parameters(&e.scenario, 0);
+    e.scenario.parallelism.pipeline = 2;
+    example_finish(&e);
+    double two = tsim_stage_parameters(&e.scenario, 0) + tsim_stage_parameters(&e.scenario, 1);
+    ck_assert_double_eq(two - one, 32768.0 * 1024);
+}
+END_TEST
+
+static Suite *memory_suite(void) {
+    Suite *suite = suite_create("memory");
+    TCase *tcase = tcase_create("analytic");
+    tcase_add_test(tcase, layer_activations);
+    tcase_add_test(tcase, flash_activations);
+    tcase_add_test(tcase, in_flight);
+    tcase_add_test(tcase, uneven_chunks);
+    tcase_add_test(tcase, model_state);
+    tcase_add_test(tcase, tied_table_is_held_twice_across_stages);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(memory_suite)

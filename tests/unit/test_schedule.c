@@ -1,0 +1,99 @@
+#include "support/check_main.h"
+#include "workload/schedule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The order of a stage as text: F0 B0 ..., with a letter for the chunk when interleaved: F0a. */
+static void order(struct tsim_schedule_shape shape, int32_t stage, char *text) {
+    text[0] = 0;
+    for (int32_t i = 0; i < tsim_schedule_n_items(&shape); i++) {
+        struct tsim_pass_item item = tsim_schedule_item(&shape, stage, i);
+        text += sprintf(text, "%s%c%d", i ? " " : "", item.is_backward ? 'B' : 'F', item.microbatch);
+        if (shape.chunks > 1)
+            text += sprintf(text, "%c", 'a' + item.chunk);
+    }
+}
+
+#define ASSERT_ORDER(shape, stage, expected)                                                                           \
+    do {                                                                                                               \
+        char text_[4096];                                                                                              \
+        order(shape, stage, text_);                                                                                    \
+        ck_assert_str_eq(text_, expected);                                                                             \
+    } while (0)
+
+/* Narayanan et al. 2021, figure 4 (top), with 3 stages and 4 micro-batches. */
+START_TEST(one_forward_one_backward) {
+    struct tsim_schedule_shape z = {TSIM_SCHEDULE_1F1B, 3, 1, 4};
+    ASSERT_ORDER(z, 0, "F0 F1 F2 B0 F3 B1 B2 B3");
+    ASSERT_ORDER(z, 1, "F0 F1 B0 F2 B1 F3 B2 B3");
+    ASSERT_ORDER(z, 2, "F0 B0 F1 B1 F2 B2 F3 B3");
+    ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 0), 3);
+    ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 2), 1);
+}
+END_TEST
+
+START_TEST(gpipe_and_sequential) {
+    struct tsim_schedule_shape gpipe = {TSIM_SCHEDULE_GPIPE, 2, 1, 3};
+    ASSERT_ORDER(gpipe, 0, "F0 F1 F2 B0 B1 B2");
+    ASSERT_ORDER(gpipe, 1, "F0 F1 F2 B0 B1 B2");
+    ck_assert_int_eq(tsim_schedule_peak_in_flight(&gpipe, 1), 3);
+    struct tsim_schedule_shape sequential = {TSIM_SCHEDULE_SEQUENTIAL, 2, 1, 2};
+    ASSERT_ORDER(sequential, 0, "F0 B0 F1 B1");
+    ck_assert_int_eq(tsim_schedule_peak_in_flight(&sequential, 0), 1);
+}
+END_TEST
+
+/* Narayanan et al. 2021, figure 4 (bottom) with 2 stages, 2 chunks, 4 micro-batches: warm-up of stage s is
+ * 2 (p - 1 - s) + (v - 1) p = 4 and 2. */
+START_TEST(interleaved) {
+    struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 4};
+    ASSERT_ORDER(z, 0, "F0a F1a F0b F1b F2a B0b F3a B1b F2b B0a F3b B1a B2b B3b B2a B3a");
+    ASSERT_ORDER(z, 1, "F0a F1a F0b B0b F1b B1b F2a B0a F3a B1a F2b B2b F3b B3b B2a B3a");
+    ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 0), 5);
+    ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 1), 3);
+}
+END_TEST
+
+/* With one group of micro-batches Megatron does all forwards first. */
+START_TEST(interleaved_with_one_group) {
+    struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 2};
+    ASSERT_ORDER(z, 1, "F0a F1a F0b F1b B0b B1b B0a B1a");
+}
+END_TEST
+
+/* Every pass exactly once, each backward after its forward, and the in-flight peak by counting. */
+START_TEST(every_pass_once) {
+    struct tsim_schedule_shape shapes[] = {{TSIM_SCHEDULE_1F1B, 5, 1, 7},        {TSIM_SCHEDULE_1F1B, 6, 1, 3},
+                                           {TSIM_SCHEDULE_GPIPE, 3, 1, 5},       {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 8},
+                                           {TSIM_SCHEDULE_INTERLEAVED, 3, 2, 3}, {TSIM_SCHEDULE_SEQUENTIAL, 4, 1, 4}};
+    for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
+        for (int32_t stage = 0; stage < shapes[k].stages; stage++) {
+            int seen[2][64] = {{0}}, live = 0, peak = 0;
+            for (int32_t i = 0; i < tsim_schedule_n_items(&shapes[k]); i++) {
+                struct tsim_pass_item item = tsim_schedule_item(&shapes[k], stage, i);
+                int at = item.chunk * shapes[k].microbatches + item.microbatch;
+                ck_assert_int_eq(seen[item.is_backward][at]++, 0);
+                ck_assert(!item.is_backward || seen[0][at]);
+                live += item.is_backward ? -1 : 1;
+                peak = live > peak ? live : peak;
+            }
+            ck_assert_int_eq(peak, tsim_schedule_peak_in_flight(&shapes[k], stage));
+            ck_assert_int_eq(live, 0);
+        }
+}
+END_TEST
+
+static Suite *schedule_suite(void) {
+    Suite *suite = suite_create("schedule");
+    TCase *tcase = tcase_create("orders");
+    tcase_add_test(tcase, one_forward_one_backward);
+    tcase_add_test(tcase, gpipe_and_sequential);
+    tcase_add_test(tcase, interleaved);
+    tcase_add_test(tcase, interleaved_with_one_group);
+    tcase_add_test(tcase, every_pass_once);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(schedule_suite)
