@@ -1,0 +1,91 @@
+#!/bin/bash
+# data.sh [ROOT] - every value in hardware/ and models/ stands beside a source, and says how good it is; every published
+# run says where its measurement was read. Prints each offending line and exits 1. --self-test: it catches what it should.
+set -u
+
+# One catalogue file: schema and name match its place, a file-wide source for its bare values, and each {value: ...} has
+# a source of its own and one of the four statuses.
+catalogue_file() {
+    awk -v file="$1" -v kind="$2" -v id="$(basename "$1" .yaml)" '
+        function bad(line, what) { print file ":" line ": " what }
+        function text(v) { sub(/^[a-z_]+:[ \t]*/, "", v); sub(/[ \t]+#.*$/, "", v); gsub(/^"|"$/, "", v); return v }
+        /^schema:/ { schema = text($0) }
+        /^name:/ { name = text($0) }
+        /^source:/ { source = text($0) }
+        /\t/ { bad(NR, "a tab") }
+        /value:/ && !/^ *#/ {
+            if ($0 !~ /source: "[^"]+"/) bad(NR, "a value without a source")
+            if ($0 !~ /status: (read|derived|fitted|estimate)}/) bad(NR, "a value without a status (read, derived, fitted, estimate)")
+        }
+        END {
+            if (schema != "tsim/" kind "/v1") bad(1, "schema is \"" schema "\", not tsim/" kind "/v1")
+            if (name != id) bad(1, "name is \"" name "\", the file says \"" id "\"")
+            if (length(source) < 10) bad(1, "no source for the values that have none of their own")
+        }' "$1"
+}
+
+published_file() {
+    awk -v file="$1" -v id="$(basename "$1" .yaml)" '
+        /^name:/ { name = $2 }
+        /^measured:/ { inside = 1; next }
+        /^[a-z]/ { inside = 0 }
+        inside && /^  source: "[^"]+"/ { source = 1; next }
+        inside && /^  [a-z_]+: / { metrics++ }
+        END {
+            if (name != id) print file ":1: name is \"" name "\", the file says \"" id "\""
+            if (!source) print file ":1: measured: has no source"
+            if (!metrics) print file ":1: measured: has no metric"
+        }' "$1"
+}
+
+check() {
+    cd "$1" || return 1
+    shopt -s nullglob
+    local found file
+    found=$(
+        for file in hardware/accelerators/*.yaml; do catalogue_file "$file" accelerator; done
+        for file in hardware/nodes/*.yaml; do catalogue_file "$file" node; done
+        for file in hardware/fabrics/*.yaml; do catalogue_file "$file" fabric; done
+        for file in models/architectures/*.yaml; do catalogue_file "$file" model; done
+        for file in models/software/*.yaml; do catalogue_file "$file" software; done
+        for file in scenarios/published/*.yaml; do published_file "$file"; done
+    )
+    [ -z "$found" ] && return 0
+    echo "$found"
+    return 1
+}
+
+expect() {
+    local what=$1 pattern=$2 path=$3 content=$4 tree out
+    tree=$(mktemp -d)
+    mkdir -p "$tree/$(dirname "$path")"
+    printf '%b' "$content" >"$tree/$path"
+    if out=$(check "$tree"); then
+        [ "$pattern" = clean ] || echo "data.sh --self-test: $what was not caught"
+    elif [ "$pattern" = clean ] || ! grep -qF "$pattern" <<<"$out"; then
+        echo "data.sh --self-test: $what: unexpected output: $out"
+    fi
+    rm -rf "$tree"
+}
+
+self_test() {
+    local head='schema: tsim/node/v1\nname: x\nsource: "a datasheet"\n' node=hardware/nodes/x.yaml
+    local run='name: r\nmeasured:\n' published=scenarios/published/r.yaml
+    expect "a good node" clean $node "$head"'nics: {value: 8, source: "p. 3", status: read}\n'
+    expect "a value without a source" "$node:4: a value without a source" $node "$head"'nics: {value: 8, status: read}\n'
+    expect "an unknown status" 'without a status' $node "$head"'nics: {value: 8, source: "p. 3", status: sure}\n'
+    expect "a file without a source" 'no source for the values' $node 'schema: tsim/node/v1\nname: x\nnics: 8\n'
+    expect "a wrong name" 'the file says "x"' $node 'schema: tsim/node/v1\nname: y\nsource: "a datasheet"\n'
+    expect "a wrong schema" 'not tsim/fabric/v1' hardware/fabrics/x.yaml "$head"
+    expect "a good run" clean $published "$run"'  source: "table 5"\n  step_time: 1 s\n'
+    expect "a run without a source" 'has no source' $published "$run"'  step_time: 1 s\n'
+    expect "a run without a metric" 'has no metric' $published "$run"'  source: "table 5"\n'
+}
+
+if [ "${1-}" = --self-test ]; then
+    failures=$(self_test)
+    [ -z "$failures" ] && exit 0
+    echo "$failures"
+    exit 1
+fi
+check "${1-$(dirname "$0")/..}"

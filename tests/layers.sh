@@ -1,0 +1,125 @@
+#!/bin/bash
+# layers.sh [ROOT] - the direction of includes, where third-party headers are included, and where memory is allocated.
+# Prints each offending line and exits 1. `layers.sh --self-test` checks that it catches what it should.
+#
+#   base <- config <- {workload, cluster} <- cost <- training <- study, report <- cli;   engine sees base alone
+set -u
+
+# The folders that a folder may include, itself apart.
+allowed() {
+    case $1 in
+    base) ;;
+    engine | config) echo base ;;
+    workload | cluster) echo base config ;;
+    cost) echo base config workload cluster ;;
+    training) echo base config workload cluster cost engine ;;
+    study | report) echo base config workload cluster cost engine training study report ;;
+    cli) echo base config workload cluster cost engine training study report ;;
+    *) return 1 ;;
+    esac
+}
+
+# FILE:LINE:text of every include of one of our own headers that points the wrong way.
+wrong_arrows() {
+    local folder file line text target
+    for file in sim/*/*.[ch]; do
+        folder=${file#sim/} folder=${folder%%/*}
+        if ! allowed "$folder" >/dev/null; then
+            echo "$file:1: the folder sim/$folder has no place in the layers"
+            continue
+        fi
+        while IFS=: read -r line text; do
+            target=${text#*\"} target=${target%%\"*}
+            if [[ $target != */* ]]; then
+                echo "$file:$line: $text   (write the folder: \"$folder/$target\")"
+            elif [[ " $folder $(allowed "$folder") " != *" ${target%%/*} "* ]]; then
+                echo "$file:$line: $text   (sim/$folder may not include sim/${target%%/*})"
+            fi
+        done < <(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$file")
+    done
+}
+
+# Third-party headers: only in .c files, and each in one of them.
+third_party() {
+    local header
+    grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<(yaml|sqlite3|jansson|gsl/[^>]*)(\.h)?>' sim/*/*.h /dev/null |
+        sed 's/$/   (third-party headers belong in one .c file)/'
+    while read -r header; do
+        local users
+        users=$(grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<$header>" sim/*/*.c /dev/null)
+        [ "$(cut -d: -f1 <<<"$users" | sort -u | wc -l)" -gt 1 ] &&
+            printf '%s\n' "$users" | sed "s|\$|   (<$header> is included by more than one file)|"
+    done < <(grep -hoE '<(yaml\.h|sqlite3\.h|jansson\.h|gsl/[^>]*)>' sim/*/*.c /dev/null | tr -d '<>' | sort -u)
+}
+
+# The heap belongs to base/arena.c. Comments may speak of it.
+allocations() {
+    local file
+    for file in sim/*/*.[ch]; do
+        [ "$file" = sim/base/arena.c ] && continue
+        sed 's,/\*.*,,; s,^ \* .*,,; s,//.*,,' "$file" | grep -nE '(^|[^A-Za-z0-9_.>])(malloc|calloc|realloc|free|strdup|strndup)[[:space:]]*\(' |
+            sed "s|^|$file:|; s|\$|   (memory comes from arenas)|"
+    done
+}
+
+check() {
+    cd "$1" || return 1
+    shopt -s nullglob
+    local found sources=(sim/*/*.c)
+    if [ ${#sources[@]} -eq 0 ]; then
+        echo "layers.sh: no sources under $PWD/sim"
+        return 1
+    fi
+    found=$(
+        wrong_arrows
+        third_party
+        allocations
+    )
+    [ -z "$found" ] && return 0
+    echo "$found"
+    return 1
+}
+
+# A small tree for each rule; PATTERN must appear in what the check prints.
+expect() {
+    local what=$1 pattern=$2 tree
+    shift 2
+    tree=$(mktemp -d)
+    mkdir -p "$tree"/sim/{base,config,engine,workload,cost,training,cli}
+    printf '#include "base/a.h"\n#include <stdio.h>\n/* free (of charge) */\n' >"$tree/sim/config/ok.c"
+    while [ $# -gt 0 ]; do
+        printf '%b' "$2" >"$tree/sim/$1"
+        shift 2
+    done
+    local out
+    if out=$(check "$tree"); then
+        [ "$pattern" = clean ] || echo "layers.sh --self-test: $what was not caught"
+    elif [ "$pattern" = clean ] || ! grep -qE "$pattern" <<<"$out"; then
+        echo "layers.sh --self-test: $what: unexpected output: $out"
+    fi
+    rm -rf "$tree"
+}
+
+self_test() {
+    expect "a clean tree" clean base/a.h '' cli/x.c '#include "training/run.h"\n#include <yaml.h>\n'
+    expect "base including config" 'sim/base/x.c:2:' base/x.c '\n#include "config/y.h"\n'
+    expect "the engine including config" 'sim/engine/x.h:1:' engine/x.h '#include "config/y.h"\n'
+    expect "workload including cost" 'sim/workload/x.c:1:' workload/x.c '# include "cost/y.h"\n'
+    expect "an include without its folder" 'write the folder' cost/x.c '#include "y.h"\n'
+    expect "two users of a library" 'more than one' cli/x.c '#include <yaml.h>\n' config/y.c '#include <yaml.h>\n'
+    expect "one gsl header in two files" 'more than one' cli/x.c '#include <gsl/gsl_fit.h>\n' cost/y.c '#include <gsl/gsl_fit.h>\n'
+    expect "two gsl headers in two files" clean cli/x.c '#include <gsl/gsl_fit.h>\n' cost/y.c '#include <gsl/gsl_min.h>\n'
+    expect "a library in a header" 'one .c file' config/x.h '#include <sqlite3.h>\n'
+    expect "a heap word in a comment" clean cost/x.c '/* one line\n * calloc (4) and free (it)\n */\n'
+    expect "malloc" 'sim/cost/x.c:2:.*arenas' cost/x.c '\nint *p = malloc(4);\n'
+    expect "free" 'sim/cost/x.c:1:.*arenas' cost/x.c '\tfree (p);\n'
+    expect "names that contain free" clean cost/x.c 'tsim_heap_free(p);\njson->free(p);\n'
+}
+
+if [ "${1-}" = --self-test ]; then
+    failures=$(self_test)
+    [ -z "$failures" ] && exit 0
+    echo "$failures"
+    exit 1
+fi
+check "${1-$(dirname "$0")/..}"

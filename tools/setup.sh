@@ -1,0 +1,86 @@
+#!/bin/sh
+# setup.sh PACKAGE... - installs the named Debian packages that are missing, saying so; silent when none is.
+# Exit status: 0 all there; 1 something is missing and cannot be installed here (the message names it).
+#
+# TSIM_APT_GET and TSIM_DPKG_QUERY replace the two programs, for the tests.
+set -u
+
+apt_get=${TSIM_APT_GET:-apt-get}
+dpkg_query=${TSIM_DPKG_QUERY:-dpkg-query}
+
+# One query for all; it fails as soon as one package is unknown, so its status says nothing.
+# shellcheck disable=SC2016 # dpkg-query's own ${...}
+installed() {
+    "$dpkg_query" -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | sed -n 's/ installed$//p'
+}
+
+# Without dpkg, what can be seen: programs on the path, libraries that pkg-config knows.
+present_without_dpkg() {
+    case $1 in
+    pkg-config) command -v pkg-config >/dev/null 2>&1 ;;
+    libgsl-dev) pkg-config --exists gsl 2>/dev/null ;;
+    libyaml-dev) pkg-config --exists yaml-0.1 2>/dev/null ;;
+    libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
+    libjansson-dev) pkg-config --exists jansson 2>/dev/null ;;
+    check) pkg-config --exists check 2>/dev/null ;;
+    *) return 1 ;;
+    esac
+}
+
+find_missing() {
+    missing=
+    if command -v "$dpkg_query" >/dev/null 2>&1; then
+        have=$(installed "$@")
+        for package in "$@"; do
+            printf '%s\n' "$have" | grep -qxF "$package" || missing="$missing $package"
+        done
+        # pkgconf takes pkg-config's place on newer releases
+        case $missing in
+        *" pkg-config"*) command -v pkg-config >/dev/null 2>&1 && missing=$(echo "$missing" | sed 's/ pkg-config//') ;;
+        esac
+    else
+        for package in "$@"; do
+            present_without_dpkg "$package" || missing="$missing $package"
+        done
+    fi
+}
+
+find_missing "$@"
+[ -z "$missing" ] && exit 0
+
+if ! command -v "$apt_get" >/dev/null 2>&1; then
+    echo "setup: missing:$missing" >&2
+    echo "setup: there is no apt-get here; install what these Debian packages hold, then run make again" >&2
+    exit 1
+fi
+
+sudo=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "setup: missing:$missing" >&2
+        echo "setup: not root and no sudo; as root: apt-get install -y$missing" >&2
+        exit 1
+    fi
+    sudo=sudo
+fi
+
+echo "setup: installing$missing (${sudo:+sudo }apt-get install)"
+
+apt() {
+    $sudo env DEBIAN_FRONTEND=noninteractive "$apt_get" "$@" </dev/null >&2
+}
+refresh() {
+    echo "setup: refreshing the package lists (${sudo:+sudo }apt-get update)"
+    apt update
+}
+# shellcheck disable=SC2086 # $missing is a list of package names
+install() {
+    apt install -y --no-install-recommends $missing
+}
+
+# A fresh machine or container has no package lists; old lists may name packages that are gone.
+ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1 || refresh
+if ! install && ! { refresh && install; }; then
+    echo "setup: apt-get could not install:$missing" >&2
+    exit 1
+fi
