@@ -84,8 +84,16 @@ void tsim_json_text(struct tsim_json *parent, const char *key, const char *text)
     add(parent, key, string ? string : ascii_only(text));
 }
 
+static json_t *parse(const char *json_text) {
+    return json_loads(json_text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+}
+
+struct tsim_json *tsim_json_new_parsed(const char *json_text) {
+    return from_jansson(parse(json_text));
+}
+
 void tsim_json_parsed(struct tsim_json *parent, const char *key, const char *json_text) {
-    add(parent, key, json_loads(json_text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL));
+    add(parent, key, parse(json_text));
 }
 
 static void write_value(json_t *value, int depth, FILE *out);

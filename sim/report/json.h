@@ -24,7 +24,8 @@ void tsim_json_integer(struct tsim_json *parent, const char *key, int64_t value)
 void tsim_json_bool(struct tsim_json *parent, const char *key, bool value);
 void tsim_json_text(struct tsim_json *parent, const char *key, const char *text);
 
-/* Adds a document given as text; text that is not JSON is our bug. */
+/* A document given as text; text that is not JSON is our bug. */
+struct tsim_json *tsim_json_new_parsed(const char *json_text);
 void tsim_json_parsed(struct tsim_json *parent, const char *key, const char *json_text);
 
 /* Indented by two blanks; an object or array that holds only scalars stays on one line. Ends with a newline.

@@ -18,6 +18,7 @@ enum { APPLICATION_ID = 0x7473696d };
 struct tsim_store {
     sqlite3 *db;
     const char *file;
+    enum tsim_store_mode mode;
 };
 
 /* ---- version 1 of the tables: a later version adds statements of its own and leaves these as they are ---- */
@@ -157,6 +158,8 @@ static enum tsim_status fail(const struct tsim_store *store, const char *doing, 
         tsim_diag_hint(diag, "another program holds the database; --db FILE logs to another one, --no-db to none");
     else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
         tsim_diag_hint(diag, "--db FILE logs to another file; this one was left as it is");
+    else if (store->mode == TSIM_STORE_READ)
+        tsim_diag_hint(diag, "`tsim run SCENARIO` makes a database; --db FILE names another one");
     else if (code == SQLITE_CANTOPEN && system_error)
         tsim_diag_hint(diag, "%s; --db FILE logs to another file, --no-db to none", strerror(system_error));
     return TSIM_ERR_DB;
@@ -246,13 +249,12 @@ static bool is_empty(const struct tsim_store *store) {
     return query_integer(store, "SELECT count(*) FROM sqlite_schema") == 0;
 }
 
-static enum tsim_status check_version(const struct tsim_store *store, enum tsim_store_mode mode,
-                                      struct tsim_diags *diags) {
+static enum tsim_status check_version(const struct tsim_store *store, struct tsim_diags *diags) {
     int64_t version = query_integer(store, "PRAGMA user_version");
     if (version < 0 && sqlite3_errcode(store->db) != SQLITE_OK)
         return fail(store, "read the database", diags);
     if (version == 0 && is_empty(store))
-        return mode == TSIM_STORE_WRITE ? migrate(store, diags) : TSIM_OK;
+        return store->mode == TSIM_STORE_WRITE ? migrate(store, diags) : TSIM_OK;
     if (query_integer(store, "PRAGMA application_id") != APPLICATION_ID) {
         tsim_diag_hint(refuse(store, diags, "this database belongs to another program"), "--db FILE names another one");
         return TSIM_ERR_DB;
@@ -266,29 +268,32 @@ static enum tsim_status check_version(const struct tsim_store *store, enum tsim_
     return TSIM_OK;
 }
 
-static enum tsim_status set_up(const struct tsim_store *store, enum tsim_store_mode mode, struct tsim_diags *diags) {
-    if (mode == TSIM_STORE_WRITE && sqlite3_db_readonly(store->db, "main") == 1) {
+static enum tsim_status set_up(const struct tsim_store *store, struct tsim_diags *diags) {
+    if (store->mode == TSIM_STORE_WRITE && sqlite3_db_readonly(store->db, "main") == 1) {
         tsim_diag_hint(refuse(store, diags, "cannot write to the database: the file is read-only"),
                        "--db FILE logs to another file, --no-db to none");
         return TSIM_ERR_DB;
     }
     if (!execute(store, "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL"))
         return fail(store, "set up the database", diags);
-    return check_version(store, mode, diags);
+    return check_version(store, diags);
 }
 
 enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
                                  struct tsim_store **store, struct tsim_diags *diags) {
     struct tsim_store *opened = TSIM_NEW(arena, struct tsim_store);
     opened->file = tsim_arena_strdup(arena, file);
-    int flags = mode == TSIM_STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-    int code = sqlite3_open_v2(file, &opened->db, flags, NULL);
+    opened->mode = mode;
+    /* A reader asks for writing too (and gets less where the file allows less): the last one to close a database in WAL
+     * mode must be able to tidy up beside it. */
+    int create = mode == TSIM_STORE_WRITE ? SQLITE_OPEN_CREATE : 0;
+    int code = sqlite3_open_v2(file, &opened->db, SQLITE_OPEN_READWRITE | create, NULL);
     enum tsim_status status = TSIM_OK;
     if (code != SQLITE_OK) {
         status = fail(opened, "open the database", diags);
     } else {
         sqlite3_busy_timeout(opened->db, PATIENCE_MS);
-        status = set_up(opened, mode, diags);
+        status = set_up(opened, diags);
     }
     if (status == TSIM_OK)
         *store = opened;

@@ -119,14 +119,13 @@ static void print_inputs(struct screen *screen, const struct tsim_result *result
 
 static void print_speed(struct screen *screen, const struct tsim_result *result) {
     const struct tsim_throughput *t = &result->throughput;
-    heading(screen, "speed");
+    fputc('\n', screen->out);
     labelled(screen, "step time", "%s", human(screen, result->step.time_s, TSIM_TIME_S));
     labelled(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s",
              human(screen, t->tokens_per_s, TSIM_COUNT), human(screen, t->tokens_per_s_per_gpu, TSIM_COUNT),
              human(screen, t->samples_per_s, TSIM_COUNT));
-    labelled(screen, "model", "%.1f TFLOP/s per GPU, MFU %s", t->model_tflops_per_gpu, percent(screen, t->mfu));
-    labelled(screen, "hardware", "%.1f TFLOP/s per GPU, HFU %s (recomputation counted)", t->hardware_tflops_per_gpu,
-             percent(screen, t->hfu));
+    labelled(screen, "per GPU", "%.1f TFLOP/s of the model (MFU %s), %.1f TFLOP/s executed (HFU %s)",
+             t->model_tflops_per_gpu, percent(screen, t->mfu), t->hardware_tflops_per_gpu, percent(screen, t->hfu));
 }
 
 /* ---- where the step and the memory go: rows of name, value, share, bar ---- */
@@ -190,16 +189,16 @@ static void print_memory(struct screen *screen, const struct tsim_result *result
         if (kinds[i].value > 0.0)
             print_share(screen, kinds[i].name, tsim_gigabytes_text(kinds[i].value, text, sizeof text),
                         kinds[i].value / m->capacity_bytes);
-    print_total(screen, "peak", tsim_gigabytes_text(m->peak_bytes, text, sizeof text),
+    snprintf(title, sizeof title, "peak, of %s", tsim_gigabytes_text(m->capacity_bytes, text, sizeof text));
+    print_total(screen, title, tsim_gigabytes_text(m->peak_bytes, text, sizeof text),
                 m->peak_bytes / m->capacity_bytes);
-    print_total(screen, "capacity", tsim_gigabytes_text(m->capacity_bytes, text, sizeof text), 1.0);
 }
 
 /* ---- power, the whole run, reality ---- */
 
 static void print_power(struct screen *screen, const struct tsim_result *result) {
     double n_accelerators = (double)result->scenario->n_accelerators;
-    labelled(screen, "power", "%s mean at the nodes, %s per GPU with its share of the node; %s a step",
+    labelled(screen, "power", "%s for the cluster's nodes, %s a GPU with its share of the node; %s a step",
              human(screen, result->mean_power_w, TSIM_WATTS),
              human(screen, result->mean_power_w / n_accelerators, TSIM_WATTS),
              human(screen, result->step_energy_j, TSIM_JOULES));
@@ -221,7 +220,7 @@ static void print_campaign(struct screen *screen, const struct tsim_campaign *c)
     text = money(screen, "rent", c->rent_usd, text);
     text = money(screen, "purchase", c->purchase_usd, text);
     if (!isnan(c->breakeven_runs))
-        text = tsim_arena_printf(&screen->arena, "%s (pays after %.1f such runs)", text, c->breakeven_runs);
+        text = tsim_arena_printf(&screen->arena, "%s (buying pays after %.1f such runs)", text, c->breakeven_runs);
     labelled(screen, "cost", "%s", text);
 }
 
@@ -229,10 +228,11 @@ static void print_measured(struct screen *screen, const struct tsim_result *resu
     char measured[TEXT_BYTES], predicted[TEXT_BYTES], error[TEXT_BYTES];
     if (result->n_measured == 0)
         return;
-    heading(screen, "measured                 measured     predicted    error");
+    fprintf(screen->out, "%s%-25s %14s %14s %9s%s\n", tsim_tint_on(screen->style, TSIM_TINT_BOLD),
+            "beside what was measured", "measured", "predicted", "error", tsim_tint_off(screen->style));
     for (int32_t i = 0; i < result->n_measured; i++) {
         const struct tsim_measured_row *row = &result->measured[i];
-        fprintf(screen->out, "  %-23s %14s %14s %8s\n", tsim_metric_name(row->metric),
+        fprintf(screen->out, "  %-23s %14s %14s %9s\n", tsim_metric_name(row->metric),
                 tsim_metric_text(row->metric, row->measured, measured, sizeof measured),
                 tsim_metric_text(row->metric, row->predicted, predicted, sizeof predicted),
                 tsim_error_text(row->error_frac, error, sizeof error));

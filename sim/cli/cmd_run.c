@@ -1,0 +1,73 @@
+#include "cli/command.h"
+
+#include "report/summary.h"
+#include "training/run.h"
+
+struct run {
+    const struct tsim_arguments *arguments;
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_result result;
+    struct tsim_logged logged;
+    const char *started_at;
+};
+
+static enum tsim_status simulate(struct run *run) {
+    const struct tsim_arguments *arguments = run->arguments;
+    const struct tsim_run_options options = {.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
+    const struct tsim_scenario *scenario;
+    TSIM_TRY(tsim_scenario_load(&run->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides,
+                                &scenario, &run->diags));
+    return tsim_train_run(&run->arena, scenario, &options, &run->result, &run->diags);
+}
+
+static enum tsim_status log_run(struct run *run, struct tsim_diags *diags) {
+    struct tsim_store *store;
+    const char *file = tsim_db_file(run->arguments);
+    int64_t run_id = 0;
+    TSIM_TRY(tsim_store_open(&run->arena, file, TSIM_STORE_WRITE, &store, diags));
+    enum tsim_status status = tsim_store_add_run(store, &run->result, run->started_at, &run_id, diags);
+    tsim_store_close(store);
+    if (status == TSIM_OK)
+        run->logged = (struct tsim_logged){.run_id = run_id, .file = file};
+    return status;
+}
+
+static enum tsim_exit print_result(const struct run *run) {
+    enum tsim_exit status = TSIM_EXIT_OK;
+    if (!tsim_is_json_on_stdout(run->arguments)) {
+        struct tsim_style style = tsim_style_of(stdout);
+        tsim_summary_print(stdout, &style, &run->result, &run->logged);
+    }
+    if (run->arguments->has[TSIM_OPTION_JSON])
+        status = tsim_write_json(run->arguments, tsim_summary_json(&run->result, &run->logged));
+    return status;
+}
+
+/* The database comes first, because the summary says the run's number; its failure is told last, where it is seen. */
+static enum tsim_exit finish(struct run *run) {
+    struct tsim_diags log_diags;
+    enum tsim_exit status = run->result.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
+    tsim_diags_init(&log_diags);
+    if (!run->arguments->has[TSIM_OPTION_NO_DB])
+        status = tsim_exit_worse(status, tsim_exit_of(log_run(run, &log_diags)));
+    status = tsim_exit_worse(status, print_result(run));
+    fflush(stdout);
+    tsim_report_diags(run->arguments, &log_diags);
+    tsim_diags_release(&log_diags);
+    return status;
+}
+
+enum tsim_exit tsim_cmd_run(const struct tsim_arguments *arguments) {
+    struct run run = {.arguments = arguments};
+    tsim_arena_init(&run.arena);
+    tsim_diags_init(&run.diags);
+    run.started_at = tsim_timestamp(&run.arena);
+    enum tsim_exit status = tsim_exit_of(simulate(&run));
+    tsim_report_diags(arguments, &run.diags);
+    if (status == TSIM_EXIT_OK)
+        status = finish(&run);
+    tsim_diags_release(&run.diags);
+    tsim_arena_release(&run.arena);
+    return status;
+}

@@ -1,0 +1,190 @@
+#include "cli/command.h"
+
+#include "report/format.h"
+#include "report/table.h"
+#include "study/validate.h"
+
+#include <math.h>
+#include <unistd.h>
+
+static const struct tsim_column COLUMNS[] = {
+    {"scenario", false}, {"metric", false}, {"measured", true}, {"predicted", true}, {"error", true},
+};
+static const struct tsim_column CSV_COLUMNS[] = {
+    {"name", false},     {"file", false}, {"metric", false}, {"measured", true},
+    {"predicted", true}, {"error", true}, {"status", false},
+};
+
+static void add_text_row(struct tsim_table *table, const struct tsim_case_row *row) {
+    char text[64];
+    tsim_table_add(table, row->of->name);
+    tsim_table_add(table, row->has_metric ? tsim_metric_name(row->metric) : "-");
+    tsim_table_add(table, row->has_metric ? tsim_metric_text(row->metric, row->measured, text, sizeof text) : "-");
+    tsim_table_add(table, row->has_metric ? tsim_metric_text(row->metric, row->predicted, text, sizeof text) : "-");
+    if (row->of->status == TSIM_CASE_OK)
+        tsim_table_add(table, tsim_error_text(row->error_frac, text, sizeof text));
+    else
+        tsim_table_add(table, tsim_case_status_name(row->of->status));
+}
+
+static void add_number(struct tsim_table *table, double value) {
+    char text[40];
+    tsim_table_add(table, isnan(value) ? "" : tsim_double_text(value, text, sizeof text));
+}
+
+static void add_csv_row(struct tsim_table *table, const struct tsim_case_row *row) {
+    tsim_table_add(table, row->of->name);
+    tsim_table_add(table, row->of->file);
+    tsim_table_add(table, row->has_metric ? tsim_metric_name(row->metric) : "");
+    add_number(table, tsim_metric_in_json(row->metric, row->measured));
+    add_number(table, tsim_metric_in_json(row->metric, row->predicted));
+    add_number(table, row->error_frac);
+    tsim_table_add(table, tsim_case_status_name(row->of->status));
+}
+
+static void print_score(const struct tsim_score *score) {
+    if (score->n == 0) {
+        puts("\nnothing to score");
+        return;
+    }
+    printf("\n%zu value%s: mean absolute error %.1f %%, median %.1f %%, 90 %% below %.1f %%, worst %.1f %%, bias %+.1f "
+           "%%\n",
+           score->n, score->n == 1 ? "" : "s", 100.0 * score->mape_frac, 100.0 * score->median_ape_frac,
+           100.0 * score->p90_ape_frac, 100.0 * score->max_ape_frac, 100.0 * score->bias_frac);
+}
+
+static void print_table(struct tsim_arena *arena, const struct tsim_validation *validation) {
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_table table;
+    tsim_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (size_t i = 0; i < validation->n_rows; i++)
+        add_text_row(&table, &validation->rows[i]);
+    if (validation->n_rows > 0)
+        tsim_table_print(&table, &style, stdout);
+    print_score(&validation->score);
+}
+
+static void print_csv(struct tsim_arena *arena, const struct tsim_validation *validation) {
+    struct tsim_table table;
+    tsim_table_init(&table, arena, CSV_COLUMNS, sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0]);
+    for (size_t i = 0; i < validation->n_rows; i++)
+        add_csv_row(&table, &validation->rows[i]);
+    tsim_table_print_csv(&table, stdout);
+}
+
+static struct tsim_json *validation_json(const struct tsim_validation *validation) {
+    struct tsim_json *root = tsim_json_new_object(), *cases = tsim_json_array(root, "cases");
+    for (size_t i = 0; i < validation->n_rows; i++) {
+        const struct tsim_case_row *row = &validation->rows[i];
+        struct tsim_json *object = tsim_json_object(cases, NULL);
+        tsim_json_text(object, "name", row->of->name);
+        tsim_json_text(object, "file", row->of->file);
+        tsim_json_text(object, "metric", row->has_metric ? tsim_metric_name(row->metric) : NULL);
+        tsim_json_number(object, "measured", tsim_metric_in_json(row->metric, row->measured));
+        tsim_json_number(object, "predicted", tsim_metric_in_json(row->metric, row->predicted));
+        tsim_json_number(object, "error", row->error_frac);
+        tsim_json_text(object, "status", tsim_case_status_name(row->of->status));
+    }
+    const struct tsim_score *score = &validation->score;
+    struct tsim_json *summary = tsim_json_object(root, "summary");
+    tsim_json_integer(summary, "n", (int64_t)score->n);
+    tsim_json_number(summary, "mape", score->mape_frac);
+    tsim_json_number(summary, "median_ape", score->median_ape_frac);
+    tsim_json_number(summary, "p90_ape", score->p90_ape_frac);
+    tsim_json_number(summary, "max_ape", score->max_ape_frac);
+    tsim_json_number(summary, "bias", score->bias_frac);
+    return root;
+}
+
+static bool is_measured(const struct tsim_case *item) {
+    for (int metric = 0; metric < TSIM_N_METRICS; metric++)
+        if (item->result.scenario->measured.has[metric])
+            return true;
+    return false;
+}
+
+/* Says on standard error what was wrong with the cases and returns the exit status that they call for. */
+static enum tsim_exit report_cases(const struct tsim_arguments *arguments, struct tsim_validation *validation) {
+    enum tsim_exit status = TSIM_EXIT_OK;
+    for (size_t i = 0; i < validation->n_cases; i++) {
+        struct tsim_case *item = &validation->cases[i];
+        bool is_run = item->status == TSIM_CASE_OK || item->status == TSIM_CASE_DOES_NOT_FIT;
+        if (is_run && !is_measured(item))
+            tsim_diags_warning(&item->diags, (struct tsim_place){.file = item->file}, "measured",
+                               "nothing to compare with: the scenario has no measured values");
+        tsim_report_diags(arguments, &item->diags);
+        status = tsim_exit_worse(status, tsim_exit_of(item->error));
+        if (item->status == TSIM_CASE_DOES_NOT_FIT)
+            status = tsim_exit_worse(status, TSIM_EXIT_DOES_NOT_FIT);
+    }
+    return status;
+}
+
+static enum tsim_status log_cases(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                                  const struct tsim_validation *validation, const char *started_at,
+                                  struct tsim_diags *diags) {
+    struct tsim_store *store;
+    enum tsim_status status = TSIM_OK;
+    TSIM_TRY(tsim_store_open(arena, tsim_db_file(arguments), TSIM_STORE_WRITE, &store, diags));
+    for (size_t i = 0; i < validation->n_cases && status == TSIM_OK; i++) {
+        const struct tsim_case *item = &validation->cases[i];
+        int64_t run_id;
+        if (item->status == TSIM_CASE_OK || item->status == TSIM_CASE_DOES_NOT_FIT)
+            status = tsim_store_add_run(store, &item->result, started_at, &run_id, diags);
+    }
+    tsim_store_close(store);
+    return status;
+}
+
+static enum tsim_exit write_results(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                                    const struct tsim_validation *validation) {
+    if (arguments->has[TSIM_OPTION_CSV])
+        print_csv(arena, validation);
+    else if (!tsim_is_json_on_stdout(arguments))
+        print_table(arena, validation);
+    if (arguments->has[TSIM_OPTION_JSON])
+        return tsim_write_json(arguments, validation_json(validation));
+    return TSIM_EXIT_OK;
+}
+
+/* Without a single value to judge by, the gate fails. */
+static enum tsim_exit check_gate(const struct tsim_arguments *arguments, const struct tsim_score *score) {
+    if (!arguments->has[TSIM_OPTION_MAX_ERROR] || score->mape_frac <= arguments->max_error_frac)
+        return TSIM_EXIT_OK;
+    if (score->n == 0)
+        fprintf(stderr, "tsim validate: no value was scored, so --max-error fails\n");
+    else
+        fprintf(stderr, "tsim validate: the mean absolute error of %.2f %% is above --max-error %g %%\n",
+                100.0 * score->mape_frac, 100.0 * arguments->max_error_frac);
+    return TSIM_EXIT_GATE;
+}
+
+static int32_t n_threads(const struct tsim_arguments *arguments) {
+    long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (arguments->jobs > 0)
+        return arguments->jobs;
+    return n_processors > 0 && n_processors < 1024 ? (int32_t)n_processors : 1;
+}
+
+enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments) {
+    struct tsim_arena arena;
+    struct tsim_diags log_diags;
+    struct tsim_validation validation;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&log_diags);
+    const char *started_at = tsim_timestamp(&arena);
+    tsim_validate(&arena, arguments->operands, arguments->n_operands, arguments->overrides, arguments->n_overrides,
+                  n_threads(arguments), &validation);
+    enum tsim_exit status = report_cases(arguments, &validation);
+    if (arguments->has[TSIM_OPTION_DB])
+        status =
+            tsim_exit_worse(status, tsim_exit_of(log_cases(arguments, &arena, &validation, started_at, &log_diags)));
+    status = tsim_exit_worse(status, write_results(arguments, &arena, &validation));
+    fflush(stdout);
+    tsim_report_diags(arguments, &log_diags);
+    status = tsim_exit_worse(status, check_gate(arguments, &validation.score));
+    tsim_validation_release(&validation);
+    tsim_diags_release(&log_diags);
+    tsim_arena_release(&arena);
+    return status;
+}

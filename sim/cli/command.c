@@ -1,0 +1,161 @@
+#include "cli/command.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define LOG_OPTIONS (TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_NO_DB))
+#define INPUT_OPTIONS (TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_SEED) | TSIM_HAS(TSIM_OPTION_QUIET))
+#define JSON_OPTION TSIM_HAS(TSIM_OPTION_JSON)
+#define CSV_OPTION TSIM_HAS(TSIM_OPTION_CSV)
+#define JOBS_OPTION TSIM_HAS(TSIM_OPTION_JOBS)
+
+const struct tsim_command TSIM_COMMANDS[] = {
+    {"run", "SCENARIO", "simulate a scenario: step time, memory, energy, cost",
+     "SCENARIO is a YAML file, or '-' for standard input. The run is logged to a\n"
+     "database (tsim.db in the current folder). Exit status 4: it does not fit in\n"
+     "memory; what would fit is printed.",
+     1, 1, INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_run},
+    {"check", "SCENARIO...", "read and validate scenarios, simulate nothing",
+     "All mistakes of all files are reported. --json prints the scenario with every\n"
+     "default filled in (a list of them when there are several files).",
+     1, SIZE_MAX, INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION, tsim_cmd_check},
+    {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
+     "Runs each file that has a measured: section. Nothing is logged unless --db\n"
+     "names a database.",
+     1, SIZE_MAX,
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_MAX_ERROR),
+     tsim_cmd_validate},
+    {"runs", "", "what is in the database of runs", NULL, 0, 0,
+     TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_runs},
+    {"list", "[KIND]", "what is in the catalogue",
+     "KIND is models, accelerators, nodes, fabrics, software or scenarios; without\n"
+     "it, all of them.",
+     0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_list},
+    {"show", "KIND/ID", "one catalogue entry, each value with its source",
+     "As in: tsim show model/llama2-70b, tsim show accelerator/h100-sxm.", 1, 1,
+     JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_show},
+    {"help", "[COMMAND]", "this list, or one command's options", NULL, 0, 1, 0, tsim_cmd_help},
+    {"version", "", "the version of tsim", NULL, 0, 0, 0, tsim_cmd_version},
+};
+const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
+
+/* Of the interface, and not built yet. */
+static const char *const LATER[] = {"explain", "sweep",  "merge",      "plan",   "scale",
+                                    "compare", "report", "collective", "import", "calibrate"};
+
+const struct tsim_command *tsim_command_find(const char *name) {
+    const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];
+    for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
+        if (strcmp(TSIM_COMMANDS[i].name, name) == 0)
+            return &TSIM_COMMANDS[i];
+        names[i] = TSIM_COMMANDS[i].name;
+    }
+    for (size_t i = 0; i < sizeof LATER / sizeof LATER[0]; i++) {
+        if (strcmp(LATER[i], name) == 0) {
+            fprintf(stderr, "tsim: '%s' is not in this version yet\nTry 'tsim help'.\n", name);
+            return NULL;
+        }
+    }
+    const char *near = tsim_did_you_mean(name, names, TSIM_N_COMMANDS);
+    fprintf(stderr, "tsim: unknown command '%s'", name);
+    if (near)
+        fprintf(stderr, "; did you mean '%s'?", near);
+    fputs("\nTry 'tsim help'.\n", stderr);
+    return NULL;
+}
+
+void tsim_commands_print(FILE *out) {
+    fputs("tsim predicts how a neural network trains on a cluster of accelerators.\n\n"
+          "usage: tsim COMMAND [OPTION]... [OPERAND]...\n\ncommands:\n",
+          out);
+    for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
+        char left[40];
+        snprintf(left, sizeof left, "%s %s", TSIM_COMMANDS[i].name, TSIM_COMMANDS[i].operands);
+        fprintf(out, "  %-22s %s\n", left, TSIM_COMMANDS[i].summary);
+    }
+    fputs("\n'tsim help COMMAND' lists a command's options.\n"
+          "Exit status: 0 done, 2 wrong usage, 3 invalid input, 4 does not fit in memory,\n"
+          "5 input/output or database failure, 6 a gate failed, 70 a bug, 130 interrupted.\n",
+          out);
+}
+
+enum tsim_exit tsim_exit_of(enum tsim_status status) {
+    switch (status) {
+    case TSIM_OK:
+        return TSIM_EXIT_OK;
+    case TSIM_ERR_IO:
+    case TSIM_ERR_DB:
+        return TSIM_EXIT_IO;
+    default:
+        return TSIM_EXIT_INVALID;
+    }
+}
+
+enum tsim_exit tsim_exit_worse(enum tsim_exit a, enum tsim_exit b) {
+    static const enum tsim_exit WORST_FIRST[] = {TSIM_EXIT_IO, TSIM_EXIT_INVALID, TSIM_EXIT_DOES_NOT_FIT,
+                                                 TSIM_EXIT_GATE};
+    for (size_t i = 0; i < sizeof WORST_FIRST / sizeof WORST_FIRST[0]; i++)
+        if (a == WORST_FIRST[i] || b == WORST_FIRST[i])
+            return WORST_FIRST[i];
+    return TSIM_EXIT_OK;
+}
+
+void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim_diags *diags) {
+    if (!arguments->has[TSIM_OPTION_QUIET]) {
+        tsim_diags_print(diags, stderr);
+        return;
+    }
+    for (size_t i = 0; i < diags->n_items; i++) {
+        struct tsim_diags one = {.items = &diags->items[i], .n_items = 1, .n_errors = 1};
+        if (!diags->items[i].is_warning)
+            tsim_diags_print(&one, stderr);
+    }
+}
+
+bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments) {
+    return arguments->has[TSIM_OPTION_JSON] && !arguments->value[TSIM_OPTION_JSON];
+}
+
+static enum tsim_exit cannot_write(const char *file) {
+    fprintf(stderr, "%s: error: cannot write: %s\n", file, strerror(errno));
+    return TSIM_EXIT_IO;
+}
+
+static enum tsim_exit write_json_file(const char *file, struct tsim_json *root) {
+    FILE *out = fopen(file, "w");
+    if (!out)
+        return cannot_write(file);
+    tsim_json_write(root, out);
+    bool is_written = fflush(out) == 0 && !ferror(out);
+    if (!is_written)
+        cannot_write(file);
+    bool is_closed = fclose(out) == 0;
+    if (is_written && !is_closed)
+        cannot_write(file);
+    return is_written && is_closed ? TSIM_EXIT_OK : TSIM_EXIT_IO;
+}
+
+enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root) {
+    enum tsim_exit status = TSIM_EXIT_OK;
+    if (arguments->value[TSIM_OPTION_JSON])
+        status = write_json_file(arguments->value[TSIM_OPTION_JSON], root);
+    else
+        tsim_json_write(root, stdout); /* failures of stdout are found when it is flushed at the end */
+    tsim_json_release(root);
+    return status;
+}
+
+const char *tsim_db_file(const struct tsim_arguments *arguments) {
+    const char *file = arguments->value[TSIM_OPTION_DB];
+    return file ? file : "tsim.db";
+}
+
+const char *tsim_timestamp(struct tsim_arena *arena) {
+    time_t now = time(NULL);
+    struct tm utc;
+    char text[32] = "";
+    if (gmtime_r(&now, &utc))
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return tsim_arena_strdup(arena, text);
+}

@@ -1,0 +1,48 @@
+/* command.h - the commands, one file each (cmd_NAME.c), and what they share: exit statuses, where diagnostics and JSON
+ * go. Results are written to standard output, everything else to standard error. */
+#ifndef TSIM_CLI_COMMAND_H
+#define TSIM_CLI_COMMAND_H
+
+#include "cli/options.h"
+#include "report/json.h"
+#include "report/store.h"
+
+enum tsim_exit tsim_cmd_run(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_check(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_runs(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_show(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_help(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_version(const struct tsim_arguments *arguments);
+
+/* All commands in the order of `tsim help`. */
+extern const struct tsim_command TSIM_COMMANDS[];
+extern const size_t TSIM_N_COMMANDS;
+
+/* NULL after a message on standard error: unknown (with a suggestion), or not in this version yet. */
+const struct tsim_command *tsim_command_find(const char *name);
+void tsim_commands_print(FILE *out); /* what `tsim help` says */
+
+enum tsim_exit tsim_exit_of(enum tsim_status status);
+
+/* The one that is reported when several things went wrong: input/output, then invalid input, then memory, then a gate.
+ */
+enum tsim_exit tsim_exit_worse(enum tsim_exit a, enum tsim_exit b);
+
+/* Prints the list on standard error; with --quiet errors alone. */
+void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim_diags *diags);
+
+/* Is standard output taken by JSON (--json without a FILE)? */
+bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);
+
+/* Writes the document where --json says and releases it. */
+enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root);
+
+/* --db, or the default. */
+const char *tsim_db_file(const struct tsim_arguments *arguments);
+
+/* The present moment as ISO 8601 in UTC, in `arena`. */
+const char *tsim_timestamp(struct tsim_arena *arena);
+
+#endif

@@ -1,0 +1,60 @@
+/* main.c - finds the command, runs it, and makes its exit status true: what was meant for standard output must have
+ * arrived there. */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static void on_interrupt(int signal_number) {
+    (void)signal_number;
+    _exit(TSIM_EXIT_INTERRUPTED); /* SQLite undoes an unfinished transaction when the file is opened again */
+}
+
+static enum tsim_exit run_command(int argc, char **argv) {
+    if (argc < 2) {
+        tsim_commands_print(stderr);
+        return TSIM_EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    else if (strcmp(name, "--version") == 0)
+        name = "version";
+    const struct tsim_command *command = tsim_command_find(name);
+    if (!command)
+        return TSIM_EXIT_USAGE;
+    struct tsim_arena arena;
+    struct tsim_arguments arguments;
+    enum tsim_exit status = TSIM_EXIT_USAGE;
+    tsim_arena_init(&arena);
+    if (tsim_options_parse(&arena, command, argc - 2, argv + 2, &arguments, stderr)) {
+        if (arguments.has[TSIM_OPTION_HELP]) {
+            tsim_options_help(command, stdout);
+            status = TSIM_EXIT_OK;
+        } else {
+            status = command->run(&arguments);
+        }
+    }
+    tsim_arena_release(&arena);
+    return status;
+}
+
+/* A reader that went away (`tsim list | head`) needs no message. */
+static bool is_stdout_written(void) {
+    errno = 0;
+    bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+    if (!is_written && errno != EPIPE)
+        fprintf(stderr, "tsim: cannot write to standard output: %s\n", errno ? strerror(errno) : "write error");
+    return is_written;
+}
+
+int main(int argc, char **argv) {
+    struct sigaction interrupt = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &interrupt, NULL);
+    enum tsim_exit status = run_command(argc, argv);
+    if (!is_stdout_written())
+        status = tsim_exit_worse(status, TSIM_EXIT_IO);
+    return (int)status;
+}

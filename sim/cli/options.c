@@ -1,0 +1,239 @@
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_value { NO_VALUE, NEEDS_VALUE, MAY_HAVE_VALUE };
+
+struct option_spec {
+    const char *name; /* without the dashes */
+    enum option_value kind;
+    const char *value; /* how --help calls it */
+    const char *help;
+};
+
+static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
+    [TSIM_OPTION_SET] = {"set", NEEDS_VALUE, "PATH=VALUE",
+                         "set one key, as in --set parallelism.tensor=4 (repeatable)"},
+    [TSIM_OPTION_SEED] = {"seed", NEEDS_VALUE, "N", "seed of all randomness (simulation.seed)"},
+    [TSIM_OPTION_IGNORE_MEMORY] = {"ignore-memory", NO_VALUE, NULL, "simulate even what does not fit in memory"},
+    [TSIM_OPTION_MAX_ERROR] = {"max-error", NEEDS_VALUE, "PERCENT",
+                               "exit with 6 when the mean absolute error is above"},
+    [TSIM_OPTION_JSON] = {"json", MAY_HAVE_VALUE, "FILE", "JSON, on standard output or into FILE"},
+    [TSIM_OPTION_CSV] = {"csv", NO_VALUE, NULL, "the table as CSV"},
+    [TSIM_OPTION_DB] = {"db", NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
+    [TSIM_OPTION_NO_DB] = {"no-db", NO_VALUE, NULL, "log to no database"},
+    [TSIM_OPTION_JOBS] = {"jobs", NEEDS_VALUE, "N", "threads (default: one a processor); results do not depend on it"},
+    [TSIM_OPTION_QUIET] = {"quiet", NO_VALUE, NULL, "no warnings, no confirmations: results and errors alone"},
+    [TSIM_OPTION_HELP] = {"help", NO_VALUE, NULL, "this text"},
+};
+
+/* Of the interface, and not built yet: said plainly rather than "did you mean". */
+static const char *const LATER[] = {"trace", "report"};
+
+enum { MOST_JOBS = 1024 };
+
+struct parser {
+    struct tsim_arena *arena;
+    const struct tsim_command *command;
+    struct tsim_arguments *arguments;
+    FILE *err;
+};
+
+static bool takes(const struct tsim_command *command, int option) {
+    return option == TSIM_OPTION_HELP || (command->options & TSIM_HAS(option)) != 0;
+}
+
+__attribute__((format(printf, 2, 3))) static bool complain(const struct parser *parser, const char *format, ...) {
+    va_list args;
+    fprintf(parser->err, "tsim %s: ", parser->command->name);
+    va_start(args, format);
+    vfprintf(parser->err, format, args);
+    va_end(args);
+    fprintf(parser->err, "\nTry 'tsim %s --help'.\n", parser->command->name);
+    return false;
+}
+
+static int find_option(const struct tsim_command *command, const char *name) {
+    for (int i = 0; i < TSIM_N_OPTIONS; i++)
+        if (takes(command, i) && strcmp(OPTIONS[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static bool unknown_option(const struct parser *parser, const char *name) {
+    const char *candidates[TSIM_N_OPTIONS];
+    size_t n_candidates = 0;
+    for (size_t i = 0; i < sizeof LATER / sizeof LATER[0]; i++)
+        if (strcmp(LATER[i], name) == 0)
+            return complain(parser, "--%s is not in this version yet", name);
+    for (int i = 0; i < TSIM_N_OPTIONS; i++)
+        if (takes(parser->command, i))
+            candidates[n_candidates++] = OPTIONS[i].name;
+    const char *near = tsim_did_you_mean(name, candidates, n_candidates);
+    if (near)
+        return complain(parser, "unknown option --%s; did you mean --%s?", name, near);
+    return complain(parser, "unknown option --%s", name);
+}
+
+static bool parse_integer(const char *text, int64_t least, int64_t most, int64_t *value) {
+    char *end;
+    errno = 0;
+    long long parsed = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || parsed < least || parsed > most)
+        return false;
+    *value = parsed;
+    return true;
+}
+
+static void add_override(const struct parser *parser, const char *path, const char *value) {
+    struct tsim_arguments *arguments = parser->arguments;
+    arguments->overrides[arguments->n_overrides++] = (struct tsim_override){.path = path, .value = value};
+}
+
+static bool take_set(const struct parser *parser, const char *text) {
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        return complain(parser, "--set needs PATH=VALUE, as in --set parallelism.tensor=4, not '%s'", text);
+    add_override(parser, tsim_arena_strndup(parser->arena, text, (size_t)(equals - text)), equals + 1);
+    return true;
+}
+
+static bool take_jobs(const struct parser *parser, const char *text) {
+    int64_t jobs;
+    if (!parse_integer(text, 1, MOST_JOBS, &jobs))
+        return complain(parser, "--jobs needs a whole number from 1 to %d, not '%s'", MOST_JOBS, text);
+    parser->arguments->jobs = (int32_t)jobs;
+    return true;
+}
+
+static bool take_max_error(const struct parser *parser, const char *text) {
+    char *end;
+    double percent = strtod(text, &end);
+    end += strspn(end, " ");
+    end += *end == '%';
+    if (end == text || *end != '\0' || !(percent >= 0.0 && percent <= 1e6))
+        return complain(parser, "--max-error needs a percentage, as in --max-error 15, not '%s'", text);
+    parser->arguments->max_error_frac = percent / 100.0;
+    return true;
+}
+
+static bool take_value(const struct parser *parser, enum tsim_option option, const char *value) {
+    int64_t seed;
+    switch (option) {
+    case TSIM_OPTION_SET:
+        return take_set(parser, value);
+    case TSIM_OPTION_SEED:
+        return parse_integer(value, 0, INT64_MAX, &seed) ||
+               complain(parser, "--seed needs a whole number from 0 on, not '%s'", value);
+    case TSIM_OPTION_JOBS:
+        return take_jobs(parser, value);
+    case TSIM_OPTION_MAX_ERROR:
+        return take_max_error(parser, value);
+    default:
+        return true;
+    }
+}
+
+/* `next` is the following argument, or NULL; *is_next_taken says whether it was used as the value. */
+static bool parse_option(const struct parser *parser, const char *text, const char *next, bool *is_next_taken) {
+    const char *equals = strchr(text, '=');
+    size_t n_bytes = equals ? (size_t)(equals - text) : strlen(text);
+    const char *name = tsim_arena_strndup(parser->arena, text, n_bytes);
+    const char *value = equals ? equals + 1 : NULL;
+    int option = find_option(parser->command, name);
+    if (option < 0)
+        return unknown_option(parser, name);
+    const struct option_spec *spec = &OPTIONS[option];
+    if (spec->kind == NO_VALUE && value)
+        return complain(parser, "--%s takes no value", name);
+    if (spec->kind == NEEDS_VALUE && !value) {
+        value = next;
+        *is_next_taken = true;
+    }
+    if (spec->kind == NEEDS_VALUE && !value)
+        return complain(parser, "--%s needs a value: --%s %s", name, name, spec->value);
+    if (value && !value[0])
+        return complain(parser, "--%s has an empty value: --%s %s", name, name, spec->value);
+    parser->arguments->has[option] = true;
+    parser->arguments->value[option] = value;
+    return !value || take_value(parser, (enum tsim_option)option, value);
+}
+
+static bool check_operands(const struct parser *parser) {
+    const struct tsim_command *command = parser->command;
+    const struct tsim_arguments *arguments = parser->arguments;
+    size_t n_stdin = 0;
+    if (arguments->n_operands < command->least_operands)
+        return complain(parser, "needs %s", command->operands);
+    if (arguments->n_operands > command->most_operands)
+        return complain(parser, "unexpected '%s'", arguments->operands[command->most_operands]);
+    for (size_t i = 0; i < arguments->n_operands; i++)
+        n_stdin += strcmp(arguments->operands[i], "-") == 0;
+    return n_stdin <= 1 || complain(parser, "standard input ('-') can be read only once");
+}
+
+static bool check_combination(const struct parser *parser) {
+    const bool *has = parser->arguments->has;
+    if (has[TSIM_OPTION_DB] && has[TSIM_OPTION_NO_DB])
+        return complain(parser, "--db and --no-db exclude each other");
+    if (has[TSIM_OPTION_CSV] && has[TSIM_OPTION_JSON] && !parser->arguments->value[TSIM_OPTION_JSON])
+        return complain(parser, "--csv and --json exclude each other; --json=FILE goes with --csv");
+    return true;
+}
+
+static bool parse_all(const struct parser *parser, int argc, char **argv) {
+    struct tsim_arguments *arguments = parser->arguments;
+    bool is_over = false;
+    for (int i = 0; i < argc; i++) {
+        bool is_next_taken = false;
+        if (is_over || argv[i][0] != '-' || strcmp(argv[i], "-") == 0)
+            arguments->operands[arguments->n_operands++] = argv[i];
+        else if (strcmp(argv[i], "--") == 0)
+            is_over = true;
+        else if (strcmp(argv[i], "-h") == 0)
+            arguments->has[TSIM_OPTION_HELP] = true;
+        else if (argv[i][1] != '-')
+            return complain(parser, "unknown option %s", argv[i]);
+        else if (!parse_option(parser, argv[i] + 2, i + 1 < argc ? argv[i + 1] : NULL, &is_next_taken))
+            return false;
+        i += is_next_taken;
+    }
+    return true;
+}
+
+bool tsim_options_parse(struct tsim_arena *arena, const struct tsim_command *command, int argc, char **argv,
+                        struct tsim_arguments *arguments, FILE *err) {
+    size_t n_most = (size_t)argc + 1; /* --seed becomes one override more than there are --set */
+    *arguments = (struct tsim_arguments){.command = command};
+    arguments->operands = TSIM_NEW_ARRAY(arena, n_most, const char *);
+    arguments->overrides = TSIM_NEW_ARRAY(arena, n_most, struct tsim_override);
+    struct parser parser = {.arena = arena, .command = command, .arguments = arguments, .err = err};
+    if (!parse_all(&parser, argc, argv))
+        return false;
+    if (arguments->has[TSIM_OPTION_HELP])
+        return true;
+    if (arguments->has[TSIM_OPTION_SEED])
+        add_override(&parser, "simulation.seed", arguments->value[TSIM_OPTION_SEED]);
+    return check_operands(&parser) && check_combination(&parser);
+}
+
+void tsim_options_help(const struct tsim_command *command, FILE *out) {
+    fprintf(out, "tsim %s - %s\n\n", command->name, command->summary);
+    fprintf(out, "usage: tsim %s [OPTION]...%s%s\n", command->name, command->operands[0] ? " " : "", command->operands);
+    if (command->text)
+        fprintf(out, "\n%s\n", command->text);
+    fputs("\noptions:\n", out);
+    for (int i = 0; i < TSIM_N_OPTIONS; i++) {
+        char left[48];
+        const struct option_spec *spec = &OPTIONS[i];
+        if (!takes(command, i))
+            continue;
+        if (spec->kind == NO_VALUE)
+            snprintf(left, sizeof left, "--%s", spec->name);
+        else
+            snprintf(left, sizeof left, spec->kind == NEEDS_VALUE ? "--%s %s" : "--%s[=%s]", spec->name, spec->value);
+        fprintf(out, "  %-20s %s\n", left, spec->help);
+    }
+}

@@ -1,0 +1,69 @@
+/* options.h - what each command accepts, said once: parsing, --help and the suggestion for a slip all read the same
+ * tables. An option is "--name VALUE" or "--name=VALUE"; one whose value may be missing takes it only after '='.
+ * Options and operands may be mixed; "--" ends the options; "-" alone is an operand. */
+#ifndef TSIM_CLI_OPTIONS_H
+#define TSIM_CLI_OPTIONS_H
+
+#include "base/arena.h"
+#include "config/scenario.h"
+
+enum tsim_exit {
+    TSIM_EXIT_OK = 0,
+    TSIM_EXIT_USAGE = 2,
+    TSIM_EXIT_INVALID = 3,
+    TSIM_EXIT_DOES_NOT_FIT = 4,
+    TSIM_EXIT_IO = 5,
+    TSIM_EXIT_GATE = 6,
+    TSIM_EXIT_BUG = 70,
+    TSIM_EXIT_INTERRUPTED = 130
+};
+
+enum tsim_option {
+    TSIM_OPTION_SET,
+    TSIM_OPTION_SEED,
+    TSIM_OPTION_IGNORE_MEMORY,
+    TSIM_OPTION_MAX_ERROR,
+    TSIM_OPTION_JSON,
+    TSIM_OPTION_CSV,
+    TSIM_OPTION_DB,
+    TSIM_OPTION_NO_DB,
+    TSIM_OPTION_JOBS,
+    TSIM_OPTION_QUIET,
+    TSIM_OPTION_HELP,
+    TSIM_N_OPTIONS
+};
+#define TSIM_HAS(option) (1u << (option))
+
+struct tsim_arguments;
+
+struct tsim_command {
+    const char *name;
+    const char *operands; /* "SCENARIO..." */
+    const char *summary;  /* one line, for `tsim help` */
+    const char *text;     /* paragraphs below the usage line, lines of at most 80 columns; may be NULL */
+    size_t least_operands, most_operands;
+    unsigned options; /* TSIM_HAS(...) of those that it takes; --help always */
+    enum tsim_exit (*run)(const struct tsim_arguments *arguments);
+};
+
+struct tsim_arguments {
+    const struct tsim_command *command;
+    const char **operands;
+    size_t n_operands;
+    struct tsim_override *overrides; /* --set in their order, then --seed */
+    size_t n_overrides;
+    bool has[TSIM_N_OPTIONS];
+    const char *value[TSIM_N_OPTIONS]; /* NULL: not given, or given without a value */
+    int32_t jobs;                      /* 0: not given */
+    double max_error_frac;             /* with TSIM_OPTION_MAX_ERROR */
+};
+
+/* Parses what follows the command's name. A mistake is explained on `err` and gives false (exit status 2). With --help
+ * nothing else is checked. Everything in *arguments is in `arena` or in `argv`. */
+bool tsim_options_parse(struct tsim_arena *arena, const struct tsim_command *command, int argc, char **argv,
+                        struct tsim_arguments *arguments, FILE *err);
+
+/* The whole help text of one command. */
+void tsim_options_help(const struct tsim_command *command, FILE *out);
+
+#endif
