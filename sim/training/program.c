@@ -140,9 +140,9 @@ static void plan_send(const struct tsim_step_plan *plan, const struct tsim_place
     double e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
     double tokens = (double)(sc->training.micro_batch_size * sc->training.sequence_length / sc->parallelism.context);
     double whole = tokens * (double)sc->model->hidden * e, tp = (double)sc->parallelism.tensor;
-    struct tsim_coordinates at = {.pipeline = from};
+    struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = from};
     int32_t a = tsim_placement_rank(placement, &at);
-    at.pipeline = to;
+    at.at[TSIM_AXIS_PIPELINE] = to;
     *on_node = tsim_placement_same_node(placement, a, tsim_placement_rank(placement, &at));
     struct tsim_group pair = {.n_ranks = 2,
                               .n_nodes = *on_node ? 1 : 2,
