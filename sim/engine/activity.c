@@ -1,0 +1,113 @@
+/* activity.c - the part of a task that takes time: its latency, its flow, and changes of its rate while it flows.
+ *
+ * An activity that began to flow at tick t with `work` units and keeps one rate ends at t + ticks(work / rate). When
+ * its rate changes at tick u, remaining -= old rate * (u - since), and it ends at u + ticks(remaining / new rate).
+ * Nothing is computed for activities whose rate does not change, so their ends do not drift. */
+#include "engine/parts.h"
+
+#include <math.h>
+
+static void put_event(struct tsim_engine *engine, int32_t leader, tsim_tick tick, enum tsim_phase phase) {
+    tsim_event_queue_put(&engine->events, leader, tick, phase);
+}
+
+/* As tsim_engine_ticks, but what lies beyond the end of time is put there: INT64_MAX. */
+static tsim_tick ticks_of_flow(const struct tsim_engine *engine, double duration_s) {
+    return duration_s < engine->end_of_time_s ? tsim_engine_ticks(engine, duration_s) : INT64_MAX;
+}
+
+static int32_t n_demands_of_task(const struct tsim_engine *engine, int32_t leader) {
+    int32_t n = 0;
+    for (int32_t party = engine->streams[leader].first_party; party >= 0; party = engine->streams[party].next_party)
+        n += engine->streams[party].task.n_demands + engine->streams[party].task.n_more_demands;
+    return n;
+}
+
+static int32_t n_parties_of_task(const struct tsim_engine *engine, int32_t leader) {
+    int32_t n = 0;
+    for (int32_t party = engine->streams[leader].first_party; party >= 0; party = engine->streams[party].next_party)
+        n++;
+    return n;
+}
+
+/* Without demands nobody can disturb the task: its end is known when it starts. */
+static void start_undisturbed(struct tsim_engine *engine, int32_t leader) {
+    const struct tsim_task *task = &engine->streams[leader].task;
+    tsim_tick duration = task->latency;
+    if (task->work > 0) {
+        if (!(task->bound_per_s > 0)) {
+            char who[200];
+            tsim_engine_tell(engine, leader, who, sizeof who);
+            TSIM_BUG("%s: work without a demand and without a bound never ends", who);
+        }
+        tsim_tick flow = ticks_of_flow(engine, task->work / task->bound_per_s);
+        duration = flow > INT64_MAX - duration ? INT64_MAX : duration + flow;
+    }
+    engine->streams[leader].state = task->work > 0 ? STREAM_FLOWING : STREAM_LATENCY;
+    if (duration == 0)
+        tsim_engine_append(engine, &engine->ends, leader);
+    else
+        put_event(engine, leader, tsim_engine_later(engine, duration), TSIM_PHASE_END);
+}
+
+void tsim_engine_start_task(struct tsim_engine *engine, int32_t leader) {
+    struct tsim_engine_stream *s = &engine->streams[leader];
+    s->begin = engine->now;
+    s->rate = 0;
+    bool is_alone = s->next_party < 0 && s->first_party == leader;
+    tsim_engine_count(engine, leader, is_alone ? 1 : n_parties_of_task(engine, leader));
+    if (s->task.work <= 0 ||
+        (is_alone ? s->task.n_demands + s->task.n_more_demands : n_demands_of_task(engine, leader)) == 0) {
+        start_undisturbed(engine, leader);
+    } else if (s->task.latency > 0) {
+        s->state = STREAM_LATENCY;
+        put_event(engine, leader, tsim_engine_later(engine, s->task.latency), TSIM_PHASE_START);
+    } else {
+        tsim_engine_flow(engine, leader);
+    }
+}
+
+static void add_demands(struct tsim_engine *engine, int32_t leader, const struct tsim_demand *demands, int32_t count) {
+    for (int32_t i = 0; i < count; i++)
+        tsim_sharing_demand(&engine->sharing, leader, demands[i].resource, demands[i].per_unit);
+}
+
+/* The activity has a rate from now on: when does it end? */
+static void take_rate(struct tsim_engine *engine, int32_t leader) {
+    struct tsim_engine_stream *s = &engine->streams[leader];
+    s->rate = tsim_sharing_rate(&engine->sharing, leader);
+    s->since = engine->now;
+    /* A rest of less than half a tick is none: it ends now. (Of a whole activity it is one tick: tsim_engine_ticks.) */
+    bool is_rest = s->remaining < s->task.work;
+    double duration_s = s->remaining / s->rate;
+    tsim_tick left = is_rest && duration_s < 0.5 * engine->options.tick_s ? 0 : ticks_of_flow(engine, duration_s);
+    put_event(engine, leader, tsim_engine_later(engine, left), TSIM_PHASE_END);
+}
+
+void tsim_engine_flow(struct tsim_engine *engine, int32_t leader) {
+    struct tsim_engine_stream *s = &engine->streams[leader];
+    s->state = STREAM_FLOWING;
+    s->remaining = s->task.work;
+    s->since = engine->now;
+    tsim_sharing_set(&engine->sharing, leader, s->task.weight > 0 ? s->task.weight : 1,
+                     s->task.bound_per_s > 0 ? s->task.bound_per_s : HUGE_VAL);
+    for (int32_t party = s->first_party; party >= 0; party = engine->streams[party].next_party) {
+        const struct tsim_task *task = &engine->streams[party].task;
+        add_demands(engine, leader, task->demands, task->n_demands);
+        add_demands(engine, leader, task->more_demands, task->n_more_demands);
+    }
+    if (tsim_sharing_start(&engine->sharing, leader))
+        take_rate(engine, leader);
+}
+
+void tsim_engine_solve(struct tsim_engine *engine) {
+    tsim_sharing_solve(&engine->sharing);
+    for (size_t i = 0; i < engine->sharing.n_changed; i++) {
+        int32_t leader = engine->sharing.changed[i];
+        struct tsim_engine_stream *s = &engine->streams[leader];
+        s->remaining -= s->rate * tsim_engine_seconds(engine, engine->now - s->since);
+        if (s->remaining < 0)
+            s->remaining = 0;
+        take_rate(engine, leader);
+    }
+}

@@ -1,0 +1,186 @@
+/* engine.c - creation, the clock and the main loop. parts.h says what is in the other files. */
+#include "engine/engine.h"
+
+#include "base/arena.h"
+#include "engine/parts.h"
+
+#include <float.h>
+#include <string.h>
+
+enum { DEFAULT_MAX_EVENTS_PER_TICK = 10 * 1000 * 1000 };
+
+struct tsim_engine *tsim_engine_create(const struct tsim_engine_options *options) {
+    TSIM_ASSERT(options->tick_s > 0 && options->tick_s <= DBL_MAX && options->max_events_per_tick >= 0);
+    size_t capacity = 0;
+    struct tsim_engine *engine = tsim_heap_grow(NULL, &capacity, 1, sizeof *engine);
+    memset(engine, 0, sizeof *engine);
+    engine->options = *options;
+    if (engine->options.max_events_per_tick == 0)
+        engine->options.max_events_per_tick = DEFAULT_MAX_EVENTS_PER_TICK;
+    engine->end_of_time_s = options->tick_s * 0x1p63 * (1 - 0x1p-50); /* rounding stays below 2^63 ticks */
+    engine->starts = engine->ends = (struct tsim_engine_list){-1, -1};
+    tsim_event_queue_init(&engine->events);
+    tsim_sharing_init(&engine->sharing);
+    return engine;
+}
+
+void tsim_engine_release(struct tsim_engine *engine) {
+    if (!engine)
+        return;
+    tsim_event_queue_release(&engine->events);
+    tsim_sharing_release(&engine->sharing);
+    tsim_heap_free(engine->streams);
+    tsim_heap_free(engine->signals);
+    tsim_heap_free(engine->joins);
+    tsim_heap_free(engine);
+}
+
+int32_t tsim_engine_add_resource(struct tsim_engine *engine, double capacity_per_s) {
+    TSIM_ASSERT(!engine->is_running);
+    return tsim_sharing_add_resource(&engine->sharing, capacity_per_s);
+}
+
+int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn program, void *context) {
+    TSIM_ASSERT(!engine->is_running); /* the program that is being asked writes into the array of streams */
+    TSIM_ASSERT(engine->n_streams < INT32_MAX / WAITER_STRIDE);
+    engine->streams =
+        tsim_heap_grow(engine->streams, &engine->stream_capacity, engine->n_streams + 1, sizeof *engine->streams);
+    struct tsim_engine_stream *s = &engine->streams[engine->n_streams];
+    memset(s, 0, sizeof *s);
+    s->program = program;
+    s->context = context;
+    engine->n_unfinished++;
+    return (int32_t)engine->n_streams++;
+}
+
+void tsim_engine_append(struct tsim_engine *engine, struct tsim_engine_list *list, int32_t stream) {
+    engine->streams[stream].next = -1;
+    if (list->first < 0)
+        list->first = stream;
+    else
+        engine->streams[list->last].next = stream;
+    list->last = stream;
+}
+
+static int32_t take_first(struct tsim_engine *engine, struct tsim_engine_list *list) {
+    int32_t stream = list->first;
+    list->first = engine->streams[stream].next;
+    return stream;
+}
+
+tsim_tick tsim_engine_later(const struct tsim_engine *engine, tsim_tick duration) {
+    return duration > INT64_MAX - engine->now ? INT64_MAX : engine->now + duration;
+}
+
+void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size) {
+    char detail[160] = "";
+    if (engine->options.describe)
+        engine->options.describe(engine->options.context, stream, engine->streams[stream].task.label, detail,
+                                 sizeof detail);
+    if (detail[0])
+        snprintf(text, size, "stream %d (%s)", stream, detail);
+    else
+        snprintf(text, size, "stream %d (task %lld)", stream, (long long)engine->streams[stream].task.label);
+}
+
+void tsim_engine_count(struct tsim_engine *engine, int32_t stream, int64_t n_events) {
+    engine->n_events += n_events;
+    engine->n_events_at_tick += n_events;
+    if (engine->n_events_at_tick <= engine->options.max_events_per_tick)
+        return;
+    char who[200];
+    tsim_engine_tell(engine, stream, who, sizeof who);
+    TSIM_BUG("more than %lld events at tick %lld: %s goes round without time passing",
+             (long long)engine->options.max_events_per_tick, (long long)engine->now, who);
+}
+
+/* One thing of the present tick, in the order that engine.h promises; false when the tick is over. */
+static bool step_in_tick(struct tsim_engine *engine) {
+    struct tsim_event event = {0, TSIM_PHASE_END, -1};
+    bool is_due = tsim_event_queue_peek(&engine->events, &event) && event.tick == engine->now;
+    if (is_due && event.phase == TSIM_PHASE_END) {
+        tsim_event_queue_pop(&engine->events, &event);
+        const struct tsim_engine_stream *s = &engine->streams[event.item];
+        if (s->rate > 0)
+            tsim_sharing_end(&engine->sharing, event.item, s->task.work);
+        tsim_engine_end_task(engine, event.item);
+    } else if (engine->ends.first >= 0) {
+        tsim_engine_end_task(engine, take_first(engine, &engine->ends));
+    } else if (is_due) {
+        tsim_event_queue_pop(&engine->events, &event);
+        tsim_engine_flow(engine, event.item);
+    } else if (engine->starts.first >= 0) {
+        tsim_engine_start_task(engine, take_first(engine, &engine->starts));
+    } else if (tsim_sharing_needs_solve(&engine->sharing)) {
+        engine->n_events++;
+        tsim_engine_solve(engine);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static enum tsim_status report_end_of_time(const struct tsim_engine *engine, int32_t stream, struct tsim_diags *diags) {
+    char who[200];
+    tsim_engine_tell(engine, stream, who, sizeof who);
+    struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_LIMIT, (struct tsim_place){0}, "",
+                                              "%s would end after the end of time, %.3g s", who, engine->end_of_time_s);
+    const struct tsim_engine_stream *s = &engine->streams[stream];
+    tsim_diag_hint(diag, "it waits %g s and then moves %g units at %g units/s: a capacity is far too small for it",
+                   tsim_engine_seconds(engine, s->task.latency), s->task.work,
+                   s->rate > 0 ? s->rate : s->task.bound_per_s);
+    return TSIM_ERR_LIMIT;
+}
+
+enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags) {
+    TSIM_ASSERT(!engine->is_running);
+    engine->is_running = true;
+    for (size_t stream = 0; stream < engine->n_streams; stream++)
+        tsim_engine_fetch(engine, (int32_t)stream);
+    struct tsim_event next;
+    for (;;) {
+        while (step_in_tick(engine)) {
+        }
+        if (!tsim_event_queue_peek(&engine->events, &next))
+            break;
+        if (next.tick == INT64_MAX)
+            return report_end_of_time(engine, next.item, diags);
+        engine->now = next.tick;
+        engine->n_events_at_tick = 0;
+    }
+    return engine->n_unfinished == 0 ? TSIM_OK : tsim_engine_report_deadlock(engine, diags);
+}
+
+tsim_tick tsim_engine_now(const struct tsim_engine *engine) {
+    return engine->now;
+}
+
+int64_t tsim_engine_n_events(const struct tsim_engine *engine) {
+    return engine->n_events;
+}
+
+double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource) {
+    double units = tsim_sharing_flowed(&engine->sharing, resource);
+    const struct tsim_sharing *sharing = &engine->sharing;
+    for (int32_t i = sharing->resources[resource].first_user; i >= 0; i = sharing->demands[i].next_user) {
+        const struct tsim_engine_stream *s = &engine->streams[sharing->demands[i].activity];
+        double remaining = s->remaining - s->rate * tsim_engine_seconds(engine, engine->now - s->since);
+        units += sharing->demands[i].per_unit * (s->task.work - (remaining > 0 ? remaining : 0));
+    }
+    return units;
+}
+
+tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s) {
+    if (!(duration_s >= 0 && duration_s < engine->end_of_time_s))
+        TSIM_BUG("a duration of %g s is not between 0 and %g s", duration_s, engine->end_of_time_s);
+    if (duration_s <= 0)
+        return 0;
+    double ticks = duration_s / engine->options.tick_s;
+    /* from 2^52 on a double is a whole number, and adding a half would round it up */
+    tsim_tick rounded = (tsim_tick)(ticks < 0x1p52 ? ticks + 0.5 : ticks);
+    return rounded > 0 ? rounded : 1;
+}
+
+double tsim_engine_seconds(const struct tsim_engine *engine, tsim_tick ticks) {
+    return (double)ticks * engine->options.tick_s;
+}

@@ -1,0 +1,99 @@
+/* parts.h - the inside of struct tsim_engine, shared by the files of this folder and by nobody else.
+ *
+ *   engine.c    creation, the main loop, questions
+ *   stream.c    programs, signals, the way of a task from its program to its end
+ *   activity.c  the part of that way that takes time: latency, flow, changes of rate
+ *   join.c      who has come to which join
+ *   deadlock.c  the report when nothing can happen any more
+ *
+ * A task is carried by its stream; a join by the stream with the smallest number among its parties, its leader. So
+ * streams, activities (sharing.h) and events (event_queue.h) have the same numbers, and nothing is allocated per task.
+ *
+ *   program -> WAITING for signals -> JOINING others -> STARTING, in the list of starts -> in LATENCY -> FLOWING
+ *           -> end: observer, signals lowered, the program asked for the next task
+ * (a task passes over the states that it does not need). The other parties of a join stay JOINING until its end. */
+#ifndef TSIM_ENGINE_PARTS_H
+#define TSIM_ENGINE_PARTS_H
+
+#include "engine/engine.h"
+#include "engine/event_queue.h"
+#include "engine/sharing.h"
+
+enum stream_state { STREAM_WAITING, STREAM_JOINING, STREAM_STARTING, STREAM_LATENCY, STREAM_FLOWING, STREAM_FINISHED };
+
+/* A waiter is one wait of one stream, stream * WAITER_STRIDE + place in its waits; -1 = none. */
+enum { WAITER_STRIDE = 8 };
+
+struct tsim_engine_signal {
+    int32_t count;       /* lowerings still needed */
+    int32_t last_waiter; /* of a circular list: its next is the first */
+};
+
+struct tsim_engine_stream {
+    tsim_program_fn program;
+    void *context;
+    enum stream_state state;
+    int32_t n_unfired;   /* signals that the task still waits for */
+    int32_t next;        /* in the list of starts, or of ends */
+    int32_t first_party; /* of a leader: the parties in the order of their coming */
+    int32_t next_party;
+    tsim_tick ready, begin;
+    /* while flowing, as of tick `since` */
+    tsim_tick since;
+    double remaining, rate;
+    struct tsim_task task;
+    int32_t next_waiter[TSIM_TASK_MAX_SIGNALS];
+};
+
+/* A FIFO of streams, linked through `next`. */
+struct tsim_engine_list {
+    int32_t first, last;
+};
+
+struct tsim_engine_join { /* a slot of the table; n_arrived == 0: empty */
+    int64_t id;
+    int32_t n_parties, n_arrived;
+    int32_t first_party, last_party;
+    bool disagrees; /* in n_parties or in work: it will never start */
+};
+
+struct tsim_engine {
+    struct tsim_engine_options options;
+    double end_of_time_s;
+    tsim_tick now;
+    int64_t n_events, n_events_at_tick;
+    bool is_running;
+    struct tsim_engine_stream *streams;
+    struct tsim_engine_signal *signals;
+    struct tsim_engine_join *joins; /* open addressing, join_capacity is 0 or a power of two */
+    size_t n_streams, stream_capacity, n_signals, signal_capacity, n_joins, join_capacity;
+    int32_t n_unfinished; /* streams */
+    struct tsim_engine_list starts, ends;
+    struct tsim_event_queue events;
+    struct tsim_sharing sharing;
+};
+
+/* engine.c */
+void tsim_engine_count(struct tsim_engine *engine, int32_t stream, int64_t n_events);
+void tsim_engine_append(struct tsim_engine *engine, struct tsim_engine_list *list, int32_t stream);
+tsim_tick tsim_engine_later(const struct tsim_engine *engine,
+                            tsim_tick duration); /* now + duration, at most INT64_MAX */
+void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size); /* "stream 3 (...)" */
+
+/* stream.c */
+void tsim_engine_fetch(struct tsim_engine *engine, int32_t stream);
+void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader);
+
+/* activity.c */
+void tsim_engine_start_task(struct tsim_engine *engine, int32_t leader);
+void tsim_engine_flow(struct tsim_engine *engine, int32_t leader);
+void tsim_engine_solve(struct tsim_engine *engine);
+
+/* join.c: the stream has come to its join. Returns the leader once all have come, else -1. */
+int32_t tsim_engine_arrive(struct tsim_engine *engine, int32_t stream);
+const struct tsim_engine_join *tsim_engine_find_join(const struct tsim_engine *engine, int64_t id);
+
+/* deadlock.c */
+enum tsim_status tsim_engine_report_deadlock(const struct tsim_engine *engine, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,186 @@
+/* sharing.c - activities and resources come and go here; the filling itself is in filling.c. */
+#include "engine/sharing.h"
+
+#include "base/arena.h"
+#include "base/status.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+void tsim_sharing_init(struct tsim_sharing *sharing) {
+    memset(sharing, 0, sizeof *sharing);
+    sharing->first_free_demand = -1;
+}
+
+void tsim_sharing_release(struct tsim_sharing *sharing) {
+    tsim_heap_free(sharing->resources);
+    tsim_heap_free(sharing->activities);
+    tsim_heap_free(sharing->demands);
+    tsim_heap_free(sharing->candidates);
+    tsim_heap_free(sharing->marked);
+    tsim_heap_free(sharing->touched);
+    tsim_heap_free(sharing->region);
+    tsim_heap_free(sharing->changed);
+    tsim_sharing_init(sharing);
+}
+
+int32_t tsim_sharing_add_resource(struct tsim_sharing *sharing, double capacity) {
+    TSIM_ASSERT(capacity > 0 && capacity <= DBL_MAX);
+    TSIM_ASSERT(sharing->n_resources < INT32_MAX);
+    sharing->resources = tsim_heap_grow(sharing->resources, &sharing->resource_capacity, sharing->n_resources + 1,
+                                        sizeof *sharing->resources);
+    sharing->resources[sharing->n_resources] = (struct tsim_sharing_resource){.capacity = capacity, .first_user = -1};
+    return (int32_t)sharing->n_resources++;
+}
+
+void tsim_sharing_set(struct tsim_sharing *sharing, int32_t activity, double weight, double bound) {
+    TSIM_ASSERT(activity >= 0 && weight > 0 && weight <= DBL_MAX && bound > 0);
+    size_t needed = (size_t)activity + 1;
+    if (needed > sharing->n_activities) {
+        sharing->activities =
+            tsim_heap_grow(sharing->activities, &sharing->activity_capacity, needed, sizeof *sharing->activities);
+        while (sharing->n_activities < needed)
+            sharing->activities[sharing->n_activities++].first_demand = -1;
+    }
+    TSIM_ASSERT(sharing->activities[activity].first_demand < 0);
+    sharing->activities[activity] = (struct tsim_sharing_activity){
+        .weight = weight, .bound = bound, .first_demand = -1, .bottleneck = -1, .is_new = true};
+}
+
+static int32_t take_demand(struct tsim_sharing *sharing) {
+    int32_t taken = sharing->first_free_demand;
+    if (taken >= 0) {
+        sharing->first_free_demand = sharing->demands[taken].next_demand;
+        return taken;
+    }
+    TSIM_ASSERT(sharing->n_demands < INT32_MAX);
+    sharing->demands =
+        tsim_heap_grow(sharing->demands, &sharing->demand_capacity, sharing->n_demands + 1, sizeof *sharing->demands);
+    return (int32_t)sharing->n_demands++;
+}
+
+void tsim_sharing_demand(struct tsim_sharing *sharing, int32_t activity, int32_t resource, double per_unit) {
+    TSIM_ASSERT(resource >= 0 && (size_t)resource < sharing->n_resources);
+    TSIM_ASSERT(per_unit > 0 && per_unit <= DBL_MAX);
+    struct tsim_sharing_activity *a = &sharing->activities[activity];
+    struct tsim_sharing_resource *r = &sharing->resources[resource];
+    /* The newest user of the resource is this activity exactly if it has demanded it already. */
+    if (r->first_user >= 0 && sharing->demands[r->first_user].activity == activity) {
+        sharing->demands[r->first_user].per_unit += per_unit;
+        return;
+    }
+    int32_t taken = take_demand(sharing);
+    if (r->first_user >= 0)
+        sharing->demands[r->first_user].previous_user = taken;
+    sharing->demands[taken] = (struct tsim_sharing_demand){.per_unit = per_unit,
+                                                           .activity = activity,
+                                                           .resource = resource,
+                                                           .next_user = r->first_user,
+                                                           .previous_user = -1,
+                                                           .next_demand = a->first_demand};
+    r->first_user = taken;
+    r->n_users++;
+    a->first_demand = taken;
+}
+
+static void mark(struct tsim_sharing *sharing, int32_t resource) {
+    struct tsim_sharing_resource *r = &sharing->resources[resource];
+    if (r->is_marked)
+        return;
+    r->is_marked = true;
+    sharing->marked =
+        tsim_heap_grow(sharing->marked, &sharing->marked_capacity, sharing->n_marked + 1, sizeof *sharing->marked);
+    sharing->marked[sharing->n_marked++] = resource;
+}
+
+/* The rate that the activity would have alone in the world, and the resource that says so (-1 = its bound). */
+static double rate_alone(const struct tsim_sharing *sharing, const struct tsim_sharing_activity *a,
+                         int32_t *bottleneck) {
+    double rate = a->bound;
+    *bottleneck = -1;
+    for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand) {
+        const struct tsim_sharing_demand *d = &sharing->demands[i];
+        double limit = sharing->resources[d->resource].capacity / d->per_unit;
+        if (limit < rate) {
+            rate = limit;
+            *bottleneck = d->resource;
+        }
+    }
+    return rate;
+}
+
+bool tsim_sharing_start(struct tsim_sharing *sharing, int32_t activity) {
+    struct tsim_sharing_activity *a = &sharing->activities[activity];
+    TSIM_ASSERT(a->first_demand >= 0);
+    int32_t bottleneck;
+    double rate = rate_alone(sharing, a, &bottleneck);
+    TSIM_ASSERT(rate <= DBL_MAX);
+    bool fits = true;
+    for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand) {
+        const struct tsim_sharing_demand *d = &sharing->demands[i];
+        const struct tsim_sharing_resource *r = &sharing->resources[d->resource];
+        if (r->n_users > 1 && r->used + d->per_unit * rate > r->capacity * (1 - TSIM_SHARING_TOLERANCE)) {
+            fits = false;
+            mark(sharing, d->resource);
+        }
+    }
+    if (!fits)
+        return false;
+    for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand)
+        sharing->resources[sharing->demands[i].resource].used += sharing->demands[i].per_unit * rate;
+    a->rate = rate;
+    a->bottleneck = bottleneck;
+    a->is_new = false;
+    return true;
+}
+
+static void book_flowed(struct tsim_sharing_resource *r, double units) {
+    double sum = r->flowed + units;
+    r->flowed_lost += fabs(r->flowed) >= units ? (r->flowed - sum) + units : (units - sum) + r->flowed;
+    r->flowed = sum;
+}
+
+static void leave_resource(struct tsim_sharing *sharing, const struct tsim_sharing_demand *d) {
+    struct tsim_sharing_resource *r = &sharing->resources[d->resource];
+    if (d->previous_user >= 0)
+        sharing->demands[d->previous_user].next_user = d->next_user;
+    else
+        r->first_user = d->next_user;
+    if (d->next_user >= 0)
+        sharing->demands[d->next_user].previous_user = d->previous_user;
+    if (--r->n_users == 0) {
+        r->used = 0;
+        return;
+    }
+    if (r->used >= r->capacity * (1 - TSIM_SHARING_TOLERANCE))
+        mark(sharing, d->resource);
+    r->used -= d->per_unit * sharing->activities[d->activity].rate;
+}
+
+void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double work) {
+    struct tsim_sharing_activity *a = &sharing->activities[activity];
+    TSIM_ASSERT(a->first_demand >= 0);
+    for (int32_t i = a->first_demand, next; i >= 0; i = next) {
+        struct tsim_sharing_demand *d = &sharing->demands[i];
+        next = d->next_demand;
+        book_flowed(&sharing->resources[d->resource], d->per_unit * work);
+        leave_resource(sharing, d);
+        d->next_demand = sharing->first_free_demand;
+        sharing->first_free_demand = i;
+    }
+    a->first_demand = -1;
+}
+
+bool tsim_sharing_needs_solve(const struct tsim_sharing *sharing) {
+    return sharing->n_marked > 0;
+}
+
+double tsim_sharing_rate(const struct tsim_sharing *sharing, int32_t activity) {
+    return sharing->activities[activity].rate;
+}
+
+double tsim_sharing_flowed(const struct tsim_sharing *sharing, int32_t resource) {
+    TSIM_ASSERT(resource >= 0 && (size_t)resource < sharing->n_resources);
+    return sharing->resources[resource].flowed + sharing->resources[resource].flowed_lost;
+}

@@ -1,0 +1,129 @@
+/* sharing.h - how running activities share capacities: weighted max-min fairness.
+ *
+ * The system
+ *   Given, for every resource r, a capacity C_r > 0; for every activity a, a weight w_a > 0, a bound b_a (may be
+ *   infinite) and its demands d_{a,r} > 0 on at least one resource. Wanted is a rate x_a for every activity such that
+ *
+ *       for every r:  sum over a of d_{a,r} x_a <= C_r          (what flows fits)
+ *       for every a:  x_a <= b_a
+ *
+ *   and the smallest share x_a / w_a is as large as it can be; then, with that settled, the next smallest, and so on
+ *   (lexicographic). There is exactly one such set of rates, and it is the only one with this property, which is also
+ *   what the code checks and the tests test:
+ *
+ *       every activity runs at its bound, or has a BOTTLENECK: a resource that is saturated and on which no
+ *       activity has a larger share than it has.
+ *
+ *   Shares are compared across activities in the units of their work: where a computation in FLOP meets a message in
+ *   bytes on one memory, weights say what one is worth in terms of the other.
+ *
+ * Computing it: progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2). A common level rises from
+ *   zero with x_a = w_a * level. When a bound is reached that activity is fixed; when a resource is full all activities
+ *   on it are fixed, and it is the bottleneck of each. The levels at which resources would fill are kept in a heap:
+ * with E demands of A activities on R resources a solve costs O(E + (A + R) log (A + R)), so O(degree) for a star.
+ *
+ * Computing only what changed. Most starts and ends need no solve at all:
+ *   - an activity that starts where the capacity it would take alone is still free takes it: all others keep their
+ *     bottlenecks, and its own is its bound or a resource that it has for itself;
+ *   - an activity that ends on resources that are not saturated was in nobody's way.
+ *   Otherwise the resource is marked, and the next solve begins with the activities whose bottleneck it is, holds the
+ * rates of all others fixed, fills, and checks the property above on every resource that it touched. Activities whose
+ *   property is broken join the region and it is filled again. As the property is sufficient, a region that passes is
+ * the solution of the whole system, although most of the connected component was never looked at: a memory-bound
+ *   operator that takes its share next to a thousand-link collective costs one memory's users, not a thousand links.
+ * After a few rounds the region is the whole connected component, which needs no check.
+ *
+ * Guarantees: x >= 0; sums exceed capacities and shares differ from fair by at most TSIM_SHARING_TOLERANCE of
+ * themselves; a rate that would change by less than TSIM_SHARING_SAME of itself is left alone, bit by bit, so that what
+ * is not touched does not drift.
+ *
+ * Activities are small numbers that the owner chooses (the engine uses stream numbers). Time is not known here. */
+#ifndef TSIM_ENGINE_SHARING_H
+#define TSIM_ENGINE_SHARING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A resource counts as saturated, and two shares as equal, within this part of themselves: more than the rounding that
+ * sums of a million terms gather, less than anything that a user could measure. */
+#define TSIM_SHARING_TOLERANCE 1e-10
+/* Levels and rates nearer to each other than this are the same number: symmetric activities stay symmetric to the bit.
+ */
+#define TSIM_SHARING_SAME 1e-12
+
+/* One (activity, resource) pair; linked in both directions, from a pool with a free list. */
+struct tsim_sharing_demand {
+    double per_unit;
+    int32_t activity, resource;
+    int32_t next_user, previous_user; /* on the resource, newest first */
+    int32_t next_demand;              /* of the activity; the free list too */
+};
+
+struct tsim_sharing_resource {
+    double capacity;
+    double used;                /* sum of per_unit * rate */
+    double flowed, flowed_lost; /* units of ended activities, Neumaier's compensated sum */
+    int32_t first_user, n_users;
+    bool is_marked;           /* in `marked`: the next solve begins here */
+    bool is_touched;          /* the fields below are those of the solve under way */
+    int32_t n_inside, n_open; /* users in the region; those of them that are not yet fixed */
+    double outside;           /* used by activities that are not in the region */
+    double remaining;         /* capacity less outside less what is fixed */
+    double load, load_mark;   /* sum of weight * per_unit of the open ones; its value when last summed afresh */
+};
+
+struct tsim_sharing_activity {
+    double weight, bound;
+    double rate;
+    int32_t first_demand; /* -1 = none: the activity does not exist */
+    int32_t bottleneck;   /* resource, or -1 = its bound */
+    bool is_new;          /* started, and no rate yet */
+    bool is_inside, is_open;
+    int32_t next_bottleneck; /* of the solve under way, as next_rate */
+    double next_rate;
+};
+
+struct tsim_sharing_candidate { /* a resource (>= 0) that would fill, or an activity (~id < 0) that would be bound */
+    double level;
+    int32_t who;
+};
+
+/* Read-only to others, except through the functions. */
+struct tsim_sharing {
+    struct tsim_sharing_resource *resources;
+    struct tsim_sharing_activity *activities;
+    struct tsim_sharing_demand *demands;
+    struct tsim_sharing_candidate *candidates;
+    int32_t *marked, *touched, *region;
+    int32_t *changed; /* after a solve: the n_changed activities whose rate is another than before, new ones included */
+    size_t n_resources, n_activities, n_demands, n_candidates, n_marked, n_touched, n_region, n_changed;
+    size_t resource_capacity, activity_capacity, demand_capacity, candidate_capacity, marked_capacity, touched_capacity,
+        region_capacity, changed_capacity;
+    int32_t first_free_demand;
+    int64_t n_filled; /* activities that went through progressive filling so far: the cost of sharing, for benchmarks */
+};
+
+void tsim_sharing_init(struct tsim_sharing *sharing);
+void tsim_sharing_release(struct tsim_sharing *sharing);
+
+int32_t tsim_sharing_add_resource(struct tsim_sharing *sharing, double capacity); /* > 0, finite; returns its number */
+
+/* A new activity: set, then its demands one by one (two on the same resource add up), then start. bound may be
+ * HUGE_VAL. start returns true if the rate is known at once and nobody else's has changed, false if the next solve
+ * says. */
+void tsim_sharing_set(struct tsim_sharing *sharing, int32_t activity, double weight, double bound);
+void tsim_sharing_demand(struct tsim_sharing *sharing, int32_t activity, int32_t resource, double per_unit);
+bool tsim_sharing_start(struct tsim_sharing *sharing, int32_t activity);
+
+/* The activity is over and forgotten; per_unit * work units are booked as flowed on each of its resources. */
+void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double work);
+
+bool tsim_sharing_needs_solve(const struct tsim_sharing *sharing);
+void tsim_sharing_solve(struct tsim_sharing *sharing); /* fills `changed` */
+double tsim_sharing_rate(const struct tsim_sharing *sharing, int32_t activity);
+
+/* Units of ended activities; those under way are the owner's to add, who knows the time. */
+double tsim_sharing_flowed(const struct tsim_sharing *sharing, int32_t resource);
+
+#endif

@@ -1,0 +1,159 @@
+/* stream.c - programs, signals, and the way of a task from its program to its start and from its end to the next. */
+#include "base/arena.h"
+#include "engine/parts.h"
+
+#include <float.h>
+#include <string.h>
+
+/* Leaves the task as the program is promised to find it. The arrays are zero beyond their counts already, so clearing
+ * what the counts cover is enough, and spares four cache lines of the usual task. */
+static void clear_task(struct tsim_task *task) {
+    memset(task->demands, 0, (size_t)task->n_demands * sizeof task->demands[0]);
+    memset(task->waits, 0, (size_t)task->n_waits * sizeof task->waits[0]);
+    memset(task->lowers, 0, (size_t)task->n_lowers * sizeof task->lowers[0]);
+    task->label = 0;
+    task->work = task->weight = task->bound_per_s = 0;
+    task->latency = 0;
+    task->n_demands = task->n_waits = task->n_lowers = 0;
+    task->join = -1;
+    task->n_parties = 0;
+    task->more_demands = NULL;
+    task->n_more_demands = 0;
+}
+
+static void check_task(const struct tsim_engine *engine, int32_t stream, const struct tsim_task *task) {
+    bool counts = task->n_demands >= 0 && task->n_demands <= TSIM_TASK_MAX_DEMANDS && task->n_waits >= 0 &&
+                  task->n_waits <= TSIM_TASK_MAX_SIGNALS && task->n_lowers >= 0 &&
+                  task->n_lowers <= TSIM_TASK_MAX_SIGNALS && task->n_more_demands >= 0;
+    bool numbers = task->work >= 0 && task->work <= DBL_MAX && task->weight >= 0 && task->weight <= DBL_MAX &&
+                   task->bound_per_s >= 0 && task->bound_per_s <= DBL_MAX && task->latency >= 0;
+    bool join = task->join < 0 || task->n_parties >= 1;
+    if (counts && numbers && join)
+        return;
+    char who[200];
+    tsim_engine_tell(engine, stream, who, sizeof who);
+    TSIM_BUG("%s: the program made a task with %s", who,
+             !counts    ? "too many demands, waits or lowers"
+             : !numbers ? "a negative or infinite number"
+                        : "a join without parties");
+}
+
+static struct tsim_engine_signal *signal_at(struct tsim_engine *engine, int32_t signal) {
+    if (signal < 0 || (size_t)signal >= engine->n_signals)
+        TSIM_BUG("there is no signal %d", signal);
+    return &engine->signals[signal];
+}
+
+static int32_t *waiter_link(struct tsim_engine *engine, int32_t waiter) {
+    return &engine->streams[waiter / WAITER_STRIDE].next_waiter[waiter % WAITER_STRIDE];
+}
+
+static void wait_for(struct tsim_engine *engine, struct tsim_engine_signal *signal, int32_t waiter) {
+    int32_t *link = waiter_link(engine, waiter);
+    if (signal->last_waiter < 0) {
+        *link = waiter;
+    } else {
+        int32_t *last = waiter_link(engine, signal->last_waiter);
+        *link = *last;
+        *last = waiter;
+    }
+    signal->last_waiter = waiter;
+}
+
+/* At the head of its stream, with all signals fired. */
+static void be_ready(struct tsim_engine *engine, int32_t stream) {
+    struct tsim_engine_stream *s = &engine->streams[stream];
+    s->ready = engine->now;
+    s->next_party = -1;
+    s->first_party = stream;
+    int32_t leader = stream;
+    if (s->task.join >= 0) {
+        s->state = STREAM_JOINING;
+        leader = tsim_engine_arrive(engine, stream);
+        if (leader < 0)
+            return;
+    }
+    engine->streams[leader].state = STREAM_STARTING;
+    tsim_engine_append(engine, &engine->starts, leader);
+}
+
+void tsim_engine_fetch(struct tsim_engine *engine, int32_t stream) {
+    struct tsim_engine_stream *s = &engine->streams[stream];
+    clear_task(&s->task);
+    if (!s->program(s->context, stream, &s->task)) {
+        s->state = STREAM_FINISHED;
+        engine->n_unfinished--;
+        return;
+    }
+    check_task(engine, stream, &s->task);
+    s->state = STREAM_WAITING;
+    s->n_unfired = 0;
+    for (int32_t i = 0; i < s->task.n_waits; i++) {
+        struct tsim_engine_signal *signal = signal_at(engine, s->task.waits[i]);
+        if (signal->count == 0)
+            continue;
+        wait_for(engine, signal, stream * WAITER_STRIDE + i);
+        s->n_unfired++;
+    }
+    if (s->n_unfired == 0)
+        be_ready(engine, stream);
+}
+
+static void fire(struct tsim_engine *engine, struct tsim_engine_signal *signal) {
+    int32_t last = signal->last_waiter;
+    if (last < 0)
+        return;
+    signal->last_waiter = -1;
+    int32_t waiter, next = *waiter_link(engine, last);
+    do { /* be_ready does not touch these links */
+        waiter = next;
+        next = *waiter_link(engine, waiter);
+        if (--engine->streams[waiter / WAITER_STRIDE].n_unfired == 0)
+            be_ready(engine, waiter / WAITER_STRIDE);
+    } while (waiter != last);
+}
+
+static void lower_signals(struct tsim_engine *engine, const struct tsim_task *task) {
+    for (int32_t i = 0; i < task->n_lowers; i++) {
+        struct tsim_engine_signal *signal = signal_at(engine, task->lowers[i]);
+        if (signal->count == 0)
+            TSIM_BUG("signal %d is lowered after it has fired", task->lowers[i]);
+        if (--signal->count == 0)
+            fire(engine, signal);
+    }
+}
+
+void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader) {
+    struct tsim_engine_stream *streams = engine->streams;
+    tsim_tick begin = streams[leader].begin;
+    int32_t first = streams[leader].first_party;
+    for (int32_t party = first; party >= 0; party = streams[party].next_party) {
+        const struct tsim_engine_stream *s = &streams[party];
+        tsim_engine_count(engine, party, 1);
+        if (engine->options.observer)
+            engine->options.observer(engine->options.context, party, s->task.label, s->ready, begin, engine->now);
+        lower_signals(engine, &s->task);
+    }
+    for (int32_t party = first, next; party >= 0; party = next) {
+        next = streams[party].next_party; /* fetch may make the party ready, which begins a new list */
+        tsim_engine_fetch(engine, party);
+    }
+}
+
+int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32_t initial) {
+    TSIM_ASSERT(count >= 0 && initial >= 0 && engine->n_signals + (size_t)count <= INT32_MAX);
+    int32_t first = (int32_t)engine->n_signals;
+    engine->signals = tsim_heap_grow(engine->signals, &engine->signal_capacity, engine->n_signals + (size_t)count,
+                                     sizeof *engine->signals);
+    for (int32_t i = 0; i < count; i++)
+        engine->signals[engine->n_signals++] = (struct tsim_engine_signal){initial, -1};
+    return first;
+}
+
+void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal, int32_t initial) {
+    struct tsim_engine_signal *s = signal_at(engine, signal);
+    TSIM_ASSERT(initial >= 0);
+    if (s->last_waiter >= 0)
+        TSIM_BUG("signal %d is rearmed while stream %d waits for it", signal, s->last_waiter / WAITER_STRIDE);
+    s->count = initial;
+}

@@ -1,0 +1,29 @@
+/* random.h - the tests' own random numbers (splitmix64: Steele, Lea, Flood 2014): small, seeded, the same everywhere.
+ */
+#ifndef TSIM_TESTS_SUPPORT_RANDOM_H
+#define TSIM_TESTS_SUPPORT_RANDOM_H
+
+#include <stdint.h>
+
+struct random_source {
+    uint64_t state; /* any seed will do */
+};
+
+static inline uint64_t random_u64(struct random_source *source) {
+    uint64_t z = source->state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* In [0, 1). */
+static inline double random_real(struct random_source *source) {
+    return (double)(random_u64(source) >> 11) * 0x1p-53;
+}
+
+/* In [low, high], both included. */
+static inline int32_t random_between(struct random_source *source, int32_t low, int32_t high) {
+    return low + (int32_t)(random_u64(source) % (uint64_t)((int64_t)high - low + 1));
+}
+
+#endif
