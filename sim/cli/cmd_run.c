@@ -52,7 +52,7 @@ static enum tsim_exit finish(struct run *run) {
     if (!run->arguments->has[TSIM_OPTION_NO_DB])
         status = tsim_exit_worse(status, tsim_exit_of(log_run(run, &log_diags)));
     status = tsim_exit_worse(status, print_result(run));
-    fflush(stdout);
+    status = tsim_exit_worse(status, tsim_flush_results());
     tsim_report_diags(run->arguments, &log_diags);
     tsim_diags_release(&log_diags);
     return status;

@@ -180,7 +180,7 @@ enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments) {
         status =
             tsim_exit_worse(status, tsim_exit_of(log_cases(arguments, &arena, &validation, started_at, &log_diags)));
     status = tsim_exit_worse(status, write_results(arguments, &arena, &validation));
-    fflush(stdout);
+    status = tsim_exit_worse(status, tsim_flush_results());
     tsim_report_diags(arguments, &log_diags);
     status = tsim_exit_worse(status, check_gate(arguments, &validation.score));
     tsim_validation_release(&validation);

@@ -146,6 +146,16 @@ enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct ts
     return status;
 }
 
+enum tsim_exit tsim_flush_results(void) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return TSIM_EXIT_OK;
+    if (errno != EPIPE)
+        fprintf(stderr, "tsim: error: cannot write to standard output: %s\n", errno ? strerror(errno) : "write error");
+    clearerr(stdout);
+    return TSIM_EXIT_IO;
+}
+
 const char *tsim_db_file(const struct tsim_arguments *arguments) {
     const char *file = arguments->value[TSIM_OPTION_DB];
     return file ? file : "tsim.db";

@@ -39,6 +39,10 @@ bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);
 /* Writes the document where --json says and releases it. */
 enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root);
 
+/* Sends what is buffered for standard output on its way, so that it appears before what follows on standard error. What
+ * cannot be written is said once, unless it is that the reader went away (`tsim list | head`). */
+enum tsim_exit tsim_flush_results(void);
+
 /* --db, or the default. */
 const char *tsim_db_file(const struct tsim_arguments *arguments);
 

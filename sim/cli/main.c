@@ -2,7 +2,6 @@
  * arrived there. */
 #include "cli/command.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,20 +40,10 @@ static enum tsim_exit run_command(int argc, char **argv) {
     return status;
 }
 
-/* A reader that went away (`tsim list | head`) needs no message. */
-static bool is_stdout_written(void) {
-    errno = 0;
-    bool is_written = fflush(stdout) == 0 && !ferror(stdout);
-    if (!is_written && errno != EPIPE)
-        fprintf(stderr, "tsim: cannot write to standard output: %s\n", errno ? strerror(errno) : "write error");
-    return is_written;
-}
-
 int main(int argc, char **argv) {
     struct sigaction interrupt = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &interrupt, NULL);
     enum tsim_exit status = run_command(argc, argv);
-    if (!is_stdout_written())
-        status = tsim_exit_worse(status, TSIM_EXIT_IO);
-    return (int)status;
+    enum tsim_exit written = tsim_flush_results();
+    return (int)(written == TSIM_EXIT_OK ? status : written);
 }

@@ -158,6 +158,8 @@ static enum tsim_status fail(const struct tsim_store *store, const char *doing, 
         tsim_diag_hint(diag, "another program holds the database; --db FILE logs to another one, --no-db to none");
     else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
         tsim_diag_hint(diag, "--db FILE logs to another file; this one was left as it is");
+    else if (code == SQLITE_READONLY)
+        tsim_diag_hint(diag, "reading takes a folder that can be written (for the log of SQLite): copy the file there");
     else if (store->mode == TSIM_STORE_READ)
         tsim_diag_hint(diag, "`tsim run SCENARIO` makes a database; --db FILE names another one");
     else if (code == SQLITE_CANTOPEN && system_error)

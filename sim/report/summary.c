@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LABEL_COLUMNS = 14, MOST_ADVICE = 2, MOST_ESTIMATES = 4, TEXT_BYTES = 64, BAR_BYTES = 3 * 100 + 1 };
+enum { LABEL_COLUMNS = 14, MOST_ADVICE = 2, MOST_ESTIMATES = 3, TEXT_BYTES = 64, BAR_BYTES = 3 * 100 + 1 };
 
 /* ---- one screen, written top to bottom ---- */
 
@@ -95,9 +95,9 @@ static void print_cluster(struct screen *screen, const struct tsim_scenario *sce
 
 static void print_batch(struct screen *screen, const struct tsim_training_spec *t) {
     const char *recompute = t->recompute == TSIM_RECOMPUTE_NONE
-                                ? "no recomputation"
+                                ? "no recompute"
                                 : tsim_arena_printf(&screen->arena, "recompute %s", tsim_recompute_name(t->recompute));
-    labelled(screen, "batch", "%s samples x %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
+    labelled(screen, "batch", "%s x %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
              count(screen, (double)t->global_batch_size), count(screen, (double)t->sequence_length),
              (long long)t->micro_batch_size, tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer),
              recompute, t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
@@ -124,8 +124,8 @@ static void print_speed(struct screen *screen, const struct tsim_result *result)
     labelled(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s",
              human(screen, t->tokens_per_s, TSIM_COUNT), human(screen, t->tokens_per_s_per_gpu, TSIM_COUNT),
              human(screen, t->samples_per_s, TSIM_COUNT));
-    labelled(screen, "per GPU", "%.1f TFLOP/s of the model (MFU %s), %.1f TFLOP/s executed (HFU %s)",
-             t->model_tflops_per_gpu, percent(screen, t->mfu), t->hardware_tflops_per_gpu, percent(screen, t->hfu));
+    labelled(screen, "per GPU", "%.1f TFLOP/s (MFU %s), executed %.1f TFLOP/s (HFU %s)", t->model_tflops_per_gpu,
+             percent(screen, t->mfu), t->hardware_tflops_per_gpu, percent(screen, t->hfu));
 }
 
 /* ---- where the step and the memory go: rows of name, value, share, bar ---- */
@@ -198,7 +198,7 @@ static void print_memory(struct screen *screen, const struct tsim_result *result
 
 static void print_power(struct screen *screen, const struct tsim_result *result) {
     double n_accelerators = (double)result->scenario->n_accelerators;
-    labelled(screen, "power", "%s for the cluster's nodes, %s a GPU with its share of the node; %s a step",
+    labelled(screen, "power", "%s at the nodes (%s per GPU), %s a step",
              human(screen, result->mean_power_w, TSIM_WATTS),
              human(screen, result->mean_power_w / n_accelerators, TSIM_WATTS),
              human(screen, result->step_energy_j, TSIM_JOULES));
@@ -218,9 +218,9 @@ static void print_campaign(struct screen *screen, const struct tsim_campaign *c)
              c->days, count(screen, c->energy_kwh / 1e3), count(screen, c->co2_kg / 1e3));
     const char *text = money(screen, "electricity", c->electricity_usd, "");
     text = money(screen, "rent", c->rent_usd, text);
-    text = money(screen, "purchase", c->purchase_usd, text);
+    text = money(screen, "buying", c->purchase_usd, text);
     if (!isnan(c->breakeven_runs))
-        text = tsim_arena_printf(&screen->arena, "%s (buying pays after %.1f such runs)", text, c->breakeven_runs);
+        text = tsim_arena_printf(&screen->arena, "%s (pays after %.1f runs)", text, c->breakeven_runs);
     labelled(screen, "cost", "%s", text);
 }
 
