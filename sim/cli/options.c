@@ -14,8 +14,7 @@ struct option_spec {
 };
 
 static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
-    [TSIM_OPTION_SET] = {"set", NEEDS_VALUE, "PATH=VALUE",
-                         "set one key, as in --set parallelism.tensor=4 (repeatable)"},
+    [TSIM_OPTION_SET] = {"set", NEEDS_VALUE, "PATH=VALUE", "set one key: --set parallelism.tensor=4 (repeatable)"},
     [TSIM_OPTION_SEED] = {"seed", NEEDS_VALUE, "N", "seed of all randomness (simulation.seed)"},
     [TSIM_OPTION_IGNORE_MEMORY] = {"ignore-memory", NO_VALUE, NULL, "simulate even what does not fit in memory"},
     [TSIM_OPTION_MAX_ERROR] = {"max-error", NEEDS_VALUE, "PERCENT",
@@ -24,7 +23,7 @@ static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_CSV] = {"csv", NO_VALUE, NULL, "the table as CSV"},
     [TSIM_OPTION_DB] = {"db", NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
     [TSIM_OPTION_NO_DB] = {"no-db", NO_VALUE, NULL, "log to no database"},
-    [TSIM_OPTION_JOBS] = {"jobs", NEEDS_VALUE, "N", "threads (default: one a processor); results do not depend on it"},
+    [TSIM_OPTION_JOBS] = {"jobs", NEEDS_VALUE, "N", "threads (default: all processors); results are the same"},
     [TSIM_OPTION_QUIET] = {"quiet", NO_VALUE, NULL, "no warnings, no confirmations: results and errors alone"},
     [TSIM_OPTION_HELP] = {"help", NO_VALUE, NULL, "this text"},
 };
