@@ -1,32 +1,43 @@
-/* cluster.h - the machine of a scenario as capacities per accelerator and direction, in bytes/s. They become the
- * engine's resources; the collectives' cost is stated against them. */
+/* cluster.h - the machine of a scenario with its capacities resolved per accelerator and direction, in bytes/s. Const
+ * once built. Training makes engine resources of them: outgoing scale-up link, NIC out, NIC in, host link, HBM. */
 #ifndef TSIM_CLUSTER_CLUSTER_H
 #define TSIM_CLUSTER_CLUSTER_H
 
 #include "config/scenario.h"
 
-/* What the collective library knows the accelerator as: its tuning tables differ by generation. */
-enum tsim_link_generation {
-    TSIM_LINK_VOLTA,
-    TSIM_LINK_AMPERE,
-    TSIM_LINK_HOPPER,
-    TSIM_LINK_BLACKWELL,
-    TSIM_N_LINK_GENERATIONS
-};
+/* Which row of the collective library's tuning tables an accelerator takes: NVIDIA's by name, others by year. */
+enum tsim_generation { TSIM_VOLTA, TSIM_AMPERE, TSIM_HOPPER, TSIM_BLACKWELL, TSIM_N_GENERATIONS };
 
 struct tsim_cluster {
     const struct tsim_accelerator *accelerator;
     const struct tsim_node *node;
-    const struct tsim_fabric *fabric; /* NULL: one node */
-    int32_t n_nodes, accelerators_per_node;
-    enum tsim_link_generation generation;
-    double scale_up_bytes_per_s;        /* what a ring over the scale-up links carries (bus bandwidth); 0 = none */
-    double scale_up_reduce_bytes_per_s; /* the same with in-switch reduction; 0 = lacks it */
-    double nic_bytes_per_s;             /* one accelerator's share of its node's NICs, protocol efficiency included */
-    double nic_latency_s;               /* of the wire between two nodes */
-    bool is_over_pcie;                  /* no scale-up links: the host's PCIe carries what stays in a node */
+    const struct tsim_fabric *fabric;     /* NULL: one node */
+    int64_t nodes, accelerators_per_node; /* in use */
+    enum tsim_generation generation;
+
+    /* Outgoing scale-up link of one accelerator; 0 = the node has none. What a ring over the whole node reaches, which
+     * is below the wire; point-to-point copies reach about the same (A100 274 copied against 235 in a ring, H100 376
+     * against 367) and are taken as equal. In a mesh a pair shares only its own links: see pair_bytes_per_s. */
+    double scale_up_bytes_per_s;
+    /* Rate on that link while the switch reduces (in-switch all-reduce sends S (n+1)/n); 0 = the switch cannot. */
+    double scale_up_reduce_bytes_per_s;
+    double pair_bytes_per_s; /* between two accelerators of a node: the whole link, in a mesh 1/(n-1) of it */
+
+    /* One accelerator's share of its node's NICs, each direction: wire x fabric efficiency / oversubscription. An
+     * accelerator uses no more than its own NICs (nics / accelerators, at least one) even where others are idle, and a
+     * software profile may use fewer of a node's NICs. 0 on one node without a fabric. */
+    double nic_bytes_per_s;
+    double nics_per_accelerator; /* in use; may be below 1 */
+    double host_link_bytes_per_s;
+    double hbm_bytes_per_s; /* datasheet peak; cost/compute.h says what kernels sustain */
+
+    double scale_up_latency_s; /* one hop on the node */
+    double fabric_latency_s;   /* end to end, one message; 0 without a fabric */
 };
 
 const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const struct tsim_scenario *scenario);
+
+/* The generation of an accelerator's collective library tables (see above). */
+enum tsim_generation tsim_accelerator_generation(const struct tsim_accelerator *accelerator);
 
 #endif

@@ -1,35 +1,58 @@
-/* placement.h - which rank sits on which node, and which ranks form a group.
+/* placement.h - which rank sits where. Ranks 0..n-1 fill node after node; a rank's number is its coordinates along the
+ * axes of parallelism in mixed radix, `parallelism.order` innermost (fastest) first, so with the usual order the tensor
+ * group is n consecutive ranks and mostly on one node.
  *
- * Ranks 0..n-1 fill the nodes in order. Their coordinates run over the axes in the scenario's `parallelism.order`, the
- * innermost axis fastest; expert parallelism is carved out of data and has no axis of its own here (size 1). */
+ * The expert axis is carved out of data: of `parallelism.data` replicas, groups of `expert` hold one set of experts, so
+ * the size of the data axis here is data / expert, and the whole data-parallel group is DATA | EXPERT.
+ *
+ * A group is the set of ranks that differ from a rank only along the given axes. Its shape over the nodes is found by
+ * enumeration, so sizes that do not divide the node are exact: 6 ranks on nodes of 4 are {6 ranks, 2 nodes, max 4,
+ * min 2}. Pure and const once built; a group call takes O(ranks) at worst, microseconds. */
 #ifndef TSIM_CLUSTER_PLACEMENT_H
 #define TSIM_CLUSTER_PLACEMENT_H
 
 #include "config/scenario.h"
 
-/* Ranks that communicate with each other. A collective's cost depends on nothing else. */
-struct tsim_group {
-    int32_t n_ranks, n_nodes, max_ranks_per_node, min_ranks_per_node;
+struct tsim_coordinates {
+    int32_t at[TSIM_N_AXES]; /* 0 .. size - 1 along each axis */
 };
 
 struct tsim_placement {
     int32_t n_ranks, ranks_per_node;
-    int32_t size[TSIM_N_AXES], stride[TSIM_N_AXES]; /* by axis */
+    int32_t size[TSIM_N_AXES];
+    int32_t stride[TSIM_N_AXES];       /* ranks between neighbours along the axis */
+    enum tsim_axis order[TSIM_N_AXES]; /* innermost first: strides ascend */
 };
 
+struct tsim_group {
+    int32_t n_ranks, n_nodes;
+    int32_t max_ranks_per_node, min_ranks_per_node; /* over the nodes that hold a rank of the group */
+};
+
+/* Sets of axes are bit masks: 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT. */
+
+/* The scenario must be valid: the sizes multiply to its accelerators (asserted). */
 const struct tsim_placement *tsim_placement_build(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 
-struct tsim_coordinates {
-    int32_t at[TSIM_N_AXES]; /* by axis */
-};
 int32_t tsim_placement_rank(const struct tsim_placement *placement, const struct tsim_coordinates *coordinates);
-void tsim_placement_coordinates(const struct tsim_placement *placement, int32_t rank, struct tsim_coordinates *out);
+struct tsim_coordinates tsim_placement_coordinates(const struct tsim_placement *placement, int32_t rank);
+int32_t tsim_placement_node(const struct tsim_placement *placement, int32_t rank);
 bool tsim_placement_same_node(const struct tsim_placement *placement, int32_t a, int32_t b);
 
-/* The group of `rank` along a set of axes (bit 1 << axis). */
-struct tsim_group tsim_placement_group_of(const struct tsim_placement *placement, int32_t rank, uint32_t axes);
+/* The group of one rank along a set of axes; no axes: the rank alone. */
+struct tsim_group tsim_placement_group_of(const struct tsim_placement *placement, int32_t rank, unsigned axes);
 
-/* The group along `axes` that spreads over most nodes, of all such groups: what a lock-step program waits for. */
-struct tsim_group tsim_placement_group(const struct tsim_placement *placement, uint32_t axes);
+/* The worst of all groups along a set of axes: on most nodes, then with fewest ranks on a node, then with most. All
+ * groups of a training step run at the same time, and the slowest is what the others wait for. */
+struct tsim_group tsim_placement_group(const struct tsim_placement *placement, unsigned axes);
+
+/* How many of all ranks have their successor along the axis (the last one's is the first) on their own node: of
+ * pipeline neighbours, the share that talks over the node's own links. 0 where the axis has size 1. */
+int32_t tsim_placement_successors_on_node(const struct tsim_placement *placement, enum tsim_axis axis);
+
+/* Ranks that cannot differ: same pipeline stage, groups of the same shape along every axis and along data x context x
+ * expert, and pipeline neighbours alike on or off the node. class_of[rank] gets numbers 0.. in order of first
+ * appearance; returns how many classes there are. */
+int32_t tsim_placement_classes(const struct tsim_placement *placement, int32_t *class_of);
 
 #endif

@@ -1,21 +1,34 @@
-/* power.h - power follows from what the step used: standing power and joules per unit that flowed.
+/* power.h - electric power at the wall of a node, and energy. Datacentre overhead (PUE) is not included.
  *
- *   P = idle + (limit - idle) * min(1, a_c u_c + a_m u_m + a_l u_l)
- * with u the fraction of time that the matrix units, HBM and the links are busy at their sustained rates and a the
- * shares of the accelerator's file. Averaged over a step the minimum is taken of the average: a board that is at its
- * limit has already been slowed down by it (the sustained rates). The rest of the node (CPUs, NICs, fans) draws between
- * its idle and loaded overhead in proportion to the accelerators; the fabric's ports draw a constant. */
+ *   accelerator  P = idle + (limit - idle) min(1, a_c u_c + a_m u_m + a_l u_l)      u: busy fractions of a step
+ *   node         sum of its accelerators + overhead_idle + (overhead - overhead_idle) load, at most power_limit
+ *   fabric       a constant power per port (switch and optics burn the same idle or busy)
+ *
+ * `load` is the mean of the min() above over the node's accelerators: fans and voltage regulators follow the heat. Over
+ * a step the formula is linear in the busy times while min() does not bind, so energy needs only their sums. */
 #ifndef TSIM_CLUSTER_POWER_H
 #define TSIM_CLUSTER_POWER_H
 
 #include "cluster/cluster.h"
 
-struct tsim_power_use { /* of one accelerator during time_s */
-    double time_s, compute_busy_s, memory_busy_s, link_busy_s;
+struct tsim_power_use { /* of one accelerator during time_s; busy times at full rate, each <= time_s */
+    double time_s;
+    double compute_busy_s, memory_busy_s, link_busy_s;
 };
 
+double tsim_power_accelerator_w(const struct tsim_accelerator *accelerator, double compute_frac, double memory_frac,
+                                double link_frac);
+
+/* Energy of one accelerator, and of its share of everything around it: node overhead (split over the accelerators in
+ * use; those of the node that are not used idle on the same bill), NICs included, and its fabric ports. */
 double tsim_power_accelerator_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use);
-/* One accelerator's share of its node's other parts and of the fabric; the whole node never above its limit. */
 double tsim_power_overhead_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use);
+
+/* Mean power of a node whose used accelerators all do the same; fabric ports not included. */
+double tsim_power_node_w(const struct tsim_cluster *cluster, const struct tsim_power_use *use);
+
+/* accelerator + overhead: what one accelerator's part in a step costs. */
+double tsim_power_step_energy_j(const struct tsim_cluster *cluster, double time_s, double compute_busy_s,
+                                double memory_busy_s, double link_busy_s);
 
 #endif

@@ -1,20 +1,16 @@
-/* collective.h - what a collective demands and how long it takes alone. Pure functions.
+/* collective.h - what one collective costs on this cluster when it runs alone, and what it demands of each link. Pure
+ * functions, well under a microsecond a call.
  *
- * The model is NCCL's own (src/graph/tuning.cc, NVIDIA/nccl@5067397): time = latency + bytes / bandwidth for every
- * algorithm and protocol that the hardware allows, and the fastest is chosen, by size and scale, as NCCL does.
- * Latencies are NCCL's table (microseconds, by algorithm, protocol and link); bandwidths are ours: what rings are
- * measured to carry on the node's scale-up links and on the accelerator's share of the NICs, times NCCL's factor per
- * protocol.
+ * `bytes` is nccl-tests' size S, whatever the operation:
+ *   all_reduce      the buffer of one rank                     bus bandwidth = S/t * 2(n-1)/n
+ *   all_gather      the gathered buffer (n times a rank's)     S/t * (n-1)/n
+ *   reduce_scatter  the buffer before it is scattered          S/t * (n-1)/n
+ *   all_to_all      what one rank sends, its own part included S/t * (n-1)/n
+ *   broadcast, send_recv   the message                         S/t
  *
- * Volumes per rank, n ranks, S bytes (size in nccl-tests' convention: the whole buffer, for all-gather and
- * reduce-scatter the gathered one, for all-to-all what one rank sends in all):
- *   ring       all-reduce 2(n-1)/n S in 2(n-1) steps; all-gather, reduce-scatter (n-1)/n S in n-1; broadcast S in n
- *   tree       all-reduce: S up and S down; double binary tree: half of the bus bandwidth as algorithm bandwidth
- *   nvls       all-reduce reduced inside the switch: S up, S down at once; more than 4 ranks on one node
- *   pairwise   all-to-all: (n-1)/n S, the part for other nodes over the NICs
- * A ring that crosses nodes with r of its ranks on each uses r NICs in parallel, one per channel: each carries 1/r.
- *
- * LL and LL128 trade bandwidth for latency: LL sends 4 bytes of flag with 4 of data, LL128 8 with 120. */
+ * time = latency + flow; flow is the slowest of the links at the rates that the algorithm's protocol reaches on them.
+ * The latencies, protocol bandwidths and the choice of algorithm and protocol follow NCCL's own tuning model (tables in
+ * nccl_tables.h); the link rates are ours (measured ring and in-switch bandwidths of the node, NIC shares). */
 #ifndef TSIM_COST_COLLECTIVE_H
 #define TSIM_COST_COLLECTIVE_H
 
@@ -27,45 +23,72 @@ enum tsim_collective_op {
     TSIM_REDUCE_SCATTER,
     TSIM_ALL_TO_ALL,
     TSIM_BROADCAST,
-    TSIM_SEND_RECV
+    TSIM_SEND_RECV,
+    TSIM_N_COLLECTIVE_OPS
 };
-enum tsim_algorithm { TSIM_ALGORITHM_AUTO, TSIM_RING, TSIM_TREE, TSIM_NVLS, TSIM_PAIRWISE, TSIM_N_ALGORITHMS };
-enum tsim_protocol { TSIM_PROTOCOL_AUTO, TSIM_LL, TSIM_LL128, TSIM_SIMPLE, TSIM_N_PROTOCOLS };
+
+enum tsim_algorithm {
+    TSIM_ALGORITHM_AUTO,
+    TSIM_ALGORITHM_RING,
+    TSIM_ALGORITHM_TREE,         /* double binary tree between nodes, chain on the node; all_reduce only */
+    TSIM_ALGORITHM_NVLS,         /* the switch reduces; one node, all_reduce only */
+    TSIM_ALGORITHM_NVLS_TREE,    /* the switch reduces on each node, double binary tree between them */
+    TSIM_ALGORITHM_HIERARCHICAL, /* scatter on the node, ring between nodes, gather on the node; all_reduce only */
+    TSIM_ALGORITHM_PAIRWISE,     /* all_to_all: every rank sends to every other */
+    TSIM_ALGORITHM_DIRECT,       /* send_recv */
+    TSIM_N_ALGORITHMS
+};
+
+enum tsim_protocol {
+    TSIM_PROTOCOL_AUTO,
+    TSIM_PROTOCOL_LL,
+    TSIM_PROTOCOL_LL128,
+    TSIM_PROTOCOL_SIMPLE,
+    TSIM_N_PROTOCOLS
+};
 
 struct tsim_collective_request {
     enum tsim_collective_op op;
-    double bytes;
+    double bytes; /* S above */
     struct tsim_group group;
-    enum tsim_algorithm algorithm; /* AUTO: the fastest */
-    enum tsim_protocol protocol;
-    enum tsim_network network; /* IDEAL: no latency, full wire of the links, simple ring */
+    enum tsim_algorithm algorithm; /* one that cannot do the op here (see tsim_collective_can) counts as AUTO */
+    enum tsim_protocol protocol;   /* likewise */
+    enum tsim_network network;     /* IDEAL: no latency, no start-up, simple protocol */
 };
 
 struct tsim_collective_cost {
-    enum tsim_algorithm algorithm;
+    enum tsim_algorithm algorithm; /* chosen; AUTO when there is nothing to do (one rank or zero bytes) */
     enum tsim_protocol protocol;
-    double latency_s;
-    double time_s;                    /* alone: latency, then the bytes at the bandwidth that binds */
-    double scale_up_bytes, nic_bytes; /* that one accelerator sends over its links, each way the same */
-    double bus_bandwidth_bytes_per_s; /* nccl-tests' busbw; 0 for no bytes */
-    double sm_frac;                   /* compute units that its kernels hold */
+    double latency_s;         /* before and between the flow of bytes; uses no link */
+    double time_s;            /* alone */
+    double scale_up_bytes;    /* payload that one accelerator sends (and receives) on its scale-up link */
+    double nic_bytes;         /* the same on its NIC share; the busiest accelerator where nodes are uneven */
+    double bound_bytes_per_s; /* bytes / flow at best, by protocol and algorithm alone; INFINITY: links decide */
+    double bus_bandwidth_bytes_per_s; /* as nccl-tests prints it */
+    double sm_frac;                   /* of the accelerator's compute units that the kernels occupy while it runs */
     double hbm_bytes;                 /* read and written on one accelerator */
 };
 
-/* A group of one rank, or no bytes, costs nothing. */
 void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
                           struct tsim_collective_cost *cost);
 
-/* Closed forms, alpha-beta: bandwidth in bytes/s per rank and direction, alpha the latency of one step. */
-double tsim_ring_all_reduce_s(int32_t n_ranks, double bytes, double bandwidth_bytes_per_s, double alpha_s);
-double tsim_ring_all_gather_s(int32_t n_ranks, double bytes, double bandwidth_bytes_per_s, double alpha_s);
+/* Whether this algorithm can run this operation on this group and cluster (AUTO always can). */
+bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collective_op op, const struct tsim_group *group,
+                         enum tsim_algorithm algorithm);
 
-/* NCCL's latency alone, in seconds: base + steps (facts for tests). */
-double tsim_collective_latency_s(const struct tsim_cluster *cluster, enum tsim_collective_op op,
-                                 const struct tsim_group *group, enum tsim_algorithm algorithm,
-                                 enum tsim_protocol protocol);
+/* Factor from S/t to bus bandwidth (table above). */
+double tsim_bus_factor(enum tsim_collective_op op, int32_t n_ranks);
 
+/* "all_reduce", "nvls", "LL128"; the words of the command line. */
+const char *tsim_collective_op_name(enum tsim_collective_op op);
 const char *tsim_algorithm_name(enum tsim_algorithm algorithm);
 const char *tsim_protocol_name(enum tsim_protocol protocol);
+
+/* Plain alpha-beta forms (Thakur, Rabenseifner, Gropp 2005): n ranks, links of bandwidth_bytes_per_s each way, alpha_s
+ * per message. Oracles for tests and textbooks. */
+double tsim_ring_all_reduce_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s);
+double tsim_ring_all_gather_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s);
+double tsim_tree_all_reduce_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s);
+double tsim_pairwise_all_to_all_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s);
 
 #endif
