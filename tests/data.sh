@@ -1,6 +1,7 @@
 #!/bin/bash
-# data.sh [ROOT] - every value in hardware/ and models/ stands beside a source, and says how good it is; every published
-# run says where its measurement was read. Prints each offending line and exits 1. --self-test: it catches what it should.
+# data.sh [TSIM] - every value in hardware/ and models/ stands beside a source, and says how good it is; every published
+# run says where its measurement was read; and `TSIM check` accepts every scenario. First tries itself on files that are
+# wrong. Prints each offending line and exits 1.
 set -u
 
 # One catalogue file: schema and name match its place, a file-wide source for its bare values, and each {value: ...} has
@@ -61,9 +62,9 @@ expect() {
     mkdir -p "$tree/$(dirname "$path")"
     printf '%b' "$content" >"$tree/$path"
     if out=$(check "$tree"); then
-        [ "$pattern" = clean ] || echo "data.sh --self-test: $what was not caught"
+        [ "$pattern" = clean ] || echo "data.sh, of itself: $what was not caught"
     elif [ "$pattern" = clean ] || ! grep -qF "$pattern" <<<"$out"; then
-        echo "data.sh --self-test: $what: unexpected output: $out"
+        echo "data.sh, of itself: $what: unexpected output: $out"
     fi
     rm -rf "$tree"
 }
@@ -82,10 +83,13 @@ self_test() {
     expect "a run without a metric" 'has no metric' $published "$run"'  source: "table 5"\n'
 }
 
-if [ "${1-}" = --self-test ]; then
-    failures=$(self_test)
-    [ -z "$failures" ] && exit 0
-    echo "$failures"
+cd "$(dirname "$0")/.." || exit 1
+found=$(
+    self_test
+    (check .)
+)
+if [ -n "$found" ]; then
+    echo "$found"
     exit 1
 fi
-check "${1-$(dirname "$0")/..}"
+[ $# -eq 0 ] || "$1" check scenarios/*.yaml scenarios/published/*.yaml

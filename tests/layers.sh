@@ -1,6 +1,6 @@
 #!/bin/bash
-# layers.sh [ROOT] - the direction of includes, where third-party headers are included, and where memory is allocated.
-# Prints each offending line and exits 1. `layers.sh --self-test` checks that it catches what it should.
+# layers.sh - the direction of includes, where third-party headers are included, and where memory is allocated. First
+# tries itself on small trees that are wrong. Prints each offending line and exits 1.
 #
 #   base <- config <- {workload, cluster} <- cost <- training <- study, report <- cli;   engine sees base alone
 set -u
@@ -93,9 +93,9 @@ expect() {
     done
     local out
     if out=$(check "$tree"); then
-        [ "$pattern" = clean ] || echo "layers.sh --self-test: $what was not caught"
+        [ "$pattern" = clean ] || echo "layers.sh, of itself: $what was not caught"
     elif [ "$pattern" = clean ] || ! grep -qE "$pattern" <<<"$out"; then
-        echo "layers.sh --self-test: $what: unexpected output: $out"
+        echo "layers.sh, of itself: $what: unexpected output: $out"
     fi
     rm -rf "$tree"
 }
@@ -116,10 +116,11 @@ self_test() {
     expect "names that contain free" clean cost/x.c 'tsim_heap_free(p);\njson->free(p);\n'
 }
 
-if [ "${1-}" = --self-test ]; then
-    failures=$(self_test)
-    [ -z "$failures" ] && exit 0
-    echo "$failures"
-    exit 1
-fi
-check "${1-$(dirname "$0")/..}"
+cd "$(dirname "$0")/.." || exit 1
+found=$(
+    self_test
+    (check .)
+)
+[ -z "$found" ] && exit 0
+echo "$found"
+exit 1
