@@ -1,0 +1,90 @@
+#include "support/example_result.h"
+
+#include <string.h>
+
+#define RESOLVED "{\"schema\": \"tsim/v1\", \"name\": \"example\"}"
+
+static const struct tsim_step_terms TERMS = {.time_s = 10,
+                                             .compute_s = 5,
+                                             .recompute_s = 1,
+                                             .bubble_s = 1.5,
+                                             .communication_exposed_s = 1,
+                                             .exposed_tensor_s = 0.5,
+                                             .exposed_pipeline_s = 0.25,
+                                             .exposed_data_s = 0.125,
+                                             .exposed_context_s = 0.0625,
+                                             .exposed_expert_s = 0.0625,
+                                             .data_stall_s = 0.5,
+                                             .optimizer_s = 1};
+
+static const struct tsim_memory MEMORY = {.capacity_bytes = 100e9,
+                                          .peak_bytes = 64e9,
+                                          .weights_bytes = 1e9,
+                                          .gradients_bytes = 2e9,
+                                          .master_bytes = 4e9,
+                                          .optimizer_bytes = 8e9,
+                                          .activations_bytes = 16e9,
+                                          .buffers_bytes = 32e9,
+                                          .reserve_bytes = 1e9};
+
+static void fill_rows(struct example_result *r) {
+    r->operators[0] =
+        (struct tsim_operator_row){"product (forward)", "compute", 64, 3.5, 1e15, 2e9, TSIM_BOUND_COMPUTE};
+    r->operators[1] = (struct tsim_operator_row){"gather (forward)", "tensor", 32, 0.5, 0, 4e9, TSIM_BOUND_LATENCY};
+    for (int32_t i = 0; i < 2; i++)
+        r->ranks[i] = (struct tsim_rank_row){
+            .rank = i, .stage = i, .multiplicity = 4, .terms = TERMS, .memory = MEMORY, .energy_j = 100 + i};
+    for (int32_t i = 0; i < 3; i++)
+        r->steps[i] = (struct tsim_step_row){.step = i, .time_s = 10 + i};
+    r->result.operators = r->operators;
+    r->result.n_operators = 2;
+    r->result.ranks = r->ranks;
+    r->result.n_ranks = 2;
+    r->result.steps = r->steps;
+    r->result.n_steps = 3;
+}
+
+static void fill_model(struct example_result *r) {
+    struct tsim_result *result = &r->result;
+    example_init(&r->example);
+    example_finish(&r->example);
+    r->example.scenario.resolved_json = RESOLVED;
+    r->example.scenario.simulation.seed = 7;
+    result->scenario = &r->example.scenario;
+    result->memory = MEMORY;
+    result->parameters = result->active_parameters = 134217728;
+    result->step_model_flops = 1e18;
+    result->wall_s = 0.25;
+    result->peak_rss_bytes = 2e7;
+}
+
+void example_result_init(struct example_result *r) {
+    struct tsim_result *result = &r->result;
+    memset(r, 0, sizeof *r);
+    fill_model(r);
+    fill_rows(r);
+    result->fits = result->simulated = true;
+    result->step = TERMS;
+    result->throughput = (struct tsim_throughput){65536, 8192, 64, 400, 450, 0.4, 0.45};
+    result->step_energy_j = 5e4;
+    result->mean_power_w = 5e3;
+    result->step_hardware_flops = 1.125e18;
+    result->bottleneck = TSIM_BOUND_MEMORY;
+    result->advice[0] = "larger products";
+    result->n_advice = 1;
+    result->campaign = (struct tsim_campaign){true, 1000, 2.5, 15.5, 6.25, 1.5, 2000, 240000, 120};
+    result->measured[0] = (struct tsim_measured_row){TSIM_METRIC_STEP_TIME, 8, 10, 0.25};
+    result->measured[1] = (struct tsim_measured_row){TSIM_METRIC_MODEL_TFLOPS_PER_GPU, 500e12, 400e12, -0.2};
+    result->n_measured = 2;
+    result->events = 12345;
+}
+
+void example_result_init_misfit(struct example_result *r) {
+    struct tsim_result *result = &r->result;
+    memset(r, 0, sizeof *r);
+    fill_model(r);
+    result->memory.capacity_bytes = 60e9;
+    result->fullest_stage = 1;
+    result->fit_changes[0] = (struct tsim_fit_change){"training.recompute=selective", 52e9};
+    result->n_fit_changes = 1;
+}

@@ -1,0 +1,24 @@
+/* A result filled by hand over the example scenario: round numbers, terms that add up, every list with rows. */
+#ifndef TSIM_TESTS_SUPPORT_EXAMPLE_RESULT_H
+#define TSIM_TESTS_SUPPORT_EXAMPLE_RESULT_H
+
+#include "support/example.h"
+#include "training/result.h"
+
+struct example_result {
+    struct example example;
+    struct tsim_operator_row operators[2];
+    struct tsim_rank_row ranks[2];
+    struct tsim_step_row steps[3];
+    struct tsim_result result;
+};
+
+/* A step of 10 s: compute 5, recompute 1, bubble 1.5, exposed tensor 0.5 pipeline 0.25 data 0.125 context 0.0625 expert
+ * 0.0625, data stall 0.5, optimizer 1. Memory of 100 GB: weights 1, gradients 2, master 4, optimizer 8, activations 16,
+ * buffers 32, reserve 1, peak 64. */
+void example_result_init(struct example_result *r);
+
+/* The same, as a run that does not fit (capacity 60 GB) and was not simulated. */
+void example_result_init_misfit(struct example_result *r);
+
+#endif

@@ -1,0 +1,348 @@
+/* The JSON object and the screen of a result whose figures are known (support/example_result.h). */
+#include "report/format.h"
+#include "report/summary.h"
+#include "support/check_main.h"
+#include "support/example_result.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct example_result r;
+static char text[16384];
+
+static const char *json_of(const struct tsim_result *result, int64_t run_id) {
+    struct tsim_logged logged = {.run_id = run_id, .file = "x.db"};
+    FILE *out = fmemopen(text, sizeof text, "w");
+    struct tsim_json *root = tsim_summary_json(result, &logged);
+    tsim_json_write(root, out);
+    tsim_json_release(root);
+    fclose(out);
+    return text;
+}
+
+static const char *screen_of(const struct tsim_result *result, int64_t run_id, int width) {
+    struct tsim_logged logged = {.run_id = run_id, .file = "x.db"};
+    struct tsim_style style = {.width = width};
+    FILE *out = fmemopen(text, sizeof text, "w");
+    tsim_summary_print(out, &style, result, &logged);
+    fclose(out);
+    return text;
+}
+
+#define ck_assert_contains(haystack, needle)                                                                           \
+    ck_assert_msg(strstr((haystack), (needle)) != NULL, "'%s' is not in:\n%s", (needle), (haystack))
+#define ck_assert_lacks(haystack, needle)                                                                              \
+    ck_assert_msg(strstr((haystack), (needle)) == NULL, "'%s' is in:\n%s", (needle), (haystack))
+
+START_TEST(json_has_every_figure) {
+    example_result_init(&r);
+    ck_assert_str_eq(
+        json_of(&r.result, 17),
+        "{\n"
+        "  \"schema\": \"tsim/summary/v1\",\n"
+        "  \"scenario\": \"example\",\n"
+        "  \"run_id\": 17,\n"
+        "  \"status\": \"ok\",\n"
+        "  \"accelerators\": 8,\n"
+        "  \"step\": {\n"
+        "    \"time_s\": 10,\n"
+        "    \"compute_s\": 5,\n"
+        "    \"bubble_s\": 1.5,\n"
+        "    \"communication_exposed_s\": 1,\n"
+        "    \"data_stall_s\": 0.5,\n"
+        "    \"optimizer_s\": 1,\n"
+        "    \"recompute_s\": 1,\n"
+        "    \"exposed\": {\"tensor_s\": 0.5, \"pipeline_s\": 0.25, \"data_s\": 0.125, \"context_s\": 0.0625, "
+        "\"expert_s\": 0.0625}\n"
+        "  },\n"
+        "  \"throughput\": {\"tokens_per_s\": 65536, \"tokens_per_s_per_gpu\": 8192, \"samples_per_s\": 64, "
+        "\"model_tflops_per_gpu\": 400, \"hardware_tflops_per_gpu\": 450, \"mfu\": 0.4, \"hfu\": 0.45},\n"
+        "  \"fractions\": {\"bubble\": 0.15, \"communication_exposed\": 0.1, \"data_stall\": 0.05},\n"
+        "  \"memory\": {\"fits\": true, \"capacity_bytes\": 100000000000, \"peak_bytes\": 64000000000, "
+        "\"weights_bytes\": 1000000000, \"gradients_bytes\": 2000000000, \"master_bytes\": 4000000000, "
+        "\"optimizer_bytes\": 8000000000, \"activations_bytes\": 16000000000, \"buffers_bytes\": 33000000000},\n"
+        "  \"energy\": {\"step_j\": 50000, \"mean_power_w\": 5000},\n"
+        "  \"model\": {\"parameters\": 134217728, \"active_parameters\": 134217728, \"step_model_flops\": 1e+18, "
+        "\"step_hardware_flops\": 1.125e+18},\n"
+        "  \"bottleneck\": {\n"
+        "    \"kind\": \"memory\",\n"
+        "    \"advice\": [\"larger products\"]\n"
+        "  },\n"
+        "  \"campaign\": {\"steps\": 1000, \"days\": 2.5, \"energy_kwh\": 15.5, \"co2_kg\": 6.25, "
+        "\"electricity_usd\": 1.5, \"rent_usd\": 2000, \"purchase_usd\": 240000, \"breakeven_runs\": 120},\n"
+        "  \"measured\": [\n"
+        "    {\"metric\": \"step_time\", \"measured\": 8, \"predicted\": 10, \"error\": 0.25},\n"
+        "    {\"metric\": \"model_tflops_per_gpu\", \"measured\": 500, \"predicted\": 400, \"error\": -0.2}\n"
+        "  ],\n"
+        "  \"simulator\": {\"version\": \"0.1.0\", \"events\": 12345, \"wall_s\": 0.25, \"peak_rss_bytes\": 20000000}\n"
+        "}\n");
+}
+END_TEST
+
+START_TEST(json_leaves_out_what_was_not_modelled) {
+    example_result_init(&r);
+    r.result.campaign.has = false;
+    r.result.n_measured = 0;
+    r.result.throughput.hfu = (double)NAN;
+    const char *json = json_of(&r.result, 0);
+    ck_assert_lacks(json, "run_id");
+    ck_assert_lacks(json, "campaign");
+    ck_assert_lacks(json, "measured");
+    ck_assert_lacks(json, "hfu");
+    ck_assert_lacks(json, "uncertainty");
+}
+END_TEST
+
+START_TEST(json_of_what_does_not_fit) {
+    example_result_init_misfit(&r);
+    const char *json = json_of(&r.result, 0);
+    ck_assert_contains(json, "\"status\": \"does_not_fit\"");
+    ck_assert_contains(json, "\"fits\": false");
+    ck_assert_contains(json, "{\"set\": \"training.recompute=selective\", \"peak_bytes\": 52000000000}");
+    ck_assert_lacks(json, "\"step\"");
+    ck_assert_lacks(json, "throughput");
+    ck_assert_lacks(json, "bottleneck");
+    ck_assert_lacks(json, "energy");
+}
+END_TEST
+
+START_TEST(bottleneck_kinds) {
+    example_result_init(&r);
+    const char *const kinds[] = {"compute", "memory", "communication", "compute", "compute"};
+    for (int bound = TSIM_BOUND_COMPUTE; bound <= TSIM_BOUND_LATENCY; bound++) {
+        r.result.bottleneck = (enum tsim_bound)bound;
+        ck_assert_str_eq(tsim_bottleneck_kind(&r.result), kinds[bound]);
+    }
+    r.result.bottleneck_is_data = true;
+    ck_assert_str_eq(tsim_bottleneck_kind(&r.result), "data");
+    r.result.bottleneck_is_data = false;
+    r.result.bottleneck_is_bubble = true;
+    ck_assert_str_eq(tsim_bottleneck_kind(&r.result), "bubble");
+}
+END_TEST
+
+/* Each of these must end the program with status 70: run in a child by Check. */
+START_TEST(terms_that_do_not_add_up_are_our_bug) {
+    example_result_init(&r);
+    double *const figures[] = {&r.result.step.compute_s, &r.result.step.exposed_data_s, &r.result.step.time_s,
+                               &r.result.memory.weights_bytes, &r.result.memory.peak_bytes};
+    *figures[_i] *= 1.0001;
+    fclose(stderr);
+    tsim_summary_check(&r.result);
+}
+END_TEST
+
+START_TEST(rounding_of_the_terms_is_no_bug) {
+    example_result_init(&r);
+    r.result.step.compute_s *= 1 + 1e-9;
+    r.result.memory.peak_bytes += 1;
+    tsim_summary_check(&r.result);
+    ck_assert_double_gt(r.result.step.compute_s, 5);
+}
+END_TEST
+
+static int n_lines(const char *screen) {
+    int n = 0;
+    for (; *screen; screen++)
+        n += *screen == '\n';
+    return n;
+}
+
+static int widest(const char *screen) {
+    int width = 0, most = 0;
+    for (; *screen; screen++) {
+        width = *screen == '\n' ? 0 : width + (((unsigned char)*screen & 0xC0) != 0x80);
+        most = width > most ? width : most;
+    }
+    return most;
+}
+
+START_TEST(screen_answers_the_buyer) {
+    example_result_init(&r);
+    r.example.scenario.software_defaulted = true;
+    const char *screen = screen_of(&r.result, 17, 100);
+    ck_assert_contains(screen, "example-model, 134,217,728 parameters");
+    ck_assert_contains(screen, "8 x example on 1 node example-node, fabric example-fabric\n");
+    ck_assert_contains(screen, "example-software (the default: the scenario names none)");
+    ck_assert_contains(screen, "64 x 1,024 tokens, micro-batch 1, bf16, adamw, no recompute, standard attention");
+    ck_assert_contains(screen, "400.0 TFLOP/s (MFU 40.0 %), executed 450.0 TFLOP/s (HFU 45.0 %)");
+    ck_assert_contains(screen, "\n  compute                      5.000 s   50.0 %  ████████████████████\n");
+    ck_assert_contains(screen, "\n  exposed expert traffic       0.062 s    0.6 %  ▎\n");
+    ck_assert_contains(screen, "\n  total                       10.000 s  100.0 %\n");
+    ck_assert_contains(screen, "\n  activations                 16.00 GB   16.0 %  ██████▍\n");
+    ck_assert_contains(screen, "\n  peak, of 100.00 GB          64.00 GB   64.0 %\n");
+    ck_assert_contains(screen, "1,000 steps, 2.5 days");
+    ck_assert_contains(screen, "(pays after 120.0 runs)");
+    ck_assert_contains(screen, "  step_time                      8.000 s       10.000 s   +25.0 %\n");
+    ck_assert_contains(screen, "  model_tflops_per_gpu     500.0 TFLOP/s  400.0 TFLOP/s   -20.0 %\n");
+    ck_assert_contains(screen, "logged        run 17 in x.db\n");
+}
+END_TEST
+
+/* Every term and kind of memory is there, which no real run has. */
+START_TEST(screen_fits_a_screen) {
+    example_result_init(&r);
+    int lines = n_lines(screen_of(&r.result, 17, 100));
+    ck_assert_int_le(lines, 45);
+    ck_assert_int_le(widest(text), 100);
+    screen_of(&r.result, 17, 80);
+    ck_assert_int_le(widest(text), 80);
+}
+END_TEST
+
+START_TEST(screen_hides_what_is_zero_or_unknown) {
+    example_result_init(&r);
+    struct tsim_step_terms *t = &r.result.step;
+    t->compute_s += t->data_stall_s + t->recompute_s;
+    t->data_stall_s = t->recompute_s = 0;
+    r.result.campaign.rent_usd = r.result.campaign.breakeven_runs = (double)NAN;
+    const char *screen = screen_of(&r.result, 0, 100);
+    ck_assert_lacks(screen, "data stall");
+    ck_assert_lacks(screen, "recompute ");
+    ck_assert_lacks(screen, "rent");
+    ck_assert_lacks(screen, "pays after");
+    ck_assert_lacks(screen, "logged");
+    ck_assert_lacks(screen, "nan");
+}
+END_TEST
+
+START_TEST(screen_of_what_does_not_fit) {
+    example_result_init_misfit(&r);
+    const char *screen = screen_of(&r.result, 3, 80);
+    ck_assert_contains(screen, "(pipeline stage 1)");
+    ck_assert_contains(screen, "peak, of 60.00 GB           64.00 GB  106.7 %");
+    ck_assert_contains(screen, "does not fit: 4.00 GB too much");
+    ck_assert_contains(screen, "  --set training.recompute=selective         peak 52.00 GB\n");
+    ck_assert_contains(screen, "logged        run 3 in x.db");
+    ck_assert_lacks(screen, "step time");
+}
+END_TEST
+
+START_TEST(screen_names_the_plan) {
+    example_result_init(&r);
+    struct tsim_parallelism_spec *p = &r.example.scenario.parallelism;
+    p->tensor = 8;
+    p->pipeline = 4;
+    p->virtual_pipeline = 5;
+    p->data = 32;
+    p->zero = 1;
+    p->zero_group_ranks = 32;
+    p->sequence = true;
+    p->schedule = TSIM_SCHEDULE_INTERLEAVED;
+    ck_assert_contains(screen_of(&r.result, 0, 100), "plan          tensor 8 x pipeline 4 (virtual 5) x data 32, "
+                                                     "ZeRO-1, sequence parallel, interleaved\n");
+    *p = (struct tsim_parallelism_spec){
+        .tensor = 1, .pipeline = 1, .virtual_pipeline = 1, .context = 1, .expert = 1, .data = 1};
+    ck_assert_contains(screen_of(&r.result, 0, 100), "plan          one accelerator\n");
+}
+END_TEST
+
+START_TEST(formats) {
+    char b[64];
+    ck_assert_str_eq(tsim_count_text(0, b, sizeof b), "0");
+    ck_assert_str_eq(tsim_count_text(999, b, sizeof b), "999");
+    ck_assert_str_eq(tsim_count_text(1000, b, sizeof b), "1,000");
+    ck_assert_str_eq(tsim_count_text(68976648192.0, b, sizeof b), "68,976,648,192");
+    ck_assert_str_eq(tsim_count_text(-123456, b, sizeof b), "-123,456");
+    ck_assert_str_eq(tsim_share_text(0, b, sizeof b), "0.0 %");
+    ck_assert_str_eq(tsim_share_text(0.0004, b, sizeof b), "<0.1 %");
+    ck_assert_str_eq(tsim_seconds_text(1.5, 200, b, sizeof b), "1.5 s");
+    ck_assert_str_eq(tsim_seconds_text(0.0015, 0.1, b, sizeof b), "1.50 ms");
+    ck_assert_str_eq(tsim_seconds_text(2.5e-6, 9e-4, b, sizeof b), "2.50 us");
+    ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_MFU, 0.514, b, sizeof b), "51.4 %");
+    ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_MEMORY_PEAK, 45.2e9, b, sizeof b), "45.20 GB");
+    ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_STEP_TIME, (double)NAN, b, sizeof b), "-");
+    ck_assert_double_eq(tsim_metric_in_json(TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU, 388e12), 388);
+    ck_assert_double_eq(tsim_metric_in_json(TSIM_METRIC_STEP_TIME, 388), 388);
+}
+END_TEST
+
+START_TEST(bars) {
+    char b[3 * 4 + 1];
+    ck_assert_str_eq(tsim_bar(1, 4, b, sizeof b), "████");
+    ck_assert_str_eq(tsim_bar(7, 4, b, sizeof b), "████");
+    ck_assert_str_eq(tsim_bar(0.5, 4, b, sizeof b), "██");
+    ck_assert_str_eq(tsim_bar(0.28125, 4, b, sizeof b), "█▏"); /* 9 of 32 eighths */
+    ck_assert_str_eq(tsim_bar(1e-9, 4, b, sizeof b), "▏");
+    ck_assert_str_eq(tsim_bar(0, 4, b, sizeof b), "");
+    ck_assert_str_eq(tsim_bar((double)NAN, 4, b, sizeof b), "");
+}
+END_TEST
+
+static void fill_table(struct tsim_table *table, struct tsim_arena *arena) {
+    static const struct tsim_column columns[] = {{"name", false}, {"value", true}};
+    tsim_table_init(table, arena, columns, 2);
+    tsim_table_add(table, "länge");
+    tsim_table_add(table, "1");
+    tsim_table_add(table, "a,\"b\"");
+    tsim_table_add(table, "123456");
+}
+
+START_TEST(tables) {
+    struct tsim_arena arena;
+    struct tsim_table table;
+    struct tsim_style style = {.width = 80};
+    tsim_arena_init(&arena);
+    fill_table(&table, &arena);
+    FILE *out = fmemopen(text, sizeof text, "w");
+    tsim_table_print(&table, &style, out);
+    tsim_table_print_csv(&table, out);
+    fclose(out);
+    ck_assert_str_eq(text, "name    value\n"
+                           "länge       1\n"
+                           "a,\"b\"  123456\n"
+                           "name,value\nlänge,1\n\"a,\"\"b\"\"\",123456\n");
+    tsim_arena_release(&arena);
+}
+END_TEST
+
+START_TEST(json_text_and_numbers) {
+    struct tsim_json *root = tsim_json_new_object();
+    tsim_json_text(root, "escaped", "a\"b\\c\n\x01 é");
+    tsim_json_text(root, "latin1", "caf\xe9");
+    tsim_json_text(root, "none", NULL);
+    tsim_json_number(root, "tenth", 0.1);
+    tsim_json_number(root, "nan", (double)NAN);
+    tsim_json_number(root, "large", 1e300);
+    tsim_json_integer(root, "most", INT64_MAX);
+    tsim_json_parsed(root, "parsed", "[1, 0.1, null, {}]");
+    FILE *out = fmemopen(text, sizeof text, "w");
+    tsim_json_write(root, out);
+    fclose(out);
+    tsim_json_release(root);
+    ck_assert_str_eq(text, "{\n"
+                           "  \"escaped\": \"a\\\"b\\\\c\\n\\u0001 é\",\n"
+                           "  \"latin1\": \"caf?\",\n"
+                           "  \"tenth\": 0.1,\n"
+                           "  \"large\": 1e+300,\n"
+                           "  \"most\": 9223372036854775807,\n"
+                           "  \"parsed\": [\n"
+                           "    1,\n    0.1,\n    null,\n    {}\n"
+                           "  ]\n"
+                           "}\n");
+}
+END_TEST
+
+static Suite *summary_suite(void) {
+    Suite *suite = suite_create("summary");
+    TCase *tests = tcase_create("summary");
+    tcase_add_test(tests, json_has_every_figure);
+    tcase_add_test(tests, json_leaves_out_what_was_not_modelled);
+    tcase_add_test(tests, json_of_what_does_not_fit);
+    tcase_add_test(tests, bottleneck_kinds);
+    tcase_add_loop_exit_test(tests, terms_that_do_not_add_up_are_our_bug, 70, 0, 5);
+    tcase_add_test(tests, rounding_of_the_terms_is_no_bug);
+    tcase_add_test(tests, screen_answers_the_buyer);
+    tcase_add_test(tests, screen_fits_a_screen);
+    tcase_add_test(tests, screen_hides_what_is_zero_or_unknown);
+    tcase_add_test(tests, screen_of_what_does_not_fit);
+    tcase_add_test(tests, screen_names_the_plan);
+    tcase_add_test(tests, formats);
+    tcase_add_test(tests, bars);
+    tcase_add_test(tests, tables);
+    tcase_add_test(tests, json_text_and_numbers);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(summary_suite)
