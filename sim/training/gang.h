@@ -54,6 +54,7 @@ struct tsim_stage_plan {
     struct tsim_collective_cost send_next, send_prev;
     bool next_on_node, prev_on_node;
     struct tsim_collective_cost layer_gather, layer_reduce, root_gather, root_reduce; /* ZeRO-3 */
+    double layer_reduce_kernel_s, root_reduce_kernel_s; /* converting and dividing gradients before they are reduced */
 };
 
 /* What is the same for all gangs. */
@@ -64,6 +65,7 @@ struct tsim_step_plan {
     struct tsim_stage_plan *stages;
     int32_t n_items, n_units; /* n_units: segments of a fully sharded pass */
     bool is_ideal;            /* network: ideal */
+    double memory_bound_frac; /* of the passes' kernel time */
     bool shards_fully;        /* ZeRO-3 */
     bool has_data_group;      /* more than one rank reduces */
     bool gathers;             /* ZeRO-1, -2: parameters are gathered after the optimizer */
@@ -74,7 +76,7 @@ struct tsim_step_plan {
 };
 
 struct tsim_member { /* resources of one rank */
-    int32_t units, hbm, scale_up, nic_out, nic_in;
+    int32_t device, scale_up, nic_out, nic_in;
 };
 
 struct tsim_gang {
@@ -103,6 +105,16 @@ struct tsim_gang {
     tsim_tick last_end;
     struct tsim_gang_account *account;
 };
+
+const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                                  const struct tsim_cluster *cluster,
+                                                  const struct tsim_placement *placement,
+                                                  const struct tsim_pass_costs *costs);
+
+/* A task of the gang's compute stream, a collective of its data stream, a message that it sent, has ended. */
+void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end);
+void tsim_account_data(struct tsim_gang *gang, int64_t label);
+void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end);
 
 /* tsim_program_fn, one per stream; context is the gang. */
 bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task);

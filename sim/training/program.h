@@ -11,10 +11,11 @@
  * forward waits for parameters bucket by bucket, the last micro-batch's backward releases gradients bucket by bucket;
  * fully sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
  *
- * Resources of a member of a gang: its compute units (1 second per second), HBM, the outgoing scale-up link, and both
- * directions of its share of the NICs. A pass demands its compute units whole, and HBM and scale-up at its average
- * rate; a collective demands the fraction of compute units that its kernels occupy, and the links. Collectives are
- * weighted far above passes: their kernels hold the compute units that they were given, the pass gets the rest.
+ * Resources of a member of a gang: its device (1 second of kernels per second), the outgoing scale-up link, and both
+ * directions of its share of the NICs. A pass demands its device whole, and scale-up at its average rate; a collective
+ * demands the links, and of the device what it takes from the kernels beside it (compute units that its blocks hold,
+ * HBM that it reads and writes). Collectives are weighted far above passes: they keep their rate, the pass gets the
+ * rest.
  *
  * Folding: data-parallel replicas that cannot differ are simulated once, and of a gang's ranks one stands for all.
  * Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */

@@ -1,0 +1,147 @@
+/* Where the time of a gang went: called by the engine's observer, changes nothing. */
+#include "cost/compute.h"
+#include "training/gang.h"
+
+static double seconds(const struct tsim_gang *gang, tsim_tick ticks) {
+    return tsim_engine_seconds(gang->engine, ticks);
+}
+
+static tsim_tick max_tick(tsim_tick a, tsim_tick b) {
+    return a > b ? a : b;
+}
+
+static tsim_tick min_tick(tsim_tick a, tsim_tick b) {
+    return a < b ? a : b;
+}
+
+/* The wait of a pass from `from` to `ready`: for parameters, for a message under way, or for another stage's work. */
+static void account_pass_wait(struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, tsim_tick from,
+                              tsim_tick ready) {
+    const struct tsim_step_plan *plan = gang->plan;
+    struct tsim_gang_account *account = gang->account;
+    if (ready <= from)
+        return;
+    tsim_tick begin = 0, arrival = 0;
+    if (segment == 0 && plan->schedule.stages > 1) {
+        int32_t slot = tsim_gang_slot(gang, item);
+        begin = item.is_backward ? gang->gradient_begin[slot] : gang->activation_begin[slot];
+        arrival = item.is_backward ? gang->gradient_end[slot] : gang->activation_end[slot];
+    }
+    tsim_tick data_from = max_tick(from, arrival); /* from here on only parameters were missing */
+    if (data_from < ready) {
+        account->terms.exposed_data_s += seconds(gang, ready - data_from);
+        account->exposed_gather_s += seconds(gang, ready - data_from);
+    }
+    tsim_tick until = min_tick(ready, data_from);
+    if (until <= from)
+        return;
+    tsim_tick under_way = max_tick(from, begin);
+    account->terms.bubble_s += seconds(gang, min_tick(under_way, until) - from);
+    if (under_way < until)
+        account->terms.exposed_pipeline_s += seconds(gang, until - under_way);
+}
+
+static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, tsim_tick ready, tsim_tick begin,
+                         tsim_tick end) {
+    struct tsim_gang_account *account = gang->account;
+    int32_t index = tsim_label_item(label), segment = tsim_label_segment(label);
+    struct tsim_pass_cost cost;
+    tsim_gang_segment_cost(gang, index, segment, &cost);
+    account_pass_wait(gang, tsim_gang_item(gang, index), segment, from, ready);
+    account->terms.compute_s += cost.compute_s;
+    account->terms.recompute_s += cost.recompute_s;
+    account->terms.exposed_tensor_s += cost.exposed_tensor_s;
+    account->terms.exposed_context_s += cost.exposed_context_s;
+    double stretched_s = seconds(gang, end - begin) - cost.time_s; /* by collectives beside it */
+    account->terms.exposed_data_s += stretched_s;
+    account->interference_s += stretched_s;
+    account->flops += cost.flops;
+    account->matrix_busy_s += cost.matrix_busy_s;
+    account->memory_busy_s += cost.memory_busy_s;
+    account->scale_up_bytes += cost.scale_up_bytes;
+    account->nic_bytes += cost.nic_bytes;
+}
+
+void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end) {
+    struct tsim_pass_item item = tsim_gang_item(gang, tsim_label_item(label));
+    struct tsim_gang *to = item.is_backward ? gang->prev : gang->next;
+    bool wraps = item.is_backward ? gang->stage == 0 : gang->stage == gang->plan->schedule.stages - 1;
+    item.chunk += wraps ? (item.is_backward ? -1 : 1) : 0;
+    int32_t slot = tsim_gang_slot(to, item);
+    (item.is_backward ? to->gradient_begin : to->activation_begin)[slot] = begin;
+    (item.is_backward ? to->gradient_end : to->activation_end)[slot] = end;
+    const struct tsim_collective_cost *cost =
+        item.is_backward ? &gang->stage_plan->send_prev : &gang->stage_plan->send_next;
+    gang->account->scale_up_bytes += cost->scale_up_bytes;
+    gang->account->nic_bytes += cost->nic_bytes;
+}
+
+static const struct tsim_collective_cost *data_collective(const struct tsim_gang *gang, int64_t label) {
+    const struct tsim_stage_plan *sp = gang->stage_plan;
+    bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
+    int32_t item = tsim_label_item(label), segment = tsim_label_segment(label);
+    if (gang->plan->shards_fully) {
+        bool is_root = segment == (tsim_gang_item(gang, item).is_backward ? gang->plan->n_units - 1 : 0);
+        return is_gather ? (is_root ? &sp->root_gather : &sp->layer_gather)
+                         : (is_root ? &sp->root_reduce : &sp->layer_reduce);
+    }
+    int32_t chunk = 0, bucket = is_gather ? segment : segment % sp->n_reduces;
+    for (; chunk < gang->plan->schedule.chunks - 1; chunk++) {
+        int32_t n = is_gather ? sp->chunks[chunk].forward.n_buckets : sp->chunks[chunk].backward.n_buckets;
+        if (bucket < n)
+            break;
+        bucket -= n;
+    }
+    return is_gather ? &sp->chunks[chunk].gather : &sp->chunks[chunk].reduce;
+}
+
+void tsim_account_data(struct tsim_gang *gang, int64_t label) {
+    const struct tsim_collective_cost *cost = data_collective(gang, label);
+    gang->account->scale_up_bytes += cost->scale_up_bytes;
+    gang->account->nic_bytes += cost->nic_bytes;
+    gang->account->memory_busy_s += cost->hbm_bytes / tsim_memory_rate(gang->plan->cluster->accelerator);
+}
+
+void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
+    struct tsim_gang_account *account = gang->account;
+    tsim_tick from = gang->last_end;
+    gang->last_end = end;
+    double wait_s = seconds(gang, ready - from), join_s = seconds(gang, begin - ready),
+           busy_s = seconds(gang, end - begin);
+    switch (tsim_label_kind(label)) {
+    case TSIM_TASK_PASS:
+        account_pass(gang, label, from, ready, begin, end);
+        return;
+    case TSIM_TASK_SEND:
+        tsim_account_transfer(gang, label, begin, end);
+        account->terms.exposed_pipeline_s += wait_s + join_s + busy_s;
+        return;
+    case TSIM_TASK_GATHER:
+    case TSIM_TASK_REDUCE: {
+        tsim_account_data(gang, label);
+        *(tsim_label_kind(label) == TSIM_TASK_GATHER ? &account->exposed_gather_s : &account->exposed_reduce_s) +=
+            wait_s + busy_s;
+        account->terms.exposed_data_s += wait_s + busy_s;
+        account->terms.bubble_s += join_s;
+        return;
+    }
+    case TSIM_TASK_TIED:
+        account->terms.exposed_data_s += wait_s + busy_s;
+        account->exposed_reduce_s += wait_s + busy_s;
+        account->terms.bubble_s += join_s;
+        return;
+    case TSIM_TASK_NORM: /* its wait is for the last reductions, its join for the other stages */
+        account->terms.exposed_data_s += wait_s + busy_s;
+        account->exposed_reduce_s += wait_s;
+        account->exposed_norm_s += busy_s;
+        account->terms.bubble_s += join_s;
+        return;
+    case TSIM_TASK_OPTIMIZER:
+        account->terms.bubble_s += wait_s;
+        account->terms.optimizer_s += busy_s;
+        account->memory_busy_s +=
+            gang->stage_plan->optimizer_hbm_bytes / tsim_memory_rate(gang->plan->cluster->accelerator);
+        return;
+    }
+    TSIM_BUG("label %lld", (long long)label);
+}

@@ -1,0 +1,247 @@
+/* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
+#include "cost/compute.h"
+#include "training/gang.h"
+#include "workload/model.h"
+
+#include <math.h>
+
+/* The gradient's norm is one number per rank: the smallest message there is. */
+#define NORM_BYTES 8.0
+/* A stage's optimizer runs as a few multi-tensor kernels. */
+#define OPTIMIZER_KERNELS 4.0
+/* Megatron-LM's default bucket: max(40 million, 1 million x data-parallel size) elements
+ * (distributed_data_parallel_config.py). */
+#define DEFAULT_BUCKET_ELEMENTS 40e6
+#define DEFAULT_BUCKET_ELEMENTS_PER_RANK 1e6
+
+enum { AXES_DATA = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT };
+
+static double communicated_weight_bytes(const struct tsim_scenario *sc) {
+    return sc->training.precision == TSIM_FP8                                           ? 1
+           : sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4
+                                                                                        : 2;
+}
+
+static void collective(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,
+                       struct tsim_group group, struct tsim_collective_cost *cost) {
+    struct tsim_collective_request request = {
+        .op = op, .bytes = bytes, .group = group, .network = plan->scenario->simulation.network};
+    tsim_collective_cost(plan->cluster, &request, cost);
+}
+
+/* The part of the data-parallel group that shards together, and the ranks that hold the same shard. */
+static struct tsim_group shard_group(const struct tsim_scenario *sc, struct tsim_group data) {
+    int32_t n = (int32_t)sc->parallelism.zero_group_ranks;
+    if (n >= data.n_ranks)
+        return data;
+    int32_t per_node = data.max_ranks_per_node < n ? data.max_ranks_per_node : n;
+    return (struct tsim_group){.n_ranks = n,
+                               .n_nodes = (n + per_node - 1) / per_node,
+                               .max_ranks_per_node = per_node,
+                               .min_ranks_per_node = per_node};
+}
+
+static struct tsim_group replica_group(struct tsim_group data, struct tsim_group shard) {
+    int32_t n = data.n_ranks / shard.n_ranks;
+    int32_t per_node = data.max_ranks_per_node / shard.max_ranks_per_node;
+    if (shard.n_nodes > 1 || per_node < 1)
+        per_node = 1;
+    return (struct tsim_group){.n_ranks = n,
+                               .n_nodes = (n + per_node - 1) / per_node,
+                               .max_ranks_per_node = per_node,
+                               .min_ranks_per_node = per_node};
+}
+
+static void add_collective(struct tsim_collective_cost *sum, const struct tsim_collective_cost *more) {
+    sum->latency_s += more->latency_s;
+    sum->time_s += more->time_s;
+    sum->scale_up_bytes += more->scale_up_bytes;
+    sum->nic_bytes += more->nic_bytes;
+    sum->hbm_bytes += more->hbm_bytes;
+    sum->sm_frac = fmax(sum->sm_frac, more->sm_frac);
+}
+
+/* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
+static void reduction(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
+                      struct tsim_collective_cost *cost) {
+    const struct tsim_scenario *sc = plan->scenario;
+    double bytes = parameters * tsim_gradient_bytes(sc);
+    if (sc->parallelism.zero == 0) {
+        collective(plan, TSIM_ALL_REDUCE, bytes, data, cost);
+        return;
+    }
+    struct tsim_group shard = shard_group(sc, data);
+    collective(plan, TSIM_REDUCE_SCATTER, bytes, shard, cost);
+    if (shard.n_ranks < data.n_ranks) {
+        struct tsim_collective_cost across;
+        collective(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), &across);
+        add_collective(cost, &across);
+    }
+}
+
+static void gathering(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
+                      struct tsim_collective_cost *cost) {
+    collective(plan, TSIM_ALL_GATHER, parameters * communicated_weight_bytes(plan->scenario),
+               shard_group(plan->scenario, data), cost);
+}
+
+static void plan_direction(const struct tsim_pass_costs *costs, const struct tsim_chunk_plan *chunk, bool backward,
+                           struct tsim_direction_plan *way) {
+    const struct tsim_pass_cost *layer = backward ? &costs->layer.backward : &costs->layer.forward;
+    const struct tsim_pass_cost *embedding = backward ? &costs->embedding.backward : &costs->embedding.forward;
+    const struct tsim_pass_cost *head = backward ? &costs->head.backward : &costs->head.forward;
+    tsim_pass_sum(costs, backward, chunk->has_embedding, chunk->n_layers, chunk->has_head, &way->whole);
+    double accelerator_s = chunk->n_layers * layer->time_s + (chunk->has_embedding ? embedding->time_s : 0) +
+                           (chunk->has_head ? head->time_s : 0);
+    double scale = accelerator_s > 0 ? 1 / accelerator_s : 0;
+    way->layer_frac = layer->time_s * scale;
+    way->embedding_frac = chunk->has_embedding ? embedding->time_s * scale : 0;
+    way->head_frac = chunk->has_head ? head->time_s * scale : 0;
+}
+
+/* Megatron-Core cuts only the part whose reduction nothing else can hide, the model's first, into buckets. */
+static int32_t n_buckets(const struct tsim_step_plan *plan, struct tsim_group data,
+                         const struct tsim_chunk_plan *chunk) {
+    if (!chunk->has_embedding)
+        return 1;
+    double bucket = plan->scenario->software->bucket_elements > 0
+                        ? (double)plan->scenario->software->bucket_elements
+                        : fmax(DEFAULT_BUCKET_ELEMENTS, DEFAULT_BUCKET_ELEMENTS_PER_RANK * data.n_ranks);
+    double n = fmin(ceil(chunk->parameters / bucket), fmax(chunk->n_layers, 1));
+    return (int32_t)fmax(n, 1);
+}
+
+static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs, struct tsim_group data,
+                       int32_t stage, int32_t index, struct tsim_chunk_plan *chunk) {
+    const struct tsim_scenario *sc = plan->scenario;
+    chunk->has_embedding = stage == 0 && index == 0;
+    chunk->has_head = stage == plan->schedule.stages - 1 && index == plan->schedule.chunks - 1;
+    chunk->n_layers = (int32_t)tsim_chunk_layers(sc, stage, index);
+    chunk->parameters = tsim_chunk_parameters(sc, stage, index);
+    plan_direction(costs, chunk, false, &chunk->forward);
+    plan_direction(costs, chunk, true, &chunk->backward);
+    int32_t buckets = n_buckets(plan, data, chunk);
+    chunk->forward.n_buckets = plan->gathers && plan->overlaps_gathers ? buckets : 1;
+    chunk->backward.n_buckets = plan->overlaps_reduces ? buckets : 1;
+    if (plan->has_data_group && !plan->shards_fully) {
+        gathering(plan, data, chunk->parameters / chunk->forward.n_buckets, &chunk->gather);
+        reduction(plan, data, chunk->parameters / chunk->backward.n_buckets, &chunk->reduce);
+    }
+}
+
+static void plan_send(const struct tsim_step_plan *plan, const struct tsim_placement *placement, int32_t from,
+                      int32_t to, bool *on_node, struct tsim_collective_cost *cost) {
+    const struct tsim_scenario *sc = plan->scenario;
+    double e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
+    double tokens = (double)(sc->training.micro_batch_size * sc->training.sequence_length / sc->parallelism.context);
+    double whole = tokens * (double)sc->model->hidden * e, tp = (double)sc->parallelism.tensor;
+    struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = from};
+    int32_t a = tsim_placement_rank(placement, &at);
+    at.at[TSIM_AXIS_PIPELINE] = to;
+    *on_node = tsim_placement_same_node(placement, a, tsim_placement_rank(placement, &at));
+    struct tsim_group pair = {.n_ranks = 2,
+                              .n_nodes = *on_node ? 1 : 2,
+                              .max_ranks_per_node = *on_node ? 2 : 1,
+                              .min_ranks_per_node = *on_node ? 2 : 1};
+    /* Scatter/gather (Narayanan et al. 2021, section 4.1): each tensor rank sends its share; without sequence
+     * parallelism the receiver gathers the whole over its scale-up links. */
+    collective(plan, TSIM_SEND_RECV, whole / tp, pair, cost);
+    if (tp > 1 && !sc->parallelism.sequence) {
+        struct tsim_collective_cost gather;
+        collective(plan, TSIM_ALL_GATHER, whole, tsim_placement_group(placement, 1u << TSIM_AXIS_TENSOR), &gather);
+        cost->latency_s += gather.time_s;
+        cost->time_s += gather.time_s;
+    }
+}
+
+/* Bytes per parameter that fully sharded training moves before each reduction: gradients of 16 bits are converted to
+ * the reduction's precision (read 2, write 4) and divided by the number of ranks (read and write 4)
+ * (torch.distributed.fsdp, _runtime_utils._reduce_grad; DeepSpeed ZeRO-3 does the same in its buckets). */
+static double shard_kernel_bytes(const struct tsim_scenario *sc) {
+    double made = tsim_weight_bytes(sc->training.precision == TSIM_FP8 ? TSIM_BF16 : sc->training.precision),
+           reduced = tsim_gradient_bytes(sc);
+    return (made < reduced ? made + reduced : 0) + 2 * reduced;
+}
+
+static void plan_fully_sharded(const struct tsim_step_plan *plan, struct tsim_group data, struct tsim_stage_plan *sp) {
+    double layer = 0, root = sp->chunks[0].parameters;
+    if (sp->chunks[0].n_layers > 0) {
+        struct tsim_parameters p;
+        tsim_model_count(plan->scenario->model, &p);
+        layer = (p.layer_attention + p.layer_ffn) / (double)plan->scenario->parallelism.tensor + p.layer_norms;
+        root -= layer * sp->chunks[0].n_layers;
+    }
+    gathering(plan, data, layer, &sp->layer_gather);
+    reduction(plan, data, layer, &sp->layer_reduce);
+    gathering(plan, data, root, &sp->root_gather);
+    reduction(plan, data, root, &sp->root_reduce);
+    double kernel_s = shard_kernel_bytes(plan->scenario) / tsim_memory_rate(plan->cluster->accelerator);
+    sp->layer_reduce_kernel_s = layer * kernel_s;
+    sp->root_reduce_kernel_s = root * kernel_s;
+}
+
+static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
+                       const struct tsim_placement *placement, struct tsim_group data, int32_t stage,
+                       struct tsim_stage_plan *sp) {
+    const struct tsim_scenario *sc = plan->scenario;
+    int32_t p = plan->schedule.stages;
+    sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
+    for (int32_t c = 0; c < plan->schedule.chunks; c++) {
+        plan_chunk(plan, costs, data, stage, c, &sp->chunks[c]);
+        sp->n_gathers += sp->chunks[c].forward.n_buckets;
+        sp->n_reduces += sp->chunks[c].backward.n_buckets;
+    }
+    double shards = sc->parallelism.zero >= 1 ? (double)sc->parallelism.zero_group_ranks : 1;
+    sp->optimizer_hbm_bytes = tsim_stage_parameters(sc, stage) / shards * sc->software->optimizer_traffic_bytes;
+    sp->optimizer_s = sp->optimizer_hbm_bytes / tsim_memory_rate(plan->cluster->accelerator) +
+                      OPTIMIZER_KERNELS * plan->cluster->accelerator->kernel_latency_s;
+    if (p > 1) {
+        plan_send(plan, placement, stage, (stage + 1) % p, &sp->next_on_node, &sp->send_next);
+        plan_send(plan, placement, stage, (stage + p - 1) % p, &sp->prev_on_node, &sp->send_prev);
+    }
+    if (plan->shards_fully && plan->has_data_group)
+        plan_fully_sharded(plan, data, sp);
+}
+
+const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                                  const struct tsim_cluster *cluster,
+                                                  const struct tsim_placement *placement,
+                                                  const struct tsim_pass_costs *costs) {
+    struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
+    struct tsim_group data = tsim_placement_group(placement, AXES_DATA);
+    int zero = sc->parallelism.zero;
+    plan->scenario = sc;
+    plan->cluster = cluster;
+    plan->schedule = tsim_scenario_schedule(sc);
+    plan->n_items = tsim_schedule_n_items(&plan->schedule);
+    plan->n_units = (int32_t)sc->model->layers + 1;
+    plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
+    plan->has_data_group = data.n_ranks > 1;
+    plan->shards_fully = zero == 3 && plan->has_data_group;
+    plan->gathers = zero == 1 || zero == 2;
+    plan->overlaps_gathers = sc->parallelism.overlap.parameters;
+    plan->overlaps_reduces = sc->parallelism.overlap.gradients || zero >= 2;
+    plan->reduces_every_microbatch = zero >= 2;
+    plan->sends_async = sc->parallelism.overlap.pipeline;
+    const struct tsim_pass_cost *f = &costs->layer.forward, *b = &costs->layer.backward;
+    plan->memory_bound_frac = (f->memory_bound_s + b->memory_bound_s) / (f->compute_s + b->compute_s + b->recompute_s);
+    plan->n_replicas = sc->simulation.fold ? 1 : (int32_t)sc->parallelism.data;
+    plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
+    for (int32_t s = 0; s < plan->schedule.stages; s++)
+        plan_stage(arena, plan, costs, placement, data, s, &plan->stages[s]);
+    plan->has_tied_reduction = sc->model->tied_embeddings && plan->schedule.stages > 1;
+    if (plan->has_tied_reduction) {
+        bool on_node = plan->stages[0].prev_on_node;
+        struct tsim_group pair = {.n_ranks = 2,
+                                  .n_nodes = on_node ? 1 : 2,
+                                  .max_ranks_per_node = on_node ? 2 : 1,
+                                  .min_ranks_per_node = on_node ? 2 : 1};
+        collective(plan, TSIM_ALL_REDUCE,
+                   tsim_padded_vocab_per_rank(sc) * (double)sc->model->hidden * tsim_gradient_bytes(sc), pair,
+                   &plan->tied);
+    }
+    if (sc->n_accelerators > 1)
+        collective(plan, TSIM_ALL_REDUCE, NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),
+                   &plan->norm);
+    return plan;
+}
