@@ -1,4 +1,5 @@
 /* What goes into the database comes out of it; what cannot be written is said and leaves no trace. */
+#include "base/version.h"
 #include "report/store.h"
 #include "support/check_main.h"
 #include "support/example_result.h"
@@ -108,7 +109,7 @@ START_TEST(a_run_reads_back_whole) {
     ck_assert_int_eq(add_run(&r.result), 1);
     ck_assert_str_eq(query("SELECT run_id, scenario, resolved_json, version, seed, started_at, status, fits, simulated,"
                            " bottleneck, accelerators, events FROM runs"),
-                     "1|example|{\"schema\": \"tsim/v1\", \"name\": \"example\"}|0.1.0|7|" STARTED
+                     "1|example|{\"schema\": \"tsim/v1\", \"name\": \"example\"}|" TSIM_VERSION "|7|" STARTED
                      "|ok|1|1|memory|8|12345\n");
     ck_assert_str_eq(query("SELECT step_time_s, compute_s, recompute_s, bubble_s, communication_exposed_s,"
                            " exposed_tensor_s, exposed_pipeline_s, exposed_data_s, exposed_context_s, exposed_expert_s,"
@@ -202,7 +203,7 @@ START_TEST(list_reads_runs_in_order) {
     ck_assert_str_eq(runs[0].started_at, STARTED);
     ck_assert_str_eq(runs[0].scenario, "example");
     ck_assert_str_eq(runs[0].status, "ok");
-    ck_assert_str_eq(runs[0].version, "0.1.0");
+    ck_assert_str_eq(runs[0].version, TSIM_VERSION);
     ck_assert_double_eq(runs[0].step_time_s, 10);
     ck_assert_double_eq(runs[0].tokens_per_s, 65536);
     ck_assert_double_eq(runs[0].mfu, 0.4);

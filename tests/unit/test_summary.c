@@ -1,4 +1,5 @@
 /* The JSON object and the screen of a result whose figures are known (support/example_result.h). */
+#include "base/version.h"
 #include "report/format.h"
 #include "report/summary.h"
 #include "support/check_main.h"
@@ -74,7 +75,8 @@ START_TEST(json_has_every_figure) {
         "    {\"metric\": \"step_time\", \"measured\": 8, \"predicted\": 10, \"error\": 0.25},\n"
         "    {\"metric\": \"model_tflops_per_gpu\", \"measured\": 500, \"predicted\": 400, \"error\": -0.2}\n"
         "  ],\n"
-        "  \"simulator\": {\"version\": \"0.1.0\", \"events\": 12345, \"wall_s\": 0.25, \"peak_rss_bytes\": 20000000}\n"
+        "  \"simulator\": {\"version\": \"" TSIM_VERSION
+        "\", \"events\": 12345, \"wall_s\": 0.25, \"peak_rss_bytes\": 20000000}\n"
         "}\n");
 }
 END_TEST

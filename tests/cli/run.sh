@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# tests/cli/run.sh TSIM [--update] [CASE...] - what a user sees: output, messages, exit status.
+#
+# A case is a folder tests/cli/NAME with a file `cmd` (bash; `tsim` is the program under test), the files it needs, and
+# `expected`: exit status, standard output, standard error. Each case runs in a temporary folder of its own that holds
+# its files and those of tests/cli/common. Paths of this checkout are written as @ROOT@. --update writes `expected`
+# anew: read the diff before committing it. One line per failing case (and its diff), then 'N passed, M failed'.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+update=0 tsim='' names=()
+for argument in "$@"; do
+    case $argument in
+    --update) update=1 ;;
+    *) if [ -z "$tsim" ]; then tsim=$argument; else names+=("$argument"); fi ;;
+    esac
+done
+: "${tsim:=$root/build/tsim}"
+tsim=$(cd "$(dirname "$tsim")" && pwd)/$(basename "$tsim")
+if [ ! -x "$tsim" ]; then
+    echo "tests/cli/run.sh: no program at $tsim"
+    exit 1
+fi
+
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+mkdir "$work/bin"
+ln -s "$tsim" "$work/bin/tsim"
+
+# Leaves what happened in $work/NAME.actual.
+run_case() {
+    local name=$1 folder=$work/$1
+    mkdir "$folder"
+    cp "$root"/tests/cli/common/* "$root/tests/cli/$name"/* "$folder"
+    rm -f "$folder/cmd" "$folder/expected"
+    (
+        cd "$folder" || exit 125
+        unset TSIM_DATA NO_COLOR COLUMNS
+        export PATH=$work/bin:$PATH LC_ALL=C TERM=dumb TZ=UTC ROOT=$root
+        timeout 60 bash -o pipefail "$root/tests/cli/$name/cmd" >"$work/$name.out" 2>"$work/$name.err" </dev/null
+    )
+    local status=$?
+    {
+        echo "exit status $status"
+        echo "--- standard output"
+        cat "$work/$name.out"
+        echo "--- standard error"
+        cat "$work/$name.err"
+    } | sed "s|$root|@ROOT@|g; s|$work|@WORK@|g" >"$work/$name.actual"
+}
+
+if [ ${#names[@]} -eq 0 ]; then
+    for folder in "$root"/tests/cli/*/; do
+        [ -f "$folder/cmd" ] && names+=("$(basename "$folder")")
+    done
+fi
+
+passed=0 failed=0
+for name in "${names[@]}"; do
+    expected=$root/tests/cli/$name/expected
+    run_case "$name"
+    [ $update = 1 ] && cp "$work/$name.actual" "$expected"
+    if difference=$(diff -u --label expected --label actual "$expected" "$work/$name.actual" 2>&1); then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name"
+        sed 's/^/    /' <<<"$difference"
+    fi
+done
+echo "$passed passed, $failed failed"
+[ $failed = 0 ] && [ $passed -gt 0 ]
