@@ -15,39 +15,39 @@ static const struct tsim_column CSV_COLUMNS[] = {
 };
 enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
 
-static void add_integer(struct tsim_table *table, int64_t value) {
+static void add_integer(struct tsim_text_table *table, int64_t value) {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)value);
-    tsim_table_add(table, text);
+    tsim_text_table_add(table, text);
 }
 
-static void add_exact(struct tsim_table *table, double value) {
+static void add_exact(struct tsim_text_table *table, double value) {
     char text[40];
-    tsim_table_add(table, isnan(value) ? "" : tsim_double_text(value, text, sizeof text));
+    tsim_text_table_add(table, isnan(value) ? "" : tsim_double_text(value, text, sizeof text));
 }
 
-static void add_csv_row(struct tsim_table *table, const struct tsim_store_run *run) {
+static void add_csv_row(struct tsim_text_table *table, const struct tsim_store_run *run) {
     add_integer(table, run->run_id);
-    tsim_table_add(table, run->started_at);
-    tsim_table_add(table, run->scenario);
-    tsim_table_add(table, run->status);
+    tsim_text_table_add(table, run->started_at);
+    tsim_text_table_add(table, run->scenario);
+    tsim_text_table_add(table, run->status);
     add_integer(table, run->accelerators);
     add_exact(table, run->step_time_s);
     add_exact(table, run->tokens_per_s);
     add_exact(table, run->mfu);
 }
 
-static void add_row(struct tsim_table *table, const struct tsim_store_run *run) {
+static void add_row(struct tsim_text_table *table, const struct tsim_store_run *run) {
     char text[64];
     bool has = !isnan(run->step_time_s);
     add_integer(table, run->run_id);
-    tsim_table_add(table, run->started_at);
-    tsim_table_add(table, run->scenario);
-    tsim_table_add(table, run->status);
+    tsim_text_table_add(table, run->started_at);
+    tsim_text_table_add(table, run->scenario);
+    tsim_text_table_add(table, run->status);
     add_integer(table, run->accelerators);
-    tsim_table_add(table, has ? tsim_quantity_human(run->step_time_s, TSIM_TIME_S, text, sizeof text) : "-");
-    tsim_table_add(table, has ? tsim_quantity_human(run->tokens_per_s, TSIM_COUNT, text, sizeof text) : "-");
-    tsim_table_add(table, has ? tsim_percent_text(run->mfu, text, sizeof text) : "-");
+    tsim_text_table_add(table, has ? tsim_quantity_human(run->step_time_s, TSIM_TIME_S, text, sizeof text) : "-");
+    tsim_text_table_add(table, has ? tsim_quantity_human(run->tokens_per_s, TSIM_COUNT, text, sizeof text) : "-");
+    tsim_text_table_add(table, has ? tsim_percent_text(run->mfu, text, sizeof text) : "-");
 }
 
 static struct tsim_json *runs_json(const struct tsim_store_run *runs, size_t n_runs) {
@@ -71,16 +71,16 @@ static void print_runs(const struct tsim_arguments *arguments, struct tsim_arena
                        const struct tsim_store_run *runs, size_t n_runs) {
     bool is_csv = arguments->has[TSIM_OPTION_CSV];
     struct tsim_style style = tsim_style_of(stdout);
-    struct tsim_table table;
-    tsim_table_init(&table, arena, is_csv ? CSV_COLUMNS : COLUMNS, N_COLUMNS);
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, is_csv ? CSV_COLUMNS : COLUMNS, N_COLUMNS);
     for (size_t i = 0; i < n_runs; i++)
         (is_csv ? add_csv_row : add_row)(&table, &runs[i]);
     if (is_csv)
-        tsim_table_print_csv(&table, stdout);
+        tsim_text_table_print_csv(&table, stdout);
     else if (n_runs == 0)
         puts("no runs yet");
     else
-        tsim_table_print(&table, &style, stdout);
+        tsim_text_table_print(&table, &style, stdout);
 }
 
 static enum tsim_status read_runs(const struct tsim_arguments *arguments, struct tsim_arena *arena,

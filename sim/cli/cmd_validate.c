@@ -15,31 +15,32 @@ static const struct tsim_column CSV_COLUMNS[] = {
     {"predicted", true}, {"error", true}, {"status", false},
 };
 
-static void add_text_row(struct tsim_table *table, const struct tsim_case_row *row) {
+static void add_text_row(struct tsim_text_table *table, const struct tsim_case_row *row) {
     char text[64];
-    tsim_table_add(table, row->of->name);
-    tsim_table_add(table, row->has_metric ? tsim_metric_name(row->metric) : "-");
-    tsim_table_add(table, row->has_metric ? tsim_metric_text(row->metric, row->measured, text, sizeof text) : "-");
-    tsim_table_add(table, row->has_metric ? tsim_metric_text(row->metric, row->predicted, text, sizeof text) : "-");
+    tsim_text_table_add(table, row->of->name);
+    tsim_text_table_add(table, row->has_metric ? tsim_metric_name(row->metric) : "-");
+    tsim_text_table_add(table, row->has_metric ? tsim_metric_text(row->metric, row->measured, text, sizeof text) : "-");
+    tsim_text_table_add(table,
+                        row->has_metric ? tsim_metric_text(row->metric, row->predicted, text, sizeof text) : "-");
     if (row->of->status == TSIM_CASE_OK)
-        tsim_table_add(table, tsim_error_text(row->error_frac, text, sizeof text));
+        tsim_text_table_add(table, tsim_error_text(row->error_frac, text, sizeof text));
     else
-        tsim_table_add(table, tsim_case_status_name(row->of->status));
+        tsim_text_table_add(table, tsim_case_status_name(row->of->status));
 }
 
-static void add_number(struct tsim_table *table, double value) {
+static void add_number(struct tsim_text_table *table, double value) {
     char text[40];
-    tsim_table_add(table, isnan(value) ? "" : tsim_double_text(value, text, sizeof text));
+    tsim_text_table_add(table, isnan(value) ? "" : tsim_double_text(value, text, sizeof text));
 }
 
-static void add_csv_row(struct tsim_table *table, const struct tsim_case_row *row) {
-    tsim_table_add(table, row->of->name);
-    tsim_table_add(table, row->of->file);
-    tsim_table_add(table, row->has_metric ? tsim_metric_name(row->metric) : "");
+static void add_csv_row(struct tsim_text_table *table, const struct tsim_case_row *row) {
+    tsim_text_table_add(table, row->of->name);
+    tsim_text_table_add(table, row->of->file);
+    tsim_text_table_add(table, row->has_metric ? tsim_metric_name(row->metric) : "");
     add_number(table, tsim_metric_in_json(row->metric, row->measured));
     add_number(table, tsim_metric_in_json(row->metric, row->predicted));
     add_number(table, row->error_frac);
-    tsim_table_add(table, tsim_case_status_name(row->of->status));
+    tsim_text_table_add(table, tsim_case_status_name(row->of->status));
 }
 
 static void print_score(const struct tsim_score *score) {
@@ -55,21 +56,21 @@ static void print_score(const struct tsim_score *score) {
 
 static void print_table(struct tsim_arena *arena, const struct tsim_validation *validation) {
     struct tsim_style style = tsim_style_of(stdout);
-    struct tsim_table table;
-    tsim_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (size_t i = 0; i < validation->n_rows; i++)
         add_text_row(&table, &validation->rows[i]);
     if (validation->n_rows > 0)
-        tsim_table_print(&table, &style, stdout);
+        tsim_text_table_print(&table, &style, stdout);
     print_score(&validation->score);
 }
 
 static void print_csv(struct tsim_arena *arena, const struct tsim_validation *validation) {
-    struct tsim_table table;
-    tsim_table_init(&table, arena, CSV_COLUMNS, sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0]);
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, CSV_COLUMNS, sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0]);
     for (size_t i = 0; i < validation->n_rows; i++)
         add_csv_row(&table, &validation->rows[i]);
-    tsim_table_print_csv(&table, stdout);
+    tsim_text_table_print_csv(&table, stdout);
 }
 
 static struct tsim_json *validation_json(const struct tsim_validation *validation) {

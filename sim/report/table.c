@@ -103,12 +103,12 @@ const char *tsim_bar(double frac, int columns, char *buffer, size_t size) {
     return buffer;
 }
 
-void tsim_table_init(struct tsim_table *table, struct tsim_arena *arena, const struct tsim_column *columns,
-                     size_t n_columns) {
-    *table = (struct tsim_table){.arena = arena, .columns = columns, .n_columns = n_columns};
+void tsim_text_table_init(struct tsim_text_table *table, struct tsim_arena *arena, const struct tsim_column *columns,
+                          size_t n_columns) {
+    *table = (struct tsim_text_table){.arena = arena, .columns = columns, .n_columns = n_columns};
 }
 
-void tsim_table_add(struct tsim_table *table, const char *text) {
+void tsim_text_table_add(struct tsim_text_table *table, const char *text) {
     if (table->n_cells == table->capacity) {
         size_t capacity = table->capacity ? 2 * table->capacity : 64;
         const char **cells = TSIM_NEW_ARRAY(table->arena, capacity, const char *);
@@ -120,7 +120,7 @@ void tsim_table_add(struct tsim_table *table, const char *text) {
     table->cells[table->n_cells++] = tsim_arena_strdup(table->arena, text ? text : "");
 }
 
-static int column_width(const struct tsim_table *table, size_t column) {
+static int column_width(const struct tsim_text_table *table, size_t column) {
     int widest = tsim_text_width(table->columns[column].title);
     for (size_t i = column; i < table->n_cells; i += table->n_columns) {
         int width = tsim_text_width(table->cells[i]);
@@ -130,7 +130,8 @@ static int column_width(const struct tsim_table *table, size_t column) {
 }
 
 /* The last cell of a row is not filled up, so that no line ends with blanks. */
-static void print_cell(const struct tsim_table *table, const int *widths, size_t column, const char *text, FILE *out) {
+static void print_cell(const struct tsim_text_table *table, const int *widths, size_t column, const char *text,
+                       FILE *out) {
     bool is_last = column + 1 == table->n_columns;
     if (table->columns[column].is_number)
         tsim_text_pad(out, text, -widths[column]);
@@ -139,7 +140,7 @@ static void print_cell(const struct tsim_table *table, const int *widths, size_t
     fputs(is_last ? "" : "  ", out);
 }
 
-void tsim_table_print(const struct tsim_table *table, const struct tsim_style *style, FILE *out) {
+void tsim_text_table_print(const struct tsim_text_table *table, const struct tsim_style *style, FILE *out) {
     TSIM_ASSERT(table->n_cells % table->n_columns == 0);
     int *widths = TSIM_NEW_ARRAY(table->arena, table->n_columns, int);
     fputs(tsim_tint_on(style, TSIM_TINT_BOLD), out);
@@ -167,7 +168,7 @@ static void print_csv_cell(const char *text, bool is_last, FILE *out) {
     fputc(is_last ? '\n' : ',', out);
 }
 
-void tsim_table_print_csv(const struct tsim_table *table, FILE *out) {
+void tsim_text_table_print_csv(const struct tsim_text_table *table, FILE *out) {
     for (size_t c = 0; c < table->n_columns; c++)
         print_csv_cell(table->columns[c].title, c + 1 == table->n_columns, out);
     for (size_t i = 0; i < table->n_cells; i++)

@@ -41,7 +41,7 @@ struct tsim_column {
     bool is_number; /* aligned to the right */
 };
 
-struct tsim_table {
+struct tsim_text_table {
     struct tsim_arena *arena;
     const struct tsim_column *columns;
     size_t n_columns;
@@ -50,12 +50,12 @@ struct tsim_table {
 };
 
 /* `columns` and the arena must outlive the table; nothing to free. */
-void tsim_table_init(struct tsim_table *table, struct tsim_arena *arena, const struct tsim_column *columns,
-                     size_t n_columns);
+void tsim_text_table_init(struct tsim_text_table *table, struct tsim_arena *arena, const struct tsim_column *columns,
+                          size_t n_columns);
 /* Adds the next cell; a row is full after n_columns of them. NULL is an empty cell. The text is copied. */
-void tsim_table_add(struct tsim_table *table, const char *text);
-void tsim_table_print(const struct tsim_table *table, const struct tsim_style *style, FILE *out);
+void tsim_text_table_add(struct tsim_text_table *table, const char *text);
+void tsim_text_table_print(const struct tsim_text_table *table, const struct tsim_style *style, FILE *out);
 /* RFC 4180, titles first; lines end with a newline alone. */
-void tsim_table_print_csv(const struct tsim_table *table, FILE *out);
+void tsim_text_table_print_csv(const struct tsim_text_table *table, FILE *out);
 
 #endif

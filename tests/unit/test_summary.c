@@ -271,24 +271,24 @@ START_TEST(bars) {
 }
 END_TEST
 
-static void fill_table(struct tsim_table *table, struct tsim_arena *arena) {
+static void fill_table(struct tsim_text_table *table, struct tsim_arena *arena) {
     static const struct tsim_column columns[] = {{"name", false}, {"value", true}};
-    tsim_table_init(table, arena, columns, 2);
-    tsim_table_add(table, "länge");
-    tsim_table_add(table, "1");
-    tsim_table_add(table, "a,\"b\"");
-    tsim_table_add(table, "123456");
+    tsim_text_table_init(table, arena, columns, 2);
+    tsim_text_table_add(table, "länge");
+    tsim_text_table_add(table, "1");
+    tsim_text_table_add(table, "a,\"b\"");
+    tsim_text_table_add(table, "123456");
 }
 
 START_TEST(tables) {
     struct tsim_arena arena;
-    struct tsim_table table;
+    struct tsim_text_table table;
     struct tsim_style style = {.width = 80};
     tsim_arena_init(&arena);
     fill_table(&table, &arena);
     FILE *out = fmemopen(text, sizeof text, "w");
-    tsim_table_print(&table, &style, out);
-    tsim_table_print_csv(&table, out);
+    tsim_text_table_print(&table, &style, out);
+    tsim_text_table_print_csv(&table, out);
     fclose(out);
     ck_assert_str_eq(text, "name    value\n"
                            "länge       1\n"
