@@ -1,44 +1,75 @@
 #include "cluster/cluster.h"
 
 #include <math.h>
+#include <string.h>
 
-/* Generations by the year that their accelerator came out: NVLink 2 (2017), 3 (2020), 4 (2022), 5 (2024). Others take
- * the row of their time. */
-static enum tsim_link_generation generation_of(const struct tsim_accelerator *a) {
-    if (a->year < 2020)
-        return TSIM_LINK_VOLTA;
-    if (a->year < 2022)
-        return TSIM_LINK_AMPERE;
-    /* H200 came out in 2024 with Hopper's links; Blackwell has more than twice Hopper's matrix peak. */
-    return a->peak_flops_per_s[TSIM_BF16] > 2e15 ? TSIM_LINK_BLACKWELL : TSIM_LINK_HOPPER;
+/* ---- generation ---- */
+
+enum tsim_generation tsim_accelerator_generation(const struct tsim_accelerator *accelerator) {
+    /* NVIDIA by compute capability, as the library itself does (Ada counts as Ampere there). */
+    static const struct {
+        const char *part;
+        enum tsim_generation generation;
+    } NAMES[] = {{"v100", TSIM_VOLTA},      {"a100", TSIM_AMPERE},    {"a800", TSIM_AMPERE},   {"l40", TSIM_AMPERE},
+                 {"rtx-4090", TSIM_AMPERE}, {"h100", TSIM_HOPPER},    {"h200", TSIM_HOPPER},   {"h800", TSIM_HOPPER},
+                 {"h20", TSIM_HOPPER},      {"b200", TSIM_BLACKWELL}, {"b300", TSIM_BLACKWELL}};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (strstr(accelerator->name, NAMES[i].part))
+            return NAMES[i].generation;
+    if (accelerator->year < 2020)
+        return TSIM_VOLTA;
+    if (accelerator->year < 2022)
+        return TSIM_AMPERE;
+    return accelerator->year < 2024 ? TSIM_HOPPER : TSIM_BLACKWELL;
 }
 
-/* Without scale-up links peers reach each other over PCIe; the part of the wire that copies between devices get:
- * NCCL plans 12 of 15.75 GB/s on Gen3 (src/graph/topo.h). */
-#define PCIE_EFFICIENCY_FRAC 0.76
+/* ---- capacities ---- */
 
-const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const struct tsim_scenario *sc) {
-    struct tsim_cluster *c = TSIM_NEW(arena, struct tsim_cluster);
-    const struct tsim_node *node = sc->cluster.node;
-    c->accelerator = node->accelerator;
-    c->node = node;
-    c->fabric = sc->cluster.nodes > 1 ? sc->cluster.fabric : NULL;
-    c->n_nodes = (int32_t)sc->cluster.nodes;
-    c->accelerators_per_node = (int32_t)sc->cluster.accelerators_per_node;
-    c->generation = generation_of(c->accelerator);
-    c->is_over_pcie =
-        node->scale_up == TSIM_SCALE_UP_PCIE || (node->scale_up == TSIM_SCALE_UP_NONE && c->accelerators_per_node > 1);
-    c->scale_up_bytes_per_s = c->is_over_pcie && node->scale_up_ring_bytes_per_s <= 0
-                                  ? node->host_link_bytes_per_s * PCIE_EFFICIENCY_FRAC
-                                  : node->scale_up_ring_bytes_per_s;
-    c->scale_up_reduce_bytes_per_s = node->scale_up_reduce_bytes_per_s;
-    if (c->fabric) {
-        double nics =
-            (double)(sc->software->nics_used > 0 && sc->software->nics_used < node->nics ? sc->software->nics_used
-                                                                                         : node->nics);
-        double nic = fmin(node->nic_bytes_per_s, c->fabric->link_bytes_per_s) * c->fabric->efficiency_frac;
-        c->nic_bytes_per_s = nics * nic / (double)c->accelerators_per_node / c->fabric->oversubscription;
-        c->nic_latency_s = c->fabric->latency_s;
+static void resolve_scale_up(struct tsim_cluster *cluster) {
+    const struct tsim_node *node = cluster->node;
+    double n = (double)node->accelerators;
+    if (node->scale_up == TSIM_SCALE_UP_NONE || node->accelerators < 2)
+        return;
+    cluster->scale_up_bytes_per_s = node->scale_up_ring_bytes_per_s;
+    cluster->pair_bytes_per_s = node->scale_up_ring_bytes_per_s;
+    if (node->scale_up == TSIM_SCALE_UP_MESH)
+        cluster->pair_bytes_per_s /= n - 1;
+    cluster->scale_up_latency_s = node->scale_up_latency_s;
+    if (node->scale_up_reduce_bytes_per_s > 0) {
+        /* Bus bandwidth b means S bytes in t = S 2(n-1)/(n b); the link carried S (n+1)/n in that time. It cannot have
+         * carried more than the wire, and what it carried is also open to others: hence the maximum below. */
+        double link = node->scale_up_reduce_bytes_per_s * (n + 1) / (2 * (n - 1));
+        cluster->scale_up_reduce_bytes_per_s = fmin(link, node->scale_up_bytes_per_s);
+        cluster->scale_up_bytes_per_s = fmax(cluster->scale_up_bytes_per_s, cluster->scale_up_reduce_bytes_per_s);
     }
-    return c;
+}
+
+static void resolve_nics(struct tsim_cluster *cluster, const struct tsim_software *software) {
+    const struct tsim_node *node = cluster->node;
+    const struct tsim_fabric *fabric = cluster->fabric;
+    if (!fabric)
+        return;
+    double nics = (double)node->nics;
+    if (software->nics_used > 0)
+        nics = fmin(nics, (double)software->nics_used);
+    double own = fmax(1, nics / (double)node->accelerators);
+    cluster->nics_per_accelerator = fmin(nics / (double)cluster->accelerators_per_node, own);
+    cluster->nic_bytes_per_s = cluster->nics_per_accelerator * fmin(node->nic_bytes_per_s, fabric->link_bytes_per_s) *
+                               fabric->efficiency_frac / fabric->oversubscription;
+    cluster->fabric_latency_s = fabric->latency_s;
+}
+
+const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const struct tsim_scenario *scenario) {
+    struct tsim_cluster *cluster = TSIM_NEW(arena, struct tsim_cluster);
+    cluster->node = scenario->cluster.node;
+    cluster->accelerator = cluster->node->accelerator;
+    cluster->fabric = scenario->cluster.fabric;
+    cluster->nodes = scenario->cluster.nodes;
+    cluster->accelerators_per_node = scenario->cluster.accelerators_per_node;
+    cluster->generation = tsim_accelerator_generation(cluster->accelerator);
+    cluster->host_link_bytes_per_s = cluster->node->host_link_bytes_per_s;
+    cluster->hbm_bytes_per_s = cluster->accelerator->memory_bytes_per_s;
+    resolve_scale_up(cluster);
+    resolve_nics(cluster, scenario->software);
+    return cluster;
 }
