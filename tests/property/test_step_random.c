@@ -1,0 +1,121 @@
+/* Laws of a step over random plans: folded and unfolded runs agree, every rank's terms add up to the step, no term is
+ * negative, a rank is never busy for longer than the step, the pipeline's messages all arrive. Prints its seed. */
+#include "support/check_main.h"
+#include "support/example.h"
+#include "support/random.h"
+#include "training/program.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { N_CASES = 300 };
+#define SEED 20261121u
+
+static int64_t pick(struct random_source *random, const int64_t *values, int n) {
+    return values[random_between(random, 0, n - 1)];
+}
+
+/* A random valid plan on at most 64 accelerators. */
+static void random_plan(struct random_source *random, struct example *e) {
+    static const int64_t POWERS[] = {1, 2, 4};
+    example_init(e);
+    struct tsim_parallelism_spec *p = &e->scenario.parallelism;
+    p->tensor = pick(random, POWERS, 3);
+    p->pipeline = pick(random, POWERS, 3);
+    p->context = pick(random, POWERS, 2);
+    int64_t data = pick(random, POWERS, 3), ranks = p->tensor * p->pipeline * p->context * data;
+    e->scenario.cluster.accelerators_per_node = ranks < 8 ? ranks : 8;
+    e->scenario.cluster.nodes = (ranks + 7) / 8;
+    p->sequence = p->tensor > 1 && random_between(random, 0, 1);
+    p->zero = (int)random_between(random, 0, p->pipeline == 1 ? 3 : 2);
+    p->overlap = (struct tsim_overlap){.gradients = random_between(random, 0, 1),
+                                       .parameters = random_between(random, 0, 1),
+                                       .tensor = random_between(random, 0, 1),
+                                       .tensor_backward = random_between(random, 0, 1),
+                                       .pipeline = random_between(random, 0, 1)};
+    int64_t microbatches = p->pipeline * (1 + random_between(random, 0, 2));
+    if (p->pipeline > 1 && random_between(random, 0, 1)) {
+        p->virtual_pipeline = 2;
+        p->schedule = TSIM_SCHEDULE_INTERLEAVED;
+    } else if (random_between(random, 0, 2) == 0) {
+        p->schedule = random_between(random, 0, 1) ? TSIM_SCHEDULE_GPIPE : TSIM_SCHEDULE_SEQUENTIAL;
+    }
+    e->scenario.training.global_batch_size = microbatches * data;
+    e->scenario.training.recompute = random_between(random, 0, 1) ? TSIM_RECOMPUTE_FULL : TSIM_RECOMPUTE_SELECTIVE;
+    e->model.tied_embeddings = random_between(random, 0, 1);
+    e->software.dropout = random_between(random, 0, 1) ? 0.1 : 0;
+    e->software.bucket_elements = random_between(random, 0, 1) ? 20000000 : 0;
+    e->accelerator.kernel_latency_s = 2e-6;
+    example_finish(e);
+}
+
+static struct tsim_step_simulation simulate(struct tsim_arena *arena, const struct tsim_scenario *sc) {
+    struct tsim_step_simulation simulation;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
+    const struct tsim_placement *placement = tsim_placement_build(arena, sc);
+    struct tsim_pass_costs costs;
+    tsim_pass_costs_build(sc, cluster, placement, &costs);
+    enum tsim_status status = tsim_step_simulate(arena, sc, cluster, placement, &costs, &simulation, &diags);
+    tsim_diags_print(&diags, stderr);
+    ck_assert_int_eq(status, TSIM_OK);
+    tsim_diags_release(&diags);
+    return simulation;
+}
+
+static void check_laws(const struct tsim_step_simulation *s) {
+    for (int32_t g = 0; g < s->n_gangs; g++) {
+        const struct tsim_step_terms *t = &s->gangs[g].terms;
+        const double parts[] = {t->compute_s,         t->recompute_s,        t->bubble_s,
+                                t->exposed_tensor_s,  t->exposed_pipeline_s, t->exposed_data_s,
+                                t->exposed_context_s, t->exposed_expert_s,   t->optimizer_s};
+        double sum = 0;
+        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+            ck_assert_double_ge(parts[i], -1e-9 * s->time_s);
+            sum += parts[i];
+        }
+        ck_assert_double_eq_tol(sum, s->time_s, 1e-9 * s->time_s);
+        ck_assert_double_le(s->gangs[g].data_busy_s, s->time_s * (1 + 1e-9));
+        ck_assert_double_le(s->gangs[g].matrix_busy_s, s->time_s * (1 + 1e-9));
+    }
+}
+
+START_TEST(random_plans) {
+    struct random_source random = {SEED};
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    printf("seed %u\n", SEED);
+    for (int i = 0; i < N_CASES; i++) {
+        struct example e;
+        random_plan(&random, &e);
+        e.scenario.simulation.fold = true;
+        struct tsim_step_simulation folded = simulate(&arena, &e.scenario);
+        check_laws(&folded);
+        e.scenario.simulation.fold = false;
+        struct tsim_step_simulation unfolded = simulate(&arena, &e.scenario);
+        check_laws(&unfolded);
+        const struct tsim_parallelism_spec *p = &e.scenario.parallelism;
+        ck_assert_msg(fabs(folded.time_s - unfolded.time_s) <= 1e-9 * folded.time_s,
+                      "case %d: %.15g folded, %.15g unfolded (tensor %d pipeline %d context %d data %d zero %d)", i,
+                      folded.time_s, unfolded.time_s, (int)p->tensor, (int)p->pipeline, (int)p->context, (int)p->data,
+                      p->zero);
+        for (int32_t g = 0; g < unfolded.n_gangs; g++)
+            ck_assert_double_eq_tol(unfolded.gangs[g].terms.bubble_s,
+                                    folded.gangs[unfolded.gangs[g].stage].terms.bubble_s, 1e-9 * folded.time_s);
+        tsim_arena_reset(&arena);
+    }
+    tsim_arena_release(&arena);
+}
+END_TEST
+
+static Suite *step_suite(void) {
+    Suite *suite = suite_create("step, random plans");
+    TCase *tcase = tcase_create("property");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, random_plans);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(step_suite)

@@ -1,0 +1,128 @@
+/* One step against closed forms. Passes are made up: a layer takes 1 s forward and 2 s backward, embedding and head
+ * nothing, links are so fast and the optimizer so cheap that only the schedule is left. 8 layers. */
+#include "support/check_main.h"
+#include "support/example.h"
+#include "training/program.h"
+#include "workload/schedule.h"
+
+#include <math.h>
+
+static struct example e;
+static struct tsim_arena arena;
+
+static void init(int64_t pipeline, int64_t chunks, enum tsim_schedule schedule, int64_t microbatches) {
+    example_init(&e);
+    e.scenario.cluster.accelerators_per_node = pipeline;
+    e.scenario.parallelism.pipeline = pipeline;
+    e.scenario.parallelism.virtual_pipeline = chunks;
+    e.scenario.parallelism.schedule = schedule;
+    e.scenario.training.global_batch_size = microbatches;
+    e.scenario.simulation.network = TSIM_NETWORK_IDEAL;
+    e.software.optimizer_traffic_bytes = 0;
+    e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e20;
+    e.node.nic_bytes_per_s = e.fabric.link_bytes_per_s = 1e20;
+    example_finish(&e);
+}
+
+static struct tsim_step_simulation simulate(void) {
+    struct tsim_pass_costs costs = {
+        .layer = {.forward = {.time_s = 1, .compute_s = 1}, .backward = {.time_s = 2, .compute_s = 2}}};
+    struct tsim_step_simulation simulation;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    tsim_arena_release(&arena);
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
+    const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
+    ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
+    tsim_diags_release(&diags);
+    return simulation;
+}
+
+#define TOLERANCE_S 1e-9 /* messages take a picosecond each */
+
+/* Every stage works m * (8/p) * 3 s; the step is that times 1 + bubble ratio: (p-1)/m, or (p-1)/(m v) interleaved
+ * (Narayanan et al. 2021, sections 2.2.1 and 2.2.2); sequential pays every stage in turn. */
+START_TEST(bubble_closed_forms) {
+    static const struct {
+        int64_t p, v;
+        enum tsim_schedule schedule;
+        int64_t m;
+    } CASES[] = {{1, 1, TSIM_SCHEDULE_1F1B, 4},        {2, 1, TSIM_SCHEDULE_1F1B, 8},
+                 {4, 1, TSIM_SCHEDULE_1F1B, 16},       {8, 1, TSIM_SCHEDULE_1F1B, 8},
+                 {8, 1, TSIM_SCHEDULE_1F1B, 3},        {4, 1, TSIM_SCHEDULE_GPIPE, 16},
+                 {8, 1, TSIM_SCHEDULE_GPIPE, 5},       {4, 2, TSIM_SCHEDULE_INTERLEAVED, 8},
+                 {2, 4, TSIM_SCHEDULE_INTERLEAVED, 6}, {4, 2, TSIM_SCHEDULE_INTERLEAVED, 4},
+                 {4, 1, TSIM_SCHEDULE_SEQUENTIAL, 3}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        init(CASES[i].p, CASES[i].v, CASES[i].schedule, CASES[i].m);
+        struct tsim_schedule_shape shape = {CASES[i].schedule, (int32_t)CASES[i].p, (int32_t)CASES[i].v,
+                                            (int32_t)CASES[i].m};
+        double busy_s = (double)CASES[i].m * 8 / (double)CASES[i].p * 3;
+        double expected_s = busy_s * (1 + tsim_schedule_bubble_ratio(&shape));
+        struct tsim_step_simulation simulation = simulate();
+        ck_assert_msg(fabs(simulation.time_s - expected_s) < TOLERANCE_S * expected_s, "case %zu: %.12g against %.12g",
+                      i, simulation.time_s, expected_s);
+        for (int32_t g = 0; g < simulation.n_gangs; g++) {
+            ck_assert_double_eq_tol(simulation.gangs[g].terms.compute_s, busy_s, 1e-9);
+            ck_assert_double_eq_tol(simulation.gangs[g].terms.bubble_s, expected_s - busy_s, 1e-6);
+        }
+    }
+}
+END_TEST
+
+/* Synchronous sends block the sender's compute stream. Two stages on two nodes, one micro-batch, messages of
+ * 1024 x 1024 x 2 B = 2 MiB at 1 MiB/s = 2 s: forward 4 + 2 + 4, backward 8 + 2 + 8 = 28 s. */
+START_TEST(synchronous_sends) {
+    init(2, 1, TSIM_SCHEDULE_1F1B, 1);
+    e.scenario.cluster.nodes = 2;
+    e.scenario.cluster.accelerators_per_node = 1;
+    e.node.accelerators = e.node.nics = 1;
+    e.node.nic_bytes_per_s = 1024 * 1024;
+    e.scenario.parallelism.overlap.pipeline = false;
+    example_finish(&e);
+    struct tsim_step_simulation simulation = simulate();
+    ck_assert_double_eq_tol(simulation.time_s, 28, 1e-4); /* the gradient norm's 8 bytes take 8 us */
+    /* Stage 0 waits for 4 + 8 + its own 2 s of sending and 2 s of receiving. */
+    ck_assert_double_eq_tol(simulation.gangs[0].terms.exposed_pipeline_s, 4, 1e-4);
+    ck_assert_double_eq_tol(simulation.gangs[0].terms.bubble_s, 12, 1e-4);
+}
+END_TEST
+
+/* Data parallel over 2 nodes of 1, ZeRO-0: gradients of P parameters in fp32 all-reduced over NICs of B bytes/s take
+ * 2 * 1/2 * 4 P / B. Choose B so that this is 24 s. Exposed: 24 s after the 24 s of work. Overlapped as one bucket:
+ * the same, since only the end of the last micro-batch releases it. */
+START_TEST(gradient_reduction) {
+    init(1, 1, TSIM_SCHEDULE_1F1B, 2);
+    e.scenario.cluster.nodes = 2;
+    e.scenario.cluster.accelerators_per_node = 1;
+    e.node.accelerators = e.node.nics = 1;
+    e.software.bucket_elements = (int64_t)1 << 40;
+    example_finish(&e);
+    double parameters = 8 * (12.0 * 1024 * 1024 + 4 * 1024) + 2 * 32768.0 * 1024 + 2 * 1024;
+    e.node.nic_bytes_per_s = 4 * parameters / 24;
+    for (int overlap = 0; overlap < 2; overlap++) {
+        e.scenario.parallelism.overlap.gradients = overlap;
+        struct tsim_step_simulation simulation = simulate();
+        ck_assert_double_eq_tol(simulation.time_s, 24 + 24, 1e-5);
+        ck_assert_double_eq_tol(simulation.gangs[0].terms.exposed_data_s, 24, 1e-5);
+    }
+    /* In 8 buckets of one layer's 2 s each (the table's share is spread over them): a bucket takes 3 s, the first is
+     * released after 8 + 2 s of the 24 s, then one every 2 s: the reductions end at 10 + 8 * 3 = 34 s. */
+    e.software.bucket_elements = (int64_t)(parameters / 8) + 1;
+    struct tsim_step_simulation simulation = simulate();
+    ck_assert_double_eq_tol(simulation.time_s, 34, 1e-5);
+    ck_assert_double_eq_tol(simulation.gangs[0].terms.exposed_data_s, 10, 1e-5);
+}
+END_TEST
+
+static Suite *program_suite(void) {
+    Suite *suite = suite_create("program");
+    TCase *tcase = tcase_create("analytic");
+    tcase_add_test(tcase, bubble_closed_forms);
+    tcase_add_test(tcase, synchronous_sends);
+    tcase_add_test(tcase, gradient_reduction);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(program_suite)
