@@ -28,10 +28,13 @@ enum tsim_generation tsim_accelerator_generation(const struct tsim_accelerator *
 static void resolve_scale_up(struct tsim_cluster *cluster) {
     const struct tsim_node *node = cluster->node;
     double n = (double)node->accelerators;
-    if (node->scale_up == TSIM_SCALE_UP_NONE || node->accelerators < 2)
+    if (node->accelerators < 2)
         return;
-    cluster->scale_up_bytes_per_s = node->scale_up_ring_bytes_per_s;
-    cluster->pair_bytes_per_s = node->scale_up_ring_bytes_per_s;
+    if (node->scale_up == TSIM_SCALE_UP_NONE) { /* through the host's memory */
+        cluster->scale_up_bytes_per_s = cluster->pair_bytes_per_s = node->host_link_bytes_per_s;
+        return;
+    }
+    cluster->scale_up_bytes_per_s = cluster->pair_bytes_per_s = node->scale_up_ring_bytes_per_s;
     if (node->scale_up == TSIM_SCALE_UP_MESH)
         cluster->pair_bytes_per_s /= n - 1;
     cluster->scale_up_latency_s = node->scale_up_latency_s;

@@ -1,300 +1,450 @@
+/* A collective is described once as a *plan*: latency, payload on each kind of link, fraction of each link's rate that
+ * the protocol reaches, a rate of its own, kernels. A plan's time is then
+ *
+ *   t = latency + max( up / (f * scale_up), nic / (f * nic_share), S / bound ) + fill
+ *
+ * and AUTO takes the plan of least time, as NCCL does.
+ *
+ * Symbols: n ranks on N nodes, g on a node (g_min on the one that holds fewest), S bytes.
+ *   ring            a rank forwards V bytes in all: 2(n-1)/n S for all_reduce, (n-1)/n S for all_gather and
+ *                   reduce_scatter, S for broadcast. Of a channel's g ranks on a node g - 1 forward over the node's
+ *                   links and one over a NIC; the channels take turns, so a rank sends V(g-1)/g up and V/g out.
+ *   tree            all_reduce: a chain on the node carries S up and S down, 2S(g-1)/g a rank. Two binary trees carry
+ *                   S/2 each between nodes, and a node with two children in one tree is a leaf in the other: it sends
+ *                   S/2 + 2 S/2 and S/2 = 2S; of three nodes 3/2 S, of two S. Spread over the node's g NIC shares.
+ *   nvls            the switch pulls every rank's S and sums: a rank sends S, then S/g that it hands the switch to
+ *                   distribute: S(g+1)/g.
+ *   nvls_tree       nvls on the node, trees as above between nodes.
+ *   hierarchical    scatter (g-1)/g S, ring of N over S/g, gather (g-1)/g S, one after the other.
+ *   pairwise        S/n to each of g - 1 ranks on the node and n - g others.
+ * Payload only: what LL adds in flags is in the fraction f.
+ *
+ * fill: in-switch reduction works in rounds of channels x g x 128 KiB = C bytes; a round's reduction and its
+ * distribution are one after the other, and rounds overlap. Until S is several C, part of the time is start-up:
+ * C (1 - exp(-S/C)) bytes' worth for each stage after the first. 8 H100 from 4 to 64 MiB: within 6 % of measured;
+ * without it 30 % too fast.
+ *
+ * Ignored here: other traffic (the engine shares links), stragglers, the host's launch time. */
 #include "cost/collective.h"
 
+#include "cost/nccl_tables.h"
+
 #include <math.h>
-#include <string.h>
 
-#define US 1e-6
-#define GB_PER_S 1e9
-
-/* ---- NCCL's tables (src/graph/tuning.cc), by protocol LL, LL128, Simple; microseconds ---- */
-
-struct per_protocol {
-    double ll, ll128, simple;
+struct problem {
+    const struct tsim_cluster *cluster;
+    enum tsim_collective_op op;
+    double bytes, n, nodes, g, g_min;
+    double up_bytes_per_s; /* of one accelerator towards the group's other ranks on its node */
+    int link;              /* LINK_NVLINK or LINK_PCI */
+    bool is_ideal;
 };
 
-static double pick(const struct per_protocol *table, enum tsim_protocol protocol) {
-    return protocol == TSIM_LL ? table->ll : protocol == TSIM_LL128 ? table->ll128 : table->simple;
+struct plan {
+    enum tsim_algorithm algorithm;
+    enum tsim_protocol protocol;
+    double latency_s, up_bytes, nic_bytes, link_frac, bound_bytes_per_s, fill_s;
+    bool is_sequential; /* one link after the other, not all at once */
+    double channels, hbm_bytes;
+};
+
+static double fraction(double n) {
+    return (n - 1) / n;
 }
 
-enum link { LINK_NVLINK, LINK_PCI, LINK_NET };
-static const struct per_protocol BASE_TREE = {6.8, 14, 8.4}, BASE_RING = {6.6, 14, 8.4};
-static const struct per_protocol HW_TREE[] = {
-    [LINK_NVLINK] = {0.6, 1.25, 4.0}, [LINK_PCI] = {1, 1.9, 4}, [LINK_NET] = {5, 8.5, 14}};
-static const struct per_protocol HW_RING[] = {
-    [LINK_NVLINK] = {0.6, 1.9, 3.4}, [LINK_PCI] = {1, 2.5, 5.7}, [LINK_NET] = {2.7, 4, 14}};
-#define NVLS_LATENCY_US 25.0
-#define NET_OVERHEAD_US 1.0 /* Intel hosts; three times that for Simple */
-#define NET_OVERHEAD_SIMPLE_FACTOR 3.0
+static int protocol_index(enum tsim_protocol protocol) {
+    return (int)protocol - TSIM_PROTOCOL_LL;
+}
 
-/* Most that LL carries in all, GB/s, by generation: one node; 2 nodes; 4 and more. */
-static const struct {
-    double one, two, more;
-} LL_MAX[TSIM_N_LINK_GENERATIONS] = {[TSIM_LINK_VOLTA] = {39, 39, 20.4},
-                                     [TSIM_LINK_AMPERE] = {87.7, 22.5, 19},
-                                     [TSIM_LINK_HOPPER] = {141, 45, 35},
-                                     [TSIM_LINK_BLACKWELL] = {282, 90, 70}};
-#define LL_EFFICIENCY_FRAC 0.5
-#define LL128_EFFICIENCY_FRAC 0.92
-#define TREE_EFFICIENCY_FRAC 0.92
-#define TREE_LL_DIVISOR 3.8
-#define TREE_LL128_ONE_NODE_FRAC (7.0 / 9)
-#define TREE_LL128_FRAC (120.0 / 128)
-#define NVLS_MIN_RANKS 5    /* with fewer NCCL's own comparison never chooses it on NVLink 4 */
-#define FULL_NODE_RANKS 8.0 /* the group for which a node's in-switch bus bandwidth is quoted */
+/* ---- links and latencies ---- */
 
-/* Channels, each a kernel block that holds one compute unit: NCCL's search finds 24 rings on NVSwitch nodes; across
- * nodes two per NIC. Point to point uses a few. */
-#define CHANNELS_SCALE_UP 24.0
-#define CHANNELS_PER_NIC 2.0
-#define CHANNELS_SEND 4.0
-#define CHANNELS_NVLS 16.0
+static double node_rate(const struct tsim_cluster *cluster, double g) {
+    if (cluster->node->scale_up == TSIM_SCALE_UP_MESH) /* a full mesh: among g, each has g - 1 of its links */
+        return cluster->pair_bytes_per_s * (g - 1);
+    return cluster->pair_bytes_per_s;
+}
 
-#define PLATEAU_SLICE_BYTES 64.0
-#define PLATEAU_FACTOR 1.4
-#define PLATEAU_FACTOR_VOLTA 1.9
+static double node_hop_s(const struct problem *p, int row, enum tsim_protocol protocol) {
+    double reference = HOP_LATENCY_S[p->link][ROW_RING][0];
+    return HOP_LATENCY_S[p->link][row][protocol_index(protocol)] + fmax(0, p->cluster->scale_up_latency_s - reference);
+}
+
+/* Simple's data is followed by a flush: twice over the fabric. */
+static double fabric_extra_s(const struct problem *p, enum tsim_protocol protocol) {
+    double extra = fmax(0, p->cluster->fabric_latency_s - REFERENCE_FABRIC_LATENCY_S);
+    return protocol == TSIM_PROTOCOL_SIMPLE ? 2 * extra : extra;
+}
+
+static double fabric_hop_s(const struct problem *p, int row, enum tsim_protocol protocol) {
+    int its_row = p->g > 1 ? row : ROW_TREE;
+    return HOP_LATENCY_S[LINK_NET][its_row][protocol_index(protocol)] + fabric_extra_s(p, protocol);
+}
+
+static double ring_latency_s(const struct problem *p, enum tsim_protocol protocol, double steps, double fabric_steps) {
+    double hop = node_hop_s(p, ROW_RING, protocol);
+    if (p->nodes > 1)
+        hop = fmax(hop, NET_OVERHEAD_S * (protocol == TSIM_PROTOCOL_SIMPLE ? NET_OVERHEAD_SIMPLE_POSTS : 1));
+    return BASE_LATENCY_S[ROW_RING][protocol_index(protocol)] + (steps - fabric_steps) * hop +
+           fabric_steps * fabric_hop_s(p, ROW_RING, protocol);
+}
+
+/* Whole steps between the root of a binary tree of so many nodes and its leaves. */
+static double tree_depth(double nodes) {
+    double depth = 0;
+    for (; nodes >= 2; nodes /= 2)
+        depth++;
+    return depth;
+}
+
+/* ---- kernels ---- */
+
+static double channels(const struct problem *p, double on_node) {
+    if (p->nodes == 1)
+        return on_node;
+    return fmin(on_node, fmax(CHANNELS_PER_NIC, CHANNELS_PER_NIC * p->g_min * p->cluster->nics_per_accelerator));
+}
+
+/* ---- plans ---- */
+
+static double ll_limit(const struct problem *p) {
+    if (p->nodes == 1)
+        return LL_MAX_BYTES_PER_S[p->cluster->generation];
+    return p->nodes == 2 ? LL_MAX_2_NODES_BYTES_PER_S : LL_MAX_NODES_BYTES_PER_S;
+}
+
+static void ring_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
+    double passes = p->op == TSIM_ALL_REDUCE ? 2 : 1;
+    double share = p->op == TSIM_BROADCAST ? 1 : fraction(p->n);
+    double volume = passes * share * p->bytes;
+    /* Read and written in memory: a gathering pass stores what arrives and reads what it forwards; a reducing one also
+     * reads its own part. */
+    double touches = p->op == TSIM_ALL_REDUCE ? 5 : p->op == TSIM_REDUCE_SCATTER ? 3 : 2;
+    *plan = (struct plan){.algorithm = TSIM_ALGORITHM_RING,
+                          .protocol = protocol,
+                          .latency_s = ring_latency_s(p, protocol, passes * (p->n - 1), passes * (p->nodes - 1)),
+                          .up_bytes = volume * (p->nodes > 1 ? fraction(p->g) : 1),
+                          .nic_bytes = p->nodes > 1 ? volume / p->g_min : 0,
+                          .link_frac = RING_FRAC[protocol_index(protocol)],
+                          .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                          .hbm_bytes = touches * share * p->bytes};
+    if (protocol == TSIM_PROTOCOL_LL)
+        plan->bound_bytes_per_s = ll_limit(p) / (passes * share);
+    if (p->op == TSIM_ALL_REDUCE && protocol == TSIM_PROTOCOL_SIMPLE && p->nodes > 1 &&
+        p->bytes / (plan->channels * p->n) >= PLATEAU_BYTES)
+        plan->latency_s *= p->cluster->generation == TSIM_VOLTA ? PLATEAU_BEFORE_AMPERE : PLATEAU;
+}
+
+static double tree_correction(double bytes, enum tsim_protocol protocol) {
+    int exponent;
+    frexp(bytes / 64, &exponent); /* bytes / 64 in [2^(exponent-1), 2^exponent) */
+    if (exponent < 1 || exponent > N_TREE_SIZES)
+        return 1;
+    return TREE_CORRECTION[protocol_index(protocol)][exponent - 1];
+}
+
+/* What the busiest node sends, in units of S: see above. */
+static double tree_sends(double nodes) {
+    return nodes >= 4 ? 2 : nodes == 3 ? 1.5 : nodes == 2 ? 1 : 0;
+}
+
+static void tree_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
+    double frac = TREE_FRAC;
+    if (protocol == TSIM_PROTOCOL_LL)
+        frac *= TREE_LL_FRAC;
+    if (protocol == TSIM_PROTOCOL_LL128)
+        frac *= p->nodes == 1 ? TREE_LL128_NODE_FRAC : TREE_LL128_FRAC;
+    *plan = (struct plan){.algorithm = TSIM_ALGORITHM_TREE,
+                          .protocol = protocol,
+                          .latency_s = BASE_LATENCY_S[ROW_TREE][protocol_index(protocol)] +
+                                       2 * ((p->g - 1) * node_hop_s(p, ROW_TREE, protocol) +
+                                            tree_depth(p->nodes) * fabric_hop_s(p, ROW_TREE, protocol)),
+                          .up_bytes = 2 * fraction(p->g) * p->bytes,
+                          .nic_bytes = tree_sends(p->nodes) * p->bytes / p->g_min,
+                          .link_frac = frac * tree_correction(p->bytes, protocol),
+                          .bound_bytes_per_s = protocol == TSIM_PROTOCOL_LL ? ll_limit(p) / 2 : 0,
+                          .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                          .hbm_bytes = 5 * p->bytes};
+}
+
+static void nvls_plan(const struct problem *p, struct plan *plan) {
+    double depth = tree_depth(p->nodes), volume = (p->g + 1) / p->g * p->bytes;
+    double link = p->cluster->scale_up_reduce_bytes_per_s;
+    double rate = p->bytes / (volume / link); /* of S */
+    double round = NVLS_CHANNELS * p->g * NVLS_CHUNK_BYTES;
+    *plan = (struct plan){.algorithm = p->nodes > 1 ? TSIM_ALGORITHM_NVLS_TREE : TSIM_ALGORITHM_NVLS,
+                          .protocol = TSIM_PROTOCOL_SIMPLE,
+                          .latency_s = NVLS_LATENCY_S +
+                                       2 * depth * (NVLS_TREE_HOP_LATENCY_S + fabric_extra_s(p, TSIM_PROTOCOL_SIMPLE)),
+                          .up_bytes = volume,
+                          .nic_bytes = tree_sends(p->nodes) * p->bytes / p->g_min,
+                          .link_frac = 1,
+                          .bound_bytes_per_s = rate,
+                          .fill_s = (1 + 2 * depth) * round * -expm1(-p->bytes / round) / rate,
+                          .channels = NVLS_CHANNELS,
+                          .hbm_bytes = 2 * p->bytes};
+}
+
+static void hierarchical_plan(const struct problem *p, struct plan *plan) {
+    struct problem node = *p, across = *p;
+    node.nodes = 1;
+    node.n = p->g;
+    across.g = across.g_min = 1;
+    across.n = p->nodes;
+    *plan = (struct plan){.algorithm = TSIM_ALGORITHM_HIERARCHICAL,
+                          .protocol = TSIM_PROTOCOL_SIMPLE,
+                          .latency_s =
+                              2 * ring_latency_s(&node, TSIM_PROTOCOL_SIMPLE, p->g - 1, 0) +
+                              ring_latency_s(&across, TSIM_PROTOCOL_SIMPLE, 2 * (p->nodes - 1), 2 * (p->nodes - 1)),
+                          .up_bytes = 2 * fraction(p->g) * p->bytes,
+                          .nic_bytes = 2 * fraction(p->nodes) * p->bytes / p->g,
+                          .link_frac = 1,
+                          .is_sequential = true,
+                          .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                          .hbm_bytes = 5 * fraction(p->g) * p->bytes + 5 * fraction(p->nodes) * p->bytes / p->g};
+}
+
+static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
+    double near = p->g - 1, far = p->n - p->g_min; /* fewest ranks on the node: most messages leave it */
+    *plan = (struct plan){.algorithm = TSIM_ALGORITHM_PAIRWISE,
+                          .protocol = protocol,
+                          .latency_s =
+                              BASE_LATENCY_S[ROW_RING][protocol_index(protocol)] +
+                              ceil(near / P2P_PEERS_AT_ONCE) * node_hop_s(p, ROW_RING, protocol) +
+                              (p->nodes > 1 ? ceil(far / P2P_PEERS_AT_ONCE) : 0) * fabric_hop_s(p, ROW_RING, protocol),
+                          .up_bytes = near / p->n * p->bytes,
+                          .nic_bytes = p->nodes > 1 ? far / p->n * p->bytes : 0,
+                          .link_frac = RING_FRAC[protocol_index(protocol)],
+                          .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                          .hbm_bytes = 2 * p->bytes};
+}
+
+static void direct_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
+    bool is_near = p->nodes == 1;
+    *plan =
+        (struct plan){.algorithm = TSIM_ALGORITHM_DIRECT,
+                      .protocol = protocol,
+                      .latency_s = BASE_LATENCY_S[ROW_RING][protocol_index(protocol)] +
+                                   (is_near ? node_hop_s(p, ROW_RING, protocol) : fabric_hop_s(p, ROW_RING, protocol)),
+                      .up_bytes = is_near ? p->bytes : 0,
+                      .nic_bytes = is_near ? 0 : p->bytes,
+                      .link_frac = RING_FRAC[protocol_index(protocol)],
+                      .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                      .hbm_bytes = p->bytes};
+}
+
+/* ---- time and choice ---- */
+
+/* Nothing to send, or no such limit: no time. */
+static double over(double bytes, double bytes_per_s) {
+    return bytes > 0 && bytes_per_s > 0 ? bytes / bytes_per_s : 0;
+}
+
+static double flow_s(const struct problem *p, const struct plan *plan) {
+    bool in_switch = plan->algorithm == TSIM_ALGORITHM_NVLS || plan->algorithm == TSIM_ALGORITHM_NVLS_TREE;
+    double link = in_switch ? p->cluster->scale_up_reduce_bytes_per_s : p->up_bytes_per_s;
+    double up = over(plan->up_bytes, plan->link_frac * link);
+    double nic = over(plan->nic_bytes, plan->link_frac * p->cluster->nic_bytes_per_s);
+    double links = plan->is_sequential ? up + nic : fmax(up, nic);
+    return fmax(links, over(p->bytes, plan->bound_bytes_per_s)) + plan->fill_s;
+}
+
+struct choice {
+    struct plan plan;
+    double flow_s;
+    bool has;
+};
+
+static void consider(const struct problem *p, struct plan *plan, struct choice *best) {
+    if (p->is_ideal)
+        plan->latency_s = plan->fill_s = 0;
+    double flow = flow_s(p, plan);
+    if (best->has && plan->latency_s + flow >= best->plan.latency_s + best->flow_s)
+        return;
+    *best = (struct choice){.plan = *plan, .flow_s = flow, .has = true};
+}
+
+static bool uses_protocol(const struct problem *p, enum tsim_protocol wanted, enum tsim_protocol protocol) {
+    if (p->is_ideal)
+        return protocol == TSIM_PROTOCOL_SIMPLE;
+    if (protocol == TSIM_PROTOCOL_LL128 && p->link != LINK_NVLINK)
+        return false;
+    return wanted == TSIM_PROTOCOL_AUTO || wanted == protocol;
+}
+
+static void consider_all_protocols(const struct problem *p, enum tsim_protocol wanted,
+                                   void (*make)(const struct problem *, enum tsim_protocol, struct plan *),
+                                   struct choice *best) {
+    for (int i = TSIM_PROTOCOL_LL; i <= TSIM_PROTOCOL_SIMPLE; i++) {
+        enum tsim_protocol protocol = (enum tsim_protocol)i;
+        struct plan plan;
+        if (!uses_protocol(p, wanted, protocol))
+            continue;
+        make(p, protocol, &plan);
+        consider(p, &plan, best);
+    }
+}
+
+bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collective_op op, const struct tsim_group *group,
+                         enum tsim_algorithm algorithm) {
+    bool reduces_in_switch = cluster->scale_up_reduce_bytes_per_s > 0 && group->min_ranks_per_node > 1;
+    switch (algorithm) {
+    case TSIM_ALGORITHM_AUTO:
+        return true;
+    case TSIM_ALGORITHM_RING:
+        return op != TSIM_ALL_TO_ALL && op != TSIM_SEND_RECV;
+    case TSIM_ALGORITHM_TREE:
+        return op == TSIM_ALL_REDUCE;
+    case TSIM_ALGORITHM_NVLS:
+        return op == TSIM_ALL_REDUCE && reduces_in_switch && group->n_nodes == 1;
+    case TSIM_ALGORITHM_NVLS_TREE:
+        return op == TSIM_ALL_REDUCE && reduces_in_switch && group->n_nodes > 1;
+    case TSIM_ALGORITHM_HIERARCHICAL:
+        return op == TSIM_ALL_REDUCE && group->n_nodes > 1 && group->min_ranks_per_node > 1 &&
+               group->min_ranks_per_node == group->max_ranks_per_node;
+    case TSIM_ALGORITHM_PAIRWISE:
+        return op == TSIM_ALL_TO_ALL;
+    case TSIM_ALGORITHM_DIRECT:
+        return op == TSIM_SEND_RECV;
+    case TSIM_N_ALGORITHMS:
+        break;
+    }
+    return false;
+}
+
+static void choose(const struct problem *p, const struct tsim_collective_request *request, struct choice *best) {
+    enum tsim_algorithm wanted = request->algorithm;
+    enum tsim_protocol protocol = request->protocol;
+    struct plan plan;
+    if (!tsim_collective_can(p->cluster, p->op, &request->group, wanted))
+        wanted = TSIM_ALGORITHM_AUTO;
+    bool any = wanted == TSIM_ALGORITHM_AUTO;
+    if (p->op == TSIM_ALL_TO_ALL || p->op == TSIM_SEND_RECV) {
+        double message = p->op == TSIM_ALL_TO_ALL ? p->bytes / p->n : p->bytes;
+        if (protocol == TSIM_PROTOCOL_AUTO || protocol == TSIM_PROTOCOL_LL128 || p->is_ideal)
+            protocol = message <= P2P_LL_BYTES && !p->is_ideal ? TSIM_PROTOCOL_LL : TSIM_PROTOCOL_SIMPLE;
+        (p->op == TSIM_ALL_TO_ALL ? pairwise_plan : direct_plan)(p, protocol, &plan);
+        consider(p, &plan, best);
+        return;
+    }
+    if (wanted == TSIM_ALGORITHM_HIERARCHICAL) {
+        hierarchical_plan(p, &plan);
+        consider(p, &plan, best);
+        return;
+    }
+    if (protocol == TSIM_PROTOCOL_LL128 && p->link != LINK_NVLINK)
+        protocol = TSIM_PROTOCOL_AUTO;
+    if (any || wanted == TSIM_ALGORITHM_RING)
+        consider_all_protocols(p, protocol, ring_plan, best);
+    if (p->op != TSIM_ALL_REDUCE)
+        return;
+    if (any || wanted == TSIM_ALGORITHM_TREE)
+        consider_all_protocols(p, protocol, tree_plan, best);
+    enum tsim_algorithm in_switch = p->nodes > 1 ? TSIM_ALGORITHM_NVLS_TREE : TSIM_ALGORITHM_NVLS;
+    if ((wanted == in_switch || (any && uses_protocol(p, protocol, TSIM_PROTOCOL_SIMPLE))) &&
+        tsim_collective_can(p->cluster, p->op, &request->group, in_switch)) {
+        nvls_plan(p, &plan);
+        consider(p, &plan, best);
+    }
+}
+
+/* Few large cores (TPU, Trainium, Gaudi) have engines for this beside them. */
+static double compute_units_frac(const struct tsim_accelerator *accelerator, double n_channels) {
+    double units = (double)accelerator->compute_units;
+    return units >= 4 * n_channels ? n_channels / units : 0;
+}
+
+double tsim_bus_factor(enum tsim_collective_op op, int32_t n_ranks) {
+    switch (op) {
+    case TSIM_ALL_REDUCE:
+        return 2 * fraction(n_ranks);
+    case TSIM_ALL_GATHER:
+    case TSIM_REDUCE_SCATTER:
+    case TSIM_ALL_TO_ALL:
+        return fraction(n_ranks);
+    case TSIM_BROADCAST:
+    case TSIM_SEND_RECV:
+    case TSIM_N_COLLECTIVE_OPS:
+        break;
+    }
+    return 1;
+}
+
+void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
+                          struct tsim_collective_cost *cost) {
+    const struct tsim_group *group = &request->group;
+    *cost = (struct tsim_collective_cost){0};
+    TSIM_ASSERT(group->n_ranks >= 1 && group->n_nodes >= 1 && request->bytes >= 0);
+    if (group->n_ranks == 1 || !(request->bytes > 0))
+        return;
+    enum tsim_scale_up kind = cluster->node->scale_up;
+    struct problem p = {.cluster = cluster,
+                        .op = request->op,
+                        .bytes = request->bytes,
+                        .n = group->n_ranks,
+                        .nodes = group->n_nodes,
+                        .g = group->max_ranks_per_node,
+                        .g_min = group->min_ranks_per_node,
+                        .up_bytes_per_s = node_rate(cluster, group->max_ranks_per_node),
+                        .link = kind == TSIM_SCALE_UP_SWITCH || kind == TSIM_SCALE_UP_MESH ? LINK_NVLINK : LINK_PCI,
+                        .is_ideal = request->network == TSIM_NETWORK_IDEAL};
+    struct choice best = {.has = false};
+    choose(&p, request, &best);
+    cost->algorithm = best.plan.algorithm;
+    cost->protocol = best.plan.protocol;
+    cost->latency_s = best.plan.latency_s;
+    cost->time_s = best.plan.latency_s + best.flow_s;
+    cost->scale_up_bytes = best.plan.up_bytes;
+    cost->nic_bytes = best.plan.nic_bytes;
+    double own_s = over(p.bytes, best.plan.bound_bytes_per_s) + best.plan.fill_s;
+    cost->bound_bytes_per_s = over(p.bytes, own_s);
+    cost->bus_bandwidth_bytes_per_s = p.bytes / cost->time_s * tsim_bus_factor(p.op, group->n_ranks);
+    cost->sm_frac = compute_units_frac(cluster->accelerator, best.plan.channels);
+    cost->hbm_bytes = best.plan.hbm_bytes;
+}
+
+/* ---- names ---- */
+
+const char *tsim_collective_op_name(enum tsim_collective_op op) {
+    static const char *const NAMES[TSIM_N_COLLECTIVE_OPS] = {
+        [TSIM_ALL_REDUCE] = "all_reduce", [TSIM_ALL_GATHER] = "all_gather", [TSIM_REDUCE_SCATTER] = "reduce_scatter",
+        [TSIM_ALL_TO_ALL] = "all_to_all", [TSIM_BROADCAST] = "broadcast",   [TSIM_SEND_RECV] = "send_recv"};
+    TSIM_ASSERT(op >= 0 && op < TSIM_N_COLLECTIVE_OPS);
+    return NAMES[op];
+}
 
 const char *tsim_algorithm_name(enum tsim_algorithm algorithm) {
-    static const char *const NAMES[] = {"auto", "ring", "tree", "nvls", "pairwise"};
+    static const char *const NAMES[TSIM_N_ALGORITHMS] = {
+        [TSIM_ALGORITHM_AUTO] = "auto",           [TSIM_ALGORITHM_RING] = "ring",
+        [TSIM_ALGORITHM_TREE] = "tree",           [TSIM_ALGORITHM_NVLS] = "nvls",
+        [TSIM_ALGORITHM_NVLS_TREE] = "nvls_tree", [TSIM_ALGORITHM_HIERARCHICAL] = "hierarchical",
+        [TSIM_ALGORITHM_PAIRWISE] = "pairwise",   [TSIM_ALGORITHM_DIRECT] = "direct"};
+    TSIM_ASSERT(algorithm >= 0 && algorithm < TSIM_N_ALGORITHMS);
     return NAMES[algorithm];
 }
 
 const char *tsim_protocol_name(enum tsim_protocol protocol) {
-    static const char *const NAMES[] = {"auto", "LL", "LL128", "Simple"};
+    static const char *const NAMES[TSIM_N_PROTOCOLS] = {[TSIM_PROTOCOL_AUTO] = "auto",
+                                                        [TSIM_PROTOCOL_LL] = "LL",
+                                                        [TSIM_PROTOCOL_LL128] = "LL128",
+                                                        [TSIM_PROTOCOL_SIMPLE] = "Simple"};
+    TSIM_ASSERT(protocol >= 0 && protocol < TSIM_N_PROTOCOLS);
     return NAMES[protocol];
 }
 
-double tsim_ring_all_gather_s(int32_t n_ranks, double bytes, double bandwidth_bytes_per_s, double alpha_s) {
-    double n = n_ranks;
+/* ---- closed forms ---- */
+
+double tsim_ring_all_reduce_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s) {
+    return 2 * (n - 1) / n * bytes / bandwidth_bytes_per_s + 2 * (n - 1) * alpha_s;
+}
+
+double tsim_ring_all_gather_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s) {
     return (n - 1) / n * bytes / bandwidth_bytes_per_s + (n - 1) * alpha_s;
 }
 
-double tsim_ring_all_reduce_s(int32_t n_ranks, double bytes, double bandwidth_bytes_per_s, double alpha_s) {
-    return 2 * tsim_ring_all_gather_s(n_ranks, bytes, bandwidth_bytes_per_s, alpha_s);
+double tsim_tree_all_reduce_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s) {
+    return 2 * log2(n) * (bytes / bandwidth_bytes_per_s + alpha_s);
 }
 
-/* ---- volumes and latencies ---- */
-
-static double n_steps(enum tsim_collective_op op, double n) {
-    switch (op) {
-    case TSIM_ALL_REDUCE:
-        return 2 * (n - 1);
-    case TSIM_BROADCAST:
-        return n;
-    case TSIM_SEND_RECV:
-        return 1;
-    case TSIM_ALL_GATHER:
-    case TSIM_REDUCE_SCATTER:
-    case TSIM_ALL_TO_ALL:
-        break;
-    }
-    return n - 1;
-}
-
-/* Bytes that a rank of a ring sends; also what nccl-tests' bus bandwidth divides by the time. */
-static double bus_bytes(enum tsim_collective_op op, double n, double bytes) {
-    switch (op) {
-    case TSIM_ALL_REDUCE:
-        return 2 * (n - 1) / n * bytes;
-    case TSIM_ALL_GATHER:
-    case TSIM_REDUCE_SCATTER:
-    case TSIM_ALL_TO_ALL:
-        return (n - 1) / n * bytes;
-    case TSIM_BROADCAST:
-    case TSIM_SEND_RECV:
-        break;
-    }
-    return bytes;
-}
-
-static enum link local_link(const struct tsim_cluster *c) {
-    return c->is_over_pcie ? LINK_PCI : LINK_NVLINK;
-}
-
-static double net_overhead_us(enum tsim_protocol protocol) {
-    return protocol == TSIM_SIMPLE ? NET_OVERHEAD_US * NET_OVERHEAD_SIMPLE_FACTOR : NET_OVERHEAD_US;
-}
-
-/* Steps between nodes take the network's latency, the others the local link's (at least the proxy's overhead where the
- * network is involved at all). */
-static double ring_latency_us(const struct tsim_cluster *c, enum tsim_collective_op op, const struct tsim_group *g,
-                              enum tsim_protocol protocol) {
-    double steps = n_steps(op, g->n_ranks), inter_steps = 0;
-    double local = pick(&HW_RING[local_link(c)], protocol);
-    if (g->n_nodes > 1) {
-        inter_steps = op == TSIM_ALL_REDUCE ? 2.0 * (g->n_nodes - 1) : g->n_nodes - 1;
-        local = fmax(local, net_overhead_us(protocol));
-    }
-    inter_steps = fmin(inter_steps, steps);
-    return pick(&BASE_RING, protocol) + (steps - inter_steps) * local +
-           inter_steps * pick(&HW_RING[LINK_NET], protocol);
-}
-
-static double tree_latency_us(const struct tsim_cluster *c, const struct tsim_group *g, enum tsim_protocol protocol) {
-    double local_steps = (double)g->n_ranks / g->n_nodes - 1, depth = ceil(log2((double)g->n_nodes));
-    return pick(&BASE_TREE, protocol) +
-           2 * (local_steps * pick(&HW_TREE[local_link(c)], protocol) + depth * pick(&HW_TREE[LINK_NET], protocol));
-}
-
-double tsim_collective_latency_s(const struct tsim_cluster *cluster, enum tsim_collective_op op,
-                                 const struct tsim_group *group, enum tsim_algorithm algorithm,
-                                 enum tsim_protocol protocol) {
-    switch (algorithm) {
-    case TSIM_NVLS:
-        return US * NVLS_LATENCY_US;
-    case TSIM_TREE:
-        return US * tree_latency_us(cluster, group, protocol);
-    case TSIM_ALGORITHM_AUTO:
-    case TSIM_RING:
-    case TSIM_PAIRWISE:
-    case TSIM_N_ALGORITHMS:
-        break;
-    }
-    return US * ring_latency_us(cluster, op, group, protocol);
-}
-
-/* ---- bandwidths ---- */
-
-/* What the busiest link lets a ring carry: all scale-up links, or the NICs of the ranks on one node together. */
-static double ring_bandwidth(const struct tsim_cluster *c, const struct tsim_group *g) {
-    double nics = c->nic_bytes_per_s * g->min_ranks_per_node;
-    if (g->n_nodes == 1)
-        return c->scale_up_bytes_per_s;
-    return g->max_ranks_per_node == 1 || c->scale_up_bytes_per_s <= 0 ? nics : fmin(c->scale_up_bytes_per_s, nics);
-}
-
-static double ll_max(const struct tsim_cluster *c, const struct tsim_group *g) {
-    return GB_PER_S * (g->n_nodes == 1   ? LL_MAX[c->generation].one
-                       : g->n_nodes <= 2 ? LL_MAX[c->generation].two
-                                         : LL_MAX[c->generation].more);
-}
-
-static double protocol_bandwidth(const struct tsim_cluster *c, const struct tsim_group *g,
-                                 enum tsim_algorithm algorithm, enum tsim_protocol protocol, double bus) {
-    if (algorithm == TSIM_TREE) {
-        double tree = TREE_EFFICIENCY_FRAC * bus;
-        if (protocol == TSIM_LL)
-            return fmin(tree / TREE_LL_DIVISOR, ll_max(c, g));
-        if (protocol == TSIM_LL128)
-            return tree * (g->n_nodes == 1 ? TREE_LL128_ONE_NODE_FRAC : TREE_LL128_FRAC);
-        return tree;
-    }
-    if (protocol == TSIM_LL)
-        return fmin(LL_EFFICIENCY_FRAC * bus, ll_max(c, g));
-    return protocol == TSIM_LL128 ? LL128_EFFICIENCY_FRAC * bus : bus;
-}
-
-static double channels(const struct tsim_collective_request *r, enum tsim_algorithm algorithm) {
-    if (r->op == TSIM_SEND_RECV)
-        return CHANNELS_SEND;
-    if (algorithm == TSIM_NVLS)
-        return CHANNELS_NVLS;
-    double nics = r->group.max_ranks_per_node;
-    return r->group.n_nodes == 1 ? CHANNELS_SCALE_UP : fmin(CHANNELS_PER_NIC * nics, CHANNELS_SCALE_UP);
-}
-
-/* ---- one candidate ---- */
-
-static double flow_s(const struct tsim_cluster *c, const struct tsim_collective_request *r,
-                     enum tsim_algorithm algorithm, enum tsim_protocol protocol) {
-    const struct tsim_group *g = &r->group;
-    double n = g->n_ranks, bus = ring_bandwidth(c, g);
-    if (algorithm == TSIM_NVLS) /* S through the switch at a rate that does not depend on n */
-        return r->bytes * 2 * (FULL_NODE_RANKS - 1) / FULL_NODE_RANKS / c->scale_up_reduce_bytes_per_s;
-    double bandwidth = protocol_bandwidth(c, g, algorithm, protocol, bus);
-    return algorithm == TSIM_TREE ? 2 * r->bytes / bandwidth : bus_bytes(r->op, n, r->bytes) / bandwidth;
-}
-
-static double latency_s(const struct tsim_cluster *c, const struct tsim_collective_request *r,
-                        enum tsim_algorithm algorithm, enum tsim_protocol protocol) {
-    double s = tsim_collective_latency_s(c, r->op, &r->group, algorithm, protocol);
-    /* Rings between nodes whose slices are not tiny: the proxies' round trips show (tuning.cc's plateau effect). */
-    double slice = r->bytes / (channels(r, algorithm) * r->group.n_ranks);
-    if (algorithm == TSIM_RING && protocol == TSIM_SIMPLE && r->op == TSIM_ALL_REDUCE && r->group.n_nodes > 1 &&
-        slice >= PLATEAU_SLICE_BYTES)
-        s *= c->generation == TSIM_LINK_VOLTA ? PLATEAU_FACTOR_VOLTA : PLATEAU_FACTOR;
-    return s;
-}
-
-static bool is_allowed(const struct tsim_cluster *c, const struct tsim_collective_request *r,
-                       enum tsim_algorithm algorithm, enum tsim_protocol protocol) {
-    if ((r->algorithm != TSIM_ALGORITHM_AUTO && r->algorithm != algorithm) ||
-        (r->protocol != TSIM_PROTOCOL_AUTO && r->protocol != protocol))
-        return false;
-    if (algorithm == TSIM_TREE)
-        return r->op == TSIM_ALL_REDUCE;
-    if (algorithm == TSIM_NVLS)
-        return r->op == TSIM_ALL_REDUCE && protocol == TSIM_SIMPLE && c->scale_up_reduce_bytes_per_s > 0 &&
-               r->group.n_nodes == 1 && r->group.n_ranks >= NVLS_MIN_RANKS;
-    return protocol != TSIM_LL128 || !c->is_over_pcie; /* LL128 needs NVLink's write ordering */
-}
-
-static void all_to_all(const struct tsim_cluster *c, const struct tsim_collective_request *r,
-                       struct tsim_collective_cost *cost) {
-    double n = r->group.n_ranks, local = r->group.max_ranks_per_node, share = r->bytes / n;
-    cost->algorithm = TSIM_PAIRWISE;
-    cost->protocol = TSIM_SIMPLE;
-    cost->scale_up_bytes = (local - 1) * share;
-    cost->nic_bytes = (n - local) * share;
-    double local_s = cost->scale_up_bytes > 0 ? cost->scale_up_bytes / c->scale_up_bytes_per_s : 0,
-           net_s = cost->nic_bytes > 0 ? cost->nic_bytes / c->nic_bytes_per_s : 0;
-    cost->latency_s = US * (BASE_RING.simple + HW_RING[r->group.n_nodes > 1 ? LINK_NET : local_link(c)].simple);
-    cost->time_s = cost->latency_s + fmax(local_s, net_s);
-}
-
-/* Every message is read from HBM and written to HBM; reductions read the local part as well. */
-static double hbm_bytes(enum tsim_collective_op op, double sent_bytes) {
-    return (op == TSIM_ALL_REDUCE || op == TSIM_REDUCE_SCATTER ? 3 : 2) * sent_bytes;
-}
-
-static void candidate(const struct tsim_cluster *c, const struct tsim_collective_request *r,
-                      enum tsim_algorithm algorithm, enum tsim_protocol protocol, struct tsim_collective_cost *cost) {
-    double local = r->group.max_ranks_per_node, volume = bus_bytes(r->op, r->group.n_ranks, r->bytes);
-    if (algorithm == TSIM_TREE)
-        volume = 2 * r->bytes;
-    if (algorithm == TSIM_NVLS)
-        volume = r->bytes;
-    cost->algorithm = algorithm;
-    cost->protocol = protocol;
-    cost->latency_s = latency_s(c, r, algorithm, protocol);
-    cost->time_s = cost->latency_s + flow_s(c, r, algorithm, protocol);
-    cost->scale_up_bytes = local > 1 ? volume : 0;
-    cost->nic_bytes = r->group.n_nodes > 1 ? volume / local : 0;
-}
-
-static void choose(const struct tsim_cluster *c, const struct tsim_collective_request *r,
-                   struct tsim_collective_cost *best) {
-    best->time_s = INFINITY;
-    for (int algorithm = TSIM_RING; algorithm <= TSIM_NVLS; algorithm++)
-        for (int protocol = TSIM_LL; protocol <= TSIM_SIMPLE; protocol++) {
-            struct tsim_collective_cost cost = {.time_s = INFINITY};
-            if (!is_allowed(c, r, (enum tsim_algorithm)algorithm, (enum tsim_protocol)protocol))
-                continue;
-            candidate(c, r, (enum tsim_algorithm)algorithm, (enum tsim_protocol)protocol, &cost);
-            if (cost.time_s < best->time_s)
-                *best = cost;
-        }
-    if (isinf(best->time_s)) /* what was asked for does not exist here: a ring always does */
-        candidate(c, r, TSIM_RING, TSIM_SIMPLE, best);
-}
-
-void tsim_collective_cost(const struct tsim_cluster *c, const struct tsim_collective_request *r,
-                          struct tsim_collective_cost *cost) {
-    memset(cost, 0, sizeof *cost);
-    if (r->group.n_ranks <= 1 || !(r->bytes > 0))
-        return;
-    if (r->op == TSIM_ALL_TO_ALL)
-        all_to_all(c, r, cost);
-    else if (r->network == TSIM_NETWORK_IDEAL)
-        candidate(c, r, TSIM_RING, TSIM_SIMPLE, cost);
-    else
-        choose(c, r, cost);
-    if (r->network == TSIM_NETWORK_IDEAL) {
-        cost->time_s -= cost->latency_s;
-        cost->latency_s = 0;
-    }
-    cost->bus_bandwidth_bytes_per_s =
-        cost->time_s > 0 ? bus_bytes(r->op, r->group.n_ranks, r->bytes) / cost->time_s : 0;
-    cost->sm_frac = channels(r, cost->algorithm) / (double)c->accelerator->compute_units;
-    cost->hbm_bytes = hbm_bytes(r->op, fmax(cost->scale_up_bytes, cost->nic_bytes));
-    TSIM_ASSERT(isfinite(cost->time_s) && cost->time_s >= 0);
+double tsim_pairwise_all_to_all_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s) {
+    return (n - 1) / n * bytes / bandwidth_bytes_per_s + (n - 1) * alpha_s;
 }

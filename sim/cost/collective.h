@@ -59,11 +59,11 @@ struct tsim_collective_request {
 struct tsim_collective_cost {
     enum tsim_algorithm algorithm; /* chosen; AUTO when there is nothing to do (one rank or zero bytes) */
     enum tsim_protocol protocol;
-    double latency_s;         /* before and between the flow of bytes; uses no link */
-    double time_s;            /* alone */
-    double scale_up_bytes;    /* payload that one accelerator sends (and receives) on its scale-up link */
-    double nic_bytes;         /* the same on its NIC share; the busiest accelerator where nodes are uneven */
-    double bound_bytes_per_s; /* bytes / flow at best, by protocol and algorithm alone; INFINITY: links decide */
+    double latency_s;                 /* before and between the flow of bytes; uses no link */
+    double time_s;                    /* alone */
+    double scale_up_bytes;            /* payload that one accelerator sends (and receives) on its scale-up link */
+    double nic_bytes;                 /* the same on its NIC share; the busiest accelerator where nodes are uneven */
+    double bound_bytes_per_s;         /* bytes / flow at best by algorithm and protocol alone; 0: the links decide */
     double bus_bandwidth_bytes_per_s; /* as nccl-tests prints it */
     double sm_frac;                   /* of the accelerator's compute units that the kernels occupy while it runs */
     double hbm_bytes;                 /* read and written on one accelerator */

@@ -1,0 +1,82 @@
+/* nccl_tables.h - constants of NCCL's tuning model (NVIDIA/nccl@5067397, src/graph/tuning.cc), in seconds and bytes/s.
+ * Private to collective.c. Protocols: LL sends 4 bytes of flag with 4 of data and needs no fence; LL128 8 with 120,
+ * only over NVLink; Simple sends data alone and pays a memory fence for each piece. */
+#ifndef TSIM_COST_NCCL_TABLES_H
+#define TSIM_COST_NCCL_TABLES_H
+
+#include "cost/collective.h"
+
+enum { ROW_TREE, ROW_RING, N_ROWS };
+enum { LINK_NVLINK, LINK_PCI, LINK_NET, N_LINKS };
+
+#define US 1e-6
+#define GB_PER_S 1e9
+
+/* Starting a collective, by algorithm and protocol (LL, LL128, Simple). */
+static const double BASE_LATENCY_S[N_ROWS][3] = {
+    [ROW_TREE] = {6.8 * US, 14.0 * US, 8.4 * US},
+    [ROW_RING] = {6.6 * US, 14.0 * US, 8.4 * US},
+};
+
+/* One hop. */
+static const double HOP_LATENCY_S[N_LINKS][N_ROWS][3] = {
+    [LINK_NVLINK] = {[ROW_TREE] = {0.6 * US, 1.25 * US, 4.0 * US}, [ROW_RING] = {0.6 * US, 1.9 * US, 3.4 * US}},
+    [LINK_PCI] = {[ROW_TREE] = {1.0 * US, 1.9 * US, 4.0 * US}, [ROW_RING] = {1.0 * US, 2.5 * US, 5.7 * US}},
+    [LINK_NET] = {[ROW_TREE] = {5.0 * US, 8.5 * US, 14.0 * US}, [ROW_RING] = {2.7 * US, 4.0 * US, 14.0 * US}},
+};
+
+/* In-switch reduction: the whole operation on a node, and one hop of the tree between nodes. */
+static const double NVLS_LATENCY_S = 25 * US;
+static const double NVLS_TREE_HOP_LATENCY_S = 20.9 * US;
+
+/* The hops above hold these: only what a machine has beyond them is added. A node's hop is the LL one of its link; the
+ * fabric's is the tree's LL hop, the only one that is a single message from one node to another. */
+static const double REFERENCE_FABRIC_LATENCY_S = 5.0 * US;
+
+/* A proxy thread on the host posts each network message; a ring's hops cannot follow each other faster. Three posts for
+ * a step of Simple. (Intel host; AMD 2 us.) */
+static const double NET_OVERHEAD_S = 1 * US;
+static const double NET_OVERHEAD_SIMPLE_POSTS = 3;
+
+/* Ring all-reduce between nodes, Simple, once a rank's piece of a channel exceeds 64 bytes: hops wait for each other.
+ */
+static const double PLATEAU_BYTES = 64;
+static const double PLATEAU = 1.4, PLATEAU_BEFORE_AMPERE = 1.9;
+
+/* Bus bandwidth that LL cannot exceed: on one node set by the accelerator, between nodes by the host (Intel). */
+static const double LL_MAX_BYTES_PER_S[TSIM_N_GENERATIONS] = {
+    [TSIM_VOLTA] = 39.0 * GB_PER_S,
+    [TSIM_AMPERE] = 87.7 * GB_PER_S,
+    [TSIM_HOPPER] = 141.0 * GB_PER_S,
+    [TSIM_BLACKWELL] = 282.0 * GB_PER_S,
+};
+static const double LL_MAX_2_NODES_BYTES_PER_S = 39.0 * GB_PER_S, LL_MAX_NODES_BYTES_PER_S = 20.4 * GB_PER_S;
+
+/* Fractions of the link's rate. NCCL also caps each channel; with as many channels as fill a link that never binds. */
+static const double RING_FRAC[3] = {0.5, 0.92, 1};
+static const double TREE_FRAC = 0.92, TREE_LL_FRAC = 1 / 3.8, TREE_LL128_NODE_FRAC = 7.0 / 9,
+                    TREE_LL128_FRAC = 120.0 / 128;
+
+/* What trees reach of that by size, 64 B, 128 B, ... 512 MiB: chunks must be small for the pipeline to fill. */
+#define N_TREE_SIZES 24
+static const double TREE_CORRECTION[3][N_TREE_SIZES] = {
+    {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
+    {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
+    {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
+};
+
+/* Messages of send/receive up to this size go as LL (NCCL_P2P_LL_THRESHOLD). */
+static const double P2P_LL_BYTES = 16384;
+/* Peers that one accelerator exchanges messages with at the same time (NCCL_MAX_DEV_WORK_P2P_PER_BATCH). */
+static const double P2P_PEERS_AT_ONCE = 8;
+
+/* Channels: each occupies one compute unit. */
+static const double NODE_CHANNELS[TSIM_N_GENERATIONS] = {
+    [TSIM_VOLTA] = 12, [TSIM_AMPERE] = 24, [TSIM_HOPPER] = 24, [TSIM_BLACKWELL] = 24};
+static const double NVLS_CHANNELS = 16, CHANNELS_PER_NIC = 2;
+/* NCCL_NVLS_CHUNKSIZE: what a channel reduces in the switch at a time, for each rank of the node. */
+static const double NVLS_CHUNK_BYTES = 131072;
+
+#undef US
+#undef GB_PER_S
+#endif
