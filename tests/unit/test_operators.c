@@ -1,0 +1,169 @@
+/* Operator lists against the closed forms of Korthikanti et al. 2022: FLOPs of a layer forward 24 b s h^2 (1 + s/(6h))
+ * over the tensor ranks (their appendix A), backward twice that; tensor-parallel volumes of their section 4. */
+#include "support/check_main.h"
+#include "support/example.h"
+#include "workload/model.h"
+#include "workload/operators.h"
+
+#include <string.h>
+
+static struct example e;
+
+static double sum_flops(const struct tsim_op_list *list) {
+    double flops = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        flops += list->ops[i].flops;
+    return flops;
+}
+
+static double sum_collective(const struct tsim_op_list *list, enum tsim_op_collective collective) {
+    double bytes = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        if (list->ops[i].kind == TSIM_OP_COLLECTIVE && list->ops[i].collective == collective)
+            bytes += list->ops[i].collective_bytes;
+    return bytes;
+}
+
+static const struct tsim_op *find(const struct tsim_op_list *list, const char *name) {
+    for (int32_t i = 0; i < list->n; i++)
+        if (strcmp(list->ops[i].name, name) == 0)
+            return &list->ops[i];
+    ck_abort_msg("no operator %s", name);
+    return NULL;
+}
+
+/* The example: b 1, s = h = 1024: forward 24 * 1024^3 * (1 + 1/6) = 28 * 2^30. */
+START_TEST(layer_flops) {
+    struct tsim_op_list forward, backward;
+    for (int64_t tensor = 1; tensor <= 8; tensor *= 2) {
+        example_init(&e);
+        e.scenario.parallelism.tensor = tensor;
+        example_finish(&e);
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+        double expected = 28.0 * (1 << 30) / (double)tensor;
+        ck_assert_double_eq_tol(sum_flops(&forward), expected, 1);
+        ck_assert_double_eq_tol(sum_flops(&backward), 2 * expected, 1);
+    }
+}
+END_TEST
+
+/* Flash attention executes half of the causal square, and 2.5 times that backward: with the core's share 4 of 28 * 2^30
+ * forward: 24 + 2, backward 48 + 5. Not causal: 24 + 4, 48 + 10. */
+START_TEST(flash_flops) {
+    struct tsim_op_list list;
+    for (int causal = 0; causal < 2; causal++) {
+        example_init(&e);
+        e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+        e.model.causal = causal;
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        ck_assert_double_eq_tol(sum_flops(&list), (causal ? 26.0 : 28.0) * (1 << 30), 1);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+        ck_assert_double_eq_tol(sum_flops(&list), (causal ? 53.0 : 58.0) * (1 << 30), 1);
+    }
+}
+END_TEST
+
+/* Executed layers and the model's count agree: 3 x forward of all layers + head (standard attention, full square). The
+ * example has no bias, no positions: 6 N counts the layers' matrices, norms (a trifle), table and head. */
+START_TEST(model_flops) {
+    struct tsim_op_list layer, head;
+    example_init(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &layer);
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &head);
+    double executed = 3 * (8 * sum_flops(&layer) + sum_flops(&head)) / 1024;
+    double uncounted = 6 * (32768.0 * 1024 + (8 * 4 + 2) * 1024); /* the table is looked up, norms are not products */
+    ck_assert_double_eq_tol(tsim_model_flops_per_token(&e.model, 1024), executed + uncounted, 1);
+    ck_assert_double_eq_tol(tsim_model_layers_forward_flops_per_token(&e.model, 1024), 8 * sum_flops(&layer) / 1024, 1);
+}
+END_TEST
+
+/* Without sequence parallelism two all-reduces of b s h activations forward and two backward; with it two gathers and
+ * two scatters forward; backward two scatters and four gathers (of which two fetch the inputs of the column-parallel
+ * products again: 1.5 times the volume). */
+START_TEST(tensor_volumes) {
+    struct tsim_op_list forward, backward;
+    double activation = 1024.0 * 1024 * 2;
+    example_init(&e);
+    e.scenario.parallelism.tensor = 4;
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+    ck_assert_double_eq(sum_collective(&forward, TSIM_OP_ALL_REDUCE), 2 * activation);
+    ck_assert_double_eq(sum_collective(&backward, TSIM_OP_ALL_REDUCE), 2 * activation);
+    e.scenario.parallelism.sequence = true;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+    ck_assert_double_eq(sum_collective(&forward, TSIM_OP_ALL_GATHER), 2 * activation);
+    ck_assert_double_eq(sum_collective(&forward, TSIM_OP_REDUCE_SCATTER), 2 * activation);
+    ck_assert_double_eq(sum_collective(&backward, TSIM_OP_ALL_GATHER), 4 * activation);
+    ck_assert_double_eq(sum_collective(&backward, TSIM_OP_REDUCE_SCATTER), 2 * activation);
+    ck_assert_double_eq(sum_collective(&forward, TSIM_OP_ALL_REDUCE), 0);
+}
+END_TEST
+
+/* Bytes by hand: layer norm reads and writes t h elements of 2 bytes; a residual with dropout also writes a mask byte;
+ * with tensor 4 and sequence parallelism a quarter of the tokens. */
+START_TEST(elementwise_bytes) {
+    struct tsim_op_list list;
+    double elements = 1024.0 * 1024;
+    example_init(&e);
+    e.software.dropout = 0.1;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+    ck_assert_double_eq(find(&list, "norm 1")->bytes, 4 * elements);
+    ck_assert_double_eq(find(&list, "residual 1")->bytes, 7 * elements);
+    ck_assert_double_eq(find(&list, "attention softmax")->bytes, 8 * elements * 4); /* 8 heads of s x s scores */
+    ck_assert_double_eq(find(&list, "activation")->bytes, 4 * 4 * elements);
+    e.scenario.parallelism.tensor = 4;
+    e.scenario.parallelism.sequence = true;
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+    ck_assert_double_eq(find(&list, "norm 1")->bytes, elements);
+    ck_assert_double_eq(find(&list, "activation")->bytes, 4 * elements);
+}
+END_TEST
+
+/* fp8: linear layers gather half the bytes and read half; the head and the attention stay in bf16. */
+START_TEST(fp8) {
+    struct tsim_op_list list;
+    example_init(&e);
+    e.scenario.training.precision = TSIM_FP8;
+    e.scenario.parallelism.tensor = 2;
+    e.scenario.parallelism.sequence = true;
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+    ck_assert_int_eq(find(&list, "ffn up")->precision, TSIM_FP8);
+    ck_assert_int_eq(find(&list, "attention scores")->precision, TSIM_BF16);
+    ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), 2 * 1024.0 * 1024);
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+    ck_assert_int_eq(find(&list, "head")->precision, TSIM_BF16);
+    ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), 2 * 1024.0 * 1024);
+}
+END_TEST
+
+/* Vocabulary rows are padded to a multiple of 128 per tensor rank (Megatron-LM): 32000 / 8 = 4000 -> 4096. */
+START_TEST(padded_vocabulary) {
+    example_init(&e);
+    e.model.vocab = 32000;
+    e.scenario.parallelism.tensor = 8;
+    ck_assert_double_eq(tsim_padded_vocab_per_rank(&e.scenario), 4096);
+    e.scenario.parallelism.tensor = 1;
+    ck_assert_double_eq(tsim_padded_vocab_per_rank(&e.scenario), 32000);
+}
+END_TEST
+
+static Suite *operators_suite(void) {
+    Suite *suite = suite_create("operators");
+    TCase *tcase = tcase_create("analytic");
+    tcase_add_test(tcase, layer_flops);
+    tcase_add_test(tcase, flash_flops);
+    tcase_add_test(tcase, model_flops);
+    tcase_add_test(tcase, tensor_volumes);
+    tcase_add_test(tcase, elementwise_bytes);
+    tcase_add_test(tcase, fp8);
+    tcase_add_test(tcase, padded_vocabulary);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(operators_suite)
