@@ -156,6 +156,23 @@ enum tsim_exit tsim_flush_results(void) {
     return TSIM_EXIT_IO;
 }
 
+bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, enum tsim_catalogue_kind *kind) {
+    const char *words[TSIM_N_CATALOGUE_KINDS];
+    if (tsim_catalogue_find_kind(word, kind))
+        return true;
+    for (int i = 0; i < TSIM_N_CATALOGUE_KINDS; i++)
+        words[i] = tsim_catalogue_plural((enum tsim_catalogue_kind)i);
+    const char *near = tsim_did_you_mean(word, words, TSIM_N_CATALOGUE_KINDS);
+    fprintf(stderr, "tsim %s: unknown kind '%s'", arguments->command->name, word);
+    if (near)
+        fprintf(stderr, "; did you mean '%s'?", near);
+    fputs("\nKinds:", stderr);
+    for (int i = 0; i < TSIM_N_CATALOGUE_KINDS; i++)
+        fprintf(stderr, " %s", words[i]);
+    fputc('\n', stderr);
+    return false;
+}
+
 const char *tsim_db_file(const struct tsim_arguments *arguments) {
     const char *file = arguments->value[TSIM_OPTION_DB];
     return file ? file : "tsim.db";

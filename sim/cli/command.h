@@ -4,6 +4,7 @@
 #define TSIM_CLI_COMMAND_H
 
 #include "cli/options.h"
+#include "config/catalogue_load.h"
 #include "report/json.h"
 #include "report/store.h"
 
@@ -42,6 +43,9 @@ enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct ts
 /* Sends what is buffered for standard output on its way, so that it appears before what follows on standard error. What
  * cannot be written is said once, unless it is that the reader went away (`tsim list | head`). */
 enum tsim_exit tsim_flush_results(void);
+
+/* A kind of the catalogue by its word; false after a message (exit status 2). */
+bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, enum tsim_catalogue_kind *kind);
 
 /* --db, or the default. */
 const char *tsim_db_file(const struct tsim_arguments *arguments);

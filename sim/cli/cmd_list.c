@@ -1,0 +1,100 @@
+#include "cli/command.h"
+
+#include "report/table.h"
+
+struct listing { /* of one kind */
+    enum tsim_catalogue_kind kind;
+    const char *const *ids;
+    size_t n_ids;
+};
+
+/* All kinds: "models (6)" and the ids, as many in a line as fit. */
+static void print_overview(struct tsim_arena *arena, const struct listing *listing) {
+    struct tsim_style style = tsim_style_of(stdout);
+    const char *text = "";
+    for (size_t i = 0; i < listing->n_ids; i++)
+        text = tsim_arena_printf(arena, "%s%s%s", text, i ? " " : "", listing->ids[i]);
+    printf("%s%s (%zu)%s\n  ", tsim_tint_on(&style, TSIM_TINT_BOLD), tsim_catalogue_plural(listing->kind),
+           listing->n_ids, tsim_tint_off(&style));
+    tsim_text_wrap(stdout, &style, 2, text);
+}
+
+static void print_ids(const struct listing *listing) {
+    for (size_t i = 0; i < listing->n_ids; i++)
+        puts(listing->ids[i]);
+}
+
+static void print_csv(struct tsim_arena *arena, const struct listing *listings, size_t n_listings) {
+    static const struct tsim_column columns[] = {{"kind", false}, {"id", false}};
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, columns, 2);
+    for (size_t k = 0; k < n_listings; k++) {
+        for (size_t i = 0; i < listings[k].n_ids; i++) {
+            tsim_text_table_add(&table, tsim_catalogue_word(listings[k].kind));
+            tsim_text_table_add(&table, listings[k].ids[i]);
+        }
+    }
+    tsim_text_table_print_csv(&table, stdout);
+}
+
+static struct tsim_json *listings_json(const struct listing *listings, size_t n_listings) {
+    struct tsim_json *root = tsim_json_new_object();
+    for (size_t k = 0; k < n_listings; k++) {
+        struct tsim_json *ids = tsim_json_array(root, tsim_catalogue_plural(listings[k].kind));
+        for (size_t i = 0; i < listings[k].n_ids; i++)
+            tsim_json_text(ids, NULL, listings[k].ids[i]);
+    }
+    return root;
+}
+
+static enum tsim_exit print_listings(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                                     const struct listing *listings, size_t n_listings) {
+    if (arguments->has[TSIM_OPTION_CSV])
+        print_csv(arena, listings, n_listings);
+    else if (!tsim_is_json_on_stdout(arguments) && n_listings == 1)
+        print_ids(listings);
+    else if (!tsim_is_json_on_stdout(arguments))
+        for (size_t k = 0; k < n_listings; k++)
+            print_overview(arena, &listings[k]);
+    if (arguments->has[TSIM_OPTION_JSON])
+        return tsim_write_json(arguments, listings_json(listings, n_listings));
+    return TSIM_EXIT_OK;
+}
+
+static bool choose_kinds(const struct tsim_arguments *arguments, struct listing *listings, size_t *n_listings) {
+    *n_listings = 0;
+    if (arguments->n_operands == 0) {
+        for (int kind = 0; kind < TSIM_N_CATALOGUE_KINDS; kind++)
+            listings[(*n_listings)++].kind = (enum tsim_catalogue_kind)kind;
+        return true;
+    }
+    if (!tsim_find_kind(arguments, arguments->operands[0], &listings[0].kind))
+        return false;
+    *n_listings = 1;
+    return true;
+}
+
+static enum tsim_status list_kinds(struct tsim_arena *arena, struct listing *listings, size_t n_listings,
+                                   struct tsim_diags *diags) {
+    for (size_t k = 0; k < n_listings; k++)
+        TSIM_TRY(tsim_catalogue_list(arena, listings[k].kind, &listings[k].ids, &listings[k].n_ids, diags));
+    return TSIM_OK;
+}
+
+enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct listing listings[TSIM_N_CATALOGUE_KINDS];
+    size_t n_listings;
+    if (!choose_kinds(arguments, listings, &n_listings))
+        return TSIM_EXIT_USAGE;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    enum tsim_exit status = tsim_exit_of(list_kinds(&arena, listings, n_listings, &diags));
+    tsim_report_diags(arguments, &diags);
+    if (status == TSIM_EXIT_OK)
+        status = print_listings(arguments, &arena, listings, n_listings);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return status;
+}

@@ -1,0 +1,172 @@
+#include "cli/command.h"
+
+#include "report/format.h"
+#include "report/table.h"
+#include "workload/model.h"
+
+#include <math.h>
+#include <string.h>
+
+struct shown {
+    enum tsim_catalogue_kind kind;
+    const char *id;
+    const struct tsim_catalogue_entry *entries;
+    size_t n_entries;
+    const struct tsim_model *model; /* NULL for other kinds */
+};
+
+/* ---- for people: a table whose sources are numbered, and the sources below it ---- */
+
+static const char *human_value(const struct tsim_catalogue_entry *entry, char *buffer, size_t size) {
+    static const struct {
+        const char *unit;
+        enum tsim_dimension dimension;
+    } UNITS[] = {{"B", TSIM_BYTES},         {"B/s", TSIM_BYTES_PER_S}, {"FLOP/s", TSIM_FLOPS_PER_S},
+                 {"s", TSIM_TIME_S},        {"1/s", TSIM_PER_S},       {"Hz", TSIM_HZ},
+                 {"W", TSIM_WATTS},         {"J", TSIM_JOULES},        {"USD", TSIM_USD},
+                 {"USD/s", TSIM_USD_PER_S}, {"USD/J", TSIM_USD_PER_J}, {"kg/J", TSIM_KG_PER_J}};
+    for (size_t i = 0; entry->unit && i < sizeof UNITS / sizeof UNITS[0]; i++)
+        if (strcmp(entry->unit, UNITS[i].unit) == 0)
+            return tsim_quantity_human(entry->number, UNITS[i].dimension, buffer, size);
+    return entry->value_si;
+}
+
+/* The source's number, counted from 1 in the order of first use; 0 for none. */
+static size_t number_of_source(const char **sources, size_t *n_sources, const char *source) {
+    if (!source)
+        return 0;
+    for (size_t i = 0; i < *n_sources; i++)
+        if (strcmp(sources[i], source) == 0)
+            return i + 1;
+    sources[(*n_sources)++] = source;
+    return *n_sources;
+}
+
+static void print_parameters(const struct tsim_model *model) {
+    char text[64];
+    printf("parameters         %s\n", tsim_count_text(tsim_model_parameters(model), text, sizeof text));
+    printf("active parameters  %s\n\n", tsim_count_text(tsim_model_active_parameters(model), text, sizeof text));
+}
+
+static void print_people(struct tsim_arena *arena, const struct shown *shown) {
+    static const struct tsim_column columns[] = {
+        {"key", false}, {"value", false}, {"status", false}, {"source", false}};
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_text_table table;
+    const char **sources = TSIM_NEW_ARRAY(arena, shown->n_entries, const char *);
+    size_t n_sources = 0;
+    char text[64];
+    tsim_text_table_init(&table, arena, columns, 4);
+    for (size_t i = 0; i < shown->n_entries; i++) {
+        const struct tsim_catalogue_entry *entry = &shown->entries[i];
+        size_t number = number_of_source(sources, &n_sources, entry->source);
+        tsim_text_table_add(&table, entry->key);
+        tsim_text_table_add(&table, human_value(entry, text, sizeof text));
+        tsim_text_table_add(&table, entry->status);
+        snprintf(text, sizeof text, "[%zu]", number);
+        tsim_text_table_add(&table, number ? text : "-");
+    }
+    printf("%s/%s\n\n", tsim_catalogue_word(shown->kind), shown->id);
+    if (shown->model)
+        print_parameters(shown->model);
+    tsim_text_table_print(&table, &style, stdout);
+    for (size_t i = 0; i < n_sources; i++) {
+        printf("%s[%zu] ", i ? "" : "\n", i + 1);
+        tsim_text_wrap(stdout, &style, i < 9 ? 4 : 5, sources[i]);
+    }
+}
+
+/* ---- for programs ---- */
+
+static void print_csv(struct tsim_arena *arena, const struct shown *shown) {
+    static const struct tsim_column columns[] = {
+        {"key", false}, {"value", false}, {"status", false}, {"source", false}};
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, columns, 4);
+    for (size_t i = 0; i < shown->n_entries; i++) {
+        const struct tsim_catalogue_entry *entry = &shown->entries[i];
+        tsim_text_table_add(&table, entry->key);
+        tsim_text_table_add(&table, entry->value_si);
+        tsim_text_table_add(&table, entry->status);
+        tsim_text_table_add(&table, entry->source);
+    }
+    tsim_text_table_print_csv(&table, stdout);
+}
+
+static void add_value(struct tsim_json *values, const struct tsim_catalogue_entry *entry) {
+    struct tsim_json *value = tsim_json_object(values, entry->key);
+    bool is_bool = strcmp(entry->value_si, "true") == 0 || strcmp(entry->value_si, "false") == 0;
+    if (!isnan(entry->number))
+        tsim_json_number(value, "value", entry->number);
+    else if (is_bool)
+        tsim_json_bool(value, "value", entry->value_si[0] == 't');
+    else
+        tsim_json_text(value, "value", entry->value_si);
+    if (entry->unit && entry->unit[0])
+        tsim_json_text(value, "unit", entry->unit);
+    tsim_json_text(value, "status", entry->status);
+    tsim_json_text(value, "source", entry->source);
+}
+
+static struct tsim_json *shown_json(const struct shown *shown) {
+    struct tsim_json *root = tsim_json_new_object();
+    tsim_json_text(root, "schema", "tsim/show/v1");
+    tsim_json_text(root, "kind", tsim_catalogue_word(shown->kind));
+    tsim_json_text(root, "id", shown->id);
+    if (shown->model) {
+        tsim_json_number(root, "parameters", tsim_model_parameters(shown->model));
+        tsim_json_number(root, "active_parameters", tsim_model_active_parameters(shown->model));
+    }
+    struct tsim_json *values = tsim_json_object(root, "values");
+    for (size_t i = 0; i < shown->n_entries; i++)
+        add_value(values, &shown->entries[i]);
+    return root;
+}
+
+static enum tsim_exit print_shown(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                                  const struct shown *shown) {
+    if (arguments->has[TSIM_OPTION_CSV])
+        print_csv(arena, shown);
+    else if (!tsim_is_json_on_stdout(arguments))
+        print_people(arena, shown);
+    if (arguments->has[TSIM_OPTION_JSON])
+        return tsim_write_json(arguments, shown_json(shown));
+    return TSIM_EXIT_OK;
+}
+
+static enum tsim_status load(struct tsim_arena *arena, struct shown *shown, struct tsim_diags *diags) {
+    TSIM_TRY(tsim_catalogue_describe(arena, shown->kind, shown->id, &shown->entries, &shown->n_entries, diags));
+    if (shown->kind == TSIM_CATALOGUE_MODELS)
+        return tsim_catalogue_load_model(arena, shown->id, &shown->model, diags);
+    return TSIM_OK;
+}
+
+/* "KIND/ID" */
+static bool split(const struct tsim_arguments *arguments, struct tsim_arena *arena, struct shown *shown) {
+    const char *operand = arguments->operands[0], *slash = strchr(operand, '/');
+    if (!slash || slash == operand || !slash[1]) {
+        fprintf(stderr, "tsim show: needs KIND/ID, as in model/llama2-70b, not '%s'\nTry 'tsim list'.\n", operand);
+        return false;
+    }
+    shown->id = slash + 1;
+    const char *kind = tsim_arena_strndup(arena, operand, (size_t)(slash - operand));
+    return tsim_find_kind(arguments, kind, &shown->kind);
+}
+
+enum tsim_exit tsim_cmd_show(const struct tsim_arguments *arguments) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct shown shown = {0};
+    enum tsim_exit status = TSIM_EXIT_USAGE;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    if (split(arguments, &arena, &shown)) {
+        status = tsim_exit_of(load(&arena, &shown, &diags));
+        tsim_report_diags(arguments, &diags);
+    }
+    if (status == TSIM_EXIT_OK)
+        status = print_shown(arguments, &arena, &shown);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return status;
+}
