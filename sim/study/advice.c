@@ -1,0 +1,142 @@
+#include "study/advice.h"
+
+#include <string.h>
+
+#define MIN_GAIN_FRAC 0.01
+
+struct candidate {
+    struct tsim_scenario scenario;
+    const char *setting;
+    double time_s;
+};
+
+enum { MAX_CANDIDATES = 24 };
+
+struct candidates {
+    struct tsim_arena *arena;
+    const struct tsim_scenario *base;
+    struct candidate *items;
+    int32_t n;
+};
+
+static struct tsim_scenario *add(struct candidates *list, const char *setting) {
+    TSIM_ASSERT(list->n < MAX_CANDIDATES);
+    struct candidate *candidate = &list->items[list->n++];
+    candidate->scenario = *list->base;
+    candidate->setting = setting;
+    return &candidate->scenario;
+}
+
+static void add_recompute(struct candidates *list) {
+    static const struct {
+        enum tsim_recompute recompute;
+        const char *setting;
+    } LESS[] = {{TSIM_RECOMPUTE_NONE, "training.recompute=none"},
+                {TSIM_RECOMPUTE_SELECTIVE, "training.recompute=selective"}};
+    for (size_t i = 0; i < sizeof LESS / sizeof LESS[0]; i++)
+        if (list->base->training.recompute > LESS[i].recompute)
+            add(list, LESS[i].setting)->training.recompute = LESS[i].recompute;
+}
+
+static void add_attention(struct candidates *list) {
+    if (list->base->training.attention == TSIM_ATTENTION_STANDARD)
+        add(list, "training.attention=flash")->training.attention = TSIM_ATTENTION_FLASH;
+}
+
+/* A larger micro-batch makes larger products and fewer messages, but a longer bubble. */
+static void add_micro_batches(struct candidates *list) {
+    const struct tsim_scenario *sc = list->base;
+    for (int64_t factor = 2; factor <= 4; factor *= 2) {
+        int64_t n = sc->n_microbatches / factor;
+        if (sc->n_microbatches % factor || (sc->parallelism.virtual_pipeline > 1 && n % sc->parallelism.pipeline))
+            continue;
+        int64_t size = sc->training.micro_batch_size * factor;
+        struct tsim_scenario *changed =
+            add(list, tsim_arena_printf(list->arena, "training.micro_batch_size=%lld", (long long)size));
+        changed->training.micro_batch_size = size;
+        changed->n_microbatches = n;
+    }
+}
+
+/* Every interleaving that divides the layers: the bubble shrinks, messages multiply. */
+static void add_interleaving(struct candidates *list) {
+    const struct tsim_scenario *sc = list->base;
+    int64_t p = sc->parallelism.pipeline, layers = sc->model->layers;
+    if (p == 1 || sc->n_microbatches % p)
+        return;
+    for (int64_t v = 1; v <= layers / p && list->n < MAX_CANDIDATES - 8; v++) {
+        if (layers % (p * v) || v == sc->parallelism.virtual_pipeline)
+            continue;
+        int64_t *chunks = TSIM_NEW_ARRAY(list->arena, (size_t)(p * v), int64_t);
+        for (int64_t i = 0; i < p * v; i++)
+            chunks[i] = layers / (p * v);
+        struct tsim_scenario *changed =
+            add(list, tsim_arena_printf(list->arena, "parallelism.virtual_pipeline=%lld", (long long)v));
+        changed->parallelism.virtual_pipeline = v;
+        changed->parallelism.layers_per_chunk = chunks;
+        changed->parallelism.schedule = v > 1 ? TSIM_SCHEDULE_INTERLEAVED : TSIM_SCHEDULE_1F1B;
+    }
+}
+
+static void add_sequence(struct candidates *list) {
+    const struct tsim_scenario *sc = list->base;
+    if (!sc->parallelism.sequence && sc->parallelism.tensor > 1 &&
+        sc->training.sequence_length % (sc->parallelism.tensor * sc->parallelism.context) == 0)
+        add(list, "parallelism.sequence=true")->parallelism.sequence = true;
+}
+
+static void add_overlaps(struct candidates *list) {
+    const struct tsim_parallelism_spec *p = &list->base->parallelism;
+    if (!p->overlap.gradients && p->data * p->context > 1)
+        add(list, "parallelism.overlap.gradients=true")->parallelism.overlap.gradients = true;
+    if (!p->overlap.parameters && p->zero > 0 && p->data * p->context > 1)
+        add(list, "parallelism.overlap.parameters=true")->parallelism.overlap.parameters = true;
+    if (!p->overlap.tensor && p->tensor > 1 && p->sequence)
+        add(list, "parallelism.overlap.tensor=true")->parallelism.overlap.tensor = true;
+    if (!p->overlap.pipeline && p->pipeline > 1)
+        add(list, "parallelism.overlap.pipeline=true")->parallelism.overlap.pipeline = true;
+}
+
+static void simulate(struct candidate *candidate) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_result result;
+    const struct tsim_run_options options = {.ignore_memory = false};
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    candidate->time_s = 0;
+    if (tsim_train_run(&arena, &candidate->scenario, &options, &result, &diags) == TSIM_OK && result.simulated)
+        candidate->time_s = result.step.time_s;
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_result *result) {
+    enum { MAX_ADVICE = sizeof result->advice / sizeof result->advice[0] };
+    if (!result->simulated)
+        return;
+    struct candidates list = {
+        .arena = arena, .base = scenario, .items = TSIM_NEW_ARRAY(arena, MAX_CANDIDATES, struct candidate)};
+    add_recompute(&list);
+    add_attention(&list);
+    add_micro_batches(&list);
+    add_interleaving(&list);
+    add_sequence(&list);
+    add_overlaps(&list);
+    for (int32_t i = 0; i < list.n; i++)
+        simulate(&list.items[i]);
+    while (result->n_advice < MAX_ADVICE) {
+        struct candidate *best = NULL;
+        for (int32_t i = 0; i < list.n; i++)
+            if (list.items[i].time_s > 0 && (!best || list.items[i].time_s < best->time_s))
+                best = &list.items[i];
+        double gain_frac = best ? 1 - best->time_s / result->step.time_s : 0;
+        if (gain_frac < MIN_GAIN_FRAC)
+            return;
+        char text[32];
+        result->advice[result->n_advice++] =
+            tsim_arena_printf(arena, "%s: step %s, %.1f %% faster", best->setting,
+                              tsim_quantity_human(best->time_s, TSIM_TIME_S, text, sizeof text), 100 * gain_frac);
+        best->time_s = 0;
+    }
+}
