@@ -102,6 +102,7 @@ void tsim_engine_flow(struct tsim_engine *engine, int32_t leader) {
 
 void tsim_engine_solve(struct tsim_engine *engine) {
     tsim_sharing_solve(&engine->sharing);
+    engine->n_events += engine->sharing.n_changed > 0;
     for (size_t i = 0; i < engine->sharing.n_changed; i++) {
         int32_t leader = engine->sharing.changed[i];
         struct tsim_engine_stream *s = &engine->streams[leader];

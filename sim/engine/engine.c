@@ -36,12 +36,12 @@ void tsim_engine_release(struct tsim_engine *engine) {
 }
 
 int32_t tsim_engine_add_resource(struct tsim_engine *engine, double capacity_per_s) {
-    TSIM_ASSERT(!engine->is_running);
+    TSIM_ASSERT(!engine->has_begun);
     return tsim_sharing_add_resource(&engine->sharing, capacity_per_s);
 }
 
 int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn program, void *context) {
-    TSIM_ASSERT(!engine->is_running); /* the program that is being asked writes into the array of streams */
+    TSIM_ASSERT(!engine->has_begun); /* the program that is being asked writes into the array of streams */
     TSIM_ASSERT(engine->n_streams < INT32_MAX / WAITER_STRIDE);
     engine->streams =
         tsim_heap_grow(engine->streams, &engine->stream_capacity, engine->n_streams + 1, sizeof *engine->streams);
@@ -112,7 +112,6 @@ static bool step_in_tick(struct tsim_engine *engine) {
     } else if (engine->starts.first >= 0) {
         tsim_engine_start_task(engine, take_first(engine, &engine->starts));
     } else if (tsim_sharing_needs_solve(&engine->sharing)) {
-        engine->n_events++;
         tsim_engine_solve(engine);
     } else {
         return false;
@@ -133,8 +132,8 @@ static enum tsim_status report_end_of_time(const struct tsim_engine *engine, int
 }
 
 enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags) {
-    TSIM_ASSERT(!engine->is_running);
-    engine->is_running = true;
+    TSIM_ASSERT(!engine->has_begun);
+    engine->has_begun = true;
     for (size_t stream = 0; stream < engine->n_streams; stream++)
         tsim_engine_fetch(engine, (int32_t)stream);
     struct tsim_event next;

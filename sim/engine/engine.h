@@ -7,16 +7,28 @@
  *             sharing.h for the theory. Before it flows an activity waits out its latency without using anything.
  *   stream    a FIFO of tasks, generated lazily by a program (a callback), one task at a time; a task starts when it is
  *             at the head of its stream, the stream is free and all its signals have fired.
- *   signal    a countdown; it fires when it reaches zero. Tasks wait for signals and lower them when they finish.
- *   join      tasks of several streams that carry the same join id start together, as ONE activity (the demands of
- *             all parties merged), when the last of them is ready, and finish together: a collective, a matched
- *             send/receive. A join whose parties disagree in number is a deadlock report, never a wrong result.
+ *   signal    a countdown; it fires when it reaches zero. Tasks wait for signals and lower them when they finish. A
+ * task that waits has seen a signal once it has fired: rearming it later does not take that back. join      tasks of
+ * several streams that carry the same join id start together, as ONE activity (the demands of all parties merged), when
+ * the last of them is ready, and finish together: a collective, a matched send/receive. A join whose parties disagree
+ * in number is a deadlock report, never a wrong result.
  *
- * Time is an int64 count of ticks; the creator says how long a tick is. Event order is total: (tick, phase, sequence):
- * completions, then starts, then one sharing solve for every connected component that changed. No result depends on the
- * order in which resources, streams or activities were created, beyond naming them.
+ * Weights: where activities meet, their shares x / weight are compared, in the units of their work. Messages in bytes
+ * with weight 1 share a link evenly. Where different things meet (a message in bytes, an operator in FLOP or in
+ * seconds, on one memory) weight 1 would compare numbers of different kinds: give each the rate that it would have
+ * alone, then shares are fractions of full speed, and both are slowed down by the same factor.
  *
- * Ownership: everything lives until tsim_engine_release. Not thread-safe; several engines may live side by side. */
+ * Time is an int64 count of ticks; the creator says how long a tick is. The order of events is total: by tick; within a
+ * tick first all ends, then all starts, then one sharing solve for everything that changed; ends that were due at a
+ * tick by stream number, and what they bring about (tasks ready to start, tasks of no length that end at once) in the
+ * order in which it comes about. A task that takes no time (no work, no latency) ends within the tick in which it
+ * starts. So the order in which resources, streams or signals were created shows in nothing but their numbers:
+ * renumbered, the same system has the same times, up to one tick where sums in another order round the other way.
+ *
+ * An activity whose rate never changes lasts exactly latency + tsim_engine_ticks(work / rate).
+ *
+ * Ownership: everything lives until tsim_engine_release. Memory grows with streams, signals and what is under way at
+ * one time, not with tasks. Not thread-safe; several engines may live side by side. */
 #ifndef TSIM_ENGINE_ENGINE_H
 #define TSIM_ENGINE_ENGINE_H
 
@@ -36,26 +48,28 @@ struct tsim_demand {
 enum { TSIM_TASK_MAX_DEMANDS = 8, TSIM_TASK_MAX_SIGNALS = 6 };
 
 struct tsim_task {
-    int64_t label;        /* the program's own; handed to the observer and to `describe` */
-    double work;          /* units; 0 = nothing flows, only latency passes */
-    double weight;        /* share weight; 0 means 1 */
-    double bound_per_s;   /* own rate limit; 0 means none (then at least one demand is needed if work > 0) */
-    tsim_tick latency;    /* >= 0 */
+    int64_t label;      /* the program's own; handed to the observer and to `describe` */
+    double work;        /* units; 0 = nothing flows, only latency passes */
+    double weight;      /* share weight (see above); 0 means 1 */
+    double bound_per_s; /* own rate limit; 0 means none (then at least one demand is needed if work > 0) */
+    tsim_tick latency;  /* >= 0 */
     int32_t n_demands, n_waits, n_lowers;
     struct tsim_demand demands[TSIM_TASK_MAX_DEMANDS];
     int32_t waits[TSIM_TASK_MAX_SIGNALS];  /* signals that must have fired */
     int32_t lowers[TSIM_TASK_MAX_SIGNALS]; /* signals lowered by one at the end */
-    int64_t join;         /* -1 = none; otherwise any number that the parties agree on, unique in a run */
-    int32_t n_parties;    /* of the join */
+    int64_t join;      /* -1 = none; otherwise any number that the parties agree on, unique in a run */
+    int32_t n_parties; /* of the join */
     /* Parties of a join: work, weight, bound and latency are taken from the party with the smallest stream number; work
-     * must be equal in all, demands on the same resource add up. A task may reach over TSIM_TASK_MAX_DEMANDS through
-     * more_demands (caller keeps the array alive until the task has started). */
+     * must be equal in all, demands on the same resource add up (also within one task). A task may reach over
+     * TSIM_TASK_MAX_DEMANDS through more_demands (the caller keeps the array until the task has ended). */
     const struct tsim_demand *more_demands;
     int32_t n_more_demands;
 };
 
 /* Fills *task with the stream's next task and returns true, or returns false when the stream is finished. Called when
- * the previous task of the stream has ended (and once at the start). *task arrives zeroed, with join = -1. */
+ * the previous task of the stream has ended, its observer and its signals included (and once at the start). *task
+ * arrives zeroed, with join = -1; do not write into its arrays beyond their counts. The program may rearm and add
+ * signals and ask the engine questions, but not add streams or resources. */
 typedef bool (*tsim_program_fn)(void *context, int32_t stream, struct tsim_task *task);
 
 /* Called once per task at its end (for a join: once per party). ready: when the task was at the head with all its
@@ -63,15 +77,16 @@ typedef bool (*tsim_program_fn)(void *context, int32_t stream, struct tsim_task 
 typedef void (*tsim_observer_fn)(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin,
                                  tsim_tick end);
 
-/* Writes what a task or a signal is, for deadlock reports: "rank 3: receive of microbatch 2 from rank 2". */
+/* Writes what a task is, for deadlock reports: "rank 3: receive of microbatch 2 from rank 2"; with stream -1, what the
+ * signal of number `label` is. What is left empty is reported by its number. */
 typedef void (*tsim_describe_fn)(void *context, int32_t stream, int64_t label, char *text, size_t size);
 
 struct tsim_engine_options {
-    double tick_s;              /* length of a tick; 1e-12 for a step */
+    double tick_s;               /* length of a tick; 1e-12 for a step */
     int64_t max_events_per_tick; /* 0 = 10 million; beyond it TSIM_BUG names the stream that loops */
-    tsim_observer_fn observer;  /* may be NULL */
-    tsim_describe_fn describe;  /* may be NULL */
-    void *context;              /* for observer and describe */
+    tsim_observer_fn observer;   /* may be NULL */
+    tsim_describe_fn describe;   /* may be NULL */
+    void *context;               /* for observer and describe */
 };
 
 struct tsim_engine *tsim_engine_create(const struct tsim_engine_options *options);
@@ -79,16 +94,22 @@ void tsim_engine_release(struct tsim_engine *engine);
 
 int32_t tsim_engine_add_resource(struct tsim_engine *engine, double capacity_per_s); /* > 0, finite */
 int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn program, void *context);
-/* `count` signals in a row, each needing `initial` lowerings to fire (0 = has fired); returns the first. */
+/* `count` signals in a row, each needing `initial` lowerings to fire (0 = has fired); returns the first. To lower a
+ * signal that has fired is TSIM_BUG. */
 int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32_t initial);
-void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal, int32_t initial); /* for recycled signals; nobody may wait */
+void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal,
+                       int32_t initial); /* for recycled signals; nobody may wait */
 
-/* Runs to the end. TSIM_OK, or TSIM_ERR_INFEASIBLE with a diag that lists who waits for whom (deadlock). */
+/* Runs to the end; once per engine. TSIM_OK; or TSIM_ERR_INFEASIBLE, a deadlock: a diag with the count, and one for
+ * each of the first few joins that lack parties (or whose parties disagree in number or work) and of the streams that
+ * wait for a signal, named by `describe`; or TSIM_ERR_LIMIT when a task would end beyond INT64_MAX ticks. */
 enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags);
 
 tsim_tick tsim_engine_now(const struct tsim_engine *engine);
-int64_t tsim_engine_n_events(const struct tsim_engine *engine); /* task starts + completions + solves */
-/* Units that flowed through a resource so far: energy and link load need no second model. */
+int64_t
+tsim_engine_n_events(const struct tsim_engine *engine); /* task starts, task ends, and solves that changed a rate */
+/* Units that flowed through a resource so far, what is under way included: energy and link load need no second model.
+ */
 double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource);
 
 /* Seconds to ticks: round to nearest, a positive duration is at least one tick; TSIM_BUG when out of range. */

@@ -280,6 +280,8 @@ static void commit_activities(struct tsim_sharing *sharing) {
 void tsim_sharing_solve(struct tsim_sharing *sharing) {
     sharing->n_changed = 0;
     include_marked(sharing);
+    if (sharing->n_region == 0) /* those who were waiting for capacity have all ended */
+        return;
     for (int round = 0;; round++) {
         if (round == ROUNDS)
             include_component(sharing);

@@ -62,7 +62,7 @@ struct tsim_engine {
     double end_of_time_s;
     tsim_tick now;
     int64_t n_events, n_events_at_tick;
-    bool is_running;
+    bool has_begun;
     struct tsim_engine_stream *streams;
     struct tsim_engine_signal *signals;
     struct tsim_engine_join *joins; /* open addressing, join_capacity is 0 or a power of two */

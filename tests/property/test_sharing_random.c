@@ -95,7 +95,7 @@ static void compare(const struct twin *twin, uint64_t seed) {
 }
 
 START_TEST(random_systems_have_the_naive_rates) {
-    for (uint64_t seed = SEED; seed < SEED + 600; seed++) {
+    for (uint64_t seed = SEED; seed < SEED + 3000; seed++) {
         struct twin twin;
         make_twin(&twin, seed);
         for (int change = 0; change < 40; change++) {

@@ -1,0 +1,699 @@
+/* Small systems whose times are worked out by hand. A tick is 1 ps unless a test says otherwise; S is a second in
+ * ticks. */
+#include "engine/engine.h"
+
+#include "support/check_main.h"
+
+#include <string.h>
+
+#define S INT64_C(1000000000000)
+
+enum { MAX_STREAMS = 8, MAX_TASKS = 8 };
+
+/* A program that plays its tasks one after the other. */
+struct script {
+    struct tsim_task tasks[MAX_TASKS];
+    int32_t n_tasks, n_played;
+};
+
+struct record {
+    int32_t stream;
+    int64_t label;
+    tsim_tick ready, begin, end;
+};
+
+static struct tsim_engine *engine;
+static struct tsim_diags diags;
+static struct script scripts[MAX_STREAMS];
+static struct record records[MAX_STREAMS * MAX_TASKS];
+static int32_t n_streams, n_records;
+
+static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
+    (void)context;
+    records[n_records++] = (struct record){stream, label, ready, begin, end};
+}
+
+static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
+    (void)context;
+    if (stream >= 0)
+        snprintf(text, size, "rank %d operation %d", stream, (int)label);
+    else
+        snprintf(text, size, "gradient %d", (int)label);
+}
+
+static void create(double tick_s) {
+    tsim_engine_release(engine);
+    struct tsim_engine_options options = {.tick_s = tick_s, .observer = observe, .describe = describe};
+    engine = tsim_engine_create(&options);
+}
+
+static void set_up(void) {
+    create(1e-12);
+    tsim_diags_init(&diags);
+    memset(scripts, 0, sizeof scripts);
+    n_streams = n_records = 0;
+}
+
+static void tear_down(void) {
+    tsim_engine_release(engine);
+    engine = NULL;
+    tsim_diags_release(&diags);
+}
+
+static bool play(void *context, int32_t stream, struct tsim_task *task) {
+    struct script *script = context;
+    (void)stream;
+    if (script->n_played == script->n_tasks)
+        return false;
+    *task = script->tasks[script->n_played++];
+    return true;
+}
+
+static int32_t add_stream(void) {
+    int32_t stream = tsim_engine_add_stream(engine, play, &scripts[n_streams]);
+    ck_assert_int_eq(stream, n_streams);
+    return n_streams++;
+}
+
+/* Appends a task to the stream's script; label = its number there. */
+static struct tsim_task *add_task(int32_t stream, double work, tsim_tick latency) {
+    struct script *script = &scripts[stream];
+    struct tsim_task *task = &script->tasks[script->n_tasks];
+    *task = (struct tsim_task){.label = script->n_tasks++, .work = work, .latency = latency, .join = -1};
+    return task;
+}
+
+static struct tsim_task *add_flow(int32_t stream, double work, tsim_tick latency, int32_t resource) {
+    struct tsim_task *task = add_task(stream, work, latency);
+    task->demands[task->n_demands++] = (struct tsim_demand){resource, 1};
+    return task;
+}
+
+static struct tsim_task *add_party(int32_t stream, int64_t join, int32_t n_parties, tsim_tick latency) {
+    struct tsim_task *task = add_task(stream, 0, latency);
+    task->join = join;
+    task->n_parties = n_parties;
+    return task;
+}
+
+static void wait_for(struct tsim_task *task, int32_t signal) {
+    task->waits[task->n_waits++] = signal;
+}
+
+static void lower(struct tsim_task *task, int32_t signal) {
+    task->lowers[task->n_lowers++] = signal;
+}
+
+static void run(void) {
+    enum tsim_status status = tsim_engine_run(engine, &diags);
+    tsim_diags_print(&diags, stderr);
+    ck_assert_int_eq(status, TSIM_OK);
+}
+
+static const struct record *find_record(int32_t stream, int64_t label) {
+    for (int32_t i = 0; i < n_records; i++)
+        if (records[i].stream == stream && records[i].label == label)
+            return &records[i];
+    ck_abort_msg("task %d of stream %d has not ended", (int)label, stream);
+}
+
+static void expect(int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
+    const struct record *record = find_record(stream, label);
+    ck_assert_int_eq(record->ready, ready);
+    ck_assert_int_eq(record->begin, begin);
+    ck_assert_int_eq(record->end, end);
+}
+
+static void expect_flowed(int32_t resource, double units) {
+    double got = tsim_engine_resource_flowed(engine, resource);
+    ck_assert_msg(got >= units && got <= units, "%.17g units have flowed, not %.17g", got, units);
+}
+
+/* ---- one activity ---- */
+
+/* The roofline: 3e12 FLOP at 1e12 FLOP/s take 3 s, their 2e9 bytes at 1e9 B/s 2 s: 3 s, after 5 ticks of latency. */
+START_TEST(alone_it_takes_its_roofline_time) {
+    int32_t matrix = tsim_engine_add_resource(engine, 1e12), memory = tsim_engine_add_resource(engine, 1e9);
+    struct tsim_task *task = add_flow(add_stream(), 3e12, 5, matrix);
+    task->demands[task->n_demands++] = (struct tsim_demand){memory, 2e9 / 3e12};
+    run();
+    expect(0, 0, 0, 0, 5 + 3 * S);
+    expect_flowed(matrix, 3e12);
+    expect_flowed(memory, 3e12 * (2e9 / 3e12));
+    ck_assert_int_eq(tsim_engine_now(engine), 5 + 3 * S);
+    ck_assert_int_eq(tsim_engine_n_events(engine), 2); /* a start and an end; no solve for one who is alone */
+}
+END_TEST
+
+/* 10 units at no more than 4 a second: 2.5 s, with and without a resource. */
+START_TEST(its_bound_holds) {
+    int32_t wide = tsim_engine_add_resource(engine, 100);
+    add_flow(add_stream(), 10, 0, wide)->bound_per_s = 4;
+    add_task(add_stream(), 10, S)->bound_per_s = 4;
+    run();
+    expect(0, 0, 0, 0, 2 * S + S / 2);
+    expect(1, 0, 0, 0, S + 2 * S + S / 2);
+}
+END_TEST
+
+/* Two tasks of nothing at tick 0, one of latency only, one of nothing at its end, all in order on one stream; a task of
+ * no work with a demand takes nothing of the resource. */
+START_TEST(nothing_takes_no_time) {
+    int32_t link = tsim_engine_add_resource(engine, 1), stream = add_stream();
+    add_task(stream, 0, 0);
+    add_flow(stream, 0, 0, link);
+    add_flow(stream, 0, 7, link);
+    add_task(stream, 0, 0);
+    run();
+    expect(0, 0, 0, 0, 0);
+    expect(0, 1, 0, 0, 0);
+    expect(0, 2, 0, 0, 7);
+    expect(0, 3, 7, 7, 7);
+    expect_flowed(link, 0);
+}
+END_TEST
+
+/* A positive duration is at least a tick: 1e-30 s of flow is 1 tick. */
+START_TEST(a_little_work_takes_a_tick) {
+    add_flow(add_stream(), 1e-30, 0, tsim_engine_add_resource(engine, 1));
+    run();
+    expect(0, 0, 0, 0, 1);
+}
+END_TEST
+
+START_TEST(seconds_and_ticks) {
+    ck_assert_int_eq(tsim_engine_ticks(engine, 0), 0);
+    ck_assert_int_eq(tsim_engine_ticks(engine, 1e-300), 1);
+    ck_assert_int_eq(tsim_engine_ticks(engine, 1.4e-12), 1);
+    ck_assert_int_eq(tsim_engine_ticks(engine, 1.6e-12), 2);
+    ck_assert_int_eq(tsim_engine_ticks(engine, 1), S);
+    ck_assert_int_eq(tsim_engine_ticks(engine, 86400), 86400 * S);
+    ck_assert_double_eq_tol(tsim_engine_seconds(engine, 3 * S), 3, 1e-15);
+}
+END_TEST
+
+/* ---- several activities on one resource ---- */
+
+/* Two equal flows at half rate take exactly twice as long, and end at the same tick. 1/3 s is no whole number of ticks:
+ * 2/3 s is 666666666666.67 ticks. */
+START_TEST(two_flows_take_twice_as_long) {
+    int32_t link = tsim_engine_add_resource(engine, 3);
+    add_flow(add_stream(), 1, 0, link);
+    add_flow(add_stream(), 1, 0, link);
+    run();
+    expect(0, 0, 0, 0, 666666666667);
+    expect(1, 0, 0, 0, 666666666667);
+    ck_assert_int_eq(tsim_engine_n_events(engine), 5); /* two starts, two ends, one solve for both */
+}
+END_TEST
+
+/* 1 unit/s. A (2 units) begins at 0, B (2 units) at 1 s. At 1 s A has 1 left; both run at 1/2; A ends at 3 s; B has
+ * then moved 1 and moves the other in one second: 4 s. */
+START_TEST(a_late_flow_slows_down_the_early_one) {
+    int32_t link = tsim_engine_add_resource(engine, 1);
+    add_flow(add_stream(), 2, 0, link);
+    add_flow(add_stream(), 2, S, link);
+    run();
+    expect(0, 0, 0, 0, 3 * S);
+    expect(1, 0, 0, 0, 4 * S);
+    expect_flowed(link, 4);
+}
+END_TEST
+
+/* 4 units/s, weights 3 and 1, 3 units each: rates 3 and 1, A ends at 1 s; B has 2 left at 4 units/s: 1.5 s. */
+START_TEST(weights_set_the_rates) {
+    int32_t link = tsim_engine_add_resource(engine, 4);
+    add_flow(add_stream(), 3, 0, link)->weight = 3;
+    add_flow(add_stream(), 3, 0, link);
+    run();
+    expect(0, 0, 0, 0, S);
+    expect(1, 0, 0, 0, S + S / 2);
+}
+END_TEST
+
+/* 1 unit/s; A bounded to 1/4 needs 4 s for its unit; B has 3/4: 3 units in 4 s. Both end together. */
+START_TEST(a_bound_leaves_the_rest) {
+    int32_t link = tsim_engine_add_resource(engine, 1);
+    add_flow(add_stream(), 1, 0, link)->bound_per_s = 0.25;
+    add_flow(add_stream(), 3, 0, link);
+    run();
+    expect(0, 0, 0, 0, 4 * S);
+    expect(1, 0, 0, 0, 4 * S);
+}
+END_TEST
+
+/* A link of 1e9 B/s, one message of 1e9 bytes and one of 1 byte: at 5e8 B/s each the byte needs 2 ns, in which the
+ * other moves a byte too; its remaining 1e9 - 1 bytes need 1 s - 1 ns: 1 s + 1 ns in all (the link was never idle). */
+START_TEST(a_billion_bytes_and_one_byte) {
+    int32_t link = tsim_engine_add_resource(engine, 1e9);
+    add_flow(add_stream(), 1e9, 0, link);
+    add_flow(add_stream(), 1, 0, link);
+    run();
+    expect(1, 0, 0, 0, 2000);
+    expect(0, 0, 0, 0, S + 1000);
+    expect_flowed(link, 1e9 + 1);
+}
+END_TEST
+
+/* A link of 1 b/s = 1/8 B/s: 1e9 bytes take 8e9 s, 8e18 ticks of 1 ns. In ticks of 1 ps that is beyond the end of time
+ * (9.2e6 s): no wrong number, an error that names the task. */
+START_TEST(a_link_of_one_bit_per_second) {
+    create(1e-9);
+    add_flow(add_stream(), 1e9, 0, tsim_engine_add_resource(engine, 0.125));
+    run();
+    expect(0, 0, 0, 0, INT64_C(8000000000000000000));
+    set_up();
+    add_flow(add_stream(), 1e9, 0, tsim_engine_add_resource(engine, 0.125));
+    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_LIMIT);
+    ck_assert_str_eq(diags.items[0].message,
+                     "stream 0 (rank 0 operation 0) would end after the end of time, 9.22e+06 s");
+    ck_assert_str_eq(diags.items[0].hint, "it waits 0 s and then moves 1e+09 units at 0.125 units/s: a capacity is far "
+                                          "too small for it");
+}
+END_TEST
+
+/* A flow that is slow for now may still end in time: 1 unit/s, weights 1 and 1e-30; when the heavy one ends after 1 s,
+ * the other has the link and needs 1 s. */
+START_TEST(slow_for_now_is_not_for_ever) {
+    int32_t link = tsim_engine_add_resource(engine, 1);
+    add_flow(add_stream(), 1, 0, link);
+    add_flow(add_stream(), 1, 0, link)->weight = 1e-30;
+    run();
+    expect(0, 0, 0, 0, S);
+    expect(1, 0, 0, 0, 2 * S);
+}
+END_TEST
+
+/* While it waits out its latency an activity uses nothing: A alone for 1 s; then both. A: 1.5 units, 1 done at 1 s, the
+ * other half at rate 1/2: 2 s. B: half a unit until 2 s, the other half alone: 2.5 s. */
+START_TEST(latency_uses_nothing) {
+    int32_t link = tsim_engine_add_resource(engine, 1), other = tsim_engine_add_resource(engine, 1);
+    add_flow(add_stream(), 1.5, 0, link);
+    struct tsim_task *task = add_flow(add_stream(), 1, S, link);
+    task->demands[task->n_demands++] = (struct tsim_demand){other, 0.5};
+    run();
+    expect(0, 0, 0, 0, 2 * S);
+    expect(1, 0, 0, 0, 2 * S + S / 2);
+    expect_flowed(other, 0.5);
+}
+END_TEST
+
+/* A thousand rate changes leave an untouched activity where it was: 1 s / 3 on its own link, to the tick; the ten
+ * changes here are the tasks of the other stream on the other link, which it also loads a little. */
+START_TEST(untouched_activities_do_not_drift) {
+    int32_t mine = tsim_engine_add_resource(engine, 3), shared = tsim_engine_add_resource(engine, 100);
+    struct tsim_task *task = add_flow(add_stream(), 1, 0, mine);
+    task->demands[task->n_demands++] = (struct tsim_demand){shared, 1};
+    int32_t other = add_stream();
+    for (int i = 0; i < MAX_TASKS; i++)
+        add_flow(other, 3 + 0.1 * i, 0, shared);
+    run();
+    expect(0, 0, 0, 0, 333333333333);
+}
+END_TEST
+
+/* ---- streams and signals ---- */
+
+/* Stream 0: 2 s, then 1 s. Stream 1: 1 s, then a task that waits for stream 0's first and takes 3 s: ready at 2 s. */
+START_TEST(a_task_waits_for_its_signal) {
+    int32_t done = tsim_engine_add_signals(engine, 1, 1), first = add_stream(), second = add_stream();
+    lower(add_task(first, 0, 2 * S), done);
+    add_task(first, 0, S);
+    add_task(second, 0, S);
+    wait_for(add_task(second, 0, 3 * S), done);
+    run();
+    expect(0, 1, 2 * S, 2 * S, 3 * S);
+    expect(1, 0, 0, 0, S);
+    expect(1, 1, 2 * S, 2 * S, 5 * S);
+}
+END_TEST
+
+/* A signal that three must lower fires with the last of them (3 s); one that has fired already holds nobody up; a task
+ * that waits for two, twice for one of them, waits for the later (3 s). */
+START_TEST(a_countdown_fires_at_zero) {
+    int32_t three = tsim_engine_add_signals(engine, 1, 3), fired = tsim_engine_add_signals(engine, 1, 0);
+    int32_t one = tsim_engine_add_signals(engine, 1, 1);
+    for (int i = 1; i <= 3; i++)
+        lower(add_task(add_stream(), 0, i * S), three);
+    lower(&scripts[0].tasks[0], one);
+    struct tsim_task *task = add_task(add_stream(), 0, 1);
+    wait_for(task, fired);
+    wait_for(task, three);
+    wait_for(task, one);
+    wait_for(task, three);
+    wait_for(add_task(add_stream(), 0, 1), fired);
+    run();
+    expect(3, 0, 3 * S, 3 * S, 3 * S + 1);
+    expect(4, 0, 0, 0, 1);
+}
+END_TEST
+
+/* Many tasks on one signal: all become ready at the tick at which it fires. */
+START_TEST(a_signal_wakes_all) {
+    int32_t go = tsim_engine_add_signals(engine, 1, 1);
+    for (int i = 0; i < MAX_STREAMS - 1; i++)
+        wait_for(add_task(add_stream(), 0, 5), go);
+    lower(add_task(add_stream(), 0, 10), go);
+    run();
+    for (int i = 0; i < MAX_STREAMS - 1; i++)
+        expect(i, 0, 10, 10, 15);
+}
+END_TEST
+
+static int32_t recycled_signal;
+
+/* Stream 0 lowers the same signal once a round; stream 1 waits for it and then arms it for the next round. */
+static bool consume(void *context, int32_t stream, struct tsim_task *task) {
+    int32_t *n_rounds = context;
+    (void)stream;
+    if (*n_rounds > 0)
+        tsim_engine_rearm(engine, recycled_signal, 1);
+    task->label = *n_rounds;
+    wait_for(task, recycled_signal);
+    return (*n_rounds)++ < 3;
+}
+
+/* Rounds of 10 ticks: the consumer is ready at 10, 20, 30. */
+START_TEST(signals_can_be_recycled) {
+    int32_t n_rounds = 0, producer = add_stream();
+    recycled_signal = tsim_engine_add_signals(engine, 1, 1);
+    for (int i = 0; i < 3; i++)
+        lower(add_task(producer, 0, 10), recycled_signal);
+    tsim_engine_add_stream(engine, consume, &n_rounds);
+    run();
+    for (int i = 0; i < 3; i++)
+        expect(1, i, 10 * (i + 1), 10 * (i + 1), 10 * (i + 1));
+}
+END_TEST
+
+/* ---- joins ---- */
+
+/* A send and its receive: the sender is ready at 1 s, the receiver at 3 s; the message of 4 units over both ports at 2
+ * units/s takes 2 s after 5 ticks. Work, weight and latency are those of the smaller stream number, whoever comes
+ * first. */
+START_TEST(a_join_of_two) {
+    int32_t out = tsim_engine_add_resource(engine, 2), in = tsim_engine_add_resource(engine, 8);
+    int32_t receiver = add_stream(), sender = add_stream();
+    add_task(receiver, 0, 3 * S);
+    add_task(sender, 0, S);
+    struct tsim_task *send = add_flow(sender, 4, 999, out), *receive = add_flow(receiver, 4, 5, in);
+    send->join = receive->join = 1234567890123;
+    send->n_parties = receive->n_parties = 2;
+    add_task(sender, 0, S);
+    run();
+    expect(receiver, 1, 3 * S, 3 * S, 5 * S + 5);
+    expect(sender, 1, S, 3 * S, 5 * S + 5);
+    expect(sender, 2, 5 * S + 5, 5 * S + 5, 6 * S + 5);
+    expect_flowed(out, 4);
+    expect_flowed(in, 4);
+}
+END_TEST
+
+/* Five parties that come at 5, 4, 3, 2, 1 s; each brings a demand of 1/5 on the one link of 1 unit/s: 2 units take 2 s
+ * from 5 s on. Each frees a signal, on which the last stream waits for all five. */
+START_TEST(a_join_of_many_adds_up_their_demands) {
+    int32_t link = tsim_engine_add_resource(engine, 1), done = tsim_engine_add_signals(engine, 1, 5);
+    struct tsim_demand fifth = {link, 0.2};
+    for (int i = 0; i < 5; i++) {
+        int32_t stream = add_stream();
+        add_task(stream, 0, (5 - i) * S);
+        struct tsim_task *task = add_party(stream, -1, 5, 0);
+        task->join = 77;
+        task->work = 2;
+        if (i < 4) {
+            task->demands[task->n_demands++] = fifth;
+        } else {
+            task->more_demands = &fifth;
+            task->n_more_demands = 1;
+        }
+        lower(task, done);
+    }
+    wait_for(add_task(add_stream(), 0, 1), done);
+    run();
+    for (int i = 0; i < 5; i++)
+        expect(i, 1, (5 - i) * S, 5 * S, 7 * S);
+    expect(5, 0, 7 * S, 7 * S, 7 * S + 1);
+    ck_assert_double_eq_tol(tsim_engine_resource_flowed(engine, link), 2, 1e-12);
+}
+END_TEST
+
+/* Joins in other orders on each stream, many open at once: a triangle of pairs and a join of one. */
+START_TEST(joins_may_overlap) {
+    for (int i = 0; i < 3; i++)
+        add_stream();
+    add_party(0, 100, 2, 10);
+    add_party(0, 102, 2, 10);
+    add_party(0, 103, 1, 10);
+    add_party(1, 100, 2, 10);
+    add_party(1, 101, 2, 10);
+    add_party(2, 101, 2, 10);
+    add_party(2, 102, 2, 10);
+    run();
+    expect(1, 0, 0, 0, 10);
+    expect(2, 0, 0, 10, 20); /* stream 1 comes at 10 */
+    expect(0, 1, 10, 20, 30);
+    expect(0, 2, 30, 30, 40);
+}
+END_TEST
+
+/* ---- what goes wrong ---- */
+
+static void expect_deadlock(const char *const *messages, size_t n_messages) {
+    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_INFEASIBLE);
+    ck_assert_uint_eq(diags.n_items, n_messages);
+    for (size_t i = 0; i < n_messages; i++)
+        ck_assert_str_eq(diags.items[i].message, messages[i]);
+}
+
+/* Rank 0 sends what rank 1 does not expect: both are named. */
+START_TEST(a_mismatched_send_names_both) {
+    for (int i = 0; i < 3; i++)
+        add_stream();
+    add_party(0, 8, 2, 1);
+    add_task(1, 0, S);
+    add_party(1, 9, 2, 1);
+    add_task(2, 0, S);
+    const char *const messages[] = {"deadlock after 1 s: 2 of 3 streams wait for ever",
+                                    "join 8 has 1 of its 2 parties: stream 0 (rank 0 operation 0)",
+                                    "join 9 has 1 of its 2 parties: stream 1 (rank 1 operation 1)"};
+    expect_deadlock(messages, 3);
+    expect(2, 0, 0, 0, S);
+}
+END_TEST
+
+START_TEST(parties_that_disagree_in_number_never_start) {
+    add_stream();
+    add_stream();
+    add_party(0, 8, 2, 1);
+    add_party(1, 8, 3, 1);
+    const char *const messages[] = {"deadlock after 0 s: 2 of 2 streams wait for ever",
+                                    "the parties of join 8 disagree: stream 0 (rank 0 operation 0) of 2 parties with 0 "
+                                    "units, stream 1 (rank 1 operation 0) of 3 parties with 0 units"};
+    expect_deadlock(messages, 2);
+    ck_assert_int_eq(n_records, 0);
+}
+END_TEST
+
+START_TEST(parties_that_disagree_in_work_never_start) {
+    add_stream();
+    add_stream();
+    add_party(0, 8, 2, 1)->work = 1e9;
+    add_party(1, 8, 2, 1)->work = 1;
+    const char *const messages[] = {
+        "deadlock after 0 s: 2 of 2 streams wait for ever",
+        "the parties of join 8 disagree: stream 0 (rank 0 operation 0) of 2 parties with 1e+09 "
+        "units, stream 1 (rank 1 operation 0) of 2 parties with 1 units"};
+    expect_deadlock(messages, 2);
+}
+END_TEST
+
+/* A third party of a join of two comes too late: it opens a new one, which stays alone. */
+START_TEST(a_party_too_many_waits_for_ever) {
+    for (int i = 0; i < 3; i++)
+        add_party(add_stream(), 8, 2, 10);
+    const char *const messages[] = {"deadlock after 1e-11 s: 1 of 3 streams wait for ever",
+                                    "join 8 has 1 of its 2 parties: stream 2 (rank 2 operation 0)"};
+    expect_deadlock(messages, 2);
+    expect(0, 0, 0, 0, 10);
+}
+END_TEST
+
+/* A circle: each waits for what the other would lower after. The signal's name comes from `describe`, too. */
+START_TEST(a_circle_of_signals) {
+    int32_t first = tsim_engine_add_signals(engine, 2, 1);
+    for (int i = 0; i < 2; i++) {
+        struct tsim_task *task = add_task(add_stream(), 0, 1);
+        wait_for(task, first + i);
+        lower(task, first + 1 - i);
+    }
+    const char *const messages[] = {
+        "deadlock after 0 s: 2 of 2 streams wait for ever",
+        "stream 0 (rank 0 operation 0) waits for signal 0 (gradient 0), which must be lowered 1 more time",
+        "stream 1 (rank 1 operation 0) waits for signal 1 (gradient 1), which must be lowered 1 more time"};
+    expect_deadlock(messages, 3);
+}
+END_TEST
+
+/* Of many only the first few are named: one line, four joins, and three of the parties of a join of eight. */
+START_TEST(a_long_report_is_cut) {
+    for (int i = 0; i < 7; i++)
+        add_party(add_stream(), 5, 8, 0);
+    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_INFEASIBLE);
+    ck_assert_str_eq(diags.items[1].message,
+                     "join 5 has 7 of its 8 parties: stream 0 (rank 0 operation 0), stream 1 (rank "
+                     "1 operation 0), stream 2 (rank 2 operation 0) and 4 more");
+}
+END_TEST
+
+static bool go_round(void *context, int32_t stream, struct tsim_task *task) {
+    (void)context;
+    (void)stream;
+    task->label = 42;
+    return true; /* no work, no latency, for ever */
+}
+
+/* Exit status 70. */
+START_TEST(an_endless_loop_at_one_tick_is_a_bug) {
+    tsim_engine_release(engine);
+    struct tsim_engine_options options = {.tick_s = 1e-12, .max_events_per_tick = 1000};
+    engine = tsim_engine_create(&options);
+    tsim_engine_add_stream(engine, go_round, NULL);
+    tsim_engine_run(engine, &diags);
+}
+END_TEST
+
+START_TEST(work_without_any_limit_is_a_bug) {
+    add_task(add_stream(), 1, 0);
+    tsim_engine_run(engine, &diags);
+}
+END_TEST
+
+START_TEST(lowering_a_fired_signal_is_a_bug) {
+    lower(add_task(add_stream(), 0, 1), tsim_engine_add_signals(engine, 1, 0));
+    tsim_engine_run(engine, &diags);
+}
+END_TEST
+
+START_TEST(rearming_under_a_waiter_is_a_bug) {
+    int32_t n_rounds = 1; /* so that `consume` rearms at once, while stream 0 waits */
+    recycled_signal = tsim_engine_add_signals(engine, 1, 1);
+    wait_for(add_task(add_stream(), 0, 1), recycled_signal);
+    tsim_engine_add_stream(engine, consume, &n_rounds);
+    tsim_engine_run(engine, &diags);
+}
+END_TEST
+
+/* ---- engines and questions ---- */
+
+struct nested {
+    int32_t resource;
+    double flowed;
+    tsim_tick other_end;
+    bool is_asked;
+};
+
+/* After 1 s: how much has flowed? And, meanwhile, another engine runs from its beginning to its end. */
+static bool ask_and_nest(void *context, int32_t stream, struct tsim_task *task) {
+    struct nested *nested = context;
+    (void)stream;
+    if (nested->is_asked)
+        return false;
+    if (tsim_engine_now(engine) == 0) {
+        task->latency = S;
+        return true;
+    }
+    nested->is_asked = true;
+    nested->flowed = tsim_engine_resource_flowed(engine, nested->resource);
+    struct tsim_engine_options options = {.tick_s = 1e-3};
+    struct tsim_engine *other = tsim_engine_create(&options);
+    static struct script script;
+    script = (struct script){.n_tasks = 1};
+    script.tasks[0] = (struct tsim_task){.latency = 17, .join = -1};
+    tsim_engine_add_stream(other, play, &script);
+    ck_assert_int_eq(tsim_engine_run(other, &diags), TSIM_OK);
+    nested->other_end = tsim_engine_now(other);
+    tsim_engine_release(other);
+    return false;
+}
+
+/* 5 units at 2 units/s: after 1 s 2 units have flowed, at the end 5. */
+START_TEST(engines_live_side_by_side) {
+    struct nested nested = {.resource = tsim_engine_add_resource(engine, 2)};
+    add_flow(add_stream(), 5, 0, nested.resource);
+    tsim_engine_add_stream(engine, ask_and_nest, &nested);
+    run();
+    ck_assert(nested.is_asked);
+    ck_assert_double_eq_tol(nested.flowed, 2, 1e-12);
+    ck_assert_int_eq(nested.other_end, 17);
+    expect(0, 0, 0, 0, 2 * S + S / 2);
+    expect_flowed(nested.resource, 5);
+}
+END_TEST
+
+START_TEST(an_engine_without_streams_ends_at_once) {
+    run();
+    ck_assert_int_eq(tsim_engine_now(engine), 0);
+    ck_assert_int_eq(tsim_engine_n_events(engine), 0);
+}
+END_TEST
+
+static void add_time_tests(Suite *suite) {
+    TCase *tcase = tcase_create("time and sharing");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, alone_it_takes_its_roofline_time);
+    tcase_add_test(tcase, its_bound_holds);
+    tcase_add_test(tcase, nothing_takes_no_time);
+    tcase_add_test(tcase, a_little_work_takes_a_tick);
+    tcase_add_test(tcase, seconds_and_ticks);
+    tcase_add_test(tcase, two_flows_take_twice_as_long);
+    tcase_add_test(tcase, a_late_flow_slows_down_the_early_one);
+    tcase_add_test(tcase, weights_set_the_rates);
+    tcase_add_test(tcase, a_bound_leaves_the_rest);
+    tcase_add_test(tcase, a_billion_bytes_and_one_byte);
+    tcase_add_test(tcase, a_link_of_one_bit_per_second);
+    tcase_add_test(tcase, slow_for_now_is_not_for_ever);
+    tcase_add_test(tcase, latency_uses_nothing);
+    tcase_add_test(tcase, untouched_activities_do_not_drift);
+    suite_add_tcase(suite, tcase);
+}
+
+static void add_order_tests(Suite *suite) {
+    TCase *tcase = tcase_create("signals and joins");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, a_task_waits_for_its_signal);
+    tcase_add_test(tcase, a_countdown_fires_at_zero);
+    tcase_add_test(tcase, a_signal_wakes_all);
+    tcase_add_test(tcase, signals_can_be_recycled);
+    tcase_add_test(tcase, a_join_of_two);
+    tcase_add_test(tcase, a_join_of_many_adds_up_their_demands);
+    tcase_add_test(tcase, joins_may_overlap);
+    tcase_add_test(tcase, engines_live_side_by_side);
+    tcase_add_test(tcase, an_engine_without_streams_ends_at_once);
+    suite_add_tcase(suite, tcase);
+}
+
+static void add_error_tests(Suite *suite) {
+    TCase *tcase = tcase_create("errors");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, a_mismatched_send_names_both);
+    tcase_add_test(tcase, parties_that_disagree_in_number_never_start);
+    tcase_add_test(tcase, parties_that_disagree_in_work_never_start);
+    tcase_add_test(tcase, a_party_too_many_waits_for_ever);
+    tcase_add_test(tcase, a_circle_of_signals);
+    tcase_add_test(tcase, a_long_report_is_cut);
+    tcase_add_exit_test(tcase, an_endless_loop_at_one_tick_is_a_bug, 70);
+    tcase_add_exit_test(tcase, work_without_any_limit_is_a_bug, 70);
+    tcase_add_exit_test(tcase, lowering_a_fired_signal_is_a_bug, 70);
+    tcase_add_exit_test(tcase, rearming_under_a_waiter_is_a_bug, 70);
+    suite_add_tcase(suite, tcase);
+}
+
+static Suite *engine_suite(void) {
+    Suite *suite = suite_create("engine");
+    add_time_tests(suite);
+    add_order_tests(suite);
+    add_error_tests(suite);
+    return suite;
+}
+
+TSIM_TEST_MAIN(engine_suite)
