@@ -1,0 +1,143 @@
+/* The shipped catalogue: exact parameter counts of its models, and laws that every hardware file must keep. */
+#include "config/catalogue_load.h"
+#include "support/check_main.h"
+#include "workload/model.h"
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void tear_down(void) {
+    tsim_diags_print(&diags, stderr);
+    size_t n_mistakes = diags.n_errors + diags.n_warnings;
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    ck_assert_uint_eq(n_mistakes, 0);
+}
+
+/* Counts printed by the released checkpoints (GPT-2, LLaMA, Llama 2 and 3). GPT-3, by hand from table 2.1 of Brown et
+ * al.: 96 layers of 12 h^2 weights, 9 h biases and 4 h of norms, 50,257 + 2,048 rows of h, 2 h: h = 12,288. MPT: their
+ * tables print 6.6589, 12.854 and 64.8624 B. */
+static const struct count {
+    const char *id;
+    double parameters;
+} COUNTS[] = {
+    {"gpt2-small", 124439808.0},   {"gpt2-medium", 354823168.0},    {"gpt2-large", 774030080.0},
+    {"gpt2-xl", 1557611200.0},     {"gpt3-175b", 174604259328.0},   {"gpt-175b", 174615846912.0},
+    {"llama-7b", 6738415616.0},    {"llama-65b", 65285660672.0},    {"llama2-7b", 6738415616.0},
+    {"llama2-13b", 13015864320.0}, {"llama2-70b", 68976648192.0},   {"llama3-8b", 8030261248.0},
+    {"llama3-70b", 70553706496.0}, {"llama3-405b", 405853388800.0}, {"mpt-7b", 6658859008.0},
+    {"mpt-13b", 12853954560.0},    {"mpt-70b", 64862437376.0},      {"gpt-22b", 22074273792.0},
+    {"gpt-530b", 529600819200.0},  {"gpt-1t", 1008038758400.0},
+};
+
+START_TEST(exact_parameters) {
+    const struct count *count = &COUNTS[_i];
+    const struct tsim_model *model;
+    ck_assert_int_eq(tsim_catalogue_load_model(&arena, count->id, &model, &diags), TSIM_OK);
+    ck_assert_str_eq(model->name, count->id);
+    ck_assert_double_eq(tsim_model_parameters(model), count->parameters);
+    ck_assert_double_eq(tsim_model_active_parameters(model), count->parameters); /* none is a mixture of experts */
+}
+END_TEST
+
+static void list(enum tsim_catalogue_kind kind, const char *const **ids, size_t *n_ids) {
+    ck_assert_int_eq(tsim_catalogue_list(&arena, kind, ids, n_ids, &diags), TSIM_OK);
+    ck_assert_uint_gt(*n_ids, 0);
+}
+
+/* A precision has a peak exactly if it has a sustained fraction; and nothing beats its own limits. */
+START_TEST(accelerators) {
+    const char *const *ids;
+    size_t n_ids;
+    list(TSIM_CATALOGUE_ACCELERATORS, &ids, &n_ids);
+    for (size_t i = 0; i < n_ids; i++) {
+        const struct tsim_accelerator *a;
+        ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, ids[i], &a, &diags), TSIM_OK);
+        for (int p = 0; p < TSIM_N_PRECISIONS; p++)
+            ck_assert_msg((a->peak_flops_per_s[p] > 0) == (a->matrix_sustained_frac[p] > 0), "%s, precision %d", ids[i],
+                          p);
+        ck_assert_msg(a->power_idle_w < a->power_limit_w, "%s", ids[i]);
+        ck_assert_msg(a->usable_memory_reserve_bytes < 0.2 * a->memory_bytes, "%s", ids[i]);
+        /* at full use of everything the limit is reached, so power capping can be seen */
+        ck_assert_msg(a->power_compute_frac + a->power_memory_frac + a->power_link_frac >= 1, "%s", ids[i]);
+        ck_assert_msg(a->attention_flash1_frac <= a->attention_flash2_frac &&
+                          a->attention_flash2_frac <= a->attention_flash3_frac,
+                      "%s: later attention kernels are no slower", ids[i]);
+    }
+}
+END_TEST
+
+/* Peaks follow from units, clock and products per unit and clock (fp16, dense): V100 8 tensor cores of 64, A100 4 of
+ * 256, H100 4 of 512 fused multiply-adds. The datasheets round to 3 digits. */
+START_TEST(peaks_follow_from_clocks) {
+    static const struct {
+        const char *id;
+        double fma_per_unit;
+    } PARTS[] = {{"v100-32gb", 8 * 64}, {"a100-80gb", 4 * 256}, {"h100-sxm", 4 * 512}, {"h200", 4 * 512}};
+    for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0]; i++) {
+        const struct tsim_accelerator *a;
+        ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, PARTS[i].id, &a, &diags), TSIM_OK);
+        double peak = (double)a->compute_units * PARTS[i].fma_per_unit * 2 * a->clock_hz;
+        ck_assert_double_eq_tol(peak / a->peak_flops_per_s[TSIM_FP16], 1, 0.005);
+    }
+}
+END_TEST
+
+START_TEST(nodes) {
+    const char *const *ids;
+    size_t n_ids;
+    list(TSIM_CATALOGUE_NODES, &ids, &n_ids);
+    for (size_t i = 0; i < n_ids; i++) {
+        const struct tsim_node *node;
+        ck_assert_int_eq(tsim_catalogue_load_node(&arena, ids[i], &node, &diags), TSIM_OK);
+        ck_assert_msg(node->scale_up_ring_bytes_per_s <= node->scale_up_bytes_per_s, "%s", ids[i]);
+        double accelerators_w = (double)node->accelerators * node->accelerator->power_limit_w;
+        ck_assert_msg(node->power_limit_w == 0 || accelerators_w < node->power_limit_w, "%s", ids[i]);
+        ck_assert_msg(node->power_overhead_idle_w <= node->power_overhead_w, "%s", ids[i]);
+    }
+}
+END_TEST
+
+START_TEST(everything_else_loads) {
+    const char *const *ids;
+    size_t n_ids;
+    list(TSIM_CATALOGUE_MODELS, &ids, &n_ids);
+    for (size_t i = 0; i < n_ids; i++) {
+        const struct tsim_model *model;
+        ck_assert_int_eq(tsim_catalogue_load_model(&arena, ids[i], &model, &diags), TSIM_OK);
+    }
+    list(TSIM_CATALOGUE_FABRICS, &ids, &n_ids);
+    for (size_t i = 0; i < n_ids; i++) {
+        const struct tsim_fabric *fabric;
+        ck_assert_int_eq(tsim_catalogue_load_fabric(&arena, ids[i], &fabric, &diags), TSIM_OK);
+        ck_assert_msg(fabric->efficiency_frac > 0.5 && fabric->efficiency_frac <= 1, "%s", ids[i]);
+    }
+    list(TSIM_CATALOGUE_SOFTWARE, &ids, &n_ids);
+    for (size_t i = 0; i < n_ids; i++) {
+        const struct tsim_software *software;
+        ck_assert_int_eq(tsim_catalogue_load_software(&arena, ids[i], &software, &diags), TSIM_OK);
+    }
+}
+END_TEST
+
+static Suite *catalogue_counts_suite(void) {
+    Suite *suite = suite_create("catalogue_counts");
+    TCase *models = tcase_create("models"), *hardware = tcase_create("hardware");
+    tcase_add_checked_fixture(models, set_up, tear_down);
+    tcase_add_loop_test(models, exact_parameters, 0, (int)(sizeof COUNTS / sizeof COUNTS[0]));
+    tcase_add_checked_fixture(hardware, set_up, tear_down);
+    tcase_add_test(hardware, accelerators);
+    tcase_add_test(hardware, peaks_follow_from_clocks);
+    tcase_add_test(hardware, nodes);
+    tcase_add_test(hardware, everything_else_loads);
+    suite_add_tcase(suite, models);
+    suite_add_tcase(suite, hardware);
+    return suite;
+}
+
+TSIM_TEST_MAIN(catalogue_counts_suite)
