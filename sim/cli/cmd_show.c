@@ -48,6 +48,11 @@ static void print_parameters(const struct tsim_model *model) {
     printf("active parameters  %s\n\n", tsim_count_text(tsim_model_active_parameters(model), text, sizeof text));
 }
 
+/* The name is in the heading, and the file's own source is the first of those below the table. */
+static bool is_said_elsewhere(const struct tsim_catalogue_entry *entry) {
+    return strcmp(entry->key, "name") == 0 || strcmp(entry->key, "source") == 0 || strcmp(entry->key, "schema") == 0;
+}
+
 static void print_people(struct tsim_arena *arena, const struct shown *shown) {
     static const struct tsim_column columns[] = {
         {"key", false}, {"value", false}, {"status", false}, {"source", false}};
@@ -59,6 +64,8 @@ static void print_people(struct tsim_arena *arena, const struct shown *shown) {
     tsim_text_table_init(&table, arena, columns, 4);
     for (size_t i = 0; i < shown->n_entries; i++) {
         const struct tsim_catalogue_entry *entry = &shown->entries[i];
+        if (is_said_elsewhere(entry))
+            continue;
         size_t number = number_of_source(sources, &n_sources, entry->source);
         tsim_text_table_add(&table, entry->key);
         tsim_text_table_add(&table, human_value(entry, text, sizeof text));

@@ -40,9 +40,15 @@ static enum tsim_exit run_command(int argc, char **argv) {
     return status;
 }
 
+/* Who started us with interrupts ignored (nohup, a shell's background job) wants them ignored. */
+static void catch_interrupt(void) {
+    struct sigaction interrupt = {.sa_handler = on_interrupt}, inherited;
+    if (sigaction(SIGINT, NULL, &inherited) == 0 && inherited.sa_handler != SIG_IGN)
+        sigaction(SIGINT, &interrupt, NULL);
+}
+
 int main(int argc, char **argv) {
-    struct sigaction interrupt = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &interrupt, NULL);
+    catch_interrupt();
     enum tsim_exit status = run_command(argc, argv);
     enum tsim_exit written = tsim_flush_results();
     return (int)(written == TSIM_EXIT_OK ? status : written);

@@ -30,7 +30,7 @@ ln -s "$tsim" "$work/bin/tsim"
 run_case() {
     local name=$1 folder=$work/$1
     mkdir "$folder"
-    cp "$root"/tests/cli/common/* "$root/tests/cli/$name"/* "$folder"
+    cp -r "$root"/tests/cli/common/* "$root/tests/cli/$name"/* "$folder"
     rm -f "$folder/cmd" "$folder/expected"
     (
         cd "$folder" || exit 125
