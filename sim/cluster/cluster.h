@@ -15,10 +15,10 @@ struct tsim_cluster {
     int64_t nodes, accelerators_per_node; /* in use */
     enum tsim_generation generation;
 
-    /* Outgoing scale-up link of one accelerator; 0 = it is alone on its node. Where a node has no links of its own the
-     * host link stands in. What a ring over the whole node reaches, which
-     * is below the wire; point-to-point copies reach about the same (A100 274 copied against 235 in a ring, H100 376
-     * against 367) and are taken as equal. In a mesh a pair shares only its own links: see pair_bytes_per_s. */
+    /* Outgoing scale-up link of one accelerator; 0: it is alone on its node. Where a node has no links of its own the
+     * host link stands in. It is what a ring over the whole node reaches, which is below the wire; point-to-point
+     * copies reach about the same (A100 274 copied against 235 in a ring, H100 376 against 367) and are taken as equal.
+     */
     double scale_up_bytes_per_s;
     /* Rate on that link while the switch reduces (in-switch all-reduce sends S (n+1)/n); 0 = the switch cannot. */
     double scale_up_reduce_bytes_per_s;

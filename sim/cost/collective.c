@@ -64,9 +64,14 @@ static double node_rate(const struct tsim_cluster *cluster, double g) {
     return cluster->pair_bytes_per_s;
 }
 
+static double base_s(const struct problem *p, int row, enum tsim_protocol protocol) {
+    return LATENCY_FACTOR[p->cluster->generation] * BASE_LATENCY_S[row][protocol_index(protocol)];
+}
+
 static double node_hop_s(const struct problem *p, int row, enum tsim_protocol protocol) {
     double reference = HOP_LATENCY_S[p->link][ROW_RING][0];
-    return HOP_LATENCY_S[p->link][row][protocol_index(protocol)] + fmax(0, p->cluster->scale_up_latency_s - reference);
+    return LATENCY_FACTOR[p->cluster->generation] * HOP_LATENCY_S[p->link][row][protocol_index(protocol)] +
+           fmax(0, p->cluster->scale_up_latency_s - reference);
 }
 
 /* Simple's data is followed by a flush: twice over the fabric. */
@@ -84,7 +89,7 @@ static double ring_latency_s(const struct problem *p, enum tsim_protocol protoco
     double hop = node_hop_s(p, ROW_RING, protocol);
     if (p->nodes > 1)
         hop = fmax(hop, NET_OVERHEAD_S * (protocol == TSIM_PROTOCOL_SIMPLE ? NET_OVERHEAD_SIMPLE_POSTS : 1));
-    return BASE_LATENCY_S[ROW_RING][protocol_index(protocol)] + (steps - fabric_steps) * hop +
+    return base_s(p, ROW_RING, protocol) + (steps - fabric_steps) * hop +
            fabric_steps * fabric_hop_s(p, ROW_RING, protocol);
 }
 
@@ -134,17 +139,30 @@ static void ring_plan(const struct problem *p, enum tsim_protocol protocol, stru
         plan->latency_s *= p->cluster->generation == TSIM_VOLTA ? PLATEAU_BEFORE_AMPERE : PLATEAU;
 }
 
+/* The table's sizes are powers of two; straight lines between them in log2(bytes) keep time rising with bytes. */
 static double tree_correction(double bytes, enum tsim_protocol protocol) {
-    int exponent;
-    frexp(bytes / 64, &exponent); /* bytes / 64 in [2^(exponent-1), 2^exponent) */
-    if (exponent < 1 || exponent > N_TREE_SIZES)
+    const double *table = TREE_CORRECTION[protocol_index(protocol)];
+    double at = log2(bytes / 64);
+    if (at <= 0)
+        return table[0];
+    if (at >= N_TREE_SIZES)
         return 1;
-    return TREE_CORRECTION[protocol_index(protocol)][exponent - 1];
+    int below = (int)at;
+    double next = below + 1 < N_TREE_SIZES ? table[below + 1] : 1;
+    return table[below] + (at - below) * (next - table[below]);
 }
 
 /* What the busiest node sends, in units of S: see above. */
 static double tree_sends(double nodes) {
     return nodes >= 4 ? 2 : nodes == 3 ? 1.5 : nodes == 2 ? 1 : 0;
+}
+
+/* Of S/t: S goes up and down each channel. */
+static double tree_bound(const struct problem *p) {
+    if (p->nodes == 1)
+        return 0;
+    double n_channels = fmax(1, p->g_min * p->cluster->nics_per_accelerator);
+    return n_channels * TREE_CHANNEL_BYTES_PER_S[p->cluster->generation][p->nodes == 2 ? 0 : 1] / 2;
 }
 
 static void tree_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
@@ -155,13 +173,13 @@ static void tree_plan(const struct problem *p, enum tsim_protocol protocol, stru
         frac *= p->nodes == 1 ? TREE_LL128_NODE_FRAC : TREE_LL128_FRAC;
     *plan = (struct plan){.algorithm = TSIM_ALGORITHM_TREE,
                           .protocol = protocol,
-                          .latency_s = BASE_LATENCY_S[ROW_TREE][protocol_index(protocol)] +
+                          .latency_s = base_s(p, ROW_TREE, protocol) +
                                        2 * ((p->g - 1) * node_hop_s(p, ROW_TREE, protocol) +
                                             tree_depth(p->nodes) * fabric_hop_s(p, ROW_TREE, protocol)),
                           .up_bytes = 2 * fraction(p->g) * p->bytes,
                           .nic_bytes = tree_sends(p->nodes) * p->bytes / p->g_min,
                           .link_frac = frac * tree_correction(p->bytes, protocol),
-                          .bound_bytes_per_s = protocol == TSIM_PROTOCOL_LL ? ll_limit(p) / 2 : 0,
+                          .bound_bytes_per_s = protocol == TSIM_PROTOCOL_LL ? ll_limit(p) / 2 : tree_bound(p),
                           .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
                           .hbm_bytes = 5 * p->bytes};
 }
@@ -169,8 +187,8 @@ static void tree_plan(const struct problem *p, enum tsim_protocol protocol, stru
 static void nvls_plan(const struct problem *p, struct plan *plan) {
     double depth = tree_depth(p->nodes), volume = (p->g + 1) / p->g * p->bytes;
     double link = p->cluster->scale_up_reduce_bytes_per_s;
-    double rate = p->bytes / (volume / link); /* of S */
-    double round = NVLS_CHANNELS * p->g * NVLS_CHUNK_BYTES;
+    double rate = p->bytes / (volume / link) * (depth > 0 ? NVLS_TREE_FRAC : 1); /* of S */
+    double in_flight = (1 + 2 * depth) * NVLS_CHANNELS * p->g * NVLS_CHUNK_BYTES;
     *plan = (struct plan){.algorithm = p->nodes > 1 ? TSIM_ALGORITHM_NVLS_TREE : TSIM_ALGORITHM_NVLS,
                           .protocol = TSIM_PROTOCOL_SIMPLE,
                           .latency_s = NVLS_LATENCY_S +
@@ -179,7 +197,7 @@ static void nvls_plan(const struct problem *p, struct plan *plan) {
                           .nic_bytes = tree_sends(p->nodes) * p->bytes / p->g_min,
                           .link_frac = 1,
                           .bound_bytes_per_s = rate,
-                          .fill_s = (1 + 2 * depth) * round * -expm1(-p->bytes / round) / rate,
+                          .fill_s = in_flight * -expm1(-p->bytes / in_flight) / rate,
                           .channels = NVLS_CHANNELS,
                           .hbm_bytes = 2 * p->bytes};
 }
@@ -208,7 +226,7 @@ static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, 
     *plan = (struct plan){.algorithm = TSIM_ALGORITHM_PAIRWISE,
                           .protocol = protocol,
                           .latency_s =
-                              BASE_LATENCY_S[ROW_RING][protocol_index(protocol)] +
+                              base_s(p, ROW_RING, protocol) +
                               ceil(near / P2P_PEERS_AT_ONCE) * node_hop_s(p, ROW_RING, protocol) +
                               (p->nodes > 1 ? ceil(far / P2P_PEERS_AT_ONCE) : 0) * fabric_hop_s(p, ROW_RING, protocol),
                           .up_bytes = near / p->n * p->bytes,
@@ -220,16 +238,15 @@ static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, 
 
 static void direct_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
     bool is_near = p->nodes == 1;
-    *plan =
-        (struct plan){.algorithm = TSIM_ALGORITHM_DIRECT,
-                      .protocol = protocol,
-                      .latency_s = BASE_LATENCY_S[ROW_RING][protocol_index(protocol)] +
-                                   (is_near ? node_hop_s(p, ROW_RING, protocol) : fabric_hop_s(p, ROW_RING, protocol)),
-                      .up_bytes = is_near ? p->bytes : 0,
-                      .nic_bytes = is_near ? 0 : p->bytes,
-                      .link_frac = RING_FRAC[protocol_index(protocol)],
-                      .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
-                      .hbm_bytes = p->bytes};
+    *plan = (struct plan){.algorithm = TSIM_ALGORITHM_DIRECT,
+                          .protocol = protocol,
+                          .latency_s = base_s(p, ROW_RING, protocol) + (is_near ? node_hop_s(p, ROW_RING, protocol)
+                                                                                : fabric_hop_s(p, ROW_RING, protocol)),
+                          .up_bytes = is_near ? p->bytes : 0,
+                          .nic_bytes = is_near ? 0 : p->bytes,
+                          .link_frac = RING_FRAC[protocol_index(protocol)],
+                          .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                          .hbm_bytes = p->bytes};
 }
 
 /* ---- time and choice ---- */
@@ -263,10 +280,16 @@ static void consider(const struct problem *p, struct plan *plan, struct choice *
     *best = (struct choice){.plan = *plan, .flow_s = flow, .has = true};
 }
 
+/* LL128 needs NVLink. Between nodes whose switch can reduce, no measured curve follows its trees from 1 MiB on: they
+ * follow nvls_tree, though NCCL's model would have LL128 faster. */
+static bool can_ll128(const struct problem *p) {
+    return p->link == LINK_NVLINK && !(p->nodes > 1 && p->g_min > 1 && p->cluster->scale_up_reduce_bytes_per_s > 0);
+}
+
 static bool uses_protocol(const struct problem *p, enum tsim_protocol wanted, enum tsim_protocol protocol) {
     if (p->is_ideal)
         return protocol == TSIM_PROTOCOL_SIMPLE;
-    if (protocol == TSIM_PROTOCOL_LL128 && p->link != LINK_NVLINK)
+    if (protocol == TSIM_PROTOCOL_LL128 && !can_ll128(p))
         return false;
     return wanted == TSIM_PROTOCOL_AUTO || wanted == protocol;
 }
@@ -331,7 +354,7 @@ static void choose(const struct problem *p, const struct tsim_collective_request
         consider(p, &plan, best);
         return;
     }
-    if (protocol == TSIM_PROTOCOL_LL128 && p->link != LINK_NVLINK)
+    if (protocol == TSIM_PROTOCOL_LL128 && !can_ll128(p))
         protocol = TSIM_PROTOCOL_AUTO;
     if (any || wanted == TSIM_ALGORITHM_RING)
         consider_all_protocols(p, protocol, ring_plan, best);

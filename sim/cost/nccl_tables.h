@@ -25,6 +25,12 @@ static const double HOP_LATENCY_S[N_LINKS][N_ROWS][3] = {
     [LINK_NET] = {[ROW_TREE] = {5.0 * US, 8.5 * US, 14.0 * US}, [ROW_RING] = {2.7 * US, 4.0 * US, 14.0 * US}},
 };
 
+/* The latencies above are those of Hopper (8 H100, 8 B: 13 to 15 us measured). Kernels and NVLink hops of Ampere take
+ * 1.9 times as long: 2 nodes of 8 A100, 8 B: 36 to 39 us; one node from 1 to 64 MiB (Microsoft and Oracle machines,
+ * nccl-tests). Volta is taken as Ampere. */
+static const double LATENCY_FACTOR[TSIM_N_GENERATIONS] = {
+    [TSIM_VOLTA] = 1.9, [TSIM_AMPERE] = 1.9, [TSIM_HOPPER] = 1, [TSIM_BLACKWELL] = 1};
+
 /* In-switch reduction: the whole operation on a node, and one hop of the tree between nodes. */
 static const double NVLS_LATENCY_S = 25 * US;
 static const double NVLS_TREE_HOP_LATENCY_S = 20.9 * US;
@@ -46,16 +52,27 @@ static const double PLATEAU = 1.4, PLATEAU_BEFORE_AMPERE = 1.9;
 /* Bus bandwidth that LL cannot exceed: on one node set by the accelerator, between nodes by the host (Intel). */
 static const double LL_MAX_BYTES_PER_S[TSIM_N_GENERATIONS] = {
     [TSIM_VOLTA] = 39.0 * GB_PER_S,
-    [TSIM_AMPERE] = 87.7 * GB_PER_S,
+    [TSIM_AMPERE] = 46.0 * GB_PER_S, /* NCCL says 87.7; two machines of 8 A100 add 20 to 30 us from 512 KiB to 1 MiB */
     [TSIM_HOPPER] = 141.0 * GB_PER_S,
     [TSIM_BLACKWELL] = 282.0 * GB_PER_S,
 };
 static const double LL_MAX_2_NODES_BYTES_PER_S = 39.0 * GB_PER_S, LL_MAX_NODES_BYTES_PER_S = 20.4 * GB_PER_S;
 
-/* Fractions of the link's rate. NCCL also caps each channel; with as many channels as fill a link that never binds. */
+/* Fractions of the link's rate. NCCL also caps what a channel carries; with as many channels as fill a link that binds
+ * only for trees between nodes, which have one channel for each NIC. */
 static const double RING_FRAC[3] = {0.5, 0.92, 1};
 static const double TREE_FRAC = 0.92, TREE_LL_FRAC = 1 / 3.8, TREE_LL128_NODE_FRAC = 7.0 / 9,
                     TREE_LL128_FRAC = 120.0 / 128;
+static const double TREE_CHANNEL_BYTES_PER_S[TSIM_N_GENERATIONS][2] = {
+    /* two nodes, more */
+    [TSIM_VOLTA] = {18.5 * GB_PER_S, 10.0 * GB_PER_S},
+    [TSIM_AMPERE] = {23.6 * GB_PER_S, 17.8 * GB_PER_S},
+    [TSIM_HOPPER] = {41.4 * GB_PER_S, 36.0 * GB_PER_S},
+    [TSIM_BLACKWELL] = {42.8 * GB_PER_S, 24.0 * GB_PER_S},
+};
+/* In-switch reduction with a tree between nodes, of what it reaches on one: 465 to 487 of 480 GB/s x 1.875/1.75
+ * (nccl-tests, 2 nodes of 8 H100 or H200, 8 GB and more, four machines). */
+static const double NVLS_TREE_FRAC = 0.94;
 
 /* What trees reach of that by size, 64 B, 128 B, ... 512 MiB: chunks must be small for the pipeline to fill. */
 #define N_TREE_SIZES 24
