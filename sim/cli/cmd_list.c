@@ -14,8 +14,11 @@ static void print_overview(struct tsim_arena *arena, const struct listing *listi
     const char *text = "";
     for (size_t i = 0; i < listing->n_ids; i++)
         text = tsim_arena_printf(arena, "%s%s%s", text, i ? " " : "", listing->ids[i]);
-    printf("%s%s (%zu)%s\n  ", tsim_tint_on(&style, TSIM_TINT_BOLD), tsim_catalogue_plural(listing->kind),
-           listing->n_ids, tsim_tint_off(&style));
+    printf("%s%s (%zu)%s\n", tsim_tint_on(&style, TSIM_TINT_BOLD), tsim_catalogue_plural(listing->kind), listing->n_ids,
+           tsim_tint_off(&style));
+    if (listing->n_ids == 0)
+        return;
+    fputs("  ", stdout);
     tsim_text_wrap(stdout, &style, 2, text);
 }
 

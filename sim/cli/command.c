@@ -157,12 +157,14 @@ enum tsim_exit tsim_flush_results(void) {
 }
 
 bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, enum tsim_catalogue_kind *kind) {
-    const char *words[TSIM_N_CATALOGUE_KINDS];
+    const char *words[2 * TSIM_N_CATALOGUE_KINDS]; /* the plurals, then the words for one */
     if (tsim_catalogue_find_kind(word, kind))
         return true;
-    for (int i = 0; i < TSIM_N_CATALOGUE_KINDS; i++)
+    for (int i = 0; i < TSIM_N_CATALOGUE_KINDS; i++) {
         words[i] = tsim_catalogue_plural((enum tsim_catalogue_kind)i);
-    const char *near = tsim_did_you_mean(word, words, TSIM_N_CATALOGUE_KINDS);
+        words[TSIM_N_CATALOGUE_KINDS + i] = tsim_catalogue_word((enum tsim_catalogue_kind)i);
+    }
+    const char *near = tsim_did_you_mean(word, words, 2 * TSIM_N_CATALOGUE_KINDS);
     fprintf(stderr, "tsim %s: unknown kind '%s'", arguments->command->name, word);
     if (near)
         fprintf(stderr, "; did you mean '%s'?", near);

@@ -58,9 +58,15 @@ double tsim_metric_in_json(enum tsim_metric metric, double value) {
     return is_tflops ? value / 1e12 : value;
 }
 
-static const char *rate_text(double rate, const char *noun, char *buffer, size_t size) {
+const char *tsim_rate_text(double per_s, char *buffer, size_t size) {
+    if (per_s >= 1000.0 && per_s < 1e6)
+        return tsim_count_text(per_s, buffer, size);
+    return tsim_quantity_human(per_s, TSIM_COUNT, buffer, size);
+}
+
+static const char *rate_of(double per_s, const char *noun, char *buffer, size_t size) {
     char number[64];
-    snprintf(buffer, size, "%s %s/s", tsim_quantity_human(rate, TSIM_COUNT, number, sizeof number), noun);
+    snprintf(buffer, size, "%s %s/s", tsim_rate_text(per_s, number, sizeof number), noun);
     return buffer;
 }
 
@@ -74,9 +80,9 @@ const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer
         return tsim_seconds_text(value, value, buffer, size);
     case TSIM_METRIC_TOKENS_PER_S:
     case TSIM_METRIC_TOKENS_PER_S_PER_GPU:
-        return rate_text(value, "tokens", buffer, size);
+        return rate_of(value, "tokens", buffer, size);
     case TSIM_METRIC_SAMPLES_PER_S:
-        return rate_text(value, "samples", buffer, size);
+        return rate_of(value, "samples", buffer, size);
     case TSIM_METRIC_MFU:
     case TSIM_METRIC_HFU:
         return tsim_percent_text(value, buffer, size);

@@ -20,6 +20,9 @@ const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size);
 /* 1024 -> "1,024". Rounds to the nearest whole number. */
 const char *tsim_count_text(double count, char *buffer, size_t size);
 
+/* How many a second, for comparing by eye: "94.4", "4,811", from a million on "1.05 M". */
+const char *tsim_rate_text(double per_s, char *buffer, size_t size);
+
 /* A metric's value (SI, as in struct tsim_measured) with its unit: "13.75 s", "51.4 %", "388 TFLOP/s". */
 const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size);
 

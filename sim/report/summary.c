@@ -40,6 +40,11 @@ static const char *count(struct screen *screen, double value) {
     return tsim_arena_strdup(&screen->arena, tsim_count_text(value, text, sizeof text));
 }
 
+static const char *rate(struct screen *screen, double per_s) {
+    char text[TEXT_BYTES];
+    return tsim_arena_strdup(&screen->arena, tsim_rate_text(per_s, text, sizeof text));
+}
+
 static const char *percent(struct screen *screen, double frac) {
     char text[TEXT_BYTES];
     return tsim_arena_strdup(&screen->arena, tsim_percent_text(frac, text, sizeof text));
@@ -121,9 +126,8 @@ static void print_speed(struct screen *screen, const struct tsim_result *result)
     const struct tsim_throughput *t = &result->throughput;
     fputc('\n', screen->out);
     labelled(screen, "step time", "%s", human(screen, result->step.time_s, TSIM_TIME_S));
-    labelled(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s",
-             human(screen, t->tokens_per_s, TSIM_COUNT), human(screen, t->tokens_per_s_per_gpu, TSIM_COUNT),
-             human(screen, t->samples_per_s, TSIM_COUNT));
+    labelled(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s", rate(screen, t->tokens_per_s),
+             rate(screen, t->tokens_per_s_per_gpu), rate(screen, t->samples_per_s));
     labelled(screen, "per GPU", "%.1f TFLOP/s (MFU %s), executed %.1f TFLOP/s (HFU %s)", t->model_tflops_per_gpu,
              percent(screen, t->mfu), t->hardware_tflops_per_gpu, percent(screen, t->hfu));
 }

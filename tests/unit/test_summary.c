@@ -251,6 +251,9 @@ START_TEST(formats) {
     ck_assert_str_eq(tsim_seconds_text(1.5, 200, b, sizeof b), "1.5 s");
     ck_assert_str_eq(tsim_seconds_text(0.0015, 0.1, b, sizeof b), "1.50 ms");
     ck_assert_str_eq(tsim_seconds_text(2.5e-6, 9e-4, b, sizeof b), "2.50 us");
+    ck_assert_str_eq(tsim_rate_text(4811.4, b, sizeof b), "4,811");
+    ck_assert_str_eq(tsim_rate_text(1.05e6, b, sizeof b), "1.05 M");
+    ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_TOKENS_PER_S, 5320, b, sizeof b), "5,320 tokens/s");
     ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_MFU, 0.514, b, sizeof b), "51.4 %");
     ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_MEMORY_PEAK, 45.2e9, b, sizeof b), "45.20 GB");
     ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_STEP_TIME, (double)NAN, b, sizeof b), "-");
