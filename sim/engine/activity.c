@@ -107,8 +107,6 @@ void tsim_engine_solve(struct tsim_engine *engine) {
         int32_t leader = engine->sharing.changed[i];
         struct tsim_engine_stream *s = &engine->streams[leader];
         s->remaining -= s->rate * tsim_engine_seconds(engine, engine->now - s->since);
-        if (s->remaining < 0)
-            s->remaining = 0;
         take_rate(engine, leader);
     }
 }

@@ -199,7 +199,7 @@ static void fill_region(struct tsim_sharing *sharing) {
         const struct tsim_sharing_resource *r = &sharing->resources[first.who];
         if (r->n_open == 0)
             continue;
-        double now = fmax(fill_level(r), level);
+        double now = fill_level(r);
         if (now <= level * (1 + TSIM_SHARING_SAME)) {
             now = level;
         } else if (now > first.level * (1 + TSIM_SHARING_SAME)) {

@@ -2,6 +2,7 @@
  * ticks. */
 #include "engine/engine.h"
 
+#include "engine/parts.h"
 #include "support/check_main.h"
 
 #include <string.h>
@@ -30,7 +31,8 @@ static int32_t n_streams, n_records;
 
 static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
     (void)context;
-    records[n_records++] = (struct record){stream, label, ready, begin, end};
+    if (n_records < MAX_STREAMS * MAX_TASKS) /* one test has more, and does not look */
+        records[n_records++] = (struct record){stream, label, ready, begin, end};
 }
 
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
@@ -284,6 +286,27 @@ START_TEST(slow_for_now_is_not_for_ever) {
 }
 END_TEST
 
+/* Ticks of 1 s, 8 units/s, eight flows at 1 unit/s; seven end at 1 s. The last has 1.6 units, due at 2 s; at 1 s it has
+ * 0.6 left and gets 8 units/s: 0.075 s, less than half a tick, so it ends at that tick and not one later. */
+START_TEST(a_rest_below_half_a_tick_ends_at_once) {
+    create(1);
+    int32_t link = tsim_engine_add_resource(engine, 8);
+    for (int i = 0; i < MAX_STREAMS; i++)
+        add_flow(add_stream(), i == 3 ? 1.6 : 1, 0, link);
+    run();
+    for (int i = 0; i < MAX_STREAMS; i++)
+        expect(i, 0, 0, 0, 1);
+}
+END_TEST
+
+/* A latency up to the end of time and one tick of work: beyond it. */
+START_TEST(a_latency_beyond_the_end_of_time) {
+    add_task(add_stream(), 1e-12, INT64_MAX - 1)->bound_per_s = 0.5;
+    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_LIMIT);
+    ck_assert_int_eq(n_records, 0);
+}
+END_TEST
+
 /* While it waits out its latency an activity uses nothing: A alone for 1 s; then both. A: 1.5 units, 1 done at 1 s, the
  * other half at rate 1/2: 2 s. B: half a unit until 2 s, the other half alone: 2.5 s. */
 START_TEST(latency_uses_nothing) {
@@ -456,6 +479,65 @@ START_TEST(joins_may_overlap) {
 }
 END_TEST
 
+static bool join_again(void *context, int32_t stream, struct tsim_task *task) {
+    int64_t *n_joins = context;
+    task->join = n_joins[stream];
+    task->n_parties = 2;
+    task->work = 1;
+    task->demands[task->n_demands++] = (struct tsim_demand){0, 1};
+    return n_joins[stream]++ < 1000;
+}
+
+/* A thousand joins one after the other: the memory of one. */
+START_TEST(memory_is_that_of_the_living) {
+    int64_t n_joins[2] = {0, 0};
+    tsim_engine_add_resource(engine, 1000);
+    for (int i = 0; i < 2; i++)
+        tsim_engine_add_stream(engine, join_again, n_joins);
+    run();
+    ck_assert_uint_le(engine->join_capacity, 16);
+    ck_assert_uint_le(engine->sharing.n_demands, 2);
+    ck_assert_int_eq(tsim_engine_now(engine), 2 * S);
+}
+END_TEST
+
+static bool expect_zeroed(void *context, int32_t stream, struct tsim_task *task) {
+    int32_t *n_calls = context;
+    (void)stream;
+    struct tsim_task zeroed;
+    memset(&zeroed, 0, sizeof zeroed);
+    zeroed.join = -1;
+    ck_assert_mem_eq(task, &zeroed, sizeof zeroed);
+    static const struct tsim_demand more = {0, 1};
+    task->label = task->latency = 1;
+    task->work = task->weight = task->bound_per_s = 1;
+    task->join = *n_calls;
+    task->n_parties = 1;
+    task->n_demands = TSIM_TASK_MAX_DEMANDS;
+    task->n_waits = task->n_lowers = TSIM_TASK_MAX_SIGNALS;
+    for (int i = 0; i < TSIM_TASK_MAX_DEMANDS; i++)
+        task->demands[i] = (struct tsim_demand){1, 1};
+    for (int i = 0; i < TSIM_TASK_MAX_SIGNALS; i++) {
+        task->waits[i] = 1;
+        task->lowers[i] = 2;
+    }
+    task->more_demands = &more;
+    task->n_more_demands = 1;
+    return (*n_calls)++ < 3;
+}
+
+START_TEST(tasks_arrive_zeroed) {
+    int32_t n_calls = 0;
+    tsim_engine_add_resource(engine, 1);
+    tsim_engine_add_resource(engine, 1);
+    tsim_engine_add_signals(engine, 2, 0);
+    tsim_engine_add_signals(engine, 1, 3 * TSIM_TASK_MAX_SIGNALS);
+    tsim_engine_add_stream(engine, expect_zeroed, &n_calls);
+    run();
+    ck_assert_int_eq(n_calls, 4);
+}
+END_TEST
+
 /* ---- what goes wrong ---- */
 
 static void expect_deadlock(const char *const *messages, size_t n_messages) {
@@ -562,6 +644,19 @@ START_TEST(an_endless_loop_at_one_tick_is_a_bug) {
 }
 END_TEST
 
+/* The same limit, and more events than that, but two at each tick. */
+START_TEST(the_limit_is_for_one_tick) {
+    tsim_engine_release(engine);
+    struct tsim_engine_options options = {.tick_s = 1e-12, .max_events_per_tick = 2};
+    engine = tsim_engine_create(&options);
+    int32_t stream = add_stream();
+    for (int i = 0; i < MAX_TASKS; i++)
+        add_task(stream, 0, 1);
+    run();
+    ck_assert_int_eq(tsim_engine_n_events(engine), 2 * MAX_TASKS);
+}
+END_TEST
+
 START_TEST(work_without_any_limit_is_a_bug) {
     add_task(add_stream(), 1, 0);
     tsim_engine_run(engine, &diags);
@@ -652,6 +747,8 @@ static void add_time_tests(Suite *suite) {
     tcase_add_test(tcase, a_billion_bytes_and_one_byte);
     tcase_add_test(tcase, a_link_of_one_bit_per_second);
     tcase_add_test(tcase, slow_for_now_is_not_for_ever);
+    tcase_add_test(tcase, a_rest_below_half_a_tick_ends_at_once);
+    tcase_add_test(tcase, a_latency_beyond_the_end_of_time);
     tcase_add_test(tcase, latency_uses_nothing);
     tcase_add_test(tcase, untouched_activities_do_not_drift);
     suite_add_tcase(suite, tcase);
@@ -667,6 +764,8 @@ static void add_order_tests(Suite *suite) {
     tcase_add_test(tcase, a_join_of_two);
     tcase_add_test(tcase, a_join_of_many_adds_up_their_demands);
     tcase_add_test(tcase, joins_may_overlap);
+    tcase_add_test(tcase, tasks_arrive_zeroed);
+    tcase_add_test(tcase, memory_is_that_of_the_living);
     tcase_add_test(tcase, engines_live_side_by_side);
     tcase_add_test(tcase, an_engine_without_streams_ends_at_once);
     suite_add_tcase(suite, tcase);
@@ -681,6 +780,7 @@ static void add_error_tests(Suite *suite) {
     tcase_add_test(tcase, a_party_too_many_waits_for_ever);
     tcase_add_test(tcase, a_circle_of_signals);
     tcase_add_test(tcase, a_long_report_is_cut);
+    tcase_add_test(tcase, the_limit_is_for_one_tick);
     tcase_add_exit_test(tcase, an_endless_loop_at_one_tick_is_a_bug, 70);
     tcase_add_exit_test(tcase, work_without_any_limit_is_a_bug, 70);
     tcase_add_exit_test(tcase, lowering_a_fired_signal_is_a_bug, 70);

@@ -62,6 +62,7 @@ START_TEST(two_on_one_link_get_half) {
     ck_assert(!start_on(1, 1, HUGE_VAL, link, 1));
     tsim_sharing_solve(&sharing);
     ck_assert_uint_eq(sharing.n_changed, 2);
+    ck_assert_int_eq(sharing.n_filled, 2); /* both at the first try: the bottleneck of the first was known */
     expect_rate(0, 1.5);
     ck_assert(tsim_sharing_rate(&sharing, 0) <= tsim_sharing_rate(&sharing, 1));
     ck_assert(tsim_sharing_rate(&sharing, 0) >= tsim_sharing_rate(&sharing, 1));
@@ -278,6 +279,55 @@ START_TEST(wide_ranges_of_numbers) {
 }
 END_TEST
 
+/* x0 + x1 + x2 <= 3, w = 1e17, 1, 1, x0 <= 1: all 1. The sum of the weights has forgotten the ones: 1e17 + 1 = 1e17. */
+START_TEST(small_weights_are_not_lost_beside_large_ones) {
+    int32_t link = resource(3);
+    start_on(1, 1, HUGE_VAL, link, 1);
+    start_on(2, 1, HUGE_VAL, link, 1);
+    start_on(0, 1e17, 1, link, 1);
+    tsim_sharing_solve(&sharing);
+    ck_assert_int_eq(sharing.n_filled, 3);
+    expect_rate(0, 1);
+    expect_rate(1, 1);
+    expect_rate(2, 1);
+}
+END_TEST
+
+/* Weights 0.1, 0.2, 0.3, of which the first ends and comes again: now the weights are added in another order, and 0.1 +
+ * 0.3 + 0.2 is not 0.3 + 0.2 + 0.1 in the last bit. Nobody's rate has changed but that of the new one. */
+START_TEST(rounding_does_not_change_rates) {
+    int32_t link = resource(1);
+    for (int32_t a = 0; a < 3; a++)
+        start_on(a, 0.1 * (a + 1), HUGE_VAL, link, 1);
+    tsim_sharing_solve(&sharing);
+    tsim_sharing_end(&sharing, 0, 1);
+    start_on(0, 0.1, HUGE_VAL, link, 1);
+    tsim_sharing_solve(&sharing);
+    ck_assert_uint_eq(sharing.n_changed, 1);
+    ck_assert_int_eq(sharing.changed[0], 0);
+}
+END_TEST
+
+/* Seven activities on a ring of seven links, each with demands 0.1, 0.2, 0.3 on three links in a row: 1 / 0.6 each. The
+ * links add up their loads in different orders, so they fill at levels that differ in the last bit; the rates must not.
+ */
+START_TEST(symmetric_activities_are_even_to_the_bit) {
+    enum { N = 7 };
+    for (int i = 0; i < N; i++)
+        resource(1);
+    for (int32_t a = 0; a < N; a++) {
+        tsim_sharing_set(&sharing, a, 1, HUGE_VAL);
+        for (int32_t i = 0; i < 3; i++)
+            tsim_sharing_demand(&sharing, a, (a + i) % N, 0.1 * (i + 1));
+        tsim_sharing_start(&sharing, a);
+    }
+    tsim_sharing_solve(&sharing);
+    expect_rate(0, 1 / 0.6);
+    for (int32_t a = 1; a < N; a++)
+        ck_assert(!(fabs(tsim_sharing_rate(&sharing, a) - tsim_sharing_rate(&sharing, 0)) > 0));
+}
+END_TEST
+
 /* Two demands on the same resource are one: (1 + 2) x <= 6. */
 START_TEST(demands_on_one_resource_add_up) {
     int32_t r = resource(6);
@@ -335,6 +385,9 @@ static Suite *sharing_suite(void) {
     tcase_add_test(tcase, free_capacity_needs_no_solve);
     tcase_add_test(tcase, a_star_is_even_to_the_bit);
     tcase_add_test(tcase, wide_ranges_of_numbers);
+    tcase_add_test(tcase, small_weights_are_not_lost_beside_large_ones);
+    tcase_add_test(tcase, rounding_does_not_change_rates);
+    tcase_add_test(tcase, symmetric_activities_are_even_to_the_bit);
     tcase_add_test(tcase, demands_on_one_resource_add_up);
     tcase_add_test(tcase, flowed_units_are_not_lost);
     tcase_add_test(tcase, memory_is_that_of_the_living);
