@@ -8,10 +8,10 @@
  *   stream    a FIFO of tasks, generated lazily by a program (a callback), one task at a time; a task starts when it is
  *             at the head of its stream, the stream is free and all its signals have fired.
  *   signal    a countdown; it fires when it reaches zero. Tasks wait for signals and lower them when they finish. A
- * task that waits has seen a signal once it has fired: rearming it later does not take that back. join      tasks of
- * several streams that carry the same join id start together, as ONE activity (the demands of all parties merged), when
- * the last of them is ready, and finish together: a collective, a matched send/receive. A join whose parties disagree
- * in number is a deadlock report, never a wrong result.
+ *             task that waits has seen a signal once it has fired: rearming it later does not take that back.
+ *   join      tasks of several streams that carry the same join id start together, as ONE activity (the demands of
+ *             all parties merged), when the last of them is ready, and finish together: a collective, a matched
+ *             send/receive. A join whose parties disagree is a deadlock report, never a wrong result.
  *
  * Weights: where activities meet, their shares x / weight are compared, in the units of their work. Messages in bytes
  * with weight 1 share a link evenly. Where different things meet (a message in bytes, an operator in FLOP or in
@@ -97,8 +97,8 @@ int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn progr
 /* `count` signals in a row, each needing `initial` lowerings to fire (0 = has fired); returns the first. To lower a
  * signal that has fired is TSIM_BUG. */
 int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32_t initial);
-void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal,
-                       int32_t initial); /* for recycled signals; nobody may wait */
+/* Sets a signal anew, for recycling; nobody may be waiting for it (TSIM_BUG). */
+void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal, int32_t initial);
 
 /* Runs to the end; once per engine. TSIM_OK; or TSIM_ERR_INFEASIBLE, a deadlock: a diag with the count, and one for
  * each of the first few joins that lack parties (or whose parties disagree in number or work) and of the streams that
@@ -106,10 +106,9 @@ void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal,
 enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags);
 
 tsim_tick tsim_engine_now(const struct tsim_engine *engine);
-int64_t
-tsim_engine_n_events(const struct tsim_engine *engine); /* task starts, task ends, and solves that changed a rate */
-/* Units that flowed through a resource so far, what is under way included: energy and link load need no second model.
- */
+/* Task starts, task ends, and solves that changed a rate. */
+int64_t tsim_engine_n_events(const struct tsim_engine *engine);
+/* Units that flowed through a resource so far, with what is under way: energy and link load need no second model. */
 double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource);
 
 /* Seconds to ticks: round to nearest, a positive duration is at least one tick; TSIM_BUG when out of range. */

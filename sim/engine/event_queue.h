@@ -8,7 +8,7 @@
  * An implicit 4-ary heap of 16-byte entries with an index from item to position. Two decisions were measured (hold
  * model with 4,096 pending, 66 ns a hold; tests/bench/bench_engine.c prints today's figure):
  *   - the index costs 1 ns, and buys that a changed rate moves an event instead of leaving a dead one behind: a flow
- * that is re-rated a thousand times still has one entry;
+ *     that is re-rated a thousand times still has one entry;
  *   - a pop leaves the root vacant until the next change, and a put then sifts down from there once, where pop and put
  *     apart would sift twice: 7 ns of a hold, 10 ns when two flows take turns at re-rating each other. */
 #ifndef TSIM_ENGINE_EVENT_QUEUE_H

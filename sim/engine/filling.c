@@ -238,8 +238,7 @@ static void include_broken(struct tsim_sharing *sharing, int32_t resource) {
     }
 }
 
-/* False if nothing had to be added: the region is enough. A resource that was free and is free is nobody's bottleneck.
- */
+/* False if nothing had to be added: the region is enough. What was free and is free is nobody's bottleneck. */
 static bool extend_region(struct tsim_sharing *sharing) {
     size_t n_before = sharing->n_region, n_touched = sharing->n_touched;
     for (size_t t = 0; t < n_touched; t++) {

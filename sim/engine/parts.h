@@ -1,4 +1,4 @@
-/* parts.h - the inside of struct tsim_engine, shared by the files of this folder and by nobody else.
+/* parts.h - the inside of struct tsim_engine, shared by the files of this folder and their tests.
  *
  *   engine.c    creation, the main loop, questions
  *   stream.c    programs, signals, the way of a task from its program to its end

@@ -20,18 +20,18 @@
  * Computing it: progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2). A common level rises from
  *   zero with x_a = w_a * level. When a bound is reached that activity is fixed; when a resource is full all activities
  *   on it are fixed, and it is the bottleneck of each. The levels at which resources would fill are kept in a heap:
- * with E demands of A activities on R resources a solve costs O(E + (A + R) log (A + R)), so O(degree) for a star.
+ *   with E demands of A activities on R resources a solve costs O(E + (A + R) log (A + R)), so O(degree) for a star.
  *
  * Computing only what changed. Most starts and ends need no solve at all:
  *   - an activity that starts where the capacity it would take alone is still free takes it: all others keep their
  *     bottlenecks, and its own is its bound or a resource that it has for itself;
  *   - an activity that ends on resources that are not saturated was in nobody's way.
  *   Otherwise the resource is marked, and the next solve begins with the activities whose bottleneck it is, holds the
- * rates of all others fixed, fills, and checks the property above on every resource that it touched. Activities whose
- *   property is broken join the region and it is filled again. As the property is sufficient, a region that passes is
- * the solution of the whole system, although most of the connected component was never looked at: a memory-bound
- *   operator that takes its share next to a thousand-link collective costs one memory's users, not a thousand links.
- * After a few rounds the region is the whole connected component, which needs no check.
+ *   rates of all others fixed, fills, and checks the property above on every resource that it touched. Activities
+ *   whose property is broken join the region and it is filled again. As the property is sufficient, a region that
+ *   passes is the solution of the whole system, although most of the connected component was never looked at: a
+ *   memory-bound operator that takes its share next to a thousand-link collective costs one memory's users, not a
+ *   thousand links. After a few rounds the region is the whole connected component, which needs no check.
  *
  * Guarantees: x >= 0; sums exceed capacities and shares differ from fair by at most TSIM_SHARING_TOLERANCE of
  * themselves; a rate that would change by less than TSIM_SHARING_SAME of itself is left alone, bit by bit, so that what
@@ -48,8 +48,7 @@
 /* A resource counts as saturated, and two shares as equal, within this part of themselves: more than the rounding that
  * sums of a million terms gather, less than anything that a user could measure. */
 #define TSIM_SHARING_TOLERANCE 1e-10
-/* Levels and rates nearer to each other than this are the same number: symmetric activities stay symmetric to the bit.
- */
+/* Levels and rates nearer to each other than this are the same number: symmetric activities stay so to the bit. */
 #define TSIM_SHARING_SAME 1e-12
 
 /* One (activity, resource) pair; linked in both directions, from a pool with a free list. */

@@ -309,8 +309,7 @@ START_TEST(rounding_does_not_change_rates) {
 END_TEST
 
 /* Seven activities on a ring of seven links, each with demands 0.1, 0.2, 0.3 on three links in a row: 1 / 0.6 each. The
- * links add up their loads in different orders, so they fill at levels that differ in the last bit; the rates must not.
- */
+ * links add up their loads in different orders, so they fill at levels that differ in the last bit; rates must not. */
 START_TEST(symmetric_activities_are_even_to_the_bit) {
     enum { N = 7 };
     for (int i = 0; i < N; i++)
