@@ -1,90 +1,196 @@
 #include "cluster/placement.h"
 #include "support/check_main.h"
 #include "support/example.h"
+#include "support/random.h"
 
-static struct example e;
+#define TENSOR (1u << TSIM_AXIS_TENSOR)
+#define CONTEXT (1u << TSIM_AXIS_CONTEXT)
+#define EXPERT (1u << TSIM_AXIS_EXPERT)
+#define DATA (1u << TSIM_AXIS_DATA)
+#define PIPELINE (1u << TSIM_AXIS_PIPELINE)
+#define ALL ((1u << TSIM_N_AXES) - 1)
+
+static struct example example;
 static struct tsim_arena arena;
 
-static const struct tsim_placement *placement(int64_t nodes, int64_t tensor, int64_t context, int64_t pipeline) {
-    example_init(&e);
-    e.scenario.cluster.nodes = nodes;
-    e.scenario.parallelism.tensor = tensor;
-    e.scenario.parallelism.context = context;
-    e.scenario.parallelism.pipeline = pipeline;
-    example_finish(&e);
-    return tsim_placement_build(&arena, &e.scenario);
+static void setup(void) {
+    tsim_arena_init(&arena);
+    example_init(&example);
 }
 
-#define ASSERT_GROUP(group_, ranks, nodes, most, least)                                                                \
-    do {                                                                                                               \
-        struct tsim_group g_ = group_;                                                                                 \
-        ck_assert_int_eq(g_.n_ranks, ranks);                                                                           \
-        ck_assert_int_eq(g_.n_nodes, nodes);                                                                           \
-        ck_assert_int_eq(g_.max_ranks_per_node, most);                                                                 \
-        ck_assert_int_eq(g_.min_ranks_per_node, least);                                                                \
-    } while (0)
-#define AXIS(name) (1u << TSIM_AXIS_##name)
+static void teardown(void) {
+    tsim_arena_release(&arena);
+}
 
-/* 4 nodes of 8, tensor 4, pipeline 2, data 4; order tensor, context, expert, data, pipeline: a node holds two tensor
- * groups (data 0 and 1), so a data group has 2 ranks on each of 2 nodes; pipeline neighbours are 2 nodes apart. */
-START_TEST(default_order) {
-    const struct tsim_placement *p = placement(4, 4, 1, 2);
-    ASSERT_GROUP(tsim_placement_group(p, AXIS(TENSOR)), 4, 1, 4, 4);
-    ASSERT_GROUP(tsim_placement_group(p, AXIS(DATA)), 4, 2, 2, 2);
-    ASSERT_GROUP(tsim_placement_group(p, AXIS(PIPELINE)), 2, 2, 1, 1);
-    ASSERT_GROUP(tsim_placement_group(p, AXIS(DATA) | AXIS(TENSOR)), 16, 2, 8, 8);
-    struct tsim_coordinates at = {.at = {[TSIM_AXIS_TENSOR] = 3, [TSIM_AXIS_DATA] = 2, [TSIM_AXIS_PIPELINE] = 1}};
-    ck_assert_int_eq(tsim_placement_rank(p, &at), 3 + 2 * 4 + 16);
-    ck_assert(tsim_placement_same_node(p, 0, 7));
+static const struct tsim_placement *place(int64_t nodes, int64_t per_node, int64_t tensor, int64_t context,
+                                          int64_t pipeline) {
+    struct tsim_scenario *sc = &example.scenario;
+    sc->cluster.nodes = nodes;
+    sc->cluster.accelerators_per_node = per_node;
+    sc->parallelism.tensor = tensor;
+    sc->parallelism.context = context;
+    sc->parallelism.pipeline = pipeline;
+    example_finish(&example);
+    return tsim_placement_build(&arena, sc);
+}
+
+static void assert_group(struct tsim_group group, int32_t n_ranks, int32_t n_nodes, int32_t max, int32_t min) {
+    ck_assert_int_eq(group.n_ranks, n_ranks);
+    ck_assert_int_eq(group.n_nodes, n_nodes);
+    ck_assert_int_eq(group.max_ranks_per_node, max);
+    ck_assert_int_eq(group.min_ranks_per_node, min);
+}
+
+/* 1024 ranks, tensor 8 = one node, data 32, pipeline 4: stage s lies on nodes 32 s .. 32 s + 31. */
+START_TEST(tensor_fills_a_node) {
+    const struct tsim_placement *p = place(128, 8, 8, 1, 4);
+    assert_group(tsim_placement_group(p, TENSOR), 8, 1, 8, 8);
+    assert_group(tsim_placement_group(p, DATA), 32, 32, 1, 1);
+    assert_group(tsim_placement_group(p, PIPELINE), 4, 4, 1, 1);
+    assert_group(tsim_placement_group(p, TENSOR | DATA), 256, 32, 8, 8);
+    assert_group(tsim_placement_group(p, ALL), 1024, 128, 8, 8);
+    assert_group(tsim_placement_group(p, 0), 1, 1, 1, 1);
+    struct tsim_coordinates at = {.at = {[TSIM_AXIS_TENSOR] = 3, [TSIM_AXIS_DATA] = 5, [TSIM_AXIS_PIPELINE] = 2}};
+    ck_assert_int_eq(tsim_placement_rank(p, &at), 3 + 5 * 8 + 2 * 256);
+    ck_assert_int_eq(tsim_placement_node(p, 3 + 5 * 8 + 2 * 256), 5 + 2 * 32);
+    ck_assert(tsim_placement_same_node(p, 8, 15));
     ck_assert(!tsim_placement_same_node(p, 7, 8));
 }
 END_TEST
 
-/* Pipeline innermost: the 2 stages of a tensor rank are neighbours, tensor groups still fit a node. */
-START_TEST(order_decides) {
-    example_init(&e);
-    e.scenario.cluster.nodes = 4;
-    e.scenario.parallelism.tensor = 4;
-    e.scenario.parallelism.pipeline = 2;
-    const enum tsim_axis order[] = {TSIM_AXIS_PIPELINE, TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT,
-                                    TSIM_AXIS_DATA};
-    for (int i = 0; i < TSIM_N_AXES; i++)
-        e.scenario.parallelism.order[i] = order[i];
-    example_finish(&e);
-    const struct tsim_placement *p = tsim_placement_build(&arena, &e.scenario);
-    ASSERT_GROUP(tsim_placement_group(p, AXIS(PIPELINE)), 2, 1, 2, 2);
-    ASSERT_GROUP(tsim_placement_group(p, AXIS(TENSOR)), 4, 1, 4, 4);
-    ASSERT_GROUP(tsim_placement_group(p, AXIS(DATA)), 4, 4, 1, 1);
+/* Nodes of 4, tensor 6, data 2: ranks 0..5 are 4 on node 0 and 2 on node 1, ranks 6..11 are 2 on node 1 and 4 on
+ * node 2. Data pairs r, r + 6 are always on two nodes. */
+START_TEST(a_group_straddles_nodes_unevenly) {
+    const struct tsim_placement *p = place(3, 4, 6, 1, 1);
+    assert_group(tsim_placement_group_of(p, 0, TENSOR), 6, 2, 4, 2);
+    assert_group(tsim_placement_group_of(p, 11, TENSOR), 6, 2, 4, 2);
+    assert_group(tsim_placement_group(p, DATA), 2, 2, 1, 1);
+    ck_assert(tsim_placement_same_node(p, 5, 6));
 }
 END_TEST
 
-/* Tensor 3 on nodes of 8 (3 nodes, 24 ranks, data 8): groups {6,7,8} and {15,16,17} straddle two nodes, 2 + 1. */
-START_TEST(groups_that_straddle) {
-    const struct tsim_placement *p = placement(3, 3, 1, 1);
-    ASSERT_GROUP(tsim_placement_group_of(p, 0, AXIS(TENSOR)), 3, 1, 3, 3);
-    ASSERT_GROUP(tsim_placement_group_of(p, 7, AXIS(TENSOR)), 3, 2, 2, 1);
-    ASSERT_GROUP(tsim_placement_group(p, AXIS(TENSOR)), 3, 2, 2, 1);
+/* Nodes of 4, tensor 3, data 4. Tensor groups {0,1,2} and {9,10,11} are whole, {3,4,5} and {6,7,8} are 1 + 2 and 2 + 1.
+ * Every data group, such as {0,3,6,9} on nodes 0 0 1 2, has two ranks on one of its three nodes. */
+START_TEST(the_worst_group_counts) {
+    const struct tsim_placement *p = place(3, 4, 3, 1, 1);
+    assert_group(tsim_placement_group_of(p, 1, TENSOR), 3, 1, 3, 3);
+    assert_group(tsim_placement_group_of(p, 4, TENSOR), 3, 2, 2, 1);
+    assert_group(tsim_placement_group(p, TENSOR), 3, 2, 2, 1);
+    assert_group(tsim_placement_group(p, DATA), 4, 3, 2, 1);
+    int32_t class_of[12], expected[12] = {0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0};
+    ck_assert_int_eq(tsim_placement_classes(p, class_of), 2);
+    for (int i = 0; i < 12; i++)
+        ck_assert_int_eq(class_of[i], expected[i]);
 }
 END_TEST
 
-START_TEST(ranks_and_coordinates_are_inverse) {
-    const struct tsim_placement *p = placement(8, 2, 2, 4);
-    for (int32_t rank = 0; rank < p->n_ranks; rank++) {
-        struct tsim_coordinates at;
-        tsim_placement_coordinates(p, rank, &at);
-        ck_assert_int_eq(tsim_placement_rank(p, &at), rank);
+/* Tensor 2, pipeline 4 on nodes of 4: stages 0 and 1 on node 0, 2 and 3 on node 1. Successors on the same node: those
+ * of stages 0 and 2, two ranks each; 1 -> 2 and 3 -> 0 cross. */
+START_TEST(pipeline_neighbours) {
+    const struct tsim_placement *p = place(2, 4, 2, 1, 4);
+    ck_assert_int_eq(tsim_placement_successors_on_node(p, TSIM_AXIS_PIPELINE), 4);
+    ck_assert_int_eq(tsim_placement_successors_on_node(p, TSIM_AXIS_TENSOR), 8);
+    ck_assert_int_eq(tsim_placement_successors_on_node(p, TSIM_AXIS_DATA), 0); /* size 1 */
+    int32_t class_of[8];
+    ck_assert_int_eq(tsim_placement_classes(p, class_of), 4);
+    ck_assert_int_eq(class_of[0], class_of[1]);
+}
+END_TEST
+
+/* Data innermost: replicas share a node, tensor ranks do not. */
+START_TEST(order_is_the_scenarios) {
+    struct tsim_parallelism_spec *spec = &example.scenario.parallelism;
+    spec->order[0] = TSIM_AXIS_DATA;
+    spec->order[1] = TSIM_AXIS_CONTEXT;
+    spec->order[2] = TSIM_AXIS_EXPERT;
+    spec->order[3] = TSIM_AXIS_TENSOR;
+    const struct tsim_placement *p = place(4, 8, 4, 1, 1);
+    assert_group(tsim_placement_group(p, DATA), 8, 1, 8, 8);
+    assert_group(tsim_placement_group(p, TENSOR), 4, 4, 1, 1);
+}
+END_TEST
+
+START_TEST(experts_are_carved_out_of_data) {
+    example.scenario.parallelism.expert = 4;
+    const struct tsim_placement *p = place(2, 8, 2, 1, 1);
+    ck_assert_int_eq(p->size[TSIM_AXIS_DATA], 2);
+    assert_group(tsim_placement_group(p, EXPERT), 4, 1, 4, 4);
+    assert_group(tsim_placement_group(p, DATA | EXPERT), 8, 2, 4, 4);
+}
+END_TEST
+
+/* By definition: a rank's group are the ranks that agree with it on every other axis. */
+static struct tsim_group group_by_definition(const struct tsim_placement *p, int32_t rank, unsigned axes) {
+    struct tsim_coordinates mine = tsim_placement_coordinates(p, rank);
+    struct tsim_group group = {0};
+    for (int32_t first = 0; first < p->n_ranks; first += p->ranks_per_node) {
+        int32_t here = 0;
+        for (int32_t r = first; r < first + p->ranks_per_node; r++) {
+            struct tsim_coordinates its = tsim_placement_coordinates(p, r);
+            bool same = true;
+            for (int a = 0; a < TSIM_N_AXES; a++)
+                same = same && (axes & 1u << a || its.at[a] == mine.at[a]);
+            here += same;
+        }
+        if (here == 0)
+            continue;
+        group.n_ranks += here;
+        group.n_nodes++;
+        group.max_ranks_per_node = here > group.max_ranks_per_node ? here : group.max_ranks_per_node;
+        group.min_ranks_per_node =
+            group.min_ranks_per_node == 0 || here < group.min_ranks_per_node ? here : group.min_ranks_per_node;
+    }
+    return group;
+}
+
+static void shuffle_order(struct random_source *random) {
+    enum tsim_axis *order = example.scenario.parallelism.order;
+    for (int32_t i = TSIM_N_AXES - 1; i > 0; i--) {
+        int32_t j = random_between(random, 0, i);
+        enum tsim_axis other = order[i];
+        order[i] = order[j];
+        order[j] = other;
+    }
+}
+
+START_TEST(random_placements) {
+    struct random_source random = {1};
+    for (int round = 0; round < 40; round++) {
+        int64_t tensor = random_between(&random, 1, 4), context = random_between(&random, 1, 3);
+        int64_t pipeline = random_between(&random, 1, 4), data = random_between(&random, 1, 4);
+        int64_t n = tensor * context * pipeline * data, per_node = random_between(&random, 1, 8);
+        while (n % per_node != 0)
+            per_node--;
+        shuffle_order(&random);
+        const struct tsim_placement *p = place(n / per_node, per_node, tensor, context, pipeline);
+        unsigned axes = (unsigned)random_between(&random, 0, ALL);
+        struct tsim_group worst = tsim_placement_group(p, axes);
+        int32_t most_nodes = 0;
+        for (int32_t rank = 0; rank < p->n_ranks; rank++) {
+            struct tsim_coordinates at = tsim_placement_coordinates(p, rank);
+            ck_assert_int_eq(tsim_placement_rank(p, &at), rank);
+            struct tsim_group expected = group_by_definition(p, rank, axes);
+            assert_group(tsim_placement_group_of(p, rank, axes), expected.n_ranks, expected.n_nodes,
+                         expected.max_ranks_per_node, expected.min_ranks_per_node);
+            most_nodes = expected.n_nodes > most_nodes ? expected.n_nodes : most_nodes;
+        }
+        ck_assert_int_eq(worst.n_nodes, most_nodes);
     }
 }
 END_TEST
 
 static Suite *placement_suite(void) {
     Suite *suite = suite_create("placement");
-    TCase *tcase = tcase_create("groups");
-    tcase_add_test(tcase, default_order);
-    tcase_add_test(tcase, order_decides);
-    tcase_add_test(tcase, groups_that_straddle);
-    tcase_add_test(tcase, ranks_and_coordinates_are_inverse);
-    suite_add_tcase(suite, tcase);
+    TCase *tests = tcase_create("placement");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, tensor_fills_a_node);
+    tcase_add_test(tests, a_group_straddles_nodes_unevenly);
+    tcase_add_test(tests, the_worst_group_counts);
+    tcase_add_test(tests, pipeline_neighbours);
+    tcase_add_test(tests, order_is_the_scenarios);
+    tcase_add_test(tests, experts_are_carved_out_of_data);
+    tcase_add_test(tests, random_placements);
+    suite_add_tcase(suite, tests);
     return suite;
 }
 
