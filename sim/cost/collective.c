@@ -178,7 +178,7 @@ static void tree_plan(const struct problem *p, enum tsim_protocol protocol, stru
                                             tree_depth(p->nodes) * fabric_hop_s(p, ROW_TREE, protocol)),
                           .up_bytes = 2 * fraction(p->g) * p->bytes,
                           .nic_bytes = tree_sends(p->nodes) * p->bytes / p->g_min,
-                          .link_frac = frac * tree_correction(p->bytes, protocol),
+                          .link_frac = frac * (p->is_ideal ? 1 : tree_correction(p->bytes, protocol)),
                           .bound_bytes_per_s = protocol == TSIM_PROTOCOL_LL ? ll_limit(p) / 2 : tree_bound(p),
                           .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
                           .hbm_bytes = 5 * p->bytes};
@@ -345,7 +345,10 @@ static void choose(const struct problem *p, const struct tsim_collective_request
         double message = p->op == TSIM_ALL_TO_ALL ? p->bytes / p->n : p->bytes;
         if (protocol == TSIM_PROTOCOL_AUTO || protocol == TSIM_PROTOCOL_LL128 || p->is_ideal)
             protocol = message <= P2P_LL_BYTES && !p->is_ideal ? TSIM_PROTOCOL_LL : TSIM_PROTOCOL_SIMPLE;
-        (p->op == TSIM_ALL_TO_ALL ? pairwise_plan : direct_plan)(p, protocol, &plan);
+        if (p->op == TSIM_ALL_TO_ALL)
+            pairwise_plan(p, protocol, &plan);
+        else
+            direct_plan(p, protocol, &plan);
         consider(p, &plan, best);
         return;
     }
@@ -431,7 +434,6 @@ const char *tsim_collective_op_name(enum tsim_collective_op op) {
     static const char *const NAMES[TSIM_N_COLLECTIVE_OPS] = {
         [TSIM_ALL_REDUCE] = "all_reduce", [TSIM_ALL_GATHER] = "all_gather", [TSIM_REDUCE_SCATTER] = "reduce_scatter",
         [TSIM_ALL_TO_ALL] = "all_to_all", [TSIM_BROADCAST] = "broadcast",   [TSIM_SEND_RECV] = "send_recv"};
-    TSIM_ASSERT(op >= 0 && op < TSIM_N_COLLECTIVE_OPS);
     return NAMES[op];
 }
 
@@ -441,7 +443,6 @@ const char *tsim_algorithm_name(enum tsim_algorithm algorithm) {
         [TSIM_ALGORITHM_TREE] = "tree",           [TSIM_ALGORITHM_NVLS] = "nvls",
         [TSIM_ALGORITHM_NVLS_TREE] = "nvls_tree", [TSIM_ALGORITHM_HIERARCHICAL] = "hierarchical",
         [TSIM_ALGORITHM_PAIRWISE] = "pairwise",   [TSIM_ALGORITHM_DIRECT] = "direct"};
-    TSIM_ASSERT(algorithm >= 0 && algorithm < TSIM_N_ALGORITHMS);
     return NAMES[algorithm];
 }
 
@@ -450,7 +451,6 @@ const char *tsim_protocol_name(enum tsim_protocol protocol) {
                                                         [TSIM_PROTOCOL_LL] = "LL",
                                                         [TSIM_PROTOCOL_LL128] = "LL128",
                                                         [TSIM_PROTOCOL_SIMPLE] = "Simple"};
-    TSIM_ASSERT(protocol >= 0 && protocol < TSIM_N_PROTOCOLS);
     return NAMES[protocol];
 }
 

@@ -53,7 +53,7 @@ struct tsim_collective_request {
     struct tsim_group group;
     enum tsim_algorithm algorithm; /* one that cannot do the op here (see tsim_collective_can) counts as AUTO */
     enum tsim_protocol protocol;   /* likewise */
-    enum tsim_network network;     /* IDEAL: no latency, no start-up, simple protocol */
+    enum tsim_network network;     /* IDEAL: no latency, no start-up, Simple */
 };
 
 struct tsim_collective_cost {
