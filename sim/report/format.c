@@ -64,12 +64,6 @@ const char *tsim_rate_text(double per_s, char *buffer, size_t size) {
     return tsim_quantity_human(per_s, TSIM_COUNT, buffer, size);
 }
 
-static const char *rate_of(double per_s, const char *noun, char *buffer, size_t size) {
-    char number[64];
-    snprintf(buffer, size, "%s %s/s", tsim_rate_text(per_s, number, sizeof number), noun);
-    return buffer;
-}
-
 const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size) {
     if (isnan(value)) {
         snprintf(buffer, size, "-");
@@ -80,15 +74,14 @@ const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer
         return tsim_seconds_text(value, value, buffer, size);
     case TSIM_METRIC_TOKENS_PER_S:
     case TSIM_METRIC_TOKENS_PER_S_PER_GPU:
-        return rate_of(value, "tokens", buffer, size);
     case TSIM_METRIC_SAMPLES_PER_S:
-        return rate_of(value, "samples", buffer, size);
+        return tsim_rate_text(value, buffer, size);
     case TSIM_METRIC_MFU:
     case TSIM_METRIC_HFU:
         return tsim_percent_text(value, buffer, size);
     case TSIM_METRIC_MODEL_TFLOPS_PER_GPU:
     case TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU:
-        snprintf(buffer, size, "%.1f TFLOP/s", value / 1e12);
+        snprintf(buffer, size, "%.1f", value / 1e12);
         return buffer;
     case TSIM_METRIC_MEMORY_PEAK:
         return tsim_gigabytes_text(value, buffer, size);

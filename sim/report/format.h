@@ -23,7 +23,8 @@ const char *tsim_count_text(double count, char *buffer, size_t size);
 /* How many a second, for comparing by eye: "94.4", "4,811", from a million on "1.05 M". */
 const char *tsim_rate_text(double per_s, char *buffer, size_t size);
 
-/* A metric's value (SI, as in struct tsim_measured) with its unit: "13.75 s", "51.4 %", "388 TFLOP/s". */
+/* A metric's value (SI, as in struct tsim_measured), with its unit where the metric's name does not say it: "13.750 s",
+ * "51.4 %", "388.0" for the tflops metrics. */
 const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size);
 
 /* The same value in the unit of the contract's JSON: TFLOP/s for the tflops metrics, SI for all others. */
