@@ -280,10 +280,12 @@ static void consider(const struct problem *p, struct plan *plan, struct choice *
     *best = (struct choice){.plan = *plan, .flow_s = flow, .has = true};
 }
 
-/* LL128 needs NVLink. Between nodes whose switch can reduce, no measured curve follows its trees from 1 MiB on: they
- * follow nvls_tree, though NCCL's model would have LL128 faster. */
+/* LL128 needs NVLink. Between nodes whose switch can reduce, no measured all-reduce follows its trees from 1 MiB on:
+ * they follow nvls_tree, though NCCL's model would have LL128 faster. */
 static bool can_ll128(const struct problem *p) {
-    return p->link == LINK_NVLINK && !(p->nodes > 1 && p->g_min > 1 && p->cluster->scale_up_reduce_bytes_per_s > 0);
+    bool has_nvls_tree =
+        p->op == TSIM_ALL_REDUCE && p->nodes > 1 && p->g_min > 1 && p->cluster->scale_up_reduce_bytes_per_s > 0;
+    return p->link == LINK_NVLINK && !has_nvls_tree;
 }
 
 static bool uses_protocol(const struct problem *p, enum tsim_protocol wanted, enum tsim_protocol protocol) {
@@ -402,6 +404,8 @@ void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_
     TSIM_ASSERT(group->n_ranks >= 1 && group->n_nodes >= 1 && request->bytes >= 0);
     if (group->n_ranks == 1 || !(request->bytes > 0))
         return;
+    TSIM_ASSERT(group->n_nodes == 1 || cluster->nic_bytes_per_s > 0);
+    TSIM_ASSERT(group->max_ranks_per_node == 1 || cluster->pair_bytes_per_s > 0);
     enum tsim_scale_up kind = cluster->node->scale_up;
     struct problem p = {.cluster = cluster,
                         .op = request->op,
