@@ -48,9 +48,8 @@ static void print_score(const struct tsim_score *score) {
         puts("\nnothing to score");
         return;
     }
-    printf("\n%zu value%s: mean absolute error %.1f %%, median %.1f %%, 90 %% below %.1f %%, worst %.1f %%, bias %+.1f "
-           "%%\n",
-           score->n, score->n == 1 ? "" : "s", 100.0 * score->mape_frac, 100.0 * score->median_ape_frac,
+    printf("\n%zu value%s: mean |error| %.1f %%, median %.1f %%, p90 %.1f %%, max %.1f %%, bias %+.1f %%\n", score->n,
+           score->n == 1 ? "" : "s", 100.0 * score->mape_frac, 100.0 * score->median_ape_frac,
            100.0 * score->p90_ape_frac, 100.0 * score->max_ape_frac, 100.0 * score->bias_frac);
 }
 
