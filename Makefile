@@ -1,6 +1,9 @@
 # tsim. `make run` and `make test` do everything on a fresh Debian machine; `make help` lists the rest.
 SHELL := /bin/bash
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+Q := $(if $(V),,@)
 VARIANT ?= release
 BUILD := build/$(VARIANT)
 PREFIX ?= /usr/local
@@ -38,16 +41,18 @@ build/tsim: $(BUILD)/tsim
 	@cp -f $< $@.new && mv -f $@.new $@
 
 $(BUILD)/tsim: $(OBJECTS)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+	@echo "link  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	@echo "cc    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include $(OBJECTS:.o=.d)
 
 # ---- running and testing ----
-.PHONY: run test check unit property cli layers golden bench lint format clean install help
+.PHONY: run test check bench lint format clean install help
 run: setup
 	@$(MAKE) --no-print-directory build/tsim
 	build/tsim run scenarios/llama70b.yaml
@@ -58,12 +63,15 @@ SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null)
 
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+	@echo "link  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 $(BUILD)/tests/property/test_%: $(BUILD)/tests/property/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+	@echo "link  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 $(BUILD)/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -Itests $(shell pkg-config --cflags check 2>/dev/null) -MMD -MP -c -o $@ $<
+	@echo "cc    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests $(shell pkg-config --cflags check 2>/dev/null) -MMD -MP -c -o $@ $<
 -include $(wildcard $(BUILD)/tests/*/*.d)
 .SECONDARY:
 
@@ -93,9 +101,15 @@ format:
 
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+	@echo "link  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
 bench: build/tsim $(BENCHES)
 	@tests/bench/run.sh "$(BUILD)" build/tsim
+
+# After a change of the physics: the summaries kept in tests/golden are rewritten; read their difference.
+.PHONY: golden
+golden: build/tsim
+	tests/golden/run.sh build/tsim --update
 
 install: build/tsim
 	install -D build/tsim $(DESTDIR)$(PREFIX)/bin/tsim
@@ -110,4 +124,4 @@ help:
 	@echo "make test     the same set-up, then every test of the normal tier"
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
 	@echo "make bench    benchmarks;  make install PREFIX=...;  make format;  make clean"
-	@echo "DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"
+	@echo "V=1 shows the commands; DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"

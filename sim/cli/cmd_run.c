@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 #include "report/summary.h"
-#include "training/run.h"
+#include "study/advice.h"
 
 struct run {
     const struct tsim_arguments *arguments;
@@ -18,7 +18,9 @@ static enum tsim_status simulate(struct run *run) {
     const struct tsim_scenario *scenario;
     TSIM_TRY(tsim_scenario_load(&run->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides,
                                 &scenario, &run->diags));
-    return tsim_train_run(&run->arena, scenario, &options, &run->result, &run->diags);
+    TSIM_TRY(tsim_train_run(&run->arena, scenario, &options, &run->result, &run->diags));
+    tsim_advise(&run->arena, scenario, &run->result);
+    return TSIM_OK;
 }
 
 static enum tsim_status log_run(struct run *run, struct tsim_diags *diags) {

@@ -111,6 +111,14 @@ static void simulate(struct candidate *candidate) {
     tsim_arena_release(&arena);
 }
 
+/* One line per setting: its best value. */
+static void drop_setting(struct candidates *list, const char *setting) {
+    size_t length = strcspn(setting, "=");
+    for (int32_t i = 0; i < list->n; i++)
+        if (strncmp(list->items[i].setting, setting, length + 1) == 0)
+            list->items[i].time_s = 0;
+}
+
 void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_result *result) {
     enum { MAX_ADVICE = sizeof result->advice / sizeof result->advice[0] };
     if (!result->simulated)
@@ -137,6 +145,6 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
         result->advice[result->n_advice++] =
             tsim_arena_printf(arena, "%s: step %s, %.1f %% faster", best->setting,
                               tsim_quantity_human(best->time_s, TSIM_TIME_S, text, sizeof text), 100 * gain_frac);
-        best->time_s = 0;
+        drop_setting(&list, best->setting);
     }
 }
