@@ -46,9 +46,9 @@ struct tsim_accelerator {
     /* Calibrated: one set per accelerator, few, each with a physical meaning (see cost/compute.h). */
     double matrix_sustained_frac[TSIM_N_PRECISIONS]; /* long-run fraction of peak for large products (power, clocks) */
     double memory_sustained_frac;                    /* of memory_bytes_per_s for element-wise kernels */
-    double matrix_ramp_k;        /* a product's depth at which half its tile time is start-up: eff = K / (K + ramp) */
+    double matrix_ramp_k; /* a product's depth at which half its tile time is start-up: eff = K / (K + ramp) */
     double attention_flash1_frac, attention_flash2_frac, attention_flash3_frac; /* of peak; forward, long sequences */
-    double kernel_latency_s;     /* shortest kernel, and the gap that a kernel adds beside its roofline time */
+    double kernel_latency_s; /* shortest kernel, and the gap that a kernel adds beside its roofline time */
     double power_idle_w, power_limit_w;
     double power_compute_frac, power_memory_frac, power_link_frac; /* share of (limit - idle) at full use of each */
     double rent_usd_per_s, purchase_usd;
@@ -63,30 +63,30 @@ struct tsim_node {
     const struct tsim_accelerator *accelerator;
     int64_t accelerators; /* per node */
     enum tsim_scale_up scale_up;
-    const char *scale_up_name;             /* "NVLink4" */
-    double scale_up_bytes_per_s;           /* per accelerator and direction, wire */
-    double scale_up_ring_bytes_per_s;      /* what a ring over all of it reaches (bus bandwidth), measured */
-    double scale_up_reduce_bytes_per_s;    /* bus bandwidth with in-switch reduction (NVLS); 0 = lacks it */
-    double scale_up_latency_s;             /* per hop, hardware */
+    const char *scale_up_name;          /* "NVLink4" */
+    double scale_up_bytes_per_s;        /* per accelerator and direction, wire */
+    double scale_up_ring_bytes_per_s;   /* what a ring over all of it reaches (bus bandwidth), measured */
+    double scale_up_reduce_bytes_per_s; /* bus bandwidth with in-switch reduction (NVLS); 0 = lacks it */
+    double scale_up_latency_s;          /* per hop, hardware */
     int64_t nics;
-    double nic_bytes_per_s;                /* per NIC and direction, wire */
-    double host_link_bytes_per_s;          /* PCIe per accelerator and direction */
+    double nic_bytes_per_s;       /* per NIC and direction, wire */
+    double host_link_bytes_per_s; /* PCIe per accelerator and direction */
     int64_t host_cores;
     double host_memory_bytes;
-    double power_overhead_w;               /* CPUs, NICs, fans, switches of the node beside its accelerators, loaded */
+    double power_overhead_w; /* CPUs, NICs, fans, switches of the node beside its accelerators, loaded */
     double power_overhead_idle_w;
-    double power_limit_w;                  /* the most that the node draws (measured or nameplate) */
-    double purchase_usd;                   /* whole node; 0 = accelerators x their price */
+    double power_limit_w; /* the most that the node draws (measured or nameplate) */
+    double purchase_usd;  /* whole node; 0 = accelerators x their price */
 };
 
 /* ---- fabric (hardware/fabrics, schema tsim/fabric/v1) ---- */
 struct tsim_fabric {
     const char *name, *source;
-    double link_bytes_per_s;    /* per port and direction, wire; a node's NIC is capped by it */
-    double efficiency_frac;     /* of the wire that long transfers reach (protocol, congestion control) */
-    double latency_s;           /* end to end, one message, software excluded */
-    double oversubscription;    /* >= 1: 1 is non-blocking */
-    double power_w_per_port;    /* switch and optics share of one accelerator port */
+    double link_bytes_per_s; /* per port and direction, wire; a node's NIC is capped by it */
+    double efficiency_frac;  /* of the wire that long transfers reach (protocol, congestion control) */
+    double latency_s;        /* end to end, one message, software excluded */
+    double oversubscription; /* >= 1: 1 is non-blocking */
+    double power_w_per_port; /* switch and optics share of one accelerator port */
 };
 
 /* ---- software profile (models/software, schema tsim/software/v1; contract section 5b) ---- */

@@ -15,7 +15,13 @@ enum tsim_optimizer {
     TSIM_ADAM_8BIT,
     TSIM_GALORE_8BIT
 };
-enum tsim_recompute { TSIM_RECOMPUTE_NONE, TSIM_RECOMPUTE_SELECTIVE, TSIM_RECOMPUTE_FULL, TSIM_RECOMPUTE_SQRT, TSIM_RECOMPUTE_EVERY };
+enum tsim_recompute {
+    TSIM_RECOMPUTE_NONE,
+    TSIM_RECOMPUTE_SELECTIVE,
+    TSIM_RECOMPUTE_FULL,
+    TSIM_RECOMPUTE_SQRT,
+    TSIM_RECOMPUTE_EVERY
+};
 enum tsim_attention { TSIM_ATTENTION_FLASH, TSIM_ATTENTION_STANDARD };
 enum tsim_schedule {
     TSIM_SCHEDULE_SEQUENTIAL,
@@ -28,7 +34,14 @@ enum tsim_schedule {
     TSIM_SCHEDULE_DUALPIPE
 };
 enum tsim_network { TSIM_NETWORK_FLUID, TSIM_NETWORK_STEPS, TSIM_NETWORK_IDEAL };
-enum tsim_axis { TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT, TSIM_AXIS_DATA, TSIM_AXIS_PIPELINE, TSIM_N_AXES };
+enum tsim_axis {
+    TSIM_AXIS_TENSOR,
+    TSIM_AXIS_CONTEXT,
+    TSIM_AXIS_EXPERT,
+    TSIM_AXIS_DATA,
+    TSIM_AXIS_PIPELINE,
+    TSIM_N_AXES
+};
 enum tsim_run_length { TSIM_LENGTH_NONE, TSIM_LENGTH_TOKENS, TSIM_LENGTH_SAMPLES, TSIM_LENGTH_STEPS };
 
 enum tsim_metric {
@@ -72,7 +85,7 @@ struct tsim_parallelism_spec {
     int zero;                 /* 0..3 */
     int64_t zero_group_ranks; /* ranks that shard together; resolved: data x context, or fewer */
     enum tsim_schedule schedule;
-    struct tsim_overlap overlap; /* resolved: scenario's keys over the software profile's */
+    struct tsim_overlap overlap;       /* resolved: scenario's keys over the software profile's */
     enum tsim_axis order[TSIM_N_AXES]; /* rank placement, innermost first */
 };
 
@@ -105,9 +118,9 @@ struct tsim_scenario {
     struct tsim_cost_spec cost;
     struct tsim_simulation_spec simulation;
     struct tsim_measured measured;
-    int64_t n_accelerators;  /* nodes x accelerators_per_node */
-    int64_t n_microbatches;  /* per replica and step */
-    const char *resolved_json; /* the whole scenario with every default, as JSON; feeding it back gives the same */
+    int64_t n_accelerators;       /* nodes x accelerators_per_node */
+    int64_t n_microbatches;       /* per replica and step */
+    const char *resolved_json;    /* the whole scenario with every default, as JSON; feeding it back gives the same */
     const char *const *estimates; /* names of values with status estimate that this run leans on */
     size_t n_estimates;
 };

@@ -1,0 +1,416 @@
+#include "config/catalogue_read.h"
+
+#include "config/document.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#ifndef TSIM_SOURCE_TREE
+#error "compile with -DTSIM_SOURCE_TREE: the folder that holds models/, hardware/ and scenarios/"
+#endif
+#ifndef TSIM_PREFIX
+#error "compile with -DTSIM_PREFIX: where the program gets installed"
+#endif
+
+enum { MAX_CHAIN = 16, MAX_FOLDERS = 2 };
+
+static const struct {
+    const char *word, *plural;
+    const char *folders[MAX_FOLDERS];
+} KINDS[TSIM_N_CATALOGUE_KINDS] = {
+    [TSIM_CATALOGUE_MODELS] = {"model", "models", {"models/architectures"}},
+    [TSIM_CATALOGUE_ACCELERATORS] = {"accelerator", "accelerators", {"hardware/accelerators"}},
+    [TSIM_CATALOGUE_NODES] = {"node", "nodes", {"hardware/nodes"}},
+    [TSIM_CATALOGUE_FABRICS] = {"fabric", "fabrics", {"hardware/fabrics"}},
+    [TSIM_CATALOGUE_SOFTWARE] = {"software", "software", {"models/software"}},
+    [TSIM_CATALOGUE_SCENARIOS] = {"scenario", "scenarios", {"scenarios", "scenarios/published"}},
+};
+static const char SINGLE[] = "single-";
+
+const char *tsim_catalogue_word(enum tsim_catalogue_kind kind) {
+    return KINDS[kind].word;
+}
+
+const char *tsim_catalogue_plural(enum tsim_catalogue_kind kind) {
+    return KINDS[kind].plural;
+}
+
+bool tsim_catalogue_find_kind(const char *word, enum tsim_catalogue_kind *kind) {
+    for (int i = 0; i < TSIM_N_CATALOGUE_KINDS; i++)
+        if (strcmp(word, KINDS[i].word) == 0 || strcmp(word, KINDS[i].plural) == 0) {
+            *kind = (enum tsim_catalogue_kind)i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- folders and files ---- */
+
+static bool is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool is_file(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+const char *tsim_catalogue_folder(struct tsim_arena *arena) {
+    const char *data = getenv("TSIM_DATA");
+    if (data && *data)
+        return is_folder(data) ? tsim_arena_strdup(arena, data) : NULL;
+    if (is_folder(TSIM_SOURCE_TREE "/hardware"))
+        return TSIM_SOURCE_TREE;
+    return is_folder(TSIM_PREFIX "/share/tsim/hardware") ? TSIM_PREFIX "/share/tsim" : NULL;
+}
+
+/* Letters, digits, '.', '_', '-', and no leading dot: an id never leaves its folder. */
+static bool is_id(const char *text) {
+    static const char LETTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t length = strlen(text);
+    return length > 0 && length <= 100 && text[0] != '.' && strspn(text, LETTERS) == length;
+}
+
+static bool is_path(const char *text) {
+    size_t length = strlen(text);
+    return strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".yaml") == 0) ||
+           (length > 4 && strcmp(text + length - 4, ".yml") == 0);
+}
+
+const char *tsim_catalogue_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id) {
+    const char *folder = tsim_catalogue_folder(arena);
+    if (!folder || !is_id(id))
+        return NULL;
+    for (size_t i = 0; i < MAX_FOLDERS && KINDS[kind].folders[i]; i++) {
+        const char *file = tsim_arena_printf(arena, "%s/%s/%s.yaml", folder, KINDS[kind].folders[i], id);
+        if (is_file(file))
+            return file;
+    }
+    return NULL;
+}
+
+/* `name` as the file that holds `value` means it: relative to that file's folder. */
+static const char *relative_file(struct tsim_arena *arena, const struct tsim_value *value, const char *name) {
+    const char *file = value->document->file;
+    const char *slash = strrchr(file, '/');
+    if (name[0] == '/' || !slash || value->document->is_override)
+        return name;
+    return tsim_arena_printf(arena, "%.*s%s", (int)(slash - file + 1), file, name);
+}
+
+/* ---- listing ---- */
+
+struct id_list {
+    struct tsim_arena *arena;
+    const char **ids;
+    size_t n, capacity;
+};
+
+static void add_id(struct id_list *list, const char *id) {
+    list->ids = tsim_heap_grow(list->ids, &list->capacity, list->n + 1, sizeof *list->ids);
+    list->ids[list->n++] = id;
+}
+
+static void add_folder(struct id_list *list, const char *folder, const char *prefix) {
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return;
+    const struct dirent *item;
+    while ((item = readdir(dir)) != NULL) {
+        size_t length = strlen(item->d_name);
+        if (length <= 5 || strcmp(item->d_name + length - 5, ".yaml") != 0)
+            continue;
+        const char *id = tsim_arena_printf(list->arena, "%s%.*s", prefix, (int)(length - 5), item->d_name);
+        if (is_id(id))
+            add_id(list, id);
+    }
+    closedir(dir);
+}
+
+static int compare_ids(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, each once, in the arena. */
+static const char *const *finish_list(struct id_list *list, size_t *n_ids) {
+    if (list->n)
+        qsort(list->ids, list->n, sizeof *list->ids, compare_ids);
+    const char **ids = TSIM_NEW_ARRAY(list->arena, list->n, const char *);
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (n == 0 || strcmp(ids[n - 1], list->ids[i]) != 0)
+            ids[n++] = list->ids[i];
+    tsim_heap_free(list->ids);
+    *n_ids = n;
+    return ids;
+}
+
+static const char *const *list_ids(struct tsim_arena *arena, enum tsim_catalogue_kind kind, size_t *n_ids) {
+    struct id_list list = {.arena = arena};
+    const char *root = tsim_catalogue_folder(arena);
+    for (size_t i = 0; root && i < MAX_FOLDERS && KINDS[kind].folders[i]; i++)
+        add_folder(&list, tsim_arena_printf(arena, "%s/%s", root, KINDS[kind].folders[i]), "");
+    if (root && kind == TSIM_CATALOGUE_NODES)
+        add_folder(&list, tsim_arena_printf(arena, "%s/%s", root, KINDS[TSIM_CATALOGUE_ACCELERATORS].folders[0]),
+                   SINGLE);
+    return finish_list(&list, n_ids);
+}
+
+static enum tsim_status check_folder(struct tsim_arena *arena, struct tsim_diags *diags) {
+    if (tsim_catalogue_folder(arena))
+        return TSIM_OK;
+    struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){NULL, 0, 0}, "",
+                                              "the catalogue (models/, hardware/, scenarios/) was not found");
+    const char *data = getenv("TSIM_DATA");
+    tsim_diag_hint(diag,
+                   data && *data ? "TSIM_DATA says '%.200s', which is no folder" : "set TSIM_DATA to its folder%s",
+                   data && *data ? data : "");
+    return TSIM_ERR_IO;
+}
+
+enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *const **ids,
+                                     size_t *n_ids, struct tsim_diags *diags) {
+    TSIM_TRY(check_folder(arena, diags));
+    *ids = list_ids(arena, kind, n_ids);
+    return TSIM_OK;
+}
+
+/* ---- references ---- */
+
+/* The files that are being read because one names the next. Two names of one file are the same file. */
+struct chain {
+    const struct chain *above;
+    const char *file;
+    dev_t device;
+    ino_t inode;
+};
+
+struct resolver {
+    struct tsim_reader *reader;
+    enum tsim_catalogue_kind kind;
+    const char *path;
+};
+
+static const struct tsim_value *resolve_mapping(const struct resolver *r, const struct tsim_value *mapping,
+                                                const struct chain *chain);
+
+static void report_unknown_id(const struct resolver *r, const struct tsim_value *reference) {
+    struct tsim_arena *arena = r->reader->arena;
+    size_t n_ids;
+    const char *const *ids = list_ids(arena, r->kind, &n_ids);
+    const char *nearest = tsim_did_you_mean(reference->text, ids, n_ids);
+    struct tsim_diag *diag = tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path,
+                                              "unknown %s '%.80s'", KINDS[r->kind].word, reference->text);
+    if (!is_id(reference->text))
+        tsim_diag_hint(diag, "an id has letters, digits, '.', '_' and '-'; a file's path has a '/' or ends in .yaml");
+    else if (nearest)
+        tsim_diag_hint(diag, "did you mean '%s'? 'tsim list %s' shows all", nearest, KINDS[r->kind].plural);
+    else
+        tsim_diag_hint(diag, "'tsim list %s' shows the %zu that there are; a file's path has a '/' or ends in .yaml",
+                       KINDS[r->kind].plural, n_ids);
+}
+
+/* "a.yaml -> b.yaml -> a.yaml" */
+static const char *chain_text(struct tsim_arena *arena, const struct chain *chain, const char *last) {
+    for (; chain; chain = chain->above)
+        last = tsim_arena_printf(arena, "%s -> %s", chain->file, last);
+    return last;
+}
+
+static bool check_chain(const struct resolver *r, const struct tsim_value *reference, const struct chain *chain,
+                        const struct chain *next) {
+    size_t length = 0;
+    for (const struct chain *link = chain; link; link = link->above, length++)
+        if (link->device == next->device && link->inode == next->inode) {
+            struct tsim_diag *diag = tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path,
+                                                      "'%.80s' extends itself", reference->text);
+            tsim_diag_hint(diag, "%s", chain_text(r->reader->arena, chain, next->file));
+            return false;
+        }
+    if (length < MAX_CHAIN)
+        return true;
+    tsim_value_error(r->reader->diags, TSIM_ERR_LIMIT, reference, r->path, "a chain of more than %d files", MAX_CHAIN);
+    return false;
+}
+
+static bool check_name(const struct resolver *r, const char *id, const struct tsim_value *root) {
+    const struct tsim_value *name = tsim_value_find(root, "name");
+    if (tsim_value_is_text(name, id))
+        return true;
+    struct tsim_diag *diag = tsim_value_error(r->reader->diags, TSIM_ERR_SCHEMA, name ? name : root, "",
+                                              name ? "the name is not that of the file" : "missing key 'name'");
+    tsim_diag_hint(diag, "name: %.100s", id);
+    return false;
+}
+
+/* A node of one device without links, for an accelerator that exists. */
+static const struct tsim_value *generate_single(const struct resolver *r, const char *id) {
+    struct tsim_arena *arena = r->reader->arena;
+    size_t n_prefix = sizeof SINGLE - 1;
+    if (r->kind != TSIM_CATALOGUE_NODES || strncmp(id, SINGLE, n_prefix) != 0 ||
+        !tsim_catalogue_file(arena, TSIM_CATALOGUE_ACCELERATORS, id + n_prefix))
+        return NULL;
+    const char *text = tsim_arena_printf(arena,
+                                         "schema: tsim/node/v1\n"
+                                         "name: %s\n"
+                                         "source: generated, one device without links\n"
+                                         "accelerator: %s\n"
+                                         "accelerators: 1\n"
+                                         "scale_up: {kind: none}\n",
+                                         id, id + n_prefix);
+    const struct tsim_value *root = NULL;
+    tsim_document_parse(arena, id, text, strlen(text), &root, r->reader->diags);
+    return root;
+}
+
+static const struct tsim_value *resolve_file(const struct resolver *r, const struct tsim_value *reference,
+                                             const char *file, const char *id, const struct chain *chain) {
+    struct stat info;
+    if (stat(file, &info) != 0) {
+        tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path, "cannot open '%.200s': %s", file,
+                         strerror(errno));
+        return NULL;
+    }
+    struct chain next = {chain, file, info.st_dev, info.st_ino};
+    const struct tsim_value *root;
+    if (!check_chain(r, reference, chain, &next) ||
+        tsim_document_read(r->reader->arena, file, &root, r->reader->diags) != TSIM_OK)
+        return NULL;
+    if (id && r->kind != TSIM_CATALOGUE_SCENARIOS && !check_name(r, id, root))
+        return NULL;
+    return resolve_mapping(r, root, &next);
+}
+
+static const struct tsim_value *resolve_scalar(const struct resolver *r, const struct tsim_value *reference,
+                                               const struct chain *chain) {
+    struct tsim_arena *arena = r->reader->arena;
+    if (is_path(reference->text))
+        return resolve_file(r, reference, relative_file(arena, reference, reference->text), NULL, chain);
+    const char *file = tsim_catalogue_file(arena, r->kind, reference->text);
+    if (file)
+        return resolve_file(r, reference, file, reference->text, chain);
+    const struct tsim_value *single = generate_single(r, reference->text);
+    if (!single && check_folder(arena, r->reader->diags) == TSIM_OK)
+        report_unknown_id(r, reference);
+    return single;
+}
+
+static const struct tsim_value *resolve(const struct resolver *r, const struct tsim_value *reference,
+                                        const struct chain *chain) {
+    if (reference->kind == TSIM_VALUE_SCALAR && reference->text[0] != '\0')
+        return resolve_scalar(r, reference, chain);
+    if (reference->kind == TSIM_VALUE_MAPPING)
+        return resolve_mapping(r, reference, chain);
+    tsim_schema_wrong_kind(r->reader, reference, r->path, "an id, a path or a mapping");
+    return NULL;
+}
+
+static const struct tsim_value *resolve_mapping(const struct resolver *r, const struct tsim_value *mapping,
+                                                const struct chain *chain) {
+    const struct tsim_value *extends = tsim_value_find(mapping, "extends");
+    if (!extends)
+        return mapping;
+    if (extends->kind != TSIM_VALUE_SCALAR) {
+        tsim_schema_wrong_kind(r->reader, extends, tsim_schema_path(r->reader->arena, r->path, "extends"),
+                               "an id or a path");
+        return NULL;
+    }
+    const struct tsim_value *base = resolve(r, extends, chain);
+    if (!base)
+        return NULL;
+    const struct tsim_value *merged =
+        tsim_value_merge(r->reader->arena, base, tsim_value_without(r->reader->arena, mapping, "extends"));
+    if (merged->n_nodes <= TSIM_VALUE_MAX_NODES && merged->n_items <= TSIM_VALUE_MAX_KEYS)
+        return merged;
+    tsim_value_error(r->reader->diags, TSIM_ERR_LIMIT, extends, r->path, "the files together are too large");
+    return NULL;
+}
+
+const struct tsim_value *tsim_catalogue_resolve(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
+                                                const struct tsim_value *reference, const char *path) {
+    struct resolver resolver = {reader, kind, path};
+    return resolve(&resolver, reference, NULL);
+}
+
+const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
+                                                     const struct tsim_value *root) {
+    struct resolver resolver = {reader, kind, ""};
+    struct stat info;
+    struct chain chain = {NULL, root->document->file, 0, 0};
+    bool is_a_file = stat(root->document->file, &info) == 0;
+    if (is_a_file) {
+        chain.device = info.st_dev;
+        chain.inode = info.st_ino;
+    }
+    return resolve_mapping(&resolver, root, is_a_file ? &chain : NULL);
+}
+
+/* ---- loading by id ---- */
+
+/* The id as a value, for the functions that read references. */
+static const struct tsim_value *reference_of(struct tsim_arena *arena, const char *id) {
+    struct tsim_document *document = TSIM_NEW(arena, struct tsim_document);
+    document->arena = arena;
+    struct tsim_value *value = TSIM_NEW(arena, struct tsim_value);
+    value->document = document;
+    value->text = tsim_arena_strdup(arena, id);
+    document->file = value->text;
+    document->is_override = true;
+    return value;
+}
+
+static enum tsim_status load(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id,
+                             const void **object, struct tsim_diags *diags) {
+    struct tsim_reader reader = {arena, diags, NULL, NULL};
+    const void *read = tsim_catalogue_read(&reader, kind, reference_of(arena, id), "");
+    if (!read)
+        return TSIM_ERR_REFERENCE;
+    *object = read;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_catalogue_load_model(struct tsim_arena *arena, const char *id, const struct tsim_model **model,
+                                           struct tsim_diags *diags) {
+    const void *object;
+    TSIM_TRY(load(arena, TSIM_CATALOGUE_MODELS, id, &object, diags));
+    *model = object;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_catalogue_load_accelerator(struct tsim_arena *arena, const char *id,
+                                                 const struct tsim_accelerator **accelerator,
+                                                 struct tsim_diags *diags) {
+    const void *object;
+    TSIM_TRY(load(arena, TSIM_CATALOGUE_ACCELERATORS, id, &object, diags));
+    *accelerator = object;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_catalogue_load_node(struct tsim_arena *arena, const char *id, const struct tsim_node **node,
+                                          struct tsim_diags *diags) {
+    const void *object;
+    TSIM_TRY(load(arena, TSIM_CATALOGUE_NODES, id, &object, diags));
+    *node = object;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_catalogue_load_fabric(struct tsim_arena *arena, const char *id, const struct tsim_fabric **fabric,
+                                            struct tsim_diags *diags) {
+    const void *object;
+    TSIM_TRY(load(arena, TSIM_CATALOGUE_FABRICS, id, &object, diags));
+    *fabric = object;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_catalogue_load_software(struct tsim_arena *arena, const char *id,
+                                              const struct tsim_software **software, struct tsim_diags *diags) {
+    const void *object;
+    TSIM_TRY(load(arena, TSIM_CATALOGUE_SOFTWARE, id, &object, diags));
+    *software = object;
+    return TSIM_OK;
+}

@@ -1,0 +1,65 @@
+/* catalogue_load.h - the catalogue's files: which there are, what they say, and reading one by its id.
+ *
+ * The catalogue lies in $TSIM_DATA, else in the source tree that the program was built from, else in
+ * PREFIX/share/tsim. The file of id X is hardware/accelerators/X.yaml, hardware/nodes/X.yaml, hardware/fabrics/X.yaml,
+ * models/architectures/X.yaml, models/software/X.yaml, scenarios/X.yaml or scenarios/published/X.yaml. The node
+ * single-A exists for every accelerator A: one device, no links. */
+#ifndef TSIM_CONFIG_CATALOGUE_LOAD_H
+#define TSIM_CONFIG_CATALOGUE_LOAD_H
+
+#include "config/catalogue.h"
+
+enum tsim_catalogue_kind {
+    TSIM_CATALOGUE_MODELS,
+    TSIM_CATALOGUE_ACCELERATORS,
+    TSIM_CATALOGUE_NODES,
+    TSIM_CATALOGUE_FABRICS,
+    TSIM_CATALOGUE_SOFTWARE,
+    TSIM_CATALOGUE_SCENARIOS,
+    TSIM_N_CATALOGUE_KINDS
+};
+
+/* "accelerator" (as in `show accelerator/ID`) and "accelerators" (as in `list accelerators`). */
+const char *tsim_catalogue_word(enum tsim_catalogue_kind kind);
+const char *tsim_catalogue_plural(enum tsim_catalogue_kind kind);
+bool tsim_catalogue_find_kind(const char *word, enum tsim_catalogue_kind *kind); /* either form */
+
+/* The folder in use; NULL when there is none. Allocated from `arena`. */
+const char *tsim_catalogue_folder(struct tsim_arena *arena);
+
+/* All ids of a kind, sorted. TSIM_ERR_IO when there is no catalogue. */
+enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *const **ids,
+                                     size_t *n_ids, struct tsim_diags *diags);
+
+/* The file of an id, or NULL when it has none (unknown, or a generated node). */
+const char *tsim_catalogue_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id);
+
+/* One value of a file, `extends` followed and defaults filled in. */
+struct tsim_catalogue_entry {
+    const char *key;      /* "power.idle" */
+    const char *value_si; /* "70 W", "132", "switch" */
+    double number;        /* SI; NAN where the value is no number */
+    const char *unit;     /* SI unit, "" for pure numbers, NULL where the value is no number */
+    const char *source;   /* NULL: none given */
+    const char *status;   /* "read", "derived", "fitted", "estimate", "default" */
+};
+
+/* Every value of ID in the order of its kind's table. A node's accelerator is one entry, its id. For scenarios the keys
+ * as written, no defaults. TSIM_ERR_REFERENCE (with did-you-mean) for an unknown id. */
+enum tsim_status tsim_catalogue_describe(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id,
+                                         const struct tsim_catalogue_entry **entries, size_t *n_entries,
+                                         struct tsim_diags *diags);
+
+/* Reads ID (or a path with '/' or ending in .yaml) into a struct owned by `arena`. */
+enum tsim_status tsim_catalogue_load_model(struct tsim_arena *arena, const char *id, const struct tsim_model **model,
+                                           struct tsim_diags *diags);
+enum tsim_status tsim_catalogue_load_accelerator(struct tsim_arena *arena, const char *id,
+                                                 const struct tsim_accelerator **accelerator, struct tsim_diags *diags);
+enum tsim_status tsim_catalogue_load_node(struct tsim_arena *arena, const char *id, const struct tsim_node **node,
+                                          struct tsim_diags *diags);
+enum tsim_status tsim_catalogue_load_fabric(struct tsim_arena *arena, const char *id, const struct tsim_fabric **fabric,
+                                            struct tsim_diags *diags);
+enum tsim_status tsim_catalogue_load_software(struct tsim_arena *arena, const char *id,
+                                              const struct tsim_software **software, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,47 @@
+/* catalogue_read.h - private to config: references (ids, paths, inline mappings) to mappings with `extends` followed,
+ * and mappings to the structs of catalogue.h. */
+#ifndef TSIM_CONFIG_CATALOGUE_READ_H
+#define TSIM_CONFIG_CATALOGUE_READ_H
+
+#include "config/catalogue_load.h"
+#include "config/schema.h"
+
+/* The mapping that a reference stands for, without `extends`. A scalar with '/' or ending in .yaml is a path relative
+ * to the file that names it; another scalar is an id; a mapping is taken as it is. Cycles and chains of over 16 files
+ * are refused. NULL after a mistake, with a diag. */
+const struct tsim_value *tsim_catalogue_resolve(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
+                                                const struct tsim_value *reference, const char *path);
+
+/* The same for a file that is at hand: follows the `extends` of its root. */
+const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
+                                                     const struct tsim_value *root);
+
+/* What a reference stands for, read and checked; NULL after a mistake, with a diag. `path` is where the reference
+ * stands in the scenario. */
+const struct tsim_model *tsim_model_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                         const char *path);
+const struct tsim_accelerator *tsim_accelerator_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                                     const char *path);
+const struct tsim_node *tsim_node_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                       const char *path);
+const struct tsim_fabric *tsim_fabric_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                           const char *path);
+const struct tsim_software *tsim_software_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                               const char *path);
+const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
+                                const struct tsim_value *reference, const char *path); /* any of the five */
+
+/* Write one as a member `key` of a scenario: {schema: ..., name: ..., ...}. */
+void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model);
+void tsim_node_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_node *node);
+void tsim_fabric_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_fabric *fabric);
+void tsim_software_write(struct tsim_writer *writer, const char *key, const char *path,
+                         const struct tsim_software *software);
+
+/* The table of a kind (not of scenarios). */
+const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind);
+
+extern const struct tsim_word tsim_precision_words[]; /* ends with a NULL word */
+extern const struct tsim_table tsim_overlap_table;    /* of struct tsim_overlap; absent keys leave their field alone */
+
+#endif

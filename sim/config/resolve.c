@@ -1,0 +1,151 @@
+#include "config/scenario_draft.h"
+#include "config/validate.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DEFAULT_SEQUENCE_LENGTH = 4096 };
+
+void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root) {
+    static const enum tsim_axis order[TSIM_N_AXES] = {TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT,
+                                                      TSIM_AXIS_DATA, TSIM_AXIS_PIPELINE};
+    memset(draft, 0, sizeof *draft);
+    draft->root = root;
+    draft->attention = -1;
+    draft->schedule = -1;
+    memcpy(draft->scenario.parallelism.order, order, sizeof order);
+}
+
+const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path) {
+    char part[100];
+    snprintf(part, sizeof part, "%s", path);
+    for (;;) {
+        const struct tsim_value *value = tsim_value_find_path(draft->root, part);
+        char *dot = strrchr(part, '.');
+        if (value || !dot)
+            return value ? value : draft->root;
+        *dot = '\0';
+    }
+}
+
+bool tsim_draft_has(const struct tsim_draft *draft, const char *path) {
+    return tsim_value_find_path(draft->root, path);
+}
+
+/* ---- defaults that depend on other keys ---- */
+
+static void resolve_training(struct tsim_draft *draft) {
+    struct tsim_scenario *sc = &draft->scenario;
+    enum tsim_attention_kernel kernel = sc->software->attention_kernel;
+    bool is_standard = kernel == TSIM_ATTENTION_UNFUSED || kernel == TSIM_ATTENTION_FUSED_SOFTMAX;
+    if (draft->attention < 0)
+        draft->attention = is_standard ? TSIM_ATTENTION_STANDARD : TSIM_ATTENTION_FLASH;
+    sc->training.attention = (enum tsim_attention)draft->attention;
+    if (!sc->training.sequence_length)
+        sc->training.sequence_length =
+            sc->model->position == TSIM_POSITION_LEARNED && sc->model->positions < DEFAULT_SEQUENCE_LENGTH
+                ? sc->model->positions
+                : DEFAULT_SEQUENCE_LENGTH;
+    sc->training.length_kind = draft->tokens > 0    ? TSIM_LENGTH_TOKENS
+                               : draft->samples > 0 ? TSIM_LENGTH_SAMPLES
+                               : draft->steps > 0   ? TSIM_LENGTH_STEPS
+                                                    : TSIM_LENGTH_NONE;
+    sc->training.length = draft->tokens + draft->samples + draft->steps; /* one of them */
+}
+
+static void resolve_cluster(struct tsim_draft *draft) {
+    struct tsim_cluster_spec *cluster = &draft->scenario.cluster;
+    if (!cluster->accelerators_per_node)
+        cluster->accelerators_per_node = cluster->node->accelerators;
+    draft->scenario.n_accelerators = cluster->nodes * cluster->accelerators_per_node;
+}
+
+static void resolve_cost(struct tsim_draft *draft) {
+    struct tsim_scenario *sc = &draft->scenario;
+    if (!tsim_draft_has(draft, "cost.rent"))
+        sc->cost.rent_usd_per_s = sc->cluster.node->accelerator->rent_usd_per_s;
+    if (!tsim_draft_has(draft, "cost.purchase"))
+        sc->cost.purchase_usd = sc->cluster.node->accelerator->purchase_usd;
+    sc->simulation.fold = draft->fold;
+}
+
+static void resolve_degrees(struct tsim_draft *draft) {
+    struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
+    int64_t ranks = p->tensor * p->context * p->pipeline;
+    if (draft->data == 0 && draft->scenario.n_accelerators % ranks == 0)
+        draft->data = draft->scenario.n_accelerators / ranks;
+    if (!tsim_draft_has(draft, "parallelism.sequence"))
+        p->sequence = p->tensor > 1;
+    p->schedule = draft->schedule >= 0      ? (enum tsim_schedule)draft->schedule
+                  : p->virtual_pipeline > 1 ? TSIM_SCHEDULE_INTERLEAVED
+                                            : TSIM_SCHEDULE_1F1B;
+}
+
+/* ---- what follows from a valid draft ---- */
+
+/* Tensor ranks are innermost, then context and data: a node holds (accelerators / tensor) ranks of a sharding group. */
+static int64_t zero_group_ranks(const struct tsim_draft *draft) {
+    const struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
+    int64_t ranks = draft->data * p->context, in_node = draft->scenario.cluster.accelerators_per_node / p->tensor;
+    if (draft->zero_group > 0)
+        return draft->zero_group;
+    if (draft->zero_group == 0 || in_node > ranks)
+        return ranks;
+    return in_node > 0 ? in_node : 1;
+}
+
+static void finish_layers(struct tsim_draft *draft, struct tsim_arena *arena) {
+    struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
+    int64_t n_chunks = p->pipeline * p->virtual_pipeline, ends, others;
+    p->layers_per_chunk = draft->layers;
+    if (draft->layers)
+        return;
+    int64_t *layers = TSIM_NEW_ARRAY(arena, (size_t)n_chunks, int64_t);
+    TSIM_ASSERT(tsim_layers_even(draft->scenario.model->layers, n_chunks, &ends, &others));
+    for (int64_t i = 0; i < n_chunks; i++)
+        layers[i] = i == 0 || i == n_chunks - 1 ? ends : others;
+    p->layers_per_chunk = layers;
+}
+
+/* The square root rule for the largest chunk: with n layers kept at every k-th, memory n/k + k is least at k = sqrt(n).
+ */
+static void finish_recompute(struct tsim_draft *draft) {
+    const struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
+    int64_t most = 1;
+    for (int64_t i = 0; i < p->pipeline * p->virtual_pipeline; i++)
+        most = p->layers_per_chunk[i] > most ? p->layers_per_chunk[i] : most;
+    if (draft->scenario.training.recompute == TSIM_RECOMPUTE_SQRT)
+        draft->scenario.training.recompute_every = (int64_t)lround(sqrt((double)most));
+}
+
+static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
+    struct tsim_scenario *sc = &draft->scenario;
+    struct tsim_parallelism_spec *p = &sc->parallelism;
+    if (sc->cluster.nodes == 1)
+        sc->cluster.fabric = NULL;
+    if (draft->data * p->context == 1)
+        draft->zero = 0;
+    if (p->tensor == 1)
+        p->sequence = false;
+    if (p->virtual_pipeline == 1 && p->schedule == TSIM_SCHEDULE_INTERLEAVED)
+        p->schedule = TSIM_SCHEDULE_1F1B;
+    draft->schedule = (int)p->schedule;
+    draft->zero_group = zero_group_ranks(draft);
+    p->zero_group_ranks = draft->zero_group;
+    p->zero = (int)draft->zero;
+    p->data = draft->data;
+    sc->n_microbatches = sc->training.global_batch_size / (sc->training.micro_batch_size * p->data);
+    finish_layers(draft, arena);
+    finish_recompute(draft);
+}
+
+void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
+    size_t n_errors = reader->diags->n_errors;
+    resolve_training(draft);
+    resolve_cluster(draft);
+    resolve_cost(draft);
+    resolve_degrees(draft);
+    tsim_draft_validate(draft, reader);
+    if (reader->diags->n_errors == n_errors)
+        finish(draft, reader->arena);
+}

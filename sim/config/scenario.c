@@ -1,0 +1,191 @@
+#include "config/scenario.h"
+
+#include "config/catalogue_read.h"
+#include "config/document.h"
+#include "config/scenario_draft.h"
+
+#include <string.h>
+
+/* Keys under which a scalar is a reference, which a --set below it amends: cluster.node.nics=4. */
+static const char *const REFERENCE_KEYS[] = {"model", "node", "accelerator", "fabric", "software"};
+enum { N_REFERENCE_KEYS = sizeof REFERENCE_KEYS / sizeof REFERENCE_KEYS[0] };
+
+/* ---- estimates ---- */
+
+struct estimates {
+    const char **paths;
+    size_t n, capacity;
+};
+
+static void keep_estimate(void *context, const struct tsim_note *note) {
+    struct estimates *estimates = context;
+    if (note->is_default || note->status != TSIM_SOURCE_ESTIMATE)
+        return;
+    estimates->paths =
+        tsim_heap_grow(estimates->paths, &estimates->capacity, estimates->n + 1, sizeof *estimates->paths);
+    estimates->paths[estimates->n++] = note->path;
+}
+
+static const char *tail_after(const char *path, const char *prefix) {
+    size_t length = strlen(prefix);
+    return strncmp(path, prefix, length) == 0 ? path + length : NULL;
+}
+
+/* Values of other precisions and other attention kernels do not enter this run. */
+static bool enters_run(const struct tsim_scenario *sc, const char *accelerator_key) {
+    const char *precision = tail_after(accelerator_key, "efficiency.matrix_sustained.");
+    if (!precision)
+        precision = tail_after(accelerator_key, "peak.");
+    if (precision)
+        return strcmp(precision, tsim_precision_name(sc->training.precision)) == 0 ||
+               (sc->training.precision == TSIM_FP8 && strcmp(precision, "bf16") == 0);
+    const char *flash = tail_after(accelerator_key, "efficiency.attention.flash");
+    if (!flash)
+        return true;
+    enum tsim_attention_kernel kernel = sc->software->attention_kernel;
+    char used = kernel == TSIM_ATTENTION_FLASH_TRITON || kernel == TSIM_ATTENTION_FLASH1 ? '1'
+                : kernel == TSIM_ATTENTION_FLASH3 || kernel == TSIM_ATTENTION_CUDNN      ? '3'
+                                                                                         : '2';
+    return sc->training.attention == TSIM_ATTENTION_FLASH && flash[0] == used;
+}
+
+/* "h100-sxm power.idle" for cluster.node.accelerator.power.idle; NULL when the run does not lean on it. */
+static const char *estimate_name(struct tsim_arena *arena, const struct tsim_scenario *sc, const char *path) {
+    const char *key;
+    if ((key = tail_after(path, "cluster.node.accelerator.")) != NULL)
+        return enters_run(sc, key) ? tsim_arena_printf(arena, "%s %s", sc->cluster.node->accelerator->name, key) : NULL;
+    if ((key = tail_after(path, "cluster.node.")) != NULL)
+        return tsim_arena_printf(arena, "%s %s", sc->cluster.node->name, key);
+    if ((key = tail_after(path, "cluster.fabric.")) != NULL)
+        return sc->cluster.fabric ? tsim_arena_printf(arena, "%s %s", sc->cluster.fabric->name, key) : NULL;
+    if ((key = tail_after(path, "software.")) != NULL)
+        return tsim_arena_printf(arena, "%s %s", sc->software->name, key);
+    key = tail_after(path, "model.");
+    return key ? tsim_arena_printf(arena, "%s %s", sc->model->name, key) : NULL;
+}
+
+static void name_estimates(struct tsim_arena *arena, struct tsim_scenario *sc, const struct estimates *estimates) {
+    const char **names = TSIM_NEW_ARRAY(arena, estimates->n, const char *);
+    for (size_t i = 0; i < estimates->n; i++) {
+        const char *name = estimate_name(arena, sc, estimates->paths[i]);
+        if (name)
+            names[sc->n_estimates++] = name;
+    }
+    sc->estimates = names;
+}
+
+/* ---- the order in which mistakes are shown: files as they come up, lines from top to bottom ---- */
+
+static size_t file_rank(const struct tsim_diags *diags, size_t first, const struct tsim_diag *diag) {
+    size_t i = first;
+    while (i < diags->n_items && diags->items[i].at.file != diag->at.file &&
+           (!diags->items[i].at.file || !diag->at.file || strcmp(diags->items[i].at.file, diag->at.file) != 0))
+        i++;
+    return i;
+}
+
+struct diag_order {
+    size_t file;
+    int line, column;
+};
+
+static bool comes_before(const struct diag_order *a, const struct diag_order *b) {
+    if (a->file != b->file)
+        return a->file < b->file;
+    return a->line != b->line ? a->line < b->line : a->column < b->column;
+}
+
+/* Insertion sort: stable, and a list has at most TSIM_MAX_DIAGS items. */
+static void sort_diags(struct tsim_diags *diags, size_t first) {
+    struct diag_order order[TSIM_MAX_DIAGS];
+    for (size_t i = first; i < diags->n_items; i++)
+        order[i] = (struct diag_order){file_rank(diags, first, &diags->items[i]), diags->items[i].at.line,
+                                       diags->items[i].at.column};
+    for (size_t i = first + 1; i < diags->n_items; i++) {
+        struct tsim_diag diag = diags->items[i];
+        struct diag_order key = order[i];
+        size_t j = i;
+        for (; j > first && comes_before(&key, &order[j - 1]); j--) {
+            diags->items[j] = diags->items[j - 1];
+            order[j] = order[j - 1];
+        }
+        diags->items[j] = diag;
+        order[j] = key;
+    }
+}
+
+/* ---- loading ---- */
+
+static enum tsim_status apply_overrides(struct tsim_arena *arena, const struct tsim_override *overrides,
+                                        size_t n_overrides, const struct tsim_value **root, struct tsim_diags *diags) {
+    enum tsim_status first = TSIM_OK;
+    for (size_t i = 0; i < n_overrides; i++) {
+        const struct tsim_value *value;
+        enum tsim_status status =
+            tsim_document_parse_override(arena, overrides[i].path, overrides[i].value, &value, diags);
+        if (status == TSIM_OK)
+            status =
+                tsim_value_set(arena, *root, overrides[i].path, value, REFERENCE_KEYS, N_REFERENCE_KEYS, root, diags);
+        if (first == TSIM_OK)
+            first = status;
+    }
+    return first;
+}
+
+static const char *write_json(struct tsim_arena *arena, const struct tsim_draft *draft,
+                              const struct estimates *estimates) {
+    struct tsim_writer writer = {.estimate_paths = estimates->paths, .n_estimate_paths = estimates->n};
+    tsim_writer_begin(&writer, NULL, '{');
+    tsim_writer_table(&writer, &tsim_scenario_table, "", draft);
+    tsim_writer_end(&writer, '}');
+    return tsim_writer_finish(&writer, arena);
+}
+
+static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, const struct tsim_value *root) {
+    size_t n_errors = reader->diags->n_errors;
+    tsim_draft_init(draft, root);
+    tsim_schema_read(reader, &tsim_scenario_table, root, "", draft);
+    if (reader->diags->n_errors == n_errors)
+        tsim_draft_resolve(draft, reader);
+    return reader->diags->n_errors == n_errors;
+}
+
+/* Of the diagnostics since `first`; warnings do not count. Beyond the list's cap: a limit. */
+static enum tsim_status first_error(const struct tsim_diags *diags, size_t first) {
+    for (size_t i = first; i < diags->n_items; i++)
+        if (!diags->items[i].is_warning)
+            return diags->items[i].status;
+    return TSIM_ERR_LIMIT;
+}
+
+static enum tsim_status load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
+                             size_t n_overrides, struct estimates *estimates, const struct tsim_scenario **scenario,
+                             struct tsim_diags *diags) {
+    struct tsim_reader reader = {arena, diags, keep_estimate, estimates};
+    const struct tsim_value *root;
+    TSIM_TRY(tsim_document_read(arena, file, &root, diags));
+    root = tsim_catalogue_resolve_root(&reader, TSIM_CATALOGUE_SCENARIOS, root);
+    if (!root)
+        return TSIM_ERR_REFERENCE;
+    TSIM_TRY(apply_overrides(arena, overrides, n_overrides, &root, diags));
+    struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
+    size_t first = diags->n_items;
+    if (!read_draft(&reader, draft, root))
+        return first_error(diags, first);
+    draft->scenario.file = tsim_arena_strdup(arena, file);
+    name_estimates(arena, &draft->scenario, estimates);
+    draft->scenario.resolved_json = write_json(arena, draft, estimates);
+    *scenario = &draft->scenario;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_scenario_load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
+                                    size_t n_overrides, const struct tsim_scenario **scenario,
+                                    struct tsim_diags *diags) {
+    struct estimates estimates = {NULL, 0, 0};
+    size_t first = diags->n_items;
+    enum tsim_status status = load(arena, file, overrides, n_overrides, &estimates, scenario, diags);
+    tsim_heap_free(estimates.paths);
+    sort_diags(diags, first);
+    return status;
+}

@@ -1,0 +1,39 @@
+/* scenario_draft.h - private to config: a scenario on its way from tables to const. */
+#ifndef TSIM_CONFIG_SCENARIO_DRAFT_H
+#define TSIM_CONFIG_SCENARIO_DRAFT_H
+
+#include "config/scenario.h"
+#include "config/schema.h"
+
+/* The tables' struct: the scenario, and what resolving turns into its fields. Resolving writes back, so that the writer
+ * prints resolved values. */
+struct tsim_draft {
+    struct tsim_scenario scenario;
+    const struct tsim_value *root;
+    int attention; /* enum tsim_attention, -1: by the software */
+    int schedule;  /* enum tsim_schedule, -1: by virtual_pipeline */
+    int fold;
+    int64_t data; /* 0: what is left of the cluster */
+    int64_t zero;
+    int64_t zero_group;    /* 0: all, -1: within a node */
+    const int64_t *layers; /* per chunk in model order; NULL: auto */
+    size_t n_layers;
+    double tokens, samples, steps, epochs; /* 0: not given */
+    double metrics[TSIM_N_METRICS];        /* 0: not given */
+};
+
+extern const struct tsim_table tsim_scenario_table;
+extern const struct tsim_word tsim_schedule_words[];
+
+/* Before the table is read. */
+void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);
+
+/* After: fills in what depends on other keys and checks what must agree. Every mistake is reported that does not follow
+ * from another one. */
+void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader);
+
+/* The value at a dotted path, or the nearest mapping above it that is there: where a mistake is shown. */
+const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path);
+bool tsim_draft_has(const struct tsim_draft *draft, const char *path); /* written, not a default */
+
+#endif

@@ -1,0 +1,474 @@
+#include "config/catalogue_read.h"
+#include "config/scenario_draft.h"
+
+#include <string.h>
+
+#define DEFAULT_SOFTWARE "megatron-core-2024"
+
+/* clang-format off */
+static const struct tsim_word SCENARIO_SCHEMA[] = {{"tsim/v1", 0}, {NULL, 0}};
+static const struct tsim_word OPTIMIZERS[] = {
+    {"sgd", TSIM_SGD}, {"momentum", TSIM_MOMENTUM}, {"rmsprop", TSIM_RMSPROP}, {"adam", TSIM_ADAM},
+    {"adamw", TSIM_ADAMW}, {"adafactor", TSIM_ADAFACTOR}, {"adam-8bit", TSIM_ADAM_8BIT},
+    {"galore-8bit", TSIM_GALORE_8BIT}, {NULL, 0}};
+static const struct tsim_word RECOMPUTES[] = {
+    {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL},
+    {"sqrt", TSIM_RECOMPUTE_SQRT}, {"every", TSIM_RECOMPUTE_EVERY}, {NULL, 0}};
+static const struct tsim_word ATTENTIONS[] = {
+    {"flash", TSIM_ATTENTION_FLASH}, {"standard", TSIM_ATTENTION_STANDARD}, {NULL, 0}};
+static const struct tsim_word GRADIENT_PRECISIONS[] = {
+    {"fp32", TSIM_FP32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {NULL, 0}};
+const struct tsim_word tsim_schedule_words[] = {
+    {"sequential", TSIM_SCHEDULE_SEQUENTIAL}, {"gpipe", TSIM_SCHEDULE_GPIPE}, {"1f1b", TSIM_SCHEDULE_1F1B},
+    {"interleaved", TSIM_SCHEDULE_INTERLEAVED}, {"zb-h1", TSIM_SCHEDULE_ZB_H1}, {"zb-h2", TSIM_SCHEDULE_ZB_H2},
+    {"zb-v", TSIM_SCHEDULE_ZB_V}, {"dualpipe", TSIM_SCHEDULE_DUALPIPE}, {NULL, 0}};
+static const struct tsim_word AXES[] = {
+    {"tensor", TSIM_AXIS_TENSOR}, {"context", TSIM_AXIS_CONTEXT}, {"expert", TSIM_AXIS_EXPERT},
+    {"data", TSIM_AXIS_DATA}, {"pipeline", TSIM_AXIS_PIPELINE}, {NULL, 0}};
+static const struct tsim_word NETWORKS[] = {
+    {"fluid", TSIM_NETWORK_FLUID}, {"steps", TSIM_NETWORK_STEPS}, {"ideal", TSIM_NETWORK_IDEAL}, {NULL, 0}};
+static const struct tsim_word FOLDS[] = {{"auto", 1}, {"off", 0}, {NULL, 0}};
+static const struct tsim_word AUTO[] = {{"auto", 0}, {NULL, 0}};
+static const struct tsim_word ALL[] = {{"all", 0}, {NULL, 0}};
+static const struct tsim_word ZERO_GROUPS[] = {{"all", 0}, {"node", -1}, {NULL, 0}};
+/* clang-format on */
+
+/* ---- references ---- */
+
+static void read_model(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_draft *draft = field;
+    if (!value)
+        return;
+    const struct tsim_model *model = tsim_model_read(reader, value, path);
+    if (model && model->kind != TSIM_MODEL_TRANSFORMER) {
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, value, path,
+                                        "'%.60s' is no transformer: not simulated by this version yet", model->name),
+                       "'tsim list models' shows what there is");
+        return;
+    }
+    if (model && model->experts.count > 0) {
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, value, path,
+                                        "'%.60s' has experts: not simulated by this version yet", model->name),
+                       "a dense model has no 'experts'");
+        return;
+    }
+    draft->scenario.model = model;
+}
+
+static void read_node(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    if (value)
+        ((struct tsim_draft *)field)->scenario.cluster.node = tsim_node_read(reader, value, path);
+}
+
+static void read_fabric(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    if (value)
+        ((struct tsim_draft *)field)->scenario.cluster.fabric = tsim_fabric_read(reader, value, path);
+}
+
+/* The default profile, and what a --set amends of it. */
+static const struct tsim_value *default_software(struct tsim_reader *reader, const struct tsim_draft *draft,
+                                                 const struct tsim_value *patch) {
+    const struct tsim_value *id = tsim_value_new_scalar(reader->arena, draft->root, DEFAULT_SOFTWARE);
+    return tsim_value_merge(reader->arena, id, patch);
+}
+
+/* Comes before `parallelism`, whose overlap keys win over the profile's. */
+static void read_software(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_draft *draft = field;
+    draft->scenario.software_defaulted = !value;
+    bool is_patch = value && value->is_patch && !tsim_value_find(value, "extends");
+    if (!value || is_patch)
+        value = default_software(reader, draft, value);
+    draft->scenario.software = tsim_software_read(reader, value, path);
+    if (draft->scenario.software)
+        draft->scenario.parallelism.overlap = draft->scenario.software->overlap;
+}
+
+static void write_model(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    tsim_model_write(writer, key, path, ((const struct tsim_draft *)field)->scenario.model);
+}
+
+static void write_node(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    tsim_node_write(writer, key, path, ((const struct tsim_draft *)field)->scenario.cluster.node);
+}
+
+static void write_fabric(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_draft *draft = field;
+    if (draft->scenario.cluster.fabric)
+        tsim_fabric_write(writer, key, path, draft->scenario.cluster.fabric);
+}
+
+static void write_software(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    tsim_software_write(writer, key, path, ((const struct tsim_draft *)field)->scenario.software);
+}
+
+/* ---- values of several shapes ---- */
+
+static const struct tsim_key EVERY_KEYS[] = {
+    {.key = "every",
+     .kind = TSIM_KEY_INT,
+     .offset = offsetof(struct tsim_training_spec, recompute_every),
+     .is_required = true,
+     .is_positive = true,
+     .max = 1e5,
+     .help = "layers between two checkpoints"},
+};
+TSIM_TABLE(EVERY, EVERY_KEYS, false);
+
+static void read_recompute(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_training_spec *training = &((struct tsim_draft *)field)->scenario.training;
+    static const char *const words[] = {"none", "selective", "full", "sqrt"};
+    enum { N_WORDS = sizeof words / sizeof words[0] };
+    if (!value)
+        return;
+    if (value->kind == TSIM_VALUE_MAPPING) {
+        training->recompute = TSIM_RECOMPUTE_EVERY;
+        tsim_schema_read(reader, &EVERY, value, path, training);
+        return;
+    }
+    for (size_t i = 0; i < N_WORDS; i++)
+        if (tsim_value_is_text(value, words[i])) {
+            training->recompute = (enum tsim_recompute)RECOMPUTES[i].value;
+            return;
+        }
+    if (value->kind == TSIM_VALUE_SEQUENCE)
+        tsim_schema_wrong_kind(reader, value, path, "a word or {every: N}");
+    else
+        tsim_schema_unknown_word(reader, value, path, "word", words, N_WORDS);
+}
+
+static void write_recompute(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_training_spec *training = &((const struct tsim_draft *)field)->scenario.training;
+    (void)path;
+    if (training->recompute != TSIM_RECOMPUTE_EVERY) {
+        tsim_writer_text(writer, key, tsim_recompute_name(training->recompute));
+        return;
+    }
+    tsim_writer_begin(writer, key, '{');
+    tsim_writer_int(writer, "every", training->recompute_every);
+    tsim_writer_end(writer, '}');
+}
+
+static void read_layers(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    static const struct tsim_key LAYERS = {
+        .key = "layers", .kind = TSIM_KEY_INT, .is_positive = true, .max = 1e5, .help = "layers of one chunk"};
+    struct tsim_draft *draft = field;
+    if (!value || tsim_value_is_text(value, "auto"))
+        return;
+    if (value->kind != TSIM_VALUE_SEQUENCE) {
+        tsim_schema_wrong_kind(reader, value, path, "'auto' or a list of layer counts");
+        return;
+    }
+    int64_t *layers = TSIM_NEW_ARRAY(reader->arena, value->n_items, int64_t);
+    bool is_good = true;
+    for (size_t i = 0; i < value->n_items; i++)
+        is_good &= tsim_schema_read_value(reader, &LAYERS, value->items[i],
+                                          tsim_arena_printf(reader->arena, "%s[%zu]", path, i), &layers[i]);
+    draft->layers = layers;
+    draft->n_layers = is_good ? value->n_items : 0;
+}
+
+static void write_layers(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_parallelism_spec *parallelism = &((const struct tsim_draft *)field)->scenario.parallelism;
+    (void)path;
+    tsim_writer_begin(writer, key, '[');
+    for (int64_t i = 0; i < parallelism->pipeline * parallelism->virtual_pipeline; i++)
+        tsim_writer_int(writer, NULL, parallelism->layers_per_chunk[i]);
+    tsim_writer_end(writer, ']');
+}
+
+static void read_order(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    static const struct tsim_key AXIS = {.key = "order", .kind = TSIM_KEY_ENUM, .words = AXES, .help = "an axis"};
+    enum tsim_axis *order = ((struct tsim_draft *)field)->scenario.parallelism.order;
+    if (!value)
+        return;
+    if (value->kind != TSIM_VALUE_SEQUENCE) {
+        tsim_schema_wrong_kind(reader, value, path, "a list of the five axes");
+        return;
+    }
+    unsigned seen = 0;
+    for (size_t i = 0; i < value->n_items; i++) {
+        int axis;
+        if (!tsim_schema_read_value(reader, &AXIS, value->items[i],
+                                    tsim_arena_printf(reader->arena, "%s[%zu]", path, i), &axis))
+            return;
+        seen |= 1u << axis;
+        if (i < TSIM_N_AXES)
+            order[i] = (enum tsim_axis)axis;
+    }
+    if (value->n_items != TSIM_N_AXES || seen != (1u << TSIM_N_AXES) - 1)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, value, path, "must name each axis once"),
+                       "for example [tensor, context, expert, data, pipeline], innermost first");
+}
+
+static void write_order(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const enum tsim_axis *order = ((const struct tsim_draft *)field)->scenario.parallelism.order;
+    (void)path;
+    tsim_writer_begin(writer, key, '[');
+    for (size_t i = 0; i < TSIM_N_AXES; i++)
+        tsim_writer_text(writer, NULL, tsim_word_of(AXES, (int)order[i]));
+    tsim_writer_end(writer, ']');
+}
+
+/* ---- sections that this version knows and does not simulate ---- */
+
+static void refuse(struct tsim_reader *reader, const struct tsim_value *value, const char *path, const char *what) {
+    tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, value, path,
+                                    "%s: not simulated by this version yet", what),
+                   "leave '%s' out", path);
+}
+
+static void read_data(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    (void)field;
+    if (value)
+        refuse(reader, value, path, "the input pipeline");
+}
+
+static void read_reliability(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                             void *field) {
+    (void)field;
+    if (value)
+        refuse(reader, value, path, "failures and checkpoints");
+}
+
+struct variability {
+    double compute_cv, fraction, slowdown;
+};
+/* clang-format off */
+static const struct tsim_key STRAGGLER_KEYS[] = {
+    {.key = "fraction", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .default_text = "0",
+     .offset = offsetof(struct variability, fraction), .help = "of the accelerators that are slow"},
+    {.key = "slowdown", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .default_text = "1",
+     .offset = offsetof(struct variability, slowdown), .help = "how many times slower"},
+};
+TSIM_TABLE(STRAGGLERS, STRAGGLER_KEYS, false);
+static const struct tsim_key VARIABILITY_KEYS[] = {
+    {.key = "compute_cv", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .default_text = "0",
+     .offset = offsetof(struct variability, compute_cv), .help = "coefficient of variation of an operator's time"},
+    {.key = "stragglers", .kind = TSIM_KEY_MAPPING, .table = &STRAGGLERS, .help = "accelerators that are always slow"},
+};
+TSIM_TABLE(VARIABILITY, VARIABILITY_KEYS, false);
+/* clang-format on */
+
+static void read_variability(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                             void *field) {
+    struct variability variability = {0, 0, 0};
+    (void)field;
+    if (!value)
+        return;
+    if (value->kind != TSIM_VALUE_MAPPING) {
+        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
+        return;
+    }
+    tsim_schema_read(reader, &VARIABILITY, value, path, &variability);
+    if (variability.compute_cv > 0 || (variability.fraction > 0 && variability.slowdown > 1))
+        refuse(reader, value, path, "noise and stragglers");
+}
+
+/* Belongs to `tsim sweep` and `tsim plan`, which read it themselves. */
+static void read_sweep(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    (void)field;
+    if (value && value->kind != TSIM_VALUE_MAPPING)
+        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
+}
+
+/* Followed before the table is read; what is left of it comes from a --set. */
+static void read_extends(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    (void)field;
+    if (value)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, value, path, "cannot be set from outside"),
+                       "name the other scenario on the command line");
+}
+
+/* ---- tables: all offsets are from the draft ---- */
+
+/* clang-format off */
+#define AT(member) offsetof(struct tsim_draft, member)
+#define INT_KEY(name_, member_, max_, help_)                                                                           \
+    .key = (name_), .kind = TSIM_KEY_INT, .offset = AT(member_), .max = (max_), .help = (help_)
+#define ENUM_KEY(name_, member_, words_, default_, help_)                                                              \
+    {.key = (name_), .kind = TSIM_KEY_ENUM, .offset = AT(member_), .words = (words_), .default_text = (default_),      \
+     .help = (help_)}
+#define QUANTITY_KEY(name_, dimension_, member_, help_)                                                                \
+    .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .offset = AT(member_), .help = (help_)
+#define CUSTOM_KEY(name_, read_, write_, help_)                                                                        \
+    .key = (name_), .kind = TSIM_KEY_CUSTOM, .read = (read_), .write = (write_), .help = (help_)
+#define SECTION_KEY(name_, table_, help_) .key = (name_), .kind = TSIM_KEY_MAPPING, .table = (table_), .help = (help_)
+
+static const struct tsim_key CLUSTER_KEYS[] = {
+    {CUSTOM_KEY("node", read_node, write_node, "id, path or mapping: accelerators, links, NICs, host"), .is_required = true},
+    {INT_KEY("nodes", scenario.cluster.nodes, 1e7, "how many"), .default_text = "1", .is_positive = true},
+    {INT_KEY("accelerators_per_node", scenario.cluster.accelerators_per_node, 1e5, "use only so many of each node"),
+     .words = ALL, .default_text = "all"},
+    {CUSTOM_KEY("fabric", read_fabric, write_fabric, "id, path or mapping: the network between nodes; not needed for one")},
+};
+TSIM_TABLE(CLUSTER, CLUSTER_KEYS, false);
+
+#define LENGTH_KEY(name_, help_)                                                                                       \
+    {QUANTITY_KEY(#name_, TSIM_COUNT, name_, help_), .is_positive = true, .is_omitted_when_zero = true}
+static const struct tsim_key TRAINING_KEYS[] = {
+    {INT_KEY("sequence_length", scenario.training.sequence_length, 1e9,
+             "tokens per sample; default: 4096, or the rows of a shorter learned position table"), .is_positive = true},
+    {INT_KEY("global_batch_size", scenario.training.global_batch_size, 1e12, "samples per optimizer step, whole cluster"),
+     .default_text = "1024", .is_positive = true},
+    {INT_KEY("micro_batch_size", scenario.training.micro_batch_size, 1e9, "samples per pass of one model replica"),
+     .default_text = "1", .is_positive = true},
+    ENUM_KEY("precision", scenario.training.precision, tsim_precision_words, "bf16", "of the matrix products"),
+    ENUM_KEY("gradient_precision", scenario.training.gradient_precision, GRADIENT_PRECISIONS, "fp32",
+             "what gradients are kept and reduced in"),
+    ENUM_KEY("optimizer", scenario.training.optimizer, OPTIMIZERS, "adamw", "decides the optimizer's state"),
+    {CUSTOM_KEY("recompute", read_recompute, write_recompute,
+                "none, selective, full, sqrt or {every: N}: activations computed again in the backward pass; default: none")},
+    ENUM_KEY("attention", attention, ATTENTIONS, NULL, "default: as the software's attention_kernel"),
+    LENGTH_KEY(tokens, "length of the run in tokens; one of tokens, samples, steps"),
+    LENGTH_KEY(samples, "length of the run in samples"),
+    LENGTH_KEY(steps, "length of the run in optimizer steps"),
+    LENGTH_KEY(epochs, "length of the run in passes over the data"),
+};
+TSIM_TABLE(TRAINING, TRAINING_KEYS, false);
+
+static const struct tsim_key PARALLELISM_KEYS[] = {
+    {INT_KEY("tensor", scenario.parallelism.tensor, 1e6, "accelerators that share each layer"),
+     .default_text = "1", .is_positive = true},
+    {INT_KEY("pipeline", scenario.parallelism.pipeline, 1e5, "stages that the layers are split into"),
+     .default_text = "1", .is_positive = true},
+    {INT_KEY("virtual_pipeline", scenario.parallelism.virtual_pipeline, 1e5, "model chunks per pipeline stage"),
+     .default_text = "1", .is_positive = true},
+    {CUSTOM_KEY("layers_per_stage", read_layers, write_layers,
+                "auto, or a list over stages (over chunks in model order, when interleaved)")},
+    {INT_KEY("context", scenario.parallelism.context, 1e6, "accelerators that share each sequence"),
+     .default_text = "1", .is_positive = true},
+    {INT_KEY("expert", scenario.parallelism.expert, 1e6, "accelerators that share the experts"),
+     .default_text = "1", .is_positive = true},
+    {INT_KEY("data", data, 1e7, "model replicas; auto: what is left of the cluster"), .words = AUTO, .default_text = "auto"},
+    {.key = "sequence", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.sequence),
+     .help = "sequence parallelism over the tensor ranks; default: true when tensor > 1"},
+    {INT_KEY("zero", zero, 3, "what data-parallel ranks share out: 1 optimizer state, 2 gradients, 3 weights as well"),
+     .default_text = "1"},
+    {INT_KEY("zero_group", zero_group, 1e9, "ranks that share: all, node, or a number"), .words = ZERO_GROUPS,
+     .default_text = "all"},
+    ENUM_KEY("schedule", schedule, tsim_schedule_words, NULL,
+             "order of micro-batches; default: 1f1b, interleaved when virtual_pipeline > 1"),
+    {SECTION_KEY("overlap", &tsim_overlap_table, "communication under computation; default: the software's"),
+     .offset = AT(scenario.parallelism.overlap)},
+    {CUSTOM_KEY("order", read_order, write_order,
+                "rank placement, innermost first; default: tensor, context, expert, data, pipeline")},
+};
+TSIM_TABLE(PARALLELISM, PARALLELISM_KEYS, false);
+
+static const struct tsim_key ENERGY_KEYS[] = {
+    {QUANTITY_KEY("pue", TSIM_FRACTION, scenario.energy.pue, "facility power over what the nodes draw"),
+     .default_text = "1.1", .is_positive = true},
+    {QUANTITY_KEY("price", TSIM_USD_PER_J, scenario.energy.price_usd_per_j, "of electricity"), .default_text = "0.10 USD/kWh"},
+    {QUANTITY_KEY("carbon", TSIM_KG_PER_J, scenario.energy.carbon_kg_per_j, "CO2 of electricity"), .default_text = "0.4 kg/kWh"},
+};
+TSIM_TABLE(ENERGY, ENERGY_KEYS, false);
+
+static const struct tsim_key COST_KEYS[] = {
+    {QUANTITY_KEY("rent", TSIM_USD_PER_S, scenario.cost.rent_usd_per_s, "of one accelerator; default: the catalogue's")},
+    {QUANTITY_KEY("purchase", TSIM_USD, scenario.cost.purchase_usd, "of one accelerator; default: the catalogue's")},
+    {QUANTITY_KEY("lifetime", TSIM_TIME_S, scenario.cost.lifetime_s, "that a purchase is written off over"),
+     .default_text = "4 y", .is_positive = true},
+};
+TSIM_TABLE(COST, COST_KEYS, false);
+
+static const struct tsim_key SIMULATION_KEYS[] = {
+    {INT_KEY("steps", scenario.simulation.steps, 1e6, "optimizer steps to simulate"), .default_text = "3", .is_positive = true},
+    {INT_KEY("warmup", scenario.simulation.warmup, 1e6, "of them, not counted in the figures"), .default_text = "1"},
+    {INT_KEY("seed", scenario.simulation.seed, 0, "of the random streams"), .default_text = "1"},
+    ENUM_KEY("network", scenario.simulation.network, NETWORKS, "fluid",
+             "fluid: shared links; steps: every message; ideal: no contention, no latency"),
+    ENUM_KEY("fold", fold, FOLDS, "auto", "simulate ranks that cannot differ once"),
+};
+TSIM_TABLE(SIMULATION, SIMULATION_KEYS, false);
+
+#define METRIC_KEY(name_, metric_, dimension_, help_)                                                                  \
+    .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .is_positive = true,                         \
+    .offset = AT(metrics) + (metric_) * sizeof(double), .is_omitted_when_zero = true, .help = (help_)
+static const struct tsim_key MEASURED_KEYS[] = {
+    {.key = "source", .kind = TSIM_KEY_STRING, .offset = AT(scenario.measured.source), .is_required = true,
+     .help = "where the measurement was read"},
+    {METRIC_KEY("step_time", TSIM_METRIC_STEP_TIME, TSIM_TIME_S, "time of an optimizer step")},
+    {METRIC_KEY("tokens_per_s", TSIM_METRIC_TOKENS_PER_S, TSIM_PER_S, "whole cluster"), .takes_bare = true},
+    {METRIC_KEY("tokens_per_s_per_gpu", TSIM_METRIC_TOKENS_PER_S_PER_GPU, TSIM_PER_S, "one accelerator"), .takes_bare = true},
+    {METRIC_KEY("samples_per_s", TSIM_METRIC_SAMPLES_PER_S, TSIM_PER_S, "whole cluster"), .takes_bare = true},
+    {METRIC_KEY("mfu", TSIM_METRIC_MFU, TSIM_FRACTION, "model FLOPs over the peak"), .max = 1},
+    {METRIC_KEY("hfu", TSIM_METRIC_HFU, TSIM_FRACTION, "executed FLOPs over the peak"), .max = 1},
+    {METRIC_KEY("model_tflops_per_gpu", TSIM_METRIC_MODEL_TFLOPS_PER_GPU, TSIM_FLOPS_PER_S,
+                "model FLOPs; a bare number is TFLOP/s"), .takes_bare = true, .bare_scale = 1e12},
+    {METRIC_KEY("hardware_tflops_per_gpu", TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU, TSIM_FLOPS_PER_S,
+                "executed FLOPs; a bare number is TFLOP/s"), .takes_bare = true, .bare_scale = 1e12},
+    {METRIC_KEY("memory_peak", TSIM_METRIC_MEMORY_PEAK, TSIM_BYTES, "of the fullest accelerator")},
+    {METRIC_KEY("energy", TSIM_METRIC_ENERGY, TSIM_JOULES, "of an optimizer step, whole cluster")},
+};
+TSIM_TABLE(MEASURED, MEASURED_KEYS, false);
+/* clang-format on */
+
+static void read_measured(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_draft *draft = field;
+    if (value && value->kind != TSIM_VALUE_MAPPING) {
+        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
+        return;
+    }
+    tsim_schema_read(reader, &MEASURED, value, path, field);
+    for (size_t i = 0; i < TSIM_N_METRICS; i++) {
+        draft->scenario.measured.has[i] = draft->metrics[i] > 0;
+        draft->scenario.measured.value[i] = draft->metrics[i];
+    }
+}
+
+static void write_measured(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    if (!((const struct tsim_draft *)field)->scenario.measured.source)
+        return;
+    tsim_writer_begin(writer, key, '{');
+    tsim_writer_table(writer, &MEASURED, path, field);
+    tsim_writer_end(writer, '}');
+}
+
+/* clang-format off */
+static const struct tsim_key SCENARIO_KEYS[] = {
+    {.key = "schema", .kind = TSIM_KEY_CONSTANT, .words = SCENARIO_SCHEMA, .is_required = true, .help = "tsim/v1"},
+    {.key = "name", .kind = TSIM_KEY_STRING, .offset = AT(scenario.name), .is_required = true,
+     .help = "letters, digits, '-', '_', '.'"},
+    {.key = "description", .kind = TSIM_KEY_STRING, .offset = AT(scenario.description), .help = "free text"},
+    {CUSTOM_KEY("extends", read_extends, NULL, "another scenario, id or path, to take over keys from")},
+    {CUSTOM_KEY("model", read_model, write_model, "id, path or mapping: the network to train"), .is_required = true},
+    {SECTION_KEY("cluster", &CLUSTER, "the machine: node, nodes, fabric"), .is_required = true},
+    {CUSTOM_KEY("software", read_software, write_software,
+                "id, path or mapping: what the framework does; default: " DEFAULT_SOFTWARE)},
+    {SECTION_KEY("training", &TRAINING, "batch, precision, optimizer, length of the run")},
+    {SECTION_KEY("parallelism", &PARALLELISM, "how the work is split")},
+    {CUSTOM_KEY("data", read_data, NULL, "the input pipeline")},
+    {CUSTOM_KEY("variability", read_variability, NULL, "noise and stragglers")},
+    {CUSTOM_KEY("reliability", read_reliability, NULL, "failures and checkpoints")},
+    {SECTION_KEY("energy", &ENERGY, "facility, price and carbon of electricity")},
+    {SECTION_KEY("cost", &COST, "money, per accelerator")},
+    {SECTION_KEY("simulation", &SIMULATION, "how it is simulated")},
+    {CUSTOM_KEY("measured", read_measured, write_measured, "a measurement to compare with")},
+    {CUSTOM_KEY("sweep", read_sweep, NULL, "points to try, for tsim sweep and tsim plan")},
+};
+const struct tsim_table tsim_scenario_table = {SCENARIO_KEYS, sizeof SCENARIO_KEYS / sizeof SCENARIO_KEYS[0], false};
+/* clang-format on */
+
+/* ---- words ---- */
+
+const char *tsim_precision_name(enum tsim_precision precision) {
+    return tsim_word_of(tsim_precision_words, (int)precision);
+}
+
+const char *tsim_optimizer_name(enum tsim_optimizer optimizer) {
+    return tsim_word_of(OPTIMIZERS, (int)optimizer);
+}
+
+const char *tsim_recompute_name(enum tsim_recompute recompute) {
+    return tsim_word_of(RECOMPUTES, (int)recompute);
+}
+
+const char *tsim_schedule_name(enum tsim_schedule schedule) {
+    return tsim_word_of(tsim_schedule_words, (int)schedule);
+}
+
+const char *tsim_metric_name(enum tsim_metric metric) {
+    TSIM_ASSERT(metric < TSIM_N_METRICS);
+    return MEASURED_KEYS[1 + metric].key; /* after `source`, in the order of the enum */
+}

@@ -1,0 +1,378 @@
+#include "config/schema.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_WORDS = 64, WHY_BYTES = 160 };
+
+/* Whole numbers up to here are exact in a double. */
+#define MAX_WHOLE 9007199254740992.0
+
+const char *tsim_schema_path(struct tsim_arena *arena, const char *path, const char *key) {
+    return *path ? tsim_arena_printf(arena, "%s.%s", path, key) : key;
+}
+
+const char *tsim_word_of(const struct tsim_word *words, int value) {
+    for (; words && words->word; words++)
+        if (words->value == value)
+            return words->word;
+    return NULL;
+}
+
+/* ---- mistakes ---- */
+
+struct tsim_diag *tsim_schema_wrong_kind(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                                         const char *expected) {
+    if (value->kind == TSIM_VALUE_SCALAR && value->text[0] == '\0')
+        return tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, value, path, "has no value, expected %s", expected);
+    if (value->kind == TSIM_VALUE_SCALAR)
+        return tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, value, path, "expected %s, found '%.60s'", expected,
+                                value->text);
+    return tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, value, path, "expected %s, found %s", expected,
+                            tsim_value_kind_name(value));
+}
+
+static bool is_kept(const struct tsim_reader *reader) {
+    return reader->diags->n_errors + reader->diags->n_warnings <= TSIM_MAX_DIAGS;
+}
+
+static void hint_words(struct tsim_diag *diag, const char *prefix, const char *const *words, size_t n_words) {
+    char list[240] = "";
+    for (size_t i = 0; i < n_words; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", words[i]);
+    tsim_diag_hint(diag, "%s%s", prefix, list);
+}
+
+void tsim_schema_unknown_word(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                              const char *what, const char *const *words, size_t n_words) {
+    struct tsim_diag *diag =
+        tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, value, path, "unknown %s '%.60s'", what, value->text);
+    const char *nearest = tsim_did_you_mean(value->text, words, n_words);
+    char prefix[100];
+    snprintf(prefix, sizeof prefix, nearest ? "did you mean '%s'? It is one of: " : "%s",
+             nearest ? nearest : "one of: ");
+    hint_words(diag, prefix, words, n_words);
+}
+
+static void report_unknown_key(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_pair *pair,
+                               const char *path) {
+    const char *place = *path ? path : "the file";
+    struct tsim_diag *diag =
+        tsim_pair_error(reader->diags, TSIM_ERR_SCHEMA, pair, "", "unknown key '%.60s' in %s", pair->key, place);
+    if (!is_kept(reader))
+        return;
+    const char *words[MAX_WORDS];
+    TSIM_ASSERT(table->n_keys <= MAX_WORDS);
+    for (size_t i = 0; i < table->n_keys; i++)
+        words[i] = table->keys[i].key;
+    const char *nearest = tsim_did_you_mean(pair->key, words, table->n_keys);
+    if (nearest)
+        tsim_diag_hint(diag, "did you mean '%s'?", nearest);
+    else
+        hint_words(diag, "its keys are: ", words, table->n_keys);
+}
+
+static bool report_range(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                         const char *path, bool is_low) {
+    struct tsim_diag *diag =
+        tsim_value_error(reader->diags, TSIM_ERR_RANGE, value, path, "%.60s is out of range", value->text);
+    char limit[64];
+    enum tsim_dimension dimension = key->kind == TSIM_KEY_INT ? TSIM_COUNT : key->dimension;
+    if (!is_low)
+        tsim_diag_hint(diag, "must be at most %s", tsim_quantity_si(key->max, dimension, limit, sizeof limit));
+    else if (key->is_positive && key->kind == TSIM_KEY_INT)
+        tsim_diag_hint(diag, "must be at least 1");
+    else
+        tsim_diag_hint(diag, key->is_positive ? "must be greater than 0" : "must not be negative");
+    return false;
+}
+
+/* ---- one value ---- */
+
+static bool check_scalar(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                         const char *expected) {
+    bool is_null = value->kind == TSIM_VALUE_SCALAR && !value->is_quoted &&
+                   (strcmp(value->text, "~") == 0 || strcmp(value->text, "null") == 0);
+    if (value->kind == TSIM_VALUE_SCALAR && !is_null && (value->text[0] != '\0' || value->is_quoted))
+        return true;
+    tsim_schema_wrong_kind(reader, value, path, expected);
+    return false;
+}
+
+static bool read_number(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                        const char *path, double *number) {
+    enum tsim_dimension dimension = key->kind == TSIM_KEY_INT ? TSIM_COUNT : key->dimension;
+    if (!check_scalar(reader, value, path, tsim_dimension_name(dimension)))
+        return false;
+    char why[WHY_BYTES], hint[WHY_BYTES];
+    double parsed;
+    enum tsim_status status = tsim_quantity_parse(value->text, dimension,
+                                                  key->takes_bare || value->document->is_override, &parsed, why, hint);
+    if (status != TSIM_OK) {
+        tsim_diag_hint(tsim_value_error(reader->diags, status, value, path, "%s", why), "%s", hint);
+        return false;
+    }
+    if (key->bare_scale > 0 && isdigit((unsigned char)value->text[strlen(value->text) - 1]))
+        parsed *= key->bare_scale;
+    if (parsed < 0 || (key->is_positive && parsed == 0))
+        return report_range(reader, key, value, path, true);
+    if (key->max > 0 && parsed > key->max)
+        return report_range(reader, key, value, path, false);
+    *number = parsed;
+    return true;
+}
+
+static bool read_quantity(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                          const char *path, void *field) {
+    double number;
+    if (!read_number(reader, key, value, path, &number))
+        return false;
+    *(double *)field = number;
+    return true;
+}
+
+static bool read_word(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                      const char *path, int *number) {
+    const char *words[MAX_WORDS];
+    size_t n = 0;
+    for (; key->words[n].word; n++) {
+        TSIM_ASSERT(n < MAX_WORDS);
+        words[n] = key->words[n].word;
+        if (strcmp(words[n], value->text) == 0) {
+            *number = key->words[n].value;
+            return true;
+        }
+    }
+    tsim_schema_unknown_word(reader, value, path, "word", words, n);
+    return false;
+}
+
+static bool is_a_word(const struct tsim_key *key, const struct tsim_value *value) {
+    for (const struct tsim_word *word = key->words; word && word->word; word++)
+        if (tsim_value_is_text(value, word->word))
+            return true;
+    return false;
+}
+
+/* Not a number but letters: then the words are what was meant. */
+static bool looks_like_word(const struct tsim_key *key, const struct tsim_value *value) {
+    return key->words && value->kind == TSIM_VALUE_SCALAR && strpbrk(value->text, "0123456789") == NULL &&
+           value->text[0] != '\0';
+}
+
+static bool read_int(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                     const char *path, void *field) {
+    if (is_a_word(key, value) || looks_like_word(key, value)) {
+        int word;
+        if (!read_word(reader, key, value, path, &word))
+            return false;
+        *(int64_t *)field = word;
+        return true;
+    }
+    double number;
+    if (!read_number(reader, key, value, path, &number))
+        return false;
+    if (number != floor(number) || number > MAX_WHOLE) {
+        struct tsim_diag *diag =
+            tsim_value_error(reader->diags, TSIM_ERR_RANGE, value, path, "%.60s is not a whole number%s", value->text,
+                             number > MAX_WHOLE ? " below 2^53" : "");
+        tsim_diag_hint(diag, "write a count such as 8, 1024 or 128 k");
+        return false;
+    }
+    *(int64_t *)field = (int64_t)number;
+    return true;
+}
+
+static bool read_bool(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    bool is_true = tsim_value_is_text(value, "true");
+    if (!value->is_quoted && (is_true || tsim_value_is_text(value, "false"))) {
+        *(bool *)field = is_true;
+        return true;
+    }
+    tsim_diag_hint(tsim_schema_wrong_kind(reader, value, path, "true or false"),
+                   value->is_quoted ? "write it without quotes" : "yes, no, on and off are not taken");
+    return false;
+}
+
+static bool read_constant(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                          const char *path) {
+    const char *expected = key->words[0].word;
+    if (tsim_value_is_text(value, expected))
+        return true;
+    char quoted[80];
+    snprintf(quoted, sizeof quoted, "'%s'", expected);
+    tsim_schema_wrong_kind(reader, value, path, quoted);
+    return false;
+}
+
+static bool read_string(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    if (!check_scalar(reader, value, path, "text"))
+        return false;
+    *(const char **)field = value->text;
+    return true;
+}
+
+static bool read_enum(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                      const char *path, void *field) {
+    int word;
+    if (!check_scalar(reader, value, path, "a word") || !read_word(reader, key, value, path, &word))
+        return false;
+    memcpy(field, &word, sizeof word);
+    return true;
+}
+
+static bool read_mapping(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                         const char *path, void *field) {
+    if (value && value->kind != TSIM_VALUE_MAPPING) {
+        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
+        return false;
+    }
+    tsim_schema_read(reader, key->table, value, path, field);
+    return true;
+}
+
+bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                            const char *path, void *field) {
+    switch (key->kind) {
+    case TSIM_KEY_CONSTANT:
+        return read_constant(reader, key, value, path);
+    case TSIM_KEY_STRING:
+        return read_string(reader, value, path, field);
+    case TSIM_KEY_BOOL:
+        return read_bool(reader, value, path, field);
+    case TSIM_KEY_INT:
+        return read_int(reader, key, value, path, field);
+    case TSIM_KEY_QUANTITY:
+        return read_quantity(reader, key, value, path, field);
+    case TSIM_KEY_ENUM:
+        return read_enum(reader, key, value, path, field);
+    case TSIM_KEY_MAPPING:
+        return read_mapping(reader, key, value, path, field);
+    case TSIM_KEY_CUSTOM:
+        break;
+    }
+    key->read(reader, value, path, field);
+    return true;
+}
+
+/* ---- sources ---- */
+
+struct sourced {
+    const struct tsim_value *value;
+    const char *source;
+    enum tsim_source_status status;
+};
+
+static const struct tsim_word STATUS_WORDS[] = {{"read", TSIM_SOURCE_READ},
+                                                {"derived", TSIM_SOURCE_DERIVED},
+                                                {"fitted", TSIM_SOURCE_FITTED},
+                                                {"estimate", TSIM_SOURCE_ESTIMATE},
+                                                {NULL, 0}};
+/* `value` is only checked to be there; it is read by the key that it stands under. */
+static void keep_value(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    (void)reader;
+    (void)path;
+    *(const struct tsim_value **)field = value;
+}
+static const struct tsim_key SOURCED_KEYS[] = {
+    {.key = "value",
+     .kind = TSIM_KEY_CUSTOM,
+     .offset = offsetof(struct sourced, value),
+     .is_required = true,
+     .read = keep_value,
+     .help = "the value itself"},
+    {.key = "source",
+     .kind = TSIM_KEY_STRING,
+     .offset = offsetof(struct sourced, source),
+     .help = "where it was read; default: the file's source"},
+    {.key = "status",
+     .kind = TSIM_KEY_ENUM,
+     .offset = offsetof(struct sourced, status),
+     .words = STATUS_WORDS,
+     .default_text = "read",
+     .help = "how far it can be trusted"},
+};
+TSIM_TABLE(SOURCED, SOURCED_KEYS, false);
+
+/* Takes a value out of its {value: ..., source: ..., status: ...}, if it has one. */
+static struct sourced unwrap(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_key *key,
+                             const struct tsim_value *value, const char *path) {
+    struct sourced sourced = {value, value ? value->document->source : NULL, TSIM_SOURCE_READ};
+    if (!table->is_sourced || !value || value->kind != TSIM_VALUE_MAPPING || key->kind == TSIM_KEY_MAPPING ||
+        key->kind == TSIM_KEY_CUSTOM)
+        return sourced;
+    sourced.value = NULL;
+    struct tsim_reader inner = {reader->arena, reader->diags, NULL, NULL};
+    tsim_schema_read(&inner, &SOURCED, value, path, &sourced);
+    return sourced;
+}
+
+static void take_note(struct tsim_reader *reader, const struct tsim_key *key, const struct sourced *sourced,
+                      const char *path, const void *field) {
+    bool is_plain = key->kind != TSIM_KEY_MAPPING && key->kind != TSIM_KEY_CUSTOM && key->kind != TSIM_KEY_CONSTANT;
+    if (!reader->note || !is_plain)
+        return;
+    struct tsim_note note = {.path = path, .key = key, .number = (double)NAN};
+    note.is_default = sourced->value == NULL;
+    note.text = note.is_default ? key->default_text : sourced->value->text;
+    note.source = sourced->source;
+    note.status = sourced->status;
+    if (key->kind == TSIM_KEY_QUANTITY)
+        note.number = *(const double *)field;
+    else if (key->kind == TSIM_KEY_INT)
+        note.number = (double)*(const int64_t *)field;
+    reader->note(reader->context, &note);
+}
+
+/* ---- mappings ---- */
+
+/* Defaults are our own text: they go through the same reader, and a mistake in one is our bug. */
+static void read_default(struct tsim_reader *reader, const struct tsim_key *key, const char *path, void *field) {
+    static const struct tsim_document DEFAULTS = {.file = "default"};
+    struct tsim_value value = {.kind = TSIM_VALUE_SCALAR, .document = &DEFAULTS, .text = key->default_text};
+    if (!tsim_schema_read_value(reader, key, &value, path, field))
+        TSIM_BUG("the default of %s is wrong: %s", path, key->default_text);
+}
+
+static void read_absent(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *mapping,
+                        const char *path, void *field) {
+    if (key->is_required && mapping) {
+        struct tsim_diag *diag =
+            tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, mapping, "", "missing key '%s'", path);
+        tsim_diag_hint(diag, "%s: %s", key->key, key->help);
+    } else if (key->kind == TSIM_KEY_MAPPING || key->kind == TSIM_KEY_CUSTOM) {
+        tsim_schema_read_value(reader, key, NULL, path, field);
+    } else if (key->default_text) {
+        read_default(reader, key, path, field);
+        struct sourced absent = {NULL, NULL, TSIM_SOURCE_READ};
+        take_note(reader, key, &absent, path, field);
+    }
+}
+
+static const struct tsim_key *find_key(const struct tsim_table *table, const char *key) {
+    for (size_t i = 0; i < table->n_keys; i++)
+        if (strcmp(table->keys[i].key, key) == 0)
+            return &table->keys[i];
+    return NULL;
+}
+
+void tsim_schema_read(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *mapping,
+                      const char *path, void *object) {
+    for (size_t i = 0; mapping && i < mapping->n_items; i++)
+        if (!find_key(table, mapping->pairs[i].key))
+            report_unknown_key(reader, table, &mapping->pairs[i], path);
+    for (size_t i = 0; i < table->n_keys; i++) {
+        const struct tsim_key *key = &table->keys[i];
+        const char *key_path = tsim_schema_path(reader->arena, path, key->key);
+        void *field = (char *)object + key->offset;
+        const struct tsim_value *value = tsim_value_find(mapping, key->key);
+        if (!value) {
+            read_absent(reader, key, mapping, key_path, field);
+            continue;
+        }
+        struct sourced sourced = unwrap(reader, table, key, value, key_path);
+        if (sourced.value && tsim_schema_read_value(reader, key, sourced.value, key_path, field))
+            take_note(reader, key, &sourced, key_path, field);
+    }
+}

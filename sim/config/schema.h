@@ -1,0 +1,127 @@
+/* schema.h - tables that say which keys a mapping has, and the three things that walk them: a reader (tree of values ->
+ * struct, with every mistake reported at its place), a writer (struct -> JSON that reads back to the same struct), and
+ * whoever prints a reference of all keys.
+ *
+ * Where a key is absent, its field gets the default; with no default the field keeps what it had. */
+#ifndef TSIM_CONFIG_SCHEMA_H
+#define TSIM_CONFIG_SCHEMA_H
+
+#include "base/quantity.h"
+#include "config/catalogue.h"
+#include "config/value.h"
+
+#include <stdint.h>
+
+enum tsim_key_kind {
+    TSIM_KEY_CONSTANT, /* no field: the text must be words[0] */
+    TSIM_KEY_STRING,   /* const char * */
+    TSIM_KEY_BOOL,     /* bool */
+    TSIM_KEY_INT,      /* int64_t, or one of the words, which then stands for its value */
+    TSIM_KEY_QUANTITY, /* double of `dimension`, SI */
+    TSIM_KEY_ENUM,     /* int-sized: the value of one of the words */
+    TSIM_KEY_MAPPING,  /* a struct, read by `table` */
+    TSIM_KEY_CUSTOM    /* read and written by functions */
+};
+
+struct tsim_word {
+    const char *word;
+    int value;
+};
+
+struct tsim_reader;
+struct tsim_writer;
+struct tsim_key;
+struct tsim_table;
+
+/* `value` is NULL when the key is absent. `path` is the whole path of the key. */
+typedef void (*tsim_read_fn)(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+typedef void (*tsim_write_fn)(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+
+struct tsim_key {
+    const char *key;
+    enum tsim_key_kind kind;
+    enum tsim_dimension dimension; /* of a quantity */
+    size_t offset;                 /* of the field in the table's struct */
+    const char *default_text;      /* as YAML text */
+    bool is_required;
+    bool is_positive;              /* 0 is refused; below 0 always is */
+    bool takes_bare;               /* a quantity that needs no unit */
+    bool is_omitted_when_zero;     /* by the writer: 0, false, or no text */
+    double max;                    /* inclusive; 0 = none */
+    double bare_scale;             /* SI units in a bare number; 0 = 1 */
+    const struct tsim_word *words; /* ends with a NULL word */
+    const struct tsim_table *table;
+    tsim_read_fn read;
+    tsim_write_fn write; /* NULL: not written */
+    const char *help;    /* one line */
+};
+
+struct tsim_table {
+    const struct tsim_key *keys;
+    size_t n_keys;
+    bool is_sourced; /* its values may be written as {value: ..., source: ..., status: ...} */
+};
+#define TSIM_TABLE(name, keys, is_sourced)                                                                             \
+    static const struct tsim_table name = {(keys), sizeof(keys) / sizeof(keys)[0], (is_sourced)}
+
+/* One plain value that was read: where its number comes from. */
+struct tsim_note {
+    const char *path;
+    const struct tsim_key *key;
+    const char *text; /* as written, or the default */
+    double number;    /* SI; NAN unless a count or quantity */
+    bool is_default;
+    const char *source; /* or NULL */
+    enum tsim_source_status status;
+};
+typedef void (*tsim_note_fn)(void *context, const struct tsim_note *note);
+
+struct tsim_reader {
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
+    tsim_note_fn note; /* NULL: nobody listens */
+    void *context;     /* of `note` */
+};
+
+/* Reads `mapping` (NULL: every key absent, and nothing is required) into `object`. Mistakes go to reader->diags, all of
+ * them; fields whose value is wrong keep what they had. */
+void tsim_schema_read(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *mapping,
+                      const char *path, void *object);
+
+/* Reads one value as `key` says; for custom readers. False after a mistake. */
+bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                            const char *path, void *field);
+
+/* An error "expected X, found a list" at a value. */
+struct tsim_diag *tsim_schema_wrong_kind(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                                         const char *expected);
+/* An error at a scalar that is none of the words: with did-you-mean, or the words in a list. */
+void tsim_schema_unknown_word(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                              const char *what, const char *const *words, size_t n_words);
+
+/* "a.b" + "c" -> "a.b.c"; an empty path gives the key alone. */
+const char *tsim_schema_path(struct tsim_arena *arena, const char *path, const char *key);
+const char *tsim_word_of(const struct tsim_word *words, int value); /* NULL when it has none */
+
+/* ---- writing ---- */
+
+struct tsim_writer {
+    char *text;
+    size_t length, capacity;
+    int depth;
+    bool needs_comma;
+    const char *const *estimate_paths; /* values at these are written as {value: ..., status: estimate} */
+    size_t n_estimate_paths;
+};
+
+/* Members of an object, or elements where key is NULL. */
+void tsim_writer_begin(struct tsim_writer *writer, const char *key, char bracket); /* '{' or '[' */
+void tsim_writer_end(struct tsim_writer *writer, char bracket);                    /* '}' or ']' */
+void tsim_writer_text(struct tsim_writer *writer, const char *key, const char *text);
+void tsim_writer_int(struct tsim_writer *writer, const char *key, int64_t value);
+void tsim_writer_table(struct tsim_writer *writer, const struct tsim_table *table, const char *path,
+                       const void *object); /* its members, without braces */
+/* The text, copied to the arena; releases what the writer holds. */
+const char *tsim_writer_finish(struct tsim_writer *writer, struct tsim_arena *arena);
+
+#endif

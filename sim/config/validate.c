@@ -1,0 +1,429 @@
+#include "config/validate.h"
+
+#include "config/catalogue_read.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* One check after another over a draft; each names the key that it would change first. */
+struct check {
+    const struct tsim_draft *draft;
+    const struct tsim_scenario *sc;
+    struct tsim_reader *reader;
+};
+
+__attribute__((format(printf, 3, 4))) static struct tsim_diag *fail(const struct check *c, const char *path,
+                                                                    const char *format, ...) {
+    char message[320];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return tsim_value_error(c->reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(c->draft, path), path, "%s",
+                            message);
+}
+
+static long long num(int64_t value) {
+    return (long long)value;
+}
+
+/* ---- nearest settings that work ---- */
+
+typedef bool (*works_fn)(const struct check *c, int64_t value);
+
+/* The nearest values below and above `wanted`, up to `limit`, that work: "4", "4 or 8", "" when there is none. */
+static void nearest_values(const struct check *c, works_fn works, int64_t wanted, int64_t limit, char text[64]) {
+    int64_t below = (wanted < limit ? wanted : limit + 1) - 1, above = wanted + 1;
+    while (below > 0 && !works(c, below))
+        below--;
+    while (above <= limit && !works(c, above))
+        above++;
+    if (below > 0 && above <= limit)
+        snprintf(text, 64, "%lld or %lld", num(below), num(above));
+    else if (below > 0 || above <= limit)
+        snprintf(text, 64, "%lld", num(below > 0 ? below : above));
+    else
+        text[0] = '\0';
+}
+
+static void hint_nearest(const struct check *c, struct tsim_diag *diag, works_fn works, const char *key, int64_t wanted,
+                         int64_t limit) {
+    char text[64];
+    nearest_values(c, works, wanted, limit, text);
+    if (text[0])
+        tsim_diag_hint(diag, "nearest that works: %s %s", key, text);
+}
+
+/* Nearest multiples of `unit` around `wanted`: "992 or 1024". */
+static void hint_multiples(struct tsim_diag *diag, const char *key, int64_t wanted, int64_t unit) {
+    int64_t below = wanted / unit * unit;
+    if (below > 0)
+        tsim_diag_hint(diag, "nearest that works: %s %lld or %lld", key, num(below), num(below + unit));
+    else
+        tsim_diag_hint(diag, "nearest that works: %s %lld", key, num(unit));
+}
+
+/* ---- what this version does not simulate ---- */
+
+static void refuse(const struct check *c, const char *path, const char *what, const char *hint) {
+    tsim_diag_hint(fail(c, path, "%s: not simulated by this version yet", what), "%s", hint);
+}
+
+static void check_simulated(const struct check *c) {
+    int schedule = c->draft->schedule;
+    char what[64];
+    if (c->sc->parallelism.expert > 1)
+        refuse(c, "parallelism.expert", "expert parallelism", "expert: 1");
+    if (schedule >= TSIM_SCHEDULE_ZB_H1) {
+        snprintf(what, sizeof what, "schedule %s", tsim_word_of(tsim_schedule_words, schedule));
+        refuse(c, "parallelism.schedule", what, "one of: sequential, gpipe, 1f1b, interleaved");
+    }
+    if (c->sc->simulation.network == TSIM_NETWORK_STEPS)
+        refuse(c, "simulation.network", "network steps", "one of: fluid, ideal");
+    if (c->draft->epochs > 0)
+        refuse(c, "training.epochs", "a run length in epochs", "give tokens, samples or steps");
+}
+
+/* ---- single keys that a table cannot judge ---- */
+
+static void check_name(const struct check *c) {
+    static const char LETTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+    const char *name = c->sc->name;
+    size_t length = strlen(name);
+    if (length == 0 || length > 128 || strspn(name, LETTERS) != length)
+        tsim_diag_hint(tsim_value_error(c->reader->diags, TSIM_ERR_SCHEMA, tsim_draft_place(c->draft, "name"), "name",
+                                        "'%.60s' is not a name", name),
+                       "letters, digits, '-', '_' and '.', at most 128 of them");
+}
+
+static void check_length(const struct check *c) {
+    static const char *const paths[] = {"training.tokens", "training.samples", "training.steps"};
+    const double given[] = {c->draft->tokens, c->draft->samples, c->draft->steps};
+    int first = -1;
+    for (int i = 0; i < 3; i++) {
+        if (given[i] > 0 && first >= 0)
+            tsim_diag_hint(fail(c, paths[i], "the length of the run is given twice"), "%s says it already",
+                           paths[first]);
+        else if (given[i] > 0)
+            first = i;
+    }
+}
+
+static void check_simulation(const struct check *c) {
+    const struct tsim_simulation_spec *s = &c->sc->simulation;
+    if (s->warmup >= s->steps)
+        tsim_diag_hint(
+            fail(c, "simulation.warmup", "warmup %lld leaves none of %lld steps", num(s->warmup), num(s->steps)),
+            "warmup must be below steps");
+}
+
+/* ---- the machine ---- */
+
+static void check_cluster(const struct check *c) {
+    const struct tsim_cluster_spec *cluster = &c->sc->cluster;
+    const struct tsim_node *node = cluster->node;
+    if (cluster->accelerators_per_node > node->accelerators)
+        tsim_diag_hint(fail(c, "cluster.accelerators_per_node", "%lld accelerators of a %.40s, which has %lld",
+                            num(cluster->accelerators_per_node), node->name, num(node->accelerators)),
+                       "at most %lld", num(node->accelerators));
+    if (cluster->nodes > 1 && !cluster->fabric)
+        tsim_diag_hint(fail(c, "cluster", "%lld nodes without a fabric between them", num(cluster->nodes)),
+                       "fabric: ib-ndr, or another of 'tsim list fabrics'");
+    if (cluster->nodes > 1 && node->nics == 0)
+        tsim_diag_hint(fail(c, "cluster.node", "%.40s has no network port to join %lld nodes with", node->name,
+                            num(cluster->nodes)),
+                       "nodes: 1, or a node with 'nics' and 'nic_bandwidth'");
+    if (tsim_draft_has(c->draft, "cluster.fabric") && cluster->nodes == 1)
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.fabric"), "cluster.fabric",
+                           "has no effect: there is one node");
+    if (c->sc->software->nics_used > node->nics && cluster->nodes > 1)
+        tsim_diag_hint(fail(c, "software", "nics_used %lld, but a %.40s has %lld", num(c->sc->software->nics_used),
+                            node->name, num(node->nics)),
+                       "at most %lld, or all", num(node->nics));
+}
+
+static void precisions_of(const struct tsim_accelerator *a, char text[64]) {
+    text[0] = '\0';
+    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
+        if (a->peak_flops_per_s[p] > 0)
+            snprintf(text + strlen(text), 64 - strlen(text), "%s%s", text[0] ? ", " : "",
+                     tsim_word_of(tsim_precision_words, p));
+}
+
+/* Attention and the head keep bf16 where the linear layers run in fp8. */
+static void check_precision(const struct check *c) {
+    const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
+    enum tsim_precision precision = c->sc->training.precision;
+    if (a->peak_flops_per_s[precision] > 0 && precision == TSIM_FP8)
+        precision = TSIM_BF16;
+    char has[64];
+    precisions_of(a, has);
+    if (a->peak_flops_per_s[precision] <= 0)
+        tsim_diag_hint(fail(c, "training.precision", "%.40s has no %s", a->name, tsim_precision_name(precision)),
+                       "it has %s", has);
+}
+
+static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel) {
+    if (kernel == TSIM_ATTENTION_FLASH_TRITON || kernel == TSIM_ATTENTION_FLASH1)
+        return a->attention_flash1_frac;
+    bool is_newest = kernel == TSIM_ATTENTION_FLASH3 || kernel == TSIM_ATTENTION_CUDNN;
+    return is_newest ? a->attention_flash3_frac : a->attention_flash2_frac;
+}
+
+static void check_attention(const struct check *c) {
+    enum tsim_attention_kernel kernel = c->sc->software->attention_kernel;
+    if (c->sc->training.attention != TSIM_ATTENTION_FLASH)
+        return;
+    bool is_standard_kernel = kernel == TSIM_ATTENTION_UNFUSED || kernel == TSIM_ATTENTION_FUSED_SOFTMAX;
+    if (is_standard_kernel)
+        tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.attention"),
+                                          "training.attention", "%.40s has no flash attention: flash2 is taken",
+                                          c->sc->software->name),
+                       "choose another with software: {extends: %.60s, attention_kernel: ...}", c->sc->software->name);
+    if (flash_frac(c->sc->cluster.node->accelerator, kernel) <= 0)
+        tsim_diag_hint(fail(c, "training.attention", "%.40s has no efficiency for the attention kernel of %.40s",
+                            c->sc->cluster.node->accelerator->name, c->sc->software->name),
+                       "attention: standard, or give efficiency.attention in the accelerator");
+}
+
+/* ---- the model ---- */
+
+static bool tensor_works(const struct check *c, int64_t tensor) {
+    const struct tsim_model *m = c->sc->model;
+    bool kv_works = m->kv_heads >= tensor ? m->kv_heads % tensor == 0 : tensor % m->kv_heads == 0;
+    return m->heads % tensor == 0 && kv_works && m->ffn_hidden % tensor == 0;
+}
+
+static void check_tensor(const struct check *c) {
+    const struct tsim_model *m = c->sc->model;
+    int64_t tensor = c->sc->parallelism.tensor;
+    if (tensor_works(c, tensor))
+        return;
+    struct tsim_diag *diag;
+    if (m->heads % tensor != 0)
+        diag = fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of %.40s", num(tensor), num(m->heads),
+                    m->name);
+    else if (m->ffn_hidden % tensor != 0)
+        diag = fail(c, "parallelism.tensor", "%lld does not divide ffn_hidden %lld of %.40s", num(tensor),
+                    num(m->ffn_hidden), m->name);
+    else
+        diag = fail(c, "parallelism.tensor", "%lld and the %lld kv_heads of %.40s do not divide", num(tensor),
+                    num(m->kv_heads), m->name);
+    hint_nearest(c, diag, tensor_works, "tensor", tensor, m->heads);
+}
+
+static void check_sequence(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    int64_t s = c->sc->training.sequence_length;
+    if (c->sc->model->position == TSIM_POSITION_LEARNED && s > c->sc->model->positions)
+        tsim_diag_hint(fail(c, "training.sequence_length", "%lld, but %.40s has %lld learned positions", num(s),
+                            c->sc->model->name, num(c->sc->model->positions)),
+                       "at most %lld", num(c->sc->model->positions));
+    if (p->context > 1 && s % (2 * p->context) != 0)
+        hint_multiples(fail(c, "training.sequence_length",
+                            "%lld is not divisible by 2 x context %lld (each rank takes an early and a late piece)",
+                            num(s), num(p->context)),
+                       "sequence_length", s, 2 * p->context);
+    else if (p->sequence && s % (p->tensor * p->context) != 0)
+        hint_multiples(fail(c, "training.sequence_length",
+                            "%lld is not divisible by tensor %lld x context %lld (sequence parallelism)", num(s),
+                            num(p->tensor), num(p->context)),
+                       "sequence_length", s, p->tensor * p->context);
+}
+
+/* ---- the split ---- */
+
+static int64_t ranks_of_model(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    return p->tensor * p->context * p->pipeline;
+}
+
+bool tsim_layers_even(int64_t layers, int64_t n_chunks, int64_t *first_and_last, int64_t *others) {
+    bool is_even = layers % n_chunks == 0;
+    *others = is_even ? layers / n_chunks : (layers + 2) / n_chunks;
+    *first_and_last = is_even ? *others : *others - 1;
+    return is_even || ((layers + 2) % n_chunks == 0 && *first_and_last >= 1);
+}
+
+static bool pipeline_divides_layers(const struct check *c, int64_t pipeline) {
+    int64_t ends, others, n_chunks = pipeline * c->sc->parallelism.virtual_pipeline;
+    return n_chunks <= c->sc->model->layers && tsim_layers_even(c->sc->model->layers, n_chunks, &ends, &others);
+}
+
+static bool pipeline_works(const struct check *c, int64_t pipeline) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    return c->sc->n_accelerators % (p->tensor * p->context * pipeline) == 0 && pipeline_divides_layers(c, pipeline);
+}
+
+static bool tensor_fits_cluster(const struct check *c, int64_t tensor) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    return tensor_works(c, tensor) && c->sc->n_accelerators % (tensor * p->context * p->pipeline) == 0;
+}
+
+static void hint_degrees(const struct check *c, struct tsim_diag *diag) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    char pipelines[64], tensors[64];
+    nearest_values(c, pipeline_works, p->pipeline, c->sc->model->layers, pipelines);
+    nearest_values(c, tensor_fits_cluster, p->tensor, c->sc->model->heads, tensors);
+    if (pipelines[0] && tensors[0])
+        tsim_diag_hint(diag, "nearest that works: pipeline %s; or tensor %s", pipelines, tensors);
+    else if (pipelines[0] || tensors[0])
+        tsim_diag_hint(diag, "nearest that works: %s %s", pipelines[0] ? "pipeline" : "tensor",
+                       pipelines[0] ? pipelines : tensors);
+    else
+        tsim_diag_hint(diag, "tensor x context x pipeline x data must be the number of accelerators");
+}
+
+static bool check_degrees(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    int64_t n = c->sc->n_accelerators, ranks = ranks_of_model(c);
+    if (n % ranks == 0 && c->draft->data == n / ranks)
+        return true;
+    struct tsim_diag *diag;
+    if (c->draft->data > 0)
+        diag = fail(
+            c, "parallelism.data",
+            "tensor %lld x context %lld x pipeline %lld x data %lld is %.15g, but the cluster has %lld accelerators",
+            num(p->tensor), num(p->context), num(p->pipeline), num(c->draft->data),
+            (double)ranks * (double)c->draft->data, num(n));
+    else
+        diag = fail(c, "parallelism",
+                    "tensor %lld x context %lld x pipeline %lld is %lld, which does not divide the %lld accelerators",
+                    num(p->tensor), num(p->context), num(p->pipeline), num(ranks), num(n));
+    if (n % ranks == 0)
+        tsim_diag_hint(diag, "data: %lld takes them all, and so does 'data: auto'", num(n / ranks));
+    else
+        hint_degrees(c, diag);
+    return false;
+}
+
+static void check_schedule(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    if (p->virtual_pipeline > 1 && p->pipeline == 1)
+        tsim_diag_hint(fail(c, "parallelism.virtual_pipeline", "%lld chunks per stage, but there is one stage",
+                            num(p->virtual_pipeline)),
+                       "virtual_pipeline: 1, or pipeline above 1");
+    else if (p->virtual_pipeline > 1 && p->schedule != TSIM_SCHEDULE_INTERLEAVED && p->schedule < TSIM_SCHEDULE_ZB_H1)
+        tsim_diag_hint(fail(c, "parallelism.schedule", "%s takes one chunk per stage, not virtual_pipeline %lld",
+                            tsim_schedule_name(p->schedule), num(p->virtual_pipeline)),
+                       "schedule: interleaved, or virtual_pipeline: 1");
+}
+
+static void check_batch(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    int64_t batch = c->sc->training.global_batch_size, micro = c->sc->training.micro_batch_size;
+    int64_t unit = micro * c->draft->data;
+    bool is_interleaved = p->virtual_pipeline > 1 && p->pipeline > 1;
+    if (batch % unit != 0)
+        hint_multiples(fail(c, "training.global_batch_size",
+                            "%lld is not divisible by micro_batch_size %lld x data %lld = %lld", num(batch), num(micro),
+                            num(c->draft->data), num(unit)),
+                       "global_batch_size", batch, is_interleaved ? unit * p->pipeline : unit);
+    else if (is_interleaved && batch / unit % p->pipeline != 0)
+        hint_multiples(
+            fail(c, "training.global_batch_size",
+                 "%lld gives %lld micro-batches to each replica; interleaving needs a multiple of pipeline %lld",
+                 num(batch), num(batch / unit), num(p->pipeline)),
+            "global_batch_size", batch, unit * p->pipeline);
+}
+
+static void check_layer_list(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    int64_t sum = 0;
+    for (size_t i = 0; i < c->draft->n_layers; i++)
+        sum += c->draft->layers[i];
+    if ((int64_t)c->draft->n_layers != p->pipeline * p->virtual_pipeline)
+        tsim_diag_hint(fail(c, "parallelism.layers_per_stage",
+                            "%zu entries for pipeline %lld x virtual_pipeline %lld = %lld chunks", c->draft->n_layers,
+                            num(p->pipeline), num(p->virtual_pipeline), num(p->pipeline * p->virtual_pipeline)),
+                       "one entry for each chunk, in model order");
+    else if (sum != c->sc->model->layers)
+        tsim_diag_hint(fail(c, "parallelism.layers_per_stage", "the entries add up to %lld, but %.40s has %lld layers",
+                            num(sum), c->sc->model->name, num(c->sc->model->layers)),
+                       "make them add up, or leave it to 'auto'");
+}
+
+static void check_layers(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    int64_t layers = c->sc->model->layers, n_chunks = p->pipeline * p->virtual_pipeline;
+    if (c->draft->layers) {
+        check_layer_list(c);
+    } else if (!pipeline_divides_layers(c, p->pipeline)) {
+        struct tsim_diag *diag =
+            fail(c, p->pipeline > 1 ? "parallelism.pipeline" : "parallelism.virtual_pipeline",
+                 "%lld layers do not split into pipeline %lld x virtual_pipeline %lld = %lld chunks", num(layers),
+                 num(p->pipeline), num(p->virtual_pipeline), num(n_chunks));
+        char text[64];
+        nearest_values(c, pipeline_divides_layers, p->pipeline, layers, text);
+        tsim_diag_hint(diag, "nearest that works: %s%s%slayers_per_stage as a list", text[0] ? "pipeline " : "", text,
+                       text[0] ? "; or " : "");
+    }
+}
+
+/* ---- sharding ---- */
+
+static void check_zero(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    int64_t ranks = c->draft->data * p->context;
+    if (c->draft->zero == 3 && p->pipeline > 1)
+        tsim_diag_hint(fail(c, "parallelism.zero", "3 with pipeline %lld: the two are not combined", num(p->pipeline)),
+                       "zero: 1 with the pipeline, or pipeline: 1 with zero: 3");
+    if (c->draft->zero_group > 0 && ranks % c->draft->zero_group != 0)
+        tsim_diag_hint(fail(c, "parallelism.zero_group", "%lld does not divide data %lld x context %lld = %lld ranks",
+                            num(c->draft->zero_group), num(c->draft->data), num(p->context), num(ranks)),
+                       "all, node, or a divisor of %lld", num(ranks));
+    if (c->draft->zero_group == -1 &&
+        (c->sc->cluster.accelerators_per_node % p->tensor != 0 ||
+         ranks % (c->sc->cluster.accelerators_per_node / p->tensor) != 0) &&
+        ranks > c->sc->cluster.accelerators_per_node / p->tensor)
+        tsim_diag_hint(fail(c, "parallelism.zero_group",
+                            "nodes of %lld with tensor %lld do not cut data %lld x context %lld into equal groups",
+                            num(c->sc->cluster.accelerators_per_node), num(p->tensor), num(c->draft->data),
+                            num(p->context)),
+                       "all, or a divisor of %lld", num(ranks));
+}
+
+/* ---- settings without effect, and settings that surprise ---- */
+
+static void check_effects(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    struct tsim_diags *diags = c->reader->diags;
+    const struct tsim_draft *draft = c->draft;
+    if (p->tensor == 1 && p->sequence && tsim_draft_has(draft, "parallelism.sequence"))
+        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.sequence"), "parallelism.sequence",
+                           "has no effect: tensor is 1");
+    if (p->tensor > c->sc->cluster.accelerators_per_node)
+        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.tensor"), "parallelism.tensor",
+                           "tensor groups of %lld reach over nodes of %lld: their traffic crosses the fabric",
+                           num(p->tensor), num(c->sc->cluster.accelerators_per_node));
+    if (draft->schedule == TSIM_SCHEDULE_INTERLEAVED && p->virtual_pipeline == 1)
+        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.schedule"), "parallelism.schedule",
+                           "interleaved with virtual_pipeline 1 is 1f1b");
+    if (draft->zero > 0 && draft->data * p->context == 1 && tsim_draft_has(draft, "parallelism.zero"))
+        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.zero"), "parallelism.zero",
+                           "has no effect: there is one replica");
+    if (draft->zero == 0 && draft->zero_group != 0 && draft->zero_group != draft->data * p->context)
+        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.zero_group"), "parallelism.zero_group",
+                           "has no effect: zero is 0");
+}
+
+void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    struct check check = {draft, &draft->scenario, reader};
+    const struct check *c = &check;
+    check_name(c);
+    check_simulated(c);
+    check_length(c);
+    check_simulation(c);
+    check_cluster(c);
+    check_precision(c);
+    check_attention(c);
+    check_tensor(c);
+    check_sequence(c);
+    check_schedule(c);
+    check_layers(c);
+    if (check_degrees(c)) {
+        check_batch(c);
+        check_zero(c);
+        check_effects(c);
+    }
+}

@@ -1,0 +1,88 @@
+/* value.h - what a YAML file says, before anybody knows what it means: a tree of scalars, sequences and mappings in
+ * which every key and every value knows the file, line and column that it was written at (1-based).
+ *
+ * A tree is const once built and lives in an arena; trees share subtrees (an alias, what `extends` takes over). */
+#ifndef TSIM_CONFIG_VALUE_H
+#define TSIM_CONFIG_VALUE_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+/* Deepest nesting, most nodes (aliases counted as often as they are used) and most keys of one mapping. */
+enum { TSIM_VALUE_MAX_HEIGHT = 64, TSIM_VALUE_MAX_NODES = 100000, TSIM_VALUE_MAX_KEYS = 4096 };
+
+/* The text that values were read from. */
+struct tsim_document {
+    struct tsim_arena *arena;
+    const char *file; /* as it was given on the command line or composed from it */
+    const char *text;
+    size_t size;
+    const char *source; /* catalogue files: where its plain values were read (top-level `source:`), or NULL */
+    bool is_override;   /* a --set: values have no line, and numbers need no unit */
+};
+
+enum tsim_value_kind { TSIM_VALUE_SCALAR, TSIM_VALUE_SEQUENCE, TSIM_VALUE_MAPPING };
+
+struct tsim_value {
+    enum tsim_value_kind kind;
+    bool is_quoted;
+    bool is_patch; /* a mapping made by a --set: it amends a reference (an id) below it instead of replacing it */
+    int height;    /* 1 for a scalar */
+    size_t n_nodes;
+    const struct tsim_document *document;
+    int line, column;
+    const char *text;                      /* scalar */
+    size_t n_items;                        /* sequence, mapping */
+    const struct tsim_value *const *items; /* sequence */
+    const struct tsim_pair *pairs;         /* mapping, in the order of the file */
+};
+
+struct tsim_pair {
+    const char *key;
+    const struct tsim_document *document;
+    int line, column;
+    const struct tsim_value *value;
+};
+
+/* A mapping's value under `key`, or NULL. tsim_value_find_path follows a dotted path through mappings. */
+const struct tsim_value *tsim_value_find(const struct tsim_value *mapping, const char *key);
+const struct tsim_value *tsim_value_find_path(const struct tsim_value *mapping, const char *path);
+const struct tsim_pair *tsim_value_find_pair(const struct tsim_value *mapping, const char *key);
+
+bool tsim_value_is_text(const struct tsim_value *value, const char *text); /* a scalar that reads so */
+const char *tsim_value_kind_name(const struct tsim_value *value);          /* "a list" */
+
+/* New values, placed where `at` stands. */
+const struct tsim_value *tsim_value_new_scalar(struct tsim_arena *arena, const struct tsim_value *at, const char *text);
+const struct tsim_value *tsim_value_new_mapping(struct tsim_arena *arena, const struct tsim_value *at,
+                                                const struct tsim_pair *pairs, size_t n_pairs);
+const struct tsim_value *tsim_value_without(struct tsim_arena *arena, const struct tsim_value *mapping,
+                                            const char *key);
+
+/* `over` laid on `base`: mappings merge key by key (base's keys first, in its order), everything else is replaced. Two
+ * mappings replace as well: one that has a `value` key (a sourced value is one value) or its own `extends`. A patch on
+ * a scalar X becomes {extends: X, ...}. Either may be NULL. Places stay those of the text that a value comes from. */
+const struct tsim_value *tsim_value_merge(struct tsim_arena *arena, const struct tsim_value *base,
+                                          const struct tsim_value *over);
+
+/* `root` with `path` set to `value`: "cluster.nodes", list elements as "order.0" or "order[0]". Where nothing or a
+ * scalar stands in the way of a longer path, a mapping takes its place (a patch); a scalar X under one of
+ * `reference_keys` is an id and becomes {extends: X, ...}. TSIM_ERR_REFERENCE with a diag at `value` for a path that is
+ * malformed or points beyond a list. */
+enum tsim_status tsim_value_set(struct tsim_arena *arena, const struct tsim_value *root, const char *path,
+                                const struct tsim_value *value, const char *const *reference_keys,
+                                size_t n_reference_keys, const struct tsim_value **result, struct tsim_diags *diags);
+
+/* ---- diagnostics at a value or key, with the line's text ---- */
+struct tsim_diag *tsim_value_error(struct tsim_diags *diags, enum tsim_status status, const struct tsim_value *at,
+                                   const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
+struct tsim_diag *tsim_value_warning(struct tsim_diags *diags, const struct tsim_value *at, const char *field,
+                                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+struct tsim_diag *tsim_pair_error(struct tsim_diags *diags, enum tsim_status status, const struct tsim_pair *at,
+                                  const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* The text of a line (1-based) for a diag with its caret at `column`: cut when long, control characters replaced; NULL
+ * where there is no such line or the caret would stand beyond the cut. */
+const char *tsim_document_line(const struct tsim_document *document, int line, int column);
+
+#endif
