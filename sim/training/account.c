@@ -126,6 +126,8 @@ void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready
         return;
     }
     case TSIM_TASK_TIED:
+        account->scale_up_bytes += gang->plan->tied.scale_up_bytes;
+        account->nic_bytes += gang->plan->tied.nic_bytes;
         account->terms.exposed_data_s += wait_s + busy_s;
         account->exposed_reduce_s += wait_s + busy_s;
         account->terms.bubble_s += join_s;

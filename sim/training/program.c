@@ -150,6 +150,16 @@ static void close_accounts(struct step_run *run, double time_s) {
     }
 }
 
+static void sum_flows(const struct step_run *run, struct tsim_step_simulation *simulation) {
+    simulation->nic_out_bytes = simulation->nic_in_bytes = 0;
+    for (int32_t i = 0; i < run->n_gangs; i++)
+        for (int32_t m = 0; m < run->gangs[i].n_members; m++) {
+            const struct tsim_member *member = &run->gangs[i].members[m];
+            simulation->nic_out_bytes += tsim_engine_resource_flowed(run->engine, member->nic_out);
+            simulation->nic_in_bytes += tsim_engine_resource_flowed(run->engine, member->nic_in);
+        }
+}
+
 enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                     const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                     const struct tsim_pass_costs *costs, struct tsim_step_simulation *simulation,
@@ -170,6 +180,7 @@ enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_
         simulation->n_stages = run.plan->schedule.stages;
         simulation->n_replicas = run.plan->n_replicas;
         simulation->gangs = accounts;
+        sum_flows(&run, simulation);
         close_accounts(&run, simulation->time_s);
     }
     tsim_engine_release(run.engine);

@@ -39,14 +39,8 @@ struct tsim_step_simulation {
     double time_s;
     int64_t events;
     int32_t n_gangs, n_stages, n_replicas; /* gang g = replica * n_stages + stage */
+    double nic_out_bytes, nic_in_bytes;    /* that flowed through the engine's NIC resources, all gangs */
     const struct tsim_gang_account *gangs;
-};
-
-/* Time alone of the collectives of the data-parallel group and of point to point, for the operator table. */
-struct tsim_collective_plan {
-    double gather_s, reduce_s, send_s; /* whole stage per step, of stage `stage`; one message */
-    double gather_bytes, reduce_bytes, send_bytes;
-    int32_t n_gathers, n_reduces, n_sends;
 };
 
 enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,

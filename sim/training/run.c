@@ -56,94 +56,117 @@ static struct tsim_memory fullest_stage(const struct tsim_scenario *sc, int32_t 
     return fullest;
 }
 
-/* Changes of one setting that leave everything else valid, tried in the order of what they cost in time. */
-struct change {
-    const char *setting;
-    bool (*apply)(struct tsim_scenario *sc);
-};
+/* Changes that leave everything else valid, tried in the order of what they cost in time. Each returns what to --set,
+ * or NULL where it changes nothing here. */
+typedef const char *(*change_fn)(struct tsim_arena *arena, struct tsim_scenario *sc);
 
-static bool use_flash(struct tsim_scenario *sc) {
+static const char *use_flash(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    (void)arena;
     bool changes = sc->training.attention == TSIM_ATTENTION_STANDARD;
     sc->training.attention = TSIM_ATTENTION_FLASH;
-    return changes;
+    return changes ? "training.attention=flash" : NULL;
 }
 
-static bool use_zero(struct tsim_scenario *sc, int stage) {
-    bool changes = sc->parallelism.zero < stage && sc->parallelism.data * sc->parallelism.context > 1 &&
-                   (stage < 3 || sc->parallelism.pipeline == 1);
-    sc->parallelism.zero = stage;
-    return changes;
-}
-
-static bool use_zero_1(struct tsim_scenario *sc) {
-    return use_zero(sc, 1);
-}
-
-static bool use_zero_2(struct tsim_scenario *sc) {
-    return use_zero(sc, 2);
-}
-
-static bool use_zero_3(struct tsim_scenario *sc) {
-    return use_zero(sc, 3);
-}
-
-static bool halve_microbatch(struct tsim_scenario *sc) {
-    bool changes = sc->training.micro_batch_size % 2 == 0;
-    sc->training.micro_batch_size /= 2;
-    sc->n_microbatches *= 2;
-    return changes;
-}
-
-static bool use_selective(struct tsim_scenario *sc) {
-    bool changes = sc->training.recompute == TSIM_RECOMPUTE_NONE && sc->training.attention == TSIM_ATTENTION_STANDARD;
-    sc->training.recompute = TSIM_RECOMPUTE_SELECTIVE;
-    return changes;
-}
-
-static bool use_full(struct tsim_scenario *sc) {
-    bool changes = sc->training.recompute != TSIM_RECOMPUTE_FULL;
-    sc->training.recompute = TSIM_RECOMPUTE_FULL;
-    return changes;
-}
-
-static bool use_sequence(struct tsim_scenario *sc) {
+static const char *use_sequence(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    (void)arena;
     bool changes = !sc->parallelism.sequence && sc->parallelism.tensor > 1 &&
                    sc->training.sequence_length % (sc->parallelism.tensor * sc->parallelism.context) == 0;
     sc->parallelism.sequence = true;
-    return changes;
+    return changes ? "parallelism.sequence=true" : NULL;
 }
 
-static bool use_full_and_zero_3(struct tsim_scenario *sc) {
-    bool full = use_full(sc), zero = use_zero_3(sc);
-    return full && zero;
+static const char *use_more_zero(struct tsim_arena *arena, struct tsim_scenario *sc, int stage) {
+    bool changes = sc->parallelism.zero < stage && sc->parallelism.data * sc->parallelism.context > 1 &&
+                   (stage < 3 || sc->parallelism.pipeline == 1);
+    sc->parallelism.zero = stage;
+    return changes ? tsim_arena_printf(arena, "parallelism.zero=%d", stage) : NULL;
 }
 
-static const struct change CHANGES[] = {
-    {"parallelism.sequence=true", use_sequence},
-    {"training.attention=flash", use_flash},
-    {"parallelism.zero=1", use_zero_1},
-    {"parallelism.zero=2", use_zero_2},
-    {"training.recompute=selective", use_selective},
-    {"training.micro_batch_size halved", halve_microbatch},
-    {"parallelism.zero=3", use_zero_3},
-    {"training.recompute=full", use_full},
-    {"training.recompute=full and parallelism.zero=3", use_full_and_zero_3},
-};
+static const char *use_zero_1(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    return use_more_zero(arena, sc, 1);
+}
 
-static void find_fitting_changes(const struct tsim_scenario *sc, struct tsim_result *result) {
+static const char *use_zero_2(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    return use_more_zero(arena, sc, 2);
+}
+
+static const char *use_zero_3(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    return use_more_zero(arena, sc, 3);
+}
+
+static const char *use_selective(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    (void)arena;
+    bool changes = sc->training.recompute == TSIM_RECOMPUTE_NONE && sc->training.attention == TSIM_ATTENTION_STANDARD;
+    sc->training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+    return changes ? "training.recompute=selective" : NULL;
+}
+
+static const char *halve_microbatch(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    bool changes = sc->training.micro_batch_size % 2 == 0;
+    sc->training.micro_batch_size /= 2;
+    sc->n_microbatches *= 2;
+    return changes
+               ? tsim_arena_printf(arena, "training.micro_batch_size=%lld", (long long)sc->training.micro_batch_size)
+               : NULL;
+}
+
+static const char *use_full(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    (void)arena;
+    bool changes = sc->training.recompute != TSIM_RECOMPUTE_FULL;
+    sc->training.recompute = TSIM_RECOMPUTE_FULL;
+    return changes ? "training.recompute=full" : NULL;
+}
+
+/* More tensor ranks, the largest degree that stays on a node; replicas give way. */
+static const char *use_tensor(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    struct tsim_parallelism_spec *p = &sc->parallelism;
+    int64_t before = p->tensor;
+    while (p->tensor * 2 <= sc->cluster.accelerators_per_node && p->data % 2 == 0 &&
+           sc->model->heads % (p->tensor * 2) == 0 && sc->model->ffn_hidden % (p->tensor * 2) == 0 &&
+           sc->training.sequence_length % (p->tensor * 2 * p->context) == 0) {
+        p->tensor *= 2;
+        p->data /= 2;
+        sc->n_microbatches *= 2;
+    }
+    p->sequence = p->tensor > 1;
+    p->zero_group_ranks = p->data * p->context < p->zero_group_ranks ? p->data * p->context : p->zero_group_ranks;
+    return p->tensor > before
+               ? tsim_arena_printf(arena, "parallelism.tensor=%lld --set parallelism.data=auto", (long long)p->tensor)
+               : NULL;
+}
+
+static const char *use_full_and_zero_3(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    const char *full = use_full(arena, sc), *zero = use_zero_3(arena, sc);
+    return full && zero ? tsim_arena_printf(arena, "%s --set %s", full, zero) : NULL;
+}
+
+static const char *use_tensor_and_full(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    const char *tensor = use_tensor(arena, sc), *full = use_full(arena, sc);
+    return tensor && full ? tsim_arena_printf(arena, "%s --set %s", tensor, full) : NULL;
+}
+
+static void find_fitting_changes(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result) {
+    /* Pairs come last, and only where no single change is enough. */
+    static const change_fn CHANGES[] = {use_sequence,  use_flash,           use_zero_1,         use_zero_2,
+                                        use_selective, halve_microbatch,    use_tensor,         use_zero_3,
+                                        use_full,      use_full_and_zero_3, use_tensor_and_full};
     enum {
         N_CHANGES = sizeof CHANGES / sizeof CHANGES[0],
+        N_SINGLE = N_CHANGES - 2,
         MAX_LISTED = sizeof result->fit_changes / sizeof result->fit_changes[0]
     };
     for (int i = 0; i < N_CHANGES && result->n_fit_changes < MAX_LISTED; i++) {
         struct tsim_scenario changed = *sc;
         int32_t stage;
-        if (!CHANGES[i].apply(&changed))
+        if (i >= N_SINGLE && result->n_fit_changes > 0)
+            return;
+        const char *setting = CHANGES[i](arena, &changed);
+        if (!setting)
             continue;
         double peak = fullest_stage(&changed, &stage).peak_bytes;
         if (peak <= result->memory.capacity_bytes)
             result->fit_changes[result->n_fit_changes++] =
-                (struct tsim_fit_change){.setting = CHANGES[i].setting, .peak_bytes = peak};
+                (struct tsim_fit_change){.setting = setting, .peak_bytes = peak};
     }
 }
 
@@ -393,7 +416,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
     result->memory = fullest_stage(scenario, &result->fullest_stage);
     result->fits = result->memory.peak_bytes <= result->memory.capacity_bytes;
     if (!result->fits)
-        find_fitting_changes(scenario, result);
+        find_fitting_changes(arena, scenario, result);
     if (result->fits || options->ignore_memory)
         TSIM_TRY(simulate(arena, scenario, result, diags));
     result->wall_s = now_s() - start_s;
