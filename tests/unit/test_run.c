@@ -1,0 +1,121 @@
+/* A whole run in code: identities between the figures of a result, each worked out from others by hand. */
+#include "support/check_main.h"
+#include "support/example.h"
+#include "training/run.h"
+
+static struct example e;
+static struct tsim_arena arena;
+static struct tsim_result result;
+
+static void run(bool ignore_memory) {
+    struct tsim_diags diags;
+    const struct tsim_run_options options = {.ignore_memory = ignore_memory};
+    tsim_diags_init(&diags);
+    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
+    tsim_diags_release(&diags);
+}
+
+/* 64 samples of 1024 tokens on 8 accelerators of 1 PFLOP/s. */
+START_TEST(throughput) {
+    example_init(&e);
+    run(false);
+    double t = result.step.time_s, tokens = 64 * 1024;
+    ck_assert_double_eq_tol(result.throughput.tokens_per_s, tokens / t, 1e-6);
+    ck_assert_double_eq_tol(result.throughput.tokens_per_s_per_gpu, tokens / t / 8, 1e-6);
+    ck_assert_double_eq_tol(result.throughput.samples_per_s, 64 / t, 1e-9);
+    ck_assert_double_eq_tol(result.throughput.mfu, result.step_model_flops / t / 8 / 1e15, 1e-12);
+    ck_assert_double_eq_tol(result.throughput.mfu, result.throughput.hfu, 1e-15);
+    ck_assert(result.throughput.mfu > 0.05 && result.throughput.mfu < 1);
+}
+END_TEST
+
+/* Full recomputation executes the layers' forward once more: without embedding and head 8 layers * 28 * 2^30 FLOPs per
+ * sample (see test_operators.c). */
+START_TEST(recomputation_is_in_hfu_alone) {
+    example_init(&e);
+    e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+    run(false);
+    ck_assert_double_eq_tol(result.step_hardware_flops - result.step_model_flops, 64.0 * 8 * 28 * (1 << 30), 1e3);
+    ck_assert_double_gt(result.step.recompute_s, 0);
+}
+END_TEST
+
+/* Energy of the step: the ranks' sum; mean power times the step; between idle and limit of 8 accelerators. */
+START_TEST(energy) {
+    example_init(&e);
+    run(false);
+    double sum_j = 0;
+    for (int32_t i = 0; i < result.n_ranks; i++)
+        sum_j += result.ranks[i].energy_j * result.ranks[i].multiplicity;
+    ck_assert_double_eq_tol(sum_j, result.step_energy_j, 1e-9 * sum_j);
+    ck_assert_double_eq_tol(result.mean_power_w * result.step.time_s, result.step_energy_j, 1e-9 * sum_j);
+    ck_assert_double_ge(result.mean_power_w, 8 * 100);
+    ck_assert_double_le(result.mean_power_w, 8 * 500);
+}
+END_TEST
+
+/* 1000 steps and a bit of tokens; PUE 1.2, 0.1 USD/kWh, 0.4 kg/kWh, 2 USD/h and 20,000 USD each. */
+START_TEST(whole_run) {
+    example_init(&e);
+    e.scenario.training.length_kind = TSIM_LENGTH_TOKENS;
+    e.scenario.training.length = 1000.0 * 64 * 1024 - 5;
+    e.scenario.energy =
+        (struct tsim_energy_spec){.pue = 1.2, .price_usd_per_j = 0.1 / 3.6e6, .carbon_kg_per_j = 0.4 / 3.6e6};
+    e.scenario.cost = (struct tsim_cost_spec){.rent_usd_per_s = 2.0 / 3600, .purchase_usd = 20000};
+    run(false);
+    const struct tsim_campaign *c = &result.campaign;
+    double kwh = 1000 * result.step_energy_j * 1.2 / 3.6e6, rent = 1000 * result.step.time_s / 3600 * 8 * 2;
+    ck_assert(c->has);
+    ck_assert_double_eq(c->steps, 1000);
+    ck_assert_double_eq_tol(c->days, 1000 * result.step.time_s / 86400, 1e-12);
+    ck_assert_double_eq_tol(c->energy_kwh, kwh, 1e-9);
+    ck_assert_double_eq_tol(c->co2_kg, 0.4 * kwh, 1e-9);
+    ck_assert_double_eq_tol(c->electricity_usd, 0.1 * kwh, 1e-9);
+    ck_assert_double_eq_tol(c->rent_usd, rent, 1e-9);
+    ck_assert_double_eq_tol(c->purchase_usd, 160000, 1e-9);
+    ck_assert_double_eq_tol(c->breakeven_runs, 160000 / rent, 1e-6);
+}
+END_TEST
+
+START_TEST(measured_beside_predicted) {
+    example_init(&e);
+    e.scenario.measured.has[TSIM_METRIC_STEP_TIME] = true;
+    e.scenario.measured.value[TSIM_METRIC_STEP_TIME] = 0.5;
+    run(false);
+    ck_assert_int_eq(result.n_measured, 1);
+    ck_assert_double_eq_tol(result.measured[0].error_frac, result.step.time_s / 0.5 - 1, 1e-12);
+}
+END_TEST
+
+/* The example needs about 3 GB: with 2 GB it does not fit, is not simulated, and sharding the optimizer over its 8
+ * replicas is among the changes that help. */
+START_TEST(does_not_fit) {
+    example_init(&e);
+    run(false);
+    e.accelerator.memory_bytes = 0.8 * result.memory.peak_bytes;
+    run(false);
+    ck_assert(!result.fits && !result.simulated);
+    ck_assert_double_eq(result.step.time_s, 0);
+    ck_assert_int_ge(result.n_fit_changes, 1);
+    for (int32_t i = 0; i < result.n_fit_changes; i++)
+        ck_assert_double_le(result.fit_changes[i].peak_bytes, e.accelerator.memory_bytes);
+    run(true);
+    ck_assert(!result.fits && result.simulated);
+    ck_assert_double_gt(result.step.time_s, 0);
+}
+END_TEST
+
+static Suite *run_suite(void) {
+    Suite *suite = suite_create("run");
+    TCase *tcase = tcase_create("identities");
+    tcase_add_test(tcase, throughput);
+    tcase_add_test(tcase, recomputation_is_in_hfu_alone);
+    tcase_add_test(tcase, energy);
+    tcase_add_test(tcase, whole_run);
+    tcase_add_test(tcase, measured_beside_predicted);
+    tcase_add_test(tcase, does_not_fit);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(run_suite)
