@@ -1,5 +1,7 @@
 #include "cluster/cluster.h"
 
+#include "cluster/variation.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -65,7 +67,7 @@ static void resolve_nics(struct tsim_cluster *cluster, const struct tsim_softwar
 const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const struct tsim_scenario *scenario) {
     struct tsim_cluster *cluster = TSIM_NEW(arena, struct tsim_cluster);
     cluster->node = scenario->cluster.node;
-    cluster->accelerator = cluster->node->accelerator;
+    cluster->accelerator = tsim_slowest_of(arena, cluster->node->accelerator, (double)scenario->n_accelerators);
     cluster->fabric = scenario->cluster.fabric;
     cluster->nodes = scenario->cluster.nodes;
     cluster->accelerators_per_node = scenario->cluster.accelerators_per_node;

@@ -9,7 +9,7 @@
 enum tsim_generation { TSIM_VOLTA, TSIM_AMPERE, TSIM_HOPPER, TSIM_BLACKWELL, TSIM_N_GENERATIONS };
 
 struct tsim_cluster {
-    const struct tsim_accelerator *accelerator;
+    const struct tsim_accelerator *accelerator; /* the slowest of all, which the others wait for: variation.h */
     const struct tsim_node *node;
     const struct tsim_fabric *fabric;     /* NULL: one node */
     int64_t nodes, accelerators_per_node; /* in use */

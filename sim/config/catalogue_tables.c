@@ -104,6 +104,8 @@ static const struct tsim_key EFFICIENCY_KEYS[] = {
     {.key = "matrix_ramp_k", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .is_required = true,
      .offset = offsetof(struct tsim_accelerator, matrix_ramp_k),
      .help = "depth of a product at which half of a tile's time is start-up"},
+    SHARE("speed_spread", offsetof(struct tsim_accelerator, speed_spread_frac), false,
+          "coefficient of variation of the matrix rates between specimens; 0: all alike"),
     {.key = "attention", .kind = TSIM_KEY_MAPPING, .table = &FLASH,
      .help = "fractions of the peak that flash attention reaches on long sequences"},
     {.key = "kernel_latency", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .is_required = true,
