@@ -12,7 +12,8 @@
  * a few tile shapes, as cuBLAS's heuristics try to. Wave quantization: NVIDIA, "Matrix Multiplication Background User's
  * Guide", section 4.
  *
- * Flash attention. rate = P * frac * d/(d + 20) * 148/128 * s/(s + r): frac is the long-sequence rate at head dimension
+ * Flash attention (2 and 3; FlashAttention-1 has a head dimension rule of its own).
+ * rate = P * frac * d/(d + 20) * 148/128 * s/(s + r): frac is the long-sequence rate at head dimension
  * 128 (per kernel generation), the head dimension and ramp terms are fits to the measured curves of the
  * FlashAttention-2 and -3 repositories (A100 and H100, 512 to 16k tokens, d = 64 and 128; residuals under 5 % from 1k
  * tokens on): r = 190 tokens, and 600 for causal attention, whose diagonal blocks are computed whole.

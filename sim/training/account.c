@@ -82,8 +82,8 @@ static const struct tsim_collective_cost *data_collective(const struct tsim_gang
     int32_t item = tsim_label_item(label), segment = tsim_label_segment(label);
     if (gang->plan->shards_fully) {
         bool is_root = segment == (tsim_gang_item(gang, item).is_backward ? gang->plan->n_units - 1 : 0);
-        return is_gather ? (is_root ? &sp->root_gather : &sp->layer_gather)
-                         : (is_root ? &sp->root_reduce : &sp->layer_reduce);
+        return is_gather ? (is_root ? &sp->root_gather.cost : &sp->layer_gather.cost)
+                         : (is_root ? &sp->root_reduce.cost : &sp->layer_reduce.cost);
     }
     int32_t chunk = 0, bucket = is_gather ? segment : segment % sp->n_reduces;
     for (; chunk < gang->plan->schedule.chunks - 1; chunk++) {
@@ -92,7 +92,7 @@ static const struct tsim_collective_cost *data_collective(const struct tsim_gang
             break;
         bucket -= n;
     }
-    return is_gather ? &sp->chunks[chunk].gather : &sp->chunks[chunk].reduce;
+    return is_gather ? &sp->chunks[chunk].gather.cost : &sp->chunks[chunk].reduce.cost;
 }
 
 void tsim_account_data(struct tsim_gang *gang, int64_t label) {
@@ -126,8 +126,8 @@ void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready
         return;
     }
     case TSIM_TASK_TIED:
-        account->scale_up_bytes += gang->plan->tied.scale_up_bytes;
-        account->nic_bytes += gang->plan->tied.nic_bytes;
+        account->scale_up_bytes += gang->plan->tied.cost.scale_up_bytes;
+        account->nic_bytes += gang->plan->tied.cost.nic_bytes;
         account->terms.exposed_data_s += wait_s + busy_s;
         account->exposed_reduce_s += wait_s + busy_s;
         account->terms.bubble_s += join_s;

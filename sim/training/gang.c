@@ -109,26 +109,19 @@ static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost,
     }
 }
 
-/* What a collective takes from the kernels beside it: its blocks hold compute units, which slows kernels that these
- * limit, and it reads and writes HBM, which slows the others. */
-static double device_share(const struct tsim_gang *gang, const struct tsim_collective_cost *cost, double flow_s) {
-    double memory = gang->plan->memory_bound_frac;
-    double hbm = cost->hbm_bytes / flow_s / tsim_memory_rate(gang->plan->cluster->accelerator);
-    return fmin((1 - memory) * cost->sm_frac + memory * hbm, 1);
-}
-
 /* A collective flows for (time - latency) seconds when nothing is in its way, after kernel_s of kernels of its own (as
  * one activity: the average of both). */
 static void collective_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
-                            const struct tsim_collective_cost *cost, double kernel_s, struct tsim_task *task) {
-    double network_s = fmax(cost->time_s - cost->latency_s, 0), flow_s = network_s + kernel_s;
+                            const struct tsim_data_collective *collective, struct tsim_task *task) {
+    const struct tsim_collective_cost *cost = &collective->cost;
+    double network_s = fmax(cost->time_s - cost->latency_s, 0), flow_s = network_s + collective->kernel_s;
     task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
     task->work = flow_s;
     task->bound_per_s = 1;
     task->weight = COLLECTIVE_WEIGHT;
     if (gang->plan->is_ideal || !(network_s > 0))
         return;
-    double share = (device_share(gang, cost, network_s) * network_s + kernel_s) / flow_s;
+    double share = (collective->device_share * network_s + collective->kernel_s) / flow_s;
     for (int32_t i = 0; i < gang->n_members; i++) {
         const struct tsim_member *member = &gang->members[i];
         add_demand(gang, stream, task, member->device, share);
@@ -258,7 +251,7 @@ static bool tail_reduce(struct tsim_gang *gang, struct tsim_task *task) {
         return gang->tail_at = 0, false;
     int32_t chunk = plan->schedule.chunks - 1 - gang->tail_at;
     task->label = tsim_label(TSIM_TASK_REDUCE, -1, gang->tail_at);
-    collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, chunk)->reduce, 0, task);
+    collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, chunk)->reduce, task);
     join_replicas(gang, TSIM_TASK_REDUCE, gang->tail_at, task);
     gang->tail_at++;
     return true;
@@ -269,7 +262,7 @@ static bool tail_gather(struct tsim_gang *gang, struct tsim_task *task) {
     if (!plan->has_data_group || !plan->gathers || plan->overlaps_gathers || gang->tail_at == plan->schedule.chunks)
         return false;
     task->label = tsim_label(TSIM_TASK_GATHER, -1, gang->tail_at);
-    collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, gang->tail_at)->gather, 0, task);
+    collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, gang->tail_at)->gather, task);
     join_replicas(gang, TSIM_TASK_GATHER, gang->tail_at, task);
     gang->tail_at++;
     return true;
@@ -280,7 +273,7 @@ static bool tail_tied(struct tsim_gang *gang, struct tsim_task *task) {
     if (!plan->has_tied_reduction || (gang->stage != 0 && gang->stage != plan->schedule.stages - 1))
         return false;
     task->label = tsim_label(TSIM_TASK_TIED, -1, 0);
-    collective_task(gang, TSIM_STREAM_COMPUTE, &plan->tied, 0, task);
+    collective_task(gang, TSIM_STREAM_COMPUTE, &plan->tied, task);
     task->join = ((int64_t)TSIM_TASK_TIED << 56) | gang->replica;
     task->n_parties = 2;
     return true;
@@ -381,7 +374,7 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
         int32_t chunk = gang->gather_chunk, bucket = gang->gather_bucket;
         int32_t index = tsim_gang_bucket(gang, chunk, false, bucket);
         task->label = tsim_label(TSIM_TASK_GATHER, -1, index);
-        collective_task(gang, TSIM_STREAM_DATA, &chunk_of(gang, chunk)->gather, 0, task);
+        collective_task(gang, TSIM_STREAM_DATA, &chunk_of(gang, chunk)->gather, task);
         join_replicas(gang, TSIM_TASK_GATHER, index, task);
         lower(task, gang->gathered + index);
         if (++gang->gather_bucket == chunk_of(gang, chunk)->forward.n_buckets)
@@ -399,7 +392,7 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
         int32_t index =
             round * gang->stage_plan->n_reduces + tsim_gang_bucket(gang, item.chunk, true, gang->reduce_bucket++);
         task->label = tsim_label(TSIM_TASK_REDUCE, -1, index);
-        collective_task(gang, TSIM_STREAM_DATA, &chunk_of(gang, item.chunk)->reduce, 0, task);
+        collective_task(gang, TSIM_STREAM_DATA, &chunk_of(gang, item.chunk)->reduce, task);
         join_replicas(gang, TSIM_TASK_REDUCE, index, task);
         wait_for(task, gang->segment_done + index);
         lower(task, gang->reduced);
@@ -416,7 +409,7 @@ static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, 
     int32_t unit = unit_index(gang, item, position);
     task->label = tsim_label(TSIM_TASK_GATHER, item, position);
     collective_task(gang, TSIM_STREAM_DATA, is_root ? &gang->stage_plan->root_gather : &gang->stage_plan->layer_gather,
-                    0, task);
+                    task);
     join_replicas(gang, TSIM_TASK_GATHER, unit, task);
     if (unit >= 2)
         wait_for(task, gang->segment_done + unit - 2);
@@ -427,7 +420,7 @@ static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, 
     int32_t unit = unit_index(gang, item, position);
     task->label = tsim_label(TSIM_TASK_REDUCE, item, position);
     collective_task(gang, TSIM_STREAM_DATA, is_root ? &gang->stage_plan->root_reduce : &gang->stage_plan->layer_reduce,
-                    is_root ? gang->stage_plan->root_reduce_kernel_s : gang->stage_plan->layer_reduce_kernel_s, task);
+                    task);
     join_replicas(gang, TSIM_TASK_REDUCE, unit, task);
     wait_for(task, gang->segment_done + unit);
     lower(task, gang->reduced);

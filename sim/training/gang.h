@@ -39,12 +39,19 @@ struct tsim_direction_plan {
     int32_t n_buckets; /* segments of the pass that meets the gathers (forward) or reductions (backward) */
 };
 
+/* A collective of the data-parallel group and what it means for the passes beside it. */
+struct tsim_data_collective {
+    struct tsim_collective_cost cost;
+    double kernel_s;     /* kernels of its own before it: converting and dividing gradients */
+    double device_share; /* by which passes slow down while it runs: it holds compute units and uses HBM */
+};
+
 struct tsim_chunk_plan {
     bool has_embedding, has_head;
     int32_t n_layers;
     double parameters; /* per tensor rank */
     struct tsim_direction_plan forward, backward;
-    struct tsim_collective_cost gather, reduce; /* of one bucket */
+    struct tsim_data_collective gather, reduce; /* of one bucket */
 };
 
 struct tsim_stage_plan {
@@ -53,8 +60,7 @@ struct tsim_stage_plan {
     double optimizer_s, optimizer_hbm_bytes;
     struct tsim_collective_cost send_next, send_prev;
     bool next_on_node, prev_on_node;
-    struct tsim_collective_cost layer_gather, layer_reduce, root_gather, root_reduce; /* ZeRO-3 */
-    double layer_reduce_kernel_s, root_reduce_kernel_s; /* converting and dividing gradients before they are reduced */
+    struct tsim_data_collective layer_gather, layer_reduce, root_gather, root_reduce; /* ZeRO-3 */
 };
 
 /* What is the same for all gangs. */
@@ -65,13 +71,13 @@ struct tsim_step_plan {
     struct tsim_stage_plan *stages;
     int32_t n_items, n_units; /* n_units: segments of a fully sharded pass */
     bool is_ideal;            /* network: ideal */
-    double memory_bound_frac; /* of the passes' kernel time */
     bool shards_fully;        /* ZeRO-3 */
     bool has_data_group;      /* more than one rank reduces */
     bool gathers;             /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
     bool has_tied_reduction;
-    struct tsim_collective_cost tied, norm;
+    struct tsim_data_collective tied;
+    struct tsim_collective_cost norm;
     int32_t n_replicas;
 };
 

@@ -168,8 +168,6 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     }
     cost->flops += row->op->flops;
     cost->matrix_busy_s += row->matrix_s;
-    if (row->bound == TSIM_BOUND_MEMORY)
-        cost->memory_bound_s += row->time_s;
     cost->memory_busy_s += row->memory_s;
     cost->hbm_bytes += row->hbm_bytes;
     cost->scale_up_bytes += row->scale_up_bytes;
@@ -209,7 +207,6 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
     sum->flops += times * part->flops;
     sum->matrix_busy_s += times * part->matrix_busy_s;
     sum->memory_busy_s += times * part->memory_busy_s;
-    sum->memory_bound_s += times * part->memory_bound_s;
     sum->hbm_bytes += times * part->hbm_bytes;
     sum->scale_up_bytes += times * part->scale_up_bytes;
     sum->nic_bytes += times * part->nic_bytes;

@@ -28,7 +28,6 @@ struct tsim_pass_cost {
     double host_excess_s;                /* part of compute_s: accelerator waiting for launches */
     double flops;                        /* executed on the matrix units, recomputation included */
     double matrix_busy_s, memory_busy_s; /* at sustained rates; for power */
-    double memory_bound_s;               /* of kernels that HBM limits */
     double hbm_bytes, scale_up_bytes, nic_bytes;
 };
 

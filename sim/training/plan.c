@@ -61,9 +61,48 @@ static void add_collective(struct tsim_collective_cost *sum, const struct tsim_c
     sum->sm_frac = fmax(sum->sm_frac, more->sm_frac);
 }
 
+/* Kernel time of a layer, forward and backward, on an accelerator. */
+static double layer_kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator) {
+    struct tsim_op_list list;
+    double sum_s = 0;
+    for (int backward = 0; backward < 2; backward++) {
+        if (backward)
+            tsim_operators_backward(sc, TSIM_PART_LAYER, &list);
+        else
+            tsim_operators_forward(sc, TSIM_PART_LAYER, &list);
+        for (int32_t i = 0; i < list.n; i++) {
+            struct tsim_kernel_cost cost = {0};
+            if (list.ops[i].kind != TSIM_OP_COLLECTIVE)
+                tsim_kernel_cost(accelerator, sc->software, &list.ops[i], &cost);
+            sum_s += cost.time_s;
+        }
+    }
+    return sum_s;
+}
+
+/* What a collective takes from the passes beside it, by running a layer on what it leaves: its blocks hold compute
+ * units (products cut for all units then need more waves), and it reads and writes HBM. */
+static double device_share(const struct tsim_step_plan *plan, const struct tsim_collective_cost *cost) {
+    const struct tsim_accelerator *whole = plan->cluster->accelerator;
+    double flow_s = cost->time_s - cost->latency_s;
+    if (!(flow_s > 0))
+        return 0;
+    struct tsim_accelerator rest = *whole;
+    double units = (double)whole->compute_units, left = fmax(units - round(cost->sm_frac * units), 1);
+    double hbm_frac = fmin(cost->hbm_bytes / flow_s / tsim_memory_rate(whole), 0.9);
+    rest.compute_units = (int64_t)left;
+    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
+        rest.matrix_sustained_frac[p] *= left / units;
+    rest.attention_flash1_frac *= left / units;
+    rest.attention_flash2_frac *= left / units;
+    rest.attention_flash3_frac *= left / units;
+    rest.memory_sustained_frac *= 1 - hbm_frac;
+    return 1 - layer_kernels_s(plan->scenario, whole) / layer_kernels_s(plan->scenario, &rest);
+}
+
 /* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
-static void reduction(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
-                      struct tsim_collective_cost *cost) {
+static void reduction_cost(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
+                           struct tsim_collective_cost *cost) {
     const struct tsim_scenario *sc = plan->scenario;
     double bytes = parameters * tsim_gradient_bytes(sc);
     if (sc->parallelism.zero == 0) {
@@ -79,10 +118,17 @@ static void reduction(const struct tsim_step_plan *plan, struct tsim_group data,
     }
 }
 
+static void reduction(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
+                      struct tsim_data_collective *reduce) {
+    reduction_cost(plan, data, parameters, &reduce->cost);
+    reduce->device_share = device_share(plan, &reduce->cost);
+}
+
 static void gathering(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
-                      struct tsim_collective_cost *cost) {
+                      struct tsim_data_collective *gather) {
     collective(plan, TSIM_ALL_GATHER, parameters * communicated_weight_bytes(plan->scenario),
-               shard_group(plan->scenario, data), cost);
+               shard_group(plan->scenario, data), &gather->cost);
+    gather->device_share = device_share(plan, &gather->cost);
 }
 
 static void plan_direction(const struct tsim_pass_costs *costs, const struct tsim_chunk_plan *chunk, bool backward,
@@ -176,8 +222,8 @@ static void plan_fully_sharded(const struct tsim_step_plan *plan, struct tsim_gr
     gathering(plan, data, root, &sp->root_gather);
     reduction(plan, data, root, &sp->root_reduce);
     double kernel_s = shard_kernel_bytes(plan->scenario) / tsim_memory_rate(plan->cluster->accelerator);
-    sp->layer_reduce_kernel_s = layer * kernel_s;
-    sp->root_reduce_kernel_s = root * kernel_s;
+    sp->layer_reduce.kernel_s = layer * kernel_s;
+    sp->root_reduce.kernel_s = root * kernel_s;
 }
 
 static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
@@ -223,8 +269,6 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->overlaps_reduces = sc->parallelism.overlap.gradients || zero >= 2;
     plan->reduces_every_microbatch = zero >= 2;
     plan->sends_async = sc->parallelism.overlap.pipeline;
-    const struct tsim_pass_cost *f = &costs->layer.forward, *b = &costs->layer.backward;
-    plan->memory_bound_frac = (f->memory_bound_s + b->memory_bound_s) / (f->compute_s + b->compute_s + b->recompute_s);
     plan->n_replicas = sc->simulation.fold ? 1 : (int32_t)sc->parallelism.data;
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)
@@ -238,7 +282,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                                   .min_ranks_per_node = on_node ? 2 : 1};
         collective(plan, TSIM_ALL_REDUCE,
                    tsim_padded_vocab_per_rank(sc) * (double)sc->model->hidden * tsim_gradient_bytes(sc), pair,
-                   &plan->tied);
+                   &plan->tied.cost);
     }
     if (sc->n_accelerators > 1)
         collective(plan, TSIM_ALL_REDUCE, NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),
