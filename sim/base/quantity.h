@@ -3,35 +3,37 @@
  * Text is "NUMBER UNIT", the blank optional: "80 GB", "3.35 TB/s", "400 Gb/s", "989.4 TFLOP/s", "1.5 us", "30 min",
  * "50000 h", "0.02 /h", "3 USD/h", "20 M USD", "0.10 USD/kWh", "0.4 kg/kWh", "1830 MHz", "700 W", "2 T" (a count).
  * Prefixes k M G T P E (decimal, also m u n p for s, W, J, USD...) and Ki Mi Gi Ti Pi (binary, bytes and bits only);
- * b is bits and B bytes; times: s, ms, us, ns, ps, min, h, d, y (365.25 d). Numbers as in C ("1e-3", "1_000" refused). */
+ * b is bits and B bytes; times: s, ms, us, ns, ps, min, h, d, y (365.25 d). Numbers as in C ("1e-3", "1_000" refused).
+ */
 #ifndef TSIM_BASE_QUANTITY_H
 #define TSIM_BASE_QUANTITY_H
 
 #include "base/status.h"
 
 enum tsim_dimension {
-    TSIM_COUNT,          /* a pure count: "2 T", "1024" */
-    TSIM_FRACTION,       /* a pure number: 0.01; "5 %" is 0.05 */
-    TSIM_BYTES,          /* B; bits are divided by 8 */
-    TSIM_BYTES_PER_S,    /* B/s; b/s divided by 8 */
-    TSIM_FLOPS,          /* FLOP (a count of operations) */
-    TSIM_FLOPS_PER_S,    /* FLOP/s (also "FLOPS") */
-    TSIM_TIME_S,         /* s */
-    TSIM_PER_S,          /* 1/s: "0.02 /h" */
-    TSIM_HZ,             /* Hz */
-    TSIM_WATTS,          /* W */
-    TSIM_JOULES,         /* J, Wh, kWh */
-    TSIM_USD,            /* USD */
-    TSIM_USD_PER_S,      /* USD/h */
-    TSIM_USD_PER_J,      /* USD/kWh */
-    TSIM_KG_PER_J,       /* kg/kWh, g/kWh */
-    TSIM_KG,             /* kg, t */
+    TSIM_COUNT,       /* a pure count: "2 T", "1024" */
+    TSIM_FRACTION,    /* a pure number: 0.01; "5 %" is 0.05 */
+    TSIM_BYTES,       /* B; bits are divided by 8 */
+    TSIM_BYTES_PER_S, /* B/s; b/s divided by 8 */
+    TSIM_FLOPS,       /* FLOP (a count of operations) */
+    TSIM_FLOPS_PER_S, /* FLOP/s (also "FLOPS") */
+    TSIM_TIME_S,      /* s */
+    TSIM_PER_S,       /* 1/s: "0.02 /h" */
+    TSIM_HZ,          /* Hz */
+    TSIM_WATTS,       /* W */
+    TSIM_JOULES,      /* J, Wh, kWh */
+    TSIM_USD,         /* USD */
+    TSIM_USD_PER_S,   /* USD/h */
+    TSIM_USD_PER_J,   /* USD/kWh */
+    TSIM_KG_PER_J,    /* kg/kWh, g/kWh */
+    TSIM_KG,          /* kg, t */
     TSIM_N_DIMENSIONS
 };
 
 /* Parses `text`. A bare number is accepted for TSIM_COUNT, TSIM_FRACTION and for 0; with `bare_ok` for every dimension
  * (then it is SI). Not finite, empty, trailing junk: an error. On failure *value is untouched and `why` (>= 160 bytes)
- * says what is wrong, `hint` (>= 160 bytes) what would be right, with a did-you-mean for a near miss ("GBs" -> "GB/s"). */
+ * says what is wrong, `hint` (>= 160 bytes) what would be right, with a did-you-mean for a near miss ("GBs" -> "GB/s").
+ */
 enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimension, bool bare_ok, double *value,
                                      char why[160], char hint[160]);
 
@@ -47,7 +49,8 @@ const char *tsim_quantity_human(double value, enum tsim_dimension dimension, cha
 const char *tsim_dimension_name(enum tsim_dimension dimension);
 const char *tsim_dimension_example(enum tsim_dimension dimension);
 
-/* Shortest decimal text of a double that reads back as the same double ("0.1", "1e+300"). Returns `buffer` (>= 32 bytes). */
+/* Shortest decimal text of a double that reads back as the same double ("0.1", "1e+300"). Returns `buffer` (>= 32
+ * bytes). */
 const char *tsim_double_text(double value, char *buffer, size_t size);
 
 /* Levenshtein-like nearest candidate (transpositions count one) if near enough to be a slip, else NULL. */

@@ -57,8 +57,7 @@ void tsim_diags_release(struct tsim_diags *list);
 /* Appends and returns the item (its hint and source_line may then be set), or a scratch item once the cap is reached;
  * never NULL. The message is printf-formatted; over-long text is cut with "...". */
 struct tsim_diag *tsim_diags_error(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
-                                   const char *field, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+                                   const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
 struct tsim_diag *tsim_diags_warning(struct tsim_diags *list, struct tsim_place at, const char *field,
                                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 void tsim_diag_hint(struct tsim_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));

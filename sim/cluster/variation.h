@@ -1,11 +1,11 @@
 /* variation.h - accelerators of one model are not equally fast: silicon, cooling and power delivery differ, and a
  * synchronous step waits for the slowest.
  *
- * Speeds spread like a normal distribution with coefficient of variation `speed_spread` (Sinha et al. 2022, "Not all GPUs
- * are created equal", SC'22: 8 % between slow and fast GPUs of a cluster, outliers removed). The slowest of n is then
- * expected to be 1 + spread * E(n) times as slow as the mean, with E(n) the expected maximum of n standard normals,
- * quantile((n - 3/8) / (n + 1/4)) (Blom 1958). Products slow down, memory traffic does not: what differs is the clock
- * under the power limit. */
+ * Speeds spread like a normal distribution with coefficient of variation `speed_spread` (Sinha et al. 2022, "Not all
+ * GPUs are created equal", SC'22: 8 % between slow and fast GPUs of a cluster, outliers removed). The slowest of n is
+ * then expected to be 1 + spread * E(n) times as slow as the mean, with E(n) the expected maximum of n standard
+ * normals, quantile((n - 3/8) / (n + 1/4)) (Blom 1958). Products slow down, memory traffic does not: what differs is
+ * the clock under the power limit. */
 #ifndef TSIM_CLUSTER_VARIATION_H
 #define TSIM_CLUSTER_VARIATION_H
 

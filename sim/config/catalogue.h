@@ -46,7 +46,7 @@ struct tsim_accelerator {
     /* Calibrated: one set per accelerator, few, each with a physical meaning (see cost/compute.h). */
     double matrix_sustained_frac[TSIM_N_PRECISIONS]; /* long-run fraction of peak for large products (power, clocks) */
     double memory_sustained_frac;                    /* of memory_bytes_per_s for element-wise kernels */
-    double matrix_ramp_k; /* a product's depth at which half its tile time is start-up: eff = K / (K + ramp) */
+    double matrix_ramp_k;     /* a product's depth at which half its tile time is start-up: eff = K / (K + ramp) */
     double speed_spread_frac; /* coefficient of variation of the sustained matrix rates between specimens */
     double attention_flash1_frac, attention_flash2_frac, attention_flash3_frac; /* of peak; forward, long sequences */
     double kernel_latency_s; /* shortest kernel, and the gap that a kernel adds beside its roofline time */

@@ -42,7 +42,7 @@ static double waves_of(double tiles, double units, double k) {
 
 double tsim_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precision, double batch, double m, double n,
                    double k) {
-    double units = (double)a->compute_units, unit_rate = tsim_matrix_rate(a, precision) / units, best_s = INFINITY;
+    double units = (double)a->compute_units, unit_rate = tsim_matrix_rate(a, precision) / units, best_s = HUGE_VAL;
     for (int i = 0; i < N_TILES; i++) {
         const struct tile *tile = &TILES[i];
         double tiles = batch * ceil(m / tile->m) * ceil(n / tile->n);
