@@ -93,7 +93,8 @@ check: test
 
 lint:
 	clang-format --dry-run -Werror $(SOURCES) $(wildcard sim/*/*.h tests/*/*.[ch])
-	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --suppress=missingIncludeSystem \
+	# arrayIndexOutOfBoundsCond: cppcheck does not see that a failed TSIM_ASSERT does not return
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --suppress=missingIncludeSystem --suppress=arrayIndexOutOfBoundsCond \
 	  --error-exitcode=1 -Isim sim
 
 format:
