@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Writes scenarios/published/*.yaml from runs.csv, one file a run: tools/published/generate.py (from anywhere).
+
+runs.csv is a table of published measurements with their configurations. What a row leaves open is decided here, once per
+source and never per row, and written into the file: which software profile, which node and fabric, what ZeRO and the
+gradients are. Files that no row stands behind (written by hand, with more said about the recipe) are left alone."""
+import csv
+import pathlib
+import re
+
+HERE = pathlib.Path(__file__).resolve().parent
+OUT = HERE.parent.parent / "scenarios" / "published"
+
+# Rows whose own source or siblings contradict them: kept, and named.
+DOUBTFUL = {
+    **{f"mpt-{n}": "at the memory limit, or far from its siblings in the same table"
+       for n in (202, 358, 361, 418, 427, 430, 445, 448, 451, 535)},
+}
+NODES = {"A100-SXM4-80GB": "dgx-a100", "A100-SXM-80GB": "dgx-a100", "A100-SXM4-40GB": "dgx-a100-40gb",
+         "H100-SXM5-80GB": "dgx-h100"}
+
+
+def source_of(row):
+    s = row["source"]
+    for word, name, software in (("llm-foundry", "mpt", "llm-foundry-2023"), ("dgxc", "dgxc", "megatron-core-2024"),
+                                 ("NeMo@", "nemo", "nemo-2024"), ("Zero Bubble", "zero-bubble", "zero-bubble-2023"),
+                                 ("bigscience", "bloom", "bloom-2022")):
+        if word in s:
+            return name, software
+    raise SystemExit(f"{row['id']}: no rule for the source {s}")
+
+
+def fabric_of(row, source):
+    if source == "mpt":
+        return "roce-200" if row["gpu"].startswith("A100") else "roce-400"
+    if source == "zero-bubble":
+        return "roce-200"
+    if source == "bloom":
+        return "omnipath-100"
+    return "ib-ndr" if row["gpu"].startswith("H100") else "ib-hdr"
+
+
+def model_of(row, source):
+    is_llama = "llama" in row["model"].lower()
+    vocab = int(re.sub(r"\D", "", row["vocab"]) or 0) or (50257 if source == "zero-bubble" else 0)
+    if source == "bloom":
+        vocab = 250880
+    keys = {"schema": "tsim/model/v1", "name": re.sub(r"[^a-z0-9.]+", "-", row["model"].lower()).strip("-"),
+            "kind": "transformer", "layers": row["layers"], "hidden": row["hidden"], "heads": row["heads"],
+            "kv_heads": row["kv_heads"] or row["heads"], "ffn_hidden": row["ffn_hidden"], "vocab": vocab}
+    if is_llama:
+        keys |= {"gated_mlp": "true", "norm": "rmsnorm", "position": "rope"}
+    elif "nemotron" in row["model"].lower():
+        keys |= {"norm": "layernorm", "position": "rope"}
+    elif source == "bloom":
+        keys |= {"norm": "layernorm", "position": "alibi", "bias": "true", "tied_embeddings": "true"}
+    else:
+        keys |= {"norm": "layernorm", "position": "learned", "positions": row["seq_len"], "bias": "true",
+                 "tied_embeddings": "true"}
+    return keys
+
+
+def gradients_of(row, source):
+    if source == "mpt":
+        return "bf16" if "PURE" in row["notes"] else "fp32"
+    if source == "bloom":
+        return "fp16"
+    if source == "nemo":  # fp8 recipes: parameters in fp8, gradients reduced in bf16
+        return "bf16"
+    return "bf16" if "bf16" in row["gradient_dtype"] else "fp32"
+
+
+def zero_of(row, source):
+    text = row["zero_stage_or_fsdp"]
+    if source == "nemo":  # the recipes use Megatron-Core's distributed optimizer
+        return 1
+    if "FSDP" in text or "ZeRO-3" in text:
+        return 3
+    return 1 if "distributed" in text or "ZeRO-1" in text else 0
+
+
+def precision_of(row, source):
+    word = row["precision"].split()[0].split("/")[0].lower()
+    return "bf16" if source == "zero-bubble" else word.replace("amp_", "")
+
+
+def metric_of(row):
+    value = row["metric_value"]
+    if row["metric_name"] == "iteration_time":
+        return f"step_time: {value} s"
+    if row["metric_name"] == "tokens_per_s_per_gpu":
+        return f"tokens_per_s_per_gpu: {value}"
+    return f"samples_per_s: {float(value) * int(row['n_gpus']):g}"
+
+
+def mapping(keys):
+    return "{" + ", ".join(f"{k}: {v}" for k, v in keys.items()) + "}"
+
+
+def scenario(row):
+    source, software = source_of(row)
+    n = int(row["n_gpus"])
+    node = NODES[row["gpu"]]
+    if source == "bloom":
+        node = "{extends: dgx-a100, nics: 4, nic_bandwidth: 100 Gb/s}"
+    cluster = {"node": node, "nodes": max(n // 8, 1)}
+    if n < 8:
+        cluster["accelerators_per_node"] = n
+    if n > 8:
+        cluster["fabric"] = fabric_of(row, source)
+    size = re.search(r"([0-9.]+ ?[bBmM])\b", row["model"]).group(1).replace(" ", "").lower()
+    gpu = row["gpu"].split("-")[0].lower() + ("-40gb" if "40GB" in row["gpu"] else "")
+    name = f"{source}-{size}-{gpu}-{n}-{row['id'].split('-')[-1]}"
+    recompute = row["recompute"] if row["recompute"] in ("none", "full", "selective") else "none"
+    tensor = int(row["tp"] or 1)
+    training = {"sequence_length": row["seq_len"], "global_batch_size": row["global_batch_sequences"],
+                "micro_batch_size": row["micro_batch"], "precision": precision_of(row, source),
+                "gradient_precision": gradients_of(row, source), "optimizer": "adam", "recompute": recompute}
+    parallelism = {"tensor": tensor, "pipeline": row["pp"] or 1, "virtual_pipeline": row["vpp"] or 1,
+                   "context": row["cp"] or 1, "zero": zero_of(row, source)}
+    if tensor > 1:
+        parallelism["sequence"] = "true" if row["seq_parallel"] == "yes" else "false"
+    lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + "."]
+    if row["id"] in DOUBTFUL:
+        lines.append("# Doubtful: " + DOUBTFUL[row["id"]] + ".")
+    if row["recompute"] != recompute:
+        lines.append("# Recomputation is not stated: none assumed.")
+    lines += ["schema: tsim/v1", f"name: {name}", f"model: {mapping(model_of(row, source))}",
+              f"cluster: {mapping(cluster)}", f"training: {mapping(training)}", f"software: {software}",
+              f"parallelism: {mapping(parallelism)}", "measured:",
+              '  source: "' + row["source"].replace('"', "'") + '"', "  " + metric_of(row), ""]
+    return name, "\n".join(lines)
+
+
+def main():
+    for old in OUT.glob("*.yaml"):
+        if old.read_text().startswith("# Written by tools/published/generate.py"):
+            old.unlink()
+    for row in csv.DictReader(open(HERE / "runs.csv")):
+        name, text = scenario(row)
+        (OUT / f"{name}.yaml").write_text(text)
+
+
+main()
