@@ -2,10 +2,13 @@
 
 #include "report/table.h"
 
+#define JOULES_PER_KWH 3.6e6
+
 struct listing { /* of one kind */
     enum tsim_catalogue_kind kind;
     const char *const *ids;
     size_t n_ids;
+    const struct tsim_region *const *regions; /* [n_ids]; NULL for other kinds, and where all kinds are listed */
 };
 
 /* All kinds: "models (6)" and the ids, as many in a line as fit. */
@@ -27,6 +30,43 @@ static void print_ids(const struct listing *listing) {
         puts(listing->ids[i]);
 }
 
+/* ---- regions: with what makes one choose them ---- */
+
+static const struct tsim_column REGION_COLUMNS[] = {
+    {"id", false}, {"carbon_kg_per_kWh", true}, {"price_USD_per_kWh", true}, {"place", false}};
+
+static void add_region(struct tsim_text_table *table, struct tsim_arena *arena, const struct tsim_region *region) {
+    bool has_price = region->price_usd_per_j > 0;
+    tsim_text_table_add(table, region->name);
+    tsim_text_table_add(table, tsim_arena_printf(arena, "%.3f", region->carbon_kg_per_j * JOULES_PER_KWH));
+    tsim_text_table_add(table,
+                        has_price ? tsim_arena_printf(arena, "%.4f", region->price_usd_per_j * JOULES_PER_KWH) : "");
+    tsim_text_table_add(table, region->place ? region->place : "");
+}
+
+static void print_regions(struct tsim_arena *arena, const struct listing *listing, bool as_csv) {
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, REGION_COLUMNS, sizeof REGION_COLUMNS / sizeof REGION_COLUMNS[0]);
+    for (size_t i = 0; i < listing->n_ids; i++)
+        add_region(&table, arena, listing->regions[i]);
+    if (as_csv)
+        tsim_text_table_print_csv(&table, stdout);
+    else
+        tsim_text_table_print(&table, &style, stdout);
+}
+
+static void add_region_json(struct tsim_json *regions, const struct tsim_region *region) {
+    struct tsim_json *item = tsim_json_object(regions, NULL);
+    tsim_json_text(item, "id", region->name);
+    tsim_json_text(item, "place", region->place);
+    tsim_json_number(item, "carbon_kg_per_j", region->carbon_kg_per_j);
+    if (region->price_usd_per_j > 0)
+        tsim_json_number(item, "price_usd_per_j", region->price_usd_per_j);
+}
+
+/* ---- any kind ---- */
+
 static void print_csv(struct tsim_arena *arena, const struct listing *listings, size_t n_listings) {
     static const struct tsim_column columns[] = {{"kind", false}, {"id", false}};
     struct tsim_text_table table;
@@ -44,15 +84,22 @@ static struct tsim_json *listings_json(const struct listing *listings, size_t n_
     struct tsim_json *root = tsim_json_new_object();
     for (size_t k = 0; k < n_listings; k++) {
         struct tsim_json *ids = tsim_json_array(root, tsim_catalogue_plural(listings[k].kind));
-        for (size_t i = 0; i < listings[k].n_ids; i++)
-            tsim_json_text(ids, NULL, listings[k].ids[i]);
+        for (size_t i = 0; i < listings[k].n_ids; i++) {
+            if (listings[k].regions)
+                add_region_json(ids, listings[k].regions[i]);
+            else
+                tsim_json_text(ids, NULL, listings[k].ids[i]);
+        }
     }
     return root;
 }
 
 static enum tsim_exit print_listings(const struct tsim_arguments *arguments, struct tsim_arena *arena,
                                      const struct listing *listings, size_t n_listings) {
-    if (arguments->has[TSIM_OPTION_CSV])
+    bool as_csv = arguments->has[TSIM_OPTION_CSV];
+    if (listings[0].regions && (as_csv || !tsim_is_json_on_stdout(arguments)))
+        print_regions(arena, &listings[0], as_csv);
+    else if (as_csv)
         print_csv(arena, listings, n_listings);
     else if (!tsim_is_json_on_stdout(arguments) && n_listings == 1)
         print_ids(listings);
@@ -77,17 +124,27 @@ static bool choose_kinds(const struct tsim_arguments *arguments, struct listing 
     return true;
 }
 
+static enum tsim_status load_regions(struct tsim_arena *arena, struct listing *listing, struct tsim_diags *diags) {
+    const struct tsim_region **regions = TSIM_NEW_ARRAY(arena, listing->n_ids, const struct tsim_region *);
+    for (size_t i = 0; i < listing->n_ids; i++)
+        TSIM_TRY(tsim_catalogue_load_region(arena, listing->ids[i], &regions[i], diags));
+    listing->regions = regions;
+    return TSIM_OK;
+}
+
 static enum tsim_status list_kinds(struct tsim_arena *arena, struct listing *listings, size_t n_listings,
                                    struct tsim_diags *diags) {
     for (size_t k = 0; k < n_listings; k++)
         TSIM_TRY(tsim_catalogue_list(arena, listings[k].kind, &listings[k].ids, &listings[k].n_ids, diags));
+    if (n_listings == 1 && listings[0].kind == TSIM_CATALOGUE_REGIONS)
+        return load_regions(arena, &listings[0], diags);
     return TSIM_OK;
 }
 
 enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags diags;
-    struct listing listings[TSIM_N_CATALOGUE_KINDS];
+    struct listing listings[TSIM_N_CATALOGUE_KINDS] = {0};
     size_t n_listings;
     if (!choose_kinds(arguments, listings, &n_listings))
         return TSIM_EXIT_USAGE;

@@ -27,6 +27,7 @@ static const struct {
     [TSIM_CATALOGUE_NODES] = {"node", "nodes", {"hardware/nodes"}},
     [TSIM_CATALOGUE_FABRICS] = {"fabric", "fabrics", {"hardware/fabrics"}},
     [TSIM_CATALOGUE_SOFTWARE] = {"software", "software", {"models/software"}},
+    [TSIM_CATALOGUE_REGIONS] = {"region", "regions", {"hardware/regions"}},
     [TSIM_CATALOGUE_SCENARIOS] = {"scenario", "scenarios", {"scenarios", "scenarios/published"}},
 };
 static const char SINGLE[] = "single-";
@@ -412,5 +413,13 @@ enum tsim_status tsim_catalogue_load_software(struct tsim_arena *arena, const ch
     const void *object;
     TSIM_TRY(load(arena, TSIM_CATALOGUE_SOFTWARE, id, &object, diags));
     *software = object;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_catalogue_load_region(struct tsim_arena *arena, const char *id, const struct tsim_region **region,
+                                            struct tsim_diags *diags) {
+    const void *object;
+    TSIM_TRY(load(arena, TSIM_CATALOGUE_REGIONS, id, &object, diags));
+    *region = object;
     return TSIM_OK;
 }

@@ -90,6 +90,14 @@ struct tsim_fabric {
     double power_w_per_port; /* switch and optics share of one accelerator port */
 };
 
+/* ---- region (hardware/regions, schema tsim/region/v1): what its electricity costs and emits ---- */
+struct tsim_region {
+    const char *name, *source;
+    const char *place;      /* for people */
+    double carbon_kg_per_j; /* CO2 equivalent of the grid's mix */
+    double price_usd_per_j; /* 0: not known */
+};
+
 /* ---- software profile (models/software, schema tsim/software/v1; contract section 5b) ---- */
 enum tsim_attention_kernel {
     TSIM_ATTENTION_UNFUSED,

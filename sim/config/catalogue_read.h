@@ -28,8 +28,10 @@ const struct tsim_fabric *tsim_fabric_read(struct tsim_reader *reader, const str
                                            const char *path);
 const struct tsim_software *tsim_software_read(struct tsim_reader *reader, const struct tsim_value *reference,
                                                const char *path);
+const struct tsim_region *tsim_region_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                           const char *path);
 const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
-                                const struct tsim_value *reference, const char *path); /* any of the five */
+                                const struct tsim_value *reference, const char *path); /* any of the six */
 
 /* Write one as a member `key` of a scenario: {schema: ..., name: ..., ...}. */
 void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model);
@@ -37,6 +39,7 @@ void tsim_node_write(struct tsim_writer *writer, const char *key, const char *pa
 void tsim_fabric_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_fabric *fabric);
 void tsim_software_write(struct tsim_writer *writer, const char *key, const char *path,
                          const struct tsim_software *software);
+void tsim_region_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_region *region);
 
 /* The table of a kind (not of scenarios). */
 const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind);

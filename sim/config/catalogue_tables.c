@@ -235,6 +235,20 @@ static const struct tsim_key FABRIC_KEYS[] = {
 };
 TSIM_TABLE(FABRIC, FABRIC_KEYS, true);
 
+/* ---- region ---- */
+static const struct tsim_word REGION_SCHEMA[] = {{"tsim/region/v1", 0}, {NULL, 0}};
+#define REGION_QUANTITY(...) QUANTITY(struct tsim_region, __VA_ARGS__)
+static const struct tsim_key REGION_KEYS[] = {
+    SCHEMA_KEY(REGION_SCHEMA),
+    NAME_KEY(struct tsim_region),
+    SOURCE_KEY(struct tsim_region),
+    {.key = "place", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_region, place), .help = "for people"},
+    {REGION_QUANTITY("carbon", TSIM_KG_PER_J, carbon_kg_per_j, "CO2 equivalent of the grid's electricity"), .is_required = true},
+    {REGION_QUANTITY("price", TSIM_USD_PER_J, price_usd_per_j, "of electricity for a large consumer; absent: not known"),
+     .default_text = "0"},
+};
+TSIM_TABLE(REGION, REGION_KEYS, true);
+
 /* ---- software ---- */
 static const struct tsim_word SOFTWARE_SCHEMA[] = {{"tsim/software/v1", 0}, {NULL, 0}};
 static const struct tsim_word ATTENTION_KERNELS[] = {
@@ -288,11 +302,10 @@ TSIM_TABLE(SOFTWARE, SOFTWARE_KEYS, true);
 /* clang-format on */
 
 const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind) {
-    static const struct tsim_table *const tables[] = {[TSIM_CATALOGUE_MODELS] = &MODEL,
-                                                      [TSIM_CATALOGUE_ACCELERATORS] = &ACCELERATOR,
-                                                      [TSIM_CATALOGUE_NODES] = &NODE,
-                                                      [TSIM_CATALOGUE_FABRICS] = &FABRIC,
-                                                      [TSIM_CATALOGUE_SOFTWARE] = &SOFTWARE};
+    static const struct tsim_table *const tables[] = {
+        [TSIM_CATALOGUE_MODELS] = &MODEL,   [TSIM_CATALOGUE_ACCELERATORS] = &ACCELERATOR,
+        [TSIM_CATALOGUE_NODES] = &NODE,     [TSIM_CATALOGUE_FABRICS] = &FABRIC,
+        [TSIM_CATALOGUE_REGIONS] = &REGION, [TSIM_CATALOGUE_SOFTWARE] = &SOFTWARE};
     TSIM_ASSERT(kind < TSIM_CATALOGUE_SCENARIOS);
     return tables[kind];
 }
@@ -452,6 +465,7 @@ static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind ki
                                    [TSIM_CATALOGUE_ACCELERATORS] = sizeof(struct tsim_accelerator),
                                    [TSIM_CATALOGUE_NODES] = sizeof(struct tsim_node),
                                    [TSIM_CATALOGUE_FABRICS] = sizeof(struct tsim_fabric),
+                                   [TSIM_CATALOGUE_REGIONS] = sizeof(struct tsim_region),
                                    [TSIM_CATALOGUE_SOFTWARE] = sizeof(struct tsim_software)};
     void *object = tsim_arena_alloc(reader->arena, sizes[kind]);
     if (kind == TSIM_CATALOGUE_MODELS && is_other_kind(mapping))
@@ -512,6 +526,11 @@ const struct tsim_software *tsim_software_read(struct tsim_reader *reader, const
     return tsim_catalogue_read(reader, TSIM_CATALOGUE_SOFTWARE, reference, path);
 }
 
+const struct tsim_region *tsim_region_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                           const char *path) {
+    return tsim_catalogue_read(reader, TSIM_CATALOGUE_REGIONS, reference, path);
+}
+
 void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model) {
     write_table(writer, key, &MODEL, path, model);
 }
@@ -528,4 +547,9 @@ void tsim_fabric_write(struct tsim_writer *writer, const char *key, const char *
 void tsim_software_write(struct tsim_writer *writer, const char *key, const char *path,
                          const struct tsim_software *software) {
     write_table(writer, key, &SOFTWARE, path, software);
+}
+
+void tsim_region_write(struct tsim_writer *writer, const char *key, const char *path,
+                       const struct tsim_region *region) {
+    write_table(writer, key, &REGION, path, region);
 }

@@ -69,6 +69,17 @@ static void resolve_cost(struct tsim_draft *draft) {
     sc->simulation.fold = draft->fold;
 }
 
+/* What is written in the scenario wins over its region. */
+static void resolve_energy(struct tsim_draft *draft) {
+    struct tsim_energy_spec *energy = &draft->scenario.energy;
+    if (!energy->region)
+        return;
+    if (!tsim_draft_has(draft, "energy.carbon"))
+        energy->carbon_kg_per_j = energy->region->carbon_kg_per_j;
+    if (energy->region->price_usd_per_j > 0 && !tsim_draft_has(draft, "energy.price"))
+        energy->price_usd_per_j = energy->region->price_usd_per_j;
+}
+
 static void resolve_degrees(struct tsim_draft *draft) {
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     int64_t ranks = p->tensor * p->context * p->pipeline;
@@ -144,6 +155,7 @@ void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     resolve_training(draft);
     resolve_cluster(draft);
     resolve_cost(draft);
+    resolve_energy(draft);
     resolve_degrees(draft);
     tsim_draft_validate(draft, reader);
     if (reader->diags->n_errors == n_errors)

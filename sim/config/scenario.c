@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Keys under which a scalar is a reference, which a --set below it amends: cluster.node.nics=4. */
-static const char *const REFERENCE_KEYS[] = {"model", "node", "accelerator", "fabric", "software"};
+static const char *const REFERENCE_KEYS[] = {"model", "node", "accelerator", "fabric", "software", "region"};
 enum { N_REFERENCE_KEYS = sizeof REFERENCE_KEYS / sizeof REFERENCE_KEYS[0] };
 
 /* ---- estimates ---- */
@@ -60,6 +60,10 @@ static const char *estimate_name(struct tsim_arena *arena, const struct tsim_sce
         return sc->cluster.fabric ? tsim_arena_printf(arena, "%s %s", sc->cluster.fabric->name, key) : NULL;
     if ((key = tail_after(path, "software.")) != NULL)
         return tsim_arena_printf(arena, "%s %s", sc->software->name, key);
+    if ((key = tail_after(path, "energy.region.price")) != NULL)
+        return sc->energy.price_usd_per_j == sc->energy.region->price_usd_per_j
+                   ? tsim_arena_printf(arena, "%s price", sc->energy.region->name)
+                   : NULL;
     key = tail_after(path, "model.");
     return key ? tsim_arena_printf(arena, "%s %s", sc->model->name, key) : NULL;
 }

@@ -90,7 +90,8 @@ struct tsim_parallelism_spec {
 };
 
 struct tsim_energy_spec {
-    double pue, price_usd_per_j, carbon_kg_per_j;
+    double pue, price_usd_per_j, carbon_kg_per_j; /* resolved: own keys, else the region's, else defaults */
+    const struct tsim_region *region;             /* NULL: none named */
 };
 struct tsim_cost_spec {
     double rent_usd_per_s, purchase_usd, lifetime_s; /* per accelerator */

@@ -210,6 +210,17 @@ static void write_order(struct tsim_writer *writer, const char *key, const char 
     tsim_writer_end(writer, ']');
 }
 
+static void read_region(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    if (value)
+        ((struct tsim_draft *)field)->scenario.energy.region = tsim_region_read(reader, value, path);
+}
+
+static void write_region(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_draft *draft = field;
+    if (draft->scenario.energy.region)
+        tsim_region_write(writer, key, path, draft->scenario.energy.region);
+}
+
 /* ---- sections that this version knows and does not simulate ---- */
 
 static void refuse(struct tsim_reader *reader, const struct tsim_value *value, const char *path, const char *what) {
@@ -357,6 +368,7 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
 TSIM_TABLE(PARALLELISM, PARALLELISM_KEYS, false);
 
 static const struct tsim_key ENERGY_KEYS[] = {
+    {CUSTOM_KEY("region", read_region, write_region, "id, path or mapping: gives price (where known) and carbon")},
     {QUANTITY_KEY("pue", TSIM_FRACTION, scenario.energy.pue, "facility power over what the nodes draw"),
      .default_text = "1.1", .is_positive = true},
     {QUANTITY_KEY("price", TSIM_USD_PER_J, scenario.energy.price_usd_per_j, "of electricity"), .default_text = "0.10 USD/kWh"},
