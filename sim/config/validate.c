@@ -242,12 +242,12 @@ bool tsim_layers_even(int64_t layers, int64_t n_chunks, int64_t *first_and_last,
     bool is_even = layers % n_chunks == 0;
     *others = is_even ? layers / n_chunks : (layers + 2) / n_chunks;
     *first_and_last = is_even ? *others : *others - 1;
-    return is_even || ((layers + 2) % n_chunks == 0 && *first_and_last >= 1);
+    return is_even || ((layers + 2) % n_chunks == 0 && *first_and_last >= 0);
 }
 
 static bool pipeline_divides_layers(const struct check *c, int64_t pipeline) {
     int64_t ends, others, n_chunks = pipeline * c->sc->parallelism.virtual_pipeline;
-    return n_chunks <= c->sc->model->layers && tsim_layers_even(c->sc->model->layers, n_chunks, &ends, &others);
+    return n_chunks <= c->sc->model->layers + 2 && tsim_layers_even(c->sc->model->layers, n_chunks, &ends, &others);
 }
 
 static bool pipeline_works(const struct check *c, int64_t pipeline) {
