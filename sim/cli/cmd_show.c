@@ -13,7 +13,13 @@ struct shown {
     const struct tsim_catalogue_entry *entries;
     size_t n_entries;
     const struct tsim_model *model; /* NULL for other kinds */
+    const struct tsim_accelerator *accelerator;
 };
+
+/* FLOP that the peak does while the memory moves a byte: a kernel with less of them a byte is bound by memory. */
+static double ridge_point(const struct tsim_accelerator *accelerator, int precision) {
+    return accelerator->peak_flops_per_s[precision] / accelerator->memory_bytes_per_s;
+}
 
 /* ---- for people: a table whose sources are numbered, and the sources below it ---- */
 
@@ -48,6 +54,18 @@ static void print_parameters(const struct tsim_model *model) {
     printf("active parameters  %s\n\n", tsim_count_text(tsim_model_active_parameters(model), text, sizeof text));
 }
 
+static void print_ridge_points(const struct tsim_accelerator *accelerator) {
+    printf("ridge points  ");
+    const char *before = "";
+    for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
+        if (accelerator->peak_flops_per_s[p] <= 0)
+            continue;
+        printf("%s%s %.3g", before, tsim_precision_name((enum tsim_precision)p), ridge_point(accelerator, p));
+        before = ", ";
+    }
+    printf(" FLOP/B\n\n");
+}
+
 /* The name is in the heading, and the file's own source is the first of those below the table. */
 static bool is_said_elsewhere(const struct tsim_catalogue_entry *entry) {
     return strcmp(entry->key, "name") == 0 || strcmp(entry->key, "source") == 0 || strcmp(entry->key, "schema") == 0;
@@ -76,6 +94,8 @@ static void print_people(struct tsim_arena *arena, const struct shown *shown) {
     printf("%s/%s\n\n", tsim_catalogue_word(shown->kind), shown->id);
     if (shown->model)
         print_parameters(shown->model);
+    if (shown->accelerator)
+        print_ridge_points(shown->accelerator);
     tsim_text_table_print(&table, &style, stdout);
     for (size_t i = 0; i < n_sources; i++) {
         printf("%s[%zu] ", i ? "" : "\n", i + 1);
@@ -124,6 +144,13 @@ static struct tsim_json *shown_json(const struct shown *shown) {
         tsim_json_number(root, "parameters", tsim_model_parameters(shown->model));
         tsim_json_number(root, "active_parameters", tsim_model_active_parameters(shown->model));
     }
+    if (shown->accelerator) {
+        struct tsim_json *ridges = tsim_json_object(root, "ridge_flops_per_byte");
+        for (int p = 0; p < TSIM_N_PRECISIONS; p++)
+            if (shown->accelerator->peak_flops_per_s[p] > 0)
+                tsim_json_number(ridges, tsim_precision_name((enum tsim_precision)p),
+                                 ridge_point(shown->accelerator, p));
+    }
     struct tsim_json *values = tsim_json_object(root, "values");
     for (size_t i = 0; i < shown->n_entries; i++)
         add_value(values, &shown->entries[i]);
@@ -145,6 +172,8 @@ static enum tsim_status load(struct tsim_arena *arena, struct shown *shown, stru
     TSIM_TRY(tsim_catalogue_describe(arena, shown->kind, shown->id, &shown->entries, &shown->n_entries, diags));
     if (shown->kind == TSIM_CATALOGUE_MODELS)
         return tsim_catalogue_load_model(arena, shown->id, &shown->model, diags);
+    if (shown->kind == TSIM_CATALOGUE_ACCELERATORS)
+        return tsim_catalogue_load_accelerator(arena, shown->id, &shown->accelerator, diags);
     return TSIM_OK;
 }
 
