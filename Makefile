@@ -112,6 +112,11 @@ bench: build/tsim $(BENCHES)
 golden: build/tsim
 	tests/golden/run.sh build/tsim --update
 
+# After a change of hardware/: the tables of docs/hardware.md.
+.PHONY: docs-hardware
+docs-hardware: build/tsim
+	tools/hardware_tables.sh build/tsim --write
+
 install: build/tsim
 	install -D build/tsim $(DESTDIR)$(PREFIX)/bin/tsim
 	mkdir -p $(DESTDIR)$(PREFIX)/share/tsim
@@ -124,5 +129,6 @@ help:
 	@echo "make run      install what is missing, build, run scenarios/llama70b.yaml"
 	@echo "make test     the same set-up, then every test of the normal tier"
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
+	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"
 	@echo "make bench    benchmarks;  make install PREFIX=...;  make format;  make clean"
 	@echo "V=1 shows the commands; DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"

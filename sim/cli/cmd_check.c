@@ -1,5 +1,10 @@
 #include "cli/command.h"
 
+#include "config/document.h"
+#include "report/table.h"
+
+#include <string.h>
+
 /* One file gives its own document, several give a list of them. */
 static void collect(const struct tsim_arguments *arguments, const char *resolved_json, struct tsim_json **document) {
     if (arguments->n_operands == 1) {
@@ -11,20 +16,137 @@ static void collect(const struct tsim_arguments *arguments, const char *resolved
     tsim_json_parsed(*document, NULL, resolved_json);
 }
 
+static bool is_talkative(const struct tsim_arguments *arguments) {
+    return !tsim_is_json_on_stdout(arguments) && !arguments->has[TSIM_OPTION_QUIET];
+}
+
+/* ---- catalogue files: what they left to defaults, and what they do not know for sure ---- */
+
+struct checked {
+    const char *file;
+    enum tsim_catalogue_kind kind;
+    const struct tsim_catalogue_entry *entries;
+    size_t n_entries;
+};
+
+/* By its schema, as in "tsim/accelerator/v1". What cannot be read is left to who reads it next. */
+static bool is_catalogue_file(struct tsim_arena *arena, const char *file, enum tsim_catalogue_kind *kind) {
+    struct tsim_diags unread;
+    const struct tsim_value *root = NULL;
+    if (strcmp(file, "-") == 0)
+        return false;
+    tsim_diags_init(&unread);
+    bool is_read = tsim_document_read(arena, file, &root, &unread) == TSIM_OK;
+    tsim_diags_release(&unread);
+    for (int k = 0; is_read && k < TSIM_CATALOGUE_SCENARIOS; k++) {
+        *kind = (enum tsim_catalogue_kind)k;
+        const char *schema = tsim_arena_printf(arena, "tsim/%s/v1", tsim_catalogue_word(*kind));
+        if (tsim_value_is_text(tsim_value_find(root, "schema"), schema))
+            return true;
+    }
+    return false;
+}
+
+/* A precision that is absent is not assumed to be anything: the accelerator lacks it. */
+static bool is_assumed(const struct tsim_catalogue_entry *entry) {
+    return strcmp(entry->status, "default") == 0 && strncmp(entry->key, "peak.", 5) != 0 &&
+           strncmp(entry->key, "efficiency.matrix_sustained.", 28) != 0 && strcmp(entry->key, "name") != 0;
+}
+
+static bool is_estimate(const struct tsim_catalogue_entry *entry) {
+    return strcmp(entry->status, "estimate") == 0;
+}
+
+static bool is_lacked(const struct tsim_catalogue_entry *entry) {
+    return strcmp(entry->status, "default") == 0 && strncmp(entry->key, "peak.", 5) == 0;
+}
+
+static const struct list {
+    const char *title, *json_key;
+    bool (*holds)(const struct tsim_catalogue_entry *entry);
+    bool has_values;
+} LISTS[] = {{"assumed    ", "assumed", is_assumed, true},
+             {"estimates  ", "estimates", is_estimate, false},
+             {"lacks      ", "lacks", is_lacked, false}};
+enum { N_LISTS = sizeof LISTS / sizeof LISTS[0] };
+
+static void print_checked(struct tsim_arena *arena, const struct checked *checked) {
+    struct tsim_style style = tsim_style_of(stdout);
+    printf("%s: ok (%s)\n", checked->file, tsim_catalogue_word(checked->kind));
+    for (size_t k = 0; k < N_LISTS; k++) {
+        const char *text = "";
+        for (size_t i = 0; i < checked->n_entries; i++) {
+            const struct tsim_catalogue_entry *entry = &checked->entries[i];
+            if (LISTS[k].holds(entry))
+                text = tsim_arena_printf(arena, "%s%s%s%s%s", text, *text ? ", " : "", entry->key,
+                                         LISTS[k].has_values ? " " : "", LISTS[k].has_values ? entry->value_si : "");
+        }
+        if (!*text)
+            continue;
+        printf("  %s", LISTS[k].title);
+        tsim_text_wrap(stdout, &style, 2 + (int)strlen(LISTS[k].title), text);
+    }
+}
+
+static void add_checked_json(const struct tsim_arguments *arguments, const struct checked *checked,
+                             struct tsim_json **document) {
+    bool is_only = arguments->n_operands == 1;
+    if (!*document)
+        *document = is_only ? tsim_json_new_object() : tsim_json_new_array();
+    struct tsim_json *object = is_only ? *document : tsim_json_object(*document, NULL);
+    tsim_json_text(object, "schema", "tsim/check/v1");
+    tsim_json_text(object, "file", checked->file);
+    tsim_json_text(object, "kind", tsim_catalogue_word(checked->kind));
+    for (size_t k = 0; k < N_LISTS; k++) {
+        struct tsim_json *list = tsim_json_array(object, LISTS[k].json_key);
+        for (size_t i = 0; i < checked->n_entries; i++)
+            if (LISTS[k].holds(&checked->entries[i]))
+                tsim_json_text(list, NULL, checked->entries[i].key);
+    }
+}
+
+static bool ends_in(const char *text, const char *tail) {
+    size_t length = strlen(text), n_tail = strlen(tail);
+    return length >= n_tail && strcmp(text + length - n_tail, tail) == 0;
+}
+
+static enum tsim_status check_catalogue_file(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                                             struct checked *checked, struct tsim_json **document,
+                                             struct tsim_diags *diags) {
+    bool is_path = strchr(checked->file, '/') || ends_in(checked->file, ".yaml") || ends_in(checked->file, ".yml");
+    const char *path = is_path ? checked->file : tsim_arena_printf(arena, "./%s", checked->file); /* no id */
+    TSIM_TRY(tsim_catalogue_describe(arena, checked->kind, path, &checked->entries, &checked->n_entries, diags));
+    if (arguments->has[TSIM_OPTION_JSON])
+        add_checked_json(arguments, checked, document);
+    if (is_talkative(arguments))
+        print_checked(arena, checked);
+    return TSIM_OK;
+}
+
+/* ---- scenarios ---- */
+
+static enum tsim_status check_scenario(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                                       const char *file, struct tsim_json **document, struct tsim_diags *diags) {
+    const struct tsim_scenario *scenario;
+    TSIM_TRY(tsim_scenario_load(arena, file, arguments->overrides, arguments->n_overrides, &scenario, diags));
+    if (arguments->has[TSIM_OPTION_JSON])
+        collect(arguments, scenario->resolved_json, document);
+    if (is_talkative(arguments))
+        printf("%s: ok\n", file);
+    return TSIM_OK;
+}
+
 static enum tsim_exit check_file(const struct tsim_arguments *arguments, const char *file,
                                  struct tsim_json **document) {
     struct tsim_arena arena;
     struct tsim_diags diags;
-    const struct tsim_scenario *scenario;
+    struct checked checked = {.file = file};
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    enum tsim_status status =
-        tsim_scenario_load(&arena, file, arguments->overrides, arguments->n_overrides, &scenario, &diags);
+    enum tsim_status status = arguments->n_overrides == 0 && is_catalogue_file(&arena, file, &checked.kind)
+                                  ? check_catalogue_file(arguments, &arena, &checked, document, &diags)
+                                  : check_scenario(arguments, &arena, file, document, &diags);
     tsim_report_diags(arguments, &diags);
-    if (status == TSIM_OK && arguments->has[TSIM_OPTION_JSON])
-        collect(arguments, scenario->resolved_json, document);
-    if (status == TSIM_OK && !tsim_is_json_on_stdout(arguments) && !arguments->has[TSIM_OPTION_QUIET])
-        printf("%s: ok\n", file);
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return tsim_exit_of(status);

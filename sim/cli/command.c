@@ -18,7 +18,9 @@ const struct tsim_command TSIM_COMMANDS[] = {
      1, 1, INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_run},
     {"check", "SCENARIO...", "read and validate scenarios, simulate nothing",
      "All mistakes of all files are reported. --json prints the scenario with every\n"
-     "default filled in (a list of them when there are several files).",
+     "default filled in (a list of them when there are several files). A catalogue\n"
+     "file (an accelerator's, say) is checked too: what it leaves to defaults, and\n"
+     "what it only estimates.",
      1, SIZE_MAX, INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION, tsim_cmd_check},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
      "Runs each file that has a measured: section. Nothing is logged unless --db\n"
