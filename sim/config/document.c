@@ -381,6 +381,10 @@ static enum tsim_status parse(struct tsim_document *document, const struct tsim_
 }
 
 static struct tsim_document *new_document(struct tsim_arena *arena, const char *file, const char *text, size_t size) {
+    static const char MARK[] = "\xEF\xBB\xBF"; /* of byte order; libyaml would count it as a column */
+    bool is_marked = size >= 3 && memcmp(text, MARK, 3) == 0;
+    text += is_marked ? 3 : 0;
+    size -= is_marked ? 3 : 0;
     struct tsim_document *document = TSIM_NEW(arena, struct tsim_document);
     document->arena = arena;
     document->file = tsim_arena_strdup(arena, file);
