@@ -203,7 +203,7 @@ static const struct tsim_key NODE_KEYS[] = {
     SOURCE_KEY(struct tsim_node),
     {.key = "accelerator", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_node, accelerator), .is_required = true,
      .read = read_accelerator, .write = write_accelerator, .help = "id, path or mapping"},
-    {INTEGER(struct tsim_node, "accelerators", accelerators, 1e5, "how many in one node"), .is_required = true, .is_positive = true},
+    {INTEGER(struct tsim_node, "accelerators", accelerators, 1e4, "how many in one node"), .is_required = true, .is_positive = true},
     {.key = "scale_up", .kind = TSIM_KEY_MAPPING, .table = &SCALE_UP, .is_required = true,
      .help = "links between the accelerators of a node"},
     {INTEGER(struct tsim_node, "nics", nics, 1e5, "network ports of a node"), .default_text = "0"},

@@ -151,7 +151,7 @@ static void write_recompute(struct tsim_writer *writer, const char *key, const c
 
 static void read_layers(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     static const struct tsim_key LAYERS = {
-        .key = "layers", .kind = TSIM_KEY_INT, .is_positive = true, .max = 1e5, .help = "layers of one chunk"};
+        .key = "layers", .kind = TSIM_KEY_INT, .max = 1e5, .help = "layers of one chunk"};
     struct tsim_draft *draft = field;
     if (!value || tsim_value_is_text(value, "auto"))
         return;
@@ -291,7 +291,8 @@ static void read_extends(struct tsim_reader *reader, const struct tsim_value *va
                        "name the other scenario on the command line");
 }
 
-/* ---- tables: all offsets are from the draft ---- */
+/* ---- tables: all offsets are from the draft; the largest numbers are such that products of them stay in 64 bits ----
+ */
 
 /* clang-format off */
 #define AT(member) offsetof(struct tsim_draft, member)
@@ -308,8 +309,8 @@ static void read_extends(struct tsim_reader *reader, const struct tsim_value *va
 
 static const struct tsim_key CLUSTER_KEYS[] = {
     {CUSTOM_KEY("node", read_node, write_node, "id, path or mapping: accelerators, links, NICs, host"), .is_required = true},
-    {INT_KEY("nodes", scenario.cluster.nodes, 1e7, "how many"), .default_text = "1", .is_positive = true},
-    {INT_KEY("accelerators_per_node", scenario.cluster.accelerators_per_node, 1e5, "use only so many of each node"),
+    {INT_KEY("nodes", scenario.cluster.nodes, 1e6, "how many"), .default_text = "1", .is_positive = true},
+    {INT_KEY("accelerators_per_node", scenario.cluster.accelerators_per_node, 1e4, "use only so many of each node"),
      .words = ALL, .default_text = "all"},
     {CUSTOM_KEY("fabric", read_fabric, write_fabric, "id, path or mapping: the network between nodes; not needed for one")},
 };
@@ -322,7 +323,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
              "tokens per sample; default: 4096, or the rows of a shorter learned position table"), .is_positive = true},
     {INT_KEY("global_batch_size", scenario.training.global_batch_size, 1e12, "samples per optimizer step, whole cluster"),
      .default_text = "1024", .is_positive = true},
-    {INT_KEY("micro_batch_size", scenario.training.micro_batch_size, 1e9, "samples per pass of one model replica"),
+    {INT_KEY("micro_batch_size", scenario.training.micro_batch_size, 1e6, "samples per pass of one model replica"),
      .default_text = "1", .is_positive = true},
     ENUM_KEY("precision", scenario.training.precision, tsim_precision_words, "bf16", "of the matrix products"),
     ENUM_KEY("gradient_precision", scenario.training.gradient_precision, GRADIENT_PRECISIONS, "fp32",
@@ -351,7 +352,7 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
      .default_text = "1", .is_positive = true},
     {INT_KEY("expert", scenario.parallelism.expert, 1e6, "accelerators that share the experts"),
      .default_text = "1", .is_positive = true},
-    {INT_KEY("data", data, 1e7, "model replicas; auto: what is left of the cluster"), .words = AUTO, .default_text = "auto"},
+    {INT_KEY("data", data, 1e10, "model replicas; auto: what is left of the cluster"), .words = AUTO, .default_text = "auto"},
     {.key = "sequence", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.sequence),
      .help = "sequence parallelism over the tensor ranks; default: true when tensor > 1"},
     {INT_KEY("zero", zero, 3, "what data-parallel ranks share out: 1 optimizer state, 2 gradients, 3 weights as well"),

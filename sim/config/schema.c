@@ -299,8 +299,9 @@ TSIM_TABLE(SOURCED, SOURCED_KEYS, false);
 static struct sourced unwrap(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_key *key,
                              const struct tsim_value *value, const char *path) {
     struct sourced sourced = {value, value ? value->document->source : NULL, TSIM_SOURCE_READ};
-    if (!table->is_sourced || !value || value->kind != TSIM_VALUE_MAPPING || key->kind == TSIM_KEY_MAPPING ||
-        key->kind == TSIM_KEY_CUSTOM)
+    bool is_sourced =
+        tsim_value_find(value, "value") || tsim_value_find(value, "source") || tsim_value_find(value, "status");
+    if (!table->is_sourced || !is_sourced || key->kind == TSIM_KEY_MAPPING || key->kind == TSIM_KEY_CUSTOM)
         return sourced;
     sourced.value = NULL;
     struct tsim_reader inner = {reader->arena, reader->diags, NULL, NULL};

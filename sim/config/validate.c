@@ -31,27 +31,23 @@ static long long num(int64_t value) {
 
 typedef bool (*works_fn)(const struct check *c, int64_t value);
 
-/* The nearest values below and above `wanted`, up to `limit`, that work: "4", "4 or 8", "" when there is none. */
-static void nearest_values(const struct check *c, works_fn works, int64_t wanted, int64_t limit, char text[64]) {
+/* The nearest values below and above `wanted`, up to `limit`, that work best, or else at all: "4", "4 or 8", "" when
+ * there is none. */
+static void nearest_values(const struct check *c, works_fn works_best, works_fn works, int64_t wanted, int64_t limit,
+                           char text[64]) {
     int64_t below = (wanted < limit ? wanted : limit + 1) - 1, above = wanted + 1;
-    while (below > 0 && !works(c, below))
+    while (below > 0 && !works_best(c, below))
         below--;
-    while (above <= limit && !works(c, above))
+    while (above <= limit && !works_best(c, above))
         above++;
     if (below > 0 && above <= limit)
         snprintf(text, 64, "%lld or %lld", num(below), num(above));
     else if (below > 0 || above <= limit)
         snprintf(text, 64, "%lld", num(below > 0 ? below : above));
+    else if (works != works_best)
+        nearest_values(c, works, works, wanted, limit, text);
     else
         text[0] = '\0';
-}
-
-static void hint_nearest(const struct check *c, struct tsim_diag *diag, works_fn works, const char *key, int64_t wanted,
-                         int64_t limit) {
-    char text[64];
-    nearest_values(c, works, wanted, limit, text);
-    if (text[0])
-        tsim_diag_hint(diag, "nearest that works: %s %s", key, text);
 }
 
 /* Nearest multiples of `unit` around `wanted`: "992 or 1024". */
@@ -119,7 +115,8 @@ static void check_simulation(const struct check *c) {
 
 /* ---- the machine ---- */
 
-static void check_cluster(const struct check *c) {
+/* False when the number of accelerators itself is wrong. */
+static bool check_cluster(const struct check *c) {
     const struct tsim_cluster_spec *cluster = &c->sc->cluster;
     const struct tsim_node *node = cluster->node;
     if (cluster->accelerators_per_node > node->accelerators)
@@ -140,6 +137,7 @@ static void check_cluster(const struct check *c) {
         tsim_diag_hint(fail(c, "software", "nics_used %lld, but a %.40s has %lld", num(c->sc->software->nics_used),
                             node->name, num(node->nics)),
                        "at most %lld, or all", num(node->nics));
+    return cluster->accelerators_per_node <= node->accelerators;
 }
 
 static void precisions_of(const struct tsim_accelerator *a, char text[64]) {
@@ -194,11 +192,16 @@ static bool tensor_works(const struct check *c, int64_t tensor) {
     return m->heads % tensor == 0 && kv_works && m->ffn_hidden % tensor == 0;
 }
 
-static void check_tensor(const struct check *c) {
+static bool tensor_fits_cluster(const struct check *c, int64_t tensor) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    return tensor_works(c, tensor) && c->sc->n_accelerators % (tensor * p->context * p->pipeline) == 0;
+}
+
+static bool check_tensor(const struct check *c) {
     const struct tsim_model *m = c->sc->model;
     int64_t tensor = c->sc->parallelism.tensor;
     if (tensor_works(c, tensor))
-        return;
+        return true;
     struct tsim_diag *diag;
     if (m->heads % tensor != 0)
         diag = fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of %.40s", num(tensor), num(m->heads),
@@ -209,7 +212,10 @@ static void check_tensor(const struct check *c) {
     else
         diag = fail(c, "parallelism.tensor", "%lld and the %lld kv_heads of %.40s do not divide", num(tensor),
                     num(m->kv_heads), m->name);
-    hint_nearest(c, diag, tensor_works, "tensor", tensor, m->heads);
+    char text[64];
+    nearest_values(c, tensor_fits_cluster, tensor_works, tensor, m->heads, text);
+    tsim_diag_hint(diag, "nearest that works: tensor %s", text); /* 1 always does */
+    return false;
 }
 
 static void check_sequence(const struct check *c) {
@@ -224,7 +230,7 @@ static void check_sequence(const struct check *c) {
                             "%lld is not divisible by 2 x context %lld (each rank takes an early and a late piece)",
                             num(s), num(p->context)),
                        "sequence_length", s, 2 * p->context);
-    else if (p->sequence && s % (p->tensor * p->context) != 0)
+    else if (p->sequence && tensor_works(c, p->tensor) && s % (p->tensor * p->context) != 0)
         hint_multiples(fail(c, "training.sequence_length",
                             "%lld is not divisible by tensor %lld x context %lld (sequence parallelism)", num(s),
                             num(p->tensor), num(p->context)),
@@ -255,16 +261,11 @@ static bool pipeline_works(const struct check *c, int64_t pipeline) {
     return c->sc->n_accelerators % (p->tensor * p->context * pipeline) == 0 && pipeline_divides_layers(c, pipeline);
 }
 
-static bool tensor_fits_cluster(const struct check *c, int64_t tensor) {
-    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
-    return tensor_works(c, tensor) && c->sc->n_accelerators % (tensor * p->context * p->pipeline) == 0;
-}
-
 static void hint_degrees(const struct check *c, struct tsim_diag *diag) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     char pipelines[64], tensors[64];
-    nearest_values(c, pipeline_works, p->pipeline, c->sc->model->layers, pipelines);
-    nearest_values(c, tensor_fits_cluster, p->tensor, c->sc->model->heads, tensors);
+    nearest_values(c, pipeline_works, pipeline_works, p->pipeline, c->sc->model->layers, pipelines);
+    nearest_values(c, tensor_fits_cluster, tensor_fits_cluster, p->tensor, c->sc->model->heads, tensors);
     if (pipelines[0] && tensors[0])
         tsim_diag_hint(diag, "nearest that works: pipeline %s; or tensor %s", pipelines, tensors);
     else if (pipelines[0] || tensors[0])
@@ -330,34 +331,43 @@ static void check_batch(const struct check *c) {
 static void check_layer_list(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t sum = 0;
-    for (size_t i = 0; i < c->draft->n_layers; i++)
+    size_t n = c->draft->n_layers, n_empty_between = 0;
+    for (size_t i = 0; i < n; i++) {
         sum += c->draft->layers[i];
-    if ((int64_t)c->draft->n_layers != p->pipeline * p->virtual_pipeline)
+        n_empty_between += c->draft->layers[i] == 0 && i > 0 && i + 1 < n;
+    }
+    if ((int64_t)n != p->pipeline * p->virtual_pipeline)
         tsim_diag_hint(fail(c, "parallelism.layers_per_stage",
-                            "%zu entries for pipeline %lld x virtual_pipeline %lld = %lld chunks", c->draft->n_layers,
-                            num(p->pipeline), num(p->virtual_pipeline), num(p->pipeline * p->virtual_pipeline)),
+                            "%zu entries for pipeline %lld x virtual_pipeline %lld = %lld chunks", n, num(p->pipeline),
+                            num(p->virtual_pipeline), num(p->pipeline * p->virtual_pipeline)),
                        "one entry for each chunk, in model order");
     else if (sum != c->sc->model->layers)
         tsim_diag_hint(fail(c, "parallelism.layers_per_stage", "the entries add up to %lld, but %.40s has %lld layers",
                             num(sum), c->sc->model->name, num(c->sc->model->layers)),
                        "make them add up, or leave it to 'auto'");
+    else if (n_empty_between > 0)
+        tsim_diag_hint(fail(c, "parallelism.layers_per_stage", "a chunk between the first and the last has no layers"),
+                       "only the chunks with the embedding and the head can be without");
 }
 
-static void check_layers(const struct check *c) {
+/* False when no list says otherwise and the layers do not split. */
+static bool check_layers(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t layers = c->sc->model->layers, n_chunks = p->pipeline * p->virtual_pipeline;
     if (c->draft->layers) {
         check_layer_list(c);
-    } else if (!pipeline_divides_layers(c, p->pipeline)) {
-        struct tsim_diag *diag =
-            fail(c, p->pipeline > 1 ? "parallelism.pipeline" : "parallelism.virtual_pipeline",
-                 "%lld layers do not split into pipeline %lld x virtual_pipeline %lld = %lld chunks", num(layers),
-                 num(p->pipeline), num(p->virtual_pipeline), num(n_chunks));
-        char text[64];
-        nearest_values(c, pipeline_divides_layers, p->pipeline, layers, text);
-        tsim_diag_hint(diag, "nearest that works: %s%s%slayers_per_stage as a list", text[0] ? "pipeline " : "", text,
-                       text[0] ? "; or " : "");
+        return true;
     }
+    if (pipeline_divides_layers(c, p->pipeline))
+        return true;
+    struct tsim_diag *diag = fail(c, p->pipeline > 1 ? "parallelism.pipeline" : "parallelism.virtual_pipeline",
+                                  "%lld layers do not split into pipeline %lld x virtual_pipeline %lld = %lld chunks",
+                                  num(layers), num(p->pipeline), num(p->virtual_pipeline), num(n_chunks));
+    char text[64];
+    nearest_values(c, pipeline_works, pipeline_divides_layers, p->pipeline, layers, text);
+    tsim_diag_hint(diag, "nearest that works: %s%s%slayers_per_stage as a list", text[0] ? "pipeline " : "", text,
+                   text[0] ? "; or " : "");
+    return false;
 }
 
 /* ---- sharding ---- */
@@ -414,14 +424,14 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
     check_simulated(c);
     check_length(c);
     check_simulation(c);
-    check_cluster(c);
+    bool can_split = check_cluster(c);
     check_precision(c);
     check_attention(c);
-    check_tensor(c);
+    can_split &= check_tensor(c);
     check_sequence(c);
     check_schedule(c);
-    check_layers(c);
-    if (check_degrees(c)) {
+    can_split &= check_layers(c);
+    if (can_split && check_degrees(c)) {
         check_batch(c);
         check_zero(c);
         check_effects(c);

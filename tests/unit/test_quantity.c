@@ -71,14 +71,14 @@ static const struct good {
 
 START_TEST(good) {
     const struct good *c = &GOOD[_i];
-    double value = NAN;
+    double value = (double)NAN;
     ck_assert_msg(parse(c->text, c->dimension, false, &value) == TSIM_OK, "'%s': %s", c->text, why);
     ck_assert_double_eq_tol(value, c->value, fabs(c->value) * 1e-15 + 1e-300);
 }
 END_TEST
 
 START_TEST(bare_numbers) {
-    double value = NAN;
+    double value = (double)NAN;
     ck_assert_int_eq(parse("400", TSIM_BYTES_PER_S, true, &value), TSIM_OK);
     ck_assert_double_eq(value, 400);
     ck_assert_int_eq(parse("400", TSIM_BYTES_PER_S, false, &value), TSIM_ERR_UNIT);
@@ -182,7 +182,7 @@ START_TEST(si_reads_back) {
     struct random_source random = {20240917};
     for (int i = 0; i < 3000; i++) {
         uint64_t bits = random_u64(&random);
-        double value, back = NAN;
+        double value, back = (double)NAN;
         memcpy(&value, &bits, sizeof value);
         if (i % 3 == 0)
             value = floor(random_real(&random) * 1e13) / 100;
@@ -224,7 +224,7 @@ static const struct shown HUMAN[] = {
     {12000, TSIM_KG, "12.0 t"},
     {1234, TSIM_PER_S, "1.23 k /s"},
     {700, TSIM_WATTS, "700 W"},
-    {NAN, TSIM_WATTS, "n/a"},
+    {(double)NAN, TSIM_WATTS, "n/a"},
 };
 
 START_TEST(human_text) {
@@ -250,7 +250,7 @@ END_TEST
 START_TEST(every_dimension_has_an_example) {
     for (int d = 0; d < TSIM_N_DIMENSIONS; d++) {
         char example[64];
-        double value = NAN;
+        double value = (double)NAN;
         ck_assert_ptr_nonnull(tsim_dimension_name((enum tsim_dimension)d));
         snprintf(example, sizeof example, "%s", tsim_dimension_example((enum tsim_dimension)d));
         char *alternative = strstr(example, " or "); /* "0.25 or 25 %" */
