@@ -1,0 +1,67 @@
+/* One scenario again and again: how long a prediction takes from the loaded scenario on, and with reading the YAML,
+ * with events and events/s. Figures for comparing side by side, no assertions. bench_run [SCENARIO] */
+#include "training/run.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool run_once(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_result *result) {
+    const struct tsim_run_options options = {.ignore_memory = true};
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    bool is_ok = tsim_train_run(arena, scenario, &options, result, &diags) == TSIM_OK;
+    tsim_diags_print(&diags, stderr);
+    tsim_diags_release(&diags);
+    return is_ok;
+}
+
+static const struct tsim_scenario *load(struct tsim_arena *arena, const char *file) {
+    const struct tsim_scenario *scenario = NULL;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    if (tsim_scenario_load(arena, file, NULL, 0, &scenario, &diags) != TSIM_OK) {
+        tsim_diags_print(&diags, stderr);
+        scenario = NULL;
+    }
+    tsim_diags_release(&diags);
+    return scenario;
+}
+
+int main(int argc, char **argv) {
+    enum { N_RUNS = 200 };
+    const char *file = argc > 1 ? argv[1] : "scenarios/llama70b.yaml";
+    struct tsim_arena config, run;
+    struct tsim_result result = {0};
+    tsim_arena_init(&config);
+    tsim_arena_init(&run);
+    double start_s = now_s();
+    const struct tsim_scenario *scenario = NULL;
+    for (int i = 0; i < N_RUNS; i++) {
+        tsim_arena_reset(&config);
+        scenario = load(&config, file);
+        if (!scenario)
+            return 1;
+    }
+    double load_s = (now_s() - start_s) / N_RUNS;
+    start_s = now_s();
+    for (int i = 0; i < N_RUNS; i++) {
+        tsim_arena_reset(&run);
+        if (!run_once(&run, scenario, &result))
+            return 1;
+    }
+    double run_s = (now_s() - start_s) / N_RUNS;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%-40s read %.3f ms, run %.3f ms, %lld events, %.2f M events/s, peak %.1f MB\n", file, 1e3 * load_s,
+           1e3 * run_s, (long long)result.events, 1e-6 * (double)result.events / run_s,
+           (double)usage.ru_maxrss * 1024 / 1e6);
+    tsim_arena_release(&run);
+    tsim_arena_release(&config);
+    return 0;
+}
