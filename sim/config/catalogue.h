@@ -118,6 +118,8 @@ struct tsim_overlap {
     bool pipeline;        /* point to point asynchronous */
 };
 
+enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP_INTERLEAVED };
+
 struct tsim_software {
     const char *name, *source;
     enum tsim_attention_kernel attention_kernel;
@@ -127,7 +129,8 @@ struct tsim_software {
     bool checkpoint_early_stop;
     double optimizer_traffic_bytes; /* moved per parameter and step */
     struct tsim_overlap overlap;
-    int64_t nics_used;       /* per node; 0 = all */
+    enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
+    int64_t nics_used;                           /* per node; 0 = all */
     int64_t bucket_elements; /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
 };
 

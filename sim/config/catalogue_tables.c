@@ -257,6 +257,8 @@ static const struct tsim_word ATTENTION_KERNELS[] = {
     {"flash3", TSIM_ATTENTION_FLASH3}, {"cudnn", TSIM_ATTENTION_CUDNN}, {NULL, 0}};
 static const struct tsim_word FUSIONS[] = {{"none", TSIM_FUSION_NONE}, {"megatron", TSIM_FUSION_MEGATRON},
                                            {"te", TSIM_FUSION_TE}, {"compile", TSIM_FUSION_COMPILE}, {NULL, 0}};
+static const struct tsim_word PIPELINE_OVERLAPS[] = {
+    {"always", TSIM_PIPELINE_OVERLAP_ALWAYS}, {"interleaved", TSIM_PIPELINE_OVERLAP_INTERLEAVED}, {NULL, 0}};
 static const struct tsim_word ALL_NICS[] = {{"all", 0}, {NULL, 0}};
 
 #define OVERLAP(name_, help_)                                                                                          \
@@ -293,6 +295,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
               "bytes that the optimizer moves per parameter and step"), .default_text = "44", .is_positive = true},
     {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, overlap),
      .table = &tsim_overlap_table, .help = "communication under computation; absent: false"},
+    {.key = "pipeline_overlap", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, pipeline_overlap),
+     .words = PIPELINE_OVERLAPS, .default_text = "always",
+     .help = "schedules in which overlap.pipeline takes effect: always, or interleaved alone"},
     {INTEGER(struct tsim_software, "nics_used", nics_used, 1e5, "network ports used in each node, or all"),
      .words = ALL_NICS, .default_text = "all"},
     {INTEGER(struct tsim_software, "bucket", bucket_elements, 1e15,

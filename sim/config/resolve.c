@@ -87,6 +87,9 @@ static void resolve_degrees(struct tsim_draft *draft) {
         draft->data = draft->scenario.n_accelerators / ranks;
     if (!tsim_draft_has(draft, "parallelism.sequence"))
         p->sequence = p->tensor > 1;
+    if (draft->scenario.software->pipeline_overlap == TSIM_PIPELINE_OVERLAP_INTERLEAVED && p->virtual_pipeline == 1 &&
+        !tsim_draft_has(draft, "parallelism.overlap.pipeline"))
+        p->overlap.pipeline = false;
     p->schedule = draft->schedule >= 0      ? (enum tsim_schedule)draft->schedule
                   : p->virtual_pipeline > 1 ? TSIM_SCHEDULE_INTERLEAVED
                                             : TSIM_SCHEDULE_1F1B;
