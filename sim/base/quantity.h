@@ -2,8 +2,9 @@
  *
  * Text is "NUMBER UNIT", the blank optional: "80 GB", "3.35 TB/s", "400 Gb/s", "989.4 TFLOP/s", "1.5 us", "30 min",
  * "50000 h", "0.02 /h", "3 USD/h", "20 M USD", "0.10 USD/kWh", "0.4 kg/kWh", "1830 MHz", "700 W", "2 T" (a count).
- * Prefixes k M G T P E (decimal, also m u n p for s, W, J, USD...) and Ki Mi Gi Ti Pi (binary, bytes and bits only);
- * b is bits and B bytes; times: s, ms, us, ns, ps, min, h, d, y (365.25 d). Numbers as in C ("1e-3", "1_000" refused).
+ * Prefixes k M G T P E (decimal, also m u n p for s, W, J, USD...) and Ki Mi Gi Ti Pi (binary, for bytes, bits and
+ * counts); b is bits and B bytes; times: s, ms, us, ns, ps, min, h, d, y (365.25 d). Numbers as in C ("1e-3", "1_000"
+ * refused).
  */
 #ifndef TSIM_BASE_QUANTITY_H
 #define TSIM_BASE_QUANTITY_H
