@@ -1,6 +1,6 @@
-/* validate.h - private to config: rules between keys. */
-#ifndef TSIM_CONFIG_VALIDATE_H
-#define TSIM_CONFIG_VALIDATE_H
+/* rules.h - private to config: rules between keys. */
+#ifndef TSIM_CONFIG_RULES_H
+#define TSIM_CONFIG_RULES_H
 
 #include "config/scenario_draft.h"
 

@@ -1,4 +1,4 @@
-#include "config/validate.h"
+#include "config/rules.h"
 
 #include "config/catalogue_read.h"
 
