@@ -1,5 +1,5 @@
-#include "config/scenario_draft.h"
 #include "config/rules.h"
+#include "config/scenario_draft.h"
 
 #include <math.h>
 #include <string.h>
