@@ -150,7 +150,9 @@ static double softmax_forward_bytes(const struct shape *z) {
     double e = z->element_bytes;
     if (z->software->attention_kernel == TSIM_ATTENTION_UNFUSED)
         return 2 * e + (2 * e + 1) + (e + 4) + 8 + (4 + e); /* scale, mask, to fp32, softmax, back */
-    return 2 * e;                                           /* scale, mask and softmax in one kernel */
+    /* Scale, mask and softmax in one kernel; a causal one reads the lower triangle alone and writes the square
+     * (Megatron-LM, scaled_upper_triang_masked_softmax.h). */
+    return (z->model->causal ? 1.5 : 2) * e;
 }
 
 static void core_attention_forward(struct tsim_op_list *list, const struct shape *z) {
@@ -334,7 +336,8 @@ static void core_attention_backward(struct tsim_op_list *list, const struct shap
     if (z->mask_bytes > 0)
         elementwise(list, "attention dropout", scores, 2 * e + z->mask_bytes, 1);
     bool unfused = z->software->attention_kernel == TSIM_ATTENTION_UNFUSED;
-    elementwise(list, "attention softmax", scores, unfused ? (e + 4) + 12 + (4 + e) + (2 * e + 1) + 2 * e : 3 * e,
+    elementwise(list, "attention softmax", scores,
+                unfused ? (e + 4) + 12 + (4 + e) + (2 * e + 1) + 2 * e : (z->model->causal ? 2 : 3) * e,
                 unfused ? 5 : 1);
     batched(gemm(list, "attention scores, dQ", precision, sq, d, z->s, e, e), products);
     batched(gemm(list, "attention scores, dK", precision, z->s, d, sq, e, e), products);
