@@ -63,7 +63,8 @@ static void add_step(struct tsim_json *root, const struct tsim_step_terms *t) {
     tsim_json_number(step, "data_stall_s", t->data_stall_s);
     tsim_json_number(step, "optimizer_s", t->optimizer_s);
     tsim_json_number(step, "recompute_s", t->recompute_s);
-    struct tsim_json *exposed = tsim_json_object(step, "exposed");
+    /* Beside `step`, whose members are its terms and add up to time_s. */
+    struct tsim_json *exposed = tsim_json_object(root, "communication_exposed");
     tsim_json_number(exposed, "tensor_s", t->exposed_tensor_s);
     tsim_json_number(exposed, "pipeline_s", t->exposed_pipeline_s);
     tsim_json_number(exposed, "data_s", t->exposed_data_s);
