@@ -48,15 +48,18 @@ static void report_join(const struct tsim_engine *engine, const struct tsim_engi
                      (long long)join->id, join->n_arrived, join->n_parties, parties);
 }
 
-/* A signal is described like a task of stream -1. */
-static void tell_signal(const struct tsim_engine *engine, int32_t signal, char *text, size_t size) {
+/* A signal is described like a task of stream -1, a counter like one of stream -2. */
+enum { SIGNALS = -1, COUNTERS = -2 };
+
+static void tell_awaited(const struct tsim_engine *engine, int32_t kind, int32_t number, char *text, size_t size) {
+    const char *name = kind == SIGNALS ? "signal" : "counter";
     char detail[160] = "";
     if (engine->options.describe)
-        engine->options.describe(engine->options.context, -1, signal, detail, sizeof detail);
+        engine->options.describe(engine->options.context, kind, number, detail, sizeof detail);
     if (detail[0])
-        snprintf(text, size, "signal %d (%s)", signal, detail);
+        snprintf(text, size, "%s %d (%s)", name, number, detail);
     else
-        snprintf(text, size, "signal %d", signal);
+        snprintf(text, size, "%s %d", name, number);
 }
 
 static void report_wait(const struct tsim_engine *engine, int32_t stream, struct tsim_diags *diags) {
@@ -67,12 +70,17 @@ static void report_wait(const struct tsim_engine *engine, int32_t stream, struct
         int32_t signal = s->task.waits[i];
         if (engine->signals[signal].count == 0)
             continue;
-        tell_signal(engine, signal, what, sizeof what);
+        tell_awaited(engine, SIGNALS, signal, what, sizeof what);
         tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "",
                          "%s waits for %s, which must be lowered %d more time%s", who, what,
                          engine->signals[signal].count, engine->signals[signal].count == 1 ? "" : "s");
         return;
     }
+    const struct tsim_engine_counter *counter = &engine->counters[s->task.awaited_counter];
+    tell_awaited(engine, COUNTERS, s->task.awaited_counter, what, sizeof what);
+    tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "",
+                     "%s waits for %s to reach %lld, which is %lld", who, what, (long long)s->task.awaited_value,
+                     (long long)counter->value);
 }
 
 enum tsim_status tsim_engine_report_deadlock(const struct tsim_engine *engine, struct tsim_diags *diags) {

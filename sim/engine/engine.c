@@ -31,6 +31,7 @@ void tsim_engine_release(struct tsim_engine *engine) {
     tsim_sharing_release(&engine->sharing);
     tsim_heap_free(engine->streams);
     tsim_heap_free(engine->signals);
+    tsim_heap_free(engine->counters);
     tsim_heap_free(engine->joins);
     tsim_heap_free(engine);
 }

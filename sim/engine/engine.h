@@ -9,6 +9,9 @@
  *             at the head of its stream, the stream is free and all its signals have fired.
  *   signal    a countdown; it fires when it reaches zero. Tasks wait for signals and lower them when they finish. A
  *             task that waits has seen a signal once it has fired: rearming it later does not take that back.
+ *   counter   only rises; one task at a time may wait until it has reached a value, and tasks raise it by one when they
+ *             finish. What a signal is for one event, a counter is for a sequence of them (messages that arrive in
+ *             order, of which the sender may be any number ahead).
  *   join      tasks of several streams that carry the same join id start together, as ONE activity (the demands of
  *             all parties merged), when the last of them is ready, and finish together: a collective, a matched
  *             send/receive. A join whose parties disagree is a deadlock report, never a wrong result.
@@ -57,6 +60,9 @@ struct tsim_task {
     struct tsim_demand demands[TSIM_TASK_MAX_DEMANDS];
     int32_t waits[TSIM_TASK_MAX_SIGNALS];  /* signals that must have fired */
     int32_t lowers[TSIM_TASK_MAX_SIGNALS]; /* signals lowered by one at the end */
+    int32_t awaited_counter;               /* must have reached awaited_value; -1 = none */
+    int32_t raised_counter;                /* raised by one at the end; -1 = none */
+    int64_t awaited_value;
     int64_t join;      /* -1 = none; otherwise any number that the parties agree on, unique in a run */
     int32_t n_parties; /* of the join */
     /* Parties of a join: work, weight, bound and latency are taken from the party with the smallest stream number; work
@@ -68,8 +74,8 @@ struct tsim_task {
 
 /* Fills *task with the stream's next task and returns true, or returns false when the stream is finished. Called when
  * the previous task of the stream has ended, its observer and its signals included (and once at the start). *task
- * arrives zeroed, with join = -1; do not write into its arrays beyond their counts. The program may rearm and add
- * signals and ask the engine questions, but not add streams or resources. */
+ * arrives zeroed, with join and the counters = -1; do not write into its arrays beyond their counts. The program may
+ * rearm and add signals and ask the engine questions, but not add streams or resources. */
 typedef bool (*tsim_program_fn)(void *context, int32_t stream, struct tsim_task *task);
 
 /* Called once per task at its end (for a join: once per party). ready: when the task was at the head with all its
@@ -78,7 +84,7 @@ typedef void (*tsim_observer_fn)(void *context, int32_t stream, int64_t label, t
                                  tsim_tick end);
 
 /* Writes what a task is, for deadlock reports: "rank 3: receive of microbatch 2 from rank 2"; with stream -1, what the
- * signal of number `label` is. What is left empty is reported by its number. */
+ * signal of number `label` is, with stream -2 the counter. What is left empty is reported by its number. */
 typedef void (*tsim_describe_fn)(void *context, int32_t stream, int64_t label, char *text, size_t size);
 
 struct tsim_engine_options {
@@ -99,6 +105,9 @@ int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn progr
 int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32_t initial);
 /* Sets a signal anew, for recycling; nobody may be waiting for it (TSIM_BUG). */
 void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal, int32_t initial);
+
+/* `count` counters in a row, at 0; returns the first. */
+int32_t tsim_engine_add_counters(struct tsim_engine *engine, int32_t count);
 
 /* Runs to the end; once per engine. TSIM_OK; or TSIM_ERR_INFEASIBLE, a deadlock: a diag with the count, and one for
  * each of the first few joins that lack parties (or whose parties disagree in number or work) and of the streams that

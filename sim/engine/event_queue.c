@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { ARITY = 4 };
+enum { ARITY = 4, HOLE = INT32_MAX, MIN_RUN_CAPACITY = 64 };
 
 void tsim_event_queue_init(struct tsim_event_queue *queue) {
     memset(queue, 0, sizeof *queue);
@@ -14,6 +14,8 @@ void tsim_event_queue_init(struct tsim_event_queue *queue) {
 void tsim_event_queue_release(struct tsim_event_queue *queue) {
     tsim_heap_free(queue->entries);
     tsim_heap_free(queue->position);
+    for (int i = 0; i < TSIM_QUEUE_RUNS; i++)
+        tsim_heap_free(queue->runs[i].entries);
     memset(queue, 0, sizeof *queue);
 }
 
@@ -29,6 +31,8 @@ static int32_t entry_item(struct tsim_event_entry entry) {
 static struct tsim_event entry_event(struct tsim_event_entry entry) {
     return (struct tsim_event){entry.tick, (enum tsim_phase)(entry.rank >> 32), entry_item(entry)};
 }
+
+/* ---- the heap ---- */
 
 static void place(struct tsim_event_queue *queue, size_t at, struct tsim_event_entry entry) {
     queue->entries[at] = entry;
@@ -82,8 +86,128 @@ static void fill_vacant_root(struct tsim_event_queue *queue) {
         sift_down(queue, 0, queue->entries[queue->n_entries]);
 }
 
+static void put_in_heap(struct tsim_event_queue *queue, struct tsim_event_entry entry) {
+    if (queue->root_is_vacant) {
+        queue->root_is_vacant = false;
+        sift_down(queue, 0, entry);
+        return;
+    }
+    queue->entries =
+        tsim_heap_grow(queue->entries, &queue->entry_capacity, queue->n_entries + 1, sizeof *queue->entries);
+    sift_up(queue, queue->n_entries++, entry);
+}
+
+static void move_in_heap(struct tsim_event_queue *queue, struct tsim_event_entry entry) {
+    size_t at = (size_t)queue->position[entry_item(entry)];
+    if (is_before(entry, queue->entries[at])) {
+        fill_vacant_root(queue); /* a sift up must not compare with a vacant root */
+        sift_up(queue, (size_t)queue->position[entry_item(entry)], entry);
+    } else {
+        sift_down(queue, at, entry);
+    }
+}
+
+static void remove_from_heap(struct tsim_event_queue *queue, int32_t item) {
+    fill_vacant_root(queue);
+    size_t at = (size_t)queue->position[item];
+    struct tsim_event_entry last = queue->entries[--queue->n_entries];
+    if (at == queue->n_entries)
+        return;
+    if (at > 0 && is_before(last, queue->entries[(at - 1) / ARITY]))
+        sift_up(queue, at, last);
+    else
+        sift_down(queue, at, last);
+}
+
+/* ---- the runs ---- */
+
+static int32_t position_in_run(size_t at, int run) {
+    return -2 - (int32_t)(at * TSIM_QUEUE_RUNS + (size_t)run);
+}
+
+/* Drops what was popped and the holes. */
+static void close_up(struct tsim_event_queue *queue, int which) {
+    struct tsim_event_run *run = &queue->runs[which];
+    size_t kept = 0;
+    for (size_t i = run->head; i < run->end; i++) {
+        if (entry_item(run->entries[i]) == HOLE)
+            continue;
+        queue->position[entry_item(run->entries[i])] = position_in_run(kept, which);
+        run->entries[kept++] = run->entries[i];
+    }
+    run->head = run->n_holes = 0;
+    run->end = kept;
+}
+
+static void make_room(struct tsim_event_queue *queue, int which) {
+    struct tsim_event_run *run = &queue->runs[which];
+    if (run->end < run->capacity)
+        return;
+    if (run->head + run->n_holes > run->capacity / 2) {
+        close_up(queue, which);
+        return;
+    }
+    size_t wanted = run->capacity < MIN_RUN_CAPACITY ? MIN_RUN_CAPACITY : 2 * run->capacity;
+    TSIM_ASSERT(wanted < INT32_MAX / TSIM_QUEUE_RUNS - 2);
+    run->entries = tsim_heap_grow(run->entries, &run->capacity, wanted, sizeof *run->entries);
+}
+
+static bool is_empty(const struct tsim_event_run *run) {
+    return run->head == run->end;
+}
+
+/* Appends to the run that has the latest end not after it, else to an empty one; false when there is none. */
+static bool put_in_run(struct tsim_event_queue *queue, struct tsim_event_entry entry) {
+    int best = -1;
+    for (int i = 0; i < TSIM_QUEUE_RUNS; i++) {
+        const struct tsim_event_run *run = &queue->runs[i];
+        if (is_empty(run)) {
+            best = best < 0 ? i : best;
+            continue;
+        }
+        struct tsim_event_entry last = run->entries[run->end - 1];
+        if (is_before(last, entry) && (best < 0 || is_empty(&queue->runs[best]) ||
+                                       is_before(queue->runs[best].entries[queue->runs[best].end - 1], last)))
+            best = i;
+    }
+    if (best < 0)
+        return false;
+    make_room(queue, best);
+    struct tsim_event_run *run = &queue->runs[best];
+    queue->position[entry_item(entry)] = position_in_run(run->end, best);
+    run->entries[run->end++] = entry;
+    return true;
+}
+
+/* Past the first entry, and the holes behind it. */
+static void advance(struct tsim_event_run *run) {
+    run->head++;
+    while (run->head < run->end && entry_item(run->entries[run->head]) == HOLE) {
+        run->head++;
+        run->n_holes--;
+    }
+    if (is_empty(run))
+        run->head = run->end = 0;
+}
+
+static void remove_from_run(struct tsim_event_queue *queue, int32_t item) {
+    size_t code = (size_t)(-2 - queue->position[item]), at = code / TSIM_QUEUE_RUNS;
+    int which = (int)(code % TSIM_QUEUE_RUNS);
+    struct tsim_event_run *run = &queue->runs[which];
+    if (at == run->head) {
+        advance(run);
+        return;
+    }
+    run->entries[at].rank |= HOLE; /* tick and phase stay: the run still ascends */
+    run->n_holes++;
+    if (run->n_holes > MIN_RUN_CAPACITY && 2 * run->n_holes > run->end - run->head)
+        close_up(queue, which);
+}
+
+/* ---- both ---- */
+
 static void know_item(struct tsim_event_queue *queue, int32_t item) {
-    TSIM_ASSERT(item >= 0);
+    TSIM_ASSERT(item >= 0 && item < HOLE);
     size_t needed = (size_t)item + 1;
     if (needed <= queue->n_items)
         return;
@@ -97,58 +221,74 @@ void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t item, int64_t 
     struct tsim_event_entry entry = {tick, (uint64_t)phase << 32 | (uint32_t)item};
     int32_t at = queue->position[item];
     if (at >= 0) {
-        if (is_before(entry, queue->entries[at])) {
-            fill_vacant_root(queue); /* a sift up must not compare with a vacant root */
-            sift_up(queue, (size_t)queue->position[item], entry);
-        } else {
-            sift_down(queue, (size_t)at, entry);
-        }
-    } else if (queue->root_is_vacant) {
-        queue->root_is_vacant = false;
-        sift_down(queue, 0, entry);
-    } else {
-        queue->entries =
-            tsim_heap_grow(queue->entries, &queue->entry_capacity, queue->n_entries + 1, sizeof *queue->entries);
-        sift_up(queue, queue->n_entries++, entry);
+        move_in_heap(queue, entry);
+    } else if (at < -1) {
+        remove_from_run(queue, item);
+        put_in_heap(queue, entry);
+    } else if (!put_in_run(queue, entry)) {
+        put_in_heap(queue, entry);
     }
 }
 
 void tsim_event_queue_remove(struct tsim_event_queue *queue, int32_t item) {
     if (!tsim_event_queue_has(queue, item))
         return;
-    fill_vacant_root(queue);
-    size_t at = (size_t)queue->position[item];
-    queue->position[item] = -1;
-    struct tsim_event_entry last = queue->entries[--queue->n_entries];
-    if (at == queue->n_entries)
-        return;
-    if (at > 0 && is_before(last, queue->entries[(at - 1) / ARITY]))
-        sift_up(queue, at, last);
+    if (queue->position[item] >= 0)
+        remove_from_heap(queue, item);
     else
-        sift_down(queue, at, last);
+        remove_from_run(queue, item);
+    queue->position[item] = -1;
 }
 
 bool tsim_event_queue_has(const struct tsim_event_queue *queue, int32_t item) {
-    return item >= 0 && (size_t)item < queue->n_items && queue->position[item] >= 0;
+    return item >= 0 && (size_t)item < queue->n_items && queue->position[item] != -1;
 }
 
 size_t tsim_event_queue_count(const struct tsim_event_queue *queue) {
-    return queue->n_entries - (size_t)queue->root_is_vacant;
+    size_t n = queue->n_entries - (size_t)queue->root_is_vacant;
+    for (int i = 0; i < TSIM_QUEUE_RUNS; i++)
+        n += queue->runs[i].end - queue->runs[i].head - queue->runs[i].n_holes;
+    return n;
+}
+
+enum { NOWHERE = -2, IN_HEAP = -1 }; /* else a run */
+
+static int find_first(const struct tsim_event_queue *queue, struct tsim_event_entry *first) {
+    int where = NOWHERE;
+    if (queue->n_entries > (size_t)queue->root_is_vacant) {
+        where = IN_HEAP;
+        *first = queue->entries[queue->root_is_vacant ? first_child(queue, 0) : 0];
+    }
+    for (int i = 0; i < TSIM_QUEUE_RUNS; i++) {
+        const struct tsim_event_run *run = &queue->runs[i];
+        if (is_empty(run) || (where != NOWHERE && is_before(*first, run->entries[run->head])))
+            continue;
+        where = i;
+        *first = run->entries[run->head];
+    }
+    return where;
 }
 
 bool tsim_event_queue_peek(const struct tsim_event_queue *queue, struct tsim_event *event) {
-    if (tsim_event_queue_count(queue) == 0)
+    struct tsim_event_entry first;
+    if (find_first(queue, &first) == NOWHERE)
         return false;
-    *event = entry_event(queue->entries[queue->root_is_vacant ? first_child(queue, 0) : 0]);
+    *event = entry_event(first);
     return true;
 }
 
 bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *event) {
-    fill_vacant_root(queue);
-    if (queue->n_entries == 0)
+    struct tsim_event_entry first;
+    int where = find_first(queue, &first);
+    if (where == NOWHERE)
         return false;
-    *event = entry_event(queue->entries[0]);
+    *event = entry_event(first);
+    if (where == IN_HEAP) {
+        fill_vacant_root(queue);
+        queue->root_is_vacant = true;
+    } else {
+        advance(&queue->runs[where]);
+    }
     queue->position[event->item] = -1;
-    queue->root_is_vacant = true;
     return true;
 }

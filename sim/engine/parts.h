@@ -29,11 +29,16 @@ struct tsim_engine_signal {
     int32_t last_waiter; /* of a circular list: its next is the first */
 };
 
+struct tsim_engine_counter {
+    int64_t value, awaited; /* awaited: what its waiter waits for */
+    int32_t waiter;         /* stream, or -1 */
+};
+
 struct tsim_engine_stream {
     tsim_program_fn program;
     void *context;
     enum stream_state state;
-    int32_t n_unfired;   /* signals that the task still waits for */
+    int32_t n_unfired;   /* signals, and counters, that the task still waits for */
     int32_t next;        /* in the list of starts, or of ends */
     int32_t first_party; /* of a leader: the parties in the order of their coming */
     int32_t next_party;
@@ -65,8 +70,9 @@ struct tsim_engine {
     bool has_begun;
     struct tsim_engine_stream *streams;
     struct tsim_engine_signal *signals;
+    struct tsim_engine_counter *counters;
     struct tsim_engine_join *joins; /* open addressing, join_capacity is 0 or a power of two */
-    size_t n_streams, stream_capacity, n_signals, signal_capacity, n_joins, join_capacity;
+    size_t n_streams, stream_capacity, n_signals, signal_capacity, n_counters, counter_capacity, n_joins, join_capacity;
     int32_t n_unfinished; /* streams */
     struct tsim_engine_list starts, ends;
     struct tsim_event_queue events;

@@ -15,6 +15,8 @@ static void clear_task(struct tsim_task *task) {
     task->work = task->weight = task->bound_per_s = 0;
     task->latency = 0;
     task->n_demands = task->n_waits = task->n_lowers = 0;
+    task->awaited_counter = task->raised_counter = -1;
+    task->awaited_value = 0;
     task->join = -1;
     task->n_parties = 0;
     task->more_demands = NULL;
@@ -60,6 +62,24 @@ static void wait_for(struct tsim_engine *engine, struct tsim_engine_signal *sign
     signal->last_waiter = waiter;
 }
 
+static struct tsim_engine_counter *counter_at(struct tsim_engine *engine, int32_t counter) {
+    if ((size_t)counter >= engine->n_counters)
+        TSIM_BUG("there is no counter %d", counter);
+    return &engine->counters[counter];
+}
+
+static void await_counter(struct tsim_engine *engine, int32_t stream) {
+    struct tsim_engine_stream *s = &engine->streams[stream];
+    struct tsim_engine_counter *counter = counter_at(engine, s->task.awaited_counter);
+    if (counter->value >= s->task.awaited_value)
+        return;
+    if (counter->waiter >= 0)
+        TSIM_BUG("streams %d and %d wait for counter %d", counter->waiter, stream, s->task.awaited_counter);
+    counter->waiter = stream;
+    counter->awaited = s->task.awaited_value;
+    s->n_unfired++;
+}
+
 /* At the head of its stream, with all signals fired. */
 static void be_ready(struct tsim_engine *engine, int32_t stream) {
     struct tsim_engine_stream *s = &engine->streams[stream];
@@ -95,6 +115,8 @@ void tsim_engine_fetch(struct tsim_engine *engine, int32_t stream) {
         wait_for(engine, signal, stream * WAITER_STRIDE + i);
         s->n_unfired++;
     }
+    if (s->task.awaited_counter >= 0)
+        await_counter(engine, stream);
     if (s->n_unfired == 0)
         be_ready(engine, stream);
 }
@@ -123,6 +145,16 @@ static void lower_signals(struct tsim_engine *engine, const struct tsim_task *ta
     }
 }
 
+static void raise_counter(struct tsim_engine *engine, int32_t raised) {
+    struct tsim_engine_counter *counter = counter_at(engine, raised);
+    int32_t waiter = counter->waiter;
+    if (++counter->value < counter->awaited || waiter < 0)
+        return;
+    counter->waiter = -1;
+    if (--engine->streams[waiter].n_unfired == 0)
+        be_ready(engine, waiter);
+}
+
 void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader) {
     struct tsim_engine_stream *streams = engine->streams;
     tsim_tick begin = streams[leader].begin;
@@ -133,6 +165,8 @@ void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader) {
         if (engine->options.observer)
             engine->options.observer(engine->options.context, party, s->task.label, s->ready, begin, engine->now);
         lower_signals(engine, &s->task);
+        if (s->task.raised_counter >= 0)
+            raise_counter(engine, s->task.raised_counter);
     }
     for (int32_t party = first, next; party >= 0; party = next) {
         next = streams[party].next_party; /* fetch may make the party ready, which begins a new list */
@@ -156,4 +190,14 @@ void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal, int32_t initi
     if (s->last_waiter >= 0)
         TSIM_BUG("signal %d is rearmed while stream %d waits for it", signal, s->last_waiter / WAITER_STRIDE);
     s->count = initial;
+}
+
+int32_t tsim_engine_add_counters(struct tsim_engine *engine, int32_t count) {
+    TSIM_ASSERT(count >= 0 && engine->n_counters + (size_t)count <= INT32_MAX);
+    int32_t first = (int32_t)engine->n_counters;
+    engine->counters = tsim_heap_grow(engine->counters, &engine->counter_capacity, engine->n_counters + (size_t)count,
+                                      sizeof *engine->counters);
+    for (int32_t i = 0; i < count; i++)
+        engine->counters[engine->n_counters++] = (struct tsim_engine_counter){0, 0, -1};
+    return first;
 }

@@ -49,7 +49,7 @@ static void bench_queue(void) {
 /* A system of equal streams; what task number k of a stream is, is said by one of the programs below. */
 struct system {
     struct tsim_engine *engine;
-    int32_t n_streams, first_signal;
+    int32_t n_streams, first_signal, first_counter;
     int64_t n_tasks; /* per stream */
     int64_t *n_done; /* per stream */
 };
@@ -62,10 +62,11 @@ static void set_up(struct system *system, int32_t n_streams, int64_t n_tasks, ts
     system->n_done = calloc((size_t)n_streams, sizeof *system->n_done);
     if (!system->n_done)
         exit(EXIT_FAILURE);
-    for (int i = 0; i < n_streams; i++) {
+    for (int i = 0; i < 2 * n_streams; i++)
         tsim_engine_add_resource(system->engine, 1e12);
+    for (int i = 0; i < n_streams; i++)
         tsim_engine_add_stream(system->engine, program, system);
-    }
+    system->first_counter = tsim_engine_add_counters(system->engine, n_streams);
 }
 
 static void run_and_print(const char *name, struct system *system) {
@@ -124,20 +125,19 @@ static bool next_sharing(void *context, int32_t stream, struct tsim_task *task) 
     return k < system->n_tasks;
 }
 
-/* The steps of a ring: rank i sends its message k over its own link when message k - 1 of rank i - 1 has come. */
+/* The steps of a ring: rank i sends its message k over its own link out and its neighbour's link in when message k - 1
+ * of rank i - 1 has come. */
 static bool next_in_ring(void *context, int32_t stream, struct tsim_task *task) {
     struct system *system = context;
     int64_t k = system->n_done[stream]++;
-    int32_t next = (stream + 1) % system->n_streams;
-    int32_t mine = system->first_signal + 2 * stream, theirs = system->first_signal + 2 * next;
-    if (k > 0)
-        tsim_engine_rearm(system->engine, mine + (int32_t)(k & 1), 1); /* used by message k - 1, needed for k + 1 */
+    int32_t next = stream + 1 < system->n_streams ? stream + 1 : 0;
     use(task, stream, 1e6);
+    task->demands[1] = (struct tsim_demand){system->n_streams + next, 1};
+    task->n_demands = 2;
     task->latency = 1000;
-    task->n_waits = k > 0;
-    task->waits[0] = mine + (int32_t)((k - 1) & 1);
-    task->n_lowers = 1;
-    task->lowers[0] = theirs + (int32_t)(k & 1);
+    task->awaited_counter = system->first_counter + stream;
+    task->awaited_value = k;
+    task->raised_counter = system->first_counter + next;
     return k < system->n_tasks;
 }
 
@@ -154,7 +154,6 @@ static bool next_incast(void *context, int32_t stream, struct tsim_task *task) {
 static void bench(const char *name, int32_t n_streams, int64_t n_tasks, tsim_program_fn program) {
     struct system system;
     set_up(&system, n_streams, n_tasks, program);
-    system.first_signal = tsim_engine_add_signals(system.engine, 2 * n_streams, 1);
     run_and_print(name, &system);
 }
 

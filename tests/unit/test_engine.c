@@ -40,7 +40,7 @@ static void describe(void *context, int32_t stream, int64_t label, char *text, s
     if (stream >= 0)
         snprintf(text, size, "rank %d operation %d", stream, (int)label);
     else
-        snprintf(text, size, "gradient %d", (int)label);
+        snprintf(text, size, "%s %d", stream == -1 ? "gradient" : "arrivals", (int)label);
 }
 
 static void create(double tick_s) {
@@ -81,7 +81,12 @@ static int32_t add_stream(void) {
 static struct tsim_task *add_task(int32_t stream, double work, tsim_tick latency) {
     struct script *script = &scripts[stream];
     struct tsim_task *task = &script->tasks[script->n_tasks];
-    *task = (struct tsim_task){.label = script->n_tasks++, .work = work, .latency = latency, .join = -1};
+    *task = (struct tsim_task){.label = script->n_tasks++,
+                               .work = work,
+                               .latency = latency,
+                               .join = -1,
+                               .awaited_counter = -1,
+                               .raised_counter = -1};
     return task;
 }
 
@@ -409,6 +414,31 @@ START_TEST(signals_can_be_recycled) {
 }
 END_TEST
 
+static struct tsim_task *await(struct tsim_task *task, int32_t counter, int64_t value) {
+    task->awaited_counter = counter;
+    task->awaited_value = value;
+    return task;
+}
+
+/* The sender is as far ahead as it likes: messages end at 1, 2, 3, 4 s; the receiver takes 3 s over each. Its third
+ * waits for the third message only, which has come; its last for a fourth, and a signal that fires at 20 s. */
+START_TEST(a_counter_counts_what_came_early) {
+    int32_t arrived = tsim_engine_add_counters(engine, 2) + 1, late = tsim_engine_add_signals(engine, 1, 1);
+    int32_t sender = add_stream(), receiver = add_stream();
+    for (int i = 0; i < 4; i++) {
+        add_task(sender, 0, S)->raised_counter = arrived;
+        await(add_task(receiver, 0, 3 * S), arrived, i + 1);
+    }
+    wait_for(&scripts[receiver].tasks[3], late);
+    lower(add_task(add_stream(), 0, 20 * S), late);
+    run();
+    expect(receiver, 0, S, S, 4 * S);
+    expect(receiver, 1, 4 * S, 4 * S, 7 * S);
+    expect(receiver, 2, 7 * S, 7 * S, 10 * S);
+    expect(receiver, 3, 20 * S, 20 * S, 23 * S);
+}
+END_TEST
+
 /* ---- joins ---- */
 
 /* A send and its receive: the sender is ready at 1 s, the receiver at 3 s; the message of 4 units over both ports at 2
@@ -506,7 +536,7 @@ static bool expect_zeroed(void *context, int32_t stream, struct tsim_task *task)
     (void)stream;
     struct tsim_task zeroed;
     memset(&zeroed, 0, sizeof zeroed);
-    zeroed.join = -1;
+    zeroed.join = zeroed.awaited_counter = zeroed.raised_counter = -1;
     ck_assert_mem_eq(task, &zeroed, sizeof zeroed);
     static const struct tsim_demand more = {0, 1};
     task->label = task->latency = 1;
@@ -616,6 +646,17 @@ START_TEST(a_circle_of_signals) {
 }
 END_TEST
 
+START_TEST(a_counter_that_stays_behind) {
+    int32_t counter = tsim_engine_add_counters(engine, 1);
+    add_task(add_stream(), 0, S)->raised_counter = counter;
+    await(add_task(add_stream(), 0, S), counter, 3);
+    const char *const messages[] = {
+        "deadlock after 1 s: 1 of 2 streams wait for ever",
+        "stream 1 (rank 1 operation 0) waits for counter 0 (arrivals 0) to reach 3, which is 1"};
+    expect_deadlock(messages, 2);
+}
+END_TEST
+
 /* Of many only the first few are named: one line, four joins, and three of the parties of a join of eight. */
 START_TEST(a_long_report_is_cut) {
     for (int i = 0; i < 7; i++)
@@ -669,6 +710,14 @@ START_TEST(lowering_a_fired_signal_is_a_bug) {
 }
 END_TEST
 
+START_TEST(two_that_wait_for_one_counter_are_a_bug) {
+    int32_t counter = tsim_engine_add_counters(engine, 1);
+    await(add_task(add_stream(), 0, S), counter, 1);
+    await(add_task(add_stream(), 0, S), counter, 1);
+    tsim_engine_run(engine, &diags);
+}
+END_TEST
+
 START_TEST(rearming_under_a_waiter_is_a_bug) {
     int32_t n_rounds = 1; /* so that `consume` rearms at once, while stream 0 waits */
     recycled_signal = tsim_engine_add_signals(engine, 1, 1);
@@ -703,7 +752,7 @@ static bool ask_and_nest(void *context, int32_t stream, struct tsim_task *task) 
     struct tsim_engine *other = tsim_engine_create(&options);
     static struct script script;
     script = (struct script){.n_tasks = 1};
-    script.tasks[0] = (struct tsim_task){.latency = 17, .join = -1};
+    script.tasks[0] = (struct tsim_task){.latency = 17, .join = -1, .awaited_counter = -1, .raised_counter = -1};
     tsim_engine_add_stream(other, play, &script);
     ck_assert_int_eq(tsim_engine_run(other, &diags), TSIM_OK);
     nested->other_end = tsim_engine_now(other);
@@ -761,6 +810,7 @@ static void add_order_tests(Suite *suite) {
     tcase_add_test(tcase, a_countdown_fires_at_zero);
     tcase_add_test(tcase, a_signal_wakes_all);
     tcase_add_test(tcase, signals_can_be_recycled);
+    tcase_add_test(tcase, a_counter_counts_what_came_early);
     tcase_add_test(tcase, a_join_of_two);
     tcase_add_test(tcase, a_join_of_many_adds_up_their_demands);
     tcase_add_test(tcase, joins_may_overlap);
@@ -779,12 +829,14 @@ static void add_error_tests(Suite *suite) {
     tcase_add_test(tcase, parties_that_disagree_in_work_never_start);
     tcase_add_test(tcase, a_party_too_many_waits_for_ever);
     tcase_add_test(tcase, a_circle_of_signals);
+    tcase_add_test(tcase, a_counter_that_stays_behind);
     tcase_add_test(tcase, a_long_report_is_cut);
     tcase_add_test(tcase, the_limit_is_for_one_tick);
     tcase_add_exit_test(tcase, an_endless_loop_at_one_tick_is_a_bug, 70);
     tcase_add_exit_test(tcase, work_without_any_limit_is_a_bug, 70);
     tcase_add_exit_test(tcase, lowering_a_fired_signal_is_a_bug, 70);
     tcase_add_exit_test(tcase, rearming_under_a_waiter_is_a_bug, 70);
+    tcase_add_exit_test(tcase, two_that_wait_for_one_counter_are_a_bug, 70);
     suite_add_tcase(suite, tcase);
 }
 

@@ -83,6 +83,45 @@ START_TEST(removed_events_do_not_come) {
 }
 END_TEST
 
+/* Ascending events stand in a run. What is taken out of its middle, by removal or by moving, leaves holes: neither they
+ * nor events of the same tick that come before them may show. */
+START_TEST(events_leave_a_run_anywhere) {
+    enum { N = 1000 };
+    for (int32_t item = 0; item < N; item++)
+        tsim_event_queue_put(&queue, item, item / 10, TSIM_PHASE_START);
+    for (int32_t item = 0; item < N; item++)
+        if (item % 10 == 9)
+            tsim_event_queue_put(&queue, item, -1, TSIM_PHASE_END);
+        else if (item % 10 != 3)
+            tsim_event_queue_remove(&queue, item);
+    tsim_event_queue_put(&queue, 5, 99, TSIM_PHASE_START); /* after 993, of the same tick: before it by its number */
+    ck_assert_uint_eq(tsim_event_queue_count(&queue), 2 * N / 10 + 1);
+    for (int32_t item = 9; item < N; item += 10)
+        expect(item, -1, TSIM_PHASE_END);
+    for (int32_t item = 3; item < N - 10; item += 10)
+        expect(item, item / 10, TSIM_PHASE_START);
+    expect(5, 99, TSIM_PHASE_START);
+    expect(993, 99, TSIM_PHASE_START);
+}
+END_TEST
+
+/* One event far away must not keep the memory of all that come and go before it. */
+START_TEST(a_run_is_closed_up) {
+    tsim_event_queue_put(&queue, 0, 1, TSIM_PHASE_END);
+    tsim_event_queue_put(&queue, 1, 1, TSIM_PHASE_START);
+    for (int64_t i = 2; i < 100000; i++) {
+        tsim_event_queue_put(&queue, 2, i, TSIM_PHASE_END);
+        tsim_event_queue_put(&queue, 3, i, TSIM_PHASE_END);
+        tsim_event_queue_remove(&queue, 2);
+        tsim_event_queue_remove(&queue, 3);
+    }
+    for (int i = 0; i < TSIM_QUEUE_RUNS; i++)
+        ck_assert_uint_le(queue.runs[i].capacity, 1024);
+    expect(0, 1, TSIM_PHASE_END);
+    expect(1, 1, TSIM_PHASE_START);
+}
+END_TEST
+
 enum { N_ITEMS = 60 };
 
 /* The first of a plain array of ticks (< 0 = not queued): the second implementation. */
@@ -128,6 +167,8 @@ static Suite *event_queue_suite(void) {
     tcase_add_test(tcase, order_is_tick_then_phase_then_item);
     tcase_add_test(tcase, put_again_moves_the_event);
     tcase_add_test(tcase, removed_events_do_not_come);
+    tcase_add_test(tcase, events_leave_a_run_anywhere);
+    tcase_add_test(tcase, a_run_is_closed_up);
     tcase_add_test(tcase, random_operations_agree_with_an_array);
     suite_add_tcase(suite, tcase);
     return suite;
