@@ -1,6 +1,5 @@
-/* Small systems whose rates are worked out by hand. x_a rates, C_r capacities, w weights, d demands (1 unless said).
- * The systems marked [lmm] are those of SimGrid's max-min tests (src/kernel/lmm/maxmin_test.cpp), worked out again
- * here; its penalty p is our 1 / w. Its "fat pipe" (every user may take the whole capacity) is a bound here. */
+/* Small systems whose rates are worked out by hand, most of them while activities come and go. x_a rates, C_r
+ * capacities, w weights, d demands (1 unless said). test_sharing_simgrid.c has SimGrid's examples. */
 #include "engine/sharing.h"
 
 #include "support/check_main.h"
@@ -72,32 +71,9 @@ START_TEST(two_on_one_link_get_half) {
 }
 END_TEST
 
-/* [lmm] variable penalty: x1 + x2 <= 3, w = 1, 1/2: x1 = 2 x2, so 2 and 1. */
-START_TEST(weights_divide_in_proportion) {
-    int32_t link = resource(3);
-    start_on(0, 1, HUGE_VAL, link, 1);
-    start_on(1, 0.5, HUGE_VAL, link, 1);
-    tsim_sharing_solve(&sharing);
-    expect_rate(0, 2);
-    expect_rate(1, 1);
-}
-END_TEST
-
-/* [lmm] consumption weight: x1 + 2 x2 <= 3, equal weights: x1 = x2 = 1. Who needs more per unit uses more. */
-START_TEST(demands_do_not_change_shares) {
-    int32_t link = resource(3);
-    start_on(0, 1, HUGE_VAL, link, 1);
-    start_on(1, 1, HUGE_VAL, link, 2);
-    tsim_sharing_solve(&sharing);
-    expect_rate(0, 1);
-    expect_rate(1, 1);
-}
-END_TEST
-
-/* [lmm] both: x1 + 2 x2 <= 20, w = 1, 1/2: x1 = 2 x2, so 4 x2 = 20: 10 and 5.
- * [lmm] several constraints: with 2 x1 + x3 <= 60 as well. The levels: 20 / (1 + 2/2) = 10, 60 / (2 + 1) = 20; so the
- * first fills first, x1 = 10, x2 = 5, and x3 takes what is left of the second: 60 - 20 = 40. */
-START_TEST(two_shared_links) {
+/* x1 + 2 x2 <= 20, w = 1, 1/2: x1 = 2 x2, so 4 x2 = 20: 10 and 5. Then x3 comes, 2 x1 + x3 <= 60. The levels: 20 / (1 +
+ * 2/2) = 10, 60 / (2 + 1) = 20; so x1 and x2 stay, and x3 takes what is left of the second: 60 - 20 = 40. */
+START_TEST(who_comes_later_takes_what_is_left) {
     int32_t first = resource(20), second = resource(60);
     start_on_two(0, 1, HUGE_VAL, first, 1, second, 2);
     start_on(1, 0.5, HUGE_VAL, first, 2);
@@ -109,17 +85,6 @@ START_TEST(two_shared_links) {
     expect_rate(0, 10);
     expect_rate(1, 5);
     expect_rate(2, 40);
-}
-END_TEST
-
-/* [lmm] unshared (fat pipe) of 10 with penalties 1, 2 where each may have 10 / p: bounds of 10 and 5 that nothing else
- * limits. */
-START_TEST(a_fat_pipe_is_a_bound) {
-    int32_t wide = resource(1000);
-    ck_assert(start_on(0, 1, 10, wide, 1));
-    ck_assert(start_on(1, 0.5, 5, wide, 1)); /* there is room: no solve */
-    expect_rate(0, 10);
-    expect_rate(1, 5);
 }
 END_TEST
 
@@ -371,10 +336,7 @@ static Suite *sharing_suite(void) {
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, alone_takes_the_smallest_limit);
     tcase_add_test(tcase, two_on_one_link_get_half);
-    tcase_add_test(tcase, weights_divide_in_proportion);
-    tcase_add_test(tcase, demands_do_not_change_shares);
-    tcase_add_test(tcase, two_shared_links);
-    tcase_add_test(tcase, a_fat_pipe_is_a_bound);
+    tcase_add_test(tcase, who_comes_later_takes_what_is_left);
     tcase_add_test(tcase, a_bound_leaves_the_rest_to_the_others);
     tcase_add_test(tcase, limited_elsewhere_leaves_the_rest);
     tcase_add_test(tcase, parking_lot);
