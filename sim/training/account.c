@@ -14,19 +14,32 @@ static tsim_tick min_tick(tsim_tick a, tsim_tick b) {
     return a < b ? a : b;
 }
 
+/* Begin and end of the message that the item waits for; of a pair's two messages, the last to arrive. Unchanged where
+ * none comes. */
+static void message_times(const struct tsim_gang *gang, int32_t index, tsim_tick *begin, tsim_tick *arrival) {
+    int32_t last = index + (tsim_gang_item(gang, index).pair == TSIM_PAIR_FIRST);
+    for (int32_t i = index; i <= last; i++) {
+        struct tsim_pass_item item = tsim_gang_item(gang, i);
+        if (!tsim_schedule_receives(&gang->plan->schedule, gang->stage, item))
+            continue;
+        bool is_forward = item.kind == TSIM_PASS_FORWARD;
+        int32_t slot = tsim_gang_slot(gang, item);
+        tsim_tick end = (is_forward ? gang->activation_end : gang->gradient_end)[slot];
+        if (end >= *arrival) {
+            *arrival = end;
+            *begin = (is_forward ? gang->activation_begin : gang->gradient_begin)[slot];
+        }
+    }
+}
+
 /* The wait of a pass from `from` to `ready`: for parameters, for a message under way, or for another stage's work. */
-static void account_pass_wait(struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, tsim_tick from,
-                              tsim_tick ready) {
-    const struct tsim_step_plan *plan = gang->plan;
+static void account_pass_wait(struct tsim_gang *gang, int32_t index, int32_t segment, tsim_tick from, tsim_tick ready) {
     struct tsim_gang_account *account = gang->account;
     if (ready <= from)
         return;
     tsim_tick begin = 0, arrival = 0;
-    if (segment == 0 && plan->schedule.stages > 1) {
-        int32_t slot = tsim_gang_slot(gang, item);
-        begin = item.is_backward ? gang->gradient_begin[slot] : gang->activation_begin[slot];
-        arrival = item.is_backward ? gang->gradient_end[slot] : gang->activation_end[slot];
-    }
+    if (segment == 0)
+        message_times(gang, index, &begin, &arrival);
     tsim_tick data_from = max_tick(from, arrival); /* from here on only parameters were missing */
     if (data_from < ready) {
         account->terms.exposed_data_s += seconds(gang, ready - data_from);
@@ -47,7 +60,7 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
     int32_t index = tsim_label_item(label), segment = tsim_label_segment(label);
     struct tsim_pass_cost cost;
     tsim_gang_segment_cost(gang, index, segment, &cost);
-    account_pass_wait(gang, tsim_gang_item(gang, index), segment, from, ready);
+    account_pass_wait(gang, index, segment, from, ready);
     account->terms.compute_s += cost.compute_s;
     account->terms.recompute_s += cost.recompute_s;
     account->terms.exposed_tensor_s += cost.exposed_tensor_s;
@@ -64,14 +77,14 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
 
 void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end) {
     struct tsim_pass_item item = tsim_gang_item(gang, tsim_label_item(label));
-    struct tsim_gang *to = item.is_backward ? gang->prev : gang->next;
-    bool wraps = item.is_backward ? gang->stage == 0 : gang->stage == gang->plan->schedule.stages - 1;
-    item.chunk += wraps ? (item.is_backward ? -1 : 1) : 0;
-    int32_t slot = tsim_gang_slot(to, item);
-    (item.is_backward ? to->gradient_begin : to->activation_begin)[slot] = begin;
-    (item.is_backward ? to->gradient_end : to->activation_end)[slot] = end;
-    const struct tsim_collective_cost *cost =
-        item.is_backward ? &gang->stage_plan->send_prev : &gang->stage_plan->send_next;
+    struct tsim_pass_item there;
+    struct tsim_gang *to;
+    bool on_node, is_forward = item.kind == TSIM_PASS_FORWARD;
+    tsim_gang_route(gang, item, &to, &there);
+    int32_t slot = tsim_gang_slot(to, there);
+    (is_forward ? to->activation_begin : to->gradient_begin)[slot] = begin;
+    (is_forward ? to->activation_end : to->gradient_end)[slot] = end;
+    const struct tsim_collective_cost *cost = tsim_gang_message(gang, item, &on_node);
     gang->account->scale_up_bytes += cost->scale_up_bytes;
     gang->account->nic_bytes += cost->nic_bytes;
 }
@@ -81,13 +94,13 @@ static const struct tsim_collective_cost *data_collective(const struct tsim_gang
     bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
     int32_t item = tsim_label_item(label), segment = tsim_label_segment(label);
     if (gang->plan->shards_fully) {
-        bool is_root = segment == (tsim_gang_item(gang, item).is_backward ? gang->plan->n_units - 1 : 0);
+        bool is_root = segment == (tsim_gang_item(gang, item).kind == TSIM_PASS_FORWARD ? 0 : gang->plan->n_units - 1);
         return is_gather ? (is_root ? &sp->root_gather.cost : &sp->layer_gather.cost)
                          : (is_root ? &sp->root_reduce.cost : &sp->layer_reduce.cost);
     }
     int32_t chunk = 0, bucket = is_gather ? segment : segment % sp->n_reduces;
     for (; chunk < gang->plan->schedule.chunks - 1; chunk++) {
-        int32_t n = is_gather ? sp->chunks[chunk].forward.n_buckets : sp->chunks[chunk].backward.n_buckets;
+        int32_t n = is_gather ? sp->chunks[chunk].n_gathers : sp->chunks[chunk].n_reduces;
         if (bucket < n)
             break;
         bucket -= n;

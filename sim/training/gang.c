@@ -11,18 +11,27 @@ static struct tsim_chunk_plan *chunk_of(const struct tsim_gang *gang, int32_t ch
     return &gang->stage_plan->chunks[chunk];
 }
 
-static bool is_first_part(const struct tsim_gang *gang, int32_t chunk) {
-    return gang->stage == 0 && chunk == 0;
-}
-
-static bool is_last_part(const struct tsim_gang *gang, int32_t chunk) {
-    return gang->stage == gang->plan->schedule.stages - 1 && chunk == gang->plan->schedule.chunks - 1;
-}
-
-int32_t tsim_gang_bucket(const struct tsim_gang *gang, int32_t chunk, bool backward, int32_t bucket) {
+/* Buckets of gathers or reductions are numbered chunk by chunk. */
+static int32_t bucket_index(const struct tsim_gang *gang, int32_t chunk, bool backward, int32_t bucket) {
     int32_t at = 0;
     for (int32_t c = 0; c < chunk; c++)
-        at += backward ? chunk_of(gang, c)->backward.n_buckets : chunk_of(gang, c)->forward.n_buckets;
+        at += backward ? chunk_of(gang, c)->n_reduces : chunk_of(gang, c)->n_gathers;
+    return at + bucket;
+}
+
+/* The chunk that comes n-th where all ranks that hold a part must take the parts in the same order. */
+static int32_t nth_chunk(const struct tsim_gang *gang, int32_t n) {
+    bool exchanged = gang->plan->is_mirrored && gang->stage >= gang->plan->schedule.stages / 2;
+    return exchanged ? gang->plan->schedule.chunks - 1 - n : n;
+}
+
+/* The bucket's number among those who join it: of the pair of stages, as the first of the two numbers them. */
+static int32_t joint_index(const struct tsim_gang *gang, int32_t chunk, bool backward, int32_t bucket) {
+    int32_t at = 0;
+    for (int32_t n = 0; nth_chunk(gang, n) != chunk; n++) {
+        const struct tsim_chunk_plan *before = chunk_of(gang, nth_chunk(gang, n));
+        at += backward ? before->n_reduces : before->n_gathers;
+    }
     return at + bucket;
 }
 
@@ -31,12 +40,12 @@ int32_t tsim_gang_bucket(const struct tsim_gang *gang, int32_t chunk, bool backw
 /* Does this pass meet gathers (forward) or release reductions (backward)? */
 static bool meets_data_group(const struct tsim_gang *gang, struct tsim_pass_item item) {
     const struct tsim_step_plan *plan = gang->plan;
-    if (!plan->has_data_group)
+    if (!plan->has_data_group || item.kind == TSIM_PASS_INPUT_GRADIENT)
         return false;
-    if (!item.is_backward)
+    if (item.kind == TSIM_PASS_FORWARD)
         return plan->gathers && plan->overlaps_gathers && item.microbatch == 0;
     return plan->overlaps_reduces &&
-           (plan->reduces_every_microbatch || item.microbatch == plan->schedule.microbatches - 1);
+           (plan->reduces_every_microbatch || item.microbatch == tsim_schedule_chunk_microbatches(&plan->schedule) - 1);
 }
 
 int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t index) {
@@ -46,7 +55,7 @@ int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t index) {
     if (!meets_data_group(gang, item))
         return 1;
     const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
-    return item.is_backward ? chunk->backward.n_buckets : chunk->forward.n_buckets;
+    return item.kind == TSIM_PASS_FORWARD ? chunk->n_gathers : chunk->n_reduces;
 }
 
 /* Layers of segment i of n, as even as whole layers allow. */
@@ -58,8 +67,8 @@ static double layers_of(int32_t n_layers, int32_t i, int32_t n) {
  * sharded, the embedding is a unit of its own and the head runs with the last layer. */
 static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n) {
     const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
-    const struct tsim_direction_plan *way = item.is_backward ? &chunk->backward : &chunk->forward;
-    int32_t in_model_order = item.is_backward ? n - 1 - segment : segment;
+    const struct tsim_direction_plan *way = &chunk->ways[item.kind];
+    int32_t in_model_order = item.kind == TSIM_PASS_FORWARD ? segment : n - 1 - segment;
     double layers;
     if (gang->plan->shards_fully)
         layers = in_model_order == 0 ? 0 : 1;
@@ -72,7 +81,7 @@ static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item i
 void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t segment, struct tsim_pass_cost *cost) {
     struct tsim_pass_item item = tsim_gang_item(gang, index);
     const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
-    *cost = item.is_backward ? chunk->backward.whole : chunk->forward.whole;
+    *cost = chunk->ways[item.kind].whole;
     int32_t n = tsim_gang_n_segments(gang, index);
     if (n > 1)
         tsim_pass_scale(cost, segment_frac(gang, item, segment, n));
@@ -132,10 +141,14 @@ static void collective_task(struct tsim_gang *gang, enum tsim_gang_stream stream
 }
 
 static void join_replicas(const struct tsim_gang *gang, int64_t kind, int64_t index, struct tsim_task *task) {
-    if (gang->plan->n_replicas == 1)
+    int32_t stages = gang->plan->schedule.stages, owner = gang->stage;
+    if (gang->plan->is_mirrored && owner >= stages / 2)
+        owner = stages - 1 - owner;
+    int32_t parties = gang->plan->n_replicas * (gang->plan->is_mirrored ? 2 : 1);
+    if (parties == 1)
         return;
-    task->join = ((kind * gang->plan->schedule.stages + gang->stage) << 40) | index;
-    task->n_parties = gang->plan->n_replicas;
+    task->join = ((kind * stages + owner) << 40) | index;
+    task->n_parties = parties;
 }
 
 static void wait_for(struct tsim_task *task, int32_t signal) {
@@ -150,31 +163,36 @@ static void lower(struct tsim_task *task, int32_t signal) {
 
 /* ---- compute stream ---- */
 
-/* Which neighbour's part comes next: the next stage's same chunk, or around the ring its first stage's next chunk. */
-static void route(const struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_gang **to,
-                  struct tsim_pass_item *there) {
+bool tsim_gang_route(const struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_gang **to,
+                     struct tsim_pass_item *there) {
+    struct tsim_schedule_hop hop = tsim_schedule_hop(&gang->plan->schedule, gang->stage, item);
+    *to = hop.to_next ? gang->next : gang->prev;
     *there = item;
-    if (!item.is_backward) {
-        *to = gang->next;
-        there->chunk = gang->stage == gang->plan->schedule.stages - 1 ? item.chunk + 1 : item.chunk;
-    } else {
-        *to = gang->prev;
-        there->chunk = gang->stage == 0 ? item.chunk - 1 : item.chunk;
-    }
+    there->chunk = hop.chunk;
+    return hop.sends;
+}
+
+const struct tsim_collective_cost *tsim_gang_message(const struct tsim_gang *gang, struct tsim_pass_item item,
+                                                     bool *on_node) {
+    bool to_next = tsim_schedule_hop(&gang->plan->schedule, gang->stage, item).to_next;
+    *on_node = to_next ? gang->stage_plan->next_on_node : gang->stage_plan->prev_on_node;
+    return to_next ? &gang->stage_plan->send_next : &gang->stage_plan->send_prev;
 }
 
 static bool sends(const struct tsim_gang *gang, struct tsim_pass_item item) {
-    return item.is_backward ? !is_first_part(gang, item.chunk) : !is_last_part(gang, item.chunk);
+    return tsim_schedule_hop(&gang->plan->schedule, gang->stage, item).sends;
 }
 
-static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int32_t index, struct tsim_pass_item item,
-                      struct tsim_task *task) {
+static int32_t out_signal(const struct tsim_gang *gang, struct tsim_pass_item item) {
+    return (item.kind == TSIM_PASS_FORWARD ? gang->forward_out : gang->backward_out) + tsim_gang_slot(gang, item);
+}
+
+static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int32_t index, struct tsim_task *task) {
     struct tsim_gang *to;
-    struct tsim_pass_item there;
-    route(gang, item, &to, &there);
-    const struct tsim_collective_cost *cost =
-        item.is_backward ? &gang->stage_plan->send_prev : &gang->stage_plan->send_next;
-    bool on_node = item.is_backward ? gang->stage_plan->prev_on_node : gang->stage_plan->next_on_node;
+    struct tsim_pass_item item = tsim_gang_item(gang, index), there;
+    bool on_node;
+    tsim_gang_route(gang, item, &to, &there);
+    const struct tsim_collective_cost *cost = tsim_gang_message(gang, item, &on_node);
     double flow_s = cost->time_s - cost->latency_s;
     task->label = tsim_label(TSIM_TASK_SEND, index, 0);
     task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
@@ -182,7 +200,7 @@ static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int3
     task->bound_per_s = 1;
     task->weight = COLLECTIVE_WEIGHT;
     int32_t slot = tsim_gang_slot(to, there);
-    lower(task, item.is_backward ? to->gradient_in + slot : to->activation_in + slot);
+    lower(task, item.kind == TSIM_PASS_FORWARD ? to->activation_in + slot : to->gradient_in + slot);
     if (gang->plan->is_ideal || !(flow_s > 0))
         return;
     for (int32_t i = 0; i < gang->n_members; i++) {
@@ -199,26 +217,49 @@ static int32_t unit_index(const struct tsim_gang *gang, int32_t item, int32_t se
     return item * gang->plan->n_units + segment;
 }
 
+static void wait_for_message(struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_task *task) {
+    if (tsim_schedule_receives(&gang->plan->schedule, gang->stage, item))
+        wait_for(task, (item.kind == TSIM_PASS_FORWARD ? gang->activation_in : gang->gradient_in) +
+                           tsim_gang_slot(gang, item));
+}
+
+/* Messages that leave after the item: of a pair, both leave after its second. */
+static int32_t messages_after(const struct tsim_gang *gang, int32_t index, int32_t messages[2]) {
+    int32_t n = 0, from = index - (tsim_gang_item(gang, index).pair == TSIM_PAIR_SECOND);
+    if (tsim_gang_item(gang, index).pair == TSIM_PAIR_FIRST)
+        return 0;
+    for (int32_t i = from; i <= index; i++)
+        if (sends(gang, tsim_gang_item(gang, i)))
+            messages[n++] = i;
+    return n;
+}
+
+static void message_signals(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
+                            struct tsim_task *task) {
+    if (gang->segment == 0 && item.pair != TSIM_PAIR_SECOND)
+        wait_for_message(gang, item, task);
+    if (gang->segment == 0 && item.pair == TSIM_PAIR_FIRST)
+        wait_for_message(gang, tsim_gang_item(gang, gang->item + 1), task);
+    if (gang->segment < n_segments - 1 || !gang->plan->sends_async)
+        return;
+    int32_t messages[2], n = messages_after(gang, gang->item, messages);
+    for (int32_t i = 0; i < n; i++)
+        lower(task, out_signal(gang, tsim_gang_item(gang, messages[i])));
+}
+
 static void pass_signals(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
                          struct tsim_task *task) {
     const struct tsim_step_plan *plan = gang->plan;
-    int32_t slot = tsim_gang_slot(gang, item);
-    bool first = gang->segment == 0, last = gang->segment == n_segments - 1;
-    if (first && !item.is_backward && !is_first_part(gang, item.chunk))
-        wait_for(task, gang->activation_in + slot);
-    if (first && item.is_backward && !is_last_part(gang, item.chunk))
-        wait_for(task, gang->gradient_in + slot);
-    if (last && plan->sends_async && sends(gang, item))
-        lower(task, (item.is_backward ? gang->backward_out : gang->forward_out) + slot);
+    message_signals(gang, item, n_segments, task);
     if (plan->shards_fully && plan->has_data_group) {
         int32_t unit = unit_index(gang, gang->item, gang->segment);
         wait_for(task, gang->gathered + unit);
         lower(task, gang->segment_done + unit);
-    } else if (meets_data_group(gang, item) && !item.is_backward) {
-        wait_for(task, gang->gathered + tsim_gang_bucket(gang, item.chunk, false, gang->segment));
+    } else if (meets_data_group(gang, item) && item.kind == TSIM_PASS_FORWARD) {
+        wait_for(task, gang->gathered + bucket_index(gang, item.chunk, false, gang->segment));
     } else if (meets_data_group(gang, item)) {
         int32_t buckets = gang->stage_plan->n_reduces, round = plan->reduces_every_microbatch ? item.microbatch : 0;
-        lower(task, gang->segment_done + round * buckets + tsim_gang_bucket(gang, item.chunk, true, gang->segment));
+        lower(task, gang->segment_done + round * buckets + bucket_index(gang, item.chunk, true, gang->segment));
     }
 }
 
@@ -232,10 +273,8 @@ static void next_pass(struct tsim_gang *gang, struct tsim_task *task) {
     pass_signals(gang, item, n_segments, task);
     if (++gang->segment < n_segments)
         return;
-    if (!gang->plan->sends_async && sends(gang, item)) {
-        gang->owed_send = gang->item;
-        gang->owed = item;
-    }
+    if (!gang->plan->sends_async)
+        gang->n_owed = messages_after(gang, gang->item, gang->owed);
     gang->segment = 0;
     gang->item++;
 }
@@ -249,8 +288,8 @@ static bool tail_reduce(struct tsim_gang *gang, struct tsim_task *task) {
         return false;
     if (gang->tail_at == plan->schedule.chunks)
         return gang->tail_at = 0, false;
-    int32_t chunk = plan->schedule.chunks - 1 - gang->tail_at;
-    task->label = tsim_label(TSIM_TASK_REDUCE, -1, gang->tail_at);
+    int32_t chunk = nth_chunk(gang, plan->schedule.chunks - 1 - gang->tail_at);
+    task->label = tsim_label(TSIM_TASK_REDUCE, -1, chunk);
     collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, chunk)->reduce, task);
     join_replicas(gang, TSIM_TASK_REDUCE, gang->tail_at, task);
     gang->tail_at++;
@@ -261,8 +300,9 @@ static bool tail_gather(struct tsim_gang *gang, struct tsim_task *task) {
     const struct tsim_step_plan *plan = gang->plan;
     if (!plan->has_data_group || !plan->gathers || plan->overlaps_gathers || gang->tail_at == plan->schedule.chunks)
         return false;
-    task->label = tsim_label(TSIM_TASK_GATHER, -1, gang->tail_at);
-    collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, gang->tail_at)->gather, task);
+    int32_t chunk = nth_chunk(gang, gang->tail_at);
+    task->label = tsim_label(TSIM_TASK_GATHER, -1, chunk);
+    collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, chunk)->gather, task);
     join_replicas(gang, TSIM_TASK_GATHER, gang->tail_at, task);
     gang->tail_at++;
     return true;
@@ -327,12 +367,13 @@ static bool next_tail(struct tsim_gang *gang, struct tsim_task *task) {
 bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task) {
     struct tsim_gang *gang = context;
     (void)stream;
-    if (gang->owed_send >= 0) {
-        send_task(gang, TSIM_STREAM_COMPUTE, gang->owed_send, gang->owed, task);
-        gang->owed_send = -1;
+    if (gang->n_owed > 0) {
+        send_task(gang, TSIM_STREAM_COMPUTE, gang->owed[0], task);
+        gang->owed[0] = gang->owed[1];
+        gang->n_owed--;
         return true;
     }
-    if (gang->item < gang->plan->n_items) {
+    if (gang->item < gang->stage_plan->n_items) {
         next_pass(gang, task);
         return true;
     }
@@ -341,14 +382,15 @@ bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task) {
 
 /* ---- sends ---- */
 
-static bool next_send(struct tsim_gang *gang, bool backward, enum tsim_gang_stream stream, struct tsim_task *task) {
-    int32_t *at = &gang->send_at[backward ? 1 : 0];
-    for (; *at < gang->plan->n_items; (*at)++) {
+static bool next_send(struct tsim_gang *gang, bool to_next, enum tsim_gang_stream stream, struct tsim_task *task) {
+    int32_t *at = &gang->send_at[to_next ? 0 : 1];
+    for (; *at < gang->stage_plan->n_items; (*at)++) {
         struct tsim_pass_item item = tsim_gang_item(gang, *at);
-        if (item.is_backward != backward || !sends(gang, item))
+        struct tsim_schedule_hop hop = tsim_schedule_hop(&gang->plan->schedule, gang->stage, item);
+        if (!hop.sends || hop.to_next != to_next)
             continue;
-        send_task(gang, stream, *at, item, task);
-        wait_for(task, (backward ? gang->backward_out : gang->forward_out) + tsim_gang_slot(gang, item));
+        send_task(gang, stream, *at, task);
+        wait_for(task, out_signal(gang, item));
         (*at)++;
         return true;
     }
@@ -357,12 +399,12 @@ static bool next_send(struct tsim_gang *gang, bool backward, enum tsim_gang_stre
 
 bool tsim_gang_send_next(void *context, int32_t stream, struct tsim_task *task) {
     (void)stream;
-    return next_send(context, false, TSIM_STREAM_NEXT, task);
+    return next_send(context, true, TSIM_STREAM_NEXT, task);
 }
 
 bool tsim_gang_send_prev(void *context, int32_t stream, struct tsim_task *task) {
     (void)stream;
-    return next_send(context, true, TSIM_STREAM_PREV, task);
+    return next_send(context, false, TSIM_STREAM_PREV, task);
 }
 
 /* ---- data stream: ZeRO-0 to 2 ---- */
@@ -371,29 +413,28 @@ bool tsim_gang_send_prev(void *context, int32_t stream, struct tsim_task *task) 
 static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
     const struct tsim_step_plan *plan = gang->plan;
     if (plan->gathers && plan->overlaps_gathers && gang->gather_chunk < plan->schedule.chunks) {
-        int32_t chunk = gang->gather_chunk, bucket = gang->gather_bucket;
-        int32_t index = tsim_gang_bucket(gang, chunk, false, bucket);
+        int32_t chunk = nth_chunk(gang, gang->gather_chunk), bucket = gang->gather_bucket;
+        int32_t index = bucket_index(gang, chunk, false, bucket);
         task->label = tsim_label(TSIM_TASK_GATHER, -1, index);
         collective_task(gang, TSIM_STREAM_DATA, &chunk_of(gang, chunk)->gather, task);
-        join_replicas(gang, TSIM_TASK_GATHER, index, task);
+        join_replicas(gang, TSIM_TASK_GATHER, joint_index(gang, chunk, false, bucket), task);
         lower(task, gang->gathered + index);
-        if (++gang->gather_bucket == chunk_of(gang, chunk)->forward.n_buckets)
+        if (++gang->gather_bucket == chunk_of(gang, chunk)->n_gathers)
             gang->gather_bucket = 0, gang->gather_chunk++;
         return true;
     }
     if (!plan->overlaps_reduces)
         return false;
-    for (; gang->reduce_item < plan->n_items; gang->reduce_item++, gang->reduce_bucket = 0) {
+    for (; gang->reduce_item < gang->stage_plan->n_items; gang->reduce_item++, gang->reduce_bucket = 0) {
         struct tsim_pass_item item = tsim_gang_item(gang, gang->reduce_item);
-        if (!item.is_backward || !meets_data_group(gang, item) ||
-            gang->reduce_bucket == chunk_of(gang, item.chunk)->backward.n_buckets)
+        if (item.kind == TSIM_PASS_FORWARD || !meets_data_group(gang, item) ||
+            gang->reduce_bucket == chunk_of(gang, item.chunk)->n_reduces)
             continue;
-        int32_t round = plan->reduces_every_microbatch ? item.microbatch : 0;
-        int32_t index =
-            round * gang->stage_plan->n_reduces + tsim_gang_bucket(gang, item.chunk, true, gang->reduce_bucket++);
+        int32_t first = (plan->reduces_every_microbatch ? item.microbatch : 0) * gang->stage_plan->n_reduces;
+        int32_t bucket = gang->reduce_bucket++, index = first + bucket_index(gang, item.chunk, true, bucket);
         task->label = tsim_label(TSIM_TASK_REDUCE, -1, index);
         collective_task(gang, TSIM_STREAM_DATA, &chunk_of(gang, item.chunk)->reduce, task);
-        join_replicas(gang, TSIM_TASK_REDUCE, index, task);
+        join_replicas(gang, TSIM_TASK_REDUCE, first + joint_index(gang, item.chunk, true, bucket), task);
         wait_for(task, gang->segment_done + index);
         lower(task, gang->reduced);
         return true;
@@ -430,16 +471,17 @@ static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, 
  * (embedding, final norm, head) is gathered once a step and kept; it is the last to be reduced. */
 static bool next_unit(struct tsim_gang *gang, struct tsim_task *task) {
     int32_t n = gang->plan->n_units;
-    while (gang->unit_item < gang->plan->n_items) {
+    while (gang->unit_item < gang->stage_plan->n_items) {
         struct tsim_pass_item item = tsim_gang_item(gang, gang->unit_item);
         int32_t at = gang->unit_position++, index = gang->unit_item;
-        int32_t n_positions = item.is_backward ? 2 * n + 2 : n;
+        bool is_forward = item.kind == TSIM_PASS_FORWARD;
+        int32_t n_positions = is_forward ? n : 2 * n + 2;
         if (at == n_positions) {
             gang->unit_position = 0;
             gang->unit_item++;
             continue;
         }
-        if (!item.is_backward) {
+        if (is_forward) {
             if (at == 0 && index > 0)
                 continue;
             unit_gather(gang, index, at, at == 0, task);

@@ -32,11 +32,10 @@ static inline int32_t tsim_label_segment(int64_t label) {
     return (int32_t)(label & 0xffffff);
 }
 
-/* One direction of one chunk: the whole pass, and how its time divides over embedding, each layer, head. */
+/* One kind of pass of one chunk: the whole pass, and how its time divides over embedding, each layer, head. */
 struct tsim_direction_plan {
     struct tsim_pass_cost whole;
     double embedding_frac, layer_frac, head_frac;
-    int32_t n_buckets; /* segments of the pass that meets the gathers (forward) or reductions (backward) */
 };
 
 /* A collective of the data-parallel group and what it means for the passes beside it. */
@@ -49,13 +48,16 @@ struct tsim_data_collective {
 struct tsim_chunk_plan {
     bool has_embedding, has_head;
     int32_t n_layers;
-    double parameters; /* per tensor rank */
-    struct tsim_direction_plan forward, backward;
+    double parameters;                                  /* per tensor rank */
+    struct tsim_direction_plan ways[TSIM_N_PASS_KINDS]; /* by enum tsim_pass_kind */
+    int32_t n_gathers, n_reduces; /* buckets: segments of the passes that meet the gathers, release the reductions */
     struct tsim_data_collective gather, reduce; /* of one bucket */
 };
 
 struct tsim_stage_plan {
     struct tsim_chunk_plan *chunks;
+    const struct tsim_pass_item *items; /* the schedule's order */
+    int32_t n_items;
     int32_t n_gathers, n_reduces; /* buckets over all chunks */
     double optimizer_s, optimizer_hbm_bytes;
     struct tsim_collective_cost send_next, send_prev;
@@ -69,11 +71,13 @@ struct tsim_step_plan {
     const struct tsim_cluster *cluster;
     struct tsim_schedule_shape schedule;
     struct tsim_stage_plan *stages;
-    int32_t n_items, n_units; /* n_units: segments of a fully sharded pass */
-    bool is_ideal;            /* network: ideal */
-    bool shards_fully;        /* ZeRO-3 */
-    bool has_data_group;      /* more than one rank reduces */
-    bool gathers;             /* ZeRO-1, -2: parameters are gathered after the optimizer */
+    int32_t n_units;     /* segments of a fully sharded pass */
+    int32_t n_rounds;    /* times that a step reduces a bucket */
+    bool is_mirrored;    /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
+    bool is_ideal;       /* network: ideal */
+    bool shards_fully;   /* ZeRO-3 */
+    bool has_data_group; /* more than one rank reduces */
+    bool gathers;        /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
     bool has_tied_reduction;
     struct tsim_data_collective tied;
@@ -105,8 +109,7 @@ struct tsim_gang {
     int32_t gather_chunk, gather_bucket; /* data: next parameters */
     int32_t reduce_item, reduce_bucket;  /* data: next gradients */
     int32_t unit_item, unit_position;    /* data, fully sharded */
-    int32_t owed_send;                   /* item whose synchronous send is due on the compute stream, or -1 */
-    struct tsim_pass_item owed;
+    int32_t owed[2], n_owed;             /* items whose synchronous sends are due on the compute stream */
     /* Account */
     tsim_tick last_end;
     struct tsim_gang_account *account;
@@ -137,10 +140,14 @@ static inline int32_t tsim_gang_slot(const struct tsim_gang *gang, struct tsim_p
     return item.chunk * gang->plan->schedule.microbatches + item.microbatch;
 }
 static inline struct tsim_pass_item tsim_gang_item(const struct tsim_gang *gang, int32_t index) {
-    return tsim_schedule_item(&gang->plan->schedule, gang->stage, index);
+    return gang->stage_plan->items[index];
 }
 
-/* Bucket index of a gather or reduction: buckets are numbered chunk by chunk. */
-int32_t tsim_gang_bucket(const struct tsim_gang *gang, int32_t chunk, bool backward, int32_t bucket);
+/* Where the result of a pass goes: the gang and the item that waits for it there; false when nothing is sent. */
+bool tsim_gang_route(const struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_gang **to,
+                     struct tsim_pass_item *there);
+/* The message itself: from this stage to the next or the previous one. */
+const struct tsim_collective_cost *tsim_gang_message(const struct tsim_gang *gang, struct tsim_pass_item item,
+                                                     bool *on_node);
 
 #endif

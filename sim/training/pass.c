@@ -13,6 +13,7 @@ struct walk {
     const char *phase;
     bool core_only;            /* selective recomputation */
     bool skip_last_projection; /* recomputation that stops early */
+    enum tsim_pass_kind kind;  /* input or weight gradient: the others are left out */
     tsim_pass_visit_fn visit;
     void *context;
 };
@@ -70,7 +71,7 @@ static double exposed_s(const struct walk *w, const struct tsim_op_list *list, i
                         const struct tsim_collective_cost *collective) {
     const struct tsim_op *op = &list->ops[at], *beside = partner(list, at);
     double c = collective->time_s;
-    if (!beside || c == 0)
+    if (!beside || c == 0 || (w->kind == TSIM_PASS_INPUT_GRADIENT && beside->is_weight_gradient))
         return c;
     double g = kernel_s(w, beside);
     if (op->overlap == TSIM_CONCURRENT_NEXT)
@@ -93,7 +94,9 @@ static enum tsim_bound bound_of(enum tsim_limit limit) {
 static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
     for (int32_t i = 0; i < list->n; i++) {
         const struct tsim_op *op = &list->ops[i];
-        if ((w->core_only && !op->is_core_attention) || (w->skip_last_projection && op->is_last_projection))
+        if ((w->core_only && !op->is_core_attention) || (w->skip_last_projection && op->is_last_projection) ||
+            (w->kind == TSIM_PASS_INPUT_GRADIENT && op->is_weight_gradient) ||
+            (w->kind == TSIM_PASS_WEIGHT_GRADIENT && !op->is_weight_gradient))
             continue;
         struct tsim_pass_operator row = {.op = op, .phase = w->phase};
         if (op->kind == TSIM_OP_COLLECTIVE) {
@@ -119,23 +122,25 @@ static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
 }
 
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                     const struct tsim_placement *placement, enum tsim_part part, bool backward,
+                     const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
                      tsim_pass_visit_fn visit, void *context) {
     struct walk w = {.scenario = scenario,
                      .cluster = cluster,
                      .placement = placement,
-                     .phase = backward ? "backward" : "forward",
+                     .phase = kind == TSIM_PASS_FORWARD ? "forward" : "backward",
+                     .kind = kind,
                      .visit = visit,
                      .context = context};
     struct tsim_op_list list;
     enum tsim_recompute recompute = scenario->training.recompute;
-    if (!backward) {
+    if (kind == TSIM_PASS_FORWARD) {
         tsim_operators_forward(scenario, part, &list);
         walk_list(&w, &list);
         return;
     }
-    if (part == TSIM_PART_LAYER && recompute != TSIM_RECOMPUTE_NONE) {
+    if (part == TSIM_PART_LAYER && recompute != TSIM_RECOMPUTE_NONE && kind != TSIM_PASS_WEIGHT_GRADIENT) {
         struct walk again = w;
+        again.kind = TSIM_PASS_FORWARD;
         again.phase = "recompute";
         again.core_only = recompute == TSIM_RECOMPUTE_SELECTIVE;
         again.skip_last_projection = !again.core_only && scenario->software->checkpoint_early_stop;
@@ -176,10 +181,12 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
 
 /* host_excess_s holds the host's time of one part until tsim_pass_sum compares the whole pass with it. */
 static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                                       const struct tsim_placement *placement, enum tsim_part part, bool backward) {
+                                       const struct tsim_placement *placement, enum tsim_part part,
+                                       enum tsim_pass_kind kind) {
     struct sum sum = {.software = scenario->software};
-    tsim_pass_visit(scenario, cluster, placement, part, backward, add_operator, &sum);
-    if (backward && part == TSIM_PART_LAYER && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
+    tsim_pass_visit(scenario, cluster, placement, part, kind, add_operator, &sum);
+    bool recomputes = kind == TSIM_PASS_BACKWARD || kind == TSIM_PASS_INPUT_GRADIENT;
+    if (recomputes && part == TSIM_PART_LAYER && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
         sum.host_s += scenario->software->host_time_per_checkpoint_s;
     sum.cost.time_s =
         sum.cost.compute_s + sum.cost.recompute_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s;
@@ -192,8 +199,12 @@ void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct ts
     struct tsim_part_costs *parts[] = {&costs->embedding, &costs->layer, &costs->head};
     static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_HEAD};
     for (int i = 0; i < 3; i++) {
-        parts[i]->forward = part_cost(scenario, cluster, placement, PARTS[i], false);
-        parts[i]->backward = part_cost(scenario, cluster, placement, PARTS[i], true);
+        parts[i]->forward = part_cost(scenario, cluster, placement, PARTS[i], TSIM_PASS_FORWARD);
+        parts[i]->backward = part_cost(scenario, cluster, placement, PARTS[i], TSIM_PASS_BACKWARD);
+        if (!tsim_schedule_splits_backward(scenario->parallelism.schedule))
+            continue;
+        parts[i]->input_gradient = part_cost(scenario, cluster, placement, PARTS[i], TSIM_PASS_INPUT_GRADIENT);
+        parts[i]->weight_gradient = part_cost(scenario, cluster, placement, PARTS[i], TSIM_PASS_WEIGHT_GRADIENT);
     }
 }
 
@@ -212,14 +223,28 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
     sum->nic_bytes += times * part->nic_bytes;
 }
 
-void tsim_pass_sum(const struct tsim_pass_costs *costs, bool backward, bool embedding, double n_layers, bool head,
-                   struct tsim_pass_cost *sum) {
+const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, enum tsim_pass_kind kind) {
+    switch (kind) {
+    case TSIM_PASS_FORWARD:
+        return &part->forward;
+    case TSIM_PASS_BACKWARD:
+        return &part->backward;
+    case TSIM_PASS_INPUT_GRADIENT:
+        return &part->input_gradient;
+    case TSIM_PASS_WEIGHT_GRADIENT:
+        return &part->weight_gradient;
+    }
+    TSIM_BUG("pass kind %d", (int)kind);
+}
+
+void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, bool embedding, double n_layers,
+                   bool head, struct tsim_pass_cost *sum) {
     memset(sum, 0, sizeof *sum);
     if (embedding)
-        add_times(sum, backward ? &costs->embedding.backward : &costs->embedding.forward, 1);
-    add_times(sum, backward ? &costs->layer.backward : &costs->layer.forward, n_layers);
+        add_times(sum, tsim_part_cost(&costs->embedding, kind), 1);
+    add_times(sum, tsim_part_cost(&costs->layer, kind), n_layers);
     if (head)
-        add_times(sum, backward ? &costs->head.backward : &costs->head.forward, 1);
+        add_times(sum, tsim_part_cost(&costs->head, kind), 1);
     sum->host_excess_s = fmax(sum->host_excess_s - sum->time_s, 0);
     sum->compute_s += sum->host_excess_s;
     sum->time_s += sum->host_excess_s;

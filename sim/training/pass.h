@@ -19,6 +19,7 @@
 #include "cluster/placement.h"
 #include "training/result.h"
 #include "workload/operators.h"
+#include "workload/schedule.h"
 
 struct tsim_pass_cost {
     double time_s;      /* sum of the next five */
@@ -33,6 +34,9 @@ struct tsim_pass_cost {
 
 struct tsim_part_costs {
     struct tsim_pass_cost forward, backward; /* backward includes recomputation */
+    /* The backward pass in two; set when the schedule splits it. What a collective of the whole pass hides behind the
+     * product of a weight gradient is exposed in the input gradient. */
+    struct tsim_pass_cost input_gradient, weight_gradient;
 };
 
 struct tsim_pass_costs {
@@ -43,8 +47,9 @@ void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct ts
                            const struct tsim_placement *placement, struct tsim_pass_costs *costs);
 
 /* embedding? + n_layers x layer + head?, the host's limit applied to the whole. */
-void tsim_pass_sum(const struct tsim_pass_costs *costs, bool backward, bool embedding, double n_layers, bool head,
-                   struct tsim_pass_cost *sum);
+void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, bool embedding, double n_layers,
+                   bool head, struct tsim_pass_cost *sum);
+const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, enum tsim_pass_kind kind);
 
 void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);
 
@@ -60,7 +65,7 @@ struct tsim_pass_operator {
 };
 typedef void (*tsim_pass_visit_fn)(void *context, const struct tsim_pass_operator *row);
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                     const struct tsim_placement *placement, enum tsim_part part, bool backward,
+                     const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
                      tsim_pass_visit_fn visit, void *context);
 
 #endif

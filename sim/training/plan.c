@@ -29,9 +29,27 @@ static void collective(const struct tsim_step_plan *plan, enum tsim_collective_o
     tsim_collective_cost(plan->cluster, &request, cost);
 }
 
+/* The ranks that hold a stage's parts: the data-parallel group, in dualpipe with that of the mirrored stage. */
+static struct tsim_group holders(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
+                                 struct tsim_group data, int32_t stage) {
+    if (!plan->is_mirrored)
+        return data;
+    struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = stage};
+    int32_t a = tsim_placement_rank(placement, &at);
+    at.at[TSIM_AXIS_PIPELINE] = plan->schedule.stages - 1 - stage;
+    if (tsim_placement_same_node(placement, a, tsim_placement_rank(placement, &at))) {
+        data.max_ranks_per_node *= 2;
+        data.min_ranks_per_node *= 2;
+    } else {
+        data.n_nodes *= 2;
+    }
+    data.n_ranks *= 2;
+    return data;
+}
+
 /* The part of the data-parallel group that shards together, and the ranks that hold the same shard. */
 static struct tsim_group shard_group(const struct tsim_scenario *sc, struct tsim_group data) {
-    int32_t n = (int32_t)sc->parallelism.zero_group_ranks;
+    int32_t n = (int32_t)tsim_shards(sc);
     if (n >= data.n_ranks)
         return data;
     int32_t per_node = data.max_ranks_per_node < n ? data.max_ranks_per_node : n;
@@ -131,12 +149,13 @@ static void gathering(const struct tsim_step_plan *plan, struct tsim_group data,
     gather->device_share = device_share(plan, &gather->cost);
 }
 
-static void plan_direction(const struct tsim_pass_costs *costs, const struct tsim_chunk_plan *chunk, bool backward,
-                           struct tsim_direction_plan *way) {
-    const struct tsim_pass_cost *layer = backward ? &costs->layer.backward : &costs->layer.forward;
-    const struct tsim_pass_cost *embedding = backward ? &costs->embedding.backward : &costs->embedding.forward;
-    const struct tsim_pass_cost *head = backward ? &costs->head.backward : &costs->head.forward;
-    tsim_pass_sum(costs, backward, chunk->has_embedding, chunk->n_layers, chunk->has_head, &way->whole);
+static void plan_direction(const struct tsim_pass_costs *costs, struct tsim_chunk_plan *chunk,
+                           enum tsim_pass_kind kind) {
+    struct tsim_direction_plan *way = &chunk->ways[kind];
+    const struct tsim_pass_cost *layer = tsim_part_cost(&costs->layer, kind);
+    const struct tsim_pass_cost *embedding = tsim_part_cost(&costs->embedding, kind);
+    const struct tsim_pass_cost *head = tsim_part_cost(&costs->head, kind);
+    tsim_pass_sum(costs, kind, chunk->has_embedding, chunk->n_layers, chunk->has_head, &way->whole);
     double accelerator_s = chunk->n_layers * layer->time_s + (chunk->has_embedding ? embedding->time_s : 0) +
                            (chunk->has_head ? head->time_s : 0);
     double scale = accelerator_s > 0 ? 1 / accelerator_s : 0;
@@ -160,18 +179,19 @@ static int32_t n_buckets(const struct tsim_step_plan *plan, struct tsim_group da
 static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs, struct tsim_group data,
                        int32_t stage, int32_t index, struct tsim_chunk_plan *chunk) {
     const struct tsim_scenario *sc = plan->scenario;
-    chunk->has_embedding = stage == 0 && index == 0;
-    chunk->has_head = stage == plan->schedule.stages - 1 && index == plan->schedule.chunks - 1;
+    chunk->has_embedding = tsim_chunk_has_embedding(sc, stage, index);
+    chunk->has_head = tsim_chunk_has_head(sc, stage, index);
     chunk->n_layers = (int32_t)tsim_chunk_layers(sc, stage, index);
     chunk->parameters = tsim_chunk_parameters(sc, stage, index);
-    plan_direction(costs, chunk, false, &chunk->forward);
-    plan_direction(costs, chunk, true, &chunk->backward);
+    for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
+        if (kind <= TSIM_PASS_BACKWARD || tsim_schedule_splits_backward(plan->schedule.schedule))
+            plan_direction(costs, chunk, (enum tsim_pass_kind)kind);
     int32_t buckets = n_buckets(plan, data, chunk);
-    chunk->forward.n_buckets = plan->gathers && plan->overlaps_gathers ? buckets : 1;
-    chunk->backward.n_buckets = plan->overlaps_reduces ? buckets : 1;
+    chunk->n_gathers = plan->gathers && plan->overlaps_gathers ? buckets : 1;
+    chunk->n_reduces = plan->overlaps_reduces ? buckets : 1;
     if (plan->has_data_group && !plan->shards_fully) {
-        gathering(plan, data, chunk->parameters / chunk->forward.n_buckets, &chunk->gather);
-        reduction(plan, data, chunk->parameters / chunk->backward.n_buckets, &chunk->reduce);
+        gathering(plan, data, chunk->parameters / chunk->n_gathers, &chunk->gather);
+        reduction(plan, data, chunk->parameters / chunk->n_reduces, &chunk->reduce);
     }
 }
 
@@ -231,13 +251,18 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
                        struct tsim_stage_plan *sp) {
     const struct tsim_scenario *sc = plan->scenario;
     int32_t p = plan->schedule.stages;
+    sp->n_items = tsim_schedule_n_items(&plan->schedule, stage);
+    struct tsim_pass_item *items = TSIM_NEW_ARRAY(arena, (size_t)sp->n_items, struct tsim_pass_item);
+    tsim_schedule_fill(&plan->schedule, stage, items);
+    sp->items = items;
+    data = holders(plan, placement, data, stage);
     sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {
         plan_chunk(plan, costs, data, stage, c, &sp->chunks[c]);
-        sp->n_gathers += sp->chunks[c].forward.n_buckets;
-        sp->n_reduces += sp->chunks[c].backward.n_buckets;
+        sp->n_gathers += sp->chunks[c].n_gathers;
+        sp->n_reduces += sp->chunks[c].n_reduces;
     }
-    double shards = sc->parallelism.zero >= 1 ? (double)sc->parallelism.zero_group_ranks : 1;
+    double shards = sc->parallelism.zero >= 1 ? tsim_shards(sc) : 1;
     sp->optimizer_hbm_bytes = tsim_stage_parameters(sc, stage) / shards * sc->software->optimizer_traffic_bytes;
     sp->optimizer_s = sp->optimizer_hbm_bytes / tsim_memory_rate(plan->cluster->accelerator) +
                       OPTIMIZER_KERNELS * plan->cluster->accelerator->kernel_latency_s;
@@ -259,21 +284,22 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->scenario = sc;
     plan->cluster = cluster;
     plan->schedule = tsim_scenario_schedule(sc);
-    plan->n_items = tsim_schedule_n_items(&plan->schedule);
     plan->n_units = (int32_t)sc->model->layers + 1;
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
-    plan->has_data_group = data.n_ranks > 1;
+    plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
+    plan->has_data_group = data.n_ranks > 1 || plan->is_mirrored;
     plan->shards_fully = zero == 3 && plan->has_data_group;
     plan->gathers = zero == 1 || zero == 2;
     plan->overlaps_gathers = sc->parallelism.overlap.parameters;
     plan->overlaps_reduces = sc->parallelism.overlap.gradients || zero >= 2;
     plan->reduces_every_microbatch = zero >= 2;
+    plan->n_rounds = plan->reduces_every_microbatch ? tsim_schedule_chunk_microbatches(&plan->schedule) : 1;
     plan->sends_async = sc->parallelism.overlap.pipeline;
     plan->n_replicas = sc->simulation.fold ? 1 : (int32_t)sc->parallelism.data;
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)
         plan_stage(arena, plan, costs, placement, data, s, &plan->stages[s]);
-    plan->has_tied_reduction = sc->model->tied_embeddings && plan->schedule.stages > 1;
+    plan->has_tied_reduction = sc->model->tied_embeddings && !tsim_ends_share_stage(sc);
     if (plan->has_tied_reduction) {
         bool on_node = plan->stages[0].prev_on_node;
         struct tsim_group pair = {.n_ranks = 2,

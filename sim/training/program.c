@@ -52,11 +52,10 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
     gang->gradient_end = gang->gradient_begin + slots;
     if (!plan->has_data_group)
         return;
-    int32_t rounds = plan->reduces_every_microbatch ? plan->schedule.microbatches : 1;
-    int32_t n_gathers = gang->stage_plan->n_gathers, n_done = gang->stage_plan->n_reduces * rounds;
+    int32_t n_gathers = gang->stage_plan->n_gathers, n_done = gang->stage_plan->n_reduces * plan->n_rounds;
     gang->n_reductions = plan->overlaps_reduces ? n_done : 0;
     if (plan->shards_fully) {
-        n_gathers = n_done = plan->n_items * plan->n_units;
+        n_gathers = n_done = gang->stage_plan->n_items * plan->n_units;
         gang->n_reductions = plan->schedule.microbatches * plan->n_units;
     }
     gang->gathered = tsim_engine_add_signals(engine, n_gathers, 1);
@@ -64,8 +63,8 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
     if (gang->n_reductions > 0)
         gang->reduced = tsim_engine_add_signals(engine, 1, gang->n_reductions);
     if (plan->shards_fully) /* the root unit stays gathered after the first forward pass */
-        for (int32_t i = 1; i < plan->n_items; i++) {
-            int32_t root = tsim_gang_item(gang, i).is_backward ? plan->n_units - 1 : 0;
+        for (int32_t i = 1; i < gang->stage_plan->n_items; i++) {
+            int32_t root = tsim_gang_item(gang, i).kind == TSIM_PASS_FORWARD ? 0 : plan->n_units - 1;
             tsim_engine_rearm(engine, gang->gathered + i * plan->n_units + root, 0);
         }
 }
@@ -97,7 +96,6 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
         gang->replica = i / p;
         gang->next = &run->gangs[first + (stage + 1) % p];
         gang->prev = &run->gangs[first + (stage + p - 1) % p];
-        gang->owed_send = -1;
         gang->account = &accounts[i];
         accounts[i].stage = stage;
         accounts[i].replica = gang->replica;

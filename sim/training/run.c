@@ -336,22 +336,25 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
                            const struct tsim_placement *placement, const struct tsim_gang_account *critical,
                            struct tsim_result *result) {
     struct operator_rows out = {.arena = arena, .capacity = 6 * 2 * TSIM_MAX_OPS + 4};
-    int32_t stage = critical->stage, last = (int32_t)sc->parallelism.pipeline - 1;
-    double layers = 0, microbatches = (double)sc->n_microbatches;
-    for (int32_t c = 0; c < sc->parallelism.virtual_pipeline; c++)
-        layers += (double)tsim_chunk_layers(sc, stage, c);
-    const double counts[] = {[TSIM_PART_EMBEDDING] = stage == 0 ? microbatches : 0,
-                             [TSIM_PART_LAYER] = layers * microbatches,
-                             [TSIM_PART_HEAD] = stage == last ? microbatches : 0};
+    int32_t stage = critical->stage;
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    double counts[3] = {0}, microbatches = tsim_schedule_chunk_microbatches(&shape);
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        counts[TSIM_PART_LAYER] += microbatches * (double)tsim_chunk_layers(sc, stage, c);
+        counts[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, c) ? microbatches : 0;
+        counts[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, c) ? microbatches : 0;
+    }
     out.rows = TSIM_NEW_ARRAY(arena, (size_t)out.capacity, struct tsim_operator_row);
     for (int part = TSIM_PART_EMBEDDING; part <= TSIM_PART_HEAD; part++)
         for (int backward = 0; backward < 2 && counts[part] > 0; backward++) {
             out.count = counts[part];
-            tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part, backward, add_operator_row, &out);
+            tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part,
+                            backward ? TSIM_PASS_BACKWARD : TSIM_PASS_FORWARD, add_operator_row, &out);
         }
     add_row(&out, "optimizer", "compute", 1, critical->terms.optimizer_s, TSIM_BOUND_MEMORY);
     add_row(&out, "data: gathers and reductions", "data", 1, critical->data_busy_s, TSIM_BOUND_COMMUNICATION);
-    add_row(&out, "pipeline: sends", "pipeline", 2 * microbatches, critical->send_busy_s, TSIM_BOUND_COMMUNICATION);
+    add_row(&out, "pipeline: sends", "pipeline", 2 * (double)sc->n_microbatches, critical->send_busy_s,
+            TSIM_BOUND_COMMUNICATION);
     result->operators = out.rows;
     result->n_operators = out.n;
 }

@@ -2,24 +2,43 @@
 
 #include "workload/model.h"
 #include "workload/operators.h"
+#include "workload/schedule_zero_bubble.h"
 
 #include <math.h>
 
 struct tsim_schedule_shape tsim_scenario_schedule(const struct tsim_scenario *sc) {
-    return (struct tsim_schedule_shape){.schedule = sc->parallelism.schedule,
-                                        .stages = (int32_t)sc->parallelism.pipeline,
-                                        .chunks = (int32_t)sc->parallelism.virtual_pipeline,
-                                        .microbatches = (int32_t)sc->n_microbatches};
+    return (struct tsim_schedule_shape){
+        .schedule = sc->parallelism.schedule,
+        .stages = (int32_t)sc->parallelism.pipeline,
+        .chunks = tsim_schedule_chunks(sc->parallelism.schedule, sc->parallelism.virtual_pipeline),
+        .microbatches = (int32_t)sc->n_microbatches};
 }
 
 /* ---- model state ---- */
 
-static bool is_first_part(int32_t stage, int32_t chunk) {
-    return stage == 0 && chunk == 0;
+bool tsim_chunk_has_embedding(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    return tsim_schedule_part(&shape, stage, chunk) == 0;
 }
 
-static bool is_last_part(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    return stage == sc->parallelism.pipeline - 1 && chunk == sc->parallelism.virtual_pipeline - 1;
+bool tsim_chunk_has_head(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    return tsim_schedule_part(&shape, stage, chunk) == tsim_schedule_n_parts(&shape) - 1;
+}
+
+static bool stage_has_head(const struct tsim_scenario *sc, int32_t stage) {
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
+        if (tsim_chunk_has_head(sc, stage, c))
+            return true;
+    return false;
+}
+
+bool tsim_ends_share_stage(const struct tsim_scenario *sc) {
+    return stage_has_head(sc, 0); /* the embedding is on stage 0 in every schedule */
+}
+
+double tsim_shards(const struct tsim_scenario *sc) {
+    return (double)sc->parallelism.zero_group_ranks * (sc->parallelism.schedule == TSIM_SCHEDULE_DUALPIPE ? 2 : 1);
 }
 
 double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
@@ -31,20 +50,20 @@ double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int3
     /* Matrices are cut over the tensor ranks; norms and the row-parallel biases are whole on each. */
     double layer = (p.layer_attention + p.layer_ffn) / tp + p.layer_norms;
     double n = (double)tsim_chunk_layers(sc, stage, chunk) * layer;
-    bool first = is_first_part(stage, chunk), last = is_last_part(sc, stage, chunk);
+    bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
     if (first)
         n += table + (double)m->positions * h;
     if (last)
         n += p.final_norm;
     /* A tied table is held once where first and last part share a stage, twice where they do not. */
-    if (last && (!m->tied_embeddings || sc->parallelism.pipeline > 1))
+    if (last && (!m->tied_embeddings || !tsim_ends_share_stage(sc)))
         n += table;
     return n;
 }
 
 double tsim_stage_parameters(const struct tsim_scenario *sc, int32_t stage) {
     double n = 0;
-    for (int32_t c = 0; c < sc->parallelism.virtual_pipeline; c++)
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
         n += tsim_chunk_parameters(sc, stage, c);
     return n;
 }
@@ -178,16 +197,46 @@ static double working_layers(const struct tsim_scenario *sc) {
 static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     struct tokens k = tokens_of(sc);
     double bytes = (double)tsim_chunk_layers(sc, stage, chunk) * tsim_layer_activation_bytes(sc);
-    if (is_first_part(stage, chunk))
+    if (tsim_chunk_has_embedding(sc, stage, chunk))
         bytes += k.ts * k.h * k.mask;
-    if (is_last_part(sc, stage, chunk))
+    if (tsim_chunk_has_head(sc, stage, chunk))
         bytes += 2 * k.ts * k.h * k.e; /* the final norm's input and the head's */
     return bytes;
+}
+
+double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc) {
+    struct tokens k = tokens_of(sc);
+    double up = sc->model->gated_mlp ? 2 : 1;
+    double inputs = 2 * k.h + k.q + k.f, gradients = (k.q + 2 * k.kv) + 2 * k.h + up * k.f;
+    return k.t * k.e * (inputs + gradients);
+}
+
+/* The head's product waits too: its input and the logits' gradient. */
+static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    struct tokens k = tokens_of(sc);
+    double bytes = (double)tsim_chunk_layers(sc, stage, chunk) * tsim_layer_weight_gradient_bytes(sc);
+    if (tsim_chunk_has_head(sc, stage, chunk))
+        bytes += k.t * k.e * (k.h + tsim_padded_vocab_per_rank(sc));
+    return bytes;
+}
+
+static double split_peak_activation_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    struct tsim_schedule_program program;
+    double whole[2] = {0}, kept[2] = {0};
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        whole[c] = chunk_activation_bytes(sc, stage, c);
+        kept[c] = chunk_weight_gradient_bytes(sc, stage, c);
+    }
+    tsim_schedule_program_build(&shape, stage, &program);
+    return tsim_schedule_program_peak(&program, whole, kept);
 }
 
 /* Equal chunks: the closed form; else the schedule is replayed. */
 static double peak_activation_bytes(const struct tsim_scenario *sc, int32_t stage) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    if (tsim_schedule_splits_backward(shape.schedule))
+        return split_peak_activation_bytes(sc, stage);
     double first = chunk_activation_bytes(sc, stage, 0);
     bool equal = true;
     for (int32_t c = 1; c < shape.chunks; c++)
@@ -195,10 +244,10 @@ static double peak_activation_bytes(const struct tsim_scenario *sc, int32_t stag
     if (equal)
         return first * tsim_schedule_peak_in_flight(&shape, stage);
     double live = 0, peak = 0;
-    for (int32_t i = 0; i < tsim_schedule_n_items(&shape); i++) {
+    for (int32_t i = 0; i < tsim_schedule_n_items(&shape, stage); i++) {
         struct tsim_pass_item item = tsim_schedule_item(&shape, stage, i);
         double bytes = chunk_activation_bytes(sc, stage, item.chunk);
-        live += item.is_backward ? -bytes : bytes;
+        live += item.kind == TSIM_PASS_FORWARD ? bytes : -bytes;
         peak = fmax(peak, live);
     }
     return peak;
@@ -211,7 +260,7 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     double up = sc->model->gated_mlp ? 2 : 1, bytes = working_layers(sc) * tsim_layer_whole_activation_bytes(sc);
     /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
     bytes += fmax(up * k.t * k.f * k.e, core_attention_bytes(sc, &k)) + 2 * k.t * k.h * k.e;
-    if (stage == sc->parallelism.pipeline - 1)
+    if (stage_has_head(sc, stage))
         bytes += k.t * tsim_padded_vocab_per_rank(sc) * (4 + k.e); /* logits, and in fp32 for the loss */
     if (sc->parallelism.pipeline > 1)
         bytes += 2 * k.ts * k.h * k.e; /* receive buffers */
@@ -223,7 +272,7 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
 }
 
 void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
-    double n = tsim_stage_parameters(sc, stage), shards = (double)sc->parallelism.zero_group_ranks;
+    double n = tsim_stage_parameters(sc, stage), shards = tsim_shards(sc);
     int zero = sc->parallelism.zero;
     memory->weights_bytes = n * tsim_weight_bytes(sc->training.precision) / (zero >= 3 ? shards : 1);
     memory->gradients_bytes = n * tsim_gradient_bytes(sc) / (zero >= 2 ? shards : 1);

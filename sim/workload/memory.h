@@ -11,7 +11,9 @@
  *     without the 5as/(ht) with selective recomputation (or flash attention, which keeps a statistic per row instead);
  *     2sbh with full recomputation.
  * They come out of the same layer structure as the operators (gated or not, grouped keys and values, dropout or not).
- * A stage holds as many micro-batches as its schedule keeps in flight (schedule.h).
+ * A stage holds as many micro-batches as its schedule keeps in flight (schedule.h). Where the backward pass is split,
+ * what the weight gradients need stays until they are computed: inputs and output gradients of the layer's products,
+ * 32sbh without tensor parallelism (Qi et al. 2023, table 1). dualpipe holds every part on two stages.
  *
  * Not modelled: allocator fragmentation beyond the accelerator's reserve. */
 #ifndef TSIM_WORKLOAD_MEMORY_H
@@ -31,6 +33,8 @@ double tsim_chunk_parameters(const struct tsim_scenario *scenario, int32_t stage
 /* Saved by one layer for one micro-batch, as the scenario recomputes; the layer with everything kept (`whole`). */
 double tsim_layer_activation_bytes(const struct tsim_scenario *scenario);
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario);
+/* What of a layer the weight gradients need, between the input gradient and them. */
+double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario);
 
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 
@@ -42,7 +46,16 @@ double tsim_gradient_bytes(const struct tsim_scenario *scenario);
 
 struct tsim_schedule_shape tsim_scenario_schedule(const struct tsim_scenario *scenario);
 static inline int64_t tsim_chunk_layers(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk) {
-    return scenario->parallelism.layers_per_chunk[chunk * scenario->parallelism.pipeline + stage];
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(scenario);
+    return scenario->parallelism.layers_per_chunk[tsim_schedule_part(&shape, stage, chunk)];
 }
+/* Does the chunk hold the model's first part, with the embedding; its last, with the head? */
+bool tsim_chunk_has_embedding(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+bool tsim_chunk_has_head(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+/* Does one stage hold both? Then it holds a tied table once. */
+bool tsim_ends_share_stage(const struct tsim_scenario *scenario);
+
+/* Ranks that shard a parameter's state together: the sharding group, on both stages that hold the part in dualpipe. */
+double tsim_shards(const struct tsim_scenario *scenario);
 
 #endif

@@ -1,12 +1,68 @@
 #include "workload/schedule.h"
 
+#include "workload/schedule_zero_bubble.h"
+
 static int32_t min_int(int32_t a, int32_t b) {
     return a < b ? a : b;
 }
 
-int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *z) {
-    return 2 * z->microbatches * z->chunks;
+bool tsim_schedule_splits_backward(enum tsim_schedule schedule) {
+    return schedule >= TSIM_SCHEDULE_ZB_H1;
 }
+
+int32_t tsim_schedule_chunks(enum tsim_schedule schedule, int64_t virtual_pipeline) {
+    bool has_two = schedule == TSIM_SCHEDULE_ZB_V || schedule == TSIM_SCHEDULE_DUALPIPE;
+    return has_two ? 2 : (int32_t)virtual_pipeline;
+}
+
+/* ---- where parts lie, and what passes between them ---- */
+
+int32_t tsim_schedule_n_parts(const struct tsim_schedule_shape *z) {
+    return z->schedule == TSIM_SCHEDULE_DUALPIPE ? z->stages : z->stages * z->chunks;
+}
+
+int32_t tsim_schedule_part(const struct tsim_schedule_shape *z, int32_t stage, int32_t chunk) {
+    if (z->schedule == TSIM_SCHEDULE_ZB_V)
+        return chunk == 0 ? stage : 2 * z->stages - 1 - stage;
+    if (z->schedule == TSIM_SCHEDULE_DUALPIPE)
+        return chunk == 0 ? stage : z->stages - 1 - stage;
+    return chunk * z->stages + stage;
+}
+
+int32_t tsim_schedule_chunk_microbatches(const struct tsim_schedule_shape *z) {
+    return z->schedule == TSIM_SCHEDULE_DUALPIPE ? z->microbatches / 2 : z->microbatches;
+}
+
+static bool in_a_ring(const struct tsim_schedule_shape *z) {
+    return z->schedule != TSIM_SCHEDULE_ZB_V && z->schedule != TSIM_SCHEDULE_DUALPIPE;
+}
+
+struct tsim_schedule_hop tsim_schedule_hop(const struct tsim_schedule_shape *z, int32_t stage,
+                                           struct tsim_pass_item item) {
+    bool is_forward = item.kind == TSIM_PASS_FORWARD;
+    struct tsim_schedule_hop hop = {.chunk = item.chunk};
+    hop.to_next = is_forward == (in_a_ring(z) || item.chunk == 0);
+    bool at_end = stage == (hop.to_next ? z->stages - 1 : 0);
+    hop.sends = item.kind != TSIM_PASS_WEIGHT_GRADIENT && !at_end;
+    if (in_a_ring(z) && at_end && item.kind != TSIM_PASS_WEIGHT_GRADIENT) { /* around to the next or previous chunk */
+        hop.chunk += is_forward ? 1 : -1;
+        hop.sends = hop.chunk >= 0 && hop.chunk < z->chunks;
+    }
+    return hop;
+}
+
+bool tsim_schedule_receives(const struct tsim_schedule_shape *z, int32_t stage, struct tsim_pass_item item) {
+    if (item.kind == TSIM_PASS_WEIGHT_GRADIENT)
+        return false;
+    bool is_forward = item.kind == TSIM_PASS_FORWARD;
+    if (in_a_ring(z)) {
+        int32_t part = tsim_schedule_part(z, stage, item.chunk);
+        return part != (is_forward ? 0 : tsim_schedule_n_parts(z) - 1);
+    }
+    return stage != (is_forward == (item.chunk == 0) ? 0 : z->stages - 1);
+}
+
+/* ---- orders with a whole backward pass ---- */
 
 static int32_t n_warmup(const struct tsim_schedule_shape *z, int32_t stage) {
     int32_t all = z->microbatches * z->chunks;
@@ -22,21 +78,26 @@ static int32_t n_warmup(const struct tsim_schedule_shape *z, int32_t stage) {
 
 /* The i-th forward (or, mirrored in the chunks, backward) pass: groups of p micro-batches go through chunk 0, then the
  * same group through chunk 1, and so on. */
-static struct tsim_pass_item nth_pass(const struct tsim_schedule_shape *z, int32_t i, bool is_backward) {
+static struct tsim_pass_item nth_pass(const struct tsim_schedule_shape *z, int32_t i, enum tsim_pass_kind kind) {
     int32_t per_group = z->stages * z->chunks, in_group = i % per_group;
     int32_t chunk = in_group / z->stages;
-    return (struct tsim_pass_item){.is_backward = is_backward,
+    return (struct tsim_pass_item){.kind = kind,
                                    .microbatch = i / per_group * z->stages + in_group % z->stages,
-                                   .chunk = is_backward ? z->chunks - 1 - chunk : chunk};
+                                   .chunk = kind == TSIM_PASS_FORWARD ? chunk : z->chunks - 1 - chunk};
 }
 
-static struct tsim_pass_item plain(int32_t microbatch, bool is_backward) {
-    return (struct tsim_pass_item){.is_backward = is_backward, .microbatch = microbatch, .chunk = 0};
+static struct tsim_pass_item plain(int32_t microbatch, enum tsim_pass_kind kind) {
+    return (struct tsim_pass_item){.kind = kind, .microbatch = microbatch, .chunk = 0};
 }
 
 struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *z, int32_t stage, int32_t index) {
+    if (tsim_schedule_splits_backward(z->schedule)) {
+        struct tsim_schedule_program program;
+        tsim_schedule_program_build(z, stage, &program);
+        return tsim_schedule_program_item(&program, index);
+    }
     if (z->schedule == TSIM_SCHEDULE_SEQUENTIAL)
-        return plain(index / 2, index % 2);
+        return plain(index / 2, index % 2 ? TSIM_PASS_BACKWARD : TSIM_PASS_FORWARD);
     int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage);
     bool is_backward;
     int32_t nth;
@@ -47,16 +108,60 @@ struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *z, in
     } else {
         is_backward = true, nth = index - all;
     }
-    return z->chunks == 1 ? plain(nth, is_backward) : nth_pass(z, nth, is_backward);
+    enum tsim_pass_kind kind = is_backward ? TSIM_PASS_BACKWARD : TSIM_PASS_FORWARD;
+    return z->chunks == 1 ? plain(nth, kind) : nth_pass(z, nth, kind);
+}
+
+/* ---- both kinds ---- */
+
+int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *z, int32_t stage) {
+    if (!tsim_schedule_splits_backward(z->schedule))
+        return 2 * z->microbatches * z->chunks;
+    struct tsim_schedule_program program;
+    tsim_schedule_program_build(z, stage, &program);
+    return tsim_schedule_program_n_items(&program);
+}
+
+void tsim_schedule_fill(const struct tsim_schedule_shape *z, int32_t stage, struct tsim_pass_item *items) {
+    if (tsim_schedule_splits_backward(z->schedule)) {
+        struct tsim_schedule_program program;
+        tsim_schedule_program_build(z, stage, &program);
+        tsim_schedule_program_fill(&program, items);
+        return;
+    }
+    for (int32_t i = 0; i < tsim_schedule_n_items(z, stage); i++)
+        items[i] = tsim_schedule_item(z, stage, i);
 }
 
 int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *z, int32_t stage) {
+    if (tsim_schedule_splits_backward(z->schedule)) {
+        static const double one[] = {1, 1};
+        struct tsim_schedule_program program;
+        tsim_schedule_program_build(z, stage, &program);
+        return (int32_t)tsim_schedule_program_peak(&program, one, one);
+    }
     if (z->schedule == TSIM_SCHEDULE_SEQUENTIAL)
         return 1;
     return min_int(n_warmup(z, stage) + 1, z->microbatches * z->chunks);
 }
 
-double tsim_schedule_bubble_ratio(const struct tsim_schedule_shape *z) {
-    double p = z->stages, m = z->microbatches, v = z->chunks;
-    return z->schedule == TSIM_SCHEDULE_SEQUENTIAL ? p - 1 : (p - 1) / (m * v);
+double tsim_schedule_bubble_s(const struct tsim_schedule_shape *z, struct tsim_stage_times t) {
+    double p = z->stages, f = t.forward_s, b = t.input_s, w = t.weight_s;
+    switch (z->schedule) {
+    case TSIM_SCHEDULE_SEQUENTIAL:
+        return (p - 1) * z->microbatches * (f + b + w);
+    case TSIM_SCHEDULE_GPIPE:
+    case TSIM_SCHEDULE_1F1B:
+    case TSIM_SCHEDULE_INTERLEAVED:
+        return (p - 1) * (f + b + w) / z->chunks;
+    case TSIM_SCHEDULE_ZB_H1:
+        return (p - 1) * (f + b - w);
+    case TSIM_SCHEDULE_ZB_H2:
+        return (p - 1) * (f + b - 2 * w);
+    case TSIM_SCHEDULE_ZB_V:
+        return 0;
+    case TSIM_SCHEDULE_DUALPIPE:
+        return (p / 2 - 1) * ((f + b + w) + (b + w) - 3 * w);
+    }
+    TSIM_BUG("schedule %d", (int)z->schedule);
 }

@@ -4,12 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The order of a stage as text: F0 B0 ..., with a letter for the chunk when interleaved: F0a. */
+/* The order of a stage as text: F0 B0 ..., with a letter for the chunk when there are several: F0a. I is an input and W
+ * a weight gradient; & joins a pair. */
 static void order(struct tsim_schedule_shape shape, int32_t stage, char *text) {
+    static const char KINDS[] = {'F', 'B', 'I', 'W'};
     text[0] = 0;
-    for (int32_t i = 0; i < tsim_schedule_n_items(&shape); i++) {
+    for (int32_t i = 0; i < tsim_schedule_n_items(&shape, stage); i++) {
         struct tsim_pass_item item = tsim_schedule_item(&shape, stage, i);
-        text += sprintf(text, "%s%c%d", i ? " " : "", item.is_backward ? 'B' : 'F', item.microbatch);
+        const char *before = i == 0 ? "" : item.pair == TSIM_PAIR_SECOND ? "&" : " ";
+        text += sprintf(text, "%s%c%d", before, KINDS[item.kind], item.microbatch);
         if (shape.chunks > 1)
             text += sprintf(text, "%c", 'a' + item.chunk);
     }
@@ -70,12 +73,13 @@ START_TEST(every_pass_once) {
     for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
         for (int32_t stage = 0; stage < shapes[k].stages; stage++) {
             int seen[2][64] = {{0}}, live = 0, peak = 0;
-            for (int32_t i = 0; i < tsim_schedule_n_items(&shapes[k]); i++) {
+            for (int32_t i = 0; i < tsim_schedule_n_items(&shapes[k], stage); i++) {
                 struct tsim_pass_item item = tsim_schedule_item(&shapes[k], stage, i);
                 int at = item.chunk * shapes[k].microbatches + item.microbatch;
-                ck_assert_int_eq(seen[item.is_backward][at]++, 0);
-                ck_assert(!item.is_backward || seen[0][at]);
-                live += item.is_backward ? -1 : 1;
+                bool is_backward = item.kind == TSIM_PASS_BACKWARD;
+                ck_assert_int_eq(seen[is_backward][at]++, 0);
+                ck_assert(!is_backward || seen[0][at]);
+                live += is_backward ? -1 : 1;
                 peak = live > peak ? live : peak;
             }
             ck_assert_int_eq(peak, tsim_schedule_peak_in_flight(&shapes[k], stage));
