@@ -14,4 +14,11 @@
         return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;                                                                 \
     }
 
+/* As ck_assert_msg, for inner loops: Check reports every assertion that holds through a file, a microsecond each. */
+#define TSIM_ALWAYS(condition, ...)                                                                                    \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            ck_abort_msg(__VA_ARGS__);                                                                                 \
+    } while (0)
+
 #endif
