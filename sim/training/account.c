@@ -60,6 +60,11 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
     int32_t index = tsim_label_item(label), segment = tsim_label_segment(label);
     struct tsim_pass_cost cost;
     tsim_gang_segment_cost(gang, index, segment, &cost);
+    if (index == 0 && segment == 0 && gang->plan->bypasses_norm) { /* until the message comes, the step before it */
+        tsim_tick message_begin = 0;
+        message_times(gang, 0, &message_begin, &gang->first_begin);
+        from = gang->first_begin;
+    }
     account_pass_wait(gang, index, segment, from, ready);
     account->terms.compute_s += cost.compute_s;
     account->terms.recompute_s += cost.recompute_s;

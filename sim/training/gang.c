@@ -323,8 +323,8 @@ static void tail_norm(struct tsim_gang *gang, struct tsim_task *task) {
     const struct tsim_step_plan *plan = gang->plan;
     task->label = tsim_label(TSIM_TASK_NORM, -1, 0);
     task->latency = plan->norm.time_s > 0 ? tsim_engine_ticks(gang->engine, plan->norm.time_s) : 0;
-    task->join = (int64_t)TSIM_TASK_NORM << 56;
-    task->n_parties = plan->schedule.stages * plan->n_replicas;
+    task->join = (int64_t)TSIM_TASK_NORM << 56 | (plan->bypasses_norm ? gang->stage : 0);
+    task->n_parties = (plan->bypasses_norm ? 1 : plan->schedule.stages) * plan->n_replicas;
     if (gang->n_reductions > 0)
         wait_for(task, gang->reduced);
 }

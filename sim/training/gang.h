@@ -79,6 +79,7 @@ struct tsim_step_plan {
     bool has_data_group; /* more than one rank reduces */
     bool gathers;        /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
+    bool bypasses_norm; /* no stage waits for another before its optimizer: see program.h */
     bool has_tied_reduction;
     struct tsim_data_collective tied;
     struct tsim_collective_cost norm;
@@ -111,7 +112,7 @@ struct tsim_gang {
     int32_t unit_item, unit_position;    /* data, fully sharded */
     int32_t owed[2], n_owed;             /* items whose synchronous sends are due on the compute stream */
     /* Account */
-    tsim_tick last_end;
+    tsim_tick first_begin, last_end; /* where the step begins for this gang; the end of its last task */
     struct tsim_gang_account *account;
 };
 

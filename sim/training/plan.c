@@ -294,6 +294,9 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->overlaps_reduces = sc->parallelism.overlap.gradients || zero >= 2;
     plan->reduces_every_microbatch = zero >= 2;
     plan->n_rounds = plan->reduces_every_microbatch ? tsim_schedule_chunk_microbatches(&plan->schedule) : 1;
+    plan->bypasses_norm = plan->schedule.schedule == TSIM_SCHEDULE_ZB_H1 ||
+                          plan->schedule.schedule == TSIM_SCHEDULE_ZB_H2 ||
+                          plan->schedule.schedule == TSIM_SCHEDULE_ZB_V;
     plan->sends_async = sc->parallelism.overlap.pipeline;
     plan->n_replicas = sc->simulation.fold ? 1 : (int32_t)sc->parallelism.data;
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);

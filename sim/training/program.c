@@ -137,11 +137,25 @@ static void describe(void *context, int32_t stream, int64_t label, char *text, s
              KINDS[tsim_label_kind(label)], tsim_label_item(label), tsim_label_segment(label));
 }
 
+static double gang_s(const struct step_run *run, const struct tsim_gang *gang) {
+    return tsim_engine_seconds(run->engine, gang->last_end - gang->first_begin);
+}
+
+/* Time from one step to the next: all of it, or what the gang takes that takes longest. */
+static double period_s(const struct step_run *run) {
+    if (!run->plan->bypasses_norm)
+        return tsim_engine_seconds(run->engine, tsim_engine_now(run->engine));
+    double longest_s = 0;
+    for (int32_t i = 0; i < run->n_gangs; i++)
+        longest_s = fmax(longest_s, gang_s(run, &run->gangs[i]));
+    return longest_s;
+}
+
 /* A gang that ends before the last one waits for it: the step is over when all are. */
 static void close_accounts(struct step_run *run, double time_s) {
     for (int32_t i = 0; i < run->n_gangs; i++) {
         struct tsim_step_terms *terms = &run->gangs[i].account->terms;
-        terms->bubble_s += time_s - tsim_engine_seconds(run->engine, run->gangs[i].last_end);
+        terms->bubble_s += time_s - gang_s(run, &run->gangs[i]);
         terms->communication_exposed_s = terms->exposed_tensor_s + terms->exposed_pipeline_s + terms->exposed_data_s +
                                          terms->exposed_context_s + terms->exposed_expert_s;
         terms->time_s = time_s;
@@ -172,7 +186,7 @@ enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_
     add_gangs(arena, &run, accounts);
     enum tsim_status status = tsim_engine_run(run.engine, diags);
     if (status == TSIM_OK) {
-        simulation->time_s = tsim_engine_seconds(run.engine, tsim_engine_now(run.engine));
+        simulation->time_s = period_s(&run);
         simulation->events = tsim_engine_n_events(run.engine);
         simulation->n_gangs = run.n_gangs;
         simulation->n_stages = run.plan->schedule.stages;

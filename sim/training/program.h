@@ -17,6 +17,11 @@
  * HBM that it reads and writes). Collectives are weighted far above passes: they keep their rate, the pass gets the
  * rest.
  *
+ * The zero-bubble schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
+ * afterwards (post-validation, Qi et al. 2023, section 4): stages work shifted against each other step after step, and
+ * a step takes what the slowest stage takes from its first pass to the end of its optimizer. The rare rollback is not
+ * modelled. In dualpipe two stages hold each part: its gradients are reduced over both.
+ *
  * Folding: data-parallel replicas that cannot differ are simulated once, and of a gang's ranks one stands for all.
  * Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
 #ifndef TSIM_TRAINING_PROGRAM_H

@@ -37,6 +37,12 @@ static void random_plan(struct random_source *random, struct example *e) {
     if (p->pipeline > 1 && random_between(random, 0, 1)) {
         p->virtual_pipeline = 2;
         p->schedule = TSIM_SCHEDULE_INTERLEAVED;
+    } else if (p->pipeline > 1 && random_between(random, 0, 1)) {
+        static const enum tsim_schedule SPLIT[] = {TSIM_SCHEDULE_ZB_H1, TSIM_SCHEDULE_ZB_H2, TSIM_SCHEDULE_ZB_V,
+                                                   TSIM_SCHEDULE_DUALPIPE};
+        p->schedule = SPLIT[random_between(random, 0, 3)];
+        if (p->schedule == TSIM_SCHEDULE_ZB_V || p->schedule == TSIM_SCHEDULE_DUALPIPE)
+            microbatches = 2 * p->pipeline + 2 * random_between(random, 0, 4);
     } else if (random_between(random, 0, 2) == 0) {
         p->schedule = random_between(random, 0, 1) ? TSIM_SCHEDULE_GPIPE : TSIM_SCHEDULE_SEQUENTIAL;
     }
@@ -109,9 +115,9 @@ START_TEST(random_plans) {
         check_bytes(&unfolded, (double)(e.scenario.parallelism.tensor * e.scenario.parallelism.context));
         const struct tsim_parallelism_spec *p = &e.scenario.parallelism;
         ck_assert_msg(fabs(folded.time_s - unfolded.time_s) <= 1e-9 * folded.time_s,
-                      "case %d: %.15g folded, %.15g unfolded (tensor %d pipeline %d context %d data %d zero %d)", i,
+                      "case %d: %.15g folded, %.15g unfolded (tensor %d pipeline %d context %d data %d zero %d %s)", i,
                       folded.time_s, unfolded.time_s, (int)p->tensor, (int)p->pipeline, (int)p->context, (int)p->data,
-                      p->zero);
+                      p->zero, tsim_schedule_name(p->schedule));
         for (int32_t g = 0; g < unfolded.n_gangs; g++)
             ck_assert_double_eq_tol(unfolded.gangs[g].terms.bubble_s,
                                     folded.gangs[unfolded.gangs[g].stage].terms.bubble_s, 1e-9 * folded.time_s);

@@ -1,5 +1,7 @@
 #include "support/example.h"
 
+#include "workload/memory.h"
+
 #include <string.h>
 
 static void init_hardware(struct example *e) {
@@ -90,7 +92,8 @@ void example_finish(struct example *e) {
     p->data = sc->n_accelerators / (p->tensor * p->pipeline * p->context);
     p->zero_group_ranks = p->data * p->context;
     sc->n_microbatches = sc->training.global_batch_size / (p->data * sc->training.micro_batch_size);
-    int64_t chunks = p->pipeline * p->virtual_pipeline;
-    for (int64_t i = 0; i < chunks; i++)
-        e->layers_per_chunk[i] = e->model.layers / chunks;
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    int32_t parts = tsim_schedule_n_parts(&shape);
+    for (int32_t i = 0; i < parts; i++)
+        e->layers_per_chunk[i] = e->model.layers / parts;
 }

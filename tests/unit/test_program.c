@@ -3,6 +3,7 @@
 #include "support/check_main.h"
 #include "support/example.h"
 #include "training/program.h"
+#include "workload/memory.h"
 #include "workload/schedule.h"
 
 #include <math.h>
@@ -24,16 +25,24 @@ static void init(int64_t pipeline, int64_t chunks, enum tsim_schedule schedule, 
     example_finish(&e);
 }
 
+static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *costs);
+
 static struct tsim_step_simulation simulate(void) {
-    struct tsim_pass_costs costs = {
-        .layer = {.forward = {.time_s = 1, .compute_s = 1}, .backward = {.time_s = 2, .compute_s = 2}}};
+    struct tsim_pass_costs costs = {.layer = {.forward = {.time_s = 1, .compute_s = 1},
+                                              .backward = {.time_s = 2, .compute_s = 2},
+                                              .input_gradient = {.time_s = 1, .compute_s = 1},
+                                              .weight_gradient = {.time_s = 1, .compute_s = 1}}};
+    return simulate_costs(&costs);
+}
+
+static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *costs) {
     struct tsim_step_simulation simulation;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     tsim_arena_release(&arena);
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
     const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
-    ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, cluster, placement, costs, &simulation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
     return simulation;
 }
@@ -68,6 +77,66 @@ START_TEST(bubble_closed_forms) {
             ck_assert_double_eq_tol(simulation.gangs[g].terms.compute_s, busy_s, 1e-9);
             ck_assert_double_eq_tol(simulation.gangs[g].terms.bubble_s, expected_s - busy_s, 1e-6);
         }
+    }
+}
+END_TEST
+
+/* Split backward passes: a layer takes 2 s forward, 2 s for its input and 1 s for its weight gradient; stages of 8/p
+ * layers. The step is work plus the published bubble (Qi et al. 2023, table 2; DeepSeek-V3, table 2, where a pair
+ * takes F&B = 5 s: nothing of it overlaps here); zb-v with 2, 2, 2 has none. Messages take no time: synchronous or not
+ * is the same. */
+START_TEST(split_backward_closed_forms) {
+    static const struct {
+        int64_t p;
+        enum tsim_schedule schedule;
+        int64_t m;
+        double weight_s;
+    } CASES[] = {
+        {4, TSIM_SCHEDULE_ZB_H1, 8, 1},    {8, TSIM_SCHEDULE_ZB_H1, 16, 1},   {4, TSIM_SCHEDULE_ZB_H1, 4, 1},
+        {4, TSIM_SCHEDULE_ZB_H2, 12, 1},   {8, TSIM_SCHEDULE_ZB_H2, 16, 2},   {2, TSIM_SCHEDULE_ZB_V, 6, 2},
+        {4, TSIM_SCHEDULE_ZB_V, 8, 2},     {4, TSIM_SCHEDULE_DUALPIPE, 8, 1}, {8, TSIM_SCHEDULE_DUALPIPE, 20, 1},
+        {2, TSIM_SCHEDULE_DUALPIPE, 4, 1}, {8, TSIM_SCHEDULE_DUALPIPE, 16, 2}};
+    for (size_t i = 0; i < 2 * (sizeof CASES / sizeof CASES[0]); i++) {
+        size_t k = i / 2;
+        init(CASES[k].p, 1, CASES[k].schedule, CASES[k].m);
+        e.scenario.parallelism.overlap.pipeline = i % 2;
+        double w = CASES[k].weight_s, layers = 8 / (double)CASES[k].p;
+        struct tsim_pass_costs costs = {.layer = {.forward = {.time_s = 2, .compute_s = 2},
+                                                  .backward = {.time_s = 2 + w, .compute_s = 2 + w},
+                                                  .input_gradient = {.time_s = 2, .compute_s = 2},
+                                                  .weight_gradient = {.time_s = w, .compute_s = w}}};
+        struct tsim_step_simulation simulation = simulate_costs(&costs);
+        struct tsim_schedule_shape shape = tsim_scenario_schedule(&e.scenario);
+        struct tsim_stage_times times = {2 * layers, 2 * layers, w * layers};
+        double busy_s = (double)CASES[k].m * layers * (4 + w);
+        double expected_s = busy_s + tsim_schedule_bubble_s(&shape, times);
+        ck_assert_msg(fabs(simulation.time_s - expected_s) < TOLERANCE_S * expected_s, "case %zu: %.12g against %.12g",
+                      k, simulation.time_s, expected_s);
+        for (int32_t g = 0; g < simulation.n_gangs; g++) {
+            ck_assert_double_eq_tol(simulation.gangs[g].terms.compute_s, busy_s, 1e-9);
+            ck_assert_double_eq_tol(simulation.gangs[g].terms.bubble_s, expected_s - busy_s, 1e-6);
+        }
+    }
+}
+END_TEST
+
+/* Dualpipe holds each part twice: with one replica the two reduce together. 2 stages on 2 nodes of 1, ZeRO-0, no
+ * overlap: each part's gradients of P parameters in fp32 are all-reduced over 2 ranks, 4 P bytes out of each NIC; the
+ * stages hold both parts, so both wait for both: with a NIC of B bytes/s (4 P1 + 4 P2) / B. 4 micro-batches of 2 x 4
+ * layers x 3 s on two ranks: 48 s of work, no bubble for p = 2. */
+START_TEST(dualpipe_reduces_over_both_stages) {
+    init(2, 1, TSIM_SCHEDULE_DUALPIPE, 4);
+    e.scenario.cluster.nodes = 2;
+    e.scenario.cluster.accelerators_per_node = 1;
+    e.node.accelerators = e.node.nics = 1;
+    e.scenario.parallelism.overlap.gradients = false;
+    example_finish(&e);
+    double parameters = 8 * (12.0 * 1024 * 1024 + 4 * 1024) + 2 * 32768.0 * 1024 + 2 * 1024;
+    e.node.nic_bytes_per_s = 4 * parameters / 10;
+    struct tsim_step_simulation simulation = simulate();
+    for (int32_t g = 0; g < 2; g++) {
+        ck_assert_double_eq_tol(simulation.gangs[g].exposed_reduce_s, 10, 1e-4);
+        ck_assert_double_eq_tol(simulation.gangs[g].terms.compute_s, 48, 1e-9);
     }
 }
 END_TEST
@@ -121,6 +190,8 @@ static Suite *program_suite(void) {
     Suite *suite = suite_create("program");
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, bubble_closed_forms);
+    tcase_add_test(tcase, split_backward_closed_forms);
+    tcase_add_test(tcase, dualpipe_reduces_over_both_stages);
     tcase_add_test(tcase, synchronous_sends);
     tcase_add_test(tcase, gradient_reduction);
     suite_add_tcase(suite, tcase);
