@@ -2,7 +2,7 @@
 # layers.sh - the direction of includes, where third-party headers are included, and where memory is allocated. First
 # tries itself on small trees that are wrong. Prints each offending line and exits 1.
 #
-#   base <- config <- {workload, cluster} <- cost <- training <- study, report <- cli;   engine sees base alone
+#   base <- config <- {workload, cluster} <- cost <- network <- training <- study, report <- cli;   engine sees base alone
 set -u
 
 # The folders that a folder may include, itself apart.
@@ -12,9 +12,10 @@ allowed() {
     engine | config) echo base ;;
     workload | cluster) echo base config ;;
     cost) echo base config workload cluster ;;
-    training) echo base config workload cluster cost engine ;;
-    study | report) echo base config workload cluster cost engine training study report ;;
-    cli) echo base config workload cluster cost engine training study report ;;
+    network) echo base config cluster cost engine ;;
+    training) echo base config workload cluster cost engine network ;;
+    study | report) echo base config workload cluster cost engine network training study report ;;
+    cli) echo base config workload cluster cost engine network training study report ;;
     *) return 1 ;;
     esac
 }

@@ -1,7 +1,7 @@
 /* What nccl-tests would print on the scenario's cluster: one collective alone, by size. */
 #include "cli/command.h"
 
-#include "cost/collective.h"
+#include "network/traffic.h"
 #include "report/format.h"
 #include "report/table.h"
 
@@ -153,12 +153,18 @@ static double algorithm_bandwidth(const struct row *row) {
     return row->cost.time_s > 0 ? row->bytes / row->cost.time_s : 0;
 }
 
-static void compute_rows(struct collective *c, const struct tsim_cluster *cluster) {
-    for (double bytes = c->smallest_bytes; bytes <= c->largest_bytes && c->n_rows < MOST_ROWS; bytes *= 2) {
+static enum tsim_status compute_rows(struct collective *c, const struct tsim_topology *topology) {
+    enum tsim_status status = TSIM_OK;
+    int32_t n = c->request.group.n_ranks, *ranks = TSIM_NEW_ARRAY(&c->arena, (size_t)n, int32_t);
+    for (int32_t i = 0; i < n; i++)
+        ranks[i] = i;
+    for (double bytes = c->smallest_bytes; bytes <= c->largest_bytes && c->n_rows < MOST_ROWS && status == TSIM_OK;
+         bytes *= 2) {
         struct row *row = &c->rows[c->n_rows++];
         row->bytes = c->request.bytes = bytes;
-        tsim_collective_cost(cluster, &c->request, &row->cost);
+        status = tsim_collective_alone(topology, ranks, n, &c->request, &row->cost, NULL, &c->diags);
     }
+    return status;
 }
 
 static void add_row(struct tsim_text_table *table, const struct collective *c, const struct row *row, bool is_csv) {
@@ -226,8 +232,10 @@ static enum tsim_exit compute(struct collective *c) {
         return complain("%s cannot run %s over %d ranks on %d nodes of %s", tsim_algorithm_name(c->request.algorithm),
                         tsim_collective_op_name(c->request.op), c->request.group.n_ranks, c->request.group.n_nodes,
                         cluster->node->name);
-    compute_rows(c, cluster);
-    return TSIM_EXIT_OK;
+    status = compute_rows(c, tsim_topology_build(&c->arena, scenario, cluster));
+    if (status != TSIM_OK)
+        tsim_report_diags(arguments, &c->diags);
+    return tsim_exit_of(status);
 }
 
 enum tsim_exit tsim_cmd_collective(const struct tsim_arguments *arguments) {

@@ -57,7 +57,13 @@ struct tsim_accelerator {
 };
 
 /* ---- node (hardware/nodes, schema tsim/node/v1) ---- */
-enum tsim_scale_up { TSIM_SCALE_UP_NONE, TSIM_SCALE_UP_SWITCH, TSIM_SCALE_UP_MESH, TSIM_SCALE_UP_PCIE };
+enum tsim_scale_up {
+    TSIM_SCALE_UP_NONE,
+    TSIM_SCALE_UP_SWITCH,    /* every accelerator has a port on switches that join all of them */
+    TSIM_SCALE_UP_MESH,      /* a link between each two */
+    TSIM_SCALE_UP_PCIE,      /* a tree: slots, switches with an uplink, sockets with a link between each two */
+    TSIM_SCALE_UP_CUBE_MESH, /* 8 accelerators of 6 links: the hybrid cube mesh of DGX-1V */
+};
 
 struct tsim_node {
     const char *name, *source;
@@ -69,6 +75,10 @@ struct tsim_node {
     double scale_up_ring_bytes_per_s;   /* what a ring over all of it reaches (bus bandwidth), measured */
     double scale_up_reduce_bytes_per_s; /* bus bandwidth with in-switch reduction (NVLS); 0 = lacks it */
     double scale_up_latency_s;          /* per hop, hardware */
+    /* PCIe trees: accelerators below one switch, whose uplink they share (0: none shares), and on one socket (0: one
+     * socket), with what goes through each, per direction. */
+    int64_t accelerators_per_switch, accelerators_per_socket;
+    double switch_uplink_bytes_per_s, socket_link_bytes_per_s;
     int64_t nics;
     double nic_bytes_per_s;       /* per NIC and direction, wire */
     double host_link_bytes_per_s; /* PCIe per accelerator and direction */
@@ -81,6 +91,23 @@ struct tsim_node {
 };
 
 /* ---- fabric (hardware/fabrics, schema tsim/fabric/v1) ---- */
+enum tsim_topology_kind {
+    TSIM_TOPOLOGY_CROSSBAR, /* nothing between the ports but their own links: non-blocking, or well routed */
+    TSIM_TOPOLOGY_FAT_TREE,
+    TSIM_TOPOLOGY_TORUS, /* of accelerators, in place of scale-up links and NICs */
+    TSIM_TOPOLOGY_DRAGONFLY
+};
+enum tsim_routing {
+    TSIM_ROUTING_ECMP,    /* each pair of ports keeps to one of the equal paths, chosen by hash */
+    TSIM_ROUTING_ADAPTIVE /* traffic spreads evenly over the equal paths */
+};
+
+/* A tier of a fat tree: switches that `ports` node ports can reach without going higher. */
+struct tsim_tier {
+    int64_t ports;
+    double oversubscription; /* what comes from below over what the uplinks carry */
+};
+
 struct tsim_fabric {
     const char *name, *source;
     double link_bytes_per_s; /* per port and direction, wire; a node's NIC is capped by it */
@@ -88,6 +115,16 @@ struct tsim_fabric {
     double latency_s;        /* end to end, one message, software excluded */
     double oversubscription; /* >= 1: 1 is non-blocking */
     double power_w_per_port; /* switch and optics share of one accelerator port */
+    enum tsim_topology_kind topology;
+    enum tsim_routing routing; /* fat trees */
+    const struct tsim_tier *tiers;
+    size_t n_tiers;
+    bool rails; /* the lowest tier's switches each take the same port of many nodes */
+    /* Torus: a dimension that is a multiple of `wrap` closes to a ring; 0: none does. */
+    int64_t torus_dimensions, torus_wrap;
+    /* Dragonfly (Kim et al. 2008): p ports and h global links on each of a routers of a group, all linked in a group.
+     */
+    int64_t dragonfly_ports, dragonfly_routers, dragonfly_global_links;
 };
 
 /* ---- region (hardware/regions, schema tsim/region/v1): what its electricity costs and emits ---- */

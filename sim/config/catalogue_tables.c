@@ -159,8 +159,13 @@ TSIM_TABLE(ACCELERATOR, ACCELERATOR_KEYS, true);
 /* ---- node ---- */
 static const struct tsim_word NODE_SCHEMA[] = {{"tsim/node/v1", 0}, {NULL, 0}};
 static const struct tsim_word SCALE_UPS[] = {{"none", TSIM_SCALE_UP_NONE}, {"switch", TSIM_SCALE_UP_SWITCH},
-                                             {"mesh", TSIM_SCALE_UP_MESH}, {"pcie", TSIM_SCALE_UP_PCIE}, {NULL, 0}};
+                                             {"mesh", TSIM_SCALE_UP_MESH}, {"pcie", TSIM_SCALE_UP_PCIE},
+                                             {"cube-mesh", TSIM_SCALE_UP_CUBE_MESH}, {NULL, 0}};
 #define NODE_QUANTITY(...) {QUANTITY(struct tsim_node, __VA_ARGS__), .default_text = "0"}
+#define PCIE_INT(name_, member_, help_)                                                                                \
+    {INTEGER(struct tsim_node, name_, member_, 1e4, help_), .default_text = "0", .is_omitted_when_zero = true}
+#define PCIE_QUANTITY(name_, member_, help_)                                                                           \
+    {QUANTITY(struct tsim_node, name_, TSIM_BYTES_PER_S, member_, help_), .default_text = "0", .is_omitted_when_zero = true}
 static const struct tsim_key SCALE_UP_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_node, scale_up), .words = SCALE_UPS,
      .is_required = true, .help = "how the accelerators of a node are joined"},
@@ -171,6 +176,10 @@ static const struct tsim_key SCALE_UP_KEYS[] = {
     NODE_QUANTITY("reduce_bandwidth", TSIM_BYTES_PER_S, scale_up_reduce_bytes_per_s,
                   "bus bandwidth of reductions in the switch; 0: lacks them"),
     NODE_QUANTITY("latency", TSIM_TIME_S, scale_up_latency_s, "of one hop"),
+    PCIE_INT("accelerators_per_switch", accelerators_per_switch, "PCIe: how many share a switch's uplink; 0: none does"),
+    PCIE_QUANTITY("switch_uplink", switch_uplink_bytes_per_s, "PCIe: of a switch to its socket; default: bandwidth"),
+    PCIE_INT("accelerators_per_socket", accelerators_per_socket, "PCIe: how many hang on a socket; 0: all on one"),
+    PCIE_QUANTITY("socket_link", socket_link_bytes_per_s, "PCIe: between sockets; default: bandwidth"),
 };
 TSIM_TABLE(SCALE_UP, SCALE_UP_KEYS, true);
 
@@ -218,7 +227,45 @@ TSIM_TABLE(NODE, NODE_KEYS, true);
 
 /* ---- fabric ---- */
 static const struct tsim_word FABRIC_SCHEMA[] = {{"tsim/fabric/v1", 0}, {NULL, 0}};
+static const struct tsim_word TOPOLOGIES[] = {
+    {"crossbar", TSIM_TOPOLOGY_CROSSBAR}, {"fat-tree", TSIM_TOPOLOGY_FAT_TREE}, {"torus", TSIM_TOPOLOGY_TORUS},
+    {"dragonfly", TSIM_TOPOLOGY_DRAGONFLY}, {NULL, 0}};
+static const struct tsim_word ROUTINGS[] = {
+    {"ecmp", TSIM_ROUTING_ECMP}, {"adaptive", TSIM_ROUTING_ADAPTIVE}, {NULL, 0}};
 #define FABRIC_QUANTITY(...) QUANTITY(struct tsim_fabric, __VA_ARGS__)
+#define FABRIC_INT(...) INTEGER(struct tsim_fabric, __VA_ARGS__)
+
+static const struct tsim_key TIER_KEYS[] = {
+    {INTEGER(struct tsim_tier, "ports", ports, 1e7, "node ports that reach each other without going higher"),
+     .is_required = true, .is_positive = true},
+    {QUANTITY(struct tsim_tier, "oversubscription", TSIM_COUNT, oversubscription,
+              "what comes from below over what the uplinks carry"), .default_text = "1", .is_positive = true},
+};
+TSIM_TABLE(TIER, TIER_KEYS, true);
+
+static void read_tiers(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_fabric *fabric = field;
+    fabric->tiers = tsim_schema_read_list(reader, &TIER, value, path, sizeof *fabric->tiers, &fabric->n_tiers);
+}
+
+static void write_tiers(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_fabric *fabric = field;
+    tsim_writer_list(writer, key, &TIER, path, fabric->tiers, sizeof *fabric->tiers, fabric->n_tiers);
+}
+
+#define OPTIONAL_INT(name_, member_, max_, help_)                                                                      \
+    {FABRIC_INT(name_, member_, max_, help_), .default_text = "0", .is_omitted_when_zero = true}
+static const struct tsim_key TORUS_KEYS[] = {
+    OPTIONAL_INT("dimensions", torus_dimensions, 3, "2 or 3"),
+    OPTIONAL_INT("wrap", torus_wrap, 1e6, "a dimension that is a multiple of this closes to a ring; 0: none does"),
+};
+TSIM_TABLE(TORUS, TORUS_KEYS, true);
+static const struct tsim_key DRAGONFLY_KEYS[] = {
+    OPTIONAL_INT("ports", dragonfly_ports, 1e5, "node ports of a router"),
+    OPTIONAL_INT("routers", dragonfly_routers, 1e5, "of a group, each linked to all others of it"),
+    OPTIONAL_INT("global_links", dragonfly_global_links, 1e5, "of a router, to other groups"),
+};
+TSIM_TABLE(DRAGONFLY, DRAGONFLY_KEYS, true);
 static const struct tsim_key FABRIC_KEYS[] = {
     SCHEMA_KEY(FABRIC_SCHEMA),
     NAME_KEY(struct tsim_fabric),
@@ -232,6 +279,16 @@ static const struct tsim_key FABRIC_KEYS[] = {
      .default_text = "1", .is_positive = true},
     {FABRIC_QUANTITY("power_per_port", TSIM_WATTS, power_w_per_port, "switch and optics share of one port"),
      .default_text = "0"},
+    {.key = "topology", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, topology), .words = TOPOLOGIES,
+     .default_text = "crossbar", .help = "how the ports are joined"},
+    {.key = "routing", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, routing), .words = ROUTINGS,
+     .default_text = "ecmp", .help = "fat tree: one of the equal paths by hash of the pair, or all of them evenly"},
+    {.key = "tiers", .kind = TSIM_KEY_CUSTOM, .read = read_tiers, .write = write_tiers,
+     .help = "fat tree, from below: list of {ports, oversubscription}; above the last all meet"},
+    {.key = "rails", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, rails), .default_text = "false",
+     .help = "fat tree: a lowest switch takes the same port of many nodes"},
+    {.key = "torus", .kind = TSIM_KEY_MAPPING, .table = &TORUS, .help = "of accelerators"},
+    {.key = "dragonfly", .kind = TSIM_KEY_MAPPING, .table = &DRAGONFLY, .help = "groups of routers"},
 };
 TSIM_TABLE(FABRIC, FABRIC_KEYS, true);
 
@@ -400,6 +457,23 @@ static void finish_accelerator(struct tsim_reader *reader, const struct tsim_val
                          at_key(reader, path, "reserve"), "is not below memory");
 }
 
+static void finish_pcie(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                        struct tsim_node *node) {
+    bool is_tree = node->accelerators_per_switch > 0 || node->accelerators_per_socket > 0;
+    if (is_tree && node->scale_up != TSIM_SCALE_UP_PCIE)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "scale_up.kind"),
+                         at_key(reader, path, "scale_up.kind"), "only kind: pcie has switches and sockets");
+    if (node->accelerators_per_switch > 0 && node->accelerators_per_socket % node->accelerators_per_switch != 0)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "scale_up.accelerators_per_socket"),
+                         at_key(reader, path, "scale_up.accelerators_per_socket"),
+                         "is not a multiple of accelerators_per_switch (%lld)",
+                         (long long)node->accelerators_per_switch);
+    if (node->switch_uplink_bytes_per_s <= 0 && is_tree)
+        node->switch_uplink_bytes_per_s = node->scale_up_bytes_per_s;
+    if (node->socket_link_bytes_per_s <= 0 && is_tree)
+        node->socket_link_bytes_per_s = node->scale_up_bytes_per_s;
+}
+
 static void finish_node(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                         struct tsim_node *node) {
     bool is_linked = node->scale_up != TSIM_SCALE_UP_NONE;
@@ -418,6 +492,49 @@ static void finish_node(struct tsim_reader *reader, const struct tsim_value *map
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "nics"),
                                         at_key(reader, path, "nics"), "missing key 'nic_bandwidth'"),
                        "per NIC and direction, for example 400 Gb/s");
+    if (node->scale_up == TSIM_SCALE_UP_CUBE_MESH && node->accelerators != 8)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "scale_up.kind"),
+                         at_key(reader, path, "scale_up.kind"), "a hybrid cube mesh has 8 accelerators, this node %lld",
+                         (long long)node->accelerators);
+    finish_pcie(reader, mapping, path, node);
+}
+
+static void finish_tiers(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                         const struct tsim_fabric *fabric) {
+    if (fabric->topology != TSIM_TOPOLOGY_FAT_TREE) {
+        if (fabric->n_tiers > 0 || fabric->rails)
+            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "topology"),
+                             at_key(reader, path, "topology"), "only a fat-tree has tiers and rails");
+        return;
+    }
+    if (fabric->n_tiers == 0 && !tsim_value_find(mapping, "tiers"))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "topology"),
+                                        at_key(reader, path, "topology"), "missing key 'tiers'"),
+                       "from below, for example [{ports: 32}, {ports: 1024, oversubscription: 2}]");
+    for (size_t i = 0; i < fabric->n_tiers; i++) {
+        int64_t below = i > 0 ? fabric->tiers[i - 1].ports : 1;
+        if (below > 0 && (fabric->tiers[i].ports <= below || fabric->tiers[i].ports % below != 0))
+            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "tiers"),
+                             at_key(reader, path, "tiers"), "%lld ports are no multiple of the %lld of the tier below",
+                             (long long)fabric->tiers[i].ports, (long long)below);
+        if (fabric->tiers[i].oversubscription < 1)
+            tsim_value_error(reader->diags, TSIM_ERR_RANGE, place_of(mapping, "tiers"), at_key(reader, path, "tiers"),
+                             "an oversubscription is below 1");
+    }
+}
+
+static void finish_topology(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                            const struct tsim_fabric *fabric) {
+    finish_tiers(reader, mapping, path, fabric);
+    if (fabric->topology == TSIM_TOPOLOGY_TORUS && (fabric->torus_dimensions < 2 || fabric->torus_dimensions > 3))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "torus"),
+                                        at_key(reader, path, "torus"), "how many dimensions?"),
+                       "torus: {dimensions: 3, wrap: 4}");
+    if (fabric->topology == TSIM_TOPOLOGY_DRAGONFLY &&
+        (fabric->dragonfly_ports < 1 || fabric->dragonfly_routers < 1 || fabric->dragonfly_global_links < 1))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "dragonfly"),
+                                        at_key(reader, path, "dragonfly"), "ports, routers and global_links are needed"),
+                       "dragonfly: {ports: 16, routers: 32, global_links: 16}");
 }
 
 static void finish_fabric(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
@@ -426,6 +543,7 @@ static void finish_fabric(struct tsim_reader *reader, const struct tsim_value *m
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_RANGE, place_of(mapping, "oversubscription"),
                                         at_key(reader, path, "oversubscription"), "is below 1"),
                        "2 means that the uplinks carry half of what the ports below them can send");
+    finish_topology(reader, mapping, path, fabric);
 }
 
 /* ---- reading ---- */

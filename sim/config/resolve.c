@@ -58,6 +58,7 @@ static void resolve_cluster(struct tsim_draft *draft) {
     if (!cluster->accelerators_per_node)
         cluster->accelerators_per_node = cluster->node->accelerators;
     draft->scenario.n_accelerators = cluster->nodes * cluster->accelerators_per_node;
+    tsim_draft_resolve_shape(draft);
 }
 
 static void resolve_cost(struct tsim_draft *draft) {
@@ -135,8 +136,11 @@ static void finish_recompute(struct tsim_draft *draft) {
 static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     struct tsim_scenario *sc = &draft->scenario;
     struct tsim_parallelism_spec *p = &sc->parallelism;
-    if (sc->cluster.nodes == 1)
+    if (sc->cluster.nodes == 1 && sc->cluster.fabric && sc->cluster.fabric->topology != TSIM_TOPOLOGY_TORUS)
         sc->cluster.fabric = NULL;
+    if (sc->cluster.n_degraded > 0)
+        draft->fold = 0; /* what would be folded is no longer alike */
+    sc->simulation.fold = draft->fold == 1;
     if (draft->data * p->context == 1)
         draft->zero = 0;
     if (p->tensor == 1)

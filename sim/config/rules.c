@@ -424,6 +424,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
     check_simulated(c);
     check_length(c);
     check_simulation(c);
+    tsim_draft_check_links(draft, reader);
     bool can_split = check_cluster(c);
     check_precision(c);
     check_attention(c);

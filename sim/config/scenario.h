@@ -58,11 +58,38 @@ enum tsim_metric {
     TSIM_N_METRICS
 };
 
+enum tsim_degraded_kind { TSIM_DEGRADED_SCALE_UP, TSIM_DEGRADED_NIC, TSIM_DEGRADED_FABRIC };
+
+/* A link, in both directions, that is slower than its kind. */
+struct tsim_degraded {
+    enum tsim_degraded_kind link;
+    int64_t node;     /* scale-up, NIC */
+    int64_t index;    /* scale-up: accelerator of the node; NIC: its number in the node; -1 = all of the node */
+    int64_t tier;     /* fabric: uplinks of this tier's ... */
+    int64_t group;    /* ... group of that number */
+    double rate_frac; /* of what it would be, > 0 */
+};
+
+enum tsim_direction { TSIM_DIRECTION_OUT, TSIM_DIRECTION_IN, TSIM_DIRECTION_BOTH };
+
+/* Traffic of others on every accelerator's share of the NICs, from the beginning of the step. */
+struct tsim_background {
+    const char *name;
+    enum tsim_direction direction;
+    double rate_bytes_per_s; /* at most, each direction; 0 = as much as it gets */
+    double bytes;            /* each direction; 0 = without end */
+};
+
 struct tsim_cluster_spec {
     const struct tsim_node *node;
     const struct tsim_fabric *fabric; /* NULL: one node */
     int64_t nodes;
     int64_t accelerators_per_node; /* resolved: never 0 */
+    int64_t torus_shape[3]; /* resolved on a torus: accelerators along each dimension (1 beyond its dimensions) */
+    const struct tsim_degraded *degraded;
+    size_t n_degraded;
+    const struct tsim_background *background;
+    size_t n_background;
 };
 
 struct tsim_training_spec {

@@ -20,6 +20,8 @@ struct tsim_draft {
     size_t n_layers;
     double tokens, samples, steps, epochs; /* 0: not given */
     double metrics[TSIM_N_METRICS];        /* 0: not given */
+    int64_t shape[3];                      /* of a torus, as given */
+    size_t n_shape;                        /* 0: not given; resolved: dimensions */
 };
 
 extern const struct tsim_table tsim_scenario_table;
@@ -31,6 +33,16 @@ void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);
 /* After: fills in what depends on other keys and checks what must agree. Every mistake is reported that does not follow
  * from another one. */
 void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader);
+
+/* scenario_links.c: readers and writers of lists in `cluster`, and the shape of a torus. */
+void tsim_degraded_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_degraded_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_background_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_background_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_shape_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_draft_resolve_shape(struct tsim_draft *draft);
+void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *reader);
 
 /* The value at a dotted path, or the nearest mapping above it that is there: where a mistake is shown. */
 const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path);

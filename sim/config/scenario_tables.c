@@ -313,6 +313,11 @@ static const struct tsim_key CLUSTER_KEYS[] = {
     {INT_KEY("accelerators_per_node", scenario.cluster.accelerators_per_node, 1e4, "use only so many of each node"),
      .words = ALL, .default_text = "all"},
     {CUSTOM_KEY("fabric", read_fabric, write_fabric, "id, path or mapping: the network between nodes; not needed for one")},
+    {CUSTOM_KEY("shape", tsim_shape_read, tsim_shape_write,
+                "of a slice of a torus: accelerators along each dimension; default: as even as can be")},
+    {CUSTOM_KEY("degraded", tsim_degraded_read, tsim_degraded_write, "links that are slower than their kind: a list")},
+    {CUSTOM_KEY("background", tsim_background_read, tsim_background_write,
+                "traffic of others on the NICs (another job, a checkpoint): a list")},
 };
 TSIM_TABLE(CLUSTER, CLUSTER_KEYS, false);
 

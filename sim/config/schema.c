@@ -377,3 +377,26 @@ void tsim_schema_read(struct tsim_reader *reader, const struct tsim_table *table
             take_note(reader, key, &sourced, key_path, field);
     }
 }
+
+void *tsim_schema_read_list(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *value,
+                            const char *path, size_t size, size_t *n) {
+    *n = 0;
+    if (!value)
+        return NULL;
+    if (value->kind != TSIM_VALUE_SEQUENCE) {
+        tsim_schema_wrong_kind(reader, value, path, "a list of mappings");
+        return NULL;
+    }
+    char *elements = tsim_arena_alloc(reader->arena, value->n_items * size);
+    memset(elements, 0, value->n_items * size);
+    for (size_t i = 0; i < value->n_items; i++) {
+        const char *at = tsim_arena_printf(reader->arena, "%s[%zu]", path, i);
+        if (value->items[i]->kind != TSIM_VALUE_MAPPING) {
+            tsim_schema_wrong_kind(reader, value->items[i], at, "a mapping of keys to values");
+            return NULL;
+        }
+        tsim_schema_read(reader, table, value->items[i], at, elements + i * size);
+    }
+    *n = value->n_items;
+    return elements;
+}

@@ -92,6 +92,11 @@ void tsim_schema_read(struct tsim_reader *reader, const struct tsim_table *table
 bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
                             const char *path, void *field);
 
+/* A list of mappings, each read by `table` into an element of `size` bytes (zeroed before): a new array of the arena,
+ * its length in *n; none after a mistake. `value` may be NULL: none. */
+void *tsim_schema_read_list(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *value,
+                            const char *path, size_t size, size_t *n);
+
 /* An error "expected X, found a list" at a value. */
 struct tsim_diag *tsim_schema_wrong_kind(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                                          const char *expected);
@@ -121,6 +126,9 @@ void tsim_writer_text(struct tsim_writer *writer, const char *key, const char *t
 void tsim_writer_int(struct tsim_writer *writer, const char *key, int64_t value);
 void tsim_writer_table(struct tsim_writer *writer, const struct tsim_table *table, const char *path,
                        const void *object); /* its members, without braces */
+/* What tsim_schema_read_list has read; nothing where n is 0. */
+void tsim_writer_list(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
+                      const void *elements, size_t size, size_t n);
 /* The text, copied to the arena; releases what the writer holds. */
 const char *tsim_writer_finish(struct tsim_writer *writer, struct tsim_arena *arena);
 

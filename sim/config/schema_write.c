@@ -198,6 +198,21 @@ void tsim_writer_table(struct tsim_writer *writer, const struct tsim_table *tabl
     }
 }
 
+void tsim_writer_list(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
+                      const void *elements, size_t size, size_t n) {
+    if (n == 0)
+        return;
+    tsim_writer_begin(writer, key, '[');
+    for (size_t i = 0; i < n; i++) {
+        char element_path[256];
+        snprintf(element_path, sizeof element_path, "%s[%zu]", path, i);
+        tsim_writer_begin(writer, NULL, '{');
+        tsim_writer_table(writer, table, element_path, (const char *)elements + i * size);
+        tsim_writer_end(writer, '}');
+    }
+    tsim_writer_end(writer, ']');
+}
+
 const char *tsim_writer_finish(struct tsim_writer *writer, struct tsim_arena *arena) {
     append_text(writer, "\n");
     const char *text = tsim_arena_strndup(arena, writer->text, writer->length);

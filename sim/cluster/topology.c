@@ -1,0 +1,520 @@
+#include "cluster/topology.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Edges of the hybrid cube mesh: the double ones make one Hamiltonian cycle, 0-3-2-1-5-6-7-4, the single ones another,
+ * 0-1-3-7-5-4-6-2; so its six rings (both ways around the first twice, around the second once) use every link. */
+int32_t tsim_cube_mesh_links(int32_t a, int32_t b) {
+    static const int8_t LINKS[TSIM_CUBE][TSIM_CUBE] = {
+        {0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0}, {2, 1, 2, 0, 0, 0, 0, 1},
+        {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1}, {0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0}};
+    return LINKS[a][b];
+}
+
+static bool is_torus(const struct tsim_topology *t) {
+    return t->count[TSIM_LINK_TORUS] > 0;
+}
+
+/* ---- building ---- */
+
+static void add_links(struct tsim_topology *t, enum tsim_link_kind kind, int64_t count) {
+    TSIM_ASSERT(count >= 0 && t->n_links + count < INT32_MAX);
+    t->first[kind] = t->n_links;
+    t->count[kind] = (int32_t)count;
+    t->n_links += (int32_t)count;
+}
+
+static void plan_node(struct tsim_topology *t) {
+    const struct tsim_node *node = t->cluster->node;
+    int64_t g = t->ranks_per_node, nodes = t->cluster->nodes;
+    if (g < 2)
+        return;
+    if (node->scale_up == TSIM_SCALE_UP_MESH || node->scale_up == TSIM_SCALE_UP_CUBE_MESH) {
+        add_links(t, TSIM_LINK_PAIR, nodes * g * g);
+        return;
+    }
+    add_links(t, TSIM_LINK_OUT, t->n_ranks);
+    add_links(t, TSIM_LINK_IN, t->n_ranks);
+    if (node->scale_up != TSIM_SCALE_UP_PCIE)
+        return;
+    t->per_switch = (int32_t)node->accelerators_per_switch;
+    t->per_socket = (int32_t)node->accelerators_per_socket;
+    if (t->per_switch > 0) {
+        int64_t switches = (g + t->per_switch - 1) / t->per_switch;
+        add_links(t, TSIM_LINK_SWITCH_UP, nodes * switches);
+        add_links(t, TSIM_LINK_SWITCH_DOWN, nodes * switches);
+    }
+    if (t->per_socket > 0) {
+        int64_t sockets = (g + t->per_socket - 1) / t->per_socket;
+        add_links(t, TSIM_LINK_SOCKET, nodes * sockets * sockets);
+    }
+}
+
+static void plan_fat_tree(struct tsim_topology *t) {
+    const struct tsim_fabric *fabric = t->cluster->fabric;
+    int64_t nodes = t->cluster->nodes, n_up = 0;
+    double oversubscription = 1;
+    t->n_tiers = (int32_t)(fabric->n_tiers < TSIM_MAX_TIERS ? fabric->n_tiers : TSIM_MAX_TIERS);
+    for (int32_t i = 0; i < t->n_tiers; i++) {
+        struct tsim_topology_tier *tier = &t->tiers[i];
+        bool is_rail = fabric->rails && i == 0;
+        tier->ports = fabric->tiers[i].ports;
+        int64_t ends = is_rail ? nodes : nodes * t->ports_per_node;
+        tier->n_groups = (int32_t)((ends + tier->ports - 1) / tier->ports * (is_rail ? t->ports_per_node : 1));
+        oversubscription *= fabric->tiers[i].oversubscription;
+        double uplinks = fmax(1, floor((double)tier->ports / oversubscription));
+        tier->n_uplinks = fabric->routing == TSIM_ROUTING_ADAPTIVE ? 1 : (int32_t)uplinks;
+        t->first_up[i] = (int32_t)n_up;
+        n_up += (int64_t)tier->n_groups * tier->n_uplinks;
+    }
+    add_links(t, TSIM_LINK_TIER_UP, n_up);
+    add_links(t, TSIM_LINK_TIER_DOWN, n_up);
+    for (int32_t i = 0; i < t->n_tiers; i++) {
+        t->first_down[i] = t->first[TSIM_LINK_TIER_DOWN] + t->first_up[i];
+        t->first_up[i] += t->first[TSIM_LINK_TIER_UP];
+    }
+}
+
+static void plan_dragonfly(struct tsim_topology *t) {
+    const struct tsim_fabric *fabric = t->cluster->fabric;
+    int64_t ports = t->cluster->nodes * t->ports_per_node;
+    int64_t all_routers = (ports + fabric->dragonfly_ports - 1) / fabric->dragonfly_ports;
+    t->routers = (int32_t)fabric->dragonfly_routers;
+    t->groups = (int32_t)((all_routers + t->routers - 1) / t->routers);
+    add_links(t, TSIM_LINK_LOCAL, (int64_t)t->groups * t->routers * t->routers);
+    if (t->groups < 2)
+        return;
+    int64_t per_pair = fabric->dragonfly_global_links * t->routers / (t->groups - 1);
+    t->global_per_pair = per_pair < 1 ? 1 : (int32_t)per_pair;
+    add_links(t, TSIM_LINK_GLOBAL, (int64_t)t->groups * t->groups * t->global_per_pair);
+}
+
+static void plan_fabric(struct tsim_topology *t) {
+    const struct tsim_cluster *cluster = t->cluster;
+    if (cluster->nodes < 2)
+        return;
+    double per_node = cluster->nics_per_accelerator * t->ranks_per_node;
+    t->ports_per_node = (int32_t)lround(fmax(1, per_node));
+    t->nics_per_node = t->ports_per_node < t->ranks_per_node ? t->ports_per_node : t->ranks_per_node;
+    add_links(t, TSIM_LINK_NIC_OUT, cluster->nodes * t->nics_per_node);
+    add_links(t, TSIM_LINK_NIC_IN, cluster->nodes * t->nics_per_node);
+    if (cluster->fabric->topology == TSIM_TOPOLOGY_FAT_TREE)
+        plan_fat_tree(t);
+    if (cluster->fabric->topology == TSIM_TOPOLOGY_DRAGONFLY)
+        plan_dragonfly(t);
+}
+
+static void plan_torus(struct tsim_topology *t, const struct tsim_scenario *scenario) {
+    for (int d = 0; d < 3; d++) {
+        int64_t size = scenario->cluster.torus_shape[d], wrap = t->cluster->fabric->torus_wrap;
+        t->shape[d] = (int32_t)size;
+        t->wraps[d] = size > 2 && wrap > 0 && size % wrap == 0;
+    }
+    add_links(t, TSIM_LINK_TORUS, (int64_t)t->n_ranks * 6);
+}
+
+/* ---- capacities ---- */
+
+static double link_rate(const struct tsim_cluster *cluster) {
+    return cluster->fabric->link_bytes_per_s * cluster->fabric->efficiency_frac;
+}
+
+static void fill(const struct tsim_topology *t, enum tsim_link_kind kind, double *rates, double rate) {
+    for (int32_t i = 0; i < t->count[kind]; i++)
+        rates[t->first[kind] + i] = rate;
+}
+
+static void fill_cube_mesh(const struct tsim_topology *t, double *rates) {
+    double link = t->cluster->scale_up_bytes_per_s / 6;
+    int32_t g = t->ranks_per_node;
+    for (int32_t i = 0; i < t->count[TSIM_LINK_PAIR]; i++)
+        rates[t->first[TSIM_LINK_PAIR] + i] = link * tsim_cube_mesh_links(i / g % g, i % g);
+}
+
+static void fill_tiers(const struct tsim_topology *t, double *rates) {
+    double oversubscription = 1;
+    for (int32_t i = 0; i < t->n_tiers; i++) {
+        const struct tsim_topology_tier *tier = &t->tiers[i];
+        oversubscription *= t->cluster->fabric->tiers[i].oversubscription;
+        double rate = link_rate(t->cluster) * (double)tier->ports / oversubscription / tier->n_uplinks;
+        for (int32_t j = 0; j < tier->n_groups * tier->n_uplinks; j++)
+            rates[t->first_up[i] + j] = rates[t->first_down[i] + j] = rate;
+    }
+}
+
+static void fill_rates(const struct tsim_topology *t, double *rates) {
+    const struct tsim_cluster *cluster = t->cluster;
+    const struct tsim_node *node = cluster->node;
+    if (is_torus(t)) {
+        fill(t, TSIM_LINK_TORUS, rates, link_rate(cluster));
+        return;
+    }
+    fill(t, TSIM_LINK_OUT, rates, cluster->scale_up_bytes_per_s);
+    fill(t, TSIM_LINK_IN, rates, cluster->scale_up_bytes_per_s);
+    fill(t, TSIM_LINK_PAIR, rates, cluster->pair_bytes_per_s);
+    if (node->scale_up == TSIM_SCALE_UP_CUBE_MESH)
+        fill_cube_mesh(t, rates);
+    fill(t, TSIM_LINK_SWITCH_UP, rates, node->switch_uplink_bytes_per_s);
+    fill(t, TSIM_LINK_SWITCH_DOWN, rates, node->switch_uplink_bytes_per_s);
+    fill(t, TSIM_LINK_SOCKET, rates, node->socket_link_bytes_per_s);
+    if (t->nics_per_node == 0)
+        return;
+    double nic = cluster->nic_bytes_per_s * t->ranks_per_node / t->nics_per_node;
+    fill(t, TSIM_LINK_NIC_OUT, rates, nic);
+    fill(t, TSIM_LINK_NIC_IN, rates, nic);
+    fill_tiers(t, rates);
+    fill(t, TSIM_LINK_LOCAL, rates, link_rate(cluster));
+    if (t->groups > 1) { /* of fewer links than pairs of groups each pair has a part of one */
+        double links = (double)cluster->fabric->dragonfly_global_links * t->routers / (t->groups - 1);
+        fill(t, TSIM_LINK_GLOBAL, rates, link_rate(cluster) * fmin(1, links));
+    }
+}
+
+static void slow_down(const struct tsim_topology *t, enum tsim_link_kind kind, int64_t at, double frac, double *rates) {
+    if (at < t->count[kind])
+        rates[t->first[kind] + at] *= frac;
+}
+
+static void degrade_accelerator(const struct tsim_topology *t, int64_t rank, double frac, double *rates) {
+    int64_t g = t->ranks_per_node, node = rank / g, place = rank % g;
+    slow_down(t, TSIM_LINK_OUT, rank, frac, rates);
+    slow_down(t, TSIM_LINK_IN, rank, frac, rates);
+    for (int64_t other = 0; other < g; other++) {
+        slow_down(t, TSIM_LINK_PAIR, (node * g + place) * g + other, frac, rates);
+        slow_down(t, TSIM_LINK_PAIR, (node * g + other) * g + place, frac, rates);
+    }
+    for (int64_t i = 0; i < 6 && is_torus(t); i++)
+        slow_down(t, TSIM_LINK_TORUS, rank * 6 + i, frac, rates);
+}
+
+static void degrade(const struct tsim_topology *t, const struct tsim_degraded *d, double *rates) {
+    if (d->link == TSIM_DEGRADED_FABRIC) {
+        const struct tsim_topology_tier *tier = &t->tiers[d->tier];
+        for (int64_t i = 0; i < tier->n_uplinks && d->group < tier->n_groups; i++) {
+            rates[t->first_up[d->tier] + d->group * tier->n_uplinks + i] *= d->rate_frac;
+            rates[t->first_down[d->tier] + d->group * tier->n_uplinks + i] *= d->rate_frac;
+        }
+    } else if (d->link == TSIM_DEGRADED_SCALE_UP) {
+        for (int64_t place = 0; place < t->ranks_per_node; place++)
+            if (d->index < 0 || d->index == place)
+                degrade_accelerator(t, d->node * t->ranks_per_node + place, d->rate_frac, rates);
+    } else {
+        /* several ports that are one link here lose what one of them loses */
+        int64_t bundle = t->nics_per_node > 0 ? t->ports_per_node / t->nics_per_node : 1;
+        for (int64_t nic = 0; nic < t->nics_per_node; nic++)
+            if (d->index < 0 || d->index / bundle == nic) {
+                double frac = d->index < 0 ? d->rate_frac : 1 - (1 - d->rate_frac) / (double)bundle;
+                slow_down(t, TSIM_LINK_NIC_OUT, d->node * t->nics_per_node + nic, frac, rates);
+                slow_down(t, TSIM_LINK_NIC_IN, d->node * t->nics_per_node + nic, frac, rates);
+            }
+    }
+}
+
+const struct tsim_topology *tsim_topology_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                                const struct tsim_cluster *cluster) {
+    struct tsim_topology *t = TSIM_NEW(arena, struct tsim_topology);
+    t->cluster = cluster;
+    t->ranks_per_node = (int32_t)cluster->accelerators_per_node;
+    t->n_ranks = (int32_t)(cluster->nodes * cluster->accelerators_per_node);
+    t->seed = (uint64_t)scenario->simulation.seed;
+    if (cluster->fabric && cluster->fabric->topology == TSIM_TOPOLOGY_TORUS) {
+        plan_torus(t, scenario);
+    } else {
+        plan_node(t);
+        plan_fabric(t);
+    }
+    double *rates = TSIM_NEW_ARRAY(arena, (size_t)t->n_links, double);
+    fill_rates(t, rates);
+    for (size_t i = 0; i < scenario->cluster.n_degraded; i++)
+        degrade(t, &scenario->cluster.degraded[i], rates);
+    t->bytes_per_s = rates;
+    return t;
+}
+
+/* ---- routes ---- */
+
+static void cross(struct tsim_route *route, int32_t link) {
+    TSIM_ASSERT(route->n < TSIM_ROUTE_MAX);
+    route->links[route->n++] = link;
+}
+
+/* splitmix64 (Steele, Lea, Flood 2014) of both ports, the tier and the seed. */
+static uint64_t hash_pair(const struct tsim_topology *t, int32_t from, int32_t to, int32_t tier) {
+    uint64_t z = t->seed + ((uint64_t)(uint32_t)from << 32 | (uint32_t)to) * 0x9e3779b97f4a7c15u + (uint64_t)tier;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int32_t pair_link(const struct tsim_topology *t, int32_t from, int32_t to) {
+    return t->first[TSIM_LINK_PAIR] + from * t->ranks_per_node + to % t->ranks_per_node;
+}
+
+static void route_cube_mesh(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
+    int32_t g = t->ranks_per_node, base = from - from % g, a = from % g, b = to % g, via = 0;
+    if (tsim_cube_mesh_links(a, b) > 0) {
+        cross(route, pair_link(t, from, to));
+        return;
+    }
+    while (tsim_cube_mesh_links(a, via) == 0 || tsim_cube_mesh_links(via, b) == 0)
+        via++;
+    cross(route, pair_link(t, from, base + via));
+    cross(route, pair_link(t, base + via, to));
+}
+
+/* Between the slots. */
+static void route_pcie(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
+    int32_t g = t->ranks_per_node, node = from / g, a = from % g, b = to % g;
+    int32_t switches = t->per_switch > 0 ? (g + t->per_switch - 1) / t->per_switch : 0;
+    bool is_same_switch = t->per_switch > 0 && a / t->per_switch == b / t->per_switch;
+    if (switches > 0 && !is_same_switch)
+        cross(route, t->first[TSIM_LINK_SWITCH_UP] + node * switches + a / t->per_switch);
+    if (t->per_socket > 0 && a / t->per_socket != b / t->per_socket) {
+        int32_t sockets = (g + t->per_socket - 1) / t->per_socket;
+        cross(route, t->first[TSIM_LINK_SOCKET] + (node * sockets + a / t->per_socket) * sockets + b / t->per_socket);
+    }
+    if (switches > 0 && !is_same_switch)
+        cross(route, t->first[TSIM_LINK_SWITCH_DOWN] + node * switches + b / t->per_switch);
+}
+
+static void route_node(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
+    if (t->cluster->node->scale_up == TSIM_SCALE_UP_CUBE_MESH) {
+        route_cube_mesh(t, from, to, route);
+    } else if (t->count[TSIM_LINK_PAIR] > 0) {
+        cross(route, pair_link(t, from, to));
+    } else {
+        cross(route, t->first[TSIM_LINK_OUT] + from);
+        if (t->cluster->node->scale_up == TSIM_SCALE_UP_PCIE)
+            route_pcie(t, from, to, route);
+        cross(route, t->first[TSIM_LINK_IN] + to);
+    }
+}
+
+static int32_t nic_of(const struct tsim_topology *t, int32_t rank) {
+    int32_t g = t->ranks_per_node;
+    return rank / g * t->nics_per_node + (int32_t)((int64_t)(rank % g) * t->nics_per_node / g);
+}
+
+/* The physical port of a NIC link, the first where it stands for several. */
+static int32_t port_of(const struct tsim_topology *t, int32_t nic) {
+    int32_t n = t->nics_per_node;
+    return nic / n * t->ports_per_node + (int32_t)((int64_t)(nic % n) * t->ports_per_node / n);
+}
+
+static int32_t group_of(const struct tsim_topology *t, int32_t tier, int32_t port) {
+    if (tier == 0 && t->cluster->fabric->rails) {
+        int32_t node = port / t->ports_per_node, rail = port % t->ports_per_node;
+        return (int32_t)(node / t->tiers[0].ports) * t->ports_per_node + rail;
+    }
+    return (int32_t)(port / t->tiers[tier].ports);
+}
+
+static void route_fat_tree(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
+    int32_t chosen[TSIM_MAX_TIERS], top = 0;
+    for (; top < t->n_tiers && group_of(t, top, from) != group_of(t, top, to); top++) {
+        int32_t n = t->tiers[top].n_uplinks;
+        chosen[top] = (int32_t)(hash_pair(t, from, to, top) % (uint64_t)n);
+        cross(route, t->first_up[top] + group_of(t, top, from) * n + chosen[top]);
+    }
+    for (int32_t tier = top - 1; tier >= 0; tier--)
+        cross(route, t->first_down[tier] + group_of(t, tier, to) * t->tiers[tier].n_uplinks + chosen[tier]);
+}
+
+/* The router that holds link j from group `from` to group `to`: a group's global ports go around the other groups. */
+static int32_t gateway(const struct tsim_topology *t, int32_t from, int32_t to, int32_t j) {
+    int32_t slot = (to - from - 1 + t->groups) % t->groups;
+    int64_t port = (int64_t)slot * t->global_per_pair + j;
+    return (int32_t)(port / t->cluster->fabric->dragonfly_global_links % t->routers);
+}
+
+static void cross_local(const struct tsim_topology *t, int32_t group, int32_t from, int32_t to,
+                        struct tsim_route *route) {
+    if (from != to)
+        cross(route, t->first[TSIM_LINK_LOCAL] + (group * t->routers + from) * t->routers + to);
+}
+
+static void route_dragonfly(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
+    int32_t ports = (int32_t)t->cluster->fabric->dragonfly_ports;
+    int32_t a = from / ports, b = to / ports, group_a = a / t->routers, group_b = b / t->routers;
+    if (group_a == group_b) {
+        cross_local(t, group_a, a % t->routers, b % t->routers, route);
+        return;
+    }
+    int32_t j = (int32_t)(hash_pair(t, from, to, 0) % (uint64_t)t->global_per_pair);
+    cross_local(t, group_a, a % t->routers, gateway(t, group_a, group_b, j), route);
+    cross(route, t->first[TSIM_LINK_GLOBAL] + (group_a * t->groups + group_b) * t->global_per_pair + j);
+    cross_local(t, group_b, gateway(t, group_b, group_a, j), b % t->routers, route);
+}
+
+static void route_fabric(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
+    int32_t nic_from = nic_of(t, from), nic_to = nic_of(t, to), n = t->nics_per_node;
+    if (t->cluster->fabric->rails && nic_from % n != nic_to % n && n == t->ranks_per_node) {
+        int32_t neighbour = from - from % n + nic_to % n; /* on the receiver's rail */
+        route_node(t, from, neighbour, route);
+        nic_from = nic_of(t, neighbour);
+    }
+    cross(route, t->first[TSIM_LINK_NIC_OUT] + nic_from);
+    if (t->n_tiers > 0)
+        route_fat_tree(t, port_of(t, nic_from), port_of(t, nic_to), route);
+    else if (t->groups > 0)
+        route_dragonfly(t, port_of(t, nic_from), port_of(t, nic_to), route);
+    cross(route, t->first[TSIM_LINK_NIC_IN] + nic_to);
+}
+
+/* Steps along a dimension, positive or negative. */
+static int32_t torus_way(const struct tsim_topology *t, int d, int32_t from, int32_t to) {
+    int32_t size = t->shape[d], way = to - from;
+    if (!t->wraps[d])
+        return way;
+    int32_t up = (way + size) % size, down = size - up;
+    if (up == down)
+        return from % 2 == 0 ? up : -down;
+    return up < down ? up : -down;
+}
+
+static void route_torus(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
+    int32_t stride = 1, at = from;
+    for (int d = 0; d < 3; d++) {
+        int32_t size = t->shape[d], here = at / stride % size;
+        int32_t way = torus_way(t, d, here, to / stride % size), step = way > 0 ? 1 : -1;
+        for (int32_t i = 0; i != way; i += step) {
+            cross(route, t->first[TSIM_LINK_TORUS] + at * 6 + 2 * d + (step < 0));
+            int32_t next = (here + step + size) % size;
+            at += (next - here) * stride;
+            here = next;
+        }
+        stride *= size;
+    }
+}
+
+void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int32_t to, struct tsim_route *route) {
+    TSIM_ASSERT(from >= 0 && from < topology->n_ranks && to >= 0 && to < topology->n_ranks);
+    route->n = 0;
+    if (from == to)
+        return;
+    if (is_torus(topology))
+        route_torus(topology, from, to, route);
+    else if (from / topology->ranks_per_node == to / topology->ranks_per_node)
+        route_node(topology, from, to, route);
+    else
+        route_fabric(topology, from, to, route);
+}
+
+/* ---- names ---- */
+
+static void name_tier(const struct tsim_topology *t, enum tsim_link_kind kind, int32_t link, char *text, size_t size) {
+    const int32_t *first = kind == TSIM_LINK_TIER_UP ? t->first_up : t->first_down;
+    int32_t tier = t->n_tiers - 1;
+    while (link < first[tier])
+        tier--;
+    int32_t n = t->tiers[tier].n_uplinks, at = link - first[tier];
+    const char *way = kind == TSIM_LINK_TIER_UP ? "up" : "down";
+    if (n == 1)
+        snprintf(text, size, "tier %d, group %d: %s", tier, at, way);
+    else
+        snprintf(text, size, "tier %d, group %d: %slink %d", tier, at / n, way, at % n);
+}
+
+void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size) {
+    const struct tsim_topology *t = topology;
+    int kind = 0, g = t->ranks_per_node;
+    while (t->count[kind] == 0 || link >= t->first[kind] + t->count[kind])
+        kind++;
+    int at = link - t->first[kind], n = t->nics_per_node;
+    int switches = t->per_switch > 0 ? (g + t->per_switch - 1) / t->per_switch : 1;
+    int sockets = t->per_socket > 0 ? (g + t->per_socket - 1) / t->per_socket : 1;
+    switch ((enum tsim_link_kind)kind) {
+    case TSIM_LINK_OUT:
+    case TSIM_LINK_IN:
+        snprintf(text, size, "node %d: accelerator %d, %s", at / g, at % g, kind == TSIM_LINK_OUT ? "out" : "in");
+        break;
+    case TSIM_LINK_PAIR:
+        snprintf(text, size, "node %d: accelerator %d to %d", at / g / g, at / g % g, at % g);
+        break;
+    case TSIM_LINK_SWITCH_UP:
+    case TSIM_LINK_SWITCH_DOWN:
+        snprintf(text, size, "node %d: PCIe switch %d, %s", at / switches, at % switches,
+                 kind == TSIM_LINK_SWITCH_UP ? "up" : "down");
+        break;
+    case TSIM_LINK_SOCKET:
+        snprintf(text, size, "node %d: socket %d to %d", at / sockets / sockets, at / sockets % sockets, at % sockets);
+        break;
+    case TSIM_LINK_NIC_OUT:
+    case TSIM_LINK_NIC_IN:
+        snprintf(text, size, "node %d: NIC %d, %s", at / n, at % n, kind == TSIM_LINK_NIC_OUT ? "out" : "in");
+        break;
+    case TSIM_LINK_TIER_UP:
+    case TSIM_LINK_TIER_DOWN:
+        name_tier(t, (enum tsim_link_kind)kind, link, text, size);
+        break;
+    case TSIM_LINK_LOCAL:
+        snprintf(text, size, "group %d: router %d to %d", at / t->routers / t->routers, at / t->routers % t->routers,
+                 at % t->routers);
+        break;
+    case TSIM_LINK_GLOBAL:
+        at /= t->global_per_pair;
+        snprintf(text, size, "group %d to %d: link %d", at / t->groups, at % t->groups,
+                 (link - t->first[kind]) % t->global_per_pair);
+        break;
+    case TSIM_LINK_TORUS:
+        snprintf(text, size, "(%d, %d, %d): %c%c", at / 6 % t->shape[0], at / 6 / t->shape[0] % t->shape[1],
+                 at / 6 / t->shape[0] / t->shape[1], at % 2 == 0 ? '+' : '-', "xyz"[at % 6 / 2]);
+        break;
+    case TSIM_N_LINK_KINDS:
+        TSIM_BUG("link %d has no kind", link);
+    }
+}
+
+/* ---- bisection ---- */
+
+static double node_bisection(const struct tsim_topology *t) {
+    const struct tsim_cluster *cluster = t->cluster;
+    const struct tsim_node *node = cluster->node;
+    double g = t->ranks_per_node, bisection;
+    switch (node->scale_up) {
+    case TSIM_SCALE_UP_MESH:
+        return g * g / 4 * cluster->pair_bytes_per_s;
+    case TSIM_SCALE_UP_CUBE_MESH:
+        return cluster->scale_up_bytes_per_s;
+    case TSIM_SCALE_UP_PCIE:
+        bisection = g / 2 * cluster->scale_up_bytes_per_s;
+        if (t->per_switch > 0)
+            bisection = fmin(bisection, g / t->per_switch / 2 * node->switch_uplink_bytes_per_s);
+        if (t->per_socket > 0 && 2 * t->per_socket == t->ranks_per_node)
+            bisection = fmin(bisection, node->socket_link_bytes_per_s);
+        return bisection;
+    case TSIM_SCALE_UP_NONE:
+    case TSIM_SCALE_UP_SWITCH:
+        break;
+    }
+    return g / 2 * cluster->scale_up_bytes_per_s;
+}
+
+static double torus_bisection(const struct tsim_topology *t) {
+    int longest = 0;
+    for (int d = 1; d < 3; d++)
+        if (t->shape[d] > t->shape[longest])
+            longest = d;
+    return (t->wraps[longest] ? 2.0 : 1.0) * t->n_ranks / t->shape[longest] * link_rate(t->cluster);
+}
+
+double tsim_topology_bisection_bytes_per_s(const struct tsim_topology *topology) {
+    const struct tsim_topology *t = topology;
+    if (is_torus(t))
+        return torus_bisection(t);
+    if (t->cluster->nodes < 2)
+        return node_bisection(t);
+    double bisection = t->n_ranks / 2.0 * t->cluster->nic_bytes_per_s, oversubscription = 1;
+    for (int32_t i = 0; i < t->n_tiers; i++) {
+        oversubscription *= t->cluster->fabric->tiers[i].oversubscription;
+        int64_t ports = t->cluster->nodes * t->ports_per_node;
+        if (ports > t->tiers[i].ports) /* else one group holds all */
+            bisection = fmin(bisection, (double)ports / 2 * link_rate(t->cluster) / oversubscription);
+    }
+    if (t->groups > 1) {
+        double links = (double)t->cluster->fabric->dragonfly_global_links * t->routers / (t->groups - 1);
+        bisection = fmin(bisection, t->groups / 2.0 * (t->groups / 2.0) * links * link_rate(t->cluster));
+    }
+    return bisection;
+}

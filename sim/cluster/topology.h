@@ -1,0 +1,96 @@
+/* topology.h - every link of a cluster, and which of them a message crosses. Const once built.
+ *
+ * A link is one direction of a wire, or of several that are used as one, with what long transfers reach on it in
+ * bytes/s (cluster.h). Ranks are accelerators, node after node.
+ *
+ * On a node
+ *   switch     a port out and a port in for each accelerator; the switches between them do not block.
+ *   mesh       a link for each ordered pair.
+ *   cube mesh  DGX-1V: 8 accelerators, 6 links each, to four neighbours (nvidia-smi topo -m; NVIDIA DGX-1 white paper
+ *              WP-08437, figure 4). The others are reached through the lowest neighbour of both.
+ *   PCIe       slot, switch uplink (shared), link between sockets, switch downlink, slot.
+ * Between nodes, from and to the NICs (an accelerator uses its own, or shares the nearest):
+ *   crossbar   nothing in between.
+ *   fat tree   every tier's groups have uplinks; a message climbs to the first tier at which both ends are in one
+ *              group. Which of the equal uplinks it takes is a hash of its two ports and the seed (ECMP), and the way
+ *              down is its mirror image; with adaptive routing the uplinks of a group are one. On rails the lowest
+ *              tier's groups are the k-th ports of many nodes, and a message to another rail first goes to its
+ *              neighbour on that rail (NCCL's PXN).
+ *   dragonfly  local links between all routers of a group, global links between groups, minimal routes of at most
+ *              local - global - local (Kim, Dally, Scott, Abts 2008); parallel global links by hash.
+ *   torus      six (four) links at each accelerator, in place of both NICs and scale-up links; dimension after
+ *              dimension, the short way around, at equal length by the parity of the sender's coordinate. */
+#ifndef TSIM_CLUSTER_TOPOLOGY_H
+#define TSIM_CLUSTER_TOPOLOGY_H
+
+#include "cluster/cluster.h"
+
+enum tsim_link_kind {
+    TSIM_LINK_OUT, /* of an accelerator: switch port, PCIe slot */
+    TSIM_LINK_IN,
+    TSIM_LINK_PAIR, /* of two accelerators of a node: mesh, cube mesh */
+    TSIM_LINK_SWITCH_UP,
+    TSIM_LINK_SWITCH_DOWN, /* of a PCIe switch */
+    TSIM_LINK_SOCKET,      /* between two sockets */
+    TSIM_LINK_NIC_OUT,
+    TSIM_LINK_NIC_IN,
+    TSIM_LINK_TIER_UP, /* of a group of a fat tree's tier */
+    TSIM_LINK_TIER_DOWN,
+    TSIM_LINK_LOCAL,  /* dragonfly: between routers of a group */
+    TSIM_LINK_GLOBAL, /* dragonfly: between groups */
+    TSIM_LINK_TORUS,
+    TSIM_N_LINK_KINDS
+};
+
+enum { TSIM_MAX_TIERS = 4, TSIM_ROUTE_MAX = 96, TSIM_CUBE = 8 };
+
+struct tsim_route {
+    int32_t n; /* 0: from a rank to itself */
+    int32_t links[TSIM_ROUTE_MAX];
+};
+
+struct tsim_topology_tier {
+    int32_t n_groups, n_uplinks; /* uplinks of each group */
+    int64_t ports;               /* of a group; on rails of the lowest tier: nodes */
+};
+
+struct tsim_topology {
+    const struct tsim_cluster *cluster;
+    int32_t n_ranks, ranks_per_node, n_links;
+    int32_t first[TSIM_N_LINK_KINDS]; /* link of each kind; kinds without links are empty */
+    int32_t count[TSIM_N_LINK_KINDS];
+    const double *bytes_per_s; /* [n_links] */
+    uint64_t seed;
+    int32_t nics_per_node, ports_per_node; /* NICs as links; physical ports behind them */
+    int32_t per_switch, per_socket;        /* PCIe; 0: none shares, one socket */
+    int32_t n_tiers;
+    struct tsim_topology_tier tiers[TSIM_MAX_TIERS];
+    int32_t first_up[TSIM_MAX_TIERS], first_down[TSIM_MAX_TIERS];
+    int32_t routers, groups, global_per_pair; /* dragonfly: of a group; in all; links for each ordered pair */
+    int32_t shape[3];                         /* torus */
+    bool wraps[3];
+};
+
+const struct tsim_topology *tsim_topology_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                                const struct tsim_cluster *cluster);
+
+void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int32_t to, struct tsim_route *route);
+
+/* "node 3: NIC 2, out", "pod tier 1, group 4: uplink 7". */
+void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size);
+
+/* The least capacity, one direction, over all ways to cut the machine in two halves along its structure: for an even
+ * number of nodes (accelerators on one node), the wires that every byte from one half to the other must cross.
+ *   switch, crossbar  the ports of half the machine
+ *   cube mesh         6 of its links (two double and two single edges join the quads)
+ *   mesh              n^2/4 links
+ *   PCIe              the least of socket link, uplinks of half the switches, half the slots
+ *   fat tree          what half of the top groups' uplinks carry
+ *   dragonfly         (groups/2)^2 x global links per pair (groups even), at most the ports
+ *   torus             2 x ranks / longest dimension links if it wraps, half of that if not */
+double tsim_topology_bisection_bytes_per_s(const struct tsim_topology *topology);
+
+/* Links between two accelerators of a cube mesh. */
+int32_t tsim_cube_mesh_links(int32_t a, int32_t b);
+
+#endif

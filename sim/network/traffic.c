@@ -1,0 +1,274 @@
+#include "network/traffic.h"
+
+#include <string.h>
+
+struct lane {
+    int64_t use;
+    int32_t phase, message;
+    struct tsim_demand route[TSIM_TASK_MAX_DEMANDS]; /* pairwise: of the message under way */
+    struct tsim_demand *long_route;                  /* the same where that is too short */
+};
+
+struct tsim_traffic {
+    struct tsim_links links;
+    const struct tsim_pattern *pattern;
+    struct tsim_traffic_options options;
+    struct lane *lanes;
+    struct tsim_demand *demands; /* shares of the pattern, by resource; fluid: all links */
+    int32_t n_demands, first_stream, n_streams, first_counter;
+    int64_t n_messages;
+    tsim_tick end;
+    struct tsim_arena *arena;
+};
+
+void tsim_links_add(struct tsim_links *links, struct tsim_engine *engine, const struct tsim_topology *topology) {
+    *links = (struct tsim_links){.engine = engine, .topology = topology, .first_resource = -1};
+    for (int32_t i = 0; i < topology->n_links; i++) {
+        /* links that nothing can go over, as between strangers in a cube mesh, are there but never used */
+        double rate = topology->bytes_per_s[i];
+        int32_t resource = tsim_engine_add_resource(engine, rate > 0 ? rate : 1);
+        if (i == 0)
+            links->first_resource = resource;
+    }
+}
+
+/* ---- fluid ---- */
+
+static bool next_fluid(void *context, int32_t stream, struct tsim_task *task) {
+    struct tsim_traffic *traffic = context;
+    const struct tsim_collective_cost *cost = &traffic->pattern->cost;
+    struct tsim_engine *engine = traffic->links.engine;
+    double flow_s = cost->time_s - cost->latency_s;
+    (void)stream;
+    if (traffic->n_messages > 0)
+        traffic->end = tsim_engine_now(engine);
+    if (traffic->n_messages == traffic->options.n_uses || !(cost->time_s > 0))
+        return false;
+    task->latency = cost->latency_s > 0 ? tsim_engine_ticks(engine, cost->latency_s) : 0;
+    if (traffic->n_messages++ == 0)
+        task->latency += traffic->options.latency;
+    task->work = flow_s;
+    task->bound_per_s = 1;
+    task->weight = traffic->options.weight;
+    task->more_demands = traffic->demands;
+    task->n_more_demands = traffic->n_demands;
+    return true;
+}
+
+/* Per second of flow. */
+static void find_fluid_demands(struct tsim_traffic *traffic, struct tsim_arena *arena) {
+    const struct tsim_pattern *pattern = traffic->pattern;
+    const struct tsim_topology *topology = pattern->topology;
+    double *loads = TSIM_NEW_ARRAY(arena, (size_t)topology->n_links, double);
+    double flow_s = pattern->cost.time_s - pattern->cost.latency_s;
+    tsim_pattern_loads(pattern, loads);
+    traffic->demands = TSIM_NEW_ARRAY(arena, (size_t)topology->n_links, struct tsim_demand);
+    for (int32_t i = 0; i < topology->n_links; i++)
+        if (loads[i] > 0)
+            traffic->demands[traffic->n_demands++] =
+                (struct tsim_demand){traffic->links.first_resource + i, loads[i] / flow_s};
+}
+
+/* ---- steps ---- */
+
+static const struct tsim_pattern_phase *phase_of(const struct tsim_traffic *traffic, int32_t lane, int32_t phase) {
+    return &traffic->pattern->phases[lane * traffic->pattern->n_phases + phase];
+}
+
+static void await_phase(const struct tsim_traffic *traffic, int32_t lane, int32_t phase, int64_t value,
+                        struct tsim_task *task) {
+    if (value == 0 || phase_of(traffic, lane, phase)->successor < 0)
+        return;
+    task->awaited_counter = traffic->first_counter + lane * traffic->pattern->n_phases + phase;
+    task->awaited_value = value;
+}
+
+/* What the first message of a lane's use waits for. */
+static void await_go(const struct tsim_traffic *traffic, int32_t lane, int64_t use, struct tsim_task *task) {
+    if (use == 0)
+        task->latency += traffic->options.latency;
+    if (traffic->options.go)
+        task->waits[task->n_waits++] = traffic->options.go[phase_of(traffic, lane, 0)->from] + (int32_t)(use % 2);
+}
+
+static void take_route(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
+    struct tsim_route route;
+    tsim_pattern_route(traffic->pattern, number, lane->message, &route);
+    if (route.n > TSIM_TASK_MAX_DEMANDS && !lane->long_route)
+        lane->long_route = TSIM_NEW_ARRAY(traffic->arena, TSIM_ROUTE_MAX, struct tsim_demand);
+    struct tsim_demand *demands = route.n > TSIM_TASK_MAX_DEMANDS ? lane->long_route : lane->route;
+    for (int32_t i = 0; i < route.n; i++)
+        demands[i] = (struct tsim_demand){traffic->links.first_resource + route.links[i], 1};
+    task->more_demands = demands;
+    task->n_more_demands = route.n;
+}
+
+static void send(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
+    const struct tsim_pattern_phase *phase = phase_of(traffic, number, lane->phase);
+    task->label = (int64_t)lane->phase << 32 | lane->message;
+    task->latency = phase->latency_s > 0 ? tsim_engine_ticks(traffic->links.engine, phase->latency_s) : 0;
+    task->work = phase->bytes;
+    task->bound_per_s = phase->bytes_per_s;
+    task->weight = phase->bytes_per_s * traffic->options.weight;
+    if (traffic->pattern->kind == TSIM_PATTERN_PAIRWISE) {
+        take_route(traffic, number, lane, task);
+    } else {
+        task->more_demands = traffic->demands + phase->first_share;
+        task->n_more_demands = phase->n_shares;
+    }
+    if (phase->successor >= 0)
+        task->raised_counter = traffic->first_counter + phase->successor * traffic->pattern->n_phases + lane->phase;
+    if (lane->message > 0)
+        await_phase(traffic, number, lane->phase, lane->use * phase->n_messages + lane->message, task);
+    else if (lane->phase > 0)
+        await_phase(traffic, number, lane->phase - 1,
+                    (lane->use + 1) * phase_of(traffic, number, lane->phase - 1)->n_messages, task);
+    if (lane->phase == 0 && lane->message == 0)
+        await_go(traffic, number, lane->use, task);
+    lane->message++;
+    traffic->n_messages++;
+}
+
+/* The use is over for the lane when what it is sent in the last phase has come. */
+static void finish_use(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
+    int32_t last = traffic->pattern->n_phases - 1;
+    const struct tsim_pattern_phase *phase = phase_of(traffic, number, last);
+    task->label = -1;
+    await_phase(traffic, number, last, (lane->use + 1) * phase->n_messages, task);
+    if (last == 0 && phase->n_messages == 0)
+        await_go(traffic, number, lane->use, task);
+    if (traffic->options.done)
+        task->lowers[task->n_lowers++] = traffic->options.done[phase->from];
+    lane->use++;
+    lane->phase = lane->message = 0;
+}
+
+static bool next_message(void *context, int32_t stream, struct tsim_task *task) {
+    struct tsim_traffic *traffic = context;
+    int32_t number = stream - traffic->first_stream;
+    struct lane *lane = &traffic->lanes[number];
+    if (lane->phase == 0 && lane->message == 0 && lane->use > 0) {
+        tsim_tick now = tsim_engine_now(traffic->links.engine);
+        traffic->end = now > traffic->end ? now : traffic->end;
+        if (lane->use == traffic->options.n_uses)
+            return false;
+    }
+    while (lane->phase < traffic->pattern->n_phases &&
+           lane->message == phase_of(traffic, number, lane->phase)->n_messages) {
+        lane->phase++;
+        lane->message = 0;
+    }
+    if (lane->phase < traffic->pattern->n_phases)
+        send(traffic, number, lane, task);
+    else
+        finish_use(traffic, number, lane, task);
+    return true;
+}
+
+/* ---- both ---- */
+
+struct tsim_traffic *tsim_traffic_add(struct tsim_arena *arena, const struct tsim_links *links,
+                                      const struct tsim_pattern *pattern, const struct tsim_traffic_options *options) {
+    struct tsim_traffic *traffic = TSIM_NEW(arena, struct tsim_traffic);
+    *traffic = (struct tsim_traffic){.links = *links, .pattern = pattern, .options = *options, .arena = arena};
+    if (traffic->options.n_uses == 0)
+        traffic->options.n_uses = 1;
+    if (!(traffic->options.weight > 0))
+        traffic->options.weight = 1;
+    if (options->is_fluid) {
+        find_fluid_demands(traffic, arena);
+        traffic->first_stream = tsim_engine_add_stream(links->engine, next_fluid, traffic);
+        traffic->n_streams = 1;
+        return traffic;
+    }
+    traffic->demands = TSIM_NEW_ARRAY(arena, pattern->n_shares, struct tsim_demand);
+    for (size_t i = 0; i < pattern->n_shares; i++)
+        traffic->demands[i] =
+            (struct tsim_demand){links->first_resource + pattern->shares[i].link, pattern->shares[i].frac};
+    traffic->lanes = TSIM_NEW_ARRAY(arena, (size_t)pattern->n_lanes, struct lane);
+    traffic->first_counter = tsim_engine_add_counters(links->engine, pattern->n_lanes * pattern->n_phases);
+    traffic->n_streams = pattern->n_lanes;
+    for (int32_t i = 0; i < pattern->n_lanes; i++) {
+        int32_t stream = tsim_engine_add_stream(links->engine, next_message, traffic);
+        if (i == 0)
+            traffic->first_stream = stream;
+    }
+    return traffic;
+}
+
+void tsim_pattern_count_lanes(const struct tsim_pattern *pattern, int32_t *counts) {
+    for (int32_t i = 0; i < pattern->n_lanes; i++)
+        counts[pattern->phases[i * pattern->n_phases].from]++;
+}
+
+tsim_tick tsim_traffic_end(const struct tsim_traffic *traffic) {
+    return traffic->end;
+}
+
+int64_t tsim_traffic_n_messages(const struct tsim_traffic *traffic) {
+    return traffic->n_messages;
+}
+
+bool tsim_traffic_describe(const struct tsim_traffic *traffic, int32_t stream, int64_t label, char *text, size_t size) {
+    int32_t number = stream - traffic->first_stream;
+    if (number < 0 || number >= traffic->n_streams)
+        return false;
+    const struct tsim_pattern *p = traffic->pattern;
+    if (traffic->options.is_fluid) {
+        snprintf(text, size, "%s of %d ranks", tsim_algorithm_name(p->cost.algorithm), p->n_ranks);
+        return true;
+    }
+    int32_t message = (int32_t)(label & INT32_MAX), k = (int32_t)(label >> 32);
+    const struct tsim_pattern_phase *phase = phase_of(traffic, number, label < 0 ? p->n_phases - 1 : k);
+    struct tsim_route route;
+    int32_t to = p->ranks[phase->to];
+    if (label >= 0 && p->kind == TSIM_PATTERN_PAIRWISE)
+        to = tsim_pattern_route(p, number, message, &route);
+    if (label < 0)
+        snprintf(text, size, "rank %d: the end of its %s", p->ranks[phase->from],
+                 tsim_algorithm_name(p->cost.algorithm));
+    else
+        snprintf(text, size, "rank %d: message %d of %d to rank %d", p->ranks[phase->from], message + 1,
+                 phase->n_messages, to);
+    return true;
+}
+
+/* ---- alone ---- */
+
+static enum tsim_status run_steps(const struct tsim_pattern *pattern, double *time_s, int64_t *n_messages,
+                                  struct tsim_diags *diags) {
+    struct tsim_engine_options engine_options = {.tick_s = 1e-12};
+    struct tsim_traffic_options options = {.is_fluid = false};
+    struct tsim_engine *engine = tsim_engine_create(&engine_options);
+    struct tsim_arena arena;
+    struct tsim_links links;
+    tsim_arena_init(&arena);
+    tsim_links_add(&links, engine, pattern->topology);
+    struct tsim_traffic *traffic = tsim_traffic_add(&arena, &links, pattern, &options);
+    enum tsim_status status = tsim_engine_run(engine, diags);
+    *time_s = tsim_engine_seconds(engine, traffic->end);
+    *n_messages = traffic->n_messages;
+    tsim_arena_release(&arena);
+    tsim_engine_release(engine);
+    return status;
+}
+
+enum tsim_status tsim_collective_alone(const struct tsim_topology *topology, const int32_t *ranks, int32_t n_ranks,
+                                       const struct tsim_collective_request *request, struct tsim_collective_cost *cost,
+                                       int64_t *n_messages, struct tsim_diags *diags) {
+    enum tsim_status status = TSIM_OK;
+    struct tsim_pattern pattern;
+    int64_t n = 0;
+    tsim_pattern_build(&pattern, topology, ranks, n_ranks, request);
+    *cost = pattern.cost;
+    if (request->network == TSIM_NETWORK_FLUID)
+        cost->time_s = tsim_pattern_fluid_s(&pattern);
+    else if (request->network == TSIM_NETWORK_STEPS && pattern.n_lanes > 0)
+        status = run_steps(&pattern, &cost->time_s, &n, diags);
+    if (cost->time_s > 0)
+        cost->bus_bandwidth_bytes_per_s = request->bytes / cost->time_s * tsim_bus_factor(request->op, n_ranks);
+    if (n_messages)
+        *n_messages = n;
+    tsim_pattern_release(&pattern);
+    return status;
+}

@@ -1,0 +1,58 @@
+/* traffic.h - collectives on the engine, at two fidelities over the same links.
+ *
+ *   steps   every message of a pattern is an activity with its route; ranks wait for each other's messages.
+ *   fluid   the whole collective is one activity that crosses all its links at once.
+ *
+ * Both take the cost's time where nothing shares their links. Where something does, steps lets the messages that are
+ * not disturbed go on, as far as the ring allows, and fluid slows everything down to the slowest link. */
+#ifndef TSIM_NETWORK_TRAFFIC_H
+#define TSIM_NETWORK_TRAFFIC_H
+
+#include "engine/engine.h"
+#include "network/pattern.h"
+
+/* The links of a topology as resources of an engine: link i is resource first_resource + i. */
+struct tsim_links {
+    struct tsim_engine *engine;
+    const struct tsim_topology *topology;
+    int32_t first_resource;
+};
+
+void tsim_links_add(struct tsim_links *links, struct tsim_engine *engine, const struct tsim_topology *topology);
+
+struct tsim_traffic_options {
+    bool is_fluid;
+    double weight;     /* against other activities, times the rate alone; 0 = 1 */
+    tsim_tick latency; /* waited out before the first use */
+    int64_t n_uses;    /* how often the collective runs, one after the other; 0 = once */
+    /* Steps only, either may be NULL; one for each of the pattern's ranks. Use number u of a rank's lanes begins when
+     * signal go[i] + u % 2 has fired; each of its lanes lowers done[i] at the end of each use. Who starts use u arms
+     * the other go signal first. */
+    const int32_t *go, *done;
+};
+
+struct tsim_traffic;
+
+/* Adds the pattern's streams to the engine. The pattern and the arrays of the options must live as long; the traffic
+ * lives in `arena`. */
+struct tsim_traffic *tsim_traffic_add(struct tsim_arena *arena, const struct tsim_links *links,
+                                      const struct tsim_pattern *pattern, const struct tsim_traffic_options *options);
+
+/* Lanes of each of the pattern's ranks: adds to counts[pattern->n_ranks]. */
+void tsim_pattern_count_lanes(const struct tsim_pattern *pattern, int32_t *counts);
+
+/* When its last message ended, and how many have begun. */
+tsim_tick tsim_traffic_end(const struct tsim_traffic *traffic);
+int64_t tsim_traffic_n_messages(const struct tsim_traffic *traffic);
+
+/* What a task of one of its streams is: "rank 3: message 12 of 14 to rank 4". False: not one of its streams. */
+bool tsim_traffic_describe(const struct tsim_traffic *traffic, int32_t stream, int64_t label, char *text, size_t size);
+
+/* One collective alone on the machine, at request->network's fidelity: its cost, with time_s and the bus bandwidth as
+ * they come out of the links (ideal: as the cost says). n_messages may be NULL; 0 unless steps. Returns what
+ * tsim_engine_run returns. */
+enum tsim_status tsim_collective_alone(const struct tsim_topology *topology, const int32_t *ranks, int32_t n_ranks,
+                                       const struct tsim_collective_request *request, struct tsim_collective_cost *cost,
+                                       int64_t *n_messages, struct tsim_diags *diags);
+
+#endif

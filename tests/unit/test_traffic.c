@@ -1,0 +1,244 @@
+#include "network/traffic.h"
+#include "support/check_main.h"
+#include "support/example.h"
+
+#include <math.h>
+
+#define MIB 1048576.0
+#define US 1e-6
+
+static struct example example;
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void setup(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    example_init(&example);
+}
+
+static void teardown(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+/* With latencies, and a switch that reduces. */
+static void be_dgx_h100(void) {
+    example.accelerator.name = "h100-sxm";
+    example.accelerator.compute_units = 132;
+    example.node.scale_up_bytes_per_s = 450e9;
+    example.node.scale_up_ring_bytes_per_s = 365e9;
+    example.node.scale_up_reduce_bytes_per_s = 480e9;
+    example.node.scale_up_latency_s = 0.6 * US;
+    example.node.nic_bytes_per_s = 50e9;
+    example.fabric.link_bytes_per_s = 50e9;
+    example.fabric.efficiency_frac = 0.93;
+    example.fabric.latency_s = 5 * US;
+}
+
+static const struct tsim_topology *build(int64_t nodes) {
+    example.scenario.cluster.nodes = nodes;
+    example_finish(&example);
+    return tsim_topology_build(&arena, &example.scenario, tsim_cluster_build(&arena, &example.scenario));
+}
+
+/* The first ranks of each node. */
+static const int32_t *ranks_of(int32_t nodes, int32_t per_node) {
+    static int32_t ranks[4096];
+    for (int32_t i = 0; i < nodes * per_node; i++)
+        ranks[i] = i / per_node * 8 + i % per_node;
+    return ranks;
+}
+
+static double time_of(const struct tsim_topology *topology, int32_t nodes, int32_t per_node,
+                      struct tsim_collective_request request, enum tsim_network network, int64_t *n_messages) {
+    struct tsim_collective_cost cost;
+    request.network = network;
+    ck_assert_int_eq(tsim_collective_alone(topology, ranks_of(nodes, per_node), nodes * per_node, &request, &cost,
+                                           n_messages, &diags),
+                     TSIM_OK);
+    return cost.time_s;
+}
+
+/* What the cost model says, which test_collective.c checks against closed forms and measurements. */
+static double cost_of(const struct tsim_topology *topology, int32_t nodes, int32_t per_node,
+                      struct tsim_collective_request request) {
+    struct tsim_collective_cost cost;
+    request.group = tsim_group_of_ranks(topology, ranks_of(nodes, per_node), nodes * per_node);
+    tsim_collective_cost(topology->cluster, &request, &cost);
+    return cost.time_s;
+}
+
+/* Every operation and algorithm, small and large, on and between nodes: nothing shares a link, so that both fidelities
+ * give the cost. A message rounds its latency and its flow to ticks of 1 ps, so n messages in a row may be n ticks off.
+ */
+START_TEST(without_contention_all_agree) {
+    static const struct {
+        enum tsim_collective_op op;
+        enum tsim_algorithm algorithm;
+    } CASES[] = {{TSIM_ALL_REDUCE, TSIM_ALGORITHM_RING},         {TSIM_ALL_REDUCE, TSIM_ALGORITHM_TREE},
+                 {TSIM_ALL_REDUCE, TSIM_ALGORITHM_NVLS},         {TSIM_ALL_REDUCE, TSIM_ALGORITHM_NVLS_TREE},
+                 {TSIM_ALL_REDUCE, TSIM_ALGORITHM_HIERARCHICAL}, {TSIM_ALL_GATHER, TSIM_ALGORITHM_RING},
+                 {TSIM_REDUCE_SCATTER, TSIM_ALGORITHM_RING},     {TSIM_BROADCAST, TSIM_ALGORITHM_RING},
+                 {TSIM_ALL_TO_ALL, TSIM_ALGORITHM_PAIRWISE},     {TSIM_SEND_RECV, TSIM_ALGORITHM_DIRECT}};
+    static const int32_t SHAPES[][2] = {{1, 2}, {1, 8}, {2, 1}, {2, 8}, {3, 8}, {5, 4}, {16, 1}, {16, 8}};
+    static const double SIZES[] = {1, 4096, MIB, 1000 * MIB};
+    be_dgx_h100();
+    const struct tsim_topology *topology = build(16);
+    for (size_t c = 0; c < sizeof CASES / sizeof CASES[0]; c++)
+        for (size_t s = 0; s < sizeof SHAPES / sizeof SHAPES[0]; s++)
+            for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
+                int32_t nodes = SHAPES[s][0], per_node = SHAPES[s][1];
+                struct tsim_collective_request request = {
+                    .op = CASES[c].op, .algorithm = CASES[c].algorithm, .bytes = SIZES[i]};
+                struct tsim_group group = tsim_group_of_ranks(topology, ranks_of(nodes, per_node), nodes * per_node);
+                if (!tsim_collective_can(topology->cluster, request.op, &group, request.algorithm))
+                    continue;
+                int64_t n_messages;
+                double cost = cost_of(topology, nodes, per_node, request);
+                double fluid = time_of(topology, nodes, per_node, request, TSIM_NETWORK_FLUID, NULL);
+                double steps = time_of(topology, nodes, per_node, request, TSIM_NETWORK_STEPS, &n_messages);
+                double rounding = 1e-12 * (4 * nodes * per_node + 4);
+                if (fabs(fluid - cost) > rounding + 1e-9 * cost || fabs(steps - cost) > rounding + 1e-9 * cost)
+                    ck_abort_msg("%s %s over %d x %d, %g bytes: cost %.9g us, fluid %.9g us, steps %.9g us",
+                                 tsim_collective_op_name(request.op), tsim_algorithm_name(request.algorithm), nodes,
+                                 per_node, request.bytes, cost / US, fluid / US, steps / US);
+                ck_assert_int_gt(n_messages, 0);
+            }
+}
+END_TEST
+
+/* ---- contention: two collectives at the same time ---- */
+
+struct job {
+    enum tsim_collective_op op;
+    double bytes;
+    int32_t n_ranks, ranks[64];
+    tsim_tick begin;
+    double end_s;
+};
+
+/* Runs all of them on one engine. */
+static void run_jobs(const struct tsim_topology *topology, bool is_fluid, struct job *jobs, int32_t n) {
+    struct tsim_engine_options engine_options = {.tick_s = 1e-12};
+    struct tsim_engine *engine = tsim_engine_create(&engine_options);
+    struct tsim_pattern patterns[40];
+    struct tsim_traffic *traffic[40];
+    struct tsim_links links;
+    tsim_links_add(&links, engine, topology);
+    for (int32_t i = 0; i < n; i++) {
+        struct tsim_collective_request request = {.op = jobs[i].op, .bytes = jobs[i].bytes};
+        struct tsim_traffic_options options = {.is_fluid = is_fluid, .latency = jobs[i].begin};
+        request.algorithm = jobs[i].op == TSIM_ALL_REDUCE ? TSIM_ALGORITHM_RING : TSIM_ALGORITHM_AUTO;
+        request.protocol = TSIM_PROTOCOL_SIMPLE;
+        tsim_pattern_build(&patterns[i], topology, jobs[i].ranks, jobs[i].n_ranks, &request);
+        traffic[i] = tsim_traffic_add(&arena, &links, &patterns[i], &options);
+    }
+    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_OK);
+    for (int32_t i = 0; i < n; i++) {
+        jobs[i].end_s = tsim_engine_seconds(engine, tsim_traffic_end(traffic[i]));
+        tsim_pattern_release(&patterns[i]);
+    }
+    tsim_engine_release(engine);
+}
+
+/* Both fidelities: each job's end is expected[i] within 5 %. */
+static void expect_ends(const struct tsim_topology *topology, struct job *jobs, int32_t n, const double *expected_s,
+                        const char *name) {
+    for (int is_fluid = 0; is_fluid < 2; is_fluid++) {
+        run_jobs(topology, is_fluid, jobs, n);
+        for (int32_t i = 0; i < n; i++)
+            if (fabs(jobs[i].end_s / expected_s[i] - 1) > 0.05)
+                ck_abort_msg("%s, %s: job %d ends at %.6g ms instead of %.6g ms", name, is_fluid ? "fluid" : "steps", i,
+                             jobs[i].end_s * 1e3, expected_s[i] * 1e3);
+    }
+}
+
+static struct job job_of(enum tsim_collective_op op, double bytes, int32_t n_ranks, int32_t stride, int32_t first) {
+    struct job job = {.op = op, .bytes = bytes, .n_ranks = n_ranks};
+    for (int32_t i = 0; i < n_ranks; i++)
+        job.ranks[i] = first + i * stride;
+    return job;
+}
+
+/* NICs of 10 GB/s. Two rings of the same four ranks, of 1 and 2 GB: 1.5 and 3 GB over each NIC, 0.15 and 0.3 s alone.
+ * They share evenly until the small one is through after 2 x 0.15 s; by then the large one has sent 1.5 GB too, and the
+ * rest takes 0.15 s alone: 0.3 and 0.45 s. (NCCL's latencies are microseconds here.) */
+START_TEST(two_rings_on_one_rail) {
+    const struct tsim_topology *topology = build(4);
+    struct job jobs[] = {job_of(TSIM_ALL_REDUCE, 1e9, 4, 8, 0), job_of(TSIM_ALL_REDUCE, 2e9, 4, 8, 0)};
+    const double expected_s[] = {0.3, 0.45};
+    expect_ends(topology, jobs, 2, expected_s, "two rings on one rail");
+}
+END_TEST
+
+/* The ring of 1 GB, 0.15 s alone, meets a message of 0.5 GB from its rank 0 to its rank 1 (a send_recv of a pair also
+ * sends one back). While the message lasts, 2 x 0.05 s, the ring has half of two of its links; and as each of its
+ * messages waits for the one before, all of it goes at half speed. After 0.1 s it has done a third: 0.1 + 2/3 x 0.15 =
+ * 0.2 s. */
+START_TEST(a_ring_meets_a_message) {
+    const struct tsim_topology *topology = build(4);
+    struct job jobs[] = {job_of(TSIM_ALL_REDUCE, 1e9, 4, 8, 0), job_of(TSIM_SEND_RECV, 0.5e9, 2, 8, 0)};
+    const double expected_s[] = {0.2, 0.1};
+    expect_ends(topology, jobs, 2, expected_s, "ring and message");
+}
+END_TEST
+
+/* 32 ranks on 4 nodes, two pods of 16 ports each at 4:1: 16 x 10 / 4 = 40 GB/s up from each pod. An all-to-all of 0.32
+ * GB a rank sends 10 MB to each: 16 x 16 of these cross each way, 2.56 GB: 64 ms. The NICs carry 24 x 10 MB, 24 ms:
+ * the uplinks bind. Steps pays a little for rounds in which most stay within the pod: the uplinks idle at their ends.
+ */
+START_TEST(an_oversubscribed_all_to_all) {
+    static struct tsim_tier tiers[] = {{.ports = 16, .oversubscription = 4}};
+    example.fabric.topology = TSIM_TOPOLOGY_FAT_TREE;
+    example.fabric.routing = TSIM_ROUTING_ADAPTIVE;
+    example.fabric.tiers = tiers;
+    example.fabric.n_tiers = 1;
+    const struct tsim_topology *topology = build(4);
+    struct job jobs[] = {job_of(TSIM_ALL_TO_ALL, 0.32e9, 32, 1, 0)};
+    const double expected_s[] = {0.064};
+    expect_ends(topology, jobs, 1, expected_s, "oversubscribed all-to-all");
+}
+END_TEST
+
+/* Seven senders, 100 MB each, into rank 0 of node 0, each with its own NIC: 0.7 GB over one NIC take 70 ms, and all end
+ * together. (The messages back share rank 0's way out in the same manner.) */
+START_TEST(incast) {
+    const struct tsim_topology *topology = build(8);
+    struct job jobs[7];
+    double expected_s[7];
+    for (int32_t i = 0; i < 7; i++) {
+        jobs[i] = job_of(TSIM_SEND_RECV, 0.1e9, 2, 8 * (i + 1), 0);
+        expected_s[i] = 0.07;
+    }
+    expect_ends(topology, jobs, 7, expected_s, "incast");
+}
+END_TEST
+
+/* A ring of 1 GB over four nodes of which one has a NIC at 40 %: 0.15 s / 0.4. Both wait for the slow link. */
+START_TEST(a_slow_nic) {
+    static const struct tsim_degraded degraded = {.link = TSIM_DEGRADED_NIC, .node = 2, .index = 0, .rate_frac = 0.4};
+    example.scenario.cluster.degraded = &degraded;
+    example.scenario.cluster.n_degraded = 1;
+    const struct tsim_topology *topology = build(4);
+    struct job jobs[] = {job_of(TSIM_ALL_REDUCE, 1e9, 4, 8, 0)};
+    const double expected_s[] = {0.375};
+    expect_ends(topology, jobs, 1, expected_s, "slow NIC");
+}
+END_TEST
+
+static Suite *traffic_suite(void) {
+    Suite *suite = suite_create("traffic");
+    TCase *tcase = tcase_create("traffic");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, without_contention_all_agree);
+    tcase_add_test(tcase, two_rings_on_one_rail);
+    tcase_add_test(tcase, a_ring_meets_a_message);
+    tcase_add_test(tcase, an_oversubscribed_all_to_all);
+    tcase_add_test(tcase, incast);
+    tcase_add_test(tcase, a_slow_nic);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(traffic_suite)
