@@ -22,6 +22,10 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "file (an accelerator's, say) is checked too: what it leaves to defaults, and\n"
      "what it only estimates.",
      1, SIZE_MAX, INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION, tsim_cmd_check},
+    {"explain", "SCENARIO", "where the step and the memory go, and what binds",
+     "Memory by kind and stage, the roofline of every operator. Nothing is logged.\n"
+     "--csv prints one table after the other; the first column is the table's name.",
+     1, 1, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
      "Runs each file that has a measured: section. Nothing is logged unless --db\n"
      "names a database.",
@@ -51,8 +55,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
 
 /* Of the interface, and not built yet. */
-static const char *const LATER[] = {"explain", "sweep",  "merge",  "plan",     "scale",
-                                    "compare", "report", "import", "calibrate"};
+static const char *const LATER[] = {"sweep", "merge", "plan", "scale", "compare", "report", "import", "calibrate"};
 
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];

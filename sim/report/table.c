@@ -129,30 +129,33 @@ static int column_width(const struct tsim_text_table *table, size_t column) {
     return widest;
 }
 
-/* The last cell of a row is not filled up, so that no line ends with blanks. */
-static void print_cell(const struct tsim_text_table *table, const int *widths, size_t column, const char *text,
-                       FILE *out) {
-    bool is_last = column + 1 == table->n_columns;
-    if (table->columns[column].is_number)
-        tsim_text_pad(out, text, -widths[column]);
-    else
-        tsim_text_pad(out, text, is_last ? 0 : widths[column]);
-    fputs(is_last ? "" : "  ", out);
+/* Nothing is filled up behind the last cell of a row that says something, so that no line ends with blanks. */
+static void print_row(const struct tsim_text_table *table, const int *widths, const char *const *cells, FILE *out) {
+    size_t n_columns = table->n_columns;
+    while (n_columns > 0 && !cells[n_columns - 1][0])
+        n_columns--;
+    for (size_t c = 0; c < n_columns; c++) {
+        bool is_last = c + 1 == n_columns;
+        int width = table->columns[c].is_number ? -widths[c] : is_last ? 0 : widths[c];
+        tsim_text_pad(out, cells[c], width);
+        fputs(is_last ? "" : "  ", out);
+    }
 }
 
 void tsim_text_table_print(const struct tsim_text_table *table, const struct tsim_style *style, FILE *out) {
     TSIM_ASSERT(table->n_cells % table->n_columns == 0);
     int *widths = TSIM_NEW_ARRAY(table->arena, table->n_columns, int);
-    fputs(tsim_tint_on(style, TSIM_TINT_BOLD), out);
+    const char **titles = TSIM_NEW_ARRAY(table->arena, table->n_columns, const char *);
     for (size_t c = 0; c < table->n_columns; c++) {
         widths[c] = column_width(table, c);
-        print_cell(table, widths, c, table->columns[c].title, out);
+        titles[c] = table->columns[c].title;
     }
+    fputs(tsim_tint_on(style, TSIM_TINT_BOLD), out);
+    print_row(table, widths, titles, out);
     fprintf(out, "%s\n", tsim_tint_off(style));
-    for (size_t i = 0; i < table->n_cells; i++) {
-        print_cell(table, widths, i % table->n_columns, table->cells[i], out);
-        if ((i + 1) % table->n_columns == 0)
-            fputc('\n', out);
+    for (size_t i = 0; i < table->n_cells; i += table->n_columns) {
+        print_row(table, widths, &table->cells[i], out);
+        fputc('\n', out);
     }
 }
 

@@ -1,0 +1,89 @@
+#include "report/explain.h"
+
+#include "report/explain_sections.h"
+#include "report/summary.h"
+
+/* In the order in which they are printed. */
+static const struct tsim_explain_section *const SECTIONS[] = {&tsim_explain_memory, &tsim_explain_operators};
+enum { N_SECTIONS = sizeof SECTIONS / sizeof SECTIONS[0] };
+
+static bool applies(const struct tsim_explain_section *section, const struct tsim_explanation *explanation) {
+    return explanation->result->simulated || !section->needs_step;
+}
+
+void tsim_explain_heading(FILE *out, const struct tsim_style *style, const char *text) {
+    fprintf(out, "\n%s%s%s\n", tsim_tint_on(style, TSIM_TINT_BOLD), text, tsim_tint_off(style));
+}
+
+const struct tsim_rank_row *tsim_explain_critical_rank(const struct tsim_result *result) {
+    const struct tsim_rank_row *critical = &result->ranks[0];
+    for (int32_t i = 1; i < result->n_ranks; i++)
+        if (result->ranks[i].terms.bubble_s < critical->terms.bubble_s)
+            critical = &result->ranks[i];
+    return critical;
+}
+
+static void print_title(FILE *out, const struct tsim_style *style, const struct tsim_result *result) {
+    char text[64];
+    fprintf(out, "%s%s%s", tsim_tint_on(style, TSIM_TINT_BOLD), result->scenario->name, tsim_tint_off(style));
+    if (result->simulated)
+        fprintf(out, ": a step of %s, bottleneck %s",
+                tsim_quantity_human(result->step.time_s, TSIM_TIME_S, text, sizeof text), tsim_bottleneck_kind(result));
+    fputc('\n', out);
+}
+
+void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation) {
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    print_title(out, style, explanation->result);
+    for (size_t i = 0; i < N_SECTIONS; i++)
+        if (applies(SECTIONS[i], explanation))
+            SECTIONS[i]->print(&arena, out, style, explanation);
+    tsim_arena_release(&arena);
+}
+
+struct csv {
+    FILE *out;
+    bool has_table;
+};
+
+static void take_csv(void *context, const struct tsim_figures *figures) {
+    struct csv *csv = context;
+    if (csv->has_table)
+        fputc('\n', csv->out);
+    csv->has_table = true;
+    tsim_figures_print_csv(figures, csv->out);
+}
+
+void tsim_explain_print_csv(FILE *out, const struct tsim_explanation *explanation) {
+    struct csv csv = {.out = out};
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    for (size_t i = 0; i < N_SECTIONS; i++)
+        if (applies(SECTIONS[i], explanation))
+            SECTIONS[i]->tables(&arena, explanation, take_csv, &csv);
+    tsim_arena_release(&arena);
+}
+
+static void take_json(void *context, const struct tsim_figures *figures) {
+    tsim_figures_json(figures, context);
+}
+
+struct tsim_json *tsim_explain_json(const struct tsim_explanation *explanation) {
+    const struct tsim_result *result = explanation->result;
+    struct tsim_json *root = tsim_json_new_object();
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    tsim_json_text(root, "schema", "tsim/explain/v1");
+    tsim_json_text(root, "scenario", explanation->scenario->name);
+    tsim_json_text(root, "status", tsim_summary_status(result));
+    if (result->simulated) {
+        tsim_json_number(root, "step_time_s", result->step.time_s);
+        tsim_json_text(root, "bottleneck", tsim_bottleneck_kind(result));
+    }
+    for (size_t i = 0; i < N_SECTIONS; i++)
+        if (applies(SECTIONS[i], explanation))
+            SECTIONS[i]->tables(&arena, explanation, take_json, root);
+    tsim_arena_release(&arena);
+    return root;
+}

@@ -1,0 +1,279 @@
+#include "cost/compute.h"
+#include "report/explain_sections.h"
+#include "report/summary.h"
+#include "training/pass.h"
+#include "workload/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Below this share of the step a difference of two sums is rounding. */
+#define ROUNDING_FRAC 1e-9
+
+enum { TEXT_BYTES = 96, MOST_ROWS = 3 * 5 * TSIM_MAX_OPS + 16 };
+
+static const char *const PARTS[] = {
+    [TSIM_PART_EMBEDDING] = "embedding", [TSIM_PART_LAYER] = "layer", [TSIM_PART_HEAD] = "head"};
+
+/* ---- rows ---- */
+
+struct walk {
+    const struct tsim_scenario *scenario;
+    struct tsim_explained_operators *operators;
+    double step_time_s;
+    const char *part;
+    enum tsim_pass_kind kind;
+    double count;
+    double kernels_s, tensor_s, context_s; /* of the step, so far */
+};
+
+static double ratio(double a, double b) {
+    return a > 0 && b > 0 ? a / b : (double)NAN;
+}
+
+static struct tsim_explained_operator *add(struct walk *walk, double step_s) {
+    struct tsim_explained_operators *operators = walk->operators;
+    TSIM_ASSERT(operators->n < MOST_ROWS);
+    struct tsim_explained_operator *row = &operators->rows[operators->n++];
+    *row = (struct tsim_explained_operator){.intensity = (double)NAN,
+                                            .ridge = (double)NAN,
+                                            .achieved_flops_per_s = (double)NAN,
+                                            .achieved_bytes_per_s = (double)NAN,
+                                            .step_s = step_s,
+                                            .share_frac = step_s / walk->step_time_s};
+    return row;
+}
+
+static const char *phase_of(enum tsim_pass_kind kind, const char *phase) {
+    if (kind == TSIM_PASS_WEIGHT_GRADIENT)
+        return "weight gradient";
+    return kind == TSIM_PASS_INPUT_GRADIENT && strcmp(phase, "backward") == 0 ? "input gradient" : phase;
+}
+
+static void add_operator(void *context, const struct tsim_pass_operator *op) {
+    struct walk *walk = context;
+    bool is_collective = op->op->kind == TSIM_OP_COLLECTIVE;
+    const struct tsim_accelerator *a = walk->scenario->cluster.node->accelerator;
+    double step_s = walk->count * (is_collective ? op->exposed_s : op->time_s);
+    struct tsim_explained_operator *row = add(walk, step_s);
+    row->name = op->op->name;
+    row->part = walk->part;
+    row->phase = phase_of(walk->kind, op->phase);
+    row->bound = tsim_bound_name(op->bound);
+    row->count = walk->count;
+    row->time_s = op->time_s;
+    row->bytes = is_collective ? op->op->collective_bytes : op->op->bytes;
+    row->achieved_bytes_per_s = ratio(row->bytes, row->time_s);
+    if (is_collective) {
+        *(op->op->axis == TSIM_AXIS_CONTEXT ? &walk->context_s : &walk->tensor_s) += step_s;
+        return;
+    }
+    walk->kernels_s += step_s;
+    row->flops = op->op->flops;
+    row->intensity = row->bytes > 0 ? row->flops / row->bytes : (double)NAN;
+    row->ridge = row->flops > 0 ? a->peak_flops_per_s[op->op->precision] / a->memory_bytes_per_s : (double)NAN;
+    row->achieved_flops_per_s = ratio(row->flops, row->time_s);
+}
+
+/* What the step is made of beside operators; nothing where it is rounding. */
+static void add_rest(struct walk *walk, const char *name, const char *bound, double step_s) {
+    if (fabs(step_s) <= ROUNDING_FRAC * walk->step_time_s)
+        return;
+    struct tsim_explained_operator *row = add(walk, step_s);
+    row->name = name;
+    row->bound = bound;
+    row->count = 1;
+    row->time_s = step_s;
+}
+
+/* How often the stage runs each part in each kind of pass. */
+struct counts {
+    double passes[TSIM_N_PASS_KINDS][TSIM_PART_HEAD + 1];
+};
+
+static struct counts count_passes(const struct tsim_scenario *sc, int32_t stage) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    struct counts counts = {0};
+    int32_t n_items = tsim_schedule_n_items(&shape, stage);
+    for (int32_t i = 0; i < n_items; i++) {
+        struct tsim_pass_item item = tsim_schedule_item(&shape, stage, i);
+        double *passes = counts.passes[item.kind];
+        passes[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, item.chunk);
+        passes[TSIM_PART_LAYER] += (double)tsim_chunk_layers(sc, stage, item.chunk);
+        passes[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, item.chunk);
+    }
+    return counts;
+}
+
+static void add_operators(struct walk *walk, struct tsim_arena *arena, int32_t stage) {
+    const struct tsim_scenario *sc = walk->scenario;
+    const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
+    const struct tsim_placement *placement = tsim_placement_build(arena, sc);
+    struct counts counts = count_passes(sc, stage);
+    for (int part = TSIM_PART_EMBEDDING; part <= TSIM_PART_HEAD; part++)
+        for (int kind = TSIM_PASS_FORWARD; kind < TSIM_N_PASS_KINDS; kind++) {
+            if (counts.passes[kind][part] <= 0)
+                continue;
+            walk->part = PARTS[part];
+            walk->kind = (enum tsim_pass_kind)kind;
+            walk->count = counts.passes[kind][part];
+            tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part, walk->kind, add_operator, walk);
+        }
+}
+
+void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                                struct tsim_explained_operators *operators) {
+    const struct tsim_step_terms *t = &explanation->result->step;
+    struct walk walk = {.scenario = explanation->scenario, .operators = operators, .step_time_s = t->time_s};
+    operators->rows = TSIM_NEW_ARRAY(arena, MOST_ROWS, struct tsim_explained_operator);
+    operators->n = 0;
+    add_operators(&walk, arena, tsim_explain_critical_rank(explanation->result)->stage);
+    add_rest(&walk, "waiting for the host", "host", t->compute_s + t->recompute_s - walk.kernels_s);
+    add_rest(&walk, "other tensor traffic", "communication", t->exposed_tensor_s - walk.tensor_s);
+    add_rest(&walk, "other context traffic", "communication", t->exposed_context_s - walk.context_s);
+    add_rest(&walk, "expert traffic", "communication", t->exposed_expert_s);
+    add_rest(&walk, "pipeline traffic", "communication", t->exposed_pipeline_s);
+    add_rest(&walk, "data traffic", "communication", t->exposed_data_s);
+    add_rest(&walk, "optimizer", "memory", t->optimizer_s);
+    add_rest(&walk, "pipeline bubble", NULL, t->bubble_s);
+    add_rest(&walk, "data stall", NULL, t->data_stall_s);
+}
+
+/* ---- the table ---- */
+
+static void tables(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                   void (*take)(void *context, const struct tsim_figures *figures), void *context) {
+    static const struct tsim_figure_column COLUMNS[] = {
+        {NULL, "operator", TSIM_FIGURE_TEXT},
+        {NULL, "part", TSIM_FIGURE_TEXT},
+        {NULL, "phase", TSIM_FIGURE_TEXT},
+        {NULL, "bound", TSIM_FIGURE_TEXT},
+        {NULL, "count", TSIM_FIGURE_COUNT},
+        {NULL, "flops", TSIM_FIGURE_AMOUNT},
+        {NULL, "bytes", TSIM_FIGURE_BYTES},
+        {NULL, "intensity_flops_per_byte", TSIM_FIGURE_NUMBER},
+        {NULL, "ridge_flops_per_byte", TSIM_FIGURE_NUMBER},
+        {NULL, "time_s", TSIM_FIGURE_SECONDS},
+        {NULL, "achieved_flops_per_s", TSIM_FIGURE_FLOPS_PER_S},
+        {NULL, "achieved_bytes_per_s", TSIM_FIGURE_BYTES_PER_S},
+        {NULL, "step_s", TSIM_FIGURE_SECONDS},
+        {NULL, "share_frac", TSIM_FIGURE_SHARE},
+    };
+    struct tsim_explained_operators operators;
+    struct tsim_figures figures;
+    tsim_explain_operator_rows(arena, explanation, &operators);
+    tsim_figures_init(&figures, arena, "operators", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (int32_t i = 0; i < operators.n; i++) {
+        const struct tsim_explained_operator *row = &operators.rows[i];
+        const char *const texts[] = {row->name, row->part, row->phase, row->bound};
+        const double numbers[] = {row->count,
+                                  row->flops,
+                                  row->bytes,
+                                  row->intensity,
+                                  row->ridge,
+                                  row->time_s,
+                                  row->achieved_flops_per_s,
+                                  row->achieved_bytes_per_s,
+                                  row->step_s,
+                                  row->share_frac};
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
+            tsim_figures_add_text(&figures, texts[k]);
+        for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+            tsim_figures_add(&figures, numbers[k]);
+    }
+    take(context, &figures);
+}
+
+/* ---- for people ---- */
+
+static const struct tsim_figure_column SHOWN[] = {
+    {"operator", NULL, TSIM_FIGURE_TEXT}, {"FLOP", NULL, TSIM_FIGURE_AMOUNT}, {"bytes", NULL, TSIM_FIGURE_BYTES},
+    {"FLOP/B", NULL, TSIM_FIGURE_NUMBER}, {"bound", NULL, TSIM_FIGURE_TEXT},  {"achieved", NULL, TSIM_FIGURE_TEXT},
+    {"share", NULL, TSIM_FIGURE_SHARE}};
+
+static void show(struct tsim_figures *figures, const char *name, double flops, double bytes, double intensity,
+                 const char *bound, const char *achieved, double share_frac) {
+    tsim_figures_add_text(figures, name);
+    tsim_figures_add(figures, flops > 0 ? flops : (double)NAN);
+    tsim_figures_add(figures, bytes > 0 ? bytes : (double)NAN);
+    tsim_figures_add(figures, intensity > 0 ? intensity : (double)NAN);
+    tsim_figures_add_text(figures, bound);
+    tsim_figures_add_text(figures, achieved);
+    tsim_figures_add(figures, share_frac);
+}
+
+static void show_group(struct tsim_figures *figures, const struct tsim_explained_operator *row) {
+    char count[64];
+    const char *text = tsim_arena_printf(figures->arena, "%s, %s: x %s", row->part, row->phase,
+                                         tsim_figure_text(TSIM_FIGURE_COUNT, row->count, count, sizeof count));
+    show(figures, text, (double)NAN, (double)NAN, (double)NAN, NULL, NULL, (double)NAN);
+}
+
+/* FLOP/s for products, B/s for what moves bytes alone; of collectives the buffer over the time. */
+static const char *achieved(struct tsim_arena *arena, const struct tsim_explained_operator *row) {
+    char text[64];
+    if (row->flops > 0)
+        tsim_figure_text(TSIM_FIGURE_FLOPS_PER_S, row->achieved_flops_per_s, text, sizeof text);
+    else
+        tsim_figure_text(TSIM_FIGURE_BYTES_PER_S, row->achieved_bytes_per_s, text, sizeof text);
+    return tsim_arena_strdup(arena, text);
+}
+
+/* "communication" is as wide as two columns of figures. */
+static const char *short_bound(const char *bound) {
+    return bound && strcmp(bound, "communication") == 0 ? "network" : bound;
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static void show_rows(struct tsim_arena *arena, const struct tsim_explained_operators *operators,
+                      struct tsim_figures *figures) {
+    double total_frac = 0;
+    for (int32_t i = 0; i < operators->n; i++) {
+        const struct tsim_explained_operator *row = &operators->rows[i], *before = i > 0 ? row - 1 : NULL;
+        if (row->part && (!before || !same_text(row->part, before->part) || !same_text(row->phase, before->phase)))
+            show_group(figures, row);
+        else if (!row->part && before && before->part)
+            show(figures, "beside the operators", (double)NAN, (double)NAN, (double)NAN, NULL, NULL, (double)NAN);
+        show(figures, tsim_arena_printf(arena, " %s", row->name), row->flops, row->bytes, row->intensity,
+             short_bound(row->bound), achieved(arena, row), row->share_frac);
+        total_frac += row->share_frac;
+    }
+    show(figures, "step", (double)NAN, (double)NAN, (double)NAN, NULL, NULL, total_frac);
+}
+
+static void print_ridge(FILE *out, const struct tsim_style *style, struct tsim_arena *arena,
+                        const struct tsim_scenario *sc) {
+    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
+    enum tsim_precision p = sc->training.precision;
+    char peak[64], memory[64];
+    tsim_text_wrap(
+        out, style, 0,
+        tsim_arena_printf(arena,
+                          "One operator each, on one accelerator; a share is of the step, and of collectives what "
+                          "they add to it. Ridge point of %s in %s: %.3g FLOP/B (%s over %s); %.0f %% and %.0f %% of "
+                          "these are sustained.",
+                          a->name, tsim_precision_name(p), a->peak_flops_per_s[p] / a->memory_bytes_per_s,
+                          tsim_quantity_human(a->peak_flops_per_s[p], TSIM_FLOPS_PER_S, peak, sizeof peak),
+                          tsim_quantity_human(a->memory_bytes_per_s, TSIM_BYTES_PER_S, memory, sizeof memory),
+                          100 * a->matrix_sustained_frac[p], 100 * a->memory_sustained_frac));
+}
+
+static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
+                  const struct tsim_explanation *explanation) {
+    struct tsim_explained_operators operators;
+    struct tsim_figures figures;
+    char title[TEXT_BYTES];
+    snprintf(title, sizeof title, "operators of the slowest rank (pipeline stage %d)",
+             tsim_explain_critical_rank(explanation->result)->stage);
+    tsim_explain_heading(out, style, title);
+    print_ridge(out, style, arena, explanation->scenario);
+    tsim_explain_operator_rows(arena, explanation, &operators);
+    tsim_figures_init(&figures, arena, "operators", SHOWN, sizeof SHOWN / sizeof SHOWN[0]);
+    show_rows(arena, &operators, &figures);
+    tsim_figures_print(&figures, style, out);
+}
+
+const struct tsim_explain_section tsim_explain_operators = {.needs_step = true, .tables = tables, .print = print};

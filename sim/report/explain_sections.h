@@ -1,0 +1,48 @@
+/* explain_sections.h - private to report: the sections of explain.h, one file each. */
+#ifndef TSIM_REPORT_EXPLAIN_SECTIONS_H
+#define TSIM_REPORT_EXPLAIN_SECTIONS_H
+
+#include "report/explain.h"
+
+/* A section fills tables (for CSV and JSON whole, for people as they are), and prints itself for people. */
+struct tsim_explain_section {
+    bool needs_step; /* only of a simulated result */
+    void (*tables)(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                   void (*take)(void *context, const struct tsim_figures *figures), void *context);
+    void (*print)(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
+                  const struct tsim_explanation *explanation);
+};
+
+extern const struct tsim_explain_section tsim_explain_memory, tsim_explain_operators;
+
+void tsim_explain_heading(FILE *out, const struct tsim_style *style, const char *text);
+
+/* The rank that result->step is of: the one that waits least, the first of equals. */
+const struct tsim_rank_row *tsim_explain_critical_rank(const struct tsim_result *result);
+
+/* The rows of the operator table. A row is an operator of a part of the model in one phase, or what else the step is
+ * made of (part NULL). step_s over all rows adds up to the step's time: kernels count whole, collectives with what they
+ * add to the passes. */
+struct tsim_explained_operator {
+    const char *name;
+    const char *part;    /* "embedding", "layer", "head" */
+    const char *phase;   /* "forward", "recompute", "backward", or "input gradient" and "weight gradient" apart */
+    const char *bound;   /* "compute", "memory", "latency", "communication"; NULL where there is none */
+    double count;        /* in a step, on one accelerator of the critical rank */
+    double flops, bytes; /* of one: matrix FLOPs; HBM traffic, of collectives the buffer */
+    double intensity;    /* FLOP/B; NAN for collectives */
+    double ridge;        /* FLOP/B at which the precision's datasheet peak and HBM balance; NAN without FLOPs */
+    double time_s;       /* of one, alone */
+    double achieved_flops_per_s, achieved_bytes_per_s; /* flops and bytes over time_s; NAN where there are none */
+    double step_s, share_frac;
+};
+
+struct tsim_explained_operators {
+    struct tsim_explained_operator *rows;
+    int32_t n;
+};
+
+void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                                struct tsim_explained_operators *operators);
+
+#endif

@@ -1,0 +1,172 @@
+#include "report/figures.h"
+
+#include "report/format.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 64, LEAST_FIRST_COLUMN = 10 };
+
+void tsim_figures_init(struct tsim_figures *figures, struct tsim_arena *arena, const char *name,
+                       const struct tsim_figure_column *columns, size_t n_columns) {
+    *figures = (struct tsim_figures){.arena = arena, .name = name, .columns = columns, .n_columns = n_columns};
+}
+
+static void add(struct tsim_figures *figures, struct tsim_figure_cell cell) {
+    if (figures->n_cells == figures->capacity) {
+        size_t capacity = figures->capacity ? 2 * figures->capacity : 64;
+        struct tsim_figure_cell *cells = TSIM_NEW_ARRAY(figures->arena, capacity, struct tsim_figure_cell);
+        for (size_t i = 0; i < figures->n_cells; i++)
+            cells[i] = figures->cells[i];
+        figures->cells = cells;
+        figures->capacity = capacity;
+    }
+    figures->cells[figures->n_cells++] = cell;
+}
+
+static enum tsim_figure next_figure(const struct tsim_figures *figures) {
+    return figures->columns[figures->n_cells % figures->n_columns].figure;
+}
+
+void tsim_figures_add_text(struct tsim_figures *figures, const char *text) {
+    TSIM_ASSERT(next_figure(figures) == TSIM_FIGURE_TEXT);
+    add(figures, (struct tsim_figure_cell){.text = text, .number = (double)NAN});
+}
+
+void tsim_figures_add(struct tsim_figures *figures, double number) {
+    TSIM_ASSERT(next_figure(figures) != TSIM_FIGURE_TEXT);
+    add(figures, (struct tsim_figure_cell){.number = number});
+}
+
+const char *tsim_figure_text(enum tsim_figure figure, double number, char *buffer, size_t size) {
+    buffer[0] = '\0';
+    if (isnan(number))
+        return buffer;
+    switch (figure) {
+    case TSIM_FIGURE_TEXT:
+        break;
+    case TSIM_FIGURE_COUNT:
+        return tsim_count_text(number, buffer, size);
+    case TSIM_FIGURE_NUMBER:
+        snprintf(buffer, size, fabs(number) >= 100 ? "%.0f" : "%.3g", number);
+        return buffer;
+    case TSIM_FIGURE_AMOUNT:
+        return tsim_quantity_human(number, TSIM_COUNT, buffer, size);
+    case TSIM_FIGURE_SECONDS:
+        return tsim_quantity_human(number, TSIM_TIME_S, buffer, size);
+    case TSIM_FIGURE_BYTES:
+        return tsim_quantity_human(number, TSIM_BYTES, buffer, size);
+    case TSIM_FIGURE_BYTES_PER_S:
+        return tsim_quantity_human(number, TSIM_BYTES_PER_S, buffer, size);
+    case TSIM_FIGURE_FLOPS_PER_S:
+        return tsim_quantity_human(number, TSIM_FLOPS_PER_S, buffer, size);
+    case TSIM_FIGURE_SHARE:
+        return tsim_share_text(number, buffer, size);
+    case TSIM_FIGURE_CHANGE:
+        snprintf(buffer, size, "%+.2f %%", 100.0 * number);
+        return buffer;
+    }
+    return buffer;
+}
+
+/* ---- for people ---- */
+
+static const char *cell_text(const struct tsim_figures *figures, size_t cell) {
+    const struct tsim_figure_column *column = &figures->columns[cell % figures->n_columns];
+    char text[TEXT_BYTES];
+    if (column->figure == TSIM_FIGURE_TEXT)
+        return figures->cells[cell].text;
+    return tsim_arena_strdup(figures->arena,
+                             tsim_figure_text(column->figure, figures->cells[cell].number, text, sizeof text));
+}
+
+/* Bytes of the longest start of `text` that takes `width` columns. */
+static size_t bytes_of_width(const char *text, int width) {
+    size_t n = 0;
+    for (; text[n]; n++)
+        if (((unsigned char)text[n] & 0xC0) != 0x80 && width-- == 0)
+            break;
+    return n;
+}
+
+static const char *cut(struct tsim_arena *arena, const char *text, int width) {
+    if (!text || tsim_text_width(text) <= width)
+        return text;
+    return tsim_arena_printf(arena, "%.*s..", (int)bytes_of_width(text, width - 2), text);
+}
+
+/* Columns that are left for the first one. */
+static int first_width(const struct tsim_figures *figures, const char *const *texts, const struct tsim_style *style) {
+    int left = style->width;
+    for (size_t c = 1; c < figures->n_columns; c++) {
+        if (!figures->columns[c].title)
+            continue;
+        int widest = tsim_text_width(figures->columns[c].title);
+        for (size_t i = c; i < figures->n_cells; i += figures->n_columns) {
+            int width = tsim_text_width(texts[i] ? texts[i] : "");
+            widest = width > widest ? width : widest;
+        }
+        left -= 2 + widest;
+    }
+    return left < LEAST_FIRST_COLUMN ? LEAST_FIRST_COLUMN : left;
+}
+
+void tsim_figures_print(const struct tsim_figures *figures, const struct tsim_style *style, FILE *out) {
+    struct tsim_text_table table;
+    struct tsim_column *columns = TSIM_NEW_ARRAY(figures->arena, figures->n_columns, struct tsim_column);
+    const char **texts = TSIM_NEW_ARRAY(figures->arena, figures->n_cells, const char *);
+    size_t n_columns = 0;
+    for (size_t c = 0; c < figures->n_columns; c++)
+        if (figures->columns[c].title)
+            columns[n_columns++] = (struct tsim_column){.title = figures->columns[c].title,
+                                                        .is_number = figures->columns[c].figure != TSIM_FIGURE_TEXT};
+    for (size_t i = 0; i < figures->n_cells; i++)
+        texts[i] = cell_text(figures, i);
+    int width = first_width(figures, texts, style);
+    tsim_text_table_init(&table, figures->arena, columns, n_columns);
+    for (size_t i = 0; i < figures->n_cells; i++)
+        if (figures->columns[i % figures->n_columns].title)
+            tsim_text_table_add(&table, i % figures->n_columns == 0 ? cut(figures->arena, texts[i], width) : texts[i]);
+    tsim_text_table_print(&table, style, out);
+}
+
+/* ---- for programs ---- */
+
+void tsim_figures_print_csv(const struct tsim_figures *figures, FILE *out) {
+    struct tsim_text_table table;
+    struct tsim_column *columns = TSIM_NEW_ARRAY(figures->arena, figures->n_columns + 1, struct tsim_column);
+    size_t n_columns = 0;
+    char text[TEXT_BYTES];
+    columns[n_columns++].title = "table";
+    for (size_t c = 0; c < figures->n_columns; c++)
+        if (figures->columns[c].key)
+            columns[n_columns++].title = figures->columns[c].key;
+    tsim_text_table_init(&table, figures->arena, columns, n_columns);
+    for (size_t i = 0; i < figures->n_cells; i++) {
+        const struct tsim_figure_column *column = &figures->columns[i % figures->n_columns];
+        if (i % figures->n_columns == 0)
+            tsim_text_table_add(&table, figures->name);
+        if (!column->key)
+            continue;
+        if (column->figure == TSIM_FIGURE_TEXT)
+            tsim_text_table_add(&table, figures->cells[i].text);
+        else
+            tsim_text_table_add(&table, isnan(figures->cells[i].number)
+                                            ? NULL
+                                            : tsim_double_text(figures->cells[i].number, text, sizeof text));
+    }
+    tsim_text_table_print_csv(&table, out);
+}
+
+void tsim_figures_json(const struct tsim_figures *figures, struct tsim_json *parent) {
+    struct tsim_json *rows = tsim_json_array(parent, figures->name), *row = NULL;
+    for (size_t i = 0; i < figures->n_cells; i++) {
+        const struct tsim_figure_column *column = &figures->columns[i % figures->n_columns];
+        if (i % figures->n_columns == 0)
+            row = tsim_json_object(rows, NULL);
+        if (column->key && column->figure == TSIM_FIGURE_TEXT)
+            tsim_json_text(row, column->key, figures->cells[i].text);
+        else if (column->key)
+            tsim_json_number(row, column->key, figures->cells[i].number);
+    }
+}

@@ -1,0 +1,250 @@
+/* The sections of `tsim explain` over the example scenario: sums, bounds, what is printed where. */
+#include "report/explain_sections.h"
+#include "support/check_main.h"
+#include "support/example.h"
+#include "training/run.h"
+#include "workload/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct example e;
+static struct tsim_arena arena;
+static struct tsim_result result;
+static char text[1 << 20];
+
+static void setup(void) {
+    tsim_arena_init(&arena);
+    example_init(&e);
+}
+
+static void teardown(void) {
+    tsim_arena_release(&arena);
+}
+
+static struct tsim_explanation explained(void) {
+    const struct tsim_run_options options = {.ignore_memory = false};
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
+    tsim_diags_release(&diags);
+    return (struct tsim_explanation){.scenario = &e.scenario, .result = &result};
+}
+
+static void use_plan(int64_t tensor, int64_t pipeline, int64_t context) {
+    e.scenario.parallelism.tensor = tensor;
+    e.scenario.parallelism.pipeline = pipeline;
+    e.scenario.parallelism.context = context;
+    e.scenario.parallelism.sequence = tensor > 1;
+    example_finish(&e);
+}
+
+static struct tsim_explained_operators rows_of(const struct tsim_explanation *explanation) {
+    struct tsim_explained_operators operators;
+    tsim_explain_operator_rows(&arena, explanation, &operators);
+    return operators;
+}
+
+static const struct tsim_explained_operator *find(const struct tsim_explained_operators *operators, const char *name,
+                                                  const char *phase) {
+    for (int32_t i = 0; i < operators->n; i++)
+        if (strcmp(operators->rows[i].name, name) == 0 &&
+            (!phase || (operators->rows[i].phase && strcmp(operators->rows[i].phase, phase) == 0)))
+            return &operators->rows[i];
+    ck_abort_msg("no operator '%s'", name);
+}
+
+/* What the rows of a bound and the terms of the step say must be the same thing. */
+static void expect_sums(const struct tsim_explanation *explanation) {
+    struct tsim_explained_operators operators = rows_of(explanation);
+    const struct tsim_step_terms *t = &explanation->result->step;
+    double total_s = 0, share_frac = 0, network_s = 0, kernels_s = 0;
+    for (int32_t i = 0; i < operators.n; i++) {
+        const struct tsim_explained_operator *row = &operators.rows[i];
+        total_s += row->step_s;
+        share_frac += row->share_frac;
+        if (row->bound && strcmp(row->bound, "communication") == 0)
+            network_s += row->step_s;
+        else if (row->part || (row->bound && strcmp(row->bound, "host") == 0))
+            kernels_s += row->step_s;
+    }
+    ck_assert_double_eq_tol(total_s, t->time_s, 1e-9 * t->time_s);
+    ck_assert_double_eq_tol(share_frac, 1, 1e-9);
+    ck_assert_double_eq_tol(network_s, t->communication_exposed_s, 1e-9 * t->time_s);
+    ck_assert_double_eq_tol(kernels_s, t->compute_s + t->recompute_s, 1e-9 * t->time_s);
+}
+
+START_TEST(shares_add_up_to_the_step) {
+    static const struct {
+        int64_t tensor, pipeline, context;
+        enum tsim_recompute recompute;
+        enum tsim_schedule schedule;
+    } PLANS[] = {
+        {1, 1, 1, TSIM_RECOMPUTE_NONE, TSIM_SCHEDULE_1F1B}, {2, 2, 1, TSIM_RECOMPUTE_NONE, TSIM_SCHEDULE_GPIPE},
+        {2, 4, 1, TSIM_RECOMPUTE_FULL, TSIM_SCHEDULE_1F1B}, {1, 2, 2, TSIM_RECOMPUTE_SELECTIVE, TSIM_SCHEDULE_1F1B},
+        {8, 1, 1, TSIM_RECOMPUTE_FULL, TSIM_SCHEDULE_1F1B}, {2, 2, 1, TSIM_RECOMPUTE_NONE, TSIM_SCHEDULE_ZB_H1},
+        {2, 4, 1, TSIM_RECOMPUTE_FULL, TSIM_SCHEDULE_ZB_H2}};
+    for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++) {
+        e.scenario.parallelism.schedule = PLANS[i].schedule;
+        e.scenario.training.recompute = PLANS[i].recompute;
+        use_plan(PLANS[i].tensor, PLANS[i].pipeline, PLANS[i].context);
+        struct tsim_explanation explanation = explained();
+        expect_sums(&explanation);
+    }
+}
+END_TEST
+
+/* A host that needs 1 ms for each operator: the accelerator waits most of the time. */
+START_TEST(a_slow_host_is_a_row) {
+    e.software.host_time_per_op_s = 1e-3;
+    use_plan(2, 2, 1);
+    struct tsim_explanation explanation = explained();
+    expect_sums(&explanation);
+    struct tsim_explained_operators operators = rows_of(&explanation);
+    ck_assert_double_gt(find(&operators, "waiting for the host", NULL)->share_frac, 0.5);
+}
+END_TEST
+
+/* One accelerator's "ffn up": 1024 tokens x 1024 by 1024 x 4096 in bf16. FLOPs 2 x 1024 x 1024 x 4096 = 8.59e9; bytes
+ * 2 (1024 x 1024 + 1024 x 4096 + 1024 x 4096) = 18.9 MB; ridge 1e15 / 1e12. It runs in each of the 8 layers for each of
+ * 64 / 8 micro-batches. */
+START_TEST(a_product_has_its_roofline) {
+    struct tsim_explanation explanation = explained();
+    struct tsim_explained_operators operators = rows_of(&explanation);
+    const struct tsim_explained_operator *row = find(&operators, "ffn up", "forward");
+    double flops = 2.0 * 1024 * 1024 * 4096, bytes = 2.0 * 1024 * (1024 + 4096 + 4096);
+    ck_assert_double_eq(row->flops, flops);
+    ck_assert_double_eq(row->bytes, bytes);
+    ck_assert_double_eq_tol(row->intensity, flops / bytes, 1e-9);
+    ck_assert_double_eq(row->ridge, 1000);
+    ck_assert_double_eq(row->count, 64);
+    ck_assert_double_eq_tol(row->achieved_flops_per_s, flops / row->time_s, 1);
+    ck_assert_double_eq_tol(row->step_s, 64 * row->time_s, 1e-15);
+    ck_assert_str_eq(row->bound, row->intensity > row->ridge ? "compute" : "memory");
+    ck_assert_double_le(row->achieved_flops_per_s, 1e15);
+    ck_assert_double_le(row->achieved_bytes_per_s, 1e12 * (1 + 1e-9));
+}
+END_TEST
+
+static const char *csv_of(const struct tsim_explanation *explanation) {
+    FILE *out = fmemopen(text, sizeof text, "w");
+    tsim_explain_print_csv(out, explanation);
+    fclose(out);
+    return text;
+}
+
+static const char *screen_of(const struct tsim_explanation *explanation, int width, bool is_colored) {
+    struct tsim_style style = {.width = width, .is_colored = is_colored};
+    FILE *out = fmemopen(text, sizeof text, "w");
+    tsim_explain_print(out, &style, explanation);
+    fclose(out);
+    return text;
+}
+
+#define ck_assert_contains(haystack, needle)                                                                           \
+    ck_assert_msg(strstr((haystack), (needle)) != NULL, "'%s' is not in:\n%s", (needle), (haystack))
+#define ck_assert_lacks(haystack, needle)                                                                              \
+    ck_assert_msg(strstr((haystack), (needle)) == NULL, "'%s' is in:\n%s", (needle), (haystack))
+
+START_TEST(json_parses_and_has_the_tables) {
+    use_plan(2, 2, 1);
+    struct tsim_explanation explanation = explained();
+    FILE *out = fmemopen(text, sizeof text, "w");
+    struct tsim_json *root = tsim_explain_json(&explanation);
+    tsim_json_write(root, out);
+    tsim_json_release(root);
+    fclose(out);
+    tsim_json_release(tsim_json_new_parsed(text)); /* aborts on what is no JSON */
+    ck_assert_contains(text, "\"schema\": \"tsim/explain/v1\"");
+    ck_assert_contains(text, "\"memory\": [");
+    ck_assert_contains(text, "{\"stage\": 1, \"weights_bytes\": ");
+    ck_assert_contains(text, "\"operators\": [");
+    ck_assert_contains(text, "\"ridge_flops_per_byte\": 1000");
+    ck_assert_lacks(text, "changes_that_fit");
+}
+END_TEST
+
+START_TEST(csv_lines_begin_with_their_table) {
+    use_plan(2, 2, 1);
+    struct tsim_explanation explanation = explained();
+    const char *csv = csv_of(&explanation);
+    ck_assert_ptr_eq(strstr(csv, "table,stage,weights_bytes,"), csv);
+    ck_assert_contains(csv, "\nmemory,1,");
+    ck_assert_contains(csv, "\n\ntable,operator,part,phase,bound,");
+    ck_assert_contains(csv, "\noperators,ffn up,layer,forward,");
+}
+END_TEST
+
+static int widest_line(const char *screen) {
+    int widest = 0;
+    for (const char *line = screen; *line; line += strcspn(line, "\n") + 1) {
+        char one[512];
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(line, "\n"), line);
+        int width = tsim_text_width(one);
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+START_TEST(the_screen_fits_its_width) {
+    use_plan(2, 4, 1);
+    struct tsim_explanation explanation = explained();
+    for (int width = 80; width <= 100; width += 20)
+        ck_assert_int_le(widest_line(screen_of(&explanation, width, false)), width);
+    ck_assert_contains(screen_of(&explanation, 100, false), "tensor: gather, attention ");
+    ck_assert_lacks(screen_of(&explanation, 80, false), "\033[");
+    ck_assert_contains(screen_of(&explanation, 80, true), "\033[1m");
+    ck_assert_lacks(screen_of(&explanation, 80, false), " \n");
+}
+END_TEST
+
+/* 64 stages do not fit side by side: the first, the fullest and the last do. */
+START_TEST(many_stages_are_abridged) {
+    e.model.layers = 64;
+    e.scenario.cluster.nodes = 8;
+    e.scenario.training.global_batch_size = 128;
+    use_plan(1, 64, 1);
+    struct tsim_explanation explanation = explained();
+    ck_assert_int_le(widest_line(screen_of(&explanation, 80, false)), 80);
+    const char *screen = screen_of(&explanation, 80, false);
+    ck_assert_contains(screen, "stage 0");
+    ck_assert_contains(screen, "stage 2 ");
+    ck_assert_contains(screen, "stage 61  stage 62  stage 63\n");
+    ck_assert_lacks(screen, "stage 3 ");
+    csv_of(&explanation);
+    ck_assert_contains(text, "\nmemory,40,");
+}
+END_TEST
+
+START_TEST(a_misfit_says_why_and_what_would_fit) {
+    use_plan(1, 1, 1);
+    e.accelerator.memory_bytes = 3e9;
+    struct tsim_explanation explanation = explained();
+    ck_assert(!result.simulated);
+    const char *screen = screen_of(&explanation, 80, false);
+    ck_assert_contains(screen, "does not fit");
+    ck_assert_contains(screen, " GB too much; the most of it is optimizer state,");
+    ck_assert_contains(screen, "the smallest changes that fit");
+    ck_assert_contains(screen, "parallelism.zero=1 ");
+    ck_assert_lacks(screen, "operators of");
+    ck_assert_contains(csv_of(&explanation), "\nchanges_that_fit,");
+}
+END_TEST
+
+static Suite *explain_suite(void) {
+    Suite *suite = suite_create("explain");
+    TCase *tests = tcase_create("explain");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, shares_add_up_to_the_step);
+    tcase_add_test(tests, a_slow_host_is_a_row);
+    tcase_add_test(tests, a_product_has_its_roofline);
+    tcase_add_test(tests, json_parses_and_has_the_tables);
+    tcase_add_test(tests, csv_lines_begin_with_their_table);
+    tcase_add_test(tests, the_screen_fits_its_width);
+    tcase_add_test(tests, many_stages_are_abridged);
+    tcase_add_test(tests, a_misfit_says_why_and_what_would_fit);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(explain_suite)
