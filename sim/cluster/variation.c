@@ -1,10 +1,6 @@
 #include "cluster/variation.h"
 
-#include <gsl/gsl_cdf.h>
-
-double tsim_expected_maximum(double n) {
-    return n > 1 ? gsl_cdf_ugaussian_Pinv((n - 0.375) / (n + 0.25)) : 0;
-}
+#include "base/normal.h"
 
 const struct tsim_accelerator *tsim_slowest_of(struct tsim_arena *arena, const struct tsim_accelerator *accelerator,
                                                double n) {

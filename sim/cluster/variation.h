@@ -4,15 +4,12 @@
  * Speeds spread like a normal distribution with coefficient of variation `speed_spread` (Sinha et al. 2022, "Not all
  * GPUs are created equal", SC'22: 8 % between slow and fast GPUs of a cluster, outliers removed). The slowest of n is
  * then expected to be 1 + spread * E(n) times as slow as the mean, with E(n) the expected maximum of n standard
- * normals, quantile((n - 3/8) / (n + 1/4)) (Blom 1958). Products slow down, memory traffic does not: what differs is
- * the clock under the power limit. */
+ * normals (base/normal.h). Products slow down, memory traffic does not: what differs is the clock under the power
+ * limit. */
 #ifndef TSIM_CLUSTER_VARIATION_H
 #define TSIM_CLUSTER_VARIATION_H
 
 #include "config/catalogue.h"
-
-/* Expected maximum of n standard normals; 0 for n = 1. */
-double tsim_expected_maximum(double n);
 
 /* The accelerator that n of its kind have to wait for: a copy in `arena` with its sustained matrix rates lowered. */
 const struct tsim_accelerator *tsim_slowest_of(struct tsim_arena *arena, const struct tsim_accelerator *accelerator,

@@ -20,7 +20,21 @@ enum tsim_position { TSIM_POSITION_LEARNED, TSIM_POSITION_ROPE, TSIM_POSITION_AL
 
 struct tsim_experts {
     int64_t count; /* 0 = dense model; then nothing else counts */
-    int64_t active, ffn_hidden, shared, every;
+    int64_t active, ffn_hidden, shared;
+    int64_t first, every;   /* layer l (from 0) has experts where l >= first and (l - first + 1) % every == 0 */
+    int64_t node_limit;     /* nodes whose experts a token may choose from; 0: all */
+    bool router_bias;       /* a correction per expert, added to its score (DeepSeek-V3) */
+    double imbalance_frac;  /* coefficient of variation between the experts' popularity, beyond chance */
+    double capacity_factor; /* rows of an expert's buffer over the mean, padded; 0: as many as come */
+};
+
+/* Multi-head latent attention (DeepSeek-V2): queries, and keys with values, are expanded from short latent vectors. The
+ * query and key of a head is head_dim + rope_dim wide, of which rope_dim, shared by the heads' keys, holds positions;
+ * the value is head_dim wide. */
+struct tsim_latent {
+    int64_t kv_rank; /* 0 = ordinary attention; then nothing else counts */
+    int64_t query_rank; /* 0: queries are projected from the residual stream */
+    int64_t rope_dim;
 };
 
 struct tsim_model {
@@ -32,6 +46,7 @@ struct tsim_model {
     enum tsim_norm norm;
     enum tsim_position position;
     struct tsim_experts experts;
+    struct tsim_latent latent;
 };
 
 /* ---- accelerator (hardware/accelerators, schema tsim/accelerator/v1) ---- */
@@ -153,8 +168,13 @@ struct tsim_overlap {
     bool tensor;          /* tensor-parallel gathers and scatters pipelined with their products (user buffers) */
     bool tensor_backward; /* tensor all-reduce of the input gradient under the weight-gradient product */
     bool pipeline;        /* point to point asynchronous */
+    bool expert;          /* all-to-all of one micro-batch under the kernels of another (DualPipe; Megatron-Core) */
 };
 
+enum tsim_expert_dispatch {
+    TSIM_DISPATCH_ALL_TO_ALL, /* a copy of a token for each of its experts, in the activations' precision */
+    TSIM_DISPATCH_PER_NODE    /* a copy for each node, forwarded on its scale-up links, fp8 where products are: DeepEP */
+};
 enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP_INTERLEAVED };
 
 struct tsim_software {
@@ -167,6 +187,7 @@ struct tsim_software {
     double optimizer_traffic_bytes; /* moved per parameter and step */
     struct tsim_overlap overlap;
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
+    enum tsim_expert_dispatch expert_dispatch;
     int64_t nics_used;                           /* per node; 0 = all */
     int64_t bucket_elements; /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
 };

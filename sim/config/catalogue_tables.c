@@ -23,17 +23,40 @@ static const struct tsim_word NORMS[] = {{"layernorm", TSIM_NORM_LAYERNORM}, {"r
 static const struct tsim_word POSITIONS[] = {{"learned", TSIM_POSITION_LEARNED}, {"rope", TSIM_POSITION_ROPE},
                                              {"alibi", TSIM_POSITION_ALIBI}, {"none", TSIM_POSITION_NONE}, {NULL, 0}};
 
-#define EXPERT_INT(name_, max_, help_)                                                                                 \
-    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_experts, name_), .max = (max_),               \
-     .default_text = "0", .help = (help_)}
+#define EXPERT_INT_KEY(name_, max_, help_)                                                                             \
+    .key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_experts, name_), .max = (max_),                \
+    .default_text = "0", .help = (help_)
+#define EXPERT_INT(name_, max_, help_) {EXPERT_INT_KEY(name_, max_, help_)}
+#define EXPERT_NUMBER(name_, field_, dimension_, help_)                                                                \
+    .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .is_omitted_when_zero = true,                \
+    .offset = offsetof(struct tsim_experts, field_), .default_text = "0", .help = (help_)
 static const struct tsim_key EXPERT_KEYS[] = {
     EXPERT_INT(count, 1e5, "experts of a layer; 0: a dense model"),
     EXPERT_INT(active, 1e5, "experts that a token goes through"),
     EXPERT_INT(ffn_hidden, 1e7, "inner width of one expert; default: the model's ffn_hidden"),
     EXPERT_INT(shared, 1e5, "experts that every token goes through"),
-    EXPERT_INT(every, 1e5, "every so many layers have experts; default: 1"),
+    {EXPERT_INT_KEY(first, 1e5, "layers before the first that can have experts"), .is_omitted_when_zero = true},
+    EXPERT_INT(every, 1e5, "of the layers from first on every so many have experts; default: 1"),
+    {EXPERT_INT_KEY(node_limit, 1e5, "nodes whose experts a token may choose from; 0: all"),
+     .is_omitted_when_zero = true},
+    {.key = "router_bias", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_experts, router_bias),
+     .default_text = "false", .help = "a correction is added to each expert's score"},
+    {EXPERT_NUMBER("imbalance", imbalance_frac, TSIM_FRACTION,
+                   "coefficient of variation of the experts' popularity, beyond chance")},
+    {EXPERT_NUMBER("capacity_factor", capacity_factor, TSIM_COUNT,
+                   "rows of an expert's padded buffer over the mean; 0: as many as come, none dropped")},
 };
 TSIM_TABLE(EXPERTS, EXPERT_KEYS, true);
+
+#define LATENT_INT(name_, help_)                                                                                       \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_latent, name_), .max = 1e6,                   \
+     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key LATENT_KEYS[] = {
+    LATENT_INT(kv_rank, "width of the vector that keys and values are expanded from; 0: ordinary attention"),
+    LATENT_INT(query_rank, "the same of queries; 0: they are not"),
+    LATENT_INT(rope_dim, "rotary part of queries and keys, beside head_dim"),
+};
+TSIM_TABLE(LATENT, LATENT_KEYS, true);
 
 #define MODEL_INT(name_, max_, help_)                                                                                  \
     .key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, name_), .max = (max_), .help = (help_)
@@ -63,6 +86,8 @@ static const struct tsim_key MODEL_KEYS[] = {
     MODEL_BOOL(causal, "true", "a token attends to earlier ones only"),
     {.key = "experts", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, experts), .table = &EXPERTS,
      .help = "mixture of experts"},
+    {.key = "latent", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, latent), .table = &LATENT,
+     .help = "multi-head latent attention"},
     SOURCE_KEY(struct tsim_model),
 };
 TSIM_TABLE(MODEL, MODEL_KEYS, true);
@@ -316,6 +341,8 @@ static const struct tsim_word FUSIONS[] = {{"none", TSIM_FUSION_NONE}, {"megatro
                                            {"te", TSIM_FUSION_TE}, {"compile", TSIM_FUSION_COMPILE}, {NULL, 0}};
 static const struct tsim_word PIPELINE_OVERLAPS[] = {
     {"always", TSIM_PIPELINE_OVERLAP_ALWAYS}, {"interleaved", TSIM_PIPELINE_OVERLAP_INTERLEAVED}, {NULL, 0}};
+static const struct tsim_word DISPATCHES[] = {
+    {"all-to-all", TSIM_DISPATCH_ALL_TO_ALL}, {"per-node", TSIM_DISPATCH_PER_NODE}, {NULL, 0}};
 static const struct tsim_word ALL_NICS[] = {{"all", 0}, {NULL, 0}};
 
 #define OVERLAP(name_, help_)                                                                                          \
@@ -326,6 +353,7 @@ static const struct tsim_key OVERLAP_KEYS[] = {
     OVERLAP(tensor, "tensor-parallel gathers and scatters pipelined with their products"),
     OVERLAP(tensor_backward, "tensor all-reduce of the input gradient under the weight-gradient product"),
     OVERLAP(pipeline, "asynchronous point-to-point messages between stages"),
+    OVERLAP(expert, "all-to-all of one micro-batch's experts under the kernels of another micro-batch"),
 };
 const struct tsim_table tsim_overlap_table = {OVERLAP_KEYS, sizeof OVERLAP_KEYS / sizeof OVERLAP_KEYS[0], true};
 
@@ -355,6 +383,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "pipeline_overlap", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, pipeline_overlap),
      .words = PIPELINE_OVERLAPS, .default_text = "always",
      .help = "schedules in which overlap.pipeline takes effect: always, or interleaved alone"},
+    {.key = "expert_dispatch", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_dispatch),
+     .words = DISPATCHES, .default_text = "all-to-all",
+     .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node, fp8 where products are"},
     {INTEGER(struct tsim_software, "nics_used", nics_used, 1e5, "network ports used in each node, or all"),
      .words = ALL_NICS, .default_text = "all"},
     {INTEGER(struct tsim_software, "bucket", bucket_elements, 1e15,
@@ -422,12 +453,27 @@ static void finish_experts(struct tsim_reader *reader, const struct tsim_value *
                                         at_key(reader, path, "experts.active"), "%lld of %lld experts active",
                                         (long long)e->active, (long long)e->count),
                        "active lies between 1 and count");
-    if (!e->count)
+    if (!e->count) {
         *e = (struct tsim_experts){0};
-    else if (!e->ffn_hidden)
-        e->ffn_hidden = m->ffn_hidden;
-    if (e->count && !e->every)
-        e->every = 1;
+        return;
+    }
+    e->ffn_hidden = e->ffn_hidden ? e->ffn_hidden : m->ffn_hidden;
+    e->every = e->every ? e->every : 1;
+    if (e->first + e->every > m->layers)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts"),
+                                        at_key(reader, path, "experts"), "no layer has experts: %lld layers, first %lld, "
+                                        "every %lld", (long long)m->layers, (long long)e->first, (long long)e->every),
+                       "first + every is at most the number of layers");
+    if (e->capacity_factor > 0 && e->imbalance_frac > 0)
+        tsim_value_warning(reader->diags, place_of(mapping, "experts.imbalance"),
+                           at_key(reader, path, "experts.imbalance"),
+                           "has no effect: with a capacity_factor every expert's buffer is as long");
+    if (e->capacity_factor > 0 && e->capacity_factor * (double)e->active > (double)e->count)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts.capacity_factor"),
+                                        at_key(reader, path, "experts.capacity_factor"),
+                                        "a buffer of %g times the mean is longer than all tokens together",
+                                        e->capacity_factor),
+                       "at most count / active = %g", (double)e->count / (double)e->active);
 }
 
 static void finish_accelerator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,

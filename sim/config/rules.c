@@ -68,8 +68,6 @@ static void refuse(const struct check *c, const char *path, const char *what, co
 static void check_simulated(const struct check *c) {
     int schedule = c->draft->schedule;
     char what[64];
-    if (c->sc->parallelism.expert > 1)
-        refuse(c, "parallelism.expert", "expert parallelism", "expert: 1");
     if (schedule >= TSIM_SCHEDULE_ZB_H1) {
         snprintf(what, sizeof what, "schedule %s", tsim_word_of(tsim_schedule_words, schedule));
         refuse(c, "parallelism.schedule", what, "one of: sequential, gpipe, 1f1b, interleaved");
@@ -189,7 +187,7 @@ static void check_attention(const struct check *c) {
 static bool tensor_works(const struct check *c, int64_t tensor) {
     const struct tsim_model *m = c->sc->model;
     bool kv_works = m->kv_heads >= tensor ? m->kv_heads % tensor == 0 : tensor % m->kv_heads == 0;
-    return m->heads % tensor == 0 && kv_works && m->ffn_hidden % tensor == 0;
+    return m->heads % tensor == 0 && kv_works && m->ffn_hidden % tensor == 0 && m->experts.ffn_hidden % tensor == 0;
 }
 
 static bool tensor_fits_cluster(const struct check *c, int64_t tensor) {
@@ -209,6 +207,9 @@ static bool check_tensor(const struct check *c) {
     else if (m->ffn_hidden % tensor != 0)
         diag = fail(c, "parallelism.tensor", "%lld does not divide ffn_hidden %lld of %.40s", num(tensor),
                     num(m->ffn_hidden), m->name);
+    else if (m->experts.ffn_hidden % tensor != 0)
+        diag = fail(c, "parallelism.tensor", "%lld does not divide experts.ffn_hidden %lld of %.40s", num(tensor),
+                    num(m->experts.ffn_hidden), m->name);
     else
         diag = fail(c, "parallelism.tensor", "%lld and the %lld kv_heads of %.40s do not divide", num(tensor),
                     num(m->kv_heads), m->name);
@@ -370,6 +371,37 @@ static bool check_layers(const struct check *c) {
     return false;
 }
 
+/* ---- experts ---- */
+
+static bool expert_works(const struct check *c, int64_t expert) {
+    return c->sc->model->experts.count % expert == 0 && c->draft->data % expert == 0;
+}
+
+/* Experts are divided over ranks that are replicas of everything else. */
+static void check_experts(const struct check *c) {
+    int64_t expert = c->sc->parallelism.expert, count = c->sc->model->experts.count, data = c->draft->data;
+    struct tsim_diag *diag;
+    if (expert == 1 || (count > 0 && expert_works(c, expert)))
+        return;
+    if (count == 0) {
+        tsim_diag_hint(fail(c, "parallelism.expert", "%lld, but %.40s has no experts", num(expert), c->sc->model->name),
+                       "expert: 1");
+        return;
+    }
+    if (expert > count)
+        diag = fail(c, "parallelism.expert", "%lld ranks for the %lld experts of %.40s", num(expert), num(count),
+                    c->sc->model->name);
+    else if (count % expert != 0)
+        diag = fail(c, "parallelism.expert", "%lld does not divide the %lld experts of %.40s", num(expert), num(count),
+                    c->sc->model->name);
+    else
+        diag = fail(c, "parallelism.expert", "%lld does not divide data %lld: experts are divided over the replicas",
+                    num(expert), num(data));
+    char text[64];
+    nearest_values(c, expert_works, expert_works, expert, count < data ? count : data, text);
+    tsim_diag_hint(diag, "nearest that works: expert %s", text); /* 1 always does */
+}
+
 /* ---- sharding ---- */
 
 static void check_zero(const struct check *c) {
@@ -378,6 +410,11 @@ static void check_zero(const struct check *c) {
     if (c->draft->zero == 3 && p->pipeline > 1)
         tsim_diag_hint(fail(c, "parallelism.zero", "3 with pipeline %lld: the two are not combined", num(p->pipeline)),
                        "zero: 1 with the pipeline, or pipeline: 1 with zero: 3");
+    int64_t group = c->draft->zero_group, expert = p->expert;
+    if (group > 0 && expert > 1 && group % expert != 0 && expert % group != 0)
+        tsim_diag_hint(fail(c, "parallelism.zero_group", "%lld and expert %lld: neither divides the other", num(group),
+                            num(expert)),
+                       "all, or a multiple of %lld", num(expert));
     if (c->draft->zero_group > 0 && ranks % c->draft->zero_group != 0)
         tsim_diag_hint(fail(c, "parallelism.zero_group", "%lld does not divide data %lld x context %lld = %lld ranks",
                             num(c->draft->zero_group), num(c->draft->data), num(p->context), num(ranks)),
@@ -434,6 +471,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
     can_split &= check_layers(c);
     if (can_split && check_degrees(c)) {
         check_batch(c);
+        check_experts(c);
         check_zero(c);
         check_effects(c);
     }

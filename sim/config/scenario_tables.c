@@ -46,12 +46,6 @@ static void read_model(struct tsim_reader *reader, const struct tsim_value *valu
                        "'tsim list models' shows what there is");
         return;
     }
-    if (model && model->experts.count > 0) {
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, value, path,
-                                        "'%.60s' has experts: not simulated by this version yet", model->name),
-                       "a dense model has no 'experts'");
-        return;
-    }
     draft->scenario.model = model;
 }
 

@@ -70,6 +70,7 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
     account->terms.recompute_s += cost.recompute_s;
     account->terms.exposed_tensor_s += cost.exposed_tensor_s;
     account->terms.exposed_context_s += cost.exposed_context_s;
+    account->terms.exposed_expert_s += cost.exposed_expert_s;
     double stretched_s = seconds(gang, end - begin) - cost.time_s; /* by collectives beside it */
     account->terms.exposed_data_s += stretched_s;
     account->interference_s += stretched_s;
@@ -98,11 +99,8 @@ static const struct tsim_collective_cost *data_collective(const struct tsim_gang
     const struct tsim_stage_plan *sp = gang->stage_plan;
     bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
     int32_t item = tsim_label_item(label), segment = tsim_label_segment(label);
-    if (gang->plan->shards_fully) {
-        bool is_root = segment == (tsim_gang_item(gang, item).kind == TSIM_PASS_FORWARD ? 0 : gang->plan->n_units - 1);
-        return is_gather ? (is_root ? &sp->root_gather.cost : &sp->layer_gather.cost)
-                         : (is_root ? &sp->root_reduce.cost : &sp->layer_reduce.cost);
-    }
+    if (gang->plan->shards_fully)
+        return &tsim_gang_unit(gang, item, segment, is_gather)->cost;
     int32_t chunk = 0, bucket = is_gather ? segment : segment % sp->n_reduces;
     for (; chunk < gang->plan->schedule.chunks - 1; chunk++) {
         int32_t n = is_gather ? sp->chunks[chunk].n_gathers : sp->chunks[chunk].n_reduces;

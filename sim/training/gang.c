@@ -1,5 +1,6 @@
 #include "training/gang.h"
 #include "cost/compute.h"
+#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,9 +59,12 @@ int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t index) {
     return item.kind == TSIM_PASS_FORWARD ? chunk->n_gathers : chunk->n_reduces;
 }
 
-/* Layers of segment i of n, as even as whole layers allow. */
-static double layers_of(int32_t n_layers, int32_t i, int32_t n) {
-    return (double)((int64_t)n_layers * (i + 1) / n - (int64_t)n_layers * i / n);
+/* Time of layers from .. to - 1 of the chunk, as a share of the pass. */
+static double layers_frac(const struct tsim_gang *gang, const struct tsim_chunk_plan *chunk,
+                          const struct tsim_direction_plan *way, int64_t from, int64_t to) {
+    double with_experts = (double)tsim_model_expert_layers(gang->plan->scenario->model, chunk->first_layer + from,
+                                                           chunk->first_layer + to);
+    return ((double)(to - from) - with_experts) * way->layer_frac + with_experts * way->expert_layer_frac;
 }
 
 /* Share of the pass's time. Segments are in execution order: embedding first going forward, last going backward. Fully
@@ -69,12 +73,11 @@ static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item i
     const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
     const struct tsim_direction_plan *way = &chunk->ways[item.kind];
     int32_t in_model_order = item.kind == TSIM_PASS_FORWARD ? segment : n - 1 - segment;
-    double layers;
+    int64_t from = (int64_t)chunk->n_layers * in_model_order / n,
+            to = (int64_t)chunk->n_layers * (in_model_order + 1) / n;
     if (gang->plan->shards_fully)
-        layers = in_model_order == 0 ? 0 : 1;
-    else
-        layers = layers_of(chunk->n_layers, in_model_order, n);
-    return layers * way->layer_frac + (in_model_order == 0 ? way->embedding_frac : 0) +
+        from = in_model_order > 0 ? in_model_order - 1 : 0, to = in_model_order;
+    return layers_frac(gang, chunk, way, from, to) + (in_model_order == 0 ? way->embedding_frac : 0) +
            (in_model_order == n - 1 ? way->head_frac : 0);
 }
 
@@ -85,6 +88,18 @@ void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t
     int32_t n = tsim_gang_n_segments(gang, index);
     if (n > 1)
         tsim_pass_scale(cost, segment_frac(gang, item, segment, n));
+}
+
+/* Unit 0 in model order is the root, unit i layer i - 1. */
+const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, int32_t item, int32_t position,
+                                                  bool is_gather) {
+    const struct tsim_stage_plan *sp = gang->stage_plan;
+    int32_t unit = tsim_gang_item(gang, item).kind == TSIM_PASS_FORWARD ? position : gang->plan->n_units - 1 - position;
+    if (unit == 0)
+        return is_gather ? &sp->root_gather : &sp->root_reduce;
+    if (tsim_model_expert_layers(gang->plan->scenario->model, unit - 1, unit) > 0)
+        return is_gather ? &sp->expert_layer_gather : &sp->expert_layer_reduce;
+    return is_gather ? &sp->layer_gather : &sp->layer_reduce;
 }
 
 /* ---- demands ---- */
@@ -446,22 +461,20 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
 
 /* The parameters of unit `position` (execution order) of an item: gathered when at most two units are held, that is
  * when the one two places earlier is done (FSDP's rate limiter). */
-static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, bool is_root, struct tsim_task *task) {
+static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, struct tsim_task *task) {
     int32_t unit = unit_index(gang, item, position);
     task->label = tsim_label(TSIM_TASK_GATHER, item, position);
-    collective_task(gang, TSIM_STREAM_DATA, is_root ? &gang->stage_plan->root_gather : &gang->stage_plan->layer_gather,
-                    task);
+    collective_task(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, item, position, true), task);
     join_replicas(gang, TSIM_TASK_GATHER, unit, task);
     if (unit >= 2)
         wait_for(task, gang->segment_done + unit - 2);
     lower(task, gang->gathered + unit);
 }
 
-static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, bool is_root, struct tsim_task *task) {
+static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, struct tsim_task *task) {
     int32_t unit = unit_index(gang, item, position);
     task->label = tsim_label(TSIM_TASK_REDUCE, item, position);
-    collective_task(gang, TSIM_STREAM_DATA, is_root ? &gang->stage_plan->root_reduce : &gang->stage_plan->layer_reduce,
-                    task);
+    collective_task(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, item, position, false), task);
     join_replicas(gang, TSIM_TASK_REDUCE, unit, task);
     wait_for(task, gang->segment_done + unit);
     lower(task, gang->reduced);
@@ -484,17 +497,17 @@ static bool next_unit(struct tsim_gang *gang, struct tsim_task *task) {
         if (is_forward) {
             if (at == 0 && index > 0)
                 continue;
-            unit_gather(gang, index, at, at == 0, task);
+            unit_gather(gang, index, at, task);
             return true;
         }
         bool is_reduce = at >= 2 && at % 2 == 0;
         int32_t position = is_reduce ? at / 2 - 1 : at < 2 ? at : at / 2 + 1;
         if (is_reduce) {
-            unit_reduce(gang, index, position, position == n - 1, task);
+            unit_reduce(gang, index, position, task);
             return true;
         }
         if (position < n - 1) { /* the root, last in backward order, is still held */
-            unit_gather(gang, index, position, false, task);
+            unit_gather(gang, index, position, task);
             return true;
         }
     }

@@ -35,7 +35,7 @@ static inline int32_t tsim_label_segment(int64_t label) {
 /* One kind of pass of one chunk: the whole pass, and how its time divides over embedding, each layer, head. */
 struct tsim_direction_plan {
     struct tsim_pass_cost whole;
-    double embedding_frac, layer_frac, head_frac;
+    double embedding_frac, layer_frac, expert_layer_frac, head_frac;
 };
 
 /* A collective of the data-parallel group and what it means for the passes beside it. */
@@ -47,8 +47,9 @@ struct tsim_data_collective {
 
 struct tsim_chunk_plan {
     bool has_embedding, has_head;
-    int32_t n_layers;
-    double parameters;                                  /* per tensor rank */
+    int32_t n_layers, n_expert_layers;                  /* the second of them */
+    int64_t first_layer;                                /* in the model */
+    double parameters, expert_parameters;               /* per tensor rank; the second of them */
     struct tsim_direction_plan ways[TSIM_N_PASS_KINDS]; /* by enum tsim_pass_kind */
     int32_t n_gathers, n_reduces; /* buckets: segments of the passes that meet the gathers, release the reductions */
     struct tsim_data_collective gather, reduce; /* of one bucket */
@@ -62,7 +63,9 @@ struct tsim_stage_plan {
     double optimizer_s, optimizer_hbm_bytes;
     struct tsim_collective_cost send_next, send_prev;
     bool next_on_node, prev_on_node;
-    struct tsim_data_collective layer_gather, layer_reduce, root_gather, root_reduce; /* ZeRO-3 */
+    /* ZeRO-3 */
+    struct tsim_data_collective layer_gather, layer_reduce, expert_layer_gather, expert_layer_reduce;
+    struct tsim_data_collective root_gather, root_reduce;
 };
 
 /* What is the same for all gangs. */
@@ -135,6 +138,10 @@ bool tsim_gang_send_prev(void *context, int32_t stream, struct tsim_task *task);
 /* Segments of an item's pass, and the cost of one (position in execution order). */
 int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t item);
 void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t item, int32_t segment, struct tsim_pass_cost *cost);
+
+/* Fully sharded: the collective of a unit of an item's pass, by its position in execution order. */
+const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, int32_t item, int32_t position,
+                                                  bool is_gather);
 
 /* Index of (chunk, micro-batch) among the signals. */
 static inline int32_t tsim_gang_slot(const struct tsim_gang *gang, struct tsim_pass_item item) {

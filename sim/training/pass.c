@@ -2,6 +2,7 @@
 
 #include "cost/collective.h"
 #include "cost/compute.h"
+#include "workload/routing.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,15 +19,44 @@ struct walk {
     void *context;
 };
 
+/* See the header. Of a token's copies in `request` one goes to each node that has an expert of it. */
+static void per_node_cost(const struct walk *w, const struct tsim_collective_request *request,
+                          struct tsim_collective_cost *cost) {
+    const struct tsim_experts *experts = &w->scenario->model->experts;
+    int32_t nodes = request->group.n_nodes, on_node = request->group.max_ranks_per_node;
+    struct tsim_collective_request part = *request;
+    struct tsim_collective_cost across;
+    part.group =
+        (struct tsim_group){.n_ranks = nodes, .n_nodes = nodes, .max_ranks_per_node = 1, .min_ranks_per_node = 1};
+    part.bytes = request->bytes / (double)experts->active * tsim_routing_nodes(experts, nodes);
+    tsim_collective_cost(w->cluster, &part, &across);
+    part.group = (struct tsim_group){
+        .n_ranks = on_node, .n_nodes = 1, .max_ranks_per_node = on_node, .min_ranks_per_node = on_node};
+    part.bytes = request->bytes;
+    tsim_collective_cost(w->cluster, &part, cost);
+    double flow_s = fmax(across.time_s - across.latency_s, cost->time_s - cost->latency_s);
+    cost->latency_s += across.latency_s;
+    cost->time_s = cost->latency_s + flow_s;
+    cost->scale_up_bytes += across.scale_up_bytes;
+    cost->nic_bytes += across.nic_bytes;
+    cost->hbm_bytes += across.hbm_bytes;
+    cost->sm_frac = fmax(cost->sm_frac, across.sm_frac);
+}
+
 static void collective_cost(const struct walk *w, const struct tsim_op *op, struct tsim_collective_cost *cost) {
     static const enum tsim_collective_op OPS[] = {[TSIM_OP_ALL_REDUCE] = TSIM_ALL_REDUCE,
                                                   [TSIM_OP_ALL_GATHER] = TSIM_ALL_GATHER,
                                                   [TSIM_OP_REDUCE_SCATTER] = TSIM_REDUCE_SCATTER,
-                                                  [TSIM_OP_RING_EXCHANGE] = TSIM_SEND_RECV};
+                                                  [TSIM_OP_RING_EXCHANGE] = TSIM_SEND_RECV,
+                                                  [TSIM_OP_ALL_TO_ALL] = TSIM_ALL_TO_ALL};
     struct tsim_collective_request request = {.op = OPS[op->collective],
                                               .bytes = op->collective_bytes,
                                               .group = tsim_placement_group(w->placement, 1u << op->axis),
                                               .network = w->scenario->simulation.network};
+    if (op->once_per_node && request.group.n_nodes > 1) {
+        per_node_cost(w, &request, cost);
+        return;
+    }
     tsim_collective_cost(w->cluster, &request, cost);
     if (op->collective == TSIM_OP_RING_EXCHANGE) { /* one message to the neighbour for every other rank of the ring */
         double extra_s = (request.group.n_ranks - 2) * cost->latency_s;
@@ -103,7 +133,8 @@ static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
             struct tsim_collective_cost cost;
             collective_cost(w, op, &cost);
             row.time_s = cost.time_s;
-            row.exposed_s = exposed_s(w, list, i, &cost);
+            row.exposed_s = op->overlap == TSIM_CONCURRENT_PASS ? 0 : exposed_s(w, list, i, &cost);
+            row.sm_frac = cost.sm_frac;
             row.scale_up_bytes = cost.scale_up_bytes;
             row.nic_bytes = cost.nic_bytes;
             row.hbm_bytes = cost.hbm_bytes;
@@ -138,7 +169,8 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
         walk_list(&w, &list);
         return;
     }
-    if (part == TSIM_PART_LAYER && recompute != TSIM_RECOMPUTE_NONE && kind != TSIM_PASS_WEIGHT_GRADIENT) {
+    bool is_layer = part == TSIM_PART_LAYER || part == TSIM_PART_EXPERT_LAYER;
+    if (is_layer && recompute != TSIM_RECOMPUTE_NONE && kind != TSIM_PASS_WEIGHT_GRADIENT) {
         struct walk again = w;
         again.kind = TSIM_PASS_FORWARD;
         again.phase = "recompute";
@@ -156,15 +188,26 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
 struct sum {
     struct tsim_pass_cost cost;
     double host_s;
+    double beside_s, taken_s; /* collectives beside another pass: their time, and what they take of the kernels' */
     const struct tsim_software *software;
 };
+
+static double *exposed_term(struct tsim_pass_cost *cost, enum tsim_axis axis) {
+    return axis == TSIM_AXIS_CONTEXT  ? &cost->exposed_context_s
+           : axis == TSIM_AXIS_EXPERT ? &cost->exposed_expert_s
+                                      : &cost->exposed_tensor_s;
+}
 
 static void add_operator(void *context, const struct tsim_pass_operator *row) {
     struct sum *sum = context;
     struct tsim_pass_cost *cost = &sum->cost;
     bool recomputed = strcmp(row->phase, "recompute") == 0;
     if (row->op->kind == TSIM_OP_COLLECTIVE) {
-        *(row->op->axis == TSIM_AXIS_CONTEXT ? &cost->exposed_context_s : &cost->exposed_tensor_s) += row->exposed_s;
+        *exposed_term(cost, row->op->axis) += row->exposed_s;
+        if (row->op->overlap == TSIM_CONCURRENT_PASS) {
+            sum->beside_s += row->time_s;
+            sum->taken_s += row->sm_frac * row->time_s;
+        }
         if (row->time_s > 0)
             sum->host_s += sum->software->host_time_per_op_s + sum->software->host_time_per_collective_s;
     } else {
@@ -186,25 +229,33 @@ static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, con
     struct sum sum = {.software = scenario->software};
     tsim_pass_visit(scenario, cluster, placement, part, kind, add_operator, &sum);
     bool recomputes = kind == TSIM_PASS_BACKWARD || kind == TSIM_PASS_INPUT_GRADIENT;
-    if (recomputes && part == TSIM_PART_LAYER && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
+    bool is_layer = part == TSIM_PART_LAYER || part == TSIM_PART_EXPERT_LAYER;
+    if (recomputes && is_layer && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
         sum.host_s += scenario->software->host_time_per_checkpoint_s;
-    sum.cost.time_s =
-        sum.cost.compute_s + sum.cost.recompute_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s;
+    double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
+    sum.cost.exposed_expert_s += fmax(sum.beside_s - kernels_s, sum.taken_s);
+    sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s;
     sum.cost.host_excess_s = sum.host_s;
     return sum.cost;
 }
 
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, struct tsim_pass_costs *costs) {
-    struct tsim_part_costs *parts[] = {&costs->embedding, &costs->layer, &costs->head};
-    static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_HEAD};
-    for (int i = 0; i < 3; i++) {
-        parts[i]->forward = part_cost(scenario, cluster, placement, PARTS[i], TSIM_PASS_FORWARD);
-        parts[i]->backward = part_cost(scenario, cluster, placement, PARTS[i], TSIM_PASS_BACKWARD);
+    struct tsim_part_costs *parts[TSIM_N_PARTS] = {[TSIM_PART_EMBEDDING] = &costs->embedding,
+                                                   [TSIM_PART_LAYER] = &costs->layer,
+                                                   [TSIM_PART_EXPERT_LAYER] = &costs->expert_layer,
+                                                   [TSIM_PART_HEAD] = &costs->head};
+    memset(costs, 0, sizeof *costs);
+    for (int i = 0; i < TSIM_N_PARTS; i++) {
+        enum tsim_part part = (enum tsim_part)i;
+        if (part == TSIM_PART_EXPERT_LAYER && scenario->model->experts.count == 0)
+            continue;
+        parts[i]->forward = part_cost(scenario, cluster, placement, part, TSIM_PASS_FORWARD);
+        parts[i]->backward = part_cost(scenario, cluster, placement, part, TSIM_PASS_BACKWARD);
         if (!tsim_schedule_splits_backward(scenario->parallelism.schedule))
             continue;
-        parts[i]->input_gradient = part_cost(scenario, cluster, placement, PARTS[i], TSIM_PASS_INPUT_GRADIENT);
-        parts[i]->weight_gradient = part_cost(scenario, cluster, placement, PARTS[i], TSIM_PASS_WEIGHT_GRADIENT);
+        parts[i]->input_gradient = part_cost(scenario, cluster, placement, part, TSIM_PASS_INPUT_GRADIENT);
+        parts[i]->weight_gradient = part_cost(scenario, cluster, placement, part, TSIM_PASS_WEIGHT_GRADIENT);
     }
 }
 
@@ -214,6 +265,7 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
     sum->recompute_s += times * part->recompute_s;
     sum->exposed_tensor_s += times * part->exposed_tensor_s;
     sum->exposed_context_s += times * part->exposed_context_s;
+    sum->exposed_expert_s += times * part->exposed_expert_s;
     sum->host_excess_s += times * part->host_excess_s;
     sum->flops += times * part->flops;
     sum->matrix_busy_s += times * part->matrix_busy_s;
@@ -237,14 +289,13 @@ const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, 
     TSIM_BUG("pass kind %d", (int)kind);
 }
 
-void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, bool embedding, double n_layers,
-                   bool head, struct tsim_pass_cost *sum) {
+void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_pass_parts *parts,
+                   struct tsim_pass_cost *sum) {
     memset(sum, 0, sizeof *sum);
-    if (embedding)
-        add_times(sum, tsim_part_cost(&costs->embedding, kind), 1);
-    add_times(sum, tsim_part_cost(&costs->layer, kind), n_layers);
-    if (head)
-        add_times(sum, tsim_part_cost(&costs->head, kind), 1);
+    add_times(sum, tsim_part_cost(&costs->embedding, kind), parts->embedding);
+    add_times(sum, tsim_part_cost(&costs->layer, kind), parts->layers);
+    add_times(sum, tsim_part_cost(&costs->expert_layer, kind), parts->expert_layers);
+    add_times(sum, tsim_part_cost(&costs->head, kind), parts->head);
     sum->host_excess_s = fmax(sum->host_excess_s - sum->time_s, 0);
     sum->compute_s += sum->host_excess_s;
     sum->time_s += sum->host_excess_s;

@@ -11,6 +11,13 @@
  * ASPLOS, "Overlap communication with dependent computation via decomposition"; Transformer Engine's user buffers):
  * g'/n + (n-1) max(g'/n, c/(n-1)) with g' the product cut into n
  *
+ * beside        all of a part's together, under the kernels of another micro-batch's pass that are assumed alike: as
+ *               concurrent, with g the kernels of the part (DualPipe: DeepSeek-AI 2024, arXiv:2412.19437,
+ * section 3.2.1)
+ *
+ * An all-to-all that sends one copy of a token to each node takes max(between nodes, on a node): each rank sends to the
+ * ranks of its own number on other nodes, while what arrived is handed on (DeepEP; DeepSeek-AI 2024, section 3.2.2).
+ *
  * The host launches kernels one after another, too: a pass takes max(accelerator, host). */
 #ifndef TSIM_TRAINING_PASS_H
 #define TSIM_TRAINING_PASS_H
@@ -25,7 +32,7 @@ struct tsim_pass_cost {
     double time_s;      /* sum of the next five */
     double compute_s;   /* kernels, and what the host adds where it is slower */
     double recompute_s; /* kernels executed a second time */
-    double exposed_tensor_s, exposed_context_s;
+    double exposed_tensor_s, exposed_context_s, exposed_expert_s;
     double host_excess_s;                /* part of compute_s: accelerator waiting for launches */
     double flops;                        /* executed on the matrix units, recomputation included */
     double matrix_busy_s, memory_busy_s; /* at sustained rates; for power */
@@ -40,15 +47,20 @@ struct tsim_part_costs {
 };
 
 struct tsim_pass_costs {
-    struct tsim_part_costs embedding, layer, head;
+    struct tsim_part_costs embedding, layer, expert_layer, head;
 };
 
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, struct tsim_pass_costs *costs);
 
-/* embedding? + n_layers x layer + head?, the host's limit applied to the whole. */
-void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, bool embedding, double n_layers,
-                   bool head, struct tsim_pass_cost *sum);
+/* How often each part runs in a pass. */
+struct tsim_pass_parts {
+    double embedding, layers, expert_layers, head;
+};
+
+/* Their sum, the host's limit applied to the whole. */
+void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_pass_parts *parts,
+                   struct tsim_pass_cost *sum);
 const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, enum tsim_pass_kind kind);
 
 void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);
@@ -58,9 +70,10 @@ struct tsim_pass_operator {
     const struct tsim_op *op;
     const char *phase; /* "forward" | "backward" | "recompute" */
     double time_s;     /* kernels: alone. Collectives: alone, whatever of it is hidden */
-    double exposed_s;  /* collectives only: what they add to the pass */
+    double exposed_s; /* collectives only: what they add to the pass; 0 where they run beside another pass, see above */
     double matrix_s, memory_s;
     double scale_up_bytes, nic_bytes, hbm_bytes;
+    double sm_frac; /* collectives: of the compute units, while they run */
     enum tsim_bound bound;
 };
 typedef void (*tsim_pass_visit_fn)(void *context, const struct tsim_pass_operator *row);

@@ -14,7 +14,20 @@
 #define DEFAULT_BUCKET_ELEMENTS 40e6
 #define DEFAULT_BUCKET_ELEMENTS_PER_RANK 1e6
 
-enum { AXES_DATA = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT };
+/* Ranks that hold the same experts, and the same of everything else. */
+enum {
+    AXES_EXPERT_DATA = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT,
+    AXES_DATA = AXES_EXPERT_DATA | 1u << TSIM_AXIS_EXPERT
+};
+
+struct data_groups {
+    struct tsim_group dense, expert;
+};
+
+/* Parameters of one tensor rank that a collective is about. */
+struct share {
+    double dense, expert;
+};
 
 static double communicated_weight_bytes(const struct tsim_scenario *sc) {
     return sc->training.precision == TSIM_FP8                                           ? 1
@@ -48,8 +61,8 @@ static struct tsim_group holders(const struct tsim_step_plan *plan, const struct
 }
 
 /* The part of the data-parallel group that shards together, and the ranks that hold the same shard. */
-static struct tsim_group shard_group(const struct tsim_scenario *sc, struct tsim_group data) {
-    int32_t n = (int32_t)tsim_shards(sc);
+static struct tsim_group shard_group(struct tsim_group data, double shards) {
+    int32_t n = (int32_t)shards;
     if (n >= data.n_ranks)
         return data;
     int32_t per_node = data.max_ranks_per_node < n ? data.max_ranks_per_node : n;
@@ -79,15 +92,17 @@ static void add_collective(struct tsim_collective_cost *sum, const struct tsim_c
     sum->sm_frac = fmax(sum->sm_frac, more->sm_frac);
 }
 
-/* Kernel time of a layer, forward and backward, on an accelerator. */
+/* Kernel time of a layer, of the kind that most are, forward and backward, on an accelerator. */
 static double layer_kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator) {
     struct tsim_op_list list;
     double sum_s = 0;
+    int64_t with_experts = tsim_model_expert_layers(sc->model, 0, sc->model->layers);
+    enum tsim_part part = 2 * with_experts > sc->model->layers ? TSIM_PART_EXPERT_LAYER : TSIM_PART_LAYER;
     for (int backward = 0; backward < 2; backward++) {
         if (backward)
-            tsim_operators_backward(sc, TSIM_PART_LAYER, &list);
+            tsim_operators_backward(sc, part, &list);
         else
-            tsim_operators_forward(sc, TSIM_PART_LAYER, &list);
+            tsim_operators_forward(sc, part, &list);
         for (int32_t i = 0; i < list.n; i++) {
             struct tsim_kernel_cost cost = {0};
             if (list.ops[i].kind != TSIM_OP_COLLECTIVE)
@@ -119,7 +134,7 @@ static double device_share(const struct tsim_step_plan *plan, const struct tsim_
 }
 
 /* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
-static void reduction_cost(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
+static void reduction_cost(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
                            struct tsim_collective_cost *cost) {
     const struct tsim_scenario *sc = plan->scenario;
     double bytes = parameters * tsim_gradient_bytes(sc);
@@ -127,7 +142,7 @@ static void reduction_cost(const struct tsim_step_plan *plan, struct tsim_group 
         collective(plan, TSIM_ALL_REDUCE, bytes, data, cost);
         return;
     }
-    struct tsim_group shard = shard_group(sc, data);
+    struct tsim_group shard = shard_group(data, shards);
     collective(plan, TSIM_REDUCE_SCATTER, bytes, shard, cost);
     if (shard.n_ranks < data.n_ranks) {
         struct tsim_collective_cost across;
@@ -136,16 +151,29 @@ static void reduction_cost(const struct tsim_step_plan *plan, struct tsim_group 
     }
 }
 
-static void reduction(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
+/* Experts and the rest have groups of their own: two collectives, one after the other. */
+static void reduction(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *reduce) {
-    reduction_cost(plan, data, parameters, &reduce->cost);
+    reduction_cost(plan, data->dense, tsim_shards(plan->scenario), share.dense, &reduce->cost);
+    if (share.expert > 0) {
+        struct tsim_collective_cost experts;
+        reduction_cost(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, &experts);
+        add_collective(&reduce->cost, &experts);
+    }
     reduce->device_share = device_share(plan, &reduce->cost);
 }
 
-static void gathering(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
+static void gathering(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *gather) {
-    collective(plan, TSIM_ALL_GATHER, parameters * communicated_weight_bytes(plan->scenario),
-               shard_group(plan->scenario, data), &gather->cost);
+    const struct tsim_scenario *sc = plan->scenario;
+    double bytes = communicated_weight_bytes(sc);
+    collective(plan, TSIM_ALL_GATHER, share.dense * bytes, shard_group(data->dense, tsim_shards(sc)), &gather->cost);
+    if (share.expert > 0) {
+        struct tsim_collective_cost experts;
+        collective(plan, TSIM_ALL_GATHER, share.expert * bytes, shard_group(data->expert, tsim_expert_shards(sc)),
+                   &experts);
+        add_collective(&gather->cost, &experts);
+    }
     gather->device_share = device_share(plan, &gather->cost);
 }
 
@@ -153,36 +181,50 @@ static void plan_direction(const struct tsim_pass_costs *costs, struct tsim_chun
                            enum tsim_pass_kind kind) {
     struct tsim_direction_plan *way = &chunk->ways[kind];
     const struct tsim_pass_cost *layer = tsim_part_cost(&costs->layer, kind);
+    const struct tsim_pass_cost *expert_layer = tsim_part_cost(&costs->expert_layer, kind);
     const struct tsim_pass_cost *embedding = tsim_part_cost(&costs->embedding, kind);
     const struct tsim_pass_cost *head = tsim_part_cost(&costs->head, kind);
-    tsim_pass_sum(costs, kind, chunk->has_embedding, chunk->n_layers, chunk->has_head, &way->whole);
-    double accelerator_s = chunk->n_layers * layer->time_s + (chunk->has_embedding ? embedding->time_s : 0) +
-                           (chunk->has_head ? head->time_s : 0);
+    struct tsim_pass_parts parts = {.embedding = chunk->has_embedding,
+                                    .layers = chunk->n_layers - chunk->n_expert_layers,
+                                    .expert_layers = chunk->n_expert_layers,
+                                    .head = chunk->has_head};
+    tsim_pass_sum(costs, kind, &parts, &way->whole);
+    double accelerator_s = parts.layers * layer->time_s + parts.expert_layers * expert_layer->time_s +
+                           parts.embedding * embedding->time_s + parts.head * head->time_s;
     double scale = accelerator_s > 0 ? 1 / accelerator_s : 0;
     way->layer_frac = layer->time_s * scale;
-    way->embedding_frac = chunk->has_embedding ? embedding->time_s * scale : 0;
-    way->head_frac = chunk->has_head ? head->time_s * scale : 0;
+    way->expert_layer_frac = expert_layer->time_s * scale;
+    way->embedding_frac = parts.embedding * embedding->time_s * scale;
+    way->head_frac = parts.head * head->time_s * scale;
 }
 
 /* Megatron-Core cuts only the part whose reduction nothing else can hide, the model's first, into buckets. */
-static int32_t n_buckets(const struct tsim_step_plan *plan, struct tsim_group data,
+static int32_t n_buckets(const struct tsim_step_plan *plan, const struct data_groups *data,
                          const struct tsim_chunk_plan *chunk) {
     if (!chunk->has_embedding)
         return 1;
     double bucket = plan->scenario->software->bucket_elements > 0
                         ? (double)plan->scenario->software->bucket_elements
-                        : fmax(DEFAULT_BUCKET_ELEMENTS, DEFAULT_BUCKET_ELEMENTS_PER_RANK * data.n_ranks);
+                        : fmax(DEFAULT_BUCKET_ELEMENTS, DEFAULT_BUCKET_ELEMENTS_PER_RANK * data->dense.n_ranks);
     double n = fmin(ceil(chunk->parameters / bucket), fmax(chunk->n_layers, 1));
     return (int32_t)fmax(n, 1);
 }
 
-static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs, struct tsim_group data,
-                       int32_t stage, int32_t index, struct tsim_chunk_plan *chunk) {
+static struct share part_of(const struct tsim_chunk_plan *chunk, int32_t n_parts) {
+    return (struct share){.dense = (chunk->parameters - chunk->expert_parameters) / n_parts,
+                          .expert = chunk->expert_parameters / n_parts};
+}
+
+static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
+                       const struct data_groups *data, int32_t stage, int32_t index, struct tsim_chunk_plan *chunk) {
     const struct tsim_scenario *sc = plan->scenario;
     chunk->has_embedding = tsim_chunk_has_embedding(sc, stage, index);
     chunk->has_head = tsim_chunk_has_head(sc, stage, index);
     chunk->n_layers = (int32_t)tsim_chunk_layers(sc, stage, index);
+    chunk->first_layer = tsim_chunk_first_layer(sc, stage, index);
+    chunk->n_expert_layers = (int32_t)tsim_chunk_expert_layers(sc, stage, index);
     chunk->parameters = tsim_chunk_parameters(sc, stage, index);
+    chunk->expert_parameters = tsim_chunk_expert_parameters(sc, stage, index);
     for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
         if (kind <= TSIM_PASS_BACKWARD || tsim_schedule_splits_backward(plan->schedule.schedule))
             plan_direction(costs, chunk, (enum tsim_pass_kind)kind);
@@ -190,8 +232,8 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
     chunk->n_gathers = plan->gathers && plan->overlaps_gathers ? buckets : 1;
     chunk->n_reduces = plan->overlaps_reduces ? buckets : 1;
     if (plan->has_data_group && !plan->shards_fully) {
-        gathering(plan, data, chunk->parameters / chunk->n_gathers, &chunk->gather);
-        reduction(plan, data, chunk->parameters / chunk->n_reduces, &chunk->reduce);
+        gathering(plan, data, part_of(chunk, chunk->n_gathers), &chunk->gather);
+        reduction(plan, data, part_of(chunk, chunk->n_reduces), &chunk->reduce);
     }
 }
 
@@ -229,25 +271,32 @@ static double shard_kernel_bytes(const struct tsim_scenario *sc) {
     return (made < reduced ? made + reduced : 0) + 2 * reduced;
 }
 
-static void plan_fully_sharded(const struct tsim_step_plan *plan, struct tsim_group data, struct tsim_stage_plan *sp) {
-    double layer = 0, root = sp->chunks[0].parameters;
-    if (sp->chunks[0].n_layers > 0) {
-        struct tsim_parameters p;
-        tsim_model_count(plan->scenario->model, &p);
-        layer = (p.layer_attention + p.layer_ffn) / (double)plan->scenario->parallelism.tensor + p.layer_norms;
-        root -= layer * sp->chunks[0].n_layers;
-    }
-    gathering(plan, data, layer, &sp->layer_gather);
-    reduction(plan, data, layer, &sp->layer_reduce);
-    gathering(plan, data, root, &sp->root_gather);
-    reduction(plan, data, root, &sp->root_reduce);
+/* A unit that is gathered and reduced at once: its parameters' collectives, and converting its gradients. */
+static void plan_unit(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
+                      struct tsim_data_collective *gather, struct tsim_data_collective *reduce) {
+    gathering(plan, data, share, gather);
+    reduction(plan, data, share, reduce);
     double kernel_s = shard_kernel_bytes(plan->scenario) / tsim_memory_rate(plan->cluster->accelerator);
-    sp->layer_reduce.kernel_s = layer * kernel_s;
-    sp->root_reduce.kernel_s = root * kernel_s;
+    reduce->kernel_s = (share.dense + share.expert) * kernel_s;
+}
+
+static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct data_groups *data,
+                               struct tsim_stage_plan *sp) {
+    const struct tsim_scenario *sc = plan->scenario;
+    const struct tsim_chunk_plan *chunk = &sp->chunks[0];
+    double n_dense = chunk->n_layers - chunk->n_expert_layers, experts = tsim_layer_rank_expert_parameters(sc);
+    double layer = n_dense > 0 ? tsim_layer_rank_parameters(sc, false) : 0;
+    double rest = chunk->n_expert_layers > 0 ? tsim_layer_rank_parameters(sc, true) - experts : 0;
+    double root = chunk->parameters - chunk->expert_parameters - layer * n_dense - rest * chunk->n_expert_layers;
+    plan_unit(plan, data, (struct share){.dense = layer}, &sp->layer_gather, &sp->layer_reduce);
+    if (chunk->n_expert_layers > 0)
+        plan_unit(plan, data, (struct share){.dense = rest, .expert = experts}, &sp->expert_layer_gather,
+                  &sp->expert_layer_reduce);
+    plan_unit(plan, data, (struct share){.dense = root}, &sp->root_gather, &sp->root_reduce);
 }
 
 static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
-                       const struct tsim_placement *placement, struct tsim_group data, int32_t stage,
+                       const struct tsim_placement *placement, const struct data_groups *data, int32_t stage,
                        struct tsim_stage_plan *sp) {
     const struct tsim_scenario *sc = plan->scenario;
     int32_t p = plan->schedule.stages;
@@ -255,15 +304,18 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     struct tsim_pass_item *items = TSIM_NEW_ARRAY(arena, (size_t)sp->n_items, struct tsim_pass_item);
     tsim_schedule_fill(&plan->schedule, stage, items);
     sp->items = items;
-    data = holders(plan, placement, data, stage);
+    const struct data_groups of_stage = {.dense = holders(plan, placement, data->dense, stage),
+                                         .expert = holders(plan, placement, data->expert, stage)};
     sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {
-        plan_chunk(plan, costs, data, stage, c, &sp->chunks[c]);
+        plan_chunk(plan, costs, &of_stage, stage, c, &sp->chunks[c]);
         sp->n_gathers += sp->chunks[c].n_gathers;
         sp->n_reduces += sp->chunks[c].n_reduces;
     }
-    double shards = sc->parallelism.zero >= 1 ? tsim_shards(sc) : 1;
-    sp->optimizer_hbm_bytes = tsim_stage_parameters(sc, stage) / shards * sc->software->optimizer_traffic_bytes;
+    bool is_sharded = sc->parallelism.zero >= 1;
+    double experts = tsim_stage_expert_parameters(sc, stage), rest = tsim_stage_parameters(sc, stage) - experts;
+    double held = rest / (is_sharded ? tsim_shards(sc) : 1) + experts / (is_sharded ? tsim_expert_shards(sc) : 1);
+    sp->optimizer_hbm_bytes = held * sc->software->optimizer_traffic_bytes;
     sp->optimizer_s = sp->optimizer_hbm_bytes / tsim_memory_rate(plan->cluster->accelerator) +
                       OPTIMIZER_KERNELS * plan->cluster->accelerator->kernel_latency_s;
     if (p > 1) {
@@ -271,7 +323,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         plan_send(plan, placement, stage, (stage + p - 1) % p, &sp->prev_on_node, &sp->send_prev);
     }
     if (plan->shards_fully && plan->has_data_group)
-        plan_fully_sharded(plan, data, sp);
+        plan_fully_sharded(plan, &of_stage, sp);
 }
 
 const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc,
@@ -279,7 +331,8 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                                                   const struct tsim_placement *placement,
                                                   const struct tsim_pass_costs *costs) {
     struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
-    struct tsim_group data = tsim_placement_group(placement, AXES_DATA);
+    struct data_groups data = {.dense = tsim_placement_group(placement, AXES_DATA),
+                               .expert = tsim_placement_group(placement, AXES_EXPERT_DATA)};
     int zero = sc->parallelism.zero;
     plan->scenario = sc;
     plan->cluster = cluster;
@@ -287,7 +340,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->n_units = (int32_t)sc->model->layers + 1;
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
-    plan->has_data_group = data.n_ranks > 1 || plan->is_mirrored;
+    plan->has_data_group = data.dense.n_ranks > 1 || plan->is_mirrored;
     plan->shards_fully = zero == 3 && plan->has_data_group;
     plan->gathers = zero == 1 || zero == 2;
     plan->overlaps_gathers = sc->parallelism.overlap.parameters;
@@ -301,7 +354,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->n_replicas = sc->simulation.fold ? 1 : (int32_t)sc->parallelism.data;
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)
-        plan_stage(arena, plan, costs, placement, data, s, &plan->stages[s]);
+        plan_stage(arena, plan, costs, placement, &data, s, &plan->stages[s]);
     plan->has_tied_reduction = sc->model->tied_embeddings && !tsim_ends_share_stage(sc);
     if (plan->has_tied_reduction) {
         bool on_node = plan->stages[0].prev_on_node;

@@ -121,8 +121,9 @@ static const char *use_full(struct tsim_arena *arena, struct tsim_scenario *sc) 
 static const char *use_tensor(struct tsim_arena *arena, struct tsim_scenario *sc) {
     struct tsim_parallelism_spec *p = &sc->parallelism;
     int64_t before = p->tensor;
-    while (p->tensor * 2 <= sc->cluster.accelerators_per_node && p->data % 2 == 0 &&
-           sc->model->heads % (p->tensor * 2) == 0 && sc->model->ffn_hidden % (p->tensor * 2) == 0 &&
+    while (p->tensor * 2 <= sc->cluster.accelerators_per_node && p->data % (2 * p->expert) == 0 &&
+           sc->model->experts.ffn_hidden % (p->tensor * 2) == 0 && sc->model->heads % (p->tensor * 2) == 0 &&
+           sc->model->ffn_hidden % (p->tensor * 2) == 0 &&
            sc->training.sequence_length % (p->tensor * 2 * p->context) == 0) {
         p->tensor *= 2;
         p->data /= 2;
@@ -317,6 +318,7 @@ static void add_operator_row(void *context, const struct tsim_pass_operator *op)
         (struct tsim_operator_row){.name = tsim_arena_printf(out->arena, "%s (%s)", op->op->name, op->phase),
                                    .stream = !is_collective                      ? "compute"
                                              : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
+                                             : op->op->axis == TSIM_AXIS_EXPERT  ? "expert"
                                                                                  : "tensor",
                                    .count = out->count,
                                    .time_s = out->count * op->time_s,
@@ -335,12 +337,14 @@ static void add_row(struct operator_rows *out, const char *name, const char *str
 static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, const struct tsim_gang_account *critical,
                            struct tsim_result *result) {
-    struct operator_rows out = {.arena = arena, .capacity = 6 * 2 * TSIM_MAX_OPS + 4};
+    struct operator_rows out = {.arena = arena, .capacity = 2 * TSIM_N_PARTS * 2 * TSIM_MAX_OPS + 4};
     int32_t stage = critical->stage;
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    double counts[3] = {0}, microbatches = tsim_schedule_chunk_microbatches(&shape);
+    double counts[TSIM_N_PARTS] = {0}, microbatches = tsim_schedule_chunk_microbatches(&shape);
     for (int32_t c = 0; c < shape.chunks; c++) {
-        counts[TSIM_PART_LAYER] += microbatches * (double)tsim_chunk_layers(sc, stage, c);
+        double with_experts = (double)tsim_chunk_expert_layers(sc, stage, c);
+        counts[TSIM_PART_LAYER] += microbatches * ((double)tsim_chunk_layers(sc, stage, c) - with_experts);
+        counts[TSIM_PART_EXPERT_LAYER] += microbatches * with_experts;
         counts[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, c) ? microbatches : 0;
         counts[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, c) ? microbatches : 0;
     }

@@ -2,6 +2,7 @@
 
 #include "workload/model.h"
 #include "workload/operators.h"
+#include "workload/routing.h"
 #include "workload/schedule_zero_bubble.h"
 
 #include <math.h>
@@ -41,15 +42,53 @@ double tsim_shards(const struct tsim_scenario *sc) {
     return (double)sc->parallelism.zero_group_ranks * (sc->parallelism.schedule == TSIM_SCHEDULE_DUALPIPE ? 2 : 1);
 }
 
+double tsim_expert_shards(const struct tsim_scenario *sc) {
+    return fmax(tsim_shards(sc) / (double)sc->parallelism.expert,
+                tsim_shards(sc) / (double)sc->parallelism.zero_group_ranks);
+}
+
+int64_t tsim_chunk_first_layer(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    int64_t first = 0;
+    for (int32_t part = 0; part < tsim_schedule_part(&shape, stage, chunk); part++)
+        first += sc->parallelism.layers_per_chunk[part];
+    return first;
+}
+
+int64_t tsim_chunk_expert_layers(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    int64_t first = tsim_chunk_first_layer(sc, stage, chunk);
+    return tsim_model_expert_layers(sc->model, first, first + tsim_chunk_layers(sc, stage, chunk));
+}
+
+double tsim_layer_rank_expert_parameters(const struct tsim_scenario *sc) {
+    struct tsim_parameters p;
+    tsim_model_count(sc->model, &p);
+    return p.layer_experts / (double)(sc->parallelism.tensor * sc->parallelism.expert);
+}
+
+double tsim_layer_rank_parameters(const struct tsim_scenario *sc, bool has_experts) {
+    struct tsim_parameters p;
+    tsim_model_count(sc->model, &p);
+    double tp = (double)sc->parallelism.tensor;
+    /* Matrices are cut over the tensor ranks; norms and the row-parallel biases are whole on each. */
+    double n = p.layer_attention / tp + p.layer_latent + p.layer_norms;
+    return n + (has_experts ? p.layer_router + p.layer_shared / tp + tsim_layer_rank_expert_parameters(sc)
+                            : p.layer_ffn / tp);
+}
+
+double tsim_chunk_expert_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    return (double)tsim_chunk_expert_layers(sc, stage, chunk) * tsim_layer_rank_expert_parameters(sc);
+}
+
 double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     const struct tsim_model *m = sc->model;
     struct tsim_parameters p;
     tsim_model_count(m, &p);
-    double tp = (double)sc->parallelism.tensor, h = (double)m->hidden;
-    double table = tsim_padded_vocab_per_rank(sc) * h;
-    /* Matrices are cut over the tensor ranks; norms and the row-parallel biases are whole on each. */
-    double layer = (p.layer_attention + p.layer_ffn) / tp + p.layer_norms;
-    double n = (double)tsim_chunk_layers(sc, stage, chunk) * layer;
+    double h = (double)m->hidden, table = tsim_padded_vocab_per_rank(sc) * h;
+    double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
+           with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
+    double n = (n_layers - with_experts) * tsim_layer_rank_parameters(sc, false) +
+               with_experts * tsim_layer_rank_parameters(sc, true);
     bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
     if (first)
         n += table + (double)m->positions * h;
@@ -65,6 +104,13 @@ double tsim_stage_parameters(const struct tsim_scenario *sc, int32_t stage) {
     double n = 0;
     for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
         n += tsim_chunk_parameters(sc, stage, c);
+    return n;
+}
+
+double tsim_stage_expert_parameters(const struct tsim_scenario *sc, int32_t stage) {
+    double n = 0;
+    for (int32_t c = 0; c < sc->parallelism.virtual_pipeline; c++)
+        n += tsim_chunk_expert_parameters(sc, stage, c);
     return n;
 }
 
@@ -118,19 +164,23 @@ double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {
 /* ---- activations ---- */
 
 struct tokens {
-    double t, ts, h, q, kv, f, e, mask, scores, rows;
+    double t, ts, h, q, query, key, value, latent, f, e, mask, scores, rows;
 };
 
 static struct tokens tokens_of(const struct tsim_scenario *sc) {
     const struct tsim_model *m = sc->model;
     double tp = (double)sc->parallelism.tensor, d = (double)m->head_dim;
+    bool is_latent = m->latent.kv_rank > 0;
     struct tokens k;
     k.t =
         (double)sc->training.micro_batch_size * (double)sc->training.sequence_length / (double)sc->parallelism.context;
     k.ts = sc->parallelism.sequence ? k.t / tp : k.t;
     k.h = (double)m->hidden;
     k.q = (double)m->heads * d / tp;
-    k.kv = fmax((double)m->kv_heads / tp, 1) * d;
+    k.query = (double)m->heads * tsim_model_key_dim(m) / tp;
+    k.key = is_latent ? k.query : fmax((double)m->kv_heads / tp, 1) * d;
+    k.value = is_latent ? k.q : k.key;
+    k.latent = is_latent ? (double)(m->latent.query_rank + m->latent.kv_rank) : 0;
     k.f = (double)m->ffn_hidden / tp;
     k.e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
     k.mask = sc->software->dropout > 0 ? 1 : 0;
@@ -146,29 +196,49 @@ static double core_attention_bytes(const struct tsim_scenario *sc, const struct 
     return k->scores * (k->mask > 0 ? 2 * k->e + k->mask : k->e); /* softmax's result, dropout's mask and result */
 }
 
-static double linear_activation_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
-    double up = sc->model->gated_mlp ? 2 : 1, e = k->e;
-    double per_token_sharded = 4 * k->h * e + 2 * k->h * k->mask; /* two norm inputs, two product inputs, two masks */
-    double per_token = (k->q + 2 * k->kv) * e + k->q * e + (up + 1) * k->f * e;
-    return k->ts * per_token_sharded + k->t * per_token;
+/* Rows that the experts of one tensor group get in a layer. */
+static double expert_rows(const struct tsim_scenario *sc, const struct tokens *k) {
+    const struct tsim_experts *x = &sc->model->experts;
+    return x->count > 0 ? k->t * (double)x->active * tsim_routing_imbalance(x, (double)sc->parallelism.expert, k->t)
+                        : 0;
 }
 
-double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc) {
+/* What the feed-forward block keeps beside its norm's input and result: the inner tensors; of routed experts their
+ * inputs and scores too. */
+static double ffn_activation_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts) {
+    const struct tsim_experts *x = &sc->model->experts;
+    double up = sc->model->gated_mlp ? 2 : 1, tp = (double)sc->parallelism.tensor;
+    if (!has_experts)
+        return k->t * (up + 1) * k->f * k->e;
+    double f = (double)x->ffn_hidden / tp;
+    return k->ts * (double)x->count * 4 + k->t * (up + 1) * (double)x->shared * f * k->e +
+           expert_rows(sc, k) * (k->h + (up + 1) * f) * k->e;
+}
+
+static double linear_activation_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts) {
+    double e = k->e;
+    double per_token_sharded = 4 * k->h * e + 2 * k->h * k->mask; /* two norm inputs, two product inputs, two masks */
+    double per_token = (k->query + k->key + k->value) * e + k->q * e;
+    return k->ts * (per_token_sharded + 2 * k->latent * e) + k->t * per_token +
+           ffn_activation_bytes(sc, k, has_experts);
+}
+
+double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, bool has_experts) {
     struct tokens k = tokens_of(sc);
-    return linear_activation_bytes(sc, &k) + core_attention_bytes(sc, &k);
+    return linear_activation_bytes(sc, &k, has_experts) + core_attention_bytes(sc, &k);
 }
 
 static double checkpoint_bytes(const struct tokens *k) {
     return k->ts * k->h * k->e;
 }
 
-double tsim_layer_activation_bytes(const struct tsim_scenario *sc) {
+double tsim_layer_activation_bytes(const struct tsim_scenario *sc, bool has_experts) {
     struct tokens k = tokens_of(sc);
     switch (sc->training.recompute) {
     case TSIM_RECOMPUTE_NONE:
-        return tsim_layer_whole_activation_bytes(sc);
+        return tsim_layer_whole_activation_bytes(sc, has_experts);
     case TSIM_RECOMPUTE_SELECTIVE:
-        return linear_activation_bytes(sc, &k);
+        return linear_activation_bytes(sc, &k, has_experts);
     case TSIM_RECOMPUTE_FULL:
         return checkpoint_bytes(&k);
     case TSIM_RECOMPUTE_SQRT:
@@ -196,7 +266,10 @@ static double working_layers(const struct tsim_scenario *sc) {
 /* One micro-batch of one chunk, without the head's logits (one micro-batch at a time: a buffer). */
 static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     struct tokens k = tokens_of(sc);
-    double bytes = (double)tsim_chunk_layers(sc, stage, chunk) * tsim_layer_activation_bytes(sc);
+    double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
+           with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
+    double bytes = (n_layers - with_experts) * tsim_layer_activation_bytes(sc, false) +
+                   with_experts * tsim_layer_activation_bytes(sc, true);
     if (tsim_chunk_has_embedding(sc, stage, chunk))
         bytes += k.ts * k.h * k.mask;
     if (tsim_chunk_has_head(sc, stage, chunk))
@@ -204,17 +277,25 @@ static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t sta
     return bytes;
 }
 
-double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc) {
+double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, bool has_experts) {
     struct tokens k = tokens_of(sc);
-    double up = sc->model->gated_mlp ? 2 : 1;
-    double inputs = 2 * k.h + k.q + k.f, gradients = (k.q + 2 * k.kv) + 2 * k.h + up * k.f;
-    return k.t * k.e * (inputs + gradients);
+    const struct tsim_experts *x = &sc->model->experts;
+    double up = sc->model->gated_mlp ? 2 : 1, f = (double)x->ffn_hidden / (double)sc->parallelism.tensor;
+    double inputs = k.h + k.q + 2 * k.latent, gradients = (k.query + k.key + k.value) + k.h;
+    double ffn = k.t * (2 * k.h + (1 + up) * k.f);
+    if (has_experts)
+        ffn = k.t * (x->shared > 0 ? 2 * k.h + (1 + up) * (double)x->shared * f : k.h) +
+              expert_rows(sc, &k) * (2 * k.h + (1 + up) * f);
+    return k.e * (k.t * (inputs + gradients) + ffn);
 }
 
 /* The head's product waits too: its input and the logits' gradient. */
 static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     struct tokens k = tokens_of(sc);
-    double bytes = (double)tsim_chunk_layers(sc, stage, chunk) * tsim_layer_weight_gradient_bytes(sc);
+    double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
+           with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
+    double bytes = (n_layers - with_experts) * tsim_layer_weight_gradient_bytes(sc, false) +
+                   with_experts * tsim_layer_weight_gradient_bytes(sc, true);
     if (tsim_chunk_has_head(sc, stage, chunk))
         bytes += k.t * k.e * (k.h + tsim_padded_vocab_per_rank(sc));
     return bytes;
@@ -255,29 +336,45 @@ static double peak_activation_bytes(const struct tsim_scenario *sc, int32_t stag
 
 /* ---- buffers ---- */
 
+static bool has_dense_layers(const struct tsim_model *m) {
+    return tsim_model_expert_layers(m, 0, m->layers) < m->layers;
+}
+
+/* Of the kinds of layer that there are, the larger. */
+static double largest(const struct tsim_model *m, double dense, double with_experts) {
+    return m->experts.count == 0 ? dense : has_dense_layers(m) ? fmax(dense, with_experts) : with_experts;
+}
+
 static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     struct tokens k = tokens_of(sc);
-    double up = sc->model->gated_mlp ? 2 : 1, bytes = working_layers(sc) * tsim_layer_whole_activation_bytes(sc);
+    double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, &k);
+    double bytes = working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),
+                                                tsim_layer_whole_activation_bytes(sc, true));
+    double f = (double)sc->model->experts.ffn_hidden / (double)sc->parallelism.tensor;
     /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
-    bytes += fmax(up * k.t * k.f * k.e, core_attention_bytes(sc, &k)) + 2 * k.t * k.h * k.e;
+    double widest = largest(sc->model, up * k.t * k.f, rows * fmax(up * f, k.h)) * k.e;
+    bytes += fmax(widest, core_attention_bytes(sc, &k)) + 2 * k.t * k.h * k.e;
+    if (sc->parallelism.expert > 1)
+        bytes += 2 * rows * k.h * k.e; /* rows sent and received */
     if (stage_has_head(sc, stage))
         bytes += k.t * tsim_padded_vocab_per_rank(sc) * (4 + k.e); /* logits, and in fp32 for the loss */
     if (sc->parallelism.pipeline > 1)
         bytes += 2 * k.ts * k.h * k.e; /* receive buffers */
     if (sc->parallelism.zero == 3) {   /* the layer in use and the one prefetched, whole; one layer's gradients */
-        double layer = tsim_model_layer_parameters(sc->model) / (double)sc->parallelism.tensor;
+        double layer = largest(sc->model, tsim_layer_rank_parameters(sc, false), tsim_layer_rank_parameters(sc, true));
         bytes += layer * (2 * tsim_weight_bytes(sc->training.precision) + tsim_gradient_bytes(sc));
     }
     return bytes;
 }
 
 void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
-    double n = tsim_stage_parameters(sc, stage), shards = tsim_shards(sc);
+    double n = tsim_stage_parameters(sc, stage), experts = tsim_stage_expert_parameters(sc, stage);
+    double sharded = (n - experts) / tsim_shards(sc) + experts / tsim_expert_shards(sc);
     int zero = sc->parallelism.zero;
-    memory->weights_bytes = n * tsim_weight_bytes(sc->training.precision) / (zero >= 3 ? shards : 1);
-    memory->gradients_bytes = n * tsim_gradient_bytes(sc) / (zero >= 2 ? shards : 1);
-    memory->master_bytes = tsim_has_master_weights(sc) ? 4 * n / (zero >= 1 ? shards : 1) : 0;
-    memory->optimizer_bytes = n * tsim_optimizer_state_bytes(sc) / (zero >= 1 ? shards : 1);
+    memory->weights_bytes = (zero >= 3 ? sharded : n) * tsim_weight_bytes(sc->training.precision);
+    memory->gradients_bytes = (zero >= 2 ? sharded : n) * tsim_gradient_bytes(sc);
+    memory->master_bytes = tsim_has_master_weights(sc) ? 4 * (zero >= 1 ? sharded : n) : 0;
+    memory->optimizer_bytes = (zero >= 1 ? sharded : n) * tsim_optimizer_state_bytes(sc);
     memory->activations_bytes = peak_activation_bytes(sc, stage);
     memory->buffers_bytes = buffer_bytes(sc, stage);
     memory->total_bytes = memory->weights_bytes + memory->gradients_bytes + memory->master_bytes +

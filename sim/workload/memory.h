@@ -15,6 +15,11 @@
  * what the weight gradients need stays until they are computed: inputs and output gradients of the layer's products,
  * 32sbh without tensor parallelism (Qi et al. 2023, table 1). dualpipe holds every part on two stages.
  *
+ * Experts are divided over the expert ranks, and their gradients and states are sharded by the data and context ranks
+ * that hold the same ones: 1 / expert of the ranks that shard everything else. A layer with experts keeps, in place of
+ * the feed-forward block's tensors, the router's fp32 scores and, for each row that the slowest rank gets (routing.h),
+ * the input and the inner tensors of its expert; shared experts keep theirs as a feed-forward block does.
+ *
  * Not modelled: allocator fragmentation beyond the accelerator's reserve. */
 #ifndef TSIM_WORKLOAD_MEMORY_H
 #define TSIM_WORKLOAD_MEMORY_H
@@ -29,12 +34,18 @@ struct tsim_stage_memory {
 /* What one stage of one tensor rank holds, before any sharding over data-parallel ranks. */
 double tsim_stage_parameters(const struct tsim_scenario *scenario, int32_t stage);
 double tsim_chunk_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+/* The part of that which is experts. */
+double tsim_stage_expert_parameters(const struct tsim_scenario *scenario, int32_t stage);
+double tsim_chunk_expert_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+/* One layer of that tensor rank, and its experts. */
+double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, bool has_experts);
+double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 
 /* Saved by one layer for one micro-batch, as the scenario recomputes; the layer with everything kept (`whole`). */
-double tsim_layer_activation_bytes(const struct tsim_scenario *scenario);
-double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario);
+double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, bool has_experts);
+double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, bool has_experts);
 /* What of a layer the weight gradients need, between the input gradient and them. */
-double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario);
+double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario, bool has_experts);
 
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 
@@ -57,5 +68,10 @@ bool tsim_ends_share_stage(const struct tsim_scenario *scenario);
 
 /* Ranks that shard a parameter's state together: the sharding group, on both stages that hold the part in dualpipe. */
 double tsim_shards(const struct tsim_scenario *scenario);
+double tsim_expert_shards(const struct tsim_scenario *scenario); /* of an expert's: those of them that hold it */
+
+/* Number of the chunk's first layer in the model, and how many of its layers have experts. */
+int64_t tsim_chunk_first_layer(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+int64_t tsim_chunk_expert_layers(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 
 #endif

@@ -1,48 +1,92 @@
 #include "workload/model.h"
 
+/* Queries and keys with values: from the residual stream, or from latent vectors that have a norm of their own. */
+static void count_attention(const struct tsim_model *m, struct tsim_parameters *p) {
+    double h = (double)m->hidden, bias = m->bias ? 1 : 0, heads = (double)m->heads, d = (double)m->head_dim;
+    double q = heads * d, kv = (double)m->kv_heads * d;
+    if (m->latent.kv_rank == 0) {
+        p->layer_attention = h * (q + 2 * kv) + q * h + bias * (q + 2 * kv + h);
+        p->layer_latent = 0;
+        return;
+    }
+    double query_rank = (double)m->latent.query_rank, kv_rank = (double)m->latent.kv_rank,
+           rope = (double)m->latent.rope_dim;
+    p->layer_attention = (query_rank > 0 ? query_rank : h) * heads * (d + rope) + kv_rank * heads * 2 * d + q * h;
+    p->layer_latent = h * query_rank + query_rank + h * (kv_rank + rope) + kv_rank;
+}
+
+static double mlp(const struct tsim_model *m, double inner) {
+    double h = (double)m->hidden, up = m->gated_mlp ? 2 : 1;
+    return (up + 1) * h * inner + (m->bias ? up * inner + h : 0);
+}
+
 void tsim_model_count(const struct tsim_model *m, struct tsim_parameters *p) {
-    double h = (double)m->hidden, vocab = (double)m->vocab, bias = m->bias ? 1 : 0;
-    double q = (double)(m->heads * m->head_dim), kv = (double)(m->kv_heads * m->head_dim), f = (double)m->ffn_hidden;
-    double up = m->gated_mlp ? 2 : 1;
+    double h = (double)m->hidden, vocab = (double)m->vocab;
+    const struct tsim_experts *e = &m->experts;
     /* A norm has a scale, a layer norm a shift as well. */
     double norm = (m->norm == TSIM_NORM_LAYERNORM ? 2 : 1) * h;
-    p->embedding = vocab * h + (double)m->positions * h;
-    p->layer_attention = h * (q + 2 * kv) + q * h + bias * (q + 2 * kv + h);
-    p->layer_ffn = (up + 1) * h * f + bias * (up * f + h);
-    p->layer_norms = 2 * norm;
-    p->final_norm = norm;
-    p->head = m->tied_embeddings ? 0 : vocab * h;
+    *p = (struct tsim_parameters){.embedding = vocab * h + (double)m->positions * h,
+                                  .layer_norms = 2 * norm,
+                                  .layer_ffn = mlp(m, (double)m->ffn_hidden),
+                                  .final_norm = norm,
+                                  .head = m->tied_embeddings ? 0 : vocab * h};
+    count_attention(m, p);
+    if (e->count == 0)
+        return;
+    p->layer_router = (h + (e->router_bias ? 1 : 0)) * (double)e->count;
+    p->layer_shared = (double)e->shared * mlp(m, (double)e->ffn_hidden);
+    p->layer_experts = (double)e->count * mlp(m, (double)e->ffn_hidden);
 }
 
-double tsim_model_layer_parameters(const struct tsim_model *model) {
+static int64_t expert_layers_before(const struct tsim_model *m, int64_t layer) {
+    const struct tsim_experts *e = &m->experts;
+    return e->count == 0 || layer <= e->first ? 0 : (layer - e->first) / e->every;
+}
+
+int64_t tsim_model_expert_layers(const struct tsim_model *m, int64_t from, int64_t to) {
+    return expert_layers_before(m, to) - expert_layers_before(m, from);
+}
+
+double tsim_model_key_dim(const struct tsim_model *m) {
+    return (double)(m->head_dim + (m->latent.kv_rank > 0 ? m->latent.rope_dim : 0));
+}
+
+/* All layers, with `used_frac` of each layer's experts. */
+static double layers_parameters(const struct tsim_model *m, const struct tsim_parameters *p, double used_frac) {
+    double n = (double)m->layers, with_experts = (double)tsim_model_expert_layers(m, 0, m->layers);
+    return n * (p->layer_attention + p->layer_latent + p->layer_norms) + (n - with_experts) * p->layer_ffn +
+           with_experts * (p->layer_router + p->layer_shared + used_frac * p->layer_experts);
+}
+
+static double active_frac(const struct tsim_model *m) {
+    return m->experts.count > 0 ? (double)m->experts.active / (double)m->experts.count : 0;
+}
+
+double tsim_model_parameters(const struct tsim_model *m) {
     struct tsim_parameters p;
-    tsim_model_count(model, &p);
-    return p.layer_attention + p.layer_ffn + p.layer_norms;
+    tsim_model_count(m, &p);
+    return p.embedding + layers_parameters(m, &p, 1) + p.final_norm + p.head;
 }
 
-double tsim_model_parameters(const struct tsim_model *model) {
+double tsim_model_active_parameters(const struct tsim_model *m) {
     struct tsim_parameters p;
-    tsim_model_count(model, &p);
-    return p.embedding + (double)model->layers * (p.layer_attention + p.layer_ffn + p.layer_norms) + p.final_norm +
-           p.head;
+    tsim_model_count(m, &p);
+    return p.embedding + layers_parameters(m, &p, active_frac(m)) + p.final_norm + p.head;
 }
 
-double tsim_model_active_parameters(const struct tsim_model *model) {
-    return tsim_model_parameters(model);
+double tsim_model_core_attention_forward_flops_per_token(const struct tsim_model *m, double sequence_length) {
+    return 2 * (double)(m->layers * m->heads) * (tsim_model_key_dim(m) + (double)m->head_dim) * sequence_length;
 }
 
-double tsim_model_core_attention_forward_flops_per_token(const struct tsim_model *model, double sequence_length) {
-    return 4 * (double)(model->layers * model->heads * model->head_dim) * sequence_length;
+double tsim_model_flops_per_token(const struct tsim_model *m, double sequence_length) {
+    return 6 * tsim_model_active_parameters(m) +
+           3 * tsim_model_core_attention_forward_flops_per_token(m, sequence_length);
 }
 
-double tsim_model_flops_per_token(const struct tsim_model *model, double sequence_length) {
-    return 6 * tsim_model_active_parameters(model) +
-           3 * tsim_model_core_attention_forward_flops_per_token(model, sequence_length);
-}
-
-double tsim_model_layers_forward_flops_per_token(const struct tsim_model *model, double sequence_length) {
+double tsim_model_layers_forward_flops_per_token(const struct tsim_model *m, double sequence_length) {
     struct tsim_parameters p;
-    tsim_model_count(model, &p);
-    return 2 * (double)model->layers * (p.layer_attention + p.layer_ffn) +
-           tsim_model_core_attention_forward_flops_per_token(model, sequence_length);
+    tsim_model_count(m, &p);
+    double norms = (double)m->layers * p.layer_norms;
+    return 2 * (layers_parameters(m, &p, active_frac(m)) - norms) +
+           tsim_model_core_attention_forward_flops_per_token(m, sequence_length);
 }

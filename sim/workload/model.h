@@ -1,25 +1,39 @@
-/* model.h - what a model is made of: exact parameter counts and the FLOPs that the field's conventions count. */
+/* model.h - what a model is made of: exact parameter counts and the FLOPs that the field's conventions count.
+ *
+ * A layer has attention, a feed-forward block and norms. In a mixture of experts some layers have a router, experts and
+ * perhaps shared experts in place of the feed-forward block: layer l (from 0) where l >= first and
+ * (l - first + 1) % every == 0. */
 #ifndef TSIM_WORKLOAD_MODEL_H
 #define TSIM_WORKLOAD_MODEL_H
 
 #include "config/catalogue.h"
 
-/* Parameters by place. `layer` is one transformer layer; all are exact counts, unsharded and unpadded. */
+/* Parameters by place, of one layer where the name says so; all are exact counts, unsharded and unpadded. */
 struct tsim_parameters {
-    double embedding; /* token table, and learned positions */
-    double layer_attention, layer_ffn, layer_norms;
+    double embedding;       /* token table, and learned positions */
+    double layer_attention; /* matrices that tensor ranks divide */
+    double layer_latent;    /* projections down to latent vectors: whole on every tensor rank */
+    double layer_norms;
+    double layer_ffn;                   /* of a layer without experts */
+    double layer_router;                /* of a layer with experts: whole on every tensor rank */
+    double layer_shared, layer_experts; /* the same: shared experts, and all others together */
     double final_norm;
     double head; /* 0 when tied to the embedding */
 };
 
 void tsim_model_count(const struct tsim_model *model, struct tsim_parameters *parameters);
-double tsim_model_layer_parameters(const struct tsim_model *model);  /* one layer, all of it */
 double tsim_model_parameters(const struct tsim_model *model);        /* whole model */
 double tsim_model_active_parameters(const struct tsim_model *model); /* those that one token passes through */
 
+/* Layers with experts among layers from .. to - 1. */
+int64_t tsim_model_expert_layers(const struct tsim_model *model, int64_t from, int64_t to);
+
+/* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
+double tsim_model_key_dim(const struct tsim_model *model);
+
 /* Model FLOPs of training on one token, forward and backward: 6 N + 12 L H Q T, with N the active parameters, L layers,
- * H heads, Q head dimension, T tokens attended to, the full square also for causal models
- * (Chowdhery et al. 2022, PaLM, appendix B). */
+ * H heads, Q head dimension (the mean of the key's and the value's), T tokens attended to, the full square also for
+ * causal models (Chowdhery et al. 2022, PaLM, appendix B). */
 double tsim_model_flops_per_token(const struct tsim_model *model, double sequence_length);
 
 /* The part of that which one forward pass of the layers costs (a third), without embedding and head: what full

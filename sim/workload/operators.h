@@ -6,21 +6,31 @@
  *
  * Sources: layer structure and tensor/sequence parallel communication: Shoeybi et al. 2019 (Megatron-LM) section 3 and
  * Korthikanti et al. 2022 (arXiv:2205.05198) section 4; flash attention: Dao 2022/2023 (backward = 2.5 x forward FLOPs,
- * because QK^T is formed again); ring attention: Liu et al. 2023. */
+ * because QK^T is formed again); ring attention: Liu et al. 2023; experts: Lepikhin et al. 2020 (GShard) and Megatron-
+ * Core's all-to-all dispatcher (megatron/core/transformer/moe/token_dispatcher.py). A layer with experts in place of
+ * the feed-forward block is a part of its own. Experts are divided over the expert ranks and, each of them, over the
+ * tensor ranks. Sizes are those of the slowest rank of the expert group (routing.h). */
 #ifndef TSIM_WORKLOAD_OPERATORS_H
 #define TSIM_WORKLOAD_OPERATORS_H
 
 #include "config/scenario.h"
 
 enum tsim_op_kind { TSIM_OP_GEMM, TSIM_OP_FLASH, TSIM_OP_ELEMENTWISE, TSIM_OP_COLLECTIVE };
-enum tsim_op_collective { TSIM_OP_ALL_REDUCE, TSIM_OP_ALL_GATHER, TSIM_OP_REDUCE_SCATTER, TSIM_OP_RING_EXCHANGE };
+enum tsim_op_collective {
+    TSIM_OP_ALL_REDUCE,
+    TSIM_OP_ALL_GATHER,
+    TSIM_OP_REDUCE_SCATTER,
+    TSIM_OP_RING_EXCHANGE,
+    TSIM_OP_ALL_TO_ALL
+};
 
 /* How a collective sits beside the kernels of its pass. */
 enum tsim_op_overlap {
     TSIM_EXPOSED,            /* nothing runs beside it */
     TSIM_PIPELINED_NEXT,     /* cut into chunks, gathered while the next operator works on the previous chunk */
     TSIM_PIPELINED_PREVIOUS, /* the same with the operator before it, whose output it scatters */
-    TSIM_CONCURRENT_NEXT     /* asynchronous beside the next operator, waited for at that operator's end */
+    TSIM_CONCURRENT_NEXT,    /* asynchronous beside the next operator, waited for at that operator's end */
+    TSIM_CONCURRENT_PASS     /* beside the kernels of another micro-batch's pass */
 };
 
 struct tsim_op {
@@ -37,20 +47,21 @@ struct tsim_op {
     double sequence, head_dim; /* FLASH: tokens attended to, head dimension */
     bool causal;
     enum tsim_op_collective collective;
-    enum tsim_axis axis;     /* COLLECTIVE: TSIM_AXIS_TENSOR or TSIM_AXIS_CONTEXT */
+    enum tsim_axis axis;     /* COLLECTIVE: TSIM_AXIS_TENSOR, _CONTEXT or _EXPERT */
     double collective_bytes; /* size in nccl-tests' convention: the whole (gathered) buffer of one rank's group;
                                 RING_EXCHANGE: bytes that each rank sends in all */
+    bool once_per_node;      /* ALL_TO_ALL of copies of tokens: one goes to each node and is copied there */
     enum tsim_op_overlap overlap;
 };
 
-enum { TSIM_MAX_OPS = 64 };
+enum { TSIM_MAX_OPS = 96 };
 struct tsim_op_list {
     int32_t n;
     struct tsim_op ops[TSIM_MAX_OPS];
 };
 
 /* The parts that a pipeline stage is made of. */
-enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_HEAD };
+enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, TSIM_PART_HEAD, TSIM_N_PARTS };
 
 /* Forward and backward of one part for one micro-batch, in execution order. Recomputation is not in the list: it is the
  * forward list (or its core attention) run again. */

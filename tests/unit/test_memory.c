@@ -33,15 +33,15 @@ static const double SBH = 2048.0 * 4 * 6144, A = 64, S = 2048, H = 6144, T = 8;
 START_TEST(layer_activations) {
     init_22b();
     double scores = 5 * A * S / (H * T);
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * (10 + 24 / T + scores), 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * (10 + 24 / T + scores), 1);
     e.scenario.parallelism.sequence = true;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * (34 / T + scores), 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * (34 / T + scores), 1);
     e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * 34 / T, 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * 34 / T, 1);
     e.scenario.parallelism.sequence = false;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * (10 + 24 / T), 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * (10 + 24 / T), 1);
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * 2, 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * 2, 1);
 }
 END_TEST
 
@@ -49,7 +49,8 @@ END_TEST
 START_TEST(flash_activations) {
     init_22b();
     e.scenario.training.attention = TSIM_ATTENTION_FLASH;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario), SBH * (10 + 24 / T) + 4 * 4 * A * S / T, 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * (10 + 24 / T) + 4 * 4 * A * S / T,
+                            1);
 }
 END_TEST
 
@@ -63,7 +64,7 @@ START_TEST(in_flight) {
     e.scenario.training.global_batch_size = 64;
     example_finish(&e);
     e.software.dropout = 0; /* no embedding mask: all chunks equal */
-    double layer = tsim_layer_activation_bytes(&e.scenario);
+    double layer = tsim_layer_activation_bytes(&e.scenario, false);
     tsim_stage_memory(&e.scenario, 0, &m);
     ck_assert_double_eq_tol(m.activations_bytes, 48 * layer, 1);
     tsim_stage_memory(&e.scenario, 2, &m);
@@ -91,7 +92,7 @@ START_TEST(uneven_chunks) {
     e.layers_per_chunk[2] = 15;
     struct tsim_stage_memory m;
     tsim_stage_memory(&e.scenario, 0, &m);
-    ck_assert_double_eq_tol(m.activations_bytes, 33 * tsim_layer_activation_bytes(&e.scenario), 1);
+    ck_assert_double_eq_tol(m.activations_bytes, 33 * tsim_layer_activation_bytes(&e.scenario, false), 1);
 }
 END_TEST
 

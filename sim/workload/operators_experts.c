@@ -1,0 +1,149 @@
+/* Experts: where tokens go, there and back. Symbols beside those of operators.c, per tensor rank:
+ *   E experts, k of them for each token, n expert ranks with E/n experts each, g imbalance of the slowest one;
+ *   own tokens  those that this rank routes and sends: its shard ts with sequence parallelism, all t without (then
+ * every tensor rank routes all of them, and keeps to the tensor rank of its own number); rows        g t k: what the
+ * experts of this tensor group get. fe = experts' ffn_hidden / tp.
+ *
+ * Forward: router, permutation by destination, all-to-all, (sorting by expert, where a rank has several), products of
+ * all local experts at once, and all of it back, weighted and summed over the k experts. With tensor and sequence
+ * parallelism the rows are gathered over the tensor ranks before the first product and scattered after the second;
+ * without sequence parallelism the partial sums are reduced at the end, k times less.
+ *
+ * The router's weights are applied to the activation, so what the experts give is not kept for the backward pass
+ * (Megatron-Core since 0.11). Router scores are fp32. */
+#include "workload/operators_parts.h"
+
+#include "workload/routing.h"
+
+#include <math.h>
+
+/* Kernels of routing (softmax or sigmoid, top-k, the auxiliary loss, counting and sorting of destinations), as written
+ * out in PyTorch and fused (Transformer Engine's fused_router and permutation; moe_utils.py). */
+#define ROUTING_KERNELS 12.0
+#define ROUTING_KERNELS_FUSED 5.0
+/* Passes over the fp32 scores of a token: softmax reads and writes, top-k reads, the map and the loss read. */
+#define ROUTING_PASSES 5.0
+
+struct experts {
+    double active, ranks, own, rows, f, count;
+    double imbalance;
+    struct tsim_op_shape grouped; /* one local expert's product; `groups` of them */
+};
+
+static struct experts experts_of(const struct tsim_op_shape *z) {
+    const struct tsim_experts *e = &z->model->experts;
+    struct experts x = {.active = (double)e->active,
+                        .ranks = (double)z->scenario->parallelism.expert,
+                        .own = z->ts,
+                        .f = (double)e->ffn_hidden / z->tp,
+                        .count = (double)e->count,
+                        .grouped = *z};
+    x.imbalance = tsim_routing_imbalance(e, x.ranks, z->t);
+    x.rows = x.imbalance * z->t * x.active;
+    x.grouped.groups = x.count / x.ranks;
+    x.grouped.t = x.rows / x.grouped.groups;
+    x.grouped.tp = 1; /* its gathers and reductions are of rows, below */
+    x.grouped.sequence_parallel = false;
+    return x;
+}
+
+static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                     const char *name, double element_bytes) {
+    if (x->ranks <= 1)
+        return;
+    struct tsim_op *op = add(list, name, TSIM_OP_COLLECTIVE);
+    op->collective = TSIM_OP_ALL_TO_ALL;
+    op->axis = TSIM_AXIS_EXPERT;
+    op->collective_bytes = x->imbalance * x->own * x->active * z->h * element_bytes;
+    op->once_per_node = z->software->expert_dispatch == TSIM_DISPATCH_PER_NODE;
+    op->overlap = z->scenario->parallelism.overlap.expert ? TSIM_CONCURRENT_PASS : TSIM_EXPOSED;
+}
+
+/* DeepEP's kernels dispatch in fp8 where the products are (DeepSeek-AI 2024, section 3.3.2); others send activations.
+ */
+static double dispatched_bytes(const struct tsim_op_shape *z) {
+    return z->software->expert_dispatch == TSIM_DISPATCH_PER_NODE ? z->linear_bytes : z->element_bytes;
+}
+
+/* Rows from the order of senders to that of experts, or back. DeepEP's copies land in order. */
+static void sort_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                      const char *name) {
+    if (x->ranks > 1 && x->grouped.groups > 1)
+        elementwise(list, name, x->rows / (z->sequence_parallel ? z->tp : 1) * z->h, 2 * z->element_bytes, 1);
+}
+
+/* Rows of all tensor ranks, whole on each before a product and summed back to shards after one. */
+static void join_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                      const char *name, bool scatters) {
+    if (z->sequence_parallel)
+        tensor_collective(list, name, scatters ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_GATHER,
+                          x->rows * z->h * z->element_bytes, TSIM_EXPOSED);
+}
+
+static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    bool fused = z->software->fusion == TSIM_FUSION_TE;
+    gemm(list, "router", z->attention_precision, x->own, x->count, z->h, z->element_bytes, 4);
+    elementwise(list, "routing", x->own * x->count, 4 * ROUTING_PASSES,
+                fused ? ROUTING_KERNELS_FUSED : ROUTING_KERNELS);
+}
+
+void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    struct experts x = experts_of(z);
+    const struct tsim_op_shape *g = &x.grouped;
+    double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
+    router_forward(list, z, &x);
+    elementwise(list, "permute", x.own * z->h, (1 + x.active) * e, 1);
+    exchange(list, z, &x, "expert: dispatch", dispatched_bytes(z));
+    sort_rows(list, z, &x, "sort by expert");
+    join_rows(list, z, &x, "tensor: gather, experts", false);
+    cast(list, z, "cast, experts", x.rows * z->h);
+    batched(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g->groups);
+    elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
+                tsim_op_activation_kernels(z, false));
+    batched(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g->groups);
+    join_rows(list, z, &x, "tensor: scatter, experts", true);
+    sort_rows(list, z, &x, "sort by sender");
+    exchange(list, z, &x, "expert: combine", e);
+    elementwise(list, "unpermute", x.own * z->h, (1 + x.active) * e, 1);
+    if (z->tp > 1 && !z->sequence_parallel)
+        tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
+}
+
+static void router_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    struct tsim_op_shape own = *z;
+    own.tp = 1;
+    own.t = x->own;
+    own.sequence_parallel = false;
+    own.linear_precision = z->attention_precision;
+    own.linear_bytes = z->element_bytes;
+    elementwise(list, "routing", x->own * x->count, 4 * 3, 3); /* dscores from dprobabilities and the mask */
+    tsim_op_linear_backward(
+        list, &own,
+        &(struct tsim_op_linear){.input = "router, input", .weight = "router, weight", .n = x->count, .k = z->h});
+}
+
+void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    struct experts x = experts_of(z);
+    double e = z->element_bytes;
+    elementwise(list, "unpermute", x.own * z->h, (1 + x.active) * e, 1);
+    exchange(list, z, &x, "expert: combine, gradient", dispatched_bytes(z));
+    sort_rows(list, z, &x, "sort by expert");
+    join_rows(list, z, &x, "tensor: gather, experts", false);
+    tsim_op_linear_backward(
+        list, &x.grouped,
+        &(struct tsim_op_linear){.input = "expert down, input", .weight = "expert down, weight", .n = z->h, .k = x.f});
+    elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, true),
+                tsim_op_activation_kernels(z, true));
+    tsim_op_linear_backward(list, &x.grouped,
+                            &(struct tsim_op_linear){.input = "expert up, input",
+                                                     .weight = "expert up, weight",
+                                                     .n = (z->model->gated_mlp ? 2 : 1) * x.f,
+                                                     .k = z->h});
+    join_rows(list, z, &x, "tensor: scatter, experts", true);
+    sort_rows(list, z, &x, "sort by sender");
+    exchange(list, z, &x, "expert: dispatch, gradient", e);
+    elementwise(list, "permute", x.own * z->h, (1 + x.active) * e, 1);
+    if (z->tp > 1 && !z->sequence_parallel)
+        tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
+    router_backward(list, z, &x);
+}

@@ -1,0 +1,101 @@
+/* operators_parts.h - private to workload/operators*.c: local shapes of a part, and how operators are put on a list. */
+#ifndef TSIM_WORKLOAD_OPERATORS_PARTS_H
+#define TSIM_WORKLOAD_OPERATORS_PARTS_H
+
+#include "workload/operators.h"
+
+#include <string.h>
+
+/* Symbols as in operators.c. */
+struct tsim_op_shape {
+    const struct tsim_scenario *scenario;
+    const struct tsim_model *model;
+    const struct tsim_software *software;
+    double tp, cp, b, s, t, ts, h, vocab;
+    double query, key, value, q; /* widths on this rank of queries, keys, values and the attention's result */
+    double heads;                /* query heads on this rank */
+    double f;                    /* inner width of the feed-forward block */
+    double groups;               /* equal products that a grouped one is made of: experts; else 1 */
+    double element_bytes;        /* activations */
+    double mask_bytes;           /* of dropout, per element: 0 without dropout */
+    enum tsim_precision attention_precision, linear_precision;
+    double linear_bytes;   /* per element of a linear layer's operands */
+    double gradient_bytes; /* of the buffer that weight gradients accumulate in */
+    bool sequence_parallel, flash;
+};
+
+/* Product y = x W of t x k by k x n whose backward is dx = dy W^T and dW = x^T dy. */
+struct tsim_op_linear {
+    const char *input, *weight; /* names of the backward products */
+    const char *gather, *reduce;
+    double n, k;
+    bool is_column_parallel; /* reduces dx over the tensor group; else row-parallel: gathers dy */
+};
+
+static inline struct tsim_op *add(struct tsim_op_list *list, const char *name, enum tsim_op_kind kind) {
+    TSIM_ASSERT(list->n < TSIM_MAX_OPS);
+    struct tsim_op *op = &list->ops[list->n++];
+    memset(op, 0, sizeof *op);
+    op->name = name;
+    op->kind = kind;
+    op->kernels = 1;
+    op->batch = 1;
+    return op;
+}
+
+static inline struct tsim_op *elementwise(struct tsim_op_list *list, const char *name, double elements,
+                                          double bytes_per_element, double kernels) {
+    struct tsim_op *op = add(list, name, TSIM_OP_ELEMENTWISE);
+    op->bytes = elements * bytes_per_element;
+    op->kernels = kernels;
+    return op;
+}
+
+static inline struct tsim_op *gemm(struct tsim_op_list *list, const char *name, enum tsim_precision precision, double m,
+                                   double n, double k, double operand_bytes, double result_bytes) {
+    struct tsim_op *op = add(list, name, TSIM_OP_GEMM);
+    op->precision = precision;
+    op->m = m;
+    op->n = n;
+    op->k = k;
+    op->flops = 2 * m * n * k;
+    op->bytes = operand_bytes * (m * k + k * n) + result_bytes * m * n;
+    return op;
+}
+
+static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
+    op->batch = batch;
+    op->flops *= batch;
+    op->bytes *= batch;
+    return op;
+}
+
+/* fp8 linear layers quantize their operand: read 2 bytes, write 1, and 1 transposed for the weight gradient. */
+static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double elements) {
+    if (z->linear_precision == TSIM_FP8)
+        elementwise(list, name, elements, 4, 1);
+}
+
+static inline struct tsim_op *tensor_collective(struct tsim_op_list *list, const char *name,
+                                                enum tsim_op_collective collective, double bytes,
+                                                enum tsim_op_overlap overlap) {
+    struct tsim_op *op = add(list, name, TSIM_OP_COLLECTIVE);
+    op->collective = collective;
+    op->axis = TSIM_AXIS_TENSOR;
+    op->collective_bytes = bytes;
+    op->overlap = overlap;
+    return op;
+}
+
+void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                             const struct tsim_op_linear *linear);
+
+/* Activation function between the two products, backward as well: bytes per element of the result, and kernels. */
+double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward);
+double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward);
+
+/* A layer's experts, from the norm's result to what the residual adds; without the shared ones. */
+void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+
+#endif
