@@ -64,6 +64,18 @@ static void resolve_nics(struct tsim_cluster *cluster, const struct tsim_softwar
     cluster->fabric_latency_s = fabric->latency_s;
 }
 
+static void resolve_torus(struct tsim_cluster *cluster, const struct tsim_cluster_spec *spec) {
+    const struct tsim_fabric *fabric = spec->fabric;
+    for (int d = 0; d < 3; d++) {
+        int64_t size = spec->torus_shape[d];
+        cluster->torus_shape[d] = (int32_t)size;
+        cluster->torus_wraps[d] = size > 2 && fabric->torus_wrap > 0 && size % fabric->torus_wrap == 0;
+    }
+    cluster->pair_bytes_per_s = fabric->link_bytes_per_s * fabric->efficiency_frac;
+    cluster->scale_up_bytes_per_s = 2 * (double)fabric->torus_dimensions * cluster->pair_bytes_per_s;
+    cluster->scale_up_latency_s = cluster->fabric_latency_s = fabric->latency_s;
+}
+
 const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const struct tsim_scenario *scenario) {
     struct tsim_cluster *cluster = TSIM_NEW(arena, struct tsim_cluster);
     cluster->node = scenario->cluster.node;
@@ -74,7 +86,11 @@ const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const st
     cluster->generation = tsim_accelerator_generation(cluster->accelerator);
     cluster->host_link_bytes_per_s = cluster->node->host_link_bytes_per_s;
     cluster->hbm_bytes_per_s = cluster->accelerator->memory_bytes_per_s;
-    resolve_scale_up(cluster);
-    resolve_nics(cluster, scenario->software);
+    if (cluster->fabric && cluster->fabric->topology == TSIM_TOPOLOGY_TORUS) {
+        resolve_torus(cluster, &scenario->cluster);
+    } else {
+        resolve_scale_up(cluster);
+        resolve_nics(cluster, scenario->software);
+    }
     return cluster;
 }

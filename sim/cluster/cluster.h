@@ -32,6 +32,10 @@ struct tsim_cluster {
     double host_link_bytes_per_s;
     double hbm_bytes_per_s; /* datasheet peak; cost/compute.h says what kernels sustain */
 
+    /* On a torus scale_up is all links of an accelerator together, pair one of them, and there are no NICs. */
+    int32_t torus_shape[3]; /* 0: no torus; dimensions that it lacks are 1 */
+    bool torus_wraps[3];    /* the dimension closes to a ring */
+
     double scale_up_latency_s; /* one hop on the node */
     double fabric_latency_s;   /* end to end, one message; 0 without a fabric */
 };

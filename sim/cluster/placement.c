@@ -86,6 +86,8 @@ static struct tsim_group shape_of(const struct tsim_placement *placement, int32_
     struct tsim_group group = {0};
     int32_t node = tsim_placement_node(placement, base), here = 0;
     do {
+        if (group.n_ranks == 1)
+            group.stride = walk.offset;
         int32_t its_node = tsim_placement_node(placement, base + walk.offset);
         if (its_node != node) {
             close_node(&group, here);

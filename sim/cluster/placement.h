@@ -27,6 +27,7 @@ struct tsim_placement {
 struct tsim_group {
     int32_t n_ranks, n_nodes;
     int32_t max_ranks_per_node, min_ranks_per_node; /* over the nodes that hold a rank of the group */
+    int32_t stride;                                 /* between its first two ranks; 0: not known, or one rank */
 };
 
 /* Sets of axes are bit masks: 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT. */

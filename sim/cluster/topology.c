@@ -105,12 +105,9 @@ static void plan_fabric(struct tsim_topology *t) {
         plan_dragonfly(t);
 }
 
-static void plan_torus(struct tsim_topology *t, const struct tsim_scenario *scenario) {
-    for (int d = 0; d < 3; d++) {
-        int64_t size = scenario->cluster.torus_shape[d], wrap = t->cluster->fabric->torus_wrap;
-        t->shape[d] = (int32_t)size;
-        t->wraps[d] = size > 2 && wrap > 0 && size % wrap == 0;
-    }
+static void plan_torus(struct tsim_topology *t) {
+    memcpy(t->shape, t->cluster->torus_shape, sizeof t->shape);
+    memcpy(t->wraps, t->cluster->torus_wraps, sizeof t->wraps);
     add_links(t, TSIM_LINK_TORUS, (int64_t)t->n_ranks * 6);
 }
 
@@ -218,8 +215,8 @@ const struct tsim_topology *tsim_topology_build(struct tsim_arena *arena, const 
     t->ranks_per_node = (int32_t)cluster->accelerators_per_node;
     t->n_ranks = (int32_t)(cluster->nodes * cluster->accelerators_per_node);
     t->seed = (uint64_t)scenario->simulation.seed;
-    if (cluster->fabric && cluster->fabric->topology == TSIM_TOPOLOGY_TORUS) {
-        plan_torus(t, scenario);
+    if (cluster->torus_shape[0] > 0) {
+        plan_torus(t);
     } else {
         plan_node(t);
         plan_fabric(t);

@@ -28,6 +28,7 @@
 #include "cost/collective.h"
 
 #include "cost/nccl_tables.h"
+#include "cost/torus.h"
 
 #include <math.h>
 
@@ -312,6 +313,8 @@ static void consider_all_protocols(const struct problem *p, enum tsim_protocol w
 bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collective_op op, const struct tsim_group *group,
                          enum tsim_algorithm algorithm) {
     bool reduces_in_switch = cluster->scale_up_reduce_bytes_per_s > 0 && group->min_ranks_per_node > 1;
+    if (cluster->torus_shape[0] > 0)
+        return algorithm == TSIM_ALGORITHM_AUTO || algorithm == TSIM_ALGORITHM_TORUS;
     switch (algorithm) {
     case TSIM_ALGORITHM_AUTO:
         return true;
@@ -330,6 +333,7 @@ bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collectiv
         return op == TSIM_ALL_TO_ALL;
     case TSIM_ALGORITHM_DIRECT:
         return op == TSIM_SEND_RECV;
+    case TSIM_ALGORITHM_TORUS:
     case TSIM_N_ALGORITHMS:
         break;
     }
@@ -404,6 +408,10 @@ void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_
     TSIM_ASSERT(group->n_ranks >= 1 && group->n_nodes >= 1 && request->bytes >= 0);
     if (group->n_ranks == 1 || !(request->bytes > 0))
         return;
+    if (cluster->torus_shape[0] > 0) {
+        tsim_torus_cost(cluster, request, cost);
+        return;
+    }
     TSIM_ASSERT(group->n_nodes == 1 || cluster->nic_bytes_per_s > 0);
     TSIM_ASSERT(group->max_ranks_per_node == 1 || cluster->pair_bytes_per_s > 0);
     enum tsim_scale_up kind = cluster->node->scale_up;
@@ -446,7 +454,8 @@ const char *tsim_algorithm_name(enum tsim_algorithm algorithm) {
         [TSIM_ALGORITHM_AUTO] = "auto",           [TSIM_ALGORITHM_RING] = "ring",
         [TSIM_ALGORITHM_TREE] = "tree",           [TSIM_ALGORITHM_NVLS] = "nvls",
         [TSIM_ALGORITHM_NVLS_TREE] = "nvls_tree", [TSIM_ALGORITHM_HIERARCHICAL] = "hierarchical",
-        [TSIM_ALGORITHM_PAIRWISE] = "pairwise",   [TSIM_ALGORITHM_DIRECT] = "direct"};
+        [TSIM_ALGORITHM_PAIRWISE] = "pairwise",   [TSIM_ALGORITHM_DIRECT] = "direct",
+        [TSIM_ALGORITHM_TORUS] = "torus"};
     return NAMES[algorithm];
 }
 

@@ -36,6 +36,7 @@ enum tsim_algorithm {
     TSIM_ALGORITHM_HIERARCHICAL, /* scatter on the node, ring between nodes, gather on the node; all_reduce only */
     TSIM_ALGORITHM_PAIRWISE,     /* all_to_all: every rank sends to every other */
     TSIM_ALGORITHM_DIRECT,       /* send_recv */
+    TSIM_ALGORITHM_TORUS,        /* torus fabrics: dimension by dimension, torus.h */
     TSIM_N_ALGORITHMS
 };
 

@@ -1,5 +1,7 @@
 #include "network/pattern.h"
 
+#include "cost/torus.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +22,7 @@ static int32_t node_of_rank(const struct tsim_topology *topology, int32_t rank) 
 }
 
 struct tsim_group tsim_group_of_ranks(const struct tsim_topology *topology, const int32_t *ranks, int32_t n) {
-    struct tsim_group group = {.n_ranks = n};
+    struct tsim_group group = {.n_ranks = n, .stride = n > 1 ? ranks[1] - ranks[0] : 0};
     for (int32_t i = 0, start = 0; i < n; i++) {
         if (i + 1 < n && node_of_rank(topology, ranks[i + 1]) == node_of_rank(topology, ranks[start]))
             continue;
@@ -87,6 +89,10 @@ static void share_on_node(const struct builder *b, int32_t i, int32_t next, doub
  * fewest has. */
 static void share_ring(const struct builder *b, int32_t i) {
     const struct tsim_pattern *p = b->pattern;
+    if (b->topology->cluster->torus_shape[0] > 0) {
+        share_route(b, p->ranks[i], p->ranks[(i + 1) % p->n_ranks], 1);
+        return;
+    }
     int32_t node = b->node_of[i], g = ranks_on(b, node), place = i - b->node_start[node];
     double out = 0;
     if (b->group.n_nodes > 1 && place < b->group.min_ranks_per_node) {
@@ -224,6 +230,56 @@ static void build_pairwise(struct builder *b) {
     }
 }
 
+/* ---- torus ---- */
+
+/* Where the i-th rank's neighbour along a dimension of the box is, one way or the other. */
+static int32_t box_neighbour(const int32_t extent[3], int32_t i, int d, int32_t way) {
+    int32_t below = d == 0 ? 1 : d == 1 ? extent[0] : extent[0] * extent[1], at = i / below % extent[d];
+    return i + ((at + way + extent[d]) % extent[d] - at) * below;
+}
+
+/* Lane (i, part, direction): phases along the dimensions from `part` on, and back in the opposite order. */
+static void open_torus_phases(const struct builder *b, int32_t lane, int32_t i, const int32_t extent[3],
+                              const int *dimensions, int32_t n_dimensions, double latency_s) {
+    struct tsim_pattern *p = b->pattern;
+    int32_t n_lanes_each = 2 * n_dimensions, part = lane % n_lanes_each / 2, way = lane % 2 == 0 ? 1 : -1;
+    for (int32_t k = 0; k < p->n_phases; k++) {
+        bool is_back = b->request->op == TSIM_ALL_GATHER || k >= n_dimensions;
+        int32_t place = is_back ? p->n_phases - 1 - k : k;
+        double bytes = b->request->bytes / (2 * n_dimensions);
+        for (int32_t before = 0; before < place; before++)
+            bytes /= extent[dimensions[(part + before) % n_dimensions]];
+        int d = dimensions[(part + place) % n_dimensions];
+        int32_t to = box_neighbour(extent, i, d, way);
+        struct tsim_pattern_phase *phase =
+            open_phase(b, lane, k, i, to, extent[d] - 1, bytes / extent[d], b->topology->cluster->pair_bytes_per_s);
+        phase->successor = to * n_lanes_each + lane % n_lanes_each;
+        phase->latency_s = latency_s;
+        share_route(b, p->ranks[i], p->ranks[to], 1);
+        close_phase(b, phase);
+    }
+}
+
+static void build_torus(struct builder *b) {
+    struct tsim_pattern *p = b->pattern;
+    int32_t extent[3], step[3], n_dimensions = 0, hops = 0;
+    int dimensions[3];
+    if (!tsim_torus_box(b->topology->cluster, &b->group, extent, step)) {
+        build_ring(b);
+        return;
+    }
+    for (int d = 0; d < 3; d++)
+        if (extent[d] > 1) {
+            dimensions[n_dimensions++] = d;
+            hops += extent[d] - 1;
+        }
+    bool is_both = b->request->op == TSIM_ALL_REDUCE;
+    make_lanes(b, TSIM_PATTERN_RINGS, 2 * n_dimensions * p->n_ranks, (is_both ? 2 : 1) * n_dimensions);
+    for (int32_t lane = 0; lane < p->n_lanes; lane++)
+        open_torus_phases(b, lane, lane / (2 * n_dimensions), extent, dimensions, n_dimensions,
+                          p->cost.latency_s / (is_both ? 2 * hops : hops));
+}
+
 /* ---- trees ---- */
 
 /* Of n nodes; the second tree of a pair is the first one mirrored, or for odd n shifted by one, so that inner nodes of
@@ -349,6 +405,9 @@ static void build(struct builder *b) {
         break;
     case TSIM_ALGORITHM_DIRECT:
         build_direct(b);
+        break;
+    case TSIM_ALGORITHM_TORUS:
+        build_torus(b);
         break;
     case TSIM_ALGORITHM_AUTO: /* nothing to do */
     case TSIM_N_ALGORITHMS:

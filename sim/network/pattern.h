@@ -3,7 +3,8 @@
  * A pattern consists of lanes, one after another's messages of one rank (or of one edge of a tree). What a lane does:
  *   rings     phases of a ring; in a phase of R messages a lane sends message k when message k - 1 of its predecessor
  *             has come, and begins the next phase when all R have. ring: one phase. hierarchical: scatter on the node,
- *             ring across nodes, gather on the node. torus: scatter along dimension after dimension, gather backwards.
+ *             ring across nodes, gather on the node. torus: a lane for each part and direction (cost/torus.h); scatter
+ *             along dimension after dimension, gather backwards.
  *   pairwise  every rank sends to every other, those on its node in one lane, the others in another; nothing is waited
  *             for.
  *   waves     one message for each edge of the trees, pipelined: it starts as many latencies after the collective as it
