@@ -89,7 +89,7 @@ static void resolve_degrees(struct tsim_draft *draft) {
     if (!tsim_draft_has(draft, "parallelism.sequence"))
         p->sequence = p->tensor > 1;
     if (draft->scenario.software->pipeline_overlap == TSIM_PIPELINE_OVERLAP_INTERLEAVED && p->virtual_pipeline == 1 &&
-        !tsim_draft_has(draft, "parallelism.overlap.pipeline"))
+        draft->schedule < TSIM_SCHEDULE_ZB_H1 && !tsim_draft_has(draft, "parallelism.overlap.pipeline"))
         p->overlap.pipeline = false;
     p->schedule = draft->schedule >= 0      ? (enum tsim_schedule)draft->schedule
                   : p->virtual_pipeline > 1 ? TSIM_SCHEDULE_INTERLEAVED
@@ -111,7 +111,7 @@ static int64_t zero_group_ranks(const struct tsim_draft *draft) {
 
 static void finish_layers(struct tsim_draft *draft, struct tsim_arena *arena) {
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
-    int64_t n_chunks = p->pipeline * p->virtual_pipeline, ends, others;
+    int64_t n_chunks = tsim_n_model_parts(p), ends, others;
     p->layers_per_chunk = draft->layers;
     if (draft->layers)
         return;
@@ -127,7 +127,7 @@ static void finish_layers(struct tsim_draft *draft, struct tsim_arena *arena) {
 static void finish_recompute(struct tsim_draft *draft) {
     const struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     int64_t most = 1;
-    for (int64_t i = 0; i < p->pipeline * p->virtual_pipeline; i++)
+    for (int64_t i = 0; i < tsim_n_model_parts(p); i++)
         most = p->layers_per_chunk[i] > most ? p->layers_per_chunk[i] : most;
     if (draft->scenario.training.recompute == TSIM_RECOMPUTE_SQRT)
         draft->scenario.training.recompute_every = (int64_t)lround(sqrt((double)most));
@@ -145,7 +145,9 @@ static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
         draft->zero = 0;
     if (p->tensor == 1)
         p->sequence = false;
-    if (p->virtual_pipeline == 1 && p->schedule == TSIM_SCHEDULE_INTERLEAVED)
+    bool is_plain =
+        p->schedule == TSIM_SCHEDULE_INTERLEAVED || (p->schedule >= TSIM_SCHEDULE_ZB_H1 && p->pipeline == 1);
+    if (p->virtual_pipeline == 1 && is_plain)
         p->schedule = TSIM_SCHEDULE_1F1B;
     draft->schedule = (int)p->schedule;
     draft->zero_group = zero_group_ranks(draft);

@@ -50,13 +50,17 @@ static void nearest_values(const struct check *c, works_fn works_best, works_fn 
         text[0] = '\0';
 }
 
-/* Nearest multiples of `unit` around `wanted`: "992 or 1024". */
-static void hint_multiples(struct tsim_diag *diag, const char *key, int64_t wanted, int64_t unit) {
-    int64_t below = wanted / unit * unit;
-    if (below > 0)
+/* Nearest multiples of `unit` around `wanted`, from `least` on: "992 or 1024". */
+static void hint_multiples_from(struct tsim_diag *diag, const char *key, int64_t wanted, int64_t unit, int64_t least) {
+    int64_t below = wanted / unit * unit, first = (least + unit - 1) / unit * unit;
+    if (below >= first)
         tsim_diag_hint(diag, "nearest that works: %s %lld or %lld", key, num(below), num(below + unit));
     else
-        tsim_diag_hint(diag, "nearest that works: %s %lld", key, num(unit));
+        tsim_diag_hint(diag, "nearest that works: %s %lld", key, num(first));
+}
+
+static void hint_multiples(struct tsim_diag *diag, const char *key, int64_t wanted, int64_t unit) {
+    hint_multiples_from(diag, key, wanted, unit, unit);
 }
 
 /* ---- what this version does not simulate ---- */
@@ -66,12 +70,6 @@ static void refuse(const struct check *c, const char *path, const char *what, co
 }
 
 static void check_simulated(const struct check *c) {
-    int schedule = c->draft->schedule;
-    char what[64];
-    if (schedule >= TSIM_SCHEDULE_ZB_H1) {
-        snprintf(what, sizeof what, "schedule %s", tsim_word_of(tsim_schedule_words, schedule));
-        refuse(c, "parallelism.schedule", what, "one of: sequential, gpipe, 1f1b, interleaved");
-    }
     if (c->sc->simulation.network == TSIM_NETWORK_STEPS)
         refuse(c, "simulation.network", "network steps", "one of: fluid, ideal");
     if (c->draft->epochs > 0)
@@ -252,8 +250,17 @@ bool tsim_layers_even(int64_t layers, int64_t n_chunks, int64_t *first_and_last,
     return is_even || ((layers + 2) % n_chunks == 0 && *first_and_last >= 0);
 }
 
+int64_t tsim_n_model_parts(const struct tsim_parallelism_spec *p) {
+    bool is_v = p->schedule == TSIM_SCHEDULE_ZB_V && p->pipeline > 1;
+    return p->pipeline * (is_v ? 2 : p->schedule == TSIM_SCHEDULE_DUALPIPE ? 1 : p->virtual_pipeline);
+}
+
 static bool pipeline_divides_layers(const struct check *c, int64_t pipeline) {
-    int64_t ends, others, n_chunks = pipeline * c->sc->parallelism.virtual_pipeline;
+    struct tsim_parallelism_spec p = c->sc->parallelism;
+    p.pipeline = pipeline;
+    int64_t ends, others, n_chunks = tsim_n_model_parts(&p);
+    if (p.schedule == TSIM_SCHEDULE_DUALPIPE && pipeline % 2 != 0)
+        return false;
     return n_chunks <= c->sc->model->layers + 2 && tsim_layers_even(c->sc->model->layers, n_chunks, &ends, &others);
 }
 
@@ -305,28 +312,59 @@ static void check_schedule(const struct check *c) {
         tsim_diag_hint(fail(c, "parallelism.virtual_pipeline", "%lld chunks per stage, but there is one stage",
                             num(p->virtual_pipeline)),
                        "virtual_pipeline: 1, or pipeline above 1");
-    else if (p->virtual_pipeline > 1 && p->schedule != TSIM_SCHEDULE_INTERLEAVED && p->schedule < TSIM_SCHEDULE_ZB_H1)
+    else if (p->virtual_pipeline > 1 && (p->schedule == TSIM_SCHEDULE_ZB_V || p->schedule == TSIM_SCHEDULE_DUALPIPE))
+        tsim_diag_hint(fail(c, "parallelism.virtual_pipeline", "%s has two chunks per stage of its own, not %lld",
+                            tsim_schedule_name(p->schedule), num(p->virtual_pipeline)),
+                       "leave virtual_pipeline out, or schedule: interleaved");
+    else if (p->virtual_pipeline > 1 && p->schedule != TSIM_SCHEDULE_INTERLEAVED)
         tsim_diag_hint(fail(c, "parallelism.schedule", "%s takes one chunk per stage, not virtual_pipeline %lld",
                             tsim_schedule_name(p->schedule), num(p->virtual_pipeline)),
                        "schedule: interleaved, or virtual_pipeline: 1");
 }
 
+/* Micro-batches per replica come in multiples of `unit`, `least` at least. */
+struct microbatch_rule {
+    int64_t unit, least;
+};
+
+static struct microbatch_rule microbatch_rule(const struct tsim_parallelism_spec *p) {
+    if (p->virtual_pipeline > 1 && p->pipeline > 1)
+        return (struct microbatch_rule){p->pipeline, p->pipeline};
+    if (p->schedule == TSIM_SCHEDULE_ZB_V)
+        return (struct microbatch_rule){1, 2 * p->pipeline - 1};
+    if (p->schedule == TSIM_SCHEDULE_DUALPIPE)
+        return (struct microbatch_rule){2, 2 * p->pipeline};
+    return (struct microbatch_rule){1, 1};
+}
+
+bool tsim_microbatches_work(const struct tsim_parallelism_spec *p, int64_t n) {
+    struct microbatch_rule rule = microbatch_rule(p);
+    return n % rule.unit == 0 && n >= rule.least;
+}
+
 static void check_batch(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t batch = c->sc->training.global_batch_size, micro = c->sc->training.micro_batch_size;
-    int64_t unit = micro * c->draft->data;
-    bool is_interleaved = p->virtual_pipeline > 1 && p->pipeline > 1;
+    int64_t unit = micro * c->draft->data, n = batch / unit;
+    struct microbatch_rule rule = microbatch_rule(p);
+    struct tsim_diag *diag = NULL;
     if (batch % unit != 0)
-        hint_multiples(fail(c, "training.global_batch_size",
-                            "%lld is not divisible by micro_batch_size %lld x data %lld = %lld", num(batch), num(micro),
-                            num(c->draft->data), num(unit)),
-                       "global_batch_size", batch, is_interleaved ? unit * p->pipeline : unit);
-    else if (is_interleaved && batch / unit % p->pipeline != 0)
-        hint_multiples(
-            fail(c, "training.global_batch_size",
-                 "%lld gives %lld micro-batches to each replica; interleaving needs a multiple of pipeline %lld",
-                 num(batch), num(batch / unit), num(p->pipeline)),
-            "global_batch_size", batch, unit * p->pipeline);
+        diag =
+            fail(c, "training.global_batch_size", "%lld is not divisible by micro_batch_size %lld x data %lld = %lld",
+                 num(batch), num(micro), num(c->draft->data), num(unit));
+    else if (n % rule.unit != 0 && p->schedule == TSIM_SCHEDULE_DUALPIPE)
+        diag = fail(c, "training.global_batch_size",
+                    "%lld gives %lld micro-batches to each replica; dualpipe needs an even number", num(batch), num(n));
+    else if (n % rule.unit != 0)
+        diag = fail(c, "training.global_batch_size",
+                    "%lld gives %lld micro-batches to each replica; interleaving needs a multiple of pipeline %lld",
+                    num(batch), num(n), num(p->pipeline));
+    else if (n < rule.least)
+        diag = fail(c, "training.global_batch_size",
+                    "%lld gives %lld micro-batches to each replica; %s with pipeline %lld needs at least %lld",
+                    num(batch), num(n), tsim_schedule_name(p->schedule), num(p->pipeline), num(rule.least));
+    if (diag)
+        hint_multiples_from(diag, "global_batch_size", batch, unit * rule.unit, unit * rule.least);
 }
 
 static void check_layer_list(const struct check *c) {
@@ -337,7 +375,12 @@ static void check_layer_list(const struct check *c) {
         sum += c->draft->layers[i];
         n_empty_between += c->draft->layers[i] == 0 && i > 0 && i + 1 < n;
     }
-    if ((int64_t)n != p->pipeline * p->virtual_pipeline)
+    if ((int64_t)n != tsim_n_model_parts(p) && p->schedule >= TSIM_SCHEDULE_ZB_V)
+        tsim_diag_hint(fail(c, "parallelism.layers_per_stage",
+                            "%zu entries for %s, which has %lld parts with pipeline %lld", n,
+                            tsim_schedule_name(p->schedule), num(tsim_n_model_parts(p)), num(p->pipeline)),
+                       "one entry for each part, in model order");
+    else if ((int64_t)n != tsim_n_model_parts(p))
         tsim_diag_hint(fail(c, "parallelism.layers_per_stage",
                             "%zu entries for pipeline %lld x virtual_pipeline %lld = %lld chunks", n, num(p->pipeline),
                             num(p->virtual_pipeline), num(p->pipeline * p->virtual_pipeline)),
@@ -351,19 +394,43 @@ static void check_layer_list(const struct check *c) {
                        "only the chunks with the embedding and the head can be without");
 }
 
+static struct tsim_diag *fail_split(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    int64_t layers = c->sc->model->layers, n_chunks = tsim_n_model_parts(p);
+    if (p->schedule == TSIM_SCHEDULE_ZB_V)
+        return fail(c, "parallelism.pipeline", "%lld layers do not split into 2 x pipeline %lld = %lld parts of zb-v",
+                    num(layers), num(p->pipeline), num(n_chunks));
+    return fail(c, p->pipeline > 1 ? "parallelism.pipeline" : "parallelism.virtual_pipeline",
+                "%lld layers do not split into pipeline %lld x virtual_pipeline %lld = %lld chunks", num(layers),
+                num(p->pipeline), num(p->virtual_pipeline), num(n_chunks));
+}
+
+/* DualPipe pairs stages: false when their number is odd. */
+static bool check_pairs(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    if (p->schedule != TSIM_SCHEDULE_DUALPIPE || p->pipeline % 2 == 0)
+        return true;
+    char text[64];
+    nearest_values(c, pipeline_works, pipeline_divides_layers, p->pipeline, c->sc->model->layers, text);
+    tsim_diag_hint(
+        fail(c, "parallelism.pipeline", "dualpipe needs an even number of stages, not %lld", num(p->pipeline)),
+        "nearest that works: %s%s%sschedule: zb-h1", text[0] ? "pipeline " : "", text, text[0] ? "; or " : "");
+    return false;
+}
+
 /* False when no list says otherwise and the layers do not split. */
 static bool check_layers(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
-    int64_t layers = c->sc->model->layers, n_chunks = p->pipeline * p->virtual_pipeline;
+    int64_t layers = c->sc->model->layers;
+    if (!check_pairs(c))
+        return false;
     if (c->draft->layers) {
         check_layer_list(c);
         return true;
     }
     if (pipeline_divides_layers(c, p->pipeline))
         return true;
-    struct tsim_diag *diag = fail(c, p->pipeline > 1 ? "parallelism.pipeline" : "parallelism.virtual_pipeline",
-                                  "%lld layers do not split into pipeline %lld x virtual_pipeline %lld = %lld chunks",
-                                  num(layers), num(p->pipeline), num(p->virtual_pipeline), num(n_chunks));
+    struct tsim_diag *diag = fail_split(c);
     char text[64];
     nearest_values(c, pipeline_works, pipeline_divides_layers, p->pipeline, layers, text);
     tsim_diag_hint(diag, "nearest that works: %s%s%slayers_per_stage as a list", text[0] ? "pipeline " : "", text,
@@ -446,6 +513,9 @@ static void check_effects(const struct check *c) {
     if (draft->schedule == TSIM_SCHEDULE_INTERLEAVED && p->virtual_pipeline == 1)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.schedule"), "parallelism.schedule",
                            "interleaved with virtual_pipeline 1 is 1f1b");
+    if (draft->schedule >= TSIM_SCHEDULE_ZB_H1 && p->pipeline == 1)
+        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.schedule"), "parallelism.schedule",
+                           "%s with pipeline 1 is 1f1b", tsim_schedule_name(p->schedule));
     if (draft->zero > 0 && draft->data * p->context == 1 && tsim_draft_has(draft, "parallelism.zero"))
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.zero"), "parallelism.zero",
                            "has no effect: there is one replica");

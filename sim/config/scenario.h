@@ -106,8 +106,9 @@ struct tsim_training_spec {
 
 struct tsim_parallelism_spec {
     int64_t tensor, pipeline, virtual_pipeline, context, expert, data; /* data resolved */
-    const int64_t *layers_per_chunk; /* [pipeline * virtual_pipeline], chunk-major: chunk c of stage s is model part
-                                        c * pipeline + s; adds up to model->layers */
+    const int64_t *layers_per_chunk; /* [tsim_n_model_parts], in model order; adds up to model->layers. Part c * pipeline
+                                        + s is chunk c of stage s; zb-v and dualpipe lay the parts out otherwise
+                                        (workload/schedule.h) */
     bool sequence;
     int zero;                 /* 0..3 */
     int64_t zero_group_ranks; /* ranks that shard together; resolved: data x context, or fewer */
@@ -163,6 +164,13 @@ struct tsim_override { /* --set PATH=VALUE */
 enum tsim_status tsim_scenario_load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
                                     size_t n_overrides, const struct tsim_scenario **scenario,
                                     struct tsim_diags *diags);
+
+/* Parts that the layers are split into: pipeline x virtual_pipeline; zb-v has two on a stage of its own accord, dualpipe
+ * holds each of its `pipeline` parts on two stages. */
+int64_t tsim_n_model_parts(const struct tsim_parallelism_spec *parallelism);
+/* Can the schedule run n micro-batches per replica? interleaved: a multiple of pipeline; zb-v: at least 2 pipeline - 1;
+ * dualpipe: at least 2 pipeline, and even. */
+bool tsim_microbatches_work(const struct tsim_parallelism_spec *parallelism, int64_t n);
 
 /* The words used in YAML: "bf16", "1f1b", "step_time"... */
 const char *tsim_precision_name(enum tsim_precision precision);

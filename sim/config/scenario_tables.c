@@ -166,7 +166,7 @@ static void write_layers(struct tsim_writer *writer, const char *key, const char
     const struct tsim_parallelism_spec *parallelism = &((const struct tsim_draft *)field)->scenario.parallelism;
     (void)path;
     tsim_writer_begin(writer, key, '[');
-    for (int64_t i = 0; i < parallelism->pipeline * parallelism->virtual_pipeline; i++)
+    for (int64_t i = 0; i < tsim_n_model_parts(parallelism); i++)
         tsim_writer_int(writer, NULL, parallelism->layers_per_chunk[i]);
     tsim_writer_end(writer, ']');
 }

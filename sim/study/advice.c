@@ -48,7 +48,7 @@ static void add_micro_batches(struct candidates *list) {
     const struct tsim_scenario *sc = list->base;
     for (int64_t factor = 2; factor <= 4; factor *= 2) {
         int64_t n = sc->n_microbatches / factor;
-        if (sc->n_microbatches % factor || (sc->parallelism.virtual_pipeline > 1 && n % sc->parallelism.pipeline))
+        if (sc->n_microbatches % factor || !tsim_microbatches_work(&sc->parallelism, n))
             continue;
         int64_t size = sc->training.micro_batch_size * factor;
         struct tsim_scenario *changed =
@@ -62,7 +62,7 @@ static void add_micro_batches(struct candidates *list) {
 static void add_interleaving(struct candidates *list) {
     const struct tsim_scenario *sc = list->base;
     int64_t p = sc->parallelism.pipeline, layers = sc->model->layers;
-    if (p == 1 || sc->n_microbatches % p)
+    if (p == 1 || sc->n_microbatches % p || sc->parallelism.schedule >= TSIM_SCHEDULE_ZB_H1)
         return;
     for (int64_t v = 1; v <= layers / p && list->n < MAX_CANDIDATES - 8; v++) {
         if (layers % (p * v) || v == sc->parallelism.virtual_pipeline)

@@ -86,22 +86,35 @@ static bool is_product(const struct tsim_op *op) {
     return op->kind == TSIM_OP_GEMM || op->kind == TSIM_OP_FLASH;
 }
 
+/* Is the operator left out of this kind of pass? */
+static bool is_elsewhere(const struct walk *w, const struct tsim_op *op) {
+    return (w->kind == TSIM_PASS_INPUT_GRADIENT && op->is_weight_gradient) ||
+           (w->kind == TSIM_PASS_WEIGHT_GRADIENT && !op->is_weight_gradient);
+}
+
 /* The product that the collective at `at` runs beside, or NULL. */
-static const struct tsim_op *partner(const struct tsim_op_list *list, int32_t at) {
+static const struct tsim_op *partner(const struct walk *w, const struct tsim_op_list *list, int32_t at) {
     if (list->ops[at].overlap == TSIM_PIPELINED_PREVIOUS)
         return at > 0 && is_product(&list->ops[at - 1]) ? &list->ops[at - 1] : NULL;
-    if (list->ops[at].overlap != TSIM_EXPOSED)
-        for (int32_t i = at + 1; i < list->n && list->ops[i].kind != TSIM_OP_COLLECTIVE; i++)
-            if (is_product(&list->ops[i]))
-                return &list->ops[i];
+    if (list->ops[at].overlap == TSIM_EXPOSED)
+        return NULL;
+    for (int32_t i = at + 1; i < list->n; i++) {
+        const struct tsim_op *op = &list->ops[i];
+        if (is_elsewhere(w, op) && w->kind == TSIM_PASS_WEIGHT_GRADIENT)
+            continue;
+        if (op->kind == TSIM_OP_COLLECTIVE)
+            return NULL;
+        if (is_product(op)) /* what follows an absent weight gradient waits for the collective's result */
+            return is_elsewhere(w, op) ? NULL : op;
+    }
     return NULL;
 }
 
 static double exposed_s(const struct walk *w, const struct tsim_op_list *list, int32_t at,
                         const struct tsim_collective_cost *collective) {
-    const struct tsim_op *op = &list->ops[at], *beside = partner(list, at);
+    const struct tsim_op *op = &list->ops[at], *beside = partner(w, list, at);
     double c = collective->time_s;
-    if (!beside || c == 0 || (w->kind == TSIM_PASS_INPUT_GRADIENT && beside->is_weight_gradient))
+    if (!beside || c == 0)
         return c;
     double g = kernel_s(w, beside);
     if (op->overlap == TSIM_CONCURRENT_NEXT)
@@ -125,8 +138,7 @@ static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
     for (int32_t i = 0; i < list->n; i++) {
         const struct tsim_op *op = &list->ops[i];
         if ((w->core_only && !op->is_core_attention) || (w->skip_last_projection && op->is_last_projection) ||
-            (w->kind == TSIM_PASS_INPUT_GRADIENT && op->is_weight_gradient) ||
-            (w->kind == TSIM_PASS_WEIGHT_GRADIENT && !op->is_weight_gradient))
+            is_elsewhere(w, op))
             continue;
         struct tsim_pass_operator row = {.op = op, .phase = w->phase};
         if (op->kind == TSIM_OP_COLLECTIVE) {

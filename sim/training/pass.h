@@ -41,8 +41,9 @@ struct tsim_pass_cost {
 
 struct tsim_part_costs {
     struct tsim_pass_cost forward, backward; /* backward includes recomputation */
-    /* The backward pass in two; set when the schedule splits it. What a collective of the whole pass hides behind the
-     * product of a weight gradient is exposed in the input gradient. */
+    /* The backward pass in two; set when the schedule splits it. Weight gradients have their products, what is made
+     * with them, and the gathers of their inputs (sequence parallelism, gathered again); a reduction that the whole
+     * pass hides behind the product of a weight gradient is exposed in the input gradient. */
     struct tsim_pass_cost input_gradient, weight_gradient;
 };
 

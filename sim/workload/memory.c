@@ -281,12 +281,13 @@ double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, bool has
     struct tokens k = tokens_of(sc);
     const struct tsim_experts *x = &sc->model->experts;
     double up = sc->model->gated_mlp ? 2 : 1, f = (double)x->ffn_hidden / (double)sc->parallelism.tensor;
-    double inputs = k.h + k.q + 2 * k.latent, gradients = (k.query + k.key + k.value) + k.h;
-    double ffn = k.t * (2 * k.h + (1 + up) * k.f);
+    /* Inputs of column-parallel products are gathered again with W. */
+    double inputs = k.ts * (k.h + 2 * k.latent) + k.t * k.q, gradients = k.t * ((k.query + k.key + k.value) + k.h);
+    double inner = has_experts ? (double)x->shared * f : k.f; /* of a feed-forward block, 0: none */
+    double ffn = k.ts * k.h + (inner > 0 ? k.t * ((1 + up) * inner + k.h) : 0);
     if (has_experts)
-        ffn = k.t * (x->shared > 0 ? 2 * k.h + (1 + up) * (double)x->shared * f : k.h) +
-              expert_rows(sc, &k) * (2 * k.h + (1 + up) * f);
-    return k.e * (k.t * (inputs + gradients) + ffn);
+        ffn += expert_rows(sc, &k) * (2 * k.h + (1 + up) * f);
+    return k.e * (inputs + gradients + ffn);
 }
 
 /* The head's product waits too: its input and the logits' gradient. */
@@ -297,7 +298,7 @@ static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_
     double bytes = (n_layers - with_experts) * tsim_layer_weight_gradient_bytes(sc, false) +
                    with_experts * tsim_layer_weight_gradient_bytes(sc, true);
     if (tsim_chunk_has_head(sc, stage, chunk))
-        bytes += k.t * k.e * (k.h + tsim_padded_vocab_per_rank(sc));
+        bytes += k.e * (k.ts * k.h + k.t * tsim_padded_vocab_per_rank(sc));
     return bytes;
 }
 

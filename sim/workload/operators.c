@@ -286,7 +286,8 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
         /* Column: x was kept as shards and is gathered again for dW. Row: dy arrives as shards. */
         tensor_collective(list, linear->gather, TSIM_OP_ALL_GATHER, z->t * (linear->is_column_parallel ? k : n) * le,
                           linear->is_column_parallel ? (asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED)
-                                                     : (overlap->tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED));
+                                                     : (overlap->tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED))
+            ->is_weight_gradient = linear->is_column_parallel;
     cast(list, z, "cast, gradient", z->groups * z->t * n);
     batched(gemm(list, linear->input, z->linear_precision, z->t, k, n, le, e), z->groups);
     if (parallel && linear->is_column_parallel)

@@ -38,7 +38,7 @@ struct tsim_op {
     enum tsim_op_kind kind;
     bool is_core_attention;  /* what selective recomputation executes again */
     bool is_last_projection; /* fc2 and what follows: left out of recomputation with early stop */
-    bool is_weight_gradient; /* may be delayed by split-backward schedules */
+    bool is_weight_gradient; /* may be delayed by split-backward schedules: products, and gathers of their inputs */
     enum tsim_precision precision;
     double batch, m, n, k;     /* GEMM: `batch` products of (m x k) by (k x n) */
     double flops;              /* executed matrix FLOPs */

@@ -77,6 +77,63 @@ START_TEST(in_flight) {
 }
 END_TEST
 
+/* What stays between input and weight gradient: 32 sbh of Qi et al. 2023, table 1 (arXiv:2401.10241), without tensor
+ * parallelism; over 8 tensor ranks the two output gradients of h are whole, 4 sbh, and with sequence parallelism the
+ * two inputs of h (4 sbh) are shards. */
+START_TEST(weight_gradient_activations) {
+    init_22b();
+    ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, false), SBH * (8 + 24 / T), 1);
+    e.scenario.parallelism.sequence = true;
+    ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, false), SBH * (4 + 28 / T), 1);
+    e.scenario.parallelism.sequence = false;
+    e.scenario.parallelism.tensor = 1;
+    ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, false), SBH * 32, 1);
+}
+END_TEST
+
+/* Peak activations of zero-bubble schedules in layers of one micro-batch, 48 layers on 4 stages, no tensor parallelism,
+ * so that a layer keeps less for its weight gradient (32 sbh) than it held (34 sbh and scores): zb-h1 on every stage
+ * 4 x 12, zb-h2 7 x 12; zb-v 8 chunks of 6. dualpipe: 5 x 12 and every part's state twice. The first stage is taken:
+ * the last one's head keeps its logits' gradient as well. */
+START_TEST(zero_bubble_memory) {
+    static const struct {
+        enum tsim_schedule schedule;
+        int32_t layers;
+    } CASES[] = {{TSIM_SCHEDULE_ZB_H1, 48}, {TSIM_SCHEDULE_ZB_H2, 84}};
+    init_22b();
+    struct tsim_stage_memory m, dual;
+    e.scenario.parallelism.tensor = 1;
+    e.scenario.parallelism.pipeline = 4;
+    e.scenario.training.global_batch_size = 64;
+    e.scenario.cluster.accelerators_per_node = 4;
+    e.software.dropout = 0;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        e.scenario.parallelism.schedule = CASES[i].schedule;
+        example_finish(&e);
+        for (int32_t s = 0; s < 3; s++) {
+            tsim_stage_memory(&e.scenario, s, &m);
+            ck_assert_double_le(m.activations_bytes,
+                                CASES[i].layers * tsim_layer_activation_bytes(&e.scenario, false) + 1);
+        }
+        tsim_stage_memory(&e.scenario, 0, &m);
+        ck_assert_double_eq_tol(m.activations_bytes, CASES[i].layers * tsim_layer_activation_bytes(&e.scenario, false),
+                                1);
+    }
+    e.scenario.parallelism.schedule = TSIM_SCHEDULE_ZB_V;
+    example_finish(&e);
+    tsim_stage_memory(&e.scenario, 1, &m);
+    ck_assert_double_eq_tol(m.activations_bytes, 48 * tsim_layer_activation_bytes(&e.scenario, false), 1);
+    e.scenario.parallelism.schedule = TSIM_SCHEDULE_DUALPIPE;
+    example_finish(&e);
+    tsim_stage_memory(&e.scenario, 1, &dual);
+    ck_assert_double_eq_tol(dual.activations_bytes, 60 * tsim_layer_activation_bytes(&e.scenario, false), 1);
+    e.scenario.parallelism.schedule = TSIM_SCHEDULE_1F1B;
+    example_finish(&e);
+    tsim_stage_memory(&e.scenario, 1, &m);
+    ck_assert_double_eq_tol(dual.weights_bytes, 2 * m.weights_bytes, 1);
+}
+END_TEST
+
 /* Uneven chunks are replayed: with 1 and 15 layers per chunk of stage 0 and warm-up 2*1 + 2 = 4 on 2 stages, in flight
  * at the peak are F0a F1a F0b F1b F2a = 3 x 1 + 2 x 15 layers, then B0b frees 15; later F3a F2b ... after B0b, B1b
  * (-30) F3a (+1), F2b (+15) B0a... never more. */
@@ -132,6 +189,8 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, layer_activations);
     tcase_add_test(tcase, flash_activations);
     tcase_add_test(tcase, in_flight);
+    tcase_add_test(tcase, weight_gradient_activations);
+    tcase_add_test(tcase, zero_bubble_memory);
     tcase_add_test(tcase, uneven_chunks);
     tcase_add_test(tcase, model_state);
     tcase_add_test(tcase, tied_table_is_held_twice_across_stages);

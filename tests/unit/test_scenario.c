@@ -170,6 +170,14 @@ START_TEST(layers) {
     sc = must(load_set("parallelism.layers_per_stage", "[5, 3]"));
     ck_assert_int_eq(sc->parallelism.layers_per_chunk[0], 5);
     ck_assert_int_eq(sc->parallelism.layers_per_chunk[1], 3);
+    /* zb-v has two parts on a stage, dualpipe as many parts as stages. */
+    sc = must(load_set("parallelism.schedule", "zb-v"));
+    ck_assert_int_eq(tsim_n_model_parts(&sc->parallelism), 4);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(sc->parallelism.layers_per_chunk[i], 2);
+    sc = must(load_set("parallelism.schedule", "dualpipe"));
+    ck_assert_int_eq(tsim_n_model_parts(&sc->parallelism), 2);
+    ck_assert_int_eq(sc->parallelism.layers_per_chunk[1], 4);
 }
 END_TEST
 
@@ -321,8 +329,8 @@ static const struct rule {
     {"parallelism.layers_per_stage", "[0, 8]", TSIM_OK, NULL, NULL, NULL},
     {"parallelism.layers_per_stage", "4", TSIM_ERR_SCHEMA, "parallelism.layers_per_stage",
      "expected 'auto' or a list of layer counts, found '4'", ""},
-    {"parallelism.schedule", "zb-h1", TSIM_ERR_INFEASIBLE, "parallelism.schedule",
-     "schedule zb-h1: not simulated by this version yet", "one of: sequential, gpipe, 1f1b, interleaved"},
+    {"parallelism.schedule", "zb-h1", TSIM_OK, NULL, NULL, NULL},
+    {"parallelism.schedule", "zb-v", TSIM_OK, NULL, NULL, NULL},
     {"parallelism.schedule", "1f2b", TSIM_ERR_SCHEMA, "parallelism.schedule", "unknown word '1f2b'",
      "did you mean '1f1b'? It is one of: sequential, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, dualpipe"},
     {"parallelism.expert", "2", TSIM_ERR_INFEASIBLE, "parallelism.expert", "2, but inline has no experts", "expert: 1"},
@@ -399,6 +407,34 @@ static const struct pair_rule {
      2,
      "gpipe takes one chunk per stage, not virtual_pipeline 2",
      "schedule: interleaved, or virtual_pipeline: 1"},
+    {{{"parallelism.virtual_pipeline", "2"}, {"parallelism.schedule", "zb-v"}},
+     2,
+     "zb-v has two chunks per stage of its own, not 2",
+     "leave virtual_pipeline out, or schedule: interleaved"},
+    {{{"parallelism.schedule", "zb-v"}, {"model.layers", "9"}},
+     2,
+     "9 layers do not split into 2 x pipeline 2 = 4 parts of zb-v",
+     "nearest that works: pipeline 1; or layers_per_stage as a list"},
+    {{{"parallelism.schedule", "zb-v"}, {"parallelism.layers_per_stage", "[4, 4]"}},
+     2,
+     "2 entries for zb-v, which has 4 parts with pipeline 2",
+     "one entry for each part, in model order"},
+    {{{"parallelism.schedule", "zb-v"}, {"training.global_batch_size", "8"}},
+     2,
+     "8 gives 2 micro-batches to each replica; zb-v with pipeline 2 needs at least 3",
+     "nearest that works: global_batch_size 12"},
+    {{{"parallelism.schedule", "dualpipe"}, {"training.global_batch_size", "8"}},
+     2,
+     "8 gives 2 micro-batches to each replica; dualpipe with pipeline 2 needs at least 4",
+     "nearest that works: global_batch_size 16"},
+    {{{"parallelism.schedule", "dualpipe"}, {"training.global_batch_size", "20"}},
+     2,
+     "20 gives 5 micro-batches to each replica; dualpipe needs an even number",
+     "nearest that works: global_batch_size 16 or 24"},
+    {{{"parallelism.schedule", "dualpipe"}, {"parallelism.pipeline", "1"}},
+     2,
+     "dualpipe needs an even number of stages, not 1",
+     "nearest that works: pipeline 2; or schedule: zb-h1"},
     {{{"training.tokens", "1 M"}, {"training.steps", "4"}},
      2,
      "the length of the run is given twice",
@@ -450,6 +486,10 @@ static const struct effect {
      1,
      "parallelism.schedule",
      "interleaved with virtual_pipeline 1 is 1f1b"},
+    {{{"parallelism.schedule", "zb-h2"}, {"parallelism.pipeline", "1"}},
+     2,
+     "parallelism.schedule",
+     "zb-h2 with pipeline 1 is 1f1b"},
     {{{"cluster.accelerators_per_node", "1"}},
      1,
      "parallelism.tensor",
