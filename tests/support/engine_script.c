@@ -18,10 +18,14 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     step->end = end;
 }
 
+/* Signals are described as tasks of stream -1, counters of stream -2. */
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
     const struct script *script = context;
-    if (stream >= 0 && script->steps[label].text)
-        snprintf(text, size, "%s", script->steps[label].text);
+    const char *known = stream >= 0    ? script->steps[label].text
+                        : stream == -1 ? script->signal_text
+                                       : script->counter_text;
+    if (known)
+        snprintf(text, size, "%s", known);
 }
 
 void script_begin(struct script *script, double tick_s) {
@@ -29,6 +33,7 @@ void script_begin(struct script *script, double tick_s) {
         .tick_s = tick_s, .observer = observe, .describe = describe, .context = script};
     script->engine = tsim_engine_create(&options);
     script->n_streams = script->n_steps = 0;
+    script->signal_text = script->counter_text = NULL;
     tsim_diags_init(&script->diags);
 }
 

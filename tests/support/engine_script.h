@@ -27,6 +27,7 @@ struct script_step {
 struct script {
     struct tsim_engine *engine;
     struct tsim_diags diags;
+    const char *signal_text, *counter_text; /* as step.text, for the signals and counters, all of them */
     int32_t n_streams, n_steps;
     int32_t last[SCRIPT_MAX_STREAMS], current[SCRIPT_MAX_STREAMS]; /* steps; -1 = none (any more) */
     struct script_step steps[SCRIPT_MAX_STEPS];

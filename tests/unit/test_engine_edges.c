@@ -446,6 +446,47 @@ START_TEST(a_receive_of_another_size) {
 }
 END_TEST
 
+/* Messages that nobody has to wait for are counted where they arrive. Rank 0 sends three, rank 1 takes a fourth: the
+ * receive is named, and by its counter the sender. The third came at 3 s. */
+START_TEST(a_message_too_few) {
+    int32_t arrived = tsim_engine_add_counters(script.engine, 1);
+    int32_t rank0 = script_stream(&script), rank1 = script_stream(&script);
+    script.counter_text = "messages from rank 0 to rank 1";
+    for (int i = 1; i <= 4; i++) {
+        struct script_step *received = script_step(&script, rank1, 0, 0);
+        received->task.awaited_counter = arrived;
+        received->task.awaited_value = i;
+        received->text = i < 4 ? "another" : "rank 1: receive of message 4";
+        if (i < 4)
+            script_step(&script, rank0, 0, S)->task.raised_counter = arrived;
+    }
+    const char *const messages[] = {"deadlock after 3 s: 1 of 2 streams wait for ever",
+                                    "stream 1 (rank 1: receive of message 4) waits for counter 0 (messages from rank 0 "
+                                    "to rank 1) to reach 4, which is 3"};
+    expect_deadlock(messages, 2);
+}
+END_TEST
+
+/* Both wait for what the other's next operation would signal. */
+START_TEST(two_that_wait_for_each_other) {
+    int32_t forward = signal_of(1), backward = signal_of(1);
+    script.signal_text = "activations or gradients";
+    for (int rank = 0; rank < 2; rank++) {
+        struct script_step *step = script_step(&script, script_stream(&script), 1, 0);
+        step->text = rank ? "rank 1: backward" : "rank 0: forward";
+        step->task.bound_per_s = 1;
+        step->task.waits[step->task.n_waits++] = rank ? forward : backward;
+        step->task.lowers[step->task.n_lowers++] = rank ? backward : forward;
+    }
+    const char *first = "stream 0 (rank 0: forward) waits for signal 1 (activations or gradients), which must be "
+                        "lowered 1 more time";
+    const char *second = "stream 1 (rank 1: backward) waits for signal 0 (activations or gradients), which must be "
+                         "lowered 1 more time";
+    const char *const messages[] = {"deadlock after 0 s: 2 of 2 streams wait for ever", first, second};
+    expect_deadlock(messages, 3);
+}
+END_TEST
+
 /* One rank of a reduction of four is stuck in a send: the send is named, and the three who wait for its rank. */
 START_TEST(a_collective_that_waits_for_a_stuck_rank) {
     message(script_stream(&script), 9, 1, "rank 0: send of microbatch 0 to rank 9");
@@ -555,6 +596,8 @@ static void add_order_tests(Suite *suite) {
     tcase_add_test(tcase, a_send_without_a_receive);
     tcase_add_test(tcase, two_that_send_first);
     tcase_add_test(tcase, a_receive_of_another_size);
+    tcase_add_test(tcase, a_message_too_few);
+    tcase_add_test(tcase, two_that_wait_for_each_other);
     tcase_add_test(tcase, a_collective_that_waits_for_a_stuck_rank);
     tcase_add_test(tcase, any_order_of_creation_gives_the_same_times);
     suite_add_tcase(suite, tcase);
