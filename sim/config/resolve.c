@@ -91,6 +91,8 @@ static void resolve_degrees(struct tsim_draft *draft) {
     if (draft->scenario.software->pipeline_overlap == TSIM_PIPELINE_OVERLAP_INTERLEAVED && p->virtual_pipeline == 1 &&
         draft->schedule < TSIM_SCHEDULE_ZB_H1 && !tsim_draft_has(draft, "parallelism.overlap.pipeline"))
         p->overlap.pipeline = false;
+    if (draft->schedule == TSIM_SCHEDULE_DUALPIPE && !tsim_draft_has(draft, "parallelism.overlap.expert"))
+        p->overlap.expert = true; /* what its pairs are for */
     p->schedule = draft->schedule >= 0      ? (enum tsim_schedule)draft->schedule
                   : p->virtual_pipeline > 1 ? TSIM_SCHEDULE_INTERLEAVED
                                             : TSIM_SCHEDULE_1F1B;
