@@ -79,6 +79,7 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
     account->memory_busy_s += cost.memory_busy_s;
     account->scale_up_bytes += cost.scale_up_bytes;
     account->nic_bytes += cost.nic_bytes;
+    account->pass_nic_bytes += cost.nic_bytes;
 }
 
 void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end) {

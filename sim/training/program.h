@@ -34,8 +34,9 @@ struct tsim_gang_account {
     int32_t stage, replica;
     struct tsim_step_terms terms; /* sums to the step's time */
     double flops;
-    double matrix_busy_s, memory_busy_s;                                       /* per accelerator of the gang */
-    double scale_up_bytes, nic_bytes;                                          /* sent per accelerator */
+    double matrix_busy_s, memory_busy_s; /* per accelerator of the gang */
+    double scale_up_bytes, nic_bytes;    /* sent per accelerator */
+    double pass_nic_bytes; /* of nic_bytes: by collectives inside passes, which no resource of the engine sees */
     double exposed_gather_s, exposed_reduce_s, exposed_norm_s, interference_s; /* the parts of exposed_data_s */
     double data_busy_s, send_busy_s;                                           /* of the other streams, hidden or not */
 };

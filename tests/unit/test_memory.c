@@ -2,6 +2,7 @@
 #include "support/check_main.h"
 #include "support/example.h"
 #include "workload/memory.h"
+#include "workload/routing.h"
 
 static struct example e;
 
@@ -172,6 +173,48 @@ START_TEST(model_state) {
 }
 END_TEST
 
+/* The example with experts of width 2048 in every second layer: 8, 2 for each token, 1 shared, over 4 of 8 ranks. A
+ * rank holds 4 layers of 12 h^2 and 4 of attention's 4 h^2, the router's 8 h, the shared expert's 2 h 2048 and 2
+ * experts, each as much; norms 2h x 17, table and head. Experts' states are sharded by 2 ranks, all others by 8. */
+START_TEST(expert_state) {
+    example_init(&e);
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .shared = 1, .every = 2};
+    e.scenario.parallelism.expert = 4;
+    double h = 1024, expert = 2 * h * 2048;
+    double rest = 4 * 12 * h * h + 4 * (4 * h * h + 8 * h + expert) + 17 * 2 * h + 2 * 32768 * h;
+    struct tsim_stage_memory m;
+    ck_assert_double_eq(tsim_stage_expert_parameters(&e.scenario, 0), 4 * 2 * expert);
+    ck_assert_double_eq(tsim_stage_parameters(&e.scenario, 0), rest + 4 * 2 * expert);
+    e.scenario.parallelism.zero = 2;
+    tsim_stage_memory(&e.scenario, 0, &m);
+    ck_assert_double_eq_tol(m.weights_bytes, 2 * (rest + 8 * expert), 1e-3);
+    ck_assert_double_eq_tol(m.gradients_bytes, 4 * (rest / 8 + 8 * expert / 2), 1e-3);
+    ck_assert_double_eq_tol(m.optimizer_bytes, 8 * (rest / 8 + 8 * expert / 2), 1e-3);
+    e.scenario.parallelism.zero_group_ranks = 2; /* fewer than the expert ranks: experts are not sharded */
+    tsim_stage_memory(&e.scenario, 0, &m);
+    ck_assert_double_eq_tol(m.optimizer_bytes, 8 * (rest / 2 + 8 * expert), 1e-3);
+}
+END_TEST
+
+/* A layer with experts keeps, per token in bf16: the norms' and products' inputs 4 h, q k v and the result 4 h, and no
+ * inner tensors of a block but 8 scores of 4 bytes, the shared expert's two inner tensors of 2048, and for each of 2
+ * rows (times the imbalance) its input h and two inner tensors of 2048. Standard attention's probabilities on top. */
+START_TEST(expert_activations) {
+    example_init(&e);
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .shared = 1, .every = 2};
+    e.scenario.parallelism.expert = 4;
+    double t = 1024, h = 1024, scores = t * 8 * 1024 * 2;
+    double g = tsim_routing_imbalance(&e.model.experts, 4, t);
+    double expected = t * (8 * h * 2 + 8 * 4 + 2 * 2048 * 2 + g * 2 * (h + 2 * 2048) * 2) + scores;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, true), expected, 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), t * (8 * h + 2 * 4096) * 2 + scores, 1);
+    struct tsim_stage_memory m;
+    tsim_stage_memory(&e.scenario, 0, &m);
+    ck_assert_double_eq_tol(m.activations_bytes,
+                            4 * expected + 4 * (t * (8 * h + 2 * 4096) * 2 + scores) + 2 * t * h * 2, 1);
+}
+END_TEST
+
 START_TEST(tied_table_is_held_twice_across_stages) {
     example_init(&e);
     e.model.tied_embeddings = true;
@@ -193,6 +236,8 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, zero_bubble_memory);
     tcase_add_test(tcase, uneven_chunks);
     tcase_add_test(tcase, model_state);
+    tcase_add_test(tcase, expert_state);
+    tcase_add_test(tcase, expert_activations);
     tcase_add_test(tcase, tied_table_is_held_twice_across_stages);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -1,0 +1,93 @@
+/* Which layers have experts, and parameters of a mixture by hand. */
+#include "support/check_main.h"
+#include "workload/model.h"
+
+/* h 8, 2 heads of 4, ffn 16, 6 layers, vocabulary 10; 4 experts of 12, 2 for each token, 1 shared. */
+static struct tsim_model small_mixture(int64_t first, int64_t every) {
+    return (struct tsim_model){
+        .layers = 6,
+        .hidden = 8,
+        .heads = 2,
+        .kv_heads = 2,
+        .head_dim = 4,
+        .ffn_hidden = 16,
+        .vocab = 10,
+        .gated_mlp = true,
+        .norm = TSIM_NORM_RMSNORM,
+        .position = TSIM_POSITION_ROPE,
+        .experts = {.count = 4, .active = 2, .ffn_hidden = 12, .shared = 1, .first = first, .every = every}};
+}
+
+/* By the definition of the header, layer by layer. */
+START_TEST(expert_layers) {
+    for (int64_t first = 0; first < 5; first++)
+        for (int64_t every = 1; every < 4; every++) {
+            struct tsim_model m = small_mixture(first, every);
+            for (int64_t from = 0; from <= m.layers; from++)
+                for (int64_t to = from, n = 0; to <= m.layers; to++) {
+                    ck_assert_int_eq(tsim_model_expert_layers(&m, from, to), n);
+                    n += to >= first && (to - first + 1) % every == 0;
+                }
+        }
+    struct tsim_model dense = {.layers = 6};
+    ck_assert_int_eq(tsim_model_expert_layers(&dense, 0, 6), 0);
+}
+END_TEST
+
+/* Attention 4 h^2 = 256 and norms 2 h = 16 in each of 6 layers; first 1, every 2: layers 2 and 4 have experts, 4 layers
+ * a block of 3 h 16 = 384; router 4 h = 32, shared 3 h 12 = 288, experts 4 x 288, of which a token uses 2; table and
+ * head 80 each, final norm 8. */
+START_TEST(parameters) {
+    struct tsim_model m = small_mixture(1, 2);
+    double rest = 6 * (256 + 16) + 4 * 384 + 2 * (32 + 288) + 2 * 80 + 8;
+    ck_assert_double_eq(tsim_model_parameters(&m), rest + 2 * 4 * 288);
+    ck_assert_double_eq(tsim_model_active_parameters(&m), rest + 2 * 2 * 288);
+    m.experts.router_bias = true;
+    ck_assert_double_eq(tsim_model_parameters(&m), rest + 2 * 4 * 288 + 2 * 4);
+}
+END_TEST
+
+/* 6 N of the active ones, and 12 L H Q T: 12 x 6 x 2 x 4 x T. */
+START_TEST(flops) {
+    struct tsim_model m = small_mixture(0, 1);
+    ck_assert_double_eq(tsim_model_flops_per_token(&m, 100),
+                        6 * tsim_model_active_parameters(&m) + 12.0 * 6 * 2 * 4 * 100);
+    ck_assert_double_eq(tsim_model_layers_forward_flops_per_token(&m, 100),
+                        2.0 * 6 * (256 + 32 + 288 + 2 * 288) + 4.0 * 6 * 2 * 4 * 100);
+}
+END_TEST
+
+/* Queries by way of 6, keys and values of 5, positions in 2 more: down 8 x 6 and 8 x (5 + 2), norms of 6 and 5, up
+ * 6 x 2 (4 + 2) and 5 x 2 x 8, result 8 x 8. Without a vector for queries 8 x 2 (4 + 2) in place of the first and the
+ * fourth. A score costs 2 (4 + 2), a value 2 x 4, for each head and position. */
+START_TEST(latent_attention) {
+    struct tsim_model m = {.layers = 1,
+                           .hidden = 8,
+                           .heads = 2,
+                           .kv_heads = 2,
+                           .head_dim = 4,
+                           .latent = {.kv_rank = 5, .query_rank = 6, .rope_dim = 2}};
+    struct tsim_parameters p;
+    tsim_model_count(&m, &p);
+    ck_assert_double_eq(p.layer_latent, 48 + 56 + 6 + 5);
+    ck_assert_double_eq(p.layer_attention, 72 + 80 + 64);
+    ck_assert_double_eq(tsim_model_core_attention_forward_flops_per_token(&m, 10), 2 * 10 * (2 * 6 + 2 * 4));
+    m.latent.query_rank = 0;
+    tsim_model_count(&m, &p);
+    ck_assert_double_eq(p.layer_latent, 56 + 5);
+    ck_assert_double_eq(p.layer_attention, 96 + 80 + 64);
+}
+END_TEST
+
+static Suite *model_suite(void) {
+    Suite *suite = suite_create("model");
+    TCase *tcase = tcase_create("analytic");
+    tcase_add_test(tcase, expert_layers);
+    tcase_add_test(tcase, parameters);
+    tcase_add_test(tcase, flops);
+    tcase_add_test(tcase, latent_attention);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(model_suite)

@@ -1,0 +1,225 @@
+/* Layers with experts, and latent attention: FLOPs, rows and traffic against counts by hand. The example: t = 1024
+ * tokens, h = 1024, ffn 4096 (two matrices), 8 heads of 128, bf16; experts: 8 of width 2048, 2 for each token. In units
+ * of 2^30 FLOPs a product of t x h by h x 512 is 1. */
+#include "support/check_main.h"
+#include "support/example.h"
+#include "workload/model.h"
+#include "workload/operators.h"
+#include "workload/routing.h"
+
+#include <string.h>
+
+static struct example e;
+static const double UNIT = 1 << 30, T = 1024, H = 1024, K = 2;
+
+static void init_mixture(int64_t tensor, int64_t expert) {
+    example_init(&e);
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 1};
+    e.scenario.parallelism.tensor = tensor;
+    e.scenario.parallelism.expert = expert;
+    example_finish(&e);
+}
+
+static double sum_flops(const struct tsim_op_list *list) {
+    double flops = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        flops += list->ops[i].flops;
+    return flops;
+}
+
+static double sum_collective(const struct tsim_op_list *list, enum tsim_op_collective collective) {
+    double bytes = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        if (list->ops[i].kind == TSIM_OP_COLLECTIVE && list->ops[i].collective == collective)
+            bytes += list->ops[i].collective_bytes;
+    return bytes;
+}
+
+static const struct tsim_op *find(const struct tsim_op_list *list, const char *name) {
+    for (int32_t i = 0; i < list->n; i++)
+        if (strcmp(list->ops[i].name, name) == 0)
+            return &list->ops[i];
+    return NULL;
+}
+
+/* Attention's products 8 + core 4, as in a dense layer; router 2 t h 8 = 1/64; experts 2 t K 2 h 2048 = 16. Backward
+ * twice. On one rank nothing is exchanged and nothing imbalanced. */
+START_TEST(flops_on_one_rank) {
+    struct tsim_op_list forward, backward;
+    init_mixture(1, 1);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+    double expected = (8 + 4 + 1.0 / 64 + 16) * UNIT;
+    ck_assert_double_eq_tol(sum_flops(&forward), expected, 1);
+    ck_assert_double_eq_tol(sum_flops(&backward), 2 * expected, 1);
+    ck_assert_double_eq(find(&forward, "expert up")->batch, 8);
+    ck_assert_double_eq(find(&forward, "expert up")->m, T * K / 8);
+    ck_assert_ptr_null(find(&forward, "expert: dispatch"));
+    ck_assert_double_eq(sum_collective(&forward, TSIM_OP_ALL_TO_ALL), 0);
+}
+END_TEST
+
+/* Executed layers, dense and with experts, and the model's count agree (see test_operators.c): 4 layers of each kind.
+ */
+START_TEST(model_flops) {
+    struct tsim_op_list dense, mixture, head;
+    init_mixture(1, 1);
+    e.model.experts.every = 2;
+    e.model.experts.shared = 1;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &dense);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &mixture);
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &head);
+    double layers = 4 * sum_flops(&dense) + 4 * sum_flops(&mixture);
+    double uncounted = 6 * (32768.0 * 1024 + (8 * 4 + 2) * 1024); /* the table is looked up, norms are not products */
+    ck_assert_double_eq_tol(tsim_model_flops_per_token(&e.model, T), 3 * (layers + sum_flops(&head)) / T + uncounted,
+                            1);
+    ck_assert_double_eq_tol(tsim_model_layers_forward_flops_per_token(&e.model, T), layers / T, 1);
+}
+END_TEST
+
+/* 4 expert ranks: two experts each, the products of the fullest rank; every rank sends its t K rows, there and back,
+ * forward and backward, with the imbalance of the fullest; the router sees its own tokens. */
+START_TEST(expert_ranks) {
+    struct tsim_op_list forward, backward;
+    init_mixture(1, 4);
+    e.model.experts.imbalance_frac = 0.1;
+    double g = tsim_routing_imbalance(&e.model.experts, 4, T);
+    ck_assert_double_gt(g, 1.03);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+    double expected = (8 + 4 + 1.0 / 64 + 16 * g) * UNIT;
+    ck_assert_double_eq_tol(sum_flops(&forward), expected, 1);
+    ck_assert_double_eq_tol(sum_flops(&backward), 2 * expected, 2);
+    ck_assert_double_eq(find(&forward, "expert up")->batch, 2);
+    ck_assert_double_eq_tol(find(&forward, "expert up")->m, g * T * K / 2, 1e-6);
+    ck_assert_double_eq_tol(sum_collective(&forward, TSIM_OP_ALL_TO_ALL), 2 * g * T * K * H * 2, 1);
+    ck_assert_double_eq_tol(sum_collective(&backward, TSIM_OP_ALL_TO_ALL), 2 * g * T * K * H * 2, 1);
+    ck_assert_int_eq(find(&forward, "expert: dispatch")->axis, TSIM_AXIS_EXPERT);
+}
+END_TEST
+
+/* A capacity factor pads: rows and messages are that times the mean. */
+START_TEST(capacity) {
+    struct tsim_op_list list;
+    init_mixture(1, 8);
+    e.model.experts.capacity_factor = 1.5;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    ck_assert_double_eq(find(&list, "expert up")->m, 1.5 * T * K);
+    ck_assert_double_eq(find(&list, "expert: combine")->collective_bytes, 1.5 * T * K * H * 2);
+    ck_assert_ptr_null(find(&list, "sort by expert")); /* one expert: rows arrive in order */
+}
+END_TEST
+
+/* Tensor 2: each expert is halved. With sequence parallelism a rank sends its own half of the tokens, and the rows are
+ * gathered before and scattered after the products; without, every rank sends all, and h, not K h, is summed at the
+ * end. Attention's collectives are those of a dense layer without its block: 1 of 2. */
+START_TEST(tensor_ranks) {
+    struct tsim_op_list list, dense;
+    double activation = T * H * 2;
+    init_mixture(2, 2);
+    double g = tsim_routing_imbalance(&e.model.experts, 2, T);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    ck_assert_double_eq_tol(sum_flops(&list), ((8 + 4 + 16 * g) / 2 + 1.0 / 64) * UNIT, 1);
+    ck_assert_double_eq_tol(find(&list, "expert: dispatch")->collective_bytes, g * K * activation, 1);
+    ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_REDUCE), 2 * activation);
+    e.scenario.parallelism.sequence = true;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &dense);
+    ck_assert_double_eq_tol(sum_flops(&list), ((8 + 4 + 16 * g) / 2 + 0.5 / 64) * UNIT, 1);
+    ck_assert_double_eq_tol(find(&list, "expert: dispatch")->collective_bytes, g * K * activation / 2, 1);
+    ck_assert_double_eq_tol(sum_collective(&list, TSIM_OP_ALL_GATHER),
+                            sum_collective(&dense, TSIM_OP_ALL_GATHER) / 2 + g * K * activation, 1);
+    ck_assert_double_eq_tol(sum_collective(&list, TSIM_OP_REDUCE_SCATTER),
+                            sum_collective(&dense, TSIM_OP_REDUCE_SCATTER) / 2 + g * K * activation, 1);
+}
+END_TEST
+
+/* Shared experts are a block of their widths together: two of 2048 as the dense block of 4096, and a sum. */
+START_TEST(shared_experts) {
+    struct tsim_op_list without, with, dense;
+    init_mixture(1, 1);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &without);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &dense);
+    e.model.experts.shared = 2;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &with);
+    ck_assert_double_eq_tol(sum_flops(&with) - sum_flops(&without), 16 * UNIT, 1);
+    ck_assert_double_eq(find(&with, "ffn up")->n, find(&dense, "ffn up")->n);
+    ck_assert_double_eq(find(&with, "shared, add")->bytes, 3 * 2 * T * H);
+}
+END_TEST
+
+/* One copy for each node, in fp8 where products are; the results and gradients of inputs return in bf16. */
+START_TEST(dispatch_per_node) {
+    struct tsim_op_list forward, backward;
+    init_mixture(1, 4);
+    e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
+    e.scenario.training.precision = TSIM_FP8;
+    double g = tsim_routing_imbalance(&e.model.experts, 4, T);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+    ck_assert(find(&forward, "expert: dispatch")->once_per_node);
+    ck_assert_double_eq_tol(find(&forward, "expert: dispatch")->collective_bytes, g * T * K * H, 1);
+    ck_assert_double_eq_tol(find(&forward, "expert: combine")->collective_bytes, 2 * g * T * K * H, 1);
+    ck_assert_double_eq_tol(find(&backward, "expert: combine, gradient")->collective_bytes, g * T * K * H, 1);
+    ck_assert_double_eq_tol(find(&backward, "expert: dispatch, gradient")->collective_bytes, 2 * g * T * K * H, 1);
+}
+END_TEST
+
+/* Recomputation that stops at the last tensor that is needed leaves out the second product and all that follows. */
+START_TEST(last_projection) {
+    struct tsim_op_list list;
+    init_mixture(1, 4);
+    e.model.experts.shared = 1;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    ck_assert(!find(&list, "expert activation")->is_last_projection);
+    ck_assert(!find(&list, "ffn down")->is_last_projection);
+    ck_assert(find(&list, "expert down")->is_last_projection);
+    ck_assert(find(&list, "expert: combine")->is_last_projection);
+    ck_assert(find(&list, "residual 2")->is_last_projection);
+}
+END_TEST
+
+/* Latent vectors of 256 (queries) and 128, 64 more for positions: down 2 t h (256 + 192), up 2 t 8 (256 x 192 + 128 x
+ * 256), result 2 t h^2, core 2 t s 8 (192 + 128); the block 16. Backward twice. Over 4 tensor ranks the projections
+ * down are whole, on a quarter of the tokens with sequence parallelism, and the gathers are of latents. */
+START_TEST(latent_attention) {
+    struct tsim_op_list forward, backward;
+    example_init(&e);
+    e.model.latent = (struct tsim_latent){.kv_rank = 128, .query_rank = 256, .rope_dim = 64};
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+    double down = 2 * T * H * (256 + 192), up = 2 * T * 8 * (256.0 * 192 + 128 * 256),
+           core = 2 * T * T * 8 * (192 + 128);
+    double rest = 2 * UNIT + 16 * UNIT;
+    ck_assert_double_eq_tol(sum_flops(&forward), down + up + core + rest, 1);
+    ck_assert_double_eq_tol(sum_flops(&backward), 2 * (down + up + core + rest), 1);
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    ck_assert_double_eq_tol(sum_flops(&forward), down + up + core / 2 + rest, 1);
+    ck_assert_double_eq(find(&forward, "attention core")->head_dim, 160);
+    e.scenario.parallelism.tensor = 4;
+    e.scenario.parallelism.sequence = true;
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    ck_assert_double_eq_tol(sum_flops(&forward), (down + up + core / 2 + rest) / 4, 1);
+    ck_assert_double_eq(find(&forward, "tensor: gather, latents")->collective_bytes, T * (256 + 192) * 2);
+}
+END_TEST
+
+static Suite *operators_experts_suite(void) {
+    Suite *suite = suite_create("operators, experts");
+    TCase *tcase = tcase_create("analytic");
+    tcase_add_test(tcase, flops_on_one_rank);
+    tcase_add_test(tcase, model_flops);
+    tcase_add_test(tcase, expert_ranks);
+    tcase_add_test(tcase, capacity);
+    tcase_add_test(tcase, tensor_ranks);
+    tcase_add_test(tcase, shared_experts);
+    tcase_add_test(tcase, dispatch_per_node);
+    tcase_add_test(tcase, last_projection);
+    tcase_add_test(tcase, latent_attention);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(operators_experts_suite)

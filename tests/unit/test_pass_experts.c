@@ -1,0 +1,157 @@
+/* What the exchanges between experts add to a pass, and the groups that reduce experts' gradients, on networks without
+ * latency: 100 GB/s on a node of 8, 10 GB/s for each accelerator between nodes. The example's layer: t = h = 1024,
+ * 16 experts, 2 for each token, bf16. */
+#include "cost/collective.h"
+#include "support/check_main.h"
+#include "support/example.h"
+#include "training/program.h"
+#include "workload/memory.h"
+#include "workload/routing.h"
+
+#include <math.h>
+
+static struct example e;
+static struct tsim_arena arena;
+static const double NODE_RATE = 100e9, NIC_RATE = 10e9, ROW = 1024 * 2, ROWS = 1024 * 2;
+
+static void init_mixture(int64_t nodes, int64_t expert) {
+    example_init(&e);
+    e.model.experts = (struct tsim_experts){.count = 16, .active = 2, .ffn_hidden = 2048, .every = 1};
+    e.scenario.cluster.nodes = nodes;
+    e.scenario.parallelism.expert = expert;
+    e.scenario.simulation.network = TSIM_NETWORK_IDEAL;
+    example_finish(&e);
+}
+
+static struct tsim_pass_costs costs(void) {
+    struct tsim_pass_costs costs;
+    tsim_arena_release(&arena);
+    tsim_pass_costs_build(&e.scenario, tsim_cluster_build(&arena, &e.scenario),
+                          tsim_placement_build(&arena, &e.scenario), &costs);
+    return costs;
+}
+
+/* Bytes that the fullest rank gets in one exchange, its own part included. */
+static double exchanged(double ranks) {
+    return tsim_routing_imbalance(&e.model.experts, ranks, 1024) * ROWS * ROW;
+}
+
+/* 8 ranks of a node: 7/8 of the bytes leave the rank, twice forward and twice backward. A dense layer has none. */
+START_TEST(on_a_node) {
+    init_mixture(1, 8);
+    struct tsim_pass_costs c = costs();
+    double one_s = exchanged(8) * 7 / 8 / NODE_RATE;
+    ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s, 2 * one_s, 1e-12);
+    ck_assert_double_eq_tol(c.expert_layer.backward.exposed_expert_s, 2 * one_s, 1e-12);
+    ck_assert_double_eq_tol(c.expert_layer.forward.scale_up_bytes, 2 * exchanged(8) * 7 / 8, 1e-3);
+    ck_assert_double_eq(c.expert_layer.forward.nic_bytes, 0);
+    ck_assert_double_eq(c.layer.forward.exposed_expert_s, 0);
+    const struct tsim_pass_cost *f = &c.expert_layer.forward;
+    ck_assert_double_eq_tol(f->time_s, f->compute_s + f->exposed_expert_s, 1e-12);
+}
+END_TEST
+
+/* 16 ranks of 2 nodes: 8/16 of the bytes cross the NIC, which is slower by far than 7/16 on the node. */
+START_TEST(between_nodes) {
+    init_mixture(2, 16);
+    struct tsim_pass_costs c = costs();
+    ck_assert_double_eq_tol(c.expert_layer.forward.nic_bytes, 2 * exchanged(16) / 2, 1e-3);
+    ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s, 2 * exchanged(16) / 2 / NIC_RATE, 1e-12);
+}
+END_TEST
+
+/* A copy for each node: of the pairs of 16 experts 2 (8 x 7 / 2) of 120 are on one node, so a token goes to 2 - 56/120
+ * nodes, and half of these copies cross; all K rows are handed out on the node, 7/8 of them to others. */
+START_TEST(a_copy_for_each_node) {
+    init_mixture(2, 16);
+    e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
+    struct tsim_pass_costs c = costs();
+    double across = exchanged(16) / 2 * (2 - 56.0 / 120) / 2;
+    ck_assert_double_eq_tol(c.expert_layer.forward.nic_bytes, 2 * across, 1e-3);
+    ck_assert_double_eq_tol(c.expert_layer.forward.scale_up_bytes, 2 * exchanged(16) * 7 / 8, 1e-3);
+    ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s, 2 * across / NIC_RATE, 1e-12);
+    e.model.experts.node_limit = 1;
+    c = costs();
+    ck_assert_double_eq_tol(c.expert_layer.forward.nic_bytes, 2 * exchanged(16) / 2 / 2, 1e-3);
+}
+END_TEST
+
+/* Under the kernels of another micro-batch: what is longer than they are, or the compute units that are held. */
+START_TEST(beside_another_pass) {
+    for (int64_t nodes = 1; nodes <= 2; nodes++) {
+        init_mixture(nodes, 8 * nodes);
+        double exposed_s = costs().expert_layer.forward.exposed_expert_s;
+        e.scenario.parallelism.overlap.expert = true;
+        struct tsim_pass_costs c = costs();
+        struct tsim_collective_request request = {.op = TSIM_ALL_TO_ALL,
+                                                  .bytes = 1,
+                                                  .group = {.n_ranks = (int32_t)(8 * nodes),
+                                                            .n_nodes = (int32_t)nodes,
+                                                            .max_ranks_per_node = 8,
+                                                            .min_ranks_per_node = 8},
+                                                  .network = TSIM_NETWORK_IDEAL};
+        struct tsim_collective_cost cost;
+        tsim_collective_cost(tsim_cluster_build(&arena, &e.scenario), &request, &cost);
+        double rest_s = exposed_s - c.expert_layer.forward.compute_s;
+        ck_assert(nodes == 1 ? rest_s < 0 : rest_s > 0);
+        ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s, nodes == 1 ? cost.sm_frac * exposed_s : rest_s,
+                                1e-12);
+    }
+}
+END_TEST
+
+static double all_reduced(const struct tsim_cluster *cluster, const struct tsim_placement *placement, double parameters,
+                          unsigned axes) {
+    struct tsim_collective_request request = {.op = TSIM_ALL_REDUCE,
+                                              .bytes = 4 * parameters,
+                                              .group = tsim_placement_group(placement, axes),
+                                              .network = TSIM_NETWORK_IDEAL};
+    struct tsim_collective_cost cost;
+    tsim_collective_cost(cluster, &request, &cost);
+    return cost.time_s;
+}
+
+/* Experts on 8 ranks of a node and 2 nodes: what is not an expert is reduced by 16 ranks, an expert by the 2 that hold
+ * it, one after the other. The step without overlap is one micro-batch, the reductions and the optimizer. */
+START_TEST(groups_of_gradients) {
+    init_mixture(2, 8);
+    e.scenario.training.global_batch_size = 16;
+    e.scenario.parallelism.overlap = (struct tsim_overlap){0};
+    e.software.optimizer_traffic_bytes = 0;
+    example_finish(&e);
+    struct tsim_pass_costs c = costs();
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
+    const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
+    struct tsim_step_simulation simulation;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, cluster, placement, &c, &simulation, &diags), TSIM_OK);
+    tsim_diags_release(&diags);
+    double experts = 8 * 2 * (2.0 * 1024 * 2048); /* layers, of 16 / 8 experts */
+    ck_assert_double_eq(tsim_stage_expert_parameters(&e.scenario, 0), experts);
+    const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT;
+    double reduced_s = all_reduced(cluster, placement, tsim_stage_parameters(&e.scenario, 0) - experts,
+                                   data | 1u << TSIM_AXIS_EXPERT) +
+                       all_reduced(cluster, placement, experts, data);
+    ck_assert_double_eq_tol(simulation.gangs[0].exposed_reduce_s, reduced_s, 1e-9);
+    /* 2 exchanges each way in 8 layers stay on the node; so all that crosses is gradients */
+    ck_assert_double_eq(simulation.gangs[0].pass_nic_bytes, 0);
+    ck_assert_double_eq_tol(simulation.gangs[0].terms.exposed_expert_s,
+                            8 * (c.expert_layer.forward.exposed_expert_s + c.expert_layer.backward.exposed_expert_s),
+                            1e-9);
+}
+END_TEST
+
+static Suite *pass_experts_suite(void) {
+    Suite *suite = suite_create("pass, experts");
+    TCase *tcase = tcase_create("analytic");
+    tcase_add_test(tcase, on_a_node);
+    tcase_add_test(tcase, between_nodes);
+    tcase_add_test(tcase, a_copy_for_each_node);
+    tcase_add_test(tcase, beside_another_pass);
+    tcase_add_test(tcase, groups_of_gradients);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(pass_experts_suite)
