@@ -42,7 +42,7 @@ def fabric_of(row, source):
 
 def model_of(row, source):
     is_llama = "llama" in row["model"].lower()
-    vocab = int(re.sub(r"\D", "", row["vocab"]) or 0) or (50257 if source == "zero-bubble" else 0)
+    vocab = int(re.sub(r"\D", "", row["vocab"]) or 0) or (32000 if source == "zero-bubble" else 0)
     if source == "bloom":
         vocab = 250880
     keys = {"schema": "tsim/model/v1", "name": re.sub(r"[^a-z0-9.]+", "-", row["model"].lower()).strip("-"),
@@ -93,11 +93,18 @@ def metric_of(row):
     return f"samples_per_s: {float(value) * int(row['n_gpus']):g}"
 
 
+def memory_of(row, peaks):
+    """Measured with the run, in a row of its own that holds for every batch size. Printed as GB; what Megatron-LM reports
+    is torch.cuda.max_memory_allocated in MiB."""
+    peak = peaks.get((row["source"], row["model"]))
+    return [f"  memory_peak: {peak} GiB"] if peak else []
+
+
 def mapping(keys):
     return "{" + ", ".join(f"{k}: {v}" for k, v in keys.items()) + "}"
 
 
-def scenario(row):
+def scenario(row, peaks):
     source, software = source_of(row)
     n = int(row["n_gpus"])
     node = NODES[row["gpu"]]
@@ -125,10 +132,13 @@ def scenario(row):
         lines.append("# Doubtful: " + DOUBTFUL[row["id"]] + ".")
     if row["recompute"] != recompute:
         lines.append("# Recomputation is not stated: none assumed.")
+    if source == "zero-bubble":
+        lines.append("# The vocabulary is not stated: the authors' scripts (sail-sg/zero-bubble-pipeline-parallelism, examples) "
+                     "take a SentencePiece tokenizer; 32000 assumed.")
     lines += ["schema: tsim/v1", f"name: {name}", f"model: {mapping(model_of(row, source))}",
               f"cluster: {mapping(cluster)}", f"training: {mapping(training)}", f"software: {software}",
               f"parallelism: {mapping(parallelism)}", "measured:",
-              '  source: "' + row["source"].replace('"', "'") + '"', "  " + metric_of(row), ""]
+              '  source: "' + row["source"].replace('"', "'") + '"', "  " + metric_of(row), *memory_of(row, peaks), ""]
     return name, "\n".join(lines)
 
 
@@ -136,8 +146,12 @@ def main():
     for old in OUT.glob("*.yaml"):
         if old.read_text().startswith("# Written by tools/published/generate.py"):
             old.unlink()
-    for row in csv.DictReader(open(HERE / "runs.csv")):
-        name, text = scenario(row)
+    rows = list(csv.DictReader(open(HERE / "runs.csv")))
+    peaks = {(r["source"], r["model"]): r["metric_value"] for r in rows if r["metric_name"] == "peak_memory"}
+    for row in rows:
+        if row["metric_name"] == "peak_memory":
+            continue
+        name, text = scenario(row, peaks)
         (OUT / f"{name}.yaml").write_text(text)
 
 
