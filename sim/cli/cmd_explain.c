@@ -9,6 +9,7 @@ struct explain {
     struct tsim_diags diags;
     const struct tsim_scenario *scenario;
     struct tsim_result result;
+    struct tsim_explanation explanation;
 };
 
 static enum tsim_status simulate(struct explain *explain) {
@@ -18,21 +19,22 @@ static enum tsim_status simulate(struct explain *explain) {
                                 &explain->scenario, &explain->diags));
     TSIM_TRY(tsim_train_run(&explain->arena, explain->scenario, &options, &explain->result, &explain->diags));
     tsim_advise(&explain->arena, explain->scenario, &explain->result);
-    return TSIM_OK;
+    return tsim_explanation_build(&explain->arena, explain->scenario, &explain->result, &explain->explanation,
+                                  &explain->diags);
 }
 
 static enum tsim_exit print_sections(const struct explain *explain) {
     const struct tsim_arguments *arguments = explain->arguments;
-    const struct tsim_explanation explanation = {.scenario = explain->scenario, .result = &explain->result};
+    const struct tsim_explanation *explanation = &explain->explanation;
     enum tsim_exit status = explain->result.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
     if (arguments->has[TSIM_OPTION_CSV]) {
-        tsim_explain_print_csv(stdout, &explanation);
+        tsim_explain_print_csv(stdout, explanation);
     } else if (!tsim_is_json_on_stdout(arguments)) {
         struct tsim_style style = tsim_style_of(stdout);
-        tsim_explain_print(stdout, &style, &explanation);
+        tsim_explain_print(stdout, &style, explanation);
     }
     if (arguments->has[TSIM_OPTION_JSON])
-        status = tsim_exit_worse(status, tsim_write_json(arguments, tsim_explain_json(&explanation)));
+        status = tsim_exit_worse(status, tsim_write_json(arguments, tsim_explain_json(explanation)));
     return status;
 }
 

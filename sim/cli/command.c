@@ -23,7 +23,8 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "what it only estimates.",
      1, SIZE_MAX, INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION, tsim_cmd_check},
     {"explain", "SCENARIO", "where the step and the memory go, and what binds",
-     "Memory by kind and stage, the roofline of every operator. Nothing is logged.\n"
+     "Memory by kind and stage, the roofline of every operator, the schedule, the\n"
+     "critical path, exposed communication, sensitivities, advice. Nothing is logged.\n"
      "--csv prints one table after the other; the first column is the table's name.",
      1, 1, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",

@@ -4,7 +4,9 @@
 #include "report/summary.h"
 
 /* In the order in which they are printed. */
-static const struct tsim_explain_section *const SECTIONS[] = {&tsim_explain_memory, &tsim_explain_operators};
+static const struct tsim_explain_section *const SECTIONS[] = {
+    &tsim_explain_memory,  &tsim_explain_operators,   &tsim_explain_schedule, &tsim_explain_path,
+    &tsim_explain_overlap, &tsim_explain_sensitivity, &tsim_explain_advice};
 enum { N_SECTIONS = sizeof SECTIONS / sizeof SECTIONS[0] };
 
 static bool applies(const struct tsim_explain_section *section, const struct tsim_explanation *explanation) {
@@ -21,6 +23,30 @@ const struct tsim_rank_row *tsim_explain_critical_rank(const struct tsim_result 
         if (result->ranks[i].terms.bubble_s < critical->terms.bubble_s)
             critical = &result->ranks[i];
     return critical;
+}
+
+static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_explanation *explanation,
+                                     struct tsim_diags *diags) {
+    const struct tsim_scenario *sc = explanation->scenario;
+    const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
+    const struct tsim_placement *placement = tsim_placement_build(arena, sc);
+    struct tsim_pass_costs costs;
+    struct tsim_step_simulation simulation;
+    tsim_pass_costs_build(sc, cluster, placement, &costs);
+    TSIM_TRY(tsim_step_simulate(arena, sc, cluster, placement, &costs, &simulation, diags));
+    explanation->account = simulation.gangs[tsim_explain_critical_rank(explanation->result)->rank];
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                        const struct tsim_result *result, struct tsim_explanation *explanation,
+                                        struct tsim_diags *diags) {
+    *explanation = (struct tsim_explanation){.scenario = scenario, .result = result};
+    if (!result->simulated)
+        return TSIM_OK;
+    explanation->timeline = tsim_timeline_build(arena, scenario);
+    TSIM_TRY(find_account(arena, explanation, diags));
+    return tsim_sensitivities_run(arena, scenario, &explanation->sensitivities, diags);
 }
 
 static void print_title(FILE *out, const struct tsim_style *style, const struct tsim_result *result) {

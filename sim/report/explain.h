@@ -1,23 +1,40 @@
-/* explain.h - where a step goes and why, as `tsim explain` prints it: one section after the other, each a table for
- * people, CSV or a JSON array. Sections that need a simulated step are left out of a result that has none.
+/* explain.h - where a step goes and why, as `tsim explain` prints it: one section after the other, each as tables for
+ * people, CSV and JSON arrays. Sections that need a simulated step are left out of a result that has none.
  *
- *   memory     bytes by kind and pipeline stage against capacity, and what would make it fit
- *   operators  the roofline of every operator of the critical rank; the shares of all rows add up to the step */
+ *   memory         bytes by kind and pipeline stage against capacity, and what would make it fit
+ *   operators      the roofline of every operator of the critical rank; the shares of all rows add up to the step
+ *   schedule       when the pipeline stages run which passes
+ *   critical_path  the chain of passes and messages that the step consists of, and the operators on it
+ *   overlaps       communication, what it could hide behind, what of it is exposed, and why
+ *   sensitivities  the step with each capacity of the hardware a tenth lower and higher
+ *   advice         the changes of one setting that gain most */
 #ifndef TSIM_REPORT_EXPLAIN_H
 #define TSIM_REPORT_EXPLAIN_H
 
+#include "report/explain_timeline.h"
 #include "report/figures.h"
-#include "training/result.h"
+#include "study/sensitivity.h"
+#include "training/program.h"
 
 struct tsim_explanation {
     const struct tsim_scenario *scenario;
     const struct tsim_result *result; /* of a run of the scenario */
+    /* Of a simulated result alone: */
+    struct tsim_sensitivities sensitivities;
+    const struct tsim_timeline *timeline;
+    struct tsim_gang_account account; /* of the critical rank */
 };
+
+/* Runs what the sections need beside `result`, which must outlive the explanation. Fails only as tsim_train_run does.
+ */
+enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                        const struct tsim_result *result, struct tsim_explanation *explanation,
+                                        struct tsim_diags *diags);
 
 void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation);
 /* The sections' tables one after the other, an empty line between them; see tsim_figures_print_csv. */
 void tsim_explain_print_csv(FILE *out, const struct tsim_explanation *explanation);
-/* {"schema": "tsim/explain/v1", "scenario", "status", "step_time_s", and an array for each section}. */
+/* {"schema": "tsim/explain/v1", "scenario", "status", "step_time_s", and an array for each table}. */
 struct tsim_json *tsim_explain_json(const struct tsim_explanation *explanation);
 
 #endif

@@ -72,8 +72,8 @@ static void change_table(struct tsim_arena *arena, const struct tsim_explanation
     }
 }
 
-static void tables(struct tsim_arena *arena, const struct tsim_explanation *explanation,
-                   void (*take)(void *context, const struct tsim_figures *figures), void *context) {
+static void tables(struct tsim_arena *arena, const struct tsim_explanation *explanation, tsim_explain_take_fn take,
+                   void *context) {
     struct tsim_figures figures;
     stage_table(arena, explanation, &figures);
     take(context, &figures);

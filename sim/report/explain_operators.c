@@ -10,10 +10,12 @@
 /* Below this share of the step a difference of two sums is rounding. */
 #define ROUNDING_FRAC 1e-9
 
-enum { TEXT_BYTES = 96, MOST_ROWS = 3 * 5 * TSIM_MAX_OPS + 16 };
+enum { TEXT_BYTES = 96, MOST_ROWS = 5 * TSIM_N_PARTS * TSIM_MAX_OPS + 16 };
 
-static const char *const PARTS[] = {
-    [TSIM_PART_EMBEDDING] = "embedding", [TSIM_PART_LAYER] = "layer", [TSIM_PART_HEAD] = "head"};
+static const char *const PARTS[] = {[TSIM_PART_EMBEDDING] = "embedding",
+                                    [TSIM_PART_LAYER] = "layer",
+                                    [TSIM_PART_EXPERT_LAYER] = "expert layer",
+                                    [TSIM_PART_HEAD] = "head"};
 
 /* ---- rows ---- */
 
@@ -24,7 +26,7 @@ struct walk {
     const char *part;
     enum tsim_pass_kind kind;
     double count;
-    double kernels_s, tensor_s, context_s; /* of the step, so far */
+    double kernels_s, exposed_s[TSIM_N_AXES]; /* of the step, so far */
 };
 
 static double ratio(double a, double b) {
@@ -65,7 +67,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
     row->bytes = is_collective ? op->op->collective_bytes : op->op->bytes;
     row->achieved_bytes_per_s = ratio(row->bytes, row->time_s);
     if (is_collective) {
-        *(op->op->axis == TSIM_AXIS_CONTEXT ? &walk->context_s : &walk->tensor_s) += step_s;
+        walk->exposed_s[op->op->axis] += step_s;
         return;
     }
     walk->kernels_s += step_s;
@@ -86,39 +88,48 @@ static void add_rest(struct walk *walk, const char *name, const char *bound, dou
     row->time_s = step_s;
 }
 
-/* How often the stage runs each part in each kind of pass. */
-struct counts {
-    double passes[TSIM_N_PASS_KINDS][TSIM_PART_HEAD + 1];
-};
+static void add_operators(struct walk *walk, struct tsim_arena *arena, const struct tsim_part_counts *counts) {
+    const struct tsim_scenario *sc = walk->scenario;
+    const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
+    const struct tsim_placement *placement = tsim_placement_build(arena, sc);
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        for (int kind = TSIM_PASS_FORWARD; kind < TSIM_N_PASS_KINDS; kind++) {
+            if (counts->times[kind][part] <= 0)
+                continue;
+            walk->part = PARTS[part];
+            walk->kind = (enum tsim_pass_kind)kind;
+            walk->count = counts->times[kind][part];
+            tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part, walk->kind, add_operator, walk);
+        }
+}
 
-static struct counts count_passes(const struct tsim_scenario *sc, int32_t stage) {
+void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *sc, int32_t stage, int32_t chunk,
+                          enum tsim_pass_kind kind, double passes) {
+    double *times = counts->times[kind], with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
+    times[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, chunk) ? passes : 0;
+    times[TSIM_PART_LAYER] += passes * ((double)tsim_chunk_layers(sc, stage, chunk) - with_experts);
+    times[TSIM_PART_EXPERT_LAYER] += passes * with_experts;
+    times[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, chunk) ? passes : 0;
+}
+
+struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *sc, int32_t stage) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    struct counts counts = {0};
+    struct tsim_part_counts counts = {0};
     int32_t n_items = tsim_schedule_n_items(&shape, stage);
     for (int32_t i = 0; i < n_items; i++) {
         struct tsim_pass_item item = tsim_schedule_item(&shape, stage, i);
-        double *passes = counts.passes[item.kind];
-        passes[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, item.chunk);
-        passes[TSIM_PART_LAYER] += (double)tsim_chunk_layers(sc, stage, item.chunk);
-        passes[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, item.chunk);
+        tsim_part_counts_add(&counts, sc, stage, item.chunk, item.kind, 1);
     }
     return counts;
 }
 
-static void add_operators(struct walk *walk, struct tsim_arena *arena, int32_t stage) {
-    const struct tsim_scenario *sc = walk->scenario;
-    const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
-    const struct tsim_placement *placement = tsim_placement_build(arena, sc);
-    struct counts counts = count_passes(sc, stage);
-    for (int part = TSIM_PART_EMBEDDING; part <= TSIM_PART_HEAD; part++)
-        for (int kind = TSIM_PASS_FORWARD; kind < TSIM_N_PASS_KINDS; kind++) {
-            if (counts.passes[kind][part] <= 0)
-                continue;
-            walk->part = PARTS[part];
-            walk->kind = (enum tsim_pass_kind)kind;
-            walk->count = counts.passes[kind][part];
-            tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part, walk->kind, add_operator, walk);
-        }
+void tsim_explain_part_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                            const struct tsim_part_counts *counts, struct tsim_explained_operators *operators) {
+    struct walk walk = {
+        .scenario = explanation->scenario, .operators = operators, .step_time_s = explanation->result->step.time_s};
+    operators->rows = TSIM_NEW_ARRAY(arena, MOST_ROWS, struct tsim_explained_operator);
+    operators->n = 0;
+    add_operators(&walk, arena, counts);
 }
 
 void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
@@ -127,11 +138,13 @@ void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_expl
     struct walk walk = {.scenario = explanation->scenario, .operators = operators, .step_time_s = t->time_s};
     operators->rows = TSIM_NEW_ARRAY(arena, MOST_ROWS, struct tsim_explained_operator);
     operators->n = 0;
-    add_operators(&walk, arena, tsim_explain_critical_rank(explanation->result)->stage);
+    struct tsim_part_counts counts =
+        tsim_stage_part_counts(explanation->scenario, tsim_explain_critical_rank(explanation->result)->stage);
+    add_operators(&walk, arena, &counts);
     add_rest(&walk, "waiting for the host", "host", t->compute_s + t->recompute_s - walk.kernels_s);
-    add_rest(&walk, "other tensor traffic", "communication", t->exposed_tensor_s - walk.tensor_s);
-    add_rest(&walk, "other context traffic", "communication", t->exposed_context_s - walk.context_s);
-    add_rest(&walk, "expert traffic", "communication", t->exposed_expert_s);
+    add_rest(&walk, "other tensor traffic", "communication", t->exposed_tensor_s - walk.exposed_s[TSIM_AXIS_TENSOR]);
+    add_rest(&walk, "other context traffic", "communication", t->exposed_context_s - walk.exposed_s[TSIM_AXIS_CONTEXT]);
+    add_rest(&walk, "other expert traffic", "communication", t->exposed_expert_s - walk.exposed_s[TSIM_AXIS_EXPERT]);
     add_rest(&walk, "pipeline traffic", "communication", t->exposed_pipeline_s);
     add_rest(&walk, "data traffic", "communication", t->exposed_data_s);
     add_rest(&walk, "optimizer", "memory", t->optimizer_s);
@@ -141,8 +154,8 @@ void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_expl
 
 /* ---- the table ---- */
 
-static void tables(struct tsim_arena *arena, const struct tsim_explanation *explanation,
-                   void (*take)(void *context, const struct tsim_figures *figures), void *context) {
+static void tables(struct tsim_arena *arena, const struct tsim_explanation *explanation, tsim_explain_take_fn take,
+                   void *context) {
     static const struct tsim_figure_column COLUMNS[] = {
         {NULL, "operator", TSIM_FIGURE_TEXT},
         {NULL, "part", TSIM_FIGURE_TEXT},
@@ -204,9 +217,10 @@ static void show(struct tsim_figures *figures, const char *name, double flops, d
 
 static void show_group(struct tsim_figures *figures, const struct tsim_explained_operator *row) {
     char count[64];
-    const char *text = tsim_arena_printf(figures->arena, "%s, %s: x %s", row->part, row->phase,
-                                         tsim_figure_text(TSIM_FIGURE_COUNT, row->count, count, sizeof count));
-    show(figures, text, (double)NAN, (double)NAN, (double)NAN, NULL, NULL, (double)NAN);
+    const char *times =
+        tsim_arena_printf(figures->arena, "x %s", tsim_figure_text(TSIM_FIGURE_COUNT, row->count, count, sizeof count));
+    show(figures, tsim_arena_printf(figures->arena, "%s, %s", row->part, row->phase), (double)NAN, (double)NAN,
+         (double)NAN, NULL, times, (double)NAN);
 }
 
 /* FLOP/s for products, B/s for what moves bytes alone; of collectives the buffer over the time. */

@@ -3,17 +3,22 @@
 #define TSIM_REPORT_EXPLAIN_SECTIONS_H
 
 #include "report/explain.h"
+#include "workload/operators.h"
+#include "workload/schedule.h"
+
+typedef void (*tsim_explain_take_fn)(void *context, const struct tsim_figures *figures);
 
 /* A section fills tables (for CSV and JSON whole, for people as they are), and prints itself for people. */
 struct tsim_explain_section {
     bool needs_step; /* only of a simulated result */
-    void (*tables)(struct tsim_arena *arena, const struct tsim_explanation *explanation,
-                   void (*take)(void *context, const struct tsim_figures *figures), void *context);
+    void (*tables)(struct tsim_arena *arena, const struct tsim_explanation *explanation, tsim_explain_take_fn take,
+                   void *context);
     void (*print)(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                   const struct tsim_explanation *explanation);
 };
 
-extern const struct tsim_explain_section tsim_explain_memory, tsim_explain_operators;
+extern const struct tsim_explain_section tsim_explain_memory, tsim_explain_operators, tsim_explain_schedule,
+    tsim_explain_path, tsim_explain_overlap, tsim_explain_sensitivity, tsim_explain_advice;
 
 void tsim_explain_heading(FILE *out, const struct tsim_style *style, const char *text);
 
@@ -37,11 +42,22 @@ struct tsim_explained_operator {
     double step_s, share_frac;
 };
 
+/* How often the parts run in passes of a kind. */
+struct tsim_part_counts {
+    double times[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
+};
+void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *scenario, int32_t stage,
+                          int32_t chunk, enum tsim_pass_kind kind, double passes);
+struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *scenario, int32_t stage); /* in a step */
+
 struct tsim_explained_operators {
     struct tsim_explained_operator *rows;
     int32_t n;
 };
 
+/* The rows of operators alone, of parts that run so often. */
+void tsim_explain_part_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                            const struct tsim_part_counts *counts, struct tsim_explained_operators *operators);
 void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                                 struct tsim_explained_operators *operators);
 

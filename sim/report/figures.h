@@ -18,8 +18,9 @@ enum tsim_figure {
     TSIM_FIGURE_BYTES,       /* 117 MB */
     TSIM_FIGURE_BYTES_PER_S, /* 2.68 TB/s */
     TSIM_FIGURE_FLOPS_PER_S,
-    TSIM_FIGURE_SHARE, /* 12.3 % */
-    TSIM_FIGURE_CHANGE /* -1.23 % */
+    TSIM_FIGURE_SHARE,  /* 12.3 % */
+    TSIM_FIGURE_CHANGE, /* -1.23 % */
+    TSIM_FIGURE_SIGNED  /* +0.123 */
 };
 
 struct tsim_figure_column {

@@ -24,11 +24,13 @@ static void teardown(void) {
 
 static struct tsim_explanation explained(void) {
     const struct tsim_run_options options = {.ignore_memory = false};
+    struct tsim_explanation explanation;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &result, &explanation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
-    return (struct tsim_explanation){.scenario = &e.scenario, .result = &result};
+    return explanation;
 }
 
 static void use_plan(int64_t tensor, int64_t pipeline, int64_t context) {
@@ -126,13 +128,6 @@ START_TEST(a_product_has_its_roofline) {
 }
 END_TEST
 
-static const char *csv_of(const struct tsim_explanation *explanation) {
-    FILE *out = fmemopen(text, sizeof text, "w");
-    tsim_explain_print_csv(out, explanation);
-    fclose(out);
-    return text;
-}
-
 static const char *screen_of(const struct tsim_explanation *explanation, int width, bool is_colored) {
     struct tsim_style style = {.width = width, .is_colored = is_colored};
     FILE *out = fmemopen(text, sizeof text, "w");
@@ -142,9 +137,119 @@ static const char *screen_of(const struct tsim_explanation *explanation, int wid
 }
 
 #define ck_assert_contains(haystack, needle)                                                                           \
-    ck_assert_msg(strstr((haystack), (needle)) != NULL, "'%s' is not in:\n%s", (needle), (haystack))
+    ck_assert_msg(strstr((haystack), (needle)) != NULL, "'%s' is not in:\n%.3000s", (needle), (haystack))
 #define ck_assert_lacks(haystack, needle)                                                                              \
-    ck_assert_msg(strstr((haystack), (needle)) == NULL, "'%s' is in:\n%s", (needle), (haystack))
+    ck_assert_msg(strstr((haystack), (needle)) == NULL, "'%s' is in:\n%.3000s", (needle), (haystack))
+
+static const char *csv_of(const struct tsim_explanation *explanation) {
+    FILE *out = fmemopen(text, sizeof text, "w");
+    tsim_explain_print_csv(out, explanation);
+    fclose(out);
+    return text;
+}
+
+static double number_after(const char *haystack, const char *needle) {
+    const char *at = strstr(haystack, needle);
+    ck_assert_msg(at != NULL, "'%s' is not there", needle);
+    return strtod(at + strlen(needle), NULL);
+}
+
+/* Of all rows of a table in CSV, the sum of one column. */
+static double sum_of_column(const char *csv, const char *table, const char *column) {
+    char line[1024], want[64];
+    double sum = 0;
+    int at = -1;
+    snprintf(want, sizeof want, "%s,", table);
+    for (; *csv; csv += strcspn(csv, "\n") + 1) {
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(csv, "\n"), csv);
+        bool is_title = strncmp(line, "table,", 6) == 0, is_row = strncmp(line, want, strlen(want)) == 0;
+        int n = 0, found = -1;
+        for (char *cell = line, *next; cell; cell = next, n++) {
+            next = NULL;
+            bool is_quoted = *cell == '"';
+            char *end = is_quoted ? strchr(cell + 1, '"') + 1 : cell + strcspn(cell, ",");
+            if (*end == ',')
+                next = end + 1;
+            *end = '\0';
+            if (is_title && strcmp(cell, column) == 0)
+                found = n;
+            if (is_row && n == at)
+                sum += strtod(cell, NULL);
+        }
+        if (is_title)
+            at = found;
+    }
+    return sum;
+}
+
+/* The path's links, what is not replayed and the optimizer are the step; the shares of operators too. */
+START_TEST(the_tables_add_up_to_the_step) {
+    static const enum tsim_schedule SCHEDULES[] = {TSIM_SCHEDULE_SEQUENTIAL, TSIM_SCHEDULE_GPIPE, TSIM_SCHEDULE_1F1B,
+                                                   TSIM_SCHEDULE_ZB_H1, TSIM_SCHEDULE_ZB_H2};
+    for (size_t i = 0; i < sizeof SCHEDULES / sizeof SCHEDULES[0]; i++) {
+        e.scenario.parallelism.schedule = SCHEDULES[i];
+        use_plan(1, 4, 1);
+        struct tsim_explanation explanation = explained();
+        const char *csv = csv_of(&explanation);
+        double step_s = result.step.time_s;
+        ck_assert_double_eq_tol(sum_of_column(csv, "critical_path", "time_s"), step_s, 1e-9 * step_s);
+        ck_assert_double_eq_tol(sum_of_column(csv, "operators", "step_s"), step_s, 1e-9 * step_s);
+        /* The chain's passes alone are no more than the step, and most of it. */
+        double operators_s = sum_of_column(csv, "critical_path_operators", "time_s");
+        ck_assert_double_le(operators_s, step_s);
+        ck_assert_double_gt(operators_s, 0.5 * step_s);
+    }
+}
+END_TEST
+
+/* What is exposed is what the step's terms say, and no more than what is needed. */
+START_TEST(overlaps_are_the_exposed_terms) {
+    e.scenario.cluster.nodes = 2;
+    use_plan(2, 2, 2);
+    struct tsim_explanation explanation = explained();
+    const char *csv = csv_of(&explanation);
+    ck_assert_double_eq_tol(sum_of_column(csv, "overlaps", "exposed_s"), result.step.communication_exposed_s,
+                            1e-9 * result.step.time_s);
+    ck_assert_double_ge(sum_of_column(csv, "overlaps", "needs_s"),
+                        result.step.communication_exposed_s - explanation.account.interference_s);
+}
+END_TEST
+
+/* A slower capacity never makes the step faster, and what the machine lacks has no row. */
+START_TEST(sensitivities_have_the_right_sign) {
+    e.accelerator.kernel_latency_s = 2e-6;
+    e.software.host_time_per_op_s = 5e-6;
+    e.node.scale_up_latency_s = e.fabric.latency_s = 1e-4;
+    e.scenario.cluster.nodes = 2;
+    use_plan(2, 2, 1);
+    struct tsim_explanation explanation = explained();
+    ck_assert_int_eq(explanation.sensitivities.n, 8);
+    for (int32_t i = 0; i < 8; i++) {
+        const struct tsim_sensitivity *row = &explanation.sensitivities.rows[i];
+        bool is_time = row->dimension == TSIM_TIME_S;
+        double worse_s = is_time ? row->more_time_s : row->less_time_s,
+               better_s = is_time ? row->less_time_s : row->more_time_s;
+        ck_assert_msg(worse_s >= result.step.time_s * (1 - 1e-12), "%s", row->name);
+        ck_assert_msg(better_s <= result.step.time_s * (1 + 1e-12), "%s", row->name);
+        ck_assert_msg(is_time ? row->elasticity >= 0 && row->elasticity <= 1
+                              : row->elasticity <= 0 && row->elasticity >= -1,
+                      "%s %g", row->name, row->elasticity);
+        if (i > 0)
+            ck_assert_double_le(fabs(row->elasticity), fabs(row[-1].elasticity));
+    }
+    e.scenario.cluster.nodes = 1;
+    e.scenario.cluster.accelerators_per_node = 1;
+    e.software.host_time_per_op_s = e.accelerator.kernel_latency_s = 0;
+    use_plan(1, 1, 1);
+    explanation = explained();
+    ck_assert_int_eq(explanation.sensitivities.n, 2); /* the matrix peak and the memory's bandwidth */
+    /* Nothing else takes time, so that a tenth of both together would be a tenth of the step. */
+    ck_assert_double_eq_tol(explanation.sensitivities.rows[0].elasticity + explanation.sensitivities.rows[1].elasticity,
+                            -1, 0.05);
+    csv_of(&explanation);
+    ck_assert_double_gt(number_after(text, "\nsensitivities,matrix_peak,"), 0);
+}
+END_TEST
 
 START_TEST(json_parses_and_has_the_tables) {
     use_plan(2, 2, 1);
@@ -172,6 +277,11 @@ START_TEST(csv_lines_begin_with_their_table) {
     ck_assert_contains(csv, "\nmemory,1,");
     ck_assert_contains(csv, "\n\ntable,operator,part,phase,bound,");
     ck_assert_contains(csv, "\noperators,ffn up,layer,forward,");
+    ck_assert_contains(csv, "\nschedule,1,");
+    ck_assert_contains(csv, "\ncritical_path,message from stage 0 to 1,message,0,");
+    ck_assert_contains(csv, "\ncritical_path_operators,");
+    ck_assert_contains(csv, "\noverlaps,\"pipeline, messages\",");
+    ck_assert_contains(csv, "\nsensitivities,matrix_peak,");
 }
 END_TEST
 
@@ -210,7 +320,8 @@ START_TEST(many_stages_are_abridged) {
     ck_assert_contains(screen, "stage 0");
     ck_assert_contains(screen, "stage 2 ");
     ck_assert_contains(screen, "stage 61  stage 62  stage 63\n");
-    ck_assert_lacks(screen, "stage 3 ");
+    ck_assert_contains(screen, "\n... 50 more stages\nstage 57 ");
+    ck_assert_lacks(screen, "stage 2   stage 3"); /* 64 in one table would be wider */
     csv_of(&explanation);
     ck_assert_contains(text, "\nmemory,40,");
 }
@@ -238,6 +349,9 @@ static Suite *explain_suite(void) {
     tcase_add_test(tests, shares_add_up_to_the_step);
     tcase_add_test(tests, a_slow_host_is_a_row);
     tcase_add_test(tests, a_product_has_its_roofline);
+    tcase_add_test(tests, the_tables_add_up_to_the_step);
+    tcase_add_test(tests, overlaps_are_the_exposed_terms);
+    tcase_add_test(tests, sensitivities_have_the_right_sign);
     tcase_add_test(tests, json_parses_and_has_the_tables);
     tcase_add_test(tests, csv_lines_begin_with_their_table);
     tcase_add_test(tests, the_screen_fits_its_width);
