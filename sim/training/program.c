@@ -137,8 +137,15 @@ static void describe(void *context, int32_t stream, int64_t label, char *text, s
              KINDS[tsim_label_kind(label)], tsim_label_item(label), tsim_label_segment(label));
 }
 
-static double gang_s(const struct step_run *run, const struct tsim_gang *gang) {
+static double compute_stream_s(const struct step_run *run, const struct tsim_gang *gang) {
     return tsim_engine_seconds(run->engine, gang->last_end - gang->first_begin);
+}
+
+/* What a step takes of a gang's time. Before its first message comes its data stream works already, in the time of the
+ * step before; steps that follow each other cannot be closer than that stream is busy. */
+static double gang_s(const struct step_run *run, const struct tsim_gang *gang) {
+    double own_s = compute_stream_s(run, gang);
+    return run->plan->bypasses_norm ? fmax(own_s, gang->account->data_busy_s) : own_s;
 }
 
 /* Time from one step to the next: all of it, or what the gang takes that takes longest. */
@@ -155,7 +162,10 @@ static double period_s(const struct step_run *run) {
 static void close_accounts(struct step_run *run, double time_s) {
     for (int32_t i = 0; i < run->n_gangs; i++) {
         struct tsim_step_terms *terms = &run->gangs[i].account->terms;
-        terms->bubble_s += time_s - gang_s(run, &run->gangs[i]);
+        double own_s = gang_s(run, &run->gangs[i]), data_s = own_s - compute_stream_s(run, &run->gangs[i]);
+        terms->exposed_data_s += data_s;
+        run->gangs[i].account->exposed_gather_s += data_s;
+        terms->bubble_s += time_s - own_s;
         terms->communication_exposed_s = terms->exposed_tensor_s + terms->exposed_pipeline_s + terms->exposed_data_s +
                                          terms->exposed_context_s + terms->exposed_expert_s;
         terms->time_s = time_s;

@@ -256,7 +256,8 @@ static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *re
         [TSIM_METRIC_HFU] = result->throughput.hfu,
         [TSIM_METRIC_MODEL_TFLOPS_PER_GPU] = result->throughput.model_tflops_per_gpu * 1e12,
         [TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU] = result->throughput.hardware_tflops_per_gpu * 1e12,
-        [TSIM_METRIC_MEMORY_PEAK] = result->memory.peak_bytes - result->memory.reserve_bytes, /* what allocators report */
+        [TSIM_METRIC_MEMORY_PEAK] =
+            result->memory.peak_bytes - result->memory.reserve_bytes, /* what allocators report */
         [TSIM_METRIC_ENERGY] = result->step_energy_j};
     for (int m = 0; m < TSIM_N_METRICS; m++)
         if (sc->measured.has[m])

@@ -141,6 +141,33 @@ START_TEST(dualpipe_reduces_over_both_stages) {
 }
 END_TEST
 
+/* Zero-bubble steps follow each other no closer than a stage's collectives take. 2 stages of 1 and 7 layers, 2 replicas
+ * on 4 nodes of 1, ZeRO-1, passes that take almost nothing: of the second stage's P parameters 2 P are gathered and 4 P
+ * scattered, half of each out of a NIC of B bytes/s: 3 P / B. The first gathers while the second waits for it; counted
+ * from its first message alone the second stage would take less. */
+START_TEST(zero_bubble_pace_of_the_data_stream) {
+    init(2, 1, TSIM_SCHEDULE_ZB_H1, 8);
+    e.scenario.cluster.nodes = 4;
+    e.scenario.cluster.accelerators_per_node = 1;
+    e.node.accelerators = e.node.nics = 1;
+    e.scenario.parallelism.zero = 1;
+    e.software.bucket_elements = (int64_t)1 << 40;
+    example_finish(&e);
+    e.layers_per_chunk[0] = 1;
+    e.layers_per_chunk[1] = 7;
+    double parameters = 7 * (12.0 * 1024 * 1024 + 4 * 1024) + 32768.0 * 1024 + 1024 * 2;
+    e.node.nic_bytes_per_s = 3 * parameters / 30;
+    struct tsim_pass_costs costs = {.layer = {.forward = {.time_s = 1e-6, .compute_s = 1e-6},
+                                              .input_gradient = {.time_s = 1e-6, .compute_s = 1e-6},
+                                              .weight_gradient = {.time_s = 1e-6, .compute_s = 1e-6}}};
+    struct tsim_step_simulation simulation = simulate_costs(&costs);
+    ck_assert_double_eq_tol(simulation.time_s, 30, 1e-3);
+    ck_assert_double_eq_tol(simulation.gangs[1].data_busy_s, 30, 1e-3);
+    ck_assert_double_eq_tol(simulation.gangs[1].terms.exposed_data_s, 30, 0.7); /* the rest are messages of 0.2 s */
+    ck_assert_double_le(simulation.gangs[1].exposed_reduce_s, 20.001);
+}
+END_TEST
+
 /* Synchronous sends block the sender's compute stream. Two stages on two nodes, one micro-batch, messages of
  * 1024 x 1024 x 2 B = 2 MiB at 1 MiB/s = 2 s: forward 4 + 2 + 4, backward 8 + 2 + 8 = 28 s. */
 START_TEST(synchronous_sends) {
@@ -192,6 +219,7 @@ static Suite *program_suite(void) {
     tcase_add_test(tcase, bubble_closed_forms);
     tcase_add_test(tcase, split_backward_closed_forms);
     tcase_add_test(tcase, dualpipe_reduces_over_both_stages);
+    tcase_add_test(tcase, zero_bubble_pace_of_the_data_stream);
     tcase_add_test(tcase, synchronous_sends);
     tcase_add_test(tcase, gradient_reduction);
     suite_add_tcase(suite, tcase);
