@@ -5,7 +5,6 @@
 #include "study/validate.h"
 
 #include <math.h>
-#include <unistd.h>
 
 static const struct tsim_column COLUMNS[] = {
     {"scenario", false}, {"metric", false}, {"measured", true}, {"predicted", true}, {"error", true},
@@ -158,13 +157,6 @@ static enum tsim_exit check_gate(const struct tsim_arguments *arguments, const s
     return TSIM_EXIT_GATE;
 }
 
-static int32_t n_threads(const struct tsim_arguments *arguments) {
-    long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (arguments->jobs > 0)
-        return arguments->jobs;
-    return n_processors > 0 && n_processors < 1024 ? (int32_t)n_processors : 1;
-}
-
 enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags log_diags;
@@ -173,7 +165,7 @@ enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments) {
     tsim_diags_init(&log_diags);
     const char *started_at = tsim_timestamp(&arena);
     tsim_validate(&arena, arguments->operands, arguments->n_operands, arguments->overrides, arguments->n_overrides,
-                  n_threads(arguments), &validation);
+                  tsim_n_jobs(arguments), &validation);
     enum tsim_exit status = report_cases(arguments, &validation);
     if (arguments->has[TSIM_OPTION_DB])
         status =

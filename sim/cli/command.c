@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LOG_OPTIONS (TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_NO_DB))
 #define INPUT_OPTIONS (TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_SEED) | TSIM_HAS(TSIM_OPTION_QUIET))
@@ -33,6 +34,16 @@ const struct tsim_command TSIM_COMMANDS[] = {
      1, SIZE_MAX,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_MAX_ERROR),
      tsim_cmd_validate},
+    {"sweep", "SCENARIO", "every point of a space of scenarios, in parallel, resumable",
+     "The points are those of the scenario's sweep: section, or of --vary and --zip.\n"
+     "Finished points are kept in the database: the same command goes on where it\n"
+     "stopped. Under srun and mpirun each process takes its share (--shard) into a\n"
+     "database of its own; tsim merge puts them together.",
+     1, 1,
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+         TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_WHERE) |
+         TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SHARD),
+     tsim_cmd_sweep},
     {"collective", "SCENARIO", "what nccl-tests would print on the scenario's cluster",
      "One collective alone, by size, with the algorithm and protocol that the library\n"
      "would choose. Sizes and bus bandwidth are nccl-tests' (all_gather: the gathered\n"
@@ -56,7 +67,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
 
 /* Of the interface, and not built yet. */
-static const char *const LATER[] = {"sweep", "merge", "plan", "scale", "compare", "report", "import", "calibrate"};
+static const char *const LATER[] = {"merge", "plan", "scale", "compare", "report", "import", "calibrate"};
 
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];
@@ -136,28 +147,42 @@ static enum tsim_exit cannot_write(const char *file) {
     return TSIM_EXIT_IO;
 }
 
-static enum tsim_exit write_json_file(const char *file, struct tsim_json *root) {
+static enum tsim_exit write_json_file(const char *file, tsim_json_parts_fn write, void *context) {
     FILE *out = fopen(file, "w");
     if (!out)
         return cannot_write(file);
-    tsim_json_write(root, out);
+    enum tsim_status status = write(context, out);
     bool is_written = fflush(out) == 0 && !ferror(out);
     if (!is_written)
         cannot_write(file);
     bool is_closed = fclose(out) == 0;
     if (is_written && !is_closed)
         cannot_write(file);
-    return is_written && is_closed ? TSIM_EXIT_OK : TSIM_EXIT_IO;
+    return is_written && is_closed ? tsim_exit_of(status) : TSIM_EXIT_IO;
+}
+
+enum tsim_exit tsim_write_json_parts(const struct tsim_arguments *arguments, tsim_json_parts_fn write, void *context) {
+    if (arguments->value[TSIM_OPTION_JSON])
+        return write_json_file(arguments->value[TSIM_OPTION_JSON], write, context);
+    return tsim_exit_of(write(context, stdout)); /* failures of stdout are found when it is flushed at the end */
+}
+
+static enum tsim_status write_tree(void *context, FILE *out) {
+    tsim_json_write(context, out);
+    return TSIM_OK;
 }
 
 enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root) {
-    enum tsim_exit status = TSIM_EXIT_OK;
-    if (arguments->value[TSIM_OPTION_JSON])
-        status = write_json_file(arguments->value[TSIM_OPTION_JSON], root);
-    else
-        tsim_json_write(root, stdout); /* failures of stdout are found when it is flushed at the end */
+    enum tsim_exit status = tsim_write_json_parts(arguments, write_tree, root);
     tsim_json_release(root);
     return status;
+}
+
+int32_t tsim_n_jobs(const struct tsim_arguments *arguments) {
+    long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (arguments->jobs > 0)
+        return arguments->jobs;
+    return n_processors > 0 && n_processors < 1024 ? (int32_t)n_processors : 1;
 }
 
 enum tsim_exit tsim_flush_results(void) {

@@ -12,6 +12,7 @@ enum tsim_exit tsim_cmd_run(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_check(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_explain(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_sweep(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_collective(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_runs(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments);
@@ -41,6 +42,13 @@ bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);
 
 /* Writes the document where --json says and releases it. */
 enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root);
+
+/* The same for a document that `write` writes piece by piece; its failures are told through `write`'s own context. */
+typedef enum tsim_status (*tsim_json_parts_fn)(void *context, FILE *out);
+enum tsim_exit tsim_write_json_parts(const struct tsim_arguments *arguments, tsim_json_parts_fn write, void *context);
+
+/* --jobs, or as many as there are processors. */
+int32_t tsim_n_jobs(const struct tsim_arguments *arguments);
 
 /* Sends what is buffered for standard output on its way, so that it appears before what follows on standard error. What
  * cannot be written is said once, unless it is that the reader went away (`tsim list | head`). */

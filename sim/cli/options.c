@@ -24,6 +24,11 @@ static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_RANKS] = {"ranks", NEEDS_VALUE, "N", "the first N accelerators (default: all)"},
     [TSIM_OPTION_ALGORITHM] = {"algorithm", NEEDS_VALUE, "NAME", "auto (default), ring, tree, nvls, hierarchical, ..."},
     [TSIM_OPTION_PROTOCOL] = {"protocol", NEEDS_VALUE, "NAME", "auto (default), LL, LL128, Simple"},
+    [TSIM_OPTION_VARY] = {"vary", NEEDS_VALUE, "PATH=A,B", "an axis: each value of one key (repeatable)"},
+    [TSIM_OPTION_ZIP] = {"zip", NEEDS_VALUE, "P=A,B;Q=C,D", "an axis of keys that change together (repeatable)"},
+    [TSIM_OPTION_WHERE] = {"where", NEEDS_VALUE, "EXPR", "only points for which this holds: 'mfu > 0.3'"},
+    [TSIM_OPTION_OBJECTIVE] = {"objective", NEEDS_VALUE, "FIGURE", "what to rank by (default tokens_per_s)"},
+    [TSIM_OPTION_SHARD] = {"shard", NEEDS_VALUE, "I/N", "every N-th point from the I-th on, I from 1 to N"},
     [TSIM_OPTION_JSON] = {"json", MAY_HAVE_VALUE, "FILE", "JSON, on standard output or into FILE"},
     [TSIM_OPTION_CSV] = {"csv", NO_VALUE, NULL, "the table as CSV"},
     [TSIM_OPTION_DB] = {"db", NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
@@ -112,6 +117,19 @@ static bool take_jobs(const struct parser *parser, const char *text) {
     return true;
 }
 
+/* I and I + N are the same shard, so that counting from 0 works as well. */
+static bool take_shard(const struct parser *parser, const char *text) {
+    enum { MOST_SHARDS = 1000000 };
+    const char *slash = strchr(text, '/');
+    int64_t i, n;
+    if (!slash || !parse_integer(slash + 1, 1, MOST_SHARDS, &n) ||
+        !parse_integer(tsim_arena_strndup(parser->arena, text, (size_t)(slash - text)), 0, n, &i))
+        return complain(parser, "--shard needs I/N with I from 1 to N, as in --shard 2/7, not '%s'", text);
+    parser->arguments->shard = (i + n - 1) % n;
+    parser->arguments->n_shards = n;
+    return true;
+}
+
 static bool take_max_error(const struct parser *parser, const char *text) {
     char *end;
     double percent = strtod(text, &end);
@@ -133,6 +151,14 @@ static bool take_value(const struct parser *parser, enum tsim_option option, con
                complain(parser, "--seed needs a whole number from 0 on, not '%s'", value);
     case TSIM_OPTION_JOBS:
         return take_jobs(parser, value);
+    case TSIM_OPTION_VARY:
+        parser->arguments->vary[parser->arguments->n_vary++] = value;
+        return true;
+    case TSIM_OPTION_ZIP:
+        parser->arguments->zip[parser->arguments->n_zip++] = value;
+        return true;
+    case TSIM_OPTION_SHARD:
+        return take_shard(parser, value);
     case TSIM_OPTION_MAX_ERROR:
         return take_max_error(parser, value);
     default:
@@ -213,6 +239,8 @@ bool tsim_options_parse(struct tsim_arena *arena, const struct tsim_command *com
     *arguments = (struct tsim_arguments){.command = command};
     arguments->operands = TSIM_NEW_ARRAY(arena, n_most, const char *);
     arguments->overrides = TSIM_NEW_ARRAY(arena, n_most, struct tsim_override);
+    arguments->vary = TSIM_NEW_ARRAY(arena, n_most, const char *);
+    arguments->zip = TSIM_NEW_ARRAY(arena, n_most, const char *);
     struct parser parser = {.arena = arena, .command = command, .arguments = arguments, .err = err};
     if (!parse_all(&parser, argc, argv))
         return false;

@@ -28,6 +28,11 @@ enum tsim_option {
     TSIM_OPTION_RANKS,
     TSIM_OPTION_ALGORITHM,
     TSIM_OPTION_PROTOCOL,
+    TSIM_OPTION_VARY,
+    TSIM_OPTION_ZIP,
+    TSIM_OPTION_WHERE,
+    TSIM_OPTION_OBJECTIVE,
+    TSIM_OPTION_SHARD,
     TSIM_OPTION_JSON,
     TSIM_OPTION_CSV,
     TSIM_OPTION_DB,
@@ -59,8 +64,11 @@ struct tsim_arguments {
     size_t n_overrides;
     bool has[TSIM_N_OPTIONS];
     const char *value[TSIM_N_OPTIONS]; /* NULL: not given, or given without a value */
-    int32_t jobs;                      /* 0: not given */
-    double max_error_frac;             /* with TSIM_OPTION_MAX_ERROR */
+    const char **vary, **zip;          /* each --vary and --zip */
+    size_t n_vary, n_zip;
+    int64_t shard, n_shards; /* with TSIM_OPTION_SHARD: I from 0 to N - 1, of N */
+    int32_t jobs;            /* 0: not given */
+    double max_error_frac;   /* with TSIM_OPTION_MAX_ERROR */
 };
 
 /* Parses what follows the command's name. A mistake is explained on `err` and gives false (exit status 2). With --help

@@ -162,34 +162,68 @@ static enum tsim_status first_error(const struct tsim_diags *diags, size_t first
     return TSIM_ERR_LIMIT;
 }
 
-static enum tsim_status load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
-                             size_t n_overrides, struct estimates *estimates, const struct tsim_scenario **scenario,
-                             struct tsim_diags *diags) {
+static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                             const struct tsim_override *overrides, size_t n_overrides, struct estimates *estimates,
+                             const struct tsim_scenario **scenario, struct tsim_diags *diags) {
     struct tsim_reader reader = {arena, diags, keep_estimate, estimates};
-    const struct tsim_value *root;
-    TSIM_TRY(tsim_document_read(arena, file, &root, diags));
-    root = tsim_catalogue_resolve_root(&reader, TSIM_CATALOGUE_SCENARIOS, root);
-    if (!root)
-        return TSIM_ERR_REFERENCE;
+    const struct tsim_value *root = source->root;
     TSIM_TRY(apply_overrides(arena, overrides, n_overrides, &root, diags));
     struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
     size_t first = diags->n_items;
     if (!read_draft(&reader, draft, root))
         return first_error(diags, first);
-    draft->scenario.file = tsim_arena_strdup(arena, file);
+    draft->scenario.file = tsim_arena_strdup(arena, source->file);
     name_estimates(arena, &draft->scenario, estimates);
     draft->scenario.resolved_json = write_json(arena, draft, estimates);
     *scenario = &draft->scenario;
     return TSIM_OK;
 }
 
+static enum tsim_status open_document(struct tsim_arena *arena, const char *file, const struct tsim_value *document,
+                                      struct tsim_scenario_source *source, struct tsim_diags *diags) {
+    struct tsim_reader reader = {.arena = arena, .diags = diags};
+    const struct tsim_value *root = tsim_catalogue_resolve_root(&reader, TSIM_CATALOGUE_SCENARIOS, document);
+    if (!root)
+        return TSIM_ERR_REFERENCE;
+    *source = (struct tsim_scenario_source){arena, file, document, root};
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, struct tsim_scenario_source *source,
+                                    struct tsim_diags *diags) {
+    const struct tsim_value *document;
+    TSIM_TRY(tsim_document_read(arena, file, &document, diags));
+    return open_document(arena, tsim_arena_strdup(arena, file), document, source, diags);
+}
+
+enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsim_scenario_source *from,
+                                      struct tsim_scenario_source *source, struct tsim_diags *diags) {
+    const struct tsim_document *text = from->document->document;
+    const struct tsim_value *document;
+    TSIM_TRY(
+        tsim_document_parse(arena, tsim_arena_strdup(arena, text->file), text->text, text->size, &document, diags));
+    return open_document(arena, tsim_arena_strdup(arena, from->file), document, source, diags);
+}
+
+enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                         const struct tsim_override *overrides, size_t n_overrides,
+                                         const struct tsim_scenario **scenario, struct tsim_diags *diags) {
+    struct estimates estimates = {NULL, 0, 0};
+    size_t first = diags->n_items;
+    enum tsim_status status = load(arena, source, overrides, n_overrides, &estimates, scenario, diags);
+    tsim_heap_free(estimates.paths);
+    sort_diags(diags, first);
+    return status;
+}
+
 enum tsim_status tsim_scenario_load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
                                     size_t n_overrides, const struct tsim_scenario **scenario,
                                     struct tsim_diags *diags) {
-    struct estimates estimates = {NULL, 0, 0};
+    struct tsim_scenario_source source;
     size_t first = diags->n_items;
-    enum tsim_status status = load(arena, file, overrides, n_overrides, &estimates, scenario, diags);
-    tsim_heap_free(estimates.paths);
+    enum tsim_status status = tsim_scenario_open(arena, file, &source, diags);
+    if (status == TSIM_OK)
+        return tsim_scenario_load_from(arena, &source, overrides, n_overrides, scenario, diags);
     sort_diags(diags, first);
     return status;
 }

@@ -172,6 +172,26 @@ int64_t tsim_n_model_parts(const struct tsim_parallelism_spec *parallelism);
  * dualpipe: at least 2 pipeline, and even. */
 bool tsim_microbatches_work(const struct tsim_parallelism_spec *parallelism, int64_t n);
 
+/* A scenario file read once, to be loaded many times with other overrides (a sweep). One thread at a time, because
+ * mistakes add their lines to its arena; another thread makes its own with tsim_scenario_reopen. */
+struct tsim_scenario_source {
+    struct tsim_arena *arena;
+    const char *file;
+    const struct tsim_value *document; /* the file alone */
+    const struct tsim_value *root;     /* `extends` followed */
+};
+
+/* Reads FILE ("-": standard input) and what it extends. */
+enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, struct tsim_scenario_source *source,
+                                    struct tsim_diags *diags);
+/* The same text again, in another arena. */
+enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsim_scenario_source *from,
+                                      struct tsim_scenario_source *source, struct tsim_diags *diags);
+/* As tsim_scenario_load. The scenario must not outlive the source. */
+enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                         const struct tsim_override *overrides, size_t n_overrides,
+                                         const struct tsim_scenario **scenario, struct tsim_diags *diags);
+
 /* The words used in YAML: "bf16", "1f1b", "step_time"... */
 const char *tsim_precision_name(enum tsim_precision precision);
 const char *tsim_optimizer_name(enum tsim_optimizer optimizer);

@@ -166,6 +166,10 @@ static void write_value(json_t *value, int depth, FILE *out) {
         write_scalar(value, out);
 }
 
+void tsim_json_write_part(struct tsim_json *root, int depth, FILE *out) {
+    write_value(to_jansson(root), depth, out);
+}
+
 void tsim_json_write(struct tsim_json *root, FILE *out) {
     write_value(to_jansson(root), 0, out);
     fputc('\n', out);

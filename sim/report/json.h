@@ -32,4 +32,8 @@ void tsim_json_parsed(struct tsim_json *parent, const char *key, const char *jso
  * Write errors are left in `out` (ferror). */
 void tsim_json_write(struct tsim_json *root, FILE *out);
 
+/* The same without the newline, as a part of a document that is written piece by piece: lines after the first one are
+ * indented as at that depth. */
+void tsim_json_write_part(struct tsim_json *root, int depth, FILE *out);
+
 #endif

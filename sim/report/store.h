@@ -8,7 +8,7 @@
 
 #include "training/result.h"
 
-#define TSIM_STORE_VERSION 1
+#define TSIM_STORE_VERSION 2
 
 enum tsim_store_mode {
     TSIM_STORE_WRITE, /* made when it does not exist */
@@ -17,6 +17,7 @@ enum tsim_store_mode {
 
 struct tsim_store; /* an open database; one thread at a time */
 
+/* An empty file name opens a temporary database that goes when it is closed. */
 enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
                                  struct tsim_store **store, struct tsim_diags *diags);
 void tsim_store_close(struct tsim_store *store); /* NULL is allowed */

@@ -176,7 +176,7 @@ END_TEST
 
 START_TEST(tables_are_strict_and_bound_to_their_run) {
     add_run(&r.result);
-    ck_assert_str_eq(query("PRAGMA user_version"), "1\n");
+    ck_assert_str_eq(query("PRAGMA user_version"), "2\n");
     ck_assert_str_eq(query("PRAGMA journal_mode"), "wal\n");
     ck_assert_str_eq(query("SELECT name FROM pragma_table_list WHERE strict AND schema = 'main' ORDER BY name"),
                      "measured\noperators\npoints\nranks\nruns\nsteps\nsweeps\n");
@@ -300,7 +300,7 @@ END_TEST
 
 START_TEST(a_newer_version) {
     add_run(&r.result);
-    execute("PRAGMA user_version = 2");
+    execute("PRAGMA user_version = 3");
     assert_refused("newer tsim");
     ck_assert_msg(strstr(diags.items[0].hint, "version 2"), "%s", diags.items[0].hint);
 }

@@ -1,0 +1,227 @@
+#include "report/sql.h"
+
+#include "base/version.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <string.h>
+
+enum { PATIENCE_MS = 5000, WAL_RETRIES = 100, WAL_RETRY_MS = 20 };
+
+/* PRAGMA application_id, "tsim" in ASCII: tells our databases from those of other programs. */
+enum { APPLICATION_ID = 0x7473696d };
+
+/* ---- failures ---- */
+
+enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing, struct tsim_diags *diags) {
+    int code = sqlite3_errcode(store->db);
+    struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){.file = store->file}, NULL,
+                                              "cannot %s: %s", doing, sqlite3_errmsg(store->db));
+    int system_error = sqlite3_system_errno(store->db);
+    if (code == SQLITE_BUSY)
+        tsim_diag_hint(diag, "another program holds the database; --db FILE logs to another one, --no-db to none");
+    else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
+        tsim_diag_hint(diag, "--db FILE logs to another file; this one was left as it is");
+    else if (code == SQLITE_READONLY)
+        tsim_diag_hint(diag, "reading takes a folder that can be written (for the log of SQLite): copy the file there");
+    else if (store->mode == TSIM_STORE_READ)
+        tsim_diag_hint(diag, "`tsim run SCENARIO` makes a database; --db FILE names another one");
+    else if (code == SQLITE_CANTOPEN && system_error)
+        tsim_diag_hint(diag, "%s; --db FILE logs to another file, --no-db to none", strerror(system_error));
+    return TSIM_ERR_DB;
+}
+
+struct tsim_diag *tsim_sql_refuse(const struct tsim_store *store, struct tsim_diags *diags, const char *why) {
+    return tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){.file = store->file}, NULL, "%s", why);
+}
+
+/* ---- statements ---- */
+
+bool tsim_sql_execute(const struct tsim_store *store, const char *sql) {
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+int64_t tsim_sql_query_integer(const struct tsim_store *store, const char *sql) {
+    struct tsim_statement s = tsim_sql_prepare(store, sql);
+    int64_t value = tsim_sql_step(&s) == TSIM_SQL_ROW ? tsim_sql_integer(&s, 0) : -1;
+    tsim_sql_finalize(&s);
+    return value;
+}
+
+int64_t tsim_sql_last_id(const struct tsim_store *store) {
+    return sqlite3_last_insert_rowid(store->db);
+}
+
+bool tsim_sql_begin(const struct tsim_store *store) {
+    return tsim_sql_execute(store, "BEGIN IMMEDIATE");
+}
+
+bool tsim_sql_commit(const struct tsim_store *store) {
+    return tsim_sql_execute(store, "COMMIT");
+}
+
+void tsim_sql_rollback(const struct tsim_store *store) {
+    if (!sqlite3_get_autocommit(store->db))
+        tsim_sql_execute(store, "ROLLBACK");
+}
+
+struct tsim_statement tsim_sql_prepare(const struct tsim_store *store, const char *sql) {
+    struct tsim_statement statement = {0};
+    sqlite3_prepare_v2(store->db, sql, -1, &statement.stmt, NULL);
+    return statement;
+}
+
+void tsim_sql_finalize(struct tsim_statement *s) {
+    sqlite3_finalize(s->stmt);
+    s->stmt = NULL;
+}
+
+void tsim_sql_bind_text(struct tsim_statement *s, const char *text) {
+    if (text)
+        sqlite3_bind_text(s->stmt, ++s->n_bound, text, -1, SQLITE_TRANSIENT);
+    else
+        sqlite3_bind_null(s->stmt, ++s->n_bound);
+}
+
+void tsim_sql_bind_integer(struct tsim_statement *s, int64_t value) {
+    sqlite3_bind_int64(s->stmt, ++s->n_bound, value);
+}
+
+void tsim_sql_bind_real(struct tsim_statement *s, double value) {
+    if (isnan(value))
+        sqlite3_bind_null(s->stmt, ++s->n_bound);
+    else
+        sqlite3_bind_double(s->stmt, ++s->n_bound, value);
+}
+
+bool tsim_sql_run(struct tsim_statement *s) {
+    TSIM_ASSERT(!s->stmt || s->n_bound == sqlite3_bind_parameter_count(s->stmt));
+    int code = s->stmt ? sqlite3_step(s->stmt) : SQLITE_ERROR;
+    s->n_bound = 0;
+    return code == SQLITE_DONE && sqlite3_reset(s->stmt) == SQLITE_OK;
+}
+
+enum tsim_sql_step tsim_sql_step(struct tsim_statement *s) {
+    int code = s->stmt ? sqlite3_step(s->stmt) : SQLITE_ERROR;
+    return code == SQLITE_ROW ? TSIM_SQL_ROW : code == SQLITE_DONE ? TSIM_SQL_DONE : TSIM_SQL_FAILED;
+}
+
+void tsim_sql_reset(struct tsim_statement *s) {
+    sqlite3_reset(s->stmt);
+    s->n_bound = 0;
+}
+
+void tsim_sql_rewind(struct tsim_statement *s) {
+    sqlite3_reset(s->stmt);
+}
+
+const char *tsim_sql_text(const struct tsim_statement *s, int column) {
+    return (const char *)sqlite3_column_text(s->stmt, column);
+}
+
+int64_t tsim_sql_integer(const struct tsim_statement *s, int column) {
+    return sqlite3_column_int64(s->stmt, column);
+}
+
+double tsim_sql_real(const struct tsim_statement *s, int column) {
+    return sqlite3_column_type(s->stmt, column) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(s->stmt, column);
+}
+
+/* ---- opening ---- */
+
+/* Switching to WAL needs the file alone, and SQLite does not wait for that by itself. A file system without shared
+ * memory keeps its old mode, which is slower and as safe. */
+static void use_wal(const struct tsim_store *store) {
+    for (int i = 0; i < WAL_RETRIES && !tsim_sql_execute(store, "PRAGMA journal_mode = WAL"); i++) {
+        if (sqlite3_errcode(store->db) != SQLITE_BUSY)
+            return;
+        sqlite3_sleep(WAL_RETRY_MS);
+    }
+}
+
+/* Two processes may come here at once: the second one finds the work done. */
+static enum tsim_status migrate(const struct tsim_store *store, struct tsim_diags *diags) {
+    use_wal(store);
+    if (!tsim_sql_begin(store))
+        return tsim_sql_fail(store, "set up the database", diags);
+    int64_t version = tsim_sql_query_integer(store, "PRAGMA user_version");
+    bool is_done = version >= 0;
+    for (; is_done && version < TSIM_STORE_VERSION; version++)
+        is_done = tsim_sql_execute(store, TSIM_STORE_MIGRATIONS[version]);
+    if (is_done && tsim_sql_commit(store))
+        return TSIM_OK;
+    enum tsim_status status = tsim_sql_fail(store, "set up the database", diags);
+    tsim_sql_rollback(store);
+    return status;
+}
+
+bool tsim_sql_is_empty(const struct tsim_store *store) {
+    return tsim_sql_query_integer(store, "SELECT count(*) FROM sqlite_schema") == 0;
+}
+
+static enum tsim_status check_version(const struct tsim_store *store, struct tsim_diags *diags) {
+    int64_t version = tsim_sql_query_integer(store, "PRAGMA user_version");
+    if (version < 0 && sqlite3_errcode(store->db) != SQLITE_OK)
+        return tsim_sql_fail(store, "read the database", diags);
+    if (version == 0 && tsim_sql_is_empty(store))
+        return store->mode == TSIM_STORE_WRITE ? migrate(store, diags) : TSIM_OK;
+    if (tsim_sql_query_integer(store, "PRAGMA application_id") != APPLICATION_ID) {
+        tsim_diag_hint(tsim_sql_refuse(store, diags, "this database belongs to another program"),
+                       "--db FILE names another one");
+        return TSIM_ERR_DB;
+    }
+    if (version > TSIM_STORE_VERSION) {
+        tsim_diag_hint(tsim_sql_refuse(store, diags, "this database was written by a newer tsim"),
+                       "its tables are version %lld, tsim %s knows up to version %d: use the newer tsim, or --db FILE",
+                       (long long)version, TSIM_VERSION, TSIM_STORE_VERSION);
+        return TSIM_ERR_DB;
+    }
+    if (version < TSIM_STORE_VERSION && store->mode == TSIM_STORE_WRITE)
+        return migrate(store, diags);
+    return TSIM_OK;
+}
+
+static enum tsim_status set_up(const struct tsim_store *store, struct tsim_diags *diags) {
+    if (store->mode == TSIM_STORE_WRITE && sqlite3_db_readonly(store->db, "main") == 1) {
+        tsim_diag_hint(tsim_sql_refuse(store, diags, "cannot write to the database: the file is read-only"),
+                       "--db FILE logs to another file, --no-db to none");
+        return TSIM_ERR_DB;
+    }
+    if (!tsim_sql_execute(store, "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL"))
+        return tsim_sql_fail(store, "set up the database", diags);
+    return check_version(store, diags);
+}
+
+enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
+                                 struct tsim_store **store, struct tsim_diags *diags) {
+    struct tsim_store *opened = TSIM_NEW(arena, struct tsim_store);
+    opened->file = tsim_arena_strdup(arena, file);
+    opened->mode = mode;
+    /* A reader asks for writing too (and gets less where the file allows less): the last one to close a database in WAL
+     * mode must be able to tidy up beside it. */
+    int create = mode == TSIM_STORE_WRITE ? SQLITE_OPEN_CREATE : 0;
+    int code = sqlite3_open_v2(file, &opened->db, SQLITE_OPEN_READWRITE | create, NULL);
+    enum tsim_status status = TSIM_OK;
+    if (code != SQLITE_OK) {
+        status = tsim_sql_fail(opened, "open the database", diags);
+    } else {
+        sqlite3_busy_timeout(opened->db, PATIENCE_MS);
+        status = set_up(opened, diags);
+    }
+    if (status == TSIM_OK)
+        *store = opened;
+    else
+        sqlite3_close(opened->db);
+    return status;
+}
+
+void tsim_store_close(struct tsim_store *store) {
+    if (!store)
+        return;
+    int code = sqlite3_close(store->db);
+    TSIM_ASSERT(code == SQLITE_OK); /* every statement was finalized */
+}
+
+void tsim_store_set_patience(struct tsim_store *store, int milliseconds) {
+    sqlite3_busy_timeout(store->db, milliseconds);
+}

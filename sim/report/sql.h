@@ -1,0 +1,63 @@
+/* sql.h - private to report: a thin coat over SQLite for the files that hold statements (store*.c). Statements are
+ * constants whose values are bound; no SQL text is put together at run time. */
+#ifndef TSIM_REPORT_SQL_H
+#define TSIM_REPORT_SQL_H
+
+#include "report/store.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+struct tsim_store {
+    struct sqlite3 *db;
+    const char *file;
+    enum tsim_store_mode mode;
+};
+
+/* Statement i takes the tables from version i to i + 1; a later version adds statements and leaves these as they are.
+ */
+extern const char *const TSIM_STORE_MIGRATIONS[TSIM_STORE_VERSION];
+extern const char TSIM_STORE_MIGRATION_2[]; /* in store_points.c */
+
+/* Describes the last failure of the database: "cannot DOING: ...". TSIM_ERR_DB. */
+enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing, struct tsim_diags *diags);
+/* An error of ours about the file. */
+struct tsim_diag *tsim_sql_refuse(const struct tsim_store *store, struct tsim_diags *diags, const char *why);
+
+bool tsim_sql_execute(const struct tsim_store *store, const char *sql);
+/* The first value of the first row; -1 when there is none or it fails. */
+int64_t tsim_sql_query_integer(const struct tsim_store *store, const char *sql);
+bool tsim_sql_begin(const struct tsim_store *store); /* BEGIN IMMEDIATE */
+bool tsim_sql_commit(const struct tsim_store *store);
+void tsim_sql_rollback(const struct tsim_store *store); /* does nothing outside a transaction */
+
+int64_t tsim_sql_last_id(const struct tsim_store *store); /* of the row that was inserted last */
+bool tsim_sql_is_empty(const struct tsim_store *store);   /* a file without tables */
+
+struct tsim_statement {
+    struct sqlite3_stmt *stmt; /* NULL after a failed prepare; every call then does nothing */
+    int n_bound;
+};
+
+struct tsim_statement tsim_sql_prepare(const struct tsim_store *store, const char *sql);
+void tsim_sql_finalize(struct tsim_statement *s);
+
+/* The next parameter. NULL text and NAN become NULL. */
+void tsim_sql_bind_text(struct tsim_statement *s, const char *text);
+void tsim_sql_bind_integer(struct tsim_statement *s, int64_t value);
+void tsim_sql_bind_real(struct tsim_statement *s, double value);
+
+/* Runs a statement that gives no rows and makes it ready for the next values. */
+bool tsim_sql_run(struct tsim_statement *s);
+
+enum tsim_sql_step { TSIM_SQL_ROW, TSIM_SQL_DONE, TSIM_SQL_FAILED };
+enum tsim_sql_step tsim_sql_step(struct tsim_statement *s);
+void tsim_sql_reset(struct tsim_statement *s);  /* for the next values, whether or not all rows were read */
+void tsim_sql_rewind(struct tsim_statement *s); /* the same rows from the first one */
+
+/* Values of the row at hand; a text lives until the next step. */
+const char *tsim_sql_text(const struct tsim_statement *s, int column); /* NULL for NULL */
+int64_t tsim_sql_integer(const struct tsim_statement *s, int column);
+double tsim_sql_real(const struct tsim_statement *s, int column); /* NAN for NULL */
+
+#endif

@@ -1,0 +1,255 @@
+#include "report/store_points.h"
+
+#include "report/sql.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- version 2 of the tables ---- */
+
+#define COLUMN(NAME, json, column, dimension, goal, value) ", " #column
+#define DECLARE(NAME, json, column, dimension, goal, value) ", " #column " REAL"
+#define MARK(NAME, json, column, dimension, goal, value) ", ?"
+
+/* Version 1 had these two and never wrote them. Times of a clock and speeds have no place in `points`: equal sweeps
+ * have equal tables. */
+const char TSIM_STORE_MIGRATION_2[] =
+    "DROP TABLE points; DROP TABLE sweeps;"
+    "CREATE TABLE sweeps(sweep_id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, scenario TEXT NOT NULL,"
+    " spec_json TEXT NOT NULL, version TEXT NOT NULL, n_points INTEGER NOT NULL, started_at TEXT NOT NULL) STRICT;"
+    "CREATE TABLE points(sweep_id INTEGER NOT NULL REFERENCES sweeps ON DELETE CASCADE, position INTEGER NOT NULL,"
+    " key TEXT NOT NULL, set_json TEXT NOT NULL, seed INTEGER NOT NULL,"
+    " status TEXT NOT NULL CHECK(status IN ('ok', 'does_not_fit', 'invalid', 'failed')), reason TEXT,"
+    " bottleneck TEXT" TSIM_OUTCOMES(
+        DECLARE) ", PRIMARY KEY(sweep_id, position)) STRICT;"
+                 "CREATE INDEX points_of_key ON points(key);"
+                 /* Ready views for `tsim query`. Of equally fast points the first one counts. */
+                 "CREATE VIEW best_per_gpu_count AS"
+                 " SELECT scenario, CAST(accelerators AS INTEGER) AS gpus, set_json, tokens_per_s, step_time_s, mfu,"
+                 " memory_peak_bytes / 1e9 AS memory_peak_gb, bottleneck FROM"
+                 " (SELECT *, row_number() OVER (PARTITION BY sweep_id, accelerators"
+                 " ORDER BY coalesce(tokens_per_s, samples_per_s) DESC, position) AS place"
+                 " FROM points JOIN sweeps USING(sweep_id) WHERE status = 'ok')"
+                 " WHERE place = 1 ORDER BY sweep_id, accelerators;"
+                 "CREATE VIEW cost_per_trillion_tokens AS"
+                 " SELECT scenario, CAST(accelerators AS INTEGER) AS gpus, set_json,"
+                 " rent_usd_per_trillion_tokens AS rent_usd, electricity_usd_per_trillion_tokens AS electricity_usd,"
+                 " 1e12 / tokens_per_s / 86400 AS days, mfu FROM points JOIN sweeps USING(sweep_id)"
+                 " WHERE status = 'ok' AND tokens_per_s IS NOT NULL"
+                 " ORDER BY sweep_id, coalesce(rent_usd_per_trillion_tokens, electricity_usd_per_trillion_tokens),"
+                 " position;"
+                 "CREATE VIEW infeasible AS"
+                 " SELECT scenario, set_json, status, reason FROM points JOIN sweeps USING(sweep_id)"
+                 " WHERE status <> 'ok' ORDER BY sweep_id, position;"
+                 "PRAGMA user_version = 2;";
+
+static const char FIND_SWEEP[] = "SELECT sweep_id FROM sweeps WHERE key = ?";
+static const char INSERT_SWEEP[] =
+    "INSERT INTO sweeps(key, scenario, spec_json, version, n_points, started_at) VALUES(?, ?, ?, ?, ?, ?)";
+static const char INSERT_POINT[] =
+    "INSERT OR REPLACE INTO points(sweep_id, position, key, set_json, seed, status, reason, bottleneck" TSIM_OUTCOMES(
+        COLUMN) ") VALUES(?, ?, ?, ?, ?, ?, ?, ?" TSIM_OUTCOMES(MARK) ")";
+#define POINT_COLUMNS "key, seed, status, reason, bottleneck" TSIM_OUTCOMES(COLUMN)
+static const char FIND_POINT[] = "SELECT " POINT_COLUMNS ", sweep_id = ?1 AND position = ?2 AS is_here FROM points"
+                                 " WHERE key = ?3 ORDER BY is_here DESC LIMIT 1";
+static const char SELECT_POINTS[] = "SELECT " POINT_COLUMNS ", position FROM points"
+                                    " WHERE sweep_id = ?1 AND position % ?2 = ?3 ORDER BY position";
+enum { FIRST_OUTCOME = 5, EXTRA = FIRST_OUTCOME + TSIM_N_OUTCOMES };
+
+static const char *const STATUS_NAMES[] = {"ok", "does_not_fit", "invalid", "failed"};
+
+const char *tsim_point_status_name(enum tsim_point_status status) {
+    return STATUS_NAMES[status];
+}
+
+static void read_point(const struct tsim_statement *s, struct tsim_point *point) {
+    const char *reason = tsim_sql_text(s, 3), *status = tsim_sql_text(s, 2);
+    snprintf(point->key, sizeof point->key, "%s", tsim_sql_text(s, 0));
+    point->seed = tsim_sql_integer(s, 1);
+    point->status = TSIM_POINT_OK;
+    while (strcmp(STATUS_NAMES[point->status], status) != 0)
+        point->status++; /* one of the four: the table checks it */
+    snprintf(point->reason, sizeof point->reason, "%s", reason ? reason : "");
+    point->outcome.bottleneck = tsim_bottleneck_word(tsim_sql_text(s, 4));
+    for (int i = 0; i < TSIM_N_OUTCOMES; i++)
+        point->outcome.value[i] = tsim_sql_real(s, FIRST_OUTCOME + i);
+}
+
+/* ---- sweeps ---- */
+
+static int64_t find_sweep(const struct tsim_store *store, const char *key) {
+    struct tsim_statement s = tsim_sql_prepare(store, FIND_SWEEP);
+    tsim_sql_bind_text(&s, key);
+    int64_t sweep_id = tsim_sql_step(&s) == TSIM_SQL_ROW ? tsim_sql_integer(&s, 0) : 0;
+    tsim_sql_finalize(&s);
+    return sweep_id;
+}
+
+static bool insert_sweep(const struct tsim_store *store, const struct tsim_sweep_row *sweep) {
+    struct tsim_statement s = tsim_sql_prepare(store, INSERT_SWEEP);
+    tsim_sql_bind_text(&s, sweep->key);
+    tsim_sql_bind_text(&s, sweep->scenario);
+    tsim_sql_bind_text(&s, sweep->spec_json);
+    tsim_sql_bind_text(&s, sweep->version);
+    tsim_sql_bind_integer(&s, sweep->n_points);
+    tsim_sql_bind_text(&s, sweep->started_at);
+    bool is_done = tsim_sql_run(&s);
+    tsim_sql_finalize(&s);
+    return is_done;
+}
+
+enum tsim_status tsim_store_add_sweep(struct tsim_store *store, const struct tsim_sweep_row *sweep, int64_t *sweep_id,
+                                      struct tsim_diags *diags) {
+    if (!tsim_sql_begin(store))
+        return tsim_sql_fail(store, "store the sweep", diags);
+    int64_t found = find_sweep(store, sweep->key);
+    if (found == 0 && insert_sweep(store, sweep))
+        found = tsim_sql_last_id(store);
+    if (found != 0 && tsim_sql_commit(store)) {
+        *sweep_id = found;
+        return TSIM_OK;
+    }
+    enum tsim_status status = tsim_sql_fail(store, "store the sweep", diags);
+    tsim_sql_rollback(store);
+    return status;
+}
+
+/* ---- writing ---- */
+
+struct tsim_point_writer {
+    struct tsim_store *store;
+    struct tsim_statement insert;
+    int64_t sweep_id;
+    bool is_open; /* a transaction */
+};
+
+enum tsim_status tsim_point_writer_open(struct tsim_arena *arena, struct tsim_store *store, int64_t sweep_id,
+                                        struct tsim_point_writer **writer, struct tsim_diags *diags) {
+    struct tsim_point_writer *opened = TSIM_NEW(arena, struct tsim_point_writer);
+    opened->store = store;
+    opened->sweep_id = sweep_id;
+    opened->insert = tsim_sql_prepare(store, INSERT_POINT);
+    if (!opened->insert.stmt)
+        return tsim_sql_fail(store, "store points", diags);
+    *writer = opened;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_point_writer_add(struct tsim_point_writer *writer, const struct tsim_point *point,
+                                       const char *set_json, struct tsim_diags *diags) {
+    struct tsim_statement *s = &writer->insert;
+    if (!writer->is_open && !tsim_sql_begin(writer->store))
+        return tsim_sql_fail(writer->store, "store points", diags);
+    writer->is_open = true;
+    tsim_sql_bind_integer(s, writer->sweep_id);
+    tsim_sql_bind_integer(s, point->position);
+    tsim_sql_bind_text(s, point->key);
+    tsim_sql_bind_text(s, set_json);
+    tsim_sql_bind_integer(s, point->seed);
+    tsim_sql_bind_text(s, STATUS_NAMES[point->status]);
+    tsim_sql_bind_text(s, point->reason[0] ? point->reason : NULL);
+    tsim_sql_bind_text(s, point->outcome.bottleneck);
+    for (int i = 0; i < TSIM_N_OUTCOMES; i++)
+        tsim_sql_bind_real(s, point->outcome.value[i]);
+    return tsim_sql_run(s) ? TSIM_OK : tsim_sql_fail(writer->store, "store points", diags);
+}
+
+enum tsim_status tsim_point_writer_commit(struct tsim_point_writer *writer, struct tsim_diags *diags) {
+    if (writer->is_open && !tsim_sql_commit(writer->store))
+        return tsim_sql_fail(writer->store, "store points", diags);
+    writer->is_open = false;
+    return TSIM_OK;
+}
+
+void tsim_point_writer_close(struct tsim_point_writer *writer) {
+    if (!writer)
+        return;
+    tsim_sql_finalize(&writer->insert);
+    tsim_sql_rollback(writer->store);
+}
+
+/* ---- finding ---- */
+
+struct tsim_point_finder {
+    struct tsim_store *store;
+    struct tsim_statement find;
+    int64_t sweep_id;
+};
+
+enum tsim_status tsim_point_finder_open(struct tsim_arena *arena, struct tsim_store *store, int64_t sweep_id,
+                                        struct tsim_point_finder **finder, struct tsim_diags *diags) {
+    struct tsim_point_finder *opened = TSIM_NEW(arena, struct tsim_point_finder);
+    opened->store = store;
+    opened->sweep_id = sweep_id;
+    opened->find = tsim_sql_prepare(store, FIND_POINT);
+    if (!opened->find.stmt)
+        return tsim_sql_fail(store, "read points", diags);
+    *finder = opened;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_point_finder_find(struct tsim_point_finder *finder, struct tsim_point *point,
+                                        enum tsim_found *found, struct tsim_diags *diags) {
+    struct tsim_statement *s = &finder->find;
+    tsim_sql_bind_integer(s, finder->sweep_id);
+    tsim_sql_bind_integer(s, point->position);
+    tsim_sql_bind_text(s, point->key);
+    enum tsim_sql_step step = tsim_sql_step(s);
+    *found = TSIM_FOUND_NOT;
+    if (step == TSIM_SQL_ROW) {
+        read_point(s, point);
+        *found = tsim_sql_integer(s, EXTRA) ? TSIM_FOUND_HERE : TSIM_FOUND_ELSEWHERE;
+    }
+    enum tsim_status status = step == TSIM_SQL_FAILED ? tsim_sql_fail(finder->store, "read points", diags) : TSIM_OK;
+    tsim_sql_reset(s);
+    return status;
+}
+
+void tsim_point_finder_close(struct tsim_point_finder *finder) {
+    if (finder)
+        tsim_sql_finalize(&finder->find);
+}
+
+/* ---- reading ---- */
+
+struct tsim_point_reader {
+    struct tsim_store *store;
+    struct tsim_statement select;
+};
+
+enum tsim_status tsim_point_reader_open(struct tsim_arena *arena, struct tsim_store *store, int64_t sweep_id,
+                                        int64_t shard, int64_t n_shards, struct tsim_point_reader **reader,
+                                        struct tsim_diags *diags) {
+    struct tsim_point_reader *opened = TSIM_NEW(arena, struct tsim_point_reader);
+    opened->store = store;
+    opened->select = tsim_sql_prepare(store, SELECT_POINTS);
+    if (!opened->select.stmt)
+        return tsim_sql_fail(store, "read points", diags);
+    tsim_sql_bind_integer(&opened->select, sweep_id);
+    tsim_sql_bind_integer(&opened->select, n_shards);
+    tsim_sql_bind_integer(&opened->select, shard);
+    *reader = opened;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_point_reader_next(struct tsim_point_reader *reader, struct tsim_point *point, bool *is_there,
+                                        struct tsim_diags *diags) {
+    enum tsim_sql_step step = tsim_sql_step(&reader->select);
+    if (step == TSIM_SQL_FAILED)
+        return tsim_sql_fail(reader->store, "read points", diags);
+    *is_there = step == TSIM_SQL_ROW;
+    if (*is_there) {
+        read_point(&reader->select, point);
+        point->position = tsim_sql_integer(&reader->select, EXTRA);
+    }
+    return TSIM_OK;
+}
+
+void tsim_point_reader_rewind(struct tsim_point_reader *reader) {
+    tsim_sql_rewind(&reader->select);
+}
+
+void tsim_point_reader_close(struct tsim_point_reader *reader) {
+    if (reader)
+        tsim_sql_finalize(&reader->select);
+}

@@ -1,0 +1,67 @@
+/* store_points.h - sweeps and their points in the database. A sweep is known by a key (a hash of what it asks for), so
+ * that the same command finds its own again; a point by its position in the sweep, and by a key of its own (a hash of
+ * its resolved scenario and the simulator's version), so that what another sweep has computed is found. */
+#ifndef TSIM_REPORT_STORE_POINTS_H
+#define TSIM_REPORT_STORE_POINTS_H
+
+#include "base/hash.h"
+#include "report/outcome.h"
+#include "report/store.h"
+
+enum tsim_point_status { TSIM_POINT_OK, TSIM_POINT_DOES_NOT_FIT, TSIM_POINT_INVALID, TSIM_POINT_FAILED };
+enum { TSIM_POINT_REASON_SIZE = 480 };
+
+struct tsim_point {
+    int64_t position; /* from 0 */
+    char key[TSIM_HASH_TEXT_SIZE];
+    int64_t seed;
+    enum tsim_point_status status;
+    char reason[TSIM_POINT_REASON_SIZE]; /* of all but TSIM_POINT_OK; else "" */
+    struct tsim_outcome outcome;
+};
+
+/* "ok", "does_not_fit", "invalid", "failed". */
+const char *tsim_point_status_name(enum tsim_point_status status);
+
+struct tsim_sweep_row {
+    const char *key, *scenario, *spec_json, *version, *started_at;
+    int64_t n_points;
+};
+
+/* The sweep of that key, made if there is none. */
+enum tsim_status tsim_store_add_sweep(struct tsim_store *store, const struct tsim_sweep_row *sweep, int64_t *sweep_id,
+                                      struct tsim_diags *diags);
+
+/* ---- writing: a transaction is opened by the first point after a commit ---- */
+struct tsim_point_writer;
+enum tsim_status tsim_point_writer_open(struct tsim_arena *arena, struct tsim_store *store, int64_t sweep_id,
+                                        struct tsim_point_writer **writer, struct tsim_diags *diags);
+/* Takes the place of what stood at this position. */
+enum tsim_status tsim_point_writer_add(struct tsim_point_writer *writer, const struct tsim_point *point,
+                                       const char *set_json, struct tsim_diags *diags);
+enum tsim_status tsim_point_writer_commit(struct tsim_point_writer *writer, struct tsim_diags *diags);
+void tsim_point_writer_close(struct tsim_point_writer *writer); /* what is not committed is undone; NULL is allowed */
+
+/* ---- finding by key ---- */
+struct tsim_point_finder;
+enum tsim_status tsim_point_finder_open(struct tsim_arena *arena, struct tsim_store *store, int64_t sweep_id,
+                                        struct tsim_point_finder **finder, struct tsim_diags *diags);
+enum tsim_found { TSIM_FOUND_NOT, TSIM_FOUND_ELSEWHERE, TSIM_FOUND_HERE }; /* here: in this sweep, at point->position */
+/* Looks for point->key; where found, fills in all but the position. */
+enum tsim_status tsim_point_finder_find(struct tsim_point_finder *finder, struct tsim_point *point,
+                                        enum tsim_found *found, struct tsim_diags *diags);
+void tsim_point_finder_close(struct tsim_point_finder *finder);
+
+/* ---- reading a sweep in the order of positions ---- */
+struct tsim_point_reader;
+/* Those positions whose remainder modulo `n_shards` is `shard`. */
+enum tsim_status tsim_point_reader_open(struct tsim_arena *arena, struct tsim_store *store, int64_t sweep_id,
+                                        int64_t shard, int64_t n_shards, struct tsim_point_reader **reader,
+                                        struct tsim_diags *diags);
+/* *is_there false: that was the last one. */
+enum tsim_status tsim_point_reader_next(struct tsim_point_reader *reader, struct tsim_point *point, bool *is_there,
+                                        struct tsim_diags *diags);
+void tsim_point_reader_rewind(struct tsim_point_reader *reader);
+void tsim_point_reader_close(struct tsim_point_reader *reader);
+
+#endif

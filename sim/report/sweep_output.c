@@ -1,0 +1,341 @@
+#include "report/sweep_output.h"
+
+#include "base/version.h"
+#include "report/format.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The next point for which the filter holds. */
+static enum tsim_status next_point(const struct tsim_sweep_output *output, struct tsim_point *point, bool *is_there,
+                                   struct tsim_diags *diags) {
+    do
+        TSIM_TRY(tsim_point_reader_next(output->reader, point, is_there, diags));
+    while (*is_there && !tsim_filter_holds(output->filter, point));
+    return TSIM_OK;
+}
+
+/* ---- JSON ---- */
+
+static struct tsim_json *point_json(struct tsim_arena *arena, const struct tsim_sweep_output *output,
+                                    const struct tsim_point *point) {
+    struct tsim_json *object = tsim_json_new_object();
+    tsim_json_parsed(object, "set", tsim_space_set_json(arena, output->space, point->position));
+    tsim_json_text(object, "status", tsim_point_status_name(point->status));
+    if (point->reason[0])
+        tsim_json_text(object, "reason", point->reason);
+    if (isnan(point->outcome.value[TSIM_OUTCOME_FITS]))
+        return object;
+    struct tsim_json *summary = tsim_json_object(object, "summary");
+    tsim_json_text(summary, "schema", "tsim/summary/v1");
+    tsim_json_text(summary, "scenario", output->scenario);
+    tsim_json_text(summary, "status", tsim_point_status_name(point->status));
+    tsim_outcome_json(&point->outcome, summary);
+    return object;
+}
+
+static void write_point(struct tsim_arena *arena, const struct tsim_sweep_output *output,
+                        const struct tsim_point *point, bool is_first, FILE *out) {
+    struct tsim_json *object = point_json(arena, output, point);
+    fputs(is_first ? "\n    " : ",\n    ", out);
+    tsim_json_write_part(object, 2, out);
+    tsim_json_release(object);
+    tsim_arena_reset(arena);
+}
+
+static enum tsim_status write_points(struct tsim_arena *arena, const struct tsim_sweep_output *output,
+                                     struct tsim_best *best, FILE *out, struct tsim_diags *diags) {
+    struct tsim_point point;
+    bool is_there, is_first = true;
+    fputs("{\n  \"points\": [", out);
+    for (;; is_first = false) {
+        TSIM_TRY(next_point(output, &point, &is_there, diags));
+        if (!is_there)
+            break;
+        write_point(arena, output, &point, is_first, out);
+        tsim_best_offer(best, &output->ranking, &point);
+    }
+    fputs(is_first ? "],\n" : "\n  ],\n", out);
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_sweep_write_json(const struct tsim_sweep_output *output, FILE *out, struct tsim_diags *diags) {
+    struct tsim_arena arena;
+    struct tsim_best best = {.n = 0};
+    tsim_arena_init(&arena);
+    enum tsim_status status = write_points(&arena, output, &best, out, diags);
+    fprintf(out, "  \"objective\": \"%s\",\n  \"best\": [", tsim_outcome_spec(output->ranking.objective)->name);
+    for (size_t i = 0; i < best.n; i++)
+        write_point(&arena, output, &best.points[i], i == 0, out);
+    fprintf(out, "%s],\n  \"simulator\": {\"version\": \"%s\"}\n}\n", best.n ? "\n  " : "", TSIM_VERSION);
+    tsim_arena_release(&arena);
+    return status;
+}
+
+/* ---- cells ---- */
+
+/* A point's value of each key that changes; NULL where it leaves the key alone. */
+static void find_values(const struct tsim_space *space, int64_t position, const struct tsim_setting **settings,
+                        const char **values) {
+    size_t n = tsim_space_settings(space, position, settings);
+    for (size_t i = 0; i < space->n_paths; i++) {
+        values[i] = NULL;
+        for (size_t k = 0; k < n; k++)
+            if (strcmp(space->paths[i], settings[k]->path) == 0)
+                values[i] = settings[k]->text;
+    }
+}
+
+/* ---- CSV ---- */
+
+static void write_cell(const char *text, bool is_first, FILE *out) {
+    bool needs_quotes = text && strpbrk(text, ",\"\n\r");
+    fputs(is_first ? "" : ",", out);
+    if (needs_quotes)
+        fputc('"', out);
+    for (; text && *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    if (needs_quotes)
+        fputc('"', out);
+}
+
+static void write_csv_titles(const struct tsim_space *space, FILE *out) {
+    for (size_t i = 0; i < space->n_paths; i++)
+        write_cell(space->paths[i], i == 0, out);
+    fputs(",status,reason,bottleneck", out);
+    for (int i = 0; i < TSIM_N_OUTCOMES; i++)
+        fprintf(out, ",%s", tsim_outcome_spec((enum tsim_outcome_figure)i)->column);
+    fputc('\n', out);
+}
+
+static void write_csv_row(const struct tsim_space *space, const struct tsim_point *point, const char *const *values,
+                          FILE *out) {
+    char text[40];
+    for (size_t i = 0; i < space->n_paths; i++)
+        write_cell(values[i], i == 0, out);
+    write_cell(tsim_point_status_name(point->status), false, out);
+    write_cell(point->reason, false, out);
+    write_cell(point->outcome.bottleneck, false, out);
+    for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
+        double value = point->outcome.value[i];
+        write_cell(isnan(value) ? NULL : tsim_double_text(value, text, sizeof text), false, out);
+    }
+    fputc('\n', out);
+}
+
+enum tsim_status tsim_sweep_print_csv(const struct tsim_sweep_output *output, FILE *out, struct tsim_diags *diags) {
+    struct tsim_arena arena;
+    struct tsim_point point;
+    bool is_there = true;
+    tsim_arena_init(&arena);
+    const struct tsim_setting **settings =
+        TSIM_NEW_ARRAY(&arena, output->space->most_settings, const struct tsim_setting *);
+    const char **values = TSIM_NEW_ARRAY(&arena, output->space->n_paths, const char *);
+    write_csv_titles(output->space, out);
+    enum tsim_status status;
+    while ((status = next_point(output, &point, &is_there, diags)) == TSIM_OK && is_there) {
+        find_values(output->space, point.position, settings, values);
+        write_csv_row(output->space, &point, values, out);
+    }
+    tsim_arena_release(&arena);
+    return status;
+}
+
+/* ---- the table ---- */
+
+enum { FIXED_COLUMNS = 6, CELL_SIZE = 96 };
+
+struct sheet {
+    const struct tsim_sweep_output *output;
+    const struct tsim_style *style;
+    FILE *out;
+    size_t n_columns; /* keys, status, the fixed columns, perhaps the objective */
+    const char **titles;
+    int *widths;
+    const char **cells;         /* of the row at hand */
+    char (*buffers)[CELL_SIZE]; /* room for their text */
+    const struct tsim_setting **settings;
+    bool has_objective; /* a column of its own */
+    int64_t n_rows, n_of_status[TSIM_POINT_FAILED + 1];
+    struct tsim_best best;
+};
+
+static const struct {
+    const char *title;
+    enum tsim_outcome_figure figure;
+} FIXED[FIXED_COLUMNS] = {{"GPUs", TSIM_OUTCOME_ACCELERATORS},     {"step time", TSIM_OUTCOME_STEP_TIME},
+                          {"tokens/s", TSIM_OUTCOME_TOKENS_PER_S}, {"MFU", TSIM_OUTCOME_MFU},
+                          {"memory", TSIM_OUTCOME_MEMORY_PEAK},    {"days", TSIM_OUTCOME_DAYS}};
+
+/* "nodes" for cluster.nodes, unless another key ends so too. */
+static const char *short_path(const struct tsim_space *space, size_t i) {
+    const char *dot = strrchr(space->paths[i], '.');
+    for (size_t k = 0; dot && k < space->n_paths; k++) {
+        const char *other = strrchr(space->paths[k], '.');
+        if (k != i && strcmp(other ? other + 1 : space->paths[k], dot + 1) == 0)
+            return space->paths[i];
+    }
+    return dot ? dot + 1 : space->paths[i];
+}
+
+static const char *figure_text(enum tsim_outcome_figure figure, double value, char buffer[CELL_SIZE]) {
+    enum tsim_dimension dimension = tsim_outcome_spec(figure)->dimension;
+    if (isnan(value))
+        return "-";
+    if (figure == TSIM_OUTCOME_ACCELERATORS)
+        return tsim_count_text(value, buffer, CELL_SIZE);
+    if (dimension == TSIM_FRACTION)
+        return tsim_percent_text(value, buffer, CELL_SIZE);
+    if (dimension == TSIM_BYTES)
+        return tsim_gigabytes_text(value, buffer, CELL_SIZE);
+    return tsim_quantity_human(value, dimension, buffer, CELL_SIZE);
+}
+
+static void fill_titles(struct sheet *sheet) {
+    const struct tsim_space *space = sheet->output->space;
+    size_t n = 0;
+    for (size_t i = 0; i < space->n_paths; i++)
+        sheet->titles[n++] = short_path(space, i);
+    sheet->titles[n++] = "status";
+    for (size_t i = 0; i < FIXED_COLUMNS; i++)
+        sheet->titles[n++] = FIXED[i].title;
+    if (sheet->has_objective)
+        sheet->titles[n++] = tsim_outcome_spec(sheet->output->ranking.objective)->column;
+    TSIM_ASSERT(n == sheet->n_columns);
+    for (size_t i = 0; i < n; i++)
+        sheet->widths[i] = tsim_text_width(sheet->titles[i]);
+}
+
+static void fill_cells(struct sheet *sheet, const struct tsim_point *point) {
+    const struct tsim_space *space = sheet->output->space;
+    const double *value = point->outcome.value;
+    size_t n = space->n_paths;
+    find_values(space, point->position, sheet->settings, sheet->cells);
+    for (size_t i = 0; i < n; i++)
+        sheet->cells[i] = sheet->cells[i] ? sheet->cells[i] : "-";
+    sheet->cells[n++] = tsim_point_status_name(point->status);
+    for (size_t i = 0; i < FIXED_COLUMNS; i++, n++)
+        sheet->cells[n] = figure_text(FIXED[i].figure, value[FIXED[i].figure], sheet->buffers[n]);
+    if (sheet->has_objective)
+        sheet->cells[n] =
+            figure_text(sheet->output->ranking.objective, value[sheet->output->ranking.objective], sheet->buffers[n]);
+}
+
+static void print_cells(const struct sheet *sheet, const char *const *cells, const char *rest) {
+    size_t n_left = sheet->output->space->n_paths + 1;
+    for (size_t i = 0; i < sheet->n_columns; i++) {
+        bool is_last = i + 1 == sheet->n_columns;
+        fputs(i ? "  " : "", sheet->out);
+        if (i < n_left && i + 1 != n_left && i + 1 != sheet->n_columns)
+            tsim_text_pad(sheet->out, cells[i], -sheet->widths[i]);
+        else
+            tsim_text_pad(sheet->out, cells[i], i < n_left ? sheet->widths[i] : -sheet->widths[i]);
+        if (is_last && rest[0])
+            fprintf(sheet->out, "  %s", rest);
+    }
+    fputc('\n', sheet->out);
+}
+
+/* First pass: how wide the columns are, and what is at the foot of the table. */
+static enum tsim_status measure(struct sheet *sheet, struct tsim_diags *diags) {
+    struct tsim_point point;
+    bool is_there = true;
+    for (;;) {
+        TSIM_TRY(next_point(sheet->output, &point, &is_there, diags));
+        if (!is_there)
+            return TSIM_OK;
+        fill_cells(sheet, &point);
+        for (size_t i = 0; i < sheet->n_columns; i++) {
+            int width = tsim_text_width(sheet->cells[i]);
+            sheet->widths[i] = width > sheet->widths[i] ? width : sheet->widths[i];
+        }
+        sheet->n_rows++;
+        sheet->n_of_status[point.status]++;
+        tsim_best_offer(&sheet->best, &sheet->output->ranking, &point);
+    }
+}
+
+static enum tsim_status print_rows(struct sheet *sheet, struct tsim_diags *diags) {
+    struct tsim_point point;
+    bool is_there = true;
+    fputs(tsim_tint_on(sheet->style, TSIM_TINT_BOLD), sheet->out);
+    print_cells(sheet, sheet->titles, "");
+    fputs(tsim_tint_off(sheet->style), sheet->out);
+    for (;;) {
+        TSIM_TRY(next_point(sheet->output, &point, &is_there, diags));
+        if (!is_there)
+            return TSIM_OK;
+        fill_cells(sheet, &point);
+        print_cells(sheet, sheet->cells, point.reason);
+    }
+}
+
+static void print_best(struct sheet *sheet) {
+    const struct tsim_sweep_output *output = sheet->output;
+    struct tsim_arena arena;
+    char text[CELL_SIZE];
+    tsim_arena_init(&arena);
+    if (sheet->best.n > 0)
+        fprintf(sheet->out, "\nbest by %s\n", tsim_outcome_spec(output->ranking.objective)->column);
+    for (size_t i = 0; i < sheet->best.n; i++) {
+        const struct tsim_point *point = &sheet->best.points[i];
+        double value = point->outcome.value[output->ranking.objective];
+        fprintf(sheet->out, "  %zu. ", i + 1);
+        tsim_text_pad(sheet->out, figure_text(output->ranking.objective, value, text), -10);
+        size_t n = tsim_space_settings(output->space, point->position, sheet->settings);
+        for (size_t k = 0; k < n; k++)
+            fprintf(sheet->out, "  %s=%s", sheet->settings[k]->path, sheet->settings[k]->text);
+        fputc('\n', sheet->out);
+    }
+    tsim_arena_release(&arena);
+}
+
+static void print_counts(const struct sheet *sheet) {
+    static const char *const WORDS[] = {"ok", "do not fit in memory", "invalid", "failed"};
+    fprintf(sheet->out, "\n%lld point%s", (long long)sheet->n_rows, sheet->n_rows == 1 ? "" : "s");
+    const char *separator = ": ";
+    for (size_t i = 0; i <= TSIM_POINT_FAILED; i++)
+        if (sheet->n_of_status[i] > 0) {
+            fprintf(sheet->out, "%s%lld %s", separator, (long long)sheet->n_of_status[i], WORDS[i]);
+            separator = ", ";
+        }
+    fputc('\n', sheet->out);
+}
+
+static bool is_fixed(enum tsim_outcome_figure figure) {
+    for (size_t i = 0; i < FIXED_COLUMNS; i++)
+        if (FIXED[i].figure == figure)
+            return true;
+    return false;
+}
+
+static enum tsim_status print_sheet(struct sheet *sheet, struct tsim_diags *diags) {
+    TSIM_TRY(measure(sheet, diags));
+    tsim_point_reader_rewind(sheet->output->reader);
+    if (sheet->n_rows > 0)
+        TSIM_TRY(print_rows(sheet, diags));
+    print_best(sheet);
+    print_counts(sheet);
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_sweep_print(const struct tsim_sweep_output *output, const struct tsim_style *style, FILE *out,
+                                  struct tsim_diags *diags) {
+    struct tsim_arena arena;
+    struct sheet sheet = {.output = output, .style = style, .out = out};
+    tsim_arena_init(&arena);
+    sheet.has_objective = !is_fixed(output->ranking.objective);
+    sheet.n_columns = output->space->n_paths + 1 + FIXED_COLUMNS + sheet.has_objective;
+    sheet.titles = TSIM_NEW_ARRAY(&arena, sheet.n_columns, const char *);
+    sheet.cells = TSIM_NEW_ARRAY(&arena, sheet.n_columns, const char *);
+    sheet.widths = TSIM_NEW_ARRAY(&arena, sheet.n_columns, int);
+    sheet.buffers = tsim_arena_array(&arena, sheet.n_columns, CELL_SIZE);
+    sheet.settings = TSIM_NEW_ARRAY(&arena, output->space->most_settings, const struct tsim_setting *);
+    fill_titles(&sheet);
+    enum tsim_status status = print_sheet(&sheet, diags);
+    tsim_arena_release(&arena);
+    return status;
+}

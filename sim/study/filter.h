@@ -1,0 +1,23 @@
+/* filter.h - conditions on a point's figures, as in --where 'memory.fits and mfu > 0.3'.
+ *
+ *   condition  = term { "or" term }             term = factor { "and" factor }
+ *   factor     = "not" factor | "(" condition ")" | comparison
+ *   comparison = operand [ ("<" | "<=" | ">" | ">=" | "==" | "=" | "!=") operand ]
+ *   operand    = a figure's name | a number, with a unit where the figure has one ("12 s", "70 GB") | true | false
+ *
+ * A figure alone holds when it is not 0. `status` and `bottleneck` compare (== and !=) with words: status == ok,
+ * bottleneck != communication. A comparison with a figure that the point does not have is false. */
+#ifndef TSIM_STUDY_FILTER_H
+#define TSIM_STUDY_FILTER_H
+
+#include "report/store_points.h"
+
+struct tsim_filter;
+
+/* `origin` is what places say ("--where"); columns count from 1 within `text`. */
+enum tsim_status tsim_filter_parse(struct tsim_arena *arena, const char *origin, const char *text,
+                                   const struct tsim_filter **filter, struct tsim_diags *diags);
+
+bool tsim_filter_holds(const struct tsim_filter *filter, const struct tsim_point *point); /* NULL holds always */
+
+#endif

@@ -1,0 +1,38 @@
+/* ranking.h - which points of a study are the best: by an objective, among those that are feasible (status ok) and
+ * within the limits. From a scenario's `sweep: {objective: tokens_per_s, limits: {days: 60, cost: 20 M USD}}`. A limit
+ * is the most of a figure of which less is better, the least of one of which more is better. */
+#ifndef TSIM_STUDY_RANKING_H
+#define TSIM_STUDY_RANKING_H
+
+#include "config/value.h"
+#include "report/store_points.h"
+
+struct tsim_limit {
+    enum tsim_outcome_figure figure;
+    double value; /* SI */
+};
+
+struct tsim_ranking {
+    enum tsim_outcome_figure objective;
+    const struct tsim_limit *limits;
+    size_t n_limits;
+};
+
+/* `objective` (NULL: as the section says, else tokens_per_s) wins over the section, which may be NULL. */
+enum tsim_status tsim_ranking_read(struct tsim_arena *arena, const struct tsim_value *section, const char *objective,
+                                   struct tsim_ranking *ranking, struct tsim_diags *diags);
+
+/* Can it be among the best: feasible, within the limits, with a value of the objective. */
+bool tsim_ranking_admits(const struct tsim_ranking *ranking, const struct tsim_point *point);
+/* Is `a` better than `b`? Both are admitted; of equal ones the earlier position. */
+bool tsim_ranking_is_better(const struct tsim_ranking *ranking, const struct tsim_point *a, const struct tsim_point *b);
+
+/* The best few seen so far, best first. */
+enum { TSIM_BEST_POINTS = 5 };
+struct tsim_best {
+    struct tsim_point points[TSIM_BEST_POINTS];
+    size_t n;
+};
+void tsim_best_offer(struct tsim_best *best, const struct tsim_ranking *ranking, const struct tsim_point *point);
+
+#endif

@@ -1,0 +1,70 @@
+/* space.h - which points a sweep has. A space is a product of axes; an axis is a list of choices; a choice sets one key
+ * or several. Three ways to write an axis, in the `sweep:` section and on the command line:
+ *
+ *   axes: {cluster.nodes: [16, 32], parallelism.tensor: [4, 8]}     --vary cluster.nodes=16,32    one key each
+ *   zip: [{cluster.node: [a, b], cluster.fabric: [c, d]}]           --zip 'cluster.node=a,b;cluster.fabric=c,d'
+ *                                                                   keys that change together: a with c, b with d
+ *   points: [{parallelism.tensor: 4}, {parallelism.tensor: 8, parallelism.sequence: false}]       listed one by one
+ *
+ * Points are numbered from 0: the first axis changes slowest. Values are texts as a --set takes them, so that every key
+ * of a scenario can be an axis. */
+#ifndef TSIM_STUDY_SPACE_H
+#define TSIM_STUDY_SPACE_H
+
+#include "config/scenario.h"
+#include "config/value.h"
+
+struct tsim_setting {
+    const char *path, *text; /* of an override */
+    const char *json;        /* the value */
+};
+
+struct tsim_choice {
+    const struct tsim_setting *settings;
+    size_t n_settings;
+};
+
+struct tsim_space_axis {
+    const struct tsim_choice *choices;
+    size_t n_choices;
+};
+
+struct tsim_space {
+    const struct tsim_space_axis *axes;
+    size_t n_axes;
+    int64_t n_points;
+    size_t most_settings;     /* of a point */
+    const char *const *paths; /* every key that changes, in order */
+    size_t n_paths;
+    const char *json; /* the axes, canonical */
+};
+
+enum { TSIM_SPACE_MAX_CHOICES = 100000 };
+#define TSIM_SPACE_MAX_POINTS INT64_C(1000000000000)
+
+/* What the command line says takes the place of the axes of `section`. */
+struct tsim_space_words {
+    const char *const *vary; /* "PATH=A,B,..." each */
+    size_t n_vary;
+    const char *const *zip; /* "PATH=A,B,...;PATH=C,D,..." each */
+    size_t n_zip;
+};
+
+/* `section` is the scenario's `sweep:`, or NULL. Everything is allocated from `arena`. No axis at all, an axis without
+ * values, lists of unequal length that are zipped, a key in two axes: an error. */
+enum tsim_status tsim_space_read(struct tsim_arena *arena, const struct tsim_value *section,
+                                 const struct tsim_space_words *words, struct tsim_space *space,
+                                 struct tsim_diags *diags);
+
+/* The settings of a point; `settings` has room for most_settings. Returns how many. */
+size_t tsim_space_settings(const struct tsim_space *space, int64_t position, const struct tsim_setting **settings);
+
+/* {"cluster.nodes": 16, ...} */
+const char *tsim_space_set_json(struct tsim_arena *arena, const struct tsim_space *space, int64_t position);
+
+/* JSON of any value, on one line: a plain scalar that JSON knows as a number, true, false or null stays one, all others
+ * are strings. */
+const char *tsim_value_json(struct tsim_arena *arena, const struct tsim_value *value);
+const char *tsim_text_json(struct tsim_arena *arena, const char *text); /* in quotes */
+
+#endif
