@@ -25,7 +25,8 @@ for program in "$build"/tests/unit/test_* "$build"/tests/property/test_*; do
   case $program in *.o | *.d | *'*') continue ;; esac
   one "${program#"$build"/tests/}" env CK_VERBOSITY=normal "$program"
 done
-for script in tests/cli/run.sh tests/golden/run.sh tests/data.sh tests/docs.sh tests/hardware_docs.sh; do
+for script in tests/cli/run.sh tests/golden/run.sh tests/data.sh tests/docs.sh tests/hardware_docs.sh \
+  tests/catalogue_ids.sh; do
   [ -f "$script" ] && one "${script#tests/}" bash "$script" "$tsim"
 done
 echo "$passed passed, $failed failed"

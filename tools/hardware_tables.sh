@@ -13,19 +13,34 @@ values() {
     done
 }
 
-# One row an id: the keys of `columns` (KEY:FORMAT, scaled by DIVISOR), '*' where the value is an estimate.
+# One row an id: the keys of `columns` (KEY:FORMAT, scaled by DIVISOR), '*' where the value is an estimate. The column
+# 'structure' puts a fabric's tiers, torus or dragonfly into words.
 rows() { # KIND COLUMN...
     local kind=$1
     shift
     values "$kind" | awk -F, -v wanted="$*" '
+        function star(id, key) { return status[id, key] == "estimate" ? "\\*" : "" }
+        function structure(id,    i, text, more) {
+            if (value[id, "topology"] == "torus")
+                return value[id, "torus.dimensions"] "D, rings at multiples of " value[id, "torus.wrap"] star(id, "torus.wrap")
+            if (value[id, "topology"] == "dragonfly")
+                return "groups of " value[id, "dragonfly.routers"] " switches, each with " value[id, "dragonfly.ports"] \
+                    " ports and " value[id, "dragonfly.global_links"] star(id, "dragonfly.global_links") " global links"
+            for (i = 0; (id, "tiers[" i "].ports") in value; i++) {
+                more = value[id, "tiers[" i "].oversubscription"]
+                text = text (i ? ", " : "") value[id, "tiers[" i "].ports"] (more > 1 ? " (" more ":1 above)" : "")
+            }
+            return text == "" ? "-" : (value[id, "rails"] == "true" ? "rails of " : "groups of ") text
+        }
         function cell(id, column,    part, text, number) {
+            if (column == "structure") return structure(id)
             split(column, part, ":")
             text = value[id, part[1]]
             if (part[2] == "") return text == "" ? "-" : text
             number = text + 0
             if (number == 0) return "-"
             number /= part[2]
-            return sprintf(number < 1000 ? "%.4g" : "%.0f", number) (status[id, part[1]] == "estimate" ? "\\*" : "")
+            return sprintf(number < 1000 ? "%.4g" : "%.0f", number) star(id, part[1])
         }
         !($1 in seen) { seen[$1]; ids[++n] = $1 }
         { value[$1, $2] = $3; status[$1, $2] = $4 }
@@ -56,9 +71,9 @@ tables() {
     echo
     echo '### Fabrics'
     echo
-    echo '| id | GB/s | reached | latency us | W a port |'
-    echo '| --- | ---: | ---: | ---: | ---: |'
-    rows fabric bandwidth:1e9 efficiency:1 latency:1e-6 power_per_port:1
+    echo '| id | GB/s | reached | latency us | W a port | topology | of |'
+    echo '| --- | ---: | ---: | ---: | ---: | --- | --- |'
+    rows fabric bandwidth:1e9 efficiency:1 latency:1e-6 power_per_port:1 topology structure
 }
 
 if [ "${2:-}" = --write ]; then

@@ -104,6 +104,15 @@ static void add_tree(struct description *d, const struct tsim_value *value, cons
         add_tree(d, value->items[i], tsim_arena_printf(d->arena, "%s[%zu]", path, i));
 }
 
+static void add_tiers(struct description *d, const struct tsim_fabric *fabric) {
+    for (size_t i = 0; i < fabric->n_tiers; i++) {
+        const char *path = tsim_arena_printf(d->arena, "tiers[%zu]", i);
+        add_number(d, tsim_schema_path(d->arena, path, "ports"), (double)fabric->tiers[i].ports, TSIM_COUNT);
+        add_number(d, tsim_schema_path(d->arena, path, "oversubscription"), fabric->tiers[i].oversubscription,
+                   TSIM_COUNT);
+    }
+}
+
 static bool describe_kind(struct description *d, struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                           const struct tsim_value *reference) {
     if (kind == TSIM_CATALOGUE_SCENARIOS) {
@@ -123,6 +132,8 @@ static bool describe_kind(struct description *d, struct tsim_reader *reader, enu
     add_table(d, tsim_catalogue_table(kind), "", object);
     if (kind == TSIM_CATALOGUE_NODES)
         add_entry(d, "accelerator", ((const struct tsim_node *)object)->accelerator->name)->status = "read";
+    if (kind == TSIM_CATALOGUE_FABRICS)
+        add_tiers(d, object);
     return true;
 }
 

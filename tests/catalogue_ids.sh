@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The catalogue holds the hardware that the interface promises: tests/catalogue_ids.sh TSIM. Each id is listed and can be
+# shown, and every accelerator is a node of its own.
+set -u
+tsim=$(realpath "$1")
+cd "$(dirname "$0")/.." || exit 1
+
+accelerators='v100-16gb v100-32gb a100-40gb a100-80gb h100-sxm h100-pcie h200 h800 b200 gb200 l40s rtx-4090 mi250x mi300x
+    tpu-v3 tpu-v4 tpu-v5p tpu-v5e trainium1 trainium2 gaudi2 gaudi3 cerebras-cs2 graphcore-gc200'
+nodes='dgx-1v dgx-2 dgx-a100-40gb dgx-a100 dgx-h100 dgx-h200 dgx-b200 gb200-nvl72 tpu-v3-host tpu-v4-host tpu-v5p-host
+    trn1-32xlarge trn2-48xlarge gaudi2-hls mi250x-node mi300x-node h800-node cs2 ipu-pod4 pcie-a100x8 workstation-4090'
+fabrics='ib-edr ib-hdr ib-ndr ib-xdr roce-100 roce-200 roce-400 efa-400 ethernet-10 ethernet-100 slingshot-200
+    tpu-v3-torus tpu-v4-torus tpu-v5p-torus'
+
+passed=0 failed=0
+expect() { # KIND ID
+    if grep -qx "  *$2" <<<"$listed" && "$tsim" show "$1/$2" >/dev/null; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $1/$2 is not in the catalogue"
+    fi
+}
+
+every() { # KIND ID...
+    local kind=$1 id listed
+    shift
+    listed=$("$tsim" list "${kind}s" | sed 's/^ */ /')
+    for id; do expect "$kind" "$id"; done
+}
+
+# Of itself: an id that nobody has is noticed.
+every node no-such-node >/dev/null 2>&1
+[ "$failed" = 1 ] || { echo "catalogue_ids.sh, of itself: a missing id was not noticed"; exit 1; }
+passed=0 failed=0
+
+every accelerator $accelerators
+every node $nodes
+every node $(printf 'single-%s ' $accelerators)
+every fabric $fabrics
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
