@@ -116,9 +116,9 @@ static void most_even_shape(int64_t n, int64_t dimensions, int64_t wrap, int64_t
         if (n % x != 0)
             continue;
         for (int64_t y = dimensions == 2 ? n / x : x; y <= n / x; y += unit) {
-            if (n / x % y != 0 || (n / x / y) % unit != 0 || (dimensions == 3 && n / x / y < y))
-                continue;
             int64_t z = n / x / y;
+            if (n / x % y != 0 || y % unit != 0 || (dimensions == 3 && (z % unit != 0 || z < y)))
+                continue;
             double unevenness = (double)(dimensions == 2 ? y : z) / (double)x;
             if (least >= 0 && unevenness >= least)
                 continue;

@@ -225,6 +225,32 @@ START_TEST(learned_positions_bound_the_default_length) {
 }
 END_TEST
 
+/* As even as can be; multiples of `wrap` in every dimension where the number allows it. */
+static const struct torus_case {
+    const char *torus, *nodes;
+    int64_t shape[3];
+} TORI[] = {
+    {"{dimensions: 2, wrap: 4}", "4", {4, 4, 1}},
+    {"{dimensions: 2, wrap: 4}", "8", {4, 8, 1}},
+    {"{dimensions: 2, wrap: 32}", "256", {32, 32, 1}},
+    {"{dimensions: 2, wrap: 32}", "128", {16, 32, 1}},
+    {"{dimensions: 3, wrap: 4}", "4", {2, 2, 4}},
+    {"{dimensions: 3, wrap: 4}", "48", {4, 4, 12}},
+    {"{dimensions: 3}", "48", {4, 6, 8}},
+};
+
+START_TEST(shape_of_a_torus) {
+    const struct torus_case *c = &TORI[_i];
+    const struct tsim_override sets[] = {{"cluster.fabric.topology", "torus"},
+                                         {"cluster.fabric.torus", c->torus},
+                                         {"cluster.nodes", c->nodes},
+                                         {"training.global_batch_size", "768"}};
+    const struct tsim_scenario *sc = must(load_with(path_of("base.yaml"), sets, 4));
+    for (int d = 0; d < 3; d++)
+        ck_assert_int_eq(sc->cluster.torus_shape[d], c->shape[d]);
+}
+END_TEST
+
 START_TEST(measured) {
     const struct tsim_scenario *sc =
         must(load_set("measured", "{source: s, step_time: 3 s, mfu: 51.4 %, model_tflops_per_gpu: 137,"
@@ -917,6 +943,7 @@ static Suite *scenario_suite(void) {
     tcase_add_test(tcase, run_length);
     tcase_add_test(tcase, overlap_of_the_scenario_wins);
     tcase_add_test(tcase, learned_positions_bound_the_default_length);
+    tcase_add_loop_test(tcase, shape_of_a_torus, 0, LENGTH(TORI));
     tcase_add_test(tcase, measured);
     tcase_add_test(tcase, settings_reach_into_the_machine);
     tcase_add_test(tcase, estimates_that_enter);
