@@ -118,8 +118,8 @@ static void build_dualpipe(const struct tsim_schedule_shape *z, int32_t s, const
 
 void tsim_schedule_program_build(const struct tsim_schedule_shape *z, int32_t stage,
                                  struct tsim_schedule_program *program) {
-    struct builder b = {program, z->schedule == TSIM_SCHEDULE_DUALPIPE && stage >= z->stages / 2};
     program->n_phases = 0;
+    struct builder b = {program, z->schedule == TSIM_SCHEDULE_DUALPIPE && stage >= z->stages / 2};
     switch (z->schedule) {
     case TSIM_SCHEDULE_ZB_H1:
         build_h1(z, stage, &b);
