@@ -2,15 +2,27 @@
 
 #include <string.h>
 
+static void divide_experts(const struct tsim_parallelism_spec *p, const struct tsim_expert_ranks *experts,
+                           struct tsim_placement *placement) {
+    const unsigned tensor = 1u << TSIM_AXIS_TENSOR, context = 1u << TSIM_AXIS_CONTEXT;
+    bool shares_tensor = tsim_expert_tensor(p) == p->tensor;
+    placement->expert_axes =
+        1u << TSIM_AXIS_EXPERT | (experts->tensor > 1 ? tensor : 0) | (experts->context > 1 ? context : 0);
+    placement->expert_data_axes = 1u << TSIM_AXIS_DATA | (experts->tensor > 1 || shares_tensor ? 0 : tensor) |
+                                  (experts->context > 1 ? 0 : context);
+}
+
 const struct tsim_placement *tsim_placement_build(struct tsim_arena *arena, const struct tsim_scenario *scenario) {
     const struct tsim_parallelism_spec *p = &scenario->parallelism;
     struct tsim_placement *placement = TSIM_NEW(arena, struct tsim_placement);
-    TSIM_ASSERT(p->data % p->expert == 0);
+    struct tsim_expert_ranks experts = tsim_expert_ranks(p);
+    TSIM_ASSERT(experts.data > 0);
     placement->size[TSIM_AXIS_TENSOR] = (int32_t)p->tensor;
     placement->size[TSIM_AXIS_CONTEXT] = (int32_t)p->context;
-    placement->size[TSIM_AXIS_EXPERT] = (int32_t)p->expert;
-    placement->size[TSIM_AXIS_DATA] = (int32_t)(p->data / p->expert);
+    placement->size[TSIM_AXIS_EXPERT] = (int32_t)experts.data;
+    placement->size[TSIM_AXIS_DATA] = (int32_t)(p->data / experts.data);
     placement->size[TSIM_AXIS_PIPELINE] = (int32_t)p->pipeline;
+    divide_experts(p, &experts, placement);
     placement->ranks_per_node = (int32_t)scenario->cluster.accelerators_per_node;
     placement->n_ranks = 1;
     memcpy(placement->order, p->order, sizeof placement->order);

@@ -2,8 +2,9 @@
  * axes of parallelism in mixed radix, `parallelism.order` innermost (fastest) first, so with the usual order the tensor
  * group is n consecutive ranks and mostly on one node.
  *
- * The expert axis is carved out of data: of `parallelism.data` replicas, groups of `expert` hold one set of experts, so
- * the size of the data axis here is data / expert, and the whole data-parallel group is DATA | EXPERT.
+ * The expert axis is carved out of data: of `parallelism.data` replicas, groups of its size hold different experts, so
+ * the size of the data axis here is data / expert axis, and the whole data-parallel group is DATA | EXPERT. Experts are
+ * divided over `expert_axes`: the expert axis, and context and tensor where tsim_expert_ranks says so.
  *
  * A group is the set of ranks that differ from a rank only along the given axes. Its shape over the nodes is found by
  * enumeration, so sizes that do not divide the node are exact: 6 ranks on nodes of 4 are {6 ranks, 2 nodes, max 4,
@@ -22,6 +23,8 @@ struct tsim_placement {
     int32_t size[TSIM_N_AXES];
     int32_t stride[TSIM_N_AXES];       /* ranks between neighbours along the axis */
     enum tsim_axis order[TSIM_N_AXES]; /* innermost first: strides ascend */
+    unsigned expert_axes;              /* set of axes whose ranks hold different experts */
+    unsigned expert_data_axes;         /* and of those whose ranks hold the same */
 };
 
 struct tsim_group {

@@ -185,7 +185,8 @@ static void check_attention(const struct check *c) {
 static bool tensor_works(const struct check *c, int64_t tensor) {
     const struct tsim_model *m = c->sc->model;
     bool kv_works = m->kv_heads >= tensor ? m->kv_heads % tensor == 0 : tensor % m->kv_heads == 0;
-    return m->heads % tensor == 0 && kv_works && m->ffn_hidden % tensor == 0 && m->experts.ffn_hidden % tensor == 0;
+    return m->heads % tensor == 0 && kv_works && m->ffn_hidden % tensor == 0 &&
+           (c->sc->parallelism.expert_tensor == 1 || m->experts.ffn_hidden % tensor == 0);
 }
 
 static bool tensor_fits_cluster(const struct check *c, int64_t tensor) {
@@ -440,14 +441,52 @@ static bool check_layers(const struct check *c) {
 
 /* ---- experts ---- */
 
-static bool expert_works(const struct check *c, int64_t expert) {
-    return c->sc->model->experts.count % expert == 0 && c->draft->data % expert == 0;
+int64_t tsim_expert_tensor(const struct tsim_parallelism_spec *p) {
+    return p->expert_tensor > 0 ? p->expert_tensor : p->tensor;
 }
 
-/* Experts are divided over ranks that are replicas of everything else. */
+struct tsim_expert_ranks tsim_expert_ranks(const struct tsim_parallelism_spec *p) {
+    struct tsim_expert_ranks ranks = {1, 1, p->expert};
+    int64_t tensor = p->tensor / tsim_expert_tensor(p);
+    if (ranks.data % tensor == 0)
+        ranks.tensor = tensor, ranks.data /= tensor;
+    if (ranks.data % p->context == 0)
+        ranks.context = p->context, ranks.data /= p->context;
+    if (p->data % ranks.data != 0)
+        ranks.data = 0;
+    return ranks;
+}
+
+static bool expert_works(const struct check *c, int64_t expert) {
+    struct tsim_parallelism_spec p = c->sc->parallelism;
+    p.expert = expert;
+    p.data = c->draft->data;
+    return c->sc->model->experts.count % expert == 0 && tsim_expert_ranks(&p).data > 0;
+}
+
+static bool check_expert_tensor(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    if (p->expert_tensor == 0 || p->expert_tensor == p->tensor)
+        return true;
+    if (p->expert_tensor != 1)
+        tsim_diag_hint(
+            fail(c, "parallelism.expert_tensor", "%lld with tensor %lld", num(p->expert_tensor), num(p->tensor)),
+            "1 or %lld", num(p->tensor));
+    else if (!p->sequence)
+        tsim_diag_hint(fail(c, "parallelism.expert_tensor",
+                            "1 with tensor %lld needs sequence parallelism: each rank routes tokens of its own",
+                            num(p->tensor)),
+                       "sequence: true, or expert_tensor: %lld", num(p->tensor));
+    return p->expert_tensor == 1;
+}
+
+/* Experts are divided over ranks that are replicas of everything else, or that share the sequence. */
 static void check_experts(const struct check *c) {
-    int64_t expert = c->sc->parallelism.expert, count = c->sc->model->experts.count, data = c->draft->data;
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    int64_t expert = p->expert, count = c->sc->model->experts.count;
     struct tsim_diag *diag;
+    if (!check_expert_tensor(c))
+        return;
     if (expert == 1 || (count > 0 && expert_works(c, expert)))
         return;
     if (count == 0) {
@@ -462,10 +501,10 @@ static void check_experts(const struct check *c) {
         diag = fail(c, "parallelism.expert", "%lld does not divide the %lld experts of %.40s", num(expert), num(count),
                     c->sc->model->name);
     else
-        diag = fail(c, "parallelism.expert", "%lld does not divide data %lld: experts are divided over the replicas",
-                    num(expert), num(data));
+        diag = fail(c, "parallelism.expert", "%lld ranks do not fit into tensor %lld x context %lld x data %lld",
+                    num(expert), num(p->tensor / tsim_expert_tensor(p)), num(p->context), num(c->draft->data));
     char text[64];
-    nearest_values(c, expert_works, expert_works, expert, count < data ? count : data, text);
+    nearest_values(c, expert_works, expert_works, expert, count, text);
     tsim_diag_hint(diag, "nearest that works: expert %s", text); /* 1 always does */
 }
 
@@ -477,7 +516,7 @@ static void check_zero(const struct check *c) {
     if (c->draft->zero == 3 && p->pipeline > 1)
         tsim_diag_hint(fail(c, "parallelism.zero", "3 with pipeline %lld: the two are not combined", num(p->pipeline)),
                        "zero: 1 with the pipeline, or pipeline: 1 with zero: 3");
-    int64_t group = c->draft->zero_group, expert = p->expert;
+    int64_t group = c->draft->zero_group * (p->tensor / tsim_expert_tensor(p)), expert = p->expert;
     if (group > 0 && expert > 1 && group % expert != 0 && expert % group != 0)
         tsim_diag_hint(fail(c, "parallelism.zero_group", "%lld and expert %lld: neither divides the other", num(group),
                             num(expert)),

@@ -106,9 +106,11 @@ struct tsim_training_spec {
 
 struct tsim_parallelism_spec {
     int64_t tensor, pipeline, virtual_pipeline, context, expert, data; /* data resolved */
-    const int64_t *layers_per_chunk; /* [tsim_n_model_parts], in model order; adds up to model->layers. Part c * pipeline
-                                        + s is chunk c of stage s; zb-v and dualpipe lay the parts out otherwise
-                                        (workload/schedule.h) */
+    const int64_t
+        *layers_per_chunk; /* [tsim_n_model_parts], in model order; adds up to model->layers. Part c * pipeline
+                              + s is chunk c of stage s; zb-v and dualpipe lay the parts out otherwise
+                              (workload/schedule.h) */
+    int64_t expert_tensor; /* ranks that divide each expert: 1, or `tensor`; 0: as tensor */
     bool sequence;
     int zero;                 /* 0..3 */
     int64_t zero_group_ranks; /* ranks that shard together; resolved: data x context, or fewer */
@@ -165,9 +167,20 @@ enum tsim_status tsim_scenario_load(struct tsim_arena *arena, const char *file, 
                                     size_t n_overrides, const struct tsim_scenario **scenario,
                                     struct tsim_diags *diags);
 
-/* Parts that the layers are split into: pipeline x virtual_pipeline; zb-v has two on a stage of its own accord, dualpipe
- * holds each of its `pipeline` parts on two stages. */
+/* Parts that the layers are split into: pipeline x virtual_pipeline; zb-v has two on a stage of its own accord,
+ * dualpipe holds each of its `pipeline` parts on two stages. */
 int64_t tsim_n_model_parts(const struct tsim_parallelism_spec *parallelism);
+/* Ranks that divide each expert; and how the `expert` ranks lie on the axes of everything else (Megatron-Core's
+ * parallel folding, Liu et al. 2025, arXiv:2504.14960): on the tensor ranks, where experts are not divided over them,
+ * then on the context ranks, then on replicas. An axis is taken whole, or not at all where `expert` is no multiple of
+ * it (Megatron would take a part of it); then its ranks hold the same experts. The product is `expert`; data is 0 when
+ * it cannot be. */
+struct tsim_expert_ranks {
+    int64_t tensor, context, data;
+};
+int64_t tsim_expert_tensor(const struct tsim_parallelism_spec *parallelism);
+struct tsim_expert_ranks tsim_expert_ranks(const struct tsim_parallelism_spec *parallelism);
+
 /* Can the schedule run n micro-batches per replica? interleaved: a multiple of pipeline; zb-v: at least 2 pipeline - 1;
  * dualpipe: at least 2 pipeline, and even. */
 bool tsim_microbatches_work(const struct tsim_parallelism_spec *parallelism, int64_t n);

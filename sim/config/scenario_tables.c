@@ -351,6 +351,8 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
      .default_text = "1", .is_positive = true},
     {INT_KEY("expert", scenario.parallelism.expert, 1e6, "accelerators that share the experts"),
      .default_text = "1", .is_positive = true},
+    {INT_KEY("expert_tensor", scenario.parallelism.expert_tensor, 1e6,
+             "accelerators that share each expert: 1, or as tensor (the default)"), .is_omitted_when_zero = true},
     {INT_KEY("data", data, 1e10, "model replicas; auto: what is left of the cluster"), .words = AUTO, .default_text = "auto"},
     {.key = "sequence", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.sequence),
      .help = "sequence parallelism over the tensor ranks; default: true when tensor > 1"},

@@ -49,9 +49,10 @@ static void collective_cost(const struct walk *w, const struct tsim_op *op, stru
                                                   [TSIM_OP_REDUCE_SCATTER] = TSIM_REDUCE_SCATTER,
                                                   [TSIM_OP_RING_EXCHANGE] = TSIM_SEND_RECV,
                                                   [TSIM_OP_ALL_TO_ALL] = TSIM_ALL_TO_ALL};
+    unsigned axes = op->axis == TSIM_AXIS_EXPERT ? w->placement->expert_axes : 1u << op->axis;
     struct tsim_collective_request request = {.op = OPS[op->collective],
                                               .bytes = op->collective_bytes,
-                                              .group = tsim_placement_group(w->placement, 1u << op->axis),
+                                              .group = tsim_placement_group(w->placement, axes),
                                               .network = w->scenario->simulation.network};
     if (op->once_per_node && request.group.n_nodes > 1) {
         per_node_cost(w, &request, cost);
@@ -224,7 +225,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
             sum->host_s += sum->software->host_time_per_op_s + sum->software->host_time_per_collective_s;
     } else {
         *(recomputed ? &cost->recompute_s : &cost->compute_s) += row->time_s;
-        sum->host_s += row->op->kernels * sum->software->host_time_per_op_s;
+        sum->host_s += fmax(row->op->kernels, row->op->launches) * sum->software->host_time_per_op_s;
     }
     cost->flops += row->op->flops;
     cost->matrix_busy_s += row->matrix_s;

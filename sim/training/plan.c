@@ -14,12 +14,9 @@
 #define DEFAULT_BUCKET_ELEMENTS 40e6
 #define DEFAULT_BUCKET_ELEMENTS_PER_RANK 1e6
 
-/* Ranks that hold the same experts, and the same of everything else. */
-enum {
-    AXES_EXPERT_DATA = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT,
-    AXES_DATA = AXES_EXPERT_DATA | 1u << TSIM_AXIS_EXPERT
-};
+enum { AXES_DATA = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT };
 
+/* Ranks that hold the same experts, and the same of everything else. */
 struct data_groups {
     struct tsim_group dense, expert;
 };
@@ -332,7 +329,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                                                   const struct tsim_pass_costs *costs) {
     struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
     struct data_groups data = {.dense = tsim_placement_group(placement, AXES_DATA),
-                               .expert = tsim_placement_group(placement, AXES_EXPERT_DATA)};
+                               .expert = tsim_placement_group(placement, placement->expert_data_axes)};
     int zero = sc->parallelism.zero;
     plan->scenario = sc;
     plan->cluster = cluster;
@@ -340,7 +337,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->n_units = (int32_t)sc->model->layers + 1;
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
-    plan->has_data_group = data.dense.n_ranks > 1 || plan->is_mirrored;
+    plan->has_data_group = data.dense.n_ranks > 1 || data.expert.n_ranks > 1 || plan->is_mirrored;
     plan->shards_fully = zero == 3 && plan->has_data_group;
     plan->gathers = zero == 1 || zero == 2;
     plan->overlaps_gathers = sc->parallelism.overlap.parameters;

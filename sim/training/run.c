@@ -117,14 +117,33 @@ static const char *use_full(struct tsim_arena *arena, struct tsim_scenario *sc) 
     return changes ? "training.recompute=full" : NULL;
 }
 
+static bool experts_take_tensor(const struct tsim_scenario *sc, int64_t tensor) {
+    struct tsim_parallelism_spec p = sc->parallelism;
+    p.data = p.data * p.tensor / tensor;
+    p.tensor = tensor;
+    return p.expert_tensor <= 1 && sc->model->experts.ffn_hidden % tsim_expert_tensor(&p) == 0 &&
+           tsim_expert_ranks(&p).data > 0;
+}
+
+/* The next larger number of ranks that can share the experts. */
+static const char *use_expert(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    struct tsim_parallelism_spec more = sc->parallelism;
+    while (++more.expert <= sc->model->experts.count) {
+        if (sc->model->experts.count % more.expert != 0 || tsim_expert_ranks(&more).data == 0)
+            continue;
+        sc->parallelism.expert = more.expert;
+        return tsim_arena_printf(arena, "parallelism.expert=%lld", (long long)more.expert);
+    }
+    return NULL;
+}
+
 /* More tensor ranks, the largest degree that stays on a node; replicas give way. */
 static const char *use_tensor(struct tsim_arena *arena, struct tsim_scenario *sc) {
     struct tsim_parallelism_spec *p = &sc->parallelism;
     int64_t before = p->tensor;
-    while (p->tensor * 2 <= sc->cluster.accelerators_per_node && p->data % (2 * p->expert) == 0 &&
-           sc->model->experts.ffn_hidden % (p->tensor * 2) == 0 && sc->model->heads % (p->tensor * 2) == 0 &&
-           sc->model->ffn_hidden % (p->tensor * 2) == 0 &&
-           sc->training.sequence_length % (p->tensor * 2 * p->context) == 0) {
+    while (p->tensor * 2 <= sc->cluster.accelerators_per_node && p->data % 2 == 0 &&
+           sc->model->heads % (p->tensor * 2) == 0 && sc->model->ffn_hidden % (p->tensor * 2) == 0 &&
+           experts_take_tensor(sc, p->tensor * 2) && sc->training.sequence_length % (p->tensor * 2 * p->context) == 0) {
         p->tensor *= 2;
         p->data /= 2;
         sc->n_microbatches *= 2;
@@ -148,9 +167,9 @@ static const char *use_tensor_and_full(struct tsim_arena *arena, struct tsim_sce
 
 static void find_fitting_changes(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result) {
     /* Pairs come last, and only where no single change is enough. */
-    static const change_fn CHANGES[] = {use_sequence,  use_flash,           use_zero_1,         use_zero_2,
-                                        use_selective, halve_microbatch,    use_tensor,         use_zero_3,
-                                        use_full,      use_full_and_zero_3, use_tensor_and_full};
+    static const change_fn CHANGES[] = {use_sequence, use_flash,     use_zero_1,          use_zero_2,
+                                        use_expert,   use_selective, halve_microbatch,    use_tensor,
+                                        use_zero_3,   use_full,      use_full_and_zero_3, use_tensor_and_full};
     enum {
         N_CHANGES = sizeof CHANGES / sizeof CHANGES[0],
         N_SINGLE = N_CHANGES - 2,

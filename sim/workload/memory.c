@@ -43,8 +43,9 @@ double tsim_shards(const struct tsim_scenario *sc) {
 }
 
 double tsim_expert_shards(const struct tsim_scenario *sc) {
-    return fmax(tsim_shards(sc) / (double)sc->parallelism.expert,
-                tsim_shards(sc) / (double)sc->parallelism.zero_group_ranks);
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    double group = (double)(p->zero_group_ranks * p->tensor) / (double)(tsim_expert_tensor(p) * p->expert);
+    return fmax(group, 1) * tsim_shards(sc) / (double)p->zero_group_ranks;
 }
 
 int64_t tsim_chunk_first_layer(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
@@ -63,7 +64,7 @@ int64_t tsim_chunk_expert_layers(const struct tsim_scenario *sc, int32_t stage, 
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *sc) {
     struct tsim_parameters p;
     tsim_model_count(sc->model, &p);
-    return p.layer_experts / (double)(sc->parallelism.tensor * sc->parallelism.expert);
+    return p.layer_experts / (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
 }
 
 double tsim_layer_rank_parameters(const struct tsim_scenario *sc, bool has_experts) {
@@ -196,10 +197,16 @@ static double core_attention_bytes(const struct tsim_scenario *sc, const struct 
     return k->scores * (k->mask > 0 ? 2 * k->e + k->mask : k->e); /* softmax's result, dropout's mask and result */
 }
 
-/* Rows that the experts of one tensor group get in a layer. */
+/* Inner width of an expert on one rank. */
+static double expert_width(const struct tsim_scenario *sc) {
+    return (double)sc->model->experts.ffn_hidden / (double)tsim_expert_tensor(&sc->parallelism);
+}
+
+/* Rows that the experts of a rank get in a layer, from the tokens that ranks which share the experts have together. */
 static double expert_rows(const struct tsim_scenario *sc, const struct tokens *k) {
     const struct tsim_experts *x = &sc->model->experts;
-    return x->count > 0 ? k->t * (double)x->active * tsim_routing_imbalance(x, (double)sc->parallelism.expert, k->t)
+    double tokens = tsim_expert_tensor(&sc->parallelism) == sc->parallelism.tensor ? k->t : k->ts;
+    return x->count > 0 ? tokens * (double)x->active * tsim_routing_imbalance(x, (double)sc->parallelism.expert, tokens)
                         : 0;
 }
 
@@ -210,9 +217,9 @@ static double ffn_activation_bytes(const struct tsim_scenario *sc, const struct 
     double up = sc->model->gated_mlp ? 2 : 1, tp = (double)sc->parallelism.tensor;
     if (!has_experts)
         return k->t * (up + 1) * k->f * k->e;
-    double f = (double)x->ffn_hidden / tp;
-    return k->ts * (double)x->count * 4 + k->t * (up + 1) * (double)x->shared * f * k->e +
-           expert_rows(sc, k) * (k->h + (up + 1) * f) * k->e;
+    double shared = (double)(x->shared * x->ffn_hidden) / tp;
+    return k->ts * (double)x->count * 4 + k->t * (up + 1) * shared * k->e +
+           expert_rows(sc, k) * (k->h + (up + 1) * expert_width(sc)) * k->e;
 }
 
 static double linear_activation_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts) {
@@ -286,7 +293,7 @@ double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, bool has
     double inner = has_experts ? (double)x->shared * f : k.f; /* of a feed-forward block, 0: none */
     double ffn = k.ts * k.h + (inner > 0 ? k.t * ((1 + up) * inner + k.h) : 0);
     if (has_experts)
-        ffn += expert_rows(sc, &k) * (2 * k.h + (1 + up) * f);
+        ffn += expert_rows(sc, &k) * (2 * k.h + (1 + up) * expert_width(sc));
     return k.e * (inputs + gradients + ffn);
 }
 
@@ -351,9 +358,8 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, &k);
     double bytes = working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),
                                                 tsim_layer_whole_activation_bytes(sc, true));
-    double f = (double)sc->model->experts.ffn_hidden / (double)sc->parallelism.tensor;
     /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
-    double widest = largest(sc->model, up * k.t * k.f, rows * fmax(up * f, k.h)) * k.e;
+    double widest = largest(sc->model, up * k.t * k.f, rows * fmax(up * expert_width(sc), k.h)) * k.e;
     bytes += fmax(widest, core_attention_bytes(sc, &k)) + 2 * k.t * k.h * k.e;
     if (sc->parallelism.expert > 1)
         bytes += 2 * rows * k.h * k.e; /* rows sent and received */

@@ -289,7 +289,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
                                                      : (overlap->tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED))
             ->is_weight_gradient = linear->is_column_parallel;
     cast(list, z, "cast, gradient", z->groups * z->t * n);
-    batched(gemm(list, linear->input, z->linear_precision, z->t, k, n, le, e), z->groups);
+    grouped(gemm(list, linear->input, z->linear_precision, z->t, k, n, le, e), z);
     if (parallel && linear->is_column_parallel)
         tensor_collective(list, linear->reduce, z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE,
                           z->t * k * e, asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED);
@@ -298,7 +298,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     weight->is_weight_gradient = true;
     if (z->software->fusion == TSIM_FUSION_NONE || z->software->fusion == TSIM_FUSION_COMPILE)
         weight->bytes += 2 * e * n * k;
-    batched(weight, z->groups);
+    grouped(weight, z);
     if (z->model->bias)
         elementwise(list, "bias gradient", z->groups * z->t * n, e, 1)->is_weight_gradient = true;
 }

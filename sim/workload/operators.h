@@ -43,7 +43,8 @@ struct tsim_op {
     double batch, m, n, k;     /* GEMM: `batch` products of (m x k) by (k x n) */
     double flops;              /* executed matrix FLOPs */
     double bytes;              /* HBM read + written */
-    double kernels;            /* launches */
+    double kernels;            /* one after another */
+    double launches;           /* by the host, where they are more than `kernels`: some run side by side */
     double sequence, head_dim; /* FLASH: tokens attended to, head dimension */
     bool causal;
     enum tsim_op_collective collective;

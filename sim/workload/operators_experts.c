@@ -1,13 +1,14 @@
-/* Experts: where tokens go, there and back. Symbols beside those of operators.c, per tensor rank:
- *   E experts, k of them for each token, n expert ranks with E/n experts each, g imbalance of the slowest one;
- *   own tokens  those that this rank routes and sends: its shard ts with sequence parallelism, all t without (then
- * every tensor rank routes all of them, and keeps to the tensor rank of its own number); rows        g t k: what the
- * experts of this tensor group get. fe = experts' ffn_hidden / tp.
+/* Experts: where tokens go, there and back. Symbols beside those of operators.c, per tensor rank: E experts, k of them
+ * for each token, n expert ranks with E/n experts each, g imbalance of the slowest one.
+ *
+ * A rank routes and sends its own tokens: its shard ts with sequence parallelism, all t without (then every tensor rank
+ * routes all of them, and keeps to the tensor rank of its own number). Its experts get rows: g t k where tensor ranks
+ * divide each expert, which is ffn_hidden / tp wide; g ts k where they do not (expert_tensor 1).
  *
  * Forward: router, permutation by destination, all-to-all, (sorting by expert, where a rank has several), products of
- * all local experts at once, and all of it back, weighted and summed over the k experts. With tensor and sequence
- * parallelism the rows are gathered over the tensor ranks before the first product and scattered after the second;
- * without sequence parallelism the partial sums are reduced at the end, k times less.
+ * all local experts at once, and all of it back, weighted and summed over the k experts. Where tensor ranks divide each
+ * expert, the rows are gathered over them before the first product and scattered after the second (sequence
+ * parallelism), or the partial sums are reduced at the end, k times less (without).
  *
  * The router's weights are applied to the activation, so what the experts give is not kept for the backward pass
  * (Megatron-Core since 0.11). Router scores are fp32. */
@@ -27,6 +28,7 @@
 struct experts {
     double active, ranks, own, rows, f, count;
     double imbalance;
+    bool divided;                 /* each expert over the tensor ranks */
     struct tsim_op_shape grouped; /* one local expert's product; `groups` of them */
 };
 
@@ -35,11 +37,13 @@ static struct experts experts_of(const struct tsim_op_shape *z) {
     struct experts x = {.active = (double)e->active,
                         .ranks = (double)z->scenario->parallelism.expert,
                         .own = z->ts,
-                        .f = (double)e->ffn_hidden / z->tp,
+                        .f = (double)e->ffn_hidden / (double)tsim_expert_tensor(&z->scenario->parallelism),
                         .count = (double)e->count,
+                        .divided = tsim_expert_tensor(&z->scenario->parallelism) > 1,
                         .grouped = *z};
-    x.imbalance = tsim_routing_imbalance(e, x.ranks, z->t);
-    x.rows = x.imbalance * z->t * x.active;
+    double tokens = x.divided ? z->t : z->ts;
+    x.imbalance = tsim_routing_imbalance(e, x.ranks, tokens);
+    x.rows = x.imbalance * tokens * x.active;
     x.grouped.groups = x.count / x.ranks;
     x.grouped.t = x.rows / x.grouped.groups;
     x.grouped.tp = 1; /* its gathers and reductions are of rows, below */
@@ -69,13 +73,13 @@ static double dispatched_bytes(const struct tsim_op_shape *z) {
 static void sort_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                       const char *name) {
     if (x->ranks > 1 && x->grouped.groups > 1)
-        elementwise(list, name, x->rows / (z->sequence_parallel ? z->tp : 1) * z->h, 2 * z->element_bytes, 1);
+        elementwise(list, name, x->imbalance * x->own * x->active * z->h, 2 * z->element_bytes, 1);
 }
 
 /* Rows of all tensor ranks, whole on each before a product and summed back to shards after one. */
 static void join_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                       const char *name, bool scatters) {
-    if (z->sequence_parallel)
+    if (x->divided && z->sequence_parallel)
         tensor_collective(list, name, scatters ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_GATHER,
                           x->rows * z->h * z->element_bytes, TSIM_EXPOSED);
 }
@@ -96,16 +100,17 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     exchange(list, z, &x, "expert: dispatch", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
-    cast(list, z, "cast, experts", x.rows * z->h);
-    batched(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g->groups);
+    cast(list, g, "cast, experts", x.rows * z->h);
+    grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g);
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false));
-    batched(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g->groups);
+    cast(list, g, "cast, expert activation", x.rows * x.f);
+    grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g);
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: combine", e);
     elementwise(list, "unpermute", x.own * z->h, (1 + x.active) * e, 1);
-    if (z->tp > 1 && !z->sequence_parallel)
+    if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
 }
 
@@ -143,7 +148,7 @@ void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_sh
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: dispatch, gradient", e);
     elementwise(list, "permute", x.own * z->h, (1 + x.active) * e, 1);
-    if (z->tp > 1 && !z->sequence_parallel)
+    if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
     router_backward(list, z, &x);
 }

@@ -70,10 +70,18 @@ static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
     return op;
 }
 
-/* fp8 linear layers quantize their operand: read 2 bytes, write 1, and 1 transposed for the weight gradient. */
+/* fp8 linear layers quantize their operand: read 2 bytes, write 1, and 1 transposed for the weight gradient; of experts
+ * one after another. */
 static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double elements) {
     if (z->linear_precision == TSIM_FP8)
-        elementwise(list, name, elements, 4, 1);
+        elementwise(list, name, elements, 4, z->groups);
+}
+
+/* `groups` equal products at once. Frameworks launch each on one of a few streams (Transformer Engine's
+ * nvte_multi_stream_cublas_gemm), compiled ones all as one kernel. */
+static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_shape *z) {
+    op->launches = z->software->fusion == TSIM_FUSION_COMPILE ? 1 : z->groups;
+    return batched(op, z->groups);
 }
 
 static inline struct tsim_op *tensor_collective(struct tsim_op_list *list, const char *name,

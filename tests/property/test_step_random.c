@@ -27,9 +27,12 @@ static void random_experts(struct random_source *random, struct example *e, int6
                                              .first = random_between(random, 0, 3),
                                              .every = 1 + random_between(random, 0, 2),
                                              .imbalance_frac = random_between(random, 0, 1) ? 0.1 : 0};
+    struct tsim_parallelism_spec *p = &e->scenario.parallelism;
+    p->data = data;
+    p->expert_tensor = p->sequence ? random_between(random, 0, 1) : 0;
     do
-        e->scenario.parallelism.expert = pick(random, POWERS, 3);
-    while (data % e->scenario.parallelism.expert != 0);
+        p->expert = pick(random, POWERS, 3);
+    while (tsim_expert_ranks(p).data == 0);
     e->scenario.parallelism.overlap.expert = random_between(random, 0, 1);
     e->software.expert_dispatch = random_between(random, 0, 1) ? TSIM_DISPATCH_PER_NODE : TSIM_DISPATCH_ALL_TO_ALL;
 }

@@ -190,6 +190,15 @@ START_TEST(expert_state) {
     ck_assert_double_eq_tol(m.weights_bytes, 2 * (rest + 8 * expert), 1e-3);
     ck_assert_double_eq_tol(m.gradients_bytes, 4 * (rest / 8 + 8 * expert / 2), 1e-3);
     ck_assert_double_eq_tol(m.optimizer_bytes, 8 * (rest / 8 + 8 * expert / 2), 1e-3);
+    /* Experts whole on 2 tensor ranks of 4 replicas: the same 8 ranks hold each of the 4 sets twice. */
+    e.scenario.parallelism.tensor = 2;
+    e.scenario.parallelism.sequence = true;
+    e.scenario.parallelism.expert_tensor = 1;
+    example_finish(&e);
+    ck_assert_double_eq(tsim_stage_expert_parameters(&e.scenario, 0), 4 * 2 * expert);
+    ck_assert_double_eq(tsim_expert_shards(&e.scenario), 2);
+    e.scenario.parallelism.tensor = 1;
+    example_finish(&e);
     e.scenario.parallelism.zero_group_ranks = 2; /* fewer than the expert ranks: experts are not sharded */
     tsim_stage_memory(&e.scenario, 0, &m);
     ck_assert_double_eq_tol(m.optimizer_bytes, 8 * (rest / 2 + 8 * expert), 1e-3);

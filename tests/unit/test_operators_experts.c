@@ -134,6 +134,25 @@ START_TEST(tensor_ranks) {
 }
 END_TEST
 
+/* Tensor 2, but experts whole: 4 expert ranks are 2 tensor ranks of 2 replicas, each with the rows of 512 own tokens;
+ * the rows stay as they came. */
+START_TEST(whole_experts_on_tensor_ranks) {
+    struct tsim_op_list list, dense;
+    double activation = T * H * 2;
+    init_mixture(2, 4);
+    e.scenario.parallelism.sequence = true;
+    e.scenario.parallelism.expert_tensor = 1;
+    double g = tsim_routing_imbalance(&e.model.experts, 4, T / 2);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &dense);
+    ck_assert_double_eq_tol(sum_flops(&list), ((8 + 4 + 16 * g) / 2 + 0.5 / 64) * UNIT, 1);
+    ck_assert_double_eq(find(&list, "expert up")->n, 2048);
+    ck_assert_double_eq_tol(find(&list, "expert up")->m, g * T / 2 * K / 2, 1e-6);
+    ck_assert_double_eq_tol(find(&list, "expert: dispatch")->collective_bytes, g * K * activation / 2, 1);
+    ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), sum_collective(&dense, TSIM_OP_ALL_GATHER) / 2);
+}
+END_TEST
+
 /* Shared experts are a block of their widths together: two of 2048 as the dense block of 4096, and a sum. */
 START_TEST(shared_experts) {
     struct tsim_op_list without, with, dense;
@@ -214,6 +233,7 @@ static Suite *operators_experts_suite(void) {
     tcase_add_test(tcase, expert_ranks);
     tcase_add_test(tcase, capacity);
     tcase_add_test(tcase, tensor_ranks);
+    tcase_add_test(tcase, whole_experts_on_tensor_ranks);
     tcase_add_test(tcase, shared_experts);
     tcase_add_test(tcase, dispatch_per_node);
     tcase_add_test(tcase, last_projection);

@@ -119,6 +119,31 @@ START_TEST(experts_are_carved_out_of_data) {
 }
 END_TEST
 
+/* 16 ranks, 8 expert ranks. Where tensor ranks do not divide the experts they hold different ones, 2 x 2 context ranks
+ * x 2 replicas: a node. Where they do, 2 context ranks x 4 replicas, on two nodes. 2 expert ranks are no multiple of 4
+ * tensor ranks: those hold the same experts, as the replicas do. */
+START_TEST(experts_are_folded) {
+    struct tsim_parallelism_spec *spec = &example.scenario.parallelism;
+    spec->expert = 8;
+    spec->expert_tensor = 1;
+    const struct tsim_placement *p = place(2, 8, 2, 2, 1);
+    ck_assert_int_eq(p->size[TSIM_AXIS_EXPERT], 2);
+    ck_assert_int_eq(p->size[TSIM_AXIS_DATA], 2);
+    assert_group(tsim_placement_group(p, p->expert_axes), 8, 1, 8, 8);
+    assert_group(tsim_placement_group(p, p->expert_data_axes), 2, 2, 1, 1);
+    spec->expert_tensor = 0;
+    p = place(2, 8, 2, 2, 1);
+    ck_assert_int_eq(p->size[TSIM_AXIS_EXPERT], 4);
+    assert_group(tsim_placement_group(p, p->expert_axes), 8, 2, 4, 4);
+    assert_group(tsim_placement_group(p, p->expert_data_axes), 1, 1, 1, 1);
+    spec->expert = 2;
+    spec->expert_tensor = 1;
+    p = place(2, 8, 4, 1, 1);
+    assert_group(tsim_placement_group(p, p->expert_axes), 2, 1, 2, 2);
+    assert_group(tsim_placement_group(p, p->expert_data_axes), 8, 2, 4, 4);
+}
+END_TEST
+
 /* By definition: a rank's group are the ranks that agree with it on every other axis. */
 static struct tsim_group group_by_definition(const struct tsim_placement *p, int32_t rank, unsigned axes) {
     struct tsim_coordinates mine = tsim_placement_coordinates(p, rank);
@@ -189,6 +214,7 @@ static Suite *placement_suite(void) {
     tcase_add_test(tests, pipeline_neighbours);
     tcase_add_test(tests, order_is_the_scenarios);
     tcase_add_test(tests, experts_are_carved_out_of_data);
+    tcase_add_test(tests, experts_are_folded);
     tcase_add_test(tests, random_placements);
     suite_add_tcase(suite, tests);
     return suite;
