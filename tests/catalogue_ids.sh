@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The catalogue holds the hardware that the interface promises: tests/catalogue_ids.sh TSIM. Each id is listed and can be
-# shown, and every accelerator is a node of its own.
+# shown, every accelerator is a node of its own, and a scenario can be built of each node and of each fabric.
 set -u
 tsim=$(realpath "$1")
 cd "$(dirname "$0")/.." || exit 1
@@ -29,14 +29,35 @@ every() { # KIND ID...
     for id; do expect "$kind" "$id"; done
 }
 
+builds() { # NODE NODES FABRIC
+    local precision=bf16 scenario out
+    case $1 in dgx-1v | dgx-2 | ipu-pod4) precision=fp16 ;; esac
+    scenario="{schema: tsim/v1, name: t, model: gpt2-small, cluster: {node: $1, nodes: $2, fabric: $3},
+        training: {sequence_length: 1024, global_batch_size: 18432, precision: $precision}}"
+    if out=$("$tsim" check - <<<"$scenario" 2>&1); then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAIL %s nodes %s on %s\n%s\n' "$2" "$1" "$3" "$out"
+    fi
+}
+
 # Of itself: an id that nobody has is noticed.
 every node no-such-node >/dev/null 2>&1
-[ "$failed" = 1 ] || { echo "catalogue_ids.sh, of itself: a missing id was not noticed"; exit 1; }
+builds dgx-h100 2 tpu-v4-ring >/dev/null
+[ "$failed" = 2 ] || { echo "catalogue_ids.sh, of itself: a missing id was not noticed"; exit 1; }
 passed=0 failed=0
 
 every accelerator $accelerators
 every node $nodes
 every node $(printf 'single-%s ' $accelerators)
 every fabric $fabrics
+for node in $nodes; do builds "$node" 2 ib-ndr; done
+for fabric in $fabrics roce-400-llama3 ib-ndr-superpod; do
+    case $fabric in
+        *-torus) for hosts in 2 16 64 256; do builds "${fabric%-torus}-host" $hosts "$fabric"; done ;;
+        *) builds dgx-h100 32 "$fabric" ;;
+    esac
+done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
