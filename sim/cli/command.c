@@ -44,6 +44,14 @@ const struct tsim_command TSIM_COMMANDS[] = {
          TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_WHERE) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SHARD),
      tsim_cmd_sweep},
+    {"merge", "OUT.db IN.db...", "one database out of the shards of a sweep",
+     "Merging twice changes nothing. Databases of different versions of tsim are\n"
+     "not mixed: exit status 3.",
+     2, SIZE_MAX, TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_merge},
+    {"query", "[VIEW|SQL]", "read the database: a ready view, or any SELECT",
+     "Without an operand: the views. As in: tsim query best_per_gpu_count,\n"
+     "tsim query \"SELECT set_json, mfu FROM points WHERE mfu > 0.4\".",
+     0, 1, TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_query},
     {"collective", "SCENARIO", "what nccl-tests would print on the scenario's cluster",
      "One collective alone, by size, with the algorithm and protocol that the library\n"
      "would choose. Sizes and bus bandwidth are nccl-tests' (all_gather: the gathered\n"
@@ -67,7 +75,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
 
 /* Of the interface, and not built yet. */
-static const char *const LATER[] = {"merge", "plan", "scale", "compare", "report", "import", "calibrate"};
+static const char *const LATER[] = {"plan", "scale", "compare", "report", "import", "calibrate"};
 
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];

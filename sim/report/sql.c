@@ -127,6 +127,50 @@ double tsim_sql_real(const struct tsim_statement *s, int column) {
     return sqlite3_column_type(s->stmt, column) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(s->stmt, column);
 }
 
+/* ---- statements that somebody typed ---- */
+
+static int allow_reading(void *context, int action, const char *a, const char *b, const char *c, const char *d) {
+    (void)context, (void)a, (void)b, (void)c, (void)d;
+    bool is_reading =
+        action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION || action == SQLITE_RECURSIVE;
+    return is_reading ? SQLITE_OK : SQLITE_DENY;
+}
+
+void tsim_sql_restrict(const struct tsim_store *store) {
+    sqlite3_set_authorizer(store->db, allow_reading, NULL);
+}
+
+struct tsim_statement tsim_sql_prepare_typed(const struct tsim_store *store, const char *sql, const char **rest) {
+    struct tsim_statement statement = {0};
+    sqlite3_prepare_v2(store->db, sql, -1, &statement.stmt, rest);
+    return statement;
+}
+
+const char *tsim_sql_message(const struct tsim_store *store) {
+    return sqlite3_errmsg(store->db);
+}
+
+int tsim_sql_n_columns(const struct tsim_statement *s) {
+    return sqlite3_column_count(s->stmt);
+}
+
+const char *tsim_sql_column_name(const struct tsim_statement *s, int column) {
+    return sqlite3_column_name(s->stmt, column);
+}
+
+enum tsim_query_kind tsim_sql_kind(const struct tsim_statement *s, int column) {
+    switch (sqlite3_column_type(s->stmt, column)) {
+    case SQLITE_NULL:
+        return TSIM_QUERY_NULL;
+    case SQLITE_INTEGER:
+        return TSIM_QUERY_INTEGER;
+    case SQLITE_FLOAT:
+        return TSIM_QUERY_REAL;
+    default:
+        return TSIM_QUERY_TEXT;
+    }
+}
+
 /* ---- opening ---- */
 
 /* Switching to WAL needs the file alone, and SQLite does not wait for that by itself. A file system without shared
@@ -200,7 +244,7 @@ enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enu
     /* A reader asks for writing too (and gets less where the file allows less): the last one to close a database in WAL
      * mode must be able to tidy up beside it. */
     int create = mode == TSIM_STORE_WRITE ? SQLITE_OPEN_CREATE : 0;
-    int code = sqlite3_open_v2(file, &opened->db, SQLITE_OPEN_READWRITE | create, NULL);
+    int code = sqlite3_open_v2(file, &opened->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, NULL);
     enum tsim_status status = TSIM_OK;
     if (code != SQLITE_OK) {
         status = tsim_sql_fail(opened, "open the database", diags);

@@ -3,7 +3,7 @@
 #ifndef TSIM_REPORT_SQL_H
 #define TSIM_REPORT_SQL_H
 
-#include "report/store.h"
+#include "report/store_query.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -54,6 +54,15 @@ enum tsim_sql_step { TSIM_SQL_ROW, TSIM_SQL_DONE, TSIM_SQL_FAILED };
 enum tsim_sql_step tsim_sql_step(struct tsim_statement *s);
 void tsim_sql_reset(struct tsim_statement *s);  /* for the next values, whether or not all rows were read */
 void tsim_sql_rewind(struct tsim_statement *s); /* the same rows from the first one */
+
+/* From now on statements may read and do nothing else. */
+void tsim_sql_restrict(const struct tsim_store *store);
+/* A statement that somebody typed. NULL after an error; *rest is what follows it. */
+struct tsim_statement tsim_sql_prepare_typed(const struct tsim_store *store, const char *sql, const char **rest);
+const char *tsim_sql_message(const struct tsim_store *store); /* what the last failure was */
+int tsim_sql_n_columns(const struct tsim_statement *s);
+const char *tsim_sql_column_name(const struct tsim_statement *s, int column);
+enum tsim_query_kind tsim_sql_kind(const struct tsim_statement *s, int column); /* bytes count as text */
 
 /* Values of the row at hand; a text lives until the next step. */
 const char *tsim_sql_text(const struct tsim_statement *s, int column); /* NULL for NULL */

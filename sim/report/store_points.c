@@ -21,7 +21,7 @@ const char TSIM_STORE_MIGRATION_2[] =
     " key TEXT NOT NULL, set_json TEXT NOT NULL, seed INTEGER NOT NULL,"
     " status TEXT NOT NULL CHECK(status IN ('ok', 'does_not_fit', 'invalid', 'failed')), reason TEXT,"
     " bottleneck TEXT" TSIM_OUTCOMES(
-        DECLARE) ", PRIMARY KEY(sweep_id, position)) STRICT;"
+        DECLARE) ", PRIMARY KEY(sweep_id, position)) STRICT, WITHOUT ROWID;"
                  "CREATE INDEX points_of_key ON points(key);"
                  /* Ready views for `tsim query`. Of equally fast points the first one counts. */
                  "CREATE VIEW best_per_gpu_count AS"

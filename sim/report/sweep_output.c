@@ -88,24 +88,10 @@ static void find_values(const struct tsim_space *space, int64_t position, const 
 
 /* ---- CSV ---- */
 
-static void write_cell(const char *text, bool is_first, FILE *out) {
-    bool needs_quotes = text && strpbrk(text, ",\"\n\r");
-    fputs(is_first ? "" : ",", out);
-    if (needs_quotes)
-        fputc('"', out);
-    for (; text && *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    if (needs_quotes)
-        fputc('"', out);
-}
-
 static void write_csv_titles(const struct tsim_space *space, FILE *out) {
     for (size_t i = 0; i < space->n_paths; i++)
-        write_cell(space->paths[i], i == 0, out);
-    fputs(",status,reason,bottleneck", out);
+        tsim_csv_cell(space->paths[i], false, out);
+    fputs("status,reason,bottleneck", out);
     for (int i = 0; i < TSIM_N_OUTCOMES; i++)
         fprintf(out, ",%s", tsim_outcome_spec((enum tsim_outcome_figure)i)->column);
     fputc('\n', out);
@@ -115,15 +101,14 @@ static void write_csv_row(const struct tsim_space *space, const struct tsim_poin
                           FILE *out) {
     char text[40];
     for (size_t i = 0; i < space->n_paths; i++)
-        write_cell(values[i], i == 0, out);
-    write_cell(tsim_point_status_name(point->status), false, out);
-    write_cell(point->reason, false, out);
-    write_cell(point->outcome.bottleneck, false, out);
+        tsim_csv_cell(values[i], false, out);
+    tsim_csv_cell(tsim_point_status_name(point->status), false, out);
+    tsim_csv_cell(point->reason, false, out);
+    tsim_csv_cell(point->outcome.bottleneck, false, out);
     for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
         double value = point->outcome.value[i];
-        write_cell(isnan(value) ? NULL : tsim_double_text(value, text, sizeof text), false, out);
+        tsim_csv_cell(isnan(value) ? NULL : tsim_double_text(value, text, sizeof text), i + 1 == TSIM_N_OUTCOMES, out);
     }
-    fputc('\n', out);
 }
 
 enum tsim_status tsim_sweep_print_csv(const struct tsim_sweep_output *output, FILE *out, struct tsim_diags *diags) {

@@ -159,7 +159,8 @@ void tsim_text_table_print(const struct tsim_text_table *table, const struct tsi
     }
 }
 
-static void print_csv_cell(const char *text, bool is_last, FILE *out) {
+void tsim_csv_cell(const char *text, bool is_last, FILE *out) {
+    text = text ? text : "";
     if (strpbrk(text, ",\"\r\n")) {
         fputc('"', out);
         for (; *text; text++)
@@ -173,7 +174,7 @@ static void print_csv_cell(const char *text, bool is_last, FILE *out) {
 
 void tsim_text_table_print_csv(const struct tsim_text_table *table, FILE *out) {
     for (size_t c = 0; c < table->n_columns; c++)
-        print_csv_cell(table->columns[c].title, c + 1 == table->n_columns, out);
+        tsim_csv_cell(table->columns[c].title, c + 1 == table->n_columns, out);
     for (size_t i = 0; i < table->n_cells; i++)
-        print_csv_cell(table->cells[i], (i + 1) % table->n_columns == 0, out);
+        tsim_csv_cell(table->cells[i], (i + 1) % table->n_columns == 0, out);
 }

@@ -55,6 +55,8 @@ void tsim_text_table_init(struct tsim_text_table *table, struct tsim_arena *aren
 /* Adds the next cell; a row is full after n_columns of them. NULL is an empty cell. The text is copied. */
 void tsim_text_table_add(struct tsim_text_table *table, const char *text);
 void tsim_text_table_print(const struct tsim_text_table *table, const struct tsim_style *style, FILE *out);
+/* One cell of CSV (RFC 4180), before a comma or the end of its line; NULL is empty. For what is written row by row. */
+void tsim_csv_cell(const char *text, bool is_last, FILE *out);
 /* RFC 4180, titles first; lines end with a newline alone. */
 void tsim_text_table_print_csv(const struct tsim_text_table *table, FILE *out);
 

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.."
 
 "$build/tests/bench/bench_engine"
 "$build/tests/bench/bench_network"
+"$build/tests/bench/bench_points"
 for scenario in scenarios/llama70b.yaml tests/golden/interleaved.yaml tests/golden/unfolded.yaml tests/golden/zero3.yaml; do
   "$build/tests/bench/bench_run" "$scenario"
 done

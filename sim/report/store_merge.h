@@ -1,0 +1,18 @@
+/* store_merge.h - one database out of several: the sweeps and points of each are laid into one. What is there already
+ * stays or is written over by the same, so that merging twice changes nothing. Runs of `tsim run` are not merged. */
+#ifndef TSIM_REPORT_STORE_MERGE_H
+#define TSIM_REPORT_STORE_MERGE_H
+
+#include "report/store.h"
+
+struct tsim_merged {
+    int64_t n_sweeps, n_points; /* in the merged database */
+    int64_t n_expected;         /* points that its sweeps have in all */
+};
+
+/* All of `files` are looked at before `out` is written. TSIM_ERR_INFEASIBLE: two of them (or `out`) come from different
+ * versions of the simulator, whose figures must not stand side by side. A file that is `out` itself is skipped. */
+enum tsim_status tsim_store_merge(struct tsim_arena *arena, const char *out, const char *const *files, size_t n_files,
+                                  struct tsim_merged *merged, struct tsim_diags *diags);
+
+#endif
