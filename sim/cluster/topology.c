@@ -288,7 +288,8 @@ static void route_node(const struct tsim_topology *t, int32_t from, int32_t to, 
     }
 }
 
-static int32_t nic_of(const struct tsim_topology *t, int32_t rank) {
+int32_t tsim_topology_nic(const struct tsim_topology *topology, int32_t rank) {
+    const struct tsim_topology *t = topology;
     int32_t g = t->ranks_per_node;
     return rank / g * t->nics_per_node + (int32_t)((int64_t)(rank % g) * t->nics_per_node / g);
 }
@@ -345,11 +346,11 @@ static void route_dragonfly(const struct tsim_topology *t, int32_t from, int32_t
 }
 
 static void route_fabric(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
-    int32_t nic_from = nic_of(t, from), nic_to = nic_of(t, to), n = t->nics_per_node;
+    int32_t nic_from = tsim_topology_nic(t, from), nic_to = tsim_topology_nic(t, to), n = t->nics_per_node;
     if (t->cluster->fabric->rails && nic_from % n != nic_to % n && n == t->ranks_per_node) {
         int32_t neighbour = from - from % n + nic_to % n; /* on the receiver's rail */
         route_node(t, from, neighbour, route);
-        nic_from = nic_of(t, neighbour);
+        nic_from = tsim_topology_nic(t, neighbour);
     }
     cross(route, t->first[TSIM_LINK_NIC_OUT] + nic_from);
     if (t->n_tiers > 0)

@@ -76,6 +76,9 @@ const struct tsim_topology *tsim_topology_build(struct tsim_arena *arena, const 
 
 void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int32_t to, struct tsim_route *route);
 
+/* Which of the NIC links a rank uses: 0 .. count[TSIM_LINK_NIC_OUT] - 1. */
+int32_t tsim_topology_nic(const struct tsim_topology *topology, int32_t rank);
+
 /* "node 3: NIC 2, out", "pod tier 1, group 4: uplink 7". */
 void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size);
 

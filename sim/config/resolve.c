@@ -135,13 +135,20 @@ static void finish_recompute(struct tsim_draft *draft) {
         draft->scenario.training.recompute_every = (int64_t)lround(sqrt((double)most));
 }
 
+/* Ranks that would be folded may differ by their links, or each of their messages is wanted. */
+static bool needs_every_rank(const struct tsim_scenario *sc) {
+    const struct tsim_fabric *fabric = sc->cluster.fabric;
+    return sc->cluster.n_degraded > 0 || sc->simulation.network == TSIM_NETWORK_STEPS ||
+           (fabric && (fabric->topology == TSIM_TOPOLOGY_FAT_TREE || fabric->topology == TSIM_TOPOLOGY_DRAGONFLY));
+}
+
 static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     struct tsim_scenario *sc = &draft->scenario;
     struct tsim_parallelism_spec *p = &sc->parallelism;
     if (sc->cluster.nodes == 1 && sc->cluster.fabric && sc->cluster.fabric->topology != TSIM_TOPOLOGY_TORUS)
         sc->cluster.fabric = NULL;
-    if (sc->cluster.n_degraded > 0)
-        draft->fold = 0; /* what would be folded is no longer alike */
+    if (needs_every_rank(sc))
+        draft->fold = 0;
     sc->simulation.fold = draft->fold == 1;
     if (draft->data * p->context == 1)
         draft->zero = 0;

@@ -70,8 +70,6 @@ static void refuse(const struct check *c, const char *path, const char *what, co
 }
 
 static void check_simulated(const struct check *c) {
-    if (c->sc->simulation.network == TSIM_NETWORK_STEPS)
-        refuse(c, "simulation.network", "network steps", "one of: fluid, ideal");
     if (c->draft->epochs > 0)
         refuse(c, "training.epochs", "a run length in epochs", "give tokens, samples or steps");
 }

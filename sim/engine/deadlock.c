@@ -98,7 +98,7 @@ enum tsim_status tsim_engine_report_deadlock(const struct tsim_engine *engine, s
         n_joins++;
     }
     for (int32_t stream = 0; (size_t)stream < engine->n_streams && n_waits < MAX_WAITS_NAMED; stream++) {
-        if (engine->streams[stream].state != STREAM_WAITING)
+        if (engine->streams[stream].state != STREAM_WAITING || engine->streams[stream].is_excused)
             continue;
         report_wait(engine, stream, diags);
         n_waits++;

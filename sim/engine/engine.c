@@ -54,6 +54,16 @@ int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn progr
     return (int32_t)engine->n_streams++;
 }
 
+void tsim_engine_excuse(struct tsim_engine *engine, int32_t stream) {
+    TSIM_ASSERT(!engine->has_begun && !engine->streams[stream].is_excused);
+    engine->streams[stream].is_excused = true;
+    engine->n_unfinished--;
+}
+
+bool tsim_engine_is_over(const struct tsim_engine *engine) {
+    return engine->n_unfinished == 0;
+}
+
 void tsim_engine_append(struct tsim_engine *engine, struct tsim_engine_list *list, int32_t stream) {
     engine->streams[stream].next = -1;
     if (list->first < 0)

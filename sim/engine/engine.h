@@ -106,6 +106,11 @@ int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32
 /* Sets a signal anew, for recycling; nobody may be waiting for it (TSIM_BUG). */
 void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal, int32_t initial);
 
+/* A stream that serves others, or goes on for ever: when all that are not excused have finished, the run is over, and
+ * that it still waits is no deadlock. */
+void tsim_engine_excuse(struct tsim_engine *engine, int32_t stream);
+/* All that are not excused have finished: for programs that would go on for ever. */
+bool tsim_engine_is_over(const struct tsim_engine *engine);
 /* `count` counters in a row, at 0; returns the first. */
 int32_t tsim_engine_add_counters(struct tsim_engine *engine, int32_t count);
 

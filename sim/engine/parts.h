@@ -38,6 +38,7 @@ struct tsim_engine_stream {
     tsim_program_fn program;
     void *context;
     enum stream_state state;
+    bool is_excused;
     int32_t n_unfired;   /* signals, and counters, that the task still waits for */
     int32_t next;        /* in the list of starts, or of ends */
     int32_t first_party; /* of a leader: the parties in the order of their coming */
@@ -73,7 +74,7 @@ struct tsim_engine {
     struct tsim_engine_counter *counters;
     struct tsim_engine_join *joins; /* open addressing, join_capacity is 0 or a power of two */
     size_t n_streams, stream_capacity, n_signals, signal_capacity, n_counters, counter_capacity, n_joins, join_capacity;
-    int32_t n_unfinished; /* streams */
+    int32_t n_unfinished; /* streams that are not excused */
     struct tsim_engine_list starts, ends;
     struct tsim_event_queue events;
     struct tsim_sharing sharing;

@@ -102,7 +102,7 @@ void tsim_engine_fetch(struct tsim_engine *engine, int32_t stream) {
     clear_task(&s->task);
     if (!s->program(s->context, stream, &s->task)) {
         s->state = STREAM_FINISHED;
-        engine->n_unfinished--;
+        engine->n_unfinished -= !s->is_excused;
         return;
     }
     check_task(engine, stream, &s->task);

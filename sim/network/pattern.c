@@ -130,6 +130,7 @@ static struct tsim_pattern_phase *open_phase(const struct builder *b, int32_t la
     struct tsim_pattern_phase *opened = &p->phases[lane * p->n_phases + phase];
     *opened = (struct tsim_pattern_phase){.from = from,
                                           .to = to,
+                                          .owner = from,
                                           .successor = -1,
                                           .n_messages = n_messages,
                                           .bytes = bytes,
@@ -340,6 +341,7 @@ static int32_t build_trees(struct builder *b, int32_t lane, int32_t before, doub
                 struct tsim_pattern_phase *phase =
                     open_phase(b, lane++, 0, b->node_start[from], b->node_start[to], 1, bytes, bytes / b->flow_s);
                 phase->latency_s = (before + starts[way]) * hop_s;
+                phase->owner = b->node_start[node];
                 share_nodes(b, from, to);
                 close_phase(b, phase);
             }

@@ -32,7 +32,8 @@ struct tsim_share { /* of a message's bytes on a link; shares may add up to more
 };
 
 struct tsim_pattern_phase {
-    int32_t from, to;  /* the group's ranks by their place in it; a tree's edge belongs to the first of its node */
+    int32_t from, to; /* the group's ranks by their place in it; a tree's edge is that of the first of its nodes */
+    int32_t owner;    /* whose collective is not over before this: the sender, of what comes down a tree the receiver */
     int32_t successor; /* rings: lane that waits for these messages; -1: nobody does */
     int32_t n_messages;
     double bytes; /* of one message */

@@ -14,7 +14,8 @@ struct tsim_traffic {
     const struct tsim_pattern *pattern;
     struct tsim_traffic_options options;
     struct lane *lanes;
-    struct tsim_demand *demands; /* shares of the pattern, by resource; fluid: all links */
+    struct tsim_demand *demands; /* of phase i its shares, by resource, and one more for what its rank holds, from
+                                    first_share + i on; fluid: all links */
     int32_t n_demands, first_stream, n_streams, first_counter;
     int64_t n_messages;
     tsim_tick end;
@@ -75,6 +76,37 @@ static const struct tsim_pattern_phase *phase_of(const struct tsim_traffic *traf
     return &traffic->pattern->phases[lane * traffic->pattern->n_phases + phase];
 }
 
+/* What a rank's messages hold per byte: so much per second of the whole flow, over the bytes that it sends in it. */
+static double *held_per_byte(const struct tsim_traffic *traffic, struct tsim_arena *arena) {
+    const struct tsim_pattern *p = traffic->pattern;
+    double *per_byte = TSIM_NEW_ARRAY(arena, (size_t)p->n_ranks, double);
+    for (int32_t i = 0; i < p->n_lanes * p->n_phases; i++)
+        per_byte[p->phases[i].from] += p->phases[i].bytes * p->phases[i].n_messages;
+    for (int32_t i = 0; i < p->n_ranks; i++)
+        if (per_byte[i] > 0)
+            per_byte[i] = traffic->options.held_units_per_s * (p->cost.time_s - p->cost.latency_s) / per_byte[i];
+    return per_byte;
+}
+
+static void find_step_demands(struct tsim_traffic *traffic, struct tsim_arena *arena) {
+    const struct tsim_pattern *p = traffic->pattern;
+    size_t n_phases = (size_t)p->n_lanes * (size_t)p->n_phases;
+    double *per_byte = traffic->options.held_units_per_s > 0 ? held_per_byte(traffic, arena) : NULL;
+    if (!per_byte)
+        traffic->options.held = NULL;
+    traffic->demands = TSIM_NEW_ARRAY(arena, p->n_shares + n_phases, struct tsim_demand);
+    for (size_t i = 0; i < n_phases; i++) {
+        const struct tsim_pattern_phase *phase = &p->phases[i];
+        struct tsim_demand *demands = traffic->demands + phase->first_share + i;
+        for (int32_t j = 0; j < phase->n_shares; j++) {
+            const struct tsim_share *share = &p->shares[phase->first_share + j];
+            demands[j] = (struct tsim_demand){traffic->links.first_resource + share->link, share->frac};
+        }
+        if (traffic->options.held)
+            demands[phase->n_shares] = (struct tsim_demand){traffic->options.held[phase->from], per_byte[phase->from]};
+    }
+}
+
 static void await_phase(const struct tsim_traffic *traffic, int32_t lane, int32_t phase, int64_t value,
                         struct tsim_task *task) {
     if (value == 0 || phase_of(traffic, lane, phase)->successor < 0)
@@ -83,12 +115,18 @@ static void await_phase(const struct tsim_traffic *traffic, int32_t lane, int32_
     task->awaited_value = value;
 }
 
-/* What the first message of a lane's use waits for. */
+/* What the first message of a lane's use waits for: its own rank, and in a ring the one that receives, which has no
+ * buffer for it before. (That one cannot be a use ahead: it needs this lane's messages.) */
 static void await_go(const struct tsim_traffic *traffic, int32_t lane, int64_t use, struct tsim_task *task) {
+    const struct tsim_pattern_phase *phase = phase_of(traffic, lane, 0);
+    const int32_t *go = traffic->options.go;
     if (use == 0)
         task->latency += traffic->options.latency;
-    if (traffic->options.go)
-        task->waits[task->n_waits++] = traffic->options.go[phase_of(traffic, lane, 0)->from] + (int32_t)(use % 2);
+    if (!go)
+        return;
+    task->waits[task->n_waits++] = go[phase->owner] + (int32_t)(use % 2);
+    if (phase->successor >= 0)
+        task->waits[task->n_waits++] = go[phase->to] + (int32_t)(use % 2);
 }
 
 static void take_route(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
@@ -113,8 +151,8 @@ static void send(struct tsim_traffic *traffic, int32_t number, struct lane *lane
     if (traffic->pattern->kind == TSIM_PATTERN_PAIRWISE) {
         take_route(traffic, number, lane, task);
     } else {
-        task->more_demands = traffic->demands + phase->first_share;
-        task->n_more_demands = phase->n_shares;
+        task->more_demands = traffic->demands + phase->first_share + (phase - traffic->pattern->phases);
+        task->n_more_demands = phase->n_shares + (traffic->options.held != NULL);
     }
     if (phase->successor >= 0)
         task->raised_counter = traffic->first_counter + phase->successor * traffic->pattern->n_phases + lane->phase;
@@ -138,7 +176,7 @@ static void finish_use(struct tsim_traffic *traffic, int32_t number, struct lane
     if (last == 0 && phase->n_messages == 0)
         await_go(traffic, number, lane->use, task);
     if (traffic->options.done)
-        task->lowers[task->n_lowers++] = traffic->options.done[phase->from];
+        task->lowers[task->n_lowers++] = traffic->options.done[phase->owner];
     lane->use++;
     lane->phase = lane->message = 0;
 }
@@ -181,10 +219,7 @@ struct tsim_traffic *tsim_traffic_add(struct tsim_arena *arena, const struct tsi
         traffic->n_streams = 1;
         return traffic;
     }
-    traffic->demands = TSIM_NEW_ARRAY(arena, pattern->n_shares, struct tsim_demand);
-    for (size_t i = 0; i < pattern->n_shares; i++)
-        traffic->demands[i] =
-            (struct tsim_demand){links->first_resource + pattern->shares[i].link, pattern->shares[i].frac};
+    find_step_demands(traffic, arena);
     traffic->lanes = TSIM_NEW_ARRAY(arena, (size_t)pattern->n_lanes, struct lane);
     traffic->first_counter = tsim_engine_add_counters(links->engine, pattern->n_lanes * pattern->n_phases);
     traffic->n_streams = pattern->n_lanes;
@@ -192,13 +227,15 @@ struct tsim_traffic *tsim_traffic_add(struct tsim_arena *arena, const struct tsi
         int32_t stream = tsim_engine_add_stream(links->engine, next_message, traffic);
         if (i == 0)
             traffic->first_stream = stream;
+        if (options->n_uses < 0)
+            tsim_engine_excuse(links->engine, stream);
     }
     return traffic;
 }
 
 void tsim_pattern_count_lanes(const struct tsim_pattern *pattern, int32_t *counts) {
     for (int32_t i = 0; i < pattern->n_lanes; i++)
-        counts[pattern->phases[i * pattern->n_phases].from]++;
+        counts[pattern->phases[i * pattern->n_phases].owner]++;
 }
 
 tsim_tick tsim_traffic_end(const struct tsim_traffic *traffic) {

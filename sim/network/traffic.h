@@ -24,11 +24,16 @@ struct tsim_traffic_options {
     bool is_fluid;
     double weight;     /* against other activities, times the rate alone; 0 = 1 */
     tsim_tick latency; /* waited out before the first use */
-    int64_t n_uses;    /* how often the collective runs, one after the other; 0 = once */
+    int64_t n_uses;    /* how often the collective runs, one after the other; 0 = once; -1: as often as it is asked, its
+                          streams are excused from finishing */
     /* Steps only, either may be NULL; one for each of the pattern's ranks. Use number u of a rank's lanes begins when
-     * signal go[i] + u % 2 has fired; each of its lanes lowers done[i] at the end of each use. Who starts use u arms
-     * the other go signal first. */
+     * signal go[i] + u % 2 has fired, in a ring also that of the rank that follows; each of its lanes lowers done[i] at
+     * the end of each use. Who starts use u arms the other go signal first. */
     const int32_t *go, *done;
+    /* A resource of each rank (its compute units, say) that its messages hold as well, in units/s while they flow at
+     * the rate that they have alone. NULL: none. */
+    const int32_t *held;
+    double held_units_per_s;
 };
 
 struct tsim_traffic;

@@ -142,6 +142,12 @@ void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready
         account->terms.bubble_s += join_s;
         return;
     }
+    case TSIM_TASK_GO:
+        account->terms.exposed_data_s += wait_s + busy_s;
+        *(tsim_label_segment(label) == TSIM_TASK_GATHER ? &account->exposed_gather_s : &account->exposed_reduce_s) +=
+            wait_s + busy_s;
+        account->terms.bubble_s += join_s;
+        return;
     case TSIM_TASK_TIED:
         account->scale_up_bytes += gang->plan->tied.cost.scale_up_bytes;
         account->nic_bytes += gang->plan->tied.cost.nic_bytes;

@@ -5,9 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Collectives against passes in the sharing of compute units and HBM: their kernels keep what they were given. */
-#define COLLECTIVE_WEIGHT 1000.0
-
 static struct tsim_chunk_plan *chunk_of(const struct tsim_gang *gang, int32_t chunk) {
     return &gang->stage_plan->chunks[chunk];
 }
@@ -104,21 +101,6 @@ const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, 
 
 /* ---- demands ---- */
 
-/* A task's own room first, the gang's scratch when that is full. */
-static void add_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t resource,
-                       double per_unit) {
-    if (!(per_unit > 0))
-        return;
-    struct tsim_demand demand = {.resource = resource, .per_unit = per_unit};
-    if (task->n_demands < TSIM_TASK_MAX_DEMANDS) {
-        task->demands[task->n_demands++] = demand;
-        return;
-    }
-    struct tsim_demand *block = gang->demands + (ptrdiff_t)stream * gang->n_members * 8;
-    task->more_demands = block;
-    block[task->n_more_demands++] = demand;
-}
-
 static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost, struct tsim_task *task) {
     double up = gang->plan->cluster->scale_up_bytes_per_s;
     task->work = cost->time_s;
@@ -126,37 +108,19 @@ static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost,
     if (gang->plan->is_ideal || !(cost->time_s > 0))
         return;
     for (int32_t i = 0; i < gang->n_members; i++) {
-        add_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].device, 1);
-        if (up > 0)
-            add_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].scale_up,
-                       fmin(cost->scale_up_bytes / cost->time_s, up));
-    }
-}
-
-/* A collective flows for (time - latency) seconds when nothing is in its way, after kernel_s of kernels of its own (as
- * one activity: the average of both). */
-static void collective_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
-                            const struct tsim_data_collective *collective, struct tsim_task *task) {
-    const struct tsim_collective_cost *cost = &collective->cost;
-    double network_s = fmax(cost->time_s - cost->latency_s, 0), flow_s = network_s + collective->kernel_s;
-    task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
-    task->work = flow_s;
-    task->bound_per_s = 1;
-    task->weight = COLLECTIVE_WEIGHT;
-    if (gang->plan->is_ideal || !(network_s > 0))
-        return;
-    double share = (collective->device_share * network_s + collective->kernel_s) / flow_s;
-    for (int32_t i = 0; i < gang->n_members; i++) {
-        const struct tsim_member *member = &gang->members[i];
-        add_demand(gang, stream, task, member->device, share);
-        add_demand(gang, stream, task, member->scale_up, cost->scale_up_bytes / flow_s);
-        add_demand(gang, stream, task, member->nic_out, cost->nic_bytes / flow_s);
-        add_demand(gang, stream, task, member->nic_in, cost->nic_bytes / flow_s);
+        tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].device, 1);
+        if (up > 0) {
+            double rate = fmin(cost->scale_up_bytes / cost->time_s, up);
+            tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].scale_up_out, rate);
+            tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].scale_up_in, rate);
+        }
     }
 }
 
 static void join_replicas(const struct tsim_gang *gang, int64_t kind, int64_t index, struct tsim_task *task) {
     int32_t stages = gang->plan->schedule.stages, owner = gang->stage;
+    if (gang->plan->is_stepped)
+        return;
     if (gang->plan->is_mirrored && owner >= stages / 2)
         owner = stages - 1 - owner;
     int32_t parties = gang->plan->n_replicas * (gang->plan->is_mirrored ? 2 : 1);
@@ -202,6 +166,15 @@ static int32_t out_signal(const struct tsim_gang *gang, struct tsim_pass_item it
     return (item.kind == TSIM_PASS_FORWARD ? gang->forward_out : gang->backward_out) + tsim_gang_slot(gang, item);
 }
 
+/* Unfolded: every link of the way. */
+static void message_demands(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t from,
+                            int32_t to, double per_unit) {
+    struct tsim_route route;
+    tsim_topology_route(gang->links->topology, from, to, &route);
+    for (int32_t i = 0; i < route.n; i++)
+        tsim_gang_demand(gang, stream, task, gang->links->first_resource + route.links[i], per_unit);
+}
+
 static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int32_t index, struct tsim_task *task) {
     struct tsim_gang *to;
     struct tsim_pass_item item = tsim_gang_item(gang, index), there;
@@ -213,17 +186,21 @@ static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int3
     task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
     task->work = fmax(flow_s, 0);
     task->bound_per_s = 1;
-    task->weight = COLLECTIVE_WEIGHT;
+    task->weight = TSIM_COLLECTIVE_WEIGHT;
     int32_t slot = tsim_gang_slot(to, there);
     lower(task, item.kind == TSIM_PASS_FORWARD ? to->activation_in + slot : to->gradient_in + slot);
     if (gang->plan->is_ideal || !(flow_s > 0))
         return;
     for (int32_t i = 0; i < gang->n_members; i++) {
-        if (on_node) {
-            add_demand(gang, stream, task, gang->members[i].scale_up, cost->scale_up_bytes / flow_s);
+        if (gang->links) {
+            message_demands(gang, stream, task, gang->members[i].rank, to->members[i].rank,
+                            fmax(cost->scale_up_bytes, cost->nic_bytes) / flow_s);
+        } else if (on_node) {
+            tsim_gang_demand(gang, stream, task, gang->members[i].scale_up_out, cost->scale_up_bytes / flow_s);
+            tsim_gang_demand(gang, stream, task, to->members[i].scale_up_in, cost->scale_up_bytes / flow_s);
         } else {
-            add_demand(gang, stream, task, gang->members[i].nic_out, cost->nic_bytes / flow_s);
-            add_demand(gang, stream, task, to->members[i].nic_in, cost->nic_bytes / flow_s);
+            tsim_gang_demand(gang, stream, task, gang->members[i].nic_out, cost->nic_bytes / flow_s);
+            tsim_gang_demand(gang, stream, task, to->members[i].nic_in, cost->nic_bytes / flow_s);
         }
     }
 }
@@ -305,7 +282,7 @@ static bool tail_reduce(struct tsim_gang *gang, struct tsim_task *task) {
         return gang->tail_at = 0, false;
     int32_t chunk = nth_chunk(gang, plan->schedule.chunks - 1 - gang->tail_at);
     task->label = tsim_label(TSIM_TASK_REDUCE, -1, chunk);
-    collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, chunk)->reduce, task);
+    tsim_gang_collective(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, chunk)->reduce, task);
     join_replicas(gang, TSIM_TASK_REDUCE, gang->tail_at, task);
     gang->tail_at++;
     return true;
@@ -317,7 +294,7 @@ static bool tail_gather(struct tsim_gang *gang, struct tsim_task *task) {
         return false;
     int32_t chunk = nth_chunk(gang, gang->tail_at);
     task->label = tsim_label(TSIM_TASK_GATHER, -1, chunk);
-    collective_task(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, chunk)->gather, task);
+    tsim_gang_collective(gang, TSIM_STREAM_COMPUTE, &chunk_of(gang, chunk)->gather, task);
     join_replicas(gang, TSIM_TASK_GATHER, gang->tail_at, task);
     gang->tail_at++;
     return true;
@@ -328,7 +305,7 @@ static bool tail_tied(struct tsim_gang *gang, struct tsim_task *task) {
     if (!plan->has_tied_reduction || (gang->stage != 0 && gang->stage != plan->schedule.stages - 1))
         return false;
     task->label = tsim_label(TSIM_TASK_TIED, -1, 0);
-    collective_task(gang, TSIM_STREAM_COMPUTE, &plan->tied, task);
+    tsim_gang_collective(gang, TSIM_STREAM_COMPUTE, &plan->tied, task);
     task->join = ((int64_t)TSIM_TASK_TIED << 56) | gang->replica;
     task->n_parties = 2;
     return true;
@@ -379,9 +356,7 @@ static bool next_tail(struct tsim_gang *gang, struct tsim_task *task) {
     return false;
 }
 
-bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task) {
-    struct tsim_gang *gang = context;
-    (void)stream;
+static bool next_compute(struct tsim_gang *gang, struct tsim_task *task) {
     if (gang->n_owed > 0) {
         send_task(gang, TSIM_STREAM_COMPUTE, gang->owed[0], task);
         gang->owed[0] = gang->owed[1];
@@ -393,6 +368,11 @@ bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task) {
         return true;
     }
     return next_tail(gang, task);
+}
+
+bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task) {
+    (void)stream;
+    return tsim_gang_next(context, TSIM_STREAM_COMPUTE, task, next_compute);
 }
 
 /* ---- sends ---- */
@@ -431,7 +411,7 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
         int32_t chunk = nth_chunk(gang, gang->gather_chunk), bucket = gang->gather_bucket;
         int32_t index = bucket_index(gang, chunk, false, bucket);
         task->label = tsim_label(TSIM_TASK_GATHER, -1, index);
-        collective_task(gang, TSIM_STREAM_DATA, &chunk_of(gang, chunk)->gather, task);
+        tsim_gang_collective(gang, TSIM_STREAM_DATA, &chunk_of(gang, chunk)->gather, task);
         join_replicas(gang, TSIM_TASK_GATHER, joint_index(gang, chunk, false, bucket), task);
         lower(task, gang->gathered + index);
         if (++gang->gather_bucket == chunk_of(gang, chunk)->n_gathers)
@@ -448,7 +428,7 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
         int32_t first = (plan->reduces_every_microbatch ? item.microbatch : 0) * gang->stage_plan->n_reduces;
         int32_t bucket = gang->reduce_bucket++, index = first + bucket_index(gang, item.chunk, true, bucket);
         task->label = tsim_label(TSIM_TASK_REDUCE, -1, index);
-        collective_task(gang, TSIM_STREAM_DATA, &chunk_of(gang, item.chunk)->reduce, task);
+        tsim_gang_collective(gang, TSIM_STREAM_DATA, &chunk_of(gang, item.chunk)->reduce, task);
         join_replicas(gang, TSIM_TASK_REDUCE, first + joint_index(gang, item.chunk, true, bucket), task);
         wait_for(task, gang->segment_done + index);
         lower(task, gang->reduced);
@@ -464,7 +444,7 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
 static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, struct tsim_task *task) {
     int32_t unit = unit_index(gang, item, position);
     task->label = tsim_label(TSIM_TASK_GATHER, item, position);
-    collective_task(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, item, position, true), task);
+    tsim_gang_collective(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, item, position, true), task);
     join_replicas(gang, TSIM_TASK_GATHER, unit, task);
     if (unit >= 2)
         wait_for(task, gang->segment_done + unit - 2);
@@ -474,7 +454,7 @@ static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, 
 static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, struct tsim_task *task) {
     int32_t unit = unit_index(gang, item, position);
     task->label = tsim_label(TSIM_TASK_REDUCE, item, position);
-    collective_task(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, item, position, false), task);
+    tsim_gang_collective(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, item, position, false), task);
     join_replicas(gang, TSIM_TASK_REDUCE, unit, task);
     wait_for(task, gang->segment_done + unit);
     lower(task, gang->reduced);
@@ -515,9 +495,8 @@ static bool next_unit(struct tsim_gang *gang, struct tsim_task *task) {
 }
 
 bool tsim_gang_data(void *context, int32_t stream, struct tsim_task *task) {
-    struct tsim_gang *gang = context;
+    const struct tsim_gang *gang = context;
     (void)stream;
-    if (!gang->plan->has_data_group)
-        return false;
-    return gang->plan->shards_fully ? next_unit(gang, task) : next_bucket(gang, task);
+    return gang->plan->has_data_group &&
+           tsim_gang_next(context, TSIM_STREAM_DATA, task, gang->plan->shards_fully ? next_unit : next_bucket);
 }

@@ -2,9 +2,13 @@
 #ifndef TSIM_TRAINING_GANG_H
 #define TSIM_TRAINING_GANG_H
 
-#include "cost/collective.h"
+#include "network/traffic.h"
 #include "training/program.h"
 #include "workload/memory.h"
+
+/* Collectives and messages against passes in the sharing of compute units and HBM: their kernels keep what they were
+ * given. */
+#define TSIM_COLLECTIVE_WEIGHT 1000.0
 
 enum tsim_gang_stream { TSIM_STREAM_COMPUTE, TSIM_STREAM_DATA, TSIM_STREAM_NEXT, TSIM_STREAM_PREV, TSIM_N_STREAMS };
 
@@ -15,7 +19,8 @@ enum tsim_task_kind {
     TSIM_TASK_REDUCE, /* item (or -1), segment */
     TSIM_TASK_TIED,   /* the tied embedding's gradient, first with last stage */
     TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
-    TSIM_TASK_OPTIMIZER
+    TSIM_TASK_OPTIMIZER,
+    TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
 };
 
 /* A task's label: kind, item of the schedule, segment. */
@@ -38,9 +43,24 @@ struct tsim_direction_plan {
     double embedding_frac, layer_frac, expert_layer_frac, head_frac;
 };
 
+/* One of the collectives that follow one another in a tsim_data_collective: over the whole group, over each of the
+ * parts that shard together, or over those that hold the same shard. */
+enum tsim_among { TSIM_AMONG_ALL, TSIM_AMONG_SHARDS, TSIM_AMONG_REPLICAS };
+
+struct tsim_collective_part {
+    enum tsim_collective_op op;
+    double bytes;
+    enum tsim_among among;
+    bool is_expert; /* the group that holds the same experts */
+};
+
+enum { TSIM_MAX_PARTS = 4 };
+
 /* A collective of the data-parallel group and what it means for the passes beside it. */
 struct tsim_data_collective {
-    struct tsim_collective_cost cost;
+    struct tsim_collective_cost cost; /* of all parts */
+    struct tsim_collective_part parts[TSIM_MAX_PARTS];
+    int32_t n_parts;
     double kernel_s;     /* kernels of its own before it: converting and dividing gradients */
     double device_share; /* by which passes slow down while it runs: it holds compute units and uses HBM */
 };
@@ -78,6 +98,7 @@ struct tsim_step_plan {
     int32_t n_rounds;    /* times that a step reduces a bucket */
     bool is_mirrored;    /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
     bool is_ideal;       /* network: ideal */
+    bool is_stepped;     /* network: steps */
     bool shards_fully;   /* ZeRO-3 */
     bool has_data_group; /* more than one rank reduces */
     bool gathers;        /* ZeRO-1, -2: parameters are gathered after the optimizer */
@@ -89,8 +110,30 @@ struct tsim_step_plan {
     int32_t n_replicas;
 };
 
-struct tsim_member { /* resources of one rank */
-    int32_t device, scale_up, nic_out, nic_in;
+/* Resources of one rank. Folded they are its own; unfolded scale_up and NICs are links of the topology. */
+struct tsim_member {
+    int32_t rank; /* -1: stands for many */
+    int32_t device, scale_up_out, scale_up_in, nic_out, nic_in;
+    /* Unfolded on a structured fabric: links beyond the NICs that its part of a ring crosses, bytes for each byte on
+     * the NIC. */
+    const struct tsim_demand *far;
+    int32_t n_far;
+};
+
+/* A data-parallel collective of a gang, message by message: signals for each of its parts. */
+struct tsim_expansion {
+    const struct tsim_data_collective *collective;
+    int32_t go[TSIM_MAX_PARTS], done[TSIM_MAX_PARTS], n_lanes[TSIM_MAX_PARTS];
+    int64_t n_uses;
+};
+
+/* What is left of a collective of several tasks that is under way on a stream. */
+struct tsim_expanding {
+    const struct tsim_data_collective *collective; /* NULL: none */
+    int32_t part;                                  /* message by message: the one that has been begun */
+    /* Of the last task, which stands for the collective. */
+    int64_t label, join;
+    int32_t n_parties, n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
 };
 
 struct tsim_gang {
@@ -100,7 +143,14 @@ struct tsim_gang {
     struct tsim_engine *engine;
     int32_t stage, replica, n_members, streams[TSIM_N_STREAMS];
     const struct tsim_member *members;
-    struct tsim_demand *demands; /* scratch for demands of more members than a task holds; one block per stream */
+    struct tsim_demand *demands;    /* scratch for demands of more members than a task holds; one block per stream */
+    int32_t n_demands;              /* of a block */
+    const struct tsim_links *links; /* NULL: folded */
+    struct tsim_expansion *expansions;
+    int32_t n_expansions;
+    struct tsim_expanding expanding[TSIM_N_STREAMS];
+    const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
+    tsim_tick go_end; /* data: when the messages of the collective under way began */
     /* Signals: by (chunk, micro-batch) */
     int32_t activation_in, gradient_in, forward_out, backward_out;
     int32_t gathered, segment_done, reduced; /* by bucket, or by (item, unit) when fully sharded; one */
@@ -128,6 +178,17 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
 void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end);
 void tsim_account_data(struct tsim_gang *gang, int64_t label);
 void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end);
+
+/* gang_collective.c. A demand of a task: in its own room, else in the gang's scratch. */
+void tsim_gang_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t resource,
+                      double per_unit);
+/* Makes of `task` the collective; what else it waits for, lowers and joins is the caller's. */
+void tsim_gang_collective(struct tsim_gang *gang, enum tsim_gang_stream stream,
+                          const struct tsim_data_collective *collective, struct tsim_task *task);
+struct tsim_expansion *tsim_gang_expansion(const struct tsim_gang *gang, const struct tsim_data_collective *collective);
+/* The stream's next task: of the collective under way, else what `next` says. */
+bool tsim_gang_next(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task,
+                    bool (*next)(struct tsim_gang *, struct tsim_task *));
 
 /* tsim_program_fn, one per stream; context is the gang. */
 bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task);

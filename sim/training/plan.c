@@ -32,6 +32,11 @@ static double communicated_weight_bytes(const struct tsim_scenario *sc) {
                                                                                         : 2;
 }
 
+static void add_part(struct tsim_data_collective *collective, struct tsim_collective_part part) {
+    TSIM_ASSERT(collective->n_parts < TSIM_MAX_PARTS);
+    collective->parts[collective->n_parts++] = part;
+}
+
 static void collective(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,
                        struct tsim_group group, struct tsim_collective_cost *cost) {
     struct tsim_collective_request request = {
@@ -131,32 +136,32 @@ static double device_share(const struct tsim_step_plan *plan, const struct tsim_
 }
 
 /* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
-static void reduction_cost(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
-                           struct tsim_collective_cost *cost) {
+static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
+                          bool is_expert, struct tsim_data_collective *reduce) {
     const struct tsim_scenario *sc = plan->scenario;
     double bytes = parameters * tsim_gradient_bytes(sc);
-    if (sc->parallelism.zero == 0) {
-        collective(plan, TSIM_ALL_REDUCE, bytes, data, cost);
-        return;
-    }
+    struct tsim_collective_cost cost;
     struct tsim_group shard = shard_group(data, shards);
-    collective(plan, TSIM_REDUCE_SCATTER, bytes, shard, cost);
-    if (shard.n_ranks < data.n_ranks) {
-        struct tsim_collective_cost across;
-        collective(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), &across);
-        add_collective(cost, &across);
-    }
+    bool is_whole = sc->parallelism.zero == 0;
+    enum tsim_collective_op op = is_whole ? TSIM_ALL_REDUCE : TSIM_REDUCE_SCATTER;
+    collective(plan, op, bytes, is_whole ? data : shard, &cost);
+    add_collective(&reduce->cost, &cost);
+    add_part(reduce,
+             (struct tsim_collective_part){op, bytes, is_whole ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert});
+    if (is_whole || shard.n_ranks == data.n_ranks)
+        return;
+    collective(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), &cost);
+    add_collective(&reduce->cost, &cost);
+    add_part(reduce,
+             (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / shard.n_ranks, TSIM_AMONG_REPLICAS, is_expert});
 }
 
 /* Experts and the rest have groups of their own: two collectives, one after the other. */
 static void reduction(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *reduce) {
-    reduction_cost(plan, data->dense, tsim_shards(plan->scenario), share.dense, &reduce->cost);
-    if (share.expert > 0) {
-        struct tsim_collective_cost experts;
-        reduction_cost(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, &experts);
-        add_collective(&reduce->cost, &experts);
-    }
+    add_reduction(plan, data->dense, tsim_shards(plan->scenario), share.dense, false, reduce);
+    if (share.expert > 0)
+        add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, true, reduce);
     reduce->device_share = device_share(plan, &reduce->cost);
 }
 
@@ -164,12 +169,15 @@ static void gathering(const struct tsim_step_plan *plan, const struct data_group
                       struct tsim_data_collective *gather) {
     const struct tsim_scenario *sc = plan->scenario;
     double bytes = communicated_weight_bytes(sc);
-    collective(plan, TSIM_ALL_GATHER, share.dense * bytes, shard_group(data->dense, tsim_shards(sc)), &gather->cost);
+    struct tsim_collective_cost cost;
+    collective(plan, TSIM_ALL_GATHER, share.dense * bytes, shard_group(data->dense, tsim_shards(sc)), &cost);
+    add_collective(&gather->cost, &cost);
+    add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.dense * bytes, TSIM_AMONG_SHARDS, false});
     if (share.expert > 0) {
-        struct tsim_collective_cost experts;
         collective(plan, TSIM_ALL_GATHER, share.expert * bytes, shard_group(data->expert, tsim_expert_shards(sc)),
-                   &experts);
-        add_collective(&gather->cost, &experts);
+                   &cost);
+        add_collective(&gather->cost, &cost);
+        add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.expert * bytes, TSIM_AMONG_SHARDS, true});
     }
     gather->device_share = device_share(plan, &gather->cost);
 }
@@ -336,6 +344,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->schedule = tsim_scenario_schedule(sc);
     plan->n_units = (int32_t)sc->model->layers + 1;
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
+    plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
     plan->has_data_group = data.dense.n_ranks > 1 || data.expert.n_ranks > 1 || plan->is_mirrored;
     plan->shards_fully = zero == 3 && plan->has_data_group;
@@ -355,13 +364,13 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->has_tied_reduction = sc->model->tied_embeddings && !tsim_ends_share_stage(sc);
     if (plan->has_tied_reduction) {
         bool on_node = plan->stages[0].prev_on_node;
+        double bytes = tsim_padded_vocab_per_rank(sc) * (double)sc->model->hidden * tsim_gradient_bytes(sc);
         struct tsim_group pair = {.n_ranks = 2,
                                   .n_nodes = on_node ? 1 : 2,
                                   .max_ranks_per_node = on_node ? 2 : 1,
                                   .min_ranks_per_node = on_node ? 2 : 1};
-        collective(plan, TSIM_ALL_REDUCE,
-                   tsim_padded_vocab_per_rank(sc) * (double)sc->model->hidden * tsim_gradient_bytes(sc), pair,
-                   &plan->tied.cost);
+        collective(plan, TSIM_ALL_REDUCE, bytes, pair, &plan->tied.cost);
+        add_part(&plan->tied, (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes, TSIM_AMONG_ALL, false});
     }
     if (sc->n_accelerators > 1)
         collective(plan, TSIM_ALL_REDUCE, NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),

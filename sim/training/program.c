@@ -1,6 +1,7 @@
 #include "training/program.h"
 
-#include "training/gang.h"
+#include "training/background.h"
+#include "training/expansion.h"
 
 #include <math.h>
 
@@ -16,7 +17,11 @@ struct step_run {
     struct tsim_engine *engine;
     struct tsim_gang *gangs;
     struct stream_owner *owners; /* by stream */
-    int32_t n_gangs;
+    const struct tsim_placement *placement;
+    struct tsim_step_links links; /* unfolded */
+    bool has_links;
+    int32_t n_gangs, n_owned; /* gangs' streams come first */
+    tsim_tick end;            /* of the last task of a gang */
 };
 
 static void add_resources(struct tsim_arena *arena, struct step_run *run, struct tsim_gang *gang) {
@@ -25,13 +30,18 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
     gang->n_members = sc->simulation.fold ? 1 : (int32_t)(sc->parallelism.tensor * sc->parallelism.context);
     struct tsim_member *members = TSIM_NEW_ARRAY(arena, (size_t)gang->n_members, struct tsim_member);
     for (int32_t i = 0; i < gang->n_members; i++) {
+        members[i].rank = -1;
         members[i].device = tsim_engine_add_resource(run->engine, 1);
-        members[i].scale_up = tsim_engine_add_resource(run->engine, fmax(cluster->scale_up_bytes_per_s, 1));
+        members[i].scale_up_out = tsim_engine_add_resource(run->engine, fmax(cluster->scale_up_bytes_per_s, 1));
+        members[i].scale_up_in = tsim_engine_add_resource(run->engine, fmax(cluster->scale_up_bytes_per_s, 1));
         members[i].nic_out = tsim_engine_add_resource(run->engine, fmax(cluster->nic_bytes_per_s, 1));
         members[i].nic_in = tsim_engine_add_resource(run->engine, fmax(cluster->nic_bytes_per_s, 1));
     }
+    if (run->has_links)
+        tsim_step_links_members(&run->links, arena, run->placement, gang, members);
     gang->members = members;
-    gang->demands = TSIM_NEW_ARRAY(arena, (size_t)gang->n_members * 8 * TSIM_N_STREAMS, struct tsim_demand);
+    gang->n_demands = gang->n_members * (run->has_links ? TSIM_ROUTE_MAX : 8);
+    gang->demands = TSIM_NEW_ARRAY(arena, (size_t)gang->n_demands * TSIM_N_STREAMS, struct tsim_demand);
 }
 
 static void add_signals(struct tsim_arena *arena, struct step_run *run, struct tsim_gang *gang) {
@@ -79,6 +89,7 @@ static void add_streams(struct step_run *run, struct tsim_gang *gang) {
             (s == TSIM_STREAM_DATA && !run->plan->has_data_group))
             continue;
         gang->streams[s] = tsim_engine_add_stream(run->engine, PROGRAMS[s], gang);
+        run->n_owned = gang->streams[s] + 1;
         run->owners[gang->streams[s]] = (struct stream_owner){.gang = gang, .stream = (enum tsim_gang_stream)s};
     }
 }
@@ -105,16 +116,30 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
     }
 }
 
+/* Message by message a collective's tasks take no time, but what lies between them. */
+static void account_data(const struct step_run *run, struct tsim_gang *gang, int64_t label, tsim_tick begin,
+                         tsim_tick end) {
+    bool is_go = tsim_label_kind(label) == TSIM_TASK_GO,
+         is_first = is_go && gang->expanding[TSIM_STREAM_DATA].part == 0;
+    tsim_tick from = run->plan->is_stepped && !is_first ? gang->go_end : begin;
+    gang->account->data_busy_s += tsim_engine_seconds(run->engine, end - from);
+    gang->go_end = end;
+    if (!is_go)
+        tsim_account_data(gang, label);
+}
+
 static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
     struct step_run *run = context;
+    if (stream >= run->n_owned)
+        return; /* messages: their collective's own task is seen */
     struct tsim_gang *gang = run->owners[stream].gang;
+    run->end = end;
     switch (run->owners[stream].stream) {
     case TSIM_STREAM_COMPUTE:
         tsim_account_compute(gang, label, ready, begin, end);
         return;
     case TSIM_STREAM_DATA:
-        tsim_account_data(gang, label);
-        gang->account->data_busy_s += tsim_engine_seconds(run->engine, end - begin);
+        account_data(run, gang, label, begin, end);
         return;
     case TSIM_STREAM_NEXT:
     case TSIM_STREAM_PREV:
@@ -129,9 +154,16 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
 
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
     static const char *const KINDS[] = {
-        "pass",          "send",     "parameter gather", "gradient reduction", "tied embedding reduction",
-        "gradient norm", "optimizer"};
+        "pass",          "send",      "parameter gather",         "gradient reduction", "tied embedding reduction",
+        "gradient norm", "optimizer", "beginning of a collective"};
     struct step_run *run = context;
+    if (stream < 0)
+        return; /* signals and counters go by their numbers */
+    for (size_t i = 0; i < run->links.n_patterns && stream >= run->n_owned; i++)
+        if (tsim_traffic_describe(run->links.traffic[i], stream, label, text, size))
+            return;
+    if (stream >= run->n_owned)
+        return;
     const struct tsim_gang *gang = run->owners[stream].gang;
     snprintf(text, size, "replica %d stage %d: %s, item %d segment %d", gang->replica, gang->stage,
              KINDS[tsim_label_kind(label)], tsim_label_item(label), tsim_label_segment(label));
@@ -151,7 +183,7 @@ static double gang_s(const struct step_run *run, const struct tsim_gang *gang) {
 /* Time from one step to the next: all of it, or what the gang takes that takes longest. */
 static double period_s(const struct step_run *run) {
     if (!run->plan->bypasses_norm)
-        return tsim_engine_seconds(run->engine, tsim_engine_now(run->engine));
+        return tsim_engine_seconds(run->engine, run->end);
     double longest_s = 0;
     for (int32_t i = 0; i < run->n_gangs; i++)
         longest_s = fmax(longest_s, gang_s(run, &run->gangs[i]));
@@ -172,8 +204,21 @@ static void close_accounts(struct step_run *run, double time_s) {
     }
 }
 
+static double flowed(const struct step_run *run, enum tsim_link_kind kind) {
+    const struct tsim_topology *topology = run->links.topology;
+    double bytes = 0;
+    for (int32_t i = 0; i < topology->count[kind]; i++)
+        bytes += tsim_engine_resource_flowed(run->engine, run->links.links.first_resource + topology->first[kind] + i);
+    return bytes;
+}
+
 static void sum_flows(const struct step_run *run, struct tsim_step_simulation *simulation) {
     simulation->nic_out_bytes = simulation->nic_in_bytes = 0;
+    if (run->has_links) {
+        simulation->nic_out_bytes = flowed(run, TSIM_LINK_NIC_OUT);
+        simulation->nic_in_bytes = flowed(run, TSIM_LINK_NIC_IN);
+        return;
+    }
     for (int32_t i = 0; i < run->n_gangs; i++)
         for (int32_t m = 0; m < run->gangs[i].n_members; m++) {
             const struct tsim_member *member = &run->gangs[i].members[m];
@@ -186,14 +231,23 @@ enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_
                                     const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                     const struct tsim_pass_costs *costs, struct tsim_step_simulation *simulation,
                                     struct tsim_diags *diags) {
-    struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs)};
+    struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs),
+                           .placement = placement,
+                           .has_links =
+                               !scenario->simulation.fold && scenario->simulation.network != TSIM_NETWORK_IDEAL};
     struct tsim_engine_options options = {
         .tick_s = STEP_TICK_S, .observer = observe, .describe = describe, .context = &run};
     run.engine = tsim_engine_create(&options);
     run.n_gangs = run.plan->schedule.stages * run.plan->n_replicas;
     run.owners = TSIM_NEW_ARRAY(arena, (size_t)run.n_gangs * TSIM_N_STREAMS, struct stream_owner);
+    if (run.has_links)
+        tsim_step_links_init(&run.links, arena, scenario, cluster, run.engine);
     struct tsim_gang_account *accounts = TSIM_NEW_ARRAY(arena, (size_t)run.n_gangs, struct tsim_gang_account);
     add_gangs(arena, &run, accounts);
+    for (int32_t i = 0; i < run.n_gangs; i++)
+        tsim_background_add(arena, &run.gangs[i]);
+    if (run.plan->is_stepped)
+        tsim_expansion_build(&run.links, arena, placement, run.gangs, run.n_gangs);
     enum tsim_status status = tsim_engine_run(run.engine, diags);
     if (status == TSIM_OK) {
         simulation->time_s = period_s(&run);
@@ -205,6 +259,7 @@ enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_
         sum_flows(&run, simulation);
         close_accounts(&run, simulation->time_s);
     }
+    tsim_step_links_release(&run.links);
     tsim_engine_release(run.engine);
     return status;
 }

@@ -11,11 +11,11 @@
  * forward waits for parameters bucket by bucket, the last micro-batch's backward releases gradients bucket by bucket;
  * fully sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
  *
- * Resources of a member of a gang: its device (1 second of kernels per second), the outgoing scale-up link, and both
- * directions of its share of the NICs. A pass demands its device whole, and scale-up at its average rate; a collective
- * demands the links, and of the device what it takes from the kernels beside it (compute units that its blocks hold,
- * HBM that it reads and writes). Collectives are weighted far above passes: they keep their rate, the pass gets the
- * rest.
+ * Resources of a member of a gang: its device (1 second of kernels per second), both directions of its scale-up link
+ * and of its share of the NICs (unfolded: the links of the topology, expansion.h). A pass demands its device whole, and
+ * scale-up at its average rate; a collective demands the links, and of the device what it takes from the kernels beside
+ * it (compute units that its blocks hold, HBM that it reads and writes). Collectives are weighted far above passes:
+ * they keep their rate, the pass gets the rest.
  *
  * The zero-bubble schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
  * afterwards (post-validation, Qi et al. 2023, section 4): stages work shifted against each other step after step, and

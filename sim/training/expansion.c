@@ -1,0 +1,256 @@
+#include "training/expansion.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- links ---- */
+
+void tsim_step_links_init(struct tsim_step_links *step_links, struct tsim_arena *arena,
+                          const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                          struct tsim_engine *engine) {
+    *step_links = (struct tsim_step_links){.topology = tsim_topology_build(arena, scenario, cluster)};
+    tsim_links_add(&step_links->links, engine, step_links->topology);
+}
+
+void tsim_step_links_release(struct tsim_step_links *step_links) {
+    for (size_t i = 0; i < step_links->n_patterns; i++)
+        tsim_pattern_release(step_links->patterns[i]);
+    tsim_heap_free(step_links->patterns);
+    tsim_heap_free(step_links->traffic);
+}
+
+static struct tsim_coordinates coordinates_of(const struct tsim_placement *placement, const struct tsim_gang *gang,
+                                              int32_t member) {
+    struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = gang->stage};
+    at.at[TSIM_AXIS_TENSOR] = member % placement->size[TSIM_AXIS_TENSOR];
+    at.at[TSIM_AXIS_CONTEXT] = member / placement->size[TSIM_AXIS_TENSOR];
+    at.at[TSIM_AXIS_EXPERT] = gang->replica % placement->size[TSIM_AXIS_EXPERT];
+    at.at[TSIM_AXIS_DATA] = gang->replica / placement->size[TSIM_AXIS_EXPERT];
+    return at;
+}
+
+static int32_t gang_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
+    int32_t replica = at->at[TSIM_AXIS_DATA] * placement->size[TSIM_AXIS_EXPERT] + at->at[TSIM_AXIS_EXPERT];
+    return replica * placement->size[TSIM_AXIS_PIPELINE] + at->at[TSIM_AXIS_PIPELINE];
+}
+
+static int32_t member_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
+    return at->at[TSIM_AXIS_TENSOR] + at->at[TSIM_AXIS_CONTEXT] * placement->size[TSIM_AXIS_TENSOR];
+}
+
+/* ---- what a rank's part of a ring crosses beyond its NIC ---- */
+
+static bool is_far(const struct tsim_topology *t, int32_t link) {
+    static const enum tsim_link_kind FAR[] = {TSIM_LINK_TIER_UP, TSIM_LINK_TIER_DOWN, TSIM_LINK_LOCAL,
+                                              TSIM_LINK_GLOBAL};
+    for (size_t i = 0; i < sizeof FAR / sizeof FAR[0]; i++)
+        if (link >= t->first[FAR[i]] && link < t->first[FAR[i]] + t->count[FAR[i]])
+            return true;
+    return false;
+}
+
+/* The neighbour on the next node that the data-parallel group has, if any; then the links to it, by bytes on the NIC.
+ */
+static void find_far(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                     const struct tsim_placement *placement, const struct tsim_coordinates *at,
+                     struct tsim_member *member) {
+    const struct tsim_topology *t = step_links->topology;
+    struct tsim_coordinates other = *at;
+    struct tsim_route route = {.n = 0};
+    for (int32_t k = 1; k < placement->size[TSIM_AXIS_DATA] && route.n == 0; k++) {
+        other.at[TSIM_AXIS_DATA] = (at->at[TSIM_AXIS_DATA] + k) % placement->size[TSIM_AXIS_DATA];
+        int32_t rank = tsim_placement_rank(placement, &other);
+        if (!tsim_placement_same_node(placement, member->rank, rank))
+            tsim_topology_route(t, member->rank, rank, &route);
+    }
+    struct tsim_demand *far = TSIM_NEW_ARRAY(arena, (size_t)route.n, struct tsim_demand);
+    for (int32_t i = 0; i < route.n; i++)
+        if (is_far(t, route.links[i]))
+            far[member->n_far++] = (struct tsim_demand){step_links->links.first_resource + route.links[i], 1};
+    member->far = far;
+}
+
+void tsim_step_links_members(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                             const struct tsim_placement *placement, struct tsim_gang *gang,
+                             struct tsim_member *members) {
+    const struct tsim_topology *t = step_links->topology;
+    int32_t first = step_links->links.first_resource;
+    for (int32_t i = 0; i < gang->n_members; i++) {
+        struct tsim_coordinates at = coordinates_of(placement, gang, i);
+        struct tsim_member *member = &members[i];
+        member->rank = tsim_placement_rank(placement, &at);
+        if (t->count[TSIM_LINK_OUT] > 0) {
+            member->scale_up_out = first + t->first[TSIM_LINK_OUT] + member->rank;
+            member->scale_up_in = first + t->first[TSIM_LINK_IN] + member->rank;
+        }
+        if (t->count[TSIM_LINK_NIC_OUT] > 0) {
+            int32_t nic = tsim_topology_nic(t, member->rank);
+            member->nic_out = first + t->first[TSIM_LINK_NIC_OUT] + nic;
+            member->nic_in = first + t->first[TSIM_LINK_NIC_IN] + nic;
+        }
+        if (t->n_tiers > 0 || t->groups > 0)
+            find_far(step_links, arena, placement, &at, member);
+    }
+    gang->links = &step_links->links;
+}
+
+/* ---- collectives ---- */
+
+struct builder {
+    struct tsim_step_links *step_links;
+    struct tsim_arena *arena;
+    const struct tsim_placement *placement;
+    const struct tsim_step_plan *plan;
+    struct tsim_gang *gangs;
+    int32_t n_gangs;
+};
+
+/* A collective as one of the stages that take part knows it. */
+struct holder {
+    int32_t stage;
+    const struct tsim_data_collective *collective;
+};
+
+static const struct holder *holder_of(const struct holder *holders, int32_t n, int32_t stage) {
+    for (int32_t i = 0; i < n; i++)
+        if (holders[i].stage == stage)
+            return &holders[i];
+    return NULL;
+}
+
+static struct tsim_pattern *new_pattern(struct builder *b) {
+    struct tsim_step_links *sl = b->step_links;
+    sl->patterns = tsim_heap_grow(sl->patterns, &sl->pattern_capacity, sl->n_patterns + 1, sizeof *sl->patterns);
+    sl->traffic = tsim_heap_grow(sl->traffic, &sl->traffic_capacity, sl->n_patterns + 1, sizeof *sl->traffic);
+    return sl->patterns[sl->n_patterns++] = TSIM_NEW(b->arena, struct tsim_pattern);
+}
+
+/* One communicator: `ranks` (n of them, in the arena) run part `k` of the holders' collective. */
+static void add_group(struct builder *b, const struct holder *holders, int32_t n_holders, int32_t k,
+                      const int32_t *ranks, int32_t n) {
+    const struct tsim_collective_part *part = &holders[0].collective->parts[k];
+    struct tsim_collective_request request = {.op = part->op, .bytes = part->bytes};
+    struct tsim_pattern *pattern = new_pattern(b);
+    tsim_pattern_build(pattern, b->step_links->topology, ranks, n, &request);
+    int32_t *go = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t), *done = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
+    int32_t *held = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t), *lanes = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
+    tsim_pattern_count_lanes(pattern, lanes);
+    for (int32_t i = 0; i < n; i++) {
+        struct tsim_coordinates at = tsim_placement_coordinates(b->placement, ranks[i]);
+        struct tsim_gang *gang = &b->gangs[gang_of(b->placement, &at)];
+        struct tsim_expansion *e =
+            tsim_gang_expansion(gang, holder_of(holders, n_holders, at.at[TSIM_AXIS_PIPELINE])->collective);
+        go[i] = e->go[k];
+        done[i] = e->done[k];
+        e->n_lanes[k] += lanes[i];
+        held[i] = gang->members[member_of(b->placement, &at)].device;
+    }
+    struct tsim_traffic_options options = {.n_uses = -1,
+                                           .weight = TSIM_COLLECTIVE_WEIGHT,
+                                           .go = go,
+                                           .done = done,
+                                           .held = held,
+                                           .held_units_per_s = holders[0].collective->device_share};
+    struct tsim_traffic **traffic = &b->step_links->traffic[b->step_links->n_patterns - 1];
+    *traffic = tsim_traffic_add(b->arena, &b->step_links->links, pattern, &options);
+}
+
+/* The ranks of the holders' stages that differ along `axes` only from the first of them, ascending; all such groups. */
+static void add_part(struct builder *b, const struct holder *holders, int32_t n_holders, int32_t k, unsigned axes) {
+    const struct tsim_placement *placement = b->placement;
+    const struct tsim_collective_part *part = &holders[0].collective->parts[k];
+    int32_t n_keys = 1, n_each = n_holders;
+    for (int axis = 0; axis < TSIM_N_AXES; axis++)
+        if (axis != TSIM_AXIS_PIPELINE)
+            *(axes & 1u << axis ? &n_each : &n_keys) *= placement->size[axis];
+    int32_t *ranks = TSIM_NEW_ARRAY(b->arena, (size_t)n_keys * (size_t)n_each, int32_t);
+    int32_t *counts = TSIM_NEW_ARRAY(b->arena, (size_t)n_keys, int32_t);
+    for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
+        struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+        if (!holder_of(holders, n_holders, at.at[TSIM_AXIS_PIPELINE]))
+            continue;
+        int32_t key = 0;
+        for (int axis = 0; axis < TSIM_N_AXES; axis++)
+            if (axis != TSIM_AXIS_PIPELINE && !(axes & 1u << axis))
+                key = key * placement->size[axis] + at.at[axis];
+        ranks[key * n_each + counts[key]++] = rank;
+    }
+    double wanted = part->is_expert ? tsim_expert_shards(b->plan->scenario) : tsim_shards(b->plan->scenario);
+    int32_t shards = part->among == TSIM_AMONG_ALL ? n_each : (int32_t)fmin(wanted, n_each);
+    for (int32_t key = 0; key < n_keys; key++) {
+        const int32_t *all = &ranks[key * n_each];
+        for (int32_t first = 0; first < n_each && part->among != TSIM_AMONG_REPLICAS; first += shards)
+            add_group(b, holders, n_holders, k, all + first, shards);
+        for (int32_t first = 0; first < shards && part->among == TSIM_AMONG_REPLICAS; first++) {
+            int32_t n = n_each / shards, *replicas = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
+            for (int32_t i = 0; i < n; i++)
+                replicas[i] = all[first + i * shards];
+            add_group(b, holders, n_holders, k, replicas, n);
+        }
+    }
+}
+
+/* Signals for the gangs of the holders' stages, then the groups of each part. */
+static void add_collective(struct builder *b, const struct holder *holders, int32_t n_holders) {
+    const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
+    bool is_tied = holders[0].collective == &b->plan->tied;
+    for (int32_t i = 0; i < b->n_gangs; i++) {
+        struct tsim_gang *gang = &b->gangs[i];
+        const struct holder *holder = holder_of(holders, n_holders, gang->stage);
+        if (!holder)
+            continue;
+        struct tsim_expansion *e = &gang->expansions[gang->n_expansions++];
+        e->collective = holder->collective;
+        for (int32_t k = 0; k < holder->collective->n_parts; k++) {
+            e->go[k] = tsim_engine_add_signals(gang->engine, 2, 1);
+            e->done[k] = tsim_engine_add_signals(gang->engine, 1, 0);
+        }
+    }
+    for (int32_t k = 0; k < holders[0].collective->n_parts; k++) {
+        bool is_expert = holders[0].collective->parts[k].is_expert;
+        add_part(b, holders, n_holders, k, is_tied ? 0 : is_expert ? b->placement->expert_data_axes : data);
+    }
+}
+
+/* The chunks that hold a model part: one, or in dualpipe two. */
+static void add_model_part(struct builder *b, int32_t part) {
+    const struct tsim_schedule_shape *shape = &b->plan->schedule;
+    struct holder gathers[2], reduces[2];
+    int32_t n = 0;
+    for (int32_t stage = 0; stage < shape->stages; stage++)
+        for (int32_t c = 0; c < shape->chunks; c++) {
+            if (tsim_schedule_part(shape, stage, c) != part)
+                continue;
+            TSIM_ASSERT(n < 2);
+            const struct tsim_chunk_plan *chunk = &b->plan->stages[stage].chunks[c];
+            gathers[n] = (struct holder){stage, &chunk->gather};
+            reduces[n++] = (struct holder){stage, &chunk->reduce};
+        }
+    add_collective(b, reduces, n);
+    if (b->plan->gathers)
+        add_collective(b, gathers, n);
+}
+
+void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena *arena,
+                          const struct tsim_placement *placement, struct tsim_gang *gangs, int32_t n_gangs) {
+    const struct tsim_step_plan *plan = gangs[0].plan;
+    struct builder b = {step_links, arena, placement, plan, gangs, n_gangs};
+    size_t most = (size_t)(2 * plan->schedule.chunks) + 7;
+    for (int32_t i = 0; i < n_gangs; i++)
+        gangs[i].expansions = TSIM_NEW_ARRAY(arena, most, struct tsim_expansion);
+    if (plan->has_data_group && plan->shards_fully) {
+        const struct tsim_stage_plan *sp = &plan->stages[0];
+        const struct tsim_data_collective *all[] = {&sp->layer_gather,        &sp->layer_reduce,
+                                                    &sp->expert_layer_gather, &sp->expert_layer_reduce,
+                                                    &sp->root_gather,         &sp->root_reduce};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+            add_collective(&b, &(struct holder){0, all[i]}, 1);
+    } else if (plan->has_data_group) {
+        for (int32_t part = 0; part < tsim_schedule_n_parts(&plan->schedule); part++)
+            add_model_part(&b, part);
+    }
+    if (plan->has_tied_reduction) {
+        const struct holder ends[] = {{0, &plan->tied}, {plan->schedule.stages - 1, &plan->tied}};
+        add_collective(&b, ends, 2);
+    }
+}

@@ -1,0 +1,41 @@
+/* expansion.h - private to training: the links of an unfolded step, and its data-parallel collectives message by
+ * message.
+ *
+ * Unfolded, every rank has its place in the topology, and what it sends crosses the topology's links: messages between
+ * stages their routes, collectives (one activity each, joined by all replicas) the share of each of their ranks.
+ *
+ * With `network: steps` a collective is not joined. When a gang's turn comes, a GO task tells the gang's ranks, which
+ * send their messages as their predecessors' come (network/traffic.h), and the collective's own task waits until all of
+ * them are done, of one part after the other: scatter within the shards, then all-reduce over replicas, then the
+ * experts'. Messages hold of their sender's device what the collective takes from the kernels beside it. Collectives
+ * within a gang (tensor, context and expert parallelism) are part of the passes and stay closed forms, as does the norm
+ * of the gradient. */
+#ifndef TSIM_TRAINING_EXPANSION_H
+#define TSIM_TRAINING_EXPANSION_H
+
+#include "training/gang.h"
+
+struct tsim_step_links {
+    struct tsim_links links;
+    const struct tsim_topology *topology;
+    struct tsim_pattern **patterns;
+    struct tsim_traffic **traffic;
+    size_t n_patterns, pattern_capacity, traffic_capacity;
+};
+
+/* Adds the topology's links to the engine. */
+void tsim_step_links_init(struct tsim_step_links *step_links, struct tsim_arena *arena,
+                          const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                          struct tsim_engine *engine);
+void tsim_step_links_release(struct tsim_step_links *step_links);
+
+/* Of the gang's members: ranks, links, and what their rings cross beyond the NICs. Their devices are there. */
+void tsim_step_links_members(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                             const struct tsim_placement *placement, struct tsim_gang *gang,
+                             struct tsim_member *members);
+
+/* All collectives of all gangs, once these have their members; network: steps. */
+void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena *arena,
+                          const struct tsim_placement *placement, struct tsim_gang *gangs, int32_t n_gangs);
+
+#endif

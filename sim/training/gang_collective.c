@@ -1,0 +1,156 @@
+/* The tasks of a data-parallel collective. One, joined by all replicas; or first its own kernels and then that; or
+ * message by message: its kernels, then for each part a GO to the gang's ranks, then the wait until all are done. */
+#include "training/gang.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A task's own room first, the gang's scratch when that is full. */
+void tsim_gang_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t resource,
+                      double per_unit) {
+    if (!(per_unit > 0))
+        return;
+    struct tsim_demand demand = {.resource = resource, .per_unit = per_unit};
+    if (task->n_demands < TSIM_TASK_MAX_DEMANDS) {
+        task->demands[task->n_demands++] = demand;
+        return;
+    }
+    struct tsim_demand *block = gang->demands + (ptrdiff_t)stream * gang->n_demands;
+    TSIM_ASSERT(task->n_more_demands < gang->n_demands);
+    task->more_demands = block;
+    block[task->n_more_demands++] = demand;
+}
+
+/* Each kernel has its rank's device, before anything is sent: passes beside it stand still. */
+static void kernel_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
+                        const struct tsim_data_collective *collective, struct tsim_task *task) {
+    if (!(collective->kernel_s > 0))
+        return;
+    task->work = collective->kernel_s;
+    task->bound_per_s = 1;
+    task->weight = TSIM_COLLECTIVE_WEIGHT;
+    for (int32_t i = 0; i < gang->n_members && !gang->plan->is_ideal; i++)
+        tsim_gang_demand(gang, stream, task, gang->members[i].device, 1);
+}
+
+/* It flows for (time - latency) seconds when nothing is in its way. */
+static void network_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
+                         const struct tsim_data_collective *collective, struct tsim_task *task) {
+    const struct tsim_collective_cost *cost = &collective->cost;
+    double flow_s = fmax(cost->time_s - cost->latency_s, 0);
+    task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
+    task->work = flow_s;
+    task->bound_per_s = 1;
+    task->weight = TSIM_COLLECTIVE_WEIGHT;
+    if (gang->plan->is_ideal || !(flow_s > 0))
+        return;
+    for (int32_t i = 0; i < gang->n_members; i++) {
+        const struct tsim_member *member = &gang->members[i];
+        double up = cost->scale_up_bytes / flow_s, nic = cost->nic_bytes / flow_s;
+        tsim_gang_demand(gang, stream, task, member->device, collective->device_share);
+        tsim_gang_demand(gang, stream, task, member->scale_up_out, up);
+        tsim_gang_demand(gang, stream, task, member->scale_up_in, up);
+        tsim_gang_demand(gang, stream, task, member->nic_out, nic);
+        tsim_gang_demand(gang, stream, task, member->nic_in, nic);
+        for (int32_t k = 0; k < member->n_far; k++)
+            tsim_gang_demand(gang, stream, task, member->far[k].resource, member->far[k].per_unit * nic);
+    }
+}
+
+void tsim_gang_collective(struct tsim_gang *gang, enum tsim_gang_stream stream,
+                          const struct tsim_data_collective *collective, struct tsim_task *task) {
+    gang->asked[stream] = collective;
+    if (!gang->plan->is_stepped && !(collective->kernel_s > 0))
+        network_task(gang, stream, collective, task);
+}
+
+/* ---- one after the other ---- */
+
+struct tsim_expansion *tsim_gang_expansion(const struct tsim_gang *gang,
+                                           const struct tsim_data_collective *collective) {
+    for (int32_t i = 0; i < gang->n_expansions; i++)
+        if (gang->expansions[i].collective == collective)
+            return &gang->expansions[i];
+    TSIM_BUG("stage %d: a collective without an expansion", gang->stage);
+}
+
+static void lower(struct tsim_task *task, int32_t signal) {
+    TSIM_ASSERT(task->n_lowers < TSIM_TASK_MAX_SIGNALS);
+    task->lowers[task->n_lowers++] = signal;
+}
+
+/* Those of the gang's ranks that have messages to send in this part begin with them. */
+static void open_part(struct tsim_gang *gang, int32_t part, const struct tsim_data_collective *collective,
+                      struct tsim_task *task) {
+    struct tsim_expansion *e = tsim_gang_expansion(gang, collective);
+    int32_t now = (int32_t)(e->n_uses % 2);
+    if (e->n_lanes[part] == 0)
+        return;
+    tsim_engine_rearm(gang->engine, e->done[part], e->n_lanes[part]);
+    tsim_engine_rearm(gang->engine, e->go[part] + 1 - now, 1);
+    lower(task, e->go[part] + now);
+}
+
+static int64_t go_label(int64_t label) {
+    return tsim_label(TSIM_TASK_GO, tsim_label_item(label), (int32_t)tsim_label_kind(label));
+}
+
+/* What the collective's task was asked to be becomes the last of several; `task` the first of them. A reduction of two
+ * stages (tied) is joined by its first task: stages are not alike. */
+static void begin_tasks(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task) {
+    struct tsim_expanding *expanding = &gang->expanding[stream];
+    const struct tsim_data_collective *collective = gang->asked[stream];
+    *expanding =
+        (struct tsim_expanding){.collective = collective, .label = task->label, .n_lowers = task->n_lowers, .join = -1};
+    memcpy(expanding->lowers, task->lowers, sizeof expanding->lowers);
+    memset(task->lowers, 0, sizeof task->lowers);
+    task->n_lowers = 0;
+    task->label = go_label(task->label);
+    kernel_task(gang, stream, collective, task);
+    if (gang->plan->is_stepped) {
+        open_part(gang, 0, collective, task);
+        return;
+    }
+    expanding->join = task->join;
+    expanding->n_parties = task->n_parties;
+    task->join = -1;
+    task->n_parties = 0;
+}
+
+static void next_task(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task) {
+    struct tsim_expanding *expanding = &gang->expanding[stream];
+    const struct tsim_data_collective *collective = expanding->collective;
+    if (gang->plan->is_stepped) {
+        struct tsim_expansion *e = tsim_gang_expansion(gang, collective);
+        task->waits[task->n_waits++] = e->done[expanding->part];
+        if (++expanding->part < collective->n_parts) {
+            task->label = go_label(expanding->label);
+            open_part(gang, expanding->part, collective, task);
+            return;
+        }
+        e->n_uses++;
+    } else {
+        network_task(gang, stream, collective, task);
+        task->join = expanding->join;
+        task->n_parties = expanding->n_parties;
+    }
+    task->label = expanding->label;
+    for (int32_t i = 0; i < expanding->n_lowers; i++)
+        lower(task, expanding->lowers[i]);
+    expanding->collective = NULL;
+}
+
+bool tsim_gang_next(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task,
+                    bool (*next)(struct tsim_gang *, struct tsim_task *)) {
+    if (gang->expanding[stream].collective) {
+        next_task(gang, stream, task);
+        return true;
+    }
+    gang->asked[stream] = NULL;
+    if (!next(gang, task))
+        return false;
+    const struct tsim_data_collective *collective = gang->asked[stream];
+    if (collective && (gang->plan->is_stepped || collective->kernel_s > 0))
+        begin_tasks(gang, stream, task);
+    return true;
+}

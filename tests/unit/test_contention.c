@@ -1,0 +1,115 @@
+/* Traffic that meets on the NICs during a training step: scenarios/contention, against what their descriptions work out
+ * by hand. */
+#include "support/check_main.h"
+#include "training/program.h"
+#include "workload/memory.h"
+
+#include <math.h>
+
+#define NIC 10e9 /* bytes/s */
+#define FOLDER "scenarios/contention/"
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+static const struct tsim_scenario *scenario; /* loaded last */
+static double optimizer_s;                   /* of its step */
+
+static void setup(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void teardown(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+static double step_s(const char *file, const char *network, const char *fold) {
+    const struct tsim_override overrides[] = {{"simulation.network", network}, {"simulation.fold", fold}};
+    struct tsim_step_simulation simulation;
+    struct tsim_pass_costs costs;
+    enum tsim_status status = tsim_scenario_load(&arena, file, overrides, 2, &scenario, &diags);
+    tsim_diags_print(&diags, stderr);
+    ck_assert_int_eq(status, TSIM_OK);
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, scenario);
+    const struct tsim_placement *placement = tsim_placement_build(&arena, scenario);
+    tsim_pass_costs_build(scenario, cluster, placement, &costs);
+    ck_assert_int_eq(tsim_step_simulate(&arena, scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
+    optimizer_s = simulation.gangs[0].terms.optimizer_s;
+    return simulation.time_s;
+}
+
+/* M: activations of 16 x 1,024 tokens of 1,024 numbers of 2 bytes, 3.4 ms. */
+static const double message_s = 16 * 1024 * 1024 * 2 / NIC;
+
+/* R: all-reduce of stage 0's gradients in 4 bytes over two ranks; each sends 2 (n-1)/n = 1 times their size. */
+static double reduction_s(void) {
+    return tsim_stage_parameters(scenario, 0) * 4 / NIC;
+}
+
+/* What is not communication: an ideal network has neither latency nor contention, but its bandwidth. */
+static double passes_s(const char *file) {
+    double ideal_s = step_s(file, "ideal", "auto");
+    return ideal_s - 2 * (double)(scenario->parallelism.pipeline - 1) * message_s - reduction_s();
+}
+
+/* Folded, unfolded and message by message. Not counted by hand: latencies of messages, the reduction and the gradient's
+ * norm, up to 0.3 ms together. */
+static void expect(const char *file, double expected_s) {
+    static const char *const WAYS[][2] = {{"fluid", "auto"}, {"fluid", "off"}, {"steps", "off"}};
+    for (size_t i = 0; i < sizeof WAYS / sizeof WAYS[0]; i++) {
+        double step = step_s(file, WAYS[i][0], WAYS[i][1]);
+        ck_assert_msg(step > expected_s && step < expected_s + 0.3e-3, "%s, %s, fold %s: %.6g ms, by hand %.6g ms",
+                      file, WAYS[i][0], WAYS[i][1], step * 1e3, expected_s * 1e3);
+    }
+}
+
+START_TEST(a_reduction_meets_the_gradients_of_the_last_pass) {
+    double rest_s = passes_s(FOLDER "reduction-and-messages.yaml");
+    expect(FOLDER "reduction-and-messages.yaml", rest_s + message_s + 2 * message_s + reduction_s());
+}
+END_TEST
+
+START_TEST(two_jobs) {
+    double rest_s = passes_s(FOLDER "two-jobs.yaml");
+    expect(FOLDER "two-jobs.yaml", rest_s + 2 * message_s + 3 * message_s + 2 * reduction_s());
+}
+END_TEST
+
+START_TEST(a_modest_job) {
+    double rest_s = passes_s(FOLDER "modest-job.yaml");
+    expect(FOLDER "modest-job.yaml", rest_s + (3 * message_s + reduction_s()) / 0.75);
+}
+END_TEST
+
+/* The optimizer comes after the reduction. */
+START_TEST(a_checkpoint_meets_the_gradients) {
+    const char *file = FOLDER "checkpoint-and-gradients.yaml";
+    double rest_s = passes_s(file);
+    double begin_s = rest_s - optimizer_s, written_s = 1e9 / NIC;
+    ck_assert_double_gt(written_s, begin_s + 1e-3);
+    ck_assert_double_lt(written_s, begin_s + reduction_s());
+    expect(file, rest_s + reduction_s() + written_s - begin_s);
+}
+END_TEST
+
+START_TEST(one_slow_nic) {
+    double rest_s = passes_s(FOLDER "reduction-and-messages.yaml");
+    expect(FOLDER "slow-nic.yaml", rest_s + 4 * message_s + 4 * message_s + 4 * reduction_s());
+}
+END_TEST
+
+static Suite *contention_suite(void) {
+    Suite *suite = suite_create("contention");
+    TCase *tcase = tcase_create("contention");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, a_reduction_meets_the_gradients_of_the_last_pass);
+    tcase_add_test(tcase, two_jobs);
+    tcase_add_test(tcase, a_modest_job);
+    tcase_add_test(tcase, a_checkpoint_meets_the_gradients);
+    tcase_add_test(tcase, one_slow_nic);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(contention_suite)
