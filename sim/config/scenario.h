@@ -22,6 +22,17 @@ enum tsim_recompute {
     TSIM_RECOMPUTE_SQRT,
     TSIM_RECOMPUTE_EVERY
 };
+/* Parts of a layer that selective recomputation can execute again, as a set (Megatron-Core's recompute_modules
+ * core_attn, layernorm, mla_up_proj, moe_act, mlp, moe): what they give is not kept, their inputs are. */
+enum tsim_recompute_part {
+    TSIM_RECOMPUTE_ATTENTION = 1,  /* the core: scores, softmax, values */
+    TSIM_RECOMPUTE_NORMS = 2,      /* before attention and feed-forward */
+    TSIM_RECOMPUTE_LATENT = 4,     /* queries, keys and values from latent vectors */
+    TSIM_RECOMPUTE_ACTIVATION = 8, /* the function between the two products */
+    TSIM_RECOMPUTE_FFN = 16,       /* the feed-forward block, and shared experts */
+    TSIM_RECOMPUTE_EXPERTS = 32    /* routed experts, with their exchanges */
+};
+enum { TSIM_N_RECOMPUTE_PARTS = 6 };
 enum tsim_attention { TSIM_ATTENTION_FLASH, TSIM_ATTENTION_STANDARD };
 enum tsim_schedule {
     TSIM_SCHEDULE_SEQUENTIAL,
@@ -98,7 +109,8 @@ struct tsim_training_spec {
     enum tsim_precision gradient_precision; /* FP32 or BF16/FP16 */
     enum tsim_optimizer optimizer;
     enum tsim_recompute recompute;
-    int64_t recompute_every; /* with TSIM_RECOMPUTE_EVERY (and SQRT, resolved): checkpoint each so many layers */
+    unsigned recompute_parts; /* with TSIM_RECOMPUTE_SELECTIVE; 0: the attention core */
+    int64_t recompute_every;  /* with TSIM_RECOMPUTE_EVERY (and SQRT, resolved): checkpoint each so many layers */
     enum tsim_attention attention;
     enum tsim_run_length length_kind;
     double length; /* tokens, samples or steps */
@@ -204,6 +216,13 @@ enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsi
 enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                          const struct tsim_override *overrides, size_t n_overrides,
                                          const struct tsim_scenario **scenario, struct tsim_diags *diags);
+
+/* The set of parts that selective recomputation executes again; 0 unless it is selective. */
+static inline unsigned tsim_recompute_parts(const struct tsim_training_spec *training) {
+    if (training->recompute != TSIM_RECOMPUTE_SELECTIVE)
+        return 0;
+    return training->recompute_parts ? training->recompute_parts : TSIM_RECOMPUTE_ATTENTION;
+}
 
 /* The words used in YAML: "bf16", "1f1b", "step_time"... */
 const char *tsim_precision_name(enum tsim_precision precision);

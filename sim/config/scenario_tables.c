@@ -109,6 +109,25 @@ static const struct tsim_key EVERY_KEYS[] = {
 };
 TSIM_TABLE(EVERY, EVERY_KEYS, false);
 
+/* In the order of enum tsim_recompute_part. */
+static const char *const RECOMPUTE_PARTS[TSIM_N_RECOMPUTE_PARTS] = {"attention",  "norms", "latent",
+                                                                    "activation", "ffn",   "experts"};
+
+static void read_recompute_parts(struct tsim_reader *reader, const struct tsim_value *list, const char *path,
+                                 struct tsim_training_spec *training) {
+    training->recompute = list->n_items > 0 ? TSIM_RECOMPUTE_SELECTIVE : TSIM_RECOMPUTE_NONE;
+    for (size_t i = 0; i < list->n_items; i++) {
+        const struct tsim_value *item = list->items[i];
+        int part = 0;
+        while (part < TSIM_N_RECOMPUTE_PARTS && !tsim_value_is_text(item, RECOMPUTE_PARTS[part]))
+            part++;
+        if (part == TSIM_N_RECOMPUTE_PARTS)
+            tsim_schema_unknown_word(reader, item, path, "part of a layer", RECOMPUTE_PARTS, TSIM_N_RECOMPUTE_PARTS);
+        else
+            training->recompute_parts |= 1u << part;
+    }
+}
+
 static void read_recompute(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_training_spec *training = &((struct tsim_draft *)field)->scenario.training;
     static const char *const words[] = {"none", "selective", "full", "sqrt"};
@@ -126,7 +145,7 @@ static void read_recompute(struct tsim_reader *reader, const struct tsim_value *
             return;
         }
     if (value->kind == TSIM_VALUE_SEQUENCE)
-        tsim_schema_wrong_kind(reader, value, path, "a word or {every: N}");
+        read_recompute_parts(reader, value, path, training);
     else
         tsim_schema_unknown_word(reader, value, path, "word", words, N_WORDS);
 }
@@ -134,6 +153,14 @@ static void read_recompute(struct tsim_reader *reader, const struct tsim_value *
 static void write_recompute(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_training_spec *training = &((const struct tsim_draft *)field)->scenario.training;
     (void)path;
+    if (training->recompute == TSIM_RECOMPUTE_SELECTIVE && training->recompute_parts) {
+        tsim_writer_begin(writer, key, '[');
+        for (int part = 0; part < TSIM_N_RECOMPUTE_PARTS; part++)
+            if (training->recompute_parts & 1u << part)
+                tsim_writer_text(writer, NULL, RECOMPUTE_PARTS[part]);
+        tsim_writer_end(writer, ']');
+        return;
+    }
     if (training->recompute != TSIM_RECOMPUTE_EVERY) {
         tsim_writer_text(writer, key, tsim_recompute_name(training->recompute));
         return;
@@ -329,7 +356,8 @@ static const struct tsim_key TRAINING_KEYS[] = {
              "what gradients are kept and reduced in"),
     ENUM_KEY("optimizer", scenario.training.optimizer, OPTIMIZERS, "adamw", "decides the optimizer's state"),
     {CUSTOM_KEY("recompute", read_recompute, write_recompute,
-                "none, selective, full, sqrt or {every: N}: activations computed again in the backward pass; default: none")},
+                "none, selective, full, sqrt, {every: N} or a list of parts (attention, norms, latent, activation, ffn, experts): "
+                "computed again in the backward pass; default: none")},
     ENUM_KEY("attention", attention, ATTENTIONS, NULL, "default: as the software's attention_kernel"),
     LENGTH_KEY(tokens, "length of the run in tokens; one of tokens, samples, steps"),
     LENGTH_KEY(samples, "length of the run in samples"),

@@ -12,7 +12,7 @@ struct walk {
     const struct tsim_cluster *cluster;
     const struct tsim_placement *placement;
     const char *phase;
-    bool core_only;            /* selective recomputation */
+    unsigned recomputed_parts; /* selective recomputation: of these alone */
     bool skip_last_projection; /* recomputation that stops early */
     enum tsim_pass_kind kind;  /* input or weight gradient: the others are left out */
     tsim_pass_visit_fn visit;
@@ -138,8 +138,8 @@ static enum tsim_bound bound_of(enum tsim_limit limit) {
 static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
     for (int32_t i = 0; i < list->n; i++) {
         const struct tsim_op *op = &list->ops[i];
-        if ((w->core_only && !op->is_core_attention) || (w->skip_last_projection && op->is_last_projection) ||
-            is_elsewhere(w, op))
+        if ((w->recomputed_parts && !(op->parts & w->recomputed_parts)) ||
+            (w->skip_last_projection && op->is_last_projection) || is_elsewhere(w, op))
             continue;
         struct tsim_pass_operator row = {.op = op, .phase = w->phase};
         if (op->kind == TSIM_OP_COLLECTIVE) {
@@ -187,8 +187,8 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
         struct walk again = w;
         again.kind = TSIM_PASS_FORWARD;
         again.phase = "recompute";
-        again.core_only = recompute == TSIM_RECOMPUTE_SELECTIVE;
-        again.skip_last_projection = !again.core_only && scenario->software->checkpoint_early_stop;
+        again.recomputed_parts = tsim_recompute_parts(&scenario->training);
+        again.skip_last_projection = !again.recomputed_parts && scenario->software->checkpoint_early_stop;
         tsim_operators_forward(scenario, part, &list);
         walk_list(&again, &list);
     }

@@ -196,6 +196,24 @@ static double tokens_per_step(const struct tsim_scenario *sc) {
     return (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
 }
 
+static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
+    const struct tsim_model *m = sc->model;
+    unsigned parts = tsim_recompute_parts(&sc->training);
+    double n = (double)m->layers, with_experts = (double)tsim_model_expert_layers(m, 0, m->layers);
+    struct tsim_parameters p;
+    tsim_model_count(m, &p);
+    double flops = 0, active = (double)m->experts.active / fmax((double)m->experts.count, 1);
+    if (parts & TSIM_RECOMPUTE_ATTENTION)
+        flops += tsim_model_core_attention_forward_flops_per_token(m, (double)sc->training.sequence_length);
+    if (parts & TSIM_RECOMPUTE_LATENT && m->latent.kv_rank > 0)
+        flops += 2 * n * (p.layer_attention - (double)(m->heads * m->head_dim * m->hidden));
+    if (parts & TSIM_RECOMPUTE_FFN)
+        flops += 2 * ((n - with_experts) * p.layer_ffn + with_experts * p.layer_shared);
+    if (parts & TSIM_RECOMPUTE_EXPERTS)
+        flops += 2 * with_experts * (p.layer_router + active * p.layer_experts);
+    return flops;
+}
+
 /* What is executed, counted as the model FLOPs are (full attention square): recomputation is added. */
 static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
     double s = (double)sc->training.sequence_length;
@@ -203,7 +221,7 @@ static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
     case TSIM_RECOMPUTE_NONE:
         return 0;
     case TSIM_RECOMPUTE_SELECTIVE:
-        return tsim_model_core_attention_forward_flops_per_token(sc->model, s);
+        return recomputed_parts_flops_per_token(sc);
     case TSIM_RECOMPUTE_FULL:
     case TSIM_RECOMPUTE_SQRT:
     case TSIM_RECOMPUTE_EVERY:

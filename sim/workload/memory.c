@@ -165,7 +165,7 @@ double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {
 /* ---- activations ---- */
 
 struct tokens {
-    double t, ts, h, q, query, key, value, latent, f, e, mask, scores, rows;
+    double t, ts, h, q, query, key, value, latent, f, e, linear, mask, scores, rows;
 };
 
 static struct tokens tokens_of(const struct tsim_scenario *sc) {
@@ -184,6 +184,7 @@ static struct tokens tokens_of(const struct tsim_scenario *sc) {
     k.latent = is_latent ? (double)(m->latent.query_rank + m->latent.kv_rank) : 0;
     k.f = (double)m->ffn_hidden / tp;
     k.e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
+    k.linear = sc->training.precision == TSIM_FP8 ? 1 : k.e; /* kept inputs of linear layers: quantized in fp8 */
     k.mask = sc->software->dropout > 0 ? 1 : 0;
     k.rows = k.t * (double)m->heads / tp;
     k.scores = k.rows * (double)sc->training.sequence_length;
@@ -211,28 +212,33 @@ static double expert_rows(const struct tsim_scenario *sc, const struct tokens *k
 }
 
 /* What the feed-forward block keeps beside its norm's input and result: the inner tensors; of routed experts their
- * inputs and scores too. */
-static double ffn_activation_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts) {
+ * inputs and scores too. Without what `parts` execute again. */
+static double ffn_activation_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts,
+                                   unsigned parts) {
     const struct tsim_experts *x = &sc->model->experts;
     double up = sc->model->gated_mlp ? 2 : 1, tp = (double)sc->parallelism.tensor;
-    if (!has_experts)
-        return k->t * (up + 1) * k->f * k->e;
-    double shared = (double)(x->shared * x->ffn_hidden) / tp;
-    return k->ts * (double)x->count * 4 + k->t * (up + 1) * shared * k->e +
-           expert_rows(sc, k) * (k->h + (up + 1) * expert_width(sc)) * k->e;
+    double per_width = up * k->e + (parts & TSIM_RECOMPUTE_ACTIVATION ? 0 : k->linear);
+    double block = has_experts ? (double)(x->shared * x->ffn_hidden) / tp : k->f;
+    double bytes = parts & TSIM_RECOMPUTE_FFN ? 0 : k->t * block * per_width;
+    if (has_experts && !(parts & TSIM_RECOMPUTE_EXPERTS))
+        bytes += k->ts * (double)x->count * 4 + expert_rows(sc, k) * (k->h * k->linear + expert_width(sc) * per_width);
+    return bytes;
 }
 
-static double linear_activation_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts) {
-    double e = k->e;
-    double per_token_sharded = 4 * k->h * e + 2 * k->h * k->mask; /* two norm inputs, two product inputs, two masks */
-    double per_token = (k->query + k->key + k->value) * e + k->q * e;
-    return k->ts * (per_token_sharded + 2 * k->latent * e) + k->t * per_token +
-           ffn_activation_bytes(sc, k, has_experts);
+/* A layer's activations without what `parts` execute again: two norm inputs, two product inputs, two masks; queries,
+ * keys and values, the attention's result and, in fp8, its copy. */
+static double kept_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts) {
+    double e = k->e, product_inputs = parts & TSIM_RECOMPUTE_NORMS ? 0 : 2 * k->h * k->linear;
+    double projected = parts & TSIM_RECOMPUTE_LATENT && k->latent > 0 ? 0 : (k->query + k->key + k->value) * e;
+    double result = k->q * (k->linear < e ? e + k->linear : e);
+    return k->ts * (2 * k->h * e + product_inputs + 2 * k->h * k->mask + 2 * k->latent * e) +
+           k->t * (projected + result) + ffn_activation_bytes(sc, k, has_experts, parts) +
+           (parts & TSIM_RECOMPUTE_ATTENTION ? 0 : core_attention_bytes(sc, k));
 }
 
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, bool has_experts) {
     struct tokens k = tokens_of(sc);
-    return linear_activation_bytes(sc, &k, has_experts) + core_attention_bytes(sc, &k);
+    return kept_bytes(sc, &k, has_experts, 0);
 }
 
 static double checkpoint_bytes(const struct tokens *k) {
@@ -245,7 +251,7 @@ double tsim_layer_activation_bytes(const struct tsim_scenario *sc, bool has_expe
     case TSIM_RECOMPUTE_NONE:
         return tsim_layer_whole_activation_bytes(sc, has_experts);
     case TSIM_RECOMPUTE_SELECTIVE:
-        return linear_activation_bytes(sc, &k, has_experts);
+        return kept_bytes(sc, &k, has_experts, tsim_recompute_parts(&sc->training));
     case TSIM_RECOMPUTE_FULL:
         return checkpoint_bytes(&k);
     case TSIM_RECOMPUTE_SQRT:
@@ -294,7 +300,7 @@ double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, bool has
     double ffn = k.ts * k.h + (inner > 0 ? k.t * ((1 + up) * inner + k.h) : 0);
     if (has_experts)
         ffn += expert_rows(sc, &k) * (2 * k.h + (1 + up) * expert_width(sc));
-    return k.e * (inputs + gradients + ffn);
+    return k.linear * (inputs + gradients + ffn);
 }
 
 /* The head's product waits too: its input and the logits' gradient. */
@@ -353,11 +359,18 @@ static double largest(const struct tsim_model *m, double dense, double with_expe
     return m->experts.count == 0 ? dense : has_dense_layers(m) ? fmax(dense, with_experts) : with_experts;
 }
 
+/* Of one layer: what selective recomputation brings back. */
+static double recomputed_bytes(const struct tsim_scenario *sc, bool has_experts) {
+    return tsim_layer_whole_activation_bytes(sc, has_experts) - tsim_layer_activation_bytes(sc, has_experts);
+}
+
 static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     struct tokens k = tokens_of(sc);
     double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, &k);
     double bytes = working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),
                                                 tsim_layer_whole_activation_bytes(sc, true));
+    if (sc->training.recompute == TSIM_RECOMPUTE_SELECTIVE && sc->training.recompute_parts)
+        bytes += largest(sc->model, recomputed_bytes(sc, false), recomputed_bytes(sc, true));
     /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
     double widest = largest(sc->model, up * k.t * k.f, rows * fmax(up * expert_width(sc), k.h)) * k.e;
     bytes += fmax(widest, core_attention_bytes(sc, &k)) + 2 * k.t * k.h * k.e;

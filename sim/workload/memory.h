@@ -10,6 +10,8 @@
  *     sbh (34/t + 5as/(ht))        and sequence parallel
  *     without the 5as/(ht) with selective recomputation (or flash attention, which keeps a statistic per row instead);
  *     2sbh with full recomputation.
+ * Selective recomputation can take other parts than the attention core (scenario.h): what they give is not kept. In fp8 the
+ * inputs of linear layers are kept in a byte, quantized (Transformer Engine), beside the attention's own result.
  * They come out of the same layer structure as the operators (gated or not, grouped keys and values, dropout or not).
  * A stage holds as many micro-batches as its schedule keeps in flight (schedule.h). Where the backward pass is split,
  * what the weight gradients need stays until they are computed: inputs and output gradients of the layer's products,

@@ -71,7 +71,8 @@ static void norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     double e = z->element_bytes;
     /* Unfused RMS norm as frameworks write it out: square, mean, scale, multiply in fp32. */
     bool written_out = z->model->norm == TSIM_NORM_RMSNORM && z->software->fusion == TSIM_FUSION_NONE;
-    elementwise(list, name, z->ts * z->h, written_out ? 4 * e + 16 : 2 * e, written_out ? 4 : 1);
+    elementwise(list, name, z->ts * z->h, written_out ? 4 * e + 16 : 2 * e, written_out ? 4 : 1)->parts =
+        TSIM_RECOMPUTE_NORMS;
 }
 
 static void residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
@@ -120,8 +121,7 @@ static void core_attention_forward(struct tsim_op_list *list, const struct tsim_
             elementwise(list, "attention dropout", scores, 2 * e + e2, 1);
         batched(gemm(list, "attention values", z->attention_precision, z->s / z->cp, d, z->s, e, e), z->b * z->heads);
     }
-    for (int32_t i = first; i < list->n; i++)
-        list->ops[i].is_core_attention = true;
+    mark_part(list, first, TSIM_RECOMPUTE_ATTENTION);
 }
 
 static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
@@ -154,6 +154,7 @@ static void project_forward(struct tsim_op_list *list, const struct tsim_op_shap
     double e = z->element_bytes, le = z->linear_bytes;
     gather_input(list, z, "tensor: gather, attention", z->h);
     gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le, e);
+    rotary(list, z, "rotary");
 }
 
 /* The same by way of latent vectors: projections down and the norms of what they give on each rank's own tokens, whole
@@ -166,9 +167,12 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
         gemm(list, "attention q down", z->linear_precision, z->ts, query_rank, z->h, le, e);
     gemm(list, "attention kv down", z->linear_precision, z->ts, down, z->h, le, e);
     elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 2 * e, 2);
+    int32_t first = list->n;
     gather_input(list, z, "tensor: gather, latents", (query_rank > 0 ? query_rank : z->h) + down);
     gemm(list, "attention q up", z->linear_precision, z->t, z->query, query_rank > 0 ? query_rank : z->h, le, e);
     gemm(list, "attention kv up", z->linear_precision, z->t, 2 * z->value, kv_rank, le, e);
+    rotary(list, z, "rotary");
+    mark_part(list, first, TSIM_RECOMPUTE_LATENT);
 }
 
 static void attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
@@ -177,7 +181,6 @@ static void attention_forward(struct tsim_op_list *list, const struct tsim_op_sh
         project_latent_forward(list, z);
     else
         project_forward(list, z);
-    rotary(list, z, "rotary");
     core_attention_forward(list, z);
     cast(list, z, "cast", z->t * z->q);
     gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes);
@@ -188,12 +191,15 @@ static void attention_forward(struct tsim_op_list *list, const struct tsim_op_sh
 /* The feed-forward block, or the shared experts as one. */
 static void mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
+    int32_t first = list->n;
     gather_input(list, z, "tensor: gather, ffn", z->h);
     gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
     elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
-                tsim_op_activation_kernels(z, false));
+                tsim_op_activation_kernels(z, false))
+        ->parts = TSIM_RECOMPUTE_ACTIVATION;
     gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e);
     reduce_output(list, z, "tensor: reduce, ffn");
+    mark_part(list, first, TSIM_RECOMPUTE_FFN);
 }
 
 /* What follows the last product whose operands are kept. */

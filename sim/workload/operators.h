@@ -36,7 +36,7 @@ enum tsim_op_overlap {
 struct tsim_op {
     const char *name;
     enum tsim_op_kind kind;
-    bool is_core_attention;  /* what selective recomputation executes again */
+    unsigned parts;          /* set of enum tsim_recompute_part that it belongs to */
     bool is_last_projection; /* fc2 and what follows: left out of recomputation with early stop */
     bool is_weight_gradient; /* may be delayed by split-backward schedules: products, and gathers of their inputs */
     enum tsim_precision precision;

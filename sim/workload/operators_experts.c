@@ -95,6 +95,7 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     struct experts x = experts_of(z);
     const struct tsim_op_shape *g = &x.grouped;
     double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
+    int32_t first = list->n;
     router_forward(list, z, &x);
     elementwise(list, "permute", x.own * z->h, (1 + x.active) * e, 1);
     exchange(list, z, &x, "expert: dispatch", dispatched_bytes(z));
@@ -103,7 +104,8 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     cast(list, g, "cast, experts", x.rows * z->h);
     grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g);
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
-                tsim_op_activation_kernels(z, false));
+                tsim_op_activation_kernels(z, false))
+        ->parts = TSIM_RECOMPUTE_ACTIVATION;
     cast(list, g, "cast, expert activation", x.rows * x.f);
     grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g);
     join_rows(list, z, &x, "tensor: scatter, experts", true);
@@ -112,6 +114,7 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     elementwise(list, "unpermute", x.own * z->h, (1 + x.active) * e, 1);
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
+    mark_part(list, first, TSIM_RECOMPUTE_EXPERTS);
 }
 
 static void router_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {

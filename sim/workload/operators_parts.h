@@ -84,6 +84,12 @@ static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_s
     return batched(op, z->groups);
 }
 
+/* The operators from `first` on belong to a part. */
+static inline void mark_part(struct tsim_op_list *list, int32_t first, enum tsim_recompute_part part) {
+    for (int32_t i = first; i < list->n; i++)
+        list->ops[i].parts |= (unsigned)part;
+}
+
 static inline struct tsim_op *tensor_collective(struct tsim_op_list *list, const char *name,
                                                 enum tsim_op_collective collective, double bytes,
                                                 enum tsim_op_overlap overlap) {

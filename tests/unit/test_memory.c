@@ -4,6 +4,8 @@
 #include "workload/memory.h"
 #include "workload/routing.h"
 
+#include <math.h>
+
 static struct example e;
 
 /* 22B of their table 3: h 6144, a 64, s 2048, b 4, t 8, fp16, dropout. */
@@ -224,6 +226,39 @@ START_TEST(expert_activations) {
 }
 END_TEST
 
+/* What each part gives is not kept when it is executed again; bytes of a token of the example with a shared expert (see
+ * above), flash attention: norms' results 2 h, queries to values 3 h, the inner results 2048 of the shared expert and
+ * of 2 rows, all of the shared expert 2 x 2048, of the experts 8 scores and 2 rows of h + 2 x 2048; the core's
+ * statistic of 8 heads. Latent attention gives what ordinary attention does. In fp8 linear layers keep their inputs in
+ * a byte: h, h, the inner results and the rows' h; and a copy of the attention's result. */
+START_TEST(recomputed_parts) {
+    example_init(&e);
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .shared = 1, .every = 2};
+    e.model.latent = (struct tsim_latent){.kv_rank = 128};
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    double t = 1024, h = 1024, whole = tsim_layer_whole_activation_bytes(&e.scenario, true);
+    const struct {
+        unsigned parts;
+        double bytes;
+    } CASES[] = {{TSIM_RECOMPUTE_ATTENTION, 8 * 4},
+                 {TSIM_RECOMPUTE_NORMS, 2 * h * 2},
+                 {TSIM_RECOMPUTE_LATENT, 3 * h * 2},
+                 {TSIM_RECOMPUTE_ACTIVATION, 3 * 2048 * 2},
+                 {TSIM_RECOMPUTE_FFN, 2 * 2048 * 2},
+                 {TSIM_RECOMPUTE_EXPERTS, 8 * 4 + 2 * (h + 2 * 2048) * 2},
+                 {TSIM_RECOMPUTE_ACTIVATION | TSIM_RECOMPUTE_FFN, 2 * 2048 * 2 + 2 * 2048 * 2}};
+    e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        e.scenario.training.recompute_parts = CASES[i].parts;
+        double kept = tsim_layer_activation_bytes(&e.scenario, true);
+        ck_assert_msg(fabs(whole - kept - t * CASES[i].bytes) < 1, "case %zu: %g", i, (whole - kept) / t);
+    }
+    e.scenario.training.precision = TSIM_FP8;
+    double fp8 = tsim_layer_whole_activation_bytes(&e.scenario, true);
+    ck_assert_double_eq_tol(whole - fp8, t * (2 * h + 3 * 2048 + 2 * h - h), 1);
+}
+END_TEST
+
 START_TEST(tied_table_is_held_twice_across_stages) {
     example_init(&e);
     e.model.tied_embeddings = true;
@@ -247,6 +282,7 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, model_state);
     tcase_add_test(tcase, expert_state);
     tcase_add_test(tcase, expert_activations);
+    tcase_add_test(tcase, recomputed_parts);
     tcase_add_test(tcase, tied_table_is_held_twice_across_stages);
     suite_add_tcase(suite, tcase);
     return suite;

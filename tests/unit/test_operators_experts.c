@@ -198,6 +198,36 @@ START_TEST(last_projection) {
 }
 END_TEST
 
+/* FLOPs of each part, forward: the core 4, queries to values from latent vectors 2 t 1024 (256 + 2 x 128), the shared
+ * expert 4 t h 2048 = 8 units, router and experts 16 + 1/64; norms and activations have none, but two and two
+ * operators. */
+START_TEST(parts_to_recompute) {
+    struct tsim_op_list list;
+    init_mixture(1, 1);
+    e.model.experts.shared = 1;
+    e.model.latent = (struct tsim_latent){.kv_rank = 128, .query_rank = 256};
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    const struct {
+        enum tsim_recompute_part part;
+        double flops;
+        int n_elementwise;
+    } CASES[] = {{TSIM_RECOMPUTE_ATTENTION, 4 * UNIT, 1}, {TSIM_RECOMPUTE_NORMS, 0, 2},
+                 {TSIM_RECOMPUTE_LATENT, 1 * UNIT, 0},    {TSIM_RECOMPUTE_ACTIVATION, 0, 2},
+                 {TSIM_RECOMPUTE_FFN, 8 * UNIT, 1},       {TSIM_RECOMPUTE_EXPERTS, (16 + 1.0 / 64) * UNIT, 4}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        double flops = 0;
+        int n_elementwise = 0;
+        for (int32_t o = 0; o < list.n; o++)
+            if (list.ops[o].parts & CASES[i].part) {
+                flops += list.ops[o].flops;
+                n_elementwise += list.ops[o].kind == TSIM_OP_ELEMENTWISE;
+            }
+        ck_assert_double_eq_tol(flops, CASES[i].flops, 1);
+        ck_assert_int_eq(n_elementwise, CASES[i].n_elementwise);
+    }
+}
+END_TEST
+
 /* Latent vectors of 256 (queries) and 128, 64 more for positions: down 2 t h (256 + 192), up 2 t 8 (256 x 192 + 128 x
  * 256), result 2 t h^2, core 2 t s 8 (192 + 128); the block 16. Backward twice. Over 4 tensor ranks the projections
  * down are whole, on a quarter of the tokens with sequence parallelism, and the gathers are of latents. */
@@ -237,6 +267,7 @@ static Suite *operators_experts_suite(void) {
     tcase_add_test(tcase, shared_experts);
     tcase_add_test(tcase, dispatch_per_node);
     tcase_add_test(tcase, last_projection);
+    tcase_add_test(tcase, parts_to_recompute);
     tcase_add_test(tcase, latent_attention);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -184,6 +184,11 @@ END_TEST
 
 START_TEST(recomputation) {
     ck_assert_int_eq(must(load_set("training.recompute", "{every: 3}"))->training.recompute_every, 3);
+    ck_assert_uint_eq(tsim_recompute_parts(&must(load_set("training.recompute", "[norms, ffn]"))->training),
+                      TSIM_RECOMPUTE_NORMS | TSIM_RECOMPUTE_FFN);
+    ck_assert_uint_eq(tsim_recompute_parts(&must(load_set("training.recompute", "selective"))->training),
+                      TSIM_RECOMPUTE_ATTENTION);
+    ck_assert_int_eq(must(load_set("training.recompute", "[]"))->training.recompute, TSIM_RECOMPUTE_NONE);
     ck_assert_int_eq(must(load_set("training.recompute.every", "3"))->training.recompute, TSIM_RECOMPUTE_EVERY);
     ck_assert_int_eq(must(load_set("training.recompute", "sqrt"))->training.recompute_every, 2); /* 4 layers a stage */
     ck_assert_int_eq(must(load_set("training.recompute", "full"))->training.recompute, TSIM_RECOMPUTE_FULL);
@@ -341,6 +346,8 @@ static const struct rule {
      "a run length in epochs: not simulated by this version yet", "give tokens, samples or steps"},
     {"training.recompute", "sometimes", TSIM_ERR_SCHEMA, "training.recompute", "unknown word 'sometimes'",
      "one of: none, selective, full, sqrt"},
+    {"training.recompute", "[attention, mlp]", TSIM_ERR_SCHEMA, "training.recompute", "unknown part of a layer 'mlp'",
+     "one of: attention, norms, latent, activation, ffn, experts"},
     {"software.attention_kernel", "flash1", TSIM_ERR_INFEASIBLE, "training.attention",
      "chip has no efficiency for the attention kernel of framework",
      "attention: standard, or give efficiency.attention in the accelerator"},
@@ -789,7 +796,7 @@ static const struct tsim_override CHOICES[][4] = {
      {"parallelism.zero_group", "node"},
      {"parallelism.zero_group", "2"},
      {"parallelism.overlap", "{tensor: true}"}},
-    {{"training.recompute", "none"},
+    {{"training.recompute", "[attention, activation]"},
      {"training.recompute", "full"},
      {"training.recompute", "sqrt"},
      {"training.recompute", "{every: 2}"}},
