@@ -44,6 +44,14 @@ const struct tsim_command TSIM_COMMANDS[] = {
          TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_WHERE) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SHARD),
      tsim_cmd_sweep},
+    {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
+     "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"
+     "are added or left out and data-parallel replicas with them. Efficiency is\n"
+     "relative to the smallest count that runs. Nothing is logged.",
+     1, 1,
+     INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) | TSIM_HAS(TSIM_OPTION_GPUS) |
+         TSIM_HAS(TSIM_OPTION_WEAK) | TSIM_HAS(TSIM_OPTION_UNTIL_EFFICIENCY),
+     tsim_cmd_scale},
     {"merge", "OUT.db IN.db...", "one database out of the shards of a sweep",
      "Merging twice changes nothing. Databases of different versions of tsim are\n"
      "not mixed: exit status 3.",
@@ -75,7 +83,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
 
 /* Of the interface, and not built yet. */
-static const char *const LATER[] = {"plan", "scale", "compare", "report", "import", "calibrate"};
+static const char *const LATER[] = {"plan", "compare", "report", "import", "calibrate"};
 
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];

@@ -29,6 +29,11 @@ static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_WHERE] = {"where", NEEDS_VALUE, "EXPR", "only points for which this holds: 'mfu > 0.3'"},
     [TSIM_OPTION_OBJECTIVE] = {"objective", NEEDS_VALUE, "FIGURE", "what to rank by (default tokens_per_s)"},
     [TSIM_OPTION_SHARD] = {"shard", NEEDS_VALUE, "I/N", "every N-th point from the I-th on, I from 1 to N"},
+    [TSIM_OPTION_GPUS] = {"gpus", NEEDS_VALUE, "A,B,...",
+                          "how many accelerators (default: the scenario's, x 2, x 4, ...)"},
+    [TSIM_OPTION_WEAK] = {"weak", NO_VALUE, NULL, "weak scaling: the batch per accelerator stays"},
+    [TSIM_OPTION_UNTIL_EFFICIENCY] = {"until-efficiency", NEEDS_VALUE, "FRACTION",
+                                      "go on until the efficiency falls below (0.8, 80 %)"},
     [TSIM_OPTION_JSON] = {"json", MAY_HAVE_VALUE, "FILE", "JSON, on standard output or into FILE"},
     [TSIM_OPTION_CSV] = {"csv", NO_VALUE, NULL, "the table as CSV"},
     [TSIM_OPTION_DB] = {"db", NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
@@ -130,6 +135,39 @@ static bool take_shard(const struct parser *parser, const char *text) {
     return true;
 }
 
+static int by_size(const void *a, const void *b) {
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static bool take_gpus(const struct parser *parser, const char *text) {
+    enum { MOST_GPUS = 1000000 };
+    struct tsim_arguments *arguments = parser->arguments;
+    size_t n = 0;
+    arguments->gpus = TSIM_NEW_ARRAY(parser->arena, strlen(text) + 1, int64_t);
+    for (const char *at = text; at; n++) {
+        size_t length = strcspn(at, ",");
+        if (!parse_integer(tsim_arena_strndup(parser->arena, at, length), 1, MOST_GPUS, &arguments->gpus[n]))
+            return complain(parser, "--gpus needs numbers from 1 to %d, as in --gpus 8,16,32, not '%s'", MOST_GPUS,
+                            text);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    qsort(arguments->gpus, n, sizeof *arguments->gpus, by_size);
+    arguments->n_gpus = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || arguments->gpus[i] != arguments->gpus[i - 1])
+            arguments->gpus[arguments->n_gpus++] = arguments->gpus[i];
+    return true;
+}
+
+static bool take_until_efficiency(const struct parser *parser, const char *text) {
+    char why[160], hint[160];
+    double *frac = &parser->arguments->until_efficiency_frac;
+    if (tsim_quantity_parse(text, TSIM_FRACTION, true, frac, why, hint) == TSIM_OK && *frac > 0 && *frac <= 1)
+        return true;
+    return complain(parser, "--until-efficiency needs a fraction above 0 and up to 1, as in 0.8, not '%s'", text);
+}
+
 static bool take_max_error(const struct parser *parser, const char *text) {
     char *end;
     double percent = strtod(text, &end);
@@ -157,6 +195,10 @@ static bool take_value(const struct parser *parser, enum tsim_option option, con
     case TSIM_OPTION_ZIP:
         parser->arguments->zip[parser->arguments->n_zip++] = value;
         return true;
+    case TSIM_OPTION_GPUS:
+        return take_gpus(parser, value);
+    case TSIM_OPTION_UNTIL_EFFICIENCY:
+        return take_until_efficiency(parser, value);
     case TSIM_OPTION_SHARD:
         return take_shard(parser, value);
     case TSIM_OPTION_MAX_ERROR:

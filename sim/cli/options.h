@@ -33,6 +33,9 @@ enum tsim_option {
     TSIM_OPTION_WHERE,
     TSIM_OPTION_OBJECTIVE,
     TSIM_OPTION_SHARD,
+    TSIM_OPTION_GPUS,
+    TSIM_OPTION_WEAK,
+    TSIM_OPTION_UNTIL_EFFICIENCY,
     TSIM_OPTION_JSON,
     TSIM_OPTION_CSV,
     TSIM_OPTION_DB,
@@ -67,8 +70,11 @@ struct tsim_arguments {
     const char **vary, **zip;          /* each --vary and --zip */
     size_t n_vary, n_zip;
     int64_t shard, n_shards; /* with TSIM_OPTION_SHARD: I from 0 to N - 1, of N */
-    int32_t jobs;            /* 0: not given */
-    double max_error_frac;   /* with TSIM_OPTION_MAX_ERROR */
+    int64_t *gpus;           /* of --gpus, ascending, each once; NULL: not given */
+    size_t n_gpus;
+    double until_efficiency_frac; /* 0: not given */
+    int32_t jobs;                 /* 0: not given */
+    double max_error_frac;        /* with TSIM_OPTION_MAX_ERROR */
 };
 
 /* Parses what follows the command's name. A mistake is explained on `err` and gives false (exit status 2). With --help

@@ -1,0 +1,201 @@
+#include "cli/command.h"
+
+#include "base/version.h"
+#include "report/format.h"
+#include "report/table.h"
+#include "study/scale.h"
+
+#include <math.h>
+
+static const struct tsim_column COLUMNS[] = {
+    {"GPUs", true},     {"batch", true},      {"status", false}, {"step time", true},     {"tokens/s", true},
+    {"speed-up", true}, {"efficiency", true}, {"MFU", true},     {"lost most to", false},
+};
+static const struct tsim_column CSV_COLUMNS[] = {
+    {"accelerators", true}, {"global_batch_size", true}, {"status", false},
+    {"reason", false},      {"step_time_s", true},       {"tokens_per_s", true},
+    {"speedup", true},      {"efficiency", true},        {"mfu", true},
+    {"cause", false},       {"excess_s", true},          {"share", true},
+};
+enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], N_CSV_COLUMNS = sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0] };
+
+struct run {
+    const struct tsim_arguments *arguments;
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_scenario_source source;
+    struct tsim_scale scale;
+};
+
+/* ---- the table ---- */
+
+static void add_figure(struct tsim_text_table *table, double value, const char *(*format)(double, char *, size_t)) {
+    char text[96];
+    tsim_text_table_add(table, isnan(value) ? "-" : format(value, text, sizeof text));
+}
+
+static const char *seconds_text(double value, char *buffer, size_t size) {
+    return tsim_quantity_human(value, TSIM_TIME_S, buffer, size);
+}
+
+static const char *rate_text(double value, char *buffer, size_t size) {
+    return tsim_quantity_human(value, TSIM_COUNT, buffer, size);
+}
+
+static const char *factor_text(double value, char *buffer, size_t size) {
+    snprintf(buffer, size, "%.2f", value);
+    return buffer;
+}
+
+static void add_row(struct tsim_arena *arena, struct tsim_text_table *table, const struct tsim_scale_row *row) {
+    const double *value = row->point.outcome.value;
+    add_figure(table, (double)row->n_accelerators, tsim_count_text);
+    add_figure(table, (double)row->global_batch_size, tsim_count_text);
+    tsim_text_table_add(table, tsim_point_status_name(row->point.status));
+    add_figure(table, value[TSIM_OUTCOME_STEP_TIME], seconds_text);
+    add_figure(table, value[TSIM_OUTCOME_TOKENS_PER_S], rate_text);
+    add_figure(table, row->speedup, factor_text);
+    add_figure(table, row->efficiency_frac, tsim_percent_text);
+    add_figure(table, value[TSIM_OUTCOME_MFU], tsim_percent_text);
+    if (row->has_cause)
+        tsim_text_table_add(
+            table, tsim_arena_printf(arena, "%s (%.0f %%)", tsim_loss_text(row->cause), 100 * row->share_frac));
+    else
+        tsim_text_table_add(table, row->point.reason);
+}
+
+static void print_knee(const struct run *run) {
+    const struct tsim_scale *scale = &run->scale;
+    double limit_frac = run->arguments->until_efficiency_frac;
+    char excess[32], limit[32];
+    if (limit_frac > 0 && scale->has_last_above)
+        printf("\nefficiency is at least %s up to %lld GPUs\n", tsim_percent_text(limit_frac, limit, sizeof limit),
+               (long long)scale->rows[scale->last_above].n_accelerators);
+    if (!scale->has_knee) {
+        printf("\nno knee%s\n", limit_frac > 0 ? ": no count is below the limit" : ": the curve bends nowhere");
+        return;
+    }
+    printf("\nknee %s %lld GPUs: %s costs %s more a step than if it scaled, %.0f %% of what is lost %s\n",
+           limit_frac > 0 ? "at" : "after", (long long)scale->rows[scale->knee].n_accelerators,
+           tsim_loss_text(scale->knee_cause), seconds_text(scale->knee_excess_s, excess, sizeof excess),
+           100 * scale->knee_share_frac, limit_frac > 0 ? "there" : "by the next count");
+}
+
+static void print_table(struct run *run) {
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, &run->arena, COLUMNS, N_COLUMNS);
+    for (size_t i = 0; i < run->scale.n_rows; i++)
+        add_row(&run->arena, &table, &run->scale.rows[i]);
+    printf("%s scaling: %s\n\n", run->scale.is_weak ? "weak" : "strong",
+           run->scale.is_weak ? "the batch per accelerator stays" : "the global batch stays");
+    tsim_text_table_print(&table, &style, stdout);
+    print_knee(run);
+}
+
+/* ---- CSV and JSON ---- */
+
+static void add_exact(struct tsim_text_table *table, double value) {
+    char text[40];
+    tsim_text_table_add(table, isnan(value) ? NULL : tsim_double_text(value, text, sizeof text));
+}
+
+static void print_csv(struct run *run) {
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, &run->arena, CSV_COLUMNS, N_CSV_COLUMNS);
+    for (size_t i = 0; i < run->scale.n_rows; i++) {
+        const struct tsim_scale_row *row = &run->scale.rows[i];
+        add_exact(&table, (double)row->n_accelerators);
+        add_exact(&table, (double)row->global_batch_size);
+        tsim_text_table_add(&table, tsim_point_status_name(row->point.status));
+        tsim_text_table_add(&table, row->point.reason);
+        add_exact(&table, row->point.outcome.value[TSIM_OUTCOME_STEP_TIME]);
+        add_exact(&table, row->point.outcome.value[TSIM_OUTCOME_TOKENS_PER_S]);
+        add_exact(&table, row->speedup);
+        add_exact(&table, row->efficiency_frac);
+        add_exact(&table, row->point.outcome.value[TSIM_OUTCOME_MFU]);
+        tsim_text_table_add(&table, row->has_cause ? tsim_loss_word(row->cause) : NULL);
+        add_exact(&table, row->has_cause ? row->excess_s : (double)NAN);
+        add_exact(&table, row->has_cause ? row->share_frac : (double)NAN);
+    }
+    tsim_text_table_print_csv(&table, stdout);
+}
+
+static void add_cause(struct tsim_json *object, enum tsim_loss cause, double excess_s, double share_frac) {
+    tsim_json_text(object, "cause", tsim_loss_word(cause));
+    tsim_json_number(object, "excess_s", excess_s);
+    tsim_json_number(object, "share", share_frac);
+}
+
+static struct tsim_json *scale_json(const struct run *run) {
+    const struct tsim_scale *scale = &run->scale;
+    struct tsim_json *root = tsim_json_new_object();
+    tsim_json_text(root, "scaling", scale->is_weak ? "weak" : "strong");
+    struct tsim_json *rows = tsim_json_array(root, "rows");
+    for (size_t i = 0; i < scale->n_rows; i++) {
+        const struct tsim_scale_row *row = &scale->rows[i];
+        struct tsim_json *object = tsim_json_object(rows, NULL);
+        tsim_json_integer(object, "accelerators", row->n_accelerators);
+        tsim_json_integer(object, "global_batch_size", row->global_batch_size);
+        tsim_json_text(object, "status", tsim_point_status_name(row->point.status));
+        tsim_json_text(object, "reason", row->point.reason[0] ? row->point.reason : NULL);
+        tsim_json_number(object, "speedup", row->speedup);
+        tsim_json_number(object, "efficiency", row->efficiency_frac);
+        if (row->has_cause)
+            add_cause(object, row->cause, row->excess_s, row->share_frac);
+        if (!isnan(row->point.outcome.value[TSIM_OUTCOME_FITS]))
+            tsim_outcome_json(&row->point.outcome, tsim_json_object(object, "summary"));
+    }
+    if (scale->has_knee) {
+        struct tsim_json *knee = tsim_json_object(root, "knee");
+        tsim_json_integer(knee, "accelerators", scale->rows[scale->knee].n_accelerators);
+        tsim_json_number(knee, "efficiency", scale->rows[scale->knee].efficiency_frac);
+        add_cause(knee, scale->knee_cause, scale->knee_excess_s, scale->knee_share_frac);
+    }
+    if (scale->has_last_above)
+        tsim_json_integer(root, "efficient_up_to", scale->rows[scale->last_above].n_accelerators);
+    tsim_json_text(tsim_json_object(root, "simulator"), "version", TSIM_VERSION);
+    return root;
+}
+
+/* ---- the command ---- */
+
+static enum tsim_status study(struct run *run) {
+    const struct tsim_arguments *arguments = run->arguments;
+    const struct tsim_scale_options options = {
+        .counts = arguments->gpus,
+        .n_counts = arguments->n_gpus,
+        .is_weak = arguments->has[TSIM_OPTION_WEAK],
+        .until_efficiency_frac = arguments->until_efficiency_frac,
+    };
+    const struct tsim_sweep sweep = {
+        .source = &run->source,
+        .overrides = arguments->overrides,
+        .n_overrides = arguments->n_overrides,
+        .ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
+        .n_shards = 1,
+    };
+    TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
+    return tsim_scale_run(&run->arena, &sweep, &options, &run->scale, &run->diags);
+}
+
+static enum tsim_exit write_results(struct run *run) {
+    if (run->arguments->has[TSIM_OPTION_CSV])
+        print_csv(run);
+    else if (!tsim_is_json_on_stdout(run->arguments))
+        print_table(run);
+    return run->arguments->has[TSIM_OPTION_JSON] ? tsim_write_json(run->arguments, scale_json(run)) : TSIM_EXIT_OK;
+}
+
+enum tsim_exit tsim_cmd_scale(const struct tsim_arguments *arguments) {
+    struct run run = {.arguments = arguments};
+    tsim_arena_init(&run.arena);
+    tsim_diags_init(&run.diags);
+    enum tsim_exit code = tsim_exit_of(study(&run));
+    tsim_report_diags(arguments, &run.diags);
+    if (code == TSIM_EXIT_OK)
+        code = write_results(&run);
+    tsim_diags_release(&run.diags);
+    tsim_arena_release(&run.arena);
+    return code;
+}
