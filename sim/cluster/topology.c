@@ -401,12 +401,56 @@ void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int
 
 /* ---- names ---- */
 
-static void name_tier(const struct tsim_topology *t, enum tsim_link_kind kind, int32_t link, char *text, size_t size) {
+static enum tsim_link_kind kind_of(const struct tsim_topology *t, int32_t link) {
+    int kind = 0;
+    while (t->count[kind] == 0 || link >= t->first[kind] + t->count[kind])
+        kind++;
+    return (enum tsim_link_kind)kind;
+}
+
+static int32_t tier_of(const struct tsim_topology *t, enum tsim_link_kind kind, int32_t link) {
     const int32_t *first = kind == TSIM_LINK_TIER_UP ? t->first_up : t->first_down;
     int32_t tier = t->n_tiers - 1;
     while (link < first[tier])
         tier--;
-    int32_t n = t->tiers[tier].n_uplinks, at = link - first[tier];
+    return tier;
+}
+
+int32_t tsim_topology_link_sort(const struct tsim_topology *topology, int32_t link) {
+    enum tsim_link_kind kind = kind_of(topology, link);
+    if (kind != TSIM_LINK_TIER_UP && kind != TSIM_LINK_TIER_DOWN)
+        return (int32_t)kind;
+    return TSIM_N_LINK_KINDS + 2 * tier_of(topology, kind, link) + (kind == TSIM_LINK_TIER_DOWN);
+}
+
+const char *tsim_link_sort_name(int32_t sort) {
+    static const char *const NAMES[TSIM_N_LINK_SORTS] = {
+        [TSIM_LINK_OUT] = "scale-up out",
+        [TSIM_LINK_IN] = "scale-up in",
+        [TSIM_LINK_PAIR] = "scale-up, pairs",
+        [TSIM_LINK_SWITCH_UP] = "PCIe switch up",
+        [TSIM_LINK_SWITCH_DOWN] = "PCIe switch down",
+        [TSIM_LINK_SOCKET] = "socket to socket",
+        [TSIM_LINK_NIC_OUT] = "NIC out",
+        [TSIM_LINK_NIC_IN] = "NIC in",
+        [TSIM_LINK_LOCAL] = "router to router",
+        [TSIM_LINK_GLOBAL] = "group to group",
+        [TSIM_LINK_TORUS] = "torus",
+        [TSIM_N_LINK_KINDS] = "tier 0 up",
+        [TSIM_N_LINK_KINDS + 1] = "tier 0 down",
+        [TSIM_N_LINK_KINDS + 2] = "tier 1 up",
+        [TSIM_N_LINK_KINDS + 3] = "tier 1 down",
+        [TSIM_N_LINK_KINDS + 4] = "tier 2 up",
+        [TSIM_N_LINK_KINDS + 5] = "tier 2 down",
+        [TSIM_N_LINK_KINDS + 6] = "tier 3 up",
+        [TSIM_N_LINK_KINDS + 7] = "tier 3 down",
+    };
+    return NAMES[sort];
+}
+
+static void name_tier(const struct tsim_topology *t, enum tsim_link_kind kind, int32_t link, char *text, size_t size) {
+    int32_t tier = tier_of(t, kind, link), n = t->tiers[tier].n_uplinks;
+    int32_t at = link - (kind == TSIM_LINK_TIER_UP ? t->first_up : t->first_down)[tier];
     const char *way = kind == TSIM_LINK_TIER_UP ? "up" : "down";
     if (n == 1)
         snprintf(text, size, "tier %d, group %d: %s", tier, at, way);
@@ -416,13 +460,12 @@ static void name_tier(const struct tsim_topology *t, enum tsim_link_kind kind, i
 
 void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size) {
     const struct tsim_topology *t = topology;
-    int kind = 0, g = t->ranks_per_node;
-    while (t->count[kind] == 0 || link >= t->first[kind] + t->count[kind])
-        kind++;
+    enum tsim_link_kind kind = kind_of(t, link);
+    int g = t->ranks_per_node;
     int at = link - t->first[kind], n = t->nics_per_node;
     int switches = t->per_switch > 0 ? (g + t->per_switch - 1) / t->per_switch : 1;
     int sockets = t->per_socket > 0 ? (g + t->per_socket - 1) / t->per_socket : 1;
-    switch ((enum tsim_link_kind)kind) {
+    switch (kind) {
     case TSIM_LINK_OUT:
     case TSIM_LINK_IN:
         snprintf(text, size, "node %d: accelerator %d, %s", at / g, at % g, kind == TSIM_LINK_OUT ? "out" : "in");
@@ -444,7 +487,7 @@ void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link,
         break;
     case TSIM_LINK_TIER_UP:
     case TSIM_LINK_TIER_DOWN:
-        name_tier(t, (enum tsim_link_kind)kind, link, text, size);
+        name_tier(t, kind, link, text, size);
         break;
     case TSIM_LINK_LOCAL:
         snprintf(text, size, "group %d: router %d to %d", at / t->routers / t->routers, at / t->routers % t->routers,

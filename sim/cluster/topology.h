@@ -79,6 +79,11 @@ void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int
 /* Which of the NIC links a rank uses: 0 .. count[TSIM_LINK_NIC_OUT] - 1. */
 int32_t tsim_topology_nic(const struct tsim_topology *topology, int32_t rank);
 
+/* Links of the same sort: "NIC out", "tier 1 up". The sort of a link, 0 .. TSIM_N_LINK_SORTS - 1, and its name. */
+enum { TSIM_N_LINK_SORTS = TSIM_N_LINK_KINDS + 2 * TSIM_MAX_TIERS };
+int32_t tsim_topology_link_sort(const struct tsim_topology *topology, int32_t link);
+const char *tsim_link_sort_name(int32_t sort);
+
 /* "node 3: NIC 2, out", "pod tier 1, group 4: uplink 7". */
 void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size);
 

@@ -6,6 +6,7 @@
  *   schedule       when the pipeline stages run which passes
  *   critical_path  the chain of passes and messages that the step consists of, and the operators on it
  *   overlaps       communication, what it could hide behind, what of it is exposed, and why
+ *   links          how full each sort of link is over the step, and which of them is fullest
  *   sensitivities  the step with each capacity of the hardware a tenth lower and higher
  *   advice         the changes of one setting that gain most */
 #ifndef TSIM_REPORT_EXPLAIN_H
@@ -23,6 +24,8 @@ struct tsim_explanation {
     struct tsim_sensitivities sensitivities;
     const struct tsim_timeline *timeline;
     struct tsim_gang_account account; /* of the critical rank */
+    const struct tsim_link_load *loads;
+    int32_t n_loads;
 };
 
 /* Runs what the sections need beside `result`, which must outlive the explanation. Fails only as tsim_train_run does.

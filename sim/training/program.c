@@ -1,7 +1,7 @@
 #include "training/program.h"
 
 #include "training/background.h"
-#include "training/expansion.h"
+#include "training/loads.h"
 
 #include <math.h>
 
@@ -257,6 +257,7 @@ enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_
         simulation->n_replicas = run.plan->n_replicas;
         simulation->gangs = accounts;
         sum_flows(&run, simulation);
+        tsim_loads_find(arena, run.has_links ? &run.links : NULL, run.gangs, run.n_gangs, simulation);
         close_accounts(&run, simulation->time_s);
     }
     tsim_step_links_release(&run.links);

@@ -41,12 +41,23 @@ struct tsim_gang_account {
     double data_busy_s, send_busy_s;                                           /* of the other streams, hidden or not */
 };
 
+/* Links of one sort over the step. Folded, they are those of the ranks that are simulated. */
+struct tsim_link_load {
+    const char *sort; /* "NIC out" */
+    int32_t n_links;
+    double mean_frac, highest_frac; /* of capacity x step time */
+    double highest_bytes, highest_capacity_bytes_per_s;
+    char busiest[80]; /* the name of the one with the highest load, the first of equals */
+};
+
 struct tsim_step_simulation {
     double time_s;
     int64_t events;
     int32_t n_gangs, n_stages, n_replicas; /* gang g = replica * n_stages + stage */
     double nic_out_bytes, nic_in_bytes;    /* that flowed through the engine's NIC resources, all gangs */
     const struct tsim_gang_account *gangs;
+    const struct tsim_link_load *loads; /* the busiest first; sorts that nothing crossed are left out */
+    int32_t n_loads;
 };
 
 enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,

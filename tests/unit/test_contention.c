@@ -12,7 +12,9 @@
 static struct tsim_arena arena;
 static struct tsim_diags diags;
 static const struct tsim_scenario *scenario; /* loaded last */
-static double optimizer_s;                   /* of its step */
+static const struct tsim_link_load *loads;
+static int32_t n_loads;
+static double optimizer_s; /* of its step */
 
 static void setup(void) {
     tsim_arena_init(&arena);
@@ -36,6 +38,8 @@ static double step_s(const char *file, const char *network, const char *fold) {
     tsim_pass_costs_build(scenario, cluster, placement, &costs);
     ck_assert_int_eq(tsim_step_simulate(&arena, scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
     optimizer_s = simulation.gangs[0].terms.optimizer_s;
+    loads = simulation.loads;
+    n_loads = simulation.n_loads;
     return simulation.time_s;
 }
 
@@ -99,6 +103,20 @@ START_TEST(one_slow_nic) {
 }
 END_TEST
 
+/* Stage 0 of the first replica sends its part of the reduction and the activations, R + M, and receives R + M; at a
+ * quarter of 10 GB/s. */
+START_TEST(the_slow_nic_is_the_fullest_link) {
+    double time_s = step_s(FOLDER "slow-nic.yaml", "fluid", "off");
+    ck_assert_int_eq(n_loads, 2);
+    ck_assert_str_eq(loads[0].sort, "NIC out");
+    ck_assert_str_eq(loads[0].busiest, "node 0: NIC 0, out");
+    ck_assert_str_eq(loads[1].busiest, "node 0: NIC 0, in");
+    ck_assert_int_eq(loads[0].n_links, 4);
+    ck_assert_double_eq_tol(loads[0].highest_bytes, (reduction_s() + message_s) * NIC, 1);
+    ck_assert_double_eq_tol(loads[0].highest_frac, 4 * (reduction_s() + message_s) / time_s, 1e-9);
+}
+END_TEST
+
 static Suite *contention_suite(void) {
     Suite *suite = suite_create("contention");
     TCase *tcase = tcase_create("contention");
@@ -108,6 +126,7 @@ static Suite *contention_suite(void) {
     tcase_add_test(tcase, a_modest_job);
     tcase_add_test(tcase, a_checkpoint_meets_the_gradients);
     tcase_add_test(tcase, one_slow_nic);
+    tcase_add_test(tcase, the_slow_nic_is_the_fullest_link);
     suite_add_tcase(suite, tcase);
     return suite;
 }
