@@ -1,7 +1,10 @@
 #include "cli/command.h"
 
 #include "report/explain.h"
+#include "report/explain_term.h"
 #include "study/advice.h"
+
+#include <string.h>
 
 struct explain {
     const struct tsim_arguments *arguments;
@@ -12,40 +15,88 @@ struct explain {
     struct tsim_explanation explanation;
 };
 
+static const char *term_of(const struct tsim_arguments *arguments) {
+    return arguments->n_operands > 1 ? arguments->operands[1] : NULL;
+}
+
 static enum tsim_status simulate(struct explain *explain) {
     const struct tsim_arguments *arguments = explain->arguments;
     const struct tsim_run_options options = {.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
     TSIM_TRY(tsim_scenario_load(&explain->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides,
                                 &explain->scenario, &explain->diags));
     TSIM_TRY(tsim_train_run(&explain->arena, explain->scenario, &options, &explain->result, &explain->diags));
-    tsim_advise(&explain->arena, explain->scenario, &explain->result);
+    if (!term_of(arguments))
+        tsim_advise(&explain->arena, explain->scenario, &explain->result);
     return tsim_explanation_build(&explain->arena, explain->scenario, &explain->result, &explain->explanation,
                                   &explain->diags);
 }
 
 static enum tsim_exit print_sections(const struct explain *explain) {
     const struct tsim_arguments *arguments = explain->arguments;
-    const struct tsim_explanation *explanation = &explain->explanation;
-    enum tsim_exit status = explain->result.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
     if (arguments->has[TSIM_OPTION_CSV]) {
-        tsim_explain_print_csv(stdout, explanation);
+        tsim_explain_print_csv(stdout, &explain->explanation);
     } else if (!tsim_is_json_on_stdout(arguments)) {
         struct tsim_style style = tsim_style_of(stdout);
-        tsim_explain_print(stdout, &style, explanation);
+        tsim_explain_print(stdout, &style, &explain->explanation);
     }
     if (arguments->has[TSIM_OPTION_JSON])
-        status = tsim_exit_worse(status, tsim_write_json(arguments, tsim_explain_json(explanation)));
-    return status;
+        return tsim_write_json(arguments, tsim_explain_json(&explain->explanation));
+    return TSIM_EXIT_OK;
+}
+
+/* ---- one term ---- */
+
+static bool knows_term(const char *name) {
+    size_t n_names;
+    const char *const *names = tsim_term_names(&n_names);
+    if (!name || tsim_term_exists(name))
+        return true;
+    const char *near = tsim_did_you_mean(name, names, n_names);
+    fprintf(stderr, "tsim explain: unknown term '%s'", name);
+    if (near)
+        fprintf(stderr, "; did you mean '%s'?", near);
+    fputs("\nThe terms of the summary:\n", stderr);
+    for (size_t i = 0; i < n_names; i++)
+        fprintf(stderr, "  %s\n", names[i]);
+    return false;
+}
+
+static enum tsim_exit print_term(struct explain *explain, const char *name) {
+    const struct tsim_arguments *arguments = explain->arguments;
+    const struct tsim_term *term = tsim_term_build(&explain->arena, &explain->explanation, name);
+    if (!term) {
+        fprintf(stderr, "tsim explain: this run has no '%s'%s\n", name,
+                explain->result.simulated ? ": the scenario does not ask for it"
+                                          : ": it does not fit in memory (--ignore-memory simulates it all the same)");
+        return explain->result.simulated ? TSIM_EXIT_INVALID : TSIM_EXIT_DOES_NOT_FIT;
+    }
+    if (arguments->has[TSIM_OPTION_CSV]) {
+        tsim_term_print_csv(stdout, term);
+    } else if (!tsim_is_json_on_stdout(arguments)) {
+        struct tsim_style style = tsim_style_of(stdout);
+        tsim_term_print(stdout, &style, term);
+    }
+    if (arguments->has[TSIM_OPTION_JSON])
+        return tsim_write_json(arguments, tsim_term_json(term));
+    return TSIM_EXIT_OK;
+}
+
+static enum tsim_exit print_explanation(struct explain *explain) {
+    const char *term = term_of(explain->arguments);
+    enum tsim_exit status = explain->result.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
+    return tsim_exit_worse(status, term ? print_term(explain, term) : print_sections(explain));
 }
 
 enum tsim_exit tsim_cmd_explain(const struct tsim_arguments *arguments) {
     struct explain explain = {.arguments = arguments};
+    if (!knows_term(term_of(arguments)))
+        return TSIM_EXIT_USAGE;
     tsim_arena_init(&explain.arena);
     tsim_diags_init(&explain.diags);
     enum tsim_exit status = tsim_exit_of(simulate(&explain));
     tsim_report_diags(arguments, &explain.diags);
     if (status == TSIM_EXIT_OK)
-        status = print_sections(&explain);
+        status = print_explanation(&explain);
     status = tsim_exit_worse(status, tsim_flush_results());
     tsim_diags_release(&explain.diags);
     tsim_arena_release(&explain.arena);

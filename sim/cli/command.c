@@ -23,11 +23,13 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "file (an accelerator's, say) is checked too: what it leaves to defaults, and\n"
      "what it only estimates.",
      1, SIZE_MAX, INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION, tsim_cmd_check},
-    {"explain", "SCENARIO", "where the step and the memory go, and what binds",
+    {"explain", "SCENARIO [TERM]", "where the step and the memory go, and what binds",
      "Memory by kind and stage, the roofline of every operator, the schedule, the\n"
-     "critical path, exposed communication, sensitivities, advice. Nothing is logged.\n"
-     "--csv prints one table after the other; the first column is the table's name.",
-     1, 1, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
+     "critical path, exposed communication, sensitivities, advice. With a TERM of the\n"
+     "summary, as in step.compute_s, mfu or memory: its formula tree, down to each\n"
+     "constant and its source. Nothing is logged. --csv prints one table after the\n"
+     "other; the first column is the table's name.",
+     1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
      "Runs each file that has a measured: section. Nothing is logged unless --db\n"
      "names a database.",
@@ -113,7 +115,7 @@ void tsim_commands_print(FILE *out) {
     for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
         char left[40];
         snprintf(left, sizeof left, "%s %s", TSIM_COMMANDS[i].name, TSIM_COMMANDS[i].operands);
-        fprintf(out, "  %-22s %s\n", left, TSIM_COMMANDS[i].summary);
+        fprintf(out, "  %-23s %s\n", left, TSIM_COMMANDS[i].summary);
     }
     fputs("\n'tsim help COMMAND' lists a command's options.\n"
           "Exit status: 0 done, 2 wrong usage, 3 invalid input, 4 does not fit in memory,\n"

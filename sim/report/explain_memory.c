@@ -1,7 +1,10 @@
 #include "report/explain_sections.h"
 #include "workload/memory.h"
 
+#include <math.h>
 #include <string.h>
+
+#define ROUNDING_FRAC 1e-9
 
 enum { TEXT_BYTES = 96, MOST_STAGES = 6 };
 
@@ -58,6 +61,50 @@ static void stage_table(struct tsim_arena *arena, const struct tsim_explanation 
     }
 }
 
+/* Activations of the fullest stage by tensor. What a stage holds of each is known where passes in flight are whole. */
+static void add_activations(struct tsim_figures *figures, const struct tsim_scenario *sc, bool has_experts,
+                            double times, double *sum_bytes) {
+    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+    int32_t n = tsim_layer_activations(sc, has_experts, rows);
+    for (int32_t i = 0; i < n; i++) {
+        tsim_figures_add_text(figures, rows[i].name);
+        tsim_figures_add_text(figures, has_experts ? "expert layer" : "layer");
+        tsim_figures_add(figures, rows[i].bytes);
+        tsim_figures_add(figures, times * rows[i].bytes);
+        *sum_bytes += times * rows[i].bytes;
+    }
+}
+
+static void activation_table(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                             struct tsim_figures *figures) {
+    static const struct tsim_figure_column COLUMNS[] = {{"kept for the backward pass", "tensor", TSIM_FIGURE_TEXT},
+                                                        {"of", "part", TSIM_FIGURE_TEXT},
+                                                        {"each", "bytes", TSIM_FIGURE_BYTES},
+                                                        {"on the stage", "stage_bytes", TSIM_FIGURE_BYTES}};
+    const struct tsim_scenario *sc = explanation->scenario;
+    int32_t stage = explanation->result->fullest_stage;
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    double all = 0, with_experts = 0, sum_bytes = 0, total_bytes = explanation->result->memory.activations_bytes;
+    double in_flight = tsim_schedule_splits_backward(shape.schedule)
+                           ? (double)NAN
+                           : tsim_schedule_peak_in_flight(&shape, stage) / (double)shape.chunks;
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        all += (double)tsim_chunk_layers(sc, stage, c);
+        with_experts += (double)tsim_chunk_expert_layers(sc, stage, c);
+    }
+    tsim_figures_init(figures, arena, "activations", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    if (all > with_experts)
+        add_activations(figures, sc, false, in_flight * (all - with_experts), &sum_bytes);
+    if (with_experts > 0)
+        add_activations(figures, sc, true, in_flight * with_experts, &sum_bytes);
+    if (!(fabs(total_bytes - sum_bytes) > ROUNDING_FRAC * total_bytes))
+        return;
+    tsim_figures_add_text(figures, "embedding and head");
+    tsim_figures_add_text(figures, "stage");
+    tsim_figures_add(figures, (double)NAN);
+    tsim_figures_add(figures, total_bytes - sum_bytes);
+}
+
 static void change_table(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                          struct tsim_figures *figures) {
     static const struct tsim_figure_column COLUMNS[] = {{"change", "set", TSIM_FIGURE_TEXT},
@@ -76,6 +123,8 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
                    void *context) {
     struct tsim_figures figures;
     stage_table(arena, explanation, &figures);
+    take(context, &figures);
+    activation_table(arena, explanation, &figures);
     take(context, &figures);
     if (explanation->result->fits)
         return;
@@ -162,9 +211,12 @@ static void print_why(struct tsim_arena *arena, FILE *out, const struct tsim_sty
 
 static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                   const struct tsim_explanation *explanation) {
-    struct tsim_figures changes;
+    struct tsim_figures activations, changes;
     tsim_explain_heading(out, style, "memory by kind and pipeline stage (* the fullest)");
     print_stages(arena, out, style, explanation);
+    fputc('\n', out);
+    activation_table(arena, explanation, &activations);
+    tsim_figures_print(&activations, style, out);
     if (explanation->result->fits)
         return;
     print_why(arena, out, style, explanation);

@@ -211,29 +211,64 @@ static double expert_rows(const struct tsim_scenario *sc, const struct tokens *k
                         : 0;
 }
 
+struct activations {
+    struct tsim_activation *rows;
+    int32_t n;
+};
+
+static void keep(struct activations *list, const char *name, double bytes) {
+    TSIM_ASSERT(list->n < TSIM_MAX_ACTIVATIONS);
+    if (bytes > 0)
+        list->rows[list->n++] = (struct tsim_activation){.name = name, .bytes = bytes};
+}
+
 /* What the feed-forward block keeps beside its norm's input and result: the inner tensors; of routed experts their
  * inputs and scores too. Without what `parts` execute again. */
-static double ffn_activation_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts,
-                                   unsigned parts) {
+static void keep_ffn(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts,
+                     struct activations *list) {
     const struct tsim_experts *x = &sc->model->experts;
-    double up = sc->model->gated_mlp ? 2 : 1, tp = (double)sc->parallelism.tensor;
+    double up = sc->model->gated_mlp ? 2 : 1, tp = (double)sc->parallelism.tensor, rows = expert_rows(sc, k);
     double per_width = up * k->e + (parts & TSIM_RECOMPUTE_ACTIVATION ? 0 : k->linear);
     double block = has_experts ? (double)(x->shared * x->ffn_hidden) / tp : k->f;
-    double bytes = parts & TSIM_RECOMPUTE_FFN ? 0 : k->t * block * per_width;
-    if (has_experts && !(parts & TSIM_RECOMPUTE_EXPERTS))
-        bytes += k->ts * (double)x->count * 4 + expert_rows(sc, k) * (k->h * k->linear + expert_width(sc) * per_width);
-    return bytes;
+    if (!(parts & TSIM_RECOMPUTE_FFN))
+        keep(list, has_experts ? "shared experts: inner tensors" : "feed-forward: inner tensors",
+             k->t * block * per_width);
+    if (!has_experts || parts & TSIM_RECOMPUTE_EXPERTS)
+        return;
+    keep(list, "router: scores", k->ts * (double)x->count * 4);
+    keep(list, "experts: inputs", rows * k->h * k->linear);
+    keep(list, "experts: inner tensors", rows * expert_width(sc) * per_width);
 }
 
 /* A layer's activations without what `parts` execute again: two norm inputs, two product inputs, two masks; queries,
  * keys and values, the attention's result and, in fp8, its copy. */
+static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts,
+                       struct activations *list) {
+    double e = k->e;
+    keep(list, "inputs of the two norms", k->ts * 2 * k->h * e);
+    if (!(parts & TSIM_RECOMPUTE_NORMS))
+        keep(list, "inputs of the two blocks", k->ts * 2 * k->h * k->linear);
+    keep(list, "masks of dropout", k->ts * 2 * k->h * k->mask);
+    keep(list, "latent vectors and their norms", k->ts * 2 * k->latent * e);
+    if (!(parts & TSIM_RECOMPUTE_LATENT && k->latent > 0))
+        keep(list, "queries, keys, values", k->t * (k->query + k->key + k->value) * e);
+    keep(list, "result of attention", k->t * k->q * (k->linear < e ? e + k->linear : e));
+    keep_ffn(sc, k, has_experts, parts, list);
+    if (!(parts & TSIM_RECOMPUTE_ATTENTION))
+        keep(list,
+             sc->training.attention == TSIM_ATTENTION_FLASH ? "attention: statistics of rows"
+                                                            : "attention: scores and their masks",
+             core_attention_bytes(sc, k));
+}
+
 static double kept_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts) {
-    double e = k->e, product_inputs = parts & TSIM_RECOMPUTE_NORMS ? 0 : 2 * k->h * k->linear;
-    double projected = parts & TSIM_RECOMPUTE_LATENT && k->latent > 0 ? 0 : (k->query + k->key + k->value) * e;
-    double result = k->q * (k->linear < e ? e + k->linear : e);
-    return k->ts * (2 * k->h * e + product_inputs + 2 * k->h * k->mask + 2 * k->latent * e) +
-           k->t * (projected + result) + ffn_activation_bytes(sc, k, has_experts, parts) +
-           (parts & TSIM_RECOMPUTE_ATTENTION ? 0 : core_attention_bytes(sc, k));
+    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+    struct activations list = {.rows = rows};
+    double bytes = 0;
+    keep_layer(sc, k, has_experts, parts, &list);
+    for (int32_t i = 0; i < list.n; i++)
+        bytes += rows[i].bytes;
+    return bytes;
 }
 
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, bool has_experts) {
@@ -259,6 +294,18 @@ double tsim_layer_activation_bytes(const struct tsim_scenario *sc, bool has_expe
         return checkpoint_bytes(&k) / (double)sc->training.recompute_every;
     }
     TSIM_BUG("recompute %d", (int)sc->training.recompute);
+}
+
+int32_t tsim_layer_activations(const struct tsim_scenario *sc, bool has_experts,
+                               struct tsim_activation rows[TSIM_MAX_ACTIVATIONS]) {
+    struct tokens k = tokens_of(sc);
+    struct activations list = {.rows = rows};
+    if (sc->training.recompute >= TSIM_RECOMPUTE_FULL) {
+        keep(&list, "input of the layer, or of each so many", tsim_layer_activation_bytes(sc, has_experts));
+        return list.n;
+    }
+    keep_layer(sc, &k, has_experts, tsim_recompute_parts(&sc->training), &list);
+    return list.n;
 }
 
 /* Layers whose activations exist whole while they are recomputed in the backward pass. */

@@ -10,8 +10,8 @@
  *     sbh (34/t + 5as/(ht))        and sequence parallel
  *     without the 5as/(ht) with selective recomputation (or flash attention, which keeps a statistic per row instead);
  *     2sbh with full recomputation.
- * Selective recomputation can take other parts than the attention core (scenario.h): what they give is not kept. In fp8 the
- * inputs of linear layers are kept in a byte, quantized (Transformer Engine), beside the attention's own result.
+ * Selective recomputation can take other parts than the attention core (scenario.h): what they give is not kept. In fp8
+ * the inputs of linear layers are kept in a byte, quantized (Transformer Engine), beside the attention's own result.
  * They come out of the same layer structure as the operators (gated or not, grouped keys and values, dropout or not).
  * A stage holds as many micro-batches as its schedule keeps in flight (schedule.h). Where the backward pass is split,
  * what the weight gradients need stays until they are computed: inputs and output gradients of the layer's products,
@@ -46,6 +46,14 @@ double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 /* Saved by one layer for one micro-batch, as the scenario recomputes; the layer with everything kept (`whole`). */
 double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, bool has_experts);
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, bool has_experts);
+/* The same by tensor: returns how many; their sum is tsim_layer_activation_bytes. */
+enum { TSIM_MAX_ACTIVATIONS = 12 };
+struct tsim_activation {
+    const char *name; /* "queries, keys, values" */
+    double bytes;
+};
+int32_t tsim_layer_activations(const struct tsim_scenario *scenario, bool has_experts,
+                               struct tsim_activation rows[TSIM_MAX_ACTIVATIONS]);
 /* What of a layer the weight gradients need, between the input gradient and them. */
 double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario, bool has_experts);
 

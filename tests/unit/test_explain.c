@@ -308,6 +308,27 @@ START_TEST(the_screen_fits_its_width) {
 }
 END_TEST
 
+/* What a layer keeps by tensor is what memory.h says in one; over the layers and passes in flight it is the stage's. */
+START_TEST(activations_add_up) {
+    static const enum tsim_recompute RECOMPUTE[] = {TSIM_RECOMPUTE_NONE, TSIM_RECOMPUTE_SELECTIVE, TSIM_RECOMPUTE_FULL};
+    for (int i = 0; i < 12; i++) {
+        e.scenario.training.recompute = RECOMPUTE[i % 3];
+        e.scenario.training.attention = i / 3 % 2 ? TSIM_ATTENTION_FLASH : TSIM_ATTENTION_STANDARD;
+        e.software.dropout = i / 6 ? 0.1 : 0;
+        use_plan(2, 2, 1);
+        struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+        double sum_bytes = 0;
+        int32_t n = tsim_layer_activations(&e.scenario, false, rows);
+        for (int32_t k = 0; k < n; k++)
+            sum_bytes += rows[k].bytes;
+        ck_assert_double_eq(sum_bytes, tsim_layer_activation_bytes(&e.scenario, false));
+        struct tsim_explanation explanation = explained();
+        ck_assert_double_eq_tol(sum_of_column(csv_of(&explanation), "activations", "stage_bytes"),
+                                result.memory.activations_bytes, 1);
+    }
+}
+END_TEST
+
 /* 64 stages do not fit side by side: the first, the fullest and the last do. */
 START_TEST(many_stages_are_abridged) {
     e.model.layers = 64;
@@ -355,6 +376,7 @@ static Suite *explain_suite(void) {
     tcase_add_test(tests, json_parses_and_has_the_tables);
     tcase_add_test(tests, csv_lines_begin_with_their_table);
     tcase_add_test(tests, the_screen_fits_its_width);
+    tcase_add_test(tests, activations_add_up);
     tcase_add_test(tests, many_stages_are_abridged);
     tcase_add_test(tests, a_misfit_says_why_and_what_would_fit);
     suite_add_tcase(suite, tests);

@@ -1,0 +1,398 @@
+#include "report/explain_term.h"
+
+#include "report/explain_term_build.h"
+#include "report/format.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Sums and products of doubles, over at most some hundred parts. */
+#define RULE_TOLERANCE 1e-9
+
+enum { TEXT_BYTES = 64, VALUE_COLUMNS = 13, MOST_SOURCES = 128 };
+
+/* ---- names ---- */
+
+static const char *const NAMES[] = {"step.time_s",
+                                    "step.compute_s",
+                                    "step.bubble_s",
+                                    "step.communication_exposed_s",
+                                    "step.data_stall_s",
+                                    "step.optimizer_s",
+                                    "step.recompute_s",
+                                    "communication_exposed.tensor_s",
+                                    "communication_exposed.pipeline_s",
+                                    "communication_exposed.data_s",
+                                    "communication_exposed.context_s",
+                                    "communication_exposed.expert_s",
+                                    "throughput.tokens_per_s",
+                                    "throughput.tokens_per_s_per_gpu",
+                                    "throughput.samples_per_s",
+                                    "throughput.model_tflops_per_gpu",
+                                    "throughput.hardware_tflops_per_gpu",
+                                    "throughput.mfu",
+                                    "throughput.hfu",
+                                    "fractions.bubble",
+                                    "fractions.communication_exposed",
+                                    "fractions.data_stall",
+                                    "memory.capacity_bytes",
+                                    "memory.peak_bytes",
+                                    "memory.weights_bytes",
+                                    "memory.gradients_bytes",
+                                    "memory.master_bytes",
+                                    "memory.optimizer_bytes",
+                                    "memory.activations_bytes",
+                                    "memory.buffers_bytes",
+                                    "energy.step_j",
+                                    "energy.mean_power_w",
+                                    "model.parameters",
+                                    "model.active_parameters",
+                                    "model.step_model_flops",
+                                    "model.step_hardware_flops",
+                                    "campaign.steps",
+                                    "campaign.days",
+                                    "campaign.energy_kwh",
+                                    "campaign.co2_kg",
+                                    "campaign.electricity_usd",
+                                    "campaign.rent_usd",
+                                    "campaign.purchase_usd",
+                                    "campaign.breakeven_runs"};
+enum { N_NAMES = sizeof NAMES / sizeof NAMES[0] };
+
+/* Groups, and words that people use for one of their figures. */
+static const struct {
+    const char *word, *name;
+} WORDS[] = {{"step", "step.time_s"},
+             {"communication", "step.communication_exposed_s"},
+             {"communication_exposed", "step.communication_exposed_s"},
+             {"bubble", "step.bubble_s"},
+             {"compute", "step.compute_s"},
+             {"recompute", "step.recompute_s"},
+             {"optimizer", "step.optimizer_s"},
+             {"throughput", "throughput.tokens_per_s"},
+             {"memory", "memory.peak_bytes"},
+             {"activations", "memory.activations_bytes"},
+             {"weights", "memory.weights_bytes"},
+             {"gradients", "memory.gradients_bytes"},
+             {"energy", "energy.step_j"},
+             {"power", "energy.mean_power_w"},
+             {"model", "model.parameters"},
+             {"campaign", "campaign.days"}};
+enum { N_WORDS = sizeof WORDS / sizeof WORDS[0] };
+
+const char *const *tsim_term_names(size_t *n) {
+    *n = N_NAMES;
+    return NAMES;
+}
+
+/* NULL: unknown. */
+static const char *path_of(const char *name) {
+    const char *found = NULL;
+    for (size_t i = 0; i < N_NAMES; i++)
+        if (strcmp(NAMES[i], name) == 0)
+            return NAMES[i];
+    for (size_t i = 0; i < N_WORDS; i++)
+        if (strcmp(WORDS[i].word, name) == 0)
+            return WORDS[i].name;
+    for (size_t i = 0; i < N_NAMES; i++) {
+        if (strcmp(strchr(NAMES[i], '.') + 1, name) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = NAMES[i];
+    }
+    return found;
+}
+
+bool tsim_term_exists(const char *name) {
+    return path_of(name) != NULL;
+}
+
+static bool starts_with(const char *text, const char *start) {
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                                        const char *name) {
+    const char *path = path_of(name);
+    struct tsim_terms terms = {.arena = arena, .explanation = explanation, .scenario = explanation->scenario};
+    if (!path)
+        return NULL;
+    terms.cluster = tsim_cluster_build(arena, terms.scenario);
+    terms.placement = tsim_placement_build(arena, terms.scenario);
+    if (starts_with(path, "memory."))
+        return tsim_term_of_memory(&terms, path);
+    if (starts_with(path, "model."))
+        return tsim_term_of_rates(&terms, path);
+    if (!explanation->result->simulated)
+        return NULL;
+    if (starts_with(path, "step.") || starts_with(path, "communication_exposed."))
+        return tsim_term_of_step(&terms, path);
+    return tsim_term_of_rates(&terms, path);
+}
+
+/* ---- nodes ---- */
+
+struct tsim_term *tsim_term_new(struct tsim_terms *terms, enum tsim_term_rule rule, const char *name,
+                                const char *formula, double value, enum tsim_dimension dimension) {
+    struct tsim_term *term = TSIM_NEW(terms->arena, struct tsim_term);
+    *term = (struct tsim_term){.name = name, .formula = formula, .value = value, .dimension = dimension, .rule = rule};
+    return term;
+}
+
+void tsim_term_add(struct tsim_terms *terms, struct tsim_term *term, const struct tsim_term *part, double factor) {
+    if (term->n_parts == term->capacity) {
+        term->capacity = term->capacity ? 2 * term->capacity : 4;
+        struct tsim_term_part *parts = TSIM_NEW_ARRAY(terms->arena, (size_t)term->capacity, struct tsim_term_part);
+        for (int32_t i = 0; i < term->n_parts; i++)
+            parts[i] = term->parts[i];
+        term->parts = parts;
+    }
+    term->parts[term->n_parts++] = (struct tsim_term_part){.term = part, .factor = factor};
+}
+
+double tsim_term_by_rule(const struct tsim_term *term) {
+    double value = term->rule == TSIM_TERM_PRODUCT ? 1 : 0;
+    for (int32_t i = 0; i < term->n_parts; i++) {
+        double part = term->parts[i].term->value, factor = term->parts[i].factor;
+        switch (term->rule) {
+        case TSIM_TERM_SUM:
+            value += factor * part;
+            break;
+        case TSIM_TERM_PRODUCT:
+            value *= factor < 0 ? 1 / part : part;
+            break;
+        case TSIM_TERM_MAX:
+            value = i == 0 ? part : fmax(value, part);
+            break;
+        case TSIM_TERM_GIVEN:
+        case TSIM_TERM_MODEL:
+            break;
+        }
+    }
+    return term->rule == TSIM_TERM_GIVEN || term->rule == TSIM_TERM_MODEL ? term->value : value;
+}
+
+const struct tsim_term *tsim_term_close(struct tsim_terms *terms, struct tsim_term *term, const char *rest) {
+    double by_rule = tsim_term_by_rule(term);
+    if (isnan(term->value))
+        term->value = by_rule;
+    double missing = term->value - by_rule;
+    if (term->rule == TSIM_TERM_SUM && rest && fabs(missing) > RULE_TOLERANCE * fabs(term->value))
+        tsim_term_add(terms, term, tsim_term_given(terms, rest, missing, term->dimension, "what is left of the whole"),
+                      1);
+    return term;
+}
+
+struct tsim_term *tsim_term_given(struct tsim_terms *terms, const char *name, double value,
+                                  enum tsim_dimension dimension, const char *source) {
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_GIVEN, name, NULL, value, dimension);
+    term->source = source;
+    return term;
+}
+
+static const char *id_of(const struct tsim_scenario *sc, enum tsim_catalogue_kind kind) {
+    switch (kind) {
+    case TSIM_CATALOGUE_MODELS:
+        return sc->model->name;
+    case TSIM_CATALOGUE_ACCELERATORS:
+        return sc->cluster.node->accelerator->name;
+    case TSIM_CATALOGUE_NODES:
+        return sc->cluster.node->name;
+    case TSIM_CATALOGUE_FABRICS:
+        return sc->cluster.fabric->name;
+    case TSIM_CATALOGUE_SOFTWARE:
+        return sc->software->name;
+    case TSIM_CATALOGUE_REGIONS:
+        return sc->energy.region ? sc->energy.region->name : "";
+    case TSIM_CATALOGUE_SCENARIOS:
+    case TSIM_N_CATALOGUE_KINDS:
+        break;
+    }
+    TSIM_BUG("catalogue kind %d", (int)kind);
+}
+
+/* A file that is not of the catalogue has no entries: its values are then the scenario's. */
+static const struct tsim_term_entries *entries_of(struct tsim_terms *terms, enum tsim_catalogue_kind kind) {
+    struct tsim_term_entries *file = &terms->catalogue[kind];
+    struct tsim_diags diags;
+    if (file->is_read)
+        return file;
+    file->is_read = true;
+    tsim_diags_init(&diags);
+    if (tsim_catalogue_describe(terms->arena, kind, id_of(terms->scenario, kind), &file->entries, &file->n, &diags) !=
+        TSIM_OK)
+        file->n = 0;
+    tsim_diags_release(&diags);
+    return file;
+}
+
+struct tsim_term *tsim_term_of_file(struct tsim_terms *terms, enum tsim_catalogue_kind kind, const char *key,
+                                    double value, enum tsim_dimension dimension) {
+    const struct tsim_term_entries *file = entries_of(terms, kind);
+    const char *name = tsim_arena_printf(terms->arena, "%s %s", id_of(terms->scenario, kind), key);
+    struct tsim_term *term = tsim_term_given(terms, name, value, dimension, "the scenario, not the catalogue");
+    for (size_t i = 0; i < file->n; i++)
+        if (strcmp(file->entries[i].key, key) == 0 && fabs(file->entries[i].number - value) <= 1e-12 * fabs(value)) {
+            term->status = file->entries[i].status;
+            term->source = file->entries[i].source ? file->entries[i].source : "tsim's default";
+        }
+    return term;
+}
+
+struct tsim_term *tsim_term_of_scenario(struct tsim_terms *terms, const char *key, double value,
+                                        enum tsim_dimension dimension) {
+    return tsim_term_given(terms, key, value, dimension, "the scenario");
+}
+
+static const struct tsim_term *pair(struct tsim_terms *terms, const char *name, const char *formula,
+                                    enum tsim_dimension dimension, const struct tsim_term *a, const struct tsim_term *b,
+                                    double factor) {
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_PRODUCT, name, formula, (double)NAN, dimension);
+    tsim_term_add(terms, term, a, 1);
+    tsim_term_add(terms, term, b, factor);
+    return tsim_term_close(terms, term, NULL);
+}
+
+const struct tsim_term *tsim_term_times(struct tsim_terms *terms, const char *name, const char *formula,
+                                        enum tsim_dimension dimension, const struct tsim_term *a,
+                                        const struct tsim_term *b) {
+    return pair(terms, name, formula, dimension, a, b, 1);
+}
+
+const struct tsim_term *tsim_term_over(struct tsim_terms *terms, const char *name, const char *formula,
+                                       enum tsim_dimension dimension, const struct tsim_term *a,
+                                       const struct tsim_term *b) {
+    return pair(terms, name, formula, dimension, a, b, -1);
+}
+
+/* ---- printing ---- */
+
+static const char *value_text(const struct tsim_term *term, char *buffer, size_t size) {
+    if (term->dimension == TSIM_FRACTION) {
+        snprintf(buffer, size, "%.4g", term->value);
+        return buffer;
+    }
+    if (term->dimension == TSIM_COUNT && fabs(term->value) < 1e7 && term->value == floor(term->value))
+        return tsim_count_text(term->value, buffer, size);
+    if (term->value == 0)
+        return strcpy(buffer, "0");
+    return tsim_quantity_human(term->value, term->dimension, buffer, size);
+}
+
+struct printing {
+    FILE *out;
+    const struct tsim_style *style;
+    struct tsim_arena arena;
+    const char *sources[MOST_SOURCES];
+    size_t n_sources;
+    const struct tsim_term **written; /* nodes with parts */
+    size_t n_written, written_capacity;
+};
+
+static size_t number_of_source(struct printing *p, const char *source) {
+    for (size_t i = 0; i < p->n_sources; i++)
+        if (strcmp(p->sources[i], source) == 0)
+            return i + 1;
+    TSIM_ASSERT(p->n_sources < MOST_SOURCES);
+    p->sources[p->n_sources++] = source;
+    return p->n_sources;
+}
+
+static bool was_written(struct printing *p, const struct tsim_term *term) {
+    for (size_t i = 0; i < p->n_written; i++)
+        if (p->written[i] == term)
+            return true;
+    p->written = tsim_heap_grow(p->written, &p->written_capacity, p->n_written + 1, sizeof(const struct tsim_term *));
+    p->written[p->n_written++] = term;
+    return false;
+}
+
+static void print_node(struct printing *p, const struct tsim_term *term, int depth) {
+    char value[TEXT_BYTES];
+    bool is_repeated = term->n_parts > 0 && was_written(p, term);
+    const char *text = term->name;
+    tsim_text_pad(p->out, value_text(term, value, sizeof value), -VALUE_COLUMNS);
+    fprintf(p->out, "%*s", 2 + 2 * depth, "");
+    if (is_repeated)
+        text = tsim_arena_printf(&p->arena, "%s (above)", text);
+    else if (term->formula)
+        text = tsim_arena_printf(&p->arena, "%s = %s", text, term->formula);
+    if (term->source)
+        text = tsim_arena_printf(&p->arena, "%s [%zu]%s%s", text, number_of_source(p, term->source),
+                                 term->status ? " " : "", term->status ? term->status : "");
+    tsim_text_wrap(p->out, p->style, VALUE_COLUMNS + 2 + 2 * depth, text);
+    for (int32_t i = 0; i < term->n_parts && !is_repeated; i++)
+        print_node(p, term->parts[i].term, depth + 1);
+}
+
+void tsim_term_print(FILE *out, const struct tsim_style *style, const struct tsim_term *term) {
+    struct printing p = {.out = out, .style = style};
+    tsim_arena_init(&p.arena);
+    print_node(&p, term, 0);
+    for (size_t i = 0; i < p.n_sources; i++) {
+        fprintf(out, "%s[%zu] ", i ? "" : "\n", i + 1);
+        tsim_text_wrap(out, style, i < 9 ? 4 : 5, p.sources[i]);
+    }
+    tsim_heap_free(p.written);
+    tsim_arena_release(&p.arena);
+}
+
+/* The SI unit, as tsim_quantity_si writes it; "" for pure numbers. */
+static const char *unit_of(struct tsim_arena *arena, enum tsim_dimension dimension) {
+    char text[TEXT_BYTES];
+    const char *blank = strchr(tsim_quantity_si(1, dimension, text, sizeof text), ' ');
+    return blank ? tsim_arena_strdup(arena, blank + 1) : "";
+}
+
+static void add_csv(struct tsim_figures *figures, const struct tsim_term *term, int depth) {
+    tsim_figures_add(figures, depth);
+    tsim_figures_add_text(figures, term->name);
+    tsim_figures_add(figures, term->value);
+    tsim_figures_add_text(figures, unit_of(figures->arena, term->dimension));
+    tsim_figures_add_text(figures, term->formula);
+    tsim_figures_add_text(figures, term->source);
+    tsim_figures_add_text(figures, term->status);
+    for (int32_t i = 0; i < term->n_parts; i++)
+        add_csv(figures, term->parts[i].term, depth + 1);
+}
+
+void tsim_term_print_csv(FILE *out, const struct tsim_term *term) {
+    static const struct tsim_figure_column COLUMNS[] = {
+        {NULL, "depth", TSIM_FIGURE_COUNT}, {NULL, "name", TSIM_FIGURE_TEXT},    {NULL, "value", TSIM_FIGURE_NUMBER},
+        {NULL, "unit", TSIM_FIGURE_TEXT},   {NULL, "formula", TSIM_FIGURE_TEXT}, {NULL, "source", TSIM_FIGURE_TEXT},
+        {NULL, "status", TSIM_FIGURE_TEXT}};
+    struct tsim_arena arena;
+    struct tsim_figures figures;
+    tsim_arena_init(&arena);
+    tsim_figures_init(&figures, &arena, "term", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    add_csv(&figures, term, 0);
+    tsim_figures_print_csv(&figures, out);
+    tsim_arena_release(&arena);
+}
+
+static void fill_json(struct tsim_arena *arena, struct tsim_json *object, const struct tsim_term *term) {
+    const char *unit = unit_of(arena, term->dimension);
+    tsim_json_text(object, "name", term->name);
+    tsim_json_number(object, "value", term->value);
+    if (unit[0])
+        tsim_json_text(object, "unit", unit);
+    tsim_json_text(object, "formula", term->formula);
+    tsim_json_text(object, "source", term->source);
+    tsim_json_text(object, "status", term->status);
+    if (term->n_parts == 0)
+        return;
+    struct tsim_json *parts = tsim_json_array(object, "parts");
+    for (int32_t i = 0; i < term->n_parts; i++)
+        fill_json(arena, tsim_json_object(parts, NULL), term->parts[i].term);
+}
+
+struct tsim_json *tsim_term_json(const struct tsim_term *term) {
+    struct tsim_json *root = tsim_json_new_object();
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    tsim_json_text(root, "schema", "tsim/term/v1");
+    fill_json(&arena, root, term);
+    tsim_arena_release(&arena);
+    return root;
+}

@@ -1,0 +1,239 @@
+/* Formula trees: every node follows from its parts, every leaf says where it is from, every root is the summary's
+ * figure. */
+#include "report/explain_term.h"
+#include "report/summary.h"
+#include "support/check_main.h"
+#include "support/example.h"
+#include "training/run.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct example e;
+static struct tsim_arena arena;
+static struct tsim_result result;
+static struct tsim_explanation explanation;
+static char text[1 << 20];
+
+static void setup(void) {
+    tsim_arena_init(&arena);
+    example_init(&e);
+    e.accelerator.kernel_latency_s = 3e-6;
+    e.accelerator.speed_spread_frac = 0.01;
+    e.accelerator.usable_memory_reserve_bytes = 1e9;
+    e.scenario.training.length_kind = TSIM_LENGTH_TOKENS;
+    e.scenario.training.length = 1e12;
+    e.scenario.cost = (struct tsim_cost_spec){.rent_usd_per_s = 3.0 / 3600, .purchase_usd = 3e4};
+    e.scenario.energy = (struct tsim_energy_spec){.pue = 1.1, .price_usd_per_j = 3e-8, .carbon_kg_per_j = 1e-7};
+}
+
+static void teardown(void) {
+    tsim_arena_release(&arena);
+}
+
+static void explain(void) {
+    const struct tsim_run_options options = {.ignore_memory = false};
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &result, &explanation, &diags), TSIM_OK);
+    tsim_diags_release(&diags);
+}
+
+static void use_plan(int64_t nodes, int64_t tensor, int64_t pipeline, int64_t context) {
+    e.scenario.cluster.nodes = nodes;
+    e.scenario.parallelism.tensor = tensor;
+    e.scenario.parallelism.pipeline = pipeline;
+    e.scenario.parallelism.context = context;
+    e.scenario.parallelism.sequence = tensor > 1;
+    example_finish(&e);
+}
+
+static void expect_rules(const struct tsim_term *term) {
+    ck_assert_msg(!isnan(term->value), "%s is not a number", term->name);
+    ck_assert_msg(fabs(tsim_term_by_rule(term) - term->value) <= 1e-8 * fabs(term->value),
+                  "%s is %.17g, its parts give %.17g", term->name, term->value, tsim_term_by_rule(term));
+    ck_assert_msg((term->rule == TSIM_TERM_GIVEN) == (term->source != NULL), "the source of %s", term->name);
+    ck_assert_msg(term->rule == TSIM_TERM_GIVEN ? term->n_parts == 0 : term->formula != NULL, "the parts of %s",
+                  term->name);
+    for (int32_t i = 0; i < term->n_parts; i++)
+        expect_rules(term->parts[i].term);
+}
+
+/* The figure at "group.key" of the summary's JSON in `text`. */
+static double summary_figure(const char *path) {
+    char group[64], key[64];
+    const char *dot = strchr(path, '.');
+    snprintf(group, sizeof group, "\"%.*s\": {", (int)(dot - path), path);
+    snprintf(key, sizeof key, "\"%s\": ", dot + 1);
+    const char *at = strstr(text, group);
+    ck_assert_msg(at != NULL, "%s", group);
+    at = strstr(at, key);
+    ck_assert_msg(at != NULL, "%s", path);
+    return strtod(at + strlen(key), NULL) * (strstr(path, "tflops") ? 1e12 : 1);
+}
+
+static void write_summary(void) {
+    const struct tsim_logged logged = {0};
+    FILE *out = fmemopen(text, sizeof text, "w");
+    struct tsim_json *root = tsim_summary_json(&result, &logged);
+    tsim_json_write(root, out);
+    tsim_json_release(root);
+    fclose(out);
+}
+
+static void expect_all_terms(void) {
+    size_t n;
+    const char *const *names = tsim_term_names(&n);
+    explain();
+    write_summary();
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_term *term = tsim_term_build(&arena, &explanation, names[i]);
+        ck_assert_msg(term != NULL, "%s", names[i]);
+        expect_rules(term);
+        double figure = summary_figure(names[i]);
+        ck_assert_msg(fabs(term->value - figure) <= 1e-9 * fabs(figure), "%s is %.17g, the summary says %.17g",
+                      names[i], term->value, figure);
+    }
+}
+
+START_TEST(roots_are_the_summary_and_nodes_follow) {
+    static const struct {
+        int64_t nodes, tensor, pipeline, context;
+        enum tsim_recompute recompute;
+        enum tsim_schedule schedule;
+        int zero;
+    } PLANS[] = {{1, 1, 1, 1, TSIM_RECOMPUTE_NONE, TSIM_SCHEDULE_1F1B, 0},
+                 {2, 2, 2, 1, TSIM_RECOMPUTE_SELECTIVE, TSIM_SCHEDULE_1F1B, 1},
+                 {2, 2, 2, 2, TSIM_RECOMPUTE_FULL, TSIM_SCHEDULE_GPIPE, 2},
+                 {1, 1, 1, 1, TSIM_RECOMPUTE_FULL, TSIM_SCHEDULE_1F1B, 3},
+                 {1, 2, 4, 1, TSIM_RECOMPUTE_NONE, TSIM_SCHEDULE_ZB_H1, 1}};
+    for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++) {
+        e.scenario.training.recompute = PLANS[i].recompute;
+        e.scenario.parallelism.schedule = PLANS[i].schedule;
+        e.scenario.parallelism.zero = PLANS[i].zero;
+        use_plan(PLANS[i].nodes, PLANS[i].tensor, PLANS[i].pipeline, PLANS[i].context);
+        expect_all_terms();
+    }
+}
+END_TEST
+
+START_TEST(a_host_and_flash_have_their_place) {
+    e.software.host_time_per_op_s = 1e-3;
+    e.software.attention_kernel = TSIM_ATTENTION_FLASH2;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    use_plan(1, 2, 1, 1);
+    expect_all_terms();
+    const struct tsim_term *compute = tsim_term_build(&arena, &explanation, "step.compute_s");
+    ck_assert_str_eq(compute->parts[compute->n_parts - 1].term->name, "waiting for the host");
+}
+END_TEST
+
+/* The example's 8 layers of 12 h^2 + 13 h less biases: h = 1024, no biases: attention 4 h^2, feed-forward 8 h^2, norms
+ * 4 h; table 32768 h, head the same, last norm 2 h. Unsharded bf16 weights are 2 bytes of each. */
+START_TEST(weights_by_hand) {
+    double h = 1024, parameters = 8 * (12 * h * h + 4 * h) + 2 * 32768 * h + 2 * h;
+    explain();
+    const struct tsim_term *weights = tsim_term_build(&arena, &explanation, "weights");
+    ck_assert_double_eq(weights->value, 2 * parameters);
+    ck_assert_int_eq(weights->rule, TSIM_TERM_PRODUCT);
+    ck_assert_double_eq(weights->parts[0].term->value, parameters);
+    ck_assert_double_eq(weights->parts[1].term->value, 2);
+}
+END_TEST
+
+START_TEST(names_groups_and_words) {
+    explain();
+    ck_assert(tsim_term_exists("mfu"));
+    ck_assert(tsim_term_exists("throughput.mfu"));
+    ck_assert(tsim_term_exists("communication"));
+    ck_assert(!tsim_term_exists("step.compue_s"));
+    ck_assert(!tsim_term_exists(""));
+    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "nonsense"));
+    ck_assert_str_eq(tsim_term_build(&arena, &explanation, "communication")->name, "step.communication_exposed_s");
+    ck_assert_str_eq(tsim_term_build(&arena, &explanation, "memory")->name, "memory.peak_bytes");
+    ck_assert_str_eq(tsim_term_build(&arena, &explanation, "mfu")->name, "throughput.mfu");
+}
+END_TEST
+
+START_TEST(what_the_run_lacks_is_null) {
+    e.scenario.training.length_kind = TSIM_LENGTH_NONE;
+    explain();
+    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "campaign.days"));
+    e.scenario.training.length_kind = TSIM_LENGTH_STEPS;
+    e.scenario.training.length = 10;
+    e.scenario.cost.rent_usd_per_s = 0;
+    explain();
+    ck_assert_ptr_nonnull(tsim_term_build(&arena, &explanation, "campaign.days"));
+    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "campaign.rent_usd"));
+    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "campaign.breakeven_runs"));
+    e.accelerator.memory_bytes = 3e9;
+    explain();
+    ck_assert(!result.simulated);
+    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "step.time_s"));
+    expect_rules(tsim_term_build(&arena, &explanation, "memory.peak_bytes"));
+}
+END_TEST
+
+#define ck_assert_contains(haystack, needle)                                                                           \
+    ck_assert_msg(strstr((haystack), (needle)) != NULL, "'%s' is not in:\n%.3000s", (needle), (haystack))
+
+static const char *printed(const char *name, int width) {
+    struct tsim_style style = {.width = width};
+    FILE *out = fmemopen(text, sizeof text, "w");
+    tsim_term_print(out, &style, tsim_term_build(&arena, &explanation, name));
+    fclose(out);
+    return text;
+}
+
+START_TEST(text_is_indented_and_sources_are_below) {
+    use_plan(1, 2, 2, 1);
+    explain();
+    const char *screen = printed("throughput.tokens_per_s", 80);
+    ck_assert_contains(screen, "  throughput.tokens_per_s = tokens / step time\n"
+                               "       65,536    tokens of a step = batch x sequence\n"
+                               "           64      training.global_batch_size [1]\n"
+                               "        1,024      training.sequence_length [1]\n");
+    ck_assert_contains(screen, "\n\n[1] the scenario\n[2] its own tree: tsim explain SCENARIO step.time_s\n");
+    for (const char *line = printed("step.time_s", 80); *line; line += strcspn(line, "\n") + 1)
+        ck_assert_msg(strcspn(line, "\n") <= 80, "%.100s", line);
+    ck_assert_contains(text, "sustained memory rate (above)\n");
+}
+END_TEST
+
+START_TEST(json_and_csv_hold_the_tree) {
+    explain();
+    const struct tsim_term *term = tsim_term_build(&arena, &explanation, "memory");
+    FILE *out = fmemopen(text, sizeof text, "w");
+    struct tsim_json *root = tsim_term_json(term);
+    tsim_json_write(root, out);
+    tsim_json_release(root);
+    fclose(out);
+    tsim_json_release(tsim_json_new_parsed(text)); /* aborts on what is no JSON */
+    ck_assert_contains(text, "\"schema\": \"tsim/term/v1\",\n  \"name\": \"memory.peak_bytes\",");
+    ck_assert_contains(text, "\"unit\": \"B\"");
+    out = fmemopen(text, sizeof text, "w");
+    tsim_term_print_csv(out, term);
+    fclose(out);
+    ck_assert_ptr_eq(strstr(text, "table,depth,name,value,unit,formula,source,status\nterm,0,memory.peak_bytes,"),
+                     text);
+    ck_assert_contains(text, "\nterm,1,memory.weights_bytes,");
+}
+END_TEST
+
+static Suite *explain_term_suite(void) {
+    Suite *suite = suite_create("explain_term");
+    TCase *tests = tcase_create("explain_term");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, roots_are_the_summary_and_nodes_follow);
+    tcase_add_test(tests, a_host_and_flash_have_their_place);
+    tcase_add_test(tests, weights_by_hand);
+    tcase_add_test(tests, names_groups_and_words);
+    tcase_add_test(tests, what_the_run_lacks_is_null);
+    tcase_add_test(tests, text_is_indented_and_sources_are_below);
+    tcase_add_test(tests, json_and_csv_hold_the_tree);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(explain_term_suite)
