@@ -8,8 +8,9 @@ cd "$(dirname "$0")/.." || exit 1
 accelerators='v100-16gb v100-32gb a100-40gb a100-80gb h100-sxm h100-pcie h200 h800 b200 gb200 l40s rtx-4090 mi250x mi300x
     tpu-v3 tpu-v4 tpu-v5p tpu-v5e trainium1 trainium2 gaudi2 gaudi3 cerebras-cs2 graphcore-gc200'
 nodes='dgx-1v dgx-2 dgx-a100-40gb dgx-a100 dgx-h100 dgx-h200 dgx-b200 gb200-nvl72 tpu-v3-host tpu-v4-host tpu-v5p-host
-    trn1-32xlarge trn2-48xlarge gaudi2-hls mi250x-node mi300x-node h800-node cs2 ipu-pod4 pcie-a100x8 workstation-4090'
-fabrics='ib-edr ib-hdr ib-ndr ib-xdr roce-100 roce-200 roce-400 efa-400 ethernet-10 ethernet-100 slingshot-200
+    trn1-32xlarge trn2-48xlarge gaudi2-hls mi250x-node mi300x-node h800-node cs2 ipu-pod4 pcie-a100x8 workstation-4090
+    p4de-24xlarge'
+fabrics='ib-edr ib-hdr ib-ndr ib-xdr roce-100 roce-200 roce-400 efa-100 efa-400 ethernet-10 ethernet-100 slingshot-200
     tpu-v3-torus tpu-v4-torus tpu-v5p-torus'
 
 passed=0 failed=0

@@ -130,6 +130,7 @@ struct tsim_fabric {
     double latency_s;        /* end to end, one message, software excluded */
     double oversubscription; /* >= 1: 1 is non-blocking */
     double power_w_per_port; /* switch and optics share of one accelerator port */
+    bool is_unordered;       /* bytes of a message may arrive in any order: no protocol may mark them by flags */
     enum tsim_topology_kind topology;
     enum tsim_routing routing; /* fat trees */
     const struct tsim_tier *tiers;

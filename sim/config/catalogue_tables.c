@@ -304,6 +304,8 @@ static const struct tsim_key FABRIC_KEYS[] = {
      .default_text = "1", .is_positive = true},
     {FABRIC_QUANTITY("power_per_port", TSIM_WATTS, power_w_per_port, "switch and optics share of one port"),
      .default_text = "0"},
+    {.key = "unordered", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, is_unordered),
+     .default_text = "false", .help = "bytes of a message may arrive in any order: collectives use Simple alone"},
     {.key = "topology", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, topology), .words = TOPOLOGIES,
      .default_text = "crossbar", .help = "how the ports are joined"},
     {.key = "routing", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, routing), .words = ROUTINGS,

@@ -27,12 +27,14 @@ static const double HOP_LATENCY_S[N_LINKS][N_ROWS][3] = {
 
 /* The latencies above are those of Hopper (8 H100, 8 B: 13 to 15 us measured). Kernels and NVLink hops of Ampere take
  * 1.9 times as long: 2 nodes of 8 A100, 8 B: 36 to 39 us; one node from 1 to 64 MiB (Microsoft and Oracle machines,
- * nccl-tests). Volta is taken as Ampere. */
+ * nccl-tests). Volta is taken as Ampere. Blackwell: 8 B200, 32 to 512 KiB: 48 us, of which torch's launch is 25. */
 static const double LATENCY_FACTOR[TSIM_N_GENERATIONS] = {
-    [TSIM_VOLTA] = 1.9, [TSIM_AMPERE] = 1.9, [TSIM_HOPPER] = 1, [TSIM_BLACKWELL] = 1};
+    [TSIM_VOLTA] = 1.9, [TSIM_AMPERE] = 1.9, [TSIM_HOPPER] = 1, [TSIM_BLACKWELL] = 1.6};
 
-/* In-switch reduction: the whole operation on a node, and one hop of the tree between nodes. */
+/* In-switch reduction: the whole operation on a node, one round of it, and one hop of the tree between nodes. The round
+ * is fitted to 8 H100, 2 MiB to 1 GiB (NVIDIA/dgxc-benchmarking@841f546 nccl/README.md). */
 static const double NVLS_LATENCY_S = 25 * US;
+static const double NVLS_ROUND_LATENCY_S = 5 * US;
 static const double NVLS_TREE_HOP_LATENCY_S = 20.9 * US;
 
 /* The hops above hold these: only what a machine has beyond them is added. A node's hop is the LL one of its link; the
@@ -52,7 +54,8 @@ static const double PLATEAU = 1.4, PLATEAU_BEFORE_AMPERE = 1.9;
 /* Bus bandwidth that LL cannot exceed: on one node set by the accelerator, between nodes by the host (Intel). */
 static const double LL_MAX_BYTES_PER_S[TSIM_N_GENERATIONS] = {
     [TSIM_VOLTA] = 39.0 * GB_PER_S,
-    [TSIM_AMPERE] = 46.0 * GB_PER_S, /* NCCL says 87.7; two machines of 8 A100 add 20 to 30 us from 512 KiB to 1 MiB */
+    [TSIM_AMPERE] =
+        35.0 * GB_PER_S, /* NCCL says 87.7; three machines of 8 A100 add 20 to 30 us from 512 KiB to 1 MiB */
     [TSIM_HOPPER] = 141.0 * GB_PER_S,
     [TSIM_BLACKWELL] = 282.0 * GB_PER_S,
 };
@@ -84,15 +87,27 @@ static const double TREE_CORRECTION[3][N_TREE_SIZES] = {
 
 /* Messages of send/receive up to this size go as LL (NCCL_P2P_LL_THRESHOLD). */
 static const double P2P_LL_BYTES = 16384;
+/* Messages to many nodes at once meet in the fabric: of what a ring reaches on a NIC. 2 nodes of 8 A100 over RoCE, long
+ * all-to-alls: 40.5 GB/s of S a rank, 0.87 of it; DeepEP on H800: 43 of 46.5 GB/s, 0.92. */
+static const double PAIRWISE_NET_FRAC = 0.9;
 /* Peers that one accelerator exchanges messages with at the same time (NCCL_MAX_DEV_WORK_P2P_PER_BATCH). */
 static const double P2P_PEERS_AT_ONCE = 8;
 
 /* Channels: each occupies one compute unit. */
 static const double NODE_CHANNELS[TSIM_N_GENERATIONS] = {
     [TSIM_VOLTA] = 12, [TSIM_AMPERE] = 24, [TSIM_HOPPER] = 24, [TSIM_BLACKWELL] = 24};
-static const double NVLS_CHANNELS = 16, CHANNELS_PER_NIC = 2;
-/* NCCL_NVLS_CHUNKSIZE: what a channel reduces in the switch at a time, for each rank of the node. */
-static const double NVLS_CHUNK_BYTES = 131072;
+static const double CHANNELS_PER_NIC = 2;
+static const double NVLS_CHANNELS[TSIM_N_GENERATIONS][2] = {/* one node, more (src/transport/nvls.cc) */
+                                                            [TSIM_VOLTA] = {16, 16},
+                                                            [TSIM_AMPERE] = {16, 16},
+                                                            [TSIM_HOPPER] = {16, 16},
+                                                            [TSIM_BLACKWELL] = {24, 32}};
+/* NCCL_NVLS_CHUNKSIZE: what a channel reduces in the switch at a time, for each rank of the node; less while there
+ * would be few rounds (src/enqueue.cc: 64 KiB below 8 MiB a channel and rank, 32 below 512 KiB, 16 below 64 KiB). */
+static const double NVLS_CHUNK_BYTES = 131072, NVLS_LEAST_CHUNK_BYTES = 16384, NVLS_ROUNDS_EXPONENT = 0.7;
+/* Trees with Simple: a channel's chunk, and how many it has for each step of the tree's depth before chunks grow
+ * (src/enqueue.cc). */
+static const double TREE_LEAST_CHUNK_BYTES = 32768, TREE_CHUNKS_PER_DEPTH = 4;
 
 #undef US
 #undef GB_PER_S

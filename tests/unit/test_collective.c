@@ -120,6 +120,57 @@ START_TEST(measured_h100) {
 }
 END_TEST
 
+/* Rounds of one node's in-switch reduction, 16 channels x 8 parts at 480/1.75 GB/s of S: 4 GiB are 256 rounds of 128
+ * KiB, one of them not overlapped: (1 + 1/257) of the flow. 2 MiB are one round of 16 KiB, an eighth of a large
+ * one: 7.6459 us of flow, 5 us x 7/8 of latency, half of both again. */
+START_TEST(in_switch_rounds) {
+    const struct tsim_cluster *c = dgx_h100(1);
+    double flow_us = 4 * GIB * 1.75 / 480e9 * 1e6;
+    ck_assert_double_eq_tol(all_reduce(c, even(1, 8), 4 * GIB, TSIM_ALGORITHM_NVLS, TSIM_PROTOCOL_AUTO).time_s * 1e6,
+                            25 + flow_us * 258 / 257, 1e-6);
+    ck_assert_double_eq_tol(all_reduce(c, even(1, 8), 2 * MIB, TSIM_ALGORITHM_NVLS, TSIM_PROTOCOL_AUTO).time_s * 1e6,
+                            25 + (7.645867 + 4.375) * 1.5, 1e-4);
+}
+END_TEST
+
+/* Two nodes: depth 7 + 1, so 32 chunks that wait for a hop of 14 us once there are that many of more than 32 KiB; the
+ * latency is 8.4 + 2 (7 * 4 + 14) = 92.4 us and the flow 8 channels x 41.4 GB/s / 2. */
+START_TEST(tree_chunks_wait_for_the_fabric) {
+    const struct tsim_cluster *c = dgx_h100(2);
+    struct tsim_collective_cost cost = all_reduce(c, even(2, 8), 16 * GIB, TSIM_ALGORITHM_TREE, TSIM_PROTOCOL_SIMPLE);
+    assert_us(cost.latency_s, 92.4);
+    ck_assert_double_eq_tol(cost.time_s * 1e6, 92.4 + 32 * 14 + 16 * GIB / 165.6e9 * 1e6, 1e-6);
+    /* half of the wait at ln 2 of 32 chunks x 16 channels x 32 KiB */
+    cost = all_reduce(c, even(2, 8), log(2) * 16 * MIB, TSIM_ALGORITHM_TREE, TSIM_PROTOCOL_SIMPLE);
+    ck_assert_double_eq_tol(cost.time_s * 1e6, 92.4 + 16 * 14 + log(2) * 16 * MIB / 165.6e9 * 1e6, 1e-6);
+}
+END_TEST
+
+/* Flags among the data need bytes in order; within a node they are. */
+START_TEST(unordered_fabrics_use_simple) {
+    example.fabric.is_unordered = true;
+    const struct tsim_cluster *c = dgx_h100(2);
+    for (int op = 0; op < TSIM_N_COLLECTIVE_OPS; op++)
+        for (int protocol = TSIM_PROTOCOL_AUTO; protocol < TSIM_N_PROTOCOLS; protocol++) {
+            struct tsim_collective_request request = {.op = (enum tsim_collective_op)op,
+                                                      .bytes = 64,
+                                                      .group = even(2, 8),
+                                                      .protocol = (enum tsim_protocol)protocol};
+            ck_assert_int_eq(cost_of(c, request).protocol, TSIM_PROTOCOL_SIMPLE);
+        }
+    ck_assert_int_eq(all_reduce(c, even(1, 8), 64, TSIM_ALGORITHM_AUTO, TSIM_PROTOCOL_AUTO).protocol, TSIM_PROTOCOL_LL);
+}
+END_TEST
+
+/* Half of S leaves the node: 0.5 GB at 0.9 of 46.5 GB/s, after 8.4 us, one batch of peers on the node (3.4) and one on
+ * the other (14). */
+START_TEST(all_to_all_between_nodes) {
+    const struct tsim_cluster *c = dgx_h100(2);
+    struct tsim_collective_request request = {.op = TSIM_ALL_TO_ALL, .bytes = 1e9, .group = even(2, 8)};
+    ck_assert_double_eq_tol(cost_of(c, request).time_s, 25.8 * US + 0.5 / (0.9 * 46.5), 1e-9);
+}
+END_TEST
+
 /* In-switch all-reduce among some of 8 H200, 8 GiB (stas00/ml-engineering network/README.md): the link carries
  * S (n+1)/n, so bus bandwidth falls with fewer ranks. */
 START_TEST(measured_h200_subsets) {
@@ -356,6 +407,10 @@ static Suite *collective_suite(void) {
     static const TTest *const *const TESTS[] = {&latencies_on_a_node,
                                                 &latencies_between_nodes,
                                                 &measured_h100,
+                                                &in_switch_rounds,
+                                                &tree_chunks_wait_for_the_fabric,
+                                                &unordered_fabrics_use_simple,
+                                                &all_to_all_between_nodes,
                                                 &measured_h200_subsets,
                                                 &ideal_network_is_the_closed_form,
                                                 &alpha_beta_forms,

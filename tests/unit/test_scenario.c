@@ -717,6 +717,7 @@ START_TEST(listing_and_describing) {
         {"latency", "4e-06 s", 4e-6, "s", "page 2", "read"},
         {"oversubscription", "1", 1, "", NULL, "default"},
         {"power_per_port", "0 W", 0, "W", NULL, "default"},
+        {"unordered", "false", NAN, NULL, NULL, "default"},
         {"topology", "crossbar", NAN, NULL, NULL, "default"},
         {"routing", "ecmp", NAN, NULL, NULL, "default"},
         {"rails", "false", NAN, NULL, NULL, "default"},
