@@ -15,6 +15,8 @@ enum { LABEL_COLUMNS = 9, MOST_STAGES = 16, SHOWN_ENDS = 7, MOST_COLUMNS = 100 }
 #define RAMP_FRAC (2.0 / 3.0)
 #define COLUMNS_OF_PASS 2.0
 
+static const char BETWEEN[] = " ~ "; /* the two windows */
+
 /* ---- the table: a stage each ---- */
 
 static void tables(struct tsim_arena *arena, const struct tsim_explanation *explanation, tsim_explain_take_fn take,
@@ -103,18 +105,28 @@ static enum tsim_tint tint_of(char letter) {
     }
 }
 
-static int32_t drawn_columns(const char *text, int32_t n) {
+/* Writes the stage's letters into `text`, which has room for them, and returns how many columns they are. */
+static int32_t fill_row(const struct drawing *drawing, int32_t stage, char *text) {
+    int32_t n = 0;
+    for (int32_t w = 0; w < drawing->n_windows; w++) {
+        const struct window *window = &drawing->windows[w];
+        int32_t at = 0;
+        if (w > 0) {
+            memcpy(text + n, BETWEEN, sizeof BETWEEN - 1);
+            n += (int32_t)sizeof BETWEEN - 1;
+        }
+        for (int32_t c = 0; c < window->columns; c++)
+            text[n++] = column_of(&drawing->timeline->stages[stage], window, c, &at);
+    }
     while (n > 0 && text[n - 1] == ' ')
         n--;
     return n;
 }
 
-static void draw_window(const struct drawing *drawing, int32_t stage, const struct window *window, bool is_last) {
+static void draw_stage(const struct drawing *drawing, int32_t stage) {
     char text[MOST_COLUMNS];
-    int32_t at = 0;
-    for (int32_t c = 0; c < window->columns; c++)
-        text[c] = column_of(&drawing->timeline->stages[stage], window, c, &at);
-    int32_t n = is_last ? drawn_columns(text, window->columns) : window->columns;
+    int32_t n = fill_row(drawing, stage, text);
+    fprintf(drawing->out, "stage %-*d", LABEL_COLUMNS - 6, stage);
     for (int32_t c = 0; c < n; c++) {
         enum tsim_tint tint = tint_of(text[c]);
         if (c == 0 || tint_of(text[c - 1]) != tint)
@@ -122,15 +134,6 @@ static void draw_window(const struct drawing *drawing, int32_t stage, const stru
         fputc(text[c], drawing->out);
         if (tint != TSIM_TINT_NONE && (c + 1 == n || tint_of(text[c + 1]) != tint))
             fputs(tsim_tint_off(drawing->style), drawing->out);
-    }
-}
-
-static void draw_stage(const struct drawing *drawing, int32_t stage) {
-    fprintf(drawing->out, "stage %-*d", LABEL_COLUMNS - 6, stage);
-    for (int32_t w = 0; w < drawing->n_windows; w++) {
-        if (w > 0)
-            fputs(" ~ ", drawing->out);
-        draw_window(drawing, stage, &drawing->windows[w], w + 1 == drawing->n_windows);
     }
     fputc('\n', drawing->out);
 }
@@ -148,16 +151,19 @@ static double shortest_pass_s(const struct tsim_timeline *timeline) {
     return shortest_s;
 }
 
+/* How much later than the first the last stage begins, or how much earlier than the last the first one ends. */
 static double ramp_s(const struct tsim_timeline *timeline) {
     double ramp = 0;
-    for (int32_t s = 0; s < timeline->shape.stages; s++)
-        ramp = fmax(ramp, timeline->stages[s].slices[0].begin_s);
+    for (int32_t s = 0; s < timeline->shape.stages; s++) {
+        const struct tsim_stage_slices *stage = &timeline->stages[s];
+        ramp = fmax(ramp, fmax(stage->slices[0].begin_s, timeline->end_s - stage->slices[stage->n - 1].end_s));
+    }
     return ramp;
 }
 
 static void choose_windows(struct drawing *drawing) {
     const struct tsim_timeline *timeline = drawing->timeline;
-    int32_t room = drawing->style->width - LABEL_COLUMNS, half = (room - 3) / 2;
+    int32_t room = drawing->style->width - LABEL_COLUMNS, half = (room - (int32_t)(sizeof BETWEEN - 1)) / 2;
     double column_s = fmax(shortest_pass_s(timeline) / COLUMNS_OF_PASS, ramp_s(timeline) / (RAMP_FRAC * half));
     if (column_s * room >= timeline->end_s) {
         drawing->windows[0] = (struct window){.column_s = timeline->end_s / room, .columns = room};

@@ -258,8 +258,8 @@ static const struct tsim_term *exposed_time(struct tsim_terms *terms, const stru
         [TSIM_EXPOSED] = "all of it: nothing runs beside it",
         [TSIM_PIPELINED_NEXT] = "what the product beside it, cut into chunks, does not hide (sim/training/pass.h)",
         [TSIM_PIPELINED_PREVIOUS] = "what the product beside it, cut into chunks, does not hide (sim/training/pass.h)",
-        [TSIM_CONCURRENT_NEXT] = "what is longer than the product beside it, and what it takes from that "
-                                 "(sim/training/pass.h)",
+        [TSIM_CONCURRENT_NEXT] =
+            "what outlasts the product beside it, and what it takes from that (sim/training/pass.h)",
         [TSIM_CONCURRENT_PASS] = "what the other micro-batch's kernels do not hide (sim/training/pass.h)"};
     struct tsim_term *term =
         tsim_term_new(terms, TSIM_TERM_MODEL, op->op->name, FORMULAS[op->op->overlap], op->exposed_s, TSIM_TIME_S);

@@ -262,7 +262,7 @@ static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, b
 }
 
 static double kept_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts) {
-    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS] = {0};
     struct activations list = {.rows = rows};
     double bytes = 0;
     keep_layer(sc, k, has_experts, parts, &list);

@@ -308,6 +308,32 @@ START_TEST(the_screen_fits_its_width) {
 }
 END_TEST
 
+/* Two stages, two micro-batches, 1f1b, a forward pass of 8 s, a backward one of 16 s: the last ends at 3 (8 + 16) = 72
+ * s, and 72 columns are left of 81. */
+START_TEST(the_schedule_is_drawn) {
+    struct tsim_slice first[] = {{.begin_s = 0, .end_s = 8, .item.kind = TSIM_PASS_FORWARD},
+                                 {.begin_s = 8, .end_s = 16, .item.kind = TSIM_PASS_FORWARD},
+                                 {.begin_s = 32, .end_s = 48, .item.kind = TSIM_PASS_BACKWARD},
+                                 {.begin_s = 56, .end_s = 72, .item.kind = TSIM_PASS_BACKWARD}};
+    struct tsim_slice second[] = {{.begin_s = 8, .end_s = 16, .item.kind = TSIM_PASS_FORWARD},
+                                  {.begin_s = 16, .end_s = 32, .item.kind = TSIM_PASS_INPUT_GRADIENT},
+                                  {.begin_s = 32, .end_s = 40, .item.kind = TSIM_PASS_FORWARD},
+                                  {.begin_s = 40, .end_s = 56, .item.kind = TSIM_PASS_WEIGHT_GRADIENT}};
+    struct tsim_stage_slices stages[] = {{.slices = first, .n = 4}, {.slices = second, .n = 4}};
+    struct tsim_timeline timeline = {.shape = {.stages = 2}, .stages = stages, .end_s = 72};
+    struct tsim_explanation explanation = {.scenario = &e.scenario, .timeline = &timeline};
+    struct tsim_style style = {.width = 81};
+    FILE *out = fmemopen(text, sizeof text, "w");
+    tsim_explain_schedule.print(&arena, out, &style, &explanation);
+    fclose(out);
+    ck_assert_str_eq(text, "\nschedule (F forward, B backward, W weight gradients, blank: waiting)\n"
+                           "stage 0  FfffffffFfffffff                Bbbbbbbbbbbbbbbb        Bbbbbbbbbbbbbbbb\n"
+                           "stage 1          FfffffffBbbbbbbbbbbbbbbbFfffffffWwwwwwwwwwwwwwww\n"
+                           "A column is 1.00 s; the passes take 72.0 s. Data-parallel traffic and the\n"
+                           "optimizer are not drawn.\n");
+}
+END_TEST
+
 /* What a layer keeps by tensor is what memory.h says in one; over the layers and passes in flight it is the stage's. */
 START_TEST(activations_add_up) {
     static const enum tsim_recompute RECOMPUTE[] = {TSIM_RECOMPUTE_NONE, TSIM_RECOMPUTE_SELECTIVE, TSIM_RECOMPUTE_FULL};
@@ -376,6 +402,7 @@ static Suite *explain_suite(void) {
     tcase_add_test(tests, json_parses_and_has_the_tables);
     tcase_add_test(tests, csv_lines_begin_with_their_table);
     tcase_add_test(tests, the_screen_fits_its_width);
+    tcase_add_test(tests, the_schedule_is_drawn);
     tcase_add_test(tests, activations_add_up);
     tcase_add_test(tests, many_stages_are_abridged);
     tcase_add_test(tests, a_misfit_says_why_and_what_would_fit);
