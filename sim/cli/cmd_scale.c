@@ -27,6 +27,18 @@ struct run {
     struct tsim_scale scale;
 };
 
+/* A curve without a point is no result. */
+static enum tsim_exit judge(const struct tsim_scale *scale) {
+    enum tsim_exit code = TSIM_EXIT_INVALID;
+    for (size_t i = 0; i < scale->n_rows; i++) {
+        if (scale->rows[i].point.status == TSIM_POINT_OK)
+            return TSIM_EXIT_OK;
+        if (scale->rows[i].point.status == TSIM_POINT_DOES_NOT_FIT)
+            code = TSIM_EXIT_DOES_NOT_FIT;
+    }
+    return code;
+}
+
 /* ---- the table ---- */
 
 static void add_figure(struct tsim_text_table *table, double value, const char *(*format)(double, char *, size_t)) {
@@ -90,7 +102,8 @@ static void print_table(struct run *run) {
     printf("%s scaling: %s\n\n", run->scale.is_weak ? "weak" : "strong",
            run->scale.is_weak ? "the batch per accelerator stays" : "the global batch stays");
     tsim_text_table_print(&table, &style, stdout);
-    print_knee(run);
+    if (judge(&run->scale) == TSIM_EXIT_OK)
+        print_knee(run);
 }
 
 /* ---- CSV and JSON ---- */
@@ -180,11 +193,14 @@ static enum tsim_status study(struct run *run) {
 }
 
 static enum tsim_exit write_results(struct run *run) {
+    enum tsim_exit code = judge(&run->scale);
     if (run->arguments->has[TSIM_OPTION_CSV])
         print_csv(run);
     else if (!tsim_is_json_on_stdout(run->arguments))
         print_table(run);
-    return run->arguments->has[TSIM_OPTION_JSON] ? tsim_write_json(run->arguments, scale_json(run)) : TSIM_EXIT_OK;
+    if (run->arguments->has[TSIM_OPTION_JSON])
+        code = tsim_exit_worse(code, tsim_write_json(run->arguments, scale_json(run)));
+    return code;
 }
 
 enum tsim_exit tsim_cmd_scale(const struct tsim_arguments *arguments) {

@@ -45,7 +45,7 @@ enum tsim_option {
     TSIM_OPTION_HELP,
     TSIM_N_OPTIONS
 };
-#define TSIM_HAS(option) (1u << (option))
+#define TSIM_HAS(option) (UINT64_C(1) << (option))
 
 struct tsim_arguments;
 
@@ -55,7 +55,7 @@ struct tsim_command {
     const char *summary;  /* one line, for `tsim help` */
     const char *text;     /* paragraphs below the usage line, lines of at most 80 columns; may be NULL */
     size_t least_operands, most_operands;
-    unsigned options; /* TSIM_HAS(...) of those that it takes; --help always */
+    uint64_t options; /* TSIM_HAS(...) of those that it takes; --help always */
     enum tsim_exit (*run)(const struct tsim_arguments *arguments);
 };
 

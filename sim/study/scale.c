@@ -117,6 +117,7 @@ void tsim_scale_analyse(struct tsim_scale_row *rows, size_t n_rows, double until
     const struct tsim_scale_row *reference = NULL;
     scale->rows = rows;
     scale->n_rows = n_rows;
+    scale->has_knee = scale->has_last_above = false;
     for (size_t i = 0; i < n_rows; i++) {
         struct tsim_scale_row *row = &rows[i];
         row->speedup = row->efficiency_frac = (double)NAN;

@@ -298,7 +298,7 @@ static bool word_error(struct builder *b, const char *option, const char *word, 
     return false;
 }
 
-/* "PATH=A,B,..." as a key with a list; the places of its values are their own. */
+/* "PATH=A,B,..." as a key with a list. */
 static bool read_word(struct builder *b, const char *option, const char *word, struct tsim_pair *pair) {
     const char *equals = strchr(word, '=');
     if (!equals || equals == word || !equals[1])
@@ -321,7 +321,11 @@ static bool read_word(struct builder *b, const char *option, const char *word, s
         struct tsim_value *list = TSIM_NEW(b->arena, struct tsim_value);
         const struct tsim_value **copy = TSIM_NEW_ARRAY(b->arena, n_items, const struct tsim_value *);
         memcpy(copy, items, n_items * sizeof *items);
+        struct tsim_document *document = TSIM_NEW(b->arena, struct tsim_document);
+        *document = *items[0]->document;
+        document->file = tsim_arena_printf(b->arena, "%s %.100s", option, word);
         *list = *items[0];
+        list->document = document;
         list->kind = TSIM_VALUE_SEQUENCE;
         list->items = copy;
         list->n_items = n_items;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_THREADS = 1024, QUEUE_POINTS = 256, BATCH_POINTS = 2000, MOST_CHECKED = 1000 };
+enum { MOST_THREADS = 1024, QUEUE_POINTS = 256, BATCH_POINTS = 2000, MOST_CHECKED = 250 };
 #define BATCH_S 0.1                    /* a transaction is open no longer */
 #define REOPEN_BYTES (8 * 1000 * 1000) /* mistakes leave their lines in a source's arena: then it is read anew */
 

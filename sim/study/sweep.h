@@ -34,7 +34,7 @@ struct tsim_sweep_progress {
 };
 typedef void (*tsim_sweep_report_fn)(void *context, const struct tsim_sweep_progress *progress);
 
-/* Every value of every axis (the first 1000 of it), tried once with the first ones of the others: mistakes go to
+/* Every value of every axis (the first 250 of it), tried once with the first ones of the others: mistakes go to
  * `diags`, their texts to `arena`. */
 enum tsim_status tsim_sweep_check(struct tsim_arena *arena, const struct tsim_sweep *sweep, struct tsim_diags *diags);
 

@@ -1,0 +1,186 @@
+/* Which points a sweep has, in which order, and what is wrong with axes that are none. */
+#include "config/document.h"
+#include "study/space.h"
+#include "support/check_main.h"
+
+#include <string.h>
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void setup(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void teardown(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+static const struct tsim_value *section_of(const char *yaml) {
+    const struct tsim_value *section = NULL;
+    ck_assert_int_eq(tsim_document_parse(&arena, "s.yaml", yaml, strlen(yaml), &section, &diags), TSIM_OK);
+    return section;
+}
+
+static enum tsim_status read_section(const char *yaml, struct tsim_space *space) {
+    const struct tsim_space_words none = {NULL, 0, NULL, 0};
+    return tsim_space_read(&arena, section_of(yaml), &none, space, &diags);
+}
+
+/* All points, one line each. */
+static const char *points_of(const struct tsim_space *space) {
+    const char *text = "";
+    for (int64_t i = 0; i < space->n_points; i++)
+        text = tsim_arena_printf(&arena, "%s%s\n", text, tsim_space_set_json(&arena, space, i));
+    return text;
+}
+
+static void assert_points(const char *yaml, const char *points) {
+    struct tsim_space space;
+    ck_assert_int_eq(read_section(yaml, &space), TSIM_OK);
+    ck_assert_str_eq(points_of(&space), points);
+}
+
+static void assert_refused(const char *yaml, const char *says) {
+    struct tsim_space space;
+    ck_assert_int_ne(read_section(yaml, &space), TSIM_OK);
+    ck_assert_uint_ge(diags.n_errors, 1);
+    ck_assert_msg(strstr(diags.items[0].message, says), "%s", diags.items[0].message);
+}
+
+START_TEST(the_first_axis_changes_slowest) {
+    assert_points("axes: {cluster.nodes: [1, 2], parallelism.tensor: [4, 8]}",
+                  "{\"cluster.nodes\": 1, \"parallelism.tensor\": 4}\n"
+                  "{\"cluster.nodes\": 1, \"parallelism.tensor\": 8}\n"
+                  "{\"cluster.nodes\": 2, \"parallelism.tensor\": 4}\n"
+                  "{\"cluster.nodes\": 2, \"parallelism.tensor\": 8}\n");
+}
+END_TEST
+
+START_TEST(zipped_keys_change_together) {
+    assert_points("{axes: {a: [1, 2]}, zip: [{b: [x, y], c: [3, 4]}]}",
+                  "{\"a\": 1, \"b\": \"x\", \"c\": 3}\n{\"a\": 1, \"b\": \"y\", \"c\": 4}\n"
+                  "{\"a\": 2, \"b\": \"x\", \"c\": 3}\n{\"a\": 2, \"b\": \"y\", \"c\": 4}\n");
+}
+END_TEST
+
+START_TEST(listed_points_may_set_different_keys) {
+    struct tsim_space space;
+    ck_assert_int_eq(read_section("points: [{a: 1, b: 2}, {b: 3}, {}]", &space), TSIM_OK);
+    ck_assert_str_eq(points_of(&space), "{\"a\": 1, \"b\": 2}\n{\"b\": 3}\n{}\n");
+    ck_assert_uint_eq(space.n_paths, 2);
+    ck_assert_uint_eq(space.most_settings, 2);
+}
+END_TEST
+
+/* Numbers of JSON stay numbers, other words become strings; what YAML reads is as it was written. */
+START_TEST(values_of_every_shape) {
+    struct tsim_space space;
+    const struct tsim_setting *settings[1];
+    ck_assert_int_eq(
+        read_section("axes: {k: [1.5e3, 007, '8', 80 GB, true, auto, {every: 4}, [a, 'b, c'], \"q\\\"\"]}", &space),
+        TSIM_OK);
+    static const char *const JSON[] = {"1.5e3",    "\"007\"",  "\"8\"",          "\"80 GB\"",
+                                       "true",     "\"auto\"", "{\"every\": 4}", "[\"a\", \"b, c\"]",
+                                       "\"q\\\"\""};
+    static const char *const YAML[] = {"1.5e3",          "007",           "\"8\"",    "80 GB", "true", "auto",
+                                       "{\"every\": 4}", "[a, \"b, c\"]", "\"q\\\"\""};
+    ck_assert_int_eq(space.n_points, 9);
+    for (int64_t i = 0; i < space.n_points; i++) {
+        ck_assert_uint_eq(tsim_space_settings(&space, i, settings), 1);
+        ck_assert_str_eq(settings[0]->json, JSON[i]);
+        ck_assert_str_eq(settings[0]->text, YAML[i]);
+    }
+}
+END_TEST
+
+/* JSON readers differ on what they do with numbers beyond 64 bits or beyond doubles: those are written as text. */
+START_TEST(numbers_that_are_too_large_for_json) {
+    assert_points("axes: {k: [1e999, 123456789012345678901234567890, 1e18]}",
+                  "{\"k\": \"1e999\"}\n{\"k\": \"123456789012345678901234567890\"}\n{\"k\": 1e18}\n");
+}
+END_TEST
+
+START_TEST(the_command_line_takes_the_place_of_the_section) {
+    static const char *const VARY[] = {"t=1,2", "r={every: 4},[1,2],'x,y'"}, *const ZIP[] = {"a=1,2; b=c,d"};
+    const struct tsim_space_words words = {VARY, 2, ZIP, 1};
+    struct tsim_space space;
+    ck_assert_int_eq(tsim_space_read(&arena, section_of("axes: {z: [1]}"), &words, &space, &diags), TSIM_OK);
+    ck_assert_int_eq(space.n_points, 2 * 3 * 2);
+    ck_assert_str_eq(tsim_space_set_json(&arena, &space, 0),
+                     "{\"t\": 1, \"r\": {\"every\": 4}, \"a\": 1, \"b\": \"c\"}");
+    ck_assert_str_eq(tsim_space_set_json(&arena, &space, 11), "{\"t\": 2, \"r\": \"x,y\", \"a\": 2, \"b\": \"d\"}");
+}
+END_TEST
+
+START_TEST(mistakes_in_the_section) {
+    static const struct {
+        const char *yaml, *says;
+    } CASES[] = {
+        {"objective: mfu", "nothing to vary"},
+        {"axis: {a: [1]}", "unknown key 'axis'"},
+        {"axes: [1, 2]", "expected keys with lists"},
+        {"axes: {a: 1}", "expected a list of values, found a single value"},
+        {"axes: {a: []}", "an empty list"},
+        {"zip: [{a: [1, 2], b: [1]}]", "1 values beside the 2 of 'a'"},
+        {"{axes: {a: [1]}, zip: [{a: [2]}]}", "'a' is in two axes"},
+        {"zip: {a: [1]}", "expected a list of values, found a mapping"},
+        {"points: [3]", "expected keys with a value each"},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        assert_refused(CASES[i].yaml, CASES[i].says);
+        teardown();
+        setup();
+    }
+}
+END_TEST
+
+START_TEST(mistakes_on_the_command_line) {
+    static const char *const WORDS[] = {"t", "=1", "t=", "t=1,,2", "t=1,", "t={"};
+    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++) {
+        const struct tsim_space_words words = {&WORDS[i], 1, NULL, 0};
+        struct tsim_space space;
+        ck_assert_msg(tsim_space_read(&arena, NULL, &words, &space, &diags) != TSIM_OK, "%s", WORDS[i]);
+    }
+    ck_assert_uint_eq(diags.n_errors, sizeof WORDS / sizeof WORDS[0]);
+}
+END_TEST
+
+/* 10^4 values on each of four axes are 10^16 points. */
+START_TEST(too_many_points) {
+    const char *list = "0";
+    for (int i = 1; i < 2000; i++)
+        list = tsim_arena_printf(&arena, "%s,%d", list, i);
+    const char *vary[4];
+    for (int i = 0; i < 4; i++)
+        vary[i] = tsim_arena_printf(&arena, "k%d=%s", i, list);
+    struct tsim_space space;
+    const struct tsim_space_words three = {vary, 3, NULL, 0}, four = {vary, 4, NULL, 0};
+    ck_assert_int_eq(tsim_space_read(&arena, NULL, &three, &space, &diags), TSIM_OK);
+    ck_assert_int_eq(space.n_points, INT64_C(8000000000));
+    ck_assert_str_eq(tsim_space_set_json(&arena, &space, space.n_points - 1),
+                     "{\"k0\": 1999, \"k1\": 1999, \"k2\": 1999}");
+    ck_assert_int_eq(tsim_space_read(&arena, NULL, &four, &space, &diags), TSIM_ERR_LIMIT);
+}
+END_TEST
+
+static Suite *space_suite(void) {
+    Suite *suite = suite_create("space");
+    TCase *tests = tcase_create("space");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, the_first_axis_changes_slowest);
+    tcase_add_test(tests, zipped_keys_change_together);
+    tcase_add_test(tests, listed_points_may_set_different_keys);
+    tcase_add_test(tests, values_of_every_shape);
+    tcase_add_test(tests, numbers_that_are_too_large_for_json);
+    tcase_add_test(tests, the_command_line_takes_the_place_of_the_section);
+    tcase_add_test(tests, mistakes_in_the_section);
+    tcase_add_test(tests, mistakes_on_the_command_line);
+    tcase_add_test(tests, too_many_points);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(space_suite)
