@@ -1,0 +1,100 @@
+/* Laws of an explanation over random plans: tables add up to the step, the replayed path is no longer than it, every
+ * formula tree follows from its parts. Prints its seed. */
+#include "report/explain_sections.h"
+#include "report/explain_term.h"
+#include "support/check_main.h"
+#include "support/random_plan.h"
+#include "training/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { N_CASES = 300 };
+#define SEED 20261122u
+
+struct totals {
+    double path_s, rest_s, operators_s, exposed_s;
+};
+
+/* Sums of the time columns of the tables, by the table's and the row's name. */
+static void take(void *context, const struct tsim_figures *figures) {
+    struct totals *totals = context;
+    for (size_t i = 0; i < figures->n_cells; i += figures->n_columns)
+        for (size_t c = 0; c < figures->n_columns; c++) {
+            const char *key = figures->columns[c].key;
+            double number = figures->cells[i + c].number;
+            if (!key || isnan(number))
+                continue;
+            if (strcmp(figures->name, "critical_path") == 0 && strcmp(key, "time_s") == 0) {
+                totals->path_s += number;
+                if (strcmp(figures->cells[i + 1].text, "traffic") == 0)
+                    totals->rest_s += number;
+            } else if (strcmp(figures->name, "operators") == 0 && strcmp(key, "step_s") == 0) {
+                totals->operators_s += number;
+            } else if (strcmp(figures->name, "overlaps") == 0 && strcmp(key, "exposed_s") == 0) {
+                totals->exposed_s += number;
+            }
+        }
+}
+
+static void check_tables(struct tsim_arena *arena, const struct tsim_explanation *explanation) {
+    const struct tsim_step_terms *t = &explanation->result->step;
+    struct totals totals = {0};
+    tsim_explain_path.tables(arena, explanation, take, &totals);
+    tsim_explain_operators.tables(arena, explanation, take, &totals);
+    tsim_explain_overlap.tables(arena, explanation, take, &totals);
+    ck_assert_double_eq_tol(totals.path_s, t->time_s, 1e-9 * t->time_s);
+    ck_assert_double_ge(totals.rest_s, -1e-6 * t->time_s);
+    ck_assert_double_eq_tol(totals.operators_s, t->time_s, 1e-9 * t->time_s);
+    ck_assert_double_eq_tol(totals.exposed_s, t->communication_exposed_s, 1e-9 * t->time_s);
+}
+
+static void check_tree(const struct tsim_term *term) {
+    double by_rule = tsim_term_by_rule(term);
+    ck_assert_msg(fabs(by_rule - term->value) <= 1e-8 * fabs(term->value), "%s is %.17g, its parts give %.17g",
+                  term->name, term->value, by_rule);
+    ck_assert_msg((term->rule == TSIM_TERM_GIVEN) == (term->source != NULL), "the source of %s", term->name);
+    for (int32_t i = 0; i < term->n_parts; i++)
+        check_tree(term->parts[i].term);
+}
+
+static void check_trees(struct tsim_arena *arena, const struct tsim_explanation *explanation) {
+    static const char *const NAMES[] = {"step", "memory", "mfu", "hfu", "power"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        check_tree(tsim_term_build(arena, explanation, NAMES[i]));
+}
+
+START_TEST(random_plans) {
+    const struct tsim_run_options options = {.ignore_memory = true};
+    struct random_source random = {SEED};
+    printf("seed %u\n", SEED);
+    for (int i = 0; i < N_CASES; i++) {
+        struct example e;
+        struct tsim_arena arena;
+        struct tsim_diags diags;
+        struct tsim_result result;
+        struct tsim_explanation explanation;
+        tsim_arena_init(&arena);
+        tsim_diags_init(&diags);
+        random_plan(&random, &e);
+        ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
+        ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &result, &explanation, &diags), TSIM_OK);
+        check_tables(&arena, &explanation);
+        check_trees(&arena, &explanation);
+        tsim_diags_release(&diags);
+        tsim_arena_release(&arena);
+    }
+}
+END_TEST
+
+static Suite *explain_random_suite(void) {
+    Suite *suite = suite_create("explain_random");
+    TCase *tests = tcase_create("explain_random");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, random_plans);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(explain_random_suite)

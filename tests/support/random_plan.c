@@ -1,0 +1,67 @@
+#include "support/random_plan.h"
+
+static int64_t pick(struct random_source *random, const int64_t *values, int n) {
+    return values[random_between(random, 0, n - 1)];
+}
+
+/* Half of the models are mixtures of 8 experts, in some of their layers, over some of the replicas. */
+static void random_experts(struct random_source *random, struct example *e, int64_t data) {
+    static const int64_t POWERS[] = {1, 2, 4};
+    if (random_between(random, 0, 1))
+        return;
+    e->model.experts = (struct tsim_experts){.count = 8,
+                                             .active = 1 + random_between(random, 0, 2),
+                                             .ffn_hidden = 2048,
+                                             .shared = random_between(random, 0, 1),
+                                             .first = random_between(random, 0, 3),
+                                             .every = 1 + random_between(random, 0, 2),
+                                             .imbalance_frac = random_between(random, 0, 1) ? 0.1 : 0};
+    struct tsim_parallelism_spec *p = &e->scenario.parallelism;
+    p->data = data;
+    p->expert_tensor = p->sequence ? random_between(random, 0, 1) : 0;
+    do
+        p->expert = pick(random, POWERS, 3);
+    while (tsim_expert_ranks(p).data == 0);
+    e->scenario.parallelism.overlap.expert = random_between(random, 0, 1);
+    e->software.expert_dispatch = random_between(random, 0, 1) ? TSIM_DISPATCH_PER_NODE : TSIM_DISPATCH_ALL_TO_ALL;
+}
+
+void random_plan(struct random_source *random, struct example *e) {
+    static const int64_t POWERS[] = {1, 2, 4};
+    example_init(e);
+    struct tsim_parallelism_spec *p = &e->scenario.parallelism;
+    p->tensor = pick(random, POWERS, 3);
+    p->pipeline = pick(random, POWERS, 3);
+    p->context = pick(random, POWERS, 2);
+    int64_t data = pick(random, POWERS, 3), ranks = p->tensor * p->pipeline * p->context * data;
+    e->scenario.cluster.accelerators_per_node = ranks < 8 ? ranks : 8;
+    e->scenario.cluster.nodes = (ranks + 7) / 8;
+    p->sequence = p->tensor > 1 && random_between(random, 0, 1);
+    p->zero = (int)random_between(random, 0, p->pipeline == 1 ? 3 : 2);
+    p->overlap = (struct tsim_overlap){.gradients = random_between(random, 0, 1),
+                                       .parameters = random_between(random, 0, 1),
+                                       .tensor = random_between(random, 0, 1),
+                                       .tensor_backward = random_between(random, 0, 1),
+                                       .pipeline = random_between(random, 0, 1)};
+    int64_t microbatches = p->pipeline * (1 + random_between(random, 0, 2));
+    if (p->pipeline > 1 && random_between(random, 0, 1)) {
+        p->virtual_pipeline = 2;
+        p->schedule = TSIM_SCHEDULE_INTERLEAVED;
+    } else if (p->pipeline > 1 && random_between(random, 0, 1)) {
+        static const enum tsim_schedule SPLIT[] = {TSIM_SCHEDULE_ZB_H1, TSIM_SCHEDULE_ZB_H2, TSIM_SCHEDULE_ZB_V,
+                                                   TSIM_SCHEDULE_DUALPIPE};
+        p->schedule = SPLIT[random_between(random, 0, 3)];
+        if (p->schedule == TSIM_SCHEDULE_ZB_V || p->schedule == TSIM_SCHEDULE_DUALPIPE)
+            microbatches = 2 * p->pipeline + 2 * random_between(random, 0, 4);
+    } else if (random_between(random, 0, 2) == 0) {
+        p->schedule = random_between(random, 0, 1) ? TSIM_SCHEDULE_GPIPE : TSIM_SCHEDULE_SEQUENTIAL;
+    }
+    e->scenario.training.global_batch_size = microbatches * data;
+    e->scenario.training.recompute = random_between(random, 0, 1) ? TSIM_RECOMPUTE_FULL : TSIM_RECOMPUTE_SELECTIVE;
+    e->model.tied_embeddings = random_between(random, 0, 1);
+    e->software.dropout = random_between(random, 0, 1) ? 0.1 : 0;
+    e->software.bucket_elements = random_between(random, 0, 1) ? 20000000 : 0;
+    e->accelerator.kernel_latency_s = 2e-6;
+    random_experts(random, e, data);
+    example_finish(e);
+}
