@@ -32,7 +32,7 @@ struct tsim_experts {
  * query and key of a head is head_dim + rope_dim wide, of which rope_dim, shared by the heads' keys, holds positions;
  * the value is head_dim wide. */
 struct tsim_latent {
-    int64_t kv_rank; /* 0 = ordinary attention; then nothing else counts */
+    int64_t kv_rank;    /* 0 = ordinary attention; then nothing else counts */
     int64_t query_rank; /* 0: queries are projected from the residual stream */
     int64_t rope_dim;
 };
@@ -174,7 +174,7 @@ struct tsim_overlap {
 
 enum tsim_expert_dispatch {
     TSIM_DISPATCH_ALL_TO_ALL, /* a copy of a token for each of its experts, in the activations' precision */
-    TSIM_DISPATCH_PER_NODE    /* a copy for each node, forwarded on its scale-up links, fp8 where products are: DeepEP */
+    TSIM_DISPATCH_PER_NODE /* a copy for each node, forwarded on its scale-up links, fp8 where products are: DeepEP */
 };
 enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP_INTERLEAVED };
 
@@ -189,7 +189,7 @@ struct tsim_software {
     struct tsim_overlap overlap;
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
     enum tsim_expert_dispatch expert_dispatch;
-    int64_t nics_used;                           /* per node; 0 = all */
+    int64_t nics_used;       /* per node; 0 = all */
     int64_t bucket_elements; /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
 };
 

@@ -10,7 +10,7 @@ struct candidate {
     double time_s;
 };
 
-enum { MAX_CANDIDATES = 24 };
+enum { MAX_CANDIDATES = 28 };
 
 struct candidates {
     struct tsim_arena *arena;
@@ -64,7 +64,7 @@ static void add_interleaving(struct candidates *list) {
     int64_t p = sc->parallelism.pipeline, layers = sc->model->layers;
     if (p == 1 || sc->n_microbatches % p || sc->parallelism.schedule >= TSIM_SCHEDULE_ZB_H1)
         return;
-    for (int64_t v = 1; v <= layers / p && list->n < MAX_CANDIDATES - 8; v++) {
+    for (int64_t v = 1; v <= layers / p && list->n < MAX_CANDIDATES - 12; v++) {
         if (layers % (p * v) || v == sc->parallelism.virtual_pipeline)
             continue;
         int64_t *chunks = TSIM_NEW_ARRAY(list->arena, (size_t)(p * v), int64_t);
@@ -95,6 +95,35 @@ static void add_overlaps(struct candidates *list) {
         add(list, "parallelism.overlap.tensor=true")->parallelism.overlap.tensor = true;
     if (!p->overlap.pipeline && p->pipeline > 1)
         add(list, "parallelism.overlap.pipeline=true")->parallelism.overlap.pipeline = true;
+}
+
+/* Fewer ranks that share the experts exchange less between nodes, more hold less; the nearest of both that can be. */
+static void add_expert_ranks(struct candidates *list) {
+    const struct tsim_scenario *sc = list->base;
+    for (int step = -1; step <= 1; step += 2) {
+        struct tsim_parallelism_spec p = sc->parallelism;
+        do
+            p.expert += step;
+        while (p.expert >= 1 && p.expert <= sc->model->experts.count &&
+               (sc->model->experts.count % p.expert != 0 || tsim_expert_ranks(&p).data == 0));
+        if (p.expert < 1 || p.expert > sc->model->experts.count)
+            continue;
+        add(list, tsim_arena_printf(list->arena, "parallelism.expert=%lld", (long long)p.expert))->parallelism.expert =
+            p.expert;
+    }
+}
+
+static void add_experts(struct candidates *list) {
+    const struct tsim_parallelism_spec *p = &list->base->parallelism;
+    if (list->base->model->experts.count == 0)
+        return;
+    add_expert_ranks(list);
+    if (p->expert > 1 && !p->overlap.expert)
+        add(list, "parallelism.overlap.expert=true")->parallelism.overlap.expert = true;
+    struct tsim_parallelism_spec whole = *p;
+    whole.expert_tensor = 1;
+    if (tsim_expert_tensor(p) > 1 && p->sequence && tsim_expert_ranks(&whole).data > 0)
+        add(list, "parallelism.expert_tensor=1")->parallelism.expert_tensor = 1;
 }
 
 static void simulate(struct candidate *candidate) {
@@ -131,6 +160,7 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     add_interleaving(&list);
     add_sequence(&list);
     add_overlaps(&list);
+    add_experts(&list);
     for (int32_t i = 0; i < list.n; i++)
         simulate(&list.items[i]);
     while (result->n_advice < MAX_ADVICE) {
