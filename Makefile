@@ -52,7 +52,7 @@ $(BUILD)/%.o: %.c
 -include $(OBJECTS:.o=.d)
 
 # ---- running and testing ----
-.PHONY: run test check bench lint format clean install help
+.PHONY: run test check bench bench-record lint format clean install help
 run: setup
 	@$(MAKE) --no-print-directory build/tsim
 	build/tsim run scenarios/llama70b.yaml
@@ -106,6 +106,8 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(SUPPORT_OBJECTS) $(LIB_OBJECT
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
 bench: build/tsim $(BENCHES)
 	@tests/bench/run.sh "$(BUILD)" build/tsim
+bench-record: build/tsim $(BENCHES)
+	@tests/bench/run.sh "$(BUILD)" build/tsim --record
 
 # After a change of the physics: the summaries kept in tests/golden are rewritten; read their difference.
 .PHONY: golden
@@ -130,5 +132,5 @@ help:
 	@echo "make test     the same set-up, then every test of the normal tier"
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"
-	@echo "make bench    benchmarks;  make install PREFIX=...;  make format;  make clean"
+	@echo "make bench    benchmarks (bench-record keeps their instruction counts);  make install PREFIX=...;  make format;  make clean"
 	@echo "V=1 shows the commands; DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"

@@ -34,28 +34,30 @@ static const struct tsim_scenario *load(struct tsim_arena *arena, const char *fi
 }
 
 int main(int argc, char **argv) {
-    enum { N_RUNS = 200 };
+    enum { MOST_RUNS = 200 };
+    const double enough_s = 0.5; /* of runs, each for loading and simulating */
     const char *file = argc > 1 ? argv[1] : "scenarios/llama70b.yaml";
     struct tsim_arena config, run;
     struct tsim_result result = {0};
     tsim_arena_init(&config);
     tsim_arena_init(&run);
-    double start_s = now_s();
+    double start_s = now_s(), load_s = 0, run_s = 0;
     const struct tsim_scenario *scenario = NULL;
-    for (int i = 0; i < N_RUNS; i++) {
+    int n_loads = 0, n_runs = 0;
+    for (; n_loads < MOST_RUNS && load_s < enough_s; load_s = now_s() - start_s, n_loads++) {
         tsim_arena_reset(&config);
         scenario = load(&config, file);
         if (!scenario)
             return 1;
     }
-    double load_s = (now_s() - start_s) / N_RUNS;
     start_s = now_s();
-    for (int i = 0; i < N_RUNS; i++) {
+    for (; n_runs < MOST_RUNS && run_s < enough_s; run_s = now_s() - start_s, n_runs++) {
         tsim_arena_reset(&run);
         if (!run_once(&run, scenario, &result))
             return 1;
     }
-    double run_s = (now_s() - start_s) / N_RUNS;
+    load_s /= n_loads;
+    run_s /= n_runs;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("%-40s read %.3f ms, run %.3f ms, %lld events, %.2f M events/s, peak %.1f MB\n", file, 1e3 * load_s,
