@@ -107,19 +107,16 @@ void tsim_engine_count(struct tsim_engine *engine, int32_t stream, int64_t n_eve
 
 /* One thing of the present tick, in the order that engine.h promises; false when the tick is over. */
 static bool step_in_tick(struct tsim_engine *engine) {
-    struct tsim_event event = {0, TSIM_PHASE_END, -1};
-    bool is_due = tsim_event_queue_peek(&engine->events, &event) && event.tick == engine->now;
-    if (is_due && event.phase == TSIM_PHASE_END) {
-        tsim_event_queue_pop(&engine->events, &event);
-        const struct tsim_engine_stream *s = &engine->streams[event.item];
+    int32_t due;
+    if ((due = tsim_event_queue_pop_if(&engine->events, engine->now, TSIM_PHASE_END)) >= 0) {
+        const struct tsim_engine_stream *s = &engine->streams[due];
         if (s->rate > 0)
-            tsim_sharing_end(&engine->sharing, event.item, s->task.work);
-        tsim_engine_end_task(engine, event.item);
+            tsim_sharing_end(&engine->sharing, due, s->task.work);
+        tsim_engine_end_task(engine, due);
     } else if (engine->ends.first >= 0) {
         tsim_engine_end_task(engine, take_first(engine, &engine->ends));
-    } else if (is_due) {
-        tsim_event_queue_pop(&engine->events, &event);
-        tsim_engine_flow(engine, event.item);
+    } else if ((due = tsim_event_queue_pop_if(&engine->events, engine->now, TSIM_PHASE_START)) >= 0) {
+        tsim_engine_flow(engine, due);
     } else if (engine->starts.first >= 0) {
         tsim_engine_start_task(engine, take_first(engine, &engine->starts));
     } else if (tsim_sharing_needs_solve(&engine->sharing)) {

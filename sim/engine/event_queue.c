@@ -277,18 +277,31 @@ bool tsim_event_queue_peek(const struct tsim_event_queue *queue, struct tsim_eve
     return true;
 }
 
-bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *event) {
-    struct tsim_event_entry first;
-    int where = find_first(queue, &first);
-    if (where == NOWHERE)
-        return false;
-    *event = entry_event(first);
+static void take_first(struct tsim_event_queue *queue, int where, int32_t item) {
     if (where == IN_HEAP) {
         fill_vacant_root(queue);
         queue->root_is_vacant = true;
     } else {
         advance(&queue->runs[where]);
     }
-    queue->position[event->item] = -1;
+    queue->position[item] = -1;
+}
+
+bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *event) {
+    struct tsim_event_entry first;
+    int where = find_first(queue, &first);
+    if (where == NOWHERE)
+        return false;
+    *event = entry_event(first);
+    take_first(queue, where, event->item);
     return true;
+}
+
+int32_t tsim_event_queue_pop_if(struct tsim_event_queue *queue, int64_t tick, enum tsim_phase phase) {
+    struct tsim_event_entry first;
+    int where = find_first(queue, &first);
+    if (where == NOWHERE || first.tick != tick || first.rank >> 32 != (uint64_t)phase)
+        return -1;
+    take_first(queue, where, entry_item(first));
+    return entry_item(first);
 }

@@ -101,9 +101,9 @@ static double rate_alone(const struct tsim_sharing *sharing, const struct tsim_s
     *bottleneck = -1;
     for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand) {
         const struct tsim_sharing_demand *d = &sharing->demands[i];
-        double limit = sharing->resources[d->resource].capacity / d->per_unit;
-        if (limit < rate) {
-            rate = limit;
+        double capacity = sharing->resources[d->resource].capacity;
+        if (rate * d->per_unit > capacity) {
+            rate = capacity / d->per_unit;
             *bottleneck = d->resource;
         }
     }

@@ -14,6 +14,7 @@ struct tsim_traffic {
     const struct tsim_pattern *pattern;
     struct tsim_traffic_options options;
     struct lane *lanes;
+    tsim_tick *latencies;        /* of a message of phase i */
     struct tsim_demand *demands; /* of phase i its shares, by resource, and one more for what its rank holds, from
                                     first_share + i on; fluid: all links */
     int32_t n_demands, first_stream, n_streams, first_counter;
@@ -88,15 +89,17 @@ static double *held_per_byte(const struct tsim_traffic *traffic, struct tsim_are
     return per_byte;
 }
 
-static void find_step_demands(struct tsim_traffic *traffic, struct tsim_arena *arena) {
+static void find_step_tasks(struct tsim_traffic *traffic, struct tsim_arena *arena) {
     const struct tsim_pattern *p = traffic->pattern;
     size_t n_phases = (size_t)p->n_lanes * (size_t)p->n_phases;
     double *per_byte = traffic->options.held_units_per_s > 0 ? held_per_byte(traffic, arena) : NULL;
     if (!per_byte)
         traffic->options.held = NULL;
     traffic->demands = TSIM_NEW_ARRAY(arena, p->n_shares + n_phases, struct tsim_demand);
+    traffic->latencies = TSIM_NEW_ARRAY(arena, n_phases, tsim_tick);
     for (size_t i = 0; i < n_phases; i++) {
         const struct tsim_pattern_phase *phase = &p->phases[i];
+        traffic->latencies[i] = phase->latency_s > 0 ? tsim_engine_ticks(traffic->links.engine, phase->latency_s) : 0;
         struct tsim_demand *demands = traffic->demands + phase->first_share + i;
         for (int32_t j = 0; j < phase->n_shares; j++) {
             const struct tsim_share *share = &p->shares[phase->first_share + j];
@@ -144,7 +147,7 @@ static void take_route(struct tsim_traffic *traffic, int32_t number, struct lane
 static void send(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
     const struct tsim_pattern_phase *phase = phase_of(traffic, number, lane->phase);
     task->label = (int64_t)lane->phase << 32 | lane->message;
-    task->latency = phase->latency_s > 0 ? tsim_engine_ticks(traffic->links.engine, phase->latency_s) : 0;
+    task->latency = traffic->latencies[phase - traffic->pattern->phases];
     task->work = phase->bytes;
     task->bound_per_s = phase->bytes_per_s;
     task->weight = phase->bytes_per_s * traffic->options.weight;
@@ -219,7 +222,7 @@ struct tsim_traffic *tsim_traffic_add(struct tsim_arena *arena, const struct tsi
         traffic->n_streams = 1;
         return traffic;
     }
-    find_step_demands(traffic, arena);
+    find_step_tasks(traffic, arena);
     traffic->lanes = TSIM_NEW_ARRAY(arena, (size_t)pattern->n_lanes, struct lane);
     traffic->first_counter = tsim_engine_add_counters(links->engine, pattern->n_lanes * pattern->n_phases);
     traffic->n_streams = pattern->n_lanes;
