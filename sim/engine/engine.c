@@ -107,16 +107,20 @@ void tsim_engine_count(struct tsim_engine *engine, int32_t stream, int64_t n_eve
 
 /* One thing of the present tick, in the order that engine.h promises; false when the tick is over. */
 static bool step_in_tick(struct tsim_engine *engine) {
-    int32_t due;
-    if ((due = tsim_event_queue_pop_if(&engine->events, engine->now, TSIM_PHASE_END)) >= 0) {
-        const struct tsim_engine_stream *s = &engine->streams[due];
+    struct tsim_event first;
+    int place = tsim_event_queue_find(&engine->events, &first);
+    bool is_due = place >= TSIM_QUEUE_HEAP && first.tick == engine->now;
+    if (is_due && first.phase == TSIM_PHASE_END) {
+        tsim_event_queue_take(&engine->events, place, first.item);
+        const struct tsim_engine_stream *s = &engine->streams[first.item];
         if (s->rate > 0)
-            tsim_sharing_end(&engine->sharing, due, s->task.work);
-        tsim_engine_end_task(engine, due);
+            tsim_sharing_end(&engine->sharing, first.item, s->task.work);
+        tsim_engine_end_task(engine, first.item);
     } else if (engine->ends.first >= 0) {
         tsim_engine_end_task(engine, take_first(engine, &engine->ends));
-    } else if ((due = tsim_event_queue_pop_if(&engine->events, engine->now, TSIM_PHASE_START)) >= 0) {
-        tsim_engine_flow(engine, due);
+    } else if (is_due) {
+        tsim_event_queue_take(&engine->events, place, first.item);
+        tsim_engine_flow(engine, first.item);
     } else if (engine->starts.first >= 0) {
         tsim_engine_start_task(engine, take_first(engine, &engine->starts));
     } else if (tsim_sharing_needs_solve(&engine->sharing)) {

@@ -251,57 +251,45 @@ size_t tsim_event_queue_count(const struct tsim_event_queue *queue) {
     return n;
 }
 
-enum { NOWHERE = -2, IN_HEAP = -1 }; /* else a run */
+enum { NOWHERE = TSIM_QUEUE_HEAP - 1 }; /* runs are 0, 1, ... */
 
-static int find_first(const struct tsim_event_queue *queue, struct tsim_event_entry *first) {
-    int where = NOWHERE;
+int tsim_event_queue_find(const struct tsim_event_queue *queue, struct tsim_event *event) {
+    struct tsim_event_entry first = {0, 0};
+    int place = NOWHERE;
     if (queue->n_entries > (size_t)queue->root_is_vacant) {
-        where = IN_HEAP;
-        *first = queue->entries[queue->root_is_vacant ? first_child(queue, 0) : 0];
+        place = TSIM_QUEUE_HEAP;
+        first = queue->entries[queue->root_is_vacant ? first_child(queue, 0) : 0];
     }
     for (int i = 0; i < TSIM_QUEUE_RUNS; i++) {
         const struct tsim_event_run *run = &queue->runs[i];
-        if (is_empty(run) || (where != NOWHERE && is_before(*first, run->entries[run->head])))
+        if (is_empty(run) || (place != NOWHERE && is_before(first, run->entries[run->head])))
             continue;
-        where = i;
-        *first = run->entries[run->head];
+        place = i;
+        first = run->entries[run->head];
     }
-    return where;
+    if (place != NOWHERE)
+        *event = entry_event(first);
+    return place;
 }
 
-bool tsim_event_queue_peek(const struct tsim_event_queue *queue, struct tsim_event *event) {
-    struct tsim_event_entry first;
-    if (find_first(queue, &first) == NOWHERE)
-        return false;
-    *event = entry_event(first);
-    return true;
-}
-
-static void take_first(struct tsim_event_queue *queue, int where, int32_t item) {
-    if (where == IN_HEAP) {
+void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item) {
+    if (place == TSIM_QUEUE_HEAP) {
         fill_vacant_root(queue);
         queue->root_is_vacant = true;
     } else {
-        advance(&queue->runs[where]);
+        advance(&queue->runs[place]);
     }
     queue->position[item] = -1;
 }
 
-bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *event) {
-    struct tsim_event_entry first;
-    int where = find_first(queue, &first);
-    if (where == NOWHERE)
-        return false;
-    *event = entry_event(first);
-    take_first(queue, where, event->item);
-    return true;
+bool tsim_event_queue_peek(const struct tsim_event_queue *queue, struct tsim_event *event) {
+    return tsim_event_queue_find(queue, event) != NOWHERE;
 }
 
-int32_t tsim_event_queue_pop_if(struct tsim_event_queue *queue, int64_t tick, enum tsim_phase phase) {
-    struct tsim_event_entry first;
-    int where = find_first(queue, &first);
-    if (where == NOWHERE || first.tick != tick || first.rank >> 32 != (uint64_t)phase)
-        return -1;
-    take_first(queue, where, entry_item(first));
-    return entry_item(first);
+bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *event) {
+    int place = tsim_event_queue_find(queue, event);
+    if (place == NOWHERE)
+        return false;
+    tsim_event_queue_take(queue, place, event->item);
+    return true;
 }

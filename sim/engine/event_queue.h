@@ -72,7 +72,10 @@ size_t tsim_event_queue_count(const struct tsim_event_queue *queue);
 /* The first event; false and *event untouched when there is none. */
 bool tsim_event_queue_peek(const struct tsim_event_queue *queue, struct tsim_event *event);
 bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *event);
-/* The first event if it is of this tick and this phase: returns its item, else -1 and takes nothing. */
-int32_t tsim_event_queue_pop_if(struct tsim_event_queue *queue, int64_t tick, enum tsim_phase phase);
+/* The two halves of a pop: where the first event is (below TSIM_QUEUE_HEAP: there is none), and taking it from there,
+ * with nothing changed in between. */
+enum { TSIM_QUEUE_HEAP = -1 };
+int tsim_event_queue_find(const struct tsim_event_queue *queue, struct tsim_event *event);
+void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item);
 
 #endif
