@@ -53,11 +53,10 @@ enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct t
 
 static void print_title(FILE *out, const struct tsim_style *style, const struct tsim_result *result) {
     char text[64];
-    fprintf(out, "%s%s%s", tsim_tint_on(style, TSIM_TINT_BOLD), result->scenario->name, tsim_tint_off(style));
+    fprintf(out, "%s%s%s\n", tsim_tint_on(style, TSIM_TINT_BOLD), result->scenario->name, tsim_tint_off(style));
     if (result->simulated)
-        fprintf(out, ": a step of %s, bottleneck %s",
+        fprintf(out, "a step of %s, bottleneck %s\n",
                 tsim_quantity_human(result->step.time_s, TSIM_TIME_S, text, sizeof text), tsim_bottleneck_kind(result));
-    fputc('\n', out);
 }
 
 void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation) {

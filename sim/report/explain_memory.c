@@ -6,7 +6,7 @@
 
 #define ROUNDING_FRAC 1e-9
 
-enum { TEXT_BYTES = 96, MOST_STAGES = 6 };
+enum { TEXT_BYTES = 96, MOST_STAGES = 6, KIND_COLUMNS = 18, STAGE_COLUMNS = 10 };
 
 struct kind {
     const char *name;
@@ -141,12 +141,12 @@ static bool contains(const int32_t *stages, int32_t n, int32_t stage) {
     return false;
 }
 
-/* All stages where they fit, else the first three, the fullest, and the last ones. */
-static int32_t shown_stages(int32_t n_stages, int32_t fullest, int32_t shown[MOST_STAGES]) {
+/* All stages where they fit, else the first ones, the fullest, and the last ones: at most `most`. */
+static int32_t shown_stages(int32_t n_stages, int32_t fullest, int32_t most, int32_t shown[MOST_STAGES]) {
     int32_t n = 0;
     for (int32_t s = 0; s < n_stages; s++) {
-        int32_t behind = n_stages - 1 - s, room = MOST_STAGES - n;
-        if (n_stages <= MOST_STAGES || s < 3 || s == fullest ||
+        int32_t behind = n_stages - 1 - s, room = most - n;
+        if (n_stages <= most || s < most / 2 || s == fullest ||
             behind < room - (fullest > s && !contains(shown, n, fullest)))
             shown[n++] = s;
     }
@@ -164,8 +164,9 @@ static void print_stages(struct tsim_arena *arena, FILE *out, const struct tsim_
     const struct tsim_result *result = explanation->result;
     struct tsim_column columns[MOST_STAGES + 1] = {{.title = "GB"}};
     struct stage_kinds stages[MOST_STAGES];
-    int32_t shown[MOST_STAGES],
-        n = shown_stages((int32_t)explanation->scenario->parallelism.pipeline, result->fullest_stage, shown);
+    int32_t room = (style->width - KIND_COLUMNS) / STAGE_COLUMNS, shown[MOST_STAGES];
+    int32_t n = shown_stages((int32_t)explanation->scenario->parallelism.pipeline, result->fullest_stage,
+                             room < MOST_STAGES ? room : MOST_STAGES, shown);
     struct tsim_text_table table;
     char text[TEXT_BYTES];
     for (int32_t i = 0; i < n; i++) {

@@ -10,7 +10,7 @@
 /* Below this share of the step a difference of two sums is rounding. */
 #define ROUNDING_FRAC 1e-9
 
-enum { TEXT_BYTES = 96, MOST_ROWS = 5 * TSIM_N_PARTS * TSIM_MAX_OPS + 16 };
+enum { TEXT_BYTES = 96, NARROW_WIDTH = 76, MOST_ROWS = 5 * TSIM_N_PARTS * TSIM_MAX_OPS + 16 };
 
 static const char *const PARTS[] = {[TSIM_PART_EMBEDDING] = "embedding",
                                     [TSIM_PART_LAYER] = "layer",
@@ -204,6 +204,12 @@ static const struct tsim_figure_column SHOWN[] = {
     {"FLOP/B", NULL, TSIM_FIGURE_NUMBER}, {"bound", NULL, TSIM_FIGURE_TEXT},  {"achieved", NULL, TSIM_FIGURE_TEXT},
     {"share", NULL, TSIM_FIGURE_SHARE}};
 
+/* Where there is no room for all of them: the intensity says what the two say together. */
+static const struct tsim_figure_column NARROW[] = {
+    {"operator", NULL, TSIM_FIGURE_TEXT}, {NULL, NULL, TSIM_FIGURE_AMOUNT},  {NULL, NULL, TSIM_FIGURE_BYTES},
+    {"FLOP/B", NULL, TSIM_FIGURE_NUMBER}, {"bound", NULL, TSIM_FIGURE_TEXT}, {"achieved", NULL, TSIM_FIGURE_TEXT},
+    {"share", NULL, TSIM_FIGURE_SHARE}};
+
 static void show(struct tsim_figures *figures, const char *name, double flops, double bytes, double intensity,
                  const char *bound, const char *achieved, double share_frac) {
     tsim_figures_add_text(figures, name);
@@ -285,7 +291,8 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     tsim_explain_heading(out, style, title);
     print_ridge(out, style, arena, explanation->scenario);
     tsim_explain_operator_rows(arena, explanation, &operators);
-    tsim_figures_init(&figures, arena, "operators", SHOWN, sizeof SHOWN / sizeof SHOWN[0]);
+    tsim_figures_init(&figures, arena, "operators", style->width < NARROW_WIDTH ? NARROW : SHOWN,
+                      sizeof SHOWN / sizeof SHOWN[0]);
     show_rows(arena, &operators, &figures);
     tsim_figures_print(&figures, style, out);
 }

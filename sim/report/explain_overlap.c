@@ -262,7 +262,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     fill_rows(arena, explanation, &rows);
     if (rows.n == 0)
         return;
-    tsim_explain_heading(out, style, "communication: what it needs, what runs beside it, what is exposed");
+    tsim_explain_heading(out, style, "communication: needed, beside other work, exposed");
     table(arena, explanation, &rows, &figures);
     tsim_figures_print(&figures, style, out);
     for (int32_t i = 0; i < rows.n; i++) {

@@ -40,7 +40,7 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
 static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                   const struct tsim_explanation *explanation) {
     struct tsim_figures figures;
-    tsim_explain_heading(out, style, "the step's time, each capacity a tenth lower and higher (simulated)");
+    tsim_explain_heading(out, style, "the step with each capacity a tenth lower and higher");
     table(arena, explanation, &figures);
     tsim_figures_print(&figures, style, out);
 }

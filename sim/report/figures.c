@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 64, LEAST_FIRST_COLUMN = 10 };
+enum { TEXT_BYTES = 64, LEAST_CUT_WIDTH = 10 };
 
 void tsim_figures_init(struct tsim_figures *figures, struct tsim_arena *arena, const char *name,
                        const struct tsim_figure_column *columns, size_t n_columns) {
@@ -100,20 +100,36 @@ static const char *cut(struct tsim_arena *arena, const char *text, int width) {
     return tsim_arena_printf(arena, "%.*s..", (int)bytes_of_width(text, width - 2), text);
 }
 
-/* Columns that are left for the first one. */
-static int first_width(const struct tsim_figures *figures, const char *const *texts, const struct tsim_style *style) {
-    int left = style->width;
-    for (size_t c = 1; c < figures->n_columns; c++) {
-        if (!figures->columns[c].title)
-            continue;
-        int widest = tsim_text_width(figures->columns[c].title);
-        for (size_t i = c; i < figures->n_cells; i += figures->n_columns) {
-            int width = tsim_text_width(texts[i] ? texts[i] : "");
-            widest = width > widest ? width : widest;
-        }
-        left -= 2 + widest;
+/* Columns that a column of the table takes; 0: it is not for people. */
+static int shown_width(const struct tsim_figures *figures, const char *const *texts, size_t column) {
+    if (!figures->columns[column].title)
+        return 0;
+    int widest = tsim_text_width(figures->columns[column].title);
+    for (size_t i = column; i < figures->n_cells; i += figures->n_columns) {
+        int width = tsim_text_width(texts[i] ? texts[i] : "");
+        widest = width > widest ? width : widest;
     }
-    return left < LEAST_FIRST_COLUMN ? LEAST_FIRST_COLUMN : left;
+    return widest;
+}
+
+/* Cuts the texts of a column by as much of `excess` as leaves some of them; returns what is left of it. */
+static int cut_column(const struct tsim_figures *figures, const char **texts, size_t column, int excess) {
+    int width = shown_width(figures, texts, column), to = width - excess;
+    if (excess <= 0 || width <= LEAST_CUT_WIDTH || figures->columns[column].figure != TSIM_FIGURE_TEXT)
+        return excess;
+    to = to < LEAST_CUT_WIDTH ? LEAST_CUT_WIDTH : to;
+    for (size_t i = column; i < figures->n_cells; i += figures->n_columns)
+        texts[i] = cut(figures->arena, texts[i], to);
+    return excess - (width - to);
+}
+
+/* The first column gives way, then the last one. */
+static void fit(const struct tsim_figures *figures, const char **texts, int width) {
+    int excess = -2 - width;
+    for (size_t c = 0; c < figures->n_columns; c++)
+        excess += figures->columns[c].title ? 2 + shown_width(figures, texts, c) : 0;
+    excess = cut_column(figures, texts, 0, excess);
+    cut_column(figures, texts, figures->n_columns - 1, excess);
 }
 
 void tsim_figures_print(const struct tsim_figures *figures, const struct tsim_style *style, FILE *out) {
@@ -127,11 +143,11 @@ void tsim_figures_print(const struct tsim_figures *figures, const struct tsim_st
                                                         .is_number = figures->columns[c].figure != TSIM_FIGURE_TEXT};
     for (size_t i = 0; i < figures->n_cells; i++)
         texts[i] = cell_text(figures, i);
-    int width = first_width(figures, texts, style);
+    fit(figures, texts, style->width);
     tsim_text_table_init(&table, figures->arena, columns, n_columns);
     for (size_t i = 0; i < figures->n_cells; i++)
         if (figures->columns[i % figures->n_columns].title)
-            tsim_text_table_add(&table, i % figures->n_columns == 0 ? cut(figures->arena, texts[i], width) : texts[i]);
+            tsim_text_table_add(&table, texts[i]);
     tsim_text_table_print(&table, style, out);
 }
 

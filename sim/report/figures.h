@@ -52,7 +52,8 @@ void tsim_figures_add(struct tsim_figures *figures, double number);
 /* The figure as people read it; "" for NAN. Returns `buffer` (at least 64 bytes). */
 const char *tsim_figure_text(enum tsim_figure figure, double number, char *buffer, size_t size);
 
-/* Aligned; texts of the first column are cut so that lines fit the style's width, if that leaves ten columns. */
+/* Aligned; where lines would be wider than the style, texts of the first column are cut, then of the last, to ten
+ * columns at least. */
 void tsim_figures_print(const struct tsim_figures *figures, const struct tsim_style *style, FILE *out);
 /* Every line, that of the titles too, begins with the table's name, so that tables in one stream can be told apart. */
 void tsim_figures_print_csv(const struct tsim_figures *figures, FILE *out);
