@@ -363,12 +363,28 @@ enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimen
 
 /* ---- writing ---- */
 
+/* How many digits to try first. A decimal of up to 15 digits survives the way to a double and back to 15 digits, so
+ * where those read back as the value, what is left of them without the zeros at the end is the shortest; where they do
+ * not, 16 or 17 are needed. Near the smallest double fewer digits are exact, and this does not hold. */
+static int fewest_digits(double value) {
+    char text[32];
+    if (fabs(value) < 1e-290)
+        return 1;
+    snprintf(text, sizeof text, "%.14e", value);
+    if (strtod(text, NULL) != value)
+        return 16;
+    size_t n = strcspn(text, "e");
+    while (text[n - 1] == '0')
+        n--;
+    return (int)n - (text[0] == '-') - 1; /* the point */
+}
+
 const char *tsim_double_text(double value, char *buffer, size_t size) {
     if (value == floor(value) && fabs(value) < 1e12) {
         snprintf(buffer, size, "%.0f", value == 0 ? 0.0 : value); /* no "-0" */
         return buffer;
     }
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = fewest_digits(value); digits <= 17; digits++) {
         snprintf(buffer, size, "%.*g", digits, value);
         if (strtod(buffer, NULL) == value)
             break;

@@ -269,6 +269,42 @@ static const struct tsim_value *generate_single(const struct resolver *r, const 
     return root;
 }
 
+/* A scenario names a handful of files: a list. */
+struct tsim_file_cache {
+    struct tsim_arena *arena;
+    struct cached_file *first;
+};
+
+struct cached_file {
+    struct cached_file *next;
+    dev_t device;
+    ino_t inode;
+    const struct tsim_value *root;
+};
+
+struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena) {
+    struct tsim_file_cache *cache = TSIM_NEW(arena, struct tsim_file_cache);
+    cache->arena = arena;
+    return cache;
+}
+
+/* NULL after a mistake, with a diag. */
+static const struct tsim_value *read_file(struct tsim_reader *reader, const char *file, const struct stat *info) {
+    struct tsim_file_cache *cache = reader->files;
+    const struct tsim_value *root = NULL;
+    for (const struct cached_file *item = cache ? cache->first : NULL; item; item = item->next)
+        if (item->device == info->st_dev && item->inode == info->st_ino)
+            return item->root;
+    if (tsim_document_read(cache ? cache->arena : reader->arena, file, &root, reader->diags) != TSIM_OK)
+        return NULL;
+    if (cache) {
+        struct cached_file *item = TSIM_NEW(cache->arena, struct cached_file);
+        *item = (struct cached_file){cache->first, info->st_dev, info->st_ino, root};
+        cache->first = item;
+    }
+    return root;
+}
+
 static const struct tsim_value *resolve_file(const struct resolver *r, const struct tsim_value *reference,
                                              const char *file, const char *id, const struct chain *chain) {
     struct stat info;
@@ -278,9 +314,8 @@ static const struct tsim_value *resolve_file(const struct resolver *r, const str
         return NULL;
     }
     struct chain next = {chain, file, info.st_dev, info.st_ino};
-    const struct tsim_value *root;
-    if (!check_chain(r, reference, chain, &next) ||
-        tsim_document_read(r->reader->arena, file, &root, r->reader->diags) != TSIM_OK)
+    const struct tsim_value *root = NULL;
+    if (!check_chain(r, reference, chain, &next) || !(root = read_file(r->reader, file, &info)))
         return NULL;
     if (id && r->kind != TSIM_CATALOGUE_SCENARIOS && !check_name(r, id, root))
         return NULL;
@@ -367,7 +402,7 @@ static const struct tsim_value *reference_of(struct tsim_arena *arena, const cha
 
 static enum tsim_status load(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id,
                              const void **object, struct tsim_diags *diags) {
-    struct tsim_reader reader = {arena, diags, NULL, NULL};
+    struct tsim_reader reader = {.arena = arena, .diags = diags};
     const void *read = tsim_catalogue_read(&reader, kind, reference_of(arena, id), "");
     if (!read)
         return TSIM_ERR_REFERENCE;

@@ -141,7 +141,7 @@ enum tsim_status tsim_catalogue_describe(struct tsim_arena *arena, enum tsim_cat
                                          const struct tsim_catalogue_entry **entries, size_t *n_entries,
                                          struct tsim_diags *diags) {
     struct description d = {.arena = arena};
-    struct tsim_reader reader = {arena, diags, keep_note, &d};
+    struct tsim_reader reader = {.arena = arena, .diags = diags, .note = keep_note, .context = &d};
     struct tsim_document *document = TSIM_NEW(arena, struct tsim_document);
     *document = (struct tsim_document){.arena = arena, .file = tsim_arena_strdup(arena, id), .is_override = true};
     struct tsim_value reference = {.document = document, .text = document->file};

@@ -6,6 +6,9 @@
 #include "config/catalogue_load.h"
 #include "config/schema.h"
 
+/* Files as they were first read, for reading many scenarios that name the same ones. Its values live in its arena. */
+struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena);
+
 /* The mapping that a reference stands for, without `extends`. A scalar with '/' or ending in .yaml is a path relative
  * to the file that names it; another scalar is an id; a mapping is taken as it is. Cycles and chains of over 16 files
  * are refused. NULL after a mistake, with a diag. */

@@ -165,7 +165,7 @@ static enum tsim_status first_error(const struct tsim_diags *diags, size_t first
 static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                              const struct tsim_override *overrides, size_t n_overrides, struct estimates *estimates,
                              const struct tsim_scenario **scenario, struct tsim_diags *diags) {
-    struct tsim_reader reader = {arena, diags, keep_estimate, estimates};
+    struct tsim_reader reader = {arena, diags, keep_estimate, estimates, source->files};
     const struct tsim_value *root = source->root;
     TSIM_TRY(apply_overrides(arena, overrides, n_overrides, &root, diags));
     struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
@@ -181,11 +181,11 @@ static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenari
 
 static enum tsim_status open_document(struct tsim_arena *arena, const char *file, const struct tsim_value *document,
                                       struct tsim_scenario_source *source, struct tsim_diags *diags) {
-    struct tsim_reader reader = {.arena = arena, .diags = diags};
+    struct tsim_reader reader = {.arena = arena, .diags = diags, .files = tsim_file_cache_new(arena)};
     const struct tsim_value *root = tsim_catalogue_resolve_root(&reader, TSIM_CATALOGUE_SCENARIOS, document);
     if (!root)
         return TSIM_ERR_REFERENCE;
-    *source = (struct tsim_scenario_source){arena, file, document, root};
+    *source = (struct tsim_scenario_source){arena, file, document, root, reader.files};
     return TSIM_OK;
 }
 

@@ -204,6 +204,7 @@ struct tsim_scenario_source {
     const char *file;
     const struct tsim_value *document; /* the file alone */
     const struct tsim_value *root;     /* `extends` followed */
+    struct tsim_file_cache *files;     /* of the catalogue, as they were first read */
 };
 
 /* Reads FILE ("-": standard input) and what it extends. */

@@ -10,7 +10,14 @@ enum { MAX_WORDS = 64, WHY_BYTES = 160 };
 #define MAX_WHOLE 9007199254740992.0
 
 const char *tsim_schema_path(struct tsim_arena *arena, const char *path, const char *key) {
-    return *path ? tsim_arena_printf(arena, "%s.%s", path, key) : key;
+    if (!*path)
+        return key;
+    size_t n_path = strlen(path), n_key = strlen(key);
+    char *joined = tsim_arena_alloc(arena, n_path + n_key + 2);
+    memcpy(joined, path, n_path);
+    joined[n_path] = '.';
+    memcpy(joined + n_path + 1, key, n_key + 1);
+    return joined;
 }
 
 const char *tsim_word_of(const struct tsim_word *words, int value) {
@@ -304,7 +311,7 @@ static struct sourced unwrap(struct tsim_reader *reader, const struct tsim_table
     if (!table->is_sourced || !is_sourced || key->kind == TSIM_KEY_MAPPING || key->kind == TSIM_KEY_CUSTOM)
         return sourced;
     sourced.value = NULL;
-    struct tsim_reader inner = {reader->arena, reader->diags, NULL, NULL};
+    struct tsim_reader inner = {.arena = reader->arena, .diags = reader->diags};
     tsim_schema_read(&inner, &SOURCED, value, path, &sourced);
     return sourced;
 }

@@ -76,11 +76,14 @@ struct tsim_note {
 };
 typedef void (*tsim_note_fn)(void *context, const struct tsim_note *note);
 
+struct tsim_file_cache;
+
 struct tsim_reader {
     struct tsim_arena *arena;
     struct tsim_diags *diags;
-    tsim_note_fn note; /* NULL: nobody listens */
-    void *context;     /* of `note` */
+    tsim_note_fn note;             /* NULL: nobody listens */
+    void *context;                 /* of `note` */
+    struct tsim_file_cache *files; /* catalogue files that were read before; NULL: each is read anew */
 };
 
 /* Reads `mapping` (NULL: every key absent, and nothing is required) into `object`. Mistakes go to reader->diags, all of

@@ -93,7 +93,7 @@ static const struct tsim_value *parse(const char *text) {
 }
 
 static struct thing read_thing(const char *text) {
-    struct tsim_reader reader = {&arena, &diags, NULL, NULL};
+    struct tsim_reader reader = {.arena = &arena, .diags = &diags};
     struct thing thing;
     memset(&thing, 0, sizeof thing);
     tsim_schema_read(&reader, &THING, parse(text), "", &thing);
@@ -258,7 +258,7 @@ static const struct tsim_note *find_note(const struct notes *notes, const char *
 
 START_TEST(sources) {
     struct notes notes = {.n = 0};
-    struct tsim_reader reader = {&arena, &diags, keep, &notes};
+    struct tsim_reader reader = {.arena = &arena, .diags = &diags, .note = keep, .context = &notes};
     struct thing thing = {.name = NULL};
     struct tsim_document document = *parse("{a: 1}")->document;
     document.source = "the datasheet";
