@@ -51,7 +51,7 @@ static bool knows_term(const char *name) {
     const char *const *names = tsim_term_names(&n_names);
     if (!name || tsim_term_exists(name))
         return true;
-    const char *near = tsim_did_you_mean(name, names, n_names);
+    const char *near = tsim_term_near(name);
     fprintf(stderr, "tsim explain: unknown term '%s'", name);
     if (near)
         fprintf(stderr, "; did you mean '%s'?", near);

@@ -194,6 +194,16 @@ static void add_data(const struct tsim_explanation *explanation, struct rows *ro
                                .why = "every rank waits for the norm of all gradients before its optimizer"});
 }
 
+/* Activations and gradients that the stage sends in a step, each rank its share of them. */
+static double message_bytes(const struct tsim_scenario *sc, const struct tsim_timeline *timeline, int32_t stage) {
+    double element_bytes = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
+    double tokens = (double)(sc->training.micro_batch_size * sc->training.sequence_length / sc->parallelism.context);
+    double each_bytes = tokens * (double)sc->model->hidden * element_bytes / (double)sc->parallelism.tensor, n = 0;
+    for (int32_t i = 0; i < timeline->stages[stage].n; i++)
+        n += tsim_schedule_hop(&timeline->shape, stage, timeline->stages[stage].slices[i].item).sends;
+    return n * each_bytes;
+}
+
 static void add_messages(const struct tsim_explanation *explanation, struct rows *rows) {
     const struct tsim_gang_account *a = &explanation->account;
     const struct tsim_scenario *sc = explanation->scenario;
@@ -203,7 +213,7 @@ static void add_messages(const struct tsim_explanation *explanation, struct rows
     if (timeline->shape.stages == 1)
         return;
     add(rows, (struct row){.name = "pipeline, messages",
-                           .bytes = (double)NAN,
+                           .bytes = message_bytes(sc, timeline, a->stage),
                            .needs_s = is_async ? a->send_busy_s : a->terms.exposed_pipeline_s,
                            .available_s = is_async ? stage->busy_s : 0,
                            .exposed_s = a->terms.exposed_pipeline_s,

@@ -108,6 +108,19 @@ bool tsim_term_exists(const char *name) {
     return path_of(name) != NULL;
 }
 
+const char *tsim_term_near(const char *wrong) {
+    const char *candidates[2 * N_NAMES + N_WORDS];
+    size_t n = 0;
+    for (size_t i = 0; i < N_NAMES; i++) {
+        candidates[n++] = NAMES[i];
+        if (tsim_term_exists(strchr(NAMES[i], '.') + 1))
+            candidates[n++] = strchr(NAMES[i], '.') + 1;
+    }
+    for (size_t i = 0; i < N_WORDS; i++)
+        candidates[n++] = WORDS[i].word;
+    return tsim_did_you_mean(wrong, candidates, n);
+}
+
 static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }

@@ -40,6 +40,8 @@ struct tsim_term {
 const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                                         const char *name);
 bool tsim_term_exists(const char *name);
+/* The path or word that an unknown name may be a slip of, or NULL. */
+const char *tsim_term_near(const char *wrong);
 /* All paths, in the order of the summary. */
 const char *const *tsim_term_names(size_t *n);
 

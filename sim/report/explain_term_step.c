@@ -342,6 +342,30 @@ static const struct tsim_term *pass_time(struct tsim_terms *terms, enum tsim_pas
     return NULL;
 }
 
+/* Seconds of a stage for a micro-batch: over its chunks, or of one where the backward pass is split. */
+static struct tsim_stage_times stage_times(const struct tsim_timeline *timeline, int32_t stage) {
+    bool is_split = tsim_schedule_splits_backward(timeline->shape.schedule);
+    double times_s[TSIM_N_PASS_KINDS] = {0};
+    for (int32_t i = 0; i < timeline->stages[stage].n; i++) {
+        const struct tsim_slice *slice = &timeline->stages[stage].slices[i];
+        double *time_s = &times_s[slice->item.kind];
+        if (slice->item.microbatch == 0 && (!is_split || *time_s == 0))
+            *time_s += slice->end_s - slice->begin_s;
+    }
+    return (struct tsim_stage_times){.forward_s = times_s[TSIM_PASS_FORWARD],
+                                     .input_s = times_s[is_split ? TSIM_PASS_INPUT_GRADIENT : TSIM_PASS_BACKWARD],
+                                     .weight_s = times_s[TSIM_PASS_WEIGHT_GRADIENT]};
+}
+
+/* What the papers say of equal stages and free messages. */
+static const struct tsim_term *published_bubble(struct tsim_terms *terms) {
+    const struct tsim_timeline *timeline = terms->explanation->timeline;
+    int32_t stage = tsim_explain_critical_rank(terms->explanation->result)->stage;
+    return tsim_term_given(terms, "for comparison, equal stages and free messages",
+                           tsim_schedule_bubble_s(&timeline->shape, stage_times(timeline, stage)), TSIM_TIME_S,
+                           "the schedule's published closed form (sim/workload/schedule.h)");
+}
+
 static const struct tsim_term *bubble_term(struct tsim_terms *terms, const char *name) {
     const struct tsim_parallelism_spec *p = &terms->scenario->parallelism;
     static const struct {
@@ -367,6 +391,7 @@ static const struct tsim_term *bubble_term(struct tsim_terms *terms, const char 
         if (pass)
             tsim_term_add(terms, term, pass, 1);
     }
+    tsim_term_add(terms, term, published_bubble(terms), 1);
     return term;
 }
 

@@ -150,6 +150,10 @@ START_TEST(names_groups_and_words) {
     ck_assert(!tsim_term_exists("step.compue_s"));
     ck_assert(!tsim_term_exists(""));
     ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "nonsense"));
+    ck_assert_str_eq(tsim_term_near("step.compue_s"), "step.compute_s");
+    ck_assert_str_eq(tsim_term_near("memroy"), "memory");
+    ck_assert_str_eq(tsim_term_near("mfuu"), "mfu");
+    ck_assert_ptr_null(tsim_term_near("supercalifragilistic"));
     ck_assert_str_eq(tsim_term_build(&arena, &explanation, "communication")->name, "step.communication_exposed_s");
     ck_assert_str_eq(tsim_term_build(&arena, &explanation, "memory")->name, "memory.peak_bytes");
     ck_assert_str_eq(tsim_term_build(&arena, &explanation, "mfu")->name, "throughput.mfu");
