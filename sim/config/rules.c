@@ -514,10 +514,11 @@ static void check_zero(const struct check *c) {
     if (c->draft->zero == 3 && p->pipeline > 1)
         tsim_diag_hint(fail(c, "parallelism.zero", "3 with pipeline %lld: the two are not combined", num(p->pipeline)),
                        "zero: 1 with the pipeline, or pipeline: 1 with zero: 3");
+    /* Ranks that hold the same experts are those of a sharding group, on all tensor ranks that experts lie on. */
     int64_t group = c->draft->zero_group * (p->tensor / tsim_expert_tensor(p)), expert = p->expert;
     if (group > 0 && expert > 1 && group % expert != 0 && expert % group != 0)
-        tsim_diag_hint(fail(c, "parallelism.zero_group", "%lld and expert %lld: neither divides the other", num(group),
-                            num(expert)),
+        tsim_diag_hint(fail(c, "parallelism.zero_group", "%lld and expert %lld: neither divides the other",
+                            num(c->draft->zero_group), num(expert)),
                        "all, or a multiple of %lld", num(expert));
     if (c->draft->zero_group > 0 && ranks % c->draft->zero_group != 0)
         tsim_diag_hint(fail(c, "parallelism.zero_group", "%lld does not divide data %lld x context %lld = %lld ranks",

@@ -76,9 +76,12 @@ START_TEST(random_plans) {
                       "case %d: %.15g folded, %.15g unfolded (tensor %d pipeline %d context %d data %d zero %d %s)", i,
                       folded.time_s, unfolded.time_s, (int)p->tensor, (int)p->pipeline, (int)p->context, (int)p->data,
                       p->zero, tsim_schedule_name(p->schedule));
-        for (int32_t g = 0; g < unfolded.n_gangs; g++)
-            ck_assert_double_eq_tol(unfolded.gangs[g].terms.bubble_s,
-                                    folded.gangs[unfolded.gangs[g].stage].terms.bubble_s, 1e-9 * folded.time_s);
+        for (int32_t g = 0; g < unfolded.n_gangs; g++) {
+            const struct tsim_gang_account *one = &unfolded.gangs[g], *all = &folded.gangs[one->stage];
+            ck_assert_double_eq_tol(one->terms.bubble_s, all->terms.bubble_s, 1e-9 * folded.time_s);
+            ck_assert_double_eq_tol(one->terms.exposed_expert_s, all->terms.exposed_expert_s, 1e-9 * folded.time_s);
+            ck_assert_double_eq_tol(one->pass_nic_bytes, all->pass_nic_bytes, 1 + 1e-9 * all->pass_nic_bytes);
+        }
         e.scenario.simulation.network = TSIM_NETWORK_STEPS;
         struct tsim_step_simulation steps = simulate(&arena, &e.scenario);
         check_laws(&steps);
