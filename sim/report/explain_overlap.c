@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ROWS = 32, LABEL_INDENT = 2 };
+enum { MOST_ROWS = 32 };
 #define TOLD_FRAC 0.001 /* of the step: what is exposed less is not worth a reason */
 #define ROUNDING_FRAC 1e-9
 
@@ -67,6 +67,10 @@ static const char *why_inside(const struct tsim_scenario *sc, enum tsim_axis axi
             return "the next operator needs its result; parallelism.overlap.tensor=true would cut it into chunks "
                    "beside "
                    "its product";
+        if (axis == TSIM_AXIS_EXPERT && !sc->parallelism.overlap.expert)
+            return "the experts wait for their rows; parallelism.overlap.expert=true would exchange them beside "
+                   "another "
+                   "micro-batch's pass";
         return "the next operator needs its result, and the software runs nothing beside it";
     case TSIM_PIPELINED_NEXT:
     case TSIM_PIPELINED_PREVIOUS:
@@ -265,6 +269,22 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
     take(context, &figures);
 }
 
+/* Of rows that follow each other for the same reason it is said once. */
+static void print_reasons(struct tsim_arena *arena, FILE *out, const struct tsim_style *style, const struct rows *rows,
+                          double least_s) {
+    const char *names = NULL;
+    for (int32_t i = 0; i < rows->n; i++) {
+        const struct row *row = &rows->items[i], *next = i + 1 < rows->n ? row + 1 : NULL;
+        if (row->exposed_s < least_s)
+            continue;
+        names = names ? tsim_arena_printf(arena, "%s; %s", names, row->name) : row->name;
+        if (next && next->exposed_s >= least_s && strcmp(next->why, row->why) == 0)
+            continue;
+        tsim_text_wrap(out, style, 0, tsim_arena_printf(arena, "%s: %s.", names, row->why));
+        names = NULL;
+    }
+}
+
 static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                   const struct tsim_explanation *explanation) {
     struct rows rows;
@@ -275,11 +295,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     tsim_explain_heading(out, style, "communication: needed, beside other work, exposed");
     table(arena, explanation, &rows, &figures);
     tsim_figures_print(&figures, style, out);
-    for (int32_t i = 0; i < rows.n; i++) {
-        if (rows.items[i].exposed_s < TOLD_FRAC * explanation->result->step.time_s)
-            continue;
-        tsim_text_wrap(out, style, 0, tsim_arena_printf(arena, "%s: %s.", rows.items[i].name, rows.items[i].why));
-    }
+    print_reasons(arena, out, style, &rows, TOLD_FRAC * explanation->result->step.time_s);
 }
 
 const struct tsim_explain_section tsim_explain_overlap = {.needs_step = true, .tables = tables, .print = print};

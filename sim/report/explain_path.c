@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_LINKS = 14, SHOWN_ENDS = 6, MOST_OPERATORS = 6, TEXT_BYTES = 64 };
+enum { MOST_LINKS = 14, SHOWN_ENDS = 6, MOST_OPERATORS = 6 };
 #define ROUNDING_FRAC 1e-9
 
 /* The zero-bubble schedules' stages work shifted against each other: their step is the longest stage's own. */

@@ -44,56 +44,59 @@ const struct tsim_term *tsim_term_tokens(struct tsim_terms *terms) {
 
 /* ---- the model ---- */
 
-static const struct tsim_term *dimension(struct tsim_terms *terms, const char *key, int64_t value) {
+static const struct tsim_term *model_value(struct tsim_terms *terms, const char *key, int64_t value) {
     return tsim_term_of_file(terms, TSIM_CATALOGUE_MODELS, key, (double)value, TSIM_COUNT);
 }
 
-static void add_counted(struct tsim_terms *terms, struct tsim_term *sum, const char *name, const char *formula,
-                        double n) {
-    if (n > 0)
-        tsim_term_add(terms, sum, tsim_term_new(terms, TSIM_TERM_MODEL, name, formula, n, TSIM_COUNT), 1);
+/* What a part of the model is counted from, as a set. */
+enum { OF_LAYERS = 1, OF_HIDDEN = 2, OF_VOCAB = 4, OF_HEADS = 8, OF_FFN = 16, OF_EXPERTS = 32 };
+
+static void add_part(struct tsim_terms *terms, struct tsim_term *sum, const char *name, const char *formula, double n,
+                     unsigned dimensions) {
+    const struct tsim_model *m = terms->scenario->model;
+    const struct {
+        unsigned of;
+        const char *key;
+        int64_t value;
+    } ALL[] = {{OF_VOCAB, "vocab", m->vocab},
+               {OF_LAYERS, "layers", m->layers},
+               {OF_HIDDEN, "hidden", m->hidden},
+               {OF_HEADS, "heads", m->heads},
+               {OF_HEADS, "kv_heads", m->kv_heads},
+               {OF_HEADS, "head_dim", m->head_dim},
+               {OF_FFN, "ffn_hidden", m->ffn_hidden},
+               {OF_EXPERTS, "experts.count", m->experts.count},
+               {OF_EXPERTS, "experts.active", m->experts.active},
+               {OF_EXPERTS, "experts.ffn_hidden", m->experts.ffn_hidden}};
+    if (!(n > 0))
+        return;
+    struct tsim_term *part = tsim_term_new(terms, TSIM_TERM_MODEL, name, formula, n, TSIM_COUNT);
+    for (size_t i = 0; i < sizeof ALL / sizeof ALL[0]; i++)
+        if (dimensions & ALL[i].of)
+            tsim_term_add(terms, part, model_value(terms, ALL[i].key, ALL[i].value), 1);
+    tsim_term_add(terms, sum, part, 1);
 }
 
 static const struct tsim_term *parameters_term(struct tsim_terms *terms, const char *name, double value) {
     const struct tsim_model *m = terms->scenario->model;
     struct tsim_parameters p;
     tsim_model_count(m, &p);
-    double with_experts = (double)tsim_model_expert_layers(m, 0, m->layers), n_layers = (double)m->layers;
-    double used_frac = strcmp(name, "model.parameters") != 0 && m->experts.count > 0
-                           ? (double)m->experts.active / (double)m->experts.count
-                           : 1;
+    double with_experts = (double)tsim_model_expert_layers(m, 0, m->layers), n = (double)m->layers;
+    bool is_active = strcmp(name, "model.parameters") != 0 && m->experts.count > 0;
+    double used_frac = is_active ? (double)m->experts.active / (double)m->experts.count : 1;
     struct tsim_term *sum =
         tsim_term_new(terms, TSIM_TERM_SUM, name, "counted part by part (sim/workload/model.h)", value, TSIM_COUNT);
-    add_counted(terms, sum, "embedding", "vocabulary x hidden, and learned positions", p.embedding);
-    add_counted(terms, sum, "attention", "layers x (queries, keys, values, output)",
-                n_layers * (p.layer_attention + p.layer_latent));
-    add_counted(terms, sum, "feed-forward blocks", "layers without experts x matrices x hidden x inner",
-                (n_layers - with_experts) * p.layer_ffn);
-    add_counted(terms, sum, "experts", "layers with experts x (router, shared, experts of a token or all)",
-                with_experts * (p.layer_router + p.layer_shared + used_frac * p.layer_experts));
-    add_counted(terms, sum, "norms", "two of each layer, and the last", n_layers * p.layer_norms + p.final_norm);
-    add_counted(terms, sum, "head", "vocabulary x hidden, unless tied to the embedding", p.head);
-    for (int32_t i = 0; i < sum->n_parts; i++) { /* what each of them is counted from */
-        struct tsim_term *part = tsim_term_new(terms, TSIM_TERM_MODEL, sum->parts[i].term->name,
-                                               sum->parts[i].term->formula, sum->parts[i].term->value, TSIM_COUNT);
-        bool is_table = strcmp(part->name, "embedding") == 0 || strcmp(part->name, "head") == 0;
-        tsim_term_add(terms, part,
-                      is_table ? dimension(terms, "vocab", m->vocab) : dimension(terms, "layers", m->layers), 1);
-        tsim_term_add(terms, part, dimension(terms, "hidden", m->hidden), 1);
-        if (strcmp(part->name, "attention") == 0) {
-            tsim_term_add(terms, part, dimension(terms, "heads", m->heads), 1);
-            tsim_term_add(terms, part, dimension(terms, "kv_heads", m->kv_heads), 1);
-            tsim_term_add(terms, part, dimension(terms, "head_dim", m->head_dim), 1);
-        }
-        if (strcmp(part->name, "feed-forward blocks") == 0)
-            tsim_term_add(terms, part, dimension(terms, "ffn_hidden", m->ffn_hidden), 1);
-        if (strcmp(part->name, "experts") == 0) {
-            tsim_term_add(terms, part, dimension(terms, "experts.count", m->experts.count), 1);
-            tsim_term_add(terms, part, dimension(terms, "experts.active", m->experts.active), 1);
-            tsim_term_add(terms, part, dimension(terms, "experts.ffn_hidden", m->experts.ffn_hidden), 1);
-        }
-        sum->parts[i].term = part;
-    }
+    add_part(terms, sum, "embedding", "vocabulary x hidden, and learned positions", p.embedding, OF_VOCAB | OF_HIDDEN);
+    add_part(terms, sum, "attention", "layers x (queries, keys, values, output)",
+             n * (p.layer_attention + p.layer_latent), OF_LAYERS | OF_HIDDEN | OF_HEADS);
+    add_part(terms, sum, "feed-forward blocks", "layers without experts x matrices x hidden x inner",
+             (n - with_experts) * p.layer_ffn, OF_LAYERS | OF_HIDDEN | OF_FFN);
+    add_part(terms, sum, "experts", "layers with experts x (router, shared, experts of a token or all)",
+             with_experts * (p.layer_router + p.layer_shared + used_frac * p.layer_experts),
+             OF_LAYERS | OF_HIDDEN | OF_EXPERTS);
+    add_part(terms, sum, "norms", "two of each layer, and the last", n * p.layer_norms + p.final_norm,
+             OF_LAYERS | OF_HIDDEN);
+    add_part(terms, sum, "head", "vocabulary x hidden, unless tied to the embedding", p.head, OF_VOCAB | OF_HIDDEN);
     return tsim_term_close(terms, sum, "other parts");
 }
 
@@ -112,8 +115,8 @@ static const struct tsim_term *attention_flops(struct tsim_terms *terms, double 
                   tsim_term_given(terms, "FLOPs of a score and its use", factor, TSIM_FLOPS,
                                   "Chowdhery et al. 2022 (PaLM), appendix B: the full square"),
                   1);
-    tsim_term_add(terms, term, dimension(terms, "layers", m->layers), 1);
-    tsim_term_add(terms, term, dimension(terms, "heads", m->heads), 1);
+    tsim_term_add(terms, term, model_value(terms, "layers", m->layers), 1);
+    tsim_term_add(terms, term, model_value(terms, "heads", m->heads), 1);
     tsim_term_add(terms, term,
                   tsim_term_given(terms, "head dimension, mean of key and value", width, TSIM_COUNT,
                                   m->source ? m->source : "the scenario"),
@@ -276,10 +279,10 @@ static const struct tsim_term *run_energy(struct tsim_terms *terms) {
 
 /* A price or an emission: the scenario's own, else its region's. */
 static const struct tsim_term *per_joule(struct tsim_terms *terms, const char *scenario_key, const char *region_key,
-                                         double value, double of_region, enum tsim_dimension dimension_) {
+                                         double value, double of_region, enum tsim_dimension dimension) {
     if (terms->scenario->energy.region && of_region == value)
-        return tsim_term_of_file(terms, TSIM_CATALOGUE_REGIONS, region_key, value, dimension_);
-    return tsim_term_of_scenario(terms, scenario_key, value, dimension_);
+        return tsim_term_of_file(terms, TSIM_CATALOGUE_REGIONS, region_key, value, dimension);
+    return tsim_term_of_scenario(terms, scenario_key, value, dimension);
 }
 
 static const struct tsim_term *rent_term(struct tsim_terms *terms, const char *name) {
