@@ -216,6 +216,21 @@ static bool check_tensor(const struct check *c) {
     return false;
 }
 
+/* All-to-all gives each rank whole heads, of keys and values too. */
+static void check_context_heads(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    int64_t heads = c->sc->model->kv_heads, per_rank = heads % p->tensor == 0 ? heads / p->tensor : heads, most = 1;
+    if (per_rank % p->context == 0)
+        return;
+    for (int64_t context = 1; context < p->context; context++)
+        most = per_rank % context == 0 ? context : most;
+    tsim_diag_hint(
+        fail(c, "parallelism.context", "%lld key and value heads of a tensor rank do not divide over context %lld",
+             num(per_rank), num(p->context)),
+        "context_exchange: all-to-all needs whole heads; nearest that works: context %lld, or context_exchange: ring",
+        num(most));
+}
+
 static void check_sequence(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t s = c->sc->training.sequence_length;
@@ -223,6 +238,8 @@ static void check_sequence(const struct check *c) {
         tsim_diag_hint(fail(c, "training.sequence_length", "%lld, but %.40s has %lld learned positions", num(s),
                             c->sc->model->name, num(c->sc->model->positions)),
                        "at most %lld", num(c->sc->model->positions));
+    if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
+        check_context_heads(c);
     if (p->context > 1 && s % (2 * p->context) != 0)
         hint_multiples(fail(c, "training.sequence_length",
                             "%lld is not divisible by 2 x context %lld (each rank takes an early and a late piece)",
@@ -544,7 +561,8 @@ static void check_effects(const struct check *c) {
     if (p->tensor == 1 && p->sequence && tsim_draft_has(draft, "parallelism.sequence"))
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.sequence"), "parallelism.sequence",
                            "has no effect: tensor is 1");
-    if (p->tensor > c->sc->cluster.accelerators_per_node)
+    bool is_torus = c->sc->cluster.fabric && c->sc->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS;
+    if (p->tensor > c->sc->cluster.accelerators_per_node && !is_torus)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.tensor"), "parallelism.tensor",
                            "tensor groups of %lld reach over nodes of %lld: their traffic crosses the fabric",
                            num(p->tensor), num(c->sc->cluster.accelerators_per_node));
@@ -557,6 +575,13 @@ static void check_effects(const struct check *c) {
     if (draft->zero > 0 && draft->data * p->context == 1 && tsim_draft_has(draft, "parallelism.zero"))
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.zero"), "parallelism.zero",
                            "has no effect: there is one replica");
+    static const char *const SHARDED[] = {"parallelism.prefetch", "parallelism.reshard_after_forward"};
+    for (size_t i = 0; i < sizeof SHARDED / sizeof SHARDED[0]; i++)
+        if (draft->zero < 3 && tsim_draft_has(draft, SHARDED[i]))
+            tsim_value_warning(diags, tsim_draft_place(draft, SHARDED[i]), SHARDED[i], "has no effect: zero is not 3");
+    if (p->context == 1 && tsim_draft_has(draft, "parallelism.context_exchange"))
+        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.context_exchange"),
+                           "parallelism.context_exchange", "has no effect: context is 1");
     if (draft->zero == 0 && draft->zero_group != 0 && draft->zero_group != draft->data * p->context)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.zero_group"), "parallelism.zero_group",
                            "has no effect: zero is 0");

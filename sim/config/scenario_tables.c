@@ -25,6 +25,9 @@ const struct tsim_word tsim_schedule_words[] = {
 static const struct tsim_word AXES[] = {
     {"tensor", TSIM_AXIS_TENSOR}, {"context", TSIM_AXIS_CONTEXT}, {"expert", TSIM_AXIS_EXPERT},
     {"data", TSIM_AXIS_DATA}, {"pipeline", TSIM_AXIS_PIPELINE}, {NULL, 0}};
+static const struct tsim_word CONTEXT_EXCHANGES[] = {
+    {"ring", TSIM_CONTEXT_RING}, {"all-gather", TSIM_CONTEXT_ALL_GATHER}, {"all-to-all", TSIM_CONTEXT_ALL_TO_ALL},
+    {NULL, 0}};
 static const struct tsim_word NETWORKS[] = {
     {"fluid", TSIM_NETWORK_FLUID}, {"steps", TSIM_NETWORK_STEPS}, {"ideal", TSIM_NETWORK_IDEAL}, {NULL, 0}};
 static const struct tsim_word FOLDS[] = {{"auto", 1}, {"off", 0}, {NULL, 0}};
@@ -377,6 +380,8 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
                 "auto, or a list over stages (over chunks in model order, when interleaved)")},
     {INT_KEY("context", scenario.parallelism.context, 1e6, "accelerators that share each sequence"),
      .default_text = "1", .is_positive = true},
+    ENUM_KEY("context_exchange", scenario.parallelism.context_exchange, CONTEXT_EXCHANGES, "ring",
+             "ring, all-gather (of keys and values), or all-to-all (Ulysses): how these exchange what attention needs"),
     {INT_KEY("expert", scenario.parallelism.expert, 1e6, "accelerators that share the experts"),
      .default_text = "1", .is_positive = true},
     {INT_KEY("expert_tensor", scenario.parallelism.expert_tensor, 1e6,
@@ -386,6 +391,10 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
      .help = "sequence parallelism over the tensor ranks; default: true when tensor > 1"},
     {INT_KEY("zero", zero, 3, "what data-parallel ranks share out: 1 optimizer state, 2 gradients, 3 weights as well"),
      .default_text = "1"},
+    {INT_KEY("prefetch", scenario.parallelism.prefetch, 1e5, "ZeRO-3: layers gathered ahead of the one that runs"),
+     .default_text = "1"},
+    {.key = "reshard_after_forward", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.reshard_after_forward),
+     .default_text = "true", .help = "ZeRO-3: gather parameters again for the backward pass instead of keeping them"},
     {INT_KEY("zero_group", zero_group, 1e9, "ranks that share: all, node, or a number"), .words = ZERO_GROUPS,
      .default_text = "all"},
     ENUM_KEY("schedule", schedule, tsim_schedule_words, NULL,

@@ -439,15 +439,20 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
 
 /* ---- data stream: ZeRO-3 ---- */
 
-/* The parameters of unit `position` (execution order) of an item: gathered when at most two units are held, that is
- * when the one two places earlier is done (FSDP's rate limiter). */
+/* Units whose parameters a rank holds whole at one time: that which runs, and those gathered ahead of it. */
+static int32_t n_held(const struct tsim_gang *gang) {
+    return (int32_t)gang->plan->scenario->parallelism.prefetch + 1;
+}
+
+/* The parameters of unit `position` (execution order) of an item: gathered when there is room for it, that is when the
+ * one n_held places earlier is done (FSDP's rate limiter). */
 static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, struct tsim_task *task) {
     int32_t unit = unit_index(gang, item, position);
     task->label = tsim_label(TSIM_TASK_GATHER, item, position);
     tsim_gang_collective(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, item, position, true), task);
     join_replicas(gang, TSIM_TASK_GATHER, unit, task);
-    if (unit >= 2)
-        wait_for(task, gang->segment_done + unit - 2);
+    if (unit >= n_held(gang))
+        wait_for(task, gang->segment_done + unit - n_held(gang));
     lower(task, gang->gathered + unit);
 }
 
@@ -460,15 +465,17 @@ static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, 
     lower(task, gang->reduced);
 }
 
-/* Forward: gathers in order. Backward: two gathers ahead, then a reduction and a gather in turn. The root unit
+/* Forward: gathers in order. Backward: as many gathers as units are held, then a reduction and a gather in turn; no
+ * gathers where parameters stay after the forward pass. The root unit
  * (embedding, final norm, head) is gathered once a step and kept; it is the last to be reduced. */
 static bool next_unit(struct tsim_gang *gang, struct tsim_task *task) {
-    int32_t n = gang->plan->n_units;
+    int32_t n = gang->plan->n_units, ahead = n_held(gang);
+    bool gathers_again = gang->plan->scenario->parallelism.reshard_after_forward;
     while (gang->unit_item < gang->stage_plan->n_items) {
         struct tsim_pass_item item = tsim_gang_item(gang, gang->unit_item);
         int32_t at = gang->unit_position++, index = gang->unit_item;
         bool is_forward = item.kind == TSIM_PASS_FORWARD;
-        int32_t n_positions = is_forward ? n : 2 * n + 2;
+        int32_t n_positions = is_forward ? n : 2 * n + ahead;
         if (at == n_positions) {
             gang->unit_position = 0;
             gang->unit_item++;
@@ -480,13 +487,13 @@ static bool next_unit(struct tsim_gang *gang, struct tsim_task *task) {
             unit_gather(gang, index, at, task);
             return true;
         }
-        bool is_reduce = at >= 2 && at % 2 == 0;
-        int32_t position = is_reduce ? at / 2 - 1 : at < 2 ? at : at / 2 + 1;
+        bool is_reduce = at >= ahead && (at - ahead) % 2 == 0;
+        int32_t position = at < ahead ? at : (at - ahead) / 2 + (is_reduce ? 0 : ahead);
         if (is_reduce) {
             unit_reduce(gang, index, position, task);
             return true;
         }
-        if (position < n - 1) { /* the root, last in backward order, is still held */
+        if (gathers_again && position < n - 1) { /* the root, last in backward order, is still held */
             unit_gather(gang, index, position, task);
             return true;
         }

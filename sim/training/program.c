@@ -44,6 +44,19 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
     gang->demands = TSIM_NEW_ARRAY(arena, (size_t)gang->n_demands * TSIM_N_STREAMS, struct tsim_demand);
 }
 
+/* ZeRO-3: the root unit stays after the first forward pass, and all of them do for the backward pass if so told. */
+static void keep_gathered(struct tsim_gang *gang) {
+    const struct tsim_step_plan *plan = gang->plan;
+    bool all = !plan->scenario->parallelism.reshard_after_forward;
+    for (int32_t i = 0; i < gang->stage_plan->n_items; i++) {
+        bool is_forward = tsim_gang_item(gang, i).kind == TSIM_PASS_FORWARD;
+        int32_t root = is_forward ? 0 : plan->n_units - 1;
+        for (int32_t unit = 0; unit < plan->n_units; unit++)
+            if ((unit == root && i > 0) || (all && !is_forward))
+                tsim_engine_rearm(gang->engine, gang->gathered + i * plan->n_units + unit, 0);
+    }
+}
+
 static void add_signals(struct tsim_arena *arena, struct step_run *run, struct tsim_gang *gang) {
     const struct tsim_step_plan *plan = run->plan;
     int32_t slots = plan->schedule.microbatches * plan->schedule.chunks;
@@ -72,11 +85,8 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
     gang->segment_done = tsim_engine_add_signals(engine, n_done, 1);
     if (gang->n_reductions > 0)
         gang->reduced = tsim_engine_add_signals(engine, 1, gang->n_reductions);
-    if (plan->shards_fully) /* the root unit stays gathered after the first forward pass */
-        for (int32_t i = 1; i < gang->stage_plan->n_items; i++) {
-            int32_t root = tsim_gang_item(gang, i).kind == TSIM_PASS_FORWARD ? 0 : plan->n_units - 1;
-            tsim_engine_rearm(engine, gang->gathered + i * plan->n_units + root, 0);
-        }
+    if (plan->shards_fully)
+        keep_gathered(gang);
 }
 
 static void add_streams(struct step_run *run, struct tsim_gang *gang) {

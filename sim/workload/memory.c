@@ -411,6 +411,32 @@ static double recomputed_bytes(const struct tsim_scenario *sc, bool has_experts)
     return tsim_layer_whole_activation_bytes(sc, has_experts) - tsim_layer_activation_bytes(sc, has_experts);
 }
 
+/* Keys and values of others while a layer attends, and what is sent of the own: a piece each of the ring, all of them
+ * gathered, or the own tokens for all heads and all tokens for the own heads. */
+static double context_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
+    double own = k->t * (k->key + k->value) * k->e;
+    if (sc->parallelism.context == 1)
+        return 0;
+    switch (sc->parallelism.context_exchange) {
+    case TSIM_CONTEXT_RING:
+        return 2 * own;
+    case TSIM_CONTEXT_ALL_GATHER:
+        return (double)sc->parallelism.context * own;
+    case TSIM_CONTEXT_ALL_TO_ALL:
+        return own + k->t * k->query * k->e;
+    }
+    return 0;
+}
+
+/* ZeRO-3: the layer in use and those prefetched, whole, or all where they stay; one layer's gradients. */
+static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    double layer = largest(sc->model, tsim_layer_rank_parameters(sc, false), tsim_layer_rank_parameters(sc, true));
+    double held = (double)sc->parallelism.prefetch + 1, weight = tsim_weight_bytes(sc->training.precision);
+    double whole = tsim_stage_parameters(sc, stage);
+    return (sc->parallelism.reshard_after_forward ? fmin(held * layer, whole) : whole) * weight +
+           layer * tsim_gradient_bytes(sc);
+}
+
 static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     struct tokens k = tokens_of(sc);
     double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, &k);
@@ -427,11 +453,9 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
         bytes += k.t * tsim_padded_vocab_per_rank(sc) * (4 + k.e); /* logits, and in fp32 for the loss */
     if (sc->parallelism.pipeline > 1)
         bytes += 2 * k.ts * k.h * k.e; /* receive buffers */
-    if (sc->parallelism.zero == 3) {   /* the layer in use and the one prefetched, whole; one layer's gradients */
-        double layer = largest(sc->model, tsim_layer_rank_parameters(sc, false), tsim_layer_rank_parameters(sc, true));
-        bytes += layer * (2 * tsim_weight_bytes(sc->training.precision) + tsim_gradient_bytes(sc));
-    }
-    return bytes;
+    if (sc->parallelism.zero == 3)
+        bytes += gathered_bytes(sc, stage);
+    return bytes + context_bytes(sc, &k);
 }
 
 void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {

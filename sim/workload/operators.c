@@ -93,16 +93,75 @@ static double softmax_forward_bytes(const struct tsim_op_shape *z) {
     return (z->model->causal ? 1.5 : 2) * e;
 }
 
+/* ---- context parallelism ----
+ *
+ * A rank holds t tokens of the sequence (an early and a late piece, so that causal work is even). Per token the keys
+ * and values of its heads are key + value elements. Ring: cp - 1 messages of its own t (forward keys and values,
+ * backward their gradients too), beside the attention on the piece before. All-gather: the keys and values of all cp
+ * ranks at once, before attention; backward they are gathered again, and their gradients reduce-scattered. All-to-all:
+ * t tokens of query, key and value for all heads become cp t tokens for 1 / cp of the heads, and attention's output
+ * comes back. */
+
+static struct tsim_op *context_collective(struct tsim_op_list *list, const char *name,
+                                          enum tsim_op_collective collective, double bytes) {
+    struct tsim_op *op = add(list, name, TSIM_OP_COLLECTIVE);
+    op->collective = collective;
+    op->axis = TSIM_AXIS_CONTEXT;
+    op->collective_bytes = bytes;
+    return op;
+}
+
+static void context_before_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double own = z->t * (z->key + z->value) * z->element_bytes;
+    if (z->cp == 1)
+        return;
+    switch (z->scenario->parallelism.context_exchange) {
+    case TSIM_CONTEXT_RING:
+        context_collective(list, "context: keys and values", TSIM_OP_RING_EXCHANGE, (z->cp - 1) * own)->overlap =
+            TSIM_CONCURRENT_NEXT;
+        break;
+    case TSIM_CONTEXT_ALL_GATHER:
+        context_collective(list, "context: gather keys and values", TSIM_OP_ALL_GATHER, z->cp * own);
+        break;
+    case TSIM_CONTEXT_ALL_TO_ALL:
+        context_collective(list, "context: to heads", TSIM_OP_ALL_TO_ALL, own + z->t * z->query * z->element_bytes);
+        break;
+    }
+}
+
+static void context_before_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double own = z->t * (z->key + z->value) * z->element_bytes;
+    if (z->cp == 1)
+        return;
+    switch (z->scenario->parallelism.context_exchange) {
+    case TSIM_CONTEXT_RING:
+        context_collective(list, "context: keys, values and their gradients", TSIM_OP_RING_EXCHANGE,
+                           (z->cp - 1) * 2 * own)
+            ->overlap = TSIM_CONCURRENT_NEXT;
+        break;
+    case TSIM_CONTEXT_ALL_GATHER:
+        context_collective(list, "context: gather keys and values", TSIM_OP_ALL_GATHER, z->cp * own);
+        break;
+    case TSIM_CONTEXT_ALL_TO_ALL:
+        context_collective(list, "context: output gradient to heads", TSIM_OP_ALL_TO_ALL,
+                           z->t * z->q * z->element_bytes);
+        break;
+    }
+}
+
+static void context_after_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double own = z->t * (z->key + z->value) * z->element_bytes;
+    if (z->cp > 1 && z->scenario->parallelism.context_exchange == TSIM_CONTEXT_ALL_GATHER)
+        context_collective(list, "context: scatter gradients", TSIM_OP_REDUCE_SCATTER, z->cp * own);
+    if (z->cp > 1 && z->scenario->parallelism.context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
+        context_collective(list, "context: gradients to tokens", TSIM_OP_ALL_TO_ALL,
+                           own + z->t * z->query * z->element_bytes);
+}
+
 static void core_attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes, e2 = z->mask_bytes;
     int32_t first = list->n;
-    if (z->cp > 1) {
-        struct tsim_op *ring = add(list, "context: keys and values", TSIM_OP_COLLECTIVE);
-        ring->collective = TSIM_OP_RING_EXCHANGE;
-        ring->axis = TSIM_AXIS_CONTEXT;
-        ring->collective_bytes = (z->cp - 1) * z->t * (z->key + z->value) * e;
-        ring->overlap = TSIM_CONCURRENT_NEXT;
-    }
+    context_before_forward(list, z);
     if (z->flash) {
         struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
         op->precision = z->attention_precision;
@@ -111,7 +170,7 @@ static void core_attention_forward(struct tsim_op_list *list, const struct tsim_
         op->causal = z->model->causal;
         op->flops = 2 * z->t * z->s * (z->query + z->q) * (op->causal ? 0.5 : 1);
         op->bytes = z->t * (z->query + z->key + z->value + z->q) * e;
-        op->kernels = z->cp;
+        op->kernels = z->scenario->parallelism.context_exchange == TSIM_CONTEXT_RING ? z->cp : 1;
     } else {
         double scores = z->t * z->s * z->heads;
         batched(gemm(list, "attention scores", z->attention_precision, z->s / z->cp, z->s, dk, e, e), z->b * z->heads);
@@ -121,6 +180,8 @@ static void core_attention_forward(struct tsim_op_list *list, const struct tsim_
             elementwise(list, "attention dropout", scores, 2 * e + e2, 1);
         batched(gemm(list, "attention values", z->attention_precision, z->s / z->cp, d, z->s, e, e), z->b * z->heads);
     }
+    if (z->cp > 1 && z->scenario->parallelism.context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
+        context_collective(list, "context: output to tokens", TSIM_OP_ALL_TO_ALL, z->t * z->q * e);
     mark_part(list, first, TSIM_RECOMPUTE_ATTENTION);
 }
 
@@ -326,13 +387,7 @@ static void core_attention_backward(struct tsim_op_list *list, const struct tsim
     double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes;
     double sq = z->s / z->cp, products = z->b * z->heads;
     enum tsim_precision precision = z->attention_precision;
-    if (z->cp > 1) {
-        struct tsim_op *ring = add(list, "context: keys, values and their gradients", TSIM_OP_COLLECTIVE);
-        ring->collective = TSIM_OP_RING_EXCHANGE;
-        ring->axis = TSIM_AXIS_CONTEXT;
-        ring->collective_bytes = (z->cp - 1) * z->t * (z->key + z->value) * 2 * e;
-        ring->overlap = TSIM_CONCURRENT_NEXT;
-    }
+    context_before_backward(list, z);
     if (z->flash) {
         struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
         op->precision = precision;
@@ -341,7 +396,8 @@ static void core_attention_backward(struct tsim_op_list *list, const struct tsim
         op->causal = z->model->causal;
         op->flops = 2.5 * 2 * z->t * z->s * (z->query + z->q) * (op->causal ? 0.5 : 1);
         op->bytes = z->t * (2 * z->query + 3 * z->q + 2 * (z->key + z->value)) * e;
-        op->kernels = 2 * z->cp;
+        op->kernels = 2 * (z->scenario->parallelism.context_exchange == TSIM_CONTEXT_RING ? z->cp : 1);
+        context_after_backward(list, z);
         return;
     }
     double scores = z->t * z->s * z->heads;
@@ -355,6 +411,7 @@ static void core_attention_backward(struct tsim_op_list *list, const struct tsim
                 unfused ? 5 : 1);
     batched(gemm(list, "attention scores, dQ", precision, sq, dk, z->s, e, e), products);
     batched(gemm(list, "attention scores, dK", precision, z->s, dk, sq, e, e), products);
+    context_after_backward(list, z);
 }
 
 static void project_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {

@@ -76,6 +76,8 @@ void example_init(struct example *e) {
         .virtual_pipeline = 1,
         .context = 1,
         .expert = 1,
+        .prefetch = 1,
+        .reshard_after_forward = true,
         .layers_per_chunk = e->layers_per_chunk,
         .schedule = TSIM_SCHEDULE_1F1B,
         .overlap = {.gradients = true, .parameters = true, .pipeline = true},

@@ -61,6 +61,9 @@ void random_plan(struct random_source *random, struct example *e) {
     e->model.tied_embeddings = random_between(random, 0, 1);
     e->software.dropout = random_between(random, 0, 1) ? 0.1 : 0;
     e->software.bucket_elements = random_between(random, 0, 1) ? 20000000 : 0;
+    e->scenario.parallelism.context_exchange = (enum tsim_context_exchange)random_between(random, 0, 2);
+    e->scenario.parallelism.prefetch = random_between(random, 0, 3);
+    e->scenario.parallelism.reshard_after_forward = random_between(random, 0, 2) > 0;
     e->accelerator.kernel_latency_s = 2e-6;
     random_experts(random, e, data);
     example_finish(e);

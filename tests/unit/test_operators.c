@@ -153,6 +153,34 @@ START_TEST(padded_vocabulary) {
 }
 END_TEST
 
+/* 4 context ranks of 256 tokens each; a token's keys and values are 2 x 1,024 numbers of 2 bytes, so a rank's own are
+ * 1 MiB, its queries half of that. Forward and backward, by kind of collective. */
+START_TEST(context_exchanges) {
+    static const double MIB = 1 << 20;
+    static const struct {
+        enum tsim_context_exchange exchange;
+        enum tsim_op_collective collective;
+        double forward_mib, backward_mib;
+    } CASES[] = {{TSIM_CONTEXT_RING, TSIM_OP_RING_EXCHANGE, 3, 6}, /* those of 3 others; with their gradients */
+                 {TSIM_CONTEXT_ALL_GATHER, TSIM_OP_ALL_GATHER, 4, 4},
+                 {TSIM_CONTEXT_ALL_GATHER, TSIM_OP_REDUCE_SCATTER, 0, 4},
+                 {TSIM_CONTEXT_ALL_TO_ALL, TSIM_OP_ALL_TO_ALL, 1.5 + 0.5, 0.5 + 1.5}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+        for (int flash = 0; flash < 2; flash++) {
+            struct tsim_op_list forward, backward;
+            example_init(&e);
+            e.scenario.parallelism.context = 4;
+            e.scenario.parallelism.context_exchange = CASES[i].exchange;
+            e.scenario.training.attention = flash ? TSIM_ATTENTION_FLASH : TSIM_ATTENTION_STANDARD;
+            example_finish(&e);
+            tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+            tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+            ck_assert_double_eq_tol(sum_collective(&forward, CASES[i].collective), CASES[i].forward_mib * MIB, 1);
+            ck_assert_double_eq_tol(sum_collective(&backward, CASES[i].collective), CASES[i].backward_mib * MIB, 1);
+        }
+}
+END_TEST
+
 static Suite *operators_suite(void) {
     Suite *suite = suite_create("operators");
     TCase *tcase = tcase_create("analytic");
@@ -163,6 +191,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, elementwise_bytes);
     tcase_add_test(tcase, fp8);
     tcase_add_test(tcase, padded_vocabulary);
+    tcase_add_test(tcase, context_exchanges);
     suite_add_tcase(suite, tcase);
     return suite;
 }
