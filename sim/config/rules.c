@@ -575,11 +575,13 @@ static void check_effects(const struct check *c) {
     if (draft->zero > 0 && draft->data * p->context == 1 && tsim_draft_has(draft, "parallelism.zero"))
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.zero"), "parallelism.zero",
                            "has no effect: there is one replica");
-    static const char *const SHARDED[] = {"parallelism.prefetch", "parallelism.reshard_after_forward"};
-    for (size_t i = 0; i < sizeof SHARDED / sizeof SHARDED[0]; i++)
-        if (draft->zero < 3 && tsim_draft_has(draft, SHARDED[i]))
-            tsim_value_warning(diags, tsim_draft_place(draft, SHARDED[i]), SHARDED[i], "has no effect: zero is not 3");
-    if (p->context == 1 && tsim_draft_has(draft, "parallelism.context_exchange"))
+    if (draft->zero < 3 && p->prefetch != 1)
+        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.prefetch"), "parallelism.prefetch",
+                           "has no effect: zero is not 3");
+    if (draft->zero < 3 && !p->reshard_after_forward)
+        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.reshard_after_forward"),
+                           "parallelism.reshard_after_forward", "has no effect: zero is not 3");
+    if (p->context == 1 && p->context_exchange != TSIM_CONTEXT_RING)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.context_exchange"),
                            "parallelism.context_exchange", "has no effect: context is 1");
     if (draft->zero == 0 && draft->zero_group != 0 && draft->zero_group != draft->data * p->context)
