@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,9 +33,15 @@ struct parser {
 
 enum { DEEPEST = 100 };
 
-static struct tsim_diag *fail(struct parser *p, size_t at, const char *format, const char *what) {
-    struct tsim_diag *diag =
-        tsim_diags_error(p->diags, TSIM_ERR_SYNTAX, (struct tsim_place){p->origin, 1, (int)at + 1}, NULL, format, what);
+__attribute__((format(printf, 3, 4))) static struct tsim_diag *fail(struct parser *p, size_t at, const char *format,
+                                                                    ...) {
+    char message[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    const struct tsim_place place = {p->origin, 1, (int)at + 1};
+    struct tsim_diag *diag = tsim_diags_error(p->diags, TSIM_ERR_SYNTAX, place, NULL, "%s", message);
     diag->source_line = p->text;
     p->has_failed = true;
     return diag;

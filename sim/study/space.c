@@ -307,7 +307,7 @@ static bool read_word(struct builder *b, const char *option, const char *word, s
     const struct tsim_value **items = NULL;
     size_t n_items = 0, capacity = 0;
     bool is_good = true;
-    while (rest && is_good) {
+    do {
         const struct tsim_value *value = NULL;
         const char *text = cut(b->arena, &rest, ',');
         if (text[0] == '\0')
@@ -316,7 +316,7 @@ static bool read_word(struct builder *b, const char *option, const char *word, s
             is_good = tsim_document_parse_override(b->arena, path, text, &value, b->diags) == TSIM_OK;
         items = tsim_heap_grow(items, &capacity, n_items + 1, sizeof *items);
         items[n_items++] = value;
-    }
+    } while (rest && is_good);
     if (is_good) {
         struct tsim_value *list = TSIM_NEW(b->arena, struct tsim_value);
         const struct tsim_value **copy = TSIM_NEW_ARRAY(b->arena, n_items, const struct tsim_value *);
