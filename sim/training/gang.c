@@ -101,12 +101,17 @@ const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, 
 
 /* ---- demands ---- */
 
+/* A pass whose collectives cross nodes shares the NICs as an equal with what else uses them: else a reduction that
+ * fills them would stop it. */
 static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost, struct tsim_task *task) {
     double up = gang->plan->cluster->scale_up_bytes_per_s;
     task->work = cost->time_s;
     task->bound_per_s = 1;
     if (gang->plan->is_ideal || !(cost->time_s > 0))
         return;
+    double nic = fmin(cost->nic_bytes / cost->time_s, gang->plan->cluster->nic_bytes_per_s);
+    if (nic > 0)
+        task->weight = TSIM_COLLECTIVE_WEIGHT;
     for (int32_t i = 0; i < gang->n_members; i++) {
         tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].device, 1);
         if (up > 0) {
@@ -114,6 +119,8 @@ static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost,
             tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].scale_up_out, rate);
             tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].scale_up_in, rate);
         }
+        tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].nic_out, nic);
+        tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].nic_in, nic);
     }
 }
 

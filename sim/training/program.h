@@ -13,9 +13,10 @@
  *
  * Resources of a member of a gang: its device (1 second of kernels per second), both directions of its scale-up link
  * and of its share of the NICs (unfolded: the links of the topology, expansion.h). A pass demands its device whole, and
- * scale-up at its average rate; a collective demands the links, and of the device what it takes from the kernels beside
- * it (compute units that its blocks hold, HBM that it reads and writes). Collectives are weighted far above passes:
- * they keep their rate, the pass gets the rest.
+ * the links at its average rates; a collective demands the links, and of the device what it takes from the kernels
+ * beside it (compute units that its blocks hold, HBM that it reads and writes). Collectives are weighted far above
+ * passes: they keep their rate, the pass gets the rest. A pass whose own collectives cross nodes (exchanges of experts)
+ * weighs as much as they, so that it shares the NICs with them.
  *
  * The zero-bubble schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
  * afterwards (post-validation, Qi et al. 2023, section 4): stages work shifted against each other step after step, and
@@ -36,7 +37,7 @@ struct tsim_gang_account {
     double flops;
     double matrix_busy_s, memory_busy_s; /* per accelerator of the gang */
     double scale_up_bytes, nic_bytes;    /* sent per accelerator */
-    double pass_nic_bytes; /* of nic_bytes: by collectives inside passes, which no resource of the engine sees */
+    double pass_nic_bytes;               /* of nic_bytes: by collectives inside passes */
     double exposed_gather_s, exposed_reduce_s, exposed_norm_s, interference_s; /* the parts of exposed_data_s */
     double data_busy_s, send_busy_s;                                           /* of the other streams, hidden or not */
 };
