@@ -3,6 +3,7 @@
 #include "report/sweep_output.h"
 #include "study/sweep.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@ struct run {
     int64_t sweep_id;
     int64_t shard_number; /* from 1 on; 0: not a shard */
     bool has_bar;
+    int64_t shown_done; /* what the bar said last, when, and how fast it went */
+    double shown_s, per_s;
 };
 
 /* ---- which share of the points ---- */
@@ -90,14 +93,28 @@ static void print_time_left(double seconds) {
         fprintf(stderr, "%lld s left", s);
 }
 
+/* Of the last few seconds: points that are found go by faster than those that are computed. */
+static double update_rate(struct run *run, const struct tsim_sweep_progress *progress) {
+    const double window_s = 3.0;
+    double passed_s = progress->elapsed_s - run->shown_s;
+    if (passed_s <= 0)
+        return run->per_s;
+    double now_per_s = (double)(progress->n_done - run->shown_done) / passed_s;
+    double weight = run->shown_s > 0 ? 1 - exp(-passed_s / window_s) : 1;
+    run->per_s += weight * (now_per_s - run->per_s);
+    run->shown_s = progress->elapsed_s;
+    run->shown_done = progress->n_done;
+    return run->per_s;
+}
+
 static void show_progress(void *context, const struct tsim_sweep_progress *progress) {
     enum { BAR_COLUMNS = 24 };
-    const struct run *run = context;
+    struct run *run = context;
     char bar[3 * BAR_COLUMNS + 1];
     if (!run->has_bar || progress->n_points == 0)
         return;
     double done_frac = (double)progress->n_done / (double)progress->n_points;
-    double per_s = progress->elapsed_s > 0 ? (double)progress->n_done / progress->elapsed_s : 0;
+    double per_s = update_rate(run, progress);
     tsim_bar(done_frac, BAR_COLUMNS, bar, sizeof bar);
     fputs("\r[", stderr);
     tsim_text_pad(stderr, bar, BAR_COLUMNS);

@@ -260,11 +260,12 @@ static enum tsim_status print_rows(struct sheet *sheet, struct tsim_diags *diags
 
 static void print_best(struct sheet *sheet) {
     const struct tsim_sweep_output *output = sheet->output;
-    struct tsim_arena arena;
     char text[CELL_SIZE];
-    tsim_arena_init(&arena);
     if (sheet->best.n > 0)
-        fprintf(sheet->out, "\nbest by %s\n", tsim_outcome_spec(output->ranking.objective)->column);
+        fprintf(sheet->out, "\nbest by %s%s\n", tsim_outcome_spec(output->ranking.objective)->column,
+                output->ranking.n_limits > 0 ? ", within the limits" : "");
+    else
+        fprintf(sheet->out, "\nno point is feasible%s\n", output->ranking.n_limits > 0 ? " and within the limits" : "");
     for (size_t i = 0; i < sheet->best.n; i++) {
         const struct tsim_point *point = &sheet->best.points[i];
         double value = point->outcome.value[output->ranking.objective];
@@ -275,7 +276,6 @@ static void print_best(struct sheet *sheet) {
             fprintf(sheet->out, "  %s=%s", sheet->settings[k]->path, sheet->settings[k]->text);
         fputc('\n', sheet->out);
     }
-    tsim_arena_release(&arena);
 }
 
 static void print_counts(const struct sheet *sheet) {
