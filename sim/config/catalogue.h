@@ -189,8 +189,9 @@ struct tsim_software {
     struct tsim_overlap overlap;
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
     enum tsim_expert_dispatch expert_dispatch;
-    int64_t nics_used;       /* per node; 0 = all */
-    int64_t bucket_elements; /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
+    bool fp8_activation_input; /* training in fp8, inputs of the activation function are kept in fp8 as well */
+    int64_t nics_used;         /* per node; 0 = all */
+    int64_t bucket_elements;   /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
 };
 
 /* ---- provenance, for `show` and for "leans on estimates" ---- */

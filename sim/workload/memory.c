@@ -228,7 +228,8 @@ static void keep_ffn(const struct tsim_scenario *sc, const struct tokens *k, boo
                      struct activations *list) {
     const struct tsim_experts *x = &sc->model->experts;
     double up = sc->model->gated_mlp ? 2 : 1, tp = (double)sc->parallelism.tensor, rows = expert_rows(sc, k);
-    double per_width = up * k->e + (parts & TSIM_RECOMPUTE_ACTIVATION ? 0 : k->linear);
+    double input = sc->software->fp8_activation_input ? k->linear : k->e;
+    double per_width = up * input + (parts & TSIM_RECOMPUTE_ACTIVATION ? 0 : k->linear);
     double block = has_experts ? (double)(x->shared * x->ffn_hidden) / tp : k->f;
     if (!(parts & TSIM_RECOMPUTE_FFN))
         keep(list, has_experts ? "shared experts: inner tensors" : "feed-forward: inner tensors",

@@ -11,11 +11,13 @@
  *     without the 5as/(ht) with selective recomputation (or flash attention, which keeps a statistic per row instead);
  *     2sbh with full recomputation.
  * Selective recomputation can take other parts than the attention core (scenario.h): what they give is not kept. In fp8
- * the inputs of linear layers are kept in a byte, quantized (Transformer Engine), beside the attention's own result.
- * They come out of the same layer structure as the operators (gated or not, grouped keys and values, dropout or not).
- * A stage holds as many micro-batches as its schedule keeps in flight (schedule.h). Where the backward pass is split,
- * what the weight gradients need stays until they are computed: inputs and output gradients of the layer's products,
- * 32sbh without tensor parallelism (Qi et al. 2023, table 1). dualpipe holds every part on two stages.
+ * the inputs of linear layers are kept in a byte, quantized (Transformer Engine), beside the attention's own result;
+ * those of the activation function where the software does so (DeepSeek-AI 2024, section 3.3.3; Megatron's
+ * activation_func_fp8_input_store). They come out of the same layer structure as the operators (gated or not, grouped
+ * keys and values, dropout or not). A stage holds as many micro-batches as its schedule keeps in flight (schedule.h).
+ * Where the backward pass is split, what the weight gradients need stays until they are computed: inputs and output
+ * gradients of the layer's products, 32sbh without tensor parallelism (Qi et al. 2023, table 1). dualpipe holds every
+ * part on two stages.
  *
  * Experts are divided over the expert ranks, and their gradients and states are sharded by the data and context ranks
  * that hold the same ones: 1 / expert of the ranks that shard everything else. A layer with experts keeps, in place of

@@ -256,6 +256,8 @@ START_TEST(recomputed_parts) {
     e.scenario.training.precision = TSIM_FP8;
     double fp8 = tsim_layer_whole_activation_bytes(&e.scenario, true);
     ck_assert_double_eq_tol(whole - fp8, t * (2 * h + 3 * 2048 + 2 * h - h), 1);
+    e.software.fp8_activation_input = true; /* a byte for each of the other inner tensors, too */
+    ck_assert_double_eq_tol(fp8 - tsim_layer_whole_activation_bytes(&e.scenario, true), t * 3 * 2048, 1);
 }
 END_TEST
 
