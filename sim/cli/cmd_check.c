@@ -2,6 +2,7 @@
 
 #include "config/document.h"
 #include "report/table.h"
+#include "study/section.h"
 
 #include <string.h>
 
@@ -128,7 +129,10 @@ static enum tsim_status check_catalogue_file(const struct tsim_arguments *argume
 static enum tsim_status check_scenario(const struct tsim_arguments *arguments, struct tsim_arena *arena,
                                        const char *file, struct tsim_json **document, struct tsim_diags *diags) {
     const struct tsim_scenario *scenario;
-    TSIM_TRY(tsim_scenario_load(arena, file, arguments->overrides, arguments->n_overrides, &scenario, diags));
+    struct tsim_scenario_source source;
+    TSIM_TRY(tsim_scenario_open(arena, file, &source, diags));
+    TSIM_TRY(tsim_scenario_load_from(arena, &source, arguments->overrides, arguments->n_overrides, &scenario, diags));
+    TSIM_TRY(tsim_section_check(arena, &source, arguments->overrides, arguments->n_overrides, diags));
     if (arguments->has[TSIM_OPTION_JSON])
         collect(arguments, scenario->resolved_json, document);
     if (is_talkative(arguments))

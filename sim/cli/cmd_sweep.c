@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 #include "report/sweep_output.h"
-#include "study/sweep.h"
+#include "study/section.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct run {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_scenario_source source;
-    struct tsim_space space;
+    struct tsim_section section;
     struct tsim_sweep sweep;
     struct tsim_sweep_output output;
     struct tsim_sweep_progress progress;
@@ -132,36 +132,24 @@ static void end_progress(const struct run *run) {
 
 /* ---- the command ---- */
 
-static enum tsim_status read_where(struct run *run, const struct tsim_value *section) {
-    const struct tsim_value *where = tsim_value_find(section, "where");
-    if (run->arguments->has[TSIM_OPTION_WHERE])
-        return tsim_filter_parse(&run->arena, "--where", run->arguments->value[TSIM_OPTION_WHERE], &run->output.filter,
-                                 &run->diags);
-    if (!where)
-        return TSIM_OK;
-    if (where->kind == TSIM_VALUE_SCALAR)
-        return tsim_filter_parse(&run->arena, "sweep.where", where->text, &run->output.filter, &run->diags);
-    tsim_value_error(&run->diags, TSIM_ERR_SCHEMA, where, "sweep.where", "expected a condition, found %s",
-                     tsim_value_kind_name(where));
-    return TSIM_ERR_SCHEMA;
-}
-
 static enum tsim_status read_sweep(struct run *run) {
     const struct tsim_arguments *arguments = run->arguments;
-    const struct tsim_space_words words = {arguments->vary, arguments->n_vary, arguments->zip, arguments->n_zip};
+    const struct tsim_section_words words = {
+        .space = {arguments->vary, arguments->n_vary, arguments->zip, arguments->n_zip},
+        .objective = arguments->value[TSIM_OPTION_OBJECTIVE],
+        .where = arguments->value[TSIM_OPTION_WHERE],
+    };
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
-    const struct tsim_value *section = tsim_value_find(run->source.root, "sweep");
+    TSIM_TRY(tsim_section_read(&run->arena, &run->source, &words, &run->section, &run->diags));
     const struct tsim_value *name = tsim_value_find(run->source.root, "name");
-    if (section && section->kind != TSIM_VALUE_MAPPING)
-        section = NULL; /* the scenario's own reader says what is wrong with it */
-    TSIM_TRY(tsim_space_read(&run->arena, section, &words, &run->space, &run->diags));
-    TSIM_TRY(tsim_ranking_read(&run->arena, section, arguments->value[TSIM_OPTION_OBJECTIVE], &run->output.ranking,
-                               &run->diags));
-    TSIM_TRY(read_where(run, section));
-    run->output.space = &run->space;
-    run->output.scenario = name && name->kind == TSIM_VALUE_SCALAR ? name->text : "";
+    run->output = (struct tsim_sweep_output){
+        .scenario = name && name->kind == TSIM_VALUE_SCALAR ? name->text : "",
+        .space = &run->section.space,
+        .filter = run->section.filter,
+        .ranking = run->section.ranking,
+    };
     run->sweep.source = &run->source;
-    run->sweep.space = &run->space;
+    run->sweep.space = &run->section.space;
     run->sweep.overrides = arguments->overrides;
     run->sweep.n_overrides = arguments->n_overrides;
     run->sweep.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY];

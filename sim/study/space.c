@@ -239,7 +239,8 @@ static size_t most_axes(const struct tsim_value *section, const struct tsim_spac
     return n;
 }
 
-static void check_keys(struct builder *b, const struct tsim_value *section) {
+enum tsim_status tsim_space_check_keys(const struct tsim_value *section, struct tsim_diags *diags) {
+    enum tsim_status status = TSIM_OK;
     static const char *const KEYS[] = {"axes", "zip", "points", "objective", "limits", "where"};
     enum { N_KEYS = sizeof KEYS / sizeof KEYS[0] };
     for (size_t i = 0; i < section->n_items; i++) {
@@ -248,14 +249,16 @@ static void check_keys(struct builder *b, const struct tsim_value *section) {
             k++;
         if (k < N_KEYS)
             continue;
+        status = TSIM_ERR_SCHEMA;
         const char *near = tsim_did_you_mean(section->pairs[i].key, KEYS, N_KEYS);
-        struct tsim_diag *diag = tsim_pair_error(b->diags, TSIM_ERR_SCHEMA, &section->pairs[i], "sweep",
+        struct tsim_diag *diag = tsim_pair_error(diags, TSIM_ERR_SCHEMA, &section->pairs[i], "sweep",
                                                  "unknown key '%.60s'", section->pairs[i].key);
         if (near)
             tsim_diag_hint(diag, "did you mean '%s'?", near);
         else
             tsim_diag_hint(diag, "keys: axes, zip, points, objective, limits, where");
     }
+    return status;
 }
 
 static void read_section(struct builder *b, const struct tsim_value *section) {
@@ -421,7 +424,7 @@ enum tsim_status tsim_space_read(struct tsim_arena *arena, const struct tsim_val
     size_t n_errors = diags->n_errors;
     b.axes = TSIM_NEW_ARRAY(arena, most_axes(section, words), struct tsim_space_axis);
     if (section)
-        check_keys(&b, section);
+        tsim_space_check_keys(section, diags);
     for (size_t i = 0; i < words->n_vary; i++)
         add_word(&b, "--vary", words->vary[i], '\0');
     for (size_t i = 0; i < words->n_zip; i++)

@@ -56,6 +56,9 @@ enum tsim_status tsim_space_read(struct tsim_arena *arena, const struct tsim_val
                                  const struct tsim_space_words *words, struct tsim_space *space,
                                  struct tsim_diags *diags);
 
+/* Unknown keys of a `sweep:` section; tsim_space_read looks for them, too. */
+enum tsim_status tsim_space_check_keys(const struct tsim_value *section, struct tsim_diags *diags);
+
 /* The settings of a point; `settings` has room for most_settings. Returns how many. */
 size_t tsim_space_settings(const struct tsim_space *space, int64_t position, const struct tsim_setting **settings);
 

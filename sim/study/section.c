@@ -1,0 +1,57 @@
+#include "study/section.h"
+
+/* That it is a mapping is checked when the scenario is read. */
+static const struct tsim_value *find_section(const struct tsim_scenario_source *source) {
+    const struct tsim_value *section = tsim_value_find(source->root, "sweep");
+    return section && section->kind == TSIM_VALUE_MAPPING ? section : NULL;
+}
+
+static enum tsim_status read_where(struct tsim_arena *arena, const struct tsim_value *section, const char *word,
+                                   const struct tsim_filter **filter, struct tsim_diags *diags) {
+    const struct tsim_value *where = tsim_value_find(section, "where");
+    if (word)
+        return tsim_filter_parse(arena, "--where", word, filter, diags);
+    if (!where)
+        return TSIM_OK;
+    if (where->kind == TSIM_VALUE_SCALAR)
+        return tsim_filter_parse(arena, "sweep.where", where->text, filter, diags);
+    tsim_value_error(diags, TSIM_ERR_SCHEMA, where, "sweep.where", "expected a condition, found %s",
+                     tsim_value_kind_name(where));
+    return TSIM_ERR_SCHEMA;
+}
+
+/* The first failure of the parts, which are all read. */
+static enum tsim_status read_rest(struct tsim_arena *arena, const struct tsim_value *section,
+                                  const struct tsim_section_words *words, enum tsim_status status,
+                                  struct tsim_section *read, struct tsim_diags *diags) {
+    enum tsim_status ranked = tsim_ranking_read(arena, section, words->objective, &read->ranking, diags);
+    enum tsim_status filtered = read_where(arena, section, words->where, &read->filter, diags);
+    return status != TSIM_OK ? status : ranked != TSIM_OK ? ranked : filtered;
+}
+
+enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                   const struct tsim_section_words *words, struct tsim_section *section,
+                                   struct tsim_diags *diags) {
+    const struct tsim_value *found = find_section(source);
+    struct tsim_section read = {.filter = NULL};
+    enum tsim_status status = tsim_space_read(arena, found, &words->space, &read.space, diags);
+    TSIM_TRY(read_rest(arena, found, words, status, &read, diags));
+    *section = read;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                    const struct tsim_override *overrides, size_t n_overrides,
+                                    struct tsim_diags *diags) {
+    const struct tsim_value *found = find_section(source);
+    const struct tsim_section_words none = {.objective = NULL};
+    struct tsim_section section;
+    if (!found)
+        return TSIM_OK;
+    if (!tsim_value_find(found, "axes") && !tsim_value_find(found, "zip") && !tsim_value_find(found, "points"))
+        return read_rest(arena, found, &none, tsim_space_check_keys(found, diags), &section, diags);
+    TSIM_TRY(tsim_section_read(arena, source, &none, &section, diags));
+    const struct tsim_sweep sweep = {
+        .source = source, .space = &section.space, .overrides = overrides, .n_overrides = n_overrides, .n_shards = 1};
+    return tsim_sweep_check(arena, &sweep, diags);
+}

@@ -1,0 +1,32 @@
+/* section.h - a scenario's `sweep:` section as a whole, with what the command line puts in its place: which points
+ * there are, what the best are ranked by, which points are shown. */
+#ifndef TSIM_STUDY_SECTION_H
+#define TSIM_STUDY_SECTION_H
+
+#include "study/filter.h"
+#include "study/ranking.h"
+#include "study/space.h"
+#include "study/sweep.h"
+
+struct tsim_section_words {
+    struct tsim_space_words space;
+    const char *objective, *where; /* NULL: as the section says */
+};
+
+struct tsim_section {
+    struct tsim_space space;
+    struct tsim_ranking ranking;
+    const struct tsim_filter *filter; /* NULL: all points */
+};
+
+/* The section of an opened scenario, or none. Mistakes of all its parts go to `diags`. */
+enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                   const struct tsim_section_words *words, struct tsim_section *section,
+                                   struct tsim_diags *diags);
+
+/* For `tsim check`: reads the section, where there is one, and tries the values of its axes, where it has some. */
+enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                    const struct tsim_override *overrides, size_t n_overrides,
+                                    struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,128 @@
+/* A scenario file that is read once and loaded many times gives what loading the file each time gives. */
+#include "config/scenario.h"
+#include "support/check_main.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64];
+static struct tsim_arena arena, other;
+static struct tsim_diags diags;
+
+static const char *write_file(const char *name, const char *text) {
+    const char *file = tsim_arena_printf(&arena, "%s/%s", folder, name);
+    FILE *out = fopen(file, "w");
+    ck_assert_ptr_nonnull(out);
+    fputs(text, out);
+    fclose(out);
+    return file;
+}
+
+static const char MODEL[] = "schema: tsim/model/v1\nname: tiny\nkind: transformer\nlayers: %d\nhidden: 1024\nheads: 8\n"
+                            "ffn_hidden: 4096\nvocab: 32000\nsource: a test\n";
+
+static const char *write_model(int layers) {
+    return write_file("tiny.yaml", tsim_arena_printf(&arena, MODEL, layers));
+}
+
+static const char *write_scenario(void) {
+    write_file("base.yaml", "schema: tsim/v1\nname: base\nmodel: ./tiny.yaml\ncluster: {node: dgx-h100}\n");
+    return write_file("s.yaml", "extends: base.yaml\nname: s\ntraining: {sequence_length: 1024}\n");
+}
+
+static void setup(void) {
+    snprintf(folder, sizeof folder, "/tmp/tsim-test-source-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    tsim_arena_init(&arena);
+    tsim_arena_init(&other);
+    tsim_diags_init(&diags);
+    write_model(4);
+}
+
+static void teardown(void) {
+    static const char *const NAMES[] = {"tiny.yaml", "base.yaml", "s.yaml"};
+    for (size_t i = 0; i < 3; i++)
+        unlink(tsim_arena_printf(&arena, "%s/%s", folder, NAMES[i]));
+    rmdir(folder);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&other);
+    tsim_arena_release(&arena);
+}
+
+static const struct tsim_override TENSOR = {"parallelism.tensor", "2"};
+
+static const struct tsim_scenario *load_from(const struct tsim_scenario_source *source, size_t n_overrides) {
+    const struct tsim_scenario *scenario = NULL;
+    ck_assert_int_eq(tsim_scenario_load_from(&arena, source, &TENSOR, n_overrides, &scenario, &diags), TSIM_OK);
+    return scenario;
+}
+
+START_TEST(loads_are_as_from_the_file) {
+    const char *file = write_scenario();
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *whole;
+    ck_assert_int_eq(tsim_scenario_open(&arena, file, &source, &diags), TSIM_OK);
+    for (size_t n = 0; n <= 1; n++) {
+        ck_assert_int_eq(tsim_scenario_load(&arena, file, &TENSOR, n, &whole, &diags), TSIM_OK);
+        ck_assert_str_eq(load_from(&source, n)->resolved_json, whole->resolved_json);
+        ck_assert_str_eq(load_from(&source, n)->file, file);
+    }
+    ck_assert_int_eq(load_from(&source, 1)->parallelism.tensor, 2);
+    ck_assert_int_eq(load_from(&source, 0)->parallelism.tensor, 1); /* an override leaves no trace */
+}
+END_TEST
+
+/* Standard input cannot be read twice: the text is kept. What it extends is read again. */
+START_TEST(it_is_opened_again_without_its_file) {
+    const char *file = write_scenario();
+    struct tsim_scenario_source source, again;
+    ck_assert_int_eq(tsim_scenario_open(&arena, file, &source, &diags), TSIM_OK);
+    unlink(file);
+    ck_assert_int_eq(tsim_scenario_reopen(&other, &source, &again, &diags), TSIM_OK);
+    ck_assert_str_eq(load_from(&again, 1)->resolved_json, load_from(&source, 1)->resolved_json);
+}
+END_TEST
+
+/* All loads from one source see the catalogue as it was at the first one; a new source sees what is there now. */
+START_TEST(catalogue_files_are_read_once) {
+    const char *file = write_scenario();
+    struct tsim_scenario_source source, later;
+    ck_assert_int_eq(tsim_scenario_open(&arena, file, &source, &diags), TSIM_OK);
+    ck_assert_int_eq(load_from(&source, 0)->model->layers, 4);
+    write_model(6);
+    ck_assert_int_eq(load_from(&source, 0)->model->layers, 4);
+    ck_assert_int_eq(tsim_scenario_open(&arena, file, &later, &diags), TSIM_OK);
+    ck_assert_int_eq(load_from(&later, 0)->model->layers, 6);
+}
+END_TEST
+
+START_TEST(mistakes_keep_their_places) {
+    const char *file = write_scenario();
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario;
+    const struct tsim_override wrong = {"parallelism.tensor", "two"};
+    ck_assert_int_eq(tsim_scenario_open(&arena, file, &source, &diags), TSIM_OK);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_int_ne(tsim_scenario_load_from(&arena, &source, &wrong, 1, &scenario, &diags), TSIM_OK);
+    ck_assert_uint_eq(diags.n_errors, 2);
+    ck_assert_str_eq(diags.items[1].at.file, "--set parallelism.tensor=two");
+    ck_assert_int_eq(tsim_scenario_open(&arena, "/nowhere/s.yaml", &source, &diags), TSIM_ERR_IO);
+    write_file("s.yaml", "extends: nobody.yaml\nname: s\n");
+    ck_assert_int_eq(tsim_scenario_open(&arena, file, &source, &diags), TSIM_ERR_REFERENCE);
+    ck_assert_int_eq(diags.items[diags.n_items - 1].at.line, 1);
+}
+END_TEST
+
+static Suite *scenario_source_suite(void) {
+    Suite *suite = suite_create("scenario_source");
+    TCase *tests = tcase_create("scenario_source");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, loads_are_as_from_the_file);
+    tcase_add_test(tests, it_is_opened_again_without_its_file);
+    tcase_add_test(tests, catalogue_files_are_read_once);
+    tcase_add_test(tests, mistakes_keep_their_places);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(scenario_source_suite)
