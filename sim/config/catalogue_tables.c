@@ -466,19 +466,21 @@ static void finish_experts(struct tsim_reader *reader, const struct tsim_value *
     e->every = e->every ? e->every : 1;
     if (e->first + e->every > m->layers)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts"),
-                                        at_key(reader, path, "experts"), "no layer has experts: %lld layers, first %lld, "
-                                        "every %lld", (long long)m->layers, (long long)e->first, (long long)e->every),
+                                        at_key(reader, path, "experts"),
+                                        "no layer has experts: %lld layers, first %lld, "
+                                        "every %lld",
+                                        (long long)m->layers, (long long)e->first, (long long)e->every),
                        "first + every is at most the number of layers");
     if (e->capacity_factor > 0 && e->imbalance_frac > 0)
         tsim_value_warning(reader->diags, place_of(mapping, "experts.imbalance"),
                            at_key(reader, path, "experts.imbalance"),
                            "has no effect: with a capacity_factor every expert's buffer is as long");
     if (e->capacity_factor > 0 && e->capacity_factor * (double)e->active > (double)e->count)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts.capacity_factor"),
-                                        at_key(reader, path, "experts.capacity_factor"),
-                                        "a buffer of %g times the mean is longer than all tokens together",
-                                        e->capacity_factor),
-                       "at most count / active = %g", (double)e->count / (double)e->active);
+        tsim_diag_hint(
+            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts.capacity_factor"),
+                             at_key(reader, path, "experts.capacity_factor"),
+                             "a buffer of %g times the mean is longer than all tokens together", e->capacity_factor),
+            "at most count / active = %g", (double)e->count / (double)e->active);
 }
 
 static void finish_accelerator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
@@ -584,7 +586,8 @@ static void finish_topology(struct tsim_reader *reader, const struct tsim_value 
     if (fabric->topology == TSIM_TOPOLOGY_DRAGONFLY &&
         (fabric->dragonfly_ports < 1 || fabric->dragonfly_routers < 1 || fabric->dragonfly_global_links < 1))
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "dragonfly"),
-                                        at_key(reader, path, "dragonfly"), "ports, routers and global_links are needed"),
+                                        at_key(reader, path, "dragonfly"),
+                                        "ports, routers and global_links are needed"),
                        "dragonfly: {ports: 16, routers: 32, global_links: 16}");
 }
 

@@ -117,11 +117,16 @@ static void finish_layers(struct tsim_draft *draft, struct tsim_arena *arena) {
     p->layers_per_chunk = draft->layers;
     if (draft->layers)
         return;
-    int64_t *layers = TSIM_NEW_ARRAY(arena, (size_t)n_chunks, int64_t);
+    int64_t *layers = TSIM_NEW_ARRAY(arena, (size_t)n_chunks, int64_t), n = draft->scenario.model->layers;
+    p->layers_per_chunk = layers;
+    if (p->balances) {
+        for (int64_t i = 0; i < n_chunks; i++)
+            layers[i] = n * (i + 1) / n_chunks - n * i / n_chunks;
+        return;
+    }
     TSIM_ASSERT(tsim_layers_even(draft->scenario.model->layers, n_chunks, &ends, &others));
     for (int64_t i = 0; i < n_chunks; i++)
         layers[i] = i == 0 || i == n_chunks - 1 ? ends : others;
-    p->layers_per_chunk = layers;
 }
 
 /* The square root rule for the largest chunk: with n layers kept at every k-th, memory n/k + k is least at k = sqrt(n).

@@ -444,7 +444,7 @@ static bool check_layers(const struct check *c) {
         check_layer_list(c);
         return true;
     }
-    if (pipeline_divides_layers(c, p->pipeline))
+    if (p->balances ? tsim_n_model_parts(p) <= layers : pipeline_divides_layers(c, p->pipeline))
         return true;
     struct tsim_diag *diag = fail_split(c);
     char text[64];

@@ -129,6 +129,7 @@ struct tsim_parallelism_spec {
                               + s is chunk c of stage s; zb-v and dualpipe lay the parts out otherwise
                               (workload/schedule.h) */
     int64_t expert_tensor; /* ranks that divide each expert: 1, or `tensor`; 0: as tensor */
+    bool balances; /* layers_per_chunk are even so far: training/balance.h finds those that make stages equally fast */
     enum tsim_context_exchange context_exchange;
     bool sequence;
     int zero;                 /* 0..3 */

@@ -177,10 +177,11 @@ static void read_layers(struct tsim_reader *reader, const struct tsim_value *val
     static const struct tsim_key LAYERS = {
         .key = "layers", .kind = TSIM_KEY_INT, .max = 1e5, .help = "layers of one chunk"};
     struct tsim_draft *draft = field;
-    if (!value || tsim_value_is_text(value, "auto"))
+    draft->scenario.parallelism.balances = tsim_value_is_text(value, "balance");
+    if (!value || tsim_value_is_text(value, "auto") || draft->scenario.parallelism.balances)
         return;
     if (value->kind != TSIM_VALUE_SEQUENCE) {
-        tsim_schema_wrong_kind(reader, value, path, "'auto' or a list of layer counts");
+        tsim_schema_wrong_kind(reader, value, path, "'auto', 'balance' or a list of layer counts");
         return;
     }
     int64_t *layers = TSIM_NEW_ARRAY(reader->arena, value->n_items, int64_t);
@@ -195,6 +196,10 @@ static void read_layers(struct tsim_reader *reader, const struct tsim_value *val
 static void write_layers(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_parallelism_spec *parallelism = &((const struct tsim_draft *)field)->scenario.parallelism;
     (void)path;
+    if (parallelism->balances) {
+        tsim_writer_text(writer, key, "balance");
+        return;
+    }
     tsim_writer_begin(writer, key, '[');
     for (int64_t i = 0; i < tsim_n_model_parts(parallelism); i++)
         tsim_writer_int(writer, NULL, parallelism->layers_per_chunk[i]);
@@ -377,7 +382,7 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
     {INT_KEY("virtual_pipeline", scenario.parallelism.virtual_pipeline, 1e5, "model chunks per pipeline stage"),
      .default_text = "1", .is_positive = true},
     {CUSTOM_KEY("layers_per_stage", read_layers, write_layers,
-                "auto, or a list over stages (over chunks in model order, when interleaved)")},
+                "auto, balance (as fast as each other, and fitting), or a list over stages (chunks in model order)")},
     {INT_KEY("context", scenario.parallelism.context, 1e6, "accelerators that share each sequence"),
      .default_text = "1", .is_positive = true},
     ENUM_KEY("context_exchange", scenario.parallelism.context_exchange, CONTEXT_EXCHANGES, "ring",

@@ -80,6 +80,12 @@ static void print_plan(struct screen *screen, const struct tsim_parallelism_spec
     if (p->pipeline > 1)
         text = tsim_arena_printf(&screen->arena, "%s, %s", text, tsim_schedule_name(p->schedule));
     labelled(screen, "plan", "%s", text);
+    if (!p->balances)
+        return;
+    text = "";
+    for (int64_t i = 0; i < tsim_n_model_parts(p); i++)
+        text = tsim_arena_printf(&screen->arena, "%s%s%lld", text, i ? " " : "", (long long)p->layers_per_chunk[i]);
+    labelled(screen, "layers", "balanced: %s", text);
 }
 
 static void print_model(struct screen *screen, const struct tsim_result *result) {

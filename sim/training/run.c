@@ -2,6 +2,7 @@
 
 #include "cluster/power.h"
 #include "cost/compute.h"
+#include "training/balance.h"
 #include "training/program.h"
 #include "workload/memory.h"
 #include "workload/model.h"
@@ -456,6 +457,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
                                 struct tsim_diags *diags) {
     double start_s = now_s();
     memset(result, 0, sizeof *result);
+    scenario = tsim_balance(arena, scenario);
     result->scenario = scenario;
     fill_model(scenario, result);
     result->memory = fullest_stage(scenario, &result->fullest_stage);
