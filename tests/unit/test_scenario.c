@@ -362,7 +362,7 @@ static const struct rule {
      "the entries add up to 9, but inline has 8 layers", "make them add up, or leave it to 'auto'"},
     {"parallelism.layers_per_stage", "[0, 8]", TSIM_OK, NULL, NULL, NULL},
     {"parallelism.layers_per_stage", "4", TSIM_ERR_SCHEMA, "parallelism.layers_per_stage",
-     "expected 'auto' or a list of layer counts, found '4'", ""},
+     "expected 'auto', 'balance' or a list of layer counts, found '4'", ""},
     {"parallelism.schedule", "zb-h1", TSIM_OK, NULL, NULL, NULL},
     {"parallelism.schedule", "zb-v", TSIM_OK, NULL, NULL, NULL},
     {"parallelism.schedule", "1f2b", TSIM_ERR_SCHEMA, "parallelism.schedule", "unknown word '1f2b'",
