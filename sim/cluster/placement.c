@@ -16,7 +16,7 @@ const struct tsim_placement *tsim_placement_build(struct tsim_arena *arena, cons
     const struct tsim_parallelism_spec *p = &scenario->parallelism;
     struct tsim_placement *placement = TSIM_NEW(arena, struct tsim_placement);
     struct tsim_expert_ranks experts = tsim_expert_ranks(p);
-    TSIM_ASSERT(experts.data > 0);
+    TSIM_ASSERT(experts.tensor * experts.context * experts.data == p->expert);
     placement->size[TSIM_AXIS_TENSOR] = (int32_t)p->tensor;
     placement->size[TSIM_AXIS_CONTEXT] = (int32_t)p->context;
     placement->size[TSIM_AXIS_EXPERT] = (int32_t)experts.data;

@@ -717,10 +717,10 @@ START_TEST(listing_and_describing) {
         {"latency", "4e-06 s", 4e-6, "s", "page 2", "read"},
         {"oversubscription", "1", 1, "", NULL, "default"},
         {"power_per_port", "0 W", 0, "W", NULL, "default"},
-        {"unordered", "false", NAN, NULL, NULL, "default"},
-        {"topology", "crossbar", NAN, NULL, NULL, "default"},
-        {"routing", "ecmp", NAN, NULL, NULL, "default"},
-        {"rails", "false", NAN, NULL, NULL, "default"},
+        {"unordered", "false", (double)NAN, NULL, NULL, "default"},
+        {"topology", "crossbar", (double)NAN, NULL, NULL, "default"},
+        {"routing", "ecmp", (double)NAN, NULL, NULL, "default"},
+        {"rails", "false", (double)NAN, NULL, NULL, "default"},
     };
     ck_assert_uint_eq(n, sizeof expected / sizeof expected[0]);
     for (size_t i = 0; i < n; i++) {
