@@ -180,16 +180,23 @@ static enum tsim_status study(struct run *run) {
         .n_counts = arguments->n_gpus,
         .is_weak = arguments->has[TSIM_OPTION_WEAK],
         .until_efficiency_frac = arguments->until_efficiency_frac,
+        .n_threads = tsim_n_jobs(arguments),
     };
+    const char *file = arguments->has[TSIM_OPTION_NO_DB] ? NULL : tsim_db_file(arguments);
+    struct tsim_store *store;
     const struct tsim_sweep sweep = {
         .source = &run->source,
         .overrides = arguments->overrides,
         .n_overrides = arguments->n_overrides,
         .ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
         .n_shards = 1,
+        .started_at = tsim_timestamp(&run->arena),
     };
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
-    return tsim_scale_run(&run->arena, &sweep, &options, &run->scale, &run->diags);
+    TSIM_TRY(tsim_store_open(&run->arena, file ? file : "", TSIM_STORE_WRITE, &store, &run->diags));
+    enum tsim_status status = tsim_scale_run(&run->arena, &sweep, &options, store, file, &run->scale, &run->diags);
+    tsim_store_close(store);
+    return status;
 }
 
 static enum tsim_exit write_results(struct run *run) {
@@ -210,7 +217,7 @@ enum tsim_exit tsim_cmd_scale(const struct tsim_arguments *arguments) {
     enum tsim_exit code = tsim_exit_of(study(&run));
     tsim_report_diags(arguments, &run.diags);
     if (code == TSIM_EXIT_OK)
-        code = write_results(&run);
+        code = run.scale.is_interrupted ? TSIM_EXIT_INTERRUPTED : write_results(&run);
     tsim_diags_release(&run.diags);
     tsim_arena_release(&run.arena);
     return code;

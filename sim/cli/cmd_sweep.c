@@ -77,7 +77,7 @@ static void choose_share(struct run *run) {
     bool is_own = arguments->has[TSIM_OPTION_SHARD] && arguments->has[TSIM_OPTION_DB];
     if (run->shard_number > 0 && !is_own)
         run->file = shard_file(run, run->file);
-    if (arguments->has[TSIM_OPTION_NO_DB])
+    if (arguments->has[TSIM_OPTION_NO_DB] || strcmp(run->file, ":memory:") == 0)
         run->file = NULL;
 }
 

@@ -49,10 +49,10 @@ const struct tsim_command TSIM_COMMANDS[] = {
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"
      "are added or left out and data-parallel replicas with them. Efficiency is\n"
-     "relative to the smallest count that runs. Nothing is logged.",
+     "relative to the smallest count that runs. The points are logged as a sweep.",
      1, 1,
-     INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) | TSIM_HAS(TSIM_OPTION_GPUS) |
-         TSIM_HAS(TSIM_OPTION_WEAK) | TSIM_HAS(TSIM_OPTION_UNTIL_EFFICIENCY),
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+         TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_WEAK) | TSIM_HAS(TSIM_OPTION_UNTIL_EFFICIENCY),
      tsim_cmd_scale},
     {"merge", "OUT.db IN.db...", "one database out of the shards of a sweep",
      "Merging twice changes nothing. Databases of different versions of tsim are\n"

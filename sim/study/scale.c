@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { DEFAULT_DOUBLINGS = 4, MOST_DOUBLINGS = 20, MOST_SETTINGS = 4 };
+enum { DEFAULT_DOUBLINGS = 4, MOST_DOUBLINGS = 20, N_SETTINGS = 4 };
 #define MOST_ACCELERATORS 1000000
 
 static const struct {
@@ -146,8 +146,9 @@ struct study {
     const struct tsim_sweep *sweep;
     const struct tsim_scale_options *options;
     const struct tsim_scenario *base;
-    struct tsim_scale_row *rows; /* heap */
-    size_t n_rows, capacity;
+    struct tsim_scale_row *rows; /* in the arena, with their choices */
+    struct tsim_choice *choices;
+    size_t n_rows;
     struct tsim_diags *diags;
 };
 
@@ -162,11 +163,15 @@ static struct tsim_diag *refuse(const struct study *study, int64_t count, const 
 }
 
 /* What a count changes in the scenario. */
-static enum tsim_status settings_of(const struct study *study, struct tsim_scale_row *row,
-                                    struct tsim_setting settings[MOST_SETTINGS], size_t *n_settings) {
+static enum tsim_status fill_choice(const struct study *study, struct tsim_scale_row *row, struct tsim_choice *choice) {
     struct tsim_arena *arena = study->arena;
+    struct tsim_setting *settings = TSIM_NEW_ARRAY(arena, N_SETTINGS, struct tsim_setting);
     int64_t n = row->n_accelerators, per_node = study->base->cluster.accelerators_per_node;
-    int64_t batch = study->base->training.global_batch_size;
+    int64_t batch = study->base->training.global_batch_size; /* at most 10^12: batch x n stays in 64 bits */
+    if (n > MOST_ACCELERATORS) {
+        refuse(study, n, "more than a million");
+        return TSIM_ERR_INFEASIBLE;
+    }
     if (n > per_node && n % per_node != 0) {
         tsim_diag_hint(refuse(study, n, "no whole number of nodes"), "a node has %lld", (long long)per_node);
         return TSIM_ERR_INFEASIBLE;
@@ -178,75 +183,111 @@ static enum tsim_status settings_of(const struct study *study, struct tsim_scale
         return TSIM_ERR_INFEASIBLE;
     }
     row->global_batch_size = study->options->is_weak ? batch * n / study->base->n_accelerators : batch;
-    size_t k = 0;
-    settings[k++] = integer_setting(arena, "cluster.nodes", n > per_node ? n / per_node : 1);
-    settings[k++] = integer_setting(arena, "cluster.accelerators_per_node", n > per_node ? per_node : n);
-    settings[k++] = integer_setting(arena, "training.global_batch_size", row->global_batch_size);
-    settings[k++] = (struct tsim_setting){"parallelism.data", "auto", "\"auto\""};
-    *n_settings = k;
+    settings[0] = integer_setting(arena, "cluster.nodes", n > per_node ? n / per_node : 1);
+    settings[1] = integer_setting(arena, "cluster.accelerators_per_node", n > per_node ? per_node : n);
+    settings[2] = integer_setting(arena, "training.global_batch_size", row->global_batch_size);
+    settings[3] = (struct tsim_setting){"parallelism.data", "auto", "\"auto\""};
+    *choice = (struct tsim_choice){settings, N_SETTINGS};
     return TSIM_OK;
 }
 
 static enum tsim_status add_row(struct study *study, int64_t count) {
-    struct tsim_setting settings[MOST_SETTINGS];
-    struct tsim_choice choice = {.settings = settings};
-    const struct tsim_space_axis axis = {&choice, 1};
-    struct tsim_sweep sweep = *study->sweep;
-    study->rows = tsim_heap_grow(study->rows, &study->capacity, study->n_rows + 1, sizeof *study->rows);
-    struct tsim_scale_row *row = &study->rows[study->n_rows++];
-    *row = (struct tsim_scale_row){.n_accelerators = count};
-    TSIM_TRY(settings_of(study, row, settings, &choice.n_settings));
-    const struct tsim_space space = {
-        .axes = &axis, .n_axes = 1, .n_points = 1, .most_settings = choice.n_settings, .json = "[]"};
-    sweep.space = &space;
-    return tsim_sweep_point(&sweep, 0, &row->point, study->diags);
+    size_t i = study->n_rows++;
+    study->rows[i] = (struct tsim_scale_row){.n_accelerators = count};
+    return fill_choice(study, &study->rows[i], &study->choices[i]);
 }
 
-/* Is there a limit, and is the last row below it, or is it none to measure by? */
-static bool is_over(const struct study *study) {
-    const struct tsim_scale_options *options = study->options;
+/* Does the curve end with the last row: it is below the limit, or it does not run though others did? */
+static bool is_end(const struct study *study) {
     const struct tsim_scale_row *reference = study->rows, *last = &study->rows[study->n_rows - 1];
     while (reference < last && !is_ok(reference))
         reference++;
-    if (options->until_efficiency_frac <= 0)
-        return false;
-    if (!is_ok(last))
-        return !options->counts && is_ok(reference); /* doubling cannot go on */
+    if (!is_ok(last) || !is_ok(reference))
+        return is_ok(reference);
     double efficiency_frac = samples_per_s(last) / samples_per_s(reference) * (double)reference->n_accelerators /
                              (double)last->n_accelerators;
-    return efficiency_frac < options->until_efficiency_frac;
+    return efficiency_frac < study->options->until_efficiency_frac;
 }
 
-static enum tsim_status run_counts(struct study *study) {
-    const struct tsim_scale_options *options = study->options;
-    int n_doublings = options->until_efficiency_frac > 0 ? MOST_DOUBLINGS : DEFAULT_DOUBLINGS;
+/* Doubles until the limit is passed; each count is tried at once, because the next depends on it. */
+static enum tsim_status double_until(struct study *study) {
+    struct tsim_sweep sweep = *study->sweep;
     int64_t count = study->base->n_accelerators;
-    for (size_t i = 0; options->counts && i < options->n_counts; i++) {
-        TSIM_TRY(add_row(study, options->counts[i]));
-        if (is_over(study))
-            return TSIM_OK;
-    }
-    for (int i = 0; !options->counts && i <= n_doublings && count <= MOST_ACCELERATORS; i++, count *= 2) {
+    for (int i = 0; i <= MOST_DOUBLINGS && (i == 0 || count <= MOST_ACCELERATORS); i++, count *= 2) {
+        struct tsim_space space;
         TSIM_TRY(add_row(study, count));
-        if (is_over(study))
+        tsim_space_of(study->arena, &study->choices[i], 1, &space);
+        sweep.space = &space;
+        TSIM_TRY(tsim_sweep_point(&sweep, 0, &study->rows[i].point, study->diags));
+        if (is_end(study))
             return TSIM_OK;
     }
     return TSIM_OK;
 }
 
-enum tsim_status tsim_scale_run(struct tsim_arena *arena, const struct tsim_sweep *sweep,
-                                const struct tsim_scale_options *options, struct tsim_scale *scale,
-                                struct tsim_diags *diags) {
-    struct study study = {.arena = arena, .sweep = sweep, .options = options, .diags = diags};
-    TSIM_TRY(tsim_scenario_load_from(arena, sweep->source, sweep->overrides, sweep->n_overrides, &study.base, diags));
-    enum tsim_status status = run_counts(&study);
-    if (status == TSIM_OK) {
-        struct tsim_scale_row *rows = TSIM_NEW_ARRAY(arena, study.n_rows, struct tsim_scale_row);
-        for (size_t i = 0; i < study.n_rows; i++)
-            rows[i] = study.rows[i];
-        *scale = (struct tsim_scale){.is_weak = options->is_weak};
-        tsim_scale_analyse(rows, study.n_rows, options->until_efficiency_frac, scale);
+static enum tsim_status choose_counts(struct study *study) {
+    const struct tsim_scale_options *options = study->options;
+    size_t most = options->n_counts > MOST_DOUBLINGS ? options->n_counts : MOST_DOUBLINGS + 1;
+    study->rows = TSIM_NEW_ARRAY(study->arena, most, struct tsim_scale_row);
+    study->choices = TSIM_NEW_ARRAY(study->arena, most, struct tsim_choice);
+    if (!options->counts && options->until_efficiency_frac > 0)
+        return double_until(study);
+    for (size_t i = 0; options->counts && i < options->n_counts; i++)
+        TSIM_TRY(add_row(study, options->counts[i]));
+    int64_t count = study->base->n_accelerators;
+    for (int i = 0; !options->counts && i <= DEFAULT_DOUBLINGS && (i == 0 || count <= MOST_ACCELERATORS);
+         i++, count *= 2)
+        TSIM_TRY(add_row(study, count));
+    return TSIM_OK;
+}
+
+static enum tsim_status read_points(struct study *study, struct tsim_store *store, int64_t sweep_id) {
+    struct tsim_point_reader *reader = NULL;
+    enum tsim_status status = tsim_point_reader_open(study->arena, store, sweep_id, 0, 1, &reader, study->diags);
+    bool is_there = true;
+    for (size_t i = 0; i < study->n_rows && status == TSIM_OK; i++) {
+        status = tsim_point_reader_next(reader, &study->rows[i].point, &is_there, study->diags);
+        TSIM_ASSERT(status != TSIM_OK || is_there); /* the sweep is complete */
     }
-    tsim_heap_free(study.rows);
+    tsim_point_reader_close(reader);
     return status;
+}
+
+static enum tsim_status run_counts(struct study *study, struct tsim_store *store, const char *file,
+                                   bool *is_interrupted) {
+    struct tsim_sweep sweep = *study->sweep;
+    struct tsim_sweep_progress progress;
+    struct tsim_space space;
+    int64_t sweep_id;
+    tsim_space_of(study->arena, study->choices, study->n_rows, &space);
+    sweep.space = &space;
+    TSIM_TRY(tsim_sweep_register(study->arena, &sweep, store, &sweep_id, study->diags));
+    TSIM_TRY(
+        tsim_sweep_run(&sweep, store, file, sweep_id, study->options->n_threads, NULL, NULL, &progress, study->diags));
+    *is_interrupted = progress.n_done < progress.n_points;
+    return *is_interrupted ? TSIM_OK : read_points(study, store, sweep_id);
+}
+
+/* The rows up to the first one below the limit. */
+static size_t n_rows_until(const struct study *study) {
+    struct study part = *study;
+    if (study->options->until_efficiency_frac > 0)
+        for (part.n_rows = 1; part.n_rows < study->n_rows; part.n_rows++)
+            if (is_ok(&part.rows[part.n_rows - 1]) && is_end(&part))
+                break;
+    return part.n_rows;
+}
+
+enum tsim_status tsim_scale_run(struct tsim_arena *arena, const struct tsim_sweep *sweep,
+                                const struct tsim_scale_options *options, struct tsim_store *store, const char *file,
+                                struct tsim_scale *scale, struct tsim_diags *diags) {
+    struct study study = {.arena = arena, .sweep = sweep, .options = options, .diags = diags};
+    bool is_interrupted;
+    TSIM_TRY(tsim_scenario_load_from(arena, sweep->source, sweep->overrides, sweep->n_overrides, &study.base, diags));
+    TSIM_TRY(choose_counts(&study));
+    TSIM_TRY(run_counts(&study, store, file, &is_interrupted));
+    *scale = (struct tsim_scale){.is_weak = options->is_weak, .is_interrupted = is_interrupted};
+    if (!is_interrupted)
+        tsim_scale_analyse(study.rows, n_rows_until(&study), options->until_efficiency_frac, scale);
+    return TSIM_OK;
 }

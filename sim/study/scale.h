@@ -42,12 +42,14 @@ struct tsim_scale_options {
     size_t n_counts;
     bool is_weak;
     double until_efficiency_frac; /* the curve ends with the first count below; 0: none */
+    int32_t n_threads;
 };
 
 struct tsim_scale {
     const struct tsim_scale_row *rows;
     size_t n_rows;
     bool is_weak;
+    bool is_interrupted; /* then there are no rows */
     /* With a limit: the first row below it. Else the row after which throughput, in logarithms, bends most, by at least
      * TSIM_SCALE_LEAST_BEND; then the cause is that of the next row with the knee as its reference. */
     bool has_knee;
@@ -59,11 +61,12 @@ struct tsim_scale {
 };
 #define TSIM_SCALE_LEAST_BEND 0.05
 
-/* `sweep` gives source and overrides; its space is not used. Counts that are no whole number of nodes, or (weak) give
+/* Runs the counts as a sweep into `store` (`file` as for tsim_sweep_run), so that they are logged and found again.
+ * `sweep` gives source and overrides; its space is not used. Counts that are no whole number of nodes, or (weak) give
  * no whole batch: TSIM_ERR_INFEASIBLE. */
 enum tsim_status tsim_scale_run(struct tsim_arena *arena, const struct tsim_sweep *sweep,
-                                const struct tsim_scale_options *options, struct tsim_scale *scale,
-                                struct tsim_diags *diags);
+                                const struct tsim_scale_options *options, struct tsim_store *store, const char *file,
+                                struct tsim_scale *scale, struct tsim_diags *diags);
 
 /* Efficiencies, causes and the knee of rows whose points are there; for tests of its own. */
 void tsim_scale_analyse(struct tsim_scale_row *rows, size_t n_rows, double until_efficiency_frac,

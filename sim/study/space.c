@@ -378,14 +378,14 @@ static void append_choice(struct text *text, struct tsim_arena *arena, const str
     append(text, choice->n_settings ? "}" : "{}");
 }
 
-static const char *axes_json(struct tsim_arena *arena, const struct builder *b) {
+static const char *axes_json(struct tsim_arena *arena, const struct tsim_space_axis *axes, size_t n_axes) {
     struct text text = {0};
     append(&text, "[");
-    for (size_t a = 0; a < b->n_axes; a++) {
+    for (size_t a = 0; a < n_axes; a++) {
         append(&text, a ? ", [" : "[");
-        for (size_t c = 0; c < b->axes[a].n_choices; c++) {
+        for (size_t c = 0; c < axes[a].n_choices; c++) {
             append(&text, c ? ", " : "");
-            append_choice(&text, arena, &b->axes[a].choices[c]);
+            append_choice(&text, arena, &axes[a].choices[c]);
         }
         append(&text, "]");
     }
@@ -413,7 +413,7 @@ static enum tsim_status finish(struct builder *b, struct tsim_space *space) {
         paths[i] = b->paths[i];
     space->paths = paths;
     space->n_paths = b->n_paths;
-    space->json = axes_json(b->arena, b);
+    space->json = axes_json(b->arena, b->axes, b->n_axes);
     return TSIM_OK;
 }
 
@@ -437,6 +437,24 @@ enum tsim_status tsim_space_read(struct tsim_arena *arena, const struct tsim_val
     enum tsim_status status = diags->n_errors == n_errors ? finish(&b, space) : TSIM_ERR_SCHEMA;
     tsim_heap_free(b.paths);
     return status;
+}
+
+void tsim_space_of(struct tsim_arena *arena, const struct tsim_choice *choices, size_t n_choices,
+                   struct tsim_space *space) {
+    struct tsim_space_axis *axis = TSIM_NEW(arena, struct tsim_space_axis);
+    const char **paths = TSIM_NEW_ARRAY(arena, choices[0].n_settings, const char *);
+    *axis = (struct tsim_space_axis){choices, n_choices};
+    for (size_t i = 0; i < choices[0].n_settings; i++)
+        paths[i] = choices[0].settings[i].path;
+    *space = (struct tsim_space){
+        .axes = axis,
+        .n_axes = 1,
+        .n_points = (int64_t)n_choices,
+        .most_settings = choices[0].n_settings,
+        .paths = paths,
+        .n_paths = choices[0].n_settings,
+        .json = axes_json(arena, axis, 1),
+    };
 }
 
 /* ---- points ---- */

@@ -56,6 +56,10 @@ enum tsim_status tsim_space_read(struct tsim_arena *arena, const struct tsim_val
                                  const struct tsim_space_words *words, struct tsim_space *space,
                                  struct tsim_diags *diags);
 
+/* One axis of choices made by a program, which must outlive the space; all of them set the same keys. */
+void tsim_space_of(struct tsim_arena *arena, const struct tsim_choice *choices, size_t n_choices,
+                   struct tsim_space *space);
+
 /* Unknown keys of a `sweep:` section; tsim_space_read looks for them, too. */
 enum tsim_status tsim_space_check_keys(const struct tsim_value *section, struct tsim_diags *diags);
 
