@@ -83,6 +83,20 @@ static void report_wait(const struct tsim_engine *engine, int32_t stream, struct
                      (long long)counter->value);
 }
 
+/* Those that disagree are the cause of whatever else waits: they come first. Returns how many are named so far. */
+static int report_joins(const struct tsim_engine *engine, bool that_disagree, int n_named, struct tsim_diags *diags) {
+    for (int32_t stream = 0; (size_t)stream < engine->n_streams && n_named < MAX_JOINS_NAMED; stream++) {
+        if (!is_first_of_join(engine, stream))
+            continue;
+        const struct tsim_engine_join *join = tsim_engine_find_join(engine, engine->streams[stream].task.join);
+        if (join->disagrees != that_disagree)
+            continue;
+        report_join(engine, join, diags);
+        n_named++;
+    }
+    return n_named;
+}
+
 enum tsim_status tsim_engine_report_deadlock(const struct tsim_engine *engine, struct tsim_diags *diags) {
     struct tsim_diag *diag =
         tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "",
@@ -90,13 +104,8 @@ enum tsim_status tsim_engine_report_deadlock(const struct tsim_engine *engine, s
                          tsim_engine_seconds(engine, engine->now), engine->n_unfinished, engine->n_streams);
     tsim_diag_hint(diag, "a join starts when all its parties have come, a signal fires when it has been lowered often "
                          "enough; what follows is the beginning of what is missing");
-    int n_joins = 0, n_waits = 0;
-    for (int32_t stream = 0; (size_t)stream < engine->n_streams && n_joins < MAX_JOINS_NAMED; stream++) {
-        if (!is_first_of_join(engine, stream))
-            continue;
-        report_join(engine, tsim_engine_find_join(engine, engine->streams[stream].task.join), diags);
-        n_joins++;
-    }
+    int n_waits = 0, n_joins = report_joins(engine, true, 0, diags);
+    report_joins(engine, false, n_joins, diags);
     for (int32_t stream = 0; (size_t)stream < engine->n_streams && n_waits < MAX_WAITS_NAMED; stream++) {
         if (engine->streams[stream].state != STREAM_WAITING || engine->streams[stream].is_excused)
             continue;

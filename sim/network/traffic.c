@@ -249,7 +249,23 @@ int64_t tsim_traffic_n_messages(const struct tsim_traffic *traffic) {
     return traffic->n_messages;
 }
 
+static bool describe_counter(const struct tsim_traffic *traffic, int64_t counter, char *text, size_t size) {
+    const struct tsim_pattern *p = traffic->pattern;
+    int64_t number = counter - traffic->first_counter;
+    if (traffic->options.is_fluid || number < 0 || number >= (int64_t)p->n_lanes * p->n_phases)
+        return false;
+    int32_t lane = (int32_t)number / p->n_phases, k = (int32_t)number % p->n_phases;
+    for (int32_t from = 0; from < p->n_lanes; from++) {
+        const struct tsim_pattern_phase *phase = phase_of(traffic, from, k);
+        if (phase->successor == lane)
+            snprintf(text, size, "messages from rank %d to rank %d", p->ranks[phase->from], p->ranks[phase->to]);
+    }
+    return true;
+}
+
 bool tsim_traffic_describe(const struct tsim_traffic *traffic, int32_t stream, int64_t label, char *text, size_t size) {
+    if (stream == -2)
+        return describe_counter(traffic, label, text, size);
     int32_t number = stream - traffic->first_stream;
     if (number < 0 || number >= traffic->n_streams)
         return false;

@@ -167,13 +167,12 @@ static void describe(void *context, int32_t stream, int64_t label, char *text, s
         "pass",          "send",      "parameter gather",         "gradient reduction", "tied embedding reduction",
         "gradient norm", "optimizer", "beginning of a collective"};
     struct step_run *run = context;
-    if (stream < 0)
-        return; /* signals and counters go by their numbers */
-    for (size_t i = 0; i < run->links.n_patterns && stream >= run->n_owned; i++)
+    bool is_gang = stream >= 0 && stream < run->n_owned;
+    for (size_t i = 0; i < run->links.n_patterns && !is_gang; i++)
         if (tsim_traffic_describe(run->links.traffic[i], stream, label, text, size))
             return;
-    if (stream >= run->n_owned)
-        return;
+    if (!is_gang)
+        return; /* signals go by their numbers */
     const struct tsim_gang *gang = run->owners[stream].gang;
     snprintf(text, size, "replica %d stage %d: %s, item %d segment %d", gang->replica, gang->stage,
              KINDS[tsim_label_kind(label)], tsim_label_item(label), tsim_label_segment(label));

@@ -286,6 +286,52 @@ START_TEST(a_slow_nic) {
 }
 END_TEST
 
+/* ---- what is missing is named ---- */
+
+static const struct tsim_traffic *described;
+
+static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
+    (void)context;
+    tsim_traffic_describe(described, stream, label, text, size);
+}
+
+/* A ring of four on one node of which rank 2 never begins: rank 1's message waits for it (it has no buffer for it), and
+ * rank 3, after its first, for rank 2's. */
+START_TEST(a_rank_that_never_comes) {
+    struct tsim_engine_options engine_options = {.tick_s = 1e-12, .describe = describe};
+    struct tsim_engine *engine = tsim_engine_create(&engine_options);
+    const struct tsim_topology *topology = build(1);
+    struct tsim_collective_request request = {
+        .op = TSIM_ALL_GATHER, .bytes = 1e6, .algorithm = TSIM_ALGORITHM_RING, .protocol = TSIM_PROTOCOL_SIMPLE};
+    struct tsim_pattern pattern;
+    struct tsim_links links;
+    int32_t go[4];
+    tsim_links_add(&links, engine, topology);
+    for (int i = 0; i < 4; i++) {
+        go[i] = tsim_engine_add_signals(engine, 2, 1);
+        if (i != 2)
+            tsim_engine_rearm(engine, go[i], 0);
+    }
+    tsim_pattern_build(&pattern, topology, ranks_of(1, 4), 4, &request);
+    struct tsim_traffic_options options = {.go = go};
+    described = tsim_traffic_add(&arena, &links, &pattern, &options);
+    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_INFEASIBLE);
+    static const char *const WAITS[] = {
+        "stream 0 (rank 0: message 3 of 3 to rank 1) waits for counter 0 (messages from rank 3 to rank 0) to reach 2",
+        "stream 1 (rank 1: message 1 of 3 to rank 2) waits for signal 4",
+        "stream 2 (rank 2: message 1 of 3 to rank 3) waits for signal 4",
+        "stream 3 (rank 3: message 2 of 3 to rank 0) waits for counter 3 (messages from rank 2 to rank 3) to reach 1"};
+    for (size_t i = 0; i < sizeof WAITS / sizeof WAITS[0]; i++) {
+        bool is_there = false;
+        for (size_t k = 0; k < diags.n_items; k++)
+            is_there |= strncmp(diags.items[k].message, WAITS[i], strlen(WAITS[i])) == 0;
+        ck_assert_msg(is_there, "not reported: %s (but %s)", WAITS[i], diags.items[1].message);
+    }
+    tsim_pattern_release(&pattern);
+    tsim_engine_release(engine);
+}
+END_TEST
+
 static Suite *traffic_suite(void) {
     Suite *suite = suite_create("traffic");
     TCase *tcase = tcase_create("traffic");
@@ -298,6 +344,7 @@ static Suite *traffic_suite(void) {
     tcase_add_test(tcase, an_oversubscribed_all_to_all);
     tcase_add_test(tcase, incast);
     tcase_add_test(tcase, a_slow_nic);
+    tcase_add_test(tcase, a_rank_that_never_comes);
     suite_add_tcase(suite, tcase);
     return suite;
 }
