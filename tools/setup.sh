@@ -22,6 +22,7 @@ present_without_dpkg() {
     libyaml-dev) pkg-config --exists yaml-0.1 2>/dev/null ;;
     libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
     libjansson-dev) pkg-config --exists jansson 2>/dev/null ;;
+    zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;;
     check) pkg-config --exists check 2>/dev/null ;;
     *) return 1 ;;
     esac

@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include "report/summary.h"
+#include "report/trace.h"
 #include "study/advice.h"
 
 struct run {
@@ -14,11 +15,25 @@ struct run {
 
 static enum tsim_status simulate(struct run *run) {
     const struct tsim_arguments *arguments = run->arguments;
-    const struct tsim_run_options options = {.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
+    struct tsim_run_options options = {.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
     const struct tsim_scenario *scenario;
+    struct tsim_trace *trace = NULL;
     TSIM_TRY(tsim_scenario_load(&run->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides,
                                 &scenario, &run->diags));
-    TSIM_TRY(tsim_train_run(&run->arena, scenario, &options, &run->result, &run->diags));
+    if (arguments->has[TSIM_OPTION_TRACE]) {
+        TSIM_TRY(tsim_trace_open(&run->arena, scenario, arguments->value[TSIM_OPTION_TRACE],
+                                 arguments->value[TSIM_OPTION_TRACE_RANKS], &trace, &run->diags));
+        options.sink = tsim_trace_sink(trace);
+    }
+    enum tsim_status status = tsim_train_run(&run->arena, scenario, &options, &run->result, &run->diags);
+    if (trace) {
+        enum tsim_status closed = tsim_trace_close(trace, &run->diags);
+        status = status == TSIM_OK ? closed : status;
+        if (status == TSIM_OK && !run->result.simulated)
+            tsim_diags_warning(&run->diags, (struct tsim_place){.file = arguments->value[TSIM_OPTION_TRACE]}, "",
+                               "nothing was simulated: the trace is empty");
+    }
+    TSIM_TRY(status);
     tsim_advise(&run->arena, scenario, &run->result);
     return TSIM_OK;
 }

@@ -16,7 +16,10 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "SCENARIO is a YAML file, or '-' for standard input. The run is logged to a\n"
      "database (tsim.db in the current folder). Exit status 4: it does not fit in\n"
      "memory; what would fit is printed.",
-     1, 1, INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_run},
+     1, 1,
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+         TSIM_HAS(TSIM_OPTION_TRACE) | TSIM_HAS(TSIM_OPTION_TRACE_RANKS),
+     tsim_cmd_run},
     {"check", "SCENARIO...", "read and validate scenarios, simulate nothing",
      "All mistakes of all files are reported. --json prints the scenario with every\n"
      "default filled in (a list of them when there are several files). A catalogue\n"

@@ -33,6 +33,9 @@ static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_WEAK] = {"weak", NO_VALUE, NULL, "weak scaling: the batch per accelerator stays"},
     [TSIM_OPTION_UNTIL_EFFICIENCY] = {"until-efficiency", NEEDS_VALUE, "F",
                                       "go on until the efficiency falls below (0.8, 80 %)"},
+    [TSIM_OPTION_TRACE] = {"trace", NEEDS_VALUE, "FILE", "the step for Perfetto: FILE.json or FILE.json.gz"},
+    [TSIM_OPTION_TRACE_RANKS] = {"trace-ranks", NEEDS_VALUE, "LIST",
+                                 "of simulated ranks: 0,3,8-15 or all (default: a replica)"},
     [TSIM_OPTION_JSON] = {"json", MAY_HAVE_VALUE, "FILE", "JSON, on standard output or into FILE"},
     [TSIM_OPTION_CSV] = {"csv", NO_VALUE, NULL, "the table as CSV"},
     [TSIM_OPTION_DB] = {"db", NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
@@ -43,7 +46,7 @@ static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
 };
 
 /* Of the interface, and not built yet: said plainly rather than "did you mean". */
-static const char *const LATER[] = {"trace", "report"};
+static const char *const LATER[] = {"report"};
 
 enum { MOST_JOBS = 1024 };
 
@@ -251,6 +254,8 @@ static bool check_combination(const struct parser *parser) {
         return complain(parser, "--db and --no-db exclude each other");
     if (has[TSIM_OPTION_CSV] && has[TSIM_OPTION_JSON] && !parser->arguments->value[TSIM_OPTION_JSON])
         return complain(parser, "--csv and --json exclude each other; --json=FILE goes with --csv");
+    if (has[TSIM_OPTION_TRACE_RANKS] && !has[TSIM_OPTION_TRACE])
+        return complain(parser, "--trace-ranks needs --trace FILE");
     return true;
 }
 

@@ -96,7 +96,7 @@ void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begi
     gang->account->nic_bytes += cost->nic_bytes;
 }
 
-static const struct tsim_collective_cost *data_collective(const struct tsim_gang *gang, int64_t label) {
+const struct tsim_collective_cost *tsim_gang_data_cost(const struct tsim_gang *gang, int64_t label) {
     const struct tsim_stage_plan *sp = gang->stage_plan;
     bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
     int32_t item = tsim_label_item(label), segment = tsim_label_segment(label);
@@ -113,7 +113,7 @@ static const struct tsim_collective_cost *data_collective(const struct tsim_gang
 }
 
 void tsim_account_data(struct tsim_gang *gang, int64_t label) {
-    const struct tsim_collective_cost *cost = data_collective(gang, label);
+    const struct tsim_collective_cost *cost = tsim_gang_data_cost(gang, label);
     gang->account->scale_up_bytes += cost->scale_up_bytes;
     gang->account->nic_bytes += cost->nic_bytes;
     gang->account->memory_busy_s += cost->hbm_bytes / tsim_memory_rate(gang->plan->cluster->accelerator);

@@ -10,19 +10,6 @@
  * given. */
 #define TSIM_COLLECTIVE_WEIGHT 1000.0
 
-enum tsim_gang_stream { TSIM_STREAM_COMPUTE, TSIM_STREAM_DATA, TSIM_STREAM_NEXT, TSIM_STREAM_PREV, TSIM_N_STREAMS };
-
-enum tsim_task_kind {
-    TSIM_TASK_PASS,   /* item, segment (a position in execution order) */
-    TSIM_TASK_SEND,   /* item */
-    TSIM_TASK_GATHER, /* item (or -1), segment */
-    TSIM_TASK_REDUCE, /* item (or -1), segment */
-    TSIM_TASK_TIED,   /* the tied embedding's gradient, first with last stage */
-    TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
-    TSIM_TASK_OPTIMIZER,
-    TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
-};
-
 /* A task's label: kind, item of the schedule, segment. */
 static inline int64_t tsim_label(enum tsim_task_kind kind, int32_t item, int32_t segment) {
     return ((int64_t)kind << 56) | ((int64_t)(item + 1) << 24) | segment;
@@ -177,6 +164,8 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
 /* A task of the gang's compute stream, a collective of its data stream, a message that it sent, has ended. */
 void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end);
 void tsim_account_data(struct tsim_gang *gang, int64_t label);
+/* What a gather or reduction of the data-parallel group costs, by its label. */
+const struct tsim_collective_cost *tsim_gang_data_cost(const struct tsim_gang *gang, int64_t label);
 void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end);
 
 /* gang_collective.c. A demand of a task: in its own room, else in the gang's scratch. */

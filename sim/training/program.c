@@ -22,6 +22,7 @@ struct step_run {
     bool has_links;
     int32_t n_gangs, n_owned; /* gangs' streams come first */
     tsim_tick end;            /* of the last task of a gang */
+    const struct tsim_step_sink *sink;
 };
 
 static void add_resources(struct tsim_arena *arena, struct step_run *run, struct tsim_gang *gang) {
@@ -126,6 +127,66 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
     }
 }
 
+static int64_t message_number(const struct step_run *run, const struct tsim_gang *to, struct tsim_pass_item item) {
+    int64_t slots = (int64_t)run->plan->schedule.microbatches * run->plan->schedule.chunks;
+    return ((to - run->gangs) * 2 + (item.kind != TSIM_PASS_FORWARD)) * slots + tsim_gang_slot(to, item);
+}
+
+static void tell_pass(const struct step_run *run, const struct tsim_gang *gang, int64_t label,
+                      struct tsim_step_task *task) {
+    struct tsim_pass_cost cost;
+    tsim_gang_segment_cost(gang, tsim_label_item(label), task->segment, &cost);
+    task->is_last_segment = task->segment == tsim_gang_n_segments(gang, tsim_label_item(label)) - 1;
+    task->flops = cost.flops;
+    task->matrix_busy_s = cost.matrix_busy_s;
+    task->memory_busy_s = cost.memory_busy_s;
+    task->scale_up_bytes = cost.scale_up_bytes;
+    task->nic_bytes = cost.nic_bytes;
+    if (task->segment == 0 && tsim_schedule_receives(&run->plan->schedule, gang->stage, *task->item))
+        task->message = message_number(run, gang, *task->item);
+}
+
+static void tell_message(const struct step_run *run, const struct tsim_gang *gang, struct tsim_step_task *task) {
+    struct tsim_pass_item there;
+    struct tsim_gang *to;
+    bool on_node;
+    tsim_gang_route(gang, *task->item, &to, &there);
+    const struct tsim_collective_cost *cost = tsim_gang_message(gang, *task->item, &on_node);
+    task->scale_up_bytes = cost->scale_up_bytes;
+    task->nic_bytes = cost->nic_bytes;
+    task->to_gang = (int32_t)(to - run->gangs);
+    task->message = message_number(run, to, there);
+}
+
+static void tell_collective(const struct tsim_collective_cost *cost, struct tsim_step_task *task) {
+    task->scale_up_bytes = cost->scale_up_bytes;
+    task->nic_bytes = cost->nic_bytes;
+}
+
+static void tell(const struct step_run *run, const struct stream_owner *owner, int64_t label, tsim_tick begin,
+                 tsim_tick end) {
+    const struct tsim_gang *gang = owner->gang;
+    struct tsim_step_task task = {.gang = (int32_t)(gang - run->gangs),
+                                  .stream = owner->stream,
+                                  .kind = tsim_label_kind(label),
+                                  .segment = tsim_label_segment(label),
+                                  .begin_s = tsim_engine_seconds(run->engine, begin),
+                                  .end_s = tsim_engine_seconds(run->engine, end),
+                                  .to_gang = -1,
+                                  .message = -1};
+    if (task.kind == TSIM_TASK_PASS || task.kind == TSIM_TASK_SEND)
+        task.item = &gang->stage_plan->items[tsim_label_item(label)];
+    if (task.kind == TSIM_TASK_PASS)
+        tell_pass(run, gang, label, &task);
+    else if (task.kind == TSIM_TASK_SEND)
+        tell_message(run, gang, &task);
+    else if (task.kind == TSIM_TASK_GATHER || task.kind == TSIM_TASK_REDUCE)
+        tell_collective(tsim_gang_data_cost(gang, label), &task);
+    else if (task.kind == TSIM_TASK_TIED)
+        tell_collective(&run->plan->tied.cost, &task);
+    run->sink->take(run->sink->context, &task);
+}
+
 /* Message by message a collective's tasks take no time, but what lies between them. */
 static void account_data(const struct step_run *run, struct tsim_gang *gang, int64_t label, tsim_tick begin,
                          tsim_tick end) {
@@ -144,6 +205,11 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         return; /* messages: their collective's own task is seen */
     struct tsim_gang *gang = run->owners[stream].gang;
     run->end = end;
+    if (run->sink) {
+        bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
+                        (tsim_label_kind(label) != TSIM_TASK_GO || gang->expanding[TSIM_STREAM_DATA].part > 0);
+        tell(run, &run->owners[stream], label, is_whole ? gang->go_end : begin, end);
+    }
     switch (run->owners[stream].stream) {
     case TSIM_STREAM_COMPUTE:
         tsim_account_compute(gang, label, ready, begin, end);
@@ -240,8 +306,16 @@ enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_
                                     const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                     const struct tsim_pass_costs *costs, struct tsim_step_simulation *simulation,
                                     struct tsim_diags *diags) {
+    return tsim_step_simulate_heard(arena, scenario, cluster, placement, costs, NULL, simulation, diags);
+}
+
+enum tsim_status tsim_step_simulate_heard(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                          const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
+                                          struct tsim_step_simulation *simulation, struct tsim_diags *diags) {
     struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs),
                            .placement = placement,
+                           .sink = sink,
                            .has_links =
                                !scenario->simulation.fold && scenario->simulation.network != TSIM_NETWORK_IDEAL};
     struct tsim_engine_options options = {
@@ -257,6 +331,9 @@ enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_
         tsim_background_add(arena, &run.gangs[i]);
     if (run.plan->is_stepped)
         tsim_expansion_build(&run.links, arena, placement, run.gangs, run.n_gangs);
+    if (sink)
+        sink->begin(sink->context, run.n_gangs,
+                    (int64_t)run.n_gangs * 2 * run.plan->schedule.microbatches * run.plan->schedule.chunks);
     enum tsim_status status = tsim_engine_run(run.engine, diags);
     if (status == TSIM_OK) {
         simulation->time_s = period_s(&run);

@@ -31,6 +31,19 @@
 #include "engine/engine.h"
 #include "training/pass.h"
 
+enum tsim_gang_stream { TSIM_STREAM_COMPUTE, TSIM_STREAM_DATA, TSIM_STREAM_NEXT, TSIM_STREAM_PREV, TSIM_N_STREAMS };
+
+enum tsim_task_kind {
+    TSIM_TASK_PASS,   /* item, segment (a position in execution order) */
+    TSIM_TASK_SEND,   /* item */
+    TSIM_TASK_GATHER, /* item (or -1), segment */
+    TSIM_TASK_REDUCE, /* item (or -1), segment */
+    TSIM_TASK_TIED,   /* the tied embedding's gradient, first with last stage */
+    TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
+    TSIM_TASK_OPTIMIZER,
+    TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
+};
+
 struct tsim_gang_account {
     int32_t stage, replica;
     struct tsim_step_terms terms; /* sums to the step's time */
@@ -61,6 +74,34 @@ struct tsim_step_simulation {
     int32_t n_loads;
 };
 
+/* A task of a gang's stream, told when it has ended. Of a collective message by message: its whole. */
+struct tsim_step_task {
+    int32_t gang; /* as in the simulation's gangs */
+    enum tsim_gang_stream stream;
+    enum tsim_task_kind kind;
+    const struct tsim_pass_item *item; /* of passes and messages; else NULL */
+    int32_t segment;
+    bool is_last_segment; /* of a pass */
+    double begin_s, end_s;
+    /* Per accelerator of the gang. */
+    double flops, matrix_busy_s, memory_busy_s, scale_up_bytes, nic_bytes;
+    int32_t to_gang; /* of a message; else -1 */
+    int64_t message; /* number of the message that is sent, or that the pass has waited for; -1: none */
+};
+
+/* Listens to a step: `begin` before the first task, with the number of gangs and of messages' numbers. The tasks of a
+ * stream come in the order of time. */
+struct tsim_step_sink {
+    void (*begin)(void *context, int32_t n_gangs, int64_t n_messages);
+    void (*take)(void *context, const struct tsim_step_task *task);
+    void *context;
+};
+
+/* `sink` may be NULL. */
+enum tsim_status tsim_step_simulate_heard(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                          const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
+                                          struct tsim_step_simulation *simulation, struct tsim_diags *diags);
 enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                     const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                     const struct tsim_pass_costs *costs, struct tsim_step_simulation *simulation,

@@ -430,14 +430,15 @@ static void fill_bottleneck(const struct tsim_gang_account *critical, struct tsi
                                                : TSIM_BOUND_COMMUNICATION;
 }
 
-static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result,
+static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                 const struct tsim_step_sink *sink, struct tsim_result *result,
                                  struct tsim_diags *diags) {
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
     struct tsim_pass_costs *costs = TSIM_NEW(arena, struct tsim_pass_costs);
     struct tsim_step_simulation simulation;
     tsim_pass_costs_build(sc, cluster, placement, costs);
-    TSIM_TRY(tsim_step_simulate(arena, sc, cluster, placement, costs, &simulation, diags));
+    TSIM_TRY(tsim_step_simulate_heard(arena, sc, cluster, placement, costs, sink, &simulation, diags));
     const struct tsim_gang_account *critical = critical_gang(&simulation);
     result->simulated = true;
     result->step = critical->terms;
@@ -465,7 +466,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
     if (!result->fits)
         find_fitting_changes(arena, scenario, result);
     if (result->fits || options->ignore_memory)
-        TSIM_TRY(simulate(arena, scenario, result, diags));
+        TSIM_TRY(simulate(arena, scenario, options->sink, result, diags));
     result->wall_s = now_s() - start_s;
     result->peak_rss_bytes = peak_rss_bytes();
     return TSIM_OK;

@@ -4,8 +4,11 @@
 
 #include "training/result.h"
 
+struct tsim_step_sink;
+
 struct tsim_run_options {
-    bool ignore_memory; /* simulate even when it does not fit */
+    bool ignore_memory;                /* simulate even when it does not fit */
+    const struct tsim_step_sink *sink; /* listens to the step (program.h); NULL: nobody does */
 };
 
 /* Everything in *result is allocated from `arena`. Fails only with a deadlock or a limit (diags says which); a

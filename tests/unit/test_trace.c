@@ -1,0 +1,243 @@
+/* The trace is read back: slices of a thread never overlap, every arrow has both ends, counters come back to rest. */
+#include "report/trace.h"
+#include "support/check_main.h"
+#include "support/example.h"
+#include "training/run.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static struct example e;
+static struct tsim_arena arena;
+static char file[64];
+
+static void setup(void) {
+    tsim_arena_init(&arena);
+    example_init(&e);
+}
+
+static void teardown(void) {
+    tsim_arena_release(&arena);
+    unlink(file);
+}
+
+/* One node of 8: `stages` x 8 / stages replicas. */
+static void use_pipeline(int64_t stages, int64_t chunks, enum tsim_schedule schedule) {
+    e.scenario.parallelism.pipeline = stages;
+    e.scenario.parallelism.virtual_pipeline = chunks;
+    e.scenario.parallelism.schedule = schedule;
+    e.scenario.training.global_batch_size = 64;
+    example_finish(&e);
+}
+
+static enum tsim_status write_trace(const char *ending, const char *ranks, struct tsim_diags *diags) {
+    struct tsim_trace *trace;
+    struct tsim_result result;
+    snprintf(file, sizeof file, "/tmp/tsim-trace-%ld%s", (long)getpid(), ending);
+    TSIM_TRY(tsim_trace_open(&arena, &e.scenario, file, ranks, &trace, diags));
+    const struct tsim_run_options options = {.ignore_memory = true, .sink = tsim_trace_sink(trace)};
+    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, diags), TSIM_OK);
+    return tsim_trace_close(trace, diags);
+}
+
+/* Reads what is compressed and what is not. */
+static json_t *read_events(void) {
+    enum { MOST = 1 << 24 };
+    char *text = TSIM_NEW_ARRAY(&arena, MOST, char);
+    gzFile in = gzopen(file, "rb");
+    ck_assert_ptr_nonnull(in);
+    int n = gzread(in, text, MOST);
+    ck_assert_int_gt(n, 0);
+    ck_assert_int_lt(n, MOST);
+    gzclose(in);
+    json_error_t error;
+    json_t *root = json_loadb(text, (size_t)n, 0, &error);
+    ck_assert_msg(root, "%d:%d: %s", error.line, error.column, error.text);
+    json_t *events = json_incref(json_object_get(root, "traceEvents"));
+    json_decref(root);
+    return events;
+}
+
+static json_t *traced(const char *ending, const char *ranks) {
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    ck_assert_int_eq(write_trace(ending, ranks, &diags), TSIM_OK);
+    tsim_diags_release(&diags);
+    return read_events();
+}
+
+static bool is_phase(const json_t *event, const char *phase) {
+    return strcmp(json_string_value(json_object_get(event, "ph")), phase) == 0;
+}
+
+static double number(const json_t *event, const char *key) {
+    const json_t *value = json_object_get(event, key);
+    ck_assert_msg(json_is_number(value), "no %s", key);
+    return json_number_value(value);
+}
+
+static size_t count(const json_t *events, const char *phase) {
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(events); i++)
+        n += is_phase(json_array_get(events, i), phase);
+    return n;
+}
+
+/* Slices of a thread come in order of time. A tenth of a nanosecond for numbers that are no binary fractions. */
+static void expect_no_overlaps(const json_t *events) {
+    double free_us[64][4] = {{0}};
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        if (!is_phase(event, "X"))
+            continue;
+        double *thread = &free_us[(int)number(event, "pid")][(int)number(event, "tid")];
+        ck_assert_double_ge(number(event, "ts"), *thread - 1e-4);
+        ck_assert_double_ge(number(event, "dur"), 0);
+        *thread = number(event, "ts") + number(event, "dur");
+    }
+}
+
+/* Each id once as a beginning and then once as an end, which is later. Returns how many. */
+static size_t expect_whole_arrows(const json_t *events) {
+    enum { MOST = 1 << 16 };
+    double *begins_us = TSIM_NEW_ARRAY(&arena, MOST, double);
+    size_t n_begun = 0, n_ended = 0;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        bool is_begin = is_phase(event, "s");
+        if (!is_begin && !is_phase(event, "f"))
+            continue;
+        int id = (int)number(event, "id");
+        ck_assert_int_lt(id, MOST);
+        if (is_begin) {
+            ck_assert_double_eq(begins_us[id], 0);
+            begins_us[id] = number(event, "ts");
+            n_begun++;
+        } else {
+            ck_assert_double_gt(begins_us[id], 0);
+            ck_assert_double_ge(number(event, "ts"), begins_us[id]);
+            begins_us[id] = -1;
+            n_ended++;
+        }
+    }
+    ck_assert_uint_eq(n_begun, n_ended);
+    return n_begun;
+}
+
+/* Activations rise and are gone at the end. */
+static void expect_memory_to_return(const json_t *events) {
+    double at[64] = {0}, most = 0;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        const json_t *value = json_object_get(json_object_get(event, "args"), "activations");
+        if (!value)
+            continue;
+        at[(int)number(event, "pid")] = json_number_value(value);
+        most = json_number_value(value) > most ? json_number_value(value) : most;
+    }
+    ck_assert_double_gt(most, 0);
+    for (int i = 0; i < 64; i++)
+        ck_assert_double_eq_tol(at[i], 0, 1e-9);
+}
+
+static void expect_sound(const json_t *events) {
+    expect_no_overlaps(events);
+    expect_whole_arrows(events);
+    expect_memory_to_return(events);
+}
+
+START_TEST(every_schedule_is_sound) {
+    static const struct {
+        int64_t stages, chunks;
+        enum tsim_schedule schedule;
+    } PLANS[] = {{1, 1, TSIM_SCHEDULE_1F1B},        {4, 1, TSIM_SCHEDULE_GPIPE},   {4, 1, TSIM_SCHEDULE_1F1B},
+                 {4, 2, TSIM_SCHEDULE_INTERLEAVED}, {4, 1, TSIM_SCHEDULE_ZB_H1},   {4, 1, TSIM_SCHEDULE_ZB_H2},
+                 {4, 2, TSIM_SCHEDULE_ZB_V},        {4, 2, TSIM_SCHEDULE_DUALPIPE}};
+    for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++)
+        for (int variant = 0; variant < 4; variant++) {
+            example_init(&e);
+            e.scenario.simulation.fold = variant != 1;
+            e.scenario.parallelism.overlap.pipeline = variant != 2;
+            e.scenario.parallelism.zero = variant == 3 && PLANS[i].stages == 1 ? 3 : 1;
+            use_pipeline(PLANS[i].stages, PLANS[i].chunks, PLANS[i].schedule);
+            json_t *events = traced(".json", "all");
+            expect_sound(events);
+            json_decref(events);
+        }
+}
+END_TEST
+
+/* 4 stages, 64 samples over 2 replicas: 32 micro-batches. Each crosses 3 borders forward and 3 backward. Of the
+ * replicas one is simulated; a stage makes 64 passes and an optimizer step. */
+START_TEST(counts_are_those_of_the_schedule) {
+    use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
+    json_t *events = traced(".json", NULL);
+    ck_assert_uint_eq(count(events, "s"), 32 * 6);
+    ck_assert_uint_eq(count(events, "f"), 32 * 6);
+    ck_assert_uint_ge(count(events, "X"), 4 * (64 + 1) + 32 * 6);
+    json_decref(events);
+}
+END_TEST
+
+/* Between stages 1 and 2 alone: 32 micro-batches forward and backward. */
+START_TEST(arrows_to_ranks_that_are_left_out_are_left_out) {
+    use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
+    json_t *events = traced(".json", "1-2");
+    ck_assert_uint_eq(expect_whole_arrows(events), 32 * 2);
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        double pid = number(json_array_get(events, i), "pid");
+        ck_assert(pid == 1 || pid == 2);
+    }
+    json_decref(events);
+}
+END_TEST
+
+START_TEST(compressed_is_the_same) {
+    use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
+    json_t *plain = traced(".json", NULL);
+    unlink(file);
+    json_t *packed = traced(".json.gz", NULL);
+    ck_assert(json_equal(plain, packed));
+    FILE *raw = fopen(file, "rb");
+    ck_assert_ptr_nonnull(raw);
+    ck_assert_int_eq(fgetc(raw), 0x1f); /* RFC 1952 */
+    ck_assert_int_eq(fgetc(raw), 0x8b);
+    fclose(raw);
+    json_decref(plain);
+    json_decref(packed);
+}
+END_TEST
+
+static void expect_complaint(const char *ending, const char *ranks, enum tsim_status status) {
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    ck_assert_int_eq(write_trace(ending, ranks, &diags), status);
+    ck_assert_uint_eq(diags.n_errors, 1);
+    tsim_diags_release(&diags);
+}
+
+START_TEST(what_is_wrong_is_said) {
+    static const char *const LISTS[] = {"", "x", "1,", "3-1", "1-", "-1", "1;2", "99999999999999999999", "4", "0-4"};
+    use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
+    for (size_t i = 0; i < sizeof LISTS / sizeof LISTS[0]; i++)
+        expect_complaint(".json", LISTS[i], TSIM_ERR_RANGE);
+    expect_complaint("/no/such/folder.json", NULL, TSIM_ERR_IO);
+}
+END_TEST
+
+static Suite *trace_suite(void) {
+    Suite *suite = suite_create("trace");
+    TCase *tcase = tcase_create("trace");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, every_schedule_is_sound);
+    tcase_add_test(tcase, counts_are_those_of_the_schedule);
+    tcase_add_test(tcase, arrows_to_ranks_that_are_left_out_are_left_out);
+    tcase_add_test(tcase, compressed_is_the_same);
+    tcase_add_test(tcase, what_is_wrong_is_said);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(trace_suite)
