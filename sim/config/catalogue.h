@@ -174,7 +174,7 @@ struct tsim_overlap {
 
 enum tsim_expert_dispatch {
     TSIM_DISPATCH_ALL_TO_ALL, /* a copy of a token for each of its experts, in the activations' precision */
-    TSIM_DISPATCH_PER_NODE /* a copy for each node, forwarded on its scale-up links, fp8 where products are: DeepEP */
+    TSIM_DISPATCH_PER_NODE    /* a copy for each node, from there one for each rank, fp8 where products are: DeepEP */
 };
 enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP_INTERLEAVED };
 

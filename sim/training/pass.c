@@ -19,7 +19,8 @@ struct walk {
     void *context;
 };
 
-/* See the header. Of a token's copies in `request` one goes to each node that has an expert of it. */
+/* See the header. Of a token's copies in `request` one goes to each node, and on to each rank, that has experts of it.
+ */
 static void per_node_cost(const struct walk *w, const struct tsim_collective_request *request,
                           struct tsim_collective_cost *cost) {
     const struct tsim_experts *experts = &w->scenario->model->experts;
@@ -28,11 +29,12 @@ static void per_node_cost(const struct walk *w, const struct tsim_collective_req
     struct tsim_collective_cost across;
     part.group =
         (struct tsim_group){.n_ranks = nodes, .n_nodes = nodes, .max_ranks_per_node = 1, .min_ranks_per_node = 1};
-    part.bytes = request->bytes / (double)experts->active * tsim_routing_nodes(experts, nodes);
+    double copy_bytes = request->bytes / (double)experts->active;
+    part.bytes = copy_bytes * tsim_routing_nodes(experts, nodes);
     tsim_collective_cost(w->cluster, &part, &across);
     part.group = (struct tsim_group){
         .n_ranks = on_node, .n_nodes = 1, .max_ranks_per_node = on_node, .min_ranks_per_node = on_node};
-    part.bytes = request->bytes;
+    part.bytes = copy_bytes * tsim_routing_ranks(experts, nodes, on_node);
     tsim_collective_cost(w->cluster, &part, cost);
     double flow_s = fmax(across.time_s - across.latency_s, cost->time_s - cost->latency_s);
     cost->latency_s += across.latency_s;
@@ -54,7 +56,7 @@ static void collective_cost(const struct walk *w, const struct tsim_op *op, stru
                                               .bytes = op->collective_bytes,
                                               .group = tsim_placement_group(w->placement, axes),
                                               .network = w->scenario->simulation.network};
-    if (op->once_per_node && request.group.n_nodes > 1) {
+    if (op->once_per_node) {
         per_node_cost(w, &request, cost);
         return;
     }

@@ -16,7 +16,8 @@
  * section 3.2.1)
  *
  * An all-to-all that sends one copy of a token to each node takes max(between nodes, on a node): each rank sends to the
- * ranks of its own number on other nodes, while what arrived is handed on (DeepEP; DeepSeek-AI 2024, section 3.2.2).
+ * ranks of its own number on other nodes, while what arrived is handed on, a copy for each rank (DeepEP; DeepSeek-AI
+ * 2024, section 3.2.2).
  *
  * The host launches kernels one after another, too: a pass takes max(accelerator, host). */
 #ifndef TSIM_TRAINING_PASS_H

@@ -14,10 +14,20 @@ double tsim_routing_imbalance(const struct tsim_experts *experts, double ranks, 
     return 1 + tsim_expected_maximum(ranks) * sqrt(variance);
 }
 
+/* Of `parts` equal parts of `count` experts, those that `active` distinct picks are expected to meet. */
+static double parts_met(double count, double active, double parts) {
+    double none = 1;
+    for (double i = 0; i < active && i < count; i++) /* the i-th pick, too, is of another part */
+        none *= fmax(count - count / parts - i, 0) / (count - i);
+    return parts * (1 - none);
+}
+
 double tsim_routing_nodes(const struct tsim_experts *experts, double nodes) {
-    double count = (double)experts->count, on_node = count / nodes, none = 1;
-    for (int64_t i = 0; i < experts->active; i++) /* the i-th pick, too, is of another node */
-        none *= fmax(count - on_node - (double)i, 0) / (count - (double)i);
-    double expected = nodes * (1 - none);
+    double expected = parts_met((double)experts->count, (double)experts->active, nodes);
     return experts->node_limit > 0 ? fmin(expected, (double)experts->node_limit) : expected;
+}
+
+double tsim_routing_ranks(const struct tsim_experts *experts, double nodes, double on_node) {
+    double limit = experts->node_limit > 0 ? fmin((double)experts->node_limit, nodes) : nodes;
+    return parts_met((double)experts->count * limit / nodes, (double)experts->active, on_node * limit);
 }

@@ -28,4 +28,8 @@ double tsim_routing_imbalance(const struct tsim_experts *experts, double ranks, 
  * number, nodes (1 - C(E - E/nodes, k) / C(E, k)), at most experts->node_limit. */
 double tsim_routing_nodes(const struct tsim_experts *experts, double nodes);
 
+/* Ranks that hold at least one of them, `on_node` ranks on each node: the same of the ranks of the nodes that the token
+ * may choose from, with their experts. */
+double tsim_routing_ranks(const struct tsim_experts *experts, double nodes, double on_node);
+
 #endif

@@ -76,6 +76,18 @@ START_TEST(a_copy_for_each_node) {
 }
 END_TEST
 
+/* On a node a copy for each rank: of the pairs of 16 experts 8 are on one of 8 ranks. */
+START_TEST(a_copy_for_each_rank) {
+    init_mixture(1, 8);
+    e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
+    struct tsim_pass_costs c = costs();
+    double sent = exchanged(8) / 2 * (2 - 8.0 / 120) * 7 / 8;
+    ck_assert_double_eq_tol(c.expert_layer.forward.scale_up_bytes, 2 * sent, 1e-3);
+    ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s, 2 * sent / NODE_RATE, 1e-12);
+    ck_assert_double_eq(c.expert_layer.forward.nic_bytes, 0);
+}
+END_TEST
+
 /* Under the kernels of another micro-batch: what is longer than they are, or the compute units that are held. */
 START_TEST(beside_another_pass) {
     for (int64_t nodes = 1; nodes <= 2; nodes++) {
@@ -148,6 +160,7 @@ static Suite *pass_experts_suite(void) {
     tcase_add_test(tcase, on_a_node);
     tcase_add_test(tcase, between_nodes);
     tcase_add_test(tcase, a_copy_for_each_node);
+    tcase_add_test(tcase, a_copy_for_each_rank);
     tcase_add_test(tcase, beside_another_pass);
     tcase_add_test(tcase, groups_of_gradients);
     suite_add_tcase(suite, tcase);

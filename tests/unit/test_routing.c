@@ -106,6 +106,19 @@ START_TEST(nodes_of_a_token) {
 }
 END_TEST
 
+/* 2 of 8 experts on 2 nodes of 2 ranks: 4 of 28 pairs are on one rank: 2 - 4/28 ranks. On one of the nodes alone 2 of 6
+ * pairs: 2 - 1/3. All of 8 on 4 ranks: 4. */
+START_TEST(ranks_of_a_token) {
+    struct tsim_experts experts = {.count = 8, .active = 2};
+    ck_assert_double_eq_tol(tsim_routing_ranks(&experts, 2, 2), 2 - 4.0 / 28, 1e-12);
+    ck_assert_double_eq_tol(tsim_routing_ranks(&experts, 1, 4), 2 - 4.0 / 28, 1e-12);
+    experts.node_limit = 1;
+    ck_assert_double_eq_tol(tsim_routing_ranks(&experts, 2, 2), 2 - 2.0 / 6, 1e-12);
+    experts = (struct tsim_experts){.count = 8, .active = 8};
+    ck_assert_double_eq_tol(tsim_routing_ranks(&experts, 1, 4), 4, 1e-12);
+}
+END_TEST
+
 static Suite *routing_suite(void) {
     Suite *suite = suite_create("routing");
     TCase *tcase = tcase_create("analytic");
@@ -113,6 +126,7 @@ static Suite *routing_suite(void) {
     tcase_add_test(tcase, popularity);
     tcase_add_test(tcase, without_chance);
     tcase_add_test(tcase, nodes_of_a_token);
+    tcase_add_test(tcase, ranks_of_a_token);
     suite_add_tcase(suite, tcase);
     return suite;
 }
