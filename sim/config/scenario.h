@@ -55,9 +55,10 @@ enum tsim_axis {
 };
 /* How the accelerators that share a sequence get the keys and values that they lack. */
 enum tsim_context_exchange {
-    TSIM_CONTEXT_RING,       /* piece by piece around a ring, under the attention on the piece before (Liu et al. 2023) */
+    TSIM_CONTEXT_RING, /* piece by piece around a ring, under the attention on the piece before (Liu et al. 2023) */
     TSIM_CONTEXT_ALL_GATHER, /* all of them first (Llama 3 2024, section 3.3.2) */
-    TSIM_CONTEXT_ALL_TO_ALL  /* queries, keys and values change from token to head shards and back (Jacobs et al. 2023) */
+    TSIM_CONTEXT_ALL_TO_ALL  /* queries, keys and values change from token to head shards and back (Jacobs et al. 2023)
+                              */
 };
 enum tsim_run_length { TSIM_LENGTH_NONE, TSIM_LENGTH_TOKENS, TSIM_LENGTH_SAMPLES, TSIM_LENGTH_STEPS };
 
@@ -132,10 +133,10 @@ struct tsim_parallelism_spec {
     bool balances; /* layers_per_chunk are even so far: training/balance.h finds those that make stages equally fast */
     enum tsim_context_exchange context_exchange;
     bool sequence;
-    int zero;                 /* 0..3 */
+    int zero;                   /* 0..3 */
     int64_t prefetch;           /* ZeRO-3: units gathered ahead of the one that runs */
     bool reshard_after_forward; /* ZeRO-3: parameters are gathered again for the backward pass */
-    int64_t zero_group_ranks; /* ranks that shard together; resolved: data x context, or fewer */
+    int64_t zero_group_ranks;   /* ranks that shard together; resolved: data x context, or fewer */
     enum tsim_schedule schedule;
     struct tsim_overlap overlap;       /* resolved: scenario's keys over the software profile's */
     enum tsim_axis order[TSIM_N_AXES]; /* rank placement, innermost first */

@@ -262,6 +262,17 @@ static void pass_signals(struct tsim_gang *gang, struct tsim_pass_item item, int
     }
 }
 
+/* All that earlier passes have released must be reduced first; this one may release more. */
+static void await_reductions(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
+                             struct tsim_task *task) {
+    if (gang->segment == 0 && gang->n_released > 0) {
+        task->awaited_counter = gang->reductions;
+        task->awaited_value = gang->n_released;
+    }
+    if (gang->segment == n_segments - 1 && item.kind != TSIM_PASS_FORWARD && meets_data_group(gang, item))
+        gang->n_released += chunk_of(gang, item.chunk)->n_reduces;
+}
+
 static void next_pass(struct tsim_gang *gang, struct tsim_task *task) {
     struct tsim_pass_item item = tsim_gang_item(gang, gang->item);
     int32_t n_segments = tsim_gang_n_segments(gang, gang->item);
@@ -270,6 +281,8 @@ static void next_pass(struct tsim_gang *gang, struct tsim_task *task) {
     task->label = tsim_label(TSIM_TASK_PASS, gang->item, gang->segment);
     pass_task(gang, &cost, task);
     pass_signals(gang, item, n_segments, task);
+    if (gang->plan->waits_for_reductions)
+        await_reductions(gang, item, n_segments, task);
     if (++gang->segment < n_segments)
         return;
     if (!gang->plan->sends_async)
@@ -439,6 +452,7 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
         join_replicas(gang, TSIM_TASK_REDUCE, first + joint_index(gang, item.chunk, true, bucket), task);
         wait_for(task, gang->segment_done + index);
         lower(task, gang->reduced);
+        task->raised_counter = gang->reductions;
         return true;
     }
     return false;
@@ -446,9 +460,11 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
 
 /* ---- data stream: ZeRO-3 ---- */
 
-/* Units whose parameters a rank holds whole at one time: that which runs, and those gathered ahead of it. */
+/* Units whose parameters a rank holds whole at one time: that which runs, and those gathered ahead of it. With one,
+ * each gather follows the reduction before it and is waited for: nothing overlaps. */
 static int32_t n_held(const struct tsim_gang *gang) {
-    return (int32_t)gang->plan->scenario->parallelism.prefetch + 1;
+    const struct tsim_parallelism_spec *p = &gang->plan->scenario->parallelism;
+    return p->overlap.parameters && p->overlap.gradients ? (int32_t)p->prefetch + 1 : 1;
 }
 
 /* The parameters of unit `position` (execution order) of an item: gathered when there is room for it, that is when the

@@ -90,7 +90,8 @@ struct tsim_step_plan {
     bool has_data_group; /* more than one rank reduces */
     bool gathers;        /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
-    bool bypasses_norm; /* no stage waits for another before its optimizer: see program.h */
+    bool waits_for_reductions; /* ZeRO-2 without overlap: a pass begins when what was released is reduced */
+    bool bypasses_norm;        /* no stage waits for another before its optimizer: see program.h */
     bool has_tied_reduction;
     struct tsim_data_collective tied;
     struct tsim_collective_cost norm;
@@ -121,6 +122,7 @@ struct tsim_expanding {
     /* Of the last task, which stands for the collective. */
     int64_t label, join;
     int32_t n_parties, n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
+    int32_t raised_counter;
 };
 
 struct tsim_gang {
@@ -142,6 +144,7 @@ struct tsim_gang {
     int32_t activation_in, gradient_in, forward_out, backward_out;
     int32_t gathered, segment_done, reduced; /* by bucket, or by (item, unit) when fully sharded; one */
     int32_t n_reductions;
+    int32_t reductions, n_released; /* a counter of those that are over, and how many passes have released so far */
     tsim_tick *activation_begin, *gradient_begin, *activation_end, *gradient_end; /* of transfers into this gang */
     /* Program state */
     int32_t item, segment;               /* compute: next pass */

@@ -100,11 +100,15 @@ static int64_t go_label(int64_t label) {
 static void begin_tasks(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task) {
     struct tsim_expanding *expanding = &gang->expanding[stream];
     const struct tsim_data_collective *collective = gang->asked[stream];
-    *expanding =
-        (struct tsim_expanding){.collective = collective, .label = task->label, .n_lowers = task->n_lowers, .join = -1};
+    *expanding = (struct tsim_expanding){.collective = collective,
+                                         .label = task->label,
+                                         .n_lowers = task->n_lowers,
+                                         .join = -1,
+                                         .raised_counter = task->raised_counter};
     memcpy(expanding->lowers, task->lowers, sizeof expanding->lowers);
     memset(task->lowers, 0, sizeof task->lowers);
     task->n_lowers = 0;
+    task->raised_counter = -1;
     task->label = go_label(task->label);
     kernel_task(gang, stream, collective, task);
     if (gang->plan->is_stepped) {
@@ -135,6 +139,7 @@ static void next_task(struct tsim_gang *gang, enum tsim_gang_stream stream, stru
         task->n_parties = expanding->n_parties;
     }
     task->label = expanding->label;
+    task->raised_counter = expanding->raised_counter;
     for (int32_t i = 0; i < expanding->n_lowers; i++)
         lower(task, expanding->lowers[i]);
     expanding->collective = NULL;

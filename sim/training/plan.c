@@ -235,7 +235,7 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
             plan_direction(costs, chunk, (enum tsim_pass_kind)kind);
     int32_t buckets = n_buckets(plan, data, chunk);
     chunk->n_gathers = plan->gathers && plan->overlaps_gathers ? buckets : 1;
-    chunk->n_reduces = plan->overlaps_reduces ? buckets : 1;
+    chunk->n_reduces = plan->overlaps_reduces && !plan->waits_for_reductions ? buckets : 1;
     if (plan->has_data_group && !plan->shards_fully) {
         gathering(plan, data, part_of(chunk, chunk->n_gathers), &chunk->gather);
         reduction(plan, data, part_of(chunk, chunk->n_reduces), &chunk->reduce);
@@ -352,6 +352,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->overlaps_gathers = sc->parallelism.overlap.parameters;
     plan->overlaps_reduces = sc->parallelism.overlap.gradients || zero >= 2;
     plan->reduces_every_microbatch = zero >= 2;
+    plan->waits_for_reductions = zero == 2 && !sc->parallelism.overlap.gradients && plan->has_data_group;
     plan->n_rounds = plan->reduces_every_microbatch ? tsim_schedule_chunk_microbatches(&plan->schedule) : 1;
     plan->bypasses_norm = plan->schedule.schedule == TSIM_SCHEDULE_ZB_H1 ||
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_H2 ||

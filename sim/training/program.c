@@ -84,6 +84,7 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
     }
     gang->gathered = tsim_engine_add_signals(engine, n_gathers, 1);
     gang->segment_done = tsim_engine_add_signals(engine, n_done, 1);
+    gang->reductions = tsim_engine_add_counters(engine, 1);
     if (gang->n_reductions > 0)
         gang->reduced = tsim_engine_add_signals(engine, 1, gang->n_reductions);
     if (plan->shards_fully)

@@ -213,6 +213,34 @@ START_TEST(gradient_reduction) {
 }
 END_TEST
 
+/* Two ranks, 3 micro-batches of 24 s, ZeRO-2: each reduces G s of gradients. Overlapped, the reduction of a micro-batch
+ * hides behind the next one and the last one shows from its last bucket on (one bucket here: all of it); not overlapped
+ * all three show. ZeRO-3 gathers, too, before each pass what it needs, and reduces after each backward: with all of it
+ * on one accelerator's critical path 8 layers and the root are gathered in the forward passes (the root once), the
+ * layers again in the backward passes, and everything is reduced. */
+START_TEST(sharded_gradients_without_overlap) {
+    init(1, 1, TSIM_SCHEDULE_1F1B, 6);
+    e.scenario.cluster.accelerators_per_node = 2;
+    e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e9;
+    example_finish(&e);
+    double parameters = tsim_stage_parameters(&e.scenario, 0),
+           layers = 8 * tsim_layer_rank_parameters(&e.scenario, false);
+    double reduce_s = parameters * 4 / 2 / 1e9, gather_s = parameters * 2 / 2 / 1e9;
+    double layers_gather_s = layers * 2 / 2 / 1e9;
+    e.scenario.parallelism.zero = 2;
+    e.scenario.parallelism.overlap.parameters = false;
+    e.software.bucket_elements = 1000000000;
+    ck_assert_double_eq_tol(simulate().time_s, 72 + reduce_s + gather_s, 1e-6);
+    e.scenario.parallelism.overlap.gradients = false;
+    ck_assert_double_eq_tol(simulate().time_s, 72 + 3 * reduce_s + gather_s, 1e-6);
+    e.scenario.parallelism.zero = 3;
+    struct tsim_step_simulation steps = simulate();
+    double conversion_s = steps.gangs[0].interference_s; /* of gradients, before each reduction */
+    ck_assert_double_eq_tol(steps.time_s - conversion_s, 72 + 3 * reduce_s + gather_s + (3 + 2) * layers_gather_s,
+                            0.05 * reduce_s);
+}
+END_TEST
+
 static Suite *program_suite(void) {
     Suite *suite = suite_create("program");
     TCase *tcase = tcase_create("analytic");
@@ -222,6 +250,7 @@ static Suite *program_suite(void) {
     tcase_add_test(tcase, zero_bubble_pace_of_the_data_stream);
     tcase_add_test(tcase, synchronous_sends);
     tcase_add_test(tcase, gradient_reduction);
+    tcase_add_test(tcase, sharded_gradients_without_overlap);
     suite_add_tcase(suite, tcase);
     return suite;
 }
