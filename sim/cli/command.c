@@ -49,6 +49,17 @@ const struct tsim_command TSIM_COMMANDS[] = {
          TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_WHERE) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SHARD),
      tsim_cmd_sweep},
+    {"plan", "SCENARIO", "the best parallelism plans, for one cluster or a choice of them",
+     "Searches tensor, pipeline, virtual pipeline, context, expert and data parallelism,\n"
+     "ZeRO, micro-batch, recomputation, schedule and sequence parallelism; what the\n"
+     "scenario says of them does not count. Axes (sweep.axes, --vary) over these keys\n"
+     "say which values to try, axes over other keys (cluster.node, cluster.nodes) are\n"
+     "candidates; sweep.limits are kept. The plans are those that simulating all of\n"
+     "them would find. Nothing is logged.",
+     1, 1,
+     INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
+         TSIM_HAS(TSIM_OPTION_OBJECTIVE),
+     tsim_cmd_plan},
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"
      "are added or left out and data-parallel replicas with them. Efficiency is\n"
@@ -88,7 +99,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
 
 /* Of the interface, and not built yet. */
-static const char *const LATER[] = {"plan", "compare", "report", "import", "calibrate"};
+static const char *const LATER[] = {"compare", "report", "import", "calibrate"};
 
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];

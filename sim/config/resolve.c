@@ -81,17 +81,23 @@ static void resolve_energy(struct tsim_draft *draft) {
         energy->price_usd_per_j = energy->region->price_usd_per_j;
 }
 
+static void resolve_sayings(struct tsim_draft *draft) {
+    struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
+    p->says_overlap_pipeline = tsim_draft_has(draft, "parallelism.overlap.pipeline");
+    p->says_overlap_expert = tsim_draft_has(draft, "parallelism.overlap.expert");
+    if (!tsim_draft_has(draft, "parallelism.sequence"))
+        p->sequence = p->tensor > 1;
+}
+
 static void resolve_degrees(struct tsim_draft *draft) {
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     int64_t ranks = p->tensor * p->context * p->pipeline;
     if (draft->data == 0 && draft->scenario.n_accelerators % ranks == 0)
         draft->data = draft->scenario.n_accelerators / ranks;
-    if (!tsim_draft_has(draft, "parallelism.sequence"))
-        p->sequence = p->tensor > 1;
     if (draft->scenario.software->pipeline_overlap == TSIM_PIPELINE_OVERLAP_INTERLEAVED && p->virtual_pipeline == 1 &&
-        draft->schedule < TSIM_SCHEDULE_ZB_H1 && !tsim_draft_has(draft, "parallelism.overlap.pipeline"))
+        draft->schedule < TSIM_SCHEDULE_ZB_H1 && !p->says_overlap_pipeline)
         p->overlap.pipeline = false;
-    if (draft->schedule == TSIM_SCHEDULE_DUALPIPE && !tsim_draft_has(draft, "parallelism.overlap.expert"))
+    if (draft->schedule == TSIM_SCHEDULE_DUALPIPE && !p->says_overlap_expert)
         p->overlap.expert = true; /* what its pairs are for */
     p->schedule = draft->schedule >= 0      ? (enum tsim_schedule)draft->schedule
                   : p->virtual_pipeline > 1 ? TSIM_SCHEDULE_INTERLEAVED
@@ -179,8 +185,61 @@ void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     resolve_cluster(draft);
     resolve_cost(draft);
     resolve_energy(draft);
+    resolve_sayings(draft);
+    if (draft->is_job) {
+        draft->scenario.parallelism.zero_group_ranks = draft->zero_group;
+        draft->scenario.parallelism.layers_per_chunk = draft->layers;
+        tsim_draft_validate_job(draft, reader);
+        return;
+    }
     resolve_degrees(draft);
     tsim_draft_validate(draft, reader);
     if (reader->diags->n_errors == n_errors)
         finish(draft, reader->arena);
+}
+
+/* ---- the same job under another plan ---- */
+
+static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
+                         struct tsim_draft *draft) {
+    struct tsim_scenario *sc = &draft->scenario;
+    struct tsim_parallelism_spec *p = &sc->parallelism;
+    *sc = *job;
+    sc->training.micro_batch_size = choice->micro_batch_size;
+    if (choice->recompute != job->training.recompute)
+        sc->training.recompute_parts = 0;
+    sc->training.recompute = choice->recompute;
+    p->tensor = choice->tensor;
+    p->pipeline = choice->pipeline;
+    p->virtual_pipeline = choice->virtual_pipeline;
+    p->context = choice->context;
+    p->expert = choice->expert;
+    p->sequence = choice->sequence;
+    p->layers_per_chunk = NULL;
+    draft->schedule = (int)choice->schedule;
+    draft->attention = (int)sc->training.attention;
+    draft->zero = choice->zero;
+    draft->zero_group = p->zero_group_ranks;
+    draft->fold = job->simulation.fold;
+}
+
+bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
+                          const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario) {
+    /* Mistakes are said about values: of a document without text. */
+    const struct tsim_document document = {.arena = arena, .file = "", .text = "", .is_override = true};
+    const struct tsim_value root = {.kind = TSIM_VALUE_MAPPING, .document = &document};
+    struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    struct tsim_reader reader = {.arena = arena, .diags = &diags};
+    draft->root = &root;
+    draft_choice(job, choice, draft);
+    resolve_degrees(draft);
+    tsim_draft_validate(draft, &reader);
+    bool is_valid = diags.n_errors == 0;
+    if (is_valid)
+        finish(draft, arena);
+    tsim_diags_release(&diags);
+    *scenario = &draft->scenario;
+    return is_valid;
 }

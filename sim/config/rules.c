@@ -589,17 +589,28 @@ static void check_effects(const struct check *c) {
                            "has no effect: zero is 0");
 }
 
-void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *reader) {
-    struct check check = {draft, &draft->scenario, reader};
-    const struct check *c = &check;
+/* False when the number of accelerators is wrong. */
+static bool check_job(const struct check *c) {
     check_name(c);
     check_simulated(c);
     check_length(c);
     check_simulation(c);
-    tsim_draft_check_links(draft, reader);
+    tsim_draft_check_links(c->draft, c->reader);
     bool can_split = check_cluster(c);
     check_precision(c);
     check_attention(c);
+    return can_split;
+}
+
+void tsim_draft_validate_job(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    struct check check = {draft, &draft->scenario, reader};
+    check_job(&check);
+}
+
+void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    struct check check = {draft, &draft->scenario, reader};
+    const struct check *c = &check;
+    bool can_split = check_job(c);
     can_split &= check_tensor(c);
     check_sequence(c);
     check_schedule(c);

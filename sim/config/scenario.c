@@ -145,9 +145,11 @@ static const char *write_json(struct tsim_arena *arena, const struct tsim_draft 
     return tsim_writer_finish(&writer, arena);
 }
 
-static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, const struct tsim_value *root) {
+static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, const struct tsim_value *root,
+                       bool is_job) {
     size_t n_errors = reader->diags->n_errors;
     tsim_draft_init(draft, root);
+    draft->is_job = is_job;
     tsim_schema_read(reader, &tsim_scenario_table, root, "", draft);
     if (reader->diags->n_errors == n_errors)
         tsim_draft_resolve(draft, reader);
@@ -163,18 +165,19 @@ static enum tsim_status first_error(const struct tsim_diags *diags, size_t first
 }
 
 static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenario_source *source,
-                             const struct tsim_override *overrides, size_t n_overrides, struct estimates *estimates,
-                             const struct tsim_scenario **scenario, struct tsim_diags *diags) {
+                             const struct tsim_override *overrides, size_t n_overrides, bool is_job,
+                             struct estimates *estimates, const struct tsim_scenario **scenario,
+                             struct tsim_diags *diags) {
     struct tsim_reader reader = {arena, diags, keep_estimate, estimates, source->files};
     const struct tsim_value *root = source->root;
     TSIM_TRY(apply_overrides(arena, overrides, n_overrides, &root, diags));
     struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
     size_t first = diags->n_items;
-    if (!read_draft(&reader, draft, root))
+    if (!read_draft(&reader, draft, root, is_job))
         return first_error(diags, first);
     draft->scenario.file = tsim_arena_strdup(arena, source->file);
     name_estimates(arena, &draft->scenario, estimates);
-    draft->scenario.resolved_json = write_json(arena, draft, estimates);
+    draft->scenario.resolved_json = is_job ? NULL : write_json(arena, draft, estimates);
     *scenario = &draft->scenario;
     return TSIM_OK;
 }
@@ -205,15 +208,27 @@ enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsi
     return open_document(arena, tsim_arena_strdup(arena, from->file), document, source, diags);
 }
 
-enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct tsim_scenario_source *source,
-                                         const struct tsim_override *overrides, size_t n_overrides,
-                                         const struct tsim_scenario **scenario, struct tsim_diags *diags) {
+static enum tsim_status load_sorted(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                    const struct tsim_override *overrides, size_t n_overrides, bool is_job,
+                                    const struct tsim_scenario **scenario, struct tsim_diags *diags) {
     struct estimates estimates = {NULL, 0, 0};
     size_t first = diags->n_items;
-    enum tsim_status status = load(arena, source, overrides, n_overrides, &estimates, scenario, diags);
+    enum tsim_status status = load(arena, source, overrides, n_overrides, is_job, &estimates, scenario, diags);
     tsim_heap_free(estimates.paths);
     sort_diags(diags, first);
     return status;
+}
+
+enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                         const struct tsim_override *overrides, size_t n_overrides,
+                                         const struct tsim_scenario **scenario, struct tsim_diags *diags) {
+    return load_sorted(arena, source, overrides, n_overrides, false, scenario, diags);
+}
+
+enum tsim_status tsim_scenario_load_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                        const struct tsim_override *overrides, size_t n_overrides,
+                                        const struct tsim_scenario **scenario, struct tsim_diags *diags) {
+    return load_sorted(arena, source, overrides, n_overrides, true, scenario, diags);
 }
 
 enum tsim_status tsim_scenario_load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,

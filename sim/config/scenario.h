@@ -138,8 +138,9 @@ struct tsim_parallelism_spec {
     bool reshard_after_forward; /* ZeRO-3: parameters are gathered again for the backward pass */
     int64_t zero_group_ranks;   /* ranks that shard together; resolved: data x context, or fewer */
     enum tsim_schedule schedule;
-    struct tsim_overlap overlap;       /* resolved: scenario's keys over the software profile's */
-    enum tsim_axis order[TSIM_N_AXES]; /* rank placement, innermost first */
+    struct tsim_overlap overlap;                     /* resolved: scenario's keys over the software profile's */
+    bool says_overlap_pipeline, says_overlap_expert; /* the scenario itself: other plans of it keep them */
+    enum tsim_axis order[TSIM_N_AXES];               /* rank placement, innermost first */
 };
 
 struct tsim_energy_spec {
@@ -228,6 +229,25 @@ enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsi
 enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                          const struct tsim_override *overrides, size_t n_overrides,
                                          const struct tsim_scenario **scenario, struct tsim_diags *diags);
+
+/* What a search for plans chooses; everything else of a scenario stays. */
+struct tsim_plan_choice {
+    int64_t tensor, pipeline, virtual_pipeline, context, expert, micro_batch_size;
+    int zero;
+    enum tsim_recompute recompute;
+    enum tsim_schedule schedule;
+    bool sequence;
+};
+/* A scenario to search plans for: as tsim_scenario_load_from, but its plan is neither resolved nor checked:
+ * zero_group_ranks is as written (0: all, -1: of a node), layers_per_chunk NULL unless it is a list; resolved_json is
+ * NULL. */
+enum tsim_status tsim_scenario_load_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                        const struct tsim_override *overrides, size_t n_overrides,
+                                        const struct tsim_scenario **scenario, struct tsim_diags *diags);
+/* The job under a plan: data is what is left, layers are split evenly, and all that follows from the choice
+ * is resolved and checked as for a scenario that is read. False when it is not valid. Threads may share a job. */
+bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
+                          const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario);
 
 /* The set of parts that selective recomputation executes again; 0 unless it is selective. */
 static inline unsigned tsim_recompute_parts(const struct tsim_training_spec *training) {

@@ -10,6 +10,7 @@
 struct tsim_draft {
     struct tsim_scenario scenario;
     const struct tsim_value *root;
+    bool is_job;   /* the plan is left as it is written: neither resolved nor checked */
     int attention; /* enum tsim_attention, -1: by the software */
     int schedule;  /* enum tsim_schedule, -1: by virtual_pipeline */
     int fold;

@@ -21,6 +21,7 @@ static const struct {
                    {"step_time", TSIM_OUTCOME_STEP_TIME},
                    {"cost", TSIM_OUTCOME_RENT},
                    {"gpus", TSIM_OUTCOME_ACCELERATORS},
+                   {"memory", TSIM_OUTCOME_MEMORY_PEAK},
                    {"memory_peak", TSIM_OUTCOME_MEMORY_PEAK},
                    {"energy", TSIM_OUTCOME_STEP_ENERGY},
                    {"power", TSIM_OUTCOME_MEAN_POWER},

@@ -29,6 +29,10 @@ const char *tsim_loss_text(enum tsim_loss loss) {
     return LOSSES[loss].text;
 }
 
+enum tsim_outcome_figure tsim_loss_figure(enum tsim_loss loss) {
+    return LOSSES[loss].figure;
+}
+
 /* ---- analysis ---- */
 
 static bool is_ok(const struct tsim_scale_row *row) {

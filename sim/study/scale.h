@@ -26,6 +26,7 @@ enum tsim_loss {
     TSIM_N_LOSSES
 };
 const char *tsim_loss_word(enum tsim_loss loss); /* for programs: "bubble", "exposed_data" */
+enum tsim_outcome_figure tsim_loss_figure(enum tsim_loss loss);
 const char *tsim_loss_text(enum tsim_loss loss); /* for people: "communication of the data-parallel groups" */
 
 struct tsim_scale_row {

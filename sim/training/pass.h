@@ -55,6 +55,14 @@ struct tsim_pass_costs {
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, struct tsim_pass_costs *costs);
 
+/* The same, worked out once for all plans that agree in what it depends on: tensor, context and expert ranks and where
+ * they lie, micro-batch, recomputation, overlaps, whether the backward pass is split. For one job on one cluster. */
+struct tsim_pass_memo;
+struct tsim_pass_memo *tsim_pass_memo_new(struct tsim_arena *arena);
+const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, const struct tsim_scenario *scenario,
+                                                  const struct tsim_cluster *cluster,
+                                                  const struct tsim_placement *placement);
+
 /* How often each part runs in a pass. */
 struct tsim_pass_parts {
     double embedding, layers, expert_layers, head;

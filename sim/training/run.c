@@ -3,7 +3,7 @@
 #include "cluster/power.h"
 #include "cost/compute.h"
 #include "training/balance.h"
-#include "training/program.h"
+#include "training/bound.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 
@@ -309,7 +309,7 @@ static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *re
 /* ---- rows ---- */
 
 static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
-                       const struct tsim_step_simulation *simulation, struct tsim_result *result) {
+                       const struct tsim_step_simulation *simulation, bool is_brief, struct tsim_result *result) {
     struct tsim_rank_row *rows = TSIM_NEW_ARRAY(arena, (size_t)simulation->n_gangs, struct tsim_rank_row);
     double energy_j = 0;
     for (int32_t i = 0; i < simulation->n_gangs; i++) {
@@ -322,7 +322,7 @@ static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                          .stage = gang->stage,
                                          .multiplicity = (int32_t)(sc->n_accelerators / simulation->n_gangs),
                                          .terms = gang->terms,
-                                         .memory = stage_memory(sc, gang->stage),
+                                         .memory = is_brief ? (struct tsim_memory){0} : stage_memory(sc, gang->stage),
                                          .energy_j = tsim_power_accelerator_j(cluster, &use) +
                                                      tsim_power_overhead_j(cluster, &use)};
         energy_j += rows[i].energy_j * rows[i].multiplicity;
@@ -430,44 +430,103 @@ static void fill_bottleneck(const struct tsim_gang_account *critical, struct tsi
                                                : TSIM_BOUND_COMMUNICATION;
 }
 
-static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                 const struct tsim_step_sink *sink, struct tsim_result *result,
-                                 struct tsim_diags *diags) {
-    const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
-    const struct tsim_placement *placement = tsim_placement_build(arena, sc);
+/* The machine of a run, and what passes cost on it. */
+struct machine {
+    const struct tsim_cluster *cluster;
+    const struct tsim_placement *placement;
+    const struct tsim_pass_costs *costs;
+};
+
+static struct machine machine_of(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                 struct tsim_pass_memo *memo) {
+    struct machine machine = {.cluster = tsim_cluster_build(arena, sc), .placement = tsim_placement_build(arena, sc)};
+    if (memo) {
+        machine.costs = tsim_pass_memo_find(memo, sc, machine.cluster, machine.placement);
+        return machine;
+    }
     struct tsim_pass_costs *costs = TSIM_NEW(arena, struct tsim_pass_costs);
+    tsim_pass_costs_build(sc, machine.cluster, machine.placement, costs);
+    machine.costs = costs;
+    return machine;
+}
+
+static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                 const struct tsim_run_options *options, struct tsim_result *result,
+                                 struct tsim_diags *diags) {
+    struct machine machine = machine_of(arena, sc, options->memo);
     struct tsim_step_simulation simulation;
-    tsim_pass_costs_build(sc, cluster, placement, costs);
-    TSIM_TRY(tsim_step_simulate_heard(arena, sc, cluster, placement, costs, sink, &simulation, diags));
+    TSIM_TRY(tsim_step_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
+                                &simulation, diags));
     const struct tsim_gang_account *critical = critical_gang(&simulation);
     result->simulated = true;
     result->step = critical->terms;
     result->events = simulation.events;
     fill_throughput(sc, result);
-    fill_ranks(arena, sc, cluster, &simulation, result);
-    fill_operators(arena, sc, cluster, placement, critical, result);
-    fill_steps(arena, sc, result);
-    fill_bottleneck(critical, result);
+    fill_ranks(arena, sc, machine.cluster, &simulation, options->is_brief, result);
+    if (!options->is_brief) {
+        fill_operators(arena, sc, machine.cluster, machine.placement, critical, result);
+        fill_steps(arena, sc, result);
+        fill_bottleneck(critical, result);
+    }
     fill_campaign(sc, result);
     fill_measured(sc, result);
     return TSIM_OK;
 }
 
-enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                const struct tsim_run_options *options, struct tsim_result *result,
-                                struct tsim_diags *diags) {
-    double start_s = now_s();
+/* Returns the scenario with its layers as they are balanced. */
+static const struct tsim_scenario *start_result(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                                struct tsim_result *result) {
     memset(result, 0, sizeof *result);
     scenario = tsim_balance(arena, scenario);
     result->scenario = scenario;
     fill_model(scenario, result);
     result->memory = fullest_stage(scenario, &result->fullest_stage);
     result->fits = result->memory.peak_bytes <= result->memory.capacity_bytes;
-    if (!result->fits)
+    return scenario;
+}
+
+enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                const struct tsim_run_options *options, struct tsim_result *result,
+                                struct tsim_diags *diags) {
+    double start_s = now_s();
+    scenario = start_result(arena, scenario, result);
+    if (!result->fits && !options->is_brief)
         find_fitting_changes(arena, scenario, result);
     if (result->fits || options->ignore_memory)
-        TSIM_TRY(simulate(arena, scenario, options->sink, result, diags));
+        TSIM_TRY(simulate(arena, scenario, options, result, diags));
     result->wall_s = now_s() - start_s;
     result->peak_rss_bytes = peak_rss_bytes();
     return TSIM_OK;
+}
+
+/* ---- bounds ---- */
+
+/* Every accelerator is switched on for the whole step and busy with its passes. */
+static double energy_bound_j(const struct tsim_scenario *sc, const struct machine *machine, double time_s) {
+    double sum_j = 0, per_stage = (double)sc->n_accelerators / (double)sc->parallelism.pipeline;
+    for (int32_t s = 0; s < sc->parallelism.pipeline; s++) {
+        struct tsim_stage_busy busy = tsim_stage_busy(sc, machine->costs, s);
+        struct tsim_power_use use = {.time_s = time_s, .compute_busy_s = busy.matrix_s, .memory_busy_s = busy.memory_s};
+        sum_j += per_stage *
+                 (tsim_power_accelerator_j(machine->cluster, &use) + tsim_power_overhead_j(machine->cluster, &use));
+    }
+    return sum_j;
+}
+
+void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
+                      bool is_close, struct tsim_result *result) {
+    scenario = start_result(arena, scenario, result);
+    if (!result->fits)
+        return;
+    struct machine machine = machine_of(arena, scenario, memo);
+    if (is_close)
+        result->step.time_s =
+            tsim_step_bound_s(tsim_step_plan_build(arena, scenario, machine.cluster, machine.placement, machine.costs));
+    else
+        result->step.time_s = tsim_passes_bound_s(scenario, machine.costs);
+    result->simulated = true;
+    result->step_energy_j = energy_bound_j(scenario, &machine, result->step.time_s);
+    result->mean_power_w = result->step_energy_j / result->step.time_s;
+    fill_throughput(scenario, result);
+    fill_campaign(scenario, result);
 }

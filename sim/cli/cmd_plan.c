@@ -1,0 +1,97 @@
+#include "cli/command.h"
+
+#include "report/plan_output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct run {
+    const struct tsim_arguments *arguments;
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_scenario_source source;
+    struct tsim_plan_space space;
+    struct tsim_plan_search search;
+    struct tsim_plan_result result;
+    bool has_bar;
+};
+
+static void show_progress(void *context, const struct tsim_plan_progress *progress) {
+    enum { BAR_COLUMNS = 24 };
+    const struct run *run = context;
+    char bar[3 * BAR_COLUMNS + 1];
+    if (!run->has_bar || progress->n_plans == 0)
+        return;
+    tsim_bar((double)progress->n_done / (double)progress->n_plans, BAR_COLUMNS, bar, sizeof bar);
+    fputs("\r[", stderr);
+    tsim_text_pad(stderr, bar, BAR_COLUMNS);
+    fprintf(stderr, "] %lld/%lld plans%s\033[K", (long long)progress->n_done, (long long)progress->n_plans,
+            progress->is_bounding ? ": bounds" : "");
+    fflush(stderr);
+}
+
+/* The scenario's axes, unless the command line has some; none at all is good, too: the plan alone is searched. */
+static enum tsim_status read_axes(struct run *run, const struct tsim_value *section, const struct tsim_space **axes) {
+    const struct tsim_arguments *arguments = run->arguments;
+    const struct tsim_space_words words = {arguments->vary, arguments->n_vary, arguments->zip, arguments->n_zip};
+    bool has_own =
+        tsim_value_find(section, "axes") || tsim_value_find(section, "zip") || tsim_value_find(section, "points");
+    *axes = NULL;
+    if (words.n_vary + words.n_zip == 0 && !has_own)
+        return TSIM_OK;
+    struct tsim_space *space = TSIM_NEW(&run->arena, struct tsim_space);
+    *axes = space;
+    return tsim_space_read(&run->arena, section, &words, space, &run->diags);
+}
+
+static enum tsim_status search(struct run *run) {
+    const struct tsim_arguments *arguments = run->arguments;
+    const struct tsim_space *axes;
+    const char *term = getenv("TERM");
+    TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
+    const struct tsim_value *section = tsim_value_find(run->source.root, "sweep");
+    if (section && section->kind != TSIM_VALUE_MAPPING)
+        section = NULL; /* the scenario's own reader says what is wrong with it */
+    TSIM_TRY(read_axes(run, section, &axes));
+    TSIM_TRY(tsim_ranking_read(&run->arena, section, arguments->value[TSIM_OPTION_OBJECTIVE], &run->search.ranking,
+                               &run->diags));
+    TSIM_TRY(tsim_plan_space_read(&run->arena, &run->source, arguments->overrides, arguments->n_overrides, axes,
+                                  &run->space, &run->diags));
+    run->search.space = &run->space;
+    run->search.n_threads = tsim_n_jobs(arguments);
+    run->has_bar = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !arguments->has[TSIM_OPTION_QUIET];
+    enum tsim_status status = tsim_plan_run(&run->arena, &run->search, show_progress, run, &run->result, &run->diags);
+    if (run->has_bar)
+        fputs("\r\033[K", stderr);
+    return status;
+}
+
+static enum tsim_exit write_results(struct run *run) {
+    const struct tsim_arguments *arguments = run->arguments;
+    const struct tsim_plan_output output = {run->space.candidates[0].job->name, &run->search, &run->result};
+    enum tsim_exit code = TSIM_EXIT_OK;
+    if (!tsim_is_json_on_stdout(arguments)) {
+        struct tsim_style style = tsim_style_of(stdout);
+        tsim_plan_print(&run->arena, &output, &style, stdout);
+    }
+    if (arguments->has[TSIM_OPTION_JSON])
+        code = tsim_write_json(arguments, tsim_plan_json(&output));
+    if (run->result.n_best > 0)
+        return code;
+    bool is_memory = run->result.n_too_large > 0 && run->result.n_evaluated + run->result.n_pruned == 0;
+    return tsim_exit_worse(code, is_memory ? TSIM_EXIT_DOES_NOT_FIT : TSIM_EXIT_INVALID);
+}
+
+enum tsim_exit tsim_cmd_plan(const struct tsim_arguments *arguments) {
+    struct run run = {.arguments = arguments};
+    tsim_arena_init(&run.arena);
+    tsim_diags_init(&run.diags);
+    enum tsim_exit code = tsim_exit_of(search(&run));
+    tsim_report_diags(arguments, &run.diags);
+    if (code == TSIM_EXIT_OK)
+        code = write_results(&run);
+    tsim_diags_release(&run.diags);
+    tsim_arena_release(&run.arena);
+    return code;
+}

@@ -1,0 +1,233 @@
+#include "report/plan_output.h"
+
+#include "base/version.h"
+#include "report/format.h"
+#include "study/scale.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_TERMS = 3 };
+#define LEAST_TERM_FRAC 0.002 /* of the step: below it a term is no reason */
+
+static const struct tsim_column COLUMNS[] = {
+    {"", true},     {"cluster", false}, {"tp", true},   {"pp", true},    {"vp", true},         {"cp", true},
+    {"ep", true},   {"dp", true},       {"zero", true}, {"batch", true}, {"recompute", false}, {"schedule", false},
+    {"seq", false}, {"memory", true},   {"step", true}, {"MFU", true},   {"tokens/s", true},
+};
+enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
+
+static const struct tsim_column PRICE_COLUMNS[] = {
+    {"", true},
+    {"days/T tokens", true},
+    {"rent/T tokens", true},
+    {"MWh/T tokens", true},
+};
+enum { N_PRICE_COLUMNS = sizeof PRICE_COLUMNS / sizeof PRICE_COLUMNS[0] };
+
+#define TRILLION 1e12
+
+static double figure(const struct tsim_plan *plan, enum tsim_outcome_figure which) {
+    return plan->point.outcome.value[which];
+}
+
+/* ---- why a plan loses ---- */
+
+struct term {
+    const char *word, *text; /* for programs, for people */
+    double excess_s;
+};
+
+/* Terms of the step against the best plan's, for the same number of tokens; the largest difference first. */
+static size_t find_terms(const struct tsim_plan *best, const struct tsim_plan *plan, struct term terms[TSIM_N_LOSSES]) {
+    size_t n = 0;
+    double step_s = figure(best, TSIM_OUTCOME_STEP_TIME), tokens = step_s / best->price.time_s;
+    double scale = tokens * plan->price.time_s / figure(plan, TSIM_OUTCOME_STEP_TIME);
+    for (int i = 0; i < TSIM_N_LOSSES; i++) {
+        enum tsim_outcome_figure which = tsim_loss_figure((enum tsim_loss)i);
+        struct term term = {tsim_loss_word((enum tsim_loss)i), tsim_loss_text((enum tsim_loss)i),
+                            scale * figure(plan, which) - figure(best, which)};
+        size_t at = n++;
+        for (; at > 0 && fabs(terms[at - 1].excess_s) < fabs(term.excess_s); at--)
+            terms[at] = terms[at - 1];
+        terms[at] = term;
+    }
+    return n;
+}
+
+static void print_loss(const struct tsim_plan *best, const struct tsim_plan *plan, size_t number,
+                       const struct tsim_style *style, FILE *out) {
+    struct term terms[TSIM_N_LOSSES];
+    char line[640], number_text[48];
+    double excess_frac = plan->price.time_s / best->price.time_s - 1, step_s = figure(best, TSIM_OUTCOME_STEP_TIME);
+    size_t n = find_terms(best, plan, terms), n_said = 0;
+    int length = snprintf(line, sizeof line, "%zu takes %s time:", number + 1,
+                          tsim_error_text(excess_frac, number_text, sizeof number_text));
+    for (size_t i = 0; i < n && n_said < MOST_TERMS && length > 0 && (size_t)length < sizeof line; i++) {
+        if (fabs(terms[i].excess_s) < LEAST_TERM_FRAC * step_s)
+            break;
+        length += snprintf(line + length, sizeof line - (size_t)length, "%s %s%s of %s", n_said++ ? "," : "",
+                           terms[i].excess_s > 0 ? "+" : "-",
+                           tsim_quantity_human(fabs(terms[i].excess_s), TSIM_TIME_S, number_text, sizeof number_text),
+                           terms[i].text);
+    }
+    if (n_said == 0 && length > 0 && (size_t)length < sizeof line)
+        snprintf(line + length, sizeof line - (size_t)length, " all terms are nearly the same");
+    fputs("  ", out);
+    tsim_text_wrap(out, style, 4, line);
+}
+
+/* ---- tables ---- */
+
+static void add(struct tsim_text_table *table, const char *format, int64_t value) {
+    char text[96];
+    snprintf(text, sizeof text, format, (long long)value);
+    tsim_text_table_add(table, text);
+}
+
+static void add_plan(struct tsim_text_table *table, const struct tsim_plan_output *output, const struct tsim_plan *plan,
+                     size_t number) {
+    const struct tsim_plan_choice *c = &plan->choice;
+    int64_t data = plan->candidate->job->n_accelerators / (c->tensor * c->pipeline * c->context);
+    char text[96];
+    add(table, "%lld", (int64_t)number + 1);
+    add(table, "%lld", plan->candidate - output->search->space->candidates + 1);
+    add(table, "%lld", c->tensor);
+    add(table, "%lld", c->pipeline);
+    add(table, "%lld", c->virtual_pipeline);
+    add(table, "%lld", c->context);
+    add(table, "%lld", c->expert);
+    add(table, "%lld", data);
+    add(table, "%lld", c->zero);
+    add(table, "%lld", c->micro_batch_size);
+    tsim_text_table_add(table, tsim_recompute_name(c->recompute));
+    tsim_text_table_add(table, tsim_schedule_name(c->schedule));
+    tsim_text_table_add(table, c->sequence && c->tensor > 1 ? "yes" : "no");
+    tsim_text_table_add(table, tsim_gigabytes_text(figure(plan, TSIM_OUTCOME_MEMORY_PEAK), text, sizeof text));
+    tsim_text_table_add(table,
+                        tsim_quantity_human(figure(plan, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, text, sizeof text));
+    tsim_text_table_add(table, tsim_percent_text(figure(plan, TSIM_OUTCOME_MFU), text, sizeof text));
+    tsim_text_table_add(table, tsim_rate_text(figure(plan, TSIM_OUTCOME_TOKENS_PER_S), text, sizeof text));
+}
+
+static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
+                        size_t n, const struct tsim_style *style, FILE *out) {
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, COLUMNS, N_COLUMNS);
+    for (size_t i = 0; i < n; i++)
+        add_plan(&table, output, &plans[i], i);
+    tsim_text_table_print(&table, style, out);
+}
+
+static void print_prices(struct tsim_arena *arena, const struct tsim_plan *plans, size_t n,
+                         const struct tsim_style *style, FILE *out) {
+    struct tsim_text_table table;
+    char text[96];
+    tsim_text_table_init(&table, arena, PRICE_COLUMNS, N_PRICE_COLUMNS);
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_plan_price *price = &plans[i].price;
+        add(&table, "%lld", (int64_t)i + 1);
+        tsim_text_table_add(&table, tsim_rate_text(price->time_s * TRILLION / 86400, text, sizeof text));
+        snprintf(text, sizeof text, "%.0f USD", price->cost_usd * TRILLION);
+        tsim_text_table_add(&table, price->cost_usd > 0 ? text : "-");
+        tsim_text_table_add(&table, tsim_rate_text(price->energy_j * TRILLION / 3.6e9, text, sizeof text));
+    }
+    tsim_text_table_print(&table, style, out);
+}
+
+static void print_candidates(const struct tsim_plan_space *space, FILE *out) {
+    for (size_t c = 0; c < space->n_candidates && space->n_candidates > 1; c++) {
+        const struct tsim_plan_candidate *candidate = &space->candidates[c];
+        fprintf(out, "cluster %zu:", c + 1);
+        for (size_t i = 0; i < candidate->n_settings; i++)
+            fprintf(out, " %s=%s", candidate->settings[i]->path, candidate->settings[i]->text);
+        fputc('\n', out);
+    }
+}
+
+static void print_counts(const struct tsim_plan_result *result, FILE *out) {
+    char plans[96], large[96], run[96], pruned[96];
+    int64_t n_valid = result->n_plans - result->n_invalid;
+    fprintf(out, "%s plans: %s do not fit in memory, %s simulated, %s excluded by bounds\n",
+            tsim_count_text((double)n_valid, plans, sizeof plans),
+            tsim_count_text((double)result->n_too_large, large, sizeof large),
+            tsim_count_text((double)result->n_evaluated, run, sizeof run),
+            tsim_count_text((double)result->n_pruned, pruned, sizeof pruned));
+}
+
+static void print_nothing(const struct tsim_plan_result *result, FILE *out) {
+    char text[96];
+    if (result->n_plans == result->n_invalid)
+        fputs("no plan is valid: the batch, the layers or the accelerators do not divide\n", out);
+    else if (result->n_too_large + result->n_invalid == result->n_plans)
+        fprintf(out, "no plan fits in memory: the smallest lacks %s\n",
+                tsim_gigabytes_text(result->least_excess_bytes, text, sizeof text));
+    else
+        fputs("no plan is within the limits\n", out);
+}
+
+void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
+                     FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    fprintf(out, "%s%s%s: best plans by %s\n", tsim_tint_on(style, TSIM_TINT_BOLD), output->scenario,
+            tsim_tint_off(style), tsim_outcome_spec(output->search->ranking.objective)->name);
+    print_counts(result, out);
+    print_candidates(output->search->space, out);
+    if (result->n_best == 0) {
+        print_nothing(result, out);
+        return;
+    }
+    fputc('\n', out);
+    print_plans(arena, output, result->best, result->n_best, style, out);
+    for (size_t i = 1; i < result->n_best; i++)
+        print_loss(&result->best[0], &result->best[i], i, style, out);
+    fputs("\nnot beaten in time, cost and energy together\n", out);
+    print_plans(arena, output, result->front, result->n_front, style, out);
+    print_prices(arena, result->front, result->n_front, style, out);
+    fputs("\nrun the best with\n ", out);
+    fprintf(out, " %s\n", result->best[0].set_json);
+}
+
+/* ---- JSON ---- */
+
+static struct tsim_json *add_point(struct tsim_json *list, const struct tsim_plan *plan) {
+    struct tsim_json *object = tsim_json_object(list, NULL);
+    tsim_json_parsed(object, "set", plan->set_json);
+    tsim_json_text(object, "status", tsim_point_status_name(plan->point.status));
+    return object;
+}
+
+static void add_losses(struct tsim_json *object, const struct tsim_plan *best, const struct tsim_plan *plan) {
+    struct tsim_json *loses = tsim_json_object(object, "loses");
+    struct term terms[TSIM_N_LOSSES];
+    size_t n = find_terms(best, plan, terms);
+    tsim_json_number(loses, "time", plan->price.time_s / best->price.time_s - 1);
+    for (size_t i = 0; i < n; i++)
+        if (terms[i].excess_s != 0)
+            tsim_json_number(loses, terms[i].word, terms[i].excess_s);
+}
+
+struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output) {
+    const struct tsim_plan_result *result = output->result;
+    struct tsim_json *root = tsim_json_new_object();
+    tsim_json_text(root, "schema", "tsim/plan/v1");
+    tsim_json_text(root, "scenario", output->scenario);
+    tsim_json_text(root, "objective", tsim_outcome_spec(output->search->ranking.objective)->name);
+    struct tsim_json *best = tsim_json_array(root, "best");
+    for (size_t i = 0; i < result->n_best; i++) {
+        struct tsim_json *object = add_point(best, &result->best[i]);
+        if (i > 0)
+            add_losses(object, &result->best[0], &result->best[i]);
+        tsim_outcome_json(&result->best[i].point.outcome, tsim_json_object(object, "summary"));
+    }
+    struct tsim_json *points = tsim_json_array(root, "points");
+    for (size_t i = 0; i < result->n_front; i++)
+        tsim_outcome_json(&result->front[i].point.outcome,
+                          tsim_json_object(add_point(points, &result->front[i]), "summary"));
+    tsim_json_integer(root, "plans", result->n_plans - result->n_invalid);
+    tsim_json_integer(root, "does_not_fit", result->n_too_large);
+    tsim_json_integer(root, "evaluated", result->n_evaluated);
+    tsim_json_integer(root, "pruned", result->n_pruned);
+    tsim_json_text(tsim_json_object(root, "simulator"), "version", TSIM_VERSION);
+    return root;
+}

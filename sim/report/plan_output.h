@@ -1,0 +1,22 @@
+/* plan_output.h - the result of a search for plans as a table and as JSON: the best with what each other one loses,
+ * term by term against the first, and the front of time, cost and energy. No times of a clock. */
+#ifndef TSIM_REPORT_PLAN_OUTPUT_H
+#define TSIM_REPORT_PLAN_OUTPUT_H
+
+#include "report/table.h"
+#include "study/plan.h"
+
+struct tsim_plan_output {
+    const char *scenario;
+    const struct tsim_plan_search *search;
+    const struct tsim_plan_result *result;
+};
+
+void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
+                     FILE *out);
+
+/* {"best": [{"set", "status", "loses", "summary"}], "points": [the front: {"set", "status", "summary"}], "evaluated",
+ * "pruned", ...}. The caller releases it. */
+struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output);
+
+#endif

@@ -1,0 +1,439 @@
+#include "study/plan.h"
+
+#include "training/run.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_THREADS = 256, BLOCK_ITEMS = 256 };
+
+enum fate { FATE_OPEN, FATE_INVALID, FATE_TOO_LARGE, FATE_PRUNED, FATE_SIMULATED, FATE_FAILED };
+
+struct item {
+    int64_t position;
+    enum fate fate;
+    bool breaks_limit; /* whatever the simulation says */
+    double objective;  /* bound, then value; more is better (negated where less is) */
+    struct tsim_plan_price price;
+    double excess_bytes;
+};
+
+/* What rounds before this one found: nobody writes to it while threads work. */
+struct known {
+    struct tsim_best best;
+    struct item *front; /* heap */
+    size_t n_front, capacity;
+};
+
+struct search {
+    const struct tsim_plan_search *options;
+    struct item *items; /* heap */
+    size_t n_items, capacity;
+    struct known known;
+    size_t order_at;     /* of the rounds: how far the order is used up */
+    struct item **round; /* TSIM_PLAN_ROUND */
+    struct tsim_point *points;
+    size_t n_round;
+};
+
+/* ---- figures that a bound says something about ---- */
+
+static bool is_bounded(enum tsim_outcome_figure figure) {
+    static const enum tsim_outcome_figure FIGURES[] = {TSIM_OUTCOME_STEP_TIME,
+                                                       TSIM_OUTCOME_TOKENS_PER_S,
+                                                       TSIM_OUTCOME_TOKENS_PER_S_PER_GPU,
+                                                       TSIM_OUTCOME_SAMPLES_PER_S,
+                                                       TSIM_OUTCOME_MFU,
+                                                       TSIM_OUTCOME_HFU,
+                                                       TSIM_OUTCOME_MODEL_TFLOPS_PER_GPU,
+                                                       TSIM_OUTCOME_HARDWARE_TFLOPS_PER_GPU,
+                                                       TSIM_OUTCOME_STEP_ENERGY,
+                                                       TSIM_OUTCOME_DAYS,
+                                                       TSIM_OUTCOME_ENERGY_KWH,
+                                                       TSIM_OUTCOME_CO2,
+                                                       TSIM_OUTCOME_ELECTRICITY,
+                                                       TSIM_OUTCOME_RENT,
+                                                       TSIM_OUTCOME_PURCHASE,
+                                                       TSIM_OUTCOME_TRILLION_RENT,
+                                                       TSIM_OUTCOME_TRILLION_ELECTRICITY,
+                                                       TSIM_OUTCOME_ACCELERATORS,
+                                                       TSIM_OUTCOME_MEMORY_PEAK,
+                                                       TSIM_OUTCOME_STEPS};
+    for (size_t i = 0; i < sizeof FIGURES / sizeof FIGURES[0]; i++)
+        if (FIGURES[i] == figure)
+            return true;
+    return false;
+}
+
+static bool is_more(enum tsim_outcome_figure figure) {
+    return tsim_outcome_spec(figure)->goal == TSIM_GOAL_MORE;
+}
+
+/* More is better; infinite where nothing is known. */
+static double objective_of(const struct search *search, const struct tsim_outcome *outcome, bool is_bound) {
+    enum tsim_outcome_figure figure = search->options->ranking.objective;
+    double value = outcome->value[figure];
+    if (is_bound && !is_bounded(figure))
+        return (double)INFINITY;
+    if (isnan(value))
+        return -(double)INFINITY;
+    return is_more(figure) ? value : -value;
+}
+
+static bool breaks_limit(const struct search *search, const struct tsim_outcome *bound) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    for (size_t i = 0; i < ranking->n_limits; i++) {
+        const struct tsim_limit *limit = &ranking->limits[i];
+        double value = bound->value[limit->figure];
+        if (is_bounded(limit->figure) && (is_more(limit->figure) ? value < limit->value : value > limit->value))
+            return true;
+    }
+    return false;
+}
+
+static struct tsim_plan_price price_of(const struct tsim_scenario *sc, const struct tsim_outcome *outcome) {
+    double tokens = (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
+    double cost = outcome->value[TSIM_OUTCOME_TRILLION_RENT];
+    return (struct tsim_plan_price){.time_s = outcome->value[TSIM_OUTCOME_STEP_TIME] / tokens,
+                                    .cost_usd = isnan(cost) ? 0 : cost * 1e-12,
+                                    .energy_j = outcome->value[TSIM_OUTCOME_STEP_ENERGY] / tokens};
+}
+
+/* ---- what is excluded ---- */
+
+/* Of plans with equal prices the earlier one stands for all. `b` may be a bound of its own price. */
+static bool beats(const struct item *a, const struct item *b) {
+    const struct tsim_plan_price *x = &a->price, *y = &b->price;
+    if (x->time_s > y->time_s || x->cost_usd > y->cost_usd || x->energy_j > y->energy_j)
+        return false;
+    return x->time_s < y->time_s || x->cost_usd < y->cost_usd || x->energy_j < y->energy_j || a->position < b->position;
+}
+
+static bool is_beaten(const struct known *known, const struct item *item) {
+    for (size_t i = 0; i < known->n_front; i++)
+        if (beats(&known->front[i], item))
+            return true;
+    return false;
+}
+
+static bool is_excluded(const struct search *search, const struct item *item) {
+    const struct tsim_best *best = &search->known.best;
+    if (search->options->is_exhaustive)
+        return false;
+    if (item->breaks_limit)
+        return true;
+    if (best->n < TSIM_BEST_POINTS ||
+        item->objective >= objective_of(search, &best->points[best->n - 1].outcome, false))
+        return false;
+    return is_beaten(&search->known, item);
+}
+
+/* ---- threads: each takes the next piece of work until there is none ---- */
+
+typedef void (*work_fn)(struct search *search, struct tsim_arena *arena, struct tsim_pass_memo **memos, size_t index);
+
+struct crew {
+    struct search *search;
+    work_fn work;
+    size_t n_pieces;
+    pthread_mutex_t mutex; /* guards next; pieces and memos belong to the thread that took them */
+    size_t next;
+};
+
+struct worker {
+    struct crew *crew;
+    struct tsim_arena kept, scratch; /* for the search; for one piece */
+    struct tsim_pass_memo **memos;   /* by candidate, made when first used */
+};
+
+static void *work(void *argument) {
+    struct worker *worker = argument;
+    struct crew *crew = worker->crew;
+    for (;;) {
+        pthread_mutex_lock(&crew->mutex);
+        size_t piece = crew->next < crew->n_pieces ? crew->next++ : SIZE_MAX;
+        pthread_mutex_unlock(&crew->mutex);
+        if (piece == SIZE_MAX)
+            return NULL;
+        crew->work(crew->search, &worker->scratch, worker->memos, piece);
+    }
+}
+
+struct team {
+    struct worker workers[MOST_THREADS];
+    int32_t n;
+};
+
+static void team_init(struct team *team, const struct tsim_plan_search *options) {
+    size_t n_candidates = options->space->n_candidates;
+    team->n = options->n_threads < 1 ? 1 : options->n_threads < MOST_THREADS ? options->n_threads : MOST_THREADS;
+    for (int32_t i = 0; i < team->n; i++) {
+        struct worker *worker = &team->workers[i];
+        tsim_arena_init(&worker->kept);
+        tsim_arena_init(&worker->scratch);
+        worker->memos = TSIM_NEW_ARRAY(&worker->kept, n_candidates, struct tsim_pass_memo *);
+        for (size_t c = 0; c < n_candidates; c++)
+            worker->memos[c] = tsim_pass_memo_new(&worker->kept);
+    }
+}
+
+static void team_release(struct team *team) {
+    for (int32_t i = 0; i < team->n; i++) {
+        tsim_arena_release(&team->workers[i].scratch);
+        tsim_arena_release(&team->workers[i].kept);
+    }
+}
+
+/* This thread works too, so a machine that starts no other one is slower and nothing else. */
+static void team_run(struct team *team, struct search *search, work_fn fn, size_t n_pieces) {
+    pthread_t threads[MOST_THREADS];
+    bool is_started[MOST_THREADS] = {false};
+    struct crew crew = {.search = search, .work = fn, .n_pieces = n_pieces};
+    pthread_mutex_init(&crew.mutex, NULL);
+    for (int32_t i = 0; i < team->n; i++)
+        team->workers[i].crew = &crew;
+    for (int32_t i = 1; i < team->n && (size_t)i < n_pieces; i++)
+        is_started[i] = pthread_create(&threads[i], NULL, work, &team->workers[i]) == 0;
+    work(&team->workers[0]);
+    for (int32_t i = 1; i < team->n; i++)
+        if (is_started[i])
+            pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&crew.mutex);
+}
+
+/* ---- bounds ---- */
+
+static struct tsim_pass_memo *memo_of(const struct search *search, struct tsim_pass_memo **memos,
+                                      const struct tsim_plan_candidate *candidate) {
+    return memos[candidate - search->options->space->candidates];
+}
+
+static const struct tsim_scenario *plan_of(const struct search *search, struct tsim_arena *arena, int64_t position,
+                                           const struct tsim_plan_candidate **candidate) {
+    struct tsim_plan_choice choice;
+    const struct tsim_scenario *scenario;
+    *candidate = tsim_plan_candidate_at(search->options->space, position);
+    return tsim_plan_choice_at(*candidate, position, &choice) &&
+                   tsim_scenario_replan(arena, (*candidate)->job, &choice, &scenario)
+               ? scenario
+               : NULL;
+}
+
+static void set_bound(const struct search *search, const struct tsim_result *bound, struct item *item) {
+    struct tsim_outcome outcome;
+    item->fate = bound->fits ? FATE_OPEN : FATE_TOO_LARGE;
+    item->excess_bytes = bound->memory.peak_bytes - bound->memory.capacity_bytes;
+    if (!bound->fits)
+        return;
+    tsim_outcome_of(bound, &outcome);
+    item->objective = objective_of(search, &outcome, true);
+    item->breaks_limit = breaks_limit(search, &outcome);
+    item->price = price_of(bound->scenario, &outcome);
+}
+
+static void bound_block(struct search *search, struct tsim_arena *arena, struct tsim_pass_memo **memos, size_t block) {
+    size_t end = (block + 1) * BLOCK_ITEMS < search->n_items ? (block + 1) * BLOCK_ITEMS : search->n_items;
+    for (size_t i = block * BLOCK_ITEMS; i < end; i++) {
+        struct item *item = &search->items[i];
+        const struct tsim_plan_candidate *candidate;
+        struct tsim_result bound;
+        const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
+        item->fate = FATE_INVALID;
+        if (scenario) {
+            tsim_train_bound(arena, scenario, memo_of(search, memos, candidate), false, &bound);
+            set_bound(search, &bound, item);
+        }
+        tsim_arena_reset(arena);
+    }
+}
+
+/* ---- rounds ---- */
+
+static void simulate(struct search *search, struct tsim_arena *arena, struct tsim_pass_memo **memos, size_t index) {
+    struct item *item = search->round[index];
+    struct tsim_point *point = &search->points[index];
+    const struct tsim_plan_candidate *candidate;
+    const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
+    struct tsim_run_options options = {.is_brief = true, .memo = memo_of(search, memos, candidate)};
+    struct tsim_result result;
+    struct tsim_diags diags;
+    if (!search->options->is_exhaustive) {
+        tsim_train_bound(arena, scenario, options.memo, true, &result);
+        set_bound(search, &result, item);
+    }
+    item->fate = FATE_PRUNED;
+    if (!is_excluded(search, item)) {
+        tsim_diags_init(&diags);
+        bool is_good = tsim_train_run(arena, scenario, &options, &result, &diags) == TSIM_OK;
+        item->fate = is_good ? FATE_SIMULATED : FATE_FAILED;
+        *point = (struct tsim_point){.position = item->position, .status = TSIM_POINT_OK};
+        if (is_good)
+            tsim_outcome_of(&result, &point->outcome);
+        tsim_diags_release(&diags);
+    }
+    if (item->fate == FATE_SIMULATED) {
+        item->objective = objective_of(search, &point->outcome, false);
+        item->price = price_of(scenario, &point->outcome);
+    }
+    tsim_arena_reset(arena);
+}
+
+static int by_objective(const void *a, const void *b) {
+    const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
+    if (x->objective != y->objective)
+        return x->objective > y->objective ? -1 : 1;
+    return x->position < y->position ? -1 : 1;
+}
+
+static void join_front(struct known *known, const struct item *item) {
+    size_t n = 0;
+    if (is_beaten(known, item))
+        return;
+    for (size_t i = 0; i < known->n_front; i++)
+        if (!beats(item, &known->front[i]))
+            known->front[n++] = known->front[i];
+    known->front = tsim_heap_grow(known->front, &known->capacity, n + 1, sizeof *known->front);
+    known->front[n++] = *item;
+    known->n_front = n;
+}
+
+/* The next open items that are not excluded by what is known; false when none is left. */
+static bool next_round(struct search *search, struct item **order, size_t n_order) {
+    search->n_round = 0;
+    while (search->order_at < n_order && search->n_round < TSIM_PLAN_ROUND) {
+        struct item *item = order[search->order_at++];
+        if (is_excluded(search, item))
+            item->fate = FATE_PRUNED;
+        else
+            search->round[search->n_round++] = item;
+    }
+    return search->n_round > 0;
+}
+
+static void learn(struct search *search, struct tsim_plan_result *result) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    for (size_t i = 0; i < search->n_round; i++) {
+        const struct item *item = search->round[i];
+        if (item->fate != FATE_SIMULATED || !tsim_ranking_admits(ranking, &search->points[i]))
+            continue;
+        result->n_admitted++;
+        tsim_best_offer(&search->known.best, ranking, &search->points[i]);
+        join_front(&search->known, item);
+    }
+}
+
+static void report_to(const struct search *search, tsim_plan_report_fn report, void *context, bool is_bounding,
+                      size_t n_done, size_t n_plans) {
+    const struct tsim_plan_progress progress = {(int64_t)n_plans, (int64_t)n_done, is_bounding};
+    (void)search;
+    if (report)
+        report(context, &progress);
+}
+
+static void simulate_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context,
+                         struct tsim_plan_result *result) {
+    struct item **order = NULL;
+    size_t n_order = 0, capacity = 0;
+    order = tsim_heap_grow(order, &capacity, search->n_items + 1, sizeof *order);
+    for (size_t i = 0; i < search->n_items; i++)
+        if (search->items[i].fate == FATE_OPEN)
+            order[n_order++] = &search->items[i];
+    qsort(order, n_order, sizeof *order, by_objective);
+    while (next_round(search, order, n_order)) {
+        team_run(team, search, simulate, search->n_round);
+        learn(search, result);
+        report_to(search, report, context, false, search->order_at, n_order);
+    }
+    tsim_heap_free(order);
+}
+
+/* ---- the result ---- */
+
+static void list_plans(struct search *search) {
+    const struct tsim_plan_space *space = search->options->space;
+    for (size_t c = 0; c < space->n_candidates; c++) {
+        const struct tsim_plan_candidate *candidate = &space->candidates[c];
+        struct tsim_plan_choice choice;
+        for (int64_t i = 0; i < candidate->n_points; i++) {
+            if (!tsim_plan_choice_at(candidate, candidate->first_position + i, &choice))
+                continue;
+            search->items =
+                tsim_heap_grow(search->items, &search->capacity, search->n_items + 1, sizeof *search->items);
+            search->items[search->n_items++] = (struct item){.position = candidate->first_position + i};
+        }
+    }
+}
+
+static void count(const struct search *search, struct tsim_plan_result *result) {
+    result->n_plans = (int64_t)search->n_items;
+    result->least_excess_bytes = (double)NAN;
+    for (size_t i = 0; i < search->n_items; i++) {
+        const struct item *item = &search->items[i];
+        result->n_invalid += item->fate == FATE_INVALID;
+        result->n_too_large += item->fate == FATE_TOO_LARGE;
+        result->n_pruned += item->fate == FATE_PRUNED;
+        result->n_evaluated += item->fate == FATE_SIMULATED || item->fate == FATE_FAILED;
+        if (item->fate == FATE_TOO_LARGE)
+            result->least_excess_bytes = fmin(result->least_excess_bytes, item->excess_bytes);
+    }
+}
+
+/* Run again, in full: for what the search itself does without. */
+static enum tsim_status complete(struct tsim_arena *arena, const struct search *search, int64_t position,
+                                 struct tsim_plan *plan, struct tsim_diags *diags) {
+    const struct tsim_run_options options = {.ignore_memory = false};
+    const struct tsim_scenario *scenario = plan_of(search, arena, position, &plan->candidate);
+    struct tsim_result result;
+    tsim_plan_choice_at(plan->candidate, position, &plan->choice);
+    TSIM_TRY(tsim_train_run(arena, scenario, &options, &result, diags));
+    plan->point = (struct tsim_point){.position = position, .status = TSIM_POINT_OK};
+    tsim_outcome_of(&result, &plan->point.outcome);
+    plan->price = price_of(scenario, &plan->point.outcome);
+    plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
+    return TSIM_OK;
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct item *x = a, *y = b;
+    if (x->price.time_s != y->price.time_s)
+        return x->price.time_s < y->price.time_s ? -1 : 1;
+    return x->position < y->position ? -1 : 1;
+}
+
+static enum tsim_status complete_all(struct tsim_arena *arena, const struct search *search,
+                                     struct tsim_plan_result *result, struct tsim_diags *diags) {
+    const struct known *known = &search->known;
+    struct tsim_plan *front = TSIM_NEW_ARRAY(arena, known->n_front, struct tsim_plan);
+    for (; result->n_best < known->best.n; result->n_best++)
+        TSIM_TRY(
+            complete(arena, search, known->best.points[result->n_best].position, &result->best[result->n_best], diags));
+    if (known->n_front > 0)
+        qsort(known->front, known->n_front, sizeof *known->front, by_time);
+    for (; result->n_front < known->n_front; result->n_front++)
+        TSIM_TRY(complete(arena, search, known->front[result->n_front].position, &front[result->n_front], diags));
+    result->front = front;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_search *options,
+                               tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
+                               struct tsim_diags *diags) {
+    struct search search = {.options = options,
+                            .round = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct item *),
+                            .points = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct tsim_point)};
+    struct team *team = TSIM_NEW(arena, struct team);
+    *result = (struct tsim_plan_result){.n_best = 0};
+    team_init(team, options);
+    list_plans(&search);
+    report_to(&search, report, context, true, 0, search.n_items);
+    team_run(team, &search, bound_block, (search.n_items + BLOCK_ITEMS - 1) / BLOCK_ITEMS);
+    simulate_all(&search, team, report, context, result);
+    count(&search, result);
+    enum tsim_status status = complete_all(arena, &search, result, diags);
+    team_release(team);
+    tsim_heap_free(search.known.front);
+    tsim_heap_free(search.items);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* plan.h - the best plans of a space, the same that simulating every one of them would find.
+ *
+ * Each combination is resolved and checked like a scenario (plan_space.h). What is valid gets its memory worked out,
+ * and where that fits a bound: figures that the plan cannot beat (training/run.h). Plans are taken in the order of that
+ * bound, TSIM_PLAN_ROUND at a time, on all threads. A plan is left out (pruned) when its bound shows that it is neither
+ * among the best nor on the front: its objective is worse than that of the last of the best so far, or a limit is
+ * broken; and a plan that was simulated needs no more time, no more money and no more energy for each token. First the
+ * cheap bound, then a closer one, then the simulation. What a round knows is what the rounds before it found, so that
+ * results and counts do not depend on the number of threads.
+ *
+ * Objectives and limits that no bound is known for (mean power, memory) prune nothing: then all plans are simulated. */
+#ifndef TSIM_STUDY_PLAN_H
+#define TSIM_STUDY_PLAN_H
+
+#include "study/plan_space.h"
+#include "study/ranking.h"
+
+enum { TSIM_PLAN_ROUND = 64 };
+
+struct tsim_plan_search {
+    const struct tsim_plan_space *space;
+    struct tsim_ranking ranking;
+    int32_t n_threads;
+    bool is_exhaustive; /* nothing is pruned: for tests */
+};
+
+/* What must be given up for a token: less is better of each. A cost that is not known is 0. */
+struct tsim_plan_price {
+    double time_s, cost_usd, energy_j;
+};
+
+struct tsim_plan {
+    struct tsim_point point; /* position: in the space */
+    struct tsim_plan_price price;
+    const struct tsim_plan_candidate *candidate;
+    struct tsim_plan_choice choice;
+    const char *set_json;
+};
+
+struct tsim_plan_result {
+    struct tsim_plan best[TSIM_BEST_POINTS]; /* best first */
+    size_t n_best;
+    const struct tsim_plan *front; /* by time: admitted plans that no other one beats in time, cost and energy */
+    size_t n_front;
+    /* Of the plans that divide: not valid by the rules, too large, simulated, excluded by a bound. */
+    int64_t n_plans, n_invalid, n_too_large, n_evaluated, n_pruned;
+    int64_t n_admitted;        /* of those simulated: within the limits */
+    double least_excess_bytes; /* of those too large, what the smallest lacks; NAN: none */
+};
+
+struct tsim_plan_progress {
+    int64_t n_plans, n_done; /* bounded; then simulated or pruned */
+    bool is_bounding;
+};
+typedef void (*tsim_plan_report_fn)(void *context, const struct tsim_plan_progress *progress);
+
+/* `report` (may be NULL) is called from the calling thread. Fails only with what a simulation fails with. */
+enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_search *search,
+                               tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
+                               struct tsim_diags *diags);
+
+#endif
