@@ -322,9 +322,10 @@ static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                          .stage = gang->stage,
                                          .multiplicity = (int32_t)(sc->n_accelerators / simulation->n_gangs),
                                          .terms = gang->terms,
-                                         .memory = is_brief ? (struct tsim_memory){0} : stage_memory(sc, gang->stage),
                                          .energy_j = tsim_power_accelerator_j(cluster, &use) +
                                                      tsim_power_overhead_j(cluster, &use)};
+        if (!is_brief)
+            rows[i].memory = stage_memory(sc, gang->stage);
         energy_j += rows[i].energy_j * rows[i].multiplicity;
     }
     result->ranks = rows;
