@@ -456,8 +456,8 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
                                  struct tsim_diags *diags) {
     struct machine machine = machine_of(arena, sc, options->memo);
     struct tsim_step_simulation simulation;
-    TSIM_TRY(tsim_step_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
-                                &simulation, diags));
+    TSIM_TRY(tsim_step_simulate_heard(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
+                                      &simulation, diags));
     const struct tsim_gang_account *critical = critical_gang(&simulation);
     result->simulated = true;
     result->step = critical->terms;
