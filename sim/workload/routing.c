@@ -23,8 +23,7 @@ static double parts_met(double count, double active, double parts) {
 }
 
 double tsim_routing_nodes(const struct tsim_experts *experts, double nodes) {
-    double expected = parts_met((double)experts->count, (double)experts->active, nodes);
-    return experts->node_limit > 0 ? fmin(expected, (double)experts->node_limit) : expected;
+    return tsim_routing_ranks(experts, nodes, 1);
 }
 
 double tsim_routing_ranks(const struct tsim_experts *experts, double nodes, double on_node) {

@@ -24,8 +24,8 @@
  * one rank as well. */
 double tsim_routing_imbalance(const struct tsim_experts *experts, double ranks, double tokens);
 
-/* Nodes that hold at least one of a token's experts, when its k experts are spread evenly over `nodes` nodes: expected
- * number, nodes (1 - C(E - E/nodes, k) / C(E, k)), at most experts->node_limit. */
+/* Nodes that hold at least one of a token's experts: with E experts evenly on N nodes expected N (1 - C(E - E/N, k) /
+ * C(E, k)). With a node_limit both are those of the nodes that the token may choose from. */
 double tsim_routing_nodes(const struct tsim_experts *experts, double nodes);
 
 /* Ranks that hold at least one of them, `on_node` ranks on each node: the same of the ranks of the nodes that the token

@@ -1,0 +1,83 @@
+/* Dispatch per node against DeepEP's first table (deepseek-ai/DeepEP@ebfe47e, README: H800, 400 Gb/s NICs, 4096 tokens
+ * of 7168, top 8 of 256 experts in the best 4 groups; dispatch in fp8, combine in bf16). Its bandwidths count, on one
+ * node what a rank gets over NVLink, and between nodes what it sends over RDMA, each with the rank's own part. */
+#include "config/catalogue_load.h"
+#include "support/check_main.h"
+#include "support/example.h"
+#include "training/pass.h"
+#include "workload/routing.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct example e;
+static struct tsim_arena arena;
+
+struct times {
+    double dispatch_s, combine_s;
+};
+
+static void take(void *context, const struct tsim_pass_operator *row) {
+    struct times *times = context;
+    if (strcmp(row->op->name, "expert: dispatch") == 0)
+        times->dispatch_s = row->time_s;
+    if (strcmp(row->op->name, "expert: combine") == 0)
+        times->combine_s = row->time_s;
+}
+
+static struct times predict(int64_t nodes) {
+    struct times times = {0, 0};
+    e.scenario.cluster.nodes = nodes;
+    e.scenario.parallelism.expert = 8 * nodes;
+    example_finish(&e);
+    tsim_pass_visit(&e.scenario, tsim_cluster_build(&arena, &e.scenario), tsim_placement_build(&arena, &e.scenario),
+                    TSIM_PART_EXPERT_LAYER, TSIM_PASS_FORWARD, take, &times);
+    return times;
+}
+
+/* Within 15 %, with one fraction of the links' rates for all (pass.c). */
+START_TEST(deepep) {
+    static const struct {
+        int64_t nodes;
+        double dispatch_bytes_per_s, combine_bytes_per_s;
+    } MEASURED[] = {{1, 153e9, 158e9}, {2, 43e9, 43e9}, {4, 44e9, 47e9}, {8, 46e9, 45e9}};
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    tsim_arena_init(&arena);
+    example_init(&e);
+    const struct tsim_node *node;
+    const struct tsim_fabric *fabric;
+    ck_assert_int_eq(tsim_catalogue_load_node(&arena, "h800-node", &node, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_catalogue_load_fabric(&arena, "ib-ndr", &fabric, &diags), TSIM_OK);
+    e.scenario.cluster.node = node;
+    e.scenario.cluster.fabric = fabric;
+    e.model.hidden = 7168;
+    e.model.experts = (struct tsim_experts){.count = 256, .active = 8, .ffn_hidden = 2048, .every = 1, .node_limit = 4};
+    e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
+    e.scenario.training.sequence_length = 4096;
+    e.scenario.training.global_batch_size = 64;
+    e.scenario.training.precision = TSIM_FP8;
+    for (size_t i = 0; i < sizeof MEASURED / sizeof MEASURED[0]; i++) {
+        int64_t nodes = MEASURED[i].nodes;
+        struct times times = predict(nodes);
+        double copies = nodes == 1 ? tsim_routing_ranks(&e.model.experts, 1, 8)
+                                   : tsim_routing_nodes(&e.model.experts, (double)nodes);
+        double bytes = 4096 * 7168 * copies, dispatch = bytes / times.dispatch_s / MEASURED[i].dispatch_bytes_per_s,
+               combine = 2 * bytes / times.combine_s / MEASURED[i].combine_bytes_per_s;
+        ck_assert_msg(fabs(dispatch - 1) < 0.15 && fabs(combine - 1) < 0.15, "%d nodes: dispatch %.2f, combine %.2f",
+                      (int)nodes, dispatch, combine);
+    }
+    tsim_arena_release(&arena);
+    tsim_diags_release(&diags);
+}
+END_TEST
+
+static Suite *dispatch_suite(void) {
+    Suite *suite = suite_create("dispatch, measured");
+    TCase *tcase = tcase_create("DeepEP");
+    tcase_add_test(tcase, deepep);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(dispatch_suite)
