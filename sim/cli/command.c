@@ -33,6 +33,14 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "constant and its source. Nothing is logged. --csv prints one table after the\n"
      "other; the first column is the table's name.",
      1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
+    {"compare", "A B", "two scenarios or runs: what differs, and what that changes",
+     "A and B are scenarios, or numbers of runs in the database, which are simulated\n"
+     "again by this version. What differs in the inputs, where the step's time goes\n"
+     "from A to B, and the figures that change. Nothing is logged.",
+     2, 2,
+     INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+         TSIM_HAS(TSIM_OPTION_FAIL_ABOVE),
+     tsim_cmd_compare},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
      "Runs each file that has a measured: section. Nothing is logged unless --db\n"
      "names a database.",
@@ -99,7 +107,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
 
 /* Of the interface, and not built yet. */
-static const char *const LATER[] = {"compare", "report", "import", "calibrate"};
+static const char *const LATER[] = {"report", "import", "calibrate"};
 
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];

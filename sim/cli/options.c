@@ -19,6 +19,8 @@ static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_IGNORE_MEMORY] = {"ignore-memory", NO_VALUE, NULL, "simulate even what does not fit in memory"},
     [TSIM_OPTION_MAX_ERROR] = {"max-error", NEEDS_VALUE, "PERCENT",
                                "exit with 6 when the mean absolute error is above"},
+    [TSIM_OPTION_FAIL_ABOVE] = {"fail-above", NEEDS_VALUE, "PERCENT",
+                                "exit with 6 when the step's time changes by more"},
     [TSIM_OPTION_OP] = {"op", NEEDS_VALUE, "NAME", "all_reduce (default), all_gather, reduce_scatter, all_to_all, ..."},
     [TSIM_OPTION_SIZES] = {"sizes", NEEDS_VALUE, "A:B", "sizes from A to B, doubling (default 1KiB:8GiB)"},
     [TSIM_OPTION_RANKS] = {"ranks", NEEDS_VALUE, "N", "the first N accelerators (default: all)"},
@@ -170,14 +172,14 @@ static bool take_until_efficiency(const struct parser *parser, const char *text)
     return complain(parser, "--until-efficiency needs a fraction above 0 and up to 1, as in 0.8, not '%s'", text);
 }
 
-static bool take_max_error(const struct parser *parser, const char *text) {
+static bool take_percent(const struct parser *parser, const char *option, const char *text, double *frac) {
     char *end;
     double percent = strtod(text, &end);
     end += strspn(end, " ");
     end += *end == '%';
     if (end == text || *end != '\0' || !(percent >= 0.0 && percent <= 1e6))
-        return complain(parser, "--max-error needs a percentage, as in --max-error 15, not '%s'", text);
-    parser->arguments->max_error_frac = percent / 100.0;
+        return complain(parser, "--%s needs a percentage, as in --%s 15, not '%s'", option, option, text);
+    *frac = percent / 100.0;
     return true;
 }
 
@@ -204,7 +206,9 @@ static bool take_value(const struct parser *parser, enum tsim_option option, con
     case TSIM_OPTION_SHARD:
         return take_shard(parser, value);
     case TSIM_OPTION_MAX_ERROR:
-        return take_max_error(parser, value);
+        return take_percent(parser, "max-error", value, &parser->arguments->max_error_frac);
+    case TSIM_OPTION_FAIL_ABOVE:
+        return take_percent(parser, "fail-above", value, &parser->arguments->fail_above_frac);
     default:
         return true;
     }

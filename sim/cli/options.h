@@ -23,6 +23,7 @@ enum tsim_option {
     TSIM_OPTION_SEED,
     TSIM_OPTION_IGNORE_MEMORY,
     TSIM_OPTION_MAX_ERROR,
+    TSIM_OPTION_FAIL_ABOVE,
     TSIM_OPTION_OP,
     TSIM_OPTION_SIZES,
     TSIM_OPTION_RANKS,
@@ -77,6 +78,7 @@ struct tsim_arguments {
     double until_efficiency_frac; /* 0: not given */
     int32_t jobs;                 /* 0: not given */
     double max_error_frac;        /* with TSIM_OPTION_MAX_ERROR */
+    double fail_above_frac;       /* with TSIM_OPTION_FAIL_ABOVE */
 };
 
 /* Parses what follows the command's name. A mistake is explained on `err` and gives false (exit status 2). With --help

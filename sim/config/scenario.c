@@ -199,6 +199,13 @@ enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, 
     return open_document(arena, tsim_arena_strdup(arena, file), document, source, diags);
 }
 
+enum tsim_status tsim_scenario_open_text(struct tsim_arena *arena, const char *name, const char *text,
+                                         struct tsim_scenario_source *source, struct tsim_diags *diags) {
+    const struct tsim_value *document;
+    TSIM_TRY(tsim_document_parse(arena, name, text, strlen(text), &document, diags));
+    return open_document(arena, tsim_arena_strdup(arena, name), document, source, diags);
+}
+
 enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsim_scenario_source *from,
                                       struct tsim_scenario_source *source, struct tsim_diags *diags) {
     const struct tsim_document *text = from->document->document;

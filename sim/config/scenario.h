@@ -222,6 +222,9 @@ struct tsim_scenario_source {
 /* Reads FILE ("-": standard input) and what it extends. */
 enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, struct tsim_scenario_source *source,
                                     struct tsim_diags *diags);
+/* The same for text in memory; `name` is what places say. */
+enum tsim_status tsim_scenario_open_text(struct tsim_arena *arena, const char *name, const char *text,
+                                         struct tsim_scenario_source *source, struct tsim_diags *diags);
 /* The same text again, in another arena. */
 enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsim_scenario_source *from,
                                       struct tsim_scenario_source *source, struct tsim_diags *diags);

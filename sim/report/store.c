@@ -279,6 +279,31 @@ static enum tsim_sql_step read_runs(struct tsim_arena *arena, struct tsim_statem
     return step;
 }
 
+enum tsim_status tsim_store_configuration(struct tsim_store *store, struct tsim_arena *arena, int64_t run_id,
+                                          const char **json, struct tsim_diags *diags) {
+    enum tsim_sql_step step = TSIM_SQL_DONE;
+    struct tsim_statement s = {0};
+    *json = NULL;
+    if (!tsim_sql_is_empty(store)) {
+        s = tsim_sql_prepare(store, "SELECT resolved_json FROM runs WHERE run_id = ?");
+        tsim_sql_bind_integer(&s, run_id);
+        step = tsim_sql_step(&s);
+    }
+    if (step == TSIM_SQL_ROW)
+        *json = tsim_arena_strdup(arena, tsim_sql_text(&s, 0));
+    enum tsim_status status = TSIM_OK;
+    if (step == TSIM_SQL_FAILED) {
+        status = tsim_sql_fail(store, "read a run", diags);
+    } else if (!*json) {
+        status = TSIM_ERR_REFERENCE;
+        tsim_diag_hint(tsim_diags_error(diags, status, (struct tsim_place){0}, "",
+                                        "there is no run %lld in the database", (long long)run_id),
+                       "'tsim runs' lists them");
+    }
+    tsim_sql_finalize(&s);
+    return status;
+}
+
 enum tsim_status tsim_store_list(struct tsim_store *store, struct tsim_arena *arena, struct tsim_store_run **runs,
                                  size_t *n_runs, struct tsim_diags *diags) {
     struct tsim_store_run *rows = NULL;

@@ -1,0 +1,82 @@
+/* Two scenarios, or runs of the database by their numbers: a run's resolved scenario is simulated again, by this
+ * version. */
+#include "cli/command.h"
+
+#include "report/compare.h"
+#include "training/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct compare {
+    const struct tsim_arguments *arguments;
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_result results[2];
+    struct tsim_comparison comparison;
+};
+
+static bool is_number(const char *text) {
+    return text[0] && strspn(text, "0123456789") == strlen(text) && strlen(text) < 18;
+}
+
+static enum tsim_status load_run(struct compare *c, const char *number, const struct tsim_scenario **scenario) {
+    const char *json = NULL;
+    struct tsim_store *store;
+    TSIM_TRY(tsim_store_open(&c->arena, tsim_db_file(c->arguments), TSIM_STORE_READ, &store, &c->diags));
+    enum tsim_status status = tsim_store_configuration(store, &c->arena, strtoll(number, NULL, 10), &json, &c->diags);
+    tsim_store_close(store);
+    TSIM_TRY(status);
+    struct tsim_scenario_source source;
+    const char *name = tsim_arena_printf(&c->arena, "run %s", number);
+    TSIM_TRY(tsim_scenario_open_text(&c->arena, name, json, &source, &c->diags));
+    return tsim_scenario_load_from(&c->arena, &source, c->arguments->overrides, c->arguments->n_overrides, scenario,
+                                   &c->diags);
+}
+
+static enum tsim_status simulate(struct compare *c, int side) {
+    const struct tsim_run_options options = {.ignore_memory = c->arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
+    const char *operand = c->arguments->operands[side];
+    const struct tsim_scenario *scenario;
+    if (is_number(operand))
+        TSIM_TRY(load_run(c, operand, &scenario));
+    else
+        TSIM_TRY(tsim_scenario_load(&c->arena, operand, c->arguments->overrides, c->arguments->n_overrides, &scenario,
+                                    &c->diags));
+    return tsim_train_run(&c->arena, scenario, &options, &c->results[side], &c->diags);
+}
+
+static enum tsim_exit print_comparison(struct compare *c) {
+    const struct tsim_arguments *arguments = c->arguments;
+    const struct tsim_side a = {arguments->operands[0], &c->results[0]}, b = {arguments->operands[1], &c->results[1]};
+    enum tsim_exit status = TSIM_EXIT_OK;
+    tsim_comparison_build(&c->arena, &a, &b, &c->comparison);
+    if (arguments->has[TSIM_OPTION_CSV]) {
+        tsim_comparison_print_csv(stdout, &c->comparison);
+    } else if (!tsim_is_json_on_stdout(arguments)) {
+        struct tsim_style style = tsim_style_of(stdout);
+        tsim_comparison_print(stdout, &style, &c->comparison);
+    }
+    if (arguments->has[TSIM_OPTION_JSON])
+        status = tsim_write_json(arguments, tsim_comparison_json(&c->comparison));
+    if (arguments->has[TSIM_OPTION_FAIL_ABOVE] && !(fabs(c->comparison.step_change_frac) <= arguments->fail_above_frac))
+        status = tsim_exit_worse(status, TSIM_EXIT_GATE);
+    return status;
+}
+
+enum tsim_exit tsim_cmd_compare(const struct tsim_arguments *arguments) {
+    struct compare c = {.arguments = arguments};
+    tsim_arena_init(&c.arena);
+    tsim_diags_init(&c.diags);
+    enum tsim_exit status = tsim_exit_of(simulate(&c, 0));
+    if (status == TSIM_EXIT_OK)
+        status = tsim_exit_of(simulate(&c, 1));
+    tsim_report_diags(arguments, &c.diags);
+    if (status == TSIM_EXIT_OK)
+        status = print_comparison(&c);
+    status = tsim_exit_worse(status, tsim_flush_results());
+    tsim_diags_release(&c.diags);
+    tsim_arena_release(&c.arena);
+    return status;
+}

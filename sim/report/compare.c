@@ -1,0 +1,240 @@
+#include "report/compare.h"
+
+#include "config/document.h"
+#include "report/format.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_INPUTS = 40 }; /* printed for people */
+
+/* ---- inputs ---- */
+
+struct inputs {
+    struct tsim_arena *arena;
+    struct tsim_figures *figures;
+};
+
+static const char *text_of(struct tsim_arena *arena, const struct tsim_value *value) {
+    if (!value)
+        return "-";
+    if (tsim_value_find(value, "value")) /* {value: 0.9, status: estimate} */
+        return text_of(arena, tsim_value_find(value, "value"));
+    if (value->kind == TSIM_VALUE_SCALAR)
+        return value->text;
+    const char *text = "";
+    for (size_t i = 0; i < value->n_items; i++) {
+        const struct tsim_value *item = value->kind == TSIM_VALUE_SEQUENCE ? value->items[i] : value->pairs[i].value;
+        const char *key = value->kind == TSIM_VALUE_MAPPING ? value->pairs[i].key : NULL;
+        text = tsim_arena_printf(arena, "%s%s%s%s%s", text, i ? ", " : "", key ? key : "", key ? ": " : "",
+                                 text_of(arena, item));
+    }
+    return tsim_arena_printf(arena, value->kind == TSIM_VALUE_SEQUENCE ? "[%s]" : "{%s}", text);
+}
+
+/* What is told apart elsewhere, or is not an input of the simulation. */
+static bool is_told(const char *path) {
+    static const char *const TOLD[] = {"name", "description", "measured", "schema"};
+    for (size_t i = 0; i < sizeof TOLD / sizeof TOLD[0]; i++)
+        if (strcmp(path, TOLD[i]) == 0)
+            return true;
+    size_t length = strlen(path);
+    return length > 7 && strcmp(path + length - 7, ".source") == 0;
+}
+
+/* Has keys of its own, and is not one value with its source; nothing passes for an empty one. */
+static bool is_section(const struct tsim_value *value) {
+    return !value || (value->kind == TSIM_VALUE_MAPPING && !tsim_value_find(value, "value"));
+}
+
+/* Mappings key by key, those of both in A's order, then those of B alone; everything else as a whole. */
+static void add_differences(const struct inputs *inputs, const char *path, const struct tsim_value *a,
+                            const struct tsim_value *b) {
+    bool are_mappings = is_section(a) && is_section(b);
+    if (is_told(path))
+        return;
+    if (!are_mappings) {
+        const char *text_a = text_of(inputs->arena, a), *text_b = text_of(inputs->arena, b);
+        if (strcmp(text_a, text_b) == 0)
+            return;
+        tsim_figures_add_text(inputs->figures, path);
+        tsim_figures_add_text(inputs->figures, text_a);
+        tsim_figures_add_text(inputs->figures, text_b);
+        return;
+    }
+    const char *dot = path[0] ? "." : "";
+    for (size_t i = 0; a && i < a->n_items; i++)
+        add_differences(inputs, tsim_arena_printf(inputs->arena, "%s%s%s", path, dot, a->pairs[i].key),
+                        a->pairs[i].value, b ? tsim_value_find(b, a->pairs[i].key) : NULL);
+    for (size_t i = 0; b && i < b->n_items; i++)
+        if (!a || !tsim_value_find(a, b->pairs[i].key))
+            add_differences(inputs, tsim_arena_printf(inputs->arena, "%s%s%s", path, dot, b->pairs[i].key), NULL,
+                            b->pairs[i].value);
+}
+
+/* A resolved scenario is JSON of our own, and JSON is YAML. */
+static const struct tsim_value *tree_of(struct tsim_arena *arena, const struct tsim_side *side) {
+    const char *text = side->result->scenario->resolved_json;
+    const struct tsim_value *root = NULL;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    enum tsim_status status = tsim_document_parse(arena, side->name, text, strlen(text), &root, &diags);
+    tsim_diags_release(&diags);
+    TSIM_ASSERT(status == TSIM_OK);
+    return root;
+}
+
+static void find_inputs(struct tsim_arena *arena, struct tsim_comparison *c) {
+    static const struct tsim_figure_column COLUMNS[] = {
+        {"input", "path", TSIM_FIGURE_TEXT}, {"A", "a", TSIM_FIGURE_TEXT}, {"B", "b", TSIM_FIGURE_TEXT}};
+    tsim_figures_init(&c->inputs, arena, "inputs", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    struct inputs inputs = {arena, &c->inputs};
+    add_differences(&inputs, "", tree_of(arena, &c->a), tree_of(arena, &c->b));
+}
+
+/* ---- outputs ---- */
+
+static const struct {
+    const char *name;
+    enum tsim_outcome_figure figure;
+} TERMS[] = {{"compute", TSIM_OUTCOME_COMPUTE},
+             {"recompute", TSIM_OUTCOME_RECOMPUTE},
+             {"pipeline bubble", TSIM_OUTCOME_BUBBLE},
+             {"exposed tensor traffic", TSIM_OUTCOME_EXPOSED_TENSOR},
+             {"exposed pipeline traffic", TSIM_OUTCOME_EXPOSED_PIPELINE},
+             {"exposed data traffic", TSIM_OUTCOME_EXPOSED_DATA},
+             {"exposed context traffic", TSIM_OUTCOME_EXPOSED_CONTEXT},
+             {"exposed expert traffic", TSIM_OUTCOME_EXPOSED_EXPERT},
+             {"data stall", TSIM_OUTCOME_DATA_STALL},
+             {"optimizer", TSIM_OUTCOME_OPTIMIZER},
+             {"step", TSIM_OUTCOME_STEP_TIME}};
+
+static void find_waterfall(struct tsim_arena *arena, const struct tsim_outcome *a, const struct tsim_outcome *b,
+                           struct tsim_comparison *c) {
+    static const struct tsim_figure_column COLUMNS[] = {{"where the step goes", "term", TSIM_FIGURE_TEXT},
+                                                        {"A", "a_s", TSIM_FIGURE_SECONDS},
+                                                        {"B", "b_s", TSIM_FIGURE_SECONDS},
+                                                        {"B - A", "change_s", TSIM_FIGURE_SECONDS},
+                                                        {"of A's step", "change_of_step", TSIM_FIGURE_CHANGE}};
+    tsim_figures_init(&c->waterfall, arena, "waterfall", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    double step_s = a->value[TSIM_OUTCOME_STEP_TIME];
+    for (size_t i = 0; i < sizeof TERMS / sizeof TERMS[0] && !isnan(c->step_change_frac); i++) {
+        double from = a->value[TERMS[i].figure], to = b->value[TERMS[i].figure];
+        if (!(from > 0) && !(to > 0))
+            continue;
+        tsim_figures_add_text(&c->waterfall, TERMS[i].name);
+        tsim_figures_add(&c->waterfall, from);
+        tsim_figures_add(&c->waterfall, to);
+        tsim_figures_add(&c->waterfall, to - from);
+        tsim_figures_add(&c->waterfall, (to - from) / step_s);
+    }
+}
+
+static bool is_term(enum tsim_outcome_figure figure) {
+    for (size_t i = 0; i < sizeof TERMS / sizeof TERMS[0]; i++)
+        if (TERMS[i].figure == figure)
+            return true;
+    return false;
+}
+
+static void find_outputs(struct tsim_arena *arena, const struct tsim_outcome *a, const struct tsim_outcome *b,
+                         struct tsim_comparison *c) {
+    static const struct tsim_figure_column COLUMNS[] = {
+        {"figure", "figure", TSIM_FIGURE_TEXT}, {"A", NULL, TSIM_FIGURE_TEXT},
+        {"B", NULL, TSIM_FIGURE_TEXT},          {NULL, "a", TSIM_FIGURE_NUMBER},
+        {NULL, "b", TSIM_FIGURE_NUMBER},        {"change", "change", TSIM_FIGURE_CHANGE}};
+    tsim_figures_init(&c->outputs, arena, "outputs", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
+        enum tsim_outcome_figure figure = (enum tsim_outcome_figure)i;
+        const struct tsim_outcome_spec *spec = tsim_outcome_spec(figure);
+        double values[] = {a->value[i], b->value[i]};
+        bool is_same = (isnan(values[0]) && isnan(values[1])) || fabs(values[1] - values[0]) <= 0;
+        if (is_same || (is_term(figure) && figure != TSIM_OUTCOME_STEP_TIME))
+            continue;
+        tsim_figures_add_text(&c->outputs, spec->name);
+        for (int k = 0; k < 2; k++) {
+            char text[64] = "-";
+            if (!isnan(values[k]))
+                tsim_quantity_human(values[k], spec->dimension, text, sizeof text);
+            tsim_figures_add_text(&c->outputs, tsim_arena_strdup(arena, text));
+        }
+        tsim_figures_add(&c->outputs, values[0]);
+        tsim_figures_add(&c->outputs, values[1]);
+        tsim_figures_add(&c->outputs, fabs(values[0]) > 0 ? values[1] / values[0] - 1 : (double)NAN);
+    }
+}
+
+void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, const struct tsim_side *b,
+                           struct tsim_comparison *comparison) {
+    struct tsim_outcome from, to;
+    *comparison = (struct tsim_comparison){.a = *a, .b = *b, .step_change_frac = (double)NAN};
+    tsim_outcome_of(a->result, &from);
+    tsim_outcome_of(b->result, &to);
+    if (a->result->simulated && b->result->simulated)
+        comparison->step_change_frac = to.value[TSIM_OUTCOME_STEP_TIME] / from.value[TSIM_OUTCOME_STEP_TIME] - 1;
+    find_inputs(arena, comparison);
+    find_waterfall(arena, &from, &to, comparison);
+    find_outputs(arena, &from, &to, comparison);
+}
+
+/* ---- printing ---- */
+
+static void heading(FILE *out, const struct tsim_style *style, const char *text) {
+    fprintf(out, "\n%s%s%s\n", tsim_tint_on(style, TSIM_TINT_BOLD), text, tsim_tint_off(style));
+}
+
+static void print_side(FILE *out, const char *letter, const struct tsim_side *side) {
+    char text[64];
+    fprintf(out, "%s  %s", letter, side->name);
+    if (strcmp(side->name, side->result->scenario->name) != 0)
+        fprintf(out, " (%s)", side->result->scenario->name);
+    if (side->result->simulated)
+        fprintf(out, ": step %s\n", tsim_quantity_human(side->result->step.time_s, TSIM_TIME_S, text, sizeof text));
+    else
+        fputs(": does not fit in memory\n", out);
+}
+
+void tsim_comparison_print(FILE *out, const struct tsim_style *style, const struct tsim_comparison *comparison) {
+    struct tsim_figures inputs = comparison->inputs;
+    size_t n_inputs = inputs.n_cells / inputs.n_columns;
+    char text[64];
+    print_side(out, "A", &comparison->a);
+    print_side(out, "B", &comparison->b);
+    heading(out, style, n_inputs ? "what differs in the inputs" : "the inputs are the same");
+    if (n_inputs > MOST_INPUTS)
+        inputs.n_cells = MOST_INPUTS * inputs.n_columns;
+    if (n_inputs > 0)
+        tsim_figures_print(&inputs, style, out);
+    if (n_inputs > MOST_INPUTS)
+        fprintf(out, "and %zu more (--csv and --json have all)\n", n_inputs - MOST_INPUTS);
+    if (!isnan(comparison->step_change_frac)) {
+        heading(out, style, "from A's step to B's");
+        tsim_figures_print(&comparison->waterfall, style, out);
+    }
+    heading(out, style, comparison->outputs.n_cells ? "what that changes" : "nothing changes in the outputs");
+    if (comparison->outputs.n_cells > 0)
+        tsim_figures_print(&comparison->outputs, style, out);
+    if (!isnan(comparison->step_change_frac))
+        fprintf(out, "\nB's step takes %s of A's\n",
+                tsim_percent_text(1 + comparison->step_change_frac, text, sizeof text));
+}
+
+void tsim_comparison_print_csv(FILE *out, const struct tsim_comparison *comparison) {
+    tsim_figures_print_csv(&comparison->inputs, out);
+    fputc('\n', out);
+    tsim_figures_print_csv(&comparison->waterfall, out);
+    fputc('\n', out);
+    tsim_figures_print_csv(&comparison->outputs, out);
+}
+
+struct tsim_json *tsim_comparison_json(const struct tsim_comparison *comparison) {
+    struct tsim_json *root = tsim_json_new_object();
+    tsim_json_text(root, "schema", "tsim/compare/v1");
+    tsim_json_text(root, "a", comparison->a.name);
+    tsim_json_text(root, "b", comparison->b.name);
+    tsim_json_number(root, "step_change", comparison->step_change_frac);
+    tsim_figures_json(&comparison->inputs, root);
+    tsim_figures_json(&comparison->waterfall, root);
+    tsim_figures_json(&comparison->outputs, root);
+    return root;
+}
