@@ -220,8 +220,15 @@ static struct share part_of(const struct tsim_chunk_plan *chunk, int32_t n_parts
                           .expert = chunk->expert_parameters / n_parts};
 }
 
+static bool same_chunk(const struct tsim_chunk_plan *a, const struct tsim_chunk_plan *b) {
+    return a->has_embedding == b->has_embedding && a->has_head == b->has_head && a->n_layers == b->n_layers &&
+           a->n_expert_layers == b->n_expert_layers && a->parameters == b->parameters;
+}
+
+/* `like`: one that was planned before, in the same groups; NULL: none. Most chunks are alike. */
 static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
-                       const struct data_groups *data, int32_t stage, int32_t index, struct tsim_chunk_plan *chunk) {
+                       const struct data_groups *data, int32_t stage, int32_t index, const struct tsim_chunk_plan *like,
+                       struct tsim_chunk_plan *chunk) {
     const struct tsim_scenario *sc = plan->scenario;
     chunk->has_embedding = tsim_chunk_has_embedding(sc, stage, index);
     chunk->has_head = tsim_chunk_has_head(sc, stage, index);
@@ -230,6 +237,12 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
     chunk->n_expert_layers = (int32_t)tsim_chunk_expert_layers(sc, stage, index);
     chunk->parameters = tsim_chunk_parameters(sc, stage, index);
     chunk->expert_parameters = tsim_chunk_expert_parameters(sc, stage, index);
+    if (like && same_chunk(like, chunk)) {
+        int64_t first_layer = chunk->first_layer;
+        *chunk = *like;
+        chunk->first_layer = first_layer;
+        return;
+    }
     for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
         if (kind <= TSIM_PASS_BACKWARD || tsim_schedule_splits_backward(plan->schedule.schedule))
             plan_direction(costs, chunk, (enum tsim_pass_kind)kind);
@@ -313,7 +326,10 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
                                          .expert = holders(plan, placement, data->expert, stage)};
     sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {
-        plan_chunk(plan, costs, &of_stage, stage, c, &sp->chunks[c]);
+        const struct tsim_chunk_plan *like = c > 0       ? &sp->chunks[c - 1]
+                                             : stage > 0 ? plan->stages[stage - 1].chunks
+                                                         : NULL;
+        plan_chunk(plan, costs, &of_stage, stage, c, plan->is_mirrored ? NULL : like, &sp->chunks[c]);
         sp->n_gathers += sp->chunks[c].n_gathers;
         sp->n_reduces += sp->chunks[c].n_reduces;
     }

@@ -57,6 +57,8 @@ int64_t tsim_chunk_first_layer(const struct tsim_scenario *sc, int32_t stage, in
 }
 
 int64_t tsim_chunk_expert_layers(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    if (sc->model->experts.count == 0)
+        return 0;
     int64_t first = tsim_chunk_first_layer(sc, stage, chunk);
     return tsim_model_expert_layers(sc->model, first, first + tsim_chunk_layers(sc, stage, chunk));
 }
@@ -380,16 +382,21 @@ static double peak_activation_bytes(const struct tsim_scenario *sc, int32_t stag
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     if (tsim_schedule_splits_backward(shape.schedule))
         return split_peak_activation_bytes(sc, stage);
-    double first = chunk_activation_bytes(sc, stage, 0);
+    enum { MOST_KNOWN = 128 };
+    double known[MOST_KNOWN]; /* of the first chunks */
     bool equal = true;
-    for (int32_t c = 1; c < shape.chunks; c++)
-        equal = equal && chunk_activation_bytes(sc, stage, c) == first;
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        double bytes = chunk_activation_bytes(sc, stage, c);
+        if (c < MOST_KNOWN)
+            known[c] = bytes;
+        equal = equal && bytes == known[0];
+    }
     if (equal)
-        return first * tsim_schedule_peak_in_flight(&shape, stage);
+        return known[0] * tsim_schedule_peak_in_flight(&shape, stage);
     double live = 0, peak = 0;
     for (int32_t i = 0; i < tsim_schedule_n_items(&shape, stage); i++) {
         struct tsim_pass_item item = tsim_schedule_item(&shape, stage, i);
-        double bytes = chunk_activation_bytes(sc, stage, item.chunk);
+        double bytes = item.chunk < MOST_KNOWN ? known[item.chunk] : chunk_activation_bytes(sc, stage, item.chunk);
         live += item.kind == TSIM_PASS_FORWARD ? bytes : -bytes;
         peak = fmax(peak, live);
     }
