@@ -181,6 +181,11 @@ void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *ou
     print_plans(arena, output, result->best, result->n_best, style, out);
     for (size_t i = 1; i < result->n_best; i++)
         print_loss(&result->best[0], &result->best[i], i, style, out);
+    if (output->search->space->n_candidates > 1) {
+        fputs("\nthe best of each cluster\n", out);
+        print_plans(arena, output, result->own, result->n_own, style, out);
+        print_prices(arena, result->own, result->n_own, style, out);
+    }
     fputs("\nnot beaten in time, cost and energy together\n", out);
     print_plans(arena, output, result->front, result->n_front, style, out);
     print_prices(arena, result->front, result->n_front, style, out);
@@ -224,6 +229,12 @@ struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output) {
     for (size_t i = 0; i < result->n_front; i++)
         tsim_outcome_json(&result->front[i].point.outcome,
                           tsim_json_object(add_point(points, &result->front[i]), "summary"));
+    if (output->search->space->n_candidates > 1) {
+        struct tsim_json *own = tsim_json_array(root, "best_of_each");
+        for (size_t i = 0; i < result->n_own; i++)
+            tsim_outcome_json(&result->own[i].point.outcome,
+                              tsim_json_object(add_point(own, &result->own[i]), "summary"));
+    }
     tsim_json_integer(root, "plans", result->n_plans - result->n_invalid);
     tsim_json_integer(root, "does_not_fit", result->n_too_large);
     tsim_json_integer(root, "evaluated", result->n_evaluated);

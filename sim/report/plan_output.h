@@ -15,8 +15,9 @@ struct tsim_plan_output {
 void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
                      FILE *out);
 
-/* {"best": [{"set", "status", "loses", "summary"}], "points": [the front: {"set", "status", "summary"}], "evaluated",
- * "pruned", ...}. The caller releases it. */
+/* {"best": [{"set", "status", "loses", "summary"}], "points": [the front: {"set", "status", "summary"}],
+ * "best_of_each": [as points; where there are several candidates], "evaluated", "pruned", ...}. The caller releases it.
+ */
 struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output);
 
 #endif

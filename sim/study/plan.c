@@ -13,6 +13,7 @@ enum fate { FATE_OPEN, FATE_INVALID, FATE_TOO_LARGE, FATE_PRUNED, FATE_SIMULATED
 
 struct item {
     int64_t position;
+    int32_t candidate;
     enum fate fate;
     bool breaks_limit; /* whatever the simulation says */
     double objective;  /* bound, then value; more is better (negated where less is) */
@@ -25,6 +26,7 @@ struct known {
     struct tsim_best best;
     struct item *front; /* heap */
     size_t n_front, capacity;
+    struct item *own; /* the best of each candidate; fate open: none so far */
 };
 
 struct search {
@@ -124,7 +126,8 @@ static bool is_excluded(const struct search *search, const struct item *item) {
         return false;
     if (item->breaks_limit)
         return true;
-    if (best->n < TSIM_BEST_POINTS ||
+    const struct item *own = &search->known.own[item->candidate];
+    if (own->fate == FATE_OPEN || item->objective >= own->objective || best->n < TSIM_BEST_POINTS ||
         item->objective >= objective_of(search, &best->points[best->n - 1].outcome, false))
         return false;
     return is_beaten(&search->known, item);
@@ -280,11 +283,12 @@ static void simulate(struct search *search, struct tsim_arena *arena, struct tsi
     tsim_arena_reset(arena);
 }
 
+static bool is_ahead(const struct item *a, const struct item *b) {
+    return a->objective != b->objective ? a->objective > b->objective : a->position < b->position;
+}
+
 static int by_objective(const void *a, const void *b) {
-    const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
-    if (x->objective != y->objective)
-        return x->objective > y->objective ? -1 : 1;
-    return x->position < y->position ? -1 : 1;
+    return is_ahead(*(struct item *const *)a, *(struct item *const *)b) ? -1 : 1;
 }
 
 static void join_front(struct known *known, const struct item *item) {
@@ -320,6 +324,9 @@ static void learn(struct search *search, struct tsim_plan_result *result) {
             continue;
         result->n_admitted++;
         tsim_best_offer(&search->known.best, ranking, &search->points[i]);
+        struct item *own = &search->known.own[item->candidate];
+        if (own->fate == FATE_OPEN || is_ahead(item, own))
+            *own = *item;
         join_front(&search->known, item);
     }
 }
@@ -361,7 +368,8 @@ static void list_plans(struct search *search) {
                 continue;
             search->items =
                 tsim_heap_grow(search->items, &search->capacity, search->n_items + 1, sizeof *search->items);
-            search->items[search->n_items++] = (struct item){.position = candidate->first_position + i};
+            search->items[search->n_items++] =
+                (struct item){.position = candidate->first_position + i, .candidate = (int32_t)c};
         }
     }
 }
@@ -414,6 +422,11 @@ static enum tsim_status complete_all(struct tsim_arena *arena, const struct sear
     for (; result->n_front < known->n_front; result->n_front++)
         TSIM_TRY(complete(arena, search, known->front[result->n_front].position, &front[result->n_front], diags));
     result->front = front;
+    struct tsim_plan *own = TSIM_NEW_ARRAY(arena, search->options->space->n_candidates, struct tsim_plan);
+    for (size_t i = 0; i < search->options->space->n_candidates; i++)
+        if (known->own[i].fate == FATE_SIMULATED)
+            TSIM_TRY(complete(arena, search, known->own[i].position, &own[result->n_own++], diags));
+    result->own = own;
     return TSIM_OK;
 }
 
@@ -424,6 +437,7 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
                             .round = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct item *),
                             .points = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct tsim_point)};
     struct team *team = TSIM_NEW(arena, struct team);
+    search.known.own = TSIM_NEW_ARRAY(arena, options->space->n_candidates, struct item);
     *result = (struct tsim_plan_result){.n_best = 0};
     team_init(team, options);
     list_plans(&search);

@@ -42,6 +42,8 @@ struct tsim_plan_result {
     size_t n_best;
     const struct tsim_plan *front; /* by time: admitted plans that no other one beats in time, cost and energy */
     size_t n_front;
+    const struct tsim_plan *own; /* the best of each candidate that has one, in their order */
+    size_t n_own;
     /* Of the plans that divide: not valid by the rules, too large, simulated, excluded by a bound. */
     int64_t n_plans, n_invalid, n_too_large, n_evaluated, n_pruned;
     int64_t n_admitted;        /* of those simulated: within the limits */

@@ -78,6 +78,7 @@ static void check_same(const struct tsim_plan_result *a, const struct tsim_plan_
     for (size_t i = 0; i < a->n_best; i++)
         ck_assert_msg(a->best[i].point.position == b->best[i].point.position, "space %d best %zu: %s %s", number, i,
                       a->best[i].set_json, b->best[i].set_json);
+    ck_assert(a->n_own == b->n_own && (a->n_own == 0 || a->own[0].point.position == b->own[0].point.position));
     for (size_t i = 0; i < a->n_front; i++)
         ck_assert_msg(a->front[i].point.position == b->front[i].point.position, "space %d front %zu: %s %s", number, i,
                       a->front[i].set_json, b->front[i].set_json);

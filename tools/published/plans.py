@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""What tsim makes of published plans: python3 tools/published/plans.py TSIM [--write]
+
+For each published run below: its own plan, and the best that `tsim plan` finds among what its framework had (schedules 1f1b
+and interleaved, ZeRO 0 and 1), as rows of a Markdown table; then the rank correlation (Spearman) of BLOOM's measured
+runs. --write puts both between the marks in docs/plans.md."""
+import glob
+import json
+import os
+import subprocess
+import sys
+
+RUNS = ["korthikanti-22b-full", "korthikanti-22b-selective", "korthikanti-175b-full", "korthikanti-175b-selective",
+        "megatron-gpt3-175b", "dgxc-gpt3-175b-h100-128", "dgxc-llama31-70b-h100-64", "dgxc-llama31-70b-h100-512",
+        "dgxc-15b-h100-16-177", "dgxc-15b-h100-64-181", "dgxc-70b-h100-64-021", "dgxc-70b-h100-256-025",
+        "dgxc-175b-h100-256-139", "dgxc-175b-h100-1024-143", "dgxc-340b-h100-256-241", "dgxc-340b-h100-1024-245",
+        "dgxc-405b-h100-128-049", "dgxc-405b-h100-512-051", "dgxc-405b-h100-2048-055"]
+SPACE = ["--vary", "parallelism.schedule=1f1b,interleaved", "--vary", "parallelism.zero=0,1"]
+# What the authors held fixed in these runs.
+FULL = ["--vary", "training.recompute=full", "--vary", "parallelism.sequence=false"]
+SELECTIVE = ["--vary", "training.recompute=selective", "--vary", "parallelism.sequence=true"]
+FIXED = {"korthikanti-22b-full": FULL, "korthikanti-175b-full": FULL, "megatron-gpt3-175b": FULL,
+         "korthikanti-22b-selective": SELECTIVE, "korthikanti-175b-selective": SELECTIVE}
+PROGRAM = os.path.abspath(sys.argv[1])
+
+
+def tsim(*words):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
+    return json.loads(done.stdout) if done.stdout else {}
+
+
+def plan_text(p, training):
+    data = f", data {p['data']}" if p.get("data") not in (None, "auto") else ""
+    chunks = f" x {p['virtual_pipeline']}" if p.get("virtual_pipeline", 1) > 1 else ""
+    context = f", context {p['context']}" if p.get("context", 1) > 1 else ""
+    recompute = training["recompute"] if isinstance(training["recompute"], str) else "parts"
+    return (f"tensor {p['tensor']}, pipeline {p['pipeline']}{chunks}{context}{data}, ZeRO {p['zero']}, "
+            f"micro-batch {training['micro_batch_size']}, recompute {recompute}")
+
+
+def row(name):
+    file = f"scenarios/published/{name}.yaml"
+    space = SPACE + FIXED.get(name, [])
+    own, scenario = tsim("run", file, "--json", "--no-db", "--quiet", "--ignore-memory"), tsim("check", file, "--json")
+    found = tsim("plan", file, "--json", "--quiet", *space)
+    if not found.get("best"):
+        return f"| {name} | {own['step']['time_s']:.2f} s | - | - | no plan fits |"
+    best = found["best"][0]
+    keys = {path.split(".")[1]: value for path, value in best["set"].items()}
+    ours, theirs = best["summary"]["step"]["time_s"], own["step"]["time_s"]
+    fits = "" if own["memory"]["fits"] else " (does not fit)"
+    return (f"| {name} | {plan_text(scenario['parallelism'], scenario['training'])} | {theirs:.2f} s{fits} | "
+            f"{plan_text(keys, keys | {'recompute': keys.get('recompute', 'parts')})} | {ours:.2f} s | "
+            f"{100 * (theirs / ours - 1):+.1f} % |")
+
+
+def ranks(values):
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    result, i = [0.0] * len(values), 0
+    while i < len(order):
+        k = i
+        while k + 1 < len(order) and values[order[k + 1]] == values[order[i]]:
+            k += 1
+        for at in order[i:k + 1]:
+            result[at] = (i + k) / 2
+        i = k + 1
+    return result
+
+
+def spearman(a, b):
+    x, y = ranks(a), ranks(b)
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    cross = sum((p - mx) * (q - my) for p, q in zip(x, y))
+    return cross / (sum((p - mx) ** 2 for p in x) * sum((q - my) ** 2 for q in y)) ** 0.5
+
+
+def bloom():
+    measured, predicted = {}, {}
+    for file in sorted(glob.glob("scenarios/published/bloom*.yaml")):
+        scenario, result = tsim("check", file, "--json"), tsim("run", file, "--json", "--no-db", "--quiet")
+        flops = result["model"]["step_model_flops"]
+        plan = json.dumps([scenario["model"], scenario["parallelism"], scenario["training"]], sort_keys=True)
+        error = [m for m in result["measured"] if m["metric"] == "step_time"][0]
+        measured.setdefault(plan, []).append(flops / error["measured"])
+        predicted[plan] = flops / error["predicted"]
+    runs = [(m, predicted[plan]) for plan, list_ in measured.items() for m in list_]
+    means = [(sum(list_) / len(list_), predicted[plan]) for plan, list_ in measured.items()]
+    return [f"Spearman's correlation of measured and predicted FLOP/s: {spearman(*zip(*runs)):.2f} over {len(runs)} runs, "
+            f"{spearman(*zip(*means)):.2f} over their {len(means)} different configurations."]
+
+
+def main():
+    lines = ["| run | published plan | tsim | best plan found | tsim | published takes |", "| --- | --- | --- | --- | --- | --- |"]
+    lines += [row(name) for name in RUNS] + [""] + bloom()
+    text = "\n".join(lines)
+    if "--write" not in sys.argv:
+        print(text)
+        return
+    page = open("docs/plans.md", encoding="utf-8").read()
+    before, rest = page.split("<!-- plans -->\n", 1)
+    after = rest.split("<!-- /plans -->", 1)[1]
+    open("docs/plans.md", "w", encoding="utf-8").write(f"{before}<!-- plans -->\n{text}\n<!-- /plans -->{after}")
+
+
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+main()
