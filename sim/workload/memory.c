@@ -383,9 +383,9 @@ static double peak_activation_bytes(const struct tsim_scenario *sc, int32_t stag
     if (tsim_schedule_splits_backward(shape.schedule))
         return split_peak_activation_bytes(sc, stage);
     enum { MOST_KNOWN = 128 };
-    double known[MOST_KNOWN]; /* of the first chunks */
+    double known[MOST_KNOWN] = {chunk_activation_bytes(sc, stage, 0)}; /* of the first chunks */
     bool equal = true;
-    for (int32_t c = 0; c < shape.chunks; c++) {
+    for (int32_t c = 1; c < shape.chunks; c++) {
         double bytes = chunk_activation_bytes(sc, stage, c);
         if (c < MOST_KNOWN)
             known[c] = bytes;
