@@ -43,6 +43,7 @@ struct tsim_model {
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab;
     int64_t positions; /* rows of the learned position table; 0 unless position is learned */
     bool gated_mlp, tied_embeddings, bias, causal;
+    bool parallel_block; /* attention and feed-forward side by side, from one norm */
     enum tsim_norm norm;
     enum tsim_position position;
     struct tsim_experts experts;

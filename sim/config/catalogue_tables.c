@@ -77,6 +77,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_INT(vocab, 1e9, "rows of the embedding table"), .is_required = true, .is_positive = true},
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
     MODEL_BOOL(gated_mlp, "false", "gated feed-forward (SwiGLU): three matrices instead of two"),
+    MODEL_BOOL(parallel_block, "false", "attention and feed-forward side by side from one norm (GPT-J, PaLM)"),
     {.key = "norm", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, norm), .words = NORMS,
      .default_text = "layernorm", .help = "normalization before attention, before feed-forward and at the end"},
     {.key = "position", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, position), .words = POSITIONS,
@@ -464,6 +465,9 @@ static void finish_experts(struct tsim_reader *reader, const struct tsim_value *
     }
     e->ffn_hidden = e->ffn_hidden ? e->ffn_hidden : m->ffn_hidden;
     e->every = e->every ? e->every : 1;
+    if (m->parallel_block)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "parallel_block"),
+                         at_key(reader, path, "parallel_block"), "a layer with experts has its blocks in a row");
     if (e->first + e->every > m->layers)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts"),
                                         at_key(reader, path, "experts"),

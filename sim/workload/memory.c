@@ -243,15 +243,16 @@ static void keep_ffn(const struct tsim_scenario *sc, const struct tokens *k, boo
     keep(list, "experts: inner tensors", rows * expert_width(sc) * per_width);
 }
 
-/* A layer's activations without what `parts` execute again: two norm inputs, two product inputs, two masks; queries,
- * keys and values, the attention's result and, in fp8, its copy. */
+/* A layer's activations without what `parts` execute again: norm inputs, product inputs and masks of its blocks;
+ * queries, keys and values, the attention's result and, in fp8, its copy. */
 static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts,
                        struct activations *list) {
     double e = k->e;
-    keep(list, "inputs of the two norms", k->ts * 2 * k->h * e);
+    double blocks = sc->model->parallel_block ? 1 : 2; /* with a norm, an input and a mask each */
+    keep(list, "inputs of the norms", k->ts * blocks * k->h * e);
     if (!(parts & TSIM_RECOMPUTE_NORMS))
-        keep(list, "inputs of the two blocks", k->ts * 2 * k->h * k->linear);
-    keep(list, "masks of dropout", k->ts * 2 * k->h * k->mask);
+        keep(list, "inputs of the blocks", k->ts * blocks * k->h * k->linear);
+    keep(list, "masks of dropout", k->ts * blocks * k->h * k->mask);
     keep(list, "latent vectors and their norms", k->ts * 2 * k->latent * e);
     if (!(parts & TSIM_RECOMPUTE_LATENT && k->latent > 0))
         keep(list, "queries, keys, values", k->t * (k->query + k->key + k->value) * e);

@@ -26,7 +26,7 @@ void tsim_model_count(const struct tsim_model *m, struct tsim_parameters *p) {
     /* A norm has a scale, a layer norm a shift as well. */
     double norm = (m->norm == TSIM_NORM_LAYERNORM ? 2 : 1) * h;
     *p = (struct tsim_parameters){.embedding = vocab * h + (double)m->positions * h,
-                                  .layer_norms = 2 * norm,
+                                  .layer_norms = (m->parallel_block ? 1 : 2) * norm,
                                   .layer_ffn = mlp(m, (double)m->ffn_hidden),
                                   .final_norm = norm,
                                   .head = m->tied_embeddings ? 0 : vocab * h};

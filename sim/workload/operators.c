@@ -245,6 +245,8 @@ static void attention_forward(struct tsim_op_list *list, const struct tsim_op_sh
     core_attention_forward(list, z);
     cast(list, z, "cast", z->t * z->q);
     gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes);
+    if (z->model->parallel_block)
+        return;
     reduce_output(list, z, "tensor: reduce, attention");
     residual_forward(list, z, "residual 1");
 }
@@ -253,7 +255,8 @@ static void attention_forward(struct tsim_op_list *list, const struct tsim_op_sh
 static void mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
     int32_t first = list->n;
-    gather_input(list, z, "tensor: gather, ffn", z->h);
+    if (!z->model->parallel_block)
+        gather_input(list, z, "tensor: gather, ffn", z->h);
     gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
     elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
@@ -271,9 +274,14 @@ static void mark_last_projection(struct tsim_op_list *list, const char *from) {
     list->ops[i].is_last_projection = true;
 }
 
+/* Side by side (parallel_block: GPT-J, PaLM) both blocks take the one norm's result, which is gathered once, and their
+ * partial sums are added before they are reduced once. */
 static void layer_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     attention_forward(list, z);
-    norm_forward(list, z, "norm 2");
+    if (z->model->parallel_block)
+        elementwise(list, "blocks, add", z->t * z->h, 3 * z->element_bytes, 1);
+    else
+        norm_forward(list, z, "norm 2");
     mlp_forward(list, z);
     residual_forward(list, z, "residual 2");
     mark_last_projection(list, "ffn down");
@@ -348,7 +356,8 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
                              const struct tsim_op_linear *linear) {
     const struct tsim_overlap *overlap = &z->scenario->parallelism.overlap;
     double e = z->element_bytes, le = z->linear_bytes, n = linear->n, k = linear->k;
-    bool parallel = z->tp > 1, asynchronous = overlap->tensor_backward || overlap->tensor;
+    bool parallel = z->tp > 1 && !linear->shares_collectives,
+         asynchronous = overlap->tensor_backward || overlap->tensor;
     if (parallel && z->sequence_parallel)
         /* Column: x was kept as shards and is gathered again for dW. Row: dy arrives as shards. */
         tensor_collective(list, linear->gather, TSIM_OP_ALL_GATHER, z->t * (linear->is_column_parallel ? k : n) * le,
@@ -462,13 +471,15 @@ static void project_latent_backward(struct tsim_op_list *list, const struct tsim
 }
 
 static void attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    residual_backward(list, z, "residual 1");
+    if (!z->model->parallel_block)
+        residual_backward(list, z, "residual 1");
     tsim_op_linear_backward(list, z,
                             &(struct tsim_op_linear){.input = "attention output, input",
                                                      .weight = "attention output, weight",
                                                      .gather = "tensor: gather, attention",
                                                      .n = z->h,
-                                                     .k = z->q});
+                                                     .k = z->q,
+                                                     .shares_collectives = z->model->parallel_block});
     core_attention_backward(list, z);
     rotary(list, z, "rotary");
     if (z->model->latent.kv_rank > 0)
@@ -494,13 +505,17 @@ static void mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *
                                                      .reduce = "tensor: reduce, ffn",
                                                      .n = (z->model->gated_mlp ? 2 : 1) * z->f,
                                                      .k = z->h,
-                                                     .is_column_parallel = true});
+                                                     .is_column_parallel = true,
+                                                     .shares_collectives = z->model->parallel_block});
 }
 
 static void layer_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     residual_backward(list, z, "residual 2");
     mlp_backward(list, z);
-    norm_backward(list, z, "norm 2");
+    if (z->model->parallel_block)
+        elementwise(list, "block gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
+    else
+        norm_backward(list, z, "norm 2");
     attention_backward(list, z);
 }
 

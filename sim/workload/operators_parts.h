@@ -29,6 +29,7 @@ struct tsim_op_linear {
     const char *input, *weight; /* names of the backward products */
     const char *gather, *reduce;
     double n, k;
+    bool shares_collectives; /* those of another linear layer bring and take its operands */
     bool is_column_parallel; /* reduces dx over the tensor group; else row-parallel: gathers dy */
 };
 

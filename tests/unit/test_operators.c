@@ -181,6 +181,38 @@ START_TEST(context_exchanges) {
 }
 END_TEST
 
+/* Blocks side by side do the same products from one norm, and with 8 tensor ranks and sequence parallelism gather their
+ * input and reduce their sum once where blocks in a row do it twice: forward one of each; backward the output's
+ * gradient and the input again are gathered, and the input's gradient is reduced: 3 collectives instead of 6. */
+START_TEST(blocks_side_by_side) {
+    struct tsim_op_list list;
+    double flops[2][2], bytes[2][2][2];
+    for (int is_parallel = 0; is_parallel < 2; is_parallel++) {
+        example_init(&e);
+        e.model.parallel_block = is_parallel;
+        e.scenario.parallelism.tensor = 8;
+        e.scenario.parallelism.sequence = true;
+        example_finish(&e);
+        for (int backward = 0; backward < 2; backward++) {
+            if (backward)
+                tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+            else
+                tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+            flops[is_parallel][backward] = sum_flops(&list);
+            bytes[is_parallel][backward][0] = sum_collective(&list, TSIM_OP_ALL_GATHER);
+            bytes[is_parallel][backward][1] = sum_collective(&list, TSIM_OP_REDUCE_SCATTER);
+        }
+    }
+    for (int backward = 0; backward < 2; backward++) {
+        ck_assert_double_eq_tol(flops[0][backward], flops[1][backward], 1);
+        for (int kind = 0; kind < 2; kind++)
+            ck_assert_double_eq_tol(bytes[0][backward][kind], 2 * bytes[1][backward][kind], 1);
+    }
+    ck_assert_double_eq_tol(bytes[1][0][0], 1024 * 1024 * 2, 1);
+    ck_assert_double_eq_tol(bytes[1][1][0], 2 * 1024 * 1024 * 2, 1);
+}
+END_TEST
+
 static Suite *operators_suite(void) {
     Suite *suite = suite_create("operators");
     TCase *tcase = tcase_create("analytic");
@@ -192,6 +224,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, fp8);
     tcase_add_test(tcase, padded_vocabulary);
     tcase_add_test(tcase, context_exchanges);
+    tcase_add_test(tcase, blocks_side_by_side);
     suite_add_tcase(suite, tcase);
     return suite;
 }
