@@ -45,6 +45,13 @@ static enum tsim_status read_axes(struct run *run, const struct tsim_value *sect
     return tsim_space_read(&run->arena, section, &words, space, &run->diags);
 }
 
+static void warn_of_where(struct run *run, const struct tsim_value *section) {
+    const struct tsim_value *where = tsim_value_find(section, "where");
+    if (where)
+        tsim_diag_hint(tsim_value_warning(&run->diags, where, "sweep.where", "has no effect on a search for plans"),
+                       "sweep.limits say what a plan may cost");
+}
+
 static enum tsim_status search(struct run *run) {
     const struct tsim_arguments *arguments = run->arguments;
     const struct tsim_space *axes;
@@ -53,6 +60,7 @@ static enum tsim_status search(struct run *run) {
     const struct tsim_value *section = tsim_value_find(run->source.root, "sweep");
     if (section && section->kind != TSIM_VALUE_MAPPING)
         section = NULL; /* the scenario's own reader says what is wrong with it */
+    warn_of_where(run, section);
     TSIM_TRY(read_axes(run, section, &axes));
     TSIM_TRY(tsim_ranking_read(&run->arena, section, arguments->value[TSIM_OPTION_OBJECTIVE], &run->search.ranking,
                                &run->diags));

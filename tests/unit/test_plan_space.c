@@ -1,0 +1,215 @@
+#include "study/plan_space.h"
+
+#include "support/check_main.h"
+#include "support/example.h"
+
+#include "training/run.h"
+
+#include <string.h>
+
+static struct tsim_arena arena;
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+}
+
+static void tear_down(void) {
+    tsim_arena_release(&arena);
+}
+
+/* One node of 8, 8 layers, 8 heads, batch 64. */
+static void make_job(struct example *e) {
+    example_init(e);
+    e->scenario.parallelism.zero_group_ranks = 0;
+    e->scenario.parallelism.layers_per_chunk = NULL;
+}
+
+static const struct tsim_plan_choice PLAIN = {.tensor = 2,
+                                              .pipeline = 2,
+                                              .virtual_pipeline = 2,
+                                              .context = 1,
+                                              .expert = 1,
+                                              .micro_batch_size = 2,
+                                              .zero = 1,
+                                              .recompute = TSIM_RECOMPUTE_FULL,
+                                              .schedule = TSIM_SCHEDULE_INTERLEAVED,
+                                              .sequence = true};
+
+/* 8 accelerators / (2 x 2) = 2 replicas; 64 / (2 x 2) = 16 micro-batches; 8 layers on 4 chunks; 2 ranks shard. */
+START_TEST(plan_is_resolved) {
+    struct example e;
+    const struct tsim_scenario *sc;
+    make_job(&e);
+    ck_assert(tsim_scenario_replan(&arena, &e.scenario, &PLAIN, &sc));
+    ck_assert_int_eq(sc->parallelism.data, 2);
+    ck_assert_int_eq(sc->n_microbatches, 16);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(sc->parallelism.layers_per_chunk[i], 2);
+    ck_assert_int_eq(sc->parallelism.zero_group_ranks, 2);
+    ck_assert_int_eq(sc->parallelism.zero, 1);
+    ck_assert_int_eq(sc->training.recompute, TSIM_RECOMPUTE_FULL);
+    ck_assert(sc->parallelism.sequence);
+    ck_assert_ptr_eq(sc->model, e.scenario.model);
+}
+END_TEST
+
+/* By the rules of scenarios that are read: 3 tensor ranks and 8 heads; 64 / (2 x 3) samples; 8 layers on 2 x 3 chunks;
+ * ZeRO-3 with a pipeline; expert ranks without experts; 1f1b with two chunks. */
+START_TEST(rules_are_those_of_scenarios) {
+    struct example e;
+    struct tsim_plan_choice wrong[6];
+    const struct tsim_scenario *sc;
+    make_job(&e);
+    for (size_t i = 0; i < 6; i++)
+        wrong[i] = PLAIN;
+    wrong[0].tensor = 3;
+    wrong[1].micro_batch_size = 3;
+    wrong[2].virtual_pipeline = 3;
+    wrong[3].zero = 3;
+    wrong[4].expert = 2;
+    wrong[5].schedule = TSIM_SCHEDULE_1F1B;
+    for (size_t i = 0; i < 6; i++)
+        ck_assert_msg(!tsim_scenario_replan(&arena, &e.scenario, &wrong[i], &sc), "choice %zu", i);
+}
+END_TEST
+
+/* An overlap that only holds for interleaved schedules by the software comes back when the plan interleaves. */
+START_TEST(overlap_follows_the_schedule) {
+    struct example e;
+    const struct tsim_scenario *sc;
+    struct tsim_plan_choice one = PLAIN;
+    make_job(&e);
+    e.software.pipeline_overlap = TSIM_PIPELINE_OVERLAP_INTERLEAVED;
+    one.virtual_pipeline = 1;
+    one.schedule = TSIM_SCHEDULE_1F1B;
+    ck_assert(tsim_scenario_replan(&arena, &e.scenario, &one, &sc) && !sc->parallelism.overlap.pipeline);
+    ck_assert(tsim_scenario_replan(&arena, &e.scenario, &PLAIN, &sc) && sc->parallelism.overlap.pipeline);
+    e.scenario.parallelism.says_overlap_pipeline = true;
+    ck_assert(tsim_scenario_replan(&arena, &e.scenario, &one, &sc) && sc->parallelism.overlap.pipeline);
+}
+END_TEST
+
+/* Tensor and pipeline of one axis each: 2 x 2 combinations, times the two schedules and both of sequence; without a
+ * pipeline one schedule stands, without tensor ranks one of sequence: (1, 1) 1, (1, 2) 2, (2, 1) 2, (2, 2) 2 x 2 = 9.
+ * Interleaved with one chunk is 1f1b: (1, 2) has 1, (2, 2) has 2, so 6. */
+START_TEST(equal_plans_are_there_once) {
+    static const int64_t TWO[] = {1, 2}, ONE[] = {1}, ZERO[] = {0}, FULL[] = {TSIM_RECOMPUTE_FULL};
+    static const int64_t SCHEDULES[] = {TSIM_SCHEDULE_1F1B, TSIM_SCHEDULE_INTERLEAVED}, BOTH[] = {true, false};
+    const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {
+        [TSIM_PLAN_TENSOR] = {TWO, 2},      [TSIM_PLAN_PIPELINE] = {TWO, 2},   [TSIM_PLAN_VIRTUAL] = {ONE, 1},
+        [TSIM_PLAN_CONTEXT] = {ONE, 1},     [TSIM_PLAN_EXPERT] = {ONE, 1},     [TSIM_PLAN_ZERO] = {ZERO, 1},
+        [TSIM_PLAN_MICRO_BATCH] = {ONE, 1}, [TSIM_PLAN_RECOMPUTE] = {FULL, 1}, [TSIM_PLAN_SCHEDULE] = {SCHEDULES, 2},
+        [TSIM_PLAN_SEQUENCE] = {BOTH, 2}};
+    struct example e;
+    struct tsim_plan_space space;
+    struct tsim_plan_choice choice;
+    int n = 0;
+    make_job(&e);
+    tsim_plan_space_of(&arena, &e.scenario, axes, &space);
+    ck_assert_int_eq(space.n_points, 16);
+    for (int64_t i = 0; i < space.n_points; i++)
+        n += tsim_plan_choice_at(&space.candidates[0], i, &choice);
+    ck_assert_int_eq(n, 6);
+}
+END_TEST
+
+/* Without axes: divisors of 8, of 8 layers and of 10 up to 8; no context below 4096 tokens a rank; no experts. */
+START_TEST(values_come_from_the_job) {
+    static const int64_t DIVISORS[] = {1, 2, 4, 8};
+    const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
+    struct example e;
+    struct tsim_plan_space space;
+    make_job(&e);
+    e.scenario.training.sequence_length = 8192;
+    tsim_plan_space_of(&arena, &e.scenario, none, &space);
+    const struct tsim_plan_axis *axes = space.candidates[0].axes;
+    ck_assert_uint_eq(axes[TSIM_PLAN_TENSOR].n, 4);
+    ck_assert_int_eq(memcmp(axes[TSIM_PLAN_TENSOR].values, DIVISORS, sizeof DIVISORS), 0);
+    ck_assert_uint_eq(axes[TSIM_PLAN_VIRTUAL].n, 5); /* 1, 2, 4, 8 and 5 of 10 */
+    ck_assert_uint_eq(axes[TSIM_PLAN_CONTEXT].n, 2);
+    ck_assert_uint_eq(axes[TSIM_PLAN_EXPERT].n, 1);
+    ck_assert_uint_eq(axes[TSIM_PLAN_RECOMPUTE].n, 3); /* attention is standard: selective is something else */
+    ck_assert_uint_eq(axes[TSIM_PLAN_SCHEDULE].n, 4);
+}
+END_TEST
+
+START_TEST(settings_of_a_plan) {
+    const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
+    struct example e;
+    struct tsim_plan_space space;
+    make_job(&e);
+    tsim_plan_space_of(&arena, &e.scenario, none, &space);
+    ck_assert_str_eq(tsim_plan_set_json(&arena, space.candidates, &PLAIN),
+                     "{\"parallelism.tensor\": 2, \"parallelism.pipeline\": 2, \"parallelism.virtual_pipeline\": 2, "
+                     "\"parallelism.context\": 1, \"parallelism.expert\": 1, \"parallelism.zero\": 1, "
+                     "\"training.micro_batch_size\": 2, \"training.recompute\": \"full\", "
+                     "\"parallelism.schedule\": \"interleaved\", \"parallelism.sequence\": true, "
+                     "\"parallelism.data\": 2}");
+}
+END_TEST
+
+/* Costs that are found again are those that are worked out anew, whichever plan asked first. */
+START_TEST(memo_changes_nothing) {
+    struct example e;
+    struct tsim_pass_memo *memo = tsim_pass_memo_new(&arena);
+    struct tsim_plan_choice choices[5];
+    make_job(&e);
+    for (size_t i = 0; i < 5; i++)
+        choices[i] = PLAIN;
+    choices[1].tensor = 1;
+    choices[2].micro_batch_size = 1;
+    choices[3].recompute = TSIM_RECOMPUTE_NONE;
+    choices[4].virtual_pipeline = 1, choices[4].schedule = TSIM_SCHEDULE_ZB_H1;
+    for (size_t i = 0; i < 10; i++) {
+        const struct tsim_scenario *sc;
+        struct tsim_pass_costs anew;
+        ck_assert(tsim_scenario_replan(&arena, &e.scenario, &choices[i % 5], &sc));
+        const struct tsim_cluster *cluster = tsim_cluster_build(&arena, sc);
+        const struct tsim_placement *placement = tsim_placement_build(&arena, sc);
+        tsim_pass_costs_build(sc, cluster, placement, &anew);
+        const struct tsim_pass_costs *found = tsim_pass_memo_find(memo, sc, cluster, placement);
+        ck_assert_int_eq(memcmp(found, &anew, sizeof anew), 0);
+    }
+}
+END_TEST
+
+/* 4 equal stages, 8 micro-batches, one f = 1/3 and b = 2/3 of a pass, free messages: 1f1b takes at least
+ * 8 (f + b) + 3 (f + b), the closed form. */
+START_TEST(bound_is_the_closed_form) {
+    struct example e;
+    struct tsim_result bound;
+    struct tsim_pass_costs costs;
+    make_job(&e);
+    e.model.vocab = 8; /* next to no head */
+    struct tsim_plan_choice choice = PLAIN;
+    choice.tensor = 2, choice.pipeline = 4, choice.virtual_pipeline = 1, choice.zero = 0;
+    choice.schedule = TSIM_SCHEDULE_1F1B, choice.micro_batch_size = 8;
+    const struct tsim_scenario *sc;
+    ck_assert(tsim_scenario_replan(&arena, &e.scenario, &choice, &sc));
+    tsim_pass_costs_build(sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
+    tsim_train_bound(&arena, sc, NULL, false, &bound);
+    double layer_s = costs.layer.forward.time_s + costs.layer.backward.time_s;
+    double expected_s = (8 + 3) * 2 * layer_s; /* 8 layers on 4 stages */
+    ck_assert(bound.fits);
+    ck_assert_double_ge(bound.step.time_s, expected_s * (1 - 1e-6));
+    ck_assert_double_le(bound.step.time_s, expected_s * 1.1); /* and what is left of embedding and head */
+}
+END_TEST
+
+static Suite *plan_space_suite(void) {
+    Suite *suite = suite_create("plan_space");
+    TCase *tcase = tcase_create("plan_space");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, plan_is_resolved);
+    tcase_add_test(tcase, rules_are_those_of_scenarios);
+    tcase_add_test(tcase, overlap_follows_the_schedule);
+    tcase_add_test(tcase, equal_plans_are_there_once);
+    tcase_add_test(tcase, values_come_from_the_job);
+    tcase_add_test(tcase, settings_of_a_plan);
+    tcase_add_test(tcase, memo_changes_nothing);
+    tcase_add_test(tcase, bound_is_the_closed_form);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(plan_space_suite)
