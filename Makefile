@@ -119,6 +119,14 @@ golden: build/tsim
 docs-hardware: build/tsim
 	tools/hardware_tables.sh build/tsim --write
 
+# After a change of the physics: the residuals that intervals are taken from, and docs/accuracy.md. A source that got worse
+# by more than half a point is refused; with WORSE=1 it is taken (say why in CHANGELOG.md).
+.PHONY: residuals docs-accuracy
+residuals: build/tsim
+	tools/residuals.sh build/tsim $(if $(WORSE),--write-worse,--write)
+docs-accuracy: residuals
+	tools/accuracy_docs.sh > docs/accuracy.md
+
 install: build/tsim
 	install -D build/tsim $(DESTDIR)$(PREFIX)/bin/tsim
 	mkdir -p $(DESTDIR)$(PREFIX)/share/tsim
@@ -132,5 +140,6 @@ help:
 	@echo "make test     the same set-up, then every test of the normal tier"
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"
+	@echo "make docs-accuracy  residuals of published runs and docs/accuracy.md, after a change of the physics"
 	@echo "make bench    benchmarks (bench-record keeps their instruction counts);  make install PREFIX=...;  make format;  make clean"
 	@echo "V=1 shows the commands; DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"

@@ -3,6 +3,7 @@
 #include "report/summary.h"
 #include "report/trace.h"
 #include "study/advice.h"
+#include "study/uncertainty.h"
 
 struct run {
     const struct tsim_arguments *arguments;
@@ -35,7 +36,7 @@ static enum tsim_status simulate(struct run *run) {
     }
     TSIM_TRY(status);
     tsim_advise(&run->arena, scenario, &run->result);
-    return TSIM_OK;
+    return tsim_uncertainty_add(&run->arena, &run->result, &run->diags);
 }
 
 static enum tsim_status log_run(struct run *run, struct tsim_diags *diags) {

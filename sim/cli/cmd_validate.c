@@ -2,7 +2,7 @@
 
 #include "report/format.h"
 #include "report/table.h"
-#include "study/validate.h"
+#include "study/uncertainty.h"
 
 #include <math.h>
 
@@ -136,7 +136,9 @@ static enum tsim_status log_cases(const struct tsim_arguments *arguments, struct
 
 static enum tsim_exit write_results(const struct tsim_arguments *arguments, struct tsim_arena *arena,
                                     const struct tsim_validation *validation) {
-    if (arguments->has[TSIM_OPTION_CSV])
+    if (arguments->has[TSIM_OPTION_RESIDUALS])
+        tsim_residuals_print(arena, stdout, validation);
+    else if (arguments->has[TSIM_OPTION_CSV])
         print_csv(arena, validation);
     else if (!tsim_is_json_on_stdout(arguments))
         print_table(arena, validation);

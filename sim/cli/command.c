@@ -45,7 +45,8 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "Runs each file that has a measured: section. Nothing is logged unless --db\n"
      "names a database.",
      1, SIZE_MAX,
-     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_MAX_ERROR),
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_MAX_ERROR) |
+         TSIM_HAS(TSIM_OPTION_RESIDUALS),
      tsim_cmd_validate},
     {"sweep", "SCENARIO", "every point of a space of scenarios, in parallel, resumable",
      "The points are those of the scenario's sweep: section, or of --vary and --zip.\n"

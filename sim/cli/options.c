@@ -21,6 +21,7 @@ static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
                                "exit with 6 when the mean absolute error is above"},
     [TSIM_OPTION_FAIL_ABOVE] = {"fail-above", NEEDS_VALUE, "PERCENT",
                                 "exit with 6 when the step's time changes by more"},
+    [TSIM_OPTION_RESIDUALS] = {"residuals", NO_VALUE, NULL, "only the table that intervals are taken from, as CSV"},
     [TSIM_OPTION_OP] = {"op", NEEDS_VALUE, "NAME", "all_reduce (default), all_gather, reduce_scatter, all_to_all, ..."},
     [TSIM_OPTION_SIZES] = {"sizes", NEEDS_VALUE, "A:B", "sizes from A to B, doubling (default 1KiB:8GiB)"},
     [TSIM_OPTION_RANKS] = {"ranks", NEEDS_VALUE, "N", "the first N accelerators (default: all)"},

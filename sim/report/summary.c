@@ -128,10 +128,18 @@ static void print_inputs(struct screen *screen, const struct tsim_result *result
 
 /* ---- how fast ---- */
 
+static const char *interval(struct screen *screen, const struct tsim_uncertainty *u) {
+    if (!u->basis)
+        return "";
+    return tsim_arena_printf(&screen->arena, " (%s to %s: %s)", human(screen, u->step_time_low_s, TSIM_TIME_S),
+                             human(screen, u->step_time_high_s, TSIM_TIME_S), u->basis);
+}
+
 static void print_speed(struct screen *screen, const struct tsim_result *result) {
     const struct tsim_throughput *t = &result->throughput;
     fputc('\n', screen->out);
-    labelled(screen, "step time", "%s", human(screen, result->step.time_s, TSIM_TIME_S));
+    labelled(screen, "step time", "%s%s", human(screen, result->step.time_s, TSIM_TIME_S),
+             interval(screen, &result->uncertainty));
     labelled(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s", rate(screen, t->tokens_per_s),
              rate(screen, t->tokens_per_s_per_gpu), rate(screen, t->samples_per_s));
     labelled(screen, "per GPU", "%.1f TFLOP/s (MFU %s), executed %.1f TFLOP/s (HFU %s)", t->model_tflops_per_gpu,

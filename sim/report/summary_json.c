@@ -158,6 +158,13 @@ static void add_measured(struct tsim_json *root, const struct tsim_result *resul
     }
 }
 
+static void add_uncertainty(struct tsim_json *root, const struct tsim_uncertainty *u) {
+    struct tsim_json *uncertainty = tsim_json_object(root, "uncertainty");
+    tsim_json_number(uncertainty, "step_time_low_s", u->step_time_low_s);
+    tsim_json_number(uncertainty, "step_time_high_s", u->step_time_high_s);
+    tsim_json_text(uncertainty, "basis", u->basis);
+}
+
 static void add_simulator(struct tsim_json *root, const struct tsim_result *result) {
     struct tsim_json *simulator = tsim_json_object(root, "simulator");
     tsim_json_text(simulator, "version", TSIM_VERSION);
@@ -188,6 +195,8 @@ struct tsim_json *tsim_summary_json(const struct tsim_result *result, const stru
         add_bottleneck(root, result);
     if (result->simulated && result->campaign.has)
         add_campaign(root, &result->campaign);
+    if (result->uncertainty.basis)
+        add_uncertainty(root, &result->uncertainty);
     if (result->n_measured > 0)
         add_measured(root, result);
     add_simulator(root, result);

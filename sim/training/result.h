@@ -72,12 +72,18 @@ struct tsim_measured_row {
     double measured, predicted, error_frac; /* error = predicted / measured - 1 */
 };
 
+struct tsim_uncertainty { /* filled by study/uncertainty.h */
+    const char *basis;    /* "90 % from 30 similar runs"; NULL: no interval */
+    double step_time_low_s, step_time_high_s;
+};
+
 struct tsim_result {
     const struct tsim_scenario *scenario;
     bool fits;
     bool simulated; /* false when it does not fit and --ignore-memory was not given: then only memory and model are set
                      */
     struct tsim_step_terms step;
+    struct tsim_uncertainty uncertainty;
     struct tsim_throughput throughput;
     struct tsim_memory memory; /* of the fullest rank */
     int32_t fullest_stage;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Small scenarios whose whole summary is kept: tests/golden/run.sh TSIM [--update]. Each runs twice: the bytes must be the
-# same (clock, memory and run number left out) and equal NAME.expected. After a change of the physics look at the
+# same (clock, memory, run number and interval left out) and equal NAME.expected. After a change of the physics look at the
 # difference (git diff) and say in the commit which numbers moved and why.
 set -u
 tsim=$(realpath "$1") update=${2-}
@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 summary() { # SCENARIO -> summary without what differs from run to run, and the exit status
   "$tsim" run "$1" --json --no-db --quiet 2>"$work/err" >"$work/out"
   local status=$?
-  grep -vE '"(wall_s|peak_rss_bytes|run_id|version)"' "$work/out"
+  grep -vE '"(wall_s|peak_rss_bytes|run_id|version|uncertainty)"' "$work/out"
   cat "$work/err"
   echo "exit status $status"
 }

@@ -1,0 +1,316 @@
+#include "study/uncertainty.h"
+
+#include "config/catalogue_load.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_NEIGHBOURS = 30, LINE_BYTES = 1024 };
+static const double QUANTILE = 0.05;        /* cut off on each side */
+static const double LEAST_LOG_RATIO = 0.02; /* to each side */
+static const double GROWTH = 1.0;           /* of the interval, for each unit of distance beyond similar */
+
+/* ---- likeness ---- */
+
+void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits) {
+    const struct tsim_scenario *s = result->scenario;
+    const struct tsim_accelerator *accelerator = s->cluster.node->accelerator;
+    double peak_flops_per_s = fmax(accelerator->peak_flops_per_s[TSIM_FP16], accelerator->peak_flops_per_s[TSIM_BF16]);
+    *traits = (struct tsim_traits){
+        .accelerator = accelerator->name,
+        .vendor = accelerator->vendor ? accelerator->vendor : "",
+        .software = s->software->name,
+        .precision = s->training.precision,
+        .has_experts = s->model->experts.count > 0,
+        .shards_parameters = s->parallelism.zero == 3,
+        .peak_flops_per_s = fmax(peak_flops_per_s, accelerator->peak_flops_per_s[TSIM_FP32]),
+        .n_accelerators = (double)s->n_accelerators,
+        .tensor = (double)s->parallelism.tensor,
+        .pipeline = (double)s->parallelism.pipeline,
+        .micro_batch = (double)s->training.micro_batch_size,
+        .parameters = result->parameters,
+    };
+}
+
+static int precision_class(enum tsim_precision precision) {
+    return precision == TSIM_FP8 ? 0 : precision == TSIM_FP16 || precision == TSIM_BF16 ? 1 : 2;
+}
+
+static double doublings(double a, double b) {
+    return fabs(log2(a / b));
+}
+
+double tsim_traits_distance(const struct tsim_traits *a, const struct tsim_traits *b) {
+    double distance = 0.0;
+    if (strcmp(a->accelerator, b->accelerator) != 0)
+        distance += 0.5 + 0.4 * doublings(a->peak_flops_per_s, b->peak_flops_per_s);
+    distance += strcmp(a->vendor, b->vendor) != 0 ? 1.0 : 0.0;
+    distance += precision_class(a->precision) != precision_class(b->precision) ? 1.0 : 0.0;
+    distance += a->has_experts != b->has_experts ? 2.0 : 0.0;
+    distance += a->shards_parameters != b->shards_parameters ? 0.5 : 0.0;
+    distance += strcmp(a->software, b->software) != 0 ? 0.5 : 0.0;
+    distance += 0.15 * doublings(a->n_accelerators, b->n_accelerators);
+    distance += 0.1 * (doublings(a->tensor, b->tensor) + doublings(a->pipeline, b->pipeline) +
+                       doublings(a->parameters, b->parameters) + doublings(a->micro_batch, b->micro_batch));
+    return distance;
+}
+
+/* ---- the interval ---- */
+
+struct neighbour {
+    double distance, log_ratio;
+    const char *name; /* orders those equally far away */
+};
+
+static int by_distance(const void *a, const void *b) {
+    const struct neighbour *left = a, *right = b;
+    if (left->distance != right->distance)
+        return left->distance < right->distance ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+static int by_log_ratio(const void *a, const void *b) {
+    double left = ((const struct neighbour *)a)->log_ratio, right = ((const struct neighbour *)b)->log_ratio;
+    return (left > right) - (left < right);
+}
+
+/* Rank frac (n + 1) of n, the conformal one, between two ranks linearly; the extremes where n is small. */
+static double quantile(const struct neighbour *sorted, size_t n, double frac) {
+    double at = fmin(fmax(frac * ((double)n + 1.0) - 1.0, 0.0), (double)n - 1.0);
+    size_t below = (size_t)at, above = below + 1 < n ? below + 1 : below;
+    double weight = at - (double)below;
+    return sorted[below].log_ratio * (1.0 - weight) + sorted[above].log_ratio * weight;
+}
+
+static bool is_named(const char *name, const char *other) {
+    return other && strcmp(name, other) == 0;
+}
+
+void tsim_interval_of(struct tsim_arena *arena, const struct tsim_residuals *residuals,
+                      const struct tsim_traits *traits, const char *without_name, const char *without_source,
+                      struct tsim_interval *interval) {
+    struct neighbour *near = TSIM_NEW_ARRAY(arena, residuals->n + 1, struct neighbour);
+    size_t n = 0;
+    double sum = 0.0;
+    *interval = (struct tsim_interval){.low_ratio = (double)NAN, .high_ratio = (double)NAN};
+    for (size_t i = 0; i < residuals->n; i++) {
+        const struct tsim_residual *row = &residuals->rows[i];
+        if (!is_named(row->name, without_name) && !is_named(row->source, without_source))
+            near[n++] = (struct neighbour){tsim_traits_distance(traits, &row->traits), row->log_ratio, row->name};
+    }
+    if (n == 0)
+        return;
+    qsort(near, n, sizeof *near, by_distance);
+    n = n < N_NEIGHBOURS ? n : N_NEIGHBOURS;
+    for (size_t i = 0; i < n; i++) {
+        sum += near[i].distance;
+        interval->n_similar += near[i].distance <= TSIM_SIMILAR_DISTANCE;
+    }
+    interval->n_neighbours = (int32_t)n;
+    interval->mean_distance = sum / (double)n;
+    qsort(near, n, sizeof *near, by_log_ratio);
+    double growth = 1.0 + GROWTH * fmax(0.0, interval->mean_distance - TSIM_SIMILAR_DISTANCE);
+    interval->low_ratio = exp(growth * fmin(-LEAST_LOG_RATIO, quantile(near, n, QUANTILE)));
+    interval->high_ratio = exp(growth * fmax(LEAST_LOG_RATIO, quantile(near, n, 1.0 - QUANTILE)));
+}
+
+/* ---- the table ---- */
+
+static const char HEADER[] = "case,source,accelerator,vendor,software,precision,experts,zero3,peak_tflops,accelerators,"
+                             "tensor,pipeline,micro_batch,parameters,measured_over_predicted,low,high";
+enum {
+    CASE,
+    SOURCE,
+    ACCELERATOR,
+    VENDOR,
+    SOFTWARE,
+    PRECISION,
+    EXPERTS,
+    ZERO3,
+    PEAK_TFLOPS,
+    ACCELERATORS,
+    TENSOR,
+    PIPELINE,
+    MICRO_BATCH,
+    PARAMETERS,
+    RATIO,
+    LOW,
+    HIGH,
+    N_COLUMNS
+};
+
+/* Cuts the line at its commas; how many fields there are. */
+static size_t split(char *line, const char *fields[N_COLUMNS]) {
+    size_t n = 0;
+    line[strcspn(line, "\r\n")] = '\0';
+    for (char *at = line; at; n++) {
+        char *comma = strchr(at, ',');
+        if (n < N_COLUMNS)
+            fields[n] = at;
+        if (comma)
+            *comma = '\0';
+        at = comma ? comma + 1 : NULL;
+    }
+    return n;
+}
+
+static bool find_precision(const char *word, enum tsim_precision *precision) {
+    for (int i = 0; i < TSIM_N_PRECISIONS; i++)
+        if (strcmp(tsim_precision_name((enum tsim_precision)i), word) == 0) {
+            *precision = (enum tsim_precision)i;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_row(struct tsim_arena *arena, char *line, struct tsim_residual *row) {
+    const char *fields[N_COLUMNS];
+    double number[N_COLUMNS];
+    if (split(line, fields) != N_COLUMNS)
+        return false;
+    for (int i = 0; i < N_COLUMNS; i++) {
+        char *end;
+        number[i] = i > PRECISION ? strtod(fields[i], &end) : 0.0;
+        bool is_flag = i == EXPERTS || i == ZERO3;
+        if (i > PRECISION && i < LOW &&
+            (end == fields[i] || *end || !isfinite(number[i]) || (!is_flag && number[i] <= 0)))
+            return false;
+    }
+    struct tsim_traits *t = &row->traits;
+    row->name = tsim_arena_strdup(arena, fields[CASE]);
+    row->source = tsim_arena_strdup(arena, fields[SOURCE]);
+    row->log_ratio = log(number[RATIO]);
+    *t = (struct tsim_traits){
+        .accelerator = tsim_arena_strdup(arena, fields[ACCELERATOR]),
+        .vendor = tsim_arena_strdup(arena, fields[VENDOR]),
+        .software = tsim_arena_strdup(arena, fields[SOFTWARE]),
+        .has_experts = number[EXPERTS] != 0.0,
+        .shards_parameters = number[ZERO3] != 0.0,
+        .peak_flops_per_s = 1e12 * number[PEAK_TFLOPS],
+        .n_accelerators = number[ACCELERATORS],
+        .tensor = number[TENSOR],
+        .pipeline = number[PIPELINE],
+        .micro_batch = number[MICRO_BATCH],
+        .parameters = number[PARAMETERS],
+    };
+    return find_precision(fields[PRECISION], &t->precision);
+}
+
+static enum tsim_status read_rows(struct tsim_arena *arena, const char *file, FILE *stream,
+                                  struct tsim_residuals *residuals, struct tsim_diags *diags) {
+    char line[LINE_BYTES];
+    struct tsim_residual *rows = NULL;
+    size_t n = 0, capacity = 0;
+    enum tsim_status status = TSIM_OK;
+    for (int at = 1; status == TSIM_OK && fgets(line, sizeof line, stream); at++) {
+        if (at == 1 && strncmp(line, HEADER, strlen(HEADER)) == 0)
+            continue;
+        rows = tsim_heap_grow(rows, &capacity, n + 1, sizeof *rows);
+        if (at > 1 && parse_row(arena, line, &rows[n])) {
+            n++;
+            continue;
+        }
+        struct tsim_place place = {.file = file, .line = at};
+        tsim_diags_error(diags, TSIM_ERR_SCHEMA, place, "", at == 1 ? "the columns are not %s" : "no residual: not %s",
+                         HEADER);
+        status = TSIM_ERR_SCHEMA;
+    }
+    if (status == TSIM_OK) {
+        struct tsim_residual *kept = TSIM_NEW_ARRAY(arena, n + 1, struct tsim_residual);
+        memcpy(kept, rows, n * sizeof *rows);
+        *residuals = (struct tsim_residuals){.rows = kept, .n = n};
+    }
+    tsim_heap_free(rows);
+    return status;
+}
+
+enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file, struct tsim_residuals *residuals,
+                                     struct tsim_diags *diags) {
+    const char *folder = file ? NULL : tsim_catalogue_folder(arena);
+    if (folder)
+        file = tsim_arena_printf(arena, "%s/hardware/calibration/residuals.csv", folder);
+    FILE *stream = file ? fopen(file, "r") : NULL;
+    if (!stream) {
+        *residuals = (struct tsim_residuals){0};
+        return TSIM_OK;
+    }
+    enum tsim_status status = read_rows(arena, file, stream, residuals, diags);
+    fclose(stream);
+    return status;
+}
+
+/* Measured over predicted step time, from the first time or rate that was measured. */
+static bool time_ratio(const struct tsim_result *result, double *ratio) {
+    for (int32_t i = 0; i < result->n_measured; i++) {
+        const struct tsim_measured_row *row = &result->measured[i];
+        if (row->metric == TSIM_METRIC_MEMORY_PEAK || row->metric == TSIM_METRIC_ENERGY)
+            continue;
+        *ratio = row->metric == TSIM_METRIC_STEP_TIME ? row->measured / row->predicted : row->predicted / row->measured;
+        return true;
+    }
+    return false;
+}
+
+static void collect(struct tsim_arena *arena, const struct tsim_validation *validation,
+                    struct tsim_residuals *residuals) {
+    struct tsim_residual *rows = TSIM_NEW_ARRAY(arena, validation->n_cases + 1, struct tsim_residual);
+    size_t n = 0;
+    for (size_t i = 0; i < validation->n_cases; i++) {
+        const struct tsim_case *item = &validation->cases[i];
+        double ratio;
+        if (item->status != TSIM_CASE_OK || !time_ratio(&item->result, &ratio))
+            continue;
+        rows[n].name = item->name;
+        rows[n].source = tsim_arena_strndup(arena, item->name, strcspn(item->name, "-"));
+        rows[n].log_ratio = log(ratio);
+        tsim_traits_of(&item->result, &rows[n].traits);
+        n++;
+    }
+    *residuals = (struct tsim_residuals){.rows = rows, .n = n};
+}
+
+void tsim_residuals_print(struct tsim_arena *arena, FILE *out, const struct tsim_validation *validation) {
+    struct tsim_residuals residuals;
+    collect(arena, validation, &residuals);
+    fprintf(out, "%s\n", HEADER);
+    for (size_t i = 0; i < residuals.n; i++) {
+        const struct tsim_residual *row = &residuals.rows[i];
+        const struct tsim_traits *t = &row->traits;
+        struct tsim_interval interval;
+        tsim_interval_of(arena, &residuals, t, row->name, row->source, &interval);
+        fprintf(out, "%s,%s,%s,%s,%s,%s,%d,%d,%.4g,%.0f,%.0f,%.0f,%.0f,%.4g,%.4f,%.4f,%.4f\n", row->name, row->source,
+                t->accelerator, t->vendor, t->software, tsim_precision_name(t->precision), t->has_experts,
+                t->shards_parameters, t->peak_flops_per_s / 1e12, t->n_accelerators, t->tensor, t->pipeline,
+                t->micro_batch, t->parameters, exp(row->log_ratio), interval.low_ratio, interval.high_ratio);
+    }
+}
+
+/* ---- of one run ---- */
+
+static const char *basis_of(struct tsim_arena *arena, const struct tsim_interval *interval) {
+    if (interval->n_similar == interval->n_neighbours)
+        return tsim_arena_printf(arena, "90 %% from %d similar runs", (int)interval->n_neighbours);
+    if (interval->n_similar == 0)
+        return tsim_arena_printf(arena, "90 %% from %d runs, none similar", (int)interval->n_neighbours);
+    return tsim_arena_printf(arena, "90 %% from %d runs, %d similar", (int)interval->n_neighbours,
+                             (int)interval->n_similar);
+}
+
+enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_result *result, struct tsim_diags *diags) {
+    struct tsim_residuals residuals;
+    struct tsim_traits traits;
+    struct tsim_interval interval;
+    if (!result->simulated)
+        return TSIM_OK;
+    TSIM_TRY(tsim_residuals_read(arena, NULL, &residuals, diags));
+    tsim_traits_of(result, &traits);
+    tsim_interval_of(arena, &residuals, &traits, result->scenario->name, NULL, &interval);
+    if (interval.n_neighbours == 0)
+        return TSIM_OK;
+    result->uncertainty = (struct tsim_uncertainty){.basis = basis_of(arena, &interval),
+                                                    .step_time_low_s = result->step.time_s * interval.low_ratio,
+                                                    .step_time_high_s = result->step.time_s * interval.high_ratio};
+    return TSIM_OK;
+}

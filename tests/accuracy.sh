@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The committed residuals of the published runs are those of this program, and no source got worse by more than half a
+# point: tests/accuracy.sh TSIM. Prints the cases that moved. First tries the comparison on tables that differ.
+set -u
+tsim=$(realpath "$1")
+cd "$(dirname "$0")/.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+expect() { # WHAT STATUS PATTERN OUT ACTUAL_STATUS
+    if [ "$2" = "$5" ] && grep -q -- "$3" <<<"$4"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAIL %s: exit status %s\n%s\n' "$1" "$5" "$4"
+    fi
+}
+
+# A program that prints a table in place of tsim validate.
+stand_in() { # AWK PROGRAM
+    printf '#!/bin/sh\nexec awk -F, -v OFS=, %s hardware/calibration/residuals.csv\n' "'$1'" >"$work/tsim"
+    chmod +x "$work/tsim"
+    tools/residuals.sh "$work/tsim" --check 2>&1
+}
+
+out=$(stand_in 'NR > 1 && $2 == "korthikanti" {$15 *= 1.05} 1')
+expect 'a source that got worse' 1 'source korthikanti got worse: mean error' "$out" $?
+expect 'its cases' 1 '^  korthikanti-.*: error .* was ' "$out" 1
+out=$(stand_in 'NR != 2')
+expect 'a case that is missing' 2 'is not scored any more' "$out" $?
+out=$(stand_in '1')
+expect 'the same table' 0 '^$' "$out" $?
+out=$(tools/residuals.sh "$tsim" --check 2>&1)
+expect 'hardware/calibration/residuals.csv is not of this program (make docs-accuracy, then the CHANGELOG)' 0 '^$' "$out" $?
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
