@@ -1,7 +1,7 @@
-/* Laws of searches for plans. Bounds: over random plans, no step is shorter than its bounds and none takes less energy.
- * Searches: over random small spaces, what branch and bound finds (the best, their order, the front) is what simulating
- * every plan finds, with one thread and with three, for several objectives and under limits; and each plan that is
- * found is the one that a run of its settings gives. Prints its seed. */
+/* Laws of searches for plans. Bounds: over random plans and networks, no step is shorter than its bounds and none takes
+ * less energy. Searches: over random small spaces, what branch and bound finds (the best, their order, the front) is
+ * what simulating every plan finds, with one thread and with three, for several objectives and under limits; and each
+ * plan that is found is the one that a run of its settings gives. Prints its seed. */
 #include "study/plan.h"
 #include "support/check_main.h"
 #include "support/example.h"
@@ -45,6 +45,10 @@ START_TEST(nothing_beats_its_bound) {
         struct example e;
         random_plan(&random, &e);
         e.accelerator.memory_bytes = 1e15;
+        e.scenario.simulation.fold = i % 8 != 7;
+        e.scenario.simulation.network = i % 8 == 7   ? TSIM_NETWORK_STEPS
+                                        : i % 4 == 1 ? TSIM_NETWORK_IDEAL
+                                                     : TSIM_NETWORK_FLUID;
         check_bound(&arena, &e, i);
         tsim_arena_reset(&arena);
     }
