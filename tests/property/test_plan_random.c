@@ -1,7 +1,7 @@
 /* Laws of searches for plans. Bounds: over random plans and networks, no step is shorter than its bounds and none takes
  * less energy. Searches: over random small spaces, what branch and bound finds (the best, their order, the front) is
- * what simulating every plan finds, with one thread and with three, for several objectives and under limits; and each
- * plan that is found is the one that a run of its settings gives. Prints its seed. */
+ * what simulating every plan finds, with one thread and with three, for several objectives and under limits. Prints its
+ * seed. */
 #include "study/plan.h"
 #include "support/check_main.h"
 #include "support/example.h"
