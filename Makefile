@@ -125,7 +125,7 @@ docs-hardware: build/tsim
 residuals: build/tsim
 	tools/residuals.sh build/tsim $(if $(WORSE),--write-worse,--write)
 docs-accuracy: residuals
-	tools/accuracy_docs.sh > docs/accuracy.md
+	tools/accuracy_docs.sh --write
 
 install: build/tsim
 	install -D build/tsim $(DESTDIR)$(PREFIX)/bin/tsim

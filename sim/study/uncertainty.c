@@ -118,8 +118,9 @@ void tsim_interval_of(struct tsim_arena *arena, const struct tsim_residuals *res
 
 /* ---- the table ---- */
 
-static const char HEADER[] = "case,source,accelerator,vendor,software,precision,experts,zero3,peak_tflops,accelerators,"
-                             "tensor,pipeline,micro_batch,parameters,measured_over_predicted,low,high";
+static const char HEADER[] =
+    "case,source,accelerator,vendor,software,precision,experts,zero3,peak_tflops,accelerators,"
+    "tensor,pipeline,micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s";
 enum {
     CASE,
     SOURCE,
@@ -138,6 +139,8 @@ enum {
     RATIO,
     LOW,
     HIGH,
+    HIDDEN,
+    STEP_TIME,
     N_COLUMNS
 };
 
@@ -266,6 +269,8 @@ static void collect(struct tsim_arena *arena, const struct tsim_validation *vali
         rows[n].source = tsim_arena_strndup(arena, item->name, strcspn(item->name, "-"));
         rows[n].log_ratio = log(ratio);
         tsim_traits_of(&item->result, &rows[n].traits);
+        rows[n].hidden = (double)item->result.scenario->model->hidden;
+        rows[n].step_time_s = item->result.step.time_s;
         n++;
     }
     *residuals = (struct tsim_residuals){.rows = rows, .n = n};
@@ -280,10 +285,11 @@ void tsim_residuals_print(struct tsim_arena *arena, FILE *out, const struct tsim
         const struct tsim_traits *t = &row->traits;
         struct tsim_interval interval;
         tsim_interval_of(arena, &residuals, t, row->name, row->source, &interval);
-        fprintf(out, "%s,%s,%s,%s,%s,%s,%d,%d,%.4g,%.0f,%.0f,%.0f,%.0f,%.4g,%.4f,%.4f,%.4f\n", row->name, row->source,
-                t->accelerator, t->vendor, t->software, tsim_precision_name(t->precision), t->has_experts,
+        fprintf(out, "%s,%s,%s,%s,%s,%s,%d,%d,%.4g,%.0f,%.0f,%.0f,%.0f,%.4g,%.4f,%.4f,%.4f,%.0f,%.4g\n", row->name,
+                row->source, t->accelerator, t->vendor, t->software, tsim_precision_name(t->precision), t->has_experts,
                 t->shards_parameters, t->peak_flops_per_s / 1e12, t->n_accelerators, t->tensor, t->pipeline,
-                t->micro_batch, t->parameters, exp(row->log_ratio), interval.low_ratio, interval.high_ratio);
+                t->micro_batch, t->parameters, exp(row->log_ratio), interval.low_ratio, interval.high_ratio,
+                row->hidden, row->step_time_s);
     }
 }
 

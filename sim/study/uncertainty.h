@@ -23,7 +23,8 @@ struct tsim_traits {
 struct tsim_residual {
     const char *name, *source; /* the scenario's name, and its first word */
     struct tsim_traits traits;
-    double log_ratio; /* ln(measured / predicted step time) */
+    double log_ratio;           /* ln(measured / predicted step time) */
+    double hidden, step_time_s; /* written for docs/accuracy.md and not read back; the time is predicted */
 };
 
 struct tsim_residuals {

@@ -21,7 +21,8 @@ static const struct tsim_traits A100 = {.accelerator = "a100",
 /* 19 rows: rank 0.05 x 20 is the first, 0.95 x 20 the last. Their log ratios are -0.09, -0.08, ..., 0.09. */
 static struct tsim_residuals rows_of(struct tsim_residual *rows, const char *const names[N_ROWS]) {
     for (int i = 0; i < N_ROWS; i++)
-        rows[i] = (struct tsim_residual){names[i], "paper", A100, 0.01 * (i - 9)};
+        rows[i] =
+            (struct tsim_residual){.name = names[i], .source = "paper", .traits = A100, .log_ratio = 0.01 * (i - 9)};
     return (struct tsim_residuals){.rows = rows, .n = N_ROWS};
 }
 static const char *const NAMES[N_ROWS] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
@@ -115,8 +116,8 @@ END_TEST
 
 #define HEADER                                                                                                         \
     "case,source,accelerator,vendor,software,precision,experts,zero3,peak_tflops,accelerators,tensor,pipeline,"        \
-    "micro_batch,parameters,measured_over_predicted,low,high\n"
-#define ROW "run-1,run,a100,NVIDIA,megatron,bf16,0,0,312,64,8,4,1,1e10,%s,0.9,1.1\n"
+    "micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s\n"
+#define ROW "run-1,run,a100,NVIDIA,megatron,bf16,0,0,312,64,8,4,1,1e10,%s,0.9,1.1,4096,2.5\n"
 
 static enum tsim_status read_text(struct tsim_arena *arena, const char *format, const char *ratio,
                                   struct tsim_residuals *residuals, int *line) {
