@@ -7,7 +7,7 @@ Q := $(if $(V),,@)
 VARIANT ?= release
 BUILD := build/$(VARIANT)
 PREFIX ?= /usr/local
-PACKAGES := libgsl-dev libyaml-dev libsqlite3-dev libjansson-dev zlib1g-dev check pkg-config
+PACKAGES := libgsl-dev libyaml-dev libsqlite3-dev libjansson-dev zlib1g-dev libjs-chart.js check pkg-config
 LIBS := gsl yaml-0.1 sqlite3 jansson zlib
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
@@ -24,8 +24,12 @@ ALL_CFLAGS = $(STD) $(WARNINGS) $(if $(DEV),-Werror) $(CFLAGS) $(SANITIZE_$(VARI
   -DTSIM_SOURCE_TREE='"$(CURDIR)"' -DTSIM_PREFIX='"$(PREFIX)"' $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
 ALL_LIBS = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
 
+# The library that draws the charts of a report; it becomes a part of the program.
+CHART_JS ?= /usr/share/javascript/chart.js/chart.min.js
+PAGE_TEMPLATE := sim/report/page.html
+
 SOURCES := $(wildcard sim/*/*.c)
-OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/sim/report/page_assets.o
 MAIN_OBJECT := $(BUILD)/sim/cli/main.o
 LIB_OBJECTS := $(filter-out $(MAIN_OBJECT),$(OBJECTS))
 
@@ -48,6 +52,14 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "cc    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/%.o: %.S $(PAGE_TEMPLATE) $(CHART_JS)
+	@mkdir -p $(@D)
+	@echo "as    $<"
+	$(Q)$(CC) -DTSIM_PAGE_TEMPLATE='"$(PAGE_TEMPLATE)"' -DTSIM_CHART_JS='"$(CHART_JS)"' -c -o $@ $<
+
+$(CHART_JS):
+	@echo "$@ is missing (Debian: libjs-chart.js); 'make setup' installs it, CHART_JS=FILE names another place"; exit 1
 
 -include $(OBJECTS:.o=.d)
 
@@ -85,6 +97,7 @@ unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS)
 
 # Everything that takes longer: sanitizers, the second compiler, static analysis.
 check: test
+	@TSIM_BROWSER=needed tests/browser/run.sh build/tsim
 	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
 	@tests/run.sh build/asan build/asan/tsim
 	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs

@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "report/page.h"
 #include "report/summary.h"
 #include "report/trace.h"
 #include "study/advice.h"
@@ -62,6 +63,18 @@ static enum tsim_exit print_result(const struct run *run) {
     return status;
 }
 
+static enum tsim_exit write_report(struct run *run, struct tsim_diags *diags) {
+    struct tsim_json *page = tsim_page_new();
+    const struct tsim_arguments *arguments = run->arguments;
+    enum tsim_exit status = tsim_exit_of(tsim_page_add_run(&run->arena, page, run->result.scenario,
+                                                           arguments->has[TSIM_OPTION_IGNORE_MEMORY], &run->logged,
+                                                           TSIM_PAGE_MOST_SLICES, diags));
+    if (status == TSIM_EXIT_OK)
+        status = tsim_write_page(arguments->value[TSIM_OPTION_REPORT], page);
+    tsim_json_release(page);
+    return status;
+}
+
 /* The database comes first, because the summary says the run's number; its failure is told last, where it is seen. */
 static enum tsim_exit finish(struct run *run) {
     struct tsim_diags log_diags;
@@ -70,6 +83,8 @@ static enum tsim_exit finish(struct run *run) {
     if (!run->arguments->has[TSIM_OPTION_NO_DB])
         status = tsim_exit_worse(status, tsim_exit_of(log_run(run, &log_diags)));
     status = tsim_exit_worse(status, print_result(run));
+    if (run->arguments->has[TSIM_OPTION_REPORT])
+        status = tsim_exit_worse(status, write_report(run, &log_diags));
     status = tsim_exit_worse(status, tsim_flush_results());
     tsim_report_diags(run->arguments, &log_diags);
     tsim_diags_release(&log_diags);

@@ -18,7 +18,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "memory; what would fit is printed.",
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
-         TSIM_HAS(TSIM_OPTION_TRACE) | TSIM_HAS(TSIM_OPTION_TRACE_RANKS),
+         TSIM_HAS(TSIM_OPTION_TRACE) | TSIM_HAS(TSIM_OPTION_TRACE_RANKS) | TSIM_HAS(TSIM_OPTION_REPORT),
      tsim_cmd_run},
     {"check", "SCENARIO...", "read and validate scenarios, simulate nothing",
      "All mistakes of all files are reported. --json prints the scenario with every\n"
@@ -93,6 +93,12 @@ const struct tsim_command TSIM_COMMANDS[] = {
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_SIZES) |
          TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_ALGORITHM) | TSIM_HAS(TSIM_OPTION_PROTOCOL),
      tsim_cmd_collective},
+    {"report", "[RUN...]", "one page with charts, from the database, for any browser",
+     "RUN is the number of a run, as 'tsim runs' has them, or sweep:N; without one,\n"
+     "the newest run and the newest sweep. Runs are simulated again from what was\n"
+     "logged. The page needs nothing else: no network, no other file.",
+     0, SIZE_MAX, TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET),
+     tsim_cmd_report},
     {"runs", "", "what is in the database of runs", NULL, 0, 0,
      TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_runs},
     {"list", "[KIND]", "what is in the catalogue",
@@ -108,7 +114,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
 
 /* Of the interface, and not built yet. */
-static const char *const LATER[] = {"report", "import", "calibrate"};
+static const char *const LATER[] = {"import", "calibrate"};
 
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];

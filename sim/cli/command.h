@@ -20,6 +20,7 @@ enum tsim_exit tsim_cmd_merge(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_query(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_collective(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_runs(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_report(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_show(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_help(const struct tsim_arguments *arguments);
@@ -46,6 +47,8 @@ void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim
 bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);
 
 /* Writes the document where --json says and releases it. */
+/* A report's page (report/page.h), with a message where it fails. */
+enum tsim_exit tsim_write_page(const char *file, struct tsim_json *page);
 enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root);
 
 /* The same for a document that `write` writes piece by piece; its failures are told through `write`'s own context. */

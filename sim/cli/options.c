@@ -39,6 +39,8 @@ static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_TRACE] = {"trace", NEEDS_VALUE, "FILE", "the step for Perfetto: FILE.json or FILE.json.gz"},
     [TSIM_OPTION_TRACE_RANKS] = {"trace-ranks", NEEDS_VALUE, "LIST",
                                  "of simulated ranks: 0,3,8-15 or all (default: a replica)"},
+    [TSIM_OPTION_REPORT] = {"report", NEEDS_VALUE, "FILE", "a page for browsers with charts: FILE.html"},
+    [TSIM_OPTION_OUTPUT] = {"output", NEEDS_VALUE, "FILE", "the page (default report.html)"},
     [TSIM_OPTION_JSON] = {"json", MAY_HAVE_VALUE, "FILE", "JSON, on standard output or into FILE"},
     [TSIM_OPTION_CSV] = {"csv", NO_VALUE, NULL, "the table as CSV"},
     [TSIM_OPTION_DB] = {"db", NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
@@ -47,9 +49,6 @@ static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_QUIET] = {"quiet", NO_VALUE, NULL, "no warnings, no confirmations: results and errors alone"},
     [TSIM_OPTION_HELP] = {"help", NO_VALUE, NULL, "this text"},
 };
-
-/* Of the interface, and not built yet: said plainly rather than "did you mean". */
-static const char *const LATER[] = {"report"};
 
 enum { MOST_JOBS = 1024 };
 
@@ -84,9 +83,6 @@ static int find_option(const struct tsim_command *command, const char *name) {
 static bool unknown_option(const struct parser *parser, const char *name) {
     const char *candidates[TSIM_N_OPTIONS];
     size_t n_candidates = 0;
-    for (size_t i = 0; i < sizeof LATER / sizeof LATER[0]; i++)
-        if (strcmp(LATER[i], name) == 0)
-            return complain(parser, "--%s is not in this version yet", name);
     for (int i = 0; i < TSIM_N_OPTIONS; i++)
         if (takes(parser->command, i))
             candidates[n_candidates++] = OPTIONS[i].name;

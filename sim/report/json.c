@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MARKUP_DIGITS = 9 };
+
 /* struct tsim_json is json_t under a name of our own: it is never defined, only cast. */
 static json_t *to_jansson(struct tsim_json *json) {
     return (json_t *)json;
@@ -48,6 +50,14 @@ struct tsim_json *tsim_json_object(struct tsim_json *parent, const char *key) {
 
 struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key) {
     return add(parent, key, json_array());
+}
+
+struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key) {
+    return from_jansson(json_object_get(to_jansson(object), key));
+}
+
+void tsim_json_take(struct tsim_json *parent, const char *key, struct tsim_json *tree) {
+    add(parent, key, to_jansson(tree));
 }
 
 void tsim_json_number(struct tsim_json *parent, const char *key, double value) {
@@ -173,4 +183,21 @@ void tsim_json_write_part(struct tsim_json *root, int depth, FILE *out) {
 void tsim_json_write(struct tsim_json *root, FILE *out) {
     write_value(to_jansson(root), 0, out);
     fputc('\n', out);
+}
+
+/* '<' stands in strings alone, where it may be written as an escape. */
+static int write_escaped(const char *text, size_t size, void *context) {
+    FILE *out = context;
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == '<')
+            fputs("\\u003c", out);
+        else
+            fputc(text[i], out);
+    return 0;
+}
+
+void tsim_json_write_markup(struct tsim_json *root, FILE *out) {
+    int status =
+        json_dump_callback(to_jansson(root), write_escaped, out, JSON_COMPACT | JSON_REAL_PRECISION(MARKUP_DIGITS));
+    TSIM_ASSERT(status == 0);
 }

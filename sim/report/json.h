@@ -19,6 +19,10 @@ void tsim_json_release(struct tsim_json *root);
 
 struct tsim_json *tsim_json_object(struct tsim_json *parent, const char *key);
 struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key);
+/* The member of an object, which must be there. */
+struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key);
+/* Takes over `tree`, the root of a document, as a part of this one. */
+void tsim_json_take(struct tsim_json *parent, const char *key, struct tsim_json *tree);
 void tsim_json_number(struct tsim_json *parent, const char *key, double value); /* infinities are our bug */
 void tsim_json_integer(struct tsim_json *parent, const char *key, int64_t value);
 void tsim_json_bool(struct tsim_json *parent, const char *key, bool value);
@@ -32,8 +36,11 @@ void tsim_json_parsed(struct tsim_json *parent, const char *key, const char *jso
  * Write errors are left in `out` (ferror). */
 void tsim_json_write(struct tsim_json *root, FILE *out);
 
-/* The same without the newline, as a part of a document that is written piece by piece: lines after the first one are
- * indented as at that depth. */
+/* As short as it can be, numbers with nine digits, and without any '<', so that it can stand in a script element. */
+void tsim_json_write_markup(struct tsim_json *root, FILE *out);
+
+/* As tsim_json_write without the newline, as a part of a document that is written piece by piece: lines after the first
+ * one are indented as at that depth. */
 void tsim_json_write_part(struct tsim_json *root, int depth, FILE *out);
 
 #endif

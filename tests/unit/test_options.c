@@ -117,8 +117,6 @@ static const struct {
     {"a --zzzzzz", "unknown option --zzzzzz\n"},
     {"a -q", "unknown option -q"},
     {"a --ignore-memory", "unknown option --ignore-memory"}, /* exists, and not for this command */
-    {"a --report r.html", "--report is not in this version yet"},
-    {"a --report=r.html", "--report is not in this version yet"},
     {"a --quiet=1", "--quiet takes no value"},
     {"a --db", "--db needs a value: --db FILE"},
     {"a --db=", "--db has an empty value"},

@@ -1,0 +1,30 @@
+/* page.h - reports as one HTML file that needs nothing else: the template (page.html), Chart.js and the data are in it.
+ *
+ * The data is one JSON object, {"schema": "tsim/report/v1", "runs": [...], "sweeps": [...]}; the page's own script
+ * draws it, with text set as text, never as markup. In the file no '<' of the data is left, so that no name or
+ * description can end the element that holds it. */
+#ifndef TSIM_REPORT_PAGE_H
+#define TSIM_REPORT_PAGE_H
+
+#include "report/store_query.h"
+#include "report/summary.h"
+
+enum { TSIM_PAGE_MOST_RUNS = 8, TSIM_PAGE_MOST_POINTS = 2000, TSIM_PAGE_MOST_SLICES = 8000 };
+
+/* An empty report. The caller releases it. */
+struct tsim_json *tsim_page_new(void);
+
+/* Simulates the scenario once more, with what `tsim explain` runs beside it, and adds: the summary, explain's tables,
+ * the roof of its roofline, the first replica's timeline (the first most_slices of it), the resolved scenario. */
+enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *page,
+                                   const struct tsim_scenario *scenario, bool ignore_memory,
+                                   const struct tsim_logged *logged, int32_t most_slices, struct tsim_diags *diags);
+
+/* A sweep of the database with its points, the fastest TSIM_PAGE_MOST_POINTS of them. */
+enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json *page, struct tsim_store *store,
+                                     int64_t sweep_id, struct tsim_diags *diags);
+
+/* Write errors are left in `out`. */
+void tsim_page_write(struct tsim_json *page, FILE *out);
+
+#endif

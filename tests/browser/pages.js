@@ -1,0 +1,101 @@
+// The pages in a browser: nothing on the console, charts drawn with data, the Gantt zooms and tells, tables sort and
+// filter, text stays text, both themes, print. node pages.js CHROMIUM FOLDER
+"use strict";
+const assert = require("assert");
+const {chromium} = require("playwright-core");
+const [executablePath, folder] = process.argv.slice(2);
+let passed = 0;
+
+async function open(browser, file, theme) {
+  const page = await browser.newPage({viewport: {width: 1200, height: 900}, colorScheme: theme});
+  page.on("console", m => { throw new Error(`${file}: ${m.type()}: ${m.text()}`); });
+  page.on("pageerror", e => { throw new Error(`${file}: ${e.message}`); });
+  page.on("dialog", d => { throw new Error(`${file}: a script of the scenario ran: ${d.message()}`); });
+  page.on("request", r => { if (!r.url().startsWith("file:") && !r.url().startsWith("data:")) throw new Error(`${file} asks for ${r.url()}`); });
+  await page.goto(`file://${folder}/${file}`);
+  return page;
+}
+const charts = page => page.evaluate(() => [...document.querySelectorAll("canvas")].map(c => {
+  const chart = Chart.getChart(c), pixels = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+  const colours = new Set();
+  for (let i = 0; i < pixels.length; i += 4) if (pixels[i + 3] > 0) colours.add(pixels[i] * 65536 + pixels[i + 1] * 256 + pixels[i + 2]);
+  return {name: c.getAttribute("aria-label"), points: chart.data.datasets.reduce((n, d) => n + d.data.length, 0), colours: colours.size};
+}));
+async function test(name, f) {
+  await f();
+  passed++;
+  console.log("ok", name);
+}
+
+(async () => {
+  const browser = await chromium.launch({executablePath, args: ["--no-sandbox"]});
+  for (const theme of ["light", "dark"])
+    await test(`a run's charts are drawn, ${theme}`, async () => {
+      const page = await open(browser, "run.html", theme), all = await charts(page);
+      assert.deepStrictEqual(all.map(c => c.name), ["stacked bar of the terms of the step", "memory of each pipeline stage against capacity", "Gantt chart of the pipeline", "roofline", "mean and highest load of each sort of link", "sensitivity of the step time"]);
+      for (const c of all) assert(c.points > 0 && c.colours > 5, `${c.name}: ${c.points} points, ${c.colours} colours`);
+      assert.strictEqual(await page.evaluate(() => document.documentElement.dataset.theme), theme);
+      await page.click("#theme");
+      assert.notStrictEqual(await page.evaluate(() => document.documentElement.dataset.theme), theme);
+      await page.close();
+    });
+  await test("text stays text", async () => {
+    const page = await open(browser, "run.html", "light");
+    assert.strictEqual(await page.locator("main img, main script").count(), 0);
+    assert((await page.locator("article > p").first().textContent()).startsWith("</script><script>alert(1)"));
+    await page.close();
+  });
+  await test("the pipeline zooms, moves and tells", async () => {
+    const page = await open(browser, "run.html", "light"), gantt = page.locator("canvas[aria-label^=Gantt]");
+    const range = () => gantt.evaluate(c => { const x = Chart.getChart(c).scales.x; return [x.min, x.max]; });
+    const whole = await range();
+    await gantt.scrollIntoViewIfNeeded();
+    const at = await gantt.evaluate(c => {
+      const chart = Chart.getChart(c), bar = chart.getDatasetMeta(0).data[5], box = c.getBoundingClientRect();
+      return {x: box.x + (bar.x + bar.base) / 2, y: box.y + bar.y};
+    });
+    await page.mouse.move(at.x, at.y);
+    await page.waitForTimeout(200);
+    const tip = await gantt.evaluate(c => Chart.getChart(c).tooltip.body.flatMap(b => b.lines).join(" "));
+    assert.match(tip, /forward, stage \d+.*micro-batch \d+/);
+    await page.mouse.wheel(0, -300);
+    await page.waitForTimeout(200);
+    const near = await range();
+    assert(near[1] - near[0] < .9 * (whole[1] - whole[0]));
+    await page.mouse.down();
+    await page.mouse.move(at.x - 100, at.y);
+    await page.mouse.up();
+    assert((await range())[0] > near[0]);
+    await gantt.dblclick();
+    assert.deepStrictEqual(await range(), whole);
+    await page.close();
+  });
+  await test("a sweep's table sorts and filters", async () => {
+    const page = await open(browser, "sweep.html", "light"), rows = page.locator("section:has(input[type=search]) tbody tr");
+    const column = async i => (await rows.locator(`td:nth-child(${i})`).allTextContents()).filter(t => t);
+    assert.strictEqual(await rows.count(), 12);
+    const heads = await page.locator("section:has(input[type=search]) th").allTextContents(), mfu = heads.indexOf("MFU") + 1;
+    await page.click("th button:text-is('MFU')");
+    const down = (await column(mfu)).map(parseFloat);
+    assert.deepStrictEqual(down, [...down].sort((a, b) => b - a));
+    await page.click("th button:text-is('MFU')");
+    assert.deepStrictEqual((await column(mfu)).map(parseFloat), [...down].sort((a, b) => a - b));
+    await page.fill("input[type=search]", "tensor=4 nodes=64");
+    assert.strictEqual(await rows.count(), 3);
+    await page.close();
+  });
+  await test("a sweep's charts are drawn", async () => {
+    const page = await open(browser, "sweep.html", "dark"), all = await charts(page);
+    assert.deepStrictEqual(all.map(c => c.name), ["Pareto front", "scaling curve"]);
+    for (const c of all) assert(c.points > 1 && c.colours > 5, c.name);
+    assert((await page.locator(".heat tbody td").allTextContents()).filter(t => t).length >= 4);
+    await page.close();
+  });
+  await test("pages print", async () => {
+    const page = await open(browser, "run.html", "dark"), pdf = await page.pdf({format: "A4"});
+    assert(pdf.length > 20000);
+    await page.close();
+  });
+  await browser.close();
+  console.log(`${passed} passed, 0 failed`);
+})().catch(e => { console.log(`FAIL ${e.stack}\n${passed} passed, 1 failed`); process.exit(1); });

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# tests/browser/run.sh TSIM - opens reports in headless Chromium, which is used through playwright-core. Skipped where
+# Chromium, node or playwright-core is missing; with TSIM_BROWSER=needed playwright-core is installed (npm, into build/browser).
+set -u
+tsim=$(realpath "$1")
+cd "$(dirname "$0")/../.." || exit 1
+root=$PWD modules=$PWD/build/browser
+chromium=$(command -v chromium) && command -v node >/dev/null || {
+    echo "skipped: no chromium or no node"
+    exit 0
+}
+if [ ! -d "$modules/node_modules/playwright-core" ]; then
+    if [ "${TSIM_BROWSER:-}" != needed ]; then
+        echo "skipped: no playwright-core ('make check' installs it)"
+        exit 0
+    fi
+    mkdir -p "$modules" && npm install --silent --no-audit --no-fund --prefix "$modules" playwright-core@1 || exit 1
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+"$tsim" run "$root/scenarios/llama70b.yaml" --quiet --report run.html \
+    --set 'description=</script><script>alert(1)</script><img src=x onerror=alert(2)>' >/dev/null &&
+    "$tsim" sweep "$root/scenarios/llama70b.yaml" --quiet --vary parallelism.tensor=4,8 --vary parallelism.pipeline=2,4,8 \
+        --vary cluster.nodes=64,128 --set parallelism.data=auto >/dev/null &&
+    "$tsim" report sweep:1 --output sweep.html >/dev/null || exit 1
+NODE_PATH=$modules/node_modules node "$root/tests/browser/pages.js" "$chromium" "$work"
