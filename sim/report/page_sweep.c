@@ -1,6 +1,8 @@
 /* What a report's page shows of a sweep. */
 #include "report/page.h"
 
+#include "report/sql.h"
+
 #include <string.h>
 
 static void add_cell(struct tsim_json *row, const char *key, const struct tsim_query *query, int column) {
@@ -51,7 +53,8 @@ enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json 
                                         (long long)sweep_id),
                       &n, diags));
     if (n == 0) {
-        tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){0}, "", "there is no sweep %lld", (long long)sweep_id);
+        tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){.file = store->file}, "", "there is no sweep %lld",
+                         (long long)sweep_id);
         return TSIM_ERR_DB;
     }
     const char *select = tsim_arena_printf(
