@@ -18,10 +18,12 @@ struct tsim_json *tsim_page_new(void) {
 
 /* The template up to the mark; returns what follows it. */
 static const char *write_until(const char *template, const char *mark, FILE *out) {
-    const char *at = strstr(template, mark);
-    TSIM_ASSERT(at);
-    fwrite(template, 1, (size_t)(at - template), out);
-    return at + strlen(mark);
+    size_t length = strlen(mark);
+    for (; strncmp(template, mark, length) != 0; template++) {
+        TSIM_ASSERT(*template);
+        fputc(*template, out);
+    }
+    return template + length;
 }
 
 void tsim_page_write(struct tsim_json *page, FILE *out) {
