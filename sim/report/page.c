@@ -19,7 +19,7 @@ struct tsim_json *tsim_page_new(void) {
 /* The template up to the mark; returns what follows it. */
 static const char *write_until(const char *template, const char *mark, FILE *out) {
     size_t length = strlen(mark);
-    for (; strncmp(template, mark, length) != 0; template++) {
+    for (; strncmp(template, mark, length) != 0; template ++) {
         TSIM_ASSERT(*template);
         fputc(*template, out);
     }
