@@ -14,7 +14,7 @@
 enum tsim_precision { TSIM_FP32, TSIM_TF32, TSIM_FP16, TSIM_BF16, TSIM_FP8, TSIM_N_PRECISIONS };
 
 /* ---- model (models/architectures, schema tsim/model/v1; contract section 5) ---- */
-enum tsim_model_kind { TSIM_MODEL_TRANSFORMER, TSIM_MODEL_CNN, TSIM_MODEL_DLRM, TSIM_MODEL_MLP };
+enum tsim_model_kind { TSIM_MODEL_TRANSFORMER, TSIM_MODEL_CNN, TSIM_MODEL_MLP };
 enum tsim_norm { TSIM_NORM_LAYERNORM, TSIM_NORM_RMSNORM };
 enum tsim_position { TSIM_POSITION_LEARNED, TSIM_POSITION_ROPE, TSIM_POSITION_ALIBI, TSIM_POSITION_NONE };
 
@@ -37,6 +37,36 @@ struct tsim_latent {
     int64_t rope_dim;
 };
 
+/* A model of kind cnn or mlp is a list of layers. As it is written: */
+enum tsim_entry_kind {
+    TSIM_ENTRY_CONV,
+    TSIM_ENTRY_LINEAR,
+    TSIM_ENTRY_MAX_POOL,
+    TSIM_ENTRY_AVERAGE_POOL,
+    TSIM_ENTRY_BOTTLENECK
+};
+struct tsim_list_entry {
+    enum tsim_entry_kind kind;
+    int64_t out, kernel, stride, padding, groups, width, repeat;
+    bool bias, norm, relu;
+};
+
+/* And expanded: a linear layer is a product on an image of one pixel. Areas are height x width. */
+enum tsim_list_kind {
+    TSIM_LIST_PRODUCT,
+    TSIM_LIST_NORM,
+    TSIM_LIST_RELU,
+    TSIM_LIST_ADD,
+    TSIM_LIST_MAX_POOL,
+    TSIM_LIST_AVERAGE_POOL
+};
+struct tsim_list_layer {
+    enum tsim_list_kind kind;
+    int32_t block; /* 0 .. model->layers - 1: blocks are what other models' layers are */
+    int64_t in, out, in_area, out_area, kernel_area, stride, groups;
+    bool has_bias, is_first; /* first: its input needs no gradient */
+};
+
 struct tsim_model {
     const char *name, *source;
     enum tsim_model_kind kind;
@@ -48,6 +78,10 @@ struct tsim_model {
     enum tsim_position position;
     struct tsim_experts experts;
     struct tsim_latent latent;
+    int64_t input_channels, input_height, input_width; /* of a sample, cnn and mlp */
+    const struct tsim_list_entry *entries;
+    const struct tsim_list_layer *list; /* NULL: a transformer */
+    size_t n_entries, n_list;
 };
 
 /* ---- accelerator (hardware/accelerators, schema tsim/accelerator/v1) ---- */

@@ -124,10 +124,10 @@ static bool describe_kind(struct description *d, struct tsim_reader *reader, enu
     const void *object = tsim_catalogue_read(reader, kind, reference, "");
     if (!object)
         return false;
-    if (kind == TSIM_CATALOGUE_MODELS && ((const struct tsim_model *)object)->kind != TSIM_MODEL_TRANSFORMER) {
-        const struct tsim_model *model = object;
-        add_entry(d, "name", model->name);
-        return true;
+    if (kind == TSIM_CATALOGUE_MODELS && ((const struct tsim_model *)object)->list) {
+        const struct tsim_value *root = tsim_catalogue_resolve(reader, kind, reference, "");
+        add_tree(d, root, "");
+        return root;
     }
     add_table(d, tsim_catalogue_table(kind), "", object);
     if (kind == TSIM_CATALOGUE_NODES)

@@ -1,4 +1,5 @@
 #include "config/catalogue_read.h"
+#include "config/layer_list.h"
 
 #include <string.h>
 
@@ -18,7 +19,7 @@ const struct tsim_word tsim_precision_words[] = {
 /* ---- model ---- */
 static const struct tsim_word MODEL_SCHEMA[] = {{"tsim/model/v1", 0}, {NULL, 0}};
 static const struct tsim_word MODEL_KINDS[] = {{"transformer", TSIM_MODEL_TRANSFORMER}, {"cnn", TSIM_MODEL_CNN},
-                                               {"dlrm", TSIM_MODEL_DLRM}, {"mlp", TSIM_MODEL_MLP}, {NULL, 0}};
+                                               {"mlp", TSIM_MODEL_MLP}, {NULL, 0}};
 static const struct tsim_word NORMS[] = {{"layernorm", TSIM_NORM_LAYERNORM}, {"rmsnorm", TSIM_NORM_RMSNORM}, {NULL, 0}};
 static const struct tsim_word POSITIONS[] = {{"learned", TSIM_POSITION_LEARNED}, {"rope", TSIM_POSITION_ROPE},
                                              {"alibi", TSIM_POSITION_ALIBI}, {"none", TSIM_POSITION_NONE}, {NULL, 0}};
@@ -606,38 +607,30 @@ static void finish_fabric(struct tsim_reader *reader, const struct tsim_value *m
 
 /* ---- reading ---- */
 
-/* Only what every kind of model has: the keys of the other kinds are not known to this version. */
-static const struct tsim_value *head_of_model(struct tsim_reader *reader, const struct tsim_value *mapping) {
-    static const char *const HEAD[] = {"schema", "name", "kind", "source"};
-    struct tsim_pair pairs[4];
-    size_t n = 0;
-    for (size_t i = 0; i < 4; i++) {
-        const struct tsim_pair *pair = tsim_value_find_pair(mapping, HEAD[i]);
-        if (pair)
-            pairs[n++] = *pair;
-    }
-    return tsim_value_new_mapping(reader->arena, mapping, pairs, n);
-}
-
-static bool is_other_kind(const struct tsim_value *mapping) {
+static bool is_list(const struct tsim_value *mapping) {
     const struct tsim_value *kind = tsim_value_find(mapping, "kind");
-    return tsim_value_is_text(kind, "cnn") || tsim_value_is_text(kind, "dlrm") || tsim_value_is_text(kind, "mlp");
+    return tsim_value_is_text(kind, "cnn") || tsim_value_is_text(kind, "mlp");
 }
 
-static void read_other_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                             struct tsim_model *model) {
-    static const struct tsim_key keys[] = {
-        SCHEMA_KEY(MODEL_SCHEMA),
-        NAME_KEY(struct tsim_model),
-        {.key = "kind",
-         .kind = TSIM_KEY_ENUM,
-         .offset = offsetof(struct tsim_model, kind),
-         .words = MODEL_KINDS,
-         .help = "family of architectures"},
-        SOURCE_KEY(struct tsim_model),
-    };
-    TSIM_TABLE(HEAD, keys, false);
-    tsim_schema_read(reader, &HEAD, head_of_model(reader, mapping), path, model);
+/* Keys of a layer list: what every kind of model has, and its own. */
+static struct tsim_table list_table(struct tsim_key keys[4 + TSIM_N_LIST_KEYS]) {
+    keys[0] = (struct tsim_key)SCHEMA_KEY(MODEL_SCHEMA);
+    keys[1] = (struct tsim_key)NAME_KEY(struct tsim_model);
+    keys[2] = (struct tsim_key){.key = "kind",
+                                .kind = TSIM_KEY_ENUM,
+                                .offset = offsetof(struct tsim_model, kind),
+                                .words = MODEL_KINDS,
+                                .help = "family of architectures"};
+    keys[3] = (struct tsim_key)SOURCE_KEY(struct tsim_model);
+    memcpy(keys + 4, tsim_list_keys, sizeof tsim_list_keys[0] * TSIM_N_LIST_KEYS);
+    return (struct tsim_table){.keys = keys, .n_keys = 4 + TSIM_N_LIST_KEYS};
+}
+
+static void read_list_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                            struct tsim_model *model) {
+    struct tsim_key keys[4 + TSIM_N_LIST_KEYS];
+    struct tsim_table table = list_table(keys);
+    tsim_schema_read(reader, &table, mapping, path, model);
 }
 
 static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind kind, const struct tsim_value *mapping,
@@ -649,8 +642,8 @@ static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind ki
                                    [TSIM_CATALOGUE_REGIONS] = sizeof(struct tsim_region),
                                    [TSIM_CATALOGUE_SOFTWARE] = sizeof(struct tsim_software)};
     void *object = tsim_arena_alloc(reader->arena, sizes[kind]);
-    if (kind == TSIM_CATALOGUE_MODELS && is_other_kind(mapping))
-        read_other_model(reader, mapping, path, object);
+    if (kind == TSIM_CATALOGUE_MODELS && is_list(mapping))
+        read_list_model(reader, mapping, path, object);
     else
         tsim_schema_read(reader, tsim_catalogue_table(kind), mapping, path, object);
     return object;
@@ -658,7 +651,9 @@ static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind ki
 
 static void finish_object(struct tsim_reader *reader, enum tsim_catalogue_kind kind, const struct tsim_value *mapping,
                           const char *path, void *object) {
-    if (kind == TSIM_CATALOGUE_MODELS && !is_other_kind(mapping)) {
+    if (kind == TSIM_CATALOGUE_MODELS && is_list(mapping)) {
+        tsim_layer_list_finish(reader, mapping, path, object);
+    } else if (kind == TSIM_CATALOGUE_MODELS) {
         finish_model(reader, mapping, path, object);
         finish_experts(reader, mapping, path, object);
     } else if (kind == TSIM_CATALOGUE_ACCELERATORS) {
@@ -713,7 +708,9 @@ const struct tsim_region *tsim_region_read(struct tsim_reader *reader, const str
 }
 
 void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model) {
-    write_table(writer, key, &MODEL, path, model);
+    struct tsim_key keys[4 + TSIM_N_LIST_KEYS];
+    struct tsim_table table = model->list ? list_table(keys) : MODEL;
+    write_table(writer, key, &table, path, model);
 }
 
 void tsim_node_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_node *node) {

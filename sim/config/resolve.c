@@ -41,6 +41,8 @@ static void resolve_training(struct tsim_draft *draft) {
     if (draft->attention < 0)
         draft->attention = is_standard ? TSIM_ATTENTION_STANDARD : TSIM_ATTENTION_FLASH;
     sc->training.attention = (enum tsim_attention)draft->attention;
+    if (!sc->training.sequence_length && sc->model->list)
+        sc->training.sequence_length = 1;
     if (!sc->training.sequence_length)
         sc->training.sequence_length =
             sc->model->position == TSIM_POSITION_LEARNED && sc->model->positions < DEFAULT_SEQUENCE_LENGTH

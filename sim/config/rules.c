@@ -74,6 +74,31 @@ static void check_simulated(const struct check *c) {
         refuse(c, "training.epochs", "a run length in epochs", "give tokens, samples or steps");
 }
 
+/* A layer list trains on samples, in data-parallel replicas. */
+static bool check_listed_model(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    const struct tsim_training_spec *t = &c->sc->training;
+    static const char *const PATHS[] = {"parallelism.tensor", "parallelism.context", "parallelism.pipeline",
+                                        "parallelism.virtual_pipeline"};
+    const int64_t degrees[] = {p->tensor, p->context, p->pipeline, p->virtual_pipeline};
+    size_t n_errors = c->reader->diags->n_errors;
+    if (!c->sc->model->list)
+        return true;
+    for (int i = 0; i < 4; i++)
+        if (degrees[i] > 1)
+            tsim_diag_hint(fail(c, PATHS[i], "%lld, but layer lists are split by data alone", num(degrees[i])),
+                           "1; data and zero split %.40s", c->sc->model->name);
+    if (t->sequence_length > 1)
+        tsim_diag_hint(fail(c, "training.sequence_length", "%lld, but %.40s has none", num(t->sequence_length),
+                            c->sc->model->name),
+                       "leave it out: batches are counted in samples");
+    if (t->recompute != TSIM_RECOMPUTE_NONE)
+        refuse(c, "training.recompute", "recomputation of a layer list", "recompute: none");
+    if (t->precision == TSIM_FP8)
+        refuse(c, "training.precision", "a layer list in fp8", "fp16, bf16, tf32 or fp32");
+    return c->reader->diags->n_errors == n_errors;
+}
+
 /* ---- single keys that a table cannot judge ---- */
 
 static void check_name(const struct check *c) {
@@ -593,6 +618,8 @@ static void check_effects(const struct check *c) {
 static bool check_job(const struct check *c) {
     check_name(c);
     check_simulated(c);
+    if (!check_listed_model(c))
+        return false;
     check_length(c);
     check_simulation(c);
     tsim_draft_check_links(c->draft, c->reader);
@@ -611,6 +638,8 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
     struct check check = {draft, &draft->scenario, reader};
     const struct check *c = &check;
     bool can_split = check_job(c);
+    if (!can_split && c->sc->model->list)
+        return;
     can_split &= check_tensor(c);
     check_sequence(c);
     check_schedule(c);

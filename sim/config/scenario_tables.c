@@ -42,14 +42,7 @@ static void read_model(struct tsim_reader *reader, const struct tsim_value *valu
     struct tsim_draft *draft = field;
     if (!value)
         return;
-    const struct tsim_model *model = tsim_model_read(reader, value, path);
-    if (model && model->kind != TSIM_MODEL_TRANSFORMER) {
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, value, path,
-                                        "'%.60s' is no transformer: not simulated by this version yet", model->name),
-                       "'tsim list models' shows what there is");
-        return;
-    }
-    draft->scenario.model = model;
+    draft->scenario.model = tsim_model_read(reader, value, path);
 }
 
 static void read_node(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {

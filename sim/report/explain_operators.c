@@ -107,7 +107,8 @@ void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_sce
                           enum tsim_pass_kind kind, double passes) {
     double *times = counts->times[kind], with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
     times[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, chunk) ? passes : 0;
-    times[TSIM_PART_LAYER] += passes * ((double)tsim_chunk_layers(sc, stage, chunk) - with_experts);
+    times[TSIM_PART_LAYER] +=
+        passes * tsim_layer_visits(sc, (double)tsim_chunk_layers(sc, stage, chunk) - with_experts);
     times[TSIM_PART_EXPERT_LAYER] += passes * with_experts;
     times[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, chunk) ? passes : 0;
 }

@@ -79,6 +79,8 @@ static void add_part(struct tsim_terms *terms, struct tsim_term *sum, const char
 
 static const struct tsim_term *parameters_term(struct tsim_terms *terms, const char *name, double value) {
     const struct tsim_model *m = terms->scenario->model;
+    if (m->list)
+        return tsim_term_given(terms, name, value, TSIM_COUNT, "the list, layer by layer (sim/workload/layer_list.h)");
     struct tsim_parameters p;
     tsim_model_count(m, &p);
     double with_experts = (double)tsim_model_expert_layers(m, 0, m->layers), n = (double)m->layers;
@@ -125,7 +127,18 @@ static const struct tsim_term *attention_flops(struct tsim_terms *terms, double 
     return tsim_term_close(terms, term, NULL);
 }
 
+static const struct tsim_term *list_flops(struct tsim_terms *terms, const char *name) {
+    const struct tsim_model *m = terms->scenario->model;
+    const struct tsim_term *of_sample =
+        tsim_term_given(terms, "model FLOPs of a sample", tsim_model_flops_per_token(m, 1), TSIM_FLOPS,
+                        "6 for each multiplication with addition of the list's products, 4 in the first layer "
+                        "(sim/workload/layer_list.h)");
+    return tsim_term_times(terms, name, "samples x FLOPs of each", TSIM_FLOPS, tsim_term_tokens(terms), of_sample);
+}
+
 static const struct tsim_term *model_flops(struct tsim_terms *terms, const char *name) {
+    if (terms->scenario->model->list)
+        return list_flops(terms, name);
     struct tsim_term *per_token = tsim_term_new(
         terms, TSIM_TERM_SUM, "model FLOPs of a token", "6 N + 12 L H Q T",
         tsim_model_flops_per_token(terms->scenario->model, (double)terms->scenario->training.sequence_length),

@@ -104,10 +104,16 @@ static void print_cluster(struct screen *screen, const struct tsim_scenario *sce
              fabric);
 }
 
-static void print_batch(struct screen *screen, const struct tsim_training_spec *t) {
+static void print_batch(struct screen *screen, const struct tsim_scenario *scenario) {
+    const struct tsim_training_spec *t = &scenario->training;
     const char *recompute = t->recompute == TSIM_RECOMPUTE_NONE
                                 ? "no recompute"
                                 : tsim_arena_printf(&screen->arena, "recompute %s", tsim_recompute_name(t->recompute));
+    if (scenario->model->list) {
+        labelled(screen, "batch", "%s samples, micro-batch %lld, %s, %s", count(screen, (double)t->global_batch_size),
+                 (long long)t->micro_batch_size, tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer));
+        return;
+    }
     labelled(screen, "batch", "%s x %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
              count(screen, (double)t->global_batch_size), count(screen, (double)t->sequence_length),
              (long long)t->micro_batch_size, tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer),
@@ -123,7 +129,7 @@ static void print_inputs(struct screen *screen, const struct tsim_result *result
     print_plan(screen, &scenario->parallelism);
     labelled(screen, "software", "%s%s", scenario->software->name,
              scenario->software_defaulted ? " (the default: the scenario names none)" : "");
-    print_batch(screen, &scenario->training);
+    print_batch(screen, scenario);
 }
 
 /* ---- how fast ---- */
@@ -140,8 +146,12 @@ static void print_speed(struct screen *screen, const struct tsim_result *result)
     fputc('\n', screen->out);
     labelled(screen, "step time", "%s%s", human(screen, result->step.time_s, TSIM_TIME_S),
              interval(screen, &result->uncertainty));
-    labelled(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s", rate(screen, t->tokens_per_s),
-             rate(screen, t->tokens_per_s_per_gpu), rate(screen, t->samples_per_s));
+    if (result->scenario->model->list)
+        labelled(screen, "throughput", "%s samples/s, %s samples/s per GPU", rate(screen, t->samples_per_s),
+                 rate(screen, t->tokens_per_s_per_gpu));
+    else
+        labelled(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s", rate(screen, t->tokens_per_s),
+                 rate(screen, t->tokens_per_s_per_gpu), rate(screen, t->samples_per_s));
     labelled(screen, "per GPU", "%.1f TFLOP/s (MFU %s), executed %.1f TFLOP/s (HFU %s)", t->model_tflops_per_gpu,
              percent(screen, t->mfu), t->hardware_tflops_per_gpu, percent(screen, t->hfu));
 }

@@ -2,6 +2,7 @@
 
 #include "cost/collective.h"
 #include "cost/compute.h"
+#include "workload/layer_list.h"
 #include "workload/routing.h"
 
 #include <math.h>
@@ -171,6 +172,23 @@ static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
     }
 }
 
+/* All blocks of a layer list, one pass over the whole of it. */
+static void visit_list(const struct walk *w) {
+    struct tsim_op_list list;
+    int64_t n = w->scenario->model->layers;
+    for (int64_t i = 0; i < n; i++) {
+        if (w->kind == TSIM_PASS_FORWARD)
+            tsim_list_forward(w->scenario, i, &list);
+        else
+            tsim_list_backward(w->scenario, n - 1 - i, &list);
+        walk_list(w, &list);
+    }
+}
+
+double tsim_layer_visits(const struct tsim_scenario *scenario, double layers) {
+    return scenario->model->list ? layers / (double)scenario->model->layers : layers;
+}
+
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                      const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
                      tsim_pass_visit_fn visit, void *context) {
@@ -183,6 +201,11 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
                      .context = context};
     struct tsim_op_list list;
     enum tsim_recompute recompute = scenario->training.recompute;
+    if (scenario->model->list) {
+        if (part == TSIM_PART_LAYER)
+            visit_list(&w);
+        return;
+    }
     if (kind == TSIM_PASS_FORWARD) {
         tsim_operators_forward(scenario, part, &list);
         walk_list(&w, &list);
@@ -255,6 +278,8 @@ static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, con
     sum.cost.exposed_expert_s += fmax(sum.beside_s - kernels_s, sum.taken_s);
     sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s;
     sum.cost.host_excess_s = sum.host_s;
+    if (scenario->model->list) /* the mean of the blocks */
+        tsim_pass_scale(&sum.cost, tsim_layer_visits(scenario, 1));
     return sum.cost;
 }
 

@@ -87,8 +87,12 @@ struct tsim_pass_operator {
     enum tsim_bound bound;
 };
 typedef void (*tsim_pass_visit_fn)(void *context, const struct tsim_pass_operator *row);
+/* TSIM_PART_LAYER of a layer list: all its blocks, each once. */
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                      const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
                      tsim_pass_visit_fn visit, void *context);
+
+/* How often TSIM_PART_LAYER is visited in a pass through so many layers. */
+double tsim_layer_visits(const struct tsim_scenario *scenario, double layers);
 
 #endif

@@ -1,6 +1,7 @@
 /* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
 #include "cost/compute.h"
 #include "training/gang.h"
+#include "workload/layer_list.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -94,10 +95,36 @@ static void add_collective(struct tsim_collective_cost *sum, const struct tsim_c
     sum->sm_frac = fmax(sum->sm_frac, more->sm_frac);
 }
 
+static double kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator,
+                        const struct tsim_op_list *list) {
+    double sum_s = 0;
+    for (int32_t i = 0; i < list->n; i++) {
+        struct tsim_kernel_cost cost = {0};
+        if (list->ops[i].kind != TSIM_OP_COLLECTIVE)
+            tsim_kernel_cost(accelerator, sc->software, &list->ops[i], &cost);
+        sum_s += cost.time_s;
+    }
+    return sum_s;
+}
+
+static double listed_kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator) {
+    struct tsim_op_list list;
+    double sum_s = 0;
+    for (int64_t block = 0; block < sc->model->layers; block++) {
+        tsim_list_forward(sc, block, &list);
+        sum_s += kernels_s(sc, accelerator, &list);
+        tsim_list_backward(sc, block, &list);
+        sum_s += kernels_s(sc, accelerator, &list);
+    }
+    return sum_s;
+}
+
 /* Kernel time of a layer, of the kind that most are, forward and backward, on an accelerator. */
 static double layer_kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator) {
     struct tsim_op_list list;
     double sum_s = 0;
+    if (sc->model->list)
+        return listed_kernels_s(sc, accelerator);
     int64_t with_experts = tsim_model_expert_layers(sc->model, 0, sc->model->layers);
     enum tsim_part part = 2 * with_experts > sc->model->layers ? TSIM_PART_EXPERT_LAYER : TSIM_PART_LAYER;
     for (int backward = 0; backward < 2; backward++) {
@@ -105,12 +132,7 @@ static double layer_kernels_s(const struct tsim_scenario *sc, const struct tsim_
             tsim_operators_backward(sc, part, &list);
         else
             tsim_operators_forward(sc, part, &list);
-        for (int32_t i = 0; i < list.n; i++) {
-            struct tsim_kernel_cost cost = {0};
-            if (list.ops[i].kind != TSIM_OP_COLLECTIVE)
-                tsim_kernel_cost(accelerator, sc->software, &list.ops[i], &cost);
-            sum_s += cost.time_s;
-        }
+        sum_s += kernels_s(sc, accelerator, &list);
     }
     return sum_s;
 }

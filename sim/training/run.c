@@ -377,13 +377,15 @@ static void add_row(struct operator_rows *out, const char *name, const char *str
 static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, const struct tsim_gang_account *critical,
                            struct tsim_result *result) {
-    struct operator_rows out = {.arena = arena, .capacity = 2 * TSIM_N_PARTS * 2 * TSIM_MAX_OPS + 4};
+    struct operator_rows out = {.arena = arena,
+                                .capacity = 2 * TSIM_N_PARTS * 2 * TSIM_MAX_OPS + 8 * (int32_t)sc->model->n_list + 8};
     int32_t stage = critical->stage;
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     double counts[TSIM_N_PARTS] = {0}, microbatches = tsim_schedule_chunk_microbatches(&shape);
     for (int32_t c = 0; c < shape.chunks; c++) {
         double with_experts = (double)tsim_chunk_expert_layers(sc, stage, c);
-        counts[TSIM_PART_LAYER] += microbatches * ((double)tsim_chunk_layers(sc, stage, c) - with_experts);
+        counts[TSIM_PART_LAYER] +=
+            microbatches * tsim_layer_visits(sc, (double)tsim_chunk_layers(sc, stage, c) - with_experts);
         counts[TSIM_PART_EXPERT_LAYER] += microbatches * with_experts;
         counts[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, c) ? microbatches : 0;
         counts[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, c) ? microbatches : 0;

@@ -1,5 +1,6 @@
 #include "workload/memory.h"
 
+#include "workload/layer_list.h"
 #include "workload/model.h"
 #include "workload/operators.h"
 #include "workload/routing.h"
@@ -155,6 +156,8 @@ double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {
     case TSIM_ADAMW:
         return 8;
     case TSIM_ADAFACTOR:
+        if (sc->model->list)
+            return 8 / sqrt(tsim_list_parameters(sc->model) / (double)sc->model->layers); /* of square matrices */
         return 4 * 2 / (double)sc->model->hidden; /* a row and a column of second moments, fp32 */
     case TSIM_ADAM_8BIT:
         return 2;
@@ -243,11 +246,25 @@ static void keep_ffn(const struct tsim_scenario *sc, const struct tokens *k, boo
     keep(list, "experts: inner tensors", rows * expert_width(sc) * per_width);
 }
 
+/* The mean of a layer list's blocks. */
+static void keep_listed(const struct tsim_scenario *sc, struct activations *list) {
+    struct tsim_list_kept kept;
+    tsim_list_kept(sc, &kept);
+    double blocks = (double)sc->model->layers;
+    keep(list, "inputs of products", kept.product_inputs_bytes / blocks);
+    keep(list, "inputs of batch norms", kept.norm_inputs_bytes / blocks);
+    keep(list, "inputs of pools, places of maxima", kept.pool_bytes / blocks);
+}
+
 /* A layer's activations without what `parts` execute again: norm inputs, product inputs and masks of its blocks;
  * queries, keys and values, the attention's result and, in fp8, its copy. */
 static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts,
                        struct activations *list) {
     double e = k->e;
+    if (sc->model->list) {
+        keep_listed(sc, list);
+        return;
+    }
     double blocks = sc->model->parallel_block ? 1 : 2; /* with a norm, an input and a mask each */
     keep(list, "inputs of the norms", k->ts * blocks * k->h * e);
     if (!(parts & TSIM_RECOMPUTE_NORMS))
@@ -334,6 +351,8 @@ static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t sta
            with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
     double bytes = (n_layers - with_experts) * tsim_layer_activation_bytes(sc, false) +
                    with_experts * tsim_layer_activation_bytes(sc, true);
+    if (sc->model->list)
+        return bytes;
     if (tsim_chunk_has_embedding(sc, stage, chunk))
         bytes += k.ts * k.h * k.mask;
     if (tsim_chunk_has_head(sc, stage, chunk))
@@ -446,7 +465,16 @@ static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
            layer * tsim_gradient_bytes(sc);
 }
 
+/* Of a layer list: the widest tensor's gradient and what it becomes; ZeRO-3's gathered weights. */
+static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    struct tsim_list_kept kept;
+    tsim_list_kept(sc, &kept);
+    return 2 * kept.widest_bytes + (sc->parallelism.zero == 3 ? gathered_bytes(sc, stage) : 0);
+}
+
 static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    if (sc->model->list)
+        return listed_buffer_bytes(sc, stage);
     struct tokens k = tokens_of(sc);
     double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, &k);
     double bytes = working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),

@@ -1,5 +1,7 @@
 #include "workload/model.h"
 
+#include "workload/layer_list.h"
+
 /* Queries and keys with values: from the residual stream, or from latent vectors that have a norm of their own. */
 static void count_attention(const struct tsim_model *m, struct tsim_parameters *p) {
     double h = (double)m->hidden, bias = m->bias ? 1 : 0, heads = (double)m->heads, d = (double)m->head_dim;
@@ -22,6 +24,10 @@ static double mlp(const struct tsim_model *m, double inner) {
 
 void tsim_model_count(const struct tsim_model *m, struct tsim_parameters *p) {
     double h = (double)m->hidden, vocab = (double)m->vocab;
+    if (m->list) {
+        *p = (struct tsim_parameters){.layer_ffn = tsim_list_parameters(m) / (double)m->layers};
+        return;
+    }
     const struct tsim_experts *e = &m->experts;
     /* A norm has a scale, a layer norm a shift as well. */
     double norm = (m->norm == TSIM_NORM_LAYERNORM ? 2 : 1) * h;
@@ -63,12 +69,16 @@ static double active_frac(const struct tsim_model *m) {
 }
 
 double tsim_model_parameters(const struct tsim_model *m) {
+    if (m->list)
+        return tsim_list_parameters(m);
     struct tsim_parameters p;
     tsim_model_count(m, &p);
     return p.embedding + layers_parameters(m, &p, 1) + p.final_norm + p.head;
 }
 
 double tsim_model_active_parameters(const struct tsim_model *m) {
+    if (m->list)
+        return tsim_list_parameters(m);
     struct tsim_parameters p;
     tsim_model_count(m, &p);
     return p.embedding + layers_parameters(m, &p, active_frac(m)) + p.final_norm + p.head;
@@ -79,6 +89,8 @@ double tsim_model_core_attention_forward_flops_per_token(const struct tsim_model
 }
 
 double tsim_model_flops_per_token(const struct tsim_model *m, double sequence_length) {
+    if (m->list)
+        return tsim_list_flops_per_sample(m);
     return 6 * tsim_model_active_parameters(m) +
            3 * tsim_model_core_attention_forward_flops_per_token(m, sequence_length);
 }

@@ -2,7 +2,10 @@
  *
  * A layer has attention, a feed-forward block and norms. In a mixture of experts some layers have a router, experts and
  * perhaps shared experts in place of the feed-forward block: layer l (from 0) where l >= first and
- * (l - first + 1) % every == 0. */
+ * (l - first + 1) % every == 0.
+ *
+ * Of a layer list (layer_list.h) a "layer" is the mean of its blocks, all of it counted as layer_ffn; a token is a
+ * sample. */
 #ifndef TSIM_WORKLOAD_MODEL_H
 #define TSIM_WORKLOAD_MODEL_H
 
@@ -33,7 +36,7 @@ double tsim_model_key_dim(const struct tsim_model *model);
 
 /* Model FLOPs of training on one token, forward and backward: 6 N + 12 L H Q T, with N the active parameters, L layers,
  * H heads, Q head dimension (the mean of the key's and the value's), T tokens attended to, the full square also for
- * causal models (Chowdhery et al. 2022, PaLM, appendix B). */
+ * causal models (Chowdhery et al. 2022, PaLM, appendix B); of a layer list tsim_list_flops_per_sample. */
 double tsim_model_flops_per_token(const struct tsim_model *model, double sequence_length);
 
 /* The part of that which one forward pass of the layers costs (a third), without embedding and head: what full

@@ -64,8 +64,8 @@ struct tsim_op_list {
 /* The parts that a pipeline stage is made of. */
 enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, TSIM_PART_HEAD, TSIM_N_PARTS };
 
-/* Forward and backward of one part for one micro-batch, in execution order. Recomputation is not in the list: it is the
- * forward list (or its core attention) run again. */
+/* Forward and backward of one part (not of layer lists: layer_list.h) for one micro-batch, in execution order.
+ * Recomputation is not in the list: it is the forward list (or its core attention) run again. */
 void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 

@@ -1,0 +1,216 @@
+#include "config/layer_list.h"
+
+enum { MAX_LAYERS = 4096 };
+
+/* clang-format off */
+static const struct tsim_word ENTRY_KINDS[] = {
+    {"conv", TSIM_ENTRY_CONV}, {"linear", TSIM_ENTRY_LINEAR}, {"max-pool", TSIM_ENTRY_MAX_POOL},
+    {"average-pool", TSIM_ENTRY_AVERAGE_POOL}, {"bottleneck", TSIM_ENTRY_BOTTLENECK}, {NULL, 0}};
+
+#define ENTRY_INT(name_, default_, max_, help_)                                                                        \
+    .key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_list_entry, name_), .max = (max_),             \
+    .default_text = (default_), .help = (help_)
+#define ENTRY_BOOL(name_, help_)                                                                                       \
+    {.key = #name_, .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_list_entry, name_), .default_text = "false", \
+     .help = (help_)}
+static const struct tsim_key ENTRY_KEYS[] = {
+    {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_list_entry, kind), .words = ENTRY_KINDS,
+     .is_required = true, .help = "what it is"},
+    {ENTRY_INT(out, "0", 1e7, "output channels or features; pools keep theirs")},
+    {ENTRY_INT(kernel, "0", 1e4, "side of the kernel; default: 1, pools: the whole image, bottlenecks: 3")},
+    {ENTRY_INT(stride, "1", 1e4, "step between outputs; of repeated blocks the first's"), .is_positive = true},
+    {ENTRY_INT(padding, "0", 1e4, "rows of zeros around the image")},
+    {ENTRY_INT(groups, "1", 1e6, "of channels that do not mix"), .is_positive = true},
+    {ENTRY_INT(width, "0", 1e7, "bottleneck: channels of its two inner convolutions")},
+    ENTRY_BOOL(bias, "has one"),
+    ENTRY_BOOL(norm, "batch normalization follows"),
+    ENTRY_BOOL(relu, "an activation function follows"),
+    {ENTRY_INT(repeat, "1", 1e4, "so many of them in a row"), .is_positive = true},
+};
+TSIM_TABLE(ENTRY, ENTRY_KEYS, false);
+
+#define INPUT_INT(name_, default_, help_)                                                                              \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, input_##name_), .max = 1e6,            \
+     .default_text = (default_), .is_positive = true, .help = (help_)}
+static const struct tsim_key INPUT_KEYS[] = {
+    INPUT_INT(channels, "1", "channels of an image, or features of a vector"),
+    INPUT_INT(height, "1", "of an image"),
+    INPUT_INT(width, "1", "of an image"),
+};
+TSIM_TABLE(INPUT, INPUT_KEYS, false);
+
+static void read_entries(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_model *model = field;
+    model->entries = tsim_schema_read_list(reader, &ENTRY, value, path, sizeof *model->entries, &model->n_entries);
+}
+
+static void write_entries(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_model *model = field;
+    tsim_writer_list(writer, key, &ENTRY, path, model->entries, sizeof *model->entries, model->n_entries);
+}
+
+const struct tsim_key tsim_list_keys[TSIM_N_LIST_KEYS] = {
+    {.key = "input", .kind = TSIM_KEY_MAPPING, .table = &INPUT, .is_required = true, .help = "of one sample"},
+    {.key = "list", .kind = TSIM_KEY_CUSTOM, .read = read_entries, .write = write_entries, .is_required = true,
+     .help = "the layers in order: list of {kind, out, kernel, stride, ...}"},
+};
+/* clang-format on */
+
+struct expansion {
+    struct tsim_list_layer *layers; /* MAX_LAYERS */
+    size_t n;
+    int64_t channels, height, width;
+    int32_t block;
+    const char *problem; /* the first one, or NULL */
+};
+
+static struct tsim_list_layer *put(struct expansion *x, enum tsim_list_kind kind) {
+    if (x->n == MAX_LAYERS) {
+        x->problem = "more than 4096 layers";
+        x->n--;
+    }
+    int64_t area = x->height * x->width;
+    x->layers[x->n] = (struct tsim_list_layer){.kind = kind,
+                                               .block = x->block,
+                                               .in = x->channels,
+                                               .in_area = area,
+                                               .out = x->channels,
+                                               .out_area = area,
+                                               .kernel_area = 1,
+                                               .stride = 1,
+                                               .groups = 1,
+                                               .is_first = x->n == 0};
+    return &x->layers[x->n++];
+}
+
+static int64_t slid(struct expansion *x, int64_t side, const struct tsim_list_entry *e) {
+    int64_t padded = side + 2 * e->padding;
+    if (padded < e->kernel)
+        x->problem = "a kernel is larger than the image that it is moved over";
+    return padded < e->kernel ? 1 : (padded - e->kernel) / e->stride + 1;
+}
+
+/* Moves to the output of a window: the layer's output is what `x` has after it. */
+static void slide(struct expansion *x, struct tsim_list_layer *layer, const struct tsim_list_entry *e, int64_t out) {
+    if (out < 1 || x->channels % e->groups != 0 || out % e->groups != 0)
+        x->problem = "output channels are missing, or groups do not divide the channels";
+    x->height = slid(x, x->height, e);
+    x->width = slid(x, x->width, e);
+    x->channels = out;
+    layer->kernel_area = e->kernel * e->kernel;
+    layer->stride = e->stride;
+    layer->groups = e->groups;
+    layer->out = out;
+    layer->out_area = x->height * x->width;
+}
+
+static void put_conv(struct expansion *x, const struct tsim_list_entry *e) {
+    struct tsim_list_layer *layer = put(x, TSIM_LIST_PRODUCT);
+    layer->has_bias = e->bias;
+    slide(x, layer, e, e->out);
+    if (e->norm)
+        put(x, TSIM_LIST_NORM);
+    if (e->relu)
+        put(x, TSIM_LIST_RELU);
+}
+
+static void put_linear(struct expansion *x, const struct tsim_list_entry *e) {
+    struct tsim_list_entry as_conv = *e;
+    x->channels *= x->height * x->width;
+    x->height = x->width = 1;
+    as_conv.kernel = 1;
+    as_conv.padding = 0;
+    put_conv(x, &as_conv);
+}
+
+static void put_pool(struct expansion *x, const struct tsim_list_entry *e) {
+    struct tsim_list_entry window = *e;
+    window.groups = 1;
+    if (e->kernel > 0) {
+        slide(x, put(x, e->kind == TSIM_ENTRY_MAX_POOL ? TSIM_LIST_MAX_POOL : TSIM_LIST_AVERAGE_POOL), &window,
+              x->channels);
+        return;
+    }
+    struct tsim_list_layer *layer = put(x, TSIM_LIST_AVERAGE_POOL);
+    x->height = x->width = 1;
+    layer->out_area = 1;
+}
+
+/* He et al. 2015 (arXiv:1512.03385), figure 5 right: 1x1 down to `width`, kernel x kernel, 1x1 up to `out`, each with
+ * its norm, and the input added, through a projection where its shape differs. The stride is on the middle convolution
+ * (ResNet v1.5). */
+static void put_bottleneck(struct expansion *x, const struct tsim_list_entry *e, int64_t stride) {
+    struct expansion before = *x;
+    int64_t kernel = e->kernel ? e->kernel : 3;
+    struct tsim_list_entry conv = {.kernel = 1, .stride = 1, .groups = 1, .norm = true, .relu = true, .out = e->width};
+    put_conv(x, &conv);
+    conv.kernel = kernel;
+    conv.padding = kernel / 2;
+    conv.stride = stride;
+    conv.groups = e->groups;
+    put_conv(x, &conv);
+    conv = (struct tsim_list_entry){.kernel = 1, .stride = 1, .groups = 1, .norm = true, .out = e->out};
+    put_conv(x, &conv);
+    if (stride != 1 || before.channels != e->out) {
+        struct expansion after = *x;
+        x->channels = before.channels, x->height = before.height, x->width = before.width;
+        conv.stride = stride;
+        put_conv(x, &conv);
+        x->channels = after.channels, x->height = after.height, x->width = after.width;
+    }
+    put(x, TSIM_LIST_ADD);
+    put(x, TSIM_LIST_RELU);
+}
+
+static void put_entry(struct expansion *x, const struct tsim_list_entry *e, bool is_first) {
+    struct tsim_list_entry conv = *e;
+    switch (e->kind) {
+    case TSIM_ENTRY_CONV:
+        conv.kernel = e->kernel ? e->kernel : 1;
+        conv.stride = is_first ? e->stride : 1;
+        put_conv(x, &conv);
+        return;
+    case TSIM_ENTRY_LINEAR:
+        put_linear(x, e);
+        return;
+    case TSIM_ENTRY_MAX_POOL:
+    case TSIM_ENTRY_AVERAGE_POOL:
+        put_pool(x, e);
+        return;
+    case TSIM_ENTRY_BOTTLENECK:
+        put_bottleneck(x, e, is_first ? e->stride : 1);
+        return;
+    }
+    TSIM_BUG("entry %d", (int)e->kind);
+}
+
+/* A block ends where a product can end: what only moves memory belongs to the block before it. */
+static void expand(struct expansion *x, const struct tsim_model *model) {
+    for (size_t i = 0; i < model->n_entries && !x->problem; i++)
+        for (int64_t k = 0; k < model->entries[i].repeat && !x->problem; k++) {
+            const struct tsim_list_entry *e = &model->entries[i];
+            bool is_pool = e->kind == TSIM_ENTRY_MAX_POOL || e->kind == TSIM_ENTRY_AVERAGE_POOL;
+            if (x->n > 0 && !is_pool)
+                x->block++;
+            put_entry(x, e, k == 0);
+        }
+    if (!x->problem && x->n == 0)
+        x->problem = "no layers";
+}
+
+void tsim_layer_list_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                            struct tsim_model *m) {
+    struct expansion x = {.channels = m->input_channels, .height = m->input_height, .width = m->input_width};
+    x.layers = TSIM_NEW_ARRAY(reader->arena, MAX_LAYERS, struct tsim_list_layer);
+    expand(&x, m);
+    if (x.problem) {
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_value_find(mapping, "list"),
+                         tsim_schema_path(reader->arena, path, "list"), "layer %zu: %s", x.n, x.problem);
+        return;
+    }
+    m->list = x.layers;
+    m->n_list = x.n;
+    m->layers = x.block + 1;
+    m->hidden = m->heads = m->kv_heads = m->head_dim = m->ffn_hidden = 1;
+    m->position = TSIM_POSITION_NONE;
+}

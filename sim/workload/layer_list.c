@@ -1,0 +1,229 @@
+#include "workload/layer_list.h"
+
+#include "workload/operators_parts.h"
+
+#include <math.h>
+
+/* A place of a maximum, as frameworks keep it (PyTorch: int64). */
+#define PLACE_BYTES 8
+
+static double weights_of(const struct tsim_list_layer *l) {
+    return (double)(l->kernel_area * (l->in / l->groups) * l->out);
+}
+
+double tsim_list_parameters(const struct tsim_model *m) {
+    double n = 0;
+    for (size_t i = 0; i < m->n_list; i++) {
+        const struct tsim_list_layer *l = &m->list[i];
+        if (l->kind == TSIM_LIST_PRODUCT)
+            n += weights_of(l) + (l->has_bias ? (double)l->out : 0);
+        else if (l->kind == TSIM_LIST_NORM)
+            n += 2 * (double)l->out; /* scale and shift; running statistics are no parameters */
+    }
+    return n;
+}
+
+double tsim_list_macs(const struct tsim_model *m) {
+    double macs = 0;
+    for (size_t i = 0; i < m->n_list; i++)
+        if (m->list[i].kind == TSIM_LIST_PRODUCT)
+            macs += weights_of(&m->list[i]) * (double)m->list[i].out_area;
+    return macs;
+}
+
+double tsim_list_flops_per_sample(const struct tsim_model *m) {
+    const struct tsim_list_layer *first = &m->list[0];
+    double unused = first->kind == TSIM_LIST_PRODUCT ? 2 * weights_of(first) * (double)first->out_area : 0;
+    return 6 * tsim_list_macs(m) - unused;
+}
+
+/* ---- kernels ---- */
+
+struct batch {
+    const struct tsim_scenario *scenario;
+    double samples, e; /* bytes of an element */
+    enum tsim_precision precision;
+    bool is_fused;
+};
+
+static struct batch batch_of(const struct tsim_scenario *sc) {
+    bool is_wide = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32;
+    return (struct batch){.scenario = sc,
+                          .samples = (double)sc->training.micro_batch_size,
+                          .e = is_wide ? 4 : 2,
+                          .precision = sc->training.precision,
+                          .is_fused = sc->software->fusion != TSIM_FUSION_NONE};
+}
+
+static double in_elements(const struct batch *b, const struct tsim_list_layer *l) {
+    return b->samples * (double)(l->in * l->in_area);
+}
+
+static double out_elements(const struct batch *b, const struct tsim_list_layer *l) {
+    return b->samples * (double)(l->out * l->out_area);
+}
+
+/* `groups` products of m x k by k x n that read and write each tensor once. */
+static struct tsim_op *product(struct tsim_op_list *list, const char *name, const struct batch *b, double groups,
+                               double m, double n, double k, double bytes) {
+    struct tsim_op *op = batched(gemm(list, name, b->precision, m, n, k, b->e, b->e), groups);
+    op->bytes = bytes;
+    return op;
+}
+
+static double tensor_bytes(const struct batch *b, const struct tsim_list_layer *l) {
+    return b->e * (in_elements(b, l) + weights_of(l) + out_elements(b, l));
+}
+
+/* Convolutions as the library runs them; see the header. */
+static struct tsim_op *convolution(struct tsim_op_list *list, const char *name, const struct batch *b,
+                                   const struct tsim_list_layer *l, double m, double n, double k) {
+    struct tsim_op *op = product(list, name, b, (double)l->groups, m, n, k, tensor_bytes(b, l));
+    bool is_image = l->in_area > 1;
+    if (is_image && b->precision == TSIM_TF32)
+        op->bytes += 2 * b->e * (in_elements(b, l) + out_elements(b, l));
+    return op;
+}
+
+static bool is_winograd(const struct batch *b, const struct tsim_list_layer *l) {
+    return b->precision == TSIM_FP32 && l->kernel_area == 9 && l->stride == 1 && l->groups == 1;
+}
+
+/* The same products with 3 x 3 kernels, by Winograd. `m`, `n`, `k` are those of one of the 16. */
+static struct tsim_op *winograd(struct tsim_op_list *list, const char *name, const struct batch *b,
+                                const struct tsim_list_layer *l, double m, double n, double k) {
+    return product(list, name, b, 16, m, n, k, tensor_bytes(b, l));
+}
+
+static void product_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+    double g = (double)l->groups, pixels = b->samples * (double)l->out_area;
+    if (is_winograd(b, l))
+        winograd(list, "convolution", b, l, pixels / 4, (double)l->out, (double)l->in);
+    else
+        convolution(list, l->in_area > 1 ? "convolution" : "linear", b, l, pixels, (double)l->out / g,
+                    (double)(l->kernel_area * l->in) / g);
+    if (l->has_bias && !b->is_fused)
+        elementwise(list, "bias", out_elements(b, l), 2 * b->e, 1);
+}
+
+static void product_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+    double g = (double)l->groups, pixels = b->samples * (double)l->out_area, area = (double)l->kernel_area;
+    double step = l->kernel_area == 1 ? 1 : (double)(l->stride * l->stride);
+    double in = (double)l->in, out = (double)l->out;
+    bool is_image = l->in_area > 1, is_short = is_winograd(b, l);
+    const char *input = is_image ? "convolution, input" : "linear, input";
+    const char *weight = is_image ? "convolution, weight" : "linear, weight";
+    struct tsim_op *op;
+    if (!l->is_first && is_short)
+        winograd(list, input, b, l, pixels / 4, in, out);
+    else if (!l->is_first)
+        convolution(list, input, b, l, pixels * step, in / g, area * out / g / step);
+    if (is_short)
+        op = winograd(list, weight, b, l, out, in, pixels / 4);
+    else
+        op = convolution(list, weight, b, l, out / g, area * in / g, pixels);
+    double gradient_bytes = b->scenario->training.gradient_precision == TSIM_FP32 ? 4 : 2;
+    op->bytes += (2 * gradient_bytes - b->e) * weights_of(l);
+    op->is_weight_gradient = true;
+    if (l->has_bias)
+        elementwise(list, "bias gradient", out_elements(b, l), b->e, 1)->is_weight_gradient = true;
+}
+
+/* Is the layer a pass of its own, or done with the one before? */
+static bool is_fused_away(const struct batch *b, const struct tsim_list_layer *l, bool has_before) {
+    return b->is_fused && has_before && l->kind == TSIM_LIST_RELU && l[-1].kind != TSIM_LIST_MAX_POOL &&
+           l[-1].kind != TSIM_LIST_AVERAGE_POOL;
+}
+
+static void layer_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+    double n = out_elements(b, l), e = b->e;
+    switch (l->kind) {
+    case TSIM_LIST_PRODUCT:
+        product_forward(list, b, l);
+        return;
+    case TSIM_LIST_NORM:
+        elementwise(list, "batch norm", n, 3 * e, 2);
+        return;
+    case TSIM_LIST_RELU:
+        elementwise(list, "activation", n, 2 * e, 1);
+        return;
+    case TSIM_LIST_ADD:
+        elementwise(list, "residual", n, 3 * e, 1);
+        return;
+    case TSIM_LIST_MAX_POOL:
+        elementwise(list, "pool", 1, in_elements(b, l) * e + n * (e + PLACE_BYTES), 1);
+        return;
+    case TSIM_LIST_AVERAGE_POOL:
+        elementwise(list, "pool", 1, (in_elements(b, l) + n) * e, 1);
+        return;
+    }
+    TSIM_BUG("layer %d", (int)l->kind);
+}
+
+static void layer_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+    double n = out_elements(b, l), e = b->e;
+    switch (l->kind) {
+    case TSIM_LIST_PRODUCT:
+        product_backward(list, b, l);
+        return;
+    case TSIM_LIST_NORM: /* two sums over dy and x; dx from both */
+        elementwise(list, "batch norm", n, 5 * e, 2);
+        return;
+    case TSIM_LIST_RELU:
+        elementwise(list, "activation", n, 3 * e, 1);
+        return;
+    case TSIM_LIST_ADD: /* the two branches' gradients meet at the block's input */
+        elementwise(list, "residual gradient", n, 3 * e, 1);
+        return;
+    case TSIM_LIST_MAX_POOL:
+    case TSIM_LIST_AVERAGE_POOL:
+        layer_forward(list, b, l);
+        return;
+    }
+    TSIM_BUG("layer %d", (int)l->kind);
+}
+
+/* Softmax, loss and their gradient, in fp32, on the last layer's output. */
+static void loss(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *last) {
+    elementwise(list, "loss", out_elements(b, last), b->e + 4, 3);
+}
+
+void tsim_list_forward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
+    const struct tsim_model *m = sc->model;
+    struct batch b = batch_of(sc);
+    list->n = 0;
+    for (size_t i = 0; i < m->n_list; i++)
+        if (m->list[i].block == block && !is_fused_away(&b, &m->list[i], i > 0))
+            layer_forward(list, &b, &m->list[i]);
+    if (block == m->layers - 1)
+        loss(list, &b, &m->list[m->n_list - 1]);
+}
+
+void tsim_list_backward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
+    const struct tsim_model *m = sc->model;
+    struct batch b = batch_of(sc);
+    list->n = 0;
+    if (block == m->layers - 1)
+        loss(list, &b, &m->list[m->n_list - 1]);
+    for (size_t i = m->n_list; i-- > 0;)
+        if (m->list[i].block == block && !is_fused_away(&b, &m->list[i], i > 0))
+            layer_backward(list, &b, &m->list[i]);
+}
+
+/* ---- memory ---- */
+
+void tsim_list_kept(const struct tsim_scenario *sc, struct tsim_list_kept *kept) {
+    struct batch b = batch_of(sc);
+    *kept = (struct tsim_list_kept){0};
+    for (size_t i = 0; i < sc->model->n_list; i++) {
+        const struct tsim_list_layer *l = &sc->model->list[i];
+        double in_bytes = in_elements(&b, l) * b.e, out_bytes = out_elements(&b, l) * b.e;
+        if (l->kind == TSIM_LIST_PRODUCT)
+            kept->product_inputs_bytes += in_bytes;
+        else if (l->kind == TSIM_LIST_NORM)
+            kept->norm_inputs_bytes += in_bytes;
+        else if (l->kind == TSIM_LIST_MAX_POOL)
+            kept->pool_bytes += in_bytes + out_elements(&b, l) * PLACE_BYTES;
+        kept->widest_bytes = fmax(kept->widest_bytes, fmax(in_bytes, out_bytes));
+    }
+}

@@ -1,0 +1,39 @@
+/* layer_list.h - models that are a list of layers (CNNs, MLPs): counts, kernels and what the backward pass keeps.
+ *
+ * A convolution is an implicit GEMM (Chetlur et al. 2014, cuDNN, arXiv:1410.0759, section 3): of a batch of b samples,
+ * g groups, C input and K output channels, r x s kernels, P output pixels
+ *   forward          M = b P, N = K / g, K = r s C / g            g products
+ *   input gradient   M = b P stride^2, N = C / g, K = r s K / g / stride^2 (1 x 1: b P, C / g, K / g)
+ *   weight gradient  M = K / g, N = r s C / g, K = b P
+ * each of 2 b P r s C K / g FLOPs, and from memory each tensor once. Two things that libraries do besides. In fp32, 3 x
+ * 3 kernels of stride 1 are Winograd's F(2 x 2, 3 x 3): 16 products over a quarter of the pixels, 4 / 9 of the FLOPs
+ * (Lavin and Gray 2015, arXiv:1509.09308; its transforms are fused). In tf32, images lie channels first as in fp32,
+ * and matrix units want channels last: input and output are each read and written once more (NVIDIA, "Convolutional
+ * Layers User's Guide", on tensor layouts); half precision trains channels last. Batch normalization, activation,
+ * addition and pooling move memory: per element of e bytes forward 3 e (statistics, then normalize), 2 e, 3 e, input
+ * and output; backward 5 e, 3 e, 3 e. Any fusion but `none` makes one pass of a norm and the activation behind it, and
+ * of an addition and its activation. A list trains in data-parallel replicas alone: its shapes are whole. */
+#ifndef TSIM_WORKLOAD_LAYER_LIST_H
+#define TSIM_WORKLOAD_LAYER_LIST_H
+
+#include "workload/operators.h"
+
+double tsim_list_parameters(const struct tsim_model *model);
+/* Multiplications with addition of one sample's forward pass. */
+double tsim_list_macs(const struct tsim_model *model);
+/* Model FLOPs of training on a sample: 2 forward, 4 backward of each MAC, without the first layer's input gradient. */
+double tsim_list_flops_per_sample(const struct tsim_model *model);
+
+/* Kernels of a block (0 .. layers - 1) for one micro-batch, in execution order. */
+void tsim_list_forward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
+void tsim_list_backward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
+
+/* What one micro-batch keeps of the whole list: inputs of products and norms, and the places of maxima. Activation
+ * functions and additions work in place: what follows keeps their result. */
+struct tsim_list_kept {
+    double product_inputs_bytes, norm_inputs_bytes, pool_bytes;
+    double widest_bytes; /* the largest tensor: its gradient exists while its layer is worked on */
+};
+void tsim_list_kept(const struct tsim_scenario *scenario, struct tsim_list_kept *kept);
+
+#endif

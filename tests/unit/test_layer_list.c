@@ -1,0 +1,168 @@
+/* Layer lists: published counts of multiplications, kernels of a small list by hand, what is kept. */
+#include "config/catalogue_load.h"
+#include "support/check_main.h"
+#include "support/example.h"
+#include "workload/layer_list.h"
+#include "workload/memory.h"
+#include "workload/model.h"
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void tear_down(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+static const struct tsim_model *load(const char *id) {
+    const struct tsim_model *model = NULL;
+    ck_assert_int_eq(tsim_catalogue_load_model(&arena, id, &model, &diags), TSIM_OK);
+    return model;
+}
+
+/* torchvision prints 4.09 and 0.71 GMAC. AlexNet by hand, output pixels x kernel area x in x out:
+ * 55^2 363 64 + 27^2 1600 192 + 13^2 (1728 384 + 3456 256 + 2304 256) + 9216 4096 + 4096^2 + 4096 1000. */
+START_TEST(published_macs) {
+    double alexnet = 3025.0 * 363 * 64 + 729.0 * 1600 * 192 + 169.0 * (1728 * 384 + 3456 * 256 + 2304 * 256) +
+                     9216.0 * 4096 + 4096.0 * 4096 + 4096.0 * 1000;
+    ck_assert_double_eq(tsim_list_macs(load("alexnet")), alexnet);
+    ck_assert_double_eq_tol(alexnet, 0.71e9, 0.005e9);
+    ck_assert_double_eq_tol(tsim_list_macs(load("resnet50")), 4.09e9, 0.005e9);
+}
+END_TEST
+
+/* 18 blocks: stem, 16 bottlenecks, classifier. The first of stage 3 maps 256 channels of 56 x 56 to 512 of 28 x 28. */
+START_TEST(resnet_blocks) {
+    const struct tsim_model *m = load("resnet50");
+    int32_t products = 0, norms = 0;
+    ck_assert_int_eq(m->layers, 18);
+    for (size_t i = 0; i < m->n_list; i++) {
+        products += m->list[i].kind == TSIM_LIST_PRODUCT;
+        norms += m->list[i].kind == TSIM_LIST_NORM;
+    }
+    ck_assert_int_eq(products, 54); /* 1 + 16 x 3 + 4 projections + 1 */
+    ck_assert_int_eq(norms, 53);
+    const struct tsim_list_layer *projection = NULL;
+    for (size_t i = 0; i < m->n_list; i++)
+        if (m->list[i].block == 4 && m->list[i].kind == TSIM_LIST_PRODUCT)
+            projection = &m->list[i]; /* the last product of its block */
+    ck_assert_int_eq(projection->in, 256);
+    ck_assert_int_eq(projection->in_area, 56 * 56);
+    ck_assert_int_eq(projection->out, 512);
+    ck_assert_int_eq(projection->out_area, 28 * 28);
+    ck_assert_int_eq(projection->stride, 2);
+}
+END_TEST
+
+/* 4 channels of 8 x 8; 3 x 3 to 6 channels in 2 groups, norm, activation; then 6 x 64 features to 10. */
+static const struct tsim_list_layer LAYERS[] = {
+    {TSIM_LIST_PRODUCT, 0, 4, 6, 64, 64, 9, 1, 2, false, true},
+    {TSIM_LIST_NORM, 0, 6, 6, 64, 64, 1, 1, 1, false, false},
+    {TSIM_LIST_RELU, 0, 6, 6, 64, 64, 1, 1, 1, false, false},
+    {TSIM_LIST_PRODUCT, 1, 384, 10, 1, 1, 1, 1, 1, true, false},
+};
+
+static void init_small(struct example *x) {
+    example_init(x);
+    x->model = (struct tsim_model){.name = "small",
+                                   .kind = TSIM_MODEL_CNN,
+                                   .layers = 2,
+                                   .hidden = 1,
+                                   .heads = 1,
+                                   .kv_heads = 1,
+                                   .head_dim = 1,
+                                   .ffn_hidden = 1,
+                                   .list = LAYERS,
+                                   .n_list = 4};
+    x->scenario.training.micro_batch_size = 5;
+    x->scenario.training.sequence_length = 1;
+    x->scenario.training.precision = TSIM_FP16;
+    x->scenario.training.recompute = TSIM_RECOMPUTE_NONE;
+    x->software.fusion = TSIM_FUSION_NONE;
+    example_finish(x);
+}
+
+/* Weights 9 (4 / 2) 6 = 108 and 3,840 with 10 biases, 12 of the norm. Forward: 2 products of 5 x 64 by 3 by 18. The
+ * first layer has no input gradient. */
+START_TEST(kernels_by_hand) {
+    struct example x;
+    struct tsim_op_list list;
+    init_small(&x);
+    ck_assert_double_eq(tsim_model_parameters(&x.model), 108 + 12 + 3850);
+    ck_assert_double_eq(tsim_list_macs(&x.model), 108 * 64 + 3840);
+    ck_assert_double_eq(tsim_model_flops_per_token(&x.model, 1), 4 * 108 * 64 + 6 * 3840);
+    tsim_list_forward(&x.scenario, 0, &list);
+    ck_assert_int_eq(list.n, 3);
+    ck_assert_double_eq(list.ops[0].batch, 2);
+    ck_assert_double_eq(list.ops[0].m, 320);
+    ck_assert_double_eq(list.ops[0].n, 3);
+    ck_assert_double_eq(list.ops[0].k, 18);
+    ck_assert_double_eq(list.ops[0].flops, 5 * 2 * 108 * 64);
+    ck_assert_double_eq(list.ops[0].bytes, 2 * (5 * 256 + 108 + 5 * 384));
+    ck_assert_double_eq(list.ops[1].bytes, 5 * 384 * 6);
+    tsim_list_backward(&x.scenario, 0, &list);
+    ck_assert_int_eq(list.n, 3); /* activation, norm, weight gradient */
+    ck_assert_double_eq(list.ops[2].k, 320);
+    ck_assert(list.ops[2].is_weight_gradient);
+    x.software.fusion = TSIM_FUSION_TE;
+    tsim_list_forward(&x.scenario, 0, &list);
+    ck_assert_int_eq(list.n, 2);
+}
+END_TEST
+
+/* A micro-batch keeps the inputs of both products, 256 and 384 elements of 2 bytes a sample, and the norm's 384. */
+START_TEST(activations_by_hand) {
+    struct example x;
+    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+    init_small(&x);
+    ck_assert_int_eq(tsim_layer_activations(&x.scenario, false, rows), 2);
+    ck_assert_double_eq(2 * rows[0].bytes, 5 * 2 * (256 + 384));
+    ck_assert_double_eq(2 * rows[1].bytes, 5 * 2 * 384);
+    struct tsim_stage_memory memory;
+    tsim_stage_memory(&x.scenario, 0, &memory);
+    ck_assert_double_eq(memory.activations_bytes, 5 * 2 * (256 + 384 + 384));
+    ck_assert_double_eq(memory.weights_bytes, 2 * 3970);
+}
+END_TEST
+
+/* fp32, 3 x 3, no groups: 16 products over a quarter of the pixels, 4 / 9 of the FLOPs. tf32: in and out once more. */
+START_TEST(algorithms) {
+    struct example x;
+    struct tsim_op_list list;
+    struct tsim_list_layer conv = {TSIM_LIST_PRODUCT, 0, 32, 32, 64, 64, 9, 1, 1, false, false};
+    init_small(&x);
+    x.model.list = &conv;
+    x.model.n_list = 1;
+    x.scenario.training.precision = TSIM_TF32;
+    tsim_list_backward(&x.scenario, 0, &list);
+    double direct = list.ops[0].flops, bytes = 4 * (5 * 64 * 64 + 9 * 32 * 32);
+    ck_assert_double_eq(direct, 2.0 * 5 * 64 * 9 * 32 * 32);
+    ck_assert_double_eq(list.ops[0].bytes, bytes + 2 * 4 * 5 * 64 * 64);
+    x.scenario.training.precision = TSIM_FP32;
+    tsim_list_backward(&x.scenario, 0, &list);
+    ck_assert_double_eq(list.ops[0].batch, 16);
+    ck_assert_double_eq_tol(list.ops[0].flops, direct * 4 / 9, 1e-6);
+    ck_assert_double_eq_tol(list.ops[1].flops, direct * 4 / 9, 1e-6);
+    ck_assert_double_eq(list.ops[0].bytes, bytes);
+}
+END_TEST
+
+static Suite *layer_list_suite(void) {
+    Suite *suite = suite_create("layer_list");
+    TCase *tc = tcase_create("layer_list");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, published_macs);
+    tcase_add_test(tc, resnet_blocks);
+    tcase_add_test(tc, kernels_by_hand);
+    tcase_add_test(tc, activations_by_hand);
+    tcase_add_test(tc, algorithms);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TSIM_TEST_MAIN(layer_list_suite)
