@@ -34,7 +34,7 @@ by() { # TITLE EXPRESSION
   awk -F, 'function log2(x) {return log(x) / log(2)}
     function range(x, a, b, c) {return x < a ? "1#below " a : x < b ? "2#" a " to " b - 1 : x < c ? "3#" b " to " c - 1 : "4#" c " and more"}
     NR > 1 {
-      source = $2; accelerator = $3; software = $5; precision = $6; experts = $7; zero3 = $8; accelerators = $10
+      source = $2; accelerator = $3; software = $5; model = $6; precision = $7; zero3 = $8; accelerators = $10
       tensor = $11; pipeline = $12; micro_batch = $13; hidden = $18
       print ('"$2"') "\t" 1 / $15 - 1 "\t" ($15 >= $16 && $15 <= $17)
     }' "$table" | score "$1"
@@ -92,7 +92,7 @@ TEXT
   by accelerators 'range(accelerators, 9, 65, 513)'
   by precision precision
   by sharding '(zero3 ? "parameters sharded (ZeRO-3)" : "parameters whole")'
-  by model '(experts ? "mixture of experts" : "dense")'
+  by model model
   by 'software profile' software
   cat <<'TEXT'
 

@@ -99,6 +99,12 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "logged. The page needs nothing else: no network, no other file.",
      0, SIZE_MAX, TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET),
      tsim_cmd_report},
+    {"calibrate", "kernels FILE", "an accelerator's efficiencies from measured kernels",
+     "FILE is CSV: accelerator,op,precision,batch,m,n,k,bytes,time_us; op is gemm or\n"
+     "copy. Fits what the kernels tell apart by least squares on relative errors, and\n"
+     "prints each value with its 95 % interval and each kernel's error. With one more\n"
+     "name, as in fit.yaml, an accelerator that a node can name is written there.",
+     2, 3, TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_calibrate},
     {"runs", "", "what is in the database of runs", NULL, 0, 0,
      TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_runs},
     {"list", "[KIND]", "what is in the catalogue",
@@ -114,7 +120,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
 
 /* Of the interface, and not built yet. */
-static const char *const LATER[] = {"import", "calibrate"};
+static const char *const LATER[] = {"import"};
 
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];

@@ -14,6 +14,18 @@ static const double GROWTH = 1.0;           /* of the interval, for each unit of
 
 /* ---- likeness ---- */
 
+static const char *model_word(const struct tsim_model *model) {
+    switch (model->kind) {
+    case TSIM_MODEL_CNN:
+        return "cnn";
+    case TSIM_MODEL_MLP:
+        return "mlp";
+    case TSIM_MODEL_TRANSFORMER:
+        break;
+    }
+    return model->experts.count > 0 ? "experts" : "dense";
+}
+
 void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits) {
     const struct tsim_scenario *s = result->scenario;
     const struct tsim_accelerator *accelerator = s->cluster.node->accelerator;
@@ -23,7 +35,7 @@ void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits
         .vendor = accelerator->vendor ? accelerator->vendor : "",
         .software = s->software->name,
         .precision = s->training.precision,
-        .has_experts = s->model->experts.count > 0,
+        .model = model_word(s->model),
         .shards_parameters = s->parallelism.zero == 3,
         .peak_flops_per_s = fmax(peak_flops_per_s, accelerator->peak_flops_per_s[TSIM_FP32]),
         .n_accelerators = (double)s->n_accelerators,
@@ -48,7 +60,7 @@ double tsim_traits_distance(const struct tsim_traits *a, const struct tsim_trait
         distance += 0.5 + 0.4 * doublings(a->peak_flops_per_s, b->peak_flops_per_s);
     distance += strcmp(a->vendor, b->vendor) != 0 ? 1.0 : 0.0;
     distance += precision_class(a->precision) != precision_class(b->precision) ? 1.0 : 0.0;
-    distance += a->has_experts != b->has_experts ? 2.0 : 0.0;
+    distance += strcmp(a->model, b->model) != 0 ? 2.0 : 0.0;
     distance += a->shards_parameters != b->shards_parameters ? 0.5 : 0.0;
     distance += strcmp(a->software, b->software) != 0 ? 0.5 : 0.0;
     distance += 0.15 * doublings(a->n_accelerators, b->n_accelerators);
@@ -119,7 +131,7 @@ void tsim_interval_of(struct tsim_arena *arena, const struct tsim_residuals *res
 /* ---- the table ---- */
 
 static const char HEADER[] =
-    "case,source,accelerator,vendor,software,precision,experts,zero3,peak_tflops,accelerators,"
+    "case,source,accelerator,vendor,software,model,precision,zero3,peak_tflops,accelerators,"
     "tensor,pipeline,micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s";
 enum {
     CASE,
@@ -127,8 +139,8 @@ enum {
     ACCELERATOR,
     VENDOR,
     SOFTWARE,
+    MODEL,
     PRECISION,
-    EXPERTS,
     ZERO3,
     PEAK_TFLOPS,
     ACCELERATORS,
@@ -176,7 +188,7 @@ static bool parse_row(struct tsim_arena *arena, char *line, struct tsim_residual
     for (int i = 0; i < N_COLUMNS; i++) {
         char *end;
         number[i] = i > PRECISION ? strtod(fields[i], &end) : 0.0;
-        bool is_flag = i == EXPERTS || i == ZERO3;
+        bool is_flag = i == ZERO3;
         if (i > PRECISION && i < LOW &&
             (end == fields[i] || *end || !isfinite(number[i]) || (!is_flag && number[i] <= 0)))
             return false;
@@ -189,7 +201,7 @@ static bool parse_row(struct tsim_arena *arena, char *line, struct tsim_residual
         .accelerator = tsim_arena_strdup(arena, fields[ACCELERATOR]),
         .vendor = tsim_arena_strdup(arena, fields[VENDOR]),
         .software = tsim_arena_strdup(arena, fields[SOFTWARE]),
-        .has_experts = number[EXPERTS] != 0.0,
+        .model = tsim_arena_strdup(arena, fields[MODEL]),
         .shards_parameters = number[ZERO3] != 0.0,
         .peak_flops_per_s = 1e12 * number[PEAK_TFLOPS],
         .n_accelerators = number[ACCELERATORS],
@@ -222,7 +234,8 @@ static enum tsim_status read_rows(struct tsim_arena *arena, const char *file, FI
     }
     if (status == TSIM_OK) {
         struct tsim_residual *kept = TSIM_NEW_ARRAY(arena, n + 1, struct tsim_residual);
-        memcpy(kept, rows, n * sizeof *rows);
+        if (n > 0)
+            memcpy(kept, rows, n * sizeof *rows);
         *residuals = (struct tsim_residuals){.rows = kept, .n = n};
     }
     tsim_heap_free(rows);
@@ -285,8 +298,8 @@ void tsim_residuals_print(struct tsim_arena *arena, FILE *out, const struct tsim
         const struct tsim_traits *t = &row->traits;
         struct tsim_interval interval;
         tsim_interval_of(arena, &residuals, t, row->name, row->source, &interval);
-        fprintf(out, "%s,%s,%s,%s,%s,%s,%d,%d,%.4g,%.0f,%.0f,%.0f,%.0f,%.4g,%.4f,%.4f,%.4f,%.0f,%.4g\n", row->name,
-                row->source, t->accelerator, t->vendor, t->software, tsim_precision_name(t->precision), t->has_experts,
+        fprintf(out, "%s,%s,%s,%s,%s,%s,%s,%d,%.4g,%.0f,%.0f,%.0f,%.0f,%.4g,%.4f,%.4f,%.4f,%.0f,%.4g\n", row->name,
+                row->source, t->accelerator, t->vendor, t->software, t->model, tsim_precision_name(t->precision),
                 t->shards_parameters, t->peak_flops_per_s / 1e12, t->n_accelerators, t->tensor, t->pipeline,
                 t->micro_batch, t->parameters, exp(row->log_ratio), interval.low_ratio, interval.high_ratio,
                 row->hidden, row->step_time_s);

@@ -10,6 +10,7 @@ enum { N_ROWS = 19 };
 static const struct tsim_traits A100 = {.accelerator = "a100",
                                         .vendor = "NVIDIA",
                                         .software = "megatron",
+                                        .model = "dense",
                                         .precision = TSIM_BF16,
                                         .peak_flops_per_s = 312e12,
                                         .n_accelerators = 64,
@@ -41,7 +42,7 @@ START_TEST(distances) {
     other.accelerator = "x100";
     other.peak_flops_per_s *= 4;
     other.precision = TSIM_FP8;
-    other.has_experts = true;
+    other.model = "experts";
     ck_assert_double_eq_tol(tsim_traits_distance(&A100, &other), 0.5 + 0.8 + 1 + 2, 1e-12);
 }
 END_TEST
@@ -73,7 +74,7 @@ START_TEST(wide_where_nothing_is_like) {
     struct tsim_interval interval;
     struct tsim_residuals residuals = rows_of(rows, NAMES);
     struct tsim_traits other = A100;
-    other.has_experts = true; /* distance 2: 1.25 beyond similar, so 2.25 times as wide */
+    other.model = "experts"; /* distance 2: 1.25 beyond similar, so 2.25 times as wide */
     tsim_arena_init(&arena);
     tsim_interval_of(&arena, &residuals, &other, NULL, NULL, &interval);
     ck_assert_int_eq(interval.n_similar, 0);
@@ -115,9 +116,9 @@ START_TEST(intervals_are_calibrated) {
 END_TEST
 
 #define HEADER                                                                                                         \
-    "case,source,accelerator,vendor,software,precision,experts,zero3,peak_tflops,accelerators,tensor,pipeline,"        \
+    "case,source,accelerator,vendor,software,model,precision,zero3,peak_tflops,accelerators,tensor,pipeline,"          \
     "micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s\n"
-#define ROW "run-1,run,a100,NVIDIA,megatron,bf16,0,0,312,64,8,4,1,1e10,%s,0.9,1.1,4096,2.5\n"
+#define ROW "run-1,run,a100,NVIDIA,megatron,dense,bf16,0,312,64,8,4,1,1e10,%s,0.9,1.1,4096,2.5\n"
 
 static enum tsim_status read_text(struct tsim_arena *arena, const char *format, const char *ratio,
                                   struct tsim_residuals *residuals, int *line) {

@@ -1,0 +1,126 @@
+#include "cli/command.h"
+
+#include "config/scenario.h"
+#include "report/table.h"
+#include "study/calibrate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static const struct tsim_column VALUE_COLUMNS[] = {
+    {"value", false}, {"catalogue", true}, {"fitted", true}, {"95 %, from", true}, {"to", true}};
+static const struct tsim_column ROW_COLUMNS[] = {
+    {"kernel", false}, {"line", true}, {"measured us", true}, {"catalogue", true}, {"fitted", true}};
+
+__attribute__((format(printf, 3, 4))) static void add(struct tsim_arena *arena, struct tsim_text_table *table,
+                                                      const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    tsim_text_table_add(table, tsim_arena_vprintf(arena, format, args));
+    va_end(args);
+}
+
+static const char *value_text(struct tsim_arena *arena, int value, double number) {
+    if (isnan(number))
+        return "-";
+    if (value == TSIM_CALIBRATED_KERNEL_LATENCY)
+        return tsim_arena_printf(arena, "%.3g us", 1e6 * number);
+    return tsim_arena_printf(arena, "%.3g", number);
+}
+
+static void print_values(struct tsim_arena *arena, const struct tsim_calibration *c) {
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, VALUE_COLUMNS, sizeof VALUE_COLUMNS / sizeof VALUE_COLUMNS[0]);
+    for (int i = 0; i < TSIM_N_CALIBRATED; i++) {
+        const struct tsim_calibration_value *value = &c->values[i];
+        tsim_text_table_add(&table, tsim_calibrated_name((enum tsim_calibrated)i));
+        tsim_text_table_add(&table, value_text(arena, i, value->before));
+        tsim_text_table_add(&table, value->fitted ? value_text(arena, i, value->after) : "not told by these");
+        tsim_text_table_add(&table, value_text(arena, i, value->low_95));
+        tsim_text_table_add(&table, value_text(arena, i, value->high_95));
+    }
+    tsim_text_table_print(&table, &style, stdout);
+}
+
+static void print_rows(struct tsim_arena *arena, const struct tsim_calibration *c) {
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, ROW_COLUMNS, sizeof ROW_COLUMNS / sizeof ROW_COLUMNS[0]);
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const struct tsim_kernel_row *row = &c->rows[i];
+        if (row->is_copy)
+            add(arena, &table, "copy %.4g bytes", row->bytes);
+        else
+            add(arena, &table, "gemm %.0f x %.0f x %.0f x %.0f", row->batch, row->m, row->n, row->k);
+        add(arena, &table, "%d", row->line);
+        add(arena, &table, "%.4g", 1e6 * row->measured_s);
+        add(arena, &table, "%+.1f %%", 100.0 * (row->before_s / row->measured_s - 1.0));
+        add(arena, &table, "%+.1f %%", 100.0 * (row->after_s / row->measured_s - 1.0));
+    }
+    putchar('\n');
+    tsim_text_table_print(&table, &style, stdout);
+    printf("\n%zu kernels: mean |error| %.1f %%, with the catalogue's values %.1f %%\n", c->n_rows,
+           100.0 * c->after_frac, 100.0 * c->before_frac);
+}
+
+/* {value, source, status} under efficiency: of an accelerator that extends the catalogue's. */
+static void write_value(FILE *out, const struct tsim_calibration *c, int i, const char *file) {
+    const struct tsim_calibration_value *value = &c->values[i];
+    const char *name = tsim_calibrated_name((enum tsim_calibrated)i);
+    double scale = i == TSIM_CALIBRATED_KERNEL_LATENCY ? 1e6 : 1.0;
+    const char *unit = i == TSIM_CALIBRATED_KERNEL_LATENCY ? " us" : "";
+    fprintf(out, "  %s: ", name);
+    if (i == TSIM_CALIBRATED_MATRIX_SUSTAINED)
+        fprintf(out, "{%s: ", tsim_precision_name(c->precision));
+    fprintf(out, "{value: %.4g%s, source: \"tsim calibrate kernels %s: %zu kernels", scale * value->after, unit, file,
+            c->n_rows);
+    if (!isnan(value->low_95))
+        fprintf(out, ", 95 %% from %.4g to %.4g", scale * value->low_95, scale * value->high_95);
+    fprintf(out, "\", status: fitted}%s\n", i == TSIM_CALIBRATED_MATRIX_SUSTAINED ? "}" : "");
+}
+
+static enum tsim_exit write_yaml(const struct tsim_calibration *c, const char *file, const char *name) {
+    FILE *out = fopen(name, "w");
+    if (!out) {
+        fprintf(stderr, "tsim calibrate: cannot write %s: %s\n", name, strerror(errno));
+        return TSIM_EXIT_IO;
+    }
+    fprintf(out, "schema: tsim/accelerator/v1\nname: %s-calibrated\nextends: %s\nefficiency:\n", c->accelerator->name,
+            c->accelerator->name);
+    for (int i = 0; i < TSIM_N_CALIBRATED; i++)
+        if (c->values[i].fitted)
+            write_value(out, c, i, file);
+    bool is_written = !ferror(out);
+    if (fclose(out) == 0 && is_written)
+        return TSIM_EXIT_OK;
+    fprintf(stderr, "tsim calibrate: cannot write %s\n", name);
+    return TSIM_EXIT_IO;
+}
+
+enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_calibration calibration;
+    if (strcmp(arguments->operands[0], "kernels") != 0) {
+        fprintf(stderr, "tsim calibrate: '%s' cannot be calibrated in this version; kernels can\n",
+                arguments->operands[0]);
+        return TSIM_EXIT_USAGE;
+    }
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    const char *file = arguments->operands[1];
+    enum tsim_exit status = tsim_exit_of(tsim_calibrate_kernels(&arena, file, &calibration, &diags));
+    tsim_report_diags(arguments, &diags);
+    if (status == TSIM_EXIT_OK) {
+        print_values(&arena, &calibration);
+        print_rows(&arena, &calibration);
+        status = tsim_flush_results();
+        if (arguments->n_operands > 2)
+            status = tsim_exit_worse(status, write_yaml(&calibration, file, arguments->operands[2]));
+    }
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return status;
+}
