@@ -13,7 +13,8 @@ enum tsim_optimizer {
     TSIM_ADAMW,
     TSIM_ADAFACTOR,
     TSIM_ADAM_8BIT,
-    TSIM_GALORE_8BIT
+    TSIM_GALORE_8BIT,
+    TSIM_LAMB
 };
 enum tsim_recompute {
     TSIM_RECOMPUTE_NONE,

@@ -10,7 +10,7 @@ static const struct tsim_word SCENARIO_SCHEMA[] = {{"tsim/v1", 0}, {NULL, 0}};
 static const struct tsim_word OPTIMIZERS[] = {
     {"sgd", TSIM_SGD}, {"momentum", TSIM_MOMENTUM}, {"rmsprop", TSIM_RMSPROP}, {"adam", TSIM_ADAM},
     {"adamw", TSIM_ADAMW}, {"adafactor", TSIM_ADAFACTOR}, {"adam-8bit", TSIM_ADAM_8BIT},
-    {"galore-8bit", TSIM_GALORE_8BIT}, {NULL, 0}};
+    {"galore-8bit", TSIM_GALORE_8BIT}, {"lamb", TSIM_LAMB}, {NULL, 0}};
 static const struct tsim_word RECOMPUTES[] = {
     {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL},
     {"sqrt", TSIM_RECOMPUTE_SQRT}, {"every", TSIM_RECOMPUTE_EVERY}, {NULL, 0}};

@@ -154,6 +154,7 @@ double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {
         return 4;
     case TSIM_ADAM:
     case TSIM_ADAMW:
+    case TSIM_LAMB:
         return 8;
     case TSIM_ADAFACTOR:
         if (sc->model->list)
