@@ -205,6 +205,8 @@ static const char *task_name(const struct tsim_step_task *task) {
         return "gradient norm";
     case TSIM_TASK_OPTIMIZER:
         return "optimizer";
+    case TSIM_TASK_PIECE:
+        return "part of a pass";
     case TSIM_TASK_GO:
         return "begin collective";
     }

@@ -121,6 +121,19 @@ void tsim_account_data(struct tsim_gang *gang, int64_t label) {
 
 void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
     struct tsim_gang_account *account = gang->account;
+    if (tsim_label_is_piece(label)) {
+        if (!gang->has_pieces) {
+            gang->piece_ready = ready;
+            gang->piece_begin = begin;
+        }
+        gang->has_pieces = true;
+        return;
+    }
+    if (gang->has_pieces) { /* this is the last one: the pass is all of them */
+        ready = gang->piece_ready;
+        begin = gang->piece_begin;
+        gang->has_pieces = false;
+    }
     tsim_tick from = gang->last_end;
     gang->last_end = end;
     double wait_s = seconds(gang, ready - from), join_s = seconds(gang, begin - ready),
@@ -142,6 +155,8 @@ void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready
         account->terms.bubble_s += join_s;
         return;
     }
+    case TSIM_TASK_PIECE:
+        break; /* told above */
     case TSIM_TASK_GO:
         account->terms.exposed_data_s += wait_s + busy_s;
         *(tsim_label_segment(label) == TSIM_TASK_GATHER ? &account->exposed_gather_s : &account->exposed_reduce_s) +=

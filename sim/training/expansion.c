@@ -208,7 +208,8 @@ static void add_collective(struct builder *b, const struct holder *holders, int3
     }
     for (int32_t k = 0; k < holders[0].collective->n_parts; k++) {
         bool is_expert = holders[0].collective->parts[k].is_expert;
-        add_part(b, holders, n_holders, k, is_tied ? 0 : is_expert ? b->placement->expert_data_axes : data);
+        unsigned own = holders[0].collective->axes;
+        add_part(b, holders, n_holders, k, own ? own : is_tied ? 0 : is_expert ? b->placement->expert_data_axes : data);
     }
 }
 
@@ -235,7 +236,7 @@ void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena 
                           const struct tsim_placement *placement, struct tsim_gang *gangs, int32_t n_gangs) {
     const struct tsim_step_plan *plan = gangs[0].plan;
     struct builder b = {step_links, arena, placement, plan, gangs, n_gangs};
-    size_t most = (size_t)(2 * plan->schedule.chunks) + 7;
+    size_t most = (size_t)(2 * plan->schedule.chunks + plan->n_pass_collectives) + 7;
     for (int32_t i = 0; i < n_gangs; i++)
         gangs[i].expansions = TSIM_NEW_ARRAY(arena, most, struct tsim_expansion);
     if (plan->has_data_group && plan->shards_fully) {
@@ -249,6 +250,9 @@ void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena 
         for (int32_t part = 0; part < tsim_schedule_n_parts(&plan->schedule); part++)
             add_model_part(&b, part);
     }
+    for (int32_t i = 0; i < plan->n_pass_collectives; i++)
+        for (int32_t stage = 0; stage < plan->schedule.stages; stage++)
+            add_collective(&b, &(struct holder){stage, &plan->pass_collectives[i]}, 1);
     if (plan->has_tied_reduction) {
         const struct holder ends[] = {{0, &plan->tied}, {plan->schedule.stages - 1, &plan->tied}};
         add_collective(&b, ends, 2);

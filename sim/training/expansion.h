@@ -7,9 +7,9 @@
  * With `network: steps` a collective is not joined. When a gang's turn comes, a GO task tells the gang's ranks, which
  * send their messages as their predecessors' come (network/traffic.h), and the collective's own task waits until all of
  * them are done, of one part after the other: scatter within the shards, then all-reduce over replicas, then the
- * experts'. Messages hold of their sender's device what the collective takes from the kernels beside it. Collectives
- * within a gang (tensor, context and expert parallelism) are part of the passes and stay closed forms, as does the norm
- * of the gradient. */
+ * experts'. Messages hold of their sender's device what the collective takes from the kernels beside it. A pass is cut
+ * where its exposed collectives are (pieces.c), which are played the same way. Closed forms stay: collectives that run
+ * beside the pass's own products, the experts' exchanges, and the norm of the gradient. */
 #ifndef TSIM_TRAINING_EXPANSION_H
 #define TSIM_TRAINING_EXPANSION_H
 

@@ -1,5 +1,6 @@
 #include "training/gang.h"
 #include "cost/compute.h"
+#include "training/pieces.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -66,14 +67,25 @@ static double layers_frac(const struct tsim_gang *gang, const struct tsim_chunk_
 
 /* Share of the pass's time. Segments are in execution order: embedding first going forward, last going backward. Fully
  * sharded, the embedding is a unit of its own and the head runs with the last layer. */
+static void segment_layers(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t in_model_order, int32_t n,
+                           int64_t *from, int64_t *to) {
+    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
+    *from = (int64_t)chunk->n_layers * in_model_order / n;
+    *to = (int64_t)chunk->n_layers * (in_model_order + 1) / n;
+    if (gang->plan->shards_fully)
+        *from = in_model_order > 0 ? in_model_order - 1 : 0, *to = in_model_order;
+}
+
+static int32_t model_order(struct tsim_pass_item item, int32_t segment, int32_t n) {
+    return item.kind == TSIM_PASS_FORWARD ? segment : n - 1 - segment;
+}
+
 static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n) {
     const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
     const struct tsim_direction_plan *way = &chunk->ways[item.kind];
-    int32_t in_model_order = item.kind == TSIM_PASS_FORWARD ? segment : n - 1 - segment;
-    int64_t from = (int64_t)chunk->n_layers * in_model_order / n,
-            to = (int64_t)chunk->n_layers * (in_model_order + 1) / n;
-    if (gang->plan->shards_fully)
-        from = in_model_order > 0 ? in_model_order - 1 : 0, to = in_model_order;
+    int32_t in_model_order = model_order(item, segment, n);
+    int64_t from, to;
+    segment_layers(gang, item, in_model_order, n, &from, &to);
     return layers_frac(gang, chunk, way, from, to) + (in_model_order == 0 ? way->embedding_frac : 0) +
            (in_model_order == n - 1 ? way->head_frac : 0);
 }
@@ -101,8 +113,9 @@ const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, 
 
 /* ---- demands ---- */
 
-/* A pass whose collectives cross nodes shares the NICs as an equal with what else uses them: else a reduction that
- * fills them would stop it. */
+/* A pass with collectives of its own shares the links as an equal with what else uses them: else a reduction that fills
+ * them would stop it. While both want a link whole for a part f of the pass's time, each runs at 1 / (1 + f), as
+ * message by message. */
 static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost, struct tsim_task *task) {
     double up = gang->plan->cluster->scale_up_bytes_per_s;
     task->work = cost->time_s;
@@ -110,7 +123,7 @@ static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost,
     if (gang->plan->is_ideal || !(cost->time_s > 0))
         return;
     double nic = fmin(cost->nic_bytes / cost->time_s, gang->plan->cluster->nic_bytes_per_s);
-    if (nic > 0)
+    if (nic > 0 || (cost->scale_up_bytes > 0 && up > 0))
         task->weight = TSIM_COLLECTIVE_WEIGHT;
     for (int32_t i = 0; i < gang->n_members; i++) {
         tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].device, 1);
@@ -273,16 +286,43 @@ static void await_reductions(struct tsim_gang *gang, struct tsim_pass_item item,
         gang->n_released += chunk_of(gang, item.chunk)->n_reduces;
 }
 
+static bool cut_pass(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
+                     struct tsim_pass_cost *cost) {
+    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
+    int32_t in_model_order = model_order(item, gang->segment, n_segments);
+    struct tsim_piecewise segment = {.kind = item.kind,
+                                     .has_embedding = in_model_order == 0 && chunk->has_embedding,
+                                     .has_head = in_model_order == n_segments - 1 && chunk->has_head,
+                                     .label = tsim_label(TSIM_TASK_PASS, gang->item, gang->segment)};
+    segment_layers(gang, item, in_model_order, n_segments, &segment.from, &segment.to);
+    segment.from += chunk->first_layer;
+    segment.to += chunk->first_layer;
+    return tsim_pieces_cut(gang, &segment, cost);
+}
+
+/* What the pass waits for, its first piece does; what it lowers, its last. */
+static void begin_pieces(struct tsim_gang *gang, struct tsim_task *task) {
+    struct tsim_piecewise *w = &gang->piecewise;
+    w->n_lowers = task->n_lowers;
+    memcpy(w->lowers, task->lowers, sizeof w->lowers);
+    memset(task->lowers, 0, sizeof task->lowers);
+    task->n_lowers = 0;
+    tsim_pieces_next(gang, task);
+}
+
 static void next_pass(struct tsim_gang *gang, struct tsim_task *task) {
     struct tsim_pass_item item = tsim_gang_item(gang, gang->item);
     int32_t n_segments = tsim_gang_n_segments(gang, gang->item);
     struct tsim_pass_cost cost;
     tsim_gang_segment_cost(gang, gang->item, gang->segment, &cost);
     task->label = tsim_label(TSIM_TASK_PASS, gang->item, gang->segment);
+    bool is_cut = gang->plan->is_stepped && cut_pass(gang, item, n_segments, &cost);
     pass_task(gang, &cost, task);
     pass_signals(gang, item, n_segments, task);
     if (gang->plan->waits_for_reductions)
         await_reductions(gang, item, n_segments, task);
+    if (is_cut)
+        begin_pieces(gang, task);
     if (++gang->segment < n_segments)
         return;
     if (!gang->plan->sends_async)
@@ -377,6 +417,11 @@ static bool next_tail(struct tsim_gang *gang, struct tsim_task *task) {
 }
 
 static bool next_compute(struct tsim_gang *gang, struct tsim_task *task) {
+    if (gang->piecewise.is_active) {
+        pass_task(gang, &gang->piecewise.rest, task);
+        tsim_pieces_next(gang, task);
+        return true;
+    }
     if (gang->n_owed > 0) {
         send_task(gang, TSIM_STREAM_COMPUTE, gang->owed[0], task);
         gang->owed[0] = gang->owed[1];

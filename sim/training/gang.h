@@ -24,6 +24,13 @@ static inline int32_t tsim_label_segment(int64_t label) {
     return (int32_t)(label & 0xffffff);
 }
 
+/* A part of a pass that is cut into pieces, or of a collective between them; the last of all is the PASS. */
+static inline bool tsim_label_is_piece(int64_t label) {
+    enum tsim_task_kind kind = tsim_label_kind(label);
+    return kind == TSIM_TASK_PIECE || (kind == TSIM_TASK_GO && (tsim_label_segment(label) == TSIM_TASK_PIECE ||
+                                                                tsim_label_segment(label) == TSIM_TASK_PASS));
+}
+
 /* One kind of pass of one chunk: the whole pass, and how its time divides over embedding, each layer, head. */
 struct tsim_direction_plan {
     struct tsim_pass_cost whole;
@@ -48,8 +55,35 @@ struct tsim_data_collective {
     struct tsim_collective_cost cost; /* of all parts */
     struct tsim_collective_part parts[TSIM_MAX_PARTS];
     int32_t n_parts;
+    unsigned axes;       /* of its group; 0: the data-parallel ones */
     double kernel_s;     /* kernels of its own before it: converting and dividing gradients */
     double device_share; /* by which passes slow down while it runs: it holds compute units and uses HBM */
+};
+
+/* Message by message: what lies between two exposed collectives of a part of a pass, and the second of them. */
+struct tsim_pass_piece {
+    double kernel_s;
+    const struct tsim_data_collective *collective; /* NULL after the last */
+};
+enum { TSIM_MAX_PIECES = 24 };
+struct tsim_part_pieces {
+    struct tsim_pass_piece items[TSIM_MAX_PIECES];
+    int32_t n;
+    double kernel_s, collective_s, scale_up_bytes, nic_bytes; /* sums; of the collectives those that are cut at */
+};
+
+/* Where a pass that is cut into pieces stands. */
+struct tsim_piecewise {
+    bool is_active;
+    enum tsim_pass_kind kind;
+    bool has_embedding, has_head;
+    int64_t from, to; /* layers of the model */
+    int32_t part, piece;
+    bool collective_due; /* the piece's kernels are done */
+    struct tsim_pass_cost rest;
+    double kernel_s;
+    int64_t label; /* of the whole pass, and what it lowers */
+    int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
 };
 
 struct tsim_chunk_plan {
@@ -96,6 +130,9 @@ struct tsim_step_plan {
     struct tsim_data_collective tied;
     struct tsim_collective_cost norm;
     int32_t n_replicas;
+    struct tsim_part_pieces pieces[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
+    struct tsim_data_collective *pass_collectives;
+    int32_t n_pass_collectives;
 };
 
 /* Resources of one rank. Folded they are its own; unfolded scale_up and NICs are links of the topology. */
@@ -138,6 +175,7 @@ struct tsim_gang {
     struct tsim_expansion *expansions;
     int32_t n_expansions;
     struct tsim_expanding expanding[TSIM_N_STREAMS];
+    struct tsim_piecewise piecewise;
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
     tsim_tick go_end; /* data: when the messages of the collective under way began */
     /* Signals: by (chunk, micro-batch) */
@@ -155,6 +193,8 @@ struct tsim_gang {
     int32_t unit_item, unit_position;    /* data, fully sharded */
     int32_t owed[2], n_owed;             /* items whose synchronous sends are due on the compute stream */
     /* Account */
+    tsim_tick piece_ready, piece_begin; /* of the first piece of the pass under way */
+    bool has_pieces;
     tsim_tick first_begin, last_end; /* where the step begins for this gang; the end of its last task */
     struct tsim_gang_account *account;
 };

@@ -1,6 +1,7 @@
 /* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
 #include "cost/compute.h"
 #include "training/gang.h"
+#include "training/pieces.h"
 #include "workload/layer_list.h"
 #include "workload/model.h"
 
@@ -414,5 +415,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     if (sc->n_accelerators > 1)
         collective(plan, TSIM_ALL_REDUCE, NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),
                    &plan->norm);
+    if (plan->is_stepped)
+        tsim_pieces_build(arena, plan, placement);
     return plan;
 }

@@ -206,10 +206,11 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         return; /* messages: their collective's own task is seen */
     struct tsim_gang *gang = run->owners[stream].gang;
     run->end = end;
-    if (run->sink) {
+    if (run->sink && !tsim_label_is_piece(label)) {
         bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
                         (tsim_label_kind(label) != TSIM_TASK_GO || gang->expanding[TSIM_STREAM_DATA].part > 0);
-        tell(run, &run->owners[stream], label, is_whole ? gang->go_end : begin, end);
+        bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && gang->has_pieces;
+        tell(run, &run->owners[stream], label, is_cut ? gang->piece_begin : is_whole ? gang->go_end : begin, end);
     }
     switch (run->owners[stream].stream) {
     case TSIM_STREAM_COMPUTE:
@@ -231,8 +232,8 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
 
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
     static const char *const KINDS[] = {
-        "pass",          "send",      "parameter gather",         "gradient reduction", "tied embedding reduction",
-        "gradient norm", "optimizer", "beginning of a collective"};
+        "pass",          "send",      "parameter gather", "gradient reduction",       "tied embedding reduction",
+        "gradient norm", "optimizer", "part of a pass",   "beginning of a collective"};
     struct step_run *run = context;
     bool is_gang = stream >= 0 && stream < run->n_owned;
     for (size_t i = 0; i < run->links.n_patterns && !is_gang; i++)

@@ -15,8 +15,8 @@
  * and of its share of the NICs (unfolded: the links of the topology, expansion.h). A pass demands its device whole, and
  * the links at its average rates; a collective demands the links, and of the device what it takes from the kernels
  * beside it (compute units that its blocks hold, HBM that it reads and writes). Collectives are weighted far above
- * passes: they keep their rate, the pass gets the rest. A pass whose own collectives cross nodes (exchanges of experts)
- * weighs as much as they, so that it shares the NICs with them.
+ * passes without traffic of their own: they keep their rate, the pass gets the rest. A pass with collectives of its own
+ * (tensor parallelism, exchanges of experts) weighs as much as they: it shares the links as an equal.
  *
  * The zero-bubble schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
  * afterwards (post-validation, Qi et al. 2023, section 4): stages work shifted against each other step after step, and
@@ -41,6 +41,7 @@ enum tsim_task_kind {
     TSIM_TASK_TIED,   /* the tied embedding's gradient, first with last stage */
     TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
     TSIM_TASK_OPTIMIZER,
+    TSIM_TASK_PIECE, /* message by message: a part of a pass; the last of them is the PASS */
     TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
 };
 
