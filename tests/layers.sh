@@ -3,6 +3,7 @@
 # tries itself on small trees that are wrong. Prints each offending line and exits 1.
 #
 #   base <- config <- {workload, cluster} <- cost <- network <- training <- study, report <- cli;   engine sees base alone
+#   import sees base, config, workload, and is seen by cli
 set -u
 
 # The folders that a folder may include, itself apart.
@@ -13,9 +14,10 @@ allowed() {
     workload | cluster) echo base config ;;
     cost) echo base config workload cluster ;;
     network) echo base config cluster cost engine ;;
+    import) echo base config workload ;;
     training) echo base config workload cluster cost engine network ;;
     study | report) echo base config workload cluster cost engine network training study report ;;
-    cli) echo base config workload cluster cost engine network training study report ;;
+    cli) echo base config workload cluster cost engine network training study report import ;;
     *) return 1 ;;
     esac
 }

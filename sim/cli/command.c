@@ -105,6 +105,10 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "prints each value with its 95 % interval and each kernel's error. With one more\n"
      "name, as in fit.yaml, an accelerator that a node can name is written there.",
      2, 3, TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_calibrate},
+    {"import", "FORMAT FILE", "a foreign file as a model file or a scenario, in YAML",
+     "FORMAT is hf-config: config.json of a model of Hugging Face transformers gives a\n"
+     "model file, with the exact number of parameters in a comment. FILE may be '-'.",
+     2, 2, TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_import},
     {"runs", "", "what is in the database of runs", NULL, 0, 0,
      TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_runs},
     {"list", "[KIND]", "what is in the catalogue",
@@ -119,21 +123,12 @@ const struct tsim_command TSIM_COMMANDS[] = {
 };
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
 
-/* Of the interface, and not built yet. */
-static const char *const LATER[] = {"import"};
-
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];
     for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
         if (strcmp(TSIM_COMMANDS[i].name, name) == 0)
             return &TSIM_COMMANDS[i];
         names[i] = TSIM_COMMANDS[i].name;
-    }
-    for (size_t i = 0; i < sizeof LATER / sizeof LATER[0]; i++) {
-        if (strcmp(LATER[i], name) == 0) {
-            fprintf(stderr, "tsim: '%s' is not in this version yet\nTry 'tsim help'.\n", name);
-            return NULL;
-        }
     }
     const char *near = tsim_did_you_mean(name, names, TSIM_N_COMMANDS);
     fprintf(stderr, "tsim: unknown command '%s'", name);

@@ -20,6 +20,7 @@ enum tsim_exit tsim_cmd_merge(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_query(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_collective(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_runs(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_report(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments);
@@ -31,7 +32,7 @@ enum tsim_exit tsim_cmd_version(const struct tsim_arguments *arguments);
 extern const struct tsim_command TSIM_COMMANDS[];
 extern const size_t TSIM_N_COMMANDS;
 
-/* NULL after a message on standard error: unknown (with a suggestion), or not in this version yet. */
+/* NULL after a message on standard error, with a suggestion. */
 const struct tsim_command *tsim_command_find(const char *name);
 void tsim_commands_print(FILE *out); /* what `tsim help` says */
 

@@ -74,6 +74,9 @@ struct tsim_model {
     int64_t positions; /* rows of the learned position table; 0 unless position is learned */
     bool gated_mlp, tied_embeddings, bias, causal;
     bool parallel_block; /* attention and feed-forward side by side, from one norm */
+    bool qkv_bias;       /* queries, keys and values have biases also where other layers have none (Qwen2) */
+    bool qk_norm;        /* each head's query and key have a norm with a scale of their own, shared by heads (Qwen3) */
+    int64_t other_parameters; /* whatever else: a pooler, a head's bias, a patch projection; held with the embedding */
     enum tsim_norm norm;
     enum tsim_position position;
     struct tsim_experts experts;

@@ -63,7 +63,8 @@ static void add_key(struct description *d, const struct tsim_key *key, const cha
             add_entry(d, path, *(const char *const *)field);
         break;
     case TSIM_KEY_BOOL:
-        add_entry(d, path, *(const bool *)field ? "true" : "false");
+        if (*(const bool *)field || !key->is_omitted_when_zero)
+            add_entry(d, path, *(const bool *)field ? "true" : "false");
         break;
     case TSIM_KEY_INT:
         word = *(const int64_t *)field == 0 ? tsim_word_of(key->words, 0) : NULL;

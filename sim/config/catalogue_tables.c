@@ -64,6 +64,9 @@ TSIM_TABLE(LATENT, LATENT_KEYS, true);
 #define MODEL_BOOL(name_, default_, help_)                                                                             \
     {.key = #name_, .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_model, name_), .default_text = (default_),   \
      .help = (help_)}
+#define MODEL_FLAG(name_, help_)                                                                                       \
+    .key = #name_, .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_model, name_), .is_omitted_when_zero = true,  \
+    .help = (help_)
 static const struct tsim_key MODEL_KEYS[] = {
     SCHEMA_KEY(MODEL_SCHEMA),
     NAME_KEY(struct tsim_model),
@@ -85,6 +88,10 @@ static const struct tsim_key MODEL_KEYS[] = {
      .default_text = "rope", .help = "how positions enter"},
     MODEL_BOOL(tied_embeddings, "false", "embedding and head share one matrix"),
     MODEL_BOOL(bias, "false", "linear layers have biases"),
+    {MODEL_FLAG(qkv_bias, "queries, keys and values have biases, whatever bias says")},
+    {MODEL_FLAG(qk_norm, "queries and keys are normalized head by head")},
+    {MODEL_INT(other_parameters, 1e15, "a pooler, a head's bias, ...: counted, and held with the embedding"),
+     .is_omitted_when_zero = true},
     MODEL_BOOL(causal, "true", "a token attends to earlier ones only"),
     {.key = "experts", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, experts), .table = &EXPERTS,
      .help = "mixture of experts"},

@@ -4,10 +4,11 @@
 
 /* Queries and keys with values: from the residual stream, or from latent vectors that have a norm of their own. */
 static void count_attention(const struct tsim_model *m, struct tsim_parameters *p) {
-    double h = (double)m->hidden, bias = m->bias ? 1 : 0, heads = (double)m->heads, d = (double)m->head_dim;
+    double h = (double)m->hidden, bias = m->bias ? 1 : 0, qkv_bias = m->bias || m->qkv_bias ? 1 : 0,
+           heads = (double)m->heads, d = (double)m->head_dim;
     double q = heads * d, kv = (double)m->kv_heads * d;
     if (m->latent.kv_rank == 0) {
-        p->layer_attention = h * (q + 2 * kv) + q * h + bias * (q + 2 * kv + h);
+        p->layer_attention = h * (q + 2 * kv) + q * h + qkv_bias * (q + 2 * kv) + bias * h;
         p->layer_latent = 0;
         return;
     }
@@ -31,8 +32,9 @@ void tsim_model_count(const struct tsim_model *m, struct tsim_parameters *p) {
     const struct tsim_experts *e = &m->experts;
     /* A norm has a scale, a layer norm a shift as well. */
     double norm = (m->norm == TSIM_NORM_LAYERNORM ? 2 : 1) * h;
-    *p = (struct tsim_parameters){.embedding = vocab * h + (double)m->positions * h,
-                                  .layer_norms = (m->parallel_block ? 1 : 2) * norm,
+    *p = (struct tsim_parameters){.embedding = vocab * h + (double)(m->positions * m->hidden + m->other_parameters),
+                                  .layer_norms =
+                                      (m->parallel_block ? 1 : 2) * norm + (m->qk_norm ? 2 * (double)m->head_dim : 0),
                                   .layer_ffn = mlp(m, (double)m->ffn_hidden),
                                   .final_norm = norm,
                                   .head = m->tied_embeddings ? 0 : vocab * h};

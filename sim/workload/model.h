@@ -13,7 +13,7 @@
 
 /* Parameters by place, of one layer where the name says so; all are exact counts, unsharded and unpadded. */
 struct tsim_parameters {
-    double embedding;       /* token table, and learned positions */
+    double embedding;       /* token table, learned positions, and other_parameters */
     double layer_attention; /* matrices that tensor ranks divide */
     double layer_latent;    /* projections down to latent vectors: whole on every tensor rank */
     double layer_norms;

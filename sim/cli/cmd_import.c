@@ -1,0 +1,56 @@
+#include "cli/command.h"
+
+#include "import/format.h"
+#include "report/text_file.h"
+
+#include <string.h>
+
+static const struct tsim_import_format *find_format(const char *name) {
+    enum { MOST_FORMATS = 16 };
+    const char *names[MOST_FORMATS] = {NULL};
+    size_t n = TSIM_N_IMPORT_FORMATS < MOST_FORMATS ? TSIM_N_IMPORT_FORMATS : MOST_FORMATS;
+    for (size_t i = 0; i < n; i++) {
+        names[i] = TSIM_IMPORT_FORMATS[i].name;
+        if (strcmp(names[i], name) == 0)
+            return &TSIM_IMPORT_FORMATS[i];
+    }
+    const char *near = tsim_did_you_mean(name, names, n);
+    fprintf(stderr, "tsim import: unknown format '%s'", name);
+    if (near)
+        fprintf(stderr, "; did you mean '%s'?", near);
+    fputs("\nformats:", stderr);
+    for (size_t i = 0; i < n; i++)
+        fprintf(stderr, " %s", names[i]);
+    fputs("\nTry 'tsim import --help'.\n", stderr);
+    return NULL;
+}
+
+static enum tsim_status write_text(const struct tsim_arguments *arguments, struct tsim_arena *arena, const char *text,
+                                   struct tsim_diags *diags) {
+    struct tsim_text_file *file;
+    if (!arguments->has[TSIM_OPTION_OUTPUT]) {
+        fputs(text, stdout); /* failures of stdout are found when it is flushed at the end */
+        return TSIM_OK;
+    }
+    TSIM_TRY(tsim_text_file_open(arena, arguments->value[TSIM_OPTION_OUTPUT], &file, diags));
+    tsim_text_file_put(file, text, strlen(text));
+    return tsim_text_file_close(file, diags);
+}
+
+enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    const char *yaml = NULL;
+    const struct tsim_import_format *format = find_format(arguments->operands[0]);
+    if (!format)
+        return TSIM_EXIT_USAGE;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    enum tsim_status status = format->read(&arena, arguments->operands[1], &yaml, &diags);
+    if (status == TSIM_OK)
+        status = write_text(arguments, &arena, yaml, &diags);
+    tsim_report_diags(arguments, &diags);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return tsim_exit_of(status);
+}

@@ -1,0 +1,521 @@
+#include "import/hf_config.h"
+
+#include "base/quantity.h"
+#include "workload/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reading;
+
+/* What an architecture calls things, and what is always so in it. */
+struct family {
+    const char *type;
+    const char *hidden, *layers, *heads, *kv_heads, *ffn, *positions;
+    bool kv_required; /* else: as many as heads */
+    bool ffn_is_optional;
+    bool tied;        /* default of tie_word_embeddings */
+    int64_t head_dim; /* default; 0: hidden / heads */
+    struct tsim_model fixed;
+    void (*finish)(struct reading *r);
+};
+
+struct reading {
+    struct tsim_arena *arena;
+    const struct tsim_value *root;
+    struct tsim_diags *diags;
+    const struct family *family;
+    struct tsim_model model;
+    const char *notes; /* lines of comment */
+    enum tsim_status status;
+};
+
+/* ---- values ---- */
+
+/* null is as good as absent. */
+static const struct tsim_value *find(const struct reading *r, const char *key) {
+    const struct tsim_value *value = tsim_value_find(r->root, key);
+    return value && !value->is_quoted && tsim_value_is_text(value, "null") ? NULL : value;
+}
+
+static void failed(struct reading *r, enum tsim_status status) {
+    if (r->status == TSIM_OK)
+        r->status = status;
+}
+
+static void is_missing(struct reading *r, const char *key) {
+    struct tsim_diag *diag =
+        tsim_value_error(r->diags, TSIM_ERR_SCHEMA, r->root, key, "missing: a '%s' has it", r->family->type);
+    tsim_diag_hint(diag, "config.json as it lies beside the weights; the defaults of transformers are not guessed");
+    failed(r, TSIM_ERR_SCHEMA);
+}
+
+static int64_t wrong_number(struct reading *r, const struct tsim_value *value, const char *key, int64_t least,
+                            int64_t most) {
+    if (value->kind == TSIM_VALUE_SCALAR)
+        tsim_value_error(r->diags, TSIM_ERR_RANGE, value, key, "'%.60s' is no whole number from %lld to %lld",
+                         value->text, (long long)least, (long long)most);
+    else
+        tsim_value_error(r->diags, TSIM_ERR_SCHEMA, value, key, "%s where a number belongs",
+                         tsim_value_kind_name(value));
+    failed(r, TSIM_ERR_RANGE);
+    return least;
+}
+
+static int64_t number(struct reading *r, const char *key, int64_t least, int64_t most, int64_t otherwise) {
+    const struct tsim_value *value = find(r, key);
+    char *end;
+    if (!value)
+        return otherwise;
+    if (value->kind != TSIM_VALUE_SCALAR || value->is_quoted)
+        return wrong_number(r, value, key, least, most);
+    errno = 0;
+    long long parsed = strtoll(value->text, &end, 10);
+    if (errno != 0 || end == value->text || *end != '\0' || parsed < least || parsed > most)
+        return wrong_number(r, value, key, least, most);
+    return parsed;
+}
+
+static int64_t required(struct reading *r, const char *key, int64_t most) {
+    if (!find(r, key)) {
+        is_missing(r, key);
+        return 1;
+    }
+    return number(r, key, 1, most, 1);
+}
+
+static bool flag(struct reading *r, const char *key, bool otherwise) {
+    const struct tsim_value *value = find(r, key);
+    if (!value)
+        return otherwise;
+    if (!value->is_quoted && tsim_value_is_text(value, "true"))
+        return true;
+    if (value->is_quoted || !tsim_value_is_text(value, "false")) {
+        tsim_value_error(r->diags, TSIM_ERR_SCHEMA, value, key, "neither true nor false");
+        failed(r, TSIM_ERR_SCHEMA);
+    }
+    return false;
+}
+
+static void note(struct reading *r, const char *text) {
+    r->notes = tsim_arena_printf(r->arena, "%s# %s\n", r->notes, text);
+}
+
+static void refuse(struct reading *r, const char *key, const char *message) {
+    const struct tsim_value *value = find(r, key);
+    tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, value ? value : r->root, key, "%s", message);
+    failed(r, TSIM_ERR_INFEASIBLE);
+}
+
+/* The class that the weights are of: the first of `architectures`. */
+static bool is_class(const struct reading *r, const char *name) {
+    const struct tsim_value *classes = find(r, "architectures");
+    return classes && classes->kind == TSIM_VALUE_SEQUENCE && classes->n_items > 0 &&
+           tsim_value_is_text(classes->items[0], name);
+}
+
+/* ---- what is particular to an architecture ---- */
+
+static void finish_llama(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    bool attention = flag(r, "attention_bias", false), mlp = flag(r, "mlp_bias", false);
+    m->bias = attention && mlp;
+    m->qkv_bias = m->qkv_bias || (attention && !mlp);
+    if (attention && !mlp)
+        m->other_parameters += m->layers * m->hidden; /* of the attention's output */
+    if (mlp && !attention)
+        m->other_parameters += m->layers * (2 * m->ffn_hidden + m->hidden);
+}
+
+static void finish_qwen3(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    m->qkv_bias = flag(r, "attention_bias", false);
+    if (m->qkv_bias)
+        m->other_parameters += m->layers * m->hidden;
+}
+
+static void read_experts(struct reading *r, const char *count) {
+    struct tsim_experts *e = &r->model.experts;
+    e->count = required(r, count, 100000);
+    e->active = required(r, "num_experts_per_tok", 100000);
+    e->ffn_hidden = r->model.ffn_hidden;
+    e->every = 1;
+    if (e->active > e->count)
+        refuse(r, "num_experts_per_tok", "more experts of a token than there are");
+}
+
+static void finish_mixtral(struct reading *r) {
+    read_experts(r, "num_local_experts");
+}
+
+/* Layer l has experts where (l + 1) is a multiple of decoder_sparse_step. */
+static void finish_qwen_moe(struct reading *r) {
+    struct tsim_experts *e = &r->model.experts;
+    const struct tsim_value *dense = find(r, "mlp_only_layers");
+    read_experts(r, "num_experts");
+    e->ffn_hidden = required(r, "moe_intermediate_size", 10000000);
+    e->every = number(r, "decoder_sparse_step", 1, 100000, 1);
+    if (dense && (dense->kind != TSIM_VALUE_SEQUENCE || dense->n_items > 0))
+        refuse(r, "mlp_only_layers", "single layers without experts cannot be said in a model file");
+}
+
+static void finish_qwen3_moe(struct reading *r) {
+    finish_qwen3(r);
+    finish_qwen_moe(r);
+}
+
+/* The shared expert is as wide as several others, and has a gate of `hidden` weights. */
+static void finish_qwen2_moe(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    finish_qwen_moe(r);
+    int64_t shared = required(r, "shared_expert_intermediate_size", 10000000);
+    if (shared % m->experts.ffn_hidden != 0)
+        refuse(r, "shared_expert_intermediate_size", "not a multiple of moe_intermediate_size");
+    m->experts.shared = shared / m->experts.ffn_hidden;
+    m->other_parameters += tsim_model_expert_layers(m, 0, m->layers) * m->hidden;
+}
+
+static void finish_deepseek(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    struct tsim_experts *e = &m->experts;
+    const struct tsim_value *method = find(r, "topk_method");
+    bool is_v3 = strcmp(r->family->type, "deepseek_v3") == 0;
+    m->head_dim = required(r, "v_head_dim", 1000000);
+    m->latent = (struct tsim_latent){.kv_rank = required(r, "kv_lora_rank", 1000000),
+                                     .query_rank = number(r, "q_lora_rank", 0, 1000000, 0),
+                                     .rope_dim = required(r, "qk_rope_head_dim", 1000000)};
+    if (required(r, "qk_nope_head_dim", 1000000) != m->head_dim)
+        refuse(r, "qk_nope_head_dim", "not v_head_dim: a model file has one width for both");
+    if (flag(r, "attention_bias", false))
+        refuse(r, "attention_bias", "latent attention with biases cannot be said in a model file");
+    read_experts(r, "n_routed_experts");
+    e->ffn_hidden = required(r, "moe_intermediate_size", 10000000);
+    e->shared = number(r, "n_shared_experts", 0, 100000, 0);
+    e->first = number(r, "first_k_dense_replace", 0, 100000, 0);
+    e->router_bias = method ? tsim_value_is_text(method, "noaux_tc") : is_v3;
+    if (number(r, "moe_layer_freq", 1, 100000, 1) != 1)
+        refuse(r, "moe_layer_freq", "only 1 is known: experts in every layer from first_k_dense_replace on");
+    if (number(r, "n_group", 0, 100000, 0) > 1)
+        e->node_limit = number(r, "topk_group", 1, 100000, 1);
+    if (number(r, "num_nextn_predict_layers", 0, 100, 0) > 0)
+        note(r, "num_nextn_predict_layers: the modules that predict further tokens are left out, and not counted.");
+}
+
+static void finish_phi(struct reading *r) {
+    if (flag(r, "qk_layernorm", false))
+        refuse(r, "qk_layernorm", "layer norms of queries and keys cannot be said in a model file");
+    r->model.other_parameters += r->model.vocab; /* the head's bias */
+}
+
+/* The norms of a layer stand behind its blocks; the one behind the embedding is counted as the final one. */
+static void finish_bert(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    bool is_pretraining = is_class(r, "BertForPreTraining");
+    int64_t h = m->hidden, pooler = h * h + h, transform = h * h + h + 2 * h + m->vocab;
+    m->positions += number(r, "type_vocab_size", 0, 1000000, 2); /* added like positions */
+    if (is_class(r, "BertForMaskedLM") || is_pretraining)
+        m->other_parameters += transform;
+    if (!is_class(r, "BertForMaskedLM"))
+        m->other_parameters += pooler;
+    if (is_pretraining)
+        m->other_parameters += 2 * h + 2; /* the next sentence */
+    if (!is_class(r, "BertForMaskedLM") && !is_pretraining)
+        note(r, "Counted as a BertModel with its pooler; a classifier of another class comes on top.");
+}
+
+static int64_t n_labels(struct reading *r) {
+    const struct tsim_value *labels = find(r, "id2label");
+    if (labels && labels->kind == TSIM_VALUE_MAPPING && labels->n_items > 0)
+        return (int64_t)labels->n_items;
+    return number(r, "num_labels", 1, 1000000000, 2);
+}
+
+/* A row of the table for each class is the classifier's; the projection of patches is in other_parameters. */
+static void finish_vit(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t image = required(r, "image_size", 100000), patch = required(r, "patch_size", 1000);
+    int64_t channels = number(r, "num_channels", 1, 1000, 3);
+    if (!is_class(r, "ViTForImageClassification"))
+        refuse(r, "architectures", "of the classes of a vit only ViTForImageClassification is known");
+    if (!flag(r, "qkv_bias", true))
+        refuse(r, "qkv_bias", "biases everywhere but there cannot be said in a model file");
+    if (image < patch)
+        refuse(r, "image_size", "smaller than patch_size");
+    m->vocab = n_labels(r);
+    m->positions = (image / patch) * (image / patch) + 1;
+    m->other_parameters = (channels * patch * patch + 1) * m->hidden + m->hidden + m->vocab;
+    note(r, "The table's rows are the classes, shared with the head, which is computed for every patch.");
+    note(r, tsim_arena_printf(r->arena, "An image is a sequence: training.sequence_length is %lld.",
+                              (long long)m->positions));
+}
+
+/* ---- architectures ---- */
+
+#define USUAL_NAMES                                                                                                    \
+    .hidden = "hidden_size", .layers = "num_hidden_layers", .heads = "num_attention_heads", .ffn = "intermediate_size"
+#define GROUPED_NAMES USUAL_NAMES, .kv_heads = "num_key_value_heads"
+#define LLAMA_LIKE .gated_mlp = true, .norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_ROPE, .causal = true
+
+static const struct family FAMILIES[] = {
+    {.type = "gpt2",
+     .hidden = "n_embd",
+     .layers = "n_layer",
+     .heads = "n_head",
+     .ffn = "n_inner",
+     .positions = "n_positions",
+     .ffn_is_optional = true,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .causal = true, .bias = true}},
+    {.type = "llama", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
+    {.type = "mistral", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}},
+    {.type = "mixtral", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_mixtral},
+    {.type = "qwen2", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE, .qkv_bias = true}},
+    {.type = "qwen2_moe",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {LLAMA_LIKE, .qkv_bias = true},
+     .finish = finish_qwen2_moe},
+    {.type = "qwen3",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .head_dim = 128,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_qwen3},
+    {.type = "qwen3_moe",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_qwen3_moe},
+    {.type = "gemma",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_llama},
+    {.type = "phi",
+     GROUPED_NAMES,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM,
+               .position = TSIM_POSITION_ROPE,
+               .causal = true,
+               .bias = true,
+               .parallel_block = true},
+     .finish = finish_phi},
+    {.type = "bert",
+     USUAL_NAMES,
+     .positions = "max_position_embeddings",
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
+     .finish = finish_bert},
+    {.type = "vit",
+     USUAL_NAMES,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
+     .finish = finish_vit},
+    {.type = "deepseek_v2", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
+    {.type = "deepseek_v3", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
+};
+enum { N_FAMILIES = sizeof FAMILIES / sizeof FAMILIES[0] };
+
+/* ---- reading ---- */
+
+static const char *lacked_keys(struct reading *r) {
+    static const char *const USUAL[] = {"hidden_size",         "num_hidden_layers", "num_attention_heads",
+                                        "num_key_value_heads", "intermediate_size", "vocab_size"};
+    const char *text = "";
+    for (size_t i = 0; i < sizeof USUAL / sizeof USUAL[0]; i++)
+        if (!find(r, USUAL[i]))
+            text = tsim_arena_printf(r->arena, "%s%s%s", text, *text ? ", " : "", USUAL[i]);
+    return text;
+}
+
+static enum tsim_status is_unknown(struct reading *r, const struct tsim_value *type) {
+    const char *names[N_FAMILIES], *known = "", *lacked = lacked_keys(r);
+    const char *word = type->kind == TSIM_VALUE_SCALAR ? type->text : tsim_value_kind_name(type);
+    for (size_t i = 0; i < N_FAMILIES; i++) {
+        names[i] = FAMILIES[i].type;
+        known = tsim_arena_printf(r->arena, "%s%s%s", known, i > 0 ? ", " : "", names[i]);
+    }
+    struct tsim_diag *diag =
+        tsim_value_error(r->diags, TSIM_ERR_REFERENCE, type, "model_type", "'%.40s' is not known%s%s", word,
+                         *lacked ? "; keys that a transformer has and that are missing: " : "", lacked);
+    const char *near = tsim_did_you_mean(word, names, N_FAMILIES);
+    if (near)
+        tsim_diag_hint(diag, "did you mean '%s'?", near);
+    else
+        tsim_diag_hint(diag, "known are %s%s", known,
+                       strcmp(word, "t5") == 0 ? "; models have one stack of layers, not encoder and decoder" : "");
+    return TSIM_ERR_REFERENCE;
+}
+
+static enum tsim_status find_family(struct reading *r) {
+    const struct tsim_value *type = find(r, "model_type");
+    if (!type) {
+        const char *lacked = lacked_keys(r);
+        tsim_diag_hint(
+            tsim_value_error(r->diags, TSIM_ERR_SCHEMA, r->root, "model_type", "missing%s%s",
+                             *lacked ? "; missing as well: " : "", lacked),
+            "config.json of a model of transformers says which architecture it is: \"model_type\": \"llama\"");
+        return TSIM_ERR_SCHEMA;
+    }
+    for (size_t i = 0; i < N_FAMILIES; i++)
+        if (tsim_value_is_text(type, FAMILIES[i].type))
+            r->family = &FAMILIES[i];
+    return r->family ? TSIM_OK : is_unknown(r, type);
+}
+
+static void read_sizes(struct reading *r) {
+    const struct family *f = r->family;
+    struct tsim_model *m = &r->model;
+    *m = f->fixed;
+    m->hidden = required(r, f->hidden, 10000000);
+    m->layers = required(r, f->layers, 100000);
+    m->heads = required(r, f->heads, 1000000);
+    m->ffn_hidden = f->ffn_is_optional ? number(r, f->ffn, 1, 10000000, 4 * m->hidden) : required(r, f->ffn, 10000000);
+    m->vocab = strcmp(f->type, "vit") == 0 ? 1 : required(r, "vocab_size", 1000000000);
+    m->positions = f->positions ? required(r, f->positions, 1000000000) : 0;
+    m->kv_heads = m->heads;
+    if (f->kv_heads)
+        m->kv_heads = f->kv_required ? required(r, f->kv_heads, 1000000) : number(r, f->kv_heads, 1, 1000000, m->heads);
+    m->head_dim = f->kv_heads ? number(r, "head_dim", 1, 1000000, f->head_dim) : 0;
+    m->tied_embeddings = flag(r, "tie_word_embeddings", f->tied);
+    if (f->finish)
+        f->finish(r);
+}
+
+static void check_heads(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    if (m->head_dim == 0 && m->hidden % m->heads != 0)
+        refuse(r, r->family->hidden, "not a multiple of the number of heads");
+    if (m->head_dim == 0)
+        m->head_dim = m->hidden / m->heads;
+    if (m->head_dim == 0 || m->heads % m->kv_heads != 0)
+        refuse(r, r->family->kv_heads ? r->family->kv_heads : r->family->heads,
+               "the number of heads is not a multiple of it");
+}
+
+static void add_notes(struct reading *r) {
+    const struct tsim_value *window = find(r, "sliding_window");
+    if (window && flag(r, "use_sliding_window", true))
+        note(r, "sliding_window is not modelled: attention reaches over the whole sequence.");
+    if (r->model.position == TSIM_POSITION_ROPE && find(r, "rope_scaling"))
+        note(r, "rope_scaling has no effect on performance.");
+    if (find(r, "quantization_config"))
+        note(r, "quantization_config is left out: precision is the scenario's (training.precision).");
+}
+
+/* ---- writing ---- */
+
+static const char *grouped(struct tsim_arena *arena, double count) {
+    char digits[40];
+    int length = snprintf(digits, sizeof digits, "%.0f", count);
+    const char *text = "";
+    for (int i = 0; i < length; i++)
+        text = tsim_arena_printf(arena, "%s%s%c", text, i > 0 && (length - i) % 3 == 0 ? "," : "", digits[i]);
+    return text;
+}
+
+/* The last part of _name_or_path where it is a name, else the architecture's. */
+static const char *name_of(struct reading *r) {
+    const struct tsim_value *path = find(r, "_name_or_path");
+    if (!path || path->kind != TSIM_VALUE_SCALAR)
+        return r->family->type;
+    const char *slash = strrchr(path->text, '/');
+    char *name = tsim_arena_strdup(r->arena, slash ? slash + 1 : path->text);
+    size_t n_good = 0;
+    for (char *c = name; *c; c++) {
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c - 'A' + 'a');
+        n_good += (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-' || *c == '_' || *c == '.';
+    }
+    bool is_name = n_good == strlen(name) && n_good > 0 && n_good <= 64 && name[0] >= 'a' && name[0] <= 'z';
+    return is_name ? name : r->family->type;
+}
+
+static void put_number(struct reading *r, const char **text, const char *key, int64_t value) {
+    *text = tsim_arena_printf(r->arena, "%s%s: %lld\n", *text, key, (long long)value);
+}
+
+static void put_flag(struct reading *r, const char **text, const char *key, bool value) {
+    *text = tsim_arena_printf(r->arena, "%s%s: %s\n", *text, key, value ? "true" : "false");
+}
+
+static void put_experts(struct reading *r, const char **text) {
+    const struct tsim_experts *e = &r->model.experts;
+    const char *inner =
+        tsim_arena_printf(r->arena, "count: %lld, active: %lld, ffn_hidden: %lld, shared: %lld", (long long)e->count,
+                          (long long)e->active, (long long)e->ffn_hidden, (long long)e->shared);
+    if (e->first > 0)
+        inner = tsim_arena_printf(r->arena, "%s, first: %lld", inner, (long long)e->first);
+    if (e->every > 1)
+        inner = tsim_arena_printf(r->arena, "%s, every: %lld", inner, (long long)e->every);
+    if (e->node_limit > 0)
+        inner = tsim_arena_printf(r->arena, "%s, node_limit: %lld", inner, (long long)e->node_limit);
+    *text =
+        tsim_arena_printf(r->arena, "%sexperts: {%s%s}\n", *text, inner, e->router_bias ? ", router_bias: true" : "");
+}
+
+static void put_rest(struct reading *r, const char **text) {
+    const struct tsim_model *m = &r->model;
+    if (m->parallel_block)
+        put_flag(r, text, "parallel_block", true);
+    if (m->qkv_bias)
+        put_flag(r, text, "qkv_bias", true);
+    if (m->qk_norm)
+        put_flag(r, text, "qk_norm", true);
+    if (m->other_parameters > 0)
+        put_number(r, text, "other_parameters", m->other_parameters);
+    if (m->latent.kv_rank > 0)
+        *text = tsim_arena_printf(r->arena, "%slatent: {query_rank: %lld, kv_rank: %lld, rope_dim: %lld}\n", *text,
+                                  (long long)m->latent.query_rank, (long long)m->latent.kv_rank,
+                                  (long long)m->latent.rope_dim);
+    if (m->experts.count > 0)
+        put_experts(r, text);
+}
+
+static const char *write_model(struct reading *r) {
+    static const char *const NORMS[] = {[TSIM_NORM_LAYERNORM] = "layernorm", [TSIM_NORM_RMSNORM] = "rmsnorm"};
+    const struct tsim_model *m = &r->model;
+    const char *text = tsim_arena_printf(r->arena, "# %s parameters", grouped(r->arena, tsim_model_parameters(m)));
+    if (m->experts.count > 0)
+        text = tsim_arena_printf(r->arena, "%s, of which %s are used for a token", text,
+                                 grouped(r->arena, tsim_model_active_parameters(m)));
+    text = tsim_arena_printf(r->arena, "%s.\n%sschema: tsim/model/v1\nname: %s\nkind: transformer\n", text, r->notes,
+                             m->name);
+    put_number(r, &text, "layers", m->layers);
+    put_number(r, &text, "hidden", m->hidden);
+    put_number(r, &text, "heads", m->heads);
+    put_number(r, &text, "kv_heads", m->kv_heads);
+    put_number(r, &text, "head_dim", m->head_dim);
+    put_number(r, &text, "ffn_hidden", m->ffn_hidden);
+    put_number(r, &text, "vocab", m->vocab);
+    put_flag(r, &text, "gated_mlp", m->gated_mlp);
+    text = tsim_arena_printf(r->arena, "%snorm: %s\nposition: %s\n", text, NORMS[m->norm],
+                             m->positions > 0 ? "learned" : "rope");
+    if (m->positions > 0)
+        put_number(r, &text, "positions", m->positions);
+    put_flag(r, &text, "tied_embeddings", m->tied_embeddings);
+    put_flag(r, &text, "bias", m->bias);
+    put_flag(r, &text, "causal", m->causal);
+    put_rest(r, &text);
+    return tsim_arena_printf(r->arena, "%ssource: \"%s\"\n", text, m->source);
+}
+
+enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct tsim_value *root,
+                                       const struct tsim_model **model, const char **yaml, struct tsim_diags *diags) {
+    struct reading r = {.arena = arena, .root = root, .diags = diags, .notes = ""};
+    TSIM_TRY(find_family(&r));
+    read_sizes(&r);
+    if (r.status == TSIM_OK)
+        check_heads(&r);
+    add_notes(&r);
+    TSIM_TRY(r.status);
+    r.model.name = name_of(&r);
+    r.model.source = tsim_arena_printf(arena, "config.json of transformers, model_type %s", r.family->type);
+    struct tsim_model *kept = TSIM_NEW(arena, struct tsim_model);
+    *kept = r.model;
+    *model = kept;
+    *yaml = write_model(&r);
+    return TSIM_OK;
+}

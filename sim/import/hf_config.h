@@ -1,0 +1,20 @@
+/* hf_config.h - a Hugging Face configuration (config.json of transformers) as a model file (tsim/model/v1).
+ *
+ * Known values of model_type: gpt2, llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, phi, bert, vit,
+ * deepseek_v2, deepseek_v3. The parameters are counted as the class named in `architectures` has them (a
+ * BertForMaskedLM has a head, a BertModel a pooler); they are exact, and where the model file has no key of its own for
+ * some of them they are in its other_parameters. Keys and their defaults are those of transformers' configuration
+ * classes. */
+#ifndef TSIM_IMPORT_HF_CONFIG_H
+#define TSIM_IMPORT_HF_CONFIG_H
+
+#include "config/catalogue.h"
+#include "config/value.h"
+
+/* `root` is the parsed file: JSON is YAML. *model and *yaml (a whole file: comments with the count and with what the
+ * model file does not say, then its keys) are in `arena`. Every missing key and every wrong value is one diagnostic:
+ * TSIM_ERR_SCHEMA and TSIM_ERR_RANGE; TSIM_ERR_REFERENCE for an architecture that is not known. */
+enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct tsim_value *root,
+                                       const struct tsim_model **model, const char **yaml, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,188 @@
+/* Configurations of Hugging Face: exact parameter counts, model files that read back, what is refused, damaged files.
+ */
+#include "config/catalogue_load.h"
+#include "config/document.h"
+#include "import/hf_config.h"
+#include "support/check_main.h"
+#include "support/random.h"
+#include "workload/model.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void tear_down(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+/* The counts that transformers gives (model.num_parameters()). DeepSeek-V3: 671.03 B without its prediction module. */
+static const struct example {
+    const char *file;
+    double parameters;
+} EXAMPLES[] = {
+    {"gpt2", 124439808},           {"llama-2-7b", 6738415616},     {"mistral-7b", 7241732096},
+    {"mixtral-8x7b", 46702792704}, {"qwen2-7b", 7615616512},       {"qwen1.5-moe", 14315784192},
+    {"qwen3-0.6b", 596049920},     {"qwen3-30b-a3b", 30532122624}, {"gemma-7b", 8537680896},
+    {"phi-2", 2779683840},         {"bert-base", 109514298},       {"vit-large", 304326632},
+    {"deepseek-v3", 671026419200},
+};
+enum { N_EXAMPLES = sizeof EXAMPLES / sizeof EXAMPLES[0] };
+
+static const char *file_of(const struct example *example) {
+    return tsim_arena_printf(&arena, "%s/tests/data/import/%s.json", TSIM_SOURCE_TREE, example->file);
+}
+
+static enum tsim_status import(const char *text, size_t size, const struct tsim_model **model, const char **yaml) {
+    const struct tsim_value *root = NULL;
+    TSIM_TRY(tsim_document_parse(&arena, "config.json", text, size, &root, &diags));
+    return tsim_hf_config_import(&arena, root, model, yaml, &diags);
+}
+
+static const struct tsim_model *read_back(const char *yaml) {
+    const struct tsim_model *model = NULL;
+    char file[64];
+    snprintf(file, sizeof file, "/tmp/tsim-test-hf-config-%ld.yaml", (long)getpid());
+    FILE *out = fopen(file, "w");
+    ck_assert_ptr_nonnull(out);
+    fputs(yaml, out);
+    fclose(out);
+    enum tsim_status status = tsim_catalogue_load_model(&arena, file, &model, &diags);
+    unlink(file);
+    ck_assert_msg(status == TSIM_OK && diags.n_items == 0, "%s", diags.n_items > 0 ? diags.items[0].message : "");
+    return model;
+}
+
+START_TEST(parameters_are_exact) {
+    const struct example *example = &EXAMPLES[_i];
+    const struct tsim_value *root;
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    ck_assert_int_eq(tsim_document_read(&arena, file_of(example), &root, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_hf_config_import(&arena, root, &model, &yaml, &diags), TSIM_OK);
+    ck_assert_double_eq(tsim_model_parameters(model), example->parameters);
+    ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), example->parameters);
+}
+END_TEST
+
+/* Of Llama-2-7b with biases of attention alone: 32 layers of 4 x 4096 more; of the feed-forward block alone, 2 x 11008
+ * + 4096; of both, their sum. */
+START_TEST(biases_of_a_llama) {
+    static const struct {
+        const char *keys;
+        double more;
+    } CASES[] = {{"\"attention_bias\": true", 32 * 16384.0},
+                 {"\"mlp_bias\": true", 32 * 26112.0},
+                 {"\"attention_bias\": true, \"mlp_bias\": true", 32 * 42496.0}};
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    const char *text =
+        tsim_arena_printf(&arena,
+                          "{\"model_type\": \"llama\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+                          "\"num_attention_heads\": 32, \"intermediate_size\": 11008, \"vocab_size\": 32000, %s}",
+                          CASES[_i].keys);
+    ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_OK);
+    ck_assert_double_eq(tsim_model_parameters(model), 6738415616 + CASES[_i].more);
+    ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), 6738415616 + CASES[_i].more);
+}
+END_TEST
+
+START_TEST(every_missing_key_is_named) {
+    static const char text[] = "{\"model_type\": \"qwen2\",\n \"hidden_size\": 3584, \"vocab_size\": null,\n"
+                               " \"num_hidden_layers\": \"many\"}";
+    static const char *const FIELDS[] = {"num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size",
+                                         "num_key_value_heads"};
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    ck_assert_int_ne(import(text, strlen(text), &model, &yaml), TSIM_OK);
+    ck_assert_ptr_null(yaml);
+    ck_assert_uint_eq(diags.n_errors, 5);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_str_eq(diags.items[i].field, FIELDS[i]);
+    ck_assert_int_eq(diags.items[0].at.line, 3);
+    ck_assert_int_eq(diags.items[0].at.column, 23);
+}
+END_TEST
+
+START_TEST(unknown_architectures_say_what_is_missing) {
+    static const char text[] = "{\"model_type\": \"mamba\", \"hidden_size\": 768, \"vocab_size\": 50280}";
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_ERR_REFERENCE);
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "num_attention_heads"));
+    ck_assert_ptr_null(strstr(diags.items[0].message, "vocab_size"));
+}
+END_TEST
+
+/* Each of these is in a model that could not be said in a model file, or is no model at all. */
+START_TEST(what_cannot_be_said_is_refused) {
+    static const char *const KEYS[] = {
+        "\"num_attention_heads\": 7", "\"num_key_value_heads\": 3", "\"head_dim\": 0",
+        "\"num_experts_per_tok\": 9", "\"decoder_sparse_step\": 0", "\"mlp_only_layers\": [1]",
+        "\"attention_bias\": 1"};
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    const char *text = "{\"model_type\": \"qwen3_moe\", \"hidden_size\": 64, \"num_hidden_layers\": 2";
+    static const char *const REST[][2] = {{"num_attention_heads", "8"},   {"num_key_value_heads", "4"},
+                                          {"intermediate_size", "128"},   {"vocab_size", "100"},
+                                          {"num_experts", "8"},           {"num_experts_per_tok", "2"},
+                                          {"moe_intermediate_size", "32"}};
+    for (size_t i = 0; i < sizeof REST / sizeof REST[0]; i++)
+        if (_i < 0 || !strstr(KEYS[_i], tsim_arena_printf(&arena, "\"%s\"", REST[i][0])))
+            text = tsim_arena_printf(&arena, "%s, \"%s\": %s", text, REST[i][0], REST[i][1]);
+    text = tsim_arena_printf(&arena, "%s%s%s}", text, _i < 0 ? "" : ", ", _i < 0 ? "" : KEYS[_i]);
+    ck_assert_int_eq(import(text, strlen(text), &model, &yaml) == TSIM_OK, _i < 0);
+    ck_assert_int_eq(diags.n_errors > 0, _i >= 0);
+}
+END_TEST
+
+/* Cut anywhere, or with any byte changed, a file gives a model or at least one error; never both, never neither. */
+START_TEST(damaged_files_are_models_or_errors) {
+    static const char JUNK[] = "\0\"{}[]:,9-n\xff&*#";
+    struct random_source random = {(uint64_t)_i};
+    char text[4096];
+    FILE *file = fopen(file_of(&EXAMPLES[_i]), "r");
+    ck_assert_ptr_nonnull(file);
+    size_t size = fread(text, 1, sizeof text, file);
+    fclose(file);
+    for (size_t at = 0; at < size; at++) {
+        char kept = text[at];
+        for (int k = 0; k < 3; k++) {
+            const struct tsim_model *model = NULL;
+            const char *yaml = NULL;
+            text[at] = k == 0 ? kept : JUNK[random_between(&random, 0, sizeof JUNK - 2)];
+            enum tsim_status status = import(text, k == 0 ? at : size, &model, &yaml);
+            TSIM_ALWAYS((status == TSIM_OK) == (yaml != NULL) && (status == TSIM_OK) == (diags.n_errors == 0),
+                        "byte %zu of %s", at, EXAMPLES[_i].file);
+            TSIM_ALWAYS(status != TSIM_OK || tsim_model_parameters(model) > 0, "byte %zu", at);
+            text[at] = kept;
+            tsim_diags_release(&diags);
+            tsim_diags_init(&diags);
+            tsim_arena_reset(&arena);
+        }
+    }
+}
+END_TEST
+
+static Suite *hf_config_suite(void) {
+    Suite *suite = suite_create("hf_config");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_loop_test(tests, parameters_are_exact, 0, N_EXAMPLES);
+    tcase_add_loop_test(tests, biases_of_a_llama, 0, 3);
+    tcase_add_test(tests, every_missing_key_is_named);
+    tcase_add_test(tests, unknown_architectures_say_what_is_missing);
+    tcase_add_loop_test(tests, what_cannot_be_said_is_refused, -1, 7);
+    tcase_add_loop_test(tests, damaged_files_are_models_or_errors, 0, N_EXAMPLES);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(hf_config_suite)
