@@ -186,6 +186,8 @@ static void degrade_accelerator(const struct tsim_topology *t, int64_t rank, dou
 }
 
 static void degrade(const struct tsim_topology *t, const struct tsim_degraded *d, double *rates) {
+    if (d->link == TSIM_DEGRADED_ACCELERATOR)
+        return;
     if (d->link == TSIM_DEGRADED_FABRIC) {
         const struct tsim_topology_tier *tier = &t->tiers[d->tier];
         for (int64_t i = 0; i < tier->n_uplinks && d->group < tier->n_groups; i++) {

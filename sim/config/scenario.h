@@ -77,13 +77,13 @@ enum tsim_metric {
     TSIM_N_METRICS
 };
 
-enum tsim_degraded_kind { TSIM_DEGRADED_SCALE_UP, TSIM_DEGRADED_NIC, TSIM_DEGRADED_FABRIC };
+enum tsim_degraded_kind { TSIM_DEGRADED_SCALE_UP, TSIM_DEGRADED_NIC, TSIM_DEGRADED_FABRIC, TSIM_DEGRADED_ACCELERATOR };
 
-/* A link, in both directions, that is slower than its kind. */
+/* A link, in both directions, or an accelerator, that is slower than its kind. */
 struct tsim_degraded {
     enum tsim_degraded_kind link;
-    int64_t node;     /* scale-up, NIC */
-    int64_t index;    /* scale-up: accelerator of the node; NIC: its number in the node; -1 = all of the node */
+    int64_t node;     /* scale-up, NIC, accelerator */
+    int64_t index;    /* scale-up, accelerator: accelerator of the node; NIC: its number in the node; -1 = all */
     int64_t tier;     /* fabric: uplinks of this tier's ... */
     int64_t group;    /* ... group of that number */
     double rate_frac; /* of what it would be, > 0 */

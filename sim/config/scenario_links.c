@@ -8,7 +8,8 @@
 
 /* clang-format off */
 static const struct tsim_word DEGRADED_LINKS[] = {
-    {"scale-up", TSIM_DEGRADED_SCALE_UP}, {"nic", TSIM_DEGRADED_NIC}, {"fabric", TSIM_DEGRADED_FABRIC}, {NULL, 0}};
+    {"scale-up", TSIM_DEGRADED_SCALE_UP}, {"nic", TSIM_DEGRADED_NIC}, {"fabric", TSIM_DEGRADED_FABRIC},
+    {"accelerator", TSIM_DEGRADED_ACCELERATOR}, {NULL, 0}};
 static const struct tsim_word DIRECTIONS[] = {
     {"out", TSIM_DIRECTION_OUT}, {"in", TSIM_DIRECTION_IN}, {"both", TSIM_DIRECTION_BOTH}, {NULL, 0}};
 static const struct tsim_word ALL[] = {{"all", -1}, {NULL, 0}};
@@ -21,13 +22,13 @@ static const struct tsim_word ALL[] = {{"all", -1}, {NULL, 0}};
 
 static const struct tsim_key DEGRADED_KEYS[] = {
     {.key = "link", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_degraded, link), .words = DEGRADED_LINKS,
-     .is_required = true, .help = "scale-up, nic, or fabric: the uplinks of a switch"},
-    {INT_KEY(struct tsim_degraded, "node", node, "scale-up, nic: of which node"), .default_text = "0"},
-    {INT_KEY(struct tsim_degraded, "index", index, "scale-up: which accelerator; nic: which port"),
+     .is_required = true, .help = "scale-up, nic, fabric: the uplinks of a switch; or accelerator: its kernels"},
+    {INT_KEY(struct tsim_degraded, "node", node, "scale-up, nic, accelerator: of which node"), .default_text = "0"},
+    {INT_KEY(struct tsim_degraded, "index", index, "scale-up, accelerator: which accelerator; nic: which port"),
      .words = ALL, .default_text = "all"},
     {INT_KEY(struct tsim_degraded, "tier", tier, "fabric: of which tier, from below"), .default_text = "0"},
     {INT_KEY(struct tsim_degraded, "group", group, "fabric: which group of that tier"), .default_text = "0"},
-    {QUANTITY_KEY(struct tsim_degraded, "rate", TSIM_FRACTION, rate_frac, "of what the link would carry"),
+    {QUANTITY_KEY(struct tsim_degraded, "rate", TSIM_FRACTION, rate_frac, "of what the link would carry, of the accelerator's speed"),
      .is_required = true, .is_positive = true, .max = 1},
 };
 TSIM_TABLE(DEGRADED, DEGRADED_KEYS, false);

@@ -19,8 +19,8 @@ void tsim_step_links_release(struct tsim_step_links *step_links) {
     tsim_heap_free(step_links->traffic);
 }
 
-static struct tsim_coordinates coordinates_of(const struct tsim_placement *placement, const struct tsim_gang *gang,
-                                              int32_t member) {
+struct tsim_coordinates tsim_gang_member_at(const struct tsim_placement *placement, const struct tsim_gang *gang,
+                                            int32_t member) {
     struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = gang->stage};
     at.at[TSIM_AXIS_TENSOR] = member % placement->size[TSIM_AXIS_TENSOR];
     at.at[TSIM_AXIS_CONTEXT] = member / placement->size[TSIM_AXIS_TENSOR];
@@ -76,7 +76,7 @@ void tsim_step_links_members(const struct tsim_step_links *step_links, struct ts
     const struct tsim_topology *t = step_links->topology;
     int32_t first = step_links->links.first_resource;
     for (int32_t i = 0; i < gang->n_members; i++) {
-        struct tsim_coordinates at = coordinates_of(placement, gang, i);
+        struct tsim_coordinates at = tsim_gang_member_at(placement, gang, i);
         struct tsim_member *member = &members[i];
         member->rank = tsim_placement_rank(placement, &at);
         if (t->count[TSIM_LINK_OUT] > 0) {

@@ -29,6 +29,10 @@ void tsim_step_links_init(struct tsim_step_links *step_links, struct tsim_arena 
                           struct tsim_engine *engine);
 void tsim_step_links_release(struct tsim_step_links *step_links);
 
+/* Where a member of the gang lies: tensor ranks first, then context ranks. */
+struct tsim_coordinates tsim_gang_member_at(const struct tsim_placement *placement, const struct tsim_gang *gang,
+                                            int32_t member);
+
 /* Of the gang's members: ranks, links, and what their rings cross beyond the NICs. Their devices are there. */
 void tsim_step_links_members(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                              const struct tsim_placement *placement, struct tsim_gang *gang,

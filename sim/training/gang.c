@@ -90,6 +90,18 @@ static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item i
            (in_model_order == n - 1 ? way->head_frac : 0);
 }
 
+/* Kernels take longer; collectives and the host, which launches them, do not. */
+static void slow_down(const struct tsim_gang *gang, struct tsim_pass_cost *cost) {
+    if (gang->slowdown == 1)
+        return;
+    double kernels_s = cost->compute_s - cost->host_excess_s + cost->recompute_s;
+    double before_s = cost->compute_s + cost->recompute_s, after_s = fmax(kernels_s * gang->slowdown, before_s);
+    cost->recompute_s *= gang->slowdown;
+    cost->compute_s = after_s - cost->recompute_s;
+    cost->host_excess_s = after_s - kernels_s * gang->slowdown;
+    cost->time_s += after_s - before_s;
+}
+
 void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t segment, struct tsim_pass_cost *cost) {
     struct tsim_pass_item item = tsim_gang_item(gang, index);
     const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
@@ -97,6 +109,7 @@ void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t
     int32_t n = tsim_gang_n_segments(gang, index);
     if (n > 1)
         tsim_pass_scale(cost, segment_frac(gang, item, segment, n));
+    slow_down(gang, cost);
 }
 
 /* Unit 0 in model order is the root, unit i layer i - 1. */
@@ -382,7 +395,7 @@ static void tail_norm(struct tsim_gang *gang, struct tsim_task *task) {
 }
 
 static void tail_optimizer(struct tsim_gang *gang, struct tsim_task *task) {
-    struct tsim_pass_cost cost = {.time_s = gang->stage_plan->optimizer_s,
+    struct tsim_pass_cost cost = {.time_s = gang->stage_plan->optimizer_s * gang->slowdown,
                                   .hbm_bytes = gang->stage_plan->optimizer_hbm_bytes};
     task->label = tsim_label(TSIM_TASK_OPTIMIZER, -1, 0);
     pass_task(gang, &cost, task);

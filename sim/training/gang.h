@@ -168,6 +168,7 @@ struct tsim_gang {
     struct tsim_gang *next, *prev; /* gang of the next / previous stage of this replica, in a ring */
     struct tsim_engine *engine;
     int32_t stage, replica, n_members, streams[TSIM_N_STREAMS];
+    double slowdown; /* of its slowest member's kernels: 1, or more with a degraded accelerator */
     const struct tsim_member *members;
     struct tsim_demand *demands;    /* scratch for demands of more members than a task holds; one block per stream */
     int32_t n_demands;              /* of a block */

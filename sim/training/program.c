@@ -45,6 +45,28 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
     gang->demands = TSIM_NEW_ARRAY(arena, (size_t)gang->n_demands * TSIM_N_STREAMS, struct tsim_demand);
 }
 
+static double slowdown_of(const struct tsim_scenario *sc, int32_t rank) {
+    double slowdown = 1;
+    int64_t per_node = sc->cluster.accelerators_per_node;
+    for (size_t i = 0; i < sc->cluster.n_degraded; i++) {
+        const struct tsim_degraded *d = &sc->cluster.degraded[i];
+        if (d->link == TSIM_DEGRADED_ACCELERATOR && d->node == rank / per_node &&
+            (d->index < 0 || d->index == rank % per_node))
+            slowdown /= d->rate_frac;
+    }
+    return slowdown;
+}
+
+/* In lock-step, all wait for the slowest. Degraded accelerators unfold the simulation, so members are ranks. */
+static void slow_down(const struct step_run *run, struct tsim_gang *gang) {
+    const struct tsim_scenario *sc = run->plan->scenario;
+    gang->slowdown = 1;
+    for (int32_t i = 0; i < gang->n_members && sc->cluster.n_degraded > 0; i++) {
+        struct tsim_coordinates at = tsim_gang_member_at(run->placement, gang, i);
+        gang->slowdown = fmax(gang->slowdown, slowdown_of(sc, tsim_placement_rank(run->placement, &at)));
+    }
+}
+
 /* ZeRO-3: the root unit stays after the first forward pass, and all of them do for the backward pass if so told. */
 static void keep_gathered(struct tsim_gang *gang) {
     const struct tsim_step_plan *plan = gang->plan;
@@ -123,6 +145,7 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
         accounts[i].stage = stage;
         accounts[i].replica = gang->replica;
         add_resources(arena, run, gang);
+        slow_down(run, gang);
         add_signals(arena, run, gang);
         add_streams(run, gang);
     }

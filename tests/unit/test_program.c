@@ -81,6 +81,25 @@ START_TEST(bubble_closed_forms) {
 }
 END_TEST
 
+/* Two stages of 4 layers, 4 + 8 s a micro-batch; stage 1 runs at half speed: 8 + 16 s. In 1F1B it is never idle once
+ * it has begun: the first activation comes after 4 s, then 8 micro-batches of 24 s, then the last gradient's 8 s on
+ * stage 0: 204 s. With stage 0 slow as well, all is twice as slow as the even pipeline's (8 + 1) 12 s. */
+START_TEST(slow_stage_sets_the_pace) {
+    struct tsim_degraded slow = {.link = TSIM_DEGRADED_ACCELERATOR, .node = 0, .index = 1, .rate_frac = 0.5};
+    init(2, 1, TSIM_SCHEDULE_1F1B, 8);
+    e.scenario.simulation.fold = false;
+    ck_assert_double_eq_tol(simulate().time_s, 108, TOLERANCE_S);
+    e.scenario.cluster.degraded = &slow;
+    e.scenario.cluster.n_degraded = 1;
+    struct tsim_step_simulation one = simulate();
+    ck_assert_double_eq_tol(one.time_s, 204, TOLERANCE_S);
+    ck_assert_double_eq_tol(one.gangs[0].terms.compute_s, 96, TOLERANCE_S);
+    ck_assert_double_eq_tol(one.gangs[1].terms.compute_s, 192, TOLERANCE_S);
+    slow.index = -1;
+    ck_assert_double_eq_tol(simulate().time_s, 216, TOLERANCE_S);
+}
+END_TEST
+
 /* Split backward passes: a layer takes 2 s forward, 2 s for its input and 1 s for its weight gradient; stages of 8/p
  * layers. The step is work plus the published bubble (Qi et al. 2023, table 2; DeepSeek-V3, table 2, where a pair
  * takes F&B = 5 s: nothing of it overlaps here); zb-v with 2, 2, 2 has none. Messages take no time: synchronous or not
@@ -245,6 +264,7 @@ static Suite *program_suite(void) {
     Suite *suite = suite_create("program");
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, bubble_closed_forms);
+    tcase_add_test(tcase, slow_stage_sets_the_pace);
     tcase_add_test(tcase, split_backward_closed_forms);
     tcase_add_test(tcase, dualpipe_reduces_over_both_stages);
     tcase_add_test(tcase, zero_bubble_pace_of_the_data_stream);
