@@ -274,7 +274,7 @@ bool tsim_traffic_describe(const struct tsim_traffic *traffic, int32_t stream, i
         snprintf(text, size, "%s of %d ranks", tsim_algorithm_name(p->cost.algorithm), p->n_ranks);
         return true;
     }
-    int32_t message = (int32_t)(label & INT32_MAX), k = (int32_t)(label >> 32);
+    int32_t message = (int32_t)(label & INT32_MAX), k = (int32_t)((uint64_t)label >> 32);
     const struct tsim_pattern_phase *phase = phase_of(traffic, number, label < 0 ? p->n_phases - 1 : k);
     struct tsim_route route;
     int32_t to = p->ranks[phase->to];

@@ -193,6 +193,7 @@ static void add_part(struct builder *b, const struct holder *holders, int32_t n_
 /* Signals for the gangs of the holders' stages, then the groups of each part. */
 static void add_collective(struct builder *b, const struct holder *holders, int32_t n_holders) {
     const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
+    TSIM_ASSERT(n_holders > 0);
     bool is_tied = holders[0].collective == &b->plan->tied;
     for (int32_t i = 0; i < b->n_gangs; i++) {
         struct tsim_gang *gang = &b->gangs[i];
@@ -216,7 +217,7 @@ static void add_collective(struct builder *b, const struct holder *holders, int3
 /* The chunks that hold a model part: one, or in dualpipe two. */
 static void add_model_part(struct builder *b, int32_t part) {
     const struct tsim_schedule_shape *shape = &b->plan->schedule;
-    struct holder gathers[2], reduces[2];
+    struct holder gathers[2] = {0}, reduces[2] = {0};
     int32_t n = 0;
     for (int32_t stage = 0; stage < shape->stages; stage++)
         for (int32_t c = 0; c < shape->chunks; c++) {
