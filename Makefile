@@ -102,7 +102,15 @@ check: test
 	@tests/run.sh build/asan build/asan/tsim
 	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs
 	@tests/run.sh build/clang build/clang/tsim
+	@$(MAKE) --no-print-directory check-cluster
 	@$(MAKE) --no-print-directory lint
+
+# Sweeps under a real Slurm and a real Open MPI on this machine.
+.PHONY: check-cluster
+check-cluster: setup
+	@tools/setup.sh slurm-wlm munge openmpi-bin
+	@$(MAKE) --no-print-directory -j2 build/tsim
+	@tests/cluster/run.sh $(CURDIR)/build/tsim
 
 lint:
 	clang-format --dry-run -Werror $(SOURCES) $(wildcard sim/*/*.h tests/*/*.[ch])
@@ -152,6 +160,7 @@ help:
 	@echo "make run      install what is missing, build, run scenarios/llama70b.yaml"
 	@echo "make test     the same set-up, then every test of the normal tier"
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
+	@echo "make check-cluster  sweeps under a real Slurm and Open MPI on this machine (installs them)"
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"
 	@echo "make docs-accuracy  residuals of published runs and docs/accuracy.md, after a change of the physics"
 	@echo "make bench    benchmarks (bench-record keeps their instruction counts);  make install PREFIX=...;  make format;  make clean"

@@ -47,9 +47,16 @@ static enum tsim_status check_versions(struct tsim_arena *arena, const struct ts
     return status;
 }
 
+/* A sweep that was killed before its first transaction leaves a file without tables: a shard that has no points yet. */
 static enum tsim_status check_tables(const struct tsim_store *store, struct tsim_diags *diags) {
     if (tsim_sql_query_integer(store, "PRAGMA user_version") == TSIM_STORE_VERSION)
         return TSIM_OK;
+    if (tsim_sql_is_empty(store)) {
+        tsim_diag_hint(
+            tsim_diags_warning(diags, (struct tsim_place){.file = store->file}, NULL, "there is nothing in it yet"),
+            "its sweep was stopped before it began; run it again, and merge again");
+        return TSIM_OK;
+    }
     tsim_diag_hint(tsim_sql_refuse(store, diags, "there are no sweeps in it"), "`tsim sweep SCENARIO` writes one");
     return TSIM_ERR_DB;
 }
@@ -59,7 +66,7 @@ static enum tsim_status check_file(struct tsim_arena *arena, const char *file, s
     struct tsim_store *store;
     TSIM_TRY(tsim_store_open(arena, file, TSIM_STORE_READ, &store, diags));
     enum tsim_status status = check_tables(store, diags);
-    if (status == TSIM_OK)
+    if (status == TSIM_OK && !tsim_sql_is_empty(store))
         status = check_versions(arena, store, versions, diags);
     tsim_store_close(store);
     return status;
@@ -82,6 +89,11 @@ static enum tsim_status merge_file(const struct tsim_store *store, const char *f
     if (!attach(store, file))
         return tsim_sql_fail(store, "read the shard", diags);
     enum tsim_status status = TSIM_OK;
+    bool is_empty = tsim_sql_query_integer(store, "SELECT count(*) FROM shard.sqlite_schema") == 0;
+    if (is_empty) {
+        tsim_sql_execute(store, "DETACH shard");
+        return TSIM_OK;
+    }
     if (!tsim_sql_begin(store) || !tsim_sql_execute(store, MERGE_SWEEPS) || !tsim_sql_execute(store, MERGE_POINTS) ||
         !tsim_sql_commit(store)) {
         status = tsim_sql_fail(store, "merge the shard", diags);

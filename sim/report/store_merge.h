@@ -11,7 +11,8 @@ struct tsim_merged {
 };
 
 /* All of `files` are looked at before `out` is written. TSIM_ERR_INFEASIBLE: two of them (or `out`) come from different
- * versions of the simulator, whose figures must not stand side by side. A file that is `out` itself is skipped. */
+ * versions of the simulator, whose figures must not stand side by side. A file that is `out` itself is skipped;
+ * one without any tables, whose sweep was killed before it began, is a warning. */
 enum tsim_status tsim_store_merge(struct tsim_arena *arena, const char *out, const char *const *files, size_t n_files,
                                   struct tsim_merged *merged, struct tsim_diags *diags);
 
