@@ -64,7 +64,7 @@ $(CHART_JS):
 -include $(OBJECTS:.o=.d)
 
 # ---- running and testing ----
-.PHONY: run test check bench bench-record lint format clean install help
+.PHONY: run test check bench bench-record lint format clean install uninstall deb help
 run: setup
 	@$(MAKE) --no-print-directory build/tsim
 	build/tsim run scenarios/llama70b.yaml
@@ -148,10 +148,24 @@ residuals: build/tsim
 docs-accuracy: residuals
 	tools/accuracy_docs.sh --write
 
-install: build/tsim
-	install -D build/tsim $(DESTDIR)$(PREFIX)/bin/tsim
-	mkdir -p $(DESTDIR)$(PREFIX)/share/tsim
-	cp -R models hardware scenarios $(DESTDIR)$(PREFIX)/share/tsim/
+# The installed program knows PREFIX and no source tree. DESTDIR is put before every path (packages).
+INSTALLED := $(BUILD)/installed
+.PHONY: $(INSTALLED)/catalogue.o $(INSTALLED)/tsim
+$(INSTALLED)/catalogue.o: build/tsim
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -DTSIM_SOURCE_TREE=%,$(ALL_CFLAGS)) -DTSIM_SOURCE_TREE='""' -c -o $@ sim/config/catalogue.c
+$(INSTALLED)/tsim: $(INSTALLED)/catalogue.o
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter-out $(BUILD)/sim/config/catalogue.o,$(OBJECTS)) $< $(ALL_LIBS)
+
+TO := $(DESTDIR)$(PREFIX)
+install: $(INSTALLED)/tsim
+	@tools/install.sh $(INSTALLED)/tsim "$(TO)"
+uninstall:
+	@tools/install.sh --remove "$(TO)"
+
+# build/tsim_VERSION_ARCHITECTURE.deb, with PREFIX /usr.
+deb:
+	@tools/deb.sh "$(MAKE)"
 
 clean:
 	rm -rf build
@@ -163,5 +177,6 @@ help:
 	@echo "make check-cluster  sweeps under a real Slurm and Open MPI on this machine (installs them)"
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"
 	@echo "make docs-accuracy  residuals of published runs and docs/accuracy.md, after a change of the physics"
-	@echo "make bench    benchmarks (bench-record keeps their instruction counts);  make install PREFIX=...;  make format;  make clean"
+	@echo "make bench    benchmarks (bench-record keeps their instruction counts);  make format;  make clean"
+	@echo "make install PREFIX=...  program, catalogue, manual pages, completions (make uninstall);  make deb  a Debian package"
 	@echo "V=1 shows the commands; DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"

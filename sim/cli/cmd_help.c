@@ -1,16 +1,43 @@
 #include "cli/command.h"
 
 #include "base/version.h"
+#include "cli/manual.h"
+
+#include <string.h>
+
+static void print_text(const struct tsim_command *command) {
+    if (command)
+        tsim_options_help(command, stdout);
+    else
+        tsim_commands_print(stdout);
+}
+
+static enum tsim_exit wrong_format(const char *format) {
+    fprintf(stderr,
+            "tsim help: --format needs text or man, or without a command bash or zsh, not '%s'\n"
+            "Try 'tsim help --help'.\n",
+            format);
+    return TSIM_EXIT_USAGE;
+}
 
 enum tsim_exit tsim_cmd_help(const struct tsim_arguments *arguments) {
-    if (arguments->n_operands == 0) {
-        tsim_commands_print(stdout);
-        return TSIM_EXIT_OK;
+    const struct tsim_command *command = NULL;
+    const char *format = arguments->value[TSIM_OPTION_FORMAT] ? arguments->value[TSIM_OPTION_FORMAT] : "text";
+    if (arguments->n_operands > 0) {
+        command = tsim_command_find(arguments->operands[0]);
+        if (!command)
+            return TSIM_EXIT_USAGE;
     }
-    const struct tsim_command *command = tsim_command_find(arguments->operands[0]);
-    if (!command)
-        return TSIM_EXIT_USAGE;
-    tsim_options_help(command, stdout);
+    if (strcmp(format, "text") == 0)
+        print_text(command);
+    else if (strcmp(format, "man") == 0)
+        tsim_manual_page(command, stdout);
+    else if (strcmp(format, "bash") == 0 && !command)
+        tsim_completion_bash(stdout);
+    else if (strcmp(format, "zsh") == 0 && !command)
+        tsim_completion_zsh(stdout);
+    else
+        return wrong_format(format);
     return TSIM_EXIT_OK;
 }
 

@@ -59,12 +59,12 @@ const struct tsim_command TSIM_COMMANDS[] = {
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SHARD),
      tsim_cmd_sweep},
     {"plan", "SCENARIO", "the best parallelism plans, for one cluster or a choice of them",
-     "Searches tensor, pipeline, virtual pipeline, context, expert and data parallelism,\n"
-     "ZeRO, micro-batch, recomputation, schedule and sequence parallelism; what the\n"
-     "scenario says of them does not count. Axes (sweep.axes, --vary) over these keys\n"
-     "say which values to try, axes over other keys (cluster.node, cluster.nodes) are\n"
-     "candidates; sweep.limits are kept. The plans are those that simulating all of\n"
-     "them would find. Nothing is logged.",
+     "Searches tensor, pipeline, virtual pipeline, context, expert and data\n"
+     "parallelism, ZeRO, micro-batch, recomputation, schedule and sequence\n"
+     "parallelism; what the scenario says of them does not count. Axes (sweep.axes,\n"
+     "--vary) over these keys say which values to try, axes over other keys\n"
+     "(cluster.node, cluster.nodes) are candidates; sweep.limits are kept. The plans\n"
+     "are those that simulating all of them would find. Nothing is logged.",
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE),
@@ -118,7 +118,10 @@ const struct tsim_command TSIM_COMMANDS[] = {
     {"show", "KIND/ID", "one catalogue entry, each value with its source",
      "As in: tsim show model/llama2-70b, tsim show accelerator/h100-sxm.", 1, 1,
      JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_show},
-    {"help", "[COMMAND]", "this list, or one command's options", NULL, 0, 1, 0, tsim_cmd_help},
+    {"help", "[COMMAND]", "this list, or one command's options",
+     "--format man writes a manual page, bash and zsh what these shells complete: in\n"
+     "~/.bashrc, as in: source <(tsim help --format bash).",
+     0, 1, TSIM_HAS(TSIM_OPTION_FORMAT), tsim_cmd_help},
     {"version", "", "the version of tsim", NULL, 0, 0, 0, tsim_cmd_version},
 };
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];

@@ -4,51 +4,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option_value { NO_VALUE, NEEDS_VALUE, MAY_HAVE_VALUE };
-
-struct option_spec {
-    const char *name; /* without the dashes */
-    enum option_value kind;
-    const char *value; /* how --help calls it */
-    const char *help;
-};
-
-static const struct option_spec OPTIONS[TSIM_N_OPTIONS] = {
-    [TSIM_OPTION_SET] = {"set", NEEDS_VALUE, "PATH=VALUE", "set one key: --set parallelism.tensor=4 (repeatable)"},
-    [TSIM_OPTION_SEED] = {"seed", NEEDS_VALUE, "N", "seed of all randomness (simulation.seed)"},
-    [TSIM_OPTION_IGNORE_MEMORY] = {"ignore-memory", NO_VALUE, NULL, "simulate even what does not fit in memory"},
-    [TSIM_OPTION_MAX_ERROR] = {"max-error", NEEDS_VALUE, "PERCENT",
+static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
+    [TSIM_OPTION_SET] = {"set", TSIM_OPTION_NEEDS_VALUE, "PATH=VALUE",
+                         "set one key: --set parallelism.tensor=4 (repeatable)"},
+    [TSIM_OPTION_SEED] = {"seed", TSIM_OPTION_NEEDS_VALUE, "N", "seed of all randomness (simulation.seed)"},
+    [TSIM_OPTION_IGNORE_MEMORY] = {"ignore-memory", TSIM_OPTION_BARE, NULL,
+                                   "simulate even what does not fit in memory"},
+    [TSIM_OPTION_MAX_ERROR] = {"max-error", TSIM_OPTION_NEEDS_VALUE, "PERCENT",
                                "exit with 6 when the mean absolute error is above"},
-    [TSIM_OPTION_FAIL_ABOVE] = {"fail-above", NEEDS_VALUE, "PERCENT",
+    [TSIM_OPTION_FAIL_ABOVE] = {"fail-above", TSIM_OPTION_NEEDS_VALUE, "PERCENT",
                                 "exit with 6 when the step's time changes by more"},
-    [TSIM_OPTION_RESIDUALS] = {"residuals", NO_VALUE, NULL, "only the table that intervals are taken from, as CSV"},
-    [TSIM_OPTION_OP] = {"op", NEEDS_VALUE, "NAME", "all_reduce (default), all_gather, reduce_scatter, all_to_all, ..."},
-    [TSIM_OPTION_SIZES] = {"sizes", NEEDS_VALUE, "A:B", "sizes from A to B, doubling (default 1KiB:8GiB)"},
-    [TSIM_OPTION_RANKS] = {"ranks", NEEDS_VALUE, "N", "the first N accelerators (default: all)"},
-    [TSIM_OPTION_ALGORITHM] = {"algorithm", NEEDS_VALUE, "NAME", "auto (default), ring, tree, nvls, hierarchical, ..."},
-    [TSIM_OPTION_PROTOCOL] = {"protocol", NEEDS_VALUE, "NAME", "auto (default), LL, LL128, Simple"},
-    [TSIM_OPTION_VARY] = {"vary", NEEDS_VALUE, "PATH=A,B", "an axis: each value of one key (repeatable)"},
-    [TSIM_OPTION_ZIP] = {"zip", NEEDS_VALUE, "P=A,B;Q=C,D", "an axis of keys that change together (repeatable)"},
-    [TSIM_OPTION_WHERE] = {"where", NEEDS_VALUE, "EXPR", "only points for which this holds: 'mfu > 0.3'"},
-    [TSIM_OPTION_OBJECTIVE] = {"objective", NEEDS_VALUE, "FIGURE", "what to rank by (default tokens_per_s)"},
-    [TSIM_OPTION_SHARD] = {"shard", NEEDS_VALUE, "I/N", "every N-th point from the I-th on, I from 1 to N"},
-    [TSIM_OPTION_GPUS] = {"gpus", NEEDS_VALUE, "A,B,...", "how many accelerators (default: as many, twice, ...)"},
-    [TSIM_OPTION_WEAK] = {"weak", NO_VALUE, NULL, "weak scaling: the batch per accelerator stays"},
-    [TSIM_OPTION_UNTIL_EFFICIENCY] = {"until-efficiency", NEEDS_VALUE, "F",
+    [TSIM_OPTION_RESIDUALS] = {"residuals", TSIM_OPTION_BARE, NULL,
+                               "only the table that intervals are taken from, as CSV"},
+    [TSIM_OPTION_OP] = {"op", TSIM_OPTION_NEEDS_VALUE, "NAME", "all_reduce (default), all_gather, reduce_scatter, ...",
+                        "all_reduce all_gather reduce_scatter all_to_all broadcast send_recv"},
+    [TSIM_OPTION_SIZES] = {"sizes", TSIM_OPTION_NEEDS_VALUE, "A:B", "sizes from A to B, doubling (default 1KiB:8GiB)"},
+    [TSIM_OPTION_RANKS] = {"ranks", TSIM_OPTION_NEEDS_VALUE, "N", "the first N accelerators (default: all)"},
+    [TSIM_OPTION_ALGORITHM] = {"algorithm", TSIM_OPTION_NEEDS_VALUE, "NAME",
+                               "auto (default), ring, tree, nvls, hierarchical, ...",
+                               "auto ring tree nvls hierarchical"},
+    [TSIM_OPTION_PROTOCOL] = {"protocol", TSIM_OPTION_NEEDS_VALUE, "NAME", "auto (default), LL, LL128, Simple",
+                              "auto LL LL128 Simple"},
+    [TSIM_OPTION_VARY] = {"vary", TSIM_OPTION_NEEDS_VALUE, "PATH=A,B", "an axis: each value of one key (repeatable)"},
+    [TSIM_OPTION_ZIP] = {"zip", TSIM_OPTION_NEEDS_VALUE, "P=A,B;Q=C,D",
+                         "an axis of keys that change together (repeatable)"},
+    [TSIM_OPTION_WHERE] = {"where", TSIM_OPTION_NEEDS_VALUE, "EXPR", "only points for which this holds: 'mfu > 0.3'"},
+    [TSIM_OPTION_OBJECTIVE] = {"objective", TSIM_OPTION_NEEDS_VALUE, "FIGURE",
+                               "what to rank by (default tokens_per_s)"},
+    [TSIM_OPTION_SHARD] = {"shard", TSIM_OPTION_NEEDS_VALUE, "I/N", "every N-th point from the I-th on, I from 1 to N"},
+    [TSIM_OPTION_GPUS] = {"gpus", TSIM_OPTION_NEEDS_VALUE, "A,B,...",
+                          "how many accelerators (default: as many, twice, ...)"},
+    [TSIM_OPTION_WEAK] = {"weak", TSIM_OPTION_BARE, NULL, "weak scaling: the batch per accelerator stays"},
+    [TSIM_OPTION_UNTIL_EFFICIENCY] = {"until-efficiency", TSIM_OPTION_NEEDS_VALUE, "F",
                                       "go on until the efficiency falls below (0.8, 80 %)"},
-    [TSIM_OPTION_TRACE] = {"trace", NEEDS_VALUE, "FILE", "the step for Perfetto: FILE.json or FILE.json.gz"},
-    [TSIM_OPTION_TRACE_RANKS] = {"trace-ranks", NEEDS_VALUE, "LIST",
+    [TSIM_OPTION_TRACE] = {"trace", TSIM_OPTION_NEEDS_VALUE, "FILE",
+                           "the step for Perfetto: FILE.json or FILE.json.gz"},
+    [TSIM_OPTION_TRACE_RANKS] = {"trace-ranks", TSIM_OPTION_NEEDS_VALUE, "LIST",
                                  "of simulated ranks: 0,3,8-15 or all (default: a replica)"},
-    [TSIM_OPTION_REPORT] = {"report", NEEDS_VALUE, "FILE", "a page for browsers with charts: FILE.html"},
-    [TSIM_OPTION_OUTPUT] = {"output", NEEDS_VALUE, "FILE",
-                            "write FILE (default: report.html; import: standard output)"},
-    [TSIM_OPTION_JSON] = {"json", MAY_HAVE_VALUE, "FILE", "JSON, on standard output or into FILE"},
-    [TSIM_OPTION_CSV] = {"csv", NO_VALUE, NULL, "the table as CSV"},
-    [TSIM_OPTION_DB] = {"db", NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
-    [TSIM_OPTION_NO_DB] = {"no-db", NO_VALUE, NULL, "log to no database"},
-    [TSIM_OPTION_JOBS] = {"jobs", NEEDS_VALUE, "N", "threads (default: all processors); results are the same"},
-    [TSIM_OPTION_QUIET] = {"quiet", NO_VALUE, NULL, "no warnings, no confirmations: results and errors alone"},
-    [TSIM_OPTION_HELP] = {"help", NO_VALUE, NULL, "this text"},
+    [TSIM_OPTION_REPORT] = {"report", TSIM_OPTION_NEEDS_VALUE, "FILE", "a page for browsers with charts: FILE.html"},
+    [TSIM_OPTION_OUTPUT] = {"output", TSIM_OPTION_NEEDS_VALUE, "FILE",
+                            "what to write (default: report.html, standard output)"},
+    [TSIM_OPTION_FORMAT] = {"format", TSIM_OPTION_NEEDS_VALUE, "NAME", "text (default), man, bash, zsh",
+                            "text man bash zsh"},
+    [TSIM_OPTION_JSON] = {"json", TSIM_OPTION_MAY_HAVE_VALUE, "FILE", "JSON, on standard output or into FILE"},
+    [TSIM_OPTION_CSV] = {"csv", TSIM_OPTION_BARE, NULL, "the table as CSV"},
+    [TSIM_OPTION_DB] = {"db", TSIM_OPTION_NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
+    [TSIM_OPTION_NO_DB] = {"no-db", TSIM_OPTION_BARE, NULL, "log to no database"},
+    [TSIM_OPTION_JOBS] = {"jobs", TSIM_OPTION_NEEDS_VALUE, "N",
+                          "threads (default: all processors); results are the same"},
+    [TSIM_OPTION_QUIET] = {"quiet", TSIM_OPTION_BARE, NULL, "no warnings, no confirmations: results and errors alone"},
+    [TSIM_OPTION_HELP] = {"help", TSIM_OPTION_BARE, NULL, "this text"},
 };
 
 enum { MOST_JOBS = 1024 };
@@ -60,7 +65,11 @@ struct parser {
     FILE *err;
 };
 
-static bool takes(const struct tsim_command *command, int option) {
+const struct tsim_option_spec *tsim_option_spec(enum tsim_option option) {
+    return &OPTIONS[option];
+}
+
+bool tsim_command_takes(const struct tsim_command *command, enum tsim_option option) {
     return option == TSIM_OPTION_HELP || (command->options & TSIM_HAS(option)) != 0;
 }
 
@@ -76,7 +85,7 @@ __attribute__((format(printf, 2, 3))) static bool complain(const struct parser *
 
 static int find_option(const struct tsim_command *command, const char *name) {
     for (int i = 0; i < TSIM_N_OPTIONS; i++)
-        if (takes(command, i) && strcmp(OPTIONS[i].name, name) == 0)
+        if (tsim_command_takes(command, (enum tsim_option)i) && strcmp(OPTIONS[i].name, name) == 0)
             return i;
     return -1;
 }
@@ -85,7 +94,7 @@ static bool unknown_option(const struct parser *parser, const char *name) {
     const char *candidates[TSIM_N_OPTIONS];
     size_t n_candidates = 0;
     for (int i = 0; i < TSIM_N_OPTIONS; i++)
-        if (takes(parser->command, i))
+        if (tsim_command_takes(parser->command, (enum tsim_option)i))
             candidates[n_candidates++] = OPTIONS[i].name;
     const char *near = tsim_did_you_mean(name, candidates, n_candidates);
     if (near)
@@ -221,14 +230,14 @@ static bool parse_option(const struct parser *parser, const char *text, const ch
     int option = find_option(parser->command, name);
     if (option < 0)
         return unknown_option(parser, name);
-    const struct option_spec *spec = &OPTIONS[option];
-    if (spec->kind == NO_VALUE && value)
+    const struct tsim_option_spec *spec = &OPTIONS[option];
+    if (spec->kind == TSIM_OPTION_BARE && value)
         return complain(parser, "--%s takes no value", name);
-    if (spec->kind == NEEDS_VALUE && !value) {
+    if (spec->kind == TSIM_OPTION_NEEDS_VALUE && !value) {
         value = next;
         *is_next_taken = true;
     }
-    if (spec->kind == NEEDS_VALUE && !value)
+    if (spec->kind == TSIM_OPTION_NEEDS_VALUE && !value)
         return complain(parser, "--%s needs a value: --%s %s", name, name, spec->value);
     if (value && !value[0])
         return complain(parser, "--%s has an empty value: --%s %s", name, name, spec->value);
@@ -299,6 +308,16 @@ bool tsim_options_parse(struct tsim_arena *arena, const struct tsim_command *com
     return check_operands(&parser) && check_combination(&parser);
 }
 
+const char *tsim_option_usage(enum tsim_option option, char *buffer, size_t size) {
+    const struct tsim_option_spec *spec = &OPTIONS[option];
+    if (spec->kind == TSIM_OPTION_BARE)
+        snprintf(buffer, size, "--%s", spec->name);
+    else
+        snprintf(buffer, size, spec->kind == TSIM_OPTION_NEEDS_VALUE ? "--%s %s" : "--%s[=%s]", spec->name,
+                 spec->value);
+    return buffer;
+}
+
 void tsim_options_help(const struct tsim_command *command, FILE *out) {
     fprintf(out, "tsim %s - %s\n\n", command->name, command->summary);
     fprintf(out, "usage: tsim %s [OPTION]...%s%s\n", command->name, command->operands[0] ? " " : "", command->operands);
@@ -307,13 +326,7 @@ void tsim_options_help(const struct tsim_command *command, FILE *out) {
     fputs("\noptions:\n", out);
     for (int i = 0; i < TSIM_N_OPTIONS; i++) {
         char left[48];
-        const struct option_spec *spec = &OPTIONS[i];
-        if (!takes(command, i))
-            continue;
-        if (spec->kind == NO_VALUE)
-            snprintf(left, sizeof left, "--%s", spec->name);
-        else
-            snprintf(left, sizeof left, spec->kind == NEEDS_VALUE ? "--%s %s" : "--%s[=%s]", spec->name, spec->value);
-        fprintf(out, "  %-20s %s\n", left, spec->help);
+        if (tsim_command_takes(command, (enum tsim_option)i))
+            fprintf(out, "  %-20s %s\n", tsim_option_usage((enum tsim_option)i, left, sizeof left), OPTIONS[i].help);
     }
 }

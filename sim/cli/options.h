@@ -1,6 +1,7 @@
-/* options.h - what each command accepts, said once: parsing, --help and the suggestion for a slip all read the same
- * tables. An option is "--name VALUE" or "--name=VALUE"; one whose value may be missing takes it only after '='.
- * Options and operands may be mixed; "--" ends the options; "-" alone is an operand. */
+/* options.h - what each command accepts, said once: parsing, --help, the manual pages, the shells' completions and the
+ * suggestion for a slip all read the same tables. An option is "--name VALUE" or "--name=VALUE"; one whose value may be
+ * missing takes it only after '='. Options and operands may be mixed; "--" ends the options; "-" alone is an operand.
+ */
 #ifndef TSIM_CLI_OPTIONS_H
 #define TSIM_CLI_OPTIONS_H
 
@@ -42,6 +43,7 @@ enum tsim_option {
     TSIM_OPTION_TRACE_RANKS,
     TSIM_OPTION_REPORT,
     TSIM_OPTION_OUTPUT,
+    TSIM_OPTION_FORMAT,
     TSIM_OPTION_JSON,
     TSIM_OPTION_CSV,
     TSIM_OPTION_DB,
@@ -88,6 +90,20 @@ struct tsim_arguments {
  * nothing else is checked. Everything in *arguments is in `arena` or in `argv`. */
 bool tsim_options_parse(struct tsim_arena *arena, const struct tsim_command *command, int argc, char **argv,
                         struct tsim_arguments *arguments, FILE *err);
+
+enum tsim_option_kind { TSIM_OPTION_BARE, TSIM_OPTION_NEEDS_VALUE, TSIM_OPTION_MAY_HAVE_VALUE };
+
+struct tsim_option_spec {
+    const char *name; /* without the dashes */
+    enum tsim_option_kind kind;
+    const char *value; /* how --help calls it; FILE is a file; NULL: takes none */
+    const char *help;
+    const char *words; /* values to offer, with blanks between them; NULL: none in particular */
+};
+const struct tsim_option_spec *tsim_option_spec(enum tsim_option option);
+bool tsim_command_takes(const struct tsim_command *command, enum tsim_option option);
+/* "--json[=FILE]". Returns `buffer`. */
+const char *tsim_option_usage(enum tsim_option option, char *buffer, size_t size);
 
 /* The whole help text of one command. */
 void tsim_options_help(const struct tsim_command *command, FILE *out);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #ifndef TSIM_SOURCE_TREE
 #error "compile with -DTSIM_SOURCE_TREE: the folder that holds models/, hardware/ and scenarios/"
@@ -61,13 +62,31 @@ static bool is_file(const char *path) {
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
+/* PREFIX/share/tsim of a program that is now at PREFIX/bin/tsim, wherever that is: a package that was unpacked, an
+ * installed tree that was moved. NULL: there is none, or the system does not say where the program is. */
+static const char *beside_program(struct tsim_arena *arena) {
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0)
+        return NULL;
+    program[length] = '\0';
+    for (int i = 0; i < 2; i++) { /* without "/bin/tsim" */
+        char *slash = strrchr(program, '/');
+        if (!slash)
+            return NULL;
+        *slash = '\0';
+    }
+    const char *folder = tsim_arena_printf(arena, "%s/share/tsim", program);
+    return is_folder(tsim_arena_printf(arena, "%s/hardware", folder)) ? folder : NULL;
+}
+
 const char *tsim_catalogue_folder(struct tsim_arena *arena) {
     const char *data = getenv("TSIM_DATA");
     if (data && *data)
         return is_folder(data) ? tsim_arena_strdup(arena, data) : NULL;
-    if (is_folder(TSIM_SOURCE_TREE "/hardware"))
+    if (TSIM_SOURCE_TREE[0] && is_folder(TSIM_SOURCE_TREE "/hardware"))
         return TSIM_SOURCE_TREE;
-    return is_folder(TSIM_PREFIX "/share/tsim/hardware") ? TSIM_PREFIX "/share/tsim" : NULL;
+    return is_folder(TSIM_PREFIX "/share/tsim/hardware") ? TSIM_PREFIX "/share/tsim" : beside_program(arena);
 }
 
 /* Letters, digits, '.', '_', '-', and no leading dot: an id never leaves its folder. */

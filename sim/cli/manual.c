@@ -1,0 +1,272 @@
+#include "cli/manual.h"
+
+#include "base/version.h"
+
+#include <string.h>
+
+/* ---- manual pages ---- */
+
+/* roff takes a line that begins with '.' or an apostrophe as a request, '\' as an escape and '-' as a hyphen. */
+static void put_roff(const char *text, FILE *out) {
+    bool is_line_start = true;
+    for (const char *at = text; *at; at++) {
+        if (is_line_start && (*at == '.' || *at == '\''))
+            fputs("\\&", out);
+        if (*at == '\\')
+            fputs("\\e", out);
+        else if (*at == '-')
+            fputs("\\-", out);
+        else
+            fputc(*at, out);
+        is_line_start = *at == '\n';
+    }
+}
+
+static void put_tagged(const char *tag, const char *text, FILE *out) {
+    fputs(".TP\n.B ", out);
+    put_roff(tag, out);
+    fputc('\n', out);
+    put_roff(text, out);
+    fputc('\n', out);
+}
+
+static void put_head(const char *page, const char *summary, FILE *out) {
+    fprintf(out, ".TH %s 1 \"\" \"tsim %s\" \"tsim\"\n.SH NAME\n", page, TSIM_VERSION);
+    put_roff(page, out);
+    fputs(" \\- ", out);
+    put_roff(summary, out);
+    fputs("\n.SH SYNOPSIS\n.B ", out);
+}
+
+static void put_tail(FILE *out) {
+    static const struct {
+        const char *tag, *text;
+    } STATUSES[] = {{"0", "done"},
+                    {"2", "wrong usage"},
+                    {"3", "invalid input"},
+                    {"4", "the configuration does not fit in memory"},
+                    {"5", "input, output or the database failed"},
+                    {"6", "a gate failed"},
+                    {"70", "a bug of tsim"},
+                    {"130", "interrupted; the same command goes on"}},
+      VARIABLES[] = {{"TSIM_DATA", "the folder of the catalogue (models/, hardware/, scenarios/)"},
+                     {"NO_COLOR", "when set, no colours"},
+                     {"COLUMNS", "how wide tables may be"}};
+    fputs(".SH EXIT STATUS\n", out);
+    for (size_t i = 0; i < sizeof STATUSES / sizeof STATUSES[0]; i++)
+        put_tagged(STATUSES[i].tag, STATUSES[i].text, out);
+    fputs(".SH ENVIRONMENT\n", out);
+    for (size_t i = 0; i < sizeof VARIABLES / sizeof VARIABLES[0]; i++)
+        put_tagged(VARIABLES[i].tag, VARIABLES[i].text, out);
+}
+
+static void put_command_page(const struct tsim_command *command, FILE *out) {
+    char text[80];
+    snprintf(text, sizeof text, "tsim-%s", command->name);
+    put_head(text, command->summary, out);
+    fprintf(out, "tsim %s\n[OPTION]... ", command->name);
+    put_roff(command->operands, out);
+    fputs("\n.SH DESCRIPTION\n", out);
+    put_roff(command->text ? command->text : command->summary, out);
+    fputs("\n.SH OPTIONS\n", out);
+    for (int i = 0; i < TSIM_N_OPTIONS; i++)
+        if (tsim_command_takes(command, (enum tsim_option)i))
+            put_tagged(tsim_option_usage((enum tsim_option)i, text, sizeof text),
+                       tsim_option_spec((enum tsim_option)i)->help, out);
+    put_tail(out);
+    fputs(".SH SEE ALSO\n.BR tsim (1)\n", out);
+}
+
+static void put_main_page(FILE *out) {
+    char tag[80];
+    put_head("tsim", "predicts how a neural network trains on a cluster of accelerators", out);
+    fputs(
+        "tsim\nCOMMAND [OPTION]... [OPERAND]...\n.SH DESCRIPTION\n"
+        "A discrete\\-event simulator: step time, throughput, pipeline bubbles, exposed communication, memory, power,\n"
+        "energy, days and cost of a training run that a scenario in YAML describes. Results are written to standard\n"
+        "output, everything else to standard error.\n.SH COMMANDS\n",
+        out);
+    for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
+        snprintf(tag, sizeof tag, TSIM_COMMANDS[i].operands[0] ? "%s %s" : "%s", TSIM_COMMANDS[i].name,
+                 TSIM_COMMANDS[i].operands);
+        put_tagged(tag, TSIM_COMMANDS[i].summary, out);
+    }
+    put_tail(out);
+    fputs(".SH FILES\n", out);
+    put_tagged("tsim.db", "the database of runs, in the current folder unless --db names another", out);
+    fputs(".SH SEE ALSO\n", out);
+    for (size_t i = 0; i < TSIM_N_COMMANDS; i++)
+        fprintf(out, ".BR tsim\\-%s (1)%s\n", TSIM_COMMANDS[i].name, i + 1 < TSIM_N_COMMANDS ? "," : "");
+}
+
+void tsim_manual_page(const struct tsim_command *command, FILE *out) {
+    if (command)
+        put_command_page(command, out);
+    else
+        put_main_page(out);
+}
+
+/* ---- what an operand can be ---- */
+
+enum operand { OPERAND_FILE, OPERAND_COMMAND, OPERAND_KIND, OPERAND_ID, OPERAND_NONE };
+
+static enum operand operand_of(const struct tsim_command *command) {
+    static const struct {
+        const char *text;
+        enum operand operand;
+    } OPERANDS[] = {
+        {"", OPERAND_NONE}, {"[COMMAND]", OPERAND_COMMAND}, {"[KIND]", OPERAND_KIND}, {"KIND/ID", OPERAND_ID}};
+    for (size_t i = 0; i < sizeof OPERANDS / sizeof OPERANDS[0]; i++)
+        if (strcmp(command->operands, OPERANDS[i].text) == 0)
+            return OPERANDS[i].operand;
+    return OPERAND_FILE;
+}
+
+#define LIST_OF_IDS "tsim list --csv 2>/dev/null | sed '1d; s/,/\\//'"
+
+static bool is_file(const struct tsim_option_spec *spec) {
+    return spec->value && strcmp(spec->value, "FILE") == 0;
+}
+
+static void put_commands(FILE *out) {
+    for (size_t i = 0; i < TSIM_N_COMMANDS; i++)
+        fprintf(out, "%s%s", i ? " " : "", TSIM_COMMANDS[i].name);
+}
+
+static void put_kinds(FILE *out) {
+    for (int i = 0; i < TSIM_N_CATALOGUE_KINDS; i++)
+        fprintf(out, "%s%s", i ? " " : "", tsim_catalogue_plural((enum tsim_catalogue_kind)i));
+}
+
+/* ---- bash ---- */
+
+static void put_bash_values(FILE *out) {
+    fputs("  case $before in\n", out);
+    for (int i = 0; i < TSIM_N_OPTIONS; i++) {
+        const struct tsim_option_spec *spec = tsim_option_spec((enum tsim_option)i);
+        if (spec->words)
+            fprintf(out, "  --%s) _tsim_words '%s'; return ;;\n", spec->name, spec->words);
+        else if (is_file(spec))
+            fprintf(out, "  --%s) return ;;\n", spec->name);
+        else if (spec->kind == TSIM_OPTION_NEEDS_VALUE)
+            fprintf(out, "  --%s) compopt +o default; return ;;\n", spec->name);
+    }
+    fputs("  esac\n", out);
+}
+
+static void put_bash_options(FILE *out) {
+    fputs("  if [[ $word == -* ]]; then\n    case ${COMP_WORDS[1]} in\n", out);
+    for (size_t c = 0; c < TSIM_N_COMMANDS; c++) {
+        fprintf(out, "    %s) _tsim_words '", TSIM_COMMANDS[c].name);
+        for (int i = 0; i < TSIM_N_OPTIONS; i++)
+            if (tsim_command_takes(&TSIM_COMMANDS[c], (enum tsim_option)i))
+                fprintf(out, " --%s", tsim_option_spec((enum tsim_option)i)->name);
+        fputs("' ;;\n", out);
+    }
+    fputs("    esac\n    return\n  fi\n", out);
+}
+
+static void put_bash_operands(FILE *out) {
+    fputs("  case ${COMP_WORDS[1]} in\n", out);
+    for (size_t c = 0; c < TSIM_N_COMMANDS; c++) {
+        enum operand operand = operand_of(&TSIM_COMMANDS[c]);
+        if (operand == OPERAND_FILE)
+            continue;
+        fprintf(out, "  %s) _tsim_words \"", TSIM_COMMANDS[c].name);
+        if (operand == OPERAND_COMMAND)
+            put_commands(out);
+        else if (operand == OPERAND_KIND)
+            put_kinds(out);
+        else if (operand == OPERAND_ID)
+            fputs("$(" LIST_OF_IDS ")", out);
+        fputs("\" ;;\n", out);
+    }
+    fputs("  esac\n", out);
+}
+
+void tsim_completion_bash(FILE *out) {
+    fputs("# bash completion of tsim; written by: tsim help --format bash\n"
+          "_tsim_words() { # the words that go on from what was typed, and no files\n"
+          "  compopt +o default 2>/dev/null\n"
+          "  mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$word\")\n"
+          "}\n"
+          "_tsim() {\n"
+          "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+          "  COMPREPLY=()\n"
+          "  if [[ $word == = ]]; then word=; elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi\n"
+          "  if ((COMP_CWORD == 1)); then\n    _tsim_words '",
+          out);
+    put_commands(out);
+    fputs(" --help --version'\n    return\n  fi\n", out);
+    put_bash_values(out);
+    put_bash_options(out);
+    put_bash_operands(out);
+    fputs("}\ncomplete -o default -F _tsim tsim\n", out);
+}
+
+/* ---- zsh ---- */
+
+/* Within a quoted argument of _arguments: brackets and colons end parts of it. */
+static void put_zsh(const char *text, FILE *out) {
+    for (const char *at = text; *at; at++)
+        if (*at == '\'')
+            fputs("'\\''", out);
+        else
+            fprintf(out, strchr("[]:\\", *at) ? "\\%c" : "%c", *at);
+}
+
+static void put_zsh_option(enum tsim_option option, FILE *out) {
+    const struct tsim_option_spec *spec = tsim_option_spec(option);
+    fprintf(out, " \\\n      '*--%s%s[", spec->name,
+            spec->kind == TSIM_OPTION_BARE          ? ""
+            : spec->kind == TSIM_OPTION_NEEDS_VALUE ? "="
+                                                    : "=-");
+    put_zsh(spec->help, out);
+    fputc(']', out);
+    if (spec->kind != TSIM_OPTION_BARE) {
+        fputs(spec->kind == TSIM_OPTION_NEEDS_VALUE ? ":" : "::", out);
+        put_zsh(spec->value, out);
+        if (spec->words)
+            fprintf(out, ":(%s)", spec->words);
+        else
+            fputs(is_file(spec) ? ":_files" : ":", out);
+    }
+    fputc('\'', out);
+}
+
+static void put_zsh_command(const struct tsim_command *command, FILE *out) {
+    enum operand operand = operand_of(command);
+    fprintf(out, "  %s)\n    _arguments", command->name);
+    for (int i = 0; i < TSIM_N_OPTIONS; i++)
+        if (tsim_command_takes(command, (enum tsim_option)i))
+            put_zsh_option((enum tsim_option)i, out);
+    if (operand != OPERAND_NONE) {
+        fputs(" \\\n      '*:", out);
+        put_zsh(command->operands, out);
+        fputs(operand == OPERAND_FILE ? ":_files" : operand == OPERAND_ID ? ":_tsim_ids" : ":(", out);
+        if (operand == OPERAND_COMMAND)
+            put_commands(out);
+        else if (operand == OPERAND_KIND)
+            put_kinds(out);
+        fputs(operand == OPERAND_COMMAND || operand == OPERAND_KIND ? ")'" : "'", out);
+    }
+    fputs("\n    ;;\n", out);
+}
+
+void tsim_completion_zsh(FILE *out) {
+    fputs("#compdef tsim\n# zsh completion of tsim; written by: tsim help --format zsh\n"
+          "_tsim_ids() {\n  local -a ids\n  ids=(${(f)\"$(" LIST_OF_IDS ")\"})\n  _values id $ids\n}\n"
+          "_tsim() {\n  local -a commands\n  commands=(\n",
+          out);
+    for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
+        fprintf(out, "    '%s:", TSIM_COMMANDS[i].name);
+        put_zsh(TSIM_COMMANDS[i].summary, out);
+        fputs("'\n", out);
+    }
+    fputs("  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
+          "  shift words\n  ((CURRENT--))\n  case $words[1] in\n",
+          out);
+    for (size_t i = 0; i < TSIM_N_COMMANDS; i++)
+        put_zsh_command(&TSIM_COMMANDS[i], out);
+    fputs("  esac\n}\nif [ \"$funcstack[1]\" = _tsim ]; then\n  _tsim \"$@\"\nelse\n  compdef _tsim tsim\nfi\n", out);
+}
