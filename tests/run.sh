@@ -23,7 +23,7 @@ one() { # NAME COMMAND...
 one layers bash tests/layers.sh
 for program in "$build"/tests/unit/test_* "$build"/tests/property/test_*; do
   case $program in *.o | *.d | *'*') continue ;; esac
-  one "${program#"$build"/tests/}" env CK_VERBOSITY=normal "$program"
+  one "${program#"$build"/tests/}" env CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 "$program"
 done
 for script in tests/cli/run.sh tests/golden/run.sh tests/data.sh tests/docs.sh tests/hardware_docs.sh \
   tests/catalogue_ids.sh tests/accuracy.sh tests/install.sh tests/browser/run.sh; do
