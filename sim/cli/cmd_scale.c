@@ -6,6 +6,7 @@
 #include "study/scale.h"
 
 #include <math.h>
+#include <string.h>
 
 static const struct tsim_column COLUMNS[] = {
     {"GPUs", true},     {"batch", true},      {"status", false}, {"step time", true},     {"tokens/s", true},
@@ -17,6 +18,7 @@ static const struct tsim_column CSV_COLUMNS[] = {
     {"speedup", true},      {"efficiency", true},        {"mfu", true},
     {"cause", false},       {"excess_s", true},          {"share", true},
 };
+enum { RATE_COLUMN = 4 };
 enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], N_CSV_COLUMNS = sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0] };
 
 struct run {
@@ -25,6 +27,7 @@ struct run {
     struct tsim_diags diags;
     struct tsim_scenario_source source;
     struct tsim_scale scale;
+    bool is_of_samples; /* rates of the table: the model has no tokens */
 };
 
 /* A curve without a point is no result. */
@@ -59,13 +62,14 @@ static const char *factor_text(double value, char *buffer, size_t size) {
     return buffer;
 }
 
-static void add_row(struct tsim_arena *arena, struct tsim_text_table *table, const struct tsim_scale_row *row) {
+static void add_row(struct tsim_arena *arena, struct tsim_text_table *table, const struct tsim_scale_row *row,
+                    bool is_of_samples) {
     const double *value = row->point.outcome.value;
     add_figure(table, (double)row->n_accelerators, tsim_count_text);
     add_figure(table, (double)row->global_batch_size, tsim_count_text);
     tsim_text_table_add(table, tsim_point_status_name(row->point.status));
     add_figure(table, value[TSIM_OUTCOME_STEP_TIME], seconds_text);
-    add_figure(table, value[TSIM_OUTCOME_TOKENS_PER_S], rate_text);
+    add_figure(table, value[is_of_samples ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S], rate_text);
     add_figure(table, row->speedup, factor_text);
     add_figure(table, row->efficiency_frac, tsim_percent_text);
     add_figure(table, value[TSIM_OUTCOME_MFU], tsim_percent_text);
@@ -96,9 +100,13 @@ static void print_knee(const struct run *run) {
 static void print_table(struct run *run) {
     struct tsim_style style = tsim_style_of(stdout);
     struct tsim_text_table table;
-    tsim_text_table_init(&table, &run->arena, COLUMNS, N_COLUMNS);
+    struct tsim_column columns[N_COLUMNS];
+    memcpy(columns, COLUMNS, sizeof columns);
+    if (run->is_of_samples)
+        columns[RATE_COLUMN].title = "samples/s";
+    tsim_text_table_init(&table, &run->arena, columns, N_COLUMNS);
     for (size_t i = 0; i < run->scale.n_rows; i++)
-        add_row(&run->arena, &table, &run->scale.rows[i]);
+        add_row(&run->arena, &table, &run->scale.rows[i], run->is_of_samples);
     printf("%s scaling: %s\n\n", run->scale.is_weak ? "weak" : "strong",
            run->scale.is_weak ? "the batch per accelerator stays" : "the global batch stays");
     tsim_text_table_print(&table, &style, stdout);
@@ -193,6 +201,7 @@ static enum tsim_status study(struct run *run) {
         .started_at = tsim_timestamp(&run->arena),
     };
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
+    run->is_of_samples = tsim_sweep_is_of_samples(&sweep);
     TSIM_TRY(tsim_store_open(&run->arena, file ? file : "", TSIM_STORE_WRITE, &store, &run->diags));
     enum tsim_status status = tsim_scale_run(&run->arena, &sweep, &options, store, file, &run->scale, &run->diags);
     tsim_store_close(store);

@@ -37,6 +37,13 @@ struct tsim_latent {
     int64_t rope_dim;
 };
 
+/* A vision transformer: an image is cut into patches, one token each, behind a class token. */
+struct tsim_image {
+    int64_t patch; /* 0 = a model of tokens; then nothing else counts */
+    int64_t size, channels;
+    int64_t tokens; /* of an image, with the class token */
+};
+
 /* A model of kind cnn or mlp is a list of layers. As it is written: */
 enum tsim_entry_kind {
     TSIM_ENTRY_CONV,
@@ -76,7 +83,10 @@ struct tsim_model {
     bool parallel_block; /* attention and feed-forward side by side, from one norm */
     bool qkv_bias;       /* queries, keys and values have biases also where other layers have none (Qwen2) */
     bool qk_norm;        /* each head's query and key have a norm with a scale of their own, shared by heads (Qwen3) */
-    int64_t other_parameters; /* whatever else: a pooler, a head's bias, a patch projection; held with the embedding */
+    bool pooler;         /* a product of hidden x hidden on the first token, beside the head (BERT) */
+    double head_frac;    /* of the tokens, that the head and the loss are computed for: those masked (BERT); 0: all */
+    int64_t other_parameters; /* whatever else: a head's bias, a transform before it, ...; held with the embedding */
+    struct tsim_image image;
     enum tsim_norm norm;
     enum tsim_position position;
     struct tsim_experts experts;

@@ -74,7 +74,8 @@ static void add_key(struct description *d, const struct tsim_key *key, const cha
             add_number(d, path, (double)*(const int64_t *)field, TSIM_COUNT);
         break;
     case TSIM_KEY_QUANTITY:
-        add_number(d, path, *(const double *)field, key->dimension);
+        if (*(const double *)field != 0 || !key->is_omitted_when_zero)
+            add_number(d, path, *(const double *)field, key->dimension);
         break;
     case TSIM_KEY_ENUM:
         memcpy(&number, field, sizeof number);

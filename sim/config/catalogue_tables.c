@@ -59,6 +59,16 @@ static const struct tsim_key LATENT_KEYS[] = {
 };
 TSIM_TABLE(LATENT, LATENT_KEYS, true);
 
+#define IMAGE_INT(name_, default_, help_)                                                                              \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_image, name_), .max = 1e6,                    \
+     .default_text = (default_), .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key IMAGE_KEYS[] = {
+    IMAGE_INT(size, "0", "pixels of a side"),
+    IMAGE_INT(patch, "0", "pixels of a patch's side; 0: not a model of images"),
+    IMAGE_INT(channels, "0", "of a pixel; default: 3"),
+};
+TSIM_TABLE(IMAGE, IMAGE_KEYS, true);
+
 #define MODEL_INT(name_, max_, help_)                                                                                  \
     .key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, name_), .max = (max_), .help = (help_)
 #define MODEL_BOOL(name_, default_, help_)                                                                             \
@@ -78,7 +88,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_INT(kv_heads, 1e6, "key and value heads (fewer than heads: grouped queries); default: heads"), .is_positive = true},
     {MODEL_INT(head_dim, 1e6, "width of a head; default: hidden / heads"), .is_positive = true},
     {MODEL_INT(ffn_hidden, 1e7, "inner width of the feed-forward block; default: 4 x hidden"), .is_positive = true},
-    {MODEL_INT(vocab, 1e9, "rows of the embedding table"), .is_required = true, .is_positive = true},
+    {MODEL_INT(vocab, 1e9, "rows of the embedding table; of a model of images its classes"), .is_required = true, .is_positive = true},
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
     MODEL_BOOL(gated_mlp, "false", "gated feed-forward (SwiGLU): three matrices instead of two"),
     MODEL_BOOL(parallel_block, "false", "attention and feed-forward side by side from one norm (GPT-J, PaLM)"),
@@ -90,8 +100,14 @@ static const struct tsim_key MODEL_KEYS[] = {
     MODEL_BOOL(bias, "false", "linear layers have biases"),
     {MODEL_FLAG(qkv_bias, "queries, keys and values have biases, whatever bias says")},
     {MODEL_FLAG(qk_norm, "queries and keys are normalized head by head")},
-    {MODEL_INT(other_parameters, 1e15, "a pooler, a head's bias, ...: counted, and held with the embedding"),
+    {MODEL_FLAG(pooler, "a product of hidden x hidden on the first token, beside the head")},
+    {.key = "head_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
+     .offset = offsetof(struct tsim_model, head_frac), .default_text = "0",
+     .help = "of the tokens, that head and loss are computed for: the masked ones; 0: all"},
+    {MODEL_INT(other_parameters, 1e15, "a head's bias, ...: counted, and held with the embedding"),
      .is_omitted_when_zero = true},
+    {.key = "image", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, image), .table = &IMAGE,
+     .help = "vision transformer: {size, patch, channels}"},
     MODEL_BOOL(causal, "true", "a token attends to earlier ones only"),
     {.key = "experts", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, experts), .table = &EXPERTS,
      .help = "mixture of experts"},
@@ -432,8 +448,36 @@ static const struct tsim_value *place_of(const struct tsim_value *mapping, const
     return value ? value : mapping;
 }
 
+/* A token for each patch, and the class token. */
+static void finish_image(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                         struct tsim_model *m) {
+    struct tsim_image *image = &m->image;
+    if (image->patch == 0 && image->size == 0)
+        return;
+    image->channels = image->channels ? image->channels : 3;
+    if (image->patch == 0 || image->size % image->patch != 0 || image->size == 0) {
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "image"),
+                                        at_key(reader, path, "image"), "size %lld is no multiple of patch %lld",
+                                        (long long)image->size, (long long)image->patch),
+                       "for example {size: 224, patch: 16}");
+        m->positions = m->positions ? m->positions : 1;
+        return;
+    }
+    image->tokens = (image->size / image->patch) * (image->size / image->patch) + 1;
+    m->positions = m->position == TSIM_POSITION_LEARNED && !m->positions ? image->tokens : m->positions;
+    if (m->positions && m->positions != image->tokens)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "positions"),
+                                        at_key(reader, path, "positions"), "%lld for an image of %lld tokens",
+                                        (long long)m->positions, (long long)image->tokens),
+                       "leave it out: size, patch and the class token say it");
+    if (m->tied_embeddings || m->experts.count > 0)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "image"), at_key(reader, path, "image"),
+                         "a model of images has no table to tie, and no experts in this version");
+}
+
 static void finish_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                          struct tsim_model *m) {
+    finish_image(reader, mapping, path, m);
     if (!m->head_dim && m->hidden % m->heads != 0)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "heads"),
                                         at_key(reader, path, "heads"), "hidden %lld is not a multiple of heads %lld",

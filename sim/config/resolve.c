@@ -43,6 +43,8 @@ static void resolve_training(struct tsim_draft *draft) {
     sc->training.attention = (enum tsim_attention)draft->attention;
     if (!sc->training.sequence_length && sc->model->list)
         sc->training.sequence_length = 1;
+    if (!sc->training.sequence_length && sc->model->image.patch > 0)
+        sc->training.sequence_length = sc->model->image.tokens;
     if (!sc->training.sequence_length)
         sc->training.sequence_length =
             sc->model->position == TSIM_POSITION_LEARNED && sc->model->positions < DEFAULT_SEQUENCE_LENGTH
@@ -87,8 +89,8 @@ static void resolve_sayings(struct tsim_draft *draft) {
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     p->says_overlap_pipeline = tsim_draft_has(draft, "parallelism.overlap.pipeline");
     p->says_overlap_expert = tsim_draft_has(draft, "parallelism.overlap.expert");
-    if (!tsim_draft_has(draft, "parallelism.sequence"))
-        p->sequence = p->tensor > 1;
+    if (!tsim_draft_has(draft, "parallelism.sequence")) /* the tokens of an image seldom divide */
+        p->sequence = p->tensor > 1 && draft->scenario.model->image.patch == 0;
 }
 
 static void resolve_degrees(struct tsim_draft *draft) {

@@ -259,10 +259,15 @@ static void check_context_heads(const struct check *c) {
 static void check_sequence(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t s = c->sc->training.sequence_length;
-    if (c->sc->model->position == TSIM_POSITION_LEARNED && s > c->sc->model->positions)
+    bool is_image = c->sc->model->image.patch > 0;
+    if (!is_image && c->sc->model->position == TSIM_POSITION_LEARNED && s > c->sc->model->positions)
         tsim_diag_hint(fail(c, "training.sequence_length", "%lld, but %.40s has %lld learned positions", num(s),
                             c->sc->model->name, num(c->sc->model->positions)),
                        "at most %lld", num(c->sc->model->positions));
+    if (is_image && s != c->sc->model->image.tokens)
+        tsim_diag_hint(fail(c, "training.sequence_length", "%lld, but an image of %.40s is %lld tokens", num(s),
+                            c->sc->model->name, num(c->sc->model->image.tokens)),
+                       "leave it out: batches are counted in images");
     if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
         check_context_heads(c);
     if (p->context > 1 && s % (2 * p->context) != 0)

@@ -212,12 +212,11 @@ static void finish_phi(struct reading *r) {
 static void finish_bert(struct reading *r) {
     struct tsim_model *m = &r->model;
     bool is_pretraining = is_class(r, "BertForPreTraining");
-    int64_t h = m->hidden, pooler = h * h + h, transform = h * h + h + 2 * h + m->vocab;
+    int64_t h = m->hidden, transform = h * h + h + 2 * h + m->vocab;
     m->positions += number(r, "type_vocab_size", 0, 1000000, 2); /* added like positions */
     if (is_class(r, "BertForMaskedLM") || is_pretraining)
         m->other_parameters += transform;
-    if (!is_class(r, "BertForMaskedLM"))
-        m->other_parameters += pooler;
+    m->pooler = !is_class(r, "BertForMaskedLM");
     if (is_pretraining)
         m->other_parameters += 2 * h + 2; /* the next sentence */
     if (!is_class(r, "BertForMaskedLM") && !is_pretraining)
@@ -231,23 +230,18 @@ static int64_t n_labels(struct reading *r) {
     return number(r, "num_labels", 1, 1000000000, 2);
 }
 
-/* A row of the table for each class is the classifier's; the projection of patches is in other_parameters. */
 static void finish_vit(struct reading *r) {
     struct tsim_model *m = &r->model;
     int64_t image = required(r, "image_size", 100000), patch = required(r, "patch_size", 1000);
-    int64_t channels = number(r, "num_channels", 1, 1000, 3);
     if (!is_class(r, "ViTForImageClassification"))
         refuse(r, "architectures", "of the classes of a vit only ViTForImageClassification is known");
     if (!flag(r, "qkv_bias", true))
         refuse(r, "qkv_bias", "biases everywhere but there cannot be said in a model file");
-    if (image < patch)
-        refuse(r, "image_size", "smaller than patch_size");
+    if (image % patch != 0)
+        refuse(r, "image_size", "not a multiple of patch_size");
     m->vocab = n_labels(r);
-    m->positions = (image / patch) * (image / patch) + 1;
-    m->other_parameters = (channels * patch * patch + 1) * m->hidden + m->hidden + m->vocab;
-    note(r, "The table's rows are the classes, shared with the head, which is computed for every patch.");
-    note(r, tsim_arena_printf(r->arena, "An image is a sequence: training.sequence_length is %lld.",
-                              (long long)m->positions));
+    m->image = (struct tsim_image){.size = image, .patch = patch, .channels = number(r, "num_channels", 1, 1000, 3)};
+    m->positions = m->image.tokens = (image / patch) * (image / patch) + 1;
 }
 
 /* ---- architectures ---- */
@@ -310,7 +304,6 @@ static const struct family FAMILIES[] = {
      .finish = finish_bert},
     {.type = "vit",
      USUAL_NAMES,
-     .tied = true,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
      .finish = finish_vit},
     {.type = "deepseek_v2", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
@@ -379,7 +372,7 @@ static void read_sizes(struct reading *r) {
     if (f->kv_heads)
         m->kv_heads = f->kv_required ? required(r, f->kv_heads, 1000000) : number(r, f->kv_heads, 1, 1000000, m->heads);
     m->head_dim = f->kv_heads ? number(r, "head_dim", 1, 1000000, f->head_dim) : 0;
-    m->tied_embeddings = flag(r, "tie_word_embeddings", f->tied);
+    m->tied_embeddings = strcmp(f->type, "vit") != 0 && flag(r, "tie_word_embeddings", f->tied);
     if (f->finish)
         f->finish(r);
 }
@@ -464,6 +457,11 @@ static void put_rest(struct reading *r, const char **text) {
         put_flag(r, text, "qkv_bias", true);
     if (m->qk_norm)
         put_flag(r, text, "qk_norm", true);
+    if (m->pooler)
+        put_flag(r, text, "pooler", true);
+    if (m->image.patch > 0)
+        *text = tsim_arena_printf(r->arena, "%simage: {size: %lld, patch: %lld, channels: %lld}\n", *text,
+                                  (long long)m->image.size, (long long)m->image.patch, (long long)m->image.channels);
     if (m->other_parameters > 0)
         put_number(r, text, "other_parameters", m->other_parameters);
     if (m->latent.kv_rank > 0)

@@ -28,6 +28,9 @@ static const struct tsim_term *dense_layer(struct tsim_terms *terms) {
     const struct tsim_scenario *sc = terms->scenario;
     struct tsim_parameters p;
     tsim_model_count(sc->model, &p);
+    if (sc->model->list)
+        return tsim_term_given(terms, "parameters of a block, their mean", p.layer_ffn, TSIM_COUNT,
+                               "the list, layer by layer (sim/workload/layer_list.h)");
     struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_SUM, "parameters of a layer", "on one tensor rank",
                                            tsim_layer_rank_parameters(sc, false), TSIM_COUNT);
     tsim_term_add(terms, term, divided(terms, "attention", p.layer_attention), 1);
@@ -108,13 +111,19 @@ static const struct tsim_term *state_term(struct tsim_terms *terms, const char *
 static const struct tsim_term *layer_activations(struct tsim_terms *terms, bool has_experts) {
     struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
     int32_t n = tsim_layer_activations(terms->scenario, has_experts, rows);
-    struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_SUM, has_experts ? "kept by a layer with experts" : "kept by a layer",
-                      "Korthikanti et al. 2022, equations 1 to 6", (double)NAN, TSIM_BYTES);
+    bool is_list = terms->scenario->model->list;
+    struct tsim_term *term = tsim_term_new(
+        terms, TSIM_TERM_SUM,
+        has_experts ? "kept by a layer with experts"
+        : is_list   ? "kept by a block"
+                    : "kept by a layer",
+        is_list ? "mean of the list's blocks" : "Korthikanti et al. 2022, equations 1 to 6", (double)NAN, TSIM_BYTES);
     for (int32_t i = 0; i < n; i++)
         tsim_term_add(terms, term,
                       tsim_term_given(terms, rows[i].name, rows[i].bytes, TSIM_BYTES,
-                                      "shape of the tensor, from model, micro-batch and plan (sim/workload/memory.h)"),
+                                      is_list ? "shapes of the list's tensors (sim/workload/layer_list.h)"
+                                              : "shape of the tensor, from model, micro-batch and plan "
+                                                "(sim/workload/memory.h)"),
                       1);
     return tsim_term_close(terms, term, NULL);
 }
@@ -135,7 +144,10 @@ static const struct tsim_term *activations_term(struct tsim_terms *terms, const 
         if (layers[experts] <= 0)
             continue;
         struct tsim_term *part =
-            tsim_term_new(terms, TSIM_TERM_PRODUCT, experts ? "layers with experts" : "layers",
+            tsim_term_new(terms, TSIM_TERM_PRODUCT,
+                          experts           ? "layers with experts"
+                          : sc->model->list ? "blocks"
+                                            : "layers",
                           "passes in flight x layers of a chunk x bytes of a layer", (double)NAN, TSIM_BYTES);
         tsim_term_add(terms, part,
                       tsim_term_given(terms, tsim_arena_printf(terms->arena, "passes in flight on stage %d", stage),
@@ -161,9 +173,10 @@ static const struct tsim_term *reserve_term(struct tsim_terms *terms) {
 static const struct tsim_term *buffers_term(struct tsim_terms *terms, const char *name) {
     struct tsim_term *sum =
         tsim_term_new(terms, TSIM_TERM_SUM, name, "buffers + driver and runtime", (double)NAN, TSIM_BYTES);
+    const char *what = terms->scenario->model->list ? "the widest gradient and what it becomes, gathered parameters"
+                                                    : "logits, gradients of activations, messages, gathered parameters";
     tsim_term_add(terms, sum,
-                  tsim_term_given(terms, "logits, gradients of activations, messages, gathered parameters",
-                                  terms->explanation->result->memory.buffers_bytes, TSIM_BYTES,
+                  tsim_term_given(terms, what, terms->explanation->result->memory.buffers_bytes, TSIM_BYTES,
                                   "shapes of the tensors (sim/workload/memory.c)"),
                   1);
     tsim_term_add(terms, sum, reserve_term(terms), 1);

@@ -3,6 +3,7 @@
 #include "base/version.h"
 #include "report/format.h"
 #include "study/scale.h"
+#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,15 +18,27 @@ static const struct tsim_column COLUMNS[] = {
 };
 enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
 
+/* Per million million tokens, or samples. */
 static const struct tsim_column PRICE_COLUMNS[] = {
     {"", true},
     {"days/T tokens", true},
     {"rent/T tokens", true},
     {"MWh/T tokens", true},
 };
+static const struct tsim_column SAMPLE_PRICE_COLUMNS[] = {
+    {"", true},
+    {"days/T samples", true},
+    {"rent/T samples", true},
+    {"MWh/T samples", true},
+};
 enum { N_PRICE_COLUMNS = sizeof PRICE_COLUMNS / sizeof PRICE_COLUMNS[0] };
 
 #define TRILLION 1e12
+
+/* A search is for one model. */
+static bool is_of_samples(const struct tsim_plan *plan) {
+    return tsim_model_is_of_samples(plan->candidate->job->model);
+}
 
 static double figure(const struct tsim_plan *plan, enum tsim_outcome_figure which) {
     return plan->point.outcome.value[which];
@@ -107,13 +120,18 @@ static void add_plan(struct tsim_text_table *table, const struct tsim_plan_outpu
     tsim_text_table_add(table,
                         tsim_quantity_human(figure(plan, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, text, sizeof text));
     tsim_text_table_add(table, tsim_percent_text(figure(plan, TSIM_OUTCOME_MFU), text, sizeof text));
-    tsim_text_table_add(table, tsim_rate_text(figure(plan, TSIM_OUTCOME_TOKENS_PER_S), text, sizeof text));
+    enum tsim_outcome_figure rate = is_of_samples(plan) ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S;
+    tsim_text_table_add(table, tsim_rate_text(figure(plan, rate), text, sizeof text));
 }
 
 static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
                         size_t n, const struct tsim_style *style, FILE *out) {
     struct tsim_text_table table;
-    tsim_text_table_init(&table, arena, COLUMNS, N_COLUMNS);
+    struct tsim_column columns[N_COLUMNS];
+    memcpy(columns, COLUMNS, sizeof columns);
+    if (n > 0 && is_of_samples(&plans[0]))
+        columns[N_COLUMNS - 1].title = "samples/s";
+    tsim_text_table_init(&table, arena, columns, N_COLUMNS);
     for (size_t i = 0; i < n; i++)
         add_plan(&table, output, &plans[i], i);
     tsim_text_table_print(&table, style, out);
@@ -123,14 +141,16 @@ static void print_prices(struct tsim_arena *arena, const struct tsim_plan *plans
                          const struct tsim_style *style, FILE *out) {
     struct tsim_text_table table;
     char text[96];
-    tsim_text_table_init(&table, arena, PRICE_COLUMNS, N_PRICE_COLUMNS);
+    bool per_sample = n > 0 && is_of_samples(&plans[0]);
+    tsim_text_table_init(&table, arena, per_sample ? SAMPLE_PRICE_COLUMNS : PRICE_COLUMNS, N_PRICE_COLUMNS);
     for (size_t i = 0; i < n; i++) {
+        double each = per_sample ? (double)plans[i].candidate->job->training.sequence_length : 1;
         const struct tsim_plan_price *price = &plans[i].price;
         add(&table, "%lld", (int64_t)i + 1);
-        tsim_text_table_add(&table, tsim_rate_text(price->time_s * TRILLION / 86400, text, sizeof text));
-        snprintf(text, sizeof text, "%.0f USD", price->cost_usd * TRILLION);
+        tsim_text_table_add(&table, tsim_rate_text(price->time_s * each * TRILLION / 86400, text, sizeof text));
+        snprintf(text, sizeof text, "%.0f USD", price->cost_usd * each * TRILLION);
         tsim_text_table_add(&table, price->cost_usd > 0 ? text : "-");
-        tsim_text_table_add(&table, tsim_rate_text(price->energy_j * TRILLION / 3.6e9, text, sizeof text));
+        tsim_text_table_add(&table, tsim_rate_text(price->energy_j * each * TRILLION / 3.6e9, text, sizeof text));
     }
     tsim_text_table_print(&table, style, out);
 }

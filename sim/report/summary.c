@@ -1,6 +1,7 @@
 #include "report/summary.h"
 
 #include "report/format.h"
+#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -109,6 +110,13 @@ static void print_batch(struct screen *screen, const struct tsim_scenario *scena
     const char *recompute = t->recompute == TSIM_RECOMPUTE_NONE
                                 ? "no recompute"
                                 : tsim_arena_printf(&screen->arena, "recompute %s", tsim_recompute_name(t->recompute));
+    if (scenario->model->image.patch > 0) {
+        labelled(screen, "batch", "%s images of %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
+                 count(screen, (double)t->global_batch_size), count(screen, (double)t->sequence_length),
+                 (long long)t->micro_batch_size, tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer),
+                 recompute, t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
+        return;
+    }
     if (scenario->model->list) {
         labelled(screen, "batch", "%s samples, micro-batch %lld, %s, %s", count(screen, (double)t->global_batch_size),
                  (long long)t->micro_batch_size, tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer));
@@ -146,9 +154,11 @@ static void print_speed(struct screen *screen, const struct tsim_result *result)
     fputc('\n', screen->out);
     labelled(screen, "step time", "%s%s", human(screen, result->step.time_s, TSIM_TIME_S),
              interval(screen, &result->uncertainty));
-    if (result->scenario->model->list)
-        labelled(screen, "throughput", "%s samples/s, %s samples/s per GPU", rate(screen, t->samples_per_s),
-                 rate(screen, t->tokens_per_s_per_gpu));
+    bool is_image = result->scenario->model->image.patch > 0 || result->scenario->model->kind == TSIM_MODEL_CNN;
+    const char *what = is_image ? "images" : "samples";
+    if (tsim_model_is_of_samples(result->scenario->model))
+        labelled(screen, "throughput", "%s %s/s, %s %s/s per GPU", rate(screen, t->samples_per_s), what,
+                 rate(screen, t->samples_per_s / (double)result->scenario->n_accelerators), what);
     else
         labelled(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s", rate(screen, t->tokens_per_s),
                  rate(screen, t->tokens_per_s_per_gpu), rate(screen, t->samples_per_s));

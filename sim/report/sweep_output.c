@@ -155,6 +155,11 @@ static const struct {
                           {"tokens/s", TSIM_OUTCOME_TOKENS_PER_S}, {"MFU", TSIM_OUTCOME_MFU},
                           {"memory", TSIM_OUTCOME_MEMORY_PEAK},    {"days", TSIM_OUTCOME_DAYS}};
 
+static enum tsim_outcome_figure fixed_figure(const struct tsim_sweep_output *output, size_t i) {
+    bool is_rate = FIXED[i].figure == TSIM_OUTCOME_TOKENS_PER_S && output->is_of_samples;
+    return is_rate ? TSIM_OUTCOME_SAMPLES_PER_S : FIXED[i].figure;
+}
+
 /* "nodes" for cluster.nodes, unless another key ends so too. */
 static const char *short_path(const struct tsim_space *space, size_t i) {
     const char *dot = strrchr(space->paths[i], '.');
@@ -186,7 +191,8 @@ static void fill_titles(struct sheet *sheet) {
         sheet->titles[n++] = short_path(space, i);
     sheet->titles[n++] = "status";
     for (size_t i = 0; i < FIXED_COLUMNS; i++)
-        sheet->titles[n++] = FIXED[i].title;
+        sheet->titles[n++] =
+            fixed_figure(sheet->output, i) == TSIM_OUTCOME_SAMPLES_PER_S ? "samples/s" : FIXED[i].title;
     if (sheet->has_objective)
         sheet->titles[n++] = tsim_outcome_spec(sheet->output->ranking.objective)->column;
     TSIM_ASSERT(n == sheet->n_columns);
@@ -202,8 +208,10 @@ static void fill_cells(struct sheet *sheet, const struct tsim_point *point) {
     for (size_t i = 0; i < n; i++)
         sheet->cells[i] = sheet->cells[i] ? sheet->cells[i] : "-";
     sheet->cells[n++] = tsim_point_status_name(point->status);
-    for (size_t i = 0; i < FIXED_COLUMNS; i++, n++)
-        sheet->cells[n] = figure_text(FIXED[i].figure, value[FIXED[i].figure], sheet->buffers[n]);
+    for (size_t i = 0; i < FIXED_COLUMNS; i++, n++) {
+        enum tsim_outcome_figure figure = fixed_figure(sheet->output, i);
+        sheet->cells[n] = figure_text(figure, value[figure], sheet->buffers[n]);
+    }
     if (sheet->has_objective)
         sheet->cells[n] =
             figure_text(sheet->output->ranking.objective, value[sheet->output->ranking.objective], sheet->buffers[n]);
@@ -260,17 +268,20 @@ static enum tsim_status print_rows(struct sheet *sheet, struct tsim_diags *diags
 
 static void print_best(struct sheet *sheet) {
     const struct tsim_sweep_output *output = sheet->output;
+    enum tsim_outcome_figure objective = output->ranking.objective; /* the two rank alike */
+    if (objective == TSIM_OUTCOME_TOKENS_PER_S && output->is_of_samples)
+        objective = TSIM_OUTCOME_SAMPLES_PER_S;
     char text[CELL_SIZE];
     if (sheet->best.n > 0)
-        fprintf(sheet->out, "\nbest by %s%s\n", tsim_outcome_spec(output->ranking.objective)->column,
+        fprintf(sheet->out, "\nbest by %s%s\n", tsim_outcome_spec(objective)->column,
                 output->ranking.n_limits > 0 ? ", within the limits" : "");
     else
         fprintf(sheet->out, "\nno point is feasible%s\n", output->ranking.n_limits > 0 ? " and within the limits" : "");
     for (size_t i = 0; i < sheet->best.n; i++) {
         const struct tsim_point *point = &sheet->best.points[i];
-        double value = point->outcome.value[output->ranking.objective];
+        double value = point->outcome.value[objective];
         fprintf(sheet->out, "  %zu. ", i + 1);
-        tsim_text_pad(sheet->out, figure_text(output->ranking.objective, value, text), -10);
+        tsim_text_pad(sheet->out, figure_text(objective, value, text), -10);
         size_t n = tsim_space_settings(output->space, point->position, sheet->settings);
         for (size_t k = 0; k < n; k++)
             fprintf(sheet->out, "  %s=%s", sheet->settings[k]->path, sheet->settings[k]->text);
@@ -290,9 +301,9 @@ static void print_counts(const struct sheet *sheet) {
     fputc('\n', sheet->out);
 }
 
-static bool is_fixed(enum tsim_outcome_figure figure) {
+static bool is_fixed(const struct tsim_sweep_output *output, enum tsim_outcome_figure figure) {
     for (size_t i = 0; i < FIXED_COLUMNS; i++)
-        if (FIXED[i].figure == figure)
+        if (fixed_figure(output, i) == figure || (FIXED[i].figure == figure && output->is_of_samples))
             return true;
     return false;
 }
@@ -312,7 +323,7 @@ enum tsim_status tsim_sweep_print(const struct tsim_sweep_output *output, const 
     struct tsim_arena arena;
     struct sheet sheet = {.output = output, .style = style, .out = out};
     tsim_arena_init(&arena);
-    sheet.has_objective = !is_fixed(output->ranking.objective);
+    sheet.has_objective = !is_fixed(output, output->ranking.objective);
     sheet.n_columns = output->space->n_paths + 1 + FIXED_COLUMNS + sheet.has_objective;
     sheet.titles = TSIM_NEW_ARRAY(&arena, sheet.n_columns, const char *);
     sheet.cells = TSIM_NEW_ARRAY(&arena, sheet.n_columns, const char *);

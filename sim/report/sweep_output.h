@@ -14,6 +14,7 @@ struct tsim_sweep_output {
     const struct tsim_space *space;
     const struct tsim_filter *filter; /* points for which it does not hold are left out; NULL: none are */
     struct tsim_ranking ranking;
+    bool is_of_samples;               /* rates of the table are of samples: the model has no tokens */
     struct tsim_point_reader *reader; /* at its beginning, and left at its end */
 };
 

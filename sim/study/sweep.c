@@ -3,6 +3,7 @@
 #include "base/version.h"
 #include "report/format.h"
 #include "training/run.h"
+#include "workload/model.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -574,4 +575,20 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
     tsim_diags_release(&job->diags);
     tsim_heap_free(job);
     return status;
+}
+
+bool tsim_sweep_is_of_samples(const struct tsim_sweep *sweep) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    bool is_of_samples =
+        tsim_scenario_reopen(&arena, sweep->source, &source, &diags) == TSIM_OK &&
+        tsim_scenario_load_job(&arena, &source, sweep->overrides, sweep->n_overrides, &scenario, &diags) == TSIM_OK &&
+        tsim_model_is_of_samples(scenario->model);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return is_of_samples;
 }

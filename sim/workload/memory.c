@@ -94,10 +94,13 @@ double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int3
     double n = (n_layers - with_experts) * tsim_layer_rank_parameters(sc, false) +
                with_experts * tsim_layer_rank_parameters(sc, true);
     bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
+    bool is_image = m->image.patch > 0;
     if (first)
-        n += table + (double)m->positions * h;
+        n += is_image ? p.embedding : table + (double)m->positions * h + (double)m->other_parameters;
     if (last)
-        n += p.final_norm;
+        n += p.final_norm + p.pooler;
+    if (last && is_image)
+        return n + p.head;
     /* A tied table is held once where first and last part share a stage, twice where they do not. */
     if (last && (!m->tied_embeddings || !tsim_ends_share_stage(sc)))
         n += table;
@@ -357,7 +360,7 @@ static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t sta
     if (tsim_chunk_has_embedding(sc, stage, chunk))
         bytes += k.ts * k.h * k.mask;
     if (tsim_chunk_has_head(sc, stage, chunk))
-        bytes += 2 * k.ts * k.h * k.e; /* the final norm's input and the head's */
+        bytes += (k.ts + fmin(k.ts, tsim_head_tokens(sc))) * k.h * k.e; /* the final norm's input and the head's */
     return bytes;
 }
 
@@ -382,7 +385,7 @@ static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_
     double bytes = (n_layers - with_experts) * tsim_layer_weight_gradient_bytes(sc, false) +
                    with_experts * tsim_layer_weight_gradient_bytes(sc, true);
     if (tsim_chunk_has_head(sc, stage, chunk))
-        bytes += k.e * (k.ts * k.h + k.t * tsim_padded_vocab_per_rank(sc));
+        bytes += k.e * (k.ts * k.h + tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc));
     return bytes;
 }
 
@@ -488,7 +491,7 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (sc->parallelism.expert > 1)
         bytes += 2 * rows * k.h * k.e; /* rows sent and received */
     if (stage_has_head(sc, stage))
-        bytes += k.t * tsim_padded_vocab_per_rank(sc) * (4 + k.e); /* logits, and in fp32 for the loss */
+        bytes += tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * (4 + k.e); /* logits, in fp32 for the loss */
     if (sc->parallelism.pipeline > 1)
         bytes += 2 * k.ts * k.h * k.e; /* receive buffers */
     if (sc->parallelism.zero == 3)

@@ -23,6 +23,26 @@ static double mlp(const struct tsim_model *m, double inner) {
     return (up + 1) * h * inner + (m->bias ? up * inner + h : 0);
 }
 
+double tsim_model_patches(const struct tsim_model *m) {
+    double side = (double)(m->image.size / m->image.patch);
+    return side * side;
+}
+
+double tsim_model_patch_values(const struct tsim_model *m) {
+    return (double)(m->image.channels * m->image.patch * m->image.patch);
+}
+
+bool tsim_model_is_of_samples(const struct tsim_model *m) {
+    return m->list || m->image.patch > 0;
+}
+
+/* Dosovitskiy et al. 2020: patches are projected with a bias, the class token is learned, the classifier has a bias. */
+static void count_image(const struct tsim_model *m, struct tsim_parameters *p) {
+    double h = (double)m->hidden;
+    p->embedding = (tsim_model_patch_values(m) + 1) * h + h + (double)(m->positions * m->hidden + m->other_parameters);
+    p->head = (h + 1) * (double)m->vocab;
+}
+
 void tsim_model_count(const struct tsim_model *m, struct tsim_parameters *p) {
     double h = (double)m->hidden, vocab = (double)m->vocab;
     if (m->list) {
@@ -38,6 +58,9 @@ void tsim_model_count(const struct tsim_model *m, struct tsim_parameters *p) {
                                   .layer_ffn = mlp(m, (double)m->ffn_hidden),
                                   .final_norm = norm,
                                   .head = m->tied_embeddings ? 0 : vocab * h};
+    p->pooler = m->pooler ? h * h + h : 0;
+    if (m->image.patch > 0)
+        count_image(m, p);
     count_attention(m, p);
     if (e->count == 0)
         return;
@@ -75,7 +98,7 @@ double tsim_model_parameters(const struct tsim_model *m) {
         return tsim_list_parameters(m);
     struct tsim_parameters p;
     tsim_model_count(m, &p);
-    return p.embedding + layers_parameters(m, &p, 1) + p.final_norm + p.head;
+    return p.embedding + layers_parameters(m, &p, 1) + p.final_norm + p.head + p.pooler;
 }
 
 double tsim_model_active_parameters(const struct tsim_model *m) {
@@ -83,7 +106,7 @@ double tsim_model_active_parameters(const struct tsim_model *m) {
         return tsim_list_parameters(m);
     struct tsim_parameters p;
     tsim_model_count(m, &p);
-    return p.embedding + layers_parameters(m, &p, active_frac(m)) + p.final_norm + p.head;
+    return p.embedding + layers_parameters(m, &p, active_frac(m)) + p.final_norm + p.head + p.pooler;
 }
 
 double tsim_model_core_attention_forward_flops_per_token(const struct tsim_model *m, double sequence_length) {

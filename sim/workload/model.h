@@ -13,7 +13,7 @@
 
 /* Parameters by place, of one layer where the name says so; all are exact counts, unsharded and unpadded. */
 struct tsim_parameters {
-    double embedding;       /* token table, learned positions, and other_parameters */
+    double embedding;       /* token table or projection of patches, learned positions, and other_parameters */
     double layer_attention; /* matrices that tensor ranks divide */
     double layer_latent;    /* projections down to latent vectors: whole on every tensor rank */
     double layer_norms;
@@ -21,7 +21,8 @@ struct tsim_parameters {
     double layer_router;                /* of a layer with experts: whole on every tensor rank */
     double layer_shared, layer_experts; /* the same: shared experts, and all others together */
     double final_norm;
-    double head; /* 0 when tied to the embedding */
+    double head;   /* 0 when tied to the embedding; of a model of images the classifier */
+    double pooler; /* held with the head, whole on every tensor rank */
 };
 
 void tsim_model_count(const struct tsim_model *model, struct tsim_parameters *parameters);
@@ -33,6 +34,13 @@ int64_t tsim_model_expert_layers(const struct tsim_model *model, int64_t from, i
 
 /* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
 double tsim_model_key_dim(const struct tsim_model *model);
+
+/* Vision transformers: patches of an image, and values in one of them. */
+double tsim_model_patches(const struct tsim_model *model);
+double tsim_model_patch_values(const struct tsim_model *model);
+
+/* Does the model train on samples without tokens (images, vectors, records)? Then rates are said in samples. */
+bool tsim_model_is_of_samples(const struct tsim_model *model);
 
 /* Model FLOPs of training on one token, forward and backward: 6 N + 12 L H Q T, with N the active parameters, L layers,
  * H heads, Q head dimension (the mean of the key's and the value's), T tokens attended to, the full square also for

@@ -15,7 +15,17 @@ static double activation_bytes(enum tsim_precision precision) {
     return precision == TSIM_FP32 || precision == TSIM_TF32 ? 4 : 2;
 }
 
+double tsim_head_tokens(const struct tsim_scenario *sc) {
+    double samples = (double)sc->training.micro_batch_size, head_frac = sc->model->head_frac;
+    if (sc->model->image.patch > 0)
+        return samples;
+    return (head_frac > 0 ? head_frac : 1) * samples * (double)sc->training.sequence_length /
+           (double)sc->parallelism.context;
+}
+
 double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario) {
+    if (scenario->model->image.patch > 0)
+        return (double)scenario->model->vocab;
     double tp = (double)scenario->parallelism.tensor, step = 128 * tp;
     return ceil((double)scenario->model->vocab / step) * step / tp;
 }
@@ -309,12 +319,21 @@ static void expert_layer_forward(struct tsim_op_list *list, const struct tsim_op
     mark_last_projection(list, "expert down");
 }
 
+static double patches(const struct tsim_op_shape *z) {
+    return z->b / z->cp * tsim_model_patches(z->model);
+}
+
+/* Rows of a table that the tensor ranks divide; or patches by a product (a convolution without overlap). */
 static void embedding_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes;
-    elementwise(list, "embedding", z->t * z->h, 2 * e, 1);
-    struct tsim_op *reduce = reduce_output(list, z, "tensor: reduce, embedding");
-    if (reduce)
-        reduce->overlap = TSIM_EXPOSED;
+    if (z->model->image.patch > 0) {
+        gemm(list, "patches", z->attention_precision, patches(z), z->h, tsim_model_patch_values(z->model), e, e);
+    } else {
+        elementwise(list, "embedding", z->t * z->h, 2 * e, 1);
+        struct tsim_op *reduce = reduce_output(list, z, "tensor: reduce, embedding");
+        if (reduce)
+            reduce->overlap = TSIM_EXPOSED;
+    }
     if (z->model->position == TSIM_POSITION_LEARNED)
         elementwise(list, "positions", z->ts * z->h, 3 * e, 1);
     if (z->mask_bytes > 0)
@@ -333,9 +352,15 @@ static double loss_bytes(const struct tsim_op_shape *z, bool backward) {
     return backward ? 12 + convert : convert + 12;
 }
 
-/* The head keeps the attention's precision where linear layers run in fp8. */
+/* The head keeps the attention's precision where linear layers run in fp8. An image's classifier is whole on every
+ * tensor rank. */
 static struct tsim_op_shape head_shape(const struct tsim_op_shape *z) {
     struct tsim_op_shape head = *z;
+    head.t = tsim_head_tokens(z->scenario);
+    if (z->model->image.patch > 0) {
+        head.tp = 1;
+        head.sequence_parallel = false;
+    }
     head.linear_precision = z->attention_precision;
     head.linear_bytes = z->element_bytes;
     return head;
@@ -346,8 +371,14 @@ static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     struct tsim_op_shape head = head_shape(z);
     norm_forward(list, z, "final norm");
     gather_input(list, &head, "tensor: gather, head", z->h);
-    gemm(list, "head", z->attention_precision, z->t, z->vocab, z->h, e, e);
-    elementwise(list, "loss", z->t * z->vocab, loss_bytes(z, false), z->software->fusion == TSIM_FUSION_TE ? 1 : 6);
+    if (z->model->pooler) {
+        gemm(list, "pooler", head.linear_precision, z->b, z->h, z->h, e, e);
+        elementwise(list, "pooler, tanh", z->b * z->h, 2 * e, 1);
+    }
+    if (head.t < z->t) /* the head's tokens are picked out */
+        elementwise(list, "head, pick tokens", head.t * z->h, 2 * e, 1);
+    gemm(list, "head", head.linear_precision, head.t, z->vocab, z->h, e, e);
+    elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, false), z->software->fusion == TSIM_FUSION_TE ? 1 : 6);
 }
 
 /* ---- backward ---- */
@@ -537,13 +568,31 @@ static void embedding_backward(struct tsim_op_list *list, const struct tsim_op_s
     if (z->sequence_parallel)
         tensor_collective(list, "tensor: gather, embedding", TSIM_OP_ALL_GATHER, z->t * z->h * z->element_bytes,
                           TSIM_EXPOSED);
+    if (z->model->image.patch > 0) { /* pixels need no gradient */
+        gemm(list, "patches, weight", z->attention_precision, z->h, tsim_model_patch_values(z->model), patches(z),
+             z->element_bytes, 2 * z->gradient_bytes)
+            ->is_weight_gradient = true;
+        elementwise(list, "patches, bias gradient", patches(z) * z->h, z->element_bytes, 1)->is_weight_gradient = true;
+        return;
+    }
     /* Rows are sorted and added into the table's gradient. */
     elementwise(list, "embedding", z->t * z->h, z->element_bytes + 2 * z->gradient_bytes, 3)->is_weight_gradient = true;
 }
 
+static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shape *head) {
+    struct tsim_op_shape first = *head; /* of each sample, on every tensor rank */
+    first.tp = 1;
+    first.sequence_parallel = false;
+    first.t = head->b;
+    elementwise(list, "pooler, tanh", first.t * first.h, 3 * first.element_bytes, 1);
+    tsim_op_linear_backward(
+        list, &first,
+        &(struct tsim_op_linear){.input = "pooler, input", .weight = "pooler, weight", .n = first.h, .k = first.h});
+}
+
 static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct tsim_op_shape head = head_shape(z);
-    elementwise(list, "loss", z->t * z->vocab, loss_bytes(z, true), z->software->fusion == TSIM_FUSION_TE ? 1 : 3);
+    elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, true), z->software->fusion == TSIM_FUSION_TE ? 1 : 3);
     tsim_op_linear_backward(list, &head,
                             &(struct tsim_op_linear){.input = "head, input",
                                                      .weight = "head, weight",
@@ -552,6 +601,10 @@ static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape 
                                                      .n = z->vocab,
                                                      .k = z->h,
                                                      .is_column_parallel = true});
+    if (z->model->pooler)
+        pooler_backward(list, &head);
+    if (head.t < z->t) /* gradients of the tokens that were not picked are zero */
+        elementwise(list, "head, put tokens back", z->ts * z->h, z->element_bytes, 1);
     norm_backward(list, z, "final norm");
 }
 

@@ -69,7 +69,11 @@ enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, T
 void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 
-/* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does. */
+/* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does; the classes of a model of
+ * images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM, vit_backbone.py). */
 double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);
+/* Tokens of a micro-batch on one context rank that the head and the loss are computed for: all, the masked ones
+ * (head_share: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */
+double tsim_head_tokens(const struct tsim_scenario *scenario);
 
 #endif

@@ -21,11 +21,11 @@ static void tear_down(void) {
 
 /* Counts printed by the released checkpoints (GPT-2, LLaMA, Llama 2 and 3). GPT-3, by hand from table 2.1 of Brown et
  * al.: 96 layers of 12 h^2 weights, 9 h biases and 4 h of norms, 50,257 + 2,048 rows of h, 2 h: h = 12,288. MPT: their
- * tables print 6.6589, 12.854 and 64.8624 B. BERT: the 109,482,240 and 335,141,888 of the released encoders less the
- * pooler's h^2 + h. PaLM: 118 h (q + 2 kv + q + 3 f) + 256,000 h + 2 norms a layer and one at the end: h = 18,432,
- * q = 12,288, kv = 256, f = 73,728. ViT-L/16: 24 layers of 12 h^2 + 13 h, 197 positions, 2 x 1,000 rows, 2 h: h =
- * 1,024. ResNet-50 and AlexNet: torchvision's; the MLP: 785 x 300 + 301 x 100 + 101 x 10. Mixtral and DeepSeek-V3
- * (without its module for the second next token): their checkpoints. */
+ * tables print 6.6589, 12.854 and 64.8624 B. BERT: the released encoders with their poolers. PaLM: 118 h (q + 2 kv + q
+ * + 3 f) + 256,000 h + 2 norms a layer and one at the end: h = 18,432, q = 12,288, kv = 256, f = 73,728. ViT-L/16
+ * (torchvision's vit_l_16): 24 layers of 12 h^2 + 13 h, 768 h + h of the patches, h of the class token, 197 positions,
+ * 2 h, 1,000 (h + 1): h = 1,024. ResNet-50 and AlexNet: torchvision's; the MLP: 785 x 300 + 301 x 100 + 101 x 10.
+ * Mixtral and DeepSeek-V3 (without its module for the second next token): their checkpoints. */
 static const struct count {
     const char *id;
     double parameters;
@@ -36,8 +36,8 @@ static const struct count {
     {"llama2-13b", 13015864320.0},   {"llama2-70b", 68976648192.0},   {"llama3-8b", 8030261248.0},
     {"llama3-70b", 70553706496.0},   {"llama3-405b", 405853388800.0}, {"mpt-7b", 6658859008.0},
     {"mpt-13b", 12853954560.0},      {"mpt-70b", 64862437376.0},      {"gpt-22b", 22074273792.0},
-    {"gpt-530b", 529600819200.0},    {"gpt-1t", 1008038758400.0},     {"bert-base", 108891648.0},
-    {"bert-large", 334092288.0},     {"palm-540b", 540356474880.0},   {"vit-large", 304561152.0},
+    {"gpt-530b", 529600819200.0},    {"gpt-1t", 1008038758400.0},     {"bert-base", 109482240.0},
+    {"bert-large", 335141888.0},     {"palm-540b", 540356474880.0},   {"vit-large", 304326632.0},
     {"mixtral-8x7b", 46702792704.0}, {"deepseek-v3", 671026419200.0}, {"resnet50", 25557032.0},
     {"alexnet", 61100840.0},         {"mlp-mnist", 266610.0},
 };

@@ -64,6 +64,48 @@ START_TEST(flash_flops) {
 }
 END_TEST
 
+/* ViT-L/16, two images of 224 x 224: 196 patches of 3 x 16 x 16 values each are projected to h; the class token alone
+ * meets 1,000 classes; on every tensor rank whole. Pixels need no gradient. */
+START_TEST(image_ends) {
+    struct tsim_op_list list;
+    const double patches = 2.0 * 2 * 196 * 768 * 1024, classes = 2.0 * 2 * 1024 * 1000;
+    for (int64_t tensor = 1; tensor <= 2; tensor++) {
+        example_init(&e);
+        e.model.image = (struct tsim_image){.patch = 16, .size = 224, .channels = 3, .tokens = 197};
+        e.model.vocab = 1000;
+        e.scenario.training.sequence_length = 197;
+        e.scenario.training.micro_batch_size = 2;
+        e.scenario.parallelism.tensor = tensor;
+        example_finish(&e);
+        e.scenario.parallelism.sequence = false;
+        tsim_operators_forward(&e.scenario, TSIM_PART_EMBEDDING, &list);
+        ck_assert_double_eq(sum_flops(&list), patches);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EMBEDDING, &list);
+        ck_assert_double_eq(sum_flops(&list), patches);
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        ck_assert_double_eq(sum_flops(&list), classes);
+        ck_assert_double_eq(find(&list, "head")->m, 2);
+        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
+        ck_assert_double_eq(sum_flops(&list), 2 * classes);
+    }
+}
+END_TEST
+
+/* BERT: the head for an eighth of 1,024 tokens, and a pooler for the first of each sample. */
+START_TEST(masked_head) {
+    struct tsim_op_list list;
+    example_init(&e);
+    e.model.head_frac = 0.125;
+    e.model.pooler = true;
+    const double head = 2.0 * 128 * 1024 * 32768, pooler = 2.0 * 1024 * 1024;
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+    ck_assert_double_eq(sum_flops(&list), head + pooler);
+    tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
+    ck_assert_double_eq(sum_flops(&list), 2 * (head + pooler));
+    ck_assert_double_eq(tsim_head_tokens(&e.scenario), 128);
+}
+END_TEST
+
 /* Executed layers and the model's count agree: 3 x forward of all layers + head (standard attention, full square). The
  * example has no bias, no positions: 6 N counts the layers' matrices, norms (a trifle), table and head. */
 START_TEST(model_flops) {
@@ -219,6 +261,8 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, layer_flops);
     tcase_add_test(tcase, flash_flops);
     tcase_add_test(tcase, model_flops);
+    tcase_add_test(tcase, image_ends);
+    tcase_add_test(tcase, masked_head);
     tcase_add_test(tcase, tensor_volumes);
     tcase_add_test(tcase, elementwise_bytes);
     tcase_add_test(tcase, fp8);
