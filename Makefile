@@ -140,6 +140,11 @@ golden: build/tsim
 docs-hardware: build/tsim
 	tools/hardware_tables.sh build/tsim --write
 
+# After a change of the physics or of scenarios/textbook: docs/textbook.md.
+.PHONY: docs-textbook
+docs-textbook: build/tsim
+	build/tsim textbook --markdown >docs/textbook.md.new && mv docs/textbook.md.new docs/textbook.md
+
 # After a change of the physics: the residuals that intervals are taken from, and docs/accuracy.md. A source that got worse
 # by more than half a point is refused; with WORSE=1 it is taken (say why in CHANGELOG.md).
 .PHONY: residuals docs-accuracy
@@ -176,6 +181,7 @@ help:
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
 	@echo "make check-cluster  sweeps under a real Slurm and Open MPI on this machine (installs them)"
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"
+	@echo "make docs-textbook  docs/textbook.md, after a change of the physics"
 	@echo "make docs-accuracy  residuals of published runs and docs/accuracy.md, after a change of the physics"
 	@echo "make bench    benchmarks (bench-record keeps their instruction counts);  make format;  make clean"
 	@echo "make install PREFIX=...  program, catalogue, manual pages, completions (make uninstall);  make deb  a Debian package"

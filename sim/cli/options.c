@@ -54,6 +54,17 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
                           "threads (default: all processors); results are the same"},
     [TSIM_OPTION_QUIET] = {"quiet", TSIM_OPTION_BARE, NULL, "no warnings, no confirmations: results and errors alone"},
     [TSIM_OPTION_HELP] = {"help", TSIM_OPTION_BARE, NULL, "this text"},
+    [TSIM_OPTION_REPORT] = {"report", NEEDS_VALUE, "FILE", "a page for browsers with charts: FILE.html"},
+    [TSIM_OPTION_OUTPUT] = {"output", NEEDS_VALUE, "FILE",
+                            "write FILE (default: report.html; import: standard output)"},
+    [TSIM_OPTION_JSON] = {"json", MAY_HAVE_VALUE, "FILE", "JSON, on standard output or into FILE"},
+    [TSIM_OPTION_CSV] = {"csv", NO_VALUE, NULL, "the table as CSV"},
+    [TSIM_OPTION_MARKDOWN] = {"markdown", NO_VALUE, NULL, "as a page of documentation (docs/textbook.md)"},
+    [TSIM_OPTION_DB] = {"db", NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
+    [TSIM_OPTION_NO_DB] = {"no-db", NO_VALUE, NULL, "log to no database"},
+    [TSIM_OPTION_JOBS] = {"jobs", NEEDS_VALUE, "N", "threads (default: all processors); results are the same"},
+    [TSIM_OPTION_QUIET] = {"quiet", NO_VALUE, NULL, "no warnings, no confirmations: results and errors alone"},
+    [TSIM_OPTION_HELP] = {"help", NO_VALUE, NULL, "this text"},
 };
 
 enum { MOST_JOBS = 1024 };
@@ -265,6 +276,9 @@ static bool check_combination(const struct parser *parser) {
         return complain(parser, "--db and --no-db exclude each other");
     if (has[TSIM_OPTION_CSV] && has[TSIM_OPTION_JSON] && !parser->arguments->value[TSIM_OPTION_JSON])
         return complain(parser, "--csv and --json exclude each other; --json=FILE goes with --csv");
+    if (has[TSIM_OPTION_MARKDOWN] &&
+        (has[TSIM_OPTION_CSV] || (has[TSIM_OPTION_JSON] && !parser->arguments->value[TSIM_OPTION_JSON])))
+        return complain(parser, "--markdown excludes --csv and --json; --json=FILE goes with it");
     if (has[TSIM_OPTION_TRACE_RANKS] && !has[TSIM_OPTION_TRACE])
         return complain(parser, "--trace-ranks needs --trace FILE");
     return true;

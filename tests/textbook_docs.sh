@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# docs/textbook.md is what this build computes: tests/textbook_docs.sh TSIM. 'make docs-textbook' writes it anew.
+set -u
+tsim=$(realpath "$1")
+cd "$(dirname "$0")/.." || exit 1
+
+passed=0 failed=0
+expect() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL $what"; fi
+}
+
+is_current() {
+    "$tsim" textbook --markdown | diff docs/textbook.md -
+}
+
+# Every scenario of the folder is used by an example, or extended by one that is.
+is_used() {
+    local file name page
+    page=$(cat docs/textbook.md)
+    for file in scenarios/textbook/*.yaml; do
+        name=$(basename "$file" .yaml)
+        [[ $page == *"[$name]"* || $page == *"[$name "* ]] || grep -q "^extends: $name.yaml" scenarios/textbook/*.yaml ||
+            { echo "no example uses $file"; return 1; }
+    done
+}
+
+expect 'docs/textbook.md is not what this build computes: make docs-textbook, and read the difference' is_current
+expect 'a scenario of scenarios/textbook belongs to no example' is_used
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
