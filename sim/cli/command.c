@@ -110,9 +110,9 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "model file, with the exact number of parameters in a comment. FILE may be '-'.",
      2, 2, TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_import},
     {"textbook", "[ID]", "the worked examples of a textbook, and what differs",
-     "Each number of the text beside tsim's, which is simulated or computed anew; where\n"
-     "they differ, which is right and why. With an ID that example alone. --markdown\n"
-     "writes docs/textbook.md.",
+     "Each number of the text beside tsim's, which is simulated or computed anew;\n"
+     "where they differ, which is right and why. With an ID that example alone.\n"
+     "--markdown writes docs/textbook.md.",
      0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_MARKDOWN) | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_textbook},
     {"runs", "", "what is in the database of runs", NULL, 0, 0,
      TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_runs},
