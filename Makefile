@@ -32,6 +32,7 @@ SOURCES := $(wildcard sim/*/*.c)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/sim/report/page_assets.o
 MAIN_OBJECT := $(BUILD)/sim/cli/main.o
 LIB_OBJECTS := $(filter-out $(MAIN_OBJECT),$(OBJECTS))
+CATALOGUE_OBJECT := $(BUILD)/sim/config/catalogue.o
 
 .PHONY: all
 all: build/tsim
@@ -155,16 +156,22 @@ docs-accuracy: residuals
 
 # The installed program knows PREFIX and no source tree. DESTDIR is put before every path (packages).
 INSTALLED := $(BUILD)/installed
-.PHONY: $(INSTALLED)/catalogue.o $(INSTALLED)/tsim
+.PHONY: $(INSTALLED)/catalogue.o $(INSTALLED)/tsim $(INSTALLED)/libtsim.a
 $(INSTALLED)/catalogue.o: build/tsim
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -DTSIM_SOURCE_TREE=%,$(ALL_CFLAGS)) -DTSIM_SOURCE_TREE='""' -c -o $@ sim/config/catalogue.c
 $(INSTALLED)/tsim: $(INSTALLED)/catalogue.o
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter-out $(BUILD)/sim/config/catalogue.o,$(OBJECTS)) $< $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter-out $(CATALOGUE_OBJECT),$(OBJECTS)) $< $(ALL_LIBS)
+# One object, in which only what tsim.h declares can be seen from outside.
+LIBRARY_PARTS = $(filter-out $(BUILD)/sim/cli/% $(BUILD)/sim/import/% %/page_assets.o %/page.o %/page_run.o %/page_sweep.o,$(OBJECTS))
+$(INSTALLED)/libtsim.a: $(INSTALLED)/catalogue.o
+	$(Q)$(LD) -r -o $(INSTALLED)/all.o $(filter-out $(CATALOGUE_OBJECT),$(LIBRARY_PARTS)) $<
+	$(Q)objcopy --wildcard --keep-global-symbol='tsim_job_*' $(INSTALLED)/all.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(INSTALLED)/all.o
 
 TO := $(DESTDIR)$(PREFIX)
-install: $(INSTALLED)/tsim
-	@tools/install.sh $(INSTALLED)/tsim "$(TO)"
+install: $(INSTALLED)/tsim $(INSTALLED)/libtsim.a
+	@tools/install.sh $(INSTALLED) "$(TO)" "$(PREFIX)"
 uninstall:
 	@tools/install.sh --remove "$(TO)"
 
@@ -184,5 +191,5 @@ help:
 	@echo "make docs-textbook  docs/textbook.md, after a change of the physics"
 	@echo "make docs-accuracy  residuals of published runs and docs/accuracy.md, after a change of the physics"
 	@echo "make bench    benchmarks (bench-record keeps their instruction counts);  make format;  make clean"
-	@echo "make install PREFIX=...  program, catalogue, manual pages, completions (make uninstall);  make deb  a Debian package"
+	@echo "make install PREFIX=...  program, library, catalogue, manual pages (make uninstall);  make deb  a Debian package"
 	@echo "V=1 shows the commands; DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"

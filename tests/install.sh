@@ -45,6 +45,28 @@ expect 'installed: does not know the source tree' no_source_tree "$work/prefix/b
 expect 'manual pages' pages "$work/prefix/share/man/man1"
 expect 'bash: syntax' bash -n "$work/prefix/share/bash-completion/completions/tsim"
 if command -v zsh >/dev/null; then expect 'zsh: syntax' zsh -n "$work/prefix/share/zsh/site-functions/_tsim"; fi
+
+# The library: the documented example, compiled against what is installed, says what the program says.
+export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig
+compile_example() {
+  # shellcheck disable=SC2046 # flags are words
+  "${CC:-gcc}" -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$work/library" docs/examples/library.c $(pkg-config --cflags --libs --static tsim)
+}
+example_agrees() {
+  local said
+  (cd "$work" && ./library "$work/prefix/share/tsim/scenarios/llama70b.yaml") >"$work/said" || return 1
+  said=$("$work/prefix/bin/tsim" run scenarios/llama70b.yaml --no-db --quiet --json |
+    awk -F'[:,}]' '/"step":/ {t = $3} /"throughput":/ {r = $3; for (i = 1; i < NF; i++) if ($i ~ /"mfu"/) m = $(i + 1)} /"memory":/ {for (i = 1; i < NF; i++) if ($i ~ /"peak_bytes"/) b = $(i + 1)}
+      END {printf "step %.3f s, %.0f tokens/s, MFU %.1f %%, memory %.1f GB", t, r, 100 * m, b / 1e9}')
+  grep -qF "$said" "$work/said" || { echo "the program: $said"; cat "$work/said"; return 1; }
+  [ "$(grep -c 'MFU' "$work/said")" = 7 ] && grep -q '^best: ' "$work/said"
+}
+only_ours() { [ -z "$(nm -g --defined-only "$work/prefix/lib/libtsim.a" | awk 'NF == 3 && $3 !~ /^tsim_job_/')" ]; }
+expect 'library: the example compiles' compile_example
+expect 'library: the example agrees with the program' example_agrees
+expect 'library: exports nothing else' only_ours
+if command -v g++ >/dev/null; then expect 'library: tsim.h in C++' g++ -Wall -Wextra -Werror -fsyntax-only -x c++ "$work/prefix/include/tsim.h"; fi
+
 expect 'make uninstall' make -s uninstall PREFIX="$work/prefix"
 expect 'nothing is left' test -z "$(find "$work/prefix" -type f)"
 expect 'make install, DESTDIR' make -s install PREFIX=/opt/tsim DESTDIR="$work/stage"

@@ -3,6 +3,7 @@
 # tries itself on small trees that are wrong. Prints each offending line and exits 1.
 #
 #   base <- config <- {workload, cluster} <- cost <- network <- training <- study, report <- cli;   engine sees base alone
+#   library sees what cli sees, import and cli apart
 #   import sees base, config, workload, and is seen by cli
 set -u
 
@@ -17,6 +18,7 @@ allowed() {
     import) echo base config workload ;;
     training) echo base config workload cluster cost engine network ;;
     study | report) echo base config workload cluster cost engine network training study report ;;
+    library) echo base config workload cluster cost engine network training study report ;;
     cli) echo base config workload cluster cost engine network training study report import ;;
     *) return 1 ;;
     esac

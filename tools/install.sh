@@ -1,20 +1,34 @@
 #!/bin/sh
-# install.sh TSIM FOLDER - the program, its catalogue, manual pages and shell completions below FOLDER (DESTDIR and PREFIX).
+# install.sh BUILT FOLDER PREFIX - the program and the library that are in BUILT, with catalogue, manual pages and shell
+# completions, below FOLDER (DESTDIR and PREFIX).
 # install.sh --remove FOLDER - takes away what that puts there, and nothing else.
 set -eu
-tsim=$1 to=$2
+built=$1 tsim=$1/tsim to=$2 prefix=${3:-}
 share=$to/share
 catalogue=$share/tsim doc=$share/doc/tsim man=$share/man/man1
 bash=$share/bash-completion/completions/tsim zsh=$share/zsh/site-functions/_tsim
 
-if [ "$tsim" = --remove ]; then
-    rm -f "$to/bin/tsim" "$man/tsim.1" "$man"/tsim-*.1 "$bash" "$zsh"
+if [ "$built" = --remove ]; then
+    rm -f "$to/bin/tsim" "$to/lib/libtsim.a" "$to/include/tsim.h" "$to/lib/pkgconfig/tsim.pc" "$man/tsim.1" "$man"/tsim-*.1 "$bash" "$zsh"
     rm -rf "$catalogue" "$doc"
     exit 0
 fi
 
 cd "$(dirname "$0")/.."
 install -D -m 755 "$tsim" "$to/bin/tsim"
+install -D -m 644 "$built/libtsim.a" "$to/lib/libtsim.a"
+install -D -m 644 sim/library/tsim.h "$to/include/tsim.h"
+mkdir -p "$to/lib/pkgconfig"
+cat >"$to/lib/pkgconfig/tsim.pc" <<PC
+prefix=$prefix
+Name: tsim
+Description: predicts how a neural network trains on a cluster of accelerators
+Version: $(sed -n 's/.*TSIM_VERSION "\(.*\)"/\1/p' sim/base/version.h)
+Cflags: -I\${prefix}/include
+Libs: -L\${prefix}/lib -ltsim
+Requires.private: gsl yaml-0.1 sqlite3 jansson zlib
+Libs.private: -lm -lpthread
+PC
 rm -rf "$catalogue" # what an older version had does not stay
 mkdir -p "$catalogue" "$doc" "$man" "$(dirname "$bash")" "$(dirname "$zsh")"
 cp -R models hardware scenarios "$catalogue/"

@@ -56,6 +56,18 @@ struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key) {
     return from_jansson(json_object_get(to_jansson(object), key));
 }
 
+double tsim_json_figure(const struct tsim_json *root, const char *path) {
+    const json_t *at = (const json_t *)root;
+    while (at && *path) {
+        size_t length = strcspn(path, ".");
+        at = json_object_getn(at, path, length);
+        path += length + (path[length] == '.');
+    }
+    if (json_is_boolean(at))
+        return json_is_true(at) ? 1 : 0;
+    return json_is_number(at) ? json_number_value(at) : (double)NAN;
+}
+
 void tsim_json_take(struct tsim_json *parent, const char *key, struct tsim_json *tree) {
     add(parent, key, to_jansson(tree));
 }

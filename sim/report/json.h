@@ -21,6 +21,8 @@ struct tsim_json *tsim_json_object(struct tsim_json *parent, const char *key);
 struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key);
 /* The member of an object, which must be there. */
 struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key);
+/* The number at a dotted path of members ("step.time_s"); true and false are 1 and 0; NAN where there is none. */
+double tsim_json_figure(const struct tsim_json *root, const char *path);
 /* Takes over `tree`, the root of a document, as a part of this one. */
 void tsim_json_take(struct tsim_json *parent, const char *key, struct tsim_json *tree);
 void tsim_json_number(struct tsim_json *parent, const char *key, double value); /* infinities are our bug */

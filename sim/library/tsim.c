@@ -1,0 +1,276 @@
+#include "library/tsim.h"
+
+#include "base/version.h"
+#include "report/summary.h"
+#include "study/advice.h"
+#include "study/section.h"
+#include "study/uncertainty.h"
+#include "training/run.h"
+
+#include <math.h>
+#include <string.h>
+
+struct tsim_job {
+    struct tsim_arena scenario_arena; /* the source and what was set */
+    struct tsim_arena text_arena;     /* messages */
+    struct tsim_scenario_source source;
+    bool is_loaded, ignores_memory;
+    struct tsim_override *overrides;
+    size_t n_overrides, overrides_capacity;
+    struct tsim_json *summary; /* of the last run; NULL: none */
+    struct tsim_arena json_arena;
+    const char *json, *messages;
+};
+
+const char *tsim_job_version(void) {
+    return TSIM_VERSION;
+}
+
+struct tsim_job *tsim_job_new(void) {
+    size_t capacity = 0;
+    struct tsim_job *job = tsim_heap_grow(NULL, &capacity, 1, sizeof *job);
+    memset(job, 0, sizeof *job);
+    tsim_arena_init(&job->scenario_arena);
+    tsim_arena_init(&job->text_arena);
+    tsim_arena_init(&job->json_arena);
+    job->json = "{}";
+    job->messages = "";
+    return job;
+}
+
+static void forget_run(struct tsim_job *job) {
+    if (job->summary)
+        tsim_json_release(job->summary);
+    job->summary = NULL;
+    job->json = "{}";
+    tsim_arena_reset(&job->json_arena);
+}
+
+void tsim_job_free(struct tsim_job *job) {
+    if (!job)
+        return;
+    forget_run(job);
+    tsim_heap_free(job->overrides);
+    tsim_arena_release(&job->scenario_arena);
+    tsim_arena_release(&job->text_arena);
+    tsim_arena_release(&job->json_arena);
+    tsim_heap_free(job);
+}
+
+/* ---- messages ---- */
+
+static void begin_messages(struct tsim_job *job, struct tsim_diags *diags) {
+    tsim_arena_reset(&job->text_arena);
+    job->messages = "";
+    tsim_diags_init(diags);
+}
+
+typedef void (*print_fn)(const void *what, FILE *out);
+
+/* What a function prints, as a text in `arena`. */
+static const char *text_of(struct tsim_arena *arena, print_fn print, const void *what) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        TSIM_BUG("no memory for a text");
+    print(what, out);
+    fclose(out);
+    const char *copy = tsim_arena_strndup(arena, text, size);
+    tsim_heap_free(text);
+    return copy;
+}
+
+static void print_diags(const void *diags, FILE *out) {
+    tsim_diags_print(diags, out);
+}
+
+static enum tsim_job_status end_messages(struct tsim_job *job, struct tsim_diags *diags, enum tsim_status status) {
+    if (diags->n_items > 0)
+        job->messages = text_of(&job->text_arena, print_diags, diags);
+    tsim_diags_release(diags);
+    if (status == TSIM_OK)
+        return TSIM_JOB_OK;
+    return status == TSIM_ERR_IO || status == TSIM_ERR_DB ? TSIM_JOB_IO : TSIM_JOB_INVALID;
+}
+
+static enum tsim_job_status say(struct tsim_job *job, const char *message) {
+    tsim_arena_reset(&job->text_arena);
+    job->messages = message;
+    return TSIM_JOB_INVALID;
+}
+
+/* ---- the scenario ---- */
+
+/* `text` NULL: from the file. */
+static enum tsim_job_status load(struct tsim_job *job, const char *file, const char *text) {
+    struct tsim_diags diags;
+    begin_messages(job, &diags);
+    forget_run(job);
+    tsim_arena_reset(&job->scenario_arena);
+    job->n_overrides = 0;
+    enum tsim_status status =
+        text ? tsim_scenario_open_text(&job->scenario_arena, "scenario", text, &job->source, &diags)
+             : tsim_scenario_open(&job->scenario_arena, tsim_arena_strdup(&job->scenario_arena, file), &job->source,
+                                  &diags);
+    job->is_loaded = status == TSIM_OK;
+    return end_messages(job, &diags, status);
+}
+
+enum tsim_job_status tsim_job_load_file(struct tsim_job *job, const char *file) {
+    return load(job, file, NULL);
+}
+
+enum tsim_job_status tsim_job_load_text(struct tsim_job *job, const char *text) {
+    return load(job, NULL, text);
+}
+
+enum tsim_job_status tsim_job_set(struct tsim_job *job, const char *path, const char *value) {
+    if (!job->is_loaded)
+        return say(job, "tsim_job_set: no scenario is loaded\n");
+    job->messages = "";
+    job->overrides =
+        tsim_heap_grow(job->overrides, &job->overrides_capacity, job->n_overrides + 1, sizeof *job->overrides);
+    job->overrides[job->n_overrides++] = (struct tsim_override){
+        .path = tsim_arena_strdup(&job->scenario_arena, path), .value = tsim_arena_strdup(&job->scenario_arena, value)};
+    return TSIM_JOB_OK;
+}
+
+void tsim_job_ignore_memory(struct tsim_job *job, int is_ignored) {
+    job->ignores_memory = is_ignored != 0;
+}
+
+/* ---- one run ---- */
+
+static enum tsim_status simulate(struct tsim_job *job, struct tsim_arena *arena, struct tsim_result *result,
+                                 struct tsim_diags *diags) {
+    const struct tsim_run_options options = {.ignore_memory = job->ignores_memory};
+    const struct tsim_scenario *scenario;
+    struct tsim_scenario_source *source = TSIM_NEW(arena, struct tsim_scenario_source);
+    TSIM_TRY(tsim_scenario_reopen(arena, &job->source, source, diags)); /* mistakes leave their lines in its arena */
+    TSIM_TRY(tsim_scenario_load_from(arena, source, job->overrides, job->n_overrides, &scenario, diags));
+    TSIM_TRY(tsim_train_run(arena, scenario, &options, result, diags));
+    tsim_advise(arena, scenario, result);
+    return tsim_uncertainty_add(arena, result, diags);
+}
+
+static void print_json(const void *json, FILE *out) {
+    tsim_json_write(*(struct tsim_json *const *)json, out);
+}
+
+enum tsim_job_status tsim_job_run(struct tsim_job *job) {
+    struct tsim_diags diags;
+    struct tsim_arena arena;
+    struct tsim_result result;
+    if (!job->is_loaded)
+        return say(job, "tsim_job_run: no scenario is loaded\n");
+    begin_messages(job, &diags);
+    forget_run(job);
+    tsim_arena_init(&arena);
+    enum tsim_status status = simulate(job, &arena, &result, &diags);
+    bool is_simulated = status == TSIM_OK && result.simulated;
+    if (status == TSIM_OK) {
+        job->summary = tsim_summary_json(&result, &(struct tsim_logged){0, NULL});
+        job->json = text_of(&job->json_arena, print_json, &job->summary);
+    }
+    tsim_arena_release(&arena);
+    enum tsim_job_status code = end_messages(job, &diags, status);
+    return code == TSIM_JOB_OK && !is_simulated ? TSIM_JOB_DOES_NOT_FIT : code;
+}
+
+double tsim_job_figure(const struct tsim_job *job, const char *name) {
+    return job->summary ? tsim_json_figure(job->summary, name) : (double)NAN;
+}
+
+const char *tsim_job_json(const struct tsim_job *job) {
+    return job->json;
+}
+
+const char *tsim_job_messages(const struct tsim_job *job) {
+    return job->messages;
+}
+
+/* ---- sweeps ---- */
+
+struct study {
+    struct tsim_arena arena;
+    struct tsim_section section;
+    struct tsim_sweep sweep;
+    struct tsim_sweep_progress progress;
+    struct tsim_store *store;
+    int64_t sweep_id;
+    tsim_job_point_fn on_point;
+    void *context;
+};
+
+double tsim_job_point_figure(const struct tsim_job_point *point, const char *name) {
+    const struct tsim_outcome *outcome = point->figures;
+    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
+        if (strcmp(tsim_outcome_spec((enum tsim_outcome_figure)i)->name, name) == 0)
+            return outcome->value[i];
+    return (double)NAN;
+}
+
+static enum tsim_job_status status_of(enum tsim_point_status status) {
+    if (status == TSIM_POINT_OK)
+        return TSIM_JOB_OK;
+    return status == TSIM_POINT_DOES_NOT_FIT ? TSIM_JOB_DOES_NOT_FIT : TSIM_JOB_INVALID;
+}
+
+static enum tsim_status hand_out(struct study *study, struct tsim_diags *diags) {
+    struct tsim_point_reader *reader;
+    struct tsim_point point;
+    struct tsim_arena arena;
+    bool is_there = true;
+    TSIM_TRY(tsim_point_reader_open(&study->arena, study->store, study->sweep_id, 0, 1, &reader, diags));
+    tsim_arena_init(&arena);
+    enum tsim_status status = tsim_point_reader_next(reader, &point, &is_there, diags);
+    while (status == TSIM_OK && is_there) {
+        const struct tsim_job_point given = {point.position,
+                                             tsim_space_set_json(&arena, &study->section.space, point.position),
+                                             status_of(point.status), point.reason, &point.outcome};
+        if (study->on_point(study->context, &given) != 0)
+            break;
+        tsim_arena_reset(&arena);
+        status = tsim_point_reader_next(reader, &point, &is_there, diags);
+    }
+    tsim_arena_release(&arena);
+    tsim_point_reader_close(reader);
+    return status;
+}
+
+static enum tsim_status sweep(struct tsim_job *job, struct study *study, const char *const *axes, size_t n_axes,
+                              int n_threads, struct tsim_diags *diags) {
+    const struct tsim_section_words words = {.space = {.vary = axes, .n_vary = n_axes}};
+    struct tsim_scenario_source source;
+    TSIM_TRY(tsim_scenario_reopen(&study->arena, &job->source, &source, diags));
+    TSIM_TRY(tsim_section_read(&study->arena, &source, &words, &study->section, diags));
+    study->sweep = (struct tsim_sweep){.source = &source,
+                                       .space = &study->section.space,
+                                       .overrides = job->overrides,
+                                       .n_overrides = job->n_overrides,
+                                       .ignore_memory = job->ignores_memory,
+                                       .n_shards = 1,
+                                       .started_at = ""};
+    TSIM_TRY(tsim_sweep_check(&study->arena, &study->sweep, diags));
+    TSIM_TRY(tsim_store_open(&study->arena, "", TSIM_STORE_WRITE, &study->store, diags));
+    TSIM_TRY(tsim_sweep_register(&study->arena, &study->sweep, study->store, &study->sweep_id, diags));
+    TSIM_TRY(tsim_sweep_run(&study->sweep, study->store, NULL, study->sweep_id, n_threads > 0 ? n_threads : 1, NULL,
+                            NULL, &study->progress, diags));
+    return study->progress.is_interrupted ? TSIM_OK : hand_out(study, diags);
+}
+
+enum tsim_job_status tsim_job_sweep(struct tsim_job *job, const char *const *axes, size_t n_axes, int n_threads,
+                                    tsim_job_point_fn on_point, void *context) {
+    struct study study = {.on_point = on_point, .context = context};
+    struct tsim_diags diags;
+    if (!job->is_loaded)
+        return say(job, "tsim_job_sweep: no scenario is loaded\n");
+    begin_messages(job, &diags);
+    tsim_arena_init(&study.arena);
+    enum tsim_status status = sweep(job, &study, axes, n_axes, n_threads, &diags);
+    tsim_store_close(study.store);
+    tsim_arena_release(&study.arena);
+    enum tsim_job_status code = end_messages(job, &diags, status);
+    return code == TSIM_JOB_OK && study.progress.is_interrupted ? TSIM_JOB_INTERRUPTED : code;
+}

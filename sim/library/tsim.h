@@ -1,0 +1,95 @@
+/* tsim.h - tsim as a library (libtsim.a): load a scenario, set keys, run it, read figures; or sweep over keys.
+ *
+ *   struct tsim_job *job = tsim_job_new();
+ *   if (tsim_job_load_file(job, "scenario.yaml") != TSIM_JOB_OK)
+ *       complain(tsim_job_messages(job));
+ *   tsim_job_set(job, "cluster.nodes", "64");
+ *   if (tsim_job_run(job) == TSIM_JOB_OK)
+ *       printf("%.3f s\n", tsim_job_figure(job, "step.time_s"));
+ *   tsim_job_free(job);
+ *
+ * Compile with: cc program.c $(pkg-config --cflags --libs --static tsim). Figures are called as in the object that
+ * `tsim run --json` prints, and are in SI base units; numbers are those of the program, to the last bit.
+ *
+ * Threads: a job is used by one thread at a time; any number of jobs may be used at once, each by a thread of its own.
+ * Nothing is kept outside a job. A sweep starts threads of its own, and blocks SIGINT and SIGTERM in the calling thread
+ * until it returns: one that came stops the sweep early (TSIM_JOB_INTERRUPTED) and stays pending.
+ *
+ * Texts that are returned belong to the job. Running out of memory, and a bug of ours, end the program with a message
+ * and exit status 70, as they do for `tsim`. Functions that take a job must not be given NULL, tsim_job_free apart. */
+#ifndef TSIM_H
+#define TSIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TSIM_API_VERSION 1 /* grows when a program that uses this header would have to change */
+
+const char *tsim_job_version(void); /* of tsim: "0.1.0" */
+
+/* As the exit statuses of the program. After INVALID tsim_job_messages says where and what would be right; after
+ * DOES_NOT_FIT (in memory) there are figures of memory, and none of the step. */
+enum tsim_job_status {
+    TSIM_JOB_OK = 0,
+    TSIM_JOB_INVALID = 3,
+    TSIM_JOB_DOES_NOT_FIT = 4,
+    TSIM_JOB_IO = 5,
+    TSIM_JOB_INTERRUPTED = 130
+};
+
+struct tsim_job;
+struct tsim_job *tsim_job_new(void);
+void tsim_job_free(struct tsim_job *job); /* NULL is allowed */
+
+/* A scenario, from a file or from text in memory (YAML or JSON; what it names by a path is looked for in the current
+ * folder). Takes the place of what was loaded, and drops what was set. The catalogue is found as the program finds it:
+ * $TSIM_DATA, else where it was installed. */
+enum tsim_job_status tsim_job_load_file(struct tsim_job *job, const char *file);
+enum tsim_job_status tsim_job_load_text(struct tsim_job *job, const char *text);
+
+/* As --set PATH=VALUE: ("parallelism.tensor", "4"). Later ones win. What cannot be is told by tsim_job_run. */
+enum tsim_job_status tsim_job_set(struct tsim_job *job, const char *path, const char *value);
+
+/* Simulate what does not fit in memory all the same, in runs and sweeps from now on. */
+void tsim_job_ignore_memory(struct tsim_job *job, int is_ignored);
+
+enum tsim_job_status tsim_job_run(struct tsim_job *job);
+
+/* Of the last run: "step.time_s", "campaign.days"; NAN where there is none. Booleans are 1 and 0. */
+double tsim_job_figure(const struct tsim_job *job, const char *name);
+/* Of the last run, the whole object in JSON ("{}" before the first). Valid until the next call of load, run or free. */
+const char *tsim_job_json(const struct tsim_job *job);
+/* What the last call had to say, errors and warnings, a line or more each; "" for nothing. Valid until the next call.
+ */
+const char *tsim_job_messages(const struct tsim_job *job);
+
+/* ---- sweeps ---- */
+
+struct tsim_job_point {
+    int64_t position;            /* from 0: the first axis changes slowest */
+    const char *set_json;        /* {"cluster.nodes": 64, "parallelism.tensor": 8} */
+    enum tsim_job_status status; /* TSIM_JOB_INVALID: its values do not go together */
+    const char *reason;          /* of all but TSIM_JOB_OK; else "" */
+    const void *figures;         /* for tsim_job_point_figure */
+};
+double tsim_job_point_figure(const struct tsim_job_point *point, const char *name); /* NAN where there is none */
+
+/* Called in the order of positions, from the thread that called tsim_job_sweep, after the last point was computed.
+ * `point` is valid during the call. A value other than 0 ends the sweep, which then returns TSIM_JOB_OK. */
+typedef int (*tsim_job_point_fn)(void *context, const struct tsim_job_point *point);
+
+/* Every point of a grid, on `n_threads` threads (0: one). Axes as --vary takes them: "cluster.nodes=16,32,64"; with
+ * none (NULL, 0) those of the scenario's own `sweep:` section. The same points come for any number of threads. A
+ * mistake in an axis is TSIM_JOB_INVALID, and no point is computed. Leaves what tsim_job_figure and tsim_job_json read
+ * as it was. */
+enum tsim_job_status tsim_job_sweep(struct tsim_job *job, const char *const *axes, size_t n_axes, int n_threads,
+                                    tsim_job_point_fn on_point, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
