@@ -48,6 +48,7 @@ check() {
         for file in hardware/nodes/*.yaml; do catalogue_file "$file" node; done
         for file in hardware/fabrics/*.yaml; do catalogue_file "$file" fabric; done
         for file in hardware/regions/*.yaml; do catalogue_file "$file" region; done
+        for file in hardware/storage/*.yaml; do catalogue_file "$file" storage; done
         for file in models/architectures/*.yaml; do catalogue_file "$file" model; done
         for file in models/software/*.yaml; do catalogue_file "$file" software; done
         for file in scenarios/published/*.yaml; do published_file "$file"; done

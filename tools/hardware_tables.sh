@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # `show --csv` of every id of a kind, as lines: id,key,value (SI, as text), status.
 values() {
     local id
-    for id in $("$tsim" list "$1s" | grep -v '^single-'); do
+    for id in $("$tsim" list "$1" | grep -v '^single-'); do
         "$tsim" show "$1/$id" --csv | sed -n "2,\$s/^/$id,/p"
     done
 }
@@ -74,6 +74,12 @@ tables() {
     echo '| id | GB/s | reached | latency us | W a port | topology | of |'
     echo '| --- | ---: | ---: | ---: | ---: | --- | --- |'
     rows fabric bandwidth:1e9 efficiency:1 latency:1e-6 power_per_port:1 topology structure
+    echo
+    echo '### Storage'
+    echo
+    echo '| id | what | GB/s | of it at random | latency us | one stream GB/s | one node GB/s | shared |'
+    echo '| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |'
+    rows storage place bandwidth:1e9 random_access:1 latency:1e-6 stream_bandwidth:1e9 client_bandwidth:1e9 shared
 }
 
 if [ "${2:-}" = --write ]; then

@@ -117,8 +117,8 @@ const struct tsim_command TSIM_COMMANDS[] = {
     {"runs", "", "what is in the database of runs", NULL, 0, 0,
      TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_runs},
     {"list", "[KIND]", "what is in the catalogue",
-     "KIND is models, accelerators, nodes, fabrics, software, regions (with what\n"
-     "their electricity emits and costs) or scenarios; without it, all of them.",
+     "KIND is models, accelerators, nodes, fabrics, storage, software, regions (with\n"
+     "what their electricity emits and costs) or scenarios; without it, all of them.",
      0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_list},
     {"show", "KIND/ID", "one catalogue entry, each value with its source",
      "As in: tsim show model/llama2-70b, tsim show accelerator/h100-sxm.", 1, 1,

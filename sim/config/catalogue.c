@@ -29,6 +29,7 @@ static const struct {
     [TSIM_CATALOGUE_FABRICS] = {"fabric", "fabrics", {"hardware/fabrics"}},
     [TSIM_CATALOGUE_SOFTWARE] = {"software", "software", {"models/software"}},
     [TSIM_CATALOGUE_REGIONS] = {"region", "regions", {"hardware/regions"}},
+    [TSIM_CATALOGUE_STORAGE] = {"storage", "storage", {"hardware/storage"}},
     [TSIM_CATALOGUE_SCENARIOS] = {"scenario", "scenarios", {"scenarios", "scenarios/published"}},
 };
 static const char SINGLE[] = "single-";
@@ -475,5 +476,13 @@ enum tsim_status tsim_catalogue_load_region(struct tsim_arena *arena, const char
     const void *object;
     TSIM_TRY(load(arena, TSIM_CATALOGUE_REGIONS, id, &object, diags));
     *region = object;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_catalogue_load_storage(struct tsim_arena *arena, const char *id,
+                                             const struct tsim_storage **storage, struct tsim_diags *diags) {
+    const void *object;
+    TSIM_TRY(load(arena, TSIM_CATALOGUE_STORAGE, id, &object, diags));
+    *storage = object;
     return TSIM_OK;
 }

@@ -199,6 +199,21 @@ struct tsim_region {
     double price_usd_per_j; /* 0: not known */
 };
 
+/* ---- storage (hardware/storage, schema tsim/storage/v1): what training data are read from ----
+ * A reader (a worker) asks for one piece after another: each takes latency_s and flows at most at
+ * stream_bytes_per_s; all readers of a node together get client_bytes_per_s, and all of the system its bandwidth, of
+ * which reading in random order leaves random_access_frac. */
+struct tsim_storage {
+    const char *name, *source;
+    const char *place;            /* for people */
+    double bandwidth_bytes_per_s; /* reading in order; of each node's own, or of the whole where it is shared */
+    double random_access_frac;
+    double latency_s;          /* of one request */
+    double stream_bytes_per_s; /* one reader at most; 0: as much as there is */
+    double client_bytes_per_s; /* one node at most, where it is shared; 0: as much as there is */
+    bool is_shared;            /* by all nodes */
+};
+
 /* ---- software profile (models/software, schema tsim/software/v1; contract section 5b) ---- */
 enum tsim_attention_kernel {
     TSIM_ATTENTION_UNFUSED,

@@ -2,8 +2,9 @@
  *
  * The catalogue lies in $TSIM_DATA, else in the source tree that the program was built from, else in
  * PREFIX/share/tsim. The file of id X is hardware/accelerators/X.yaml, hardware/nodes/X.yaml, hardware/fabrics/X.yaml,
- * hardware/regions/X.yaml, models/architectures/X.yaml, models/software/X.yaml, scenarios/X.yaml or
- * scenarios/published/X.yaml. The node single-A exists for every accelerator A: one device, no links. */
+ * hardware/regions/X.yaml, hardware/storage/X.yaml, models/architectures/X.yaml, models/software/X.yaml,
+ * scenarios/X.yaml or scenarios/published/X.yaml. The node single-A exists for every accelerator A: one device, no
+ * links. */
 #ifndef TSIM_CONFIG_CATALOGUE_LOAD_H
 #define TSIM_CONFIG_CATALOGUE_LOAD_H
 
@@ -16,6 +17,7 @@ enum tsim_catalogue_kind {
     TSIM_CATALOGUE_FABRICS,
     TSIM_CATALOGUE_SOFTWARE,
     TSIM_CATALOGUE_REGIONS,
+    TSIM_CATALOGUE_STORAGE,
     TSIM_CATALOGUE_SCENARIOS,
     TSIM_N_CATALOGUE_KINDS
 };
@@ -64,6 +66,8 @@ enum tsim_status tsim_catalogue_load_fabric(struct tsim_arena *arena, const char
                                             struct tsim_diags *diags);
 enum tsim_status tsim_catalogue_load_software(struct tsim_arena *arena, const char *id,
                                               const struct tsim_software **software, struct tsim_diags *diags);
+enum tsim_status tsim_catalogue_load_storage(struct tsim_arena *arena, const char *id,
+                                             const struct tsim_storage **storage, struct tsim_diags *diags);
 enum tsim_status tsim_catalogue_load_region(struct tsim_arena *arena, const char *id, const struct tsim_region **region,
                                             struct tsim_diags *diags);
 

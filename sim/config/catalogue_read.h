@@ -33,8 +33,10 @@ const struct tsim_software *tsim_software_read(struct tsim_reader *reader, const
                                                const char *path);
 const struct tsim_region *tsim_region_read(struct tsim_reader *reader, const struct tsim_value *reference,
                                            const char *path);
+const struct tsim_storage *tsim_storage_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                             const char *path);
 const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
-                                const struct tsim_value *reference, const char *path); /* any of the six */
+                                const struct tsim_value *reference, const char *path); /* any of them */
 
 /* Write one as a member `key` of a scenario: {schema: ..., name: ..., ...}. */
 void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model);
@@ -42,6 +44,8 @@ void tsim_node_write(struct tsim_writer *writer, const char *key, const char *pa
 void tsim_fabric_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_fabric *fabric);
 void tsim_software_write(struct tsim_writer *writer, const char *key, const char *path,
                          const struct tsim_software *software);
+void tsim_storage_write(struct tsim_writer *writer, const char *key, const char *path,
+                        const struct tsim_storage *storage);
 void tsim_region_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_region *region);
 
 /* The table of a kind (not of scenarios). */

@@ -358,6 +358,28 @@ static const struct tsim_key REGION_KEYS[] = {
 };
 TSIM_TABLE(REGION, REGION_KEYS, true);
 
+/* ---- storage ---- */
+static const struct tsim_word STORAGE_SCHEMA[] = {{"tsim/storage/v1", 0}, {NULL, 0}};
+#define STORAGE_QUANTITY(...) QUANTITY(struct tsim_storage, __VA_ARGS__)
+static const struct tsim_key STORAGE_KEYS[] = {
+    SCHEMA_KEY(STORAGE_SCHEMA),
+    NAME_KEY(struct tsim_storage),
+    SOURCE_KEY(struct tsim_storage),
+    {.key = "place", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_storage, place), .help = "for people"},
+    {STORAGE_QUANTITY("bandwidth", TSIM_BYTES_PER_S, bandwidth_bytes_per_s, "reading in order; of each node, or of all when shared"),
+     .is_required = true, .is_positive = true},
+    {STORAGE_QUANTITY("random_access", TSIM_FRACTION, random_access_frac, "of the bandwidth that reading in random order leaves"),
+     .default_text = "1", .is_positive = true, .max = 1},
+    {STORAGE_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one request"), .default_text = "0"},
+    {STORAGE_QUANTITY("stream_bandwidth", TSIM_BYTES_PER_S, stream_bytes_per_s, "one reader at most; 0: all there is"),
+     .default_text = "0"},
+    {STORAGE_QUANTITY("client_bandwidth", TSIM_BYTES_PER_S, client_bytes_per_s, "shared: one node at most; 0: all there is"),
+     .default_text = "0"},
+    {.key = "shared", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_storage, is_shared), .default_text = "false",
+     .help = "by all nodes; otherwise each node has its own"},
+};
+TSIM_TABLE(STORAGE, STORAGE_KEYS, true);
+
 /* ---- software ---- */
 static const struct tsim_word SOFTWARE_SCHEMA[] = {{"tsim/software/v1", 0}, {NULL, 0}};
 static const struct tsim_word ATTENTION_KERNELS[] = {
@@ -426,9 +448,10 @@ TSIM_TABLE(SOFTWARE, SOFTWARE_KEYS, true);
 
 const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind) {
     static const struct tsim_table *const tables[] = {
-        [TSIM_CATALOGUE_MODELS] = &MODEL,   [TSIM_CATALOGUE_ACCELERATORS] = &ACCELERATOR,
-        [TSIM_CATALOGUE_NODES] = &NODE,     [TSIM_CATALOGUE_FABRICS] = &FABRIC,
-        [TSIM_CATALOGUE_REGIONS] = &REGION, [TSIM_CATALOGUE_SOFTWARE] = &SOFTWARE};
+        [TSIM_CATALOGUE_MODELS] = &MODEL,     [TSIM_CATALOGUE_ACCELERATORS] = &ACCELERATOR,
+        [TSIM_CATALOGUE_NODES] = &NODE,       [TSIM_CATALOGUE_FABRICS] = &FABRIC,
+        [TSIM_CATALOGUE_REGIONS] = &REGION,   [TSIM_CATALOGUE_STORAGE] = &STORAGE,
+        [TSIM_CATALOGUE_SOFTWARE] = &SOFTWARE};
     TSIM_ASSERT(kind < TSIM_CATALOGUE_SCENARIOS);
     return tables[kind];
 }
@@ -691,6 +714,7 @@ static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind ki
                                    [TSIM_CATALOGUE_NODES] = sizeof(struct tsim_node),
                                    [TSIM_CATALOGUE_FABRICS] = sizeof(struct tsim_fabric),
                                    [TSIM_CATALOGUE_REGIONS] = sizeof(struct tsim_region),
+                                   [TSIM_CATALOGUE_STORAGE] = sizeof(struct tsim_storage),
                                    [TSIM_CATALOGUE_SOFTWARE] = sizeof(struct tsim_software)};
     void *object = tsim_arena_alloc(reader->arena, sizes[kind]);
     if (kind == TSIM_CATALOGUE_MODELS && is_list(mapping))
@@ -758,6 +782,11 @@ const struct tsim_region *tsim_region_read(struct tsim_reader *reader, const str
     return tsim_catalogue_read(reader, TSIM_CATALOGUE_REGIONS, reference, path);
 }
 
+const struct tsim_storage *tsim_storage_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                             const char *path) {
+    return tsim_catalogue_read(reader, TSIM_CATALOGUE_STORAGE, reference, path);
+}
+
 void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model) {
     struct tsim_key keys[4 + TSIM_N_LIST_KEYS];
     struct tsim_table table = model->list ? list_table(keys) : MODEL;
@@ -781,4 +810,9 @@ void tsim_software_write(struct tsim_writer *writer, const char *key, const char
 void tsim_region_write(struct tsim_writer *writer, const char *key, const char *path,
                        const struct tsim_region *region) {
     write_table(writer, key, &REGION, path, region);
+}
+
+void tsim_storage_write(struct tsim_writer *writer, const char *key, const char *path,
+                        const struct tsim_storage *storage) {
+    write_table(writer, key, &STORAGE, path, storage);
 }

@@ -50,11 +50,12 @@ static void resolve_training(struct tsim_draft *draft) {
             sc->model->position == TSIM_POSITION_LEARNED && sc->model->positions < DEFAULT_SEQUENCE_LENGTH
                 ? sc->model->positions
                 : DEFAULT_SEQUENCE_LENGTH;
-    sc->training.length_kind = draft->tokens > 0    ? TSIM_LENGTH_TOKENS
-                               : draft->samples > 0 ? TSIM_LENGTH_SAMPLES
-                               : draft->steps > 0   ? TSIM_LENGTH_STEPS
-                                                    : TSIM_LENGTH_NONE;
-    sc->training.length = draft->tokens + draft->samples + draft->steps; /* one of them */
+    sc->training.length_kind = draft->tokens > 0                         ? TSIM_LENGTH_TOKENS
+                               : draft->samples > 0 || draft->epochs > 0 ? TSIM_LENGTH_SAMPLES
+                               : draft->steps > 0                        ? TSIM_LENGTH_STEPS
+                                                                         : TSIM_LENGTH_NONE;
+    /* one of them */
+    sc->training.length = draft->tokens + draft->samples + draft->epochs * sc->data.samples + draft->steps;
 }
 
 static void resolve_cluster(struct tsim_draft *draft) {
@@ -186,6 +187,7 @@ static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
 void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     size_t n_errors = reader->diags->n_errors;
     resolve_training(draft);
+    tsim_draft_resolve_data(draft);
     resolve_cluster(draft);
     resolve_cost(draft);
     resolve_energy(draft);

@@ -69,11 +69,6 @@ static void refuse(const struct check *c, const char *path, const char *what, co
     tsim_diag_hint(fail(c, path, "%s: not simulated by this version yet", what), "%s", hint);
 }
 
-static void check_simulated(const struct check *c) {
-    if (c->draft->epochs > 0)
-        refuse(c, "training.epochs", "a run length in epochs", "give tokens, samples or steps");
-}
-
 /* A layer list trains on samples, in data-parallel replicas. */
 static bool check_listed_model(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
@@ -112,10 +107,10 @@ static void check_name(const struct check *c) {
 }
 
 static void check_length(const struct check *c) {
-    static const char *const paths[] = {"training.tokens", "training.samples", "training.steps"};
-    const double given[] = {c->draft->tokens, c->draft->samples, c->draft->steps};
+    static const char *const paths[] = {"training.tokens", "training.samples", "training.steps", "training.epochs"};
+    const double given[] = {c->draft->tokens, c->draft->samples, c->draft->steps, c->draft->epochs};
     int first = -1;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         if (given[i] > 0 && first >= 0)
             tsim_diag_hint(fail(c, paths[i], "the length of the run is given twice"), "%s says it already",
                            paths[first]);
@@ -622,12 +617,12 @@ static void check_effects(const struct check *c) {
 /* False when the number of accelerators is wrong. */
 static bool check_job(const struct check *c) {
     check_name(c);
-    check_simulated(c);
     if (!check_listed_model(c))
         return false;
     check_length(c);
     check_simulation(c);
     tsim_draft_check_links(c->draft, c->reader);
+    tsim_draft_check_data(c->draft, c->reader);
     bool can_split = check_cluster(c);
     check_precision(c);
     check_attention(c);

@@ -144,6 +144,21 @@ struct tsim_parallelism_spec {
     enum tsim_axis order[TSIM_N_AXES];               /* rank placement, innermost first */
 };
 
+enum tsim_access { TSIM_ACCESS_RANDOM, TSIM_ACCESS_SEQUENTIAL };
+
+/* The input pipeline (training/feed.h). A batch of it is a micro-batch of one replica. */
+struct tsim_data_spec {
+    bool has; /* false: data are always there; then nothing else counts */
+    const struct tsim_storage *storage;
+    enum tsim_access access;
+    double sample_bytes;   /* read per sample */
+    double transfer_bytes; /* of a sample as it goes to the accelerator */
+    double sample_cpu_s;   /* of one core */
+    double samples;        /* in the data set; 0: not said */
+    int64_t workers;       /* per node */
+    int64_t prefetch;      /* batches ahead, per worker; 0: none */
+};
+
 struct tsim_energy_spec {
     double pue, price_usd_per_j, carbon_kg_per_j; /* resolved: own keys, else the region's, else defaults */
     const struct tsim_region *region;             /* NULL: none named */
@@ -170,6 +185,7 @@ struct tsim_scenario {
     struct tsim_cluster_spec cluster;
     struct tsim_training_spec training;
     struct tsim_parallelism_spec parallelism;
+    struct tsim_data_spec data;
     struct tsim_energy_spec energy;
     struct tsim_cost_spec cost;
     struct tsim_simulation_spec simulation;
@@ -252,6 +268,9 @@ enum tsim_status tsim_scenario_load_job(struct tsim_arena *arena, const struct t
  * is resolved and checked as for a scenario that is read. False when it is not valid. Threads may share a job. */
 bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
                           const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario);
+
+/* Host memory of a node that the input pipeline's batches fill; 0 without one. */
+double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 
 /* The set of parts that selective recomputation executes again; 0 unless it is selective. */
 static inline unsigned tsim_recompute_parts(const struct tsim_training_spec *training) {

@@ -38,6 +38,13 @@ void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader);
 /* scenario_links.c: readers and writers of lists in `cluster`, and the shape of a torus. */
 void tsim_degraded_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_degraded_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+/* scenario_data.c */
+void tsim_data_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_data_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_draft_resolve_data(struct tsim_draft *draft);
+void tsim_draft_check_data(const struct tsim_draft *draft, struct tsim_reader *reader);
+
+/* scenario_links.c */
 void tsim_background_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_background_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_shape_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);

@@ -251,12 +251,6 @@ static void refuse(struct tsim_reader *reader, const struct tsim_value *value, c
                    "leave '%s' out", path);
 }
 
-static void read_data(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    (void)field;
-    if (value)
-        refuse(reader, value, path, "the input pipeline");
-}
-
 static void read_reliability(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                              void *field) {
     (void)field;
@@ -487,7 +481,7 @@ static const struct tsim_key SCENARIO_KEYS[] = {
                 "id, path or mapping: what the framework does; default: " DEFAULT_SOFTWARE)},
     {SECTION_KEY("training", &TRAINING, "batch, precision, optimizer, length of the run")},
     {SECTION_KEY("parallelism", &PARALLELISM, "how the work is split")},
-    {CUSTOM_KEY("data", read_data, NULL, "the input pipeline")},
+    {CUSTOM_KEY("data", tsim_data_read, tsim_data_write, "the input pipeline; absent: data are always there")},
     {CUSTOM_KEY("variability", read_variability, NULL, "noise and stragglers")},
     {CUSTOM_KEY("reliability", read_reliability, NULL, "failures and checkpoints")},
     {SECTION_KEY("energy", &ENERGY, "facility, price and carbon of electricity")},

@@ -33,7 +33,7 @@ static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_expla
     struct tsim_pass_costs costs;
     struct tsim_step_simulation simulation;
     tsim_pass_costs_build(sc, cluster, placement, &costs);
-    TSIM_TRY(tsim_step_simulate(arena, sc, cluster, placement, &costs, &simulation, diags));
+    TSIM_TRY(tsim_input_simulate(arena, sc, cluster, placement, &costs, NULL, &simulation, &explanation->flow, diags));
     explanation->loads = simulation.loads;
     explanation->n_loads = simulation.n_loads;
     explanation->account = simulation.gangs[tsim_explain_critical_rank(explanation->result)->rank];

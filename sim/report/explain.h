@@ -15,7 +15,7 @@
 #include "report/explain_timeline.h"
 #include "report/figures.h"
 #include "study/sensitivity.h"
-#include "training/program.h"
+#include "training/input.h"
 
 struct tsim_explanation {
     const struct tsim_scenario *scenario;
@@ -24,6 +24,7 @@ struct tsim_explanation {
     struct tsim_sensitivities sensitivities;
     const struct tsim_timeline *timeline;
     struct tsim_gang_account account; /* of the critical rank */
+    struct tsim_feed_flow flow;       /* of its input pipeline */
     const struct tsim_link_load *loads;
     int32_t n_loads;
 };

@@ -218,6 +218,8 @@ static const char *id_of(const struct tsim_scenario *sc, enum tsim_catalogue_kin
         return sc->software->name;
     case TSIM_CATALOGUE_REGIONS:
         return sc->energy.region ? sc->energy.region->name : "";
+    case TSIM_CATALOGUE_STORAGE:
+        return sc->data.has ? sc->data.storage->name : "";
     case TSIM_CATALOGUE_SCENARIOS:
     case TSIM_N_CATALOGUE_KINDS:
         break;

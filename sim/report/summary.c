@@ -128,6 +128,15 @@ static void print_batch(struct screen *screen, const struct tsim_scenario *scena
              recompute, t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
 }
 
+static void print_data(struct screen *screen, const struct tsim_data_spec *data) {
+    if (!data->has)
+        return;
+    labelled(screen, "data", "%s, %s: %s a sample, %s of a core; %lld workers a node, %lld batches ahead each",
+             data->storage->name, data->access == TSIM_ACCESS_RANDOM ? "random" : "sequential",
+             human(screen, data->sample_bytes, TSIM_BYTES), human(screen, data->sample_cpu_s, TSIM_TIME_S),
+             (long long)data->workers, (long long)data->prefetch);
+}
+
 static void print_inputs(struct screen *screen, const struct tsim_result *result) {
     const struct tsim_scenario *scenario = result->scenario;
     fprintf(screen->out, "%s%s%s\n", tsim_tint_on(screen->style, TSIM_TINT_BOLD), scenario->name,
@@ -138,6 +147,7 @@ static void print_inputs(struct screen *screen, const struct tsim_result *result
     labelled(screen, "software", "%s%s", scenario->software->name,
              scenario->software_defaulted ? " (the default: the scenario names none)" : "");
     print_batch(screen, scenario);
+    print_data(screen, &scenario->data);
 }
 
 /* ---- how fast ---- */
@@ -242,6 +252,16 @@ static void print_power(struct screen *screen, const struct tsim_result *result)
              human(screen, result->step_energy_j, TSIM_JOULES));
 }
 
+static void print_input(struct screen *screen, const struct tsim_input_figures *i) {
+    if (!i->has)
+        return;
+    labelled(screen, "input",
+             "storage busy %s of the time, workers reading %s and transforming %s, links %s; %s of host memory",
+             percent(screen, i->storage_busy_frac), percent(screen, i->reading_busy_frac),
+             percent(screen, i->transforming_busy_frac), percent(screen, i->link_busy_frac),
+             human(screen, i->host_buffer_bytes, TSIM_BYTES));
+}
+
 static const char *money(struct screen *screen, const char *what, double usd, const char *so_far) {
     if (isnan(usd))
         return so_far;
@@ -277,8 +297,21 @@ static void print_measured(struct screen *screen, const struct tsim_result *resu
     }
 }
 
+static const char *input_text(const char *bound) {
+    static const char *const TEXTS[][2] = {{"storage", "the storage's bandwidth"},
+                                           {"requests", "requests that the workers send one after another"},
+                                           {"workers", "the workers' time on the host's cores"},
+                                           {"link", "copies to the accelerators"},
+                                           {"prefetch", "too little is loaded ahead"}};
+    for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++)
+        if (strcmp(TEXTS[i][0], bound) == 0)
+            return TEXTS[i][1];
+    return bound;
+}
+
 static void print_advice(struct screen *screen, const struct tsim_result *result) {
-    labelled(screen, "bottleneck", "%s", tsim_bottleneck_kind(result));
+    labelled(screen, "bottleneck", "%s%s%s", tsim_bottleneck_kind(result), result->bottleneck_is_data ? ": " : "",
+             result->bottleneck_is_data ? input_text(result->input.bound) : "");
     for (int32_t i = 0; i < result->n_advice && i < MOST_ADVICE; i++)
         labelled(screen, i == 0 ? "advice" : "", "%s", result->advice[i]);
 }
@@ -317,6 +350,7 @@ static void print_misfit(struct screen *screen, const struct tsim_result *result
 }
 
 static void print_outcome(struct screen *screen, const struct tsim_result *result) {
+    print_input(screen, &result->input);
     print_power(screen, result);
     print_campaign(screen, &result->campaign);
     print_measured(screen, result);

@@ -126,6 +126,17 @@ static void add_model(struct tsim_json *root, const struct tsim_result *result) 
     tsim_json_number(model, "step_hardware_flops", result->step_hardware_flops);
 }
 
+/* Busy of the time, on the node that feeds most. */
+static void add_input(struct tsim_json *root, const struct tsim_input_figures *i) {
+    struct tsim_json *input = tsim_json_object(root, "input");
+    tsim_json_text(input, "waits_for", i->bound);
+    tsim_json_number(input, "storage_busy", i->storage_busy_frac);
+    tsim_json_number(input, "reading_busy", i->reading_busy_frac);
+    tsim_json_number(input, "transforming_busy", i->transforming_busy_frac);
+    tsim_json_number(input, "link_busy", i->link_busy_frac);
+    tsim_json_number(input, "host_buffer_bytes", i->host_buffer_bytes);
+}
+
 static void add_bottleneck(struct tsim_json *root, const struct tsim_result *result) {
     struct tsim_json *bottleneck = tsim_json_object(root, "bottleneck");
     tsim_json_text(bottleneck, "kind", tsim_bottleneck_kind(result));
@@ -191,6 +202,8 @@ struct tsim_json *tsim_summary_json(const struct tsim_result *result, const stru
     if (result->simulated)
         add_energy(root, result);
     add_model(root, result);
+    if (result->input.has)
+        add_input(root, &result->input);
     if (result->simulated)
         add_bottleneck(root, result);
     if (result->simulated && result->campaign.has)

@@ -207,6 +207,8 @@ static const char *task_name(const struct tsim_step_task *task) {
         return "optimizer";
     case TSIM_TASK_PIECE:
         return "part of a pass";
+    case TSIM_TASK_INPUT:
+        return "wait for input";
     case TSIM_TASK_GO:
         return "begin collective";
     }
@@ -311,7 +313,8 @@ static int64_t nanoseconds(double time_s) {
 static void take(void *context, const struct tsim_step_task *task) {
     struct tsim_trace *trace = context;
     int64_t begin_ns = nanoseconds(task->begin_s), end_ns = nanoseconds(task->end_s);
-    if (!trace->ranks[task->gang].is_traced || (task->kind == TSIM_TASK_GO && end_ns == begin_ns))
+    if (!trace->ranks[task->gang].is_traced ||
+        ((task->kind == TSIM_TASK_GO || task->kind == TSIM_TASK_INPUT) && end_ns == begin_ns))
         return;
     put_slice(trace, task, begin_ns, end_ns);
     if (task->message >= 0)

@@ -63,7 +63,7 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
     if (index == 0 && segment == 0 && gang->plan->bypasses_norm) { /* until the message comes, the step before it */
         tsim_tick message_begin = 0;
         message_times(gang, 0, &message_begin, &gang->first_begin);
-        from = gang->first_begin;
+        from = max_tick(gang->first_begin, from);
     }
     account_pass_wait(gang, index, segment, from, ready);
     account->terms.compute_s += cost.compute_s;
@@ -119,6 +119,13 @@ void tsim_account_data(struct tsim_gang *gang, int64_t label) {
     gang->account->memory_busy_s += cost->hbm_bytes / tsim_memory_rate(gang->plan->cluster->accelerator);
 }
 
+/* It waits for nothing but its batch. */
+static void account_input(struct tsim_gang *gang, tsim_tick ready, tsim_tick end) {
+    gang->account->terms.data_stall_s += seconds(gang, end - ready);
+    gang->account->input_gaps_s[gang->n_arrived++] = seconds(gang, ready - gang->last_arrival);
+    gang->last_arrival = end;
+}
+
 void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
     struct tsim_gang_account *account = gang->account;
     if (tsim_label_is_piece(label)) {
@@ -141,6 +148,9 @@ void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready
     switch (tsim_label_kind(label)) {
     case TSIM_TASK_PASS:
         account_pass(gang, label, from, ready, begin, end);
+        return;
+    case TSIM_TASK_INPUT:
+        account_input(gang, ready, end);
         return;
     case TSIM_TASK_SEND:
         tsim_account_transfer(gang, label, begin, end);

@@ -342,6 +342,23 @@ static void next_pass(struct tsim_gang *gang, struct tsim_task *task) {
         gang->n_owed = messages_after(gang, gang->item, gang->owed);
     gang->segment = 0;
     gang->item++;
+    gang->has_batch = false;
+}
+
+bool tsim_gang_takes_input(const struct tsim_gang *gang, int32_t item) {
+    struct tsim_pass_item pass = tsim_gang_item(gang, item);
+    return gang->plan->input && pass.kind == TSIM_PASS_FORWARD && chunk_of(gang, pass.chunk)->has_embedding;
+}
+
+static bool next_input(struct tsim_gang *gang, struct tsim_task *task) {
+    if (gang->has_batch || !tsim_gang_takes_input(gang, gang->item))
+        return false;
+    double wait_s = gang->plan->input->waits_s ? gang->plan->input->waits_s[gang->n_asked] : 0;
+    task->label = tsim_label(TSIM_TASK_INPUT, gang->item, 0);
+    task->latency = wait_s > 0 ? tsim_engine_ticks(gang->engine, wait_s) : 0;
+    gang->n_asked++;
+    gang->has_batch = true;
+    return true;
 }
 
 /* What follows the passes, in order; returns false when this tail step does not exist here. */
@@ -442,6 +459,8 @@ static bool next_compute(struct tsim_gang *gang, struct tsim_task *task) {
         return true;
     }
     if (gang->item < gang->stage_plan->n_items) {
+        if (next_input(gang, task))
+            return true;
         next_pass(gang, task);
         return true;
     }

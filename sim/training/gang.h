@@ -113,6 +113,7 @@ struct tsim_stage_plan {
 struct tsim_step_plan {
     const struct tsim_scenario *scenario;
     const struct tsim_cluster *cluster;
+    const struct tsim_step_input *input; /* NULL: batches are always there */
     struct tsim_schedule_shape schedule;
     struct tsim_stage_plan *stages;
     int32_t n_units;     /* segments of a fully sharded pass */
@@ -187,6 +188,8 @@ struct tsim_gang {
     tsim_tick *activation_begin, *gradient_begin, *activation_end, *gradient_end; /* of transfers into this gang */
     /* Program state */
     int32_t item, segment;               /* compute: next pass */
+    int32_t n_asked;                     /* compute: batches of the input pipeline so far */
+    bool has_batch;                      /* compute: the next pass has its own */
     int32_t tail, tail_at;               /* compute: what follows the passes */
     int32_t send_at[2];                  /* next item to look at: activations, gradients */
     int32_t gather_chunk, gather_bucket; /* data: next parameters */
@@ -196,6 +199,8 @@ struct tsim_gang {
     /* Account */
     tsim_tick piece_ready, piece_begin; /* of the first piece of the pass under way */
     bool has_pieces;
+    int32_t n_arrived; /* batches, the last of them at last_arrival */
+    tsim_tick last_arrival;
     tsim_tick first_begin, last_end; /* where the step begins for this gang; the end of its last task */
     struct tsim_gang_account *account;
 };
@@ -203,7 +208,8 @@ struct tsim_gang {
 const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                                   const struct tsim_cluster *cluster,
                                                   const struct tsim_placement *placement,
-                                                  const struct tsim_pass_costs *costs);
+                                                  const struct tsim_pass_costs *costs,
+                                                  const struct tsim_step_input *input);
 
 /* A task of the gang's compute stream, a collective of its data stream, a message that it sent, has ended. */
 void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end);
@@ -244,6 +250,9 @@ static inline int32_t tsim_gang_slot(const struct tsim_gang *gang, struct tsim_p
 static inline struct tsim_pass_item tsim_gang_item(const struct tsim_gang *gang, int32_t index) {
     return gang->stage_plan->items[index];
 }
+
+/* Does the item's pass need a batch of the input pipeline? */
+bool tsim_gang_takes_input(const struct tsim_gang *gang, int32_t item);
 
 /* Where the result of a pass goes: the gang and the item that waits for it there; false when nothing is sent. */
 bool tsim_gang_route(const struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_gang **to,

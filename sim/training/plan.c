@@ -373,13 +373,15 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
 const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                                   const struct tsim_cluster *cluster,
                                                   const struct tsim_placement *placement,
-                                                  const struct tsim_pass_costs *costs) {
+                                                  const struct tsim_pass_costs *costs,
+                                                  const struct tsim_step_input *input) {
     struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
     struct data_groups data = {.dense = tsim_placement_group(placement, AXES_DATA),
                                .expert = tsim_placement_group(placement, placement->expert_data_axes)};
     int zero = sc->parallelism.zero;
     plan->scenario = sc;
     plan->cluster = cluster;
+    plan->input = input;
     plan->schedule = tsim_scenario_schedule(sc);
     plan->n_units = (int32_t)sc->model->layers + 1;
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;

@@ -128,6 +128,14 @@ static void add_streams(struct step_run *run, struct tsim_gang *gang) {
     }
 }
 
+static void add_input(struct tsim_arena *arena, struct tsim_gang *gang) {
+    struct tsim_gang_account *account = gang->account;
+    for (int32_t i = 0; i < gang->stage_plan->n_items; i++)
+        account->n_inputs += tsim_gang_takes_input(gang, i);
+    if (account->n_inputs > 0)
+        account->input_gaps_s = TSIM_NEW_ARRAY(arena, (size_t)account->n_inputs + 1, double);
+}
+
 static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsim_gang_account *accounts) {
     int32_t p = run->plan->schedule.stages;
     run->gangs = TSIM_NEW_ARRAY(arena, (size_t)run->n_gangs, struct tsim_gang);
@@ -148,6 +156,7 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
         slow_down(run, gang);
         add_signals(arena, run, gang);
         add_streams(run, gang);
+        add_input(arena, gang);
     }
 }
 
@@ -198,7 +207,7 @@ static void tell(const struct step_run *run, const struct stream_owner *owner, i
                                   .end_s = tsim_engine_seconds(run->engine, end),
                                   .to_gang = -1,
                                   .message = -1};
-    if (task.kind == TSIM_TASK_PASS || task.kind == TSIM_TASK_SEND)
+    if (task.kind == TSIM_TASK_PASS || task.kind == TSIM_TASK_SEND || task.kind == TSIM_TASK_INPUT)
         task.item = &gang->stage_plan->items[tsim_label_item(label)];
     if (task.kind == TSIM_TASK_PASS)
         tell_pass(run, gang, label, &task);
@@ -255,8 +264,8 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
 
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
     static const char *const KINDS[] = {
-        "pass",          "send",      "parameter gather", "gradient reduction",       "tied embedding reduction",
-        "gradient norm", "optimizer", "part of a pass",   "beginning of a collective"};
+        "pass",          "send",      "parameter gather", "gradient reduction", "tied embedding reduction",
+        "gradient norm", "optimizer", "part of a pass",   "batch of input",     "beginning of a collective"};
     struct step_run *run = context;
     bool is_gang = stream >= 0 && stream < run->n_owned;
     for (size_t i = 0; i < run->links.n_patterns && !is_gang; i++)
@@ -301,6 +310,9 @@ static void close_accounts(struct step_run *run, double time_s) {
         terms->communication_exposed_s = terms->exposed_tensor_s + terms->exposed_pipeline_s + terms->exposed_data_s +
                                          terms->exposed_context_s + terms->exposed_expert_s;
         terms->time_s = time_s;
+        if (run->gangs[i].n_arrived > 0)
+            run->gangs[i].account->input_gaps_s[run->gangs[i].n_arrived] =
+                fmax(0, time_s - tsim_engine_seconds(run->engine, run->gangs[i].last_arrival));
     }
 }
 
@@ -338,7 +350,15 @@ enum tsim_status tsim_step_simulate_heard(struct tsim_arena *arena, const struct
                                           const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                           const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
                                           struct tsim_step_simulation *simulation, struct tsim_diags *diags) {
-    struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs),
+    return tsim_step_simulate_fed(arena, scenario, cluster, placement, costs, NULL, sink, simulation, diags);
+}
+
+enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                        const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                        const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
+                                        const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation,
+                                        struct tsim_diags *diags) {
+    struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input),
                            .placement = placement,
                            .sink = sink,
                            .has_links =

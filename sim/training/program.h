@@ -23,6 +23,9 @@
  * a step takes what the slowest stage takes from its first pass to the end of its optimizer. The rare rollback is not
  * modelled. In dualpipe two stages hold each part: its gradients are reduced over both.
  *
+ * With an input pipeline, a forward pass that begins with the embedding (or the first layer of a list) comes after the
+ * arrival of its batch (input.h).
+ *
  * Folding: data-parallel replicas that cannot differ are simulated once, and of a gang's ranks one stands for all.
  * Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
 #ifndef TSIM_TRAINING_PROGRAM_H
@@ -42,6 +45,7 @@ enum tsim_task_kind {
     TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
     TSIM_TASK_OPTIMIZER,
     TSIM_TASK_PIECE, /* message by message: a part of a pass; the last of them is the PASS */
+    TSIM_TASK_INPUT, /* item: until its batch has come from the input pipeline */
     TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
 };
 
@@ -54,6 +58,9 @@ struct tsim_gang_account {
     double pass_nic_bytes;               /* of nic_bytes: by collectives inside passes */
     double exposed_gather_s, exposed_reduce_s, exposed_norm_s, interference_s; /* the parts of exposed_data_s */
     double data_busy_s, send_busy_s;                                           /* of the other streams, hidden or not */
+    /* Where the stage takes batches from an input pipeline: as feed.h wants them, [n_inputs + 1]. */
+    double *input_gaps_s;
+    int32_t n_inputs;
 };
 
 /* Links of one sort over the step. Folded, they are those of the ranks that are simulated. */
@@ -98,6 +105,17 @@ struct tsim_step_sink {
     void *context;
 };
 
+/* What the passes that take a batch wait for it, in the order of each stage: [n_waits], the same for all that do. */
+struct tsim_step_input {
+    const double *waits_s; /* NULL: nothing */
+};
+
+/* With an input pipeline, whose batches are that late (NULL: without one). `sink` may be NULL. */
+enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                        const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                        const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
+                                        const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation,
+                                        struct tsim_diags *diags);
 /* `sink` may be NULL. */
 enum tsim_status tsim_step_simulate_heard(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                           const struct tsim_cluster *cluster, const struct tsim_placement *placement,

@@ -62,6 +62,14 @@ struct tsim_campaign { /* deterministic extrapolation: no failures until reliabi
     double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
 };
 
+/* The input pipeline (feed.h), of the node that feeds most; busy of the time. */
+struct tsim_input_figures {
+    bool has;
+    const char *bound; /* "storage", "requests", "workers", "link", "prefetch"; "none": nothing waits for it */
+    double storage_busy_frac, reading_busy_frac, transforming_busy_frac, link_busy_frac;
+    double host_buffer_bytes; /* per node: batches loaded ahead */
+};
+
 struct tsim_fit_change { /* a smallest change that makes the configuration fit */
     const char *setting; /* "training.recompute=selective" */
     double peak_bytes;   /* with that change alone */
@@ -93,6 +101,7 @@ struct tsim_result {
     bool bottleneck_is_bubble, bottleneck_is_data;
     const char *advice[4];
     int32_t n_advice;
+    struct tsim_input_figures input;
     struct tsim_campaign campaign;
     struct tsim_fit_change fit_changes[8];
     int32_t n_fit_changes;

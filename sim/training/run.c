@@ -4,6 +4,7 @@
 #include "cost/compute.h"
 #include "training/balance.h"
 #include "training/bound.h"
+#include "training/input.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 
@@ -414,6 +415,20 @@ static void fill_steps(struct tsim_arena *arena, const struct tsim_scenario *sc,
     result->n_steps = (int32_t)sc->simulation.steps;
 }
 
+static void fill_input(const struct tsim_scenario *sc, const struct tsim_feed_flow *flow, struct tsim_result *result) {
+    static const char *const BOUNDS[] = {
+        [TSIM_FEED_NONE] = "none",   [TSIM_FEED_STORAGE] = "storage", [TSIM_FEED_REQUESTS] = "requests",
+        [TSIM_FEED_CPU] = "workers", [TSIM_FEED_LINK] = "link",       [TSIM_FEED_AHEAD] = "prefetch"};
+    if (sc->data.has)
+        result->input = (struct tsim_input_figures){.has = true,
+                                                    .bound = BOUNDS[flow->bound],
+                                                    .storage_busy_frac = flow->storage_frac,
+                                                    .reading_busy_frac = flow->reading_frac,
+                                                    .transforming_busy_frac = flow->transform_frac,
+                                                    .link_busy_frac = flow->link_frac,
+                                                    .host_buffer_bytes = tsim_data_host_bytes(sc)};
+}
+
 /* ---- diagnosis ---- */
 
 static void fill_bottleneck(const struct tsim_gang_account *critical, struct tsim_result *result) {
@@ -427,6 +442,8 @@ static void fill_bottleneck(const struct tsim_gang_account *critical, struct tsi
     }
     const struct tsim_step_terms *t = &critical->terms;
     double busiest = fmax(fmax(matrix_s, memory_s), fmax(t->communication_exposed_s, t->bubble_s));
+    busiest = fmax(busiest, t->data_stall_s);
+    result->bottleneck_is_data = busiest == t->data_stall_s && t->data_stall_s > 0;
     result->bottleneck_is_bubble = busiest == t->bubble_s && t->bubble_s > 0;
     result->bottleneck = busiest == matrix_s   ? TSIM_BOUND_COMPUTE
                          : busiest == memory_s ? TSIM_BOUND_MEMORY
@@ -458,12 +475,14 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
                                  struct tsim_diags *diags) {
     struct machine machine = machine_of(arena, sc, options->memo);
     struct tsim_step_simulation simulation;
-    TSIM_TRY(tsim_step_simulate_heard(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
-                                      &simulation, diags));
+    struct tsim_feed_flow flow;
+    TSIM_TRY(tsim_input_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
+                                 &simulation, &flow, diags));
     const struct tsim_gang_account *critical = critical_gang(&simulation);
     result->simulated = true;
     result->step = critical->terms;
     result->events = simulation.events;
+    fill_input(sc, &flow, result);
     fill_throughput(sc, result);
     fill_ranks(arena, sc, machine.cluster, &simulation, options->is_brief, result);
     if (!options->is_brief) {
@@ -523,8 +542,8 @@ void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scen
         return;
     struct machine machine = machine_of(arena, scenario, memo);
     if (is_close)
-        result->step.time_s =
-            tsim_step_bound_s(tsim_step_plan_build(arena, scenario, machine.cluster, machine.placement, machine.costs));
+        result->step.time_s = tsim_step_bound_s(
+            tsim_step_plan_build(arena, scenario, machine.cluster, machine.placement, machine.costs, NULL));
     else
         result->step.time_s = tsim_passes_bound_s(scenario, machine.costs);
     result->simulated = true;

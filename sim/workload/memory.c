@@ -35,6 +35,13 @@ static bool stage_has_head(const struct tsim_scenario *sc, int32_t stage) {
     return false;
 }
 
+bool tsim_stage_has_embedding(const struct tsim_scenario *sc, int32_t stage) {
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
+        if (tsim_chunk_has_embedding(sc, stage, c))
+            return true;
+    return false;
+}
+
 bool tsim_ends_share_stage(const struct tsim_scenario *sc) {
     return stage_has_head(sc, 0); /* the embedding is on stage 0 in every schedule */
 }
@@ -499,6 +506,13 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     return bytes + context_bytes(sc, &k);
 }
 
+/* Batches of the input pipeline on the device: the one that is worked on, and one that has been copied ahead. */
+static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    if (!sc->data.has || !tsim_stage_has_embedding(sc, stage))
+        return 0;
+    return (sc->data.prefetch > 0 ? 2 : 1) * (double)sc->training.micro_batch_size * sc->data.transfer_bytes;
+}
+
 void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
     double n = tsim_stage_parameters(sc, stage), experts = tsim_stage_expert_parameters(sc, stage);
     double sharded = (n - experts) / tsim_shards(sc) + experts / tsim_expert_shards(sc);
@@ -508,7 +522,7 @@ void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsi
     memory->master_bytes = tsim_has_master_weights(sc) ? 4 * (zero >= 1 ? sharded : n) : 0;
     memory->optimizer_bytes = (zero >= 1 ? sharded : n) * tsim_optimizer_state_bytes(sc);
     memory->activations_bytes = peak_activation_bytes(sc, stage);
-    memory->buffers_bytes = buffer_bytes(sc, stage);
+    memory->buffers_bytes = buffer_bytes(sc, stage) + batch_bytes(sc, stage);
     memory->total_bytes = memory->weights_bytes + memory->gradients_bytes + memory->master_bytes +
                           memory->optimizer_bytes + memory->activations_bytes + memory->buffers_bytes;
 }

@@ -74,6 +74,7 @@ static inline int64_t tsim_chunk_layers(const struct tsim_scenario *scenario, in
 }
 /* Does the chunk hold the model's first part, with the embedding; its last, with the head? */
 bool tsim_chunk_has_embedding(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+bool tsim_stage_has_embedding(const struct tsim_scenario *scenario, int32_t stage); /* one of its chunks does */
 bool tsim_chunk_has_head(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* Does one stage hold both? Then it holds a tied table once. */
 bool tsim_ends_share_stage(const struct tsim_scenario *scenario);

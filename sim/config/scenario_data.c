@@ -1,0 +1,124 @@
+/* scenario_data.c - the input pipeline: `data`. */
+#include "config/catalogue_read.h"
+#include "config/scenario_draft.h"
+
+#include <string.h>
+
+#define DEFAULT_STORAGE "nvme"
+
+enum { TOKEN_BYTES_STORED = 4, TOKEN_BYTES_ON_DEVICE = 8, PIXEL_BYTES_ON_DEVICE = 4 };
+
+/* clang-format off */
+static const struct tsim_word ACCESSES[] = {
+    {"random", TSIM_ACCESS_RANDOM}, {"sequential", TSIM_ACCESS_SEQUENTIAL}, {NULL, 0}};
+
+static void read_storage(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+static void write_storage(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+
+#define AT(member) offsetof(struct tsim_data_spec, member)
+#define QUANTITY_KEY(name_, dimension_, member_, help_)                                                                \
+    .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .offset = AT(member_), .help = (help_)
+#define COUNT_KEY(name_, member_, max_, default_, help_)                                                               \
+    .key = (name_), .kind = TSIM_KEY_INT, .offset = AT(member_), .max = (max_), .default_text = (default_), .help = (help_)
+
+static const struct tsim_key DATA_KEYS[] = {
+    {.key = "storage", .kind = TSIM_KEY_CUSTOM, .read = read_storage, .write = write_storage,
+     .help = "id, path or mapping: what the samples are read from; default: " DEFAULT_STORAGE},
+    {.key = "access", .kind = TSIM_KEY_ENUM, .offset = AT(access), .words = ACCESSES, .default_text = "random",
+     .help = "random: sample by sample in shuffled order; sequential: large files, a batch at a time"},
+    {QUANTITY_KEY("sample_size", TSIM_BYTES, sample_bytes,
+                  "bytes read per sample; default: 4 a token, or a byte for each value of a picture"), .is_positive = true},
+    {QUANTITY_KEY("sample_cpu_time", TSIM_TIME_S, sample_cpu_s,
+                  "to decode, augment or tokenize one sample on one core"), .default_text = "0"},
+    {QUANTITY_KEY("transfer_size", TSIM_BYTES, transfer_bytes,
+                  "bytes of a sample that go to the accelerator; default: 8 a token, 4 for each value of a picture"),
+     .is_positive = true},
+    {COUNT_KEY("workers", workers, 1e4, "8", "processes per node that read and transform"), .is_positive = true},
+    {COUNT_KEY("prefetch", prefetch, 1e5, "2", "batches ahead, per worker; 0: a batch is loaded when it is asked for")},
+    {QUANTITY_KEY("samples", TSIM_COUNT, samples, "in the data set: what epochs are counted in"),
+     .is_positive = true, .is_omitted_when_zero = true},
+};
+TSIM_TABLE(DATA, DATA_KEYS, false);
+/* clang-format on */
+
+static void read_storage(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_data_spec *data = field;
+    if (value && !(value->is_patch && !tsim_value_find(value, "extends"))) {
+        data->storage = tsim_storage_read(reader, value, path);
+        return;
+    }
+    struct tsim_value *root = TSIM_NEW(reader->arena, struct tsim_value);
+    struct tsim_document *document = TSIM_NEW(reader->arena, struct tsim_document);
+    *document = (struct tsim_document){.arena = reader->arena, .file = "", .text = "", .is_override = true};
+    *root = (struct tsim_value){.kind = TSIM_VALUE_MAPPING, .document = document};
+    const struct tsim_value *id = tsim_value_new_scalar(reader->arena, value ? value : root, DEFAULT_STORAGE);
+    data->storage = tsim_storage_read(reader, tsim_value_merge(reader->arena, id, value), path);
+}
+
+static void write_storage(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    tsim_storage_write(writer, key, path, ((const struct tsim_data_spec *)field)->storage);
+}
+
+void tsim_data_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_data_spec *data = &((struct tsim_draft *)field)->scenario.data;
+    if (!value)
+        return;
+    if (value->kind != TSIM_VALUE_MAPPING) {
+        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
+        return;
+    }
+    data->has = true;
+    tsim_schema_read(reader, &DATA, value, path, data);
+}
+
+void tsim_data_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_data_spec *data = &((const struct tsim_draft *)field)->scenario.data;
+    if (!data->has)
+        return;
+    tsim_writer_begin(writer, key, '{');
+    tsim_writer_table(writer, &DATA, path, data);
+    tsim_writer_end(writer, '}');
+}
+
+void tsim_draft_resolve_data(struct tsim_draft *draft) {
+    const struct tsim_scenario *sc = &draft->scenario;
+    struct tsim_data_spec *data = &draft->scenario.data;
+    double tokens = (double)sc->training.sequence_length;
+    double values = (double)(sc->model->input_channels * sc->model->input_height * sc->model->input_width);
+    if (!data->has)
+        return;
+    if (!(data->sample_bytes > 0))
+        data->sample_bytes = sc->model->list ? values : TOKEN_BYTES_STORED * tokens;
+    if (!(data->transfer_bytes > 0))
+        data->transfer_bytes = sc->model->list ? PIXEL_BYTES_ON_DEVICE * values : TOKEN_BYTES_ON_DEVICE * tokens;
+}
+
+/* ---- what must agree, and what has no effect ---- */
+
+double tsim_data_host_bytes(const struct tsim_scenario *sc) {
+    const struct tsim_data_spec *data = &sc->data;
+    double batches = (double)(data->prefetch > 0 ? data->prefetch * data->workers : 1);
+    return data->has ? batches * (double)sc->training.micro_batch_size * data->transfer_bytes : 0;
+}
+
+void tsim_draft_check_data(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    const struct tsim_scenario *sc = &draft->scenario;
+    double host = sc->cluster.node->host_memory_bytes, buffers = tsim_data_host_bytes(sc);
+    char has[40], needs[40];
+    if (draft->epochs > 0 && !(sc->data.samples > 0))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, "training.epochs"),
+                                        "training.epochs", "epochs of a data set of unknown size"),
+                       "data: {samples: ...}, or give tokens, samples or steps");
+    if (!sc->data.has)
+        return;
+    if (host > 0 && buffers > host)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, "data.prefetch"),
+                                        "data.prefetch", "buffers of %s, but the node has %s of memory",
+                                        tsim_quantity_human(buffers, TSIM_BYTES, needs, sizeof needs),
+                                        tsim_quantity_human(host, TSIM_BYTES, has, sizeof has)),
+                       "workers x prefetch x micro_batch_size x transfer_size: at most %.0f batches",
+                       host / ((double)sc->training.micro_batch_size * sc->data.transfer_bytes));
+    if (!sc->data.storage->is_shared && sc->data.storage->client_bytes_per_s > 0)
+        tsim_value_warning(reader->diags, tsim_draft_place(draft, "data.storage.client_bandwidth"),
+                           "data.storage.client_bandwidth", "has no effect: the storage is not shared");
+}

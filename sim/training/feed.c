@@ -1,0 +1,380 @@
+#include "training/feed.h"
+
+#include "engine/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Windows of steps are as long as each other within this part of themselves, or there have been so many of them. */
+#define SAME_FRAC 1e-7
+enum { MAX_WINDOWS = 64, MAX_WINDOW_STEPS = 32, MAX_WINDOW_BATCHES = 20000, MAX_BATCHES = 400000 };
+/* A stage that is busy this part of the time is what holds the others up. */
+#define BUSY_FRAC 0.9
+
+enum task_kind { TASK_READ, TASK_TRANSFORM, TASK_COPY, TASK_ROOM, TASK_FREE, TASK_GAP, TASK_TAKE, TASK_END, TASK_JOIN };
+
+struct run;
+
+struct worker {
+    struct run *run;
+    int32_t index, space, read; /* counters: batches given away (with prefetch 0: asked for), and read */
+    int64_t n_reading, n_transforming;
+};
+
+struct consumer {
+    struct run *run;
+    int32_t index, link, arrived, taken; /* a resource, counters */
+    const double *gaps_s;
+    /* Copies */
+    int64_t copied;
+    enum task_kind copy_next;
+    int64_t *from_worker; /* batches copied from each */
+    /* Passes */
+    int64_t step, asked; /* batches asked for since the beginning */
+    int32_t batch;
+    enum task_kind pass_next;
+    tsim_tick asked_at;
+    double *waits_s; /* of the window */
+};
+
+struct meter { /* what has been done up to the end of a window */
+    double time_s, storage_bytes, read_s, transform_s, link_bytes;
+};
+
+struct run {
+    const struct tsim_feed *feed;
+    struct tsim_engine *engine;
+    struct worker *workers;
+    struct consumer *consumers;
+    int32_t storage, cores, ready; /* resources; counters [worker][consumer] */
+    int64_t window_steps, max_steps, n_steps;
+    double read_s, transform_s, window_s;
+    struct meter start, end; /* of the last window that is complete */
+    bool is_steady;
+};
+
+/* ---- who does what ---- */
+
+static int64_t batch_of(const struct run *run, int32_t worker, int64_t number) {
+    return worker + number * run->feed->workers;
+}
+
+static int32_t worker_of(const struct run *run, const struct consumer *consumer, int64_t number) {
+    return (int32_t)((number * run->feed->n_consumers + consumer->index) % run->feed->workers);
+}
+
+static int32_t ready_counter(const struct run *run, int32_t worker, int32_t consumer) {
+    return run->ready + worker * run->feed->n_consumers + consumer;
+}
+
+static void await(struct tsim_task *task, int32_t counter, int64_t value) {
+    if (value <= 0)
+        return;
+    task->awaited_counter = counter;
+    task->awaited_value = value;
+}
+
+static tsim_tick ticks(const struct run *run, double duration_s) {
+    return duration_s > 0 ? tsim_engine_ticks(run->engine, duration_s) : 0;
+}
+
+static void flow(struct tsim_task *task, double work, double bound_per_s, int32_t resource) {
+    if (!(work > 0))
+        return;
+    task->work = work;
+    task->bound_per_s = bound_per_s;
+    task->n_demands = 1;
+    task->demands[0] = (struct tsim_demand){resource, 1};
+}
+
+/* ---- workers ---- */
+
+static bool next_read(void *context, int32_t stream, struct tsim_task *task) {
+    struct worker *worker = context;
+    const struct run *run = worker->run;
+    const struct tsim_feed *feed = run->feed;
+    (void)stream;
+    if (tsim_engine_is_over(run->engine))
+        return false;
+    int64_t number = worker->n_reading++;
+    task->label = TASK_READ;
+    await(task, worker->space, number + 1 - feed->prefetch);
+    flow(task, feed->read_bytes, feed->read_bytes / feed->read_alone_s, run->storage);
+    task->raised_counter = worker->read;
+    return true;
+}
+
+static bool next_transform(void *context, int32_t stream, struct tsim_task *task) {
+    struct worker *worker = context;
+    const struct run *run = worker->run;
+    (void)stream;
+    if (tsim_engine_is_over(run->engine))
+        return false;
+    int64_t number = worker->n_transforming++;
+    int32_t consumer = (int32_t)(batch_of(run, worker->index, number) % run->feed->n_consumers);
+    task->label = TASK_TRANSFORM;
+    await(task, worker->read, number + 1);
+    flow(task, run->feed->cpu_s, 1, run->cores);
+    task->raised_counter = ready_counter(run, worker->index, consumer);
+    return true;
+}
+
+/* ---- copies to the device: room for it, the copy, and the worker's buffer is free ---- */
+
+static bool next_copy(void *context, int32_t stream, struct tsim_task *task) {
+    struct consumer *consumer = context;
+    const struct run *run = consumer->run;
+    int32_t worker = worker_of(run, consumer, consumer->copied);
+    (void)stream;
+    if (tsim_engine_is_over(run->engine))
+        return false;
+    task->label = consumer->copy_next;
+    if (consumer->copy_next == TASK_ROOM) {
+        await(task, consumer->taken, consumer->copied);
+        consumer->copy_next = TASK_COPY;
+    } else if (consumer->copy_next == TASK_COPY) {
+        await(task, ready_counter(run, worker, consumer->index), ++consumer->from_worker[worker]);
+        if (run->feed->link_bytes_per_s > 0)
+            flow(task, run->feed->transfer_bytes, 0, consumer->link);
+        task->raised_counter = consumer->arrived;
+        consumer->copy_next = TASK_FREE;
+    } else {
+        if (run->feed->prefetch > 0)
+            task->raised_counter = run->workers[worker].space;
+        consumer->copied++;
+        consumer->copy_next = TASK_ROOM;
+    }
+    return true;
+}
+
+/* ---- passes ---- */
+
+static bool goes_on(const struct run *run, const struct consumer *consumer) {
+    return consumer->step < run->max_steps && !(run->is_steady && consumer->step >= run->n_steps);
+}
+
+static void ask(struct consumer *consumer, struct tsim_task *task) {
+    const struct run *run = consumer->run;
+    task->latency = ticks(run, consumer->gaps_s[consumer->batch]);
+    if (run->feed->prefetch == 0)
+        task->raised_counter = run->workers[worker_of(run, consumer, consumer->asked)].space;
+    consumer->asked++;
+    consumer->pass_next = TASK_TAKE;
+}
+
+static void take(struct consumer *consumer, struct tsim_task *task) {
+    await(task, consumer->arrived, consumer->asked);
+    task->raised_counter = consumer->taken;
+    consumer->pass_next = ++consumer->batch < consumer->run->feed->n_batches ? TASK_GAP : TASK_END;
+}
+
+static bool next_pass(void *context, int32_t stream, struct tsim_task *task) {
+    struct consumer *consumer = context;
+    const struct run *run = consumer->run;
+    (void)stream;
+    if (consumer->pass_next == TASK_GAP && consumer->batch == 0 && !goes_on(run, consumer))
+        return false;
+    task->label = consumer->pass_next;
+    if (consumer->pass_next == TASK_GAP) {
+        ask(consumer, task);
+    } else if (consumer->pass_next == TASK_TAKE) {
+        take(consumer, task);
+    } else if (consumer->pass_next == TASK_END) {
+        task->latency = ticks(run, consumer->gaps_s[consumer->batch]);
+        consumer->pass_next = TASK_JOIN;
+    } else {
+        if (run->feed->n_consumers > 1) {
+            task->join = consumer->step;
+            task->n_parties = run->feed->n_consumers;
+        }
+        consumer->step++;
+        consumer->batch = 0;
+        consumer->pass_next = TASK_GAP;
+    }
+    return true;
+}
+
+/* ---- looking on ---- */
+
+static struct meter read_meter(const struct run *run, tsim_tick now) {
+    struct meter meter = {.time_s = tsim_engine_seconds(run->engine, now),
+                          .storage_bytes = tsim_engine_resource_flowed(run->engine, run->storage),
+                          .read_s = run->read_s,
+                          .transform_s = run->transform_s};
+    for (int32_t i = 0; i < run->feed->n_consumers; i++)
+        meter.link_bytes += tsim_engine_resource_flowed(run->engine, run->consumers[i].link);
+    return meter;
+}
+
+/* A step has ended; of a window the last one compares it with the window before. */
+static void end_step(struct run *run, tsim_tick now) {
+    if (++run->n_steps % run->window_steps != 0)
+        return;
+    run->start = run->end;
+    run->end = read_meter(run, now);
+    double window_s = run->end.time_s - run->start.time_s;
+    run->is_steady = fabs(window_s - run->window_s) <= SAME_FRAC * window_s;
+    run->window_s = window_s;
+}
+
+static struct consumer *consumer_of(struct run *run, int32_t stream) {
+    int32_t i = stream - 2 * run->feed->workers;
+    return i < 0 ? NULL : &run->consumers[i / 2];
+}
+
+static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
+    struct run *run = context;
+    struct consumer *consumer = consumer_of(run, stream);
+    double busy_s = tsim_engine_seconds(run->engine, end - begin);
+    (void)ready;
+    if (label == TASK_READ) {
+        run->read_s += busy_s;
+    } else if (label == TASK_TRANSFORM) {
+        run->transform_s += busy_s;
+    } else if (label == TASK_GAP) {
+        consumer->asked_at = end;
+        if (consumer->step % run->window_steps == 0 && consumer->batch == 0)
+            memset(consumer->waits_s, 0, (size_t)run->feed->n_batches * sizeof *consumer->waits_s);
+    } else if (label == TASK_TAKE) {
+        consumer->waits_s[(consumer->asked - 1) % run->feed->n_batches] +=
+            tsim_engine_seconds(run->engine, end - consumer->asked_at);
+    } else if (label == TASK_JOIN && consumer->index == 0) {
+        end_step(run, end);
+    }
+}
+
+static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
+    static const char *const KINDS[] = {"read",      "transform",     "copy",      "room on the device", "free buffer",
+                                        "computing", "batch arrives", "computing", "end of the step"};
+    const struct run *run = context;
+    if (stream >= 0)
+        snprintf(text, size, "input of a node, %s %d: %s", stream < 2 * run->feed->workers ? "worker" : "consumer",
+                 (stream < 2 * run->feed->workers ? stream : stream - 2 * run->feed->workers) / 2, KINDS[label]);
+}
+
+/* ---- building ---- */
+
+static void add_workers(struct tsim_arena *arena, struct run *run) {
+    const struct tsim_feed *feed = run->feed;
+    run->workers = TSIM_NEW_ARRAY(arena, (size_t)feed->workers, struct worker);
+    for (int32_t i = 0; i < feed->workers; i++) {
+        struct worker *worker = &run->workers[i];
+        *worker = (struct worker){.run = run, .index = i, .space = tsim_engine_add_counters(run->engine, 2)};
+        worker->read = worker->space + 1;
+        tsim_engine_excuse(run->engine, tsim_engine_add_stream(run->engine, next_read, worker));
+        tsim_engine_excuse(run->engine, tsim_engine_add_stream(run->engine, next_transform, worker));
+    }
+}
+
+static void add_consumers(struct tsim_arena *arena, struct run *run) {
+    const struct tsim_feed *feed = run->feed;
+    run->consumers = TSIM_NEW_ARRAY(arena, (size_t)feed->n_consumers, struct consumer);
+    for (int32_t i = 0; i < feed->n_consumers; i++) {
+        struct consumer *consumer = &run->consumers[i];
+        *consumer = (struct consumer){.run = run,
+                                      .index = i,
+                                      .link = tsim_engine_add_resource(run->engine, fmax(feed->link_bytes_per_s, 1)),
+                                      .arrived = tsim_engine_add_counters(run->engine, 2),
+                                      .gaps_s = feed->gaps_s + (size_t)i * (size_t)(feed->n_batches + 1),
+                                      .copy_next = TASK_ROOM,
+                                      .pass_next = TASK_GAP,
+                                      .from_worker = TSIM_NEW_ARRAY(arena, (size_t)feed->workers, int64_t),
+                                      .waits_s = TSIM_NEW_ARRAY(arena, (size_t)feed->n_batches, double)};
+        consumer->taken = consumer->arrived + 1;
+        tsim_engine_excuse(run->engine, tsim_engine_add_stream(run->engine, next_copy, consumer));
+        tsim_engine_add_stream(run->engine, next_pass, consumer);
+    }
+}
+
+static int64_t greatest_divisor(int64_t a, int64_t b) {
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* After so many steps the batches are dealt to the workers as in the first. */
+static void choose_window(struct run *run) {
+    const struct tsim_feed *feed = run->feed;
+    int64_t batches = (int64_t)feed->n_batches * feed->n_consumers;
+    int64_t round = feed->workers / greatest_divisor(feed->workers, batches);
+    int64_t most = MAX_WINDOW_BATCHES / batches < MAX_WINDOW_STEPS ? MAX_WINDOW_BATCHES / batches : MAX_WINDOW_STEPS;
+    run->window_steps = round <= most ? round : most > 0 ? most : 1;
+    int64_t windows = MAX_BATCHES / (batches * run->window_steps);
+    windows = windows < 3 ? 3 : windows > MAX_WINDOWS ? MAX_WINDOWS : windows;
+    run->max_steps = windows * run->window_steps;
+}
+
+/* Ticks of a picosecond, or longer where the clock would run out. */
+static double tick_s(const struct tsim_feed *feed) {
+    double step_s = 0;
+    for (int32_t i = 0; i <= feed->n_batches; i++)
+        step_s += feed->gaps_s[i];
+    double batch_s = feed->read_alone_s + feed->read_bytes / feed->storage_bytes_per_s + feed->cpu_s;
+    return fmax(1e-12, 1e-14 * (step_s + feed->n_batches * feed->n_consumers * batch_s));
+}
+
+/* ---- the result ---- */
+
+static double sum(const double *values, int32_t n) {
+    double total = 0;
+    for (int32_t i = 0; i < n; i++)
+        total += values[i];
+    return total;
+}
+
+static enum tsim_feed_bound bound_of(const struct tsim_feed_flow *flow) {
+    const double busy[] = {flow->storage_frac, flow->reading_frac, flow->transform_frac, flow->link_frac};
+    enum tsim_feed_bound bound = TSIM_FEED_STORAGE;
+    if (!(flow->wait_s > 1e-9 * flow->step_s))
+        return TSIM_FEED_NONE;
+    if (flow->storage_frac >= BUSY_FRAC) /* then workers are busy reading, too */
+        return TSIM_FEED_STORAGE;
+    for (int i = 1; i < 4; i++)
+        if (busy[i] > busy[bound - TSIM_FEED_STORAGE])
+            bound = (enum tsim_feed_bound)(TSIM_FEED_STORAGE + i);
+    return busy[bound - TSIM_FEED_STORAGE] >= BUSY_FRAC ? bound : TSIM_FEED_AHEAD;
+}
+
+static void fill_flow(struct run *run, struct tsim_feed_flow *flow) {
+    const struct tsim_feed *feed = run->feed;
+    double steps = (double)run->window_steps, time_s = run->end.time_s - run->start.time_s;
+    const struct consumer *slowest = &run->consumers[0];
+    for (int32_t i = 1; i < feed->n_consumers; i++)
+        if (sum(run->consumers[i].waits_s, feed->n_batches) > sum(slowest->waits_s, feed->n_batches))
+            slowest = &run->consumers[i];
+    *flow = (struct tsim_feed_flow){.step_s = time_s / steps, .waits_s = slowest->waits_s};
+    for (int32_t i = 0; i < feed->n_batches; i++)
+        flow->waits_s[i] /= steps;
+    flow->wait_s = sum(flow->waits_s, feed->n_batches);
+    flow->storage_frac = (run->end.storage_bytes - run->start.storage_bytes) / (time_s * feed->storage_bytes_per_s);
+    flow->reading_frac = (run->end.read_s - run->start.read_s) / (time_s * feed->workers);
+    flow->transform_frac = (run->end.transform_s - run->start.transform_s) / (time_s * feed->workers);
+    if (feed->link_bytes_per_s > 0)
+        flow->link_frac =
+            (run->end.link_bytes - run->start.link_bytes) / (time_s * feed->link_bytes_per_s * feed->n_consumers);
+    flow->bound = bound_of(flow);
+    flow->n_steps = (int32_t)run->n_steps;
+    flow->events = tsim_engine_n_events(run->engine);
+}
+
+enum tsim_status tsim_feed_simulate(struct tsim_arena *arena, const struct tsim_feed *feed, struct tsim_feed_flow *flow,
+                                    struct tsim_diags *diags) {
+    struct run run = {.feed = feed};
+    struct tsim_engine_options options = {
+        .tick_s = tick_s(feed), .observer = observe, .describe = describe, .context = &run};
+    run.engine = tsim_engine_create(&options);
+    run.storage = tsim_engine_add_resource(run.engine, feed->storage_bytes_per_s);
+    run.cores = tsim_engine_add_resource(run.engine, feed->cores > 0 ? feed->cores : feed->workers);
+    run.ready = tsim_engine_add_counters(run.engine, feed->workers * feed->n_consumers);
+    choose_window(&run);
+    add_workers(arena, &run);
+    add_consumers(arena, &run);
+    enum tsim_status status = tsim_engine_run(run.engine, diags);
+    if (status == TSIM_OK)
+        fill_flow(&run, flow);
+    tsim_engine_release(run.engine);
+    return status;
+}

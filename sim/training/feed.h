@@ -1,0 +1,69 @@
+/* feed.h - the input pipeline of one node, on the engine: what it delivers against what training asks for.
+ *
+ *   storage --read--> worker --transform--> host buffer --copy--> device buffer --> a pass that needs the batch
+ *
+ * A batch is one micro-batch of one consumer (a replica's first stage). Batches are dealt to the workers in turn, and
+ * delivered in order, as PyTorch's DataLoader does; a worker's reading and its transforming are streams of their own
+ * (tf.data, DALI; a DataLoader comes to it with workers enough), so a worker can read one batch while it transforms the
+ * one before. Each worker has at most `prefetch` batches under way or waiting to be copied; a device holds the batch
+ * that it works on and one more. With prefetch 0 a batch is read, transformed and copied when a pass asks for it.
+ *
+ * Resources: the node's part of the storage (bytes/s), its cores (1 core second per second), each consumer's PCIe link
+ * (bytes/s). Reading is an activity with a latency, a bound of its own (one request stream) and a demand on the
+ * storage; transforming demands a core. Nothing here knows a rate of delivery: that the slowest of storage, cores and
+ * accelerators sets the pace (min-of-three; Machine Learning Systems, chapter on training) is what comes out.
+ *
+ * Consumers ask for their batches at the times of a step that never waits, wait where one is late, and end each step
+ * together. Steps follow each other, the first with empty buffers, until as many steps as it takes for the dealing to
+ * come round last as long as those before: what is told is the mean over them. */
+#ifndef TSIM_TRAINING_FEED_H
+#define TSIM_TRAINING_FEED_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+#include <stdint.h>
+
+struct tsim_feed {
+    /* Of a batch. */
+    double read_bytes;
+    double read_alone_s; /* that a worker takes which has the storage for itself: latencies, the rate of one stream */
+    double cpu_s;        /* of one core */
+    double transfer_bytes;
+    /* Of the node. */
+    double storage_bytes_per_s;
+    double cores;            /* 0: one for each worker */
+    double link_bytes_per_s; /* of each consumer; 0: takes no time */
+    int32_t workers, prefetch;
+    int32_t n_consumers, n_batches; /* of each consumer in a step */
+    /* [n_consumers][n_batches + 1]: from the beginning of a step until the first batch is asked for; from the pass that
+     * took one until the next is asked for; after the last, until the end of the step. */
+    const double *gaps_s;
+};
+
+/* What most of the waiting is for. */
+enum tsim_feed_bound {
+    TSIM_FEED_NONE,     /* there is none */
+    TSIM_FEED_STORAGE,  /* bandwidth */
+    TSIM_FEED_REQUESTS, /* each worker's requests one after another: latency and the rate of one stream */
+    TSIM_FEED_CPU,      /* workers, or the cores that they share */
+    TSIM_FEED_LINK,     /* PCIe */
+    TSIM_FEED_AHEAD     /* none of them is busy all the time: too little is loaded ahead */
+};
+
+struct tsim_feed_flow { /* means over the steps that are told */
+    double step_s;
+    double *waits_s; /* [n_batches]: of the consumer that waits longest */
+    double wait_s;   /* their sum */
+    /* Busy, of the time: storage by its bandwidth, workers that read, that transform, links. */
+    double storage_frac, reading_frac, transform_frac, link_frac;
+    enum tsim_feed_bound bound;
+    int32_t n_steps; /* that were simulated */
+    int64_t events;
+};
+
+/* Arrays are allocated from `arena`. Fails as tsim_engine_run does. */
+enum tsim_status tsim_feed_simulate(struct tsim_arena *arena, const struct tsim_feed *feed, struct tsim_feed_flow *flow,
+                                    struct tsim_diags *diags);
+
+#endif
