@@ -83,14 +83,16 @@ void tsim_data_write(struct tsim_writer *writer, const char *key, const char *pa
 void tsim_draft_resolve_data(struct tsim_draft *draft) {
     const struct tsim_scenario *sc = &draft->scenario;
     struct tsim_data_spec *data = &draft->scenario.data;
+    const struct tsim_model *m = sc->model;
     double tokens = (double)sc->training.sequence_length;
-    double values = (double)(sc->model->input_channels * sc->model->input_height * sc->model->input_width);
+    double values = (double)(m->image.size > 0 ? m->image.size * m->image.size * m->image.channels
+                                               : m->input_channels * m->input_height * m->input_width);
     if (!data->has)
         return;
     if (!(data->sample_bytes > 0))
-        data->sample_bytes = sc->model->list ? values : TOKEN_BYTES_STORED * tokens;
+        data->sample_bytes = values > 0 ? values : TOKEN_BYTES_STORED * tokens;
     if (!(data->transfer_bytes > 0))
-        data->transfer_bytes = sc->model->list ? PIXEL_BYTES_ON_DEVICE * values : TOKEN_BYTES_ON_DEVICE * tokens;
+        data->transfer_bytes = values > 0 ? PIXEL_BYTES_ON_DEVICE * values : TOKEN_BYTES_ON_DEVICE * tokens;
 }
 
 /* ---- what must agree, and what has no effect ---- */
