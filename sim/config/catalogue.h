@@ -14,7 +14,7 @@
 enum tsim_precision { TSIM_FP32, TSIM_TF32, TSIM_FP16, TSIM_BF16, TSIM_FP8, TSIM_N_PRECISIONS };
 
 /* ---- model (models/architectures, schema tsim/model/v1; contract section 5) ---- */
-enum tsim_model_kind { TSIM_MODEL_TRANSFORMER, TSIM_MODEL_CNN, TSIM_MODEL_MLP };
+enum tsim_model_kind { TSIM_MODEL_TRANSFORMER, TSIM_MODEL_CNN, TSIM_MODEL_MLP, TSIM_MODEL_DLRM };
 enum tsim_norm { TSIM_NORM_LAYERNORM, TSIM_NORM_RMSNORM };
 enum tsim_position { TSIM_POSITION_LEARNED, TSIM_POSITION_ROPE, TSIM_POSITION_ALIBI, TSIM_POSITION_NONE };
 
@@ -65,13 +65,26 @@ enum tsim_list_kind {
     TSIM_LIST_RELU,
     TSIM_LIST_ADD,
     TSIM_LIST_MAX_POOL,
-    TSIM_LIST_AVERAGE_POOL
+    TSIM_LIST_AVERAGE_POOL,
+    TSIM_LIST_TABLES,     /* of a recommendation model: all of its embedding tables */
+    TSIM_LIST_INTERACTION /* dot products of the pairs of `groups` vectors */
 };
 struct tsim_list_layer {
     enum tsim_list_kind kind;
     int32_t block; /* 0 .. model->layers - 1: blocks are what other models' layers are */
     int64_t in, out, in_area, out_area, kernel_area, stride, groups;
     bool has_bias, is_first; /* first: its input needs no gradient */
+};
+
+/* A model of kind dlrm has embedding tables beside its list, and is written by widths. */
+struct tsim_embedding_table {
+    int64_t rows, dim;
+    int64_t pooling; /* rows that a sample looks up */
+};
+enum { TSIM_MAX_WIDTHS = 64 };
+struct tsim_widths {
+    size_t n;
+    int64_t width[TSIM_MAX_WIDTHS];
 };
 
 struct tsim_model {
@@ -92,6 +105,9 @@ struct tsim_model {
     struct tsim_experts experts;
     struct tsim_latent latent;
     int64_t input_channels, input_height, input_width; /* of a sample, cnn and mlp */
+    const struct tsim_embedding_table *tables;
+    size_t n_tables;
+    struct tsim_widths bottom_mlp, top_mlp;
     const struct tsim_list_entry *entries;
     const struct tsim_list_layer *list; /* NULL: a transformer */
     size_t n_entries, n_list;

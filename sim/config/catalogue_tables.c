@@ -1,4 +1,5 @@
 #include "config/catalogue_read.h"
+#include "config/dlrm.h"
 #include "config/layer_list.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ const struct tsim_word tsim_precision_words[] = {
 /* ---- model ---- */
 static const struct tsim_word MODEL_SCHEMA[] = {{"tsim/model/v1", 0}, {NULL, 0}};
 static const struct tsim_word MODEL_KINDS[] = {{"transformer", TSIM_MODEL_TRANSFORMER}, {"cnn", TSIM_MODEL_CNN},
-                                               {"mlp", TSIM_MODEL_MLP}, {NULL, 0}};
+                                               {"mlp", TSIM_MODEL_MLP}, {"dlrm", TSIM_MODEL_DLRM}, {NULL, 0}};
 static const struct tsim_word NORMS[] = {{"layernorm", TSIM_NORM_LAYERNORM}, {"rmsnorm", TSIM_NORM_RMSNORM}, {NULL, 0}};
 static const struct tsim_word POSITIONS[] = {{"learned", TSIM_POSITION_LEARNED}, {"rope", TSIM_POSITION_ROPE},
                                              {"alibi", TSIM_POSITION_ALIBI}, {"none", TSIM_POSITION_NONE}, {NULL, 0}};
@@ -681,13 +682,18 @@ static void finish_fabric(struct tsim_reader *reader, const struct tsim_value *m
 
 /* ---- reading ---- */
 
-static bool is_list(const struct tsim_value *mapping) {
+enum { MOST_LIST_KEYS = 4 + TSIM_N_DLRM_KEYS };
+
+/* cnn and mlp are lists of layers, dlrm becomes one. */
+static bool is_list(const struct tsim_value *mapping, bool *is_dlrm) {
     const struct tsim_value *kind = tsim_value_find(mapping, "kind");
-    return tsim_value_is_text(kind, "cnn") || tsim_value_is_text(kind, "mlp");
+    *is_dlrm = tsim_value_is_text(kind, "dlrm");
+    return *is_dlrm || tsim_value_is_text(kind, "cnn") || tsim_value_is_text(kind, "mlp");
 }
 
-/* Keys of a layer list: what every kind of model has, and its own. */
-static struct tsim_table list_table(struct tsim_key keys[4 + TSIM_N_LIST_KEYS]) {
+/* What every kind of model has, and its own. */
+static struct tsim_table list_table(struct tsim_key keys[MOST_LIST_KEYS], bool is_dlrm) {
+    size_t n = is_dlrm ? TSIM_N_DLRM_KEYS : TSIM_N_LIST_KEYS;
     keys[0] = (struct tsim_key)SCHEMA_KEY(MODEL_SCHEMA);
     keys[1] = (struct tsim_key)NAME_KEY(struct tsim_model);
     keys[2] = (struct tsim_key){.key = "kind",
@@ -696,14 +702,14 @@ static struct tsim_table list_table(struct tsim_key keys[4 + TSIM_N_LIST_KEYS]) 
                                 .words = MODEL_KINDS,
                                 .help = "family of architectures"};
     keys[3] = (struct tsim_key)SOURCE_KEY(struct tsim_model);
-    memcpy(keys + 4, tsim_list_keys, sizeof tsim_list_keys[0] * TSIM_N_LIST_KEYS);
-    return (struct tsim_table){.keys = keys, .n_keys = 4 + TSIM_N_LIST_KEYS};
+    memcpy(keys + 4, is_dlrm ? tsim_dlrm_keys : tsim_list_keys, n * sizeof *keys);
+    return (struct tsim_table){.keys = keys, .n_keys = 4 + n};
 }
 
 static void read_list_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                            struct tsim_model *model) {
-    struct tsim_key keys[4 + TSIM_N_LIST_KEYS];
-    struct tsim_table table = list_table(keys);
+                            bool is_dlrm, struct tsim_model *model) {
+    struct tsim_key keys[MOST_LIST_KEYS];
+    struct tsim_table table = list_table(keys, is_dlrm);
     tsim_schema_read(reader, &table, mapping, path, model);
 }
 
@@ -717,8 +723,9 @@ static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind ki
                                    [TSIM_CATALOGUE_STORAGE] = sizeof(struct tsim_storage),
                                    [TSIM_CATALOGUE_SOFTWARE] = sizeof(struct tsim_software)};
     void *object = tsim_arena_alloc(reader->arena, sizes[kind]);
-    if (kind == TSIM_CATALOGUE_MODELS && is_list(mapping))
-        read_list_model(reader, mapping, path, object);
+    bool is_dlrm;
+    if (kind == TSIM_CATALOGUE_MODELS && is_list(mapping, &is_dlrm))
+        read_list_model(reader, mapping, path, is_dlrm, object);
     else
         tsim_schema_read(reader, tsim_catalogue_table(kind), mapping, path, object);
     return object;
@@ -726,8 +733,9 @@ static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind ki
 
 static void finish_object(struct tsim_reader *reader, enum tsim_catalogue_kind kind, const struct tsim_value *mapping,
                           const char *path, void *object) {
-    if (kind == TSIM_CATALOGUE_MODELS && is_list(mapping)) {
-        tsim_layer_list_finish(reader, mapping, path, object);
+    bool is_dlrm;
+    if (kind == TSIM_CATALOGUE_MODELS && is_list(mapping, &is_dlrm)) {
+        (is_dlrm ? tsim_dlrm_finish : tsim_layer_list_finish)(reader, mapping, path, object);
     } else if (kind == TSIM_CATALOGUE_MODELS) {
         finish_model(reader, mapping, path, object);
         finish_experts(reader, mapping, path, object);
@@ -788,8 +796,8 @@ const struct tsim_storage *tsim_storage_read(struct tsim_reader *reader, const s
 }
 
 void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model) {
-    struct tsim_key keys[4 + TSIM_N_LIST_KEYS];
-    struct tsim_table table = model->list ? list_table(keys) : MODEL;
+    struct tsim_key keys[MOST_LIST_KEYS];
+    struct tsim_table table = model->list ? list_table(keys, model->kind == TSIM_MODEL_DLRM) : MODEL;
     write_table(writer, key, &table, path, model);
 }
 

@@ -147,7 +147,7 @@ void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_expl
     add_rest(&walk, "other context traffic", "communication", t->exposed_context_s - walk.exposed_s[TSIM_AXIS_CONTEXT]);
     add_rest(&walk, "other expert traffic", "communication", t->exposed_expert_s - walk.exposed_s[TSIM_AXIS_EXPERT]);
     add_rest(&walk, "pipeline traffic", "communication", t->exposed_pipeline_s);
-    add_rest(&walk, "data traffic", "communication", t->exposed_data_s);
+    add_rest(&walk, "data traffic", "communication", t->exposed_data_s - walk.exposed_s[TSIM_AXIS_DATA]);
     add_rest(&walk, "optimizer", "memory", t->optimizer_s);
     add_rest(&walk, "pipeline bubble", NULL, t->bubble_s);
     add_rest(&walk, "data stall", NULL, t->data_stall_s);

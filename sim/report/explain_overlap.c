@@ -94,7 +94,9 @@ static const char *inside_name(enum tsim_axis axis, enum tsim_op_overlap overlap
         [TSIM_AXIS_CONTEXT] = {"context, nothing beside", "context, with next product", "context, with product before",
                                "context, beside product", "context, beside a pass"},
         [TSIM_AXIS_EXPERT] = {"expert, nothing beside", "expert, with next product", "expert, with product before",
-                              "expert, beside product", "expert, beside a pass"}};
+                              "expert, beside product", "expert, beside a pass"},
+        [TSIM_AXIS_DATA] = {"tables, nothing beside", "tables, with next product", "tables, with product before",
+                            "tables, beside product", "tables, beside a pass"}};
     return NAMES[axis][overlap];
 }
 

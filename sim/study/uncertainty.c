@@ -18,6 +18,8 @@ static const char *model_word(const struct tsim_model *model) {
     switch (model->kind) {
     case TSIM_MODEL_CNN:
         return "cnn";
+    case TSIM_MODEL_DLRM:
+        return "dlrm";
     case TSIM_MODEL_MLP:
         return "mlp";
     case TSIM_MODEL_TRANSFORMER:

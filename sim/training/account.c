@@ -71,6 +71,7 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
     account->terms.exposed_tensor_s += cost.exposed_tensor_s;
     account->terms.exposed_context_s += cost.exposed_context_s;
     account->terms.exposed_expert_s += cost.exposed_expert_s;
+    account->terms.exposed_data_s += cost.exposed_data_s;
     double stretched_s = seconds(gang, end - begin) - cost.time_s; /* by collectives beside it */
     account->terms.exposed_data_s += stretched_s;
     account->interference_s += stretched_s;

@@ -237,6 +237,7 @@ struct sum {
 static double *exposed_term(struct tsim_pass_cost *cost, enum tsim_axis axis) {
     return axis == TSIM_AXIS_CONTEXT  ? &cost->exposed_context_s
            : axis == TSIM_AXIS_EXPERT ? &cost->exposed_expert_s
+           : axis == TSIM_AXIS_DATA   ? &cost->exposed_data_s
                                       : &cost->exposed_tensor_s;
 }
 
@@ -276,7 +277,8 @@ static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, con
         sum.host_s += scenario->software->host_time_per_checkpoint_s;
     double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
     sum.cost.exposed_expert_s += fmax(sum.beside_s - kernels_s, sum.taken_s);
-    sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s;
+    sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s +
+                      sum.cost.exposed_data_s;
     sum.cost.host_excess_s = sum.host_s;
     if (scenario->model->list) /* the mean of the blocks */
         tsim_pass_scale(&sum.cost, tsim_layer_visits(scenario, 1));
@@ -310,6 +312,7 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
     sum->exposed_tensor_s += times * part->exposed_tensor_s;
     sum->exposed_context_s += times * part->exposed_context_s;
     sum->exposed_expert_s += times * part->exposed_expert_s;
+    sum->exposed_data_s += times * part->exposed_data_s;
     sum->host_excess_s += times * part->host_excess_s;
     sum->flops += times * part->flops;
     sum->matrix_busy_s += times * part->matrix_busy_s;

@@ -30,10 +30,11 @@
 #include "workload/schedule.h"
 
 struct tsim_pass_cost {
-    double time_s;      /* sum of the next five */
+    double time_s;      /* sum of the next six */
     double compute_s;   /* kernels, and what the host adds where it is slower */
     double recompute_s; /* kernels executed a second time */
     double exposed_tensor_s, exposed_context_s, exposed_expert_s;
+    double exposed_data_s;               /* exchanges of embedding vectors */
     double host_excess_s;                /* part of compute_s: accelerator waiting for launches */
     double flops;                        /* executed on the matrix units, recomputation included */
     double matrix_busy_s, memory_busy_s; /* at sustained rates; for power */

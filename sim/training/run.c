@@ -360,6 +360,7 @@ static void add_operator_row(void *context, const struct tsim_pass_operator *op)
                                    .stream = !is_collective                      ? "compute"
                                              : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
                                              : op->op->axis == TSIM_AXIS_EXPERT  ? "expert"
+                                             : op->op->axis == TSIM_AXIS_DATA    ? "data"
                                                                                  : "tensor",
                                    .count = out->count,
                                    .time_s = out->count * op->time_s,

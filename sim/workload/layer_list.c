@@ -1,6 +1,7 @@
 #include "workload/layer_list.h"
 
 #include "workload/operators_parts.h"
+#include "workload/tables.h"
 
 #include <math.h>
 
@@ -25,15 +26,21 @@ double tsim_list_parameters(const struct tsim_model *m) {
 
 double tsim_list_macs(const struct tsim_model *m) {
     double macs = 0;
-    for (size_t i = 0; i < m->n_list; i++)
-        if (m->list[i].kind == TSIM_LIST_PRODUCT)
-            macs += weights_of(&m->list[i]) * (double)m->list[i].out_area;
+    for (size_t i = 0; i < m->n_list; i++) {
+        const struct tsim_list_layer *l = &m->list[i];
+        if (l->kind == TSIM_LIST_PRODUCT)
+            macs += weights_of(l) * (double)l->out_area;
+        else if (l->kind == TSIM_LIST_INTERACTION) /* each pair once */
+            macs += (double)((l->groups - 1) * l->in) / 2;
+    }
     return macs;
 }
 
 double tsim_list_flops_per_sample(const struct tsim_model *m) {
-    const struct tsim_list_layer *first = &m->list[0];
-    double unused = first->kind == TSIM_LIST_PRODUCT ? 2 * weights_of(first) * (double)first->out_area : 0;
+    double unused = 0;
+    for (size_t i = 0; i < m->n_list; i++)
+        if (m->list[i].kind == TSIM_LIST_PRODUCT && m->list[i].is_first)
+            unused = 2 * weights_of(&m->list[i]) * (double)m->list[i].out_area;
     return 6 * tsim_list_macs(m) - unused;
 }
 
@@ -129,6 +136,24 @@ static void product_backward(struct tsim_op_list *list, const struct batch *b, c
         elementwise(list, "bias gradient", out_elements(b, l), b->e, 1)->is_weight_gradient = true;
 }
 
+/* All v vectors of a sample with each other. Fused: one kernel made for these shapes that memory bounds (NVIDIA
+ * DeepLearningExamples, dlrm/cuda_src/dot_based_interact), which keeps a triangle; else a batched product, two
+ * backward, with vectors put side by side before and the triangle picked out after. */
+static void interaction(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l,
+                        bool is_backward) {
+    double v = (double)l->groups, dim = (double)l->in / v, in = in_elements(b, l), out = out_elements(b, l);
+    const char *name = is_backward ? "interaction, inputs" : "interaction";
+    double bytes = b->e * (is_backward ? 2 * in + out : in + out);
+    if (b->is_fused) {
+        elementwise(list, name, 1, bytes, 1)->flops = (is_backward ? 4 : 2) * b->samples * v * v * dim;
+        return;
+    }
+    struct tsim_op *op = is_backward ? batched(gemm(list, name, b->precision, v, dim, v, b->e, b->e), 2 * b->samples)
+                                     : batched(gemm(list, name, b->precision, v, v, dim, b->e, b->e), b->samples);
+    op->bytes = bytes;
+    elementwise(list, "interaction, copies", 1, 2 * b->e * (in + out), 2);
+}
+
 /* Is the layer a pass of its own, or done with the one before? */
 static bool is_fused_away(const struct batch *b, const struct tsim_list_layer *l, bool has_before) {
     return b->is_fused && has_before && l->kind == TSIM_LIST_RELU && l[-1].kind != TSIM_LIST_MAX_POOL &&
@@ -156,6 +181,12 @@ static void layer_forward(struct tsim_op_list *list, const struct batch *b, cons
     case TSIM_LIST_AVERAGE_POOL:
         elementwise(list, "pool", 1, (in_elements(b, l) + n) * e, 1);
         return;
+    case TSIM_LIST_TABLES:
+        tsim_tables_forward(b->scenario, list);
+        return;
+    case TSIM_LIST_INTERACTION:
+        interaction(list, b, l, false);
+        return;
     }
     TSIM_BUG("layer %d", (int)l->kind);
 }
@@ -178,6 +209,12 @@ static void layer_backward(struct tsim_op_list *list, const struct batch *b, con
     case TSIM_LIST_MAX_POOL:
     case TSIM_LIST_AVERAGE_POOL:
         layer_forward(list, b, l);
+        return;
+    case TSIM_LIST_TABLES:
+        tsim_tables_backward(b->scenario, list);
+        return;
+    case TSIM_LIST_INTERACTION:
+        interaction(list, b, l, true);
         return;
     }
     TSIM_BUG("layer %d", (int)l->kind);
@@ -218,7 +255,7 @@ void tsim_list_kept(const struct tsim_scenario *sc, struct tsim_list_kept *kept)
     for (size_t i = 0; i < sc->model->n_list; i++) {
         const struct tsim_list_layer *l = &sc->model->list[i];
         double in_bytes = in_elements(&b, l) * b.e, out_bytes = out_elements(&b, l) * b.e;
-        if (l->kind == TSIM_LIST_PRODUCT)
+        if (l->kind == TSIM_LIST_PRODUCT || l->kind == TSIM_LIST_INTERACTION)
             kept->product_inputs_bytes += in_bytes;
         else if (l->kind == TSIM_LIST_NORM)
             kept->norm_inputs_bytes += in_bytes;

@@ -1,4 +1,5 @@
-/* layer_list.h - models that are a list of layers (CNNs, MLPs): counts, kernels and what the backward pass keeps.
+/* layer_list.h - models that are a list of layers (CNNs, MLPs, recommendation models): counts, kernels and what the
+ * backward pass keeps.
  *
  * A convolution is an implicit GEMM (Chetlur et al. 2014, cuDNN, arXiv:1410.0759, section 3): of a batch of b samples,
  * g groups, C input and K output channels, r x s kernels, P output pixels
@@ -18,7 +19,7 @@
 
 #include "workload/operators.h"
 
-double tsim_list_parameters(const struct tsim_model *model);
+double tsim_list_parameters(const struct tsim_model *model); /* without embedding tables */
 /* Multiplications with addition of one sample's forward pass. */
 double tsim_list_macs(const struct tsim_model *model);
 /* Model FLOPs of training on a sample: 2 forward, 4 backward of each MAC, without the first layer's input gradient. */

@@ -5,6 +5,7 @@
 #include "workload/operators.h"
 #include "workload/routing.h"
 #include "workload/schedule_zero_bubble.h"
+#include "workload/tables.h"
 
 #include <math.h>
 
@@ -480,7 +481,8 @@ static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
 static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     struct tsim_list_kept kept;
     tsim_list_kept(sc, &kept);
-    return 2 * kept.widest_bytes + (sc->parallelism.zero == 3 ? gathered_bytes(sc, stage) : 0);
+    return 2 * kept.widest_bytes + tsim_tables_buffer_bytes(sc) +
+           (sc->parallelism.zero == 3 ? gathered_bytes(sc, stage) : 0);
 }
 
 static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
@@ -517,10 +519,11 @@ void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsi
     double n = tsim_stage_parameters(sc, stage), experts = tsim_stage_expert_parameters(sc, stage);
     double sharded = (n - experts) / tsim_shards(sc) + experts / tsim_expert_shards(sc);
     int zero = sc->parallelism.zero;
-    memory->weights_bytes = (zero >= 3 ? sharded : n) * tsim_weight_bytes(sc->training.precision);
+    memory->weights_bytes =
+        (zero >= 3 ? sharded : n) * tsim_weight_bytes(sc->training.precision) + tsim_tables_weight_bytes(sc);
     memory->gradients_bytes = (zero >= 2 ? sharded : n) * tsim_gradient_bytes(sc);
     memory->master_bytes = tsim_has_master_weights(sc) ? 4 * (zero >= 1 ? sharded : n) : 0;
-    memory->optimizer_bytes = (zero >= 1 ? sharded : n) * tsim_optimizer_state_bytes(sc);
+    memory->optimizer_bytes = (zero >= 1 ? sharded : n) * tsim_optimizer_state_bytes(sc) + tsim_tables_state_bytes(sc);
     memory->activations_bytes = peak_activation_bytes(sc, stage);
     memory->buffers_bytes = buffer_bytes(sc, stage) + batch_bytes(sc, stage);
     memory->total_bytes = memory->weights_bytes + memory->gradients_bytes + memory->master_bytes +

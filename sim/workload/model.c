@@ -1,6 +1,7 @@
 #include "workload/model.h"
 
 #include "workload/layer_list.h"
+#include "workload/tables.h"
 
 /* Queries and keys with values: from the residual stream, or from latent vectors that have a norm of their own. */
 static void count_attention(const struct tsim_model *m, struct tsim_parameters *p) {
@@ -95,7 +96,7 @@ static double active_frac(const struct tsim_model *m) {
 
 double tsim_model_parameters(const struct tsim_model *m) {
     if (m->list)
-        return tsim_list_parameters(m);
+        return tsim_list_parameters(m) + tsim_tables_parameters(m);
     struct tsim_parameters p;
     tsim_model_count(m, &p);
     return p.embedding + layers_parameters(m, &p, 1) + p.final_norm + p.head + p.pooler;
@@ -103,7 +104,7 @@ double tsim_model_parameters(const struct tsim_model *m) {
 
 double tsim_model_active_parameters(const struct tsim_model *m) {
     if (m->list)
-        return tsim_list_parameters(m);
+        return tsim_list_parameters(m) + tsim_tables_active_parameters(m);
     struct tsim_parameters p;
     tsim_model_count(m, &p);
     return p.embedding + layers_parameters(m, &p, active_frac(m)) + p.final_norm + p.head + p.pooler;

@@ -1,0 +1,160 @@
+/* Embedding tables: how they are dealt out, and the kernels and exchanges of a small model by hand. */
+#include "config/catalogue_load.h"
+#include "support/check_main.h"
+#include "support/example.h"
+#include "workload/layer_list.h"
+#include "workload/memory.h"
+#include "workload/model.h"
+#include "workload/tables.h"
+
+#include <string.h>
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void tear_down(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+static const struct tsim_model *load(const char *id) {
+    const struct tsim_model *model = NULL;
+    ck_assert_int_eq(tsim_catalogue_load_model(&arena, id, &model, &diags), TSIM_OK);
+    return model;
+}
+
+/* MLPerf's: 187,767,399 rows of 128, bottom 13-512-256-128, top 479-1024-1024-512-256-1 with 479 = 27 x 26 / 2 + 128. A
+ * sample touches the products and 26 rows. */
+START_TEST(published_counts) {
+    const struct tsim_model *m = load("dlrm");
+    double bottom = 14.0 * 512 + 513 * 256 + 257 * 128;
+    double top = 480.0 * 1024 + 1025 * 1024 + 1025 * 512 + 513 * 256 + 257;
+    ck_assert_double_eq(tsim_model_parameters(m), 187767399.0 * 128 + bottom + top);
+    ck_assert_double_eq(tsim_model_active_parameters(m), 26 * 128 + bottom + top);
+    double macs =
+        13.0 * 512 + 512 * 256 + 256 * 128 + 351 * 128 + 479.0 * 1024 + 1024 * 1024 + 1024 * 512 + 512 * 256 + 256;
+    ck_assert_double_eq(tsim_list_macs(m), macs);
+    ck_assert_double_eq(tsim_model_flops_per_token(m, 1), 6 * macs - 2 * 13 * 512);
+}
+END_TEST
+
+/* Four tables of 100, 60, 40 and 1 rows, 2 wide. */
+static const struct tsim_embedding_table TABLES[] = {{100, 2, 3}, {60, 2, 1}, {40, 2, 1}, {1, 2, 1}};
+
+/* One rank holds all. On two an even share is 100.5 rows: the first alone, the others together; the last is below a
+ * hundredth of it and goes to the rank with fewer lookups. On four the share is 50.25: the first table is cut in two
+ * and the second, too; each piece of the first is hit by a sample with 3 lookups in 1 - (1/2)^3 = 7/8 of the cases. */
+START_TEST(dealt_by_capacity) {
+    struct tsim_model m = {.tables = TABLES, .n_tables = 4};
+    struct tsim_tables_share share;
+    tsim_tables_share(&m, 1, &share);
+    ck_assert_double_eq(share.rows, 201);
+    ck_assert_double_eq(share.elements, 402);
+    ck_assert_double_eq(share.lookups, 6);
+    ck_assert_double_eq(share.vector_elements, 4 * 2);
+    tsim_tables_share(&m, 2, &share);
+    ck_assert_double_eq(share.rows, 101);
+    ck_assert_double_eq(share.lookups, 3);
+    ck_assert_double_eq(share.vector_elements, 3 * 2); /* 60, 40 and 1 */
+    ck_assert_double_eq(share.all_vector_elements, 4 * 2);
+    tsim_tables_share(&m, 4, &share);
+    ck_assert_double_eq(share.rows, 60); /* pieces 50, 50, 40, 30 and 30: the last on top of the first */
+    ck_assert_double_eq_tol(share.all_vector_elements, 2 * (2 * 0.875 + 2 * 0.5 + 1 + 1), 1e-12);
+}
+END_TEST
+
+/* More ranks hold no more each, all rows are somewhere, and nothing is lost beyond the number that is dealt to. */
+START_TEST(dealt_to_many) {
+    const struct tsim_model *m = load("dlrm");
+    double before = 1e30;
+    for (int64_t n = 1; n <= 2 * TSIM_TABLES_MOST_RANKS; n *= 2) {
+        struct tsim_tables_share share;
+        tsim_tables_share(m, n, &share);
+        double dealt = (double)(n < TSIM_TABLES_MOST_RANKS ? n : TSIM_TABLES_MOST_RANKS);
+        ck_assert_double_le(share.elements, before);
+        ck_assert_double_ge(share.elements * dealt, 187767399.0 * 128 * (1 - 1e-9));
+        ck_assert_double_le(share.elements * dealt, 2.2 * 187767399.0 * 128);
+        before = share.elements;
+    }
+}
+END_TEST
+
+static const struct tsim_list_layer LAYER = {.kind = TSIM_LIST_TABLES, .out = 8, .out_area = 1};
+
+static void init_small(struct example *x) {
+    example_init(x);
+    x->model.tables = TABLES;
+    x->model.n_tables = 4;
+    x->model.list = &LAYER;
+    x->model.n_list = 1;
+    x->model.layers = 1;
+    x->scenario.training.micro_batch_size = 5;
+    x->scenario.training.precision = TSIM_FP32;
+    x->scenario.training.recompute = TSIM_RECOMPUTE_NONE;
+    x->scenario.parallelism.data = 2;
+    x->scenario.parallelism.zero = 0;
+}
+
+/* Two ranks, ten samples in all, fp32. Each rank looks up 3 rows of 2 for a sample and the second sends 3 vectors of 2:
+ * indices 24 bytes, rows 24, vectors 24. It sends 10 x 24 bytes and gets 5 x 32. Backward sorts four times what it
+ * reads and writes of 16 bytes a lookup, and updates rows in place: 24 of gradients, 48 of rows, 24 of indices; with a
+ * state of 4 bytes, read and written, 24 more. */
+START_TEST(kernels_by_hand) {
+    struct example x;
+    struct tsim_op_list list;
+    init_small(&x);
+    x.scenario.training.optimizer = TSIM_SGD;
+    tsim_list_forward(&x.scenario, 0, &list);
+    ck_assert_int_eq(list.n, 3); /* and the loss */
+    ck_assert_double_eq(list.ops[0].bytes, 10 * (24 + 24 + 24));
+    ck_assert_int_eq(list.ops[1].kind, TSIM_OP_COLLECTIVE);
+    ck_assert_int_eq(list.ops[1].collective, TSIM_OP_ALL_TO_ALL);
+    ck_assert_int_eq(list.ops[1].axis, TSIM_AXIS_DATA);
+    ck_assert_double_eq(list.ops[1].collective_bytes, 10 * 24);
+    tsim_list_backward(&x.scenario, 0, &list);
+    ck_assert_double_eq(list.ops[1].collective_bytes, 10 * 24);
+    ck_assert_double_eq(list.ops[2].bytes, 10 * 3 * 4 * 2 * 16);
+    ck_assert_double_eq(list.ops[3].bytes, 10 * (24 + 48 + 24));
+    x.scenario.training.optimizer = TSIM_ADAM;
+    tsim_list_backward(&x.scenario, 0, &list);
+    ck_assert_double_eq(list.ops[3].bytes, 10 * (24 + 48 + 24 + 24));
+    x.scenario.parallelism.data = 1;
+    tsim_list_forward(&x.scenario, 0, &list);
+    ck_assert_int_eq(list.n, 2); /* nothing to exchange */
+}
+END_TEST
+
+/* The fullest of two ranks holds 101 rows of 2 (the tables of 60, 40 and 1), and 4 bytes of each row's state. */
+START_TEST(memory_by_hand) {
+    struct example x;
+    init_small(&x);
+    x.scenario.training.optimizer = TSIM_SGD;
+    ck_assert_double_eq(tsim_tables_weight_bytes(&x.scenario), 101 * 2 * 4);
+    ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 0);
+    x.scenario.training.optimizer = TSIM_RMSPROP;
+    x.scenario.training.precision = TSIM_FP16;
+    ck_assert_double_eq(tsim_tables_weight_bytes(&x.scenario), 101 * 2 * 2);
+    ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 101 * 4);
+    ck_assert_double_eq(tsim_tables_buffer_bytes(&x.scenario), 2 * 10 * 6 * 2);
+}
+END_TEST
+
+static Suite *tables_suite(void) {
+    Suite *suite = suite_create("tables");
+    TCase *tc = tcase_create("tables");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, published_counts);
+    tcase_add_test(tc, dealt_by_capacity);
+    tcase_add_test(tc, dealt_to_many);
+    tcase_add_test(tc, kernels_by_hand);
+    tcase_add_test(tc, memory_by_hand);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TSIM_TEST_MAIN(tables_suite)
