@@ -6,22 +6,22 @@
 #include <string.h>
 
 static const struct tsim_import_format *find_format(const char *name) {
-    enum { MOST_FORMATS = 16 };
+    enum { MOST_FORMATS = 32 };
     const char *names[MOST_FORMATS] = {NULL};
     size_t n = TSIM_N_IMPORT_FORMATS < MOST_FORMATS ? TSIM_N_IMPORT_FORMATS : MOST_FORMATS;
-    for (size_t i = 0; i < n; i++) {
+    const struct tsim_import_format *format = tsim_import_format_find(name);
+    if (format)
+        return format;
+    for (size_t i = 0; i < n; i++)
         names[i] = TSIM_IMPORT_FORMATS[i].name;
-        if (strcmp(names[i], name) == 0)
-            return &TSIM_IMPORT_FORMATS[i];
-    }
     const char *near = tsim_did_you_mean(name, names, n);
     fprintf(stderr, "tsim import: unknown format '%s'", name);
     if (near)
         fprintf(stderr, "; did you mean '%s'?", near);
-    fputs("\nformats:", stderr);
+    fputs("\nformats:\n", stderr);
     for (size_t i = 0; i < n; i++)
-        fprintf(stderr, " %s", names[i]);
-    fputs("\nTry 'tsim import --help'.\n", stderr);
+        fprintf(stderr, "  %-12s %s\n", names[i], TSIM_IMPORT_FORMATS[i].help);
+    fputs("Try 'tsim import --help'.\n", stderr);
     return NULL;
 }
 
@@ -40,15 +40,22 @@ static enum tsim_status write_text(const struct tsim_arguments *arguments, struc
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags diags;
-    const char *yaml = NULL;
+    struct tsim_import_result result = {NULL, NULL};
     const struct tsim_import_format *format = find_format(arguments->operands[0]);
     if (!format)
         return TSIM_EXIT_USAGE;
+    if (arguments->n_overrides > 0 && !format->takes_overrides) {
+        fprintf(stderr, "tsim import: %s gives no scenario that --set could change\n", format->name);
+        return TSIM_EXIT_USAGE;
+    }
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    enum tsim_status status = format->read(&arena, arguments->operands[1], &yaml, &diags);
+    enum tsim_status status = tsim_import_file(&arena, format, arguments->operands[1], arguments->overrides,
+                                               arguments->n_overrides, &result, &diags);
+    if (status == TSIM_OK && !arguments->has[TSIM_OPTION_QUIET])
+        fputs(result.notes, stderr);
     if (status == TSIM_OK)
-        status = write_text(arguments, &arena, yaml, &diags);
+        status = write_text(arguments, &arena, result.yaml, &diags);
     tsim_report_diags(arguments, &diags);
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);

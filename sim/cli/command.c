@@ -106,9 +106,13 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "name, as in fit.yaml, an accelerator that a node can name is written there.",
      2, 3, TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_calibrate},
     {"import", "FORMAT FILE", "a foreign file as a model file or a scenario, in YAML",
-     "FORMAT is hf-config: config.json of a model of Hugging Face transformers gives a\n"
-     "model file, with the exact number of parameters in a comment. FILE may be '-'.",
-     2, 2, TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_import},
+     "FORMAT is one of\n"
+     "  hf-config    config.json of a Hugging Face model: a model file\n"
+     "  megatron     Megatron-LM's command line, launch script or YAML: a scenario\n"
+     "What a recipe does not say (which machine) is assumed and marked so; --set\n"
+     "changes it. Settings without effect, or not modelled, are listed aside and in\n"
+     "comments; contradictory ones are errors. FILE may be '-'.",
+     2, 2, TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_import},
     {"textbook", "[ID]", "the worked examples of a textbook, and what differs",
      "Each number of the text beside tsim's, which is simulated or computed anew;\n"
      "where they differ, which is right and why. With an ID that example alone.\n"

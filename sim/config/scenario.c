@@ -120,7 +120,7 @@ static void sort_diags(struct tsim_diags *diags, size_t first) {
 
 /* ---- loading ---- */
 
-static enum tsim_status apply_overrides(struct tsim_arena *arena, const struct tsim_override *overrides,
+enum tsim_status tsim_scenario_override(struct tsim_arena *arena, const struct tsim_override *overrides,
                                         size_t n_overrides, const struct tsim_value **root, struct tsim_diags *diags) {
     enum tsim_status first = TSIM_OK;
     for (size_t i = 0; i < n_overrides; i++) {
@@ -170,7 +170,7 @@ static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenari
                              struct tsim_diags *diags) {
     struct tsim_reader reader = {arena, diags, keep_estimate, estimates, source->files};
     const struct tsim_value *root = source->root;
-    TSIM_TRY(apply_overrides(arena, overrides, n_overrides, &root, diags));
+    TSIM_TRY(tsim_scenario_override(arena, overrides, n_overrides, &root, diags));
     struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
     size_t first = diags->n_items;
     if (!read_draft(&reader, draft, root, is_job))
@@ -204,6 +204,11 @@ enum tsim_status tsim_scenario_open_text(struct tsim_arena *arena, const char *n
     const struct tsim_value *document;
     TSIM_TRY(tsim_document_parse(arena, name, text, strlen(text), &document, diags));
     return open_document(arena, tsim_arena_strdup(arena, name), document, source, diags);
+}
+
+enum tsim_status tsim_scenario_open_value(struct tsim_arena *arena, const struct tsim_value *root,
+                                          struct tsim_scenario_source *source, struct tsim_diags *diags) {
+    return open_document(arena, root->document->file, root, source, diags);
 }
 
 enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsim_scenario_source *from,

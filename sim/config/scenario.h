@@ -242,6 +242,12 @@ enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, 
 /* The same for text in memory; `name` is what places say. */
 enum tsim_status tsim_scenario_open_text(struct tsim_arena *arena, const char *name, const char *text,
                                          struct tsim_scenario_source *source, struct tsim_diags *diags);
+/* The same for a tree of values that did not come from a file of ours; mistakes are shown where its values stand. */
+enum tsim_status tsim_scenario_open_value(struct tsim_arena *arena, const struct tsim_value *root,
+                                          struct tsim_scenario_source *source, struct tsim_diags *diags);
+/* A tree with overrides applied. All of their mistakes are reported; returns the first. */
+enum tsim_status tsim_scenario_override(struct tsim_arena *arena, const struct tsim_override *overrides,
+                                        size_t n_overrides, const struct tsim_value **root, struct tsim_diags *diags);
 /* The same text again, in another arena. */
 enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsim_scenario_source *from,
                                       struct tsim_scenario_source *source, struct tsim_diags *diags);

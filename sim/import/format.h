@@ -1,20 +1,51 @@
-/* format.h - the foreign formats that can be imported, by name. */
+/* format.h - the foreign formats that can be imported, by name. Each reads bytes in memory and nothing else, so that it
+ * can be fed by a fuzzer as well as by a file. */
 #ifndef TSIM_IMPORT_FORMAT_H
 #define TSIM_IMPORT_FORMAT_H
 
-#include "base/arena.h"
-#include "base/status.h"
+#include "config/scenario.h"
 
-/* Reads `file` ("-": standard input) and gives the text of a file of ours, in `arena`. Files over 4 MB are refused. */
-typedef enum tsim_status (*tsim_import_fn)(struct tsim_arena *arena, const char *file, const char **yaml,
-                                           struct tsim_diags *diags);
+/* The largest file that is read, and what may come of it. */
+enum { TSIM_IMPORT_MAX_BYTES = 4 * 1000 * 1000 };
+
+struct tsim_import_input {
+    const char *file; /* what places say */
+    const char *text; /* may hold any bytes */
+    size_t size;
+    const struct tsim_override *overrides; /* --set: of formats that give scenarios */
+    size_t n_overrides;
+};
+
+struct tsim_import_result {
+    const char *yaml;  /* a file of ours */
+    const char *notes; /* a line for each setting that is left out: "FILE:LINE:COLUMN: note: ..."; may be empty */
+};
+
+/* The result is in `arena`. Mistakes (FILE:LINE:COLUMN, all of them) and what is not modelled (warnings) go to `diags`.
+ * TSIM_ERR_LIMIT for more than the format's largest size. */
+typedef enum tsim_status (*tsim_import_fn)(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                           struct tsim_import_result *result, struct tsim_diags *diags);
 
 struct tsim_import_format {
     const char *name;
+    const char *help; /* one line */
+    bool takes_overrides;
+    size_t most_bytes;
     tsim_import_fn read;
 };
 
 extern const struct tsim_import_format TSIM_IMPORT_FORMATS[];
 extern const size_t TSIM_N_IMPORT_FORMATS;
+
+/* NULL for an unknown name. */
+const struct tsim_import_format *tsim_import_format_find(const char *name);
+
+/* Reads `file` ("-": standard input) up to the format's limit, then as above. TSIM_ERR_IO. */
+enum tsim_status tsim_import_file(struct tsim_arena *arena, const struct tsim_import_format *format, const char *file,
+                                  const struct tsim_override *overrides, size_t n_overrides,
+                                  struct tsim_import_result *result, struct tsim_diags *diags);
+
+/* For fuzzers: reads the bytes as the format of that name and forgets the result. */
+void tsim_import_bytes(const char *format, const char *text, size_t size);
 
 #endif

@@ -1,0 +1,566 @@
+#include "import/gpt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tsim_gpt_put_int(struct tsim_gpt *g, const char *path, const struct tsim_setting *s, int64_t value) {
+    tsim_recipe_put(g->r, path, s, NULL, "%lld", (long long)value);
+}
+
+/* ---- the cluster ---- */
+
+/* Machines by a part of the name that a scheduler or a comment has for them. */
+static const struct {
+    const char *part, *node, *fabric;
+} MACHINES[] = {{"gb200", "gb200-nvl72", "ib-ndr"},   {"b200", "dgx-b200", "ib-ndr"}, {"h200", "dgx-h200", "ib-ndr"},
+                {"h100", "dgx-h100", "ib-ndr"},       {"a100", "dgx-a100", "ib-hdr"}, {"v100", "dgx-2", "ib-edr"},
+                {"mi300x", "mi300x-node", "roce-400"}};
+
+static const char *lower(struct tsim_arena *arena, const char *text) {
+    char *copy = tsim_arena_strdup(arena, text);
+    for (char *c = copy; *c; c++)
+        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    return copy;
+}
+
+static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machine, bool has_fabric) {
+    const char *text = machine ? lower(r->arena, tsim_setting_text(machine)) : "";
+    size_t found = 3, n = sizeof MACHINES / sizeof MACHINES[0];
+    bool is_found = false;
+    for (size_t i = 0; i < n && !is_found; i++)
+        if (strstr(text, MACHINES[i].part))
+            found = i, is_found = true;
+    if (is_found)
+        tsim_recipe_put(r, "cluster.node", machine, "with its maker's usual node", "%s", MACHINES[found].node);
+    else
+        tsim_recipe_assume(r, "cluster.node", "--set cluster.node=ID for another", "%s", MACHINES[found].node);
+    if (has_fabric)
+        tsim_recipe_assume(r, "cluster.fabric", "--set cluster.fabric=ID for another", "%s", MACHINES[found].fabric);
+}
+
+/* A --set of that path, 0 where there is none. */
+static int64_t overridden(const struct tsim_import_input *input, const char *path) {
+    int64_t value = 0;
+    for (size_t i = 0; i < input->n_overrides; i++)
+        if (strcmp(input->overrides[i].path, path) == 0)
+            value = strtoll(input->overrides[i].value, NULL, 10);
+    return value > 0 && value <= 1000000 ? value : 0;
+}
+
+int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_import_input *input,
+                                const struct tsim_setting *nodes, const struct tsim_setting *per_node,
+                                const struct tsim_setting *machine, int64_t least_world) {
+    int64_t each = per_node ? tsim_setting_int(r, per_node, 1, 10000) : least_world < 8 && !nodes ? least_world : 8;
+    int64_t n = nodes ? tsim_setting_int(r, nodes, 1, 1000000) : (least_world + each - 1) / each;
+    int64_t set = overridden(input, "cluster.nodes");
+    put_machine(r, machine, (set ? set : n) > 1);
+    if (nodes)
+        tsim_recipe_put(r, "cluster.nodes", nodes, NULL, "%lld", (long long)n);
+    else if (!set)
+        tsim_recipe_assume(r, "cluster.nodes", "as many as the parallelism needs", "%lld", (long long)n);
+    if (each != 8 && per_node)
+        tsim_recipe_put(r, "cluster.accelerators_per_node", per_node, NULL, "%lld", (long long)each);
+    else if (each != 8)
+        tsim_recipe_assume(r, "cluster.accelerators_per_node", "as many as the parallelism needs", "%lld",
+                           (long long)each);
+    return (set ? set : n) * each;
+}
+
+static int64_t put_cluster(struct tsim_gpt *g) {
+    int64_t ranks = g->tensor * g->context, experts = g->expert * g->expert_tensor;
+    int64_t least = g->pipeline * (experts > ranks ? experts : ranks);
+    return tsim_recipe_put_cluster(g->r, g->input, tsim_recipe_find(g->r, "nnodes"),
+                                   tsim_recipe_find(g->r, "nproc_per_node"), tsim_recipe_find(g->r, "machine"), least);
+}
+
+/* ---- training ---- */
+
+static bool is_on(struct tsim_gpt *g, const char *key) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
+    return s && tsim_setting_flag(g->r, s);
+}
+
+/* fp8 is a flag (NeMo) or a format. */
+static const struct tsim_setting *fp8(struct tsim_gpt *g) {
+    static const char *const KEYS[] = {"fp8_format", "fp8", "fp8_hybrid", "fp8_e4m3"};
+    const struct tsim_setting *found = NULL;
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
+        const struct tsim_setting *s = tsim_recipe_find(g->r, KEYS[i]);
+        if (s && !found && strcmp(tsim_setting_text(s), "false") != 0 && strcmp(tsim_setting_text(s), "False") != 0)
+            found = s;
+    }
+    return found;
+}
+
+/* NeMo's trainer.precision: bf16, bf16-mixed, 16, 16-mixed, 32. */
+static const struct tsim_setting *named_precision(struct tsim_gpt *g, const char **word) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "precision");
+    const char *text = s ? tsim_setting_text(s) : "";
+    if (strncmp(text, "bf16", 4) == 0)
+        *word = "bf16";
+    else if (strncmp(text, "16", 2) == 0 || strncmp(text, "fp16", 4) == 0)
+        *word = "fp16";
+    else if (s && strncmp(text, "32", 2) != 0)
+        tsim_recipe_error(g->r, s, "'%.40s' is no precision that is known: bf16, bf16-mixed, 16, 16-mixed, 32", text);
+    return s;
+}
+
+static void put_gradient_precision(struct tsim_gpt *g, const char *word) {
+    static const char *const KEYS[] = {"grad_reduce_in_bf16", "grad_reduce_in_fp32", "optim.grad_sync_dtype",
+                                       "accumulate_allreduce_grads_in_fp32"};
+    const struct tsim_setting *in_bf16 = tsim_recipe_find(g->r, KEYS[0]), *in_fp32 = tsim_recipe_find(g->r, KEYS[1]),
+                              *named = tsim_recipe_find(g->r, KEYS[2]), *kept = tsim_recipe_find(g->r, KEYS[3]);
+    bool is_megatron = g->program == TSIM_GPT_MEGATRON;
+    if (in_bf16 && tsim_setting_flag(g->r, in_bf16))
+        tsim_recipe_put(g->r, "training.gradient_precision", in_bf16, NULL, "bf16");
+    else if (in_fp32)
+        tsim_recipe_put(g->r, "training.gradient_precision", in_fp32, NULL,
+                        tsim_setting_flag(g->r, in_fp32) ? "fp32" : "bf16");
+    else if (named && strncmp(tsim_setting_text(named), "bf16", 4) == 0)
+        tsim_recipe_put(g->r, "training.gradient_precision", named, NULL, "bf16");
+    else if (is_megatron && strcmp(word, "fp16") == 0 && !kept)
+        tsim_recipe_put(g->r, "training.gradient_precision", NULL, "fp16 without --accumulate-allreduce-grads-in-fp32",
+                        "fp16");
+    else
+        tsim_recipe_put(g->r, "training.gradient_precision", kept, kept ? NULL : "the program's default", "fp32");
+}
+
+static void put_precision(struct tsim_gpt *g) {
+    const char *word = "fp32";
+    const struct tsim_setting *from = named_precision(g, &word), *bf16 = tsim_recipe_find(g->r, "bf16"),
+                              *fp16 = tsim_recipe_find(g->r, "fp16"), *low = fp8(g);
+    bool has_bf16 = bf16 && tsim_setting_flag(g->r, bf16), has_fp16 = fp16 && tsim_setting_flag(g->r, fp16);
+    if (has_bf16 && has_fp16)
+        tsim_recipe_error(g->r, fp16, "cannot be together with %.60s", bf16->name);
+    if (has_bf16)
+        from = bf16, word = "bf16";
+    if (has_fp16)
+        from = fp16, word = "fp16";
+    if (low && strcmp(word, "fp32") == 0)
+        tsim_recipe_error(g->r, low, "fp8 needs bf16 or fp16 beside it");
+    put_gradient_precision(g, word);
+    tsim_recipe_put(g->r, "training.precision", low ? low : from, low || from ? NULL : "the program's default",
+                    low ? "fp8" : word);
+}
+
+static void put_optimizer(struct tsim_gpt *g) {
+    static const char *const KEYS[] = {"optimizer", "optim.name", "optim.optimizer", NULL};
+    const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS);
+    const char *text = s ? tsim_setting_text(s) : "adam";
+    if (strcmp(text, "sgd") == 0)
+        tsim_recipe_put(g->r, "training.optimizer", s, NULL, "momentum");
+    else if (strstr(text, "adam") || strstr(text, "Adam"))
+        tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : "the program's default", "adamw");
+    else {
+        tsim_recipe_not_modelled(g->r, s, "not modelled: '%.40s'; taken as adamw", text);
+        tsim_recipe_put(g->r, "training.optimizer", s, "not modelled, taken as", "adamw");
+    }
+}
+
+static void put_length(struct tsim_gpt *g) {
+    static const struct {
+        const char *key, *path;
+    } LENGTHS[] = {{"train_iters", "training.steps"},
+                   {"max_steps", "training.steps"},
+                   {"train_samples", "training.samples"},
+                   {"train_tokens", "training.tokens"}};
+    const struct tsim_setting *first = NULL;
+    for (size_t i = 0; i < sizeof LENGTHS / sizeof LENGTHS[0]; i++) {
+        const struct tsim_setting *s = tsim_recipe_find(g->r, LENGTHS[i].key);
+        if (s && first && g->program == TSIM_GPT_MEGATRON && i == 2)
+            tsim_recipe_error(g->r, s, "cannot be together with %.60s", first->name);
+        else if (s && !first && tsim_setting_int(g->r, s, -1, INT64_C(1000000000000000)) > 0)
+            tsim_gpt_put_int(g, LENGTHS[i].path, s, tsim_setting_int(g->r, s, 1, INT64_C(1000000000000000)));
+        first = first ? first : s;
+    }
+}
+
+static void put_batch(struct tsim_gpt *g, int64_t world) {
+    const struct tsim_setting *micro = tsim_recipe_find(g->r, "micro_batch_size"),
+                              *global = tsim_recipe_find(g->r, "global_batch_size"),
+                              *ramp = tsim_recipe_find(g->r, "rampup_batch_size");
+    int64_t data = world / (g->tensor * g->pipeline * g->context);
+    int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 1;
+    if (micro)
+        tsim_gpt_put_int(g, "training.micro_batch_size", micro, size);
+    else
+        tsim_recipe_error(g->r, NULL, "micro_batch_size is missing");
+    if (global)
+        tsim_gpt_put_int(g, "training.global_batch_size", global,
+                         tsim_setting_int(g->r, global, 1, INT64_C(1000000000000)));
+    else
+        tsim_recipe_put(g->r, "training.global_batch_size", NULL, "the program's default: micro-batch x replicas",
+                        "%lld", (long long)(size * (data > 0 ? data : 1)));
+    if (ramp)
+        tsim_recipe_not_modelled(g->r, ramp,
+                                 "not modelled: the batch grows to its full size first; every step has it here");
+}
+
+/* ---- recomputation ---- */
+
+/* Modules of --recompute-modules as parts of a layer, in the order of the scenario's own. */
+static void put_modules(struct tsim_gpt *g, const struct tsim_setting *modules) {
+    static const char *const NAMES[] = {"core_attn", "layernorm", "mla_up_proj",   "moe_act",
+                                        "mlp",       "moe",       "shared_experts"};
+    static const char *const PARTS[] = {"attention", "norms", "latent", "activation", "ffn", "experts", "ffn"};
+    enum { N = sizeof NAMES / sizeof NAMES[0] };
+    const char *parts[N];
+    size_t n = 0, n_items = modules->value->kind == TSIM_VALUE_SEQUENCE ? modules->value->n_items : 1;
+    for (size_t i = 0; i < n_items; i++) {
+        const struct tsim_value *item =
+            modules->value->kind == TSIM_VALUE_SEQUENCE ? modules->value->items[i] : modules->value;
+        size_t found = 0, before = 0;
+        while (found < N && !tsim_value_is_text(item, NAMES[found]))
+            found++;
+        if (found == N) {
+            tsim_recipe_error(
+                g->r, modules,
+                "'%.40s' is no module: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe, shared_experts",
+                item->kind == TSIM_VALUE_SCALAR ? item->text : "a list");
+            return;
+        }
+        while (before < n && strcmp(parts[before], PARTS[found]) != 0)
+            before++;
+        if (before == n && n < N)
+            parts[n++] = PARTS[found];
+    }
+    tsim_recipe_put_list(g->r, "training.recompute", modules, parts, n);
+}
+
+static void put_full(struct tsim_gpt *g, const struct tsim_setting *from) {
+    static const char *const METHODS[] = {"recompute_method", "activations_checkpoint_method", NULL},
+                             *const COUNTS[] = {"recompute_num_layers", "activations_checkpoint_num_layers", NULL};
+    const struct tsim_setting *method = tsim_recipe_find_any(g->r, METHODS),
+                              *count = tsim_recipe_find_any(g->r, COUNTS);
+    int64_t n = count ? tsim_setting_int(g->r, count, 1, 100000) : 1;
+    int64_t per_chunk = g->layers / (g->pipeline * g->virtual_pipeline);
+    const char *text = method ? tsim_setting_text(method) : "uniform";
+    if (strcmp(text, "uniform") != 0 && strcmp(text, "block") != 0)
+        tsim_recipe_error(g->r, method, "'%.40s' is neither uniform nor block", text);
+    else if (strcmp(text, "uniform") == 0 && n > 1)
+        tsim_gpt_put_int(g, "training.recompute.every", count, n);
+    else {
+        tsim_recipe_put(g->r, "training.recompute", from, NULL, "full");
+        if (strcmp(text, "block") == 0 && n < per_chunk)
+            tsim_recipe_not_modelled(g->r, count ? count : method,
+                                     "not modelled: %lld of a stage's %lld layers; all of them are recomputed here",
+                                     (long long)n, (long long)per_chunk);
+    }
+}
+
+static void put_recompute(struct tsim_gpt *g) {
+    static const char *const GRANULARITIES[] = {"recompute_granularity", "activations_checkpoint_granularity", NULL};
+    const struct tsim_setting *how = tsim_recipe_find_any(g->r, GRANULARITIES),
+                              *modules = tsim_recipe_find(g->r, "recompute_modules"),
+                              *all = tsim_recipe_find(g->r, "checkpoint_activations"),
+                              *some = tsim_recipe_find(g->r, "recompute_activations");
+    if (how && strcmp(tsim_setting_text(how), "full") == 0)
+        put_full(g, how);
+    else if (how && strcmp(tsim_setting_text(how), "selective") == 0 && modules)
+        put_modules(g, modules);
+    else if (how && strcmp(tsim_setting_text(how), "selective") == 0)
+        tsim_recipe_put(g->r, "training.recompute", how, NULL, "selective");
+    else if (how)
+        tsim_recipe_error(g->r, how, "'%.40s' is neither full nor selective", tsim_setting_text(how));
+    else if (all && tsim_setting_flag(g->r, all))
+        put_full(g, all);
+    else if (some && tsim_setting_flag(g->r, some))
+        tsim_recipe_put(g->r, "training.recompute", some, NULL, "selective");
+}
+
+static void put_training(struct tsim_gpt *g, int64_t world) {
+    static const char *const LENGTHS[] = {"seq_length", "encoder_seq_length", "data.seq_length", NULL};
+    const struct tsim_setting *length = tsim_recipe_find_any(g->r, LENGTHS);
+    if (length)
+        tsim_gpt_put_int(g, "training.sequence_length", length, tsim_setting_int(g->r, length, 1, 1000000000));
+    else
+        tsim_recipe_error(g->r, NULL, "seq_length is missing");
+    put_batch(g, world);
+    put_precision(g);
+    put_optimizer(g);
+    put_recompute(g);
+    put_length(g);
+}
+
+/* ---- software ---- */
+
+static void put_attention(struct tsim_gpt *g) {
+    static const struct {
+        const char *word, *kernel;
+    } BACKENDS[] = {{"flash", "flash2"}, {"fused", "cudnn"}, {"unfused", "unfused"}, {"local", "fused-softmax"}};
+    static const char *const FLASH[] = {"use_flash_attn", "use_flash_attention", "use_flash_attn_v2", NULL};
+    const struct tsim_setting *backend = tsim_recipe_find(g->r, "attention_backend"),
+                              *flash = tsim_recipe_find_any(g->r, FLASH);
+    for (size_t i = 0; backend && i < sizeof BACKENDS / sizeof BACKENDS[0]; i++)
+        if (strcmp(tsim_setting_text(backend), BACKENDS[i].word) == 0)
+            tsim_recipe_put(g->r, "software.attention_kernel", backend, NULL, "%s", BACKENDS[i].kernel);
+    bool is_local =
+        tsim_recipe_is(g->r, "transformer_impl", "local") || is_on(g, "use_legacy_models") || is_on(g, "deepspeed");
+    if (!backend && is_local && flash && tsim_setting_flag(g->r, flash))
+        tsim_recipe_put(g->r, "software.attention_kernel", flash, NULL, "flash2");
+}
+
+static void put_dropout(struct tsim_gpt *g) {
+    const struct tsim_setting *hidden = tsim_recipe_find(g->r, "hidden_dropout"),
+                              *attention = tsim_recipe_find(g->r, "attention_dropout");
+    double otherwise = g->program == TSIM_GPT_NEMO ? 0.0 : 0.1;
+    double a = hidden ? tsim_setting_number(g->r, hidden) : otherwise,
+           b = attention ? tsim_setting_number(g->r, attention) : otherwise;
+    const struct tsim_setting *from = a >= b ? hidden : attention;
+    if ((a > 0.0) != (b > 0.0))
+        tsim_recipe_not_modelled(g->r, hidden ? hidden : attention,
+                                 "dropout of one of hidden states (%g) and attention (%g); of both here", a, b);
+    tsim_recipe_put(g->r, "software.dropout", from, from ? NULL : "the program's default", "%g", a > b ? a : b);
+}
+
+static void put_software(struct tsim_gpt *g) {
+    const struct tsim_setting *bucket = tsim_recipe_find(g->r, "ddp_bucket_size"),
+                              *deep = tsim_recipe_find(g->r, "deepspeed"),
+                              *old = tsim_recipe_find(g->r, "use_legacy_models"),
+                              *impl = tsim_recipe_find(g->r, "transformer_impl");
+    bool is_local = impl && strcmp(tsim_setting_text(impl), "local") == 0;
+    if (deep)
+        tsim_recipe_put(g->r, "software.extends", deep, "Megatron-DeepSpeed", "bloom-2022");
+    else if (g->program == TSIM_GPT_NEMO)
+        tsim_recipe_put(g->r, "software.extends", NULL, "NeMo", "nemo-2024");
+    else if (is_local || (old && tsim_setting_flag(g->r, old)))
+        tsim_recipe_put(g->r, "software.extends", is_local ? impl : old, "without Transformer Engine", "megatron-2022");
+    else
+        tsim_recipe_put(g->r, "software.extends", NULL, "Megatron-Core with Transformer Engine", "megatron-core-2024");
+    put_attention(g);
+    put_dropout(g);
+    if (bucket)
+        tsim_gpt_put_int(g, "software.bucket", bucket, tsim_setting_int(g->r, bucket, 1, INT64_C(1000000000000)));
+    const struct tsim_setting *deepep = tsim_recipe_find(g->r, "moe_enable_deepep"),
+                              *flex = tsim_recipe_find(g->r, "moe_flex_dispatcher_backend");
+    if (deepep && tsim_setting_flag(g->r, deepep))
+        tsim_recipe_put(g->r, "software.expert_dispatch", deepep, NULL, "per-node");
+    else if (flex && strcmp(tsim_setting_text(flex), "deepep") == 0)
+        tsim_recipe_put(g->r, "software.expert_dispatch", flex, NULL, "per-node");
+}
+
+/* ---- parallelism ---- */
+
+static void put_overlap(struct tsim_gpt *g, const char *path, const char *const *keys, bool is_negative) {
+    const struct tsim_setting *s = tsim_recipe_find_any(g->r, keys);
+    bool value = s && tsim_setting_flag(g->r, s) != is_negative;
+    if (!s)
+        value = is_negative;
+    tsim_recipe_put(g->r, path, s, s ? NULL : "the program's default", value ? "true" : "false");
+}
+
+static void put_overlaps(struct tsim_gpt *g) {
+    static const char *const
+        GRADIENTS[] = {"overlap_grad_reduce", "optim.overlap_grad_sync", "ddp.overlap_grad_reduce", NULL},
+        *const PARAMETERS[] = {"overlap_param_gather", "optim.overlap_param_sync", "ddp.overlap_param_gather", NULL},
+        *const TENSOR[] = {"tp_comm_overlap", "ub_tp_comm_overlap", "tp_comm_overlap_enabled", NULL},
+        *const NO_PIPELINE[] = {"no_overlap_p2p_communication", NULL}, *const PIPELINE[] = {"overlap_p2p_comm", NULL},
+        *const EXPERT[] = {"overlap_moe_expert_parallel_comm", NULL};
+    if (tsim_recipe_find(g->r, "deepspeed"))
+        return; /* as its profile has it */
+    put_overlap(g, "parallelism.overlap.gradients", GRADIENTS, false);
+    put_overlap(g, "parallelism.overlap.parameters", PARAMETERS, false);
+    put_overlap(g, "parallelism.overlap.tensor", TENSOR, false);
+    if (tsim_recipe_find(g->r, PIPELINE[0]))
+        put_overlap(g, "parallelism.overlap.pipeline", PIPELINE, false);
+    else
+        put_overlap(g, "parallelism.overlap.pipeline", NO_PIPELINE, true);
+    if (tsim_recipe_find(g->r, EXPERT[0]))
+        put_overlap(g, "parallelism.overlap.expert", EXPERT, false);
+}
+
+static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
+    static const char *const STRATEGIES[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
+    const struct tsim_setting *strategy = tsim_recipe_find(g->r, "data_parallel_sharding_strategy"),
+                              *fsdp = tsim_recipe_find(g->r, "use_torch_fsdp2"),
+                              *stage = tsim_recipe_find(g->r, "zero_stage"),
+                              *distributed = tsim_recipe_find(g->r, "use_distributed_optimizer"),
+                              *fused = tsim_recipe_find(g->r, "optim.name");
+    if (fsdp && tsim_setting_flag(g->r, fsdp)) {
+        *from = fsdp;
+        return 3;
+    }
+    for (int i = 0; strategy && i < 4; i++)
+        if (strcmp(tsim_setting_text(strategy), STRATEGIES[i]) == 0 && i > 0) {
+            *from = strategy;
+            return i;
+        }
+    if (stage && tsim_recipe_find(g->r, "deepspeed")) {
+        *from = stage;
+        int zero = (int)tsim_setting_int(g->r, stage, 0, 3);
+        return zero == 0 && is_on(g, "bf16") ? 1 : zero; /* its bf16 optimizer shards the state by itself */
+    }
+    *from = distributed;
+    if (distributed)
+        return tsim_setting_flag(g->r, distributed);
+    *from = fused;
+    return fused && strstr(tsim_setting_text(fused), "distributed") ? 1 : 0;
+}
+
+static void put_zero(struct tsim_gpt *g, int64_t world) {
+    const struct tsim_setting *from = NULL, *instances = tsim_recipe_find(g->r, "num_distributed_optimizer_instances"),
+                              *keeps = tsim_recipe_find(g->r, "torch_fsdp2_no_reshard_after_forward");
+    int zero = sharding(g, &from);
+    int64_t ranks = world / (g->tensor * g->pipeline);
+    tsim_recipe_put(g->r, "parallelism.zero", from, from ? NULL : "no distributed optimizer", "%d", zero);
+    if (zero == 3 && keeps && tsim_setting_flag(g->r, keeps))
+        tsim_recipe_put(g->r, "parallelism.reshard_after_forward", keeps, NULL, "false");
+    int64_t n = instances ? tsim_setting_int(g->r, instances, 1, 1000000) : 1;
+    if (n > 1 && ranks % n != 0)
+        tsim_recipe_error(g->r, instances, "%lld does not divide the %lld data-parallel ranks", (long long)n,
+                          (long long)ranks);
+    else if (n > 1)
+        tsim_gpt_put_int(g, "parallelism.zero_group", instances, ranks / n);
+}
+
+static void put_context(struct tsim_gpt *g) {
+    static const char *const KINDS[] = {"p2p", "allgather", "all_gather", "a2a"}, *const WORDS[] = {
+                                                                                      "ring", "all-gather",
+                                                                                      "all-gather", "all-to-all"};
+    const struct tsim_setting *how = tsim_recipe_find(g->r, "cp_comm_type");
+    if (g->context == 1)
+        return;
+    tsim_gpt_put_int(g, "parallelism.context", tsim_recipe_find(g->r, "context_parallel_size"), g->context);
+    bool is_known = !how;
+    for (size_t i = 0; how && i < sizeof KINDS / sizeof KINDS[0]; i++)
+        if (strcmp(tsim_setting_text(how), KINDS[i]) == 0) {
+            tsim_recipe_put(g->r, "parallelism.context_exchange", how, NULL, "%s", WORDS[i]);
+            is_known = true;
+        }
+    if (!is_known || (how && how->value->kind == TSIM_VALUE_SEQUENCE && how->value->n_items > 1))
+        tsim_recipe_not_modelled(g->r, how, "not modelled: several ways of exchange; one for all layers here");
+}
+
+static void put_sequence(struct tsim_gpt *g) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "sequence_parallel");
+    bool wants = s && tsim_setting_flag(g->r, s);
+    if (g->tensor > 1)
+        tsim_recipe_put(g->r, "parallelism.sequence", s, s ? NULL : "the program's default", wants ? "true" : "false");
+    else if (wants)
+        tsim_recipe_put(g->r, "parallelism.sequence", s, "without effect where tensor is 1", "false");
+    if (g->tensor > 1 && g->expert > 1 && !wants && g->program == TSIM_GPT_MEGATRON)
+        tsim_recipe_error(g->r, tsim_recipe_find(g->r, "expert_model_parallel_size"),
+                          "experts over ranks with tensor parallelism need --sequence-parallel");
+}
+
+/* Stages of unequal length: the first and the last as they are given, the others evenly. */
+static void put_stages(struct tsim_gpt *g) {
+    static const char *const FIRST[] = {"decoder_first_pipeline_num_layers", "num_layers_in_first_pipeline_stage",
+                                        NULL},
+                             *const LAST[] = {"decoder_last_pipeline_num_layers", "num_layers_in_last_pipeline_stage",
+                                              NULL};
+    const struct tsim_setting *first = tsim_recipe_find_any(g->r, FIRST), *last = tsim_recipe_find_any(g->r, LAST),
+                              *embedding = tsim_recipe_find(g->r, "account_for_embedding_in_pipeline_split"),
+                              *loss = tsim_recipe_find(g->r, "account_for_loss_in_pipeline_split");
+    bool less_first = embedding && tsim_setting_flag(g->r, embedding),
+         less_last = loss && tsim_setting_flag(g->r, loss);
+    enum { MOST_STAGES = 1024 };
+    int64_t n = g->pipeline * g->virtual_pipeline;
+    if ((!first && !last && !less_first && !less_last) || n < 2 || n > MOST_STAGES)
+        return;
+    const struct tsim_setting *from = first ? first : last ? last : embedding ? embedding : loss;
+    if (g->virtual_pipeline > 1 && (first || last)) {
+        tsim_recipe_not_modelled(g->r, from, "not modelled with a virtual pipeline: layers are split evenly");
+        return;
+    }
+    int64_t middle = (g->layers + less_first + less_last) / n,
+            a = first ? tsim_setting_int(g->r, first, 0, g->layers) : -1,
+            b = last ? tsim_setting_int(g->r, last, 0, g->layers) : -1, n_even = n - (first != NULL) - (last != NULL);
+    if (n_even > 0 && (first || last))
+        middle = (g->layers - (a > 0 ? a : 0) - (b > 0 ? b : 0)) / n_even;
+    const char *texts[MOST_STAGES];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t layers = middle;
+        if (i == 0)
+            layers = first ? a : middle - less_first;
+        if (i == n - 1)
+            layers = last ? b : middle - less_last;
+        texts[i] = tsim_arena_printf(g->r->arena, "%lld", (long long)layers);
+    }
+    tsim_recipe_put_list(g->r, "parallelism.layers_per_stage", from, texts, (size_t)n);
+}
+
+static void put_parallelism(struct tsim_gpt *g, int64_t world) {
+    static const char *const TPD[] = {"tensor", "context", "expert", "pipeline", "data"};
+    struct tsim_recipe *r = g->r;
+    const struct tsim_setting *order = tsim_recipe_find(r, "use_tp_pp_dp_mapping"),
+                              *tensor = tsim_recipe_find(r, "tensor_model_parallel_size"),
+                              *pipeline = tsim_recipe_find(r, "pipeline_model_parallel_size");
+    tsim_recipe_put(r, "parallelism.tensor", tensor, tensor ? NULL : "the program's default", "%lld",
+                    (long long)g->tensor);
+    tsim_recipe_put(r, "parallelism.pipeline", pipeline, pipeline ? NULL : "the program's default", "%lld",
+                    (long long)g->pipeline);
+    put_context(g);
+    if (g->expert > 1)
+        tsim_gpt_put_int(g, "parallelism.expert", tsim_recipe_find(r, "expert_model_parallel_size"), g->expert);
+    if (g->expert_tensor != g->tensor)
+        tsim_gpt_put_int(g, "parallelism.expert_tensor", tsim_recipe_find(r, "expert_tensor_parallel_size"),
+                         g->expert_tensor);
+    put_sequence(g);
+    put_stages(g);
+    put_zero(g, world);
+    put_overlaps(g);
+    if (order && tsim_setting_flag(r, order))
+        tsim_recipe_put_list(r, "parallelism.order", order, TPD, sizeof TPD / sizeof TPD[0]);
+}
+
+static int64_t degree(struct tsim_gpt *g, const char *key, int64_t otherwise) {
+    return tsim_recipe_int(g->r, key, 1, 1000000, otherwise);
+}
+
+static void read_virtual(struct tsim_gpt *g) {
+    static const char *const COUNTS[] = {"num_virtual_stages_per_pipeline_rank", "virtual_pipeline_model_parallel_size",
+                                         NULL};
+    const struct tsim_setting *per_stage = tsim_recipe_find(g->r, "num_layers_per_virtual_pipeline_stage"),
+                              *count = tsim_recipe_find_any(g->r, COUNTS), *from = count ? count : per_stage;
+    g->virtual_pipeline = 1;
+    if (!from)
+        return;
+    if (per_stage && count)
+        tsim_recipe_error(g->r, per_stage, "cannot be together with %.60s", count->name);
+    int64_t n = tsim_setting_int(g->r, from, 1, 100000), stage = g->layers / g->pipeline;
+    if (!count && stage % n != 0) {
+        tsim_recipe_error(g->r, from, "%lld does not divide the %lld layers of a stage", (long long)n,
+                          (long long)stage);
+        return;
+    }
+    g->virtual_pipeline = count ? n : stage / n;
+    if (g->virtual_pipeline > 1 && g->pipeline == 1)
+        tsim_recipe_error(g->r, from, "a virtual pipeline needs pipeline_model_parallel_size above 1");
+    else if (g->virtual_pipeline > 1)
+        tsim_gpt_put_int(g, "parallelism.virtual_pipeline", from, g->virtual_pipeline);
+}
+
+static int64_t required(struct tsim_gpt *g, const char *key, int64_t most) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
+    if (s)
+        return tsim_setting_int(g->r, s, 1, most);
+    tsim_diag_hint(tsim_recipe_error(g->r, NULL, "%s is missing", key), "a model's sizes must be in the file");
+    return 1;
+}
+
+static void read_degrees(struct tsim_gpt *g) {
+    g->tensor = degree(g, "tensor_model_parallel_size", 1);
+    g->pipeline = degree(g, "pipeline_model_parallel_size", 1);
+    g->context = degree(g, "context_parallel_size", 1);
+    g->expert = degree(g, "expert_model_parallel_size", 1);
+    g->expert_tensor = degree(g, "expert_tensor_parallel_size", g->tensor);
+}
+
+void tsim_gpt_build(struct tsim_gpt *g) {
+    struct tsim_recipe *r = g->r;
+    g->layers = required(g, "num_layers", 100000);
+    g->hidden = required(g, "hidden_size", 10000000);
+    required(g, "num_attention_heads", 1000000);
+    read_degrees(g);
+    if (r->diags->n_errors > r->n_errors_before)
+        return;
+    tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
+    tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
+    tsim_gpt_put_model(g);
+    int64_t world = put_cluster(g);
+    read_virtual(g);
+    put_training(g, world);
+    put_software(g);
+    put_parallelism(g, world);
+}

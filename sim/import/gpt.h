@@ -1,0 +1,38 @@
+/* gpt.h - private to import: a transformer's training run out of the settings that Megatron-LM and what is built on it
+ * (NeMo, Megatron-DeepSpeed) share. Keys are Megatron's argument names with underscores; NeMo's names are known too.
+ *
+ * Defaults that the programs have are theirs: dropout 0.1, ffn_hidden_size 4 x hidden_size or with --swiglu two thirds
+ * of it in whole 64, learned positions, tied embeddings, biases, vocabularies padded to make_vocab_size_divisible_by x
+ * tensor (megatron/training/arguments.py, megatron/training/tokenizer). */
+#ifndef TSIM_IMPORT_GPT_H
+#define TSIM_IMPORT_GPT_H
+
+#include "import/recipe.h"
+
+enum tsim_gpt_program { TSIM_GPT_MEGATRON, TSIM_GPT_NEMO };
+
+struct tsim_gpt {
+    struct tsim_recipe *r;
+    enum tsim_gpt_program program;
+    const struct tsim_import_input *input;
+    bool is_bidirectional; /* pretrain_bert */
+    int64_t layers, hidden, tensor, pipeline, virtual_pipeline, context, expert, expert_tensor, nodes, per_node;
+};
+
+/* Puts model, cluster, training, software and parallelism of a scenario; then tsim_recipe_finish. */
+void tsim_gpt_build(struct tsim_gpt *g);
+
+/* ---- shared by its two files ---- */
+void tsim_gpt_put_model(struct tsim_gpt *g);
+void tsim_gpt_put_int(struct tsim_gpt *g, const char *path, const struct tsim_setting *s, int64_t value);
+
+/* Rows of the vocabulary of a tokenizer by a part of its name; 0: unknown. */
+int64_t tsim_vocabulary_of(const char *name);
+
+/* Where a run takes place: `nodes` and `per_node` may be NULL; then `least_world` accelerators are assumed. What is not
+ * said is assumed. Overrides of cluster.nodes count. Returns nodes x accelerators per node. */
+int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_import_input *input,
+                                const struct tsim_setting *nodes, const struct tsim_setting *per_node,
+                                const struct tsim_setting *machine, int64_t least_world);
+
+#endif

@@ -1,0 +1,422 @@
+#include "import/gpt.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* The model's keys. */
+
+enum { MOST_LAYERS = 4096 };
+
+/* ---- the vocabulary ---- */
+
+/* Sizes as the models' papers and configurations have them. */
+static const struct {
+    const char *part;
+    int64_t rows;
+} VOCABULARIES[] = {{"gpt2", 50257},
+                    {"llama2", 32000},
+                    {"llama-2", 32000},
+                    {"llama3", 128256},
+                    {"llama-3", 128256},
+                    {"llama-4", 202048},
+                    {"mixtral", 32000},
+                    {"mistral", 32000},
+                    {"deepseek-v2", 102400},
+                    {"deepseek-v3", 129280},
+                    {"qwen1.5", 151936},
+                    {"qwen2", 151936},
+                    {"qwen3", 151936},
+                    {"gemma", 256000},
+                    {"nemotron", 256000},
+                    {"bloom", 250880},
+                    {"bertwordpiececase", 28996},
+                    {"bertwordpiece", 30522},
+                    {"bert", 30522}};
+
+int64_t tsim_vocabulary_of(const char *name) {
+    char lower[256];
+    size_t n = 0;
+    for (; name[n] && n + 1 < sizeof lower; n++)
+        lower[n] = (char)tolower((unsigned char)name[n]);
+    lower[n] = '\0';
+    for (size_t i = 0; i < sizeof VOCABULARIES / sizeof VOCABULARIES[0]; i++)
+        if (strstr(lower, VOCABULARIES[i].part))
+            return VOCABULARIES[i].rows;
+    return 0;
+}
+
+static int64_t padded(struct tsim_gpt *g, int64_t rows) {
+    int64_t unit = tsim_recipe_int(g->r, "make_vocab_size_divisible_by", 1, 1000000, 128) * g->tensor;
+    return (rows + unit - 1) / unit * unit;
+}
+
+/* The tokenizer whose vocabulary is known by its name; its rows in *rows. */
+static const struct tsim_setting *known_tokenizer(struct tsim_gpt *g, int64_t *rows) {
+    static const char *const KEYS[] = {"tokenizer_model", "tokenizer.type", "tokenizer_name_or_path", "tokenizer.model",
+                                       "tokenizer_type"};
+    const struct tsim_setting *found = NULL;
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
+        const struct tsim_setting *s = tsim_recipe_find(g->r, KEYS[i]);
+        int64_t known = s ? tsim_vocabulary_of(tsim_setting_text(s)) : 0;
+        if (!found && known > 0) {
+            found = s;
+            *rows = known;
+        }
+    }
+    return found;
+}
+
+/* GPT-2's byte pairs are told by their two files. */
+static const struct tsim_setting *merges(struct tsim_gpt *g, int64_t *rows) {
+    static const char *const KEYS[] = {"merge_file", "tokenizer.merge_file", NULL};
+    const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS);
+    *rows = s ? 50257 : *rows;
+    return s;
+}
+
+static void put_vocabulary(struct tsim_gpt *g) {
+    static const char *const EXACT[] = {"padded_vocab_size", "pad_vocab_size_to", NULL};
+    const struct tsim_setting *exact = tsim_recipe_find_any(g->r, EXACT), *given = tsim_recipe_find(g->r, "vocab_size");
+    int64_t rows = 50257;
+    const struct tsim_setting *known = known_tokenizer(g, &rows);
+    if (!known)
+        known = merges(g, &rows);
+    if (exact) {
+        tsim_gpt_put_int(g, "model.vocab", exact, tsim_setting_int(g->r, exact, 1, 1000000000));
+    } else if (given) {
+        bool is_null = tsim_recipe_is(g->r, "tokenizer_type", "NullTokenizer"); /* adds the end of a document */
+        rows = tsim_setting_int(g->r, given, 1, 1000000000) + is_null;
+        tsim_recipe_put(g->r, "model.vocab", given, "padded", "%lld", (long long)padded(g, rows));
+    } else if (known) {
+        tsim_recipe_put(g->r, "model.vocab", known, "padded", "%lld", (long long)padded(g, rows));
+    } else {
+        tsim_recipe_assume(g->r, "model.vocab", "GPT-2's, padded; its tokenizer's is not known", "%lld",
+                           (long long)padded(g, rows));
+    }
+}
+
+/* ---- layers with experts ---- */
+
+struct pattern {
+    const char *c;
+    int64_t items[MOST_LAYERS];
+    size_t n;
+    bool is_good;
+    int depth;
+};
+
+static void pattern_sum(struct pattern *p);
+
+static void pattern_push(struct pattern *p, int64_t item) {
+    if (p->n < MOST_LAYERS)
+        p->items[p->n++] = item;
+    else
+        p->is_good = false;
+}
+
+static int64_t pattern_number(struct pattern *p) {
+    int64_t value = 0;
+    p->is_good &= isdigit((unsigned char)*p->c) != 0;
+    for (; isdigit((unsigned char)*p->c) && value < 100000; p->c++)
+        value = value * 10 + (*p->c - '0');
+    return value;
+}
+
+static void pattern_operand(struct pattern *p) {
+    char open = *p->c++;
+    if (++p->depth > 16 || (open != '(' && open != '[')) {
+        p->is_good = false;
+        return;
+    }
+    if (open == '(')
+        pattern_sum(p);
+    while (open == '[' && p->is_good && *p->c != ']') {
+        pattern_push(p, pattern_number(p));
+        p->c += *p->c == ',';
+    }
+    p->is_good &= *p->c == (open == '(' ? ')' : ']');
+    p->c += p->is_good;
+    p->depth--;
+}
+
+/* Lists of 0 and 1 with + and *, as Python writes them: ([0]*3+[1]*58). */
+static void pattern_sum(struct pattern *p) {
+    do {
+        size_t start = p->n;
+        p->c += *p->c == '+';
+        pattern_operand(p);
+        size_t length = p->n - start;
+        while (p->is_good && *p->c == '*') {
+            p->c++;
+            int64_t times = pattern_number(p);
+            p->n = times > 0 ? p->n : start;
+            for (int64_t t = 1; t < times && p->is_good; t++)
+                for (size_t i = 0; i < length; i++)
+                    pattern_push(p, p->items[start + i]);
+        }
+    } while (p->is_good && *p->c == '+');
+}
+
+/* `first` dense layers, then every `every`-th one with experts: true where the pattern says that. */
+static bool pattern_rule(const struct pattern *p, int64_t *first, int64_t *every) {
+    size_t with = 0, next;
+    while (with < p->n && p->items[with] == 0)
+        with++;
+    for (next = with + 1; next < p->n && p->items[next] == 0; next++)
+        ;
+    if (with == p->n)
+        return false;
+    int64_t period = next < p->n ? (int64_t)(next - with) : 1;
+    if ((int64_t)with + 1 < period)
+        return false;
+    *first = (int64_t)with + 1 - period;
+    *every = period;
+    for (size_t i = 0; i < p->n; i++) {
+        int64_t at = (int64_t)i - *first;
+        if ((p->items[i] != 0) != (at >= 0 && (at + 1) % period == 0))
+            return false;
+    }
+    return true;
+}
+
+static void put_expert_layers(struct tsim_gpt *g) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "moe_layer_freq");
+    struct pattern p = {.is_good = true};
+    int64_t first = 0, every = 1;
+    if (!s)
+        return;
+    const char *text = tsim_setting_text(s);
+    if (s->value->kind == TSIM_VALUE_SEQUENCE && s->value->n_items > 1) {
+        for (size_t i = 0; i < s->value->n_items; i++)
+            pattern_push(&p, !tsim_value_is_text(s->value->items[i], "0"));
+    } else if (strchr(text, '[')) {
+        p.c = text;
+        pattern_sum(&p);
+        p.is_good &= *p.c == '\0';
+    } else { /* layers 0, N, 2 N, ... */
+        every = tsim_setting_int(g->r, s, 1, 100000);
+        for (int64_t i = 0; i < g->layers && i < MOST_LAYERS; i++)
+            pattern_push(&p, i % every == 0);
+        if (every > 1) { /* experts in the last of each `every` layers instead: as many of them */
+            tsim_recipe_put(g->r, "model.experts.every", s, "in the last of them", "%lld", (long long)every);
+            return;
+        }
+    }
+    if (!p.is_good || (int64_t)p.n != g->layers)
+        tsim_recipe_error(g->r, s, "'%.60s' does not say for each of %lld layers whether it has experts", text,
+                          (long long)g->layers);
+    else if (!pattern_rule(&p, &first, &every))
+        tsim_recipe_not_modelled(
+            g->r, s, "a scenario knows experts from some layer on in every so many layers; taken as in all");
+    else {
+        if (first > 0)
+            tsim_gpt_put_int(g, "model.experts.first", s, first);
+        if (every > 1)
+            tsim_gpt_put_int(g, "model.experts.every", s, every);
+    }
+}
+
+static void put_shared(struct tsim_gpt *g, int64_t width) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "moe_shared_expert_intermediate_size");
+    if (!s)
+        return;
+    int64_t shared = tsim_setting_int(g->r, s, 0, 10000000);
+    if (shared % width != 0)
+        tsim_recipe_error(g->r, s, "%lld is not a multiple of an expert's width %lld", (long long)shared,
+                          (long long)width);
+    else
+        tsim_gpt_put_int(g, "model.experts.shared", s, shared / width);
+}
+
+static void put_routing(struct tsim_gpt *g) {
+    const struct tsim_setting *bias = tsim_recipe_find(g->r, "moe_router_enable_expert_bias"),
+                              *capacity = tsim_recipe_find(g->r, "moe_expert_capacity_factor"),
+                              *pads = tsim_recipe_find(g->r, "moe_pad_expert_input_to_capacity"),
+                              *groups = tsim_recipe_find(g->r, "moe_router_group_topk");
+    if (bias && tsim_setting_flag(g->r, bias))
+        tsim_recipe_put(g->r, "model.experts.router_bias", bias, NULL, "true");
+    if (groups && tsim_recipe_find(g->r, "moe_router_num_groups"))
+        tsim_recipe_put(g->r, "model.experts.node_limit", groups, "groups taken as nodes", "%lld",
+                        (long long)tsim_setting_int(g->r, groups, 1, 100000));
+    if (capacity && pads)
+        tsim_recipe_put(g->r, "model.experts.capacity_factor", capacity, NULL, "%.60s", tsim_setting_text(capacity));
+    else if (capacity)
+        tsim_recipe_not_modelled(g->r, capacity, "not modelled: dropping tokens without padding the rest");
+}
+
+static void put_experts(struct tsim_gpt *g, const struct tsim_setting *ffn_from, int64_t ffn) {
+    static const char *const COUNT[] = {"num_experts", "num_moe_experts", NULL};
+    const struct tsim_setting *count = tsim_recipe_find_any(g->r, COUNT),
+                              *width = tsim_recipe_find(g->r, "moe_ffn_hidden_size"),
+                              *active = tsim_recipe_find(g->r, "moe_router_topk");
+    if (!count)
+        return;
+    int64_t inner = width ? tsim_setting_int(g->r, width, 1, 10000000) : ffn;
+    tsim_gpt_put_int(g, "model.experts.count", count, tsim_setting_int(g->r, count, 1, 100000));
+    if (active)
+        tsim_gpt_put_int(g, "model.experts.active", active, tsim_setting_int(g->r, active, 1, 100000));
+    else
+        tsim_recipe_put(g->r, "model.experts.active", NULL, "Megatron's default of moe_router_topk", "2");
+    tsim_gpt_put_int(g, "model.experts.ffn_hidden", width ? width : ffn_from, inner);
+    put_shared(g, inner);
+    put_expert_layers(g);
+    put_routing(g);
+}
+
+/* ---- attention ---- */
+
+static void put_heads(struct tsim_gpt *g) {
+    const struct tsim_setting *heads = tsim_recipe_find(g->r, "num_attention_heads"),
+                              *groups = tsim_recipe_find(g->r, "num_query_groups"),
+                              *grouped = tsim_recipe_find(g->r, "group_query_attention"),
+                              *channels = tsim_recipe_find(g->r, "kv_channels");
+    if (heads)
+        tsim_gpt_put_int(g, "model.heads", heads, tsim_setting_int(g->r, heads, 1, 1000000));
+    bool counts = grouped ? tsim_setting_flag(g->r, grouped) : g->program == TSIM_GPT_NEMO;
+    if (groups && counts)
+        tsim_gpt_put_int(g, "model.kv_heads", groups, tsim_setting_int(g->r, groups, 1, 1000000));
+    else if (groups)
+        tsim_recipe_not_modelled(g->r, groups, "has no effect without --group-query-attention");
+    else if (grouped && counts)
+        tsim_recipe_put(g->r, "model.kv_heads", grouped, "Megatron's default of num_query_groups", "1");
+    if (channels && !tsim_recipe_flag(g->r, "multi_latent_attention", false))
+        tsim_gpt_put_int(g, "model.head_dim", channels, tsim_setting_int(g->r, channels, 1, 1000000));
+}
+
+static void put_latent(struct tsim_gpt *g) {
+    struct tsim_recipe *r = g->r;
+    const struct tsim_setting *on = tsim_recipe_find(r, "multi_latent_attention"),
+                              *query = tsim_recipe_find(r, "q_lora_rank");
+    if (!on || !tsim_setting_flag(r, on))
+        return;
+    int64_t value = tsim_recipe_int(r, "v_head_dim", 1, 1000000, 128),
+            key = tsim_recipe_int(r, "qk_head_dim", 1, 1000000, 128);
+    if (value != key)
+        tsim_recipe_not_modelled(r, tsim_recipe_find(r, "v_head_dim") ? tsim_recipe_find(r, "v_head_dim") : on,
+                                 "values of %lld and keys of %lld: a scenario has one width; the keys' is taken",
+                                 (long long)value, (long long)key);
+    tsim_gpt_put_int(g, "model.head_dim", on, key);
+    tsim_gpt_put_int(g, "model.latent.kv_rank",
+                     tsim_recipe_find(r, "kv_lora_rank") ? tsim_recipe_find(r, "kv_lora_rank") : on,
+                     tsim_recipe_int(r, "kv_lora_rank", 1, 1000000, 32));
+    if (query)
+        tsim_gpt_put_int(g, "model.latent.query_rank", query, tsim_setting_int(r, query, 1, 1000000));
+    tsim_gpt_put_int(g, "model.latent.rope_dim",
+                     tsim_recipe_find(r, "qk_pos_emb_head_dim") ? tsim_recipe_find(r, "qk_pos_emb_head_dim") : on,
+                     tsim_recipe_int(r, "qk_pos_emb_head_dim", 1, 1000000, 64));
+}
+
+/* ---- positions, norms, biases ---- */
+
+static void put_positions(struct tsim_gpt *g) {
+    const struct tsim_setting *type = tsim_recipe_find(g->r, "position_embedding_type"),
+                              *rows = tsim_recipe_find(g->r, "max_position_embeddings"),
+                              *rotary = tsim_recipe_find(g->r, "use_rotary_position_embeddings");
+    const char *text = type ? tsim_setting_text(type) : "learned_absolute", *word = NULL;
+    if (rotary && tsim_setting_flag(g->r, rotary))
+        type = rotary, text = "rope";
+    if (strcmp(text, "learned_absolute") == 0)
+        word = "learned";
+    else if (strcmp(text, "rope") == 0 || strcmp(text, "alibi") == 0 || strcmp(text, "none") == 0)
+        word = text;
+    else if (strcmp(text, "mrope") == 0 || strcmp(text, "yarn") == 0)
+        word = "rope";
+    if (!word) {
+        tsim_recipe_not_modelled(g->r, type, "not modelled: '%.40s'; taken as none", text);
+        word = "none";
+    }
+    tsim_recipe_put(g->r, "model.position", type, type ? NULL : "the program's default", "%s", word);
+    if (strcmp(word, "learned") == 0 && rows)
+        tsim_gpt_put_int(g, "model.positions", rows, tsim_setting_int(g->r, rows, 1, 1000000000));
+    else if (strcmp(word, "learned") == 0)
+        tsim_recipe_error(g->r, type, "learned positions without max_position_embeddings");
+}
+
+static void put_norm(struct tsim_gpt *g) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "normalization");
+    const char *text = s ? tsim_setting_text(s) : "LayerNorm";
+    bool is_rms = strcmp(text, "RMSNorm") == 0 || strcmp(text, "rmsnorm") == 0;
+    tsim_recipe_put(g->r, "model.norm", s, s ? NULL : "the program's default", is_rms ? "rmsnorm" : "layernorm");
+    if (s && !is_rms && strncmp(text, "LayerNorm", 9) != 0 && strncmp(text, "layernorm", 9) != 0 &&
+        strcmp(text, "low_precision_layernorm") != 0)
+        tsim_recipe_error(g->r, s, "'%.40s' is neither LayerNorm nor RMSNorm", text);
+}
+
+/* `positive` says it, `negative` denies it; absent: `otherwise`. */
+static void put_flag(struct tsim_gpt *g, const char *path, const char *positive, const char *negative, bool otherwise) {
+    const struct tsim_setting *yes = positive ? tsim_recipe_find(g->r, positive) : NULL,
+                              *no = negative ? tsim_recipe_find(g->r, negative) : NULL;
+    bool value = otherwise;
+    if (yes)
+        value = tsim_setting_flag(g->r, yes);
+    if (no && tsim_setting_flag(g->r, no))
+        value = false;
+    const struct tsim_setting *from = no ? no : yes;
+    tsim_recipe_put(g->r, path, from, from ? NULL : "the program's default", value ? "true" : "false");
+}
+
+/* Gated: two products side by side in front of the activation. */
+static bool put_activation(struct tsim_gpt *g) {
+    static const char *const FLAGS[] = {"swiglu", "quick_geglu", "gated_linear_unit", NULL};
+    static const char *const WORDS[] = {"activation", "activation_func", NULL};
+    const struct tsim_setting *from = NULL, *word = tsim_recipe_find_any(g->r, WORDS);
+    bool is_gated = false;
+    for (size_t i = 0; FLAGS[i]; i++) {
+        const struct tsim_setting *s = tsim_recipe_find(g->r, FLAGS[i]);
+        if (s && tsim_setting_flag(g->r, s))
+            is_gated = true, from = s;
+    }
+    if (word && (strstr(tsim_setting_text(word), "glu") || strstr(tsim_setting_text(word), "GLU")))
+        is_gated = true, from = from ? from : word;
+    const struct tsim_setting *squared = tsim_recipe_find(g->r, "squared_relu");
+    if (is_gated && squared && tsim_setting_flag(g->r, squared))
+        tsim_recipe_error(g->r, squared, "cannot be together with %.60s", from->name);
+    tsim_recipe_put(g->r, "model.gated_mlp", from, from ? NULL : "no gated activation", is_gated ? "true" : "false");
+    return is_gated;
+}
+
+static int64_t put_ffn(struct tsim_gpt *g, bool is_gated, const struct tsim_setting **from) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "ffn_hidden_size");
+    int64_t ffn = 4 * g->hidden;
+    if (s)
+        ffn = tsim_setting_int(g->r, s, 1, 10000000);
+    else if (is_gated && g->program == TSIM_GPT_MEGATRON)
+        ffn = 4 * g->hidden * 2 / 3 / 64 * 64;
+    *from = s;
+    if (s)
+        tsim_gpt_put_int(g, "model.ffn_hidden", s, ffn);
+    else
+        tsim_recipe_put(g->r, "model.ffn_hidden", NULL, "the program's default", "%lld", (long long)ffn);
+    return ffn;
+}
+
+void tsim_gpt_put_model(struct tsim_gpt *g) {
+    struct tsim_recipe *r = g->r;
+    const struct tsim_setting *ffn_from;
+    tsim_recipe_put(r, "model.name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
+    tsim_recipe_put(r, "model.kind", NULL, NULL, "transformer");
+    tsim_gpt_put_int(g, "model.layers", tsim_recipe_find(r, "num_layers"), g->layers);
+    tsim_gpt_put_int(g, "model.hidden", tsim_recipe_find(r, "hidden_size"), g->hidden);
+    put_heads(g);
+    bool is_gated = put_activation(g);
+    int64_t ffn = put_ffn(g, is_gated, &ffn_from);
+    put_vocabulary(g);
+    put_norm(g);
+    put_positions(g);
+    if (g->program == TSIM_GPT_NEMO)
+        put_flag(g, "model.tied_embeddings", "share_embeddings_and_output_weights", NULL, true);
+    else
+        put_flag(g, "model.tied_embeddings", NULL, "untie_embeddings_and_output_weights", true);
+    if (g->program == TSIM_GPT_NEMO)
+        put_flag(g, "model.bias", tsim_recipe_find(r, "add_bias_linear") ? "add_bias_linear" : "bias", NULL, true);
+    else
+        put_flag(g, "model.bias", "add_bias_linear", "disable_bias_linear", true);
+    if (tsim_recipe_flag(r, "add_qkv_bias", false) || tsim_recipe_flag(r, "qkv_bias", false))
+        put_flag(g, "model.qkv_bias", tsim_recipe_find(r, "add_qkv_bias") ? "add_qkv_bias" : "qkv_bias", NULL, true);
+    if (tsim_recipe_flag(r, "qk_layernorm", false))
+        put_flag(g, "model.qk_norm", "qk_layernorm", NULL, true);
+    if (g->is_bidirectional)
+        tsim_recipe_put(r, "model.causal", NULL, "pretrain_bert", "false");
+    put_latent(g);
+    put_experts(g, ffn_from, ffn);
+}

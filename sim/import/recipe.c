@@ -1,0 +1,484 @@
+#include "import/recipe.h"
+
+#include "base/quantity.h"
+#include "config/document.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SHOWN = 60 };
+
+/* ---- the recipe ---- */
+
+void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,
+                      const char *program, struct tsim_diags *diags) {
+    memset(r, 0, sizeof *r);
+    struct tsim_document *document = TSIM_NEW(arena, struct tsim_document);
+    document->arena = arena;
+    document->file = tsim_arena_strdup(arena, input->file);
+    document->text = tsim_arena_strndup(arena, input->text, input->size);
+    document->size = input->size;
+    r->arena = arena;
+    r->diags = diags;
+    r->document = document;
+    r->input = input;
+    r->program = program;
+    r->at_top = (struct tsim_value){.kind = TSIM_VALUE_MAPPING, .document = document, .height = 1, .n_nodes = 1};
+    r->root = tsim_value_new_mapping(arena, &r->at_top, NULL, 0);
+    r->n_errors_before = diags->n_errors;
+}
+
+void tsim_recipe_release(struct tsim_recipe *r) {
+    tsim_heap_free(r->settings);
+    tsim_heap_free(r->origins);
+    tsim_heap_free(r->assumed.text);
+    tsim_heap_free(r->not_modelled.text);
+    tsim_heap_free(r->no_effect.text);
+    tsim_heap_free(r->notes.text);
+}
+
+__attribute__((format(printf, 3, 4))) static void add_line(struct tsim_arena *arena, struct tsim_lines *lines,
+                                                           const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const char *text = tsim_arena_vprintf(arena, format, args);
+    va_end(args);
+    size_t length = strlen(text);
+    lines->text = tsim_heap_grow(lines->text, &lines->capacity, lines->size + length + 1, 1);
+    memcpy(lines->text + lines->size, text, length + 1);
+    lines->size += length;
+}
+
+void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, const struct tsim_value *value) {
+    if (r->n_settings == TSIM_RECIPE_MAX_SETTINGS) {
+        tsim_value_error(r->diags, TSIM_ERR_LIMIT, value, name, "more than %d settings in one file",
+                         TSIM_RECIPE_MAX_SETTINGS);
+        r->n_settings++;
+    }
+    if (r->n_settings > TSIM_RECIPE_MAX_SETTINGS)
+        return;
+    r->settings = tsim_heap_grow(r->settings, &r->settings_capacity, r->n_settings + 1, sizeof *r->settings);
+    r->settings[r->n_settings++] = (struct tsim_setting){name, key, value, false};
+}
+
+const struct tsim_value *tsim_recipe_scalar(struct tsim_recipe *r, int line, int column, const char *text) {
+    struct tsim_value at = {.document = r->document, .line = line, .column = column};
+    return tsim_value_new_scalar(r->arena, &at, text);
+}
+
+static size_t n_settings(const struct tsim_recipe *r) {
+    return r->n_settings < TSIM_RECIPE_MAX_SETTINGS ? r->n_settings : TSIM_RECIPE_MAX_SETTINGS;
+}
+
+/* ---- looking up ---- */
+
+static bool is_null(const struct tsim_value *value) {
+    return value->kind == TSIM_VALUE_SCALAR && !value->is_quoted &&
+           (strcmp(value->text, "null") == 0 || strcmp(value->text, "None") == 0 || strcmp(value->text, "~") == 0 ||
+            value->text[0] == '\0');
+}
+
+struct tsim_setting *tsim_recipe_find(struct tsim_recipe *r, const char *key) {
+    for (size_t i = n_settings(r); i > 0; i--) {
+        struct tsim_setting *s = &r->settings[i - 1];
+        if (strcmp(s->key, key) != 0)
+            continue;
+        s->is_used = true;
+        return is_null(s->value) ? NULL : s;
+    }
+    return NULL;
+}
+
+struct tsim_setting *tsim_recipe_find_any(struct tsim_recipe *r, const char *const *keys) {
+    struct tsim_setting *found = NULL;
+    for (; *keys; keys++) {
+        struct tsim_setting *s = tsim_recipe_find(r, *keys);
+        found = found ? found : s;
+    }
+    return found;
+}
+
+const char *tsim_setting_text(const struct tsim_setting *s) {
+    const struct tsim_value *value = s->value;
+    if (value->kind == TSIM_VALUE_SEQUENCE && value->n_items > 0)
+        value = value->items[0];
+    return value->kind == TSIM_VALUE_SCALAR ? value->text : "";
+}
+
+/* Digits with the underscores that Python allows between them. */
+static bool parse_int(const char *text, int64_t *value) {
+    char digits[32];
+    size_t n = 0;
+    for (; *text && n + 1 < sizeof digits; text++)
+        if (*text != '_')
+            digits[n++] = *text;
+    digits[n] = '\0';
+    char *end;
+    errno = 0;
+    *value = strtoll(digits, &end, 10);
+    if (*text || n == 0 || errno)
+        return false;
+    if (*end == '\0')
+        return true;
+    double number = strtod(digits, &end); /* 5e8, as YAML and JSON have it */
+    *value = fabs(number) < 9e15 ? (int64_t)number : 0;
+    return *end == '\0' && fabs(number) < 9e15 && (double)*value == number;
+}
+
+int64_t tsim_setting_int(struct tsim_recipe *r, const struct tsim_setting *s, int64_t least, int64_t most) {
+    int64_t value;
+    if (parse_int(tsim_setting_text(s), &value) && value >= least && value <= most)
+        return value;
+    tsim_recipe_error(r, s, "'%.60s' is no whole number from %lld to %lld", tsim_setting_text(s), (long long)least,
+                      (long long)most);
+    return least;
+}
+
+double tsim_setting_number(struct tsim_recipe *r, const struct tsim_setting *s) {
+    const char *text = tsim_setting_text(s);
+    char *end;
+    double value = strtod(text, &end);
+    if (*text && *end == '\0' && isfinite(value))
+        return value;
+    tsim_recipe_error(r, s, "'%.60s' is no number", text);
+    return 0.0;
+}
+
+bool tsim_setting_flag(struct tsim_recipe *r, const struct tsim_setting *s) {
+    static const char *const YES[] = {"true", "True", "1", "yes"}, *const NO[] = {"false", "False", "0", "no"};
+    const char *text = tsim_setting_text(s);
+    for (size_t i = 0; i < sizeof YES / sizeof YES[0]; i++) {
+        if (strcmp(text, YES[i]) == 0)
+            return true;
+        if (strcmp(text, NO[i]) == 0)
+            return false;
+    }
+    tsim_recipe_error(r, s, "'%.60s' is neither true nor false", text);
+    return false;
+}
+
+int64_t tsim_recipe_int(struct tsim_recipe *r, const char *key, int64_t least, int64_t most, int64_t otherwise) {
+    const struct tsim_setting *s = tsim_recipe_find(r, key);
+    return s ? tsim_setting_int(r, s, least, most) : otherwise;
+}
+
+bool tsim_recipe_flag(struct tsim_recipe *r, const char *key, bool otherwise) {
+    const struct tsim_setting *s = tsim_recipe_find(r, key);
+    return s ? tsim_setting_flag(r, s) : otherwise;
+}
+
+bool tsim_recipe_is(struct tsim_recipe *r, const char *key, const char *text) {
+    const struct tsim_setting *s = tsim_recipe_find(r, key);
+    return s && strcmp(tsim_setting_text(s), text) == 0;
+}
+
+/* Text of the foreign file as a part of a line: no character may end it, and all must be UTF-8. */
+static const char *one_line(struct tsim_arena *arena, const char *text) {
+    char *copy = tsim_arena_strndup(arena, text, strlen(text) < MOST_SHOWN ? strlen(text) : MOST_SHOWN);
+    for (char *c = copy; *c; c++)
+        if ((unsigned char)*c < ' ' || (unsigned char)*c >= '\x7F')
+            *c = '?';
+    return copy;
+}
+
+/* ---- the scenario ---- */
+
+static void keep_origin(struct tsim_recipe *r, const char *path, const char *text) {
+    r->origins = tsim_heap_grow(r->origins, &r->origins_capacity, r->n_origins + 1, sizeof *r->origins);
+    r->origins[r->n_origins++] = (struct tsim_origin){path, text};
+}
+
+static const char *origin_text(struct tsim_recipe *r, const struct tsim_setting *from, const char *why) {
+    if (!from)
+        return why;
+    const char *at = from->value->line > 0 ? tsim_arena_printf(r->arena, ", line %d", from->value->line) : "";
+    return tsim_arena_printf(r->arena, "%s%s%s%s", one_line(r->arena, from->name), at, why ? ": " : "", why ? why : "");
+}
+
+static void set_value(struct tsim_recipe *r, const char *path, const struct tsim_value *value) {
+    enum tsim_status status = tsim_value_set(r->arena, r->root, path, value, NULL, 0, &r->root, r->diags);
+    TSIM_ASSERT(status == TSIM_OK); /* paths are ours */
+}
+
+void tsim_recipe_put(struct tsim_recipe *r, const char *path, const struct tsim_setting *from, const char *why,
+                     const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const char *text = tsim_arena_vprintf(r->arena, format, args);
+    va_end(args);
+    set_value(r, path, tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
+    keep_origin(r, path, origin_text(r, from, why));
+}
+
+static bool is_overridden(const struct tsim_recipe *r, const char *path) {
+    for (size_t i = 0; i < r->input->n_overrides; i++)
+        if (strcmp(r->input->overrides[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+void tsim_recipe_assume(struct tsim_recipe *r, const char *path, const char *why, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const char *text = tsim_arena_vprintf(r->arena, format, args);
+    va_end(args);
+    set_value(r, path, tsim_value_new_scalar(r->arena, &r->at_top, text));
+    keep_origin(r, path, tsim_arena_printf(r->arena, "assumed: %s", why));
+    if (is_overridden(r, path))
+        return;
+    add_line(r->arena, &r->assumed, "#   %s %s: %s\n", path, text, why);
+    add_line(r->arena, &r->notes, "%s: note: %s %s is assumed: %s\n", r->document->file, path, text, why);
+}
+
+void tsim_recipe_put_list(struct tsim_recipe *r, const char *path, const struct tsim_setting *from,
+                          const char *const *texts, size_t n) {
+    const struct tsim_value *at = from ? from->value : &r->at_top;
+    const struct tsim_value **items = TSIM_NEW_ARRAY(r->arena, n, const struct tsim_value *);
+    for (size_t i = 0; i < n; i++)
+        items[i] = tsim_value_new_scalar(r->arena, at, texts[i]);
+    struct tsim_value *list = TSIM_NEW(r->arena, struct tsim_value);
+    *list = *tsim_value_new_scalar(r->arena, at, "");
+    list->kind = TSIM_VALUE_SEQUENCE;
+    list->items = items;
+    list->n_items = n;
+    list->height = 2;
+    list->n_nodes = n + 1;
+    set_value(r, path, list);
+    keep_origin(r, path, origin_text(r, from, NULL));
+}
+
+/* ---- mistakes and notes ---- */
+
+struct tsim_diag *tsim_recipe_error(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const char *text = tsim_arena_vprintf(r->arena, format, args);
+    va_end(args);
+    return tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, s ? s->value : &r->at_top, s ? s->name : "", "%s", text);
+}
+
+/* "--name value", or the name of a flag alone. */
+static const char *shown(struct tsim_recipe *r, const struct tsim_setting *s) {
+    const char *value = one_line(r->arena, tsim_setting_text(s)), *name = one_line(r->arena, s->name);
+    bool is_flag = !*value || strcmp(value, "true") == 0;
+    return is_flag ? name : tsim_arena_printf(r->arena, "%s %s", name, value);
+}
+
+void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = tsim_arena_vprintf(r->arena, format, args);
+    va_end(args);
+    for (char *c = text; *c; c++)
+        *c = (unsigned char)*c < ' ' || (unsigned char)*c >= '\x7F' ? '?' : *c;
+    tsim_value_warning(r->diags, s->value, s->name, "%s", text);
+    add_line(r->arena, &r->not_modelled, "#   %s (line %d): %s\n", shown(r, s), s->value->line, text);
+}
+
+static bool matches(const char *pattern, const char *key) {
+    size_t length = strlen(pattern);
+    if (length > 0 && pattern[length - 1] == '*')
+        return strncmp(pattern, key, length - 1) == 0;
+    return strcmp(pattern, key) == 0;
+}
+
+static void note_no_effect(struct tsim_recipe *r, const struct tsim_setting *s, const char *why) {
+    add_line(r->arena, &r->no_effect, "#   %s (line %d)%s%s\n", shown(r, s), s->value->line, *why ? ": " : "", why);
+    add_line(r->arena, &r->notes, "%s:%d:%d: note: %s: %s\n", r->document->file, s->value->line, s->value->column,
+             shown(r, s), *why ? why : "no effect on performance");
+}
+
+static bool is_off(const struct tsim_setting *s) {
+    const char *text = tsim_setting_text(s);
+    return is_null(s->value) || strcmp(text, "false") == 0 || strcmp(text, "False") == 0 || strcmp(text, "0") == 0 ||
+           strcmp(text, "0.0") == 0 || (s->value->kind != TSIM_VALUE_SCALAR && s->value->n_items == 0);
+}
+
+static bool is_repeated(const struct tsim_recipe *r, size_t index) {
+    for (size_t i = index + 1; i < n_settings(r); i++)
+        if (r->settings[i].is_used && strcmp(r->settings[i].key, r->settings[index].key) == 0)
+            return true;
+    return false;
+}
+
+static void classify(struct tsim_recipe *r, size_t index, const struct tsim_setting_class *classes, size_t n_classes) {
+    const struct tsim_setting *s = &r->settings[index];
+    const struct tsim_setting_class *class = NULL;
+    for (size_t i = 0; i < n_classes && !class; i++)
+        if (matches(classes[i].pattern, s->key))
+            class = &classes[i];
+    if (is_repeated(r, index))
+        note_no_effect(r, s, "given again below, where it counts");
+    else if (!class)
+        tsim_recipe_not_modelled(r, s, "not known to tsim: it is left out");
+    else if (!class->why)
+        note_no_effect(r, s, "");
+    else if (is_off(s))
+        note_no_effect(r, s, "off");
+    else
+        tsim_recipe_not_modelled(r, s, "not modelled: %s", class->why);
+}
+
+/* ---- writing ---- */
+
+static const char *origin_of(const struct tsim_recipe *r, const char *path) {
+    for (size_t i = r->n_origins; i > 0; i--)
+        if (strcmp(r->origins[i - 1].path, path) == 0)
+            return r->origins[i - 1].text;
+    return NULL;
+}
+
+static bool is_plain(const char *text) {
+    static const char GOOD[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+/- ";
+    size_t length = strlen(text);
+    return length > 0 && strspn(text, GOOD) == length && text[0] != ' ' && text[length - 1] != ' ' && text[0] != '-';
+}
+
+static const char *written(struct tsim_recipe *r, const struct tsim_value *value);
+
+static const char *quoted(struct tsim_arena *arena, const char *text) {
+    char *out = tsim_arena_alloc(arena, 4 * strlen(text) + 3), *c = out;
+    *c++ = '"';
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            *c++ = '\\';
+        if ((unsigned char)*text < ' ' || (unsigned char)*text >= '\x7F')
+            c += sprintf(c, "\\x%02x", (unsigned)(unsigned char)*text);
+        else
+            *c++ = *text;
+    }
+    *c++ = '"';
+    *c = '\0';
+    return out;
+}
+
+static const char *written_items(struct tsim_recipe *r, const struct tsim_value *value) {
+    struct tsim_lines lines = {NULL, 0, 0};
+    bool is_mapping = value->kind == TSIM_VALUE_MAPPING;
+    add_line(r->arena, &lines, is_mapping ? "{" : "[");
+    for (size_t i = 0; i < value->n_items; i++) {
+        const struct tsim_value *item = is_mapping ? value->pairs[i].value : value->items[i];
+        add_line(r->arena, &lines, "%s%s%s%s", i > 0 ? ", " : "", is_mapping ? value->pairs[i].key : "",
+                 is_mapping ? ": " : "", written(r, item));
+    }
+    add_line(r->arena, &lines, is_mapping ? "}" : "]");
+    const char *text = tsim_arena_strdup(r->arena, lines.text);
+    tsim_heap_free(lines.text);
+    return text;
+}
+
+static const char *written(struct tsim_recipe *r, const struct tsim_value *value) {
+    if (value->kind != TSIM_VALUE_SCALAR)
+        return written_items(r, value);
+    return value->is_quoted || !is_plain(value->text) ? quoted(r->arena, value->text) : value->text;
+}
+
+/* A key of the second level with where it comes from; of a mapping below it, where its keys come from. */
+static void write_key(struct tsim_recipe *r, struct tsim_lines *out, const char *indent, const struct tsim_pair *pair,
+                      const char *path) {
+    const char *line = tsim_arena_printf(r->arena, "%s%s: %s", indent, pair->key, written(r, pair->value));
+    const char *why = origin_of(r, path), *separator = "";
+    struct tsim_lines comment = {NULL, 0, 0};
+    if (why)
+        add_line(r->arena, &comment, "%s", why);
+    for (size_t i = 0; !why && pair->value->kind == TSIM_VALUE_MAPPING && i < pair->value->n_items; i++) {
+        const char *inner = origin_of(r, tsim_arena_printf(r->arena, "%s.%s", path, pair->value->pairs[i].key));
+        if (inner)
+            add_line(r->arena, &comment, "%s%s", separator, inner);
+        separator = inner ? "; " : separator;
+    }
+    if (comment.text)
+        add_line(r->arena, out, "%-39s # %s\n", line, comment.text);
+    else
+        add_line(r->arena, out, "%s\n", line);
+    tsim_heap_free(comment.text);
+}
+
+static void write_pair(struct tsim_recipe *r, struct tsim_lines *out, const struct tsim_pair *pair) {
+    if (pair->value->kind != TSIM_VALUE_MAPPING || pair->value->n_items == 0) {
+        write_key(r, out, "", pair, pair->key);
+        return;
+    }
+    add_line(r->arena, out, "%s:\n", pair->key);
+    for (size_t i = 0; i < pair->value->n_items; i++)
+        write_key(r, out, "  ", &pair->value->pairs[i],
+                  tsim_arena_printf(r->arena, "%s.%s", pair->key, pair->value->pairs[i].key));
+}
+
+static void write_section(struct tsim_recipe *r, struct tsim_lines *out, const char *title,
+                          const struct tsim_lines *lines) {
+    if (lines->text)
+        add_line(r->arena, out, "# %s\n%s", title, lines->text);
+}
+
+/* In the order of the manual, then whatever a --set brought. */
+static void write_sections(struct tsim_recipe *r, struct tsim_lines *out) {
+    static const char *const ORDER[] = {"schema",  "name",     "description", "model",
+                                        "cluster", "training", "software",    "parallelism"};
+    enum { N = sizeof ORDER / sizeof ORDER[0] };
+    for (size_t i = 0; i < N; i++)
+        if (tsim_value_find_pair(r->root, ORDER[i]))
+            write_pair(r, out, tsim_value_find_pair(r->root, ORDER[i]));
+    for (size_t i = 0; i < r->root->n_items; i++) {
+        size_t known = 0;
+        while (known < N && strcmp(r->root->pairs[i].key, ORDER[known]) != 0)
+            known++;
+        if (known == N)
+            write_pair(r, out, &r->root->pairs[i]);
+    }
+}
+
+static const char *write_all(struct tsim_recipe *r) {
+    struct tsim_lines out = {NULL, 0, 0};
+    const char *slash = strrchr(r->document->file, '/');
+    add_line(r->arena, &out, "# From %s, settings of %s.\n", one_line(r->arena, slash ? slash + 1 : r->document->file),
+             r->program);
+    write_section(r, &out, "What it does not say is assumed:", &r->assumed);
+    write_sections(r, &out);
+    write_section(r, &out, "Not modelled, or not as it is there:", &r->not_modelled);
+    write_section(r, &out, "Without effect on performance:", &r->no_effect);
+    const char *yaml = tsim_arena_strdup(r->arena, out.text);
+    tsim_heap_free(out.text);
+    return yaml;
+}
+
+const char *tsim_recipe_name(struct tsim_arena *arena, const char *file, const char *otherwise) {
+    const char *slash = strrchr(file, '/');
+    char *name = tsim_arena_strdup(arena, slash ? slash + 1 : file);
+    char *dot = strrchr(name, '.');
+    size_t n_good = 0;
+    if (dot && dot != name)
+        *dot = '\0';
+    for (char *c = name; *c; c++)
+        n_good += (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '-' ||
+                  *c == '_' || *c == '.';
+    return n_good == strlen(name) && n_good > 0 && n_good <= 64 && name[0] != '-' ? name : otherwise;
+}
+
+/* ---- the end ---- */
+
+/* The scenario's own rules, at the places of the foreign file. */
+static enum tsim_status check(struct tsim_recipe *r, const struct tsim_import_input *input) {
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario;
+    TSIM_TRY(tsim_scenario_override(r->arena, input->overrides, input->n_overrides, &r->root, r->diags));
+    for (size_t i = 0; i < input->n_overrides; i++)
+        keep_origin(r, input->overrides[i].path, "--set");
+    TSIM_TRY(tsim_scenario_open_value(r->arena, r->root, &source, r->diags));
+    return tsim_scenario_load_from(r->arena, &source, NULL, 0, &scenario, r->diags);
+}
+
+enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
+                                    const struct tsim_import_input *input, struct tsim_import_result *result) {
+    if (r->diags->n_errors > r->n_errors_before)
+        return TSIM_ERR_INFEASIBLE;
+    TSIM_TRY(check(r, input));
+    for (size_t i = 0; i < n_settings(r); i++)
+        if (!r->settings[i].is_used)
+            classify(r, i, classes, n_classes);
+    result->yaml = write_all(r);
+    result->notes = tsim_arena_strdup(r->arena, r->notes.text ? r->notes.text : "");
+    return TSIM_OK;
+}

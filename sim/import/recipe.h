@@ -1,0 +1,98 @@
+/* recipe.h - private to import: a foreign recipe's settings, and the scenario that is built from them.
+ *
+ * The scenario is a tree of values that stand where the settings they come from stand, so that whatever the scenario's
+ * own rules find wrong is reported in the foreign file, at the setting. */
+#ifndef TSIM_IMPORT_RECIPE_H
+#define TSIM_IMPORT_RECIPE_H
+
+#include "config/value.h"
+#include "import/format.h"
+
+struct tsim_setting {
+    const char *name;               /* as it is written: "--num-layers", "model.num_layers" */
+    const char *key;                /* for looking it up: "num_layers" */
+    const struct tsim_value *value; /* at its place; "true" for a flag */
+    bool is_used;
+};
+
+struct tsim_origin { /* why a key of the scenario has its value */
+    const char *path, *text;
+};
+
+struct tsim_lines { /* text on the heap */
+    char *text;
+    size_t size, capacity;
+};
+
+/* More settings than this in a file are refused. */
+enum { TSIM_RECIPE_MAX_SETTINGS = 4096 };
+
+struct tsim_recipe {
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
+    const struct tsim_document *document;
+    const struct tsim_import_input *input;
+    const char *program;      /* "Megatron-LM" */
+    struct tsim_value at_top; /* where mistakes of the whole file are shown */
+    struct tsim_setting *settings;
+    size_t n_settings, settings_capacity;
+    struct tsim_origin *origins;
+    size_t n_origins, origins_capacity;
+    const struct tsim_value *root;                             /* of the scenario */
+    struct tsim_lines assumed, not_modelled, no_effect, notes; /* comments of the scenario, and what is said aside */
+    size_t n_errors_before;                                    /* in diags */
+};
+
+/* What becomes of settings that nothing asked for. `pattern` may end in '*'. */
+struct tsim_setting_class {
+    const char *pattern;
+    const char *why; /* NULL: no effect on performance; else what it does that is not modelled */
+};
+
+/* Copies the text. Release frees what is not in the arena. */
+void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,
+                      const char *program, struct tsim_diags *diags);
+void tsim_recipe_release(struct tsim_recipe *r);
+void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, const struct tsim_value *value);
+/* A scalar at a place of the file. */
+const struct tsim_value *tsim_recipe_scalar(struct tsim_recipe *r, int line, int column, const char *text);
+
+/* The last setting of that key, which counts as used then; NULL: absent or null. */
+struct tsim_setting *tsim_recipe_find(struct tsim_recipe *r, const char *key);
+/* The first of several keys that is there; ends with NULL. */
+struct tsim_setting *tsim_recipe_find_any(struct tsim_recipe *r, const char *const *keys);
+/* Its value: of a list, the first element; a mistake where it is no such thing. */
+const char *tsim_setting_text(const struct tsim_setting *s);
+int64_t tsim_setting_int(struct tsim_recipe *r, const struct tsim_setting *s, int64_t least, int64_t most);
+double tsim_setting_number(struct tsim_recipe *r, const struct tsim_setting *s);
+bool tsim_setting_flag(struct tsim_recipe *r, const struct tsim_setting *s);
+/* The same by key. */
+int64_t tsim_recipe_int(struct tsim_recipe *r, const char *key, int64_t least, int64_t most, int64_t otherwise);
+bool tsim_recipe_flag(struct tsim_recipe *r, const char *key, bool otherwise);
+bool tsim_recipe_is(struct tsim_recipe *r, const char *key, const char *text);
+
+/* Sets a key of the scenario; `from` may be NULL: then `why` says where it comes from. */
+void tsim_recipe_put(struct tsim_recipe *r, const char *path, const struct tsim_setting *from, const char *why,
+                     const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The same for what the file does not say: it is listed in the scenario's head. */
+void tsim_recipe_assume(struct tsim_recipe *r, const char *path, const char *why, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* A list of whole numbers. */
+void tsim_recipe_put_list(struct tsim_recipe *r, const char *path, const struct tsim_setting *from,
+                          const char *const *texts, size_t n);
+
+/* A mistake at a setting (NULL: of the whole file). */
+struct tsim_diag *tsim_recipe_error(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A setting that matters and is not, or not fully, modelled: a warning and a comment. */
+void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Sorts what is left of the settings, applies `overrides`, checks the scenario by its own rules and writes it. */
+enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
+                                    const struct tsim_import_input *input, struct tsim_import_result *result);
+
+/* A name for the scenario out of the file's: "train_gpt3_175b" from ".../train_gpt3_175b.sh". */
+const char *tsim_recipe_name(struct tsim_arena *arena, const char *file, const char *otherwise);
+
+#endif

@@ -1,0 +1,55 @@
+/* shell_parts.h - private to import: a script while it is read. */
+#ifndef TSIM_IMPORT_SHELL_PARTS_H
+#define TSIM_IMPORT_SHELL_PARTS_H
+
+#include "import/shell.h"
+
+enum { TSIM_SHELL_MAX_EXPANDED = 4 * 1000 * 1000, TSIM_SHELL_MAX_DEPTH = 32 };
+
+struct tsim_shell_variable {
+    const char *name;
+    const struct tsim_shell_word *words;
+    size_t n_words;
+};
+
+/* Words that are being made out of one piece of text: an expansion may give none or several. */
+struct tsim_shell_fields {
+    struct tsim_shell_word *words; /* heap */
+    size_t n_words, words_capacity;
+    char *text; /* of the word that is open */
+    uint32_t *at;
+    size_t n, text_capacity, at_capacity;
+    bool is_open;
+    uint32_t start;
+    bool never_splits; /* the right side of an assignment */
+};
+
+struct tsim_shell {
+    struct tsim_arena *arena;
+    const char *text;
+    size_t size, pos;
+    struct tsim_shell_variable *variables; /* heap */
+    size_t n_variables, variables_capacity;
+    size_t n_expanded;
+    int depth;
+    enum tsim_status status; /* of the first mistake */
+    size_t bad_offset;
+    const char *bad_message;
+};
+
+void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t offset, const char *message);
+
+const struct tsim_shell_variable *tsim_shell_get(const struct tsim_shell *s, const char *name, size_t length);
+void tsim_shell_set(struct tsim_shell *s, const char *name, const struct tsim_shell_word *words, size_t n_words);
+
+/* Reads one word at `pos` up to what ends it. */
+void tsim_shell_read_word(struct tsim_shell *s, struct tsim_shell_fields *fields);
+/* The value of ((...)) whose inside is text[from, to). */
+int64_t tsim_shell_arithmetic(struct tsim_shell *s, size_t from, size_t to);
+void tsim_shell_close_field(struct tsim_shell *s, struct tsim_shell_fields *fields);
+void tsim_shell_release_fields(struct tsim_shell_fields *fields);
+
+/* The offset of the bracket that closes the one at `from`; `size` where none does. */
+size_t tsim_shell_matching(const struct tsim_shell *s, size_t from, char open, char close);
+
+#endif

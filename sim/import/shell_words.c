@@ -1,0 +1,410 @@
+#include "import/shell_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Words of a shell: quotes and expansions. */
+
+void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t offset, const char *message) {
+    if (s->status != TSIM_OK)
+        return;
+    s->status = status;
+    s->bad_offset = offset;
+    s->bad_message = message;
+    s->pos = s->size; /* ends all reading */
+}
+
+static bool is_name_start(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_name(char c) {
+    return is_name_start(c) || (c >= '0' && c <= '9');
+}
+
+static char peek(const struct tsim_shell *s, size_t ahead) {
+    return s->pos + ahead < s->size ? s->text[s->pos + ahead] : '\0';
+}
+
+/* ---- variables ---- */
+
+const struct tsim_shell_variable *tsim_shell_get(const struct tsim_shell *s, const char *name, size_t length) {
+    for (size_t i = 0; i < s->n_variables; i++)
+        if (strlen(s->variables[i].name) == length && memcmp(s->variables[i].name, name, length) == 0)
+            return &s->variables[i];
+    return NULL;
+}
+
+void tsim_shell_set(struct tsim_shell *s, const char *name, const struct tsim_shell_word *words, size_t n_words) {
+    enum { MOST_VARIABLES = 2000 };
+    size_t i = 0;
+    while (i < s->n_variables && strcmp(s->variables[i].name, name) != 0)
+        i++;
+    if (i == MOST_VARIABLES) {
+        tsim_shell_fail(s, TSIM_ERR_LIMIT, s->pos, "more than 2000 variables");
+        return;
+    }
+    if (i == s->n_variables) {
+        s->variables = tsim_heap_grow(s->variables, &s->variables_capacity, i + 1, sizeof *s->variables);
+        s->n_variables++;
+    }
+    s->variables[i] = (struct tsim_shell_variable){name, words, n_words};
+}
+
+/* ---- fields ---- */
+
+static void open_field(struct tsim_shell_fields *f, size_t offset) {
+    if (f->is_open)
+        return;
+    f->is_open = true;
+    f->start = (uint32_t)offset;
+}
+
+static void put(struct tsim_shell *s, struct tsim_shell_fields *f, char c, size_t offset) {
+    open_field(f, offset);
+    if (++s->n_expanded > TSIM_SHELL_MAX_EXPANDED) {
+        tsim_shell_fail(s, TSIM_ERR_LIMIT, offset, "more than 4 million characters once variables are expanded");
+        return;
+    }
+    f->text = tsim_heap_grow(f->text, &f->text_capacity, f->n + 1, 1);
+    f->at = tsim_heap_grow(f->at, &f->at_capacity, f->n + 1, sizeof *f->at);
+    f->text[f->n] = c;
+    f->at[f->n++] = (uint32_t)offset;
+}
+
+void tsim_shell_close_field(struct tsim_shell *s, struct tsim_shell_fields *f) {
+    if (!f->is_open)
+        return;
+    uint32_t *at = TSIM_NEW_ARRAY(s->arena, f->n, uint32_t);
+    if (f->n > 0)
+        memcpy(at, f->at, f->n * sizeof *at);
+    f->words = tsim_heap_grow(f->words, &f->words_capacity, f->n_words + 1, sizeof *f->words);
+    f->words[f->n_words++] =
+        (struct tsim_shell_word){.text = tsim_arena_strndup(s->arena, f->n > 0 ? f->text : "", f->n),
+                                 .at = at,
+                                 .start = f->n > 0 ? at[0] : f->start};
+    f->is_open = false;
+    f->n = 0;
+}
+
+void tsim_shell_release_fields(struct tsim_shell_fields *f) {
+    tsim_heap_free(f->words);
+    tsim_heap_free(f->text);
+    tsim_heap_free(f->at);
+}
+
+static void put_word(struct tsim_shell *s, struct tsim_shell_fields *f, const struct tsim_shell_word *word,
+                     bool is_quoted) {
+    if (is_quoted)
+        open_field(f, word->start);
+    for (size_t i = 0; word->text[i] && s->status == TSIM_OK; i++) {
+        char c = word->text[i];
+        if (!is_quoted && !f->never_splits && (c == ' ' || c == '\t' || c == '\n'))
+            tsim_shell_close_field(s, f);
+        else
+            put(s, f, c, word->at[i]);
+    }
+}
+
+/* `all`: every element of an array, else the first. Between elements of a list words end. */
+static void put_variable(struct tsim_shell *s, struct tsim_shell_fields *f, const struct tsim_shell_variable *v,
+                         bool all, bool is_quoted) {
+    for (size_t i = 0; v && i < v->n_words && (all || i == 0); i++) {
+        if (i > 0 && f->never_splits)
+            put(s, f, ' ', v->words[i].start);
+        else if (i > 0)
+            tsim_shell_close_field(s, f);
+        put_word(s, f, &v->words[i], is_quoted);
+    }
+}
+
+/* ---- arithmetic ---- */
+
+struct arithmetic {
+    struct tsim_shell *s;
+    size_t pos, end;
+    int depth;
+};
+
+static int64_t sum(struct arithmetic *a);
+
+static char skip_blanks(struct arithmetic *a) {
+    while (a->pos < a->end && strchr(" \t\n\\", a->s->text[a->pos]))
+        a->pos++;
+    return a->pos < a->end ? a->s->text[a->pos] : '\0';
+}
+
+static int64_t value_of(struct arithmetic *a) {
+    const char *text = a->s->text;
+    size_t start = a->pos;
+    while (a->pos < a->end && is_name(text[a->pos]))
+        a->pos++;
+    const struct tsim_shell_variable *v = tsim_shell_get(a->s, text + start, a->pos - start);
+    return v && v->n_words > 0 ? strtoll(v->words[0].text, NULL, 10) : 0;
+}
+
+static int64_t literal(struct arithmetic *a) {
+    int64_t value = 0;
+    for (; a->pos < a->end && a->s->text[a->pos] >= '0' && a->s->text[a->pos] <= '9'; a->pos++)
+        value = value < INT64_MAX / 20 ? value * 10 + (a->s->text[a->pos] - '0') : value;
+    return value;
+}
+
+static int64_t operand(struct arithmetic *a) {
+    char c = skip_blanks(a);
+    if (c == '-' || c == '+' || c == '(') {
+        a->pos++;
+        if (++a->depth > TSIM_SHELL_MAX_DEPTH)
+            return 0;
+        int64_t value = c == '(' ? sum(a) : operand(a);
+        if (c == '(' && skip_blanks(a) == ')')
+            a->pos++;
+        a->depth--;
+        return c == '-' ? -value : value;
+    }
+    while (a->pos < a->end && (c == '$' || c == '{' || c == '"')) {
+        a->pos++;
+        c = skip_blanks(a);
+    }
+    int64_t value = is_name_start(c) ? value_of(a) : literal(a);
+    while (a->pos < a->end && (a->s->text[a->pos] == '}' || a->s->text[a->pos] == '"'))
+        a->pos++;
+    return value;
+}
+
+static int64_t product(struct arithmetic *a) {
+    int64_t value = operand(a), right;
+    for (char c = skip_blanks(a); c == '*' || c == '/' || c == '%'; c = skip_blanks(a)) {
+        a->pos++;
+        right = operand(a);
+        bool is_bad = c == '*' ? __builtin_mul_overflow(value, right, &value) : right == 0 || right == -1;
+        if (c != '*' && !is_bad)
+            value = c == '/' ? value / right : value % right;
+        else if (is_bad)
+            value = c == '/' && right == -1 && value != INT64_MIN ? -value : 0;
+    }
+    return value;
+}
+
+static int64_t sum(struct arithmetic *a) {
+    int64_t value = product(a), right;
+    for (char c = skip_blanks(a); c == '+' || c == '-'; c = skip_blanks(a)) {
+        a->pos++;
+        right = product(a);
+        if (c == '+' ? __builtin_add_overflow(value, right, &value) : __builtin_sub_overflow(value, right, &value))
+            value = 0;
+    }
+    return value;
+}
+
+int64_t tsim_shell_arithmetic(struct tsim_shell *s, size_t from, size_t to) {
+    struct arithmetic a = {s, from, to, 0};
+    int64_t left = sum(&a);
+    char c = skip_blanks(&a), next = a.pos + 1 < to ? s->text[a.pos + 1] : '\0';
+    if (c == '\0' || !strchr("<>=!", c))
+        return left;
+    a.pos += next == '=' ? 2 : 1;
+    int64_t right = sum(&a);
+    if (c == '=' || c == '!')
+        return (left == right) == (c == '=');
+    if (left == right)
+        return next == '=';
+    return c == '<' ? left < right : left > right;
+}
+
+/* ---- expansions ---- */
+
+size_t tsim_shell_matching(const struct tsim_shell *s, size_t from, char open, char close) {
+    int depth = 0;
+    for (size_t i = from; i < s->size; i++) {
+        char c = s->text[i];
+        if (c == '\\')
+            i++;
+        else if ((c == '\'' || c == '"') && open == '(')
+            while (i + 1 < s->size && s->text[++i] != c)
+                i += s->text[i] == '\\' && c == '"';
+        else if (c == open)
+            depth++;
+        else if (c == close && --depth == 0)
+            return i;
+    }
+    return s->size;
+}
+
+static void expand(struct tsim_shell *s, struct tsim_shell_fields *f, bool is_quoted);
+
+/* text[pos, end) within ${NAME:-...}. */
+static void read_region(struct tsim_shell *s, struct tsim_shell_fields *f, size_t end, bool is_quoted) {
+    bool in_quotes = false;
+    while (s->pos < end && s->status == TSIM_OK) {
+        char c = s->text[s->pos];
+        if (c == '"' || c == '\'') {
+            in_quotes = !in_quotes;
+            open_field(f, s->pos++);
+        } else if (c == '$') {
+            expand(s, f, is_quoted || in_quotes);
+        } else if ((c == ' ' || c == '\n') && !is_quoted && !in_quotes && !f->never_splits) {
+            tsim_shell_close_field(s, f);
+            s->pos++;
+        } else {
+            put(s, f, c, s->pos);
+            s->pos++;
+        }
+    }
+    s->pos = s->pos > end ? s->pos : end;
+}
+
+/* At '{' of "${"; `close` is where it ends. */
+static void expand_braces(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
+    size_t start = ++s->pos;
+    while (s->pos < close && is_name(s->text[s->pos]))
+        s->pos++;
+    const struct tsim_shell_variable *v = tsim_shell_get(s, s->text + start, s->pos - start);
+    bool is_array = peek(s, 0) == '[';
+    while (is_array && s->pos < close && s->text[s->pos++] != ']')
+        ;
+    bool is_set = v && v->n_words > 0 && (v->words[0].text[0] || v->n_words > 1);
+    if (peek(s, 0) == ':')
+        s->pos++;
+    char operation = s->pos < close ? s->text[s->pos] : '\0';
+    bool has_default = operation == '-' || operation == '=', has_other = operation == '+';
+    s->pos++;
+    if ((has_default && !is_set) || (has_other && is_set))
+        read_region(s, f, close, is_quoted);
+    else if (!has_other)
+        put_variable(s, f, v, is_array, is_quoted);
+    s->pos = s->pos > close + 1 || s->status != TSIM_OK ? s->pos : close + 1;
+}
+
+static void expand_parentheses(struct tsim_shell *s, struct tsim_shell_fields *f, size_t dollar) {
+    bool is_arithmetic = peek(s, 1) == '(';
+    size_t close = tsim_shell_matching(s, s->pos, '(', ')');
+    if (close == s->size) {
+        tsim_shell_fail(s, TSIM_ERR_SYNTAX, dollar, "'$(' without its ')'");
+        return;
+    }
+    if (is_arithmetic && close > s->pos + 2) {
+        char digits[24];
+        snprintf(digits, sizeof digits, "%lld", (long long)tsim_shell_arithmetic(s, s->pos + 2, close - 1));
+        for (const char *c = digits; *c; c++)
+            put(s, f, *c, dollar);
+    }
+    s->pos = close + 1;
+}
+
+/* At '$'. */
+static void expand_here(struct tsim_shell *s, struct tsim_shell_fields *f, bool is_quoted) {
+    size_t dollar = s->pos++;
+    char c = peek(s, 0);
+    if (c == '(') {
+        expand_parentheses(s, f, dollar);
+    } else if (c == '{') {
+        size_t close = tsim_shell_matching(s, s->pos, '{', '}');
+        if (close == s->size)
+            tsim_shell_fail(s, TSIM_ERR_SYNTAX, dollar, "'${' without its '}'");
+        else
+            expand_braces(s, f, close, is_quoted);
+    } else if (is_name_start(c)) {
+        size_t start = s->pos;
+        while (is_name(peek(s, 0)))
+            s->pos++;
+        put_variable(s, f, tsim_shell_get(s, s->text + start, s->pos - start), false, is_quoted);
+    } else if (c != '\0' && strchr("0123456789@*#?$!-", c)) {
+        s->pos++;
+        if (c == '#')
+            put(s, f, '0', dollar);
+    } else {
+        put(s, f, '$', dollar);
+    }
+}
+
+static void expand(struct tsim_shell *s, struct tsim_shell_fields *f, bool is_quoted) {
+    if (++s->depth > TSIM_SHELL_MAX_DEPTH)
+        tsim_shell_fail(s, TSIM_ERR_LIMIT, s->pos, "expansions nested deeper than 32");
+    else
+        expand_here(s, f, is_quoted);
+    s->depth--;
+}
+
+/* ---- words ---- */
+
+static void read_single_quoted(struct tsim_shell *s, struct tsim_shell_fields *f) {
+    size_t start = s->pos++;
+    open_field(f, start);
+    while (s->pos < s->size && s->text[s->pos] != '\'') {
+        put(s, f, s->text[s->pos], s->pos);
+        s->pos++;
+    }
+    if (s->pos >= s->size)
+        tsim_shell_fail(s, TSIM_ERR_SYNTAX, start, "a quote (') that does not end");
+    s->pos++;
+}
+
+static void skip_backticks(struct tsim_shell *s) {
+    size_t start = s->pos++;
+    while (s->pos < s->size && s->text[s->pos] != '`')
+        s->pos++;
+    if (s->pos >= s->size)
+        tsim_shell_fail(s, TSIM_ERR_SYNTAX, start, "a command in backticks that does not end");
+    s->pos++;
+}
+
+static void read_double_quoted(struct tsim_shell *s, struct tsim_shell_fields *f) {
+    size_t start = s->pos++;
+    open_field(f, start);
+    while (s->pos < s->size && s->text[s->pos] != '"') {
+        char c = s->text[s->pos], next = peek(s, 1);
+        if (c == '\\' && next == '\n') {
+            s->pos += 2;
+        } else if (c == '\\' && next != '\0' && strchr("$`\"\\", next)) {
+            put(s, f, next, s->pos + 1);
+            s->pos += 2;
+        } else if (c == '$') {
+            expand(s, f, true);
+        } else if (c == '`') {
+            skip_backticks(s);
+        } else {
+            put(s, f, c, s->pos);
+            s->pos++;
+        }
+    }
+    if (s->pos >= s->size)
+        tsim_shell_fail(s, TSIM_ERR_SYNTAX, start, "a quote (\") that does not end");
+    s->pos++;
+}
+
+static void read_escaped(struct tsim_shell *s, struct tsim_shell_fields *f) {
+    if (peek(s, 1) == '\n')
+        s->pos += 2;
+    else if (peek(s, 1) == '\r' && peek(s, 2) == '\n')
+        s->pos += 3;
+    else {
+        s->pos++;
+        if (s->pos < s->size)
+            put(s, f, s->text[s->pos], s->pos);
+        s->pos++;
+    }
+}
+
+void tsim_shell_read_word(struct tsim_shell *s, struct tsim_shell_fields *f) {
+    while (s->pos < s->size && s->status == TSIM_OK) {
+        char c = s->text[s->pos];
+        if (c == '\0' || strchr(" \t\r\n;&|()<>", c))
+            break;
+        if (c == '\\')
+            read_escaped(s, f);
+        else if (c == '\'')
+            read_single_quoted(s, f);
+        else if (c == '"')
+            read_double_quoted(s, f);
+        else if (c == '$')
+            expand(s, f, false);
+        else if (c == '`')
+            skip_backticks(s);
+        else {
+            put(s, f, c, s->pos);
+            s->pos++;
+        }
+    }
+    tsim_shell_close_field(s, f);
+}

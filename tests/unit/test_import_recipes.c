@@ -1,0 +1,221 @@
+/* Recipes of other programs: the scenarios that public ones give, places of contradictions, damaged files. */
+#include "import/format.h"
+#include "support/check_main.h"
+#include "support/random.h"
+#include "workload/model.h"
+
+#include <string.h>
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void tear_down(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+static const struct tsim_scenario *scenario_of(const char *yaml) {
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario = NULL;
+    ck_assert_int_eq(tsim_scenario_open_text(&arena, "imported.yaml", yaml, &source, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags), TSIM_OK);
+    return scenario;
+}
+
+static enum tsim_status import_text(const char *format, const char *text, struct tsim_import_result *result) {
+    struct tsim_import_input input = {"file", text, strlen(text), NULL, 0};
+    return tsim_import_format_find(format)->read(&arena, &input, result, &diags);
+}
+
+/* The figures that are published for these models. BLOOM: 176,247,271,424 with the norm behind its embedding, which is
+ * 2 x 14,336 and not modelled. Mixtral 8x7B: 46,702,792,704. Llama 3 8B: 8,030,261,248; the script has 128 more rows of
+ * vocabulary in two tables of 4,096, and 65 layer norms with a bias. */
+static const struct {
+    const char *format, *file, *nodes;
+    double parameters;
+    int64_t accelerators, tensor, pipeline, data;
+    int zero;
+} RECIPES[] = {
+    {"megatron", "megatron-bloom-176b.slurm", NULL, 176247271424.0 - 2 * 14336, 384, 4, 12, 8, 1},
+    {"megatron", "megatron-mixtral-8x7b.sh", "8", 46702792704.0, 64, 1, 4, 16, 1},
+    {"megatron", "megatron-llama3-8b-fp8.sh", NULL, 8030261248.0 + 128 * 2 * 4096 + 65 * 4096, 8, 1, 1, 8, 1},
+    /* 24 layers: 4 x 1024^2 + 3 x 1024 x 2688 + 4 x 1024 of norms; the last norm; two tables of 50,304 rows */
+    {"megatron", "megatron-gpt.yaml", NULL, 24 * (4 * 1048576.0 + 3 * 1024 * 2688 + 4096) + 2048 + 2 * 50304 * 1024.0,
+     1, 1, 1, 1, 0},
+};
+enum { N_RECIPES = sizeof RECIPES / sizeof RECIPES[0] };
+
+static const char *recipe_file(int i) {
+    return tsim_arena_printf(&arena, "%s/tests/data/import/%s", TSIM_SOURCE_TREE, RECIPES[i].file);
+}
+
+START_TEST(public_recipes) {
+    struct tsim_override nodes = {"cluster.nodes", RECIPES[_i].nodes};
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(tsim_import_file(&arena, tsim_import_format_find(RECIPES[_i].format), recipe_file(_i), &nodes,
+                                      RECIPES[_i].nodes ? 1 : 0, &result, &diags),
+                     TSIM_OK);
+    const struct tsim_scenario *sc = scenario_of(result.yaml);
+    ck_assert_double_eq(tsim_model_parameters(sc->model), RECIPES[_i].parameters);
+    ck_assert_int_eq(sc->n_accelerators, RECIPES[_i].accelerators);
+    ck_assert_int_eq(sc->parallelism.tensor, RECIPES[_i].tensor);
+    ck_assert_int_eq(sc->parallelism.pipeline, RECIPES[_i].pipeline);
+    ck_assert_int_eq(sc->parallelism.data, RECIPES[_i].data);
+    ck_assert_int_eq(sc->parallelism.zero, RECIPES[_i].zero);
+}
+END_TEST
+
+#define SIZES                                                                                                          \
+    "--num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 256 --max-position-embeddings 256 "         \
+    "--micro-batch-size 1 --global-batch-size 64 --nproc_per_node 8 --nnodes 1 "
+
+static const struct tsim_scenario *megatron(const char *arguments) {
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(import_text("megatron", tsim_arena_printf(&arena, SIZES "%s", arguments), &result), TSIM_OK);
+    return scenario_of(result.yaml);
+}
+
+/* What the arguments mean is read from megatron/training/arguments.py. */
+START_TEST(megatron_s_defaults) {
+    const struct tsim_scenario *sc = megatron("");
+    ck_assert_int_eq(sc->training.precision, TSIM_FP32);
+    ck_assert_int_eq(sc->model->ffn_hidden, 2048);
+    ck_assert_int_eq(sc->model->position, TSIM_POSITION_LEARNED);
+    ck_assert(sc->model->tied_embeddings && sc->model->bias);
+    ck_assert_double_eq(sc->software->dropout, 0.1);
+    ck_assert_int_eq(sc->parallelism.zero, 0);
+    ck_assert_int_eq(sc->model->vocab, 50304);                       /* 50,257 in whole 128 */
+    ck_assert_int_eq(megatron("--swiglu")->model->ffn_hidden, 1344); /* 4 x 512 x 2 / 3 = 1,365.3 in whole 64 */
+    ck_assert_int_eq(megatron("--vocab-size 1000 --tensor-model-parallel-size 4")->model->vocab, 1024);
+    ck_assert_int_eq(megatron("--vocab-size 1024 --tokenizer-type NullTokenizer")->model->vocab, 1152);
+}
+END_TEST
+
+START_TEST(megatron_s_arguments) {
+    ck_assert_int_eq(megatron("--fp16")->training.gradient_precision, TSIM_FP16);
+    ck_assert_int_eq(megatron("--bf16")->training.gradient_precision, TSIM_FP32);
+    ck_assert_int_eq(megatron("--bf16 --grad-reduce-in-bf16")->training.gradient_precision, TSIM_BF16);
+    ck_assert_int_eq(megatron("--bf16 --fp8-format hybrid")->training.precision, TSIM_FP8);
+    ck_assert_int_eq(megatron("--recompute-activations")->training.recompute, TSIM_RECOMPUTE_SELECTIVE);
+    ck_assert_int_eq(megatron("--recompute-granularity full --recompute-method uniform --recompute-num-layers 2")
+                         ->training.recompute_every,
+                     2);
+    ck_assert_uint_eq(
+        megatron("--recompute-granularity selective --recompute-modules core_attn mlp")->training.recompute_parts,
+        TSIM_RECOMPUTE_ATTENTION | TSIM_RECOMPUTE_FFN);
+    ck_assert_int_eq(megatron("--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2")
+                         ->parallelism.virtual_pipeline,
+                     2);
+    ck_assert_int_eq(megatron("--use-torch-fsdp2")->parallelism.zero, 3);
+    ck_assert_int_eq(megatron("--data-parallel-sharding-strategy optim_grads")->parallelism.zero, 2);
+    ck_assert_int_eq(
+        megatron("--use-distributed-optimizer --num-distributed-optimizer-instances 2")->parallelism.zero_group_ranks,
+        4);
+    ck_assert_int_eq(megatron("--context-parallel-size 2 --cp-comm-type a2a")->parallelism.context_exchange,
+                     TSIM_CONTEXT_ALL_TO_ALL);
+    const struct tsim_scenario *sc =
+        megatron("--num-experts 16 --moe-router-topk 4 --moe-layer-freq '([0]*3+[1]*5)' --moe-ffn-hidden-size 128 "
+                 "--moe-shared-expert-intermediate-size 256 --expert-model-parallel-size 8");
+    ck_assert_int_eq(sc->model->experts.first, 3);
+    ck_assert_int_eq(sc->model->experts.shared, 2);
+    ck_assert_int_eq(sc->model->experts.active, 4);
+    ck_assert_int_eq(sc->parallelism.expert, 8);
+}
+END_TEST
+
+static const struct {
+    const char *text, *message;
+    int column;
+} CONTRADICTIONS[] = {
+    {"--bf16 --fp16 " SIZES, "cannot be together", 8},
+    {"--tensor-model-parallel-size 16 " SIZES, "", 30},
+    {"--num-layers-per-virtual-pipeline-stage 3 --pipeline-model-parallel-size 2 " SIZES, "does not divide", 41},
+    {"--train-iters 5 --train-samples 7 " SIZES, "cannot be together", 33},
+    {"--num-experts 8 --expert-model-parallel-size 3 " SIZES, "", 46},
+    {"--recompute-granularity some " SIZES, "neither full nor selective", 25},
+    {"--swiglu --squared-relu " SIZES, "cannot be together", 10},
+    {"--position-embedding-type rope --num-layers many " SIZES, NULL, 0}, /* the last one counts */
+};
+
+START_TEST(contradictions_have_a_place) {
+    struct tsim_import_result result = {NULL, NULL};
+    enum tsim_status status = import_text("megatron", CONTRADICTIONS[_i].text, &result);
+    if (!CONTRADICTIONS[_i].message) {
+        ck_assert_int_eq(status, TSIM_OK);
+        return;
+    }
+    ck_assert_int_ne(status, TSIM_OK);
+    ck_assert_uint_eq(diags.n_errors, 1);
+    ck_assert_ptr_null(result.yaml);
+    for (size_t i = 0; i < diags.n_items; i++)
+        if (!diags.items[i].is_warning) {
+            ck_assert_int_eq(diags.items[i].at.line, 1);
+            ck_assert_int_eq(diags.items[i].at.column, CONTRADICTIONS[_i].column);
+            ck_assert_ptr_nonnull(strstr(diags.items[i].message, CONTRADICTIONS[_i].message));
+        }
+}
+END_TEST
+
+/* Every argument is in the scenario, in a comment, or both aside and in a comment. */
+START_TEST(nothing_is_passed_over) {
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(import_text("megatron", SIZES "--lr 3e-4 --window-size 128,0 --made-up 7", &result), TSIM_OK);
+    ck_assert_ptr_nonnull(strstr(result.yaml, "#   --lr 3e-4 (line 1)"));
+    ck_assert_ptr_nonnull(strstr(result.yaml, "#   --window-size 128,0 (line 1): not modelled"));
+    ck_assert_ptr_nonnull(strstr(result.yaml, "#   --made-up 7 (line 1): not known"));
+    ck_assert_ptr_nonnull(strstr(result.notes, "note: --lr 3e-4: no effect"));
+    ck_assert_uint_eq(diags.n_warnings, 2);
+}
+END_TEST
+
+/* Cut anywhere, or with any byte changed, a file gives a scenario that loads or at least one error. */
+START_TEST(damaged_files_are_scenarios_or_errors) {
+    static const char JUNK[] = "\0\"'{}[]()$:,9-\n\xff&*#\\";
+    enum { TRIALS = 300 };
+    struct random_source random = {(uint64_t)_i};
+    char text[16384];
+    FILE *file = fopen(recipe_file(_i), "r");
+    ck_assert_ptr_nonnull(file);
+    size_t size = fread(text, 1, sizeof text, file);
+    fclose(file);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        size_t at = (size_t)random_between(&random, 0, (int32_t)size - 1);
+        char kept = text[at];
+        if (trial % 2)
+            text[at] = JUNK[random_between(&random, 0, sizeof JUNK - 2)];
+        struct tsim_import_input input = {RECIPES[_i].file, text, trial % 2 ? size : at, NULL, 0};
+        struct tsim_import_result result = {NULL, NULL};
+        enum tsim_status status = tsim_import_format_find(RECIPES[_i].format)->read(&arena, &input, &result, &diags);
+        TSIM_ALWAYS((status == TSIM_OK) == (result.yaml != NULL) && (status == TSIM_OK) == (diags.n_errors == 0),
+                    "trial %d, byte %zu of %s", trial, at, RECIPES[_i].file);
+        if (status == TSIM_OK)
+            scenario_of(result.yaml);
+        text[at] = kept;
+        tsim_diags_release(&diags);
+        tsim_diags_init(&diags);
+        tsim_arena_reset(&arena);
+    }
+}
+END_TEST
+
+static Suite *recipes_suite(void) {
+    Suite *suite = suite_create("import_recipes");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, public_recipes, 0, N_RECIPES);
+    tcase_add_test(tests, megatron_s_defaults);
+    tcase_add_test(tests, megatron_s_arguments);
+    tcase_add_loop_test(tests, contradictions_have_a_place, 0, (int)(sizeof CONTRADICTIONS / sizeof CONTRADICTIONS[0]));
+    tcase_add_test(tests, nothing_is_passed_over);
+    tcase_add_loop_test(tests, damaged_files_are_scenarios_or_errors, 0, N_RECIPES);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(recipes_suite)

@@ -1,0 +1,141 @@
+/* Launch scripts: words, quotes, expansions, conditions, and where in the file each word was written. Expected words
+ * are what bash 5.2 gives for the same text. */
+#include "import/shell.h"
+#include "support/check_main.h"
+
+#include <string.h>
+
+static struct tsim_arena arena;
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+}
+
+static void tear_down(void) {
+    tsim_arena_release(&arena);
+}
+
+static struct tsim_shell_script script_of(const char *text) {
+    struct tsim_shell_script script = {NULL, 0, NULL, 0, NULL};
+    size_t offset;
+    const char *message;
+    enum tsim_status status = tsim_shell_read(&arena, text, strlen(text), &script, &offset, &message);
+    ck_assert_msg(status == TSIM_OK, "%s at %zu", message, offset);
+    return script;
+}
+
+/* The commands' words in brackets, commands apart by '/'. */
+static const char *words_of(const char *text) {
+    struct tsim_shell_script script = script_of(text);
+    const char *all = "";
+    for (size_t i = 0; i < script.n_commands; i++) {
+        all = tsim_arena_printf(&arena, "%s%s", all, i > 0 ? "/" : "");
+        for (size_t j = 0; j < script.commands[i].n_words; j++)
+            all = tsim_arena_printf(&arena, "%s[%s]", all, script.commands[i].words[j].text);
+    }
+    return all;
+}
+
+static const struct {
+    const char *text, *words;
+} CASES[] = {
+    {"a 'b c' \"d e\" f\\ g", "[a][b c][d e][f g]"},
+    {"a \\\n  b # not this\nc;d && e | f &", "[a][b]/[c]/[d]/[e]/[f]"},
+    {"A=1\necho $A ${A} \"$A\" '$A' x${A}y $B z", "[echo][1][1][1][$A][x1y][z]"},
+    {"A='p q'\necho $A \"$A\"", "[echo][p][q][p q]"},
+    {"A=(x 'y z' # no\n $B w)\necho ${A[@]} / \"${A[@]}\" ${A}", "[echo][x][y][z][w][/][x][y z][w][x]"},
+    {"A=(x)\nA+=(y)\nB=p\nB+=q\necho ${A[@]} $B", "[echo][x][y][pq]"},
+    {"echo ${A:-d} ${A-\"e f\"} ${A:+no} ${A:-${B:-g}}", "[echo][d][e f][g]"},
+    {"A=3\necho $((A*2 + 1)) $(($A*(2+${A}))) $((7/2)) $((-7%4)) $((1/0))", "[echo][7][15][3][-3][0]"},
+    {"export A=1 B=\"2 3\"\necho $A $B", "[echo][1][2][3]"},
+    {"echo $(ls -l | grep \")\") `pwd`/x $1 \"$2\" $#", "[echo][/x][][0]"},
+    {"cat <<EOT > f\n--not $A\n  EOT\nEOT\necho b", "[cat]/[echo][b]"},
+    {"a 2>&1 > out b 3< in", "[a][b]"},
+    {"if [ x = y ]; then a; elif [[ 2 -gt 1 && -n z ]]; then b; else c; fi; d", "[b]/[d]"},
+    {"if [ -n \"$Q\" ] || [ 1 -eq 2 ]\nthen\n a\nelse\n b\nfi", "[b]"},
+    {"if ! [ -z \"\" ]; then a; fi; if (( 2 > 1 )); then b; fi", "[b]"},
+    {"X=fp8\ncase $X in\n bf16) a;;\n fp*|q) b\n  c ;;\n *) d;;\nesac\ne", "[b]/[c]/[e]"},
+    {"for i in 4 5; do echo $i; done; while [ 1 -eq 2 ]; do b; done", "[echo][4]"},
+    {"f() { echo x; }\ng", "[f]/[echo][x]/[g]"},
+    {"#SBATCH --nodes=4 # four\n#SBATCH -N 5\nA=$SLURM_NNODES\necho $A", "[echo][4]/[sbatch][--nodes=4][-N][5]"},
+    {"#SBATCH --gres=gpu:a100:8\necho $SLURM_GPUS_ON_NODE", "[echo][8]/[sbatch][--gres=gpu:a100:8]"},
+    {"O=\" \\\n --a 1 \\\n --b 2 \"\necho $O", "[echo][--a][1][--b][2]"},
+    {"A=1 run $A", "[run][1]"},
+    {"", ""},
+};
+
+START_TEST(words_are_a_shell_s) {
+    ck_assert_str_eq(words_of(CASES[_i].text), CASES[_i].words);
+}
+END_TEST
+
+/* "7" is written at offset 2 of "N=7 ...", whatever it went through. */
+START_TEST(words_know_where_they_were_written) {
+    const char *text = "N=7\nA=(--num-layers $N)\nO=\"--a ${A[@]}\"\nrun $O";
+    struct tsim_shell_script script = script_of(text);
+    const struct tsim_shell_command *run = &script.commands[0];
+    ck_assert_uint_eq(run->n_words, 4);
+    ck_assert_str_eq(run->words[3].text, "7");
+    ck_assert_uint_eq(run->words[3].start, 2);
+    ck_assert_uint_eq(run->words[2].start, (size_t)(strstr(text, "--num") - text));
+    ck_assert_uint_eq(run->words[1].start, (size_t)(strstr(text, "--a") - text));
+}
+END_TEST
+
+START_TEST(conditions_on_files_cannot_be_told) {
+    struct tsim_shell_script script = script_of("if [ -f x ]; then a; else b; fi");
+    ck_assert_uint_eq(script.n_commands, 1);
+    ck_assert_str_eq(script.commands[0].words[0].text, "b");
+    ck_assert_ptr_nonnull(strstr(script.undecided, "-f"));
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    enum tsim_status status;
+    size_t offset;
+} MISTAKES[] = {{"a 'b", TSIM_ERR_SYNTAX, 2},  {"a \"b", TSIM_ERR_SYNTAX, 2},  {"ab $(c", TSIM_ERR_SYNTAX, 3},
+                {"a ${b", TSIM_ERR_SYNTAX, 2}, {"A=(b c", TSIM_ERR_SYNTAX, 2}, {"a `b", TSIM_ERR_SYNTAX, 2}};
+
+START_TEST(what_does_not_end_is_an_error) {
+    struct tsim_shell_script script;
+    size_t offset;
+    const char *message;
+    ck_assert_int_eq(tsim_shell_read(&arena, MISTAKES[_i].text, strlen(MISTAKES[_i].text), &script, &offset, &message),
+                     MISTAKES[_i].status);
+    ck_assert_uint_eq(offset, MISTAKES[_i].offset);
+}
+END_TEST
+
+/* Each line doubles the text: 2^30 characters in the end. */
+START_TEST(expansions_are_bounded) {
+    const char *text = "A0=xxxxxxxxxxxxxxxx\n";
+    for (int i = 1; i < 30; i++)
+        text = tsim_arena_printf(&arena, "%sA%d=\"$A%d $A%d\"\n", text, i, i - 1, i - 1);
+    struct tsim_shell_script script;
+    size_t offset;
+    const char *message;
+    ck_assert_int_eq(tsim_shell_read(&arena, text, strlen(text), &script, &offset, &message), TSIM_ERR_LIMIT);
+    const char *deep = "echo ";
+    for (int i = 0; i < 100; i++)
+        deep = tsim_arena_printf(&arena, "%s${A:-", deep);
+    for (int i = 0; i < 100; i++)
+        deep = tsim_arena_printf(&arena, "%s}", deep);
+    ck_assert_int_eq(tsim_shell_read(&arena, deep, strlen(deep), &script, &offset, &message), TSIM_ERR_LIMIT);
+}
+END_TEST
+
+static Suite *shell_suite(void) {
+    Suite *suite = suite_create("import_shell");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_loop_test(tests, words_are_a_shell_s, 0, (int)(sizeof CASES / sizeof CASES[0]));
+    tcase_add_test(tests, words_know_where_they_were_written);
+    tcase_add_test(tests, conditions_on_files_cannot_be_told);
+    tcase_add_loop_test(tests, what_does_not_end_is_an_error, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
+    tcase_add_test(tests, expansions_are_bounded);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(shell_suite)
