@@ -12,6 +12,15 @@
 #define JOBS_OPTION TSIM_HAS(TSIM_OPTION_JOBS)
 
 const struct tsim_command TSIM_COMMANDS[] = {
+    {"init", "[FILE]", "a first scenario: five questions, a commented file that runs",
+     "Asks for the model, the node, how many of them, the fabric between them, and the\n"
+     "goal; what an option says is not asked, and without a terminal nothing is. Finds\n"
+     "the fastest plan that fits, and writes FILE (scenario.yaml; '-' is standard\n"
+     "output).",
+     0, 1,
+     TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_NODE) | TSIM_HAS(TSIM_OPTION_NODES) |
+         TSIM_HAS(TSIM_OPTION_FABRIC) | TSIM_HAS(TSIM_OPTION_GOAL) | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_QUIET),
+     tsim_cmd_init},
     {"run", "SCENARIO", "simulate a scenario: step time, memory, energy, cost",
      "SCENARIO is a YAML file, or '-' for standard input. The run is logged to a\n"
      "database (tsim.db in the current folder). Exit status 4: it does not fit in\n"

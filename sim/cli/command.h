@@ -8,6 +8,7 @@
 #include "report/json.h"
 #include "report/store.h"
 
+enum tsim_exit tsim_cmd_init(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_run(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_check(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_compare(const struct tsim_arguments *arguments);
