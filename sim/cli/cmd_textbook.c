@@ -205,6 +205,8 @@ static void value_json(struct tsim_json *values, const struct tsim_textbook_valu
     tsim_json_number(object, "text", value->text);
     if (value->text_to > value->text)
         tsim_json_number(object, "text_to", isinf(value->text_to) ? (double)NAN : value->text_to);
+    if (isinf(value->text_to))
+        tsim_json_bool(object, "text_is_least", true);
     tsim_json_number(object, "tsim", value->tsim);
     tsim_json_number(object, "difference", isfinite(value->difference_frac) ? value->difference_frac : (double)NAN);
     if (!isnan(value->text)) {
@@ -247,10 +249,12 @@ static enum tsim_exit unknown_example(struct tsim_arena *arena, const char *id) 
     fprintf(stderr, "tsim textbook: there is no example '%s'", id);
     if (near)
         fprintf(stderr, "; did you mean '%s'?", near);
-    fputs("\nExamples:", stderr);
+    const char *list = "";
     for (size_t i = 0; i < n; i++)
-        fprintf(stderr, " %s", ids[i]);
-    fputc('\n', stderr);
+        list = tsim_arena_printf(arena, "%s%s%s", list, i ? " " : "", ids[i]);
+    struct tsim_style style = tsim_style_of(stderr);
+    fputs("\nExamples: ", stderr);
+    tsim_text_wrap(stderr, &style, 10, list);
     return TSIM_EXIT_USAGE;
 }
 

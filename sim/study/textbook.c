@@ -30,7 +30,9 @@ const char *tsim_textbook_right_name(enum tsim_textbook_right right) {
 
 /* ---- the parts ---- */
 
-static const struct textbook_part *const PARTS[] = {&tsim_textbook_foundations, &tsim_textbook_memory};
+static const struct textbook_part *const PARTS[] = {&tsim_textbook_foundations, &tsim_textbook_memory,
+                                                    &tsim_textbook_speed, &tsim_textbook_scaling,
+                                                    &tsim_textbook_others};
 enum { N_PARTS = sizeof PARTS / sizeof PARTS[0] };
 
 static size_t n_specs(void) {

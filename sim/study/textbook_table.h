@@ -84,6 +84,7 @@ struct textbook_part {
     const struct textbook_spec *specs;
     size_t n_specs;
 };
-extern const struct textbook_part tsim_textbook_foundations, tsim_textbook_memory;
+extern const struct textbook_part tsim_textbook_foundations, tsim_textbook_memory, tsim_textbook_speed,
+    tsim_textbook_scaling, tsim_textbook_others;
 
 #endif

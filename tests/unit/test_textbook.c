@@ -64,7 +64,23 @@ START_TEST(memory_by_hand) {
 }
 END_TEST
 
-/* A value that agrees needs nobody to be right, one that does not needs somebody and a reason. */
+/* 14 GB of gradients over links of 12.5 GB/s: 2 (n - 1) / n x 14 / 12.5. 90 epochs, 1e24 FLOP: divisions. */
+START_TEST(scaling_by_hand) {
+    check("network-wall", "ring all-reduce of 14 GB over ever more GPUs at 12.5 GB/s", 2.24);
+    check("network-wall", "over the 8 GPUs of the problem: 2 (n - 1) / n of the bytes", 1.96);
+    check("network-wall", "28 GB at 900 GB/s of NVLink", 1.75 * 14e9 / 450e9 * 1e3);
+    check("ceilings", "1e24 FLOP on one H100 at its peak", 1e24 / 989e12 / (365.25 * 86400));
+    check("attention-memory", "scores of one head in fp32, 4,096 tokens", 4096.0 * 4096 * 4 / 1e6);
+    check("attention-memory", "FLOPs of flash attention over those of standard, both passes, for the same scores",
+          3.5 / 3);
+    check("gradient-accumulation", "rent of 32 GPUs at 16 USD", 512);
+    check("utility-bill", "buying 1,000 at 30,000 USD", 30);
+    check("layers-over-devices", "crosses a boundary, one way, of a micro-batch of 4 x 1,024 tokens",
+          4 * 1024 * 1024 * 2 / 1e6);
+}
+END_TEST
+
+/* Of a value that agrees nobody is said to be wrong; one that does not has a reason. */
 START_TEST(verdicts_are_true) {
     for (size_t i = 0; i < textbook.n_examples; i++)
         for (size_t j = 0; j < textbook.examples[i].n_values; j++) {
@@ -75,9 +91,8 @@ START_TEST(verdicts_are_true) {
                 ck_assert_msg(value->right == TSIM_TEXTBOOK_BOTH, "%s, %s: agrees, but is said to differ", id,
                               value->what);
             else if (!isnan(value->text))
-                ck_assert_msg(value->why != NULL && value->right != TSIM_TEXTBOOK_BOTH,
-                              "%s, %s: differs by %+.1f %%, and nothing is said of it", id, value->what,
-                              100 * value->difference_frac);
+                ck_assert_msg(value->why != NULL, "%s, %s: differs by %+.1f %%, and nothing is said of it", id,
+                              value->what, 100 * value->difference_frac);
         }
 }
 END_TEST
@@ -103,7 +118,6 @@ START_TEST(score) {
     for (int right = 0; right < TSIM_N_TEXTBOOK_RIGHTS; right++)
         n += textbook.n_right[right];
     ck_assert_uint_eq(n, textbook.n_values);
-    ck_assert_uint_eq(textbook.n_right[TSIM_TEXTBOOK_BOTH], 0);
 }
 END_TEST
 
@@ -113,6 +127,7 @@ static Suite *textbook_suite(void) {
     tcase_add_checked_fixture(tests, compute, release);
     tcase_add_test(tests, flops_by_hand);
     tcase_add_test(tests, memory_by_hand);
+    tcase_add_test(tests, scaling_by_hand);
     tcase_add_test(tests, verdicts_are_true);
     tcase_add_test(tests, ids);
     tcase_add_test(tests, score);
