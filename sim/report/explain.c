@@ -5,8 +5,9 @@
 
 /* In the order in which they are printed. */
 static const struct tsim_explain_section *const SECTIONS[] = {
-    &tsim_explain_memory,  &tsim_explain_operators, &tsim_explain_schedule,    &tsim_explain_path,
-    &tsim_explain_overlap, &tsim_explain_links,     &tsim_explain_sensitivity, &tsim_explain_advice};
+    &tsim_explain_memory, &tsim_explain_operators,   &tsim_explain_schedule,
+    &tsim_explain_path,   &tsim_explain_overlap,     &tsim_explain_links,
+    &tsim_explain_input,  &tsim_explain_sensitivity, &tsim_explain_advice};
 enum { N_SECTIONS = sizeof SECTIONS / sizeof SECTIONS[0] };
 
 static bool applies(const struct tsim_explain_section *section, const struct tsim_explanation *explanation) {
@@ -34,6 +35,8 @@ static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_expla
     struct tsim_step_simulation simulation;
     tsim_pass_costs_build(sc, cluster, placement, &costs);
     TSIM_TRY(tsim_input_simulate(arena, sc, cluster, placement, &costs, NULL, &simulation, &explanation->flow, diags));
+    if (sc->data.has)
+        tsim_input_feed(sc, placement, &explanation->feed);
     explanation->loads = simulation.loads;
     explanation->n_loads = simulation.n_loads;
     explanation->account = simulation.gangs[tsim_explain_critical_rank(explanation->result)->rank];

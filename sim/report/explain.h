@@ -7,6 +7,7 @@
  *   critical_path  the chain of passes and messages that the step consists of, and the operators on it
  *   overlaps       communication, what it could hide behind, what of it is exposed, and why
  *   links          how full each sort of link is over the step, and which of them is fullest
+ *   input          with `data`: what storage, workers and links could deliver, and how busy they are
  *   sensitivities  the step with each capacity of the hardware a tenth lower and higher
  *   advice         the changes of one setting that gain most */
 #ifndef TSIM_REPORT_EXPLAIN_H
@@ -24,6 +25,7 @@ struct tsim_explanation {
     struct tsim_sensitivities sensitivities;
     const struct tsim_timeline *timeline;
     struct tsim_gang_account account; /* of the critical rank */
+    struct tsim_feed feed;            /* its input pipeline, without gaps_s */
     struct tsim_feed_flow flow;       /* of its input pipeline */
     const struct tsim_link_load *loads;
     int32_t n_loads;

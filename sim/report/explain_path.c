@@ -80,7 +80,10 @@ static void add_rest(struct tsim_figures *figures, const struct tsim_explanation
                      const struct tsim_path *path) {
     const struct tsim_result *result = explanation->result;
     double step_s = result->step.time_s, last_s = optimizer_s(result, path->last_stage);
-    double rest_s = step_s - path->time_s - last_s;
+    double rest_s = step_s - path->time_s - last_s, stall_s = fmax(0, fmin(rest_s, result->step.data_stall_s));
+    rest_s -= stall_s;
+    if (stall_s > 0)
+        add_row(figures, "waiting for input", "input", (double)NAN, (double)NAN, stall_s, step_s);
     if (fabs(rest_s) > ROUNDING_FRAC * step_s)
         add_row(figures, "data-parallel traffic, shared links", "traffic", (double)NAN, (double)NAN, rest_s, step_s);
     add_row(figures, "optimizer", "optimizer", path->last_stage, (double)NAN, last_s, step_s);

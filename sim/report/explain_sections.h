@@ -18,7 +18,8 @@ struct tsim_explain_section {
 };
 
 extern const struct tsim_explain_section tsim_explain_memory, tsim_explain_operators, tsim_explain_schedule,
-    tsim_explain_path, tsim_explain_overlap, tsim_explain_links, tsim_explain_sensitivity, tsim_explain_advice;
+    tsim_explain_path, tsim_explain_overlap, tsim_explain_links, tsim_explain_input, tsim_explain_sensitivity,
+    tsim_explain_advice;
 
 void tsim_explain_heading(FILE *out, const struct tsim_style *style, const char *text);
 

@@ -67,6 +67,7 @@ const struct tsim_term *tsim_term_link_rate(struct tsim_terms *terms, bool betwe
 
 /* ---- figures of the summary, by the group they are in; NULL for a value that the run does not have ---- */
 const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *name); /* step, communication_exposed */
+const struct tsim_term *tsim_term_of_input(struct tsim_terms *terms, const char *name);  /* step.data_stall_s */
 const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char *name); /* memory */
 const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char *name);  /* all others */
 const struct tsim_term *tsim_term_stage_parameters(struct tsim_terms *terms, int32_t stage);

@@ -570,7 +570,7 @@ const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *
     if (strcmp(name, "step.optimizer_s") == 0)
         return optimizer_term(terms, name);
     if (strcmp(name, "step.data_stall_s") == 0)
-        return tsim_term_new(terms, TSIM_TERM_MODEL, name, "waits for input, simulated", t->data_stall_s, TSIM_TIME_S);
+        return tsim_term_of_input(terms, name);
     if (strcmp(name, "step.communication_exposed_s") == 0)
         return all_exposed(terms, name);
     return exposed_term(terms, name);

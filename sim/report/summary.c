@@ -309,9 +309,30 @@ static const char *input_text(const char *bound) {
     return bound;
 }
 
+/* "43 % of the step is compute, ...": what is a hundredth and more, the largest first. */
+static const char *bounds_text(struct screen *screen, const struct tsim_bound_shares *b) {
+    struct share shares[] = {
+        {"compute", b->compute_frac}, {"memory", b->memory_frac}, {"communication", b->communication_frac},
+        {"bubble", b->bubble_frac},   {"data", b->data_frac},     {"host", b->host_frac}};
+    enum { N = sizeof shares / sizeof shares[0] };
+    const char *text = "";
+    for (int32_t n = 0; n < N; n++) {
+        struct share *largest = &shares[0];
+        for (int32_t i = 1; i < N; i++)
+            if (shares[i].value > largest->value)
+                largest = &shares[i];
+        if (largest->value < 0.01)
+            break;
+        text = tsim_arena_printf(&screen->arena, "%s%s%s %s", text, n ? ", " : "", percent(screen, largest->value),
+                                 largest->name);
+        largest->value = -1;
+    }
+    return text;
+}
+
 static void print_advice(struct screen *screen, const struct tsim_result *result) {
-    labelled(screen, "bottleneck", "%s%s%s", tsim_bottleneck_kind(result), result->bottleneck_is_data ? ": " : "",
-             result->bottleneck_is_data ? input_text(result->input.bound) : "");
+    labelled(screen, "bottleneck", "%s%s%s; %s", tsim_bottleneck_kind(result), result->bottleneck_is_data ? ": " : "",
+             result->bottleneck_is_data ? input_text(result->input.bound) : "", bounds_text(screen, &result->bounds));
     for (int32_t i = 0; i < result->n_advice && i < MOST_ADVICE; i++)
         labelled(screen, i == 0 ? "advice" : "", "%s", result->advice[i]);
 }

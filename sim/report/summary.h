@@ -23,8 +23,12 @@ struct tsim_json *tsim_summary_json(const struct tsim_result *result, const stru
 /* "ok" or "does_not_fit". A run that does not fit and was simulated all the same stays "does_not_fit". */
 const char *tsim_summary_status(const struct tsim_result *result);
 
-/* "compute", "memory", "data", "communication" or "bubble"; waiting for the host or for latency counts as compute. */
+/* "compute", "memory", "data", "communication" or "bubble"; waiting for the host counts as compute, kernels that their
+ * own latency binds as memory. */
 const char *tsim_bottleneck_kind(const struct tsim_result *result);
+/* Where the bottleneck lies in data, algorithm and machine (Machine Learning Systems, chapter on training): "data";
+ * "algorithm": compute, and the bubble, which the order of the work makes; "machine": memory and communication. */
+const char *tsim_bottleneck_axis(const struct tsim_result *result);
 
 /* "compute", "memory", "communication", "host", "latency". */
 const char *tsim_bound_name(enum tsim_bound bound);

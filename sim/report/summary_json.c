@@ -4,6 +4,7 @@
 #include "report/format.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Sums of doubles over the terms of one step: far above rounding (1e-16 a term), far below any figure that is read. */
 #define SUM_TOLERANCE 1e-6
@@ -31,6 +32,13 @@ const char *tsim_bottleneck_kind(const struct tsim_result *result) {
     if (result->bottleneck == TSIM_BOUND_MEMORY || result->bottleneck == TSIM_BOUND_COMMUNICATION)
         return tsim_bound_name(result->bottleneck);
     return "compute";
+}
+
+const char *tsim_bottleneck_axis(const struct tsim_result *result) {
+    const char *kind = tsim_bottleneck_kind(result);
+    if (strcmp(kind, "data") == 0)
+        return "data";
+    return strcmp(kind, "compute") == 0 || strcmp(kind, "bubble") == 0 ? "algorithm" : "machine";
 }
 
 static bool is_sum(double sum, double total) {
@@ -137,9 +145,21 @@ static void add_input(struct tsim_json *root, const struct tsim_input_figures *i
     tsim_json_number(input, "host_buffer_bytes", i->host_buffer_bytes);
 }
 
+static void add_bounds(struct tsim_json *bottleneck, const struct tsim_bound_shares *b) {
+    struct tsim_json *shares = tsim_json_object(bottleneck, "shares");
+    tsim_json_number(shares, "compute", b->compute_frac);
+    tsim_json_number(shares, "memory", b->memory_frac);
+    tsim_json_number(shares, "communication", b->communication_frac);
+    tsim_json_number(shares, "bubble", b->bubble_frac);
+    tsim_json_number(shares, "data", b->data_frac);
+    tsim_json_number(shares, "host", b->host_frac);
+}
+
 static void add_bottleneck(struct tsim_json *root, const struct tsim_result *result) {
     struct tsim_json *bottleneck = tsim_json_object(root, "bottleneck");
     tsim_json_text(bottleneck, "kind", tsim_bottleneck_kind(result));
+    tsim_json_text(bottleneck, "axis", tsim_bottleneck_axis(result));
+    add_bounds(bottleneck, &result->bounds);
     struct tsim_json *advice = tsim_json_array(bottleneck, "advice");
     for (int32_t i = 0; i < result->n_advice; i++)
         tsim_json_text(advice, NULL, result->advice[i]);

@@ -1,8 +1,10 @@
 #include "study/advice.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MIN_GAIN_FRAC 0.01
+#define SAME_FRAC (1 - 1e-6) /* of changes that gain the same, the first */
 
 struct candidate {
     struct tsim_scenario scenario;
@@ -10,7 +12,7 @@ struct candidate {
     double time_s;
 };
 
-enum { MAX_CANDIDATES = 28 };
+enum { MAX_CANDIDATES = 48 };
 
 struct candidates {
     struct tsim_arena *arena;
@@ -58,13 +60,57 @@ static void add_micro_batches(struct candidates *list) {
     }
 }
 
+/* Smaller ones: more of them fill a pipeline better. */
+static void add_small_micro_batch(struct candidates *list) {
+    const struct tsim_scenario *sc = list->base;
+    int64_t size = sc->training.micro_batch_size / 2;
+    if (sc->parallelism.pipeline == 1 || sc->training.micro_batch_size % 2 ||
+        !tsim_microbatches_work(&sc->parallelism, sc->n_microbatches * 2))
+        return;
+    struct tsim_scenario *changed =
+        add(list, tsim_arena_printf(list->arena, "training.micro_batch_size=%lld", (long long)size));
+    changed->training.micro_batch_size = size;
+    changed->n_microbatches *= 2;
+}
+
+/* Matrix units for 16 bits, and half the traffic, where training is in 32. */
+static void add_precision(struct candidates *list) {
+    const struct tsim_scenario *sc = list->base;
+    const double *peak = sc->cluster.node->accelerator->peak_flops_per_s;
+    enum tsim_precision to = peak[TSIM_BF16] > 0 ? TSIM_BF16 : TSIM_FP16;
+    if ((sc->training.precision != TSIM_FP32 && sc->training.precision != TSIM_TF32) || !(peak[to] > 0))
+        return;
+    add(list, tsim_arena_printf(list->arena, "training.precision=%s", tsim_precision_name(to)))->training.precision =
+        to;
+}
+
+/* Less to reduce, or less to gather where memory allows it. */
+static void add_less_traffic(struct candidates *list) {
+    const struct tsim_scenario *sc = list->base;
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    if (p->data * p->context == 1)
+        return;
+    if (sc->training.gradient_precision == TSIM_FP32 &&
+        (sc->training.precision == TSIM_BF16 || sc->training.precision == TSIM_FP16))
+        add(list, tsim_arena_printf(list->arena, "training.gradient_precision=%s",
+                                    tsim_precision_name(sc->training.precision)))
+            ->training.gradient_precision = sc->training.precision;
+    for (int zero = p->zero - 1; zero > 0; zero--)
+        add(list, tsim_arena_printf(list->arena, "parallelism.zero=%d", zero))->parallelism.zero = zero;
+    if (p->zero == 3 && p->reshard_after_forward)
+        add(list, "parallelism.reshard_after_forward=false")->parallelism.reshard_after_forward = false;
+    if (p->zero == 3)
+        add(list, tsim_arena_printf(list->arena, "parallelism.prefetch=%lld", 2 * (long long)p->prefetch + 1))
+            ->parallelism.prefetch = 2 * p->prefetch + 1;
+}
+
 /* Every interleaving that divides the layers: the bubble shrinks, messages multiply. */
 static void add_interleaving(struct candidates *list) {
     const struct tsim_scenario *sc = list->base;
     int64_t p = sc->parallelism.pipeline, layers = sc->model->layers;
     if (p == 1 || sc->n_microbatches % p || sc->parallelism.schedule >= TSIM_SCHEDULE_ZB_H1)
         return;
-    for (int64_t v = 1; v <= layers / p && list->n < MAX_CANDIDATES - 12; v++) {
+    for (int64_t v = 1; v <= layers / p && list->n < MAX_CANDIDATES - 30; v++) {
         if (layers % (p * v) || v == sc->parallelism.virtual_pipeline)
             continue;
         int64_t *chunks = TSIM_NEW_ARRAY(list->arena, (size_t)(p * v), int64_t);
@@ -126,6 +172,75 @@ static void add_experts(struct candidates *list) {
         add(list, "parallelism.expert_tensor=1")->parallelism.expert_tensor = 1;
 }
 
+/* ---- the input pipeline ---- */
+
+static bool holds_buffers(const struct tsim_scenario *sc) {
+    double host = sc->cluster.node->host_memory_bytes;
+    return !(host > 0) || tsim_data_host_bytes(sc) <= host;
+}
+
+/* Twice as many again and again, up to the host's cores. */
+static void add_workers(struct candidates *list) {
+    const struct tsim_data_spec *data = &list->base->data;
+    int64_t cores = list->base->cluster.node->host_cores, most = cores > 0 ? cores : 4 * data->workers;
+    for (int64_t n = 2 * data->workers; data->workers < most && data->prefetch > 0; n *= 2) {
+        struct tsim_scenario changed = *list->base;
+        n = n < most ? n : most;
+        changed.data.workers = n;
+        if (holds_buffers(&changed))
+            *add(list, tsim_arena_printf(list->arena, "data.workers=%lld", (long long)n)) = changed;
+        if (n == most)
+            return;
+    }
+}
+
+static void add_prefetch(struct candidates *list) {
+    struct tsim_scenario changed = *list->base;
+    changed.data.prefetch = changed.data.prefetch < 2 ? 2 : 2 * changed.data.prefetch;
+    if (holds_buffers(&changed))
+        *add(list, tsim_arena_printf(list->arena, "data.prefetch=%lld", (long long)changed.data.prefetch)) = changed;
+}
+
+static void add_storage(struct candidates *list) {
+    const struct tsim_data_spec *data = &list->base->data;
+    struct tsim_storage *faster = TSIM_NEW(list->arena, struct tsim_storage);
+    char text[40];
+    *faster = *data->storage;
+    faster->bandwidth_bytes_per_s *= 2;
+    faster->client_bytes_per_s *= 2;
+    if (data->access == TSIM_ACCESS_RANDOM)
+        add(list, "data.access=sequential")->data.access = TSIM_ACCESS_SEQUENTIAL;
+    if (!(data->storage->client_bytes_per_s > 0)) {
+        tsim_quantity_human(faster->bandwidth_bytes_per_s, TSIM_BYTES_PER_S, text, sizeof text);
+        add(list, tsim_arena_printf(list->arena, "data.storage.bandwidth='%s'", text))->data.storage = faster;
+    }
+}
+
+/* All that can be had at once: each alone may find the next limit close by. */
+static void add_all_of_input(struct candidates *list) {
+    struct tsim_scenario changed = *list->base;
+    struct tsim_data_spec *data = &changed.data;
+    int64_t cores = changed.cluster.node->host_cores;
+    if (data->access == TSIM_ACCESS_SEQUENTIAL || cores <= data->workers)
+        return;
+    data->access = TSIM_ACCESS_SEQUENTIAL;
+    data->workers = cores;
+    data->prefetch = data->prefetch < 2 ? 2 : data->prefetch;
+    if (holds_buffers(&changed))
+        *add(list,
+             tsim_arena_printf(list->arena, "data.access=sequential --set data.workers=%lld --set data.prefetch=%lld",
+                               (long long)cores, (long long)data->prefetch)) = changed;
+}
+
+static void add_input(struct candidates *list, const struct tsim_result *result) {
+    if (!list->base->data.has || !(result->step.data_stall_s > MIN_GAIN_FRAC * result->step.time_s))
+        return;
+    add_workers(list);
+    add_prefetch(list);
+    add_storage(list);
+    add_all_of_input(list);
+}
+
 static void simulate(struct candidate *candidate) {
     struct tsim_arena arena;
     struct tsim_diags diags;
@@ -138,6 +253,17 @@ static void simulate(struct candidate *candidate) {
         candidate->time_s = result.step.time_s;
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
+}
+
+/* Several settings at once are worth a line where none of them alone does nearly as well. */
+static void drop_needless_pairs(struct candidates *list) {
+    double best_single_s = INFINITY;
+    for (int32_t i = 0; i < list->n; i++)
+        if (list->items[i].time_s > 0 && !strstr(list->items[i].setting, "--set"))
+            best_single_s = fmin(best_single_s, list->items[i].time_s);
+    for (int32_t i = 0; i < list->n; i++)
+        if (strstr(list->items[i].setting, "--set") && best_single_s < (1 + MIN_GAIN_FRAC) * list->items[i].time_s)
+            list->items[i].time_s = 0;
 }
 
 /* One line per setting: its best value. */
@@ -161,12 +287,17 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     add_sequence(&list);
     add_overlaps(&list);
     add_experts(&list);
+    add_small_micro_batch(&list);
+    add_precision(&list);
+    add_less_traffic(&list);
+    add_input(&list, result);
     for (int32_t i = 0; i < list.n; i++)
         simulate(&list.items[i]);
+    drop_needless_pairs(&list);
     while (result->n_advice < MAX_ADVICE) {
         struct candidate *best = NULL;
         for (int32_t i = 0; i < list.n; i++)
-            if (list.items[i].time_s > 0 && (!best || list.items[i].time_s < best->time_s))
+            if (list.items[i].time_s > 0 && (!best || list.items[i].time_s < SAME_FRAC * best->time_s))
                 best = &list.items[i];
         double gain_frac = best ? 1 - best->time_s / result->step.time_s : 0;
         if (gain_frac < MIN_GAIN_FRAC)

@@ -9,6 +9,7 @@ struct changed {
     struct tsim_accelerator accelerator;
     struct tsim_fabric fabric;
     struct tsim_software software;
+    struct tsim_storage storage;
 };
 
 static void copy(const struct tsim_scenario *scenario, struct changed *to) {
@@ -19,6 +20,10 @@ static void copy(const struct tsim_scenario *scenario, struct changed *to) {
     to->node.accelerator = &to->accelerator;
     to->scenario.cluster.node = &to->node;
     to->scenario.software = &to->software;
+    if (scenario->data.has) {
+        to->storage = *scenario->data.storage;
+        to->scenario.data.storage = &to->storage;
+    }
     if (!scenario->cluster.fabric)
         return;
     to->fabric = *scenario->cluster.fabric;
@@ -92,6 +97,19 @@ static double host_time(struct changed *c, double factor) {
     return scale(&c->software.host_time_per_op_s, factor);
 }
 
+static double storage_bandwidth(struct changed *c, double factor) {
+    c->storage.client_bytes_per_s *= factor;
+    return scale(&c->storage.bandwidth_bytes_per_s, factor);
+}
+
+static double storage_latency(struct changed *c, double factor) {
+    return scale(&c->storage.latency_s, factor);
+}
+
+static double sample_cpu_time(struct changed *c, double factor) {
+    return scale(&c->scenario.data.sample_cpu_s, factor);
+}
+
 static const struct {
     const char *name, *key;
     enum tsim_dimension dimension;
@@ -103,7 +121,10 @@ static const struct {
                   {"scale-up latency", "scale_up_latency", TSIM_TIME_S, scale_up_latency},
                   {"NIC bandwidth", "nic_bandwidth", TSIM_BYTES_PER_S, nic_bandwidth},
                   {"fabric latency", "fabric_latency", TSIM_TIME_S, fabric_latency},
-                  {"host time per operator", "host_time_per_op", TSIM_TIME_S, host_time}};
+                  {"host time per operator", "host_time_per_op", TSIM_TIME_S, host_time},
+                  {"storage bandwidth", "storage_bandwidth", TSIM_BYTES_PER_S, storage_bandwidth},
+                  {"storage latency", "storage_latency", TSIM_TIME_S, storage_latency},
+                  {"CPU time per sample", "sample_cpu_time", TSIM_TIME_S, sample_cpu_time}};
 enum { N_CAPACITIES = sizeof CAPACITIES / sizeof CAPACITIES[0] };
 
 /* ---- running ---- */
@@ -112,7 +133,7 @@ static enum tsim_status run_changed(const struct tsim_scenario *scenario, int ca
                                     struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = true};
     struct tsim_arena arena;
-    struct changed changed;
+    struct changed changed = {0};
     struct tsim_result result;
     tsim_arena_init(&arena);
     copy(scenario, &changed);
@@ -136,7 +157,7 @@ enum tsim_status tsim_sensitivities_run(struct tsim_arena *arena, const struct t
     const double less = 1 - TSIM_SENSITIVITY_STEP_FRAC, more = 1 + TSIM_SENSITIVITY_STEP_FRAC;
     struct tsim_sensitivities list = {.rows = TSIM_NEW_ARRAY(arena, N_CAPACITIES, struct tsim_sensitivity)};
     for (int i = 0; i < N_CAPACITIES; i++) {
-        struct changed as_is;
+        struct changed as_is = {0};
         copy(scenario, &as_is);
         struct tsim_sensitivity row = {.name = CAPACITIES[i].name,
                                        .key = CAPACITIES[i].key,

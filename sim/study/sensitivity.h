@@ -21,8 +21,8 @@ struct tsim_sensitivities {
     int32_t n;
 };
 
-/* Rows are allocated from `arena`. Two runs for each capacity (about eight); memory does not matter to them. Fails only
- * as tsim_train_run does. */
+/* Rows are allocated from `arena`. Two runs for each capacity (about eight, with an input pipeline eleven); memory does
+ * not matter to them. Fails only as tsim_train_run does. */
 enum tsim_status tsim_sensitivities_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                         struct tsim_sensitivities *sensitivities, struct tsim_diags *diags);
 

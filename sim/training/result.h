@@ -62,6 +62,13 @@ struct tsim_campaign { /* deterministic extrapolation: no failures until reliabi
     double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
 };
 
+/* What the step is bound by, as shares of its time: kernels that the matrix units bind, kernels that memory or their
+ * own latency bind (the optimizer among them), exposed communication, bubble, waits for data, waits for the host.
+ * Together 1, up to what recomputation in other passes rounds. */
+struct tsim_bound_shares {
+    double compute_frac, memory_frac, communication_frac, bubble_frac, data_frac, host_frac;
+};
+
 /* The input pipeline (feed.h), of the node that feeds most; busy of the time. */
 struct tsim_input_figures {
     bool has;
@@ -99,6 +106,7 @@ struct tsim_result {
     double parameters, active_parameters, step_model_flops, step_hardware_flops;
     enum tsim_bound bottleneck; /* with bottleneck_is_bubble / _data the kinds that are not operator bounds */
     bool bottleneck_is_bubble, bottleneck_is_data;
+    struct tsim_bound_shares bounds; /* the largest is the bottleneck, host taken with compute */
     const char *advice[4];
     int32_t n_advice;
     struct tsim_input_figures input;

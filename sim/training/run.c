@@ -15,6 +15,7 @@
 
 #define SECONDS_PER_DAY 86400.0
 #define JOULES_PER_KWH 3.6e6
+#define ROUNDING_FRAC 1e-9
 
 static double now_s(void) {
     struct timespec t;
@@ -432,6 +433,18 @@ static void fill_input(const struct tsim_scenario *sc, const struct tsim_feed_fl
 
 /* ---- diagnosis ---- */
 
+/* Kernels alone are no more than the passes that they are in: the rest of these waits for the host. */
+static struct tsim_bound_shares bound_shares(const struct tsim_step_terms *t, double matrix_s, double memory_s) {
+    double kernels_s = matrix_s + memory_s, busy_s = t->compute_s + t->recompute_s + t->optimizer_s;
+    double scale = kernels_s > (1 - ROUNDING_FRAC) * busy_s ? busy_s / kernels_s : 1;
+    return (struct tsim_bound_shares){.compute_frac = scale * matrix_s / t->time_s,
+                                      .memory_frac = scale * memory_s / t->time_s,
+                                      .communication_frac = t->communication_exposed_s / t->time_s,
+                                      .bubble_frac = t->bubble_s / t->time_s,
+                                      .data_frac = t->data_stall_s / t->time_s,
+                                      .host_frac = scale == 1 ? (busy_s - kernels_s) / t->time_s : 0};
+}
+
 static void fill_bottleneck(const struct tsim_gang_account *critical, struct tsim_result *result) {
     double matrix_s = 0, memory_s = 0;
     for (int32_t i = 0; i < result->n_operators; i++) {
@@ -441,14 +454,16 @@ static void fill_bottleneck(const struct tsim_gang_account *critical, struct tsi
         else if (row->bound == TSIM_BOUND_MEMORY || row->bound == TSIM_BOUND_LATENCY)
             memory_s += row->time_s;
     }
-    const struct tsim_step_terms *t = &critical->terms;
-    double busiest = fmax(fmax(matrix_s, memory_s), fmax(t->communication_exposed_s, t->bubble_s));
-    busiest = fmax(busiest, t->data_stall_s);
-    result->bottleneck_is_data = busiest == t->data_stall_s && t->data_stall_s > 0;
-    result->bottleneck_is_bubble = busiest == t->bubble_s && t->bubble_s > 0;
-    result->bottleneck = busiest == matrix_s   ? TSIM_BOUND_COMPUTE
-                         : busiest == memory_s ? TSIM_BOUND_MEMORY
-                                               : TSIM_BOUND_COMMUNICATION;
+    const struct tsim_bound_shares *b = &result->bounds;
+    result->bounds = bound_shares(&critical->terms, matrix_s, memory_s);
+    double computing = b->compute_frac + b->host_frac;
+    double largest = fmax(fmax(computing, b->memory_frac), fmax(b->communication_frac, b->bubble_frac));
+    largest = fmax(largest, b->data_frac);
+    result->bottleneck_is_data = largest == b->data_frac && largest > 0;
+    result->bottleneck_is_bubble = largest == b->bubble_frac && largest > 0;
+    result->bottleneck = largest == computing        ? TSIM_BOUND_COMPUTE
+                         : largest == b->memory_frac ? TSIM_BOUND_MEMORY
+                                                     : TSIM_BOUND_COMMUNICATION;
 }
 
 /* The machine of a run, and what passes cost on it. */

@@ -70,6 +70,12 @@ void example_result_init(struct example_result *r) {
     result->mean_power_w = 5e3;
     result->step_hardware_flops = 1.125e18;
     result->bottleneck = TSIM_BOUND_MEMORY;
+    result->bounds = (struct tsim_bound_shares){.compute_frac = 0.25,
+                                                .memory_frac = 0.375,
+                                                .communication_frac = 0.1,
+                                                .bubble_frac = 0.15,
+                                                .data_frac = 0.05,
+                                                .host_frac = 0.075};
     result->advice[0] = "larger products";
     result->n_advice = 1;
     result->campaign = (struct tsim_campaign){true, 1000, 2.5, 15.5, 6.25, 1.5, 2000, 240000, 120};

@@ -63,11 +63,54 @@ START_TEST(dense) {
 }
 END_TEST
 
+/* One worker of 1 s a sample for 128 samples a step; reading takes nothing. Workers are doubled up to the 64 cores,
+ * where a step takes 128 / 64 = 2 s; nothing else helps, and no number of accelerators would. */
+START_TEST(starved) {
+    static const struct tsim_storage storage = {.bandwidth_bytes_per_s = 1e12, .random_access_frac = 1};
+    example_init(&e);
+    e.node.host_cores = 64;
+    e.scenario.training.global_batch_size = 128;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    e.scenario.data = (struct tsim_data_spec){.has = true,
+                                              .storage = &storage,
+                                              .sample_bytes = 1,
+                                              .transfer_bytes = 1,
+                                              .sample_cpu_s = 1,
+                                              .workers = 1,
+                                              .prefetch = 2};
+    struct tsim_result result = advise();
+    ck_assert(result.bottleneck_is_data);
+    ck_assert_str_eq(result.input.bound, "workers");
+    ck_assert_double_eq_tol(result.step.time_s, 128, 1);
+    ck_assert_int_ge(result.n_advice, 1);
+    ck_assert_str_eq(result.advice[0], "data.workers=64: step 2.00 s, 98.4 % faster");
+    for (int32_t i = 0; i < result.n_advice; i++)
+        ck_assert_msg(strncmp(result.advice[i], "data.", 5) == 0, "%s", result.advice[i]);
+    e.scenario.data.workers = 64;
+    result = advise();
+    ck_assert_double_eq_tol(result.step.time_s, 2, 0.01);
+}
+END_TEST
+
+/* Shares of what binds add up to the step. */
+START_TEST(shares) {
+    example_init(&e);
+    struct tsim_result result = advise();
+    const struct tsim_bound_shares *b = &result.bounds;
+    ck_assert_double_eq_tol(b->compute_frac + b->memory_frac + b->communication_frac + b->bubble_frac + b->data_frac +
+                                b->host_frac,
+                            1, 1e-9);
+    ck_assert(b->host_frac >= 0 && b->data_frac == 0);
+}
+END_TEST
+
 static Suite *advice_suite(void) {
     Suite *suite = suite_create("advice");
     TCase *tcase = tcase_create("candidates");
     tcase_add_test(tcase, experts);
     tcase_add_test(tcase, dense);
+    tcase_add_test(tcase, starved);
+    tcase_add_test(tcase, shares);
     suite_add_tcase(suite, tcase);
     return suite;
 }

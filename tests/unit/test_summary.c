@@ -61,6 +61,10 @@ START_TEST(json_has_every_figure) {
         "\"step_hardware_flops\": 1.125e+18},\n"
         "  \"bottleneck\": {\n"
         "    \"kind\": \"memory\",\n"
+        "    \"axis\": \"machine\",\n"
+        "    \"shares\": {\"compute\": 0.25, \"memory\": 0.375, \"communication\": 0.1, \"bubble\": 0.15, \"data\": "
+        "0.05, "
+        "\"host\": 0.075},\n"
         "    \"advice\": [\"larger products\"]\n"
         "  },\n"
         "  \"campaign\": {\"steps\": 1000, \"days\": 2.5, \"energy_kwh\": 15.5, \"co2_kg\": 6.25, "
@@ -105,15 +109,19 @@ END_TEST
 START_TEST(bottleneck_kinds) {
     example_result_init(&r);
     const char *const kinds[] = {"compute", "memory", "communication", "compute", "compute"};
+    const char *const axes[] = {"algorithm", "machine", "machine", "algorithm", "algorithm"};
     for (int bound = TSIM_BOUND_COMPUTE; bound <= TSIM_BOUND_LATENCY; bound++) {
         r.result.bottleneck = (enum tsim_bound)bound;
         ck_assert_str_eq(tsim_bottleneck_kind(&r.result), kinds[bound]);
+        ck_assert_str_eq(tsim_bottleneck_axis(&r.result), axes[bound]);
     }
     r.result.bottleneck_is_data = true;
     ck_assert_str_eq(tsim_bottleneck_kind(&r.result), "data");
+    ck_assert_str_eq(tsim_bottleneck_axis(&r.result), "data");
     r.result.bottleneck_is_data = false;
     r.result.bottleneck_is_bubble = true;
     ck_assert_str_eq(tsim_bottleneck_kind(&r.result), "bubble");
+    ck_assert_str_eq(tsim_bottleneck_axis(&r.result), "algorithm");
 }
 END_TEST
 
