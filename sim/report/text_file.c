@@ -1,18 +1,33 @@
 #include "report/text_file.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <zlib.h>
 
 enum { BUFFER_SIZE = 1 << 18 };
 
+/* A .gz file is packed by a thread of its own, which takes as long as what writes the text: one buffer is filled while
+ * the other one is packed. */
+struct packer {
+    gzFile out;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards all that follows */
+    pthread_cond_t changed;
+    const char *text; /* what is to be packed now; NULL: nothing */
+    size_t n_bytes;
+    bool is_over;
+    int error;
+};
+
 struct tsim_text_file {
     const char *name;
     FILE *plain;
-    gzFile packed;
+    struct packer *packer; /* or `plain` */
     size_t n_bytes;
     int error; /* errno of the first write that failed */
-    char buffer[BUFFER_SIZE];
+    char *buffer;
+    char buffers[2][BUFFER_SIZE];
 };
 
 static enum tsim_status cannot_write(const char *name, int error, struct tsim_diags *diags) {
@@ -26,34 +41,110 @@ static bool is_packed(const char *name) {
     return length > 3 && strcmp(name + length - 3, ".gz") == 0;
 }
 
+/* ---- packing ---- */
+
+static void *pack(void *context) {
+    struct packer *packer = context;
+    pthread_mutex_lock(&packer->mutex);
+    for (;;) {
+        while (!packer->text && !packer->is_over)
+            pthread_cond_wait(&packer->changed, &packer->mutex);
+        if (!packer->text)
+            break;
+        pthread_mutex_unlock(&packer->mutex);
+        errno = 0;
+        int n_written = gzwrite(packer->out, packer->text, (unsigned)packer->n_bytes);
+        int error = n_written == (int)packer->n_bytes ? 0 : errno ? errno : EIO;
+        pthread_mutex_lock(&packer->mutex);
+        packer->text = NULL;
+        packer->error = packer->error ? packer->error : error;
+        pthread_cond_signal(&packer->changed);
+    }
+    pthread_mutex_unlock(&packer->mutex);
+    return NULL;
+}
+
+static struct packer *open_packer(struct tsim_arena *arena, const char *name) {
+    struct packer *packer = TSIM_NEW(arena, struct packer);
+    packer->out = gzopen(name, "wb1"); /* the fastest level: traces are as repetitive as text can be */
+    if (!packer->out)
+        return NULL;
+    gzbuffer(packer->out, BUFFER_SIZE);
+    pthread_mutex_init(&packer->mutex, NULL);
+    pthread_cond_init(&packer->changed, NULL);
+    int error = pthread_create(&packer->thread, NULL, pack, packer);
+    if (error == 0)
+        return packer;
+    gzclose(packer->out);
+    errno = error;
+    return NULL;
+}
+
+/* Waits until the text before has been packed. */
+static int hand_over(struct packer *packer, const char *text, size_t n_bytes) {
+    pthread_mutex_lock(&packer->mutex);
+    while (packer->text)
+        pthread_cond_wait(&packer->changed, &packer->mutex);
+    packer->text = text;
+    packer->n_bytes = n_bytes;
+    int error = packer->error;
+    pthread_cond_signal(&packer->changed);
+    pthread_mutex_unlock(&packer->mutex);
+    return error;
+}
+
+static int close_packer(struct packer *packer) {
+    pthread_mutex_lock(&packer->mutex);
+    packer->is_over = true;
+    pthread_cond_signal(&packer->changed);
+    pthread_mutex_unlock(&packer->mutex);
+    pthread_join(packer->thread, NULL);
+    pthread_cond_destroy(&packer->changed);
+    pthread_mutex_destroy(&packer->mutex);
+    errno = 0;
+    int status = gzclose(packer->out);
+    if (packer->error)
+        return packer->error;
+    return status == Z_OK ? 0 : errno ? errno : EIO;
+}
+
+/* ---- the file ---- */
+
 enum tsim_status tsim_text_file_open(struct tsim_arena *arena, const char *name, struct tsim_text_file **file,
                                      struct tsim_diags *diags) {
     struct tsim_text_file *opened = TSIM_NEW(arena, struct tsim_text_file);
     opened->name = name;
+    opened->buffer = opened->buffers[0];
     errno = 0;
     if (is_packed(name))
-        opened->packed = gzopen(name, "wb1"); /* the fastest level: traces are as repetitive as text can be */
+        opened->packer = open_packer(arena, name);
     else
         opened->plain = fopen(name, "w");
-    if (!opened->packed && !opened->plain)
+    if (!opened->packer && !opened->plain)
         return cannot_write(name, errno, diags);
     *file = opened;
     return TSIM_OK;
 }
 
+static int write_plain(FILE *out, const char *text, size_t n_bytes) {
+    errno = 0;
+    if (fwrite(text, 1, n_bytes, out) == n_bytes)
+        return 0;
+    return errno ? errno : EIO;
+}
+
 static void flush(struct tsim_text_file *file) {
+    const char *text = file->buffer;
     size_t n_bytes = file->n_bytes;
     file->n_bytes = 0;
     if (file->error || n_bytes == 0)
         return;
-    errno = 0;
-    bool is_written = file->packed ? gzwrite(file->packed, file->buffer, (unsigned)n_bytes) == (int)n_bytes
-                                   : fwrite(file->buffer, 1, n_bytes, file->plain) == n_bytes;
-    if (!is_written)
-        file->error = errno ? errno : EIO;
+    if (file->packer)
+        file->buffer = text == file->buffers[0] ? file->buffers[1] : file->buffers[0];
+    file->error = file->packer ? hand_over(file->packer, text, n_bytes) : write_plain(file->plain, text, n_bytes);
 }
 
-void tsim_text_file_put(struct tsim_text_file *file, const char *text, size_t n_bytes) {
+static void put_far(struct tsim_text_file *file, const char *text, size_t n_bytes) {
     while (n_bytes > 0) {
         size_t room = BUFFER_SIZE - file->n_bytes, part = n_bytes < room ? n_bytes : room;
         memcpy(file->buffer + file->n_bytes, text, part);
@@ -63,6 +154,15 @@ void tsim_text_file_put(struct tsim_text_file *file, const char *text, size_t n_
         if (file->n_bytes == BUFFER_SIZE)
             flush(file);
     }
+}
+
+void tsim_text_file_put(struct tsim_text_file *file, const char *text, size_t n_bytes) {
+    if (n_bytes >= BUFFER_SIZE - file->n_bytes) {
+        put_far(file, text, n_bytes);
+        return;
+    }
+    memcpy(file->buffer + file->n_bytes, text, n_bytes);
+    file->n_bytes += n_bytes;
 }
 
 /* By hand: a trace is mostly numbers, and printf takes several times as long. */
@@ -84,8 +184,8 @@ void tsim_text_file_put_fixed(struct tsim_text_file *file, int64_t value, int de
 enum tsim_status tsim_text_file_close(struct tsim_text_file *file, struct tsim_diags *diags) {
     flush(file);
     errno = 0;
-    bool is_closed = file->packed ? gzclose(file->packed) == Z_OK : fclose(file->plain) == 0;
-    if (!is_closed && !file->error)
-        file->error = errno ? errno : EIO;
+    int error = file->packer ? close_packer(file->packer) : fclose(file->plain) == 0 ? 0 : errno ? errno : EIO;
+    if (!file->error)
+        file->error = error;
     return file->error ? cannot_write(file->name, file->error, diags) : TSIM_OK;
 }

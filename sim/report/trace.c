@@ -49,22 +49,26 @@ static const char *const GAUGE_NAMES[N_GAUGES] = {"power W", "scale-up GB/s", "N
 
 /* ---- writing ---- */
 
-static void put(struct tsim_trace *trace, const char *text) {
+static inline void put(struct tsim_trace *trace, const char *text) {
     tsim_text_file_put(trace->file, text, strlen(text));
 }
 
-static void put_number(struct tsim_trace *trace, const char *key, int64_t value, int decimals) {
+static inline void put_number(struct tsim_trace *trace, const char *key, int64_t value, int decimals) {
     put(trace, key);
     tsim_text_file_put_fixed(trace->file, value, decimals);
 }
 
-/* {"ph":"X","pid":3,"tid":0 - the beginning of every event; the rest is the caller's. */
+/* {"ph":"X","pid":3,"tid":0 - the beginning of every event; the rest is the caller's. A counter has no thread (-1). */
 static void begin_event(struct tsim_trace *trace, const char *phase, int64_t pid, int64_t tid) {
-    put(trace, trace->has_event ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+    if (trace->has_event)
+        put(trace, ",\n{\"ph\":\"");
+    else
+        put(trace, "\n{\"ph\":\"");
     trace->has_event = true;
     put(trace, phase);
     put_number(trace, "\",\"pid\":", pid, 0);
-    put_number(trace, ",\"tid\":", tid, 0);
+    if (tid >= 0)
+        put_number(trace, ",\"tid\":", tid, 0);
 }
 
 static void put_name(struct tsim_trace *trace, const char *what, int64_t pid, int64_t tid, const char *name) {
@@ -78,7 +82,7 @@ static void put_name(struct tsim_trace *trace, const char *what, int64_t pid, in
 
 static void put_counter(struct tsim_trace *trace, int64_t pid, int64_t ns, const char *name, const char *key,
                         int64_t value, int decimals) {
-    begin_event(trace, "C", pid, 0);
+    begin_event(trace, "C", pid, -1);
     put_number(trace, ",\"ts\":", ns, 3);
     put(trace, ",\"name\":\"");
     put(trace, name);

@@ -171,8 +171,11 @@ struct tsim_gang {
     int32_t stage, replica, n_members, streams[TSIM_N_STREAMS];
     double slowdown; /* of its slowest member's kernels: 1, or more with a degraded accelerator */
     const struct tsim_member *members;
-    struct tsim_demand *demands;    /* scratch for demands of more members than a task holds; one block per stream */
-    int32_t n_demands;              /* of a block */
+    /* Scratch for demands of more members than a task holds: a block for each stream, which grows with what its tasks
+     * need (a block for the longest routes of all members would be 100 MB with thousands of gangs). */
+    struct tsim_arena *arena;
+    struct tsim_demand *demands[TSIM_N_STREAMS];
+    int32_t n_demands[TSIM_N_STREAMS];
     const struct tsim_links *links; /* NULL: folded */
     struct tsim_expansion *expansions;
     int32_t n_expansions;

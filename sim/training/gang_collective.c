@@ -5,6 +5,16 @@
 #include <math.h>
 #include <string.h>
 
+/* The block before is the stream's last task's, which has ended, or this one's so far. */
+static void grow_demands(struct tsim_gang *gang, enum tsim_gang_stream stream) {
+    int32_t n = gang->n_demands[stream];
+    struct tsim_demand *grown = TSIM_NEW_ARRAY(gang->arena, (size_t)(n > 0 ? 2 * n : 16), struct tsim_demand);
+    if (n > 0)
+        memcpy(grown, gang->demands[stream], (size_t)n * sizeof *grown);
+    gang->demands[stream] = grown;
+    gang->n_demands[stream] = n > 0 ? 2 * n : 16;
+}
+
 /* A task's own room first, the gang's scratch when that is full. */
 void tsim_gang_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t resource,
                       double per_unit) {
@@ -15,10 +25,10 @@ void tsim_gang_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, stru
         task->demands[task->n_demands++] = demand;
         return;
     }
-    struct tsim_demand *block = gang->demands + (ptrdiff_t)stream * gang->n_demands;
-    TSIM_ASSERT(task->n_more_demands < gang->n_demands);
-    task->more_demands = block;
-    block[task->n_more_demands++] = demand;
+    if (task->n_more_demands == gang->n_demands[stream])
+        grow_demands(gang, stream);
+    task->more_demands = gang->demands[stream];
+    gang->demands[stream][task->n_more_demands++] = demand;
 }
 
 /* Each kernel has its rank's device, before anything is sent: passes beside it stand still. */

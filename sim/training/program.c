@@ -41,8 +41,7 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
     if (run->has_links)
         tsim_step_links_members(&run->links, arena, run->placement, gang, members);
     gang->members = members;
-    gang->n_demands = gang->n_members * (run->has_links ? TSIM_ROUTE_MAX : 8);
-    gang->demands = TSIM_NEW_ARRAY(arena, (size_t)gang->n_demands * TSIM_N_STREAMS, struct tsim_demand);
+    gang->arena = arena;
 }
 
 static double slowdown_of(const struct tsim_scenario *sc, int32_t rank) {
