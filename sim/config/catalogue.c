@@ -17,7 +17,7 @@
 #error "compile with -DTSIM_PREFIX: where the program gets installed"
 #endif
 
-enum { MAX_CHAIN = 16, MAX_FOLDERS = 2 };
+enum { MAX_CHAIN = 16, MAX_FOLDERS = 3 };
 
 static const struct {
     const char *word, *plural;
@@ -30,7 +30,7 @@ static const struct {
     [TSIM_CATALOGUE_SOFTWARE] = {"software", "software", {"models/software"}},
     [TSIM_CATALOGUE_REGIONS] = {"region", "regions", {"hardware/regions"}},
     [TSIM_CATALOGUE_STORAGE] = {"storage", "storage", {"hardware/storage"}},
-    [TSIM_CATALOGUE_SCENARIOS] = {"scenario", "scenarios", {"scenarios", "scenarios/published"}},
+    [TSIM_CATALOGUE_SCENARIOS] = {"scenario", "scenarios", {"scenarios", "scenarios/published", "scenarios/campaigns"}},
 };
 static const char SINGLE[] = "single-";
 

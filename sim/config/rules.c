@@ -626,6 +626,7 @@ static bool check_job(const struct check *c) {
     bool can_split = check_cluster(c);
     check_precision(c);
     check_attention(c);
+    tsim_draft_check_reliability(c->draft, c->reader);
     return can_split;
 }
 

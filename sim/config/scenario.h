@@ -74,6 +74,9 @@ enum tsim_metric {
     TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU,
     TSIM_METRIC_MEMORY_PEAK,
     TSIM_METRIC_ENERGY,
+    TSIM_METRIC_DAYS,
+    TSIM_METRIC_GOODPUT,
+    TSIM_METRIC_FAILURES,
     TSIM_N_METRICS
 };
 
@@ -111,6 +114,17 @@ struct tsim_cluster_spec {
     size_t n_background;
 };
 
+enum tsim_period_kind { TSIM_PERIOD_OPTIMAL, TSIM_PERIOD_TIME, TSIM_PERIOD_STEPS };
+struct tsim_period {
+    enum tsim_period_kind kind;
+    double value; /* s, or steps; 0 with OPTIMAL */
+};
+/* Pauses in which the model is evaluated. */
+struct tsim_evaluation_spec {
+    struct tsim_period interval; /* of training; never OPTIMAL when there is a time */
+    double time_s;               /* of one; 0 = none */
+};
+
 struct tsim_training_spec {
     int64_t sequence_length, global_batch_size, micro_batch_size;
     enum tsim_precision precision;
@@ -122,6 +136,7 @@ struct tsim_training_spec {
     enum tsim_attention attention;
     enum tsim_run_length length_kind;
     double length; /* tokens, samples or steps */
+    struct tsim_evaluation_spec evaluation;
 };
 
 struct tsim_parallelism_spec {
@@ -166,6 +181,37 @@ struct tsim_energy_spec {
 struct tsim_cost_spec {
     double rent_usd_per_s, purchase_usd, lifetime_s; /* per accelerator */
 };
+/* What interrupts a run. */
+enum tsim_cause {
+    TSIM_CAUSE_ACCELERATOR,
+    TSIM_CAUSE_HBM,
+    TSIM_CAUSE_NIC,
+    TSIM_CAUSE_LINK,
+    TSIM_CAUSE_SWITCH,
+    TSIM_CAUSE_HOST,
+    TSIM_CAUSE_SOFTWARE,
+    TSIM_N_COMPONENTS,
+    TSIM_CAUSE_PREEMPTION = TSIM_N_COMPONENTS,
+    TSIM_CAUSE_STRAGGLER, /* a node that turned slow, when it is found */
+    TSIM_N_CAUSES
+};
+struct tsim_reliability_spec {
+    bool has;                                   /* `reliability:` is given; without it nothing fails */
+    double node_mtbf_s;                         /* 0: by component */
+    double component_mtbf_s[TSIM_N_COMPONENTS]; /* of one; 0: never */
+    double shape, age_s;                        /* Weibull shape of hardware failures; age at the beginning */
+    struct tsim_period checkpoint_interval;
+    int mode; /* 0 sync, 1 async */
+    double checkpoint_bytes_per_s;
+    bool checkpoint_memory;
+    double detection_s, restart_s, warmup_s, repair_s;
+    int64_t spares;
+    bool elastic;
+    double maintenance_interval_s, maintenance_s;
+    double straggler_mtbf_s, straggler_slowdown, straggler_detection_s; /* of one node; 0: never */
+    double preemption_per_s, notice_s, discount_frac, gap_s;            /* rate of one node */
+    int64_t replications;
+};
 struct tsim_simulation_spec {
     int64_t steps, warmup, seed;
     enum tsim_network network;
@@ -174,7 +220,7 @@ struct tsim_simulation_spec {
 struct tsim_measured {
     const char *source;
     bool has[TSIM_N_METRICS];
-    double value[TSIM_N_METRICS]; /* SI: s, tokens/s, fractions, FLOP/s for the tflops metrics, bytes, joules */
+    double value[TSIM_N_METRICS]; /* SI: s, tokens/s, fractions, FLOP/s for the tflops metrics, bytes, joules, days */
 };
 
 struct tsim_scenario {
@@ -188,6 +234,7 @@ struct tsim_scenario {
     struct tsim_data_spec data;
     struct tsim_energy_spec energy;
     struct tsim_cost_spec cost;
+    struct tsim_reliability_spec reliability;
     struct tsim_simulation_spec simulation;
     struct tsim_measured measured;
     int64_t n_accelerators;       /* nodes x accelerators_per_node */

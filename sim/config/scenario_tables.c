@@ -251,13 +251,6 @@ static void refuse(struct tsim_reader *reader, const struct tsim_value *value, c
                    "leave '%s' out", path);
 }
 
-static void read_reliability(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
-                             void *field) {
-    (void)field;
-    if (value)
-        refuse(reader, value, path, "failures and checkpoints");
-}
-
 struct variability {
     double compute_cv, fraction, slowdown;
 };
@@ -358,6 +351,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
     LENGTH_KEY(samples, "length of the run in samples"),
     LENGTH_KEY(steps, "length of the run in optimizer steps"),
     LENGTH_KEY(epochs, "length of the run in passes over the data"),
+    {SECTION_KEY("evaluation", &tsim_evaluation_table, "pauses of the whole run"), .offset = AT(scenario.training.evaluation)},
 };
 TSIM_TABLE(TRAINING, TRAINING_KEYS, false);
 
@@ -443,6 +437,9 @@ static const struct tsim_key MEASURED_KEYS[] = {
                 "executed FLOPs; a bare number is TFLOP/s"), .takes_bare = true, .bare_scale = 1e12},
     {METRIC_KEY("memory_peak", TSIM_METRIC_MEMORY_PEAK, TSIM_BYTES, "of the fullest accelerator")},
     {METRIC_KEY("energy", TSIM_METRIC_ENERGY, TSIM_JOULES, "of an optimizer step, whole cluster")},
+    {METRIC_KEY("days", TSIM_METRIC_DAYS, TSIM_COUNT, "the whole run, failures included")},
+    {METRIC_KEY("goodput", TSIM_METRIC_GOODPUT, TSIM_FRACTION, "training over all time of the run"), .max = 1},
+    {METRIC_KEY("failures", TSIM_METRIC_FAILURES, TSIM_COUNT, "interruptions of the run that were not planned")},
 };
 TSIM_TABLE(MEASURED, MEASURED_KEYS, false);
 /* clang-format on */
@@ -483,7 +480,7 @@ static const struct tsim_key SCENARIO_KEYS[] = {
     {SECTION_KEY("parallelism", &PARALLELISM, "how the work is split")},
     {CUSTOM_KEY("data", tsim_data_read, tsim_data_write, "the input pipeline; absent: data are always there")},
     {CUSTOM_KEY("variability", read_variability, NULL, "noise and stragglers")},
-    {CUSTOM_KEY("reliability", read_reliability, NULL, "failures and checkpoints")},
+    {CUSTOM_KEY("reliability", tsim_reliability_read, tsim_reliability_write, "failures and checkpoints of the whole run")},
     {SECTION_KEY("energy", &ENERGY, "facility, price and carbon of electricity")},
     {SECTION_KEY("cost", &COST, "money, per accelerator")},
     {SECTION_KEY("simulation", &SIMULATION, "how it is simulated")},

@@ -56,7 +56,11 @@ static const char *const NAMES[] = {"step.time_s",
                                     "campaign.electricity_usd",
                                     "campaign.rent_usd",
                                     "campaign.purchase_usd",
-                                    "campaign.breakeven_runs"};
+                                    "campaign.breakeven_runs",
+                                    "campaign.goodput",
+                                    "campaign.failures",
+                                    "campaign.days_p10",
+                                    "campaign.days_p90"};
 enum { N_NAMES = sizeof NAMES / sizeof NAMES[0] };
 
 /* Groups, and words that people use for one of their figures. */

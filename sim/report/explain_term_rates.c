@@ -274,7 +274,30 @@ static const struct tsim_term *steps_term(struct tsim_terms *terms, const char *
     return term;
 }
 
+static const struct tsim_term *of_replications(struct tsim_terms *terms, const char *name, double value,
+                                               enum tsim_dimension dimension) {
+    if (!terms->scenario->reliability.has)
+        return tsim_term_given(terms, name, value, dimension, "the run with its pauses (sim/training/campaign.h)");
+    return tsim_term_given(terms, name, value, dimension,
+                           tsim_arena_printf(terms->arena,
+                                             "Monte Carlo of the campaign, %lld replications (sim/training/campaign.h)",
+                                             (long long)terms->scenario->reliability.replications));
+}
+
+/* Of a run with failures to one without. */
+static void add_failures_factor(struct tsim_terms *terms, struct tsim_term *term, const char *name, double with,
+                                double without) {
+    if (result_of(terms)->campaign.has_failures)
+        tsim_term_add(terms, term, of_replications(terms, name, with / without, TSIM_FRACTION), 1);
+}
+
 static const struct tsim_term *run_time(struct tsim_terms *terms) {
+    if (result_of(terms)->campaign.has_failures)
+        return tsim_term_over(
+            terms, "time of the run", "steps x step time / goodput", TSIM_TIME_S,
+            tsim_term_times(terms, "time without failures", "steps x step time", TSIM_TIME_S,
+                            steps_term(terms, "campaign.steps"), step_time(terms)),
+            of_replications(terms, "campaign.goodput", result_of(terms)->campaign.goodput, TSIM_FRACTION));
     return tsim_term_times(terms, "time of the run", "steps x step time", TSIM_TIME_S,
                            steps_term(terms, "campaign.steps"), step_time(terms));
 }
@@ -287,6 +310,9 @@ static const struct tsim_term *run_energy(struct tsim_terms *terms) {
     tsim_term_add(terms, term, energy_term(terms, "energy.step_j"), 1);
     tsim_term_add(terms, term, tsim_term_of_scenario(terms, "energy.pue", terms->scenario->energy.pue, TSIM_FRACTION),
                   1);
+    const struct tsim_result *r = result_of(terms);
+    add_failures_factor(terms, term, "redone work, idle time and spares", r->campaign.energy_kwh * JOULES_PER_KWH,
+                        r->campaign.steps * r->step_energy_j * terms->scenario->energy.pue);
     return tsim_term_close(terms, term, NULL);
 }
 
@@ -305,12 +331,26 @@ static const struct tsim_term *rent_term(struct tsim_terms *terms, const char *n
     tsim_term_add(terms, term, tsim_term_accelerators(terms), 1);
     tsim_term_add(terms, term,
                   tsim_term_of_scenario(terms, "cost.rent", terms->scenario->cost.rent_usd_per_s, TSIM_USD_PER_S), 1);
+    const struct tsim_campaign *c = &result_of(terms)->campaign;
+    add_failures_factor(terms, term, "spares, discount, and mean over median time", c->rent_usd,
+                        c->days * SECONDS_PER_DAY * (double)terms->scenario->n_accelerators *
+                            terms->scenario->cost.rent_usd_per_s);
     return tsim_term_close(terms, term, NULL);
 }
 
 static const struct tsim_term *purchase_term(struct tsim_terms *terms, const char *name) {
-    return tsim_term_times(terms, name, "accelerators x price", TSIM_USD, tsim_term_accelerators(terms),
-                           tsim_term_of_scenario(terms, "cost.purchase", terms->scenario->cost.purchase_usd, TSIM_USD));
+    const struct tsim_scenario *sc = terms->scenario;
+    struct tsim_term *term =
+        tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "accelerators x price", (double)NAN, TSIM_USD);
+    tsim_term_add(terms, term, tsim_term_accelerators(terms), 1);
+    tsim_term_add(terms, term, tsim_term_of_scenario(terms, "cost.purchase", sc->cost.purchase_usd, TSIM_USD), 1);
+    if (result_of(terms)->campaign.has_failures && sc->reliability.spares > 0)
+        tsim_term_add(terms, term,
+                      tsim_term_given(terms, "nodes with spares, over nodes",
+                                      1 + (double)sc->reliability.spares / (double)sc->cluster.nodes, TSIM_FRACTION,
+                                      "the scenario: reliability.spares"),
+                      1);
+    return tsim_term_close(terms, term, NULL);
 }
 
 static const struct tsim_term *campaign_term(struct tsim_terms *terms, const char *name) {
@@ -323,6 +363,14 @@ static const struct tsim_term *campaign_term(struct tsim_terms *terms, const cha
     if (strcmp(name, "campaign.days") == 0)
         return tsim_term_over(terms, name, "time of the run / a day", TSIM_FRACTION, run_time(terms),
                               tsim_term_given(terms, "a day", SECONDS_PER_DAY, TSIM_TIME_S, "definition"));
+    if (strcmp(name, "campaign.goodput") == 0)
+        return c->has_failures ? of_replications(terms, name, c->goodput, TSIM_FRACTION) : NULL;
+    if (strcmp(name, "campaign.failures") == 0)
+        return c->has_failures ? of_replications(terms, name, c->failures, TSIM_FRACTION) : NULL;
+    if (strcmp(name, "campaign.days_p10") == 0)
+        return c->has_failures ? of_replications(terms, name, c->days_p10, TSIM_FRACTION) : NULL;
+    if (strcmp(name, "campaign.days_p90") == 0)
+        return c->has_failures ? of_replications(terms, name, c->days_p90, TSIM_FRACTION) : NULL;
     if (strcmp(name, "campaign.energy_kwh") == 0)
         return tsim_term_over(terms, name, "energy of the run / a kWh", TSIM_FRACTION, run_energy(terms),
                               tsim_term_given(terms, "a kWh", JOULES_PER_KWH, TSIM_JOULES, "definition"));

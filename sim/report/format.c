@@ -76,8 +76,13 @@ const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer
     case TSIM_METRIC_TOKENS_PER_S_PER_GPU:
     case TSIM_METRIC_SAMPLES_PER_S:
         return tsim_rate_text(value, buffer, size);
+    case TSIM_METRIC_DAYS:
+    case TSIM_METRIC_FAILURES:
+        snprintf(buffer, size, "%.1f", value);
+        return buffer;
     case TSIM_METRIC_MFU:
     case TSIM_METRIC_HFU:
+    case TSIM_METRIC_GOODPUT:
         return tsim_percent_text(value, buffer, size);
     case TSIM_METRIC_MODEL_TFLOPS_PER_GPU:
     case TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU:

@@ -12,7 +12,7 @@ enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which dire
 /* X(NAME, name in JSON, column of the database, dimension, goal, value of a simulated run or NAN). Values of `r` before
  * TSIM_OUTCOME_STEP_TIME are known of a run that does not fit, too. USD per trillion tokens are what the accelerators'
  * rent and the facility's electricity come to while that many tokens are trained. */
-#define TSIM_OUTCOMES(X)                                                                                               \
+#define TSIM_OUTCOMES_2(X)                                                                                             \
     X(FITS, "memory.fits", fits, TSIM_COUNT, NONE, r->fits)                                                            \
     X(ACCELERATORS, "accelerators", accelerators, TSIM_COUNT, LESS, (double)r->scenario->n_accelerators)               \
     X(MEMORY_CAPACITY, "memory.capacity_bytes", memory_capacity_bytes, TSIM_BYTES, NONE, r->memory.capacity_bytes)     \
@@ -72,6 +72,13 @@ enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which dire
       rent_usd_per_trillion_tokens(r))                                                                                 \
     X(TRILLION_ELECTRICITY, "per_trillion_tokens.electricity_usd", electricity_usd_per_trillion_tokens, TSIM_USD,      \
       LESS, electricity_usd_per_trillion_tokens(r))
+/* Of later versions of the database: store.h. */
+#define TSIM_OUTCOMES_3(X)                                                                                             \
+    X(GOODPUT, "campaign.goodput", campaign_goodput, TSIM_FRACTION, MORE, CAMPAIGN(goodput))                           \
+    X(FAILURES, "campaign.failures", campaign_failures, TSIM_COUNT, LESS, CAMPAIGN(failures))                          \
+    X(DAYS_P10, "campaign.days_p10", campaign_days_p10, TSIM_COUNT, LESS, CAMPAIGN(days_p10))                          \
+    X(DAYS_P90, "campaign.days_p90", campaign_days_p90, TSIM_COUNT, LESS, CAMPAIGN(days_p90))
+#define TSIM_OUTCOMES(X) TSIM_OUTCOMES_2(X) TSIM_OUTCOMES_3(X)
 
 enum tsim_outcome_figure {
 #define OUTCOME_ENUM(NAME, json, column, dimension, goal, value) TSIM_OUTCOME_##NAME,

@@ -20,7 +20,7 @@ const char TSIM_STORE_MIGRATION_2[] =
     "CREATE TABLE points(sweep_id INTEGER NOT NULL REFERENCES sweeps ON DELETE CASCADE, position INTEGER NOT NULL,"
     " key TEXT NOT NULL, set_json TEXT NOT NULL, seed INTEGER NOT NULL,"
     " status TEXT NOT NULL CHECK(status IN ('ok', 'does_not_fit', 'invalid', 'failed')), reason TEXT,"
-    " bottleneck TEXT" TSIM_OUTCOMES(
+    " bottleneck TEXT" TSIM_OUTCOMES_2(
         DECLARE) ", PRIMARY KEY(sweep_id, position)) STRICT, WITHOUT ROWID;"
                  "CREATE INDEX points_of_key ON points(key);"
                  /* Ready views for `tsim query`. Of equally fast points the first one counts. */
@@ -42,6 +42,12 @@ const char TSIM_STORE_MIGRATION_2[] =
                  " SELECT scenario, set_json, status, reason FROM points JOIN sweeps USING(sweep_id)"
                  " WHERE status <> 'ok' ORDER BY sweep_id, position;"
                  "PRAGMA user_version = 2;";
+
+/* ---- version 3: the campaign with failures ---- */
+
+#define ADD(NAME, json, column, dimension, goal, value) "ALTER TABLE points ADD COLUMN " #column " REAL;"
+#define ADD_TO_RUNS(NAME, json, column, dimension, goal, value) "ALTER TABLE runs ADD COLUMN " #column " REAL;"
+const char TSIM_STORE_MIGRATION_3[] = TSIM_OUTCOMES_3(ADD) TSIM_OUTCOMES_3(ADD_TO_RUNS) "PRAGMA user_version = 3;";
 
 static const char FIND_SWEEP[] = "SELECT sweep_id FROM sweeps WHERE key = ?";
 static const char INSERT_SWEEP[] =

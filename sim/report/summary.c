@@ -1,65 +1,22 @@
 #include "report/summary.h"
 
-#include "report/format.h"
+#include "report/summary_screen.h"
 #include "workload/model.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { LABEL_COLUMNS = 14, MOST_ADVICE = 2, MOST_ESTIMATES = 3, TEXT_BYTES = 64, BAR_BYTES = 3 * 100 + 1 };
-
-/* ---- one screen, written top to bottom ---- */
-
-struct screen {
-    FILE *out;
-    const struct tsim_style *style;
-    struct tsim_arena arena; /* texts of this one print */
-};
-
-static void heading(struct screen *screen, const char *text) {
-    fprintf(screen->out, "\n%s%s%s\n", tsim_tint_on(screen->style, TSIM_TINT_BOLD), text, tsim_tint_off(screen->style));
-}
-
-__attribute__((format(printf, 3, 4))) static void labelled(struct screen *screen, const char *label, const char *format,
-                                                           ...) {
-    va_list args;
-    va_start(args, format);
-    const char *text = tsim_arena_vprintf(&screen->arena, format, args);
-    va_end(args);
-    fprintf(screen->out, "%s%-*s%s", tsim_tint_on(screen->style, TSIM_TINT_BOLD), LABEL_COLUMNS, label,
-            tsim_tint_off(screen->style));
-    tsim_text_wrap(screen->out, screen->style, LABEL_COLUMNS, text);
-}
-
-static const char *human(struct screen *screen, double value, enum tsim_dimension dimension) {
-    char text[TEXT_BYTES];
-    return tsim_arena_strdup(&screen->arena, tsim_quantity_human(value, dimension, text, sizeof text));
-}
-
-static const char *count(struct screen *screen, double value) {
-    char text[TEXT_BYTES];
-    return tsim_arena_strdup(&screen->arena, tsim_count_text(value, text, sizeof text));
-}
-
-static const char *rate(struct screen *screen, double per_s) {
-    char text[TEXT_BYTES];
-    return tsim_arena_strdup(&screen->arena, tsim_rate_text(per_s, text, sizeof text));
-}
-
-static const char *percent(struct screen *screen, double frac) {
-    char text[TEXT_BYTES];
-    return tsim_arena_strdup(&screen->arena, tsim_percent_text(frac, text, sizeof text));
-}
+enum { MOST_ADVICE = 2, MOST_ESTIMATES = 3, TEXT_BYTES = 64, BAR_BYTES = 3 * 100 + 1 };
 
 /* ---- what was simulated ---- */
 
-static const char *axis(struct screen *screen, const char *name, int64_t degree, const char *so_far) {
+static const char *axis(struct tsim_screen *screen, const char *name, int64_t degree, const char *so_far) {
     if (degree <= 1)
         return so_far;
     return tsim_arena_printf(&screen->arena, "%s%s%s %lld", so_far, so_far[0] ? " x " : "", name, (long long)degree);
 }
 
-static const char *degrees(struct screen *screen, const struct tsim_parallelism_spec *p) {
+static const char *degrees(struct tsim_screen *screen, const struct tsim_parallelism_spec *p) {
     const char *text = axis(screen, "tensor", p->tensor, "");
     text = axis(screen, "context", p->context, text);
     text = axis(screen, "expert", p->expert, text);
@@ -70,7 +27,7 @@ static const char *degrees(struct screen *screen, const struct tsim_parallelism_
     return text[0] ? text : "one accelerator";
 }
 
-static void print_plan(struct screen *screen, const struct tsim_parallelism_spec *p) {
+static void print_plan(struct tsim_screen *screen, const struct tsim_parallelism_spec *p) {
     const char *text = degrees(screen, p);
     if (p->zero > 0)
         text = tsim_arena_printf(&screen->arena, "%s, ZeRO-%d", text, p->zero);
@@ -80,100 +37,109 @@ static void print_plan(struct screen *screen, const struct tsim_parallelism_spec
         text = tsim_arena_printf(&screen->arena, "%s, sequence parallel", text);
     if (p->pipeline > 1)
         text = tsim_arena_printf(&screen->arena, "%s, %s", text, tsim_schedule_name(p->schedule));
-    labelled(screen, "plan", "%s", text);
+    tsim_screen_line(screen, "plan", "%s", text);
     if (!p->balances)
         return;
     text = "";
     for (int64_t i = 0; i < tsim_n_model_parts(p); i++)
         text = tsim_arena_printf(&screen->arena, "%s%s%lld", text, i ? " " : "", (long long)p->layers_per_chunk[i]);
-    labelled(screen, "layers", "balanced: %s", text);
+    tsim_screen_line(screen, "layers", "balanced: %s", text);
 }
 
-static void print_model(struct screen *screen, const struct tsim_result *result) {
+static void print_model(struct tsim_screen *screen, const struct tsim_result *result) {
     const char *active = "";
     if (result->active_parameters < result->parameters)
-        active = tsim_arena_printf(&screen->arena, " (%s active)", count(screen, result->active_parameters));
-    labelled(screen, "model", "%s, %s parameters%s", result->scenario->model->name, count(screen, result->parameters),
-             active);
+        active =
+            tsim_arena_printf(&screen->arena, " (%s active)", tsim_screen_count(screen, result->active_parameters));
+    tsim_screen_line(screen, "model", "%s, %s parameters%s", result->scenario->model->name,
+                     tsim_screen_count(screen, result->parameters), active);
 }
 
-static void print_cluster(struct screen *screen, const struct tsim_scenario *scenario) {
+static void print_cluster(struct tsim_screen *screen, const struct tsim_scenario *scenario) {
     const struct tsim_cluster_spec *c = &scenario->cluster;
     const char *fabric = c->fabric ? tsim_arena_printf(&screen->arena, ", fabric %s", c->fabric->name) : "";
-    labelled(screen, "cluster", "%s x %s on %s node%s %s%s", count(screen, (double)scenario->n_accelerators),
-             c->node->accelerator->name, count(screen, (double)c->nodes), c->nodes == 1 ? "" : "s", c->node->name,
-             fabric);
+    tsim_screen_line(screen, "cluster", "%s x %s on %s node%s %s%s",
+                     tsim_screen_count(screen, (double)scenario->n_accelerators), c->node->accelerator->name,
+                     tsim_screen_count(screen, (double)c->nodes), c->nodes == 1 ? "" : "s", c->node->name, fabric);
 }
 
-static void print_batch(struct screen *screen, const struct tsim_scenario *scenario) {
+static void print_batch(struct tsim_screen *screen, const struct tsim_scenario *scenario) {
     const struct tsim_training_spec *t = &scenario->training;
     const char *recompute = t->recompute == TSIM_RECOMPUTE_NONE
                                 ? "no recompute"
                                 : tsim_arena_printf(&screen->arena, "recompute %s", tsim_recompute_name(t->recompute));
     if (scenario->model->image.patch > 0) {
-        labelled(screen, "batch", "%s images of %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
-                 count(screen, (double)t->global_batch_size), count(screen, (double)t->sequence_length),
-                 (long long)t->micro_batch_size, tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer),
-                 recompute, t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
+        tsim_screen_line(screen, "batch", "%s images of %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
+                         tsim_screen_count(screen, (double)t->global_batch_size),
+                         tsim_screen_count(screen, (double)t->sequence_length), (long long)t->micro_batch_size,
+                         tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer), recompute,
+                         t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
         return;
     }
     if (scenario->model->list) {
-        labelled(screen, "batch", "%s samples, micro-batch %lld, %s, %s", count(screen, (double)t->global_batch_size),
-                 (long long)t->micro_batch_size, tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer));
+        tsim_screen_line(screen, "batch", "%s samples, micro-batch %lld, %s, %s",
+                         tsim_screen_count(screen, (double)t->global_batch_size), (long long)t->micro_batch_size,
+                         tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer));
         return;
     }
-    labelled(screen, "batch", "%s x %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
-             count(screen, (double)t->global_batch_size), count(screen, (double)t->sequence_length),
-             (long long)t->micro_batch_size, tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer),
-             recompute, t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
+    tsim_screen_line(screen, "batch", "%s x %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
+                     tsim_screen_count(screen, (double)t->global_batch_size),
+                     tsim_screen_count(screen, (double)t->sequence_length), (long long)t->micro_batch_size,
+                     tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer), recompute,
+                     t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
 }
 
-static void print_data(struct screen *screen, const struct tsim_data_spec *data) {
+static void print_data(struct tsim_screen *screen, const struct tsim_data_spec *data) {
     if (!data->has)
         return;
-    labelled(screen, "data", "%s, %s: %s a sample, %s of a core; %lld workers a node, %lld batches ahead each",
-             data->storage->name, data->access == TSIM_ACCESS_RANDOM ? "random" : "sequential",
-             human(screen, data->sample_bytes, TSIM_BYTES), human(screen, data->sample_cpu_s, TSIM_TIME_S),
-             (long long)data->workers, (long long)data->prefetch);
+    tsim_screen_line(screen, "data", "%s, %s: %s a sample, %s of a core; %lld workers a node, %lld batches ahead each",
+                     data->storage->name, data->access == TSIM_ACCESS_RANDOM ? "random" : "sequential",
+                     tsim_screen_human(screen, data->sample_bytes, TSIM_BYTES),
+                     tsim_screen_human(screen, data->sample_cpu_s, TSIM_TIME_S), (long long)data->workers,
+                     (long long)data->prefetch);
 }
 
-static void print_inputs(struct screen *screen, const struct tsim_result *result) {
+static void print_inputs(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_scenario *scenario = result->scenario;
     fprintf(screen->out, "%s%s%s\n", tsim_tint_on(screen->style, TSIM_TINT_BOLD), scenario->name,
             tsim_tint_off(screen->style));
     print_model(screen, result);
     print_cluster(screen, scenario);
     print_plan(screen, &scenario->parallelism);
-    labelled(screen, "software", "%s%s", scenario->software->name,
-             scenario->software_defaulted ? " (the default: the scenario names none)" : "");
+    tsim_screen_line(screen, "software", "%s%s", scenario->software->name,
+                     scenario->software_defaulted ? " (the default: the scenario names none)" : "");
     print_batch(screen, scenario);
     print_data(screen, &scenario->data);
 }
 
 /* ---- how fast ---- */
 
-static const char *interval(struct screen *screen, const struct tsim_uncertainty *u) {
+static const char *interval(struct tsim_screen *screen, const struct tsim_uncertainty *u) {
     if (!u->basis)
         return "";
-    return tsim_arena_printf(&screen->arena, " (%s to %s: %s)", human(screen, u->step_time_low_s, TSIM_TIME_S),
-                             human(screen, u->step_time_high_s, TSIM_TIME_S), u->basis);
+    return tsim_arena_printf(&screen->arena, " (%s to %s: %s)",
+                             tsim_screen_human(screen, u->step_time_low_s, TSIM_TIME_S),
+                             tsim_screen_human(screen, u->step_time_high_s, TSIM_TIME_S), u->basis);
 }
 
-static void print_speed(struct screen *screen, const struct tsim_result *result) {
+static void print_speed(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_throughput *t = &result->throughput;
     fputc('\n', screen->out);
-    labelled(screen, "step time", "%s%s", human(screen, result->step.time_s, TSIM_TIME_S),
-             interval(screen, &result->uncertainty));
+    tsim_screen_line(screen, "step time", "%s%s", tsim_screen_human(screen, result->step.time_s, TSIM_TIME_S),
+                     interval(screen, &result->uncertainty));
     bool is_image = result->scenario->model->image.patch > 0 || result->scenario->model->kind == TSIM_MODEL_CNN;
     const char *what = is_image ? "images" : "samples";
     if (tsim_model_is_of_samples(result->scenario->model))
-        labelled(screen, "throughput", "%s %s/s, %s %s/s per GPU", rate(screen, t->samples_per_s), what,
-                 rate(screen, t->samples_per_s / (double)result->scenario->n_accelerators), what);
+        tsim_screen_line(screen, "throughput", "%s %s/s, %s %s/s per GPU", tsim_screen_rate(screen, t->samples_per_s),
+                         what, tsim_screen_rate(screen, t->samples_per_s / (double)result->scenario->n_accelerators),
+                         what);
     else
-        labelled(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s", rate(screen, t->tokens_per_s),
-                 rate(screen, t->tokens_per_s_per_gpu), rate(screen, t->samples_per_s));
-    labelled(screen, "per GPU", "%.1f TFLOP/s (MFU %s), executed %.1f TFLOP/s (HFU %s)", t->model_tflops_per_gpu,
-             percent(screen, t->mfu), t->hardware_tflops_per_gpu, percent(screen, t->hfu));
+        tsim_screen_line(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s",
+                         tsim_screen_rate(screen, t->tokens_per_s), tsim_screen_rate(screen, t->tokens_per_s_per_gpu),
+                         tsim_screen_rate(screen, t->samples_per_s));
+    tsim_screen_line(screen, "per GPU", "%.1f TFLOP/s (MFU %s), executed %.1f TFLOP/s (HFU %s)",
+                     t->model_tflops_per_gpu, tsim_screen_percent(screen, t->mfu), t->hardware_tflops_per_gpu,
+                     tsim_screen_percent(screen, t->hfu));
 }
 
 /* ---- where the step and the memory go: rows of name, value, share, bar ---- */
@@ -184,7 +150,7 @@ struct share {
 };
 
 /* The name's column is 24 wide, the value 12, the share 9. */
-static void print_share(struct screen *screen, const char *name, const char *value, double frac) {
+static void print_share(struct tsim_screen *screen, const char *name, const char *value, double frac) {
     char share[TEXT_BYTES], bar[BAR_BYTES];
     int bar_columns = screen->style->width - (2 + 24 + 12 + 9 + 2);
     bar_columns = bar_columns > 40 ? 40 : bar_columns;
@@ -192,12 +158,12 @@ static void print_share(struct screen *screen, const char *name, const char *val
             tsim_bar(frac, bar_columns, bar, sizeof bar));
 }
 
-static void print_total(struct screen *screen, const char *name, const char *value, double frac) {
+static void print_total(struct tsim_screen *screen, const char *name, const char *value, double frac) {
     char share[TEXT_BYTES];
     fprintf(screen->out, "  %-24s%12s%9s\n", name, value, tsim_share_text(frac, share, sizeof share));
 }
 
-static void print_terms(struct screen *screen, const struct tsim_step_terms *t) {
+static void print_terms(struct tsim_screen *screen, const struct tsim_step_terms *t) {
     const struct share terms[] = {
         {"compute", t->compute_s},
         {"recompute", t->recompute_s},
@@ -211,7 +177,7 @@ static void print_terms(struct screen *screen, const struct tsim_step_terms *t) 
         {"data stall", t->data_stall_s},
     };
     char text[TEXT_BYTES];
-    heading(screen, "where the step goes (slowest rank)");
+    tsim_screen_heading(screen, "where the step goes (slowest rank)");
     for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++)
         if (terms[i].value > 0.0)
             print_share(screen, terms[i].name, tsim_seconds_text(terms[i].value, t->time_s, text, sizeof text),
@@ -219,7 +185,7 @@ static void print_terms(struct screen *screen, const struct tsim_step_terms *t) 
     print_total(screen, "total", tsim_seconds_text(t->time_s, t->time_s, text, sizeof text), 1.0);
 }
 
-static void print_memory(struct screen *screen, const struct tsim_result *result) {
+static void print_memory(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_memory *m = &result->memory;
     const struct share kinds[] = {
         {"weights", m->weights_bytes},
@@ -232,7 +198,7 @@ static void print_memory(struct screen *screen, const struct tsim_result *result
     };
     char text[TEXT_BYTES], title[TEXT_BYTES];
     snprintf(title, sizeof title, "memory of the fullest rank (pipeline stage %d)", (int)result->fullest_stage);
-    heading(screen, title);
+    tsim_screen_heading(screen, title);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].value > 0.0)
             print_share(screen, kinds[i].name, tsim_gigabytes_text(kinds[i].value, text, sizeof text),
@@ -244,45 +210,26 @@ static void print_memory(struct screen *screen, const struct tsim_result *result
 
 /* ---- power, the whole run, reality ---- */
 
-static void print_power(struct screen *screen, const struct tsim_result *result) {
+static void print_power(struct tsim_screen *screen, const struct tsim_result *result) {
     double n_accelerators = (double)result->scenario->n_accelerators;
-    labelled(screen, "power", "%s at the nodes (%s per GPU), %s a step",
-             human(screen, result->mean_power_w, TSIM_WATTS),
-             human(screen, result->mean_power_w / n_accelerators, TSIM_WATTS),
-             human(screen, result->step_energy_j, TSIM_JOULES));
+    tsim_screen_line(screen, "power", "%s at the nodes (%s per GPU), %s a step",
+                     tsim_screen_human(screen, result->mean_power_w, TSIM_WATTS),
+                     tsim_screen_human(screen, result->mean_power_w / n_accelerators, TSIM_WATTS),
+                     tsim_screen_human(screen, result->step_energy_j, TSIM_JOULES));
 }
 
-static void print_input(struct screen *screen, const struct tsim_input_figures *i) {
+static void print_input(struct tsim_screen *screen, const struct tsim_input_figures *i) {
     if (!i->has)
         return;
-    labelled(screen, "input",
-             "storage busy %s of the time, workers reading %s and transforming %s, links %s; %s of host memory",
-             percent(screen, i->storage_busy_frac), percent(screen, i->reading_busy_frac),
-             percent(screen, i->transforming_busy_frac), percent(screen, i->link_busy_frac),
-             human(screen, i->host_buffer_bytes, TSIM_BYTES));
+    tsim_screen_line(
+        screen, "input",
+        "storage busy %s of the time, workers reading %s and transforming %s, links %s; %s of host memory",
+        tsim_screen_percent(screen, i->storage_busy_frac), tsim_screen_percent(screen, i->reading_busy_frac),
+        tsim_screen_percent(screen, i->transforming_busy_frac), tsim_screen_percent(screen, i->link_busy_frac),
+        tsim_screen_human(screen, i->host_buffer_bytes, TSIM_BYTES));
 }
 
-static const char *money(struct screen *screen, const char *what, double usd, const char *so_far) {
-    if (isnan(usd))
-        return so_far;
-    return tsim_arena_printf(&screen->arena, "%s%s%s %s", so_far, so_far[0] ? ", " : "", what,
-                             human(screen, usd, TSIM_USD));
-}
-
-static void print_campaign(struct screen *screen, const struct tsim_campaign *c) {
-    if (!c->has)
-        return;
-    labelled(screen, "whole run", "%s steps, %.1f days; %s MWh at the meter, %s t CO2", count(screen, c->steps),
-             c->days, count(screen, c->energy_kwh / 1e3), count(screen, c->co2_kg / 1e3));
-    const char *text = money(screen, "electricity", c->electricity_usd, "");
-    text = money(screen, "rent", c->rent_usd, text);
-    text = money(screen, "buying", c->purchase_usd, text);
-    if (!isnan(c->breakeven_runs))
-        text = tsim_arena_printf(&screen->arena, "%s (pays after %.1f runs)", text, c->breakeven_runs);
-    labelled(screen, "cost", "%s", text);
-}
-
-static void print_measured(struct screen *screen, const struct tsim_result *result) {
+static void print_measured(struct tsim_screen *screen, const struct tsim_result *result) {
     char measured[TEXT_BYTES], predicted[TEXT_BYTES], error[TEXT_BYTES];
     if (result->n_measured == 0)
         return;
@@ -310,7 +257,7 @@ static const char *input_text(const char *bound) {
 }
 
 /* "43 % of the step is compute, ...": what is a hundredth and more, the largest first. */
-static const char *bounds_text(struct screen *screen, const struct tsim_bound_shares *b) {
+static const char *bounds_text(struct tsim_screen *screen, const struct tsim_bound_shares *b) {
     struct share shares[] = {
         {"compute", b->compute_frac}, {"memory", b->memory_frac}, {"communication", b->communication_frac},
         {"bubble", b->bubble_frac},   {"data", b->data_frac},     {"host", b->host_frac}};
@@ -323,39 +270,42 @@ static const char *bounds_text(struct screen *screen, const struct tsim_bound_sh
                 largest = &shares[i];
         if (largest->value < 0.01)
             break;
-        text = tsim_arena_printf(&screen->arena, "%s%s%s %s", text, n ? ", " : "", percent(screen, largest->value),
-                                 largest->name);
+        text = tsim_arena_printf(&screen->arena, "%s%s%s %s", text, n ? ", " : "",
+                                 tsim_screen_percent(screen, largest->value), largest->name);
         largest->value = -1;
     }
     return text;
 }
 
-static void print_advice(struct screen *screen, const struct tsim_result *result) {
-    labelled(screen, "bottleneck", "%s%s%s; %s", tsim_bottleneck_kind(result), result->bottleneck_is_data ? ": " : "",
-             result->bottleneck_is_data ? input_text(result->input.bound) : "", bounds_text(screen, &result->bounds));
+static void print_advice(struct tsim_screen *screen, const struct tsim_result *result) {
+    tsim_screen_line(
+        screen, "bottleneck", "%s%s%s; %s", tsim_bottleneck_kind(result), result->bottleneck_is_data ? ": " : "",
+        result->bottleneck_is_data ? input_text(result->input.bound) : "", bounds_text(screen, &result->bounds));
     for (int32_t i = 0; i < result->n_advice && i < MOST_ADVICE; i++)
-        labelled(screen, i == 0 ? "advice" : "", "%s", result->advice[i]);
+        tsim_screen_line(screen, i == 0 ? "advice" : "", "%s", result->advice[i]);
 }
 
-static void print_notes(struct screen *screen, const struct tsim_scenario *scenario) {
+static void print_notes(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_scenario *scenario = result->scenario;
     const char *text = "";
     for (size_t i = 0; i < scenario->n_estimates && i < MOST_ESTIMATES; i++)
         text = tsim_arena_printf(&screen->arena, "%s%s%s", text, i ? ", " : "", scenario->estimates[i]);
     if (scenario->n_estimates > MOST_ESTIMATES)
         text = tsim_arena_printf(&screen->arena, "%s and %zu more", text, scenario->n_estimates - MOST_ESTIMATES);
     if (scenario->n_estimates > 0)
-        labelled(screen, "estimates", "leans on %s", text);
-    labelled(screen, "not modelled", "failures, checkpoints, stragglers: add a margin to the whole run");
+        tsim_screen_line(screen, "estimates", "leans on %s", text);
+    if (!scenario->reliability.has)
+        tsim_screen_line(screen, "not modelled", "failures, checkpoints, stragglers: add a margin to the whole run");
 }
 
-static void print_logged(struct screen *screen, const struct tsim_logged *logged) {
+static void print_logged(struct tsim_screen *screen, const struct tsim_logged *logged) {
     if (logged->run_id)
-        labelled(screen, "logged", "run %lld in %s", (long long)logged->run_id, logged->file);
+        tsim_screen_line(screen, "logged", "run %lld in %s", (long long)logged->run_id, logged->file);
 }
 
 /* ---- the two screens ---- */
 
-static void print_misfit(struct screen *screen, const struct tsim_result *result) {
+static void print_misfit(struct tsim_screen *screen, const struct tsim_result *result) {
     char text[TEXT_BYTES];
     double excess_bytes = result->memory.peak_bytes - result->memory.capacity_bytes;
     fprintf(screen->out, "\n%sdoes not fit: %s too much%s\n", tsim_tint_on(screen->style, TSIM_TINT_RED),
@@ -370,18 +320,18 @@ static void print_misfit(struct screen *screen, const struct tsim_result *result
                 tsim_gigabytes_text(result->fit_changes[i].peak_bytes, text, sizeof text));
 }
 
-static void print_outcome(struct screen *screen, const struct tsim_result *result) {
+static void print_outcome(struct tsim_screen *screen, const struct tsim_result *result) {
     print_input(screen, &result->input);
     print_power(screen, result);
-    print_campaign(screen, &result->campaign);
+    tsim_screen_campaign(screen, result);
     print_measured(screen, result);
     print_advice(screen, result);
-    print_notes(screen, result->scenario);
+    print_notes(screen, result);
 }
 
 void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct tsim_result *result,
                         const struct tsim_logged *logged) {
-    struct screen screen = {.out = out, .style = style};
+    struct tsim_screen screen = {.out = out, .style = style};
     tsim_arena_init(&screen.arena);
     tsim_summary_check(result);
     print_inputs(&screen, result);

@@ -165,6 +165,41 @@ static void add_bottleneck(struct tsim_json *root, const struct tsim_result *res
         tsim_json_text(advice, NULL, result->advice[i]);
 }
 
+static double finite_or_nan(double value) {
+    return isfinite(value) ? value : (double)NAN;
+}
+
+static void add_failures(struct tsim_json *campaign, const struct tsim_campaign *c) {
+    tsim_json_number(campaign, "mean_days", c->mean_days);
+    tsim_json_number(campaign, "goodput_p10", c->goodput_p10);
+    tsim_json_number(campaign, "goodput_p90", c->goodput_p90);
+    tsim_json_number(campaign, "failures_p10", c->failures_p10);
+    tsim_json_number(campaign, "failures_p90", c->failures_p90);
+    struct tsim_json *distribution = tsim_json_object(campaign, "distribution"), *bins;
+    tsim_json_number(distribution, "from_days", c->bin_from_days);
+    tsim_json_number(distribution, "to_days", c->bin_to_days);
+    bins = tsim_json_array(distribution, "replications");
+    for (int i = 0; i < TSIM_CAMPAIGN_BINS; i++)
+        tsim_json_integer(bins, NULL, c->bins[i]);
+    tsim_json_number(campaign, "mtbf_s", finite_or_nan(c->mtbf_s));
+    struct tsim_json *interruptions = tsim_json_object(campaign, "interruptions");
+    for (int cause = 0; cause < TSIM_N_CAUSES; cause++)
+        tsim_json_number(interruptions, tsim_campaign_loss_name(cause), c->interruptions[cause]);
+    struct tsim_json *lost = tsim_json_object(campaign, "lost_accelerator_hours");
+    for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++)
+        tsim_json_number(lost, tsim_campaign_loss_name(loss), c->lost_accelerator_h[loss]);
+    struct tsim_json *checkpoint = tsim_json_object(campaign, "checkpoint");
+    tsim_json_number(checkpoint, "bytes", c->checkpoint_bytes);
+    tsim_json_number(checkpoint, "interval_s", finite_or_nan(c->checkpoint_interval_s));
+    tsim_json_number(checkpoint, "stall_s", c->checkpoint_stall_s);
+    if (!c->is_spot)
+        return;
+    struct tsim_json *spot = tsim_json_object(campaign, "spot");
+    tsim_json_number(spot, "on_demand_days", c->on_demand_days);
+    tsim_json_number(spot, "on_demand_usd", c->on_demand_usd);
+    tsim_json_number(spot, "breakeven_rate_per_h", finite_or_nan(c->breakeven_rate_per_h));
+}
+
 static void add_campaign(struct tsim_json *root, const struct tsim_campaign *c) {
     struct tsim_json *campaign = tsim_json_object(root, "campaign");
     tsim_json_number(campaign, "steps", c->steps);
@@ -175,6 +210,12 @@ static void add_campaign(struct tsim_json *root, const struct tsim_campaign *c) 
     tsim_json_number(campaign, "rent_usd", c->rent_usd);
     tsim_json_number(campaign, "purchase_usd", c->purchase_usd);
     tsim_json_number(campaign, "breakeven_runs", c->breakeven_runs);
+    tsim_json_number(campaign, "goodput", c->goodput);
+    tsim_json_number(campaign, "failures", c->failures);
+    tsim_json_number(campaign, "days_p10", c->days_p10);
+    tsim_json_number(campaign, "days_p90", c->days_p90);
+    if (c->has_failures)
+        add_failures(campaign, c);
 }
 
 static void add_measured(struct tsim_json *root, const struct tsim_result *result) {

@@ -263,7 +263,7 @@ enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file,
 static bool time_ratio(const struct tsim_result *result, double *ratio) {
     for (int32_t i = 0; i < result->n_measured; i++) {
         const struct tsim_measured_row *row = &result->measured[i];
-        if (row->metric == TSIM_METRIC_MEMORY_PEAK || row->metric == TSIM_METRIC_ENERGY)
+        if (row->metric >= TSIM_METRIC_MEMORY_PEAK) /* memory, energy and the whole run */
             continue;
         *ratio = row->metric == TSIM_METRIC_STEP_TIME ? row->measured / row->predicted : row->predicted / row->measured;
         return true;

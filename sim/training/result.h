@@ -3,7 +3,7 @@
 #ifndef TSIM_TRAINING_RESULT_H
 #define TSIM_TRAINING_RESULT_H
 
-#include "config/scenario.h"
+#include "training/campaign.h"
 
 /* Where the step of the critical (slowest) rank goes; the terms add up to time_s. */
 struct tsim_step_terms {
@@ -57,9 +57,24 @@ struct tsim_step_row {
     double time_s;
 };
 
-struct tsim_campaign { /* deterministic extrapolation: no failures until reliability is modelled */
-    bool has;
+/* The whole run. Without `reliability:` nothing fails: it is steps x step time, and what is below `failures` is not
+ * modelled. With it days is the median of the replications, goodput the work over that; money and energy are of the
+ * mean, spares included. */
+enum { TSIM_CAMPAIGN_BINS = 32 };
+struct tsim_campaign {
+    bool has, has_failures;
     double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
+    double goodput, failures; /* failures: mean number of interruptions that were not planned, preemptions included */
+    double days_p10, days_p90, mean_days, goodput_p10, goodput_p90, failures_p10, failures_p90;
+    double bin_from_days, bin_to_days; /* replications by their days, in bins of equal width: the first begins at the */
+    int64_t bins[TSIM_CAMPAIGN_BINS];  /* fastest, the last ends at the slowest */
+    double interruptions[TSIM_N_CAUSES], lost_accelerator_h[TSIM_N_CAMPAIGN_LOSSES]; /* means */
+    double mtbf_s;                                                                   /* of the job; INFINITY: never */
+    double checkpoint_bytes, checkpoint_interval_s, checkpoint_stall_s; /* interval INFINITY: none are taken */
+    /* With preemption: the same run at full price and never preempted; the rate of one node, in 1/h, at which both cost
+     * the same (0: spot is dearer even if it is never preempted, INFINITY: never dearer below 1,000 /h). */
+    bool is_spot;
+    double on_demand_days, on_demand_usd, breakeven_rate_per_h;
 };
 
 /* What the step is bound by, as shares of its time: kernels that the matrix units bind, kernels that memory or their

@@ -5,6 +5,7 @@
 #include "training/balance.h"
 #include "training/bound.h"
 #include "training/input.h"
+#include "training/reliability.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 
@@ -268,9 +269,11 @@ static double run_steps(const struct tsim_scenario *sc) {
     TSIM_BUG("length kind %d", (int)sc->training.length_kind);
 }
 
+/* Without failures. */
 static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *result) {
     struct tsim_campaign *c = &result->campaign;
-    double steps = run_steps(sc), n = (double)sc->n_accelerators;
+    double steps = run_steps(sc), n = (double)sc->n_accelerators, nan = (double)NAN;
+    c->goodput = c->failures = c->days_p10 = c->days_p90 = nan;
     if (steps <= 0)
         return;
     double run_s = steps * result->step.time_s;
@@ -281,8 +284,8 @@ static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *re
     c->energy_kwh = facility_j / JOULES_PER_KWH;
     c->co2_kg = facility_j * sc->energy.carbon_kg_per_j;
     c->electricity_usd = facility_j * sc->energy.price_usd_per_j;
-    c->rent_usd = sc->cost.rent_usd_per_s > 0 ? run_s * n * sc->cost.rent_usd_per_s : (double)NAN;
-    c->purchase_usd = sc->cost.purchase_usd > 0 ? n * sc->cost.purchase_usd : (double)NAN;
+    c->rent_usd = sc->cost.rent_usd_per_s > 0 ? run_s * n * sc->cost.rent_usd_per_s : nan;
+    c->purchase_usd = sc->cost.purchase_usd > 0 ? n * sc->cost.purchase_usd : nan;
     c->breakeven_runs = c->purchase_usd / c->rent_usd;
 }
 
@@ -298,9 +301,12 @@ static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *re
         [TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU] = result->throughput.hardware_tflops_per_gpu * 1e12,
         [TSIM_METRIC_MEMORY_PEAK] =
             result->memory.peak_bytes - result->memory.reserve_bytes, /* what allocators report */
-        [TSIM_METRIC_ENERGY] = result->step_energy_j};
+        [TSIM_METRIC_ENERGY] = result->step_energy_j,
+        [TSIM_METRIC_DAYS] = result->campaign.has ? result->campaign.days : (double)NAN,
+        [TSIM_METRIC_GOODPUT] = result->campaign.goodput,
+        [TSIM_METRIC_FAILURES] = result->campaign.failures};
     for (int m = 0; m < TSIM_N_METRICS; m++)
-        if (sc->measured.has[m])
+        if (sc->measured.has[m] && !isnan(predicted[m]))
             result->measured[result->n_measured++] =
                 (struct tsim_measured_row){.metric = (enum tsim_metric)m,
                                            .measured = sc->measured.value[m],
@@ -507,6 +513,8 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
         fill_bottleneck(critical, result);
     }
     fill_campaign(sc, result);
+    if ((sc->reliability.has || sc->training.evaluation.time_s > 0) && result->campaign.has)
+        TSIM_TRY(tsim_reliability_simulate(arena, sc, machine.cluster, result, diags));
     fill_measured(sc, result);
     return TSIM_OK;
 }

@@ -1,5 +1,7 @@
 #include "support/example_result.h"
 
+#include <math.h>
+
 #include <string.h>
 
 #define RESOLVED "{\"schema\": \"tsim/v1\", \"name\": \"example\"}"
@@ -78,7 +80,19 @@ void example_result_init(struct example_result *r) {
                                                 .host_frac = 0.075};
     result->advice[0] = "larger products";
     result->n_advice = 1;
-    result->campaign = (struct tsim_campaign){true, 1000, 2.5, 15.5, 6.25, 1.5, 2000, 240000, 120};
+    result->campaign = (struct tsim_campaign){.has = true,
+                                              .steps = 1000,
+                                              .days = 2.5,
+                                              .energy_kwh = 15.5,
+                                              .co2_kg = 6.25,
+                                              .electricity_usd = 1.5,
+                                              .rent_usd = 2000,
+                                              .purchase_usd = 240000,
+                                              .breakeven_runs = 120,
+                                              .goodput = (double)NAN,
+                                              .failures = (double)NAN,
+                                              .days_p10 = (double)NAN,
+                                              .days_p90 = (double)NAN};
     result->measured[0] = (struct tsim_measured_row){TSIM_METRIC_STEP_TIME, 8, 10, 0.25};
     result->measured[1] = (struct tsim_measured_row){TSIM_METRIC_MODEL_TFLOPS_PER_GPU, 500e12, 400e12, -0.2};
     result->n_measured = 2;

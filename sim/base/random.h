@@ -1,0 +1,18 @@
+/* random.h - counter-based random numbers: number n of a stream is a function of (seed, replication, stream, n) alone,
+ * so that it is the same whatever else was drawn, by any number of threads. The generator is SplitMix64 (Steele, Lea,
+ * Flood 2014, "Fast splittable pseudorandom number generators", OOPSLA) with the stream's name mixed into its start. */
+#ifndef TSIM_BASE_RANDOM_H
+#define TSIM_BASE_RANDOM_H
+
+#include <stdint.h>
+
+struct tsim_random {
+    uint64_t key, counter;
+};
+
+void tsim_random_init(struct tsim_random *random, uint64_t seed, uint64_t replication, uint64_t stream);
+uint64_t tsim_random_bits(struct tsim_random *random);
+double tsim_random_uniform(struct tsim_random *random);     /* in (0, 1], a multiple of 2^-53 */
+double tsim_random_exponential(struct tsim_random *random); /* of mean 1 */
+
+#endif

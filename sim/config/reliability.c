@@ -1,0 +1,272 @@
+/* reliability.c - `reliability:` of a scenario: what fails, and what is done about it. */
+#include "config/scenario_draft.h"
+
+#include <string.h>
+
+#define AT(member) offsetof(struct tsim_reliability_spec, member)
+#define TIME_KEY(name_, member_, default_, help_)                                                                      \
+    {                                                                                                                  \
+        .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(member_),                    \
+        .default_text = (default_), .help = (help_)                                                                    \
+    }
+
+/* Mean times of one component: 54 days of Llama 3 405B on 2,048 nodes of 8 H100, 419 unplanned interruptions
+ * (Grattafiori et al. 2024, arXiv:2407.21783, table 5): 21.2 M accelerator hours and 2.65 M node hours over
+ * accelerator 196 (faulty GPU 148, SRAM 19, system processor 17, silent corruption 6, thermal 6), HBM 72, NIC 7,
+ * switch or cable 35, host 46 (maintenance 32, SSD 3, power supply 3, chassis, IO board, CPU and DRAM 2 each), software
+ * 63 (bugs 54, collective watchdog 7, dependency 2). Switches are counted with the cables there. */
+/* clang-format off */
+static const struct tsim_key COMPONENT_KEYS[] = {
+    TIME_KEY("accelerator", component_mtbf_s[TSIM_CAUSE_ACCELERATOR], "108300 h", "between failures of one; 0: never"),
+    TIME_KEY("hbm", component_mtbf_s[TSIM_CAUSE_HBM], "294900 h", "of one accelerator's memory"),
+    TIME_KEY("nic", component_mtbf_s[TSIM_CAUSE_NIC], "3033000 h", "of one port of a node"),
+    TIME_KEY("link", component_mtbf_s[TSIM_CAUSE_LINK], "606700 h", "of one node port's cables, and their share of the switches"),
+    TIME_KEY("switch", component_mtbf_s[TSIM_CAUSE_SWITCH], "0 h", "of one switch of 64 ports; 0: counted with the links"),
+    TIME_KEY("host", component_mtbf_s[TSIM_CAUSE_HOST], "57700 h", "of one node without its accelerators"),
+    TIME_KEY("software", component_mtbf_s[TSIM_CAUSE_SOFTWARE], "42130 h", "of one node's processes; the node stays"),
+};
+TSIM_TABLE(COMPONENTS, COMPONENT_KEYS, false);
+
+static const struct tsim_word MODES[] = {{"sync", 0}, {"async", 1}, {NULL, 0}};
+
+static void read_interval(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+static void read_optimal_interval(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                                  void *field);
+static void write_interval(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+static void write_optimal_interval(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+
+static const struct tsim_key CHECKPOINT_KEYS[] = {
+    {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = AT(checkpoint_interval), .read = read_optimal_interval,
+     .write = write_optimal_interval,
+     .help = "optimal, a time, or a number of steps; default: optimal"},
+    {.key = "mode", .kind = TSIM_KEY_ENUM, .offset = AT(mode), .words = MODES, .default_text = "sync",
+     .help = "sync: training waits for the storage; async: for the copy to host memory"},
+    {.key = "bandwidth", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_BYTES_PER_S, .offset = AT(checkpoint_bytes_per_s),
+     .default_text = "100 GB/s", .is_positive = true, .help = "of the whole cluster to its storage"},
+    {.key = "memory", .kind = TSIM_KEY_BOOL, .offset = AT(checkpoint_memory), .default_text = "false",
+     .help = "async: software failures go back to the copy in host memory"},
+};
+TSIM_TABLE(CHECKPOINT, CHECKPOINT_KEYS, false);
+
+static const struct tsim_key EVALUATION_KEYS[] = {
+    {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_evaluation_spec, interval),
+     .read = read_interval, .write = write_interval, .help = "of training: a time, or a number of steps"},
+    {.key = "time", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = offsetof(struct tsim_evaluation_spec, time_s),
+     .default_text = "0 s", .is_omitted_when_zero = true, .help = "that training waits for one; 0: none"},
+};
+const struct tsim_table tsim_evaluation_table = {EVALUATION_KEYS, sizeof EVALUATION_KEYS / sizeof EVALUATION_KEYS[0], false};
+static const struct tsim_key MAINTENANCE_KEYS[] = {
+    TIME_KEY("interval", maintenance_interval_s, "0 s", "between two planned stops; 0: none"),
+    TIME_KEY("time", maintenance_s, "0 s", "of one"),
+};
+TSIM_TABLE(MAINTENANCE, MAINTENANCE_KEYS, false);
+
+static const struct tsim_key STRAGGLER_KEYS[] = {
+    TIME_KEY("mtbf", straggler_mtbf_s, "0 h", "until a node turns slow and fails in nothing else; 0: never"),
+    {.key = "slowdown", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(straggler_slowdown),
+     .default_text = "1.2", .is_positive = true, .help = "how many times longer every step takes until it is found"},
+    TIME_KEY("detection", straggler_detection_s, "12 h", "until it is found, and replaced after a checkpoint"),
+};
+TSIM_TABLE(STRAGGLERS, STRAGGLER_KEYS, false);
+
+static const struct tsim_key PREEMPTION_KEYS[] = {
+    {.key = "rate", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_PER_S, .offset = AT(preemption_per_s),
+     .default_text = "0 /h", .help = "of one node; 0: not preemptible"},
+    TIME_KEY("notice", notice_s, "2 min", "before a node is taken away; enough for a checkpoint: no work is lost"),
+    {.key = "discount", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(discount_frac),
+     .default_text = "0", .max = 1, .help = "off the rent: 0.7 leaves 30 %"},
+    TIME_KEY("gap", gap_s, "10 min", "mean time until another node is to be had"),
+};
+TSIM_TABLE(PREEMPTION, PREEMPTION_KEYS, false);
+
+static void read_components(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+static void write_components(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+
+static const struct tsim_key RELIABILITY_KEYS[] = {
+    {.key = "node_mtbf", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(node_mtbf_s), .is_positive = true,
+     .is_omitted_when_zero = true, .help = "between failures of one node, whatever the cause; default: by component"},
+    {.key = "components", .kind = TSIM_KEY_CUSTOM, .read = read_components, .write = write_components,
+     .help = "times between failures of one component"},
+    {.key = "shape", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(shape), .default_text = "1",
+     .is_positive = true, .max = 10, .help = "Weibull, of hardware: 1 a constant rate, below 1 infant mortality"},
+    TIME_KEY("age", age_s, "0 s", "of the hardware when the run begins; with a shape"),
+    {.key = "checkpoint", .kind = TSIM_KEY_MAPPING, .table = &CHECKPOINT, .help = "when and how state is saved"},
+    TIME_KEY("detection", detection_s, "0 s", "until a failure is noticed, where restart does not contain it"),
+    TIME_KEY("restart", restart_s, "7 min", "from there to the first step: detection 1, scheduling 1, loading 3, warm-up 2"),
+    TIME_KEY("warmup", warmup_s, "0 s", "lost to slow first steps, where restart does not contain it"),
+    TIME_KEY("repair", repair_s, "30 min", "mean time until a failed node is back"),
+    {.key = "spares", .kind = TSIM_KEY_INT, .offset = AT(spares), .max = 1e6, .default_text = "0",
+     .help = "nodes that stand by"},
+    {.key = "elastic", .kind = TSIM_KEY_BOOL, .offset = AT(elastic), .default_text = "false",
+     .help = "without a spare, go on with fewer replicas"},
+    {.key = "maintenance", .kind = TSIM_KEY_MAPPING, .table = &MAINTENANCE, .help = "planned stops"},
+    {.key = "stragglers", .kind = TSIM_KEY_MAPPING, .table = &STRAGGLERS, .help = "nodes that turn slow silently"},
+    {.key = "preemption", .kind = TSIM_KEY_MAPPING, .table = &PREEMPTION, .help = "of spot instances"},
+    {.key = "replications", .kind = TSIM_KEY_INT, .offset = AT(replications), .max = 100000, .default_text = "200",
+     .is_positive = true, .help = "runs simulated, each with its own failures"},
+};
+TSIM_TABLE(RELIABILITY, RELIABILITY_KEYS, false);
+static const struct tsim_key INTERVAL_STEPS = {.key = "interval", .kind = TSIM_KEY_INT, .max = 1e9, .is_positive = true,
+                                               .help = "steps"};
+static const struct tsim_key INTERVAL_TIME = {.key = "interval", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S,
+                                              .is_positive = true, .help = "time"};
+/* clang-format on */
+
+static bool has_digit(const struct tsim_value *value) {
+    return value->kind != TSIM_VALUE_SCALAR || strpbrk(value->text, "0123456789") != NULL;
+}
+
+static void read_interval(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_period *interval = field;
+    int64_t steps;
+    if (!value)
+        return;
+    if (!has_digit(value)) {
+        tsim_diag_hint(
+            tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, value, path, "'%.60s' is no interval", value->text),
+            "write a time such as 30 min, or a number of steps");
+        return;
+    }
+    bool is_number = value->kind == TSIM_VALUE_SCALAR && value->text[strspn(value->text, "0123456789")] == '\0';
+    if (is_number && tsim_schema_read_value(reader, &INTERVAL_STEPS, value, path, &steps))
+        *interval = (struct tsim_period){TSIM_PERIOD_STEPS, (double)steps};
+    else if (!is_number && tsim_schema_read_value(reader, &INTERVAL_TIME, value, path, &interval->value))
+        interval->kind = TSIM_PERIOD_TIME;
+}
+
+static void read_optimal_interval(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                                  void *field) {
+    if (!value || tsim_value_is_text(value, "optimal"))
+        return;
+    if (has_digit(value))
+        read_interval(reader, value, path, field);
+    else
+        tsim_diag_hint(
+            tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, value, path, "'%.60s' is no interval", value->text),
+            "write optimal, a time such as 30 min, or a number of steps");
+}
+
+static void write_interval(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_period *interval = field;
+    char text[64];
+    (void)path;
+    if (interval->kind == TSIM_PERIOD_STEPS)
+        tsim_writer_int(writer, key, (int64_t)interval->value);
+    else if (interval->kind == TSIM_PERIOD_TIME)
+        tsim_writer_text(writer, key, tsim_quantity_si(interval->value, TSIM_TIME_S, text, sizeof text));
+}
+
+static void write_optimal_interval(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    if (((const struct tsim_period *)field)->kind == TSIM_PERIOD_OPTIMAL)
+        tsim_writer_text(writer, key, "optimal");
+    else
+        write_interval(writer, key, path, field);
+}
+
+static void read_components(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    if (value && value->kind != TSIM_VALUE_MAPPING)
+        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
+    else
+        tsim_schema_read(reader, &COMPONENTS, value, path, field);
+}
+
+/* With node_mtbf they are the shares of the defaults, and are not the scenario's. */
+static void write_components(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    if (((const struct tsim_reliability_spec *)field)->node_mtbf_s > 0)
+        return;
+    tsim_writer_begin(writer, key, '{');
+    tsim_writer_table(writer, &COMPONENTS, path, field);
+    tsim_writer_end(writer, '}');
+}
+
+void tsim_reliability_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_reliability_spec *spec = &((struct tsim_draft *)field)->scenario.reliability;
+    if (!value)
+        return;
+    if (value->kind != TSIM_VALUE_MAPPING) {
+        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
+        return;
+    }
+    spec->has = true;
+    tsim_schema_read(reader, &RELIABILITY, value, path, spec);
+}
+
+void tsim_reliability_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_reliability_spec *spec = &((const struct tsim_draft *)field)->scenario.reliability;
+    if (!spec->has)
+        return;
+    tsim_writer_begin(writer, key, '{');
+    tsim_writer_table(writer, &RELIABILITY, path, spec);
+    tsim_writer_end(writer, '}');
+}
+
+/* ---- keys that are right alone and wrong together ---- */
+
+static void check_halves(const struct tsim_draft *draft, struct tsim_reader *reader, const char *path,
+                         bool has_interval, bool has_time) {
+    if (has_interval != has_time)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
+                                        "has %s and no %s", has_interval ? "an interval" : "a time",
+                                        has_interval ? "time" : "interval"),
+                       "write both: {interval: 6 h, time: 10 min}");
+}
+
+/* A setting that is not the default (as the writer writes it). */
+static void warn(const struct tsim_draft *draft, struct tsim_reader *reader, const char *path, bool is_default,
+                 const char *what) {
+    if (!is_default && tsim_draft_has(draft, path))
+        tsim_value_warning(reader->diags, tsim_draft_place(draft, path), path, "has no effect: %s", what);
+}
+
+static void check_effects(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    const struct tsim_reliability_spec *spec = &draft->scenario.reliability;
+    if (spec->shape == 1)
+        warn(draft, reader, "reliability.age", spec->age_s == 0, "with shape 1 failures do not depend on age");
+    if (!(spec->straggler_mtbf_s > 0)) {
+        const char *never = "no node turns slow: mtbf is 0";
+        warn(draft, reader, "reliability.stragglers.slowdown", spec->straggler_slowdown == 1.2, never);
+        warn(draft, reader, "reliability.stragglers.detection", spec->straggler_detection_s == 43200, never);
+    }
+    if (!(spec->preemption_per_s > 0)) {
+        warn(draft, reader, "reliability.preemption.notice", spec->notice_s == 120, "the rate of preemption is 0");
+        warn(draft, reader, "reliability.preemption.gap", spec->gap_s == 600, "the rate of preemption is 0");
+        warn(draft, reader, "reliability.preemption.discount", spec->discount_frac == 0, "the rate of preemption is 0");
+    }
+    if (draft->scenario.parallelism.data == 1 && !draft->is_job)
+        warn(draft, reader, "reliability.elastic", !spec->elastic, "there is one replica");
+    if (draft->scenario.training.length_kind == TSIM_LENGTH_NONE)
+        tsim_diag_hint(tsim_value_warning(reader->diags, tsim_draft_place(draft, "reliability"), "reliability",
+                                          "has no effect: the run has no length"),
+                       "set training.tokens, samples or steps");
+}
+
+void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    const struct tsim_reliability_spec *spec = &draft->scenario.reliability;
+    const struct tsim_evaluation_spec *evaluation = &draft->scenario.training.evaluation;
+    check_halves(draft, reader, "training.evaluation", evaluation->interval.kind != TSIM_PERIOD_OPTIMAL,
+                 evaluation->time_s > 0);
+    if (!spec->has)
+        return;
+    if (spec->node_mtbf_s > 0 && tsim_draft_has(draft, "reliability.components"))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE,
+                                        tsim_draft_place(draft, "reliability.components"), "reliability.components",
+                                        "given beside node_mtbf, which is the sum of them"),
+                       "leave one of the two out");
+    check_halves(draft, reader, "reliability.maintenance", spec->maintenance_interval_s > 0, spec->maintenance_s > 0);
+    if (spec->discount_frac == 1)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_RANGE,
+                                        tsim_draft_place(draft, "reliability.preemption.discount"),
+                                        "reliability.preemption.discount", "a discount of 1 makes it free"),
+                       "write what is taken off: 0.7 leaves 30 %%");
+    if (spec->mode == 0 && spec->checkpoint_memory)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE,
+                                        tsim_draft_place(draft, "reliability.checkpoint.memory"),
+                                        "reliability.checkpoint.memory", "a sync checkpoint leaves no copy in memory"),
+                       "set reliability.checkpoint.mode=async");
+    if (spec->straggler_slowdown < 1)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_RANGE,
+                                        tsim_draft_place(draft, "reliability.stragglers.slowdown"),
+                                        "reliability.stragglers.slowdown", "a straggler that is faster than the rest"),
+                       "write how many times longer a step takes: 1.2");
+    check_effects(draft, reader);
+}

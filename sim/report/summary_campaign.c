@@ -1,0 +1,114 @@
+/* The whole run: how long, what interrupts it, what it costs. */
+#include "report/summary_screen.h"
+
+#include <math.h>
+
+static const char *money(struct tsim_screen *screen, const char *what, double usd, const char *so_far) {
+    if (isnan(usd))
+        return so_far;
+    return tsim_arena_printf(&screen->arena, "%s%s%s %s", so_far, so_far[0] ? ", " : "", what,
+                             tsim_screen_human(screen, usd, TSIM_USD));
+}
+
+/* "software 63.1, hbm 72.0": the largest first, those below a hundredth of the sum left out. */
+static const char *largest_first(struct tsim_screen *screen, const double *values, int n, bool as_shares,
+                                 double whole) {
+    bool is_told[TSIM_N_CAMPAIGN_LOSSES] = {false};
+    const char *text = "";
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += values[i];
+    for (;;) {
+        int largest = -1;
+        for (int i = 0; i < n; i++)
+            if (!is_told[i] && values[i] > 0.01 * sum && (largest < 0 || values[i] > values[largest]))
+                largest = i;
+        if (largest < 0)
+            return text;
+        is_told[largest] = true;
+        text =
+            tsim_arena_printf(&screen->arena, "%s%s%s %s", text, text[0] ? ", " : "", tsim_campaign_loss_name(largest),
+                              as_shares ? tsim_screen_percent(screen, values[largest] / whole)
+                                        : tsim_arena_printf(&screen->arena, "%.1f", values[largest]));
+    }
+}
+
+static void print_spot(struct tsim_screen *screen, const struct tsim_campaign *c) {
+    const char *breakeven =
+        c->breakeven_rate_per_h > 0 && isfinite(c->breakeven_rate_per_h)
+            ? tsim_arena_printf(&screen->arena, "; spot is cheaper below %.3g preemptions of a node per hour",
+                                c->breakeven_rate_per_h)
+        : c->breakeven_rate_per_h > 0 ? "; spot is cheaper at any rate that was tried"
+                                      : "; spot is never cheaper: the discount is too small";
+    const char *cost =
+        isnan(c->on_demand_usd)
+            ? ""
+            : tsim_arena_printf(&screen->arena, ", rent %s", tsim_screen_human(screen, c->on_demand_usd, TSIM_USD));
+    tsim_screen_line(screen, "on demand", "%.1f days%s%s", c->on_demand_days, cost, breakeven);
+}
+
+/* Of the replications, by their days: "▁▂▅█▇▃▁". */
+static const char *picture_of(struct tsim_screen *screen, const struct tsim_campaign *c) {
+    static const char *const HEIGHTS[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const char *text = "";
+    int64_t most = 1;
+    for (int i = 0; i < TSIM_CAMPAIGN_BINS; i++)
+        most = c->bins[i] > most ? c->bins[i] : most;
+    for (int i = 0; i < TSIM_CAMPAIGN_BINS; i++)
+        text = tsim_arena_printf(&screen->arena, "%s%s", text, HEIGHTS[(8 * c->bins[i] + most - 1) / most]);
+    return text;
+}
+
+/* Not wrapped: blanks are a part of the picture. */
+static void print_days(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_campaign *c = &result->campaign;
+    const struct tsim_reliability_spec *r = &result->scenario->reliability;
+    if (!r->has || c->bin_to_days <= c->bin_from_days)
+        return;
+    tsim_screen_line(screen, "days", "%.1f to %.1f in eight of ten runs (%lld simulated, %.1f on average)", c->days_p10,
+                     c->days_p90, (long long)r->replications, c->mean_days);
+    fprintf(screen->out, "%14s%.1f %s %.1f\n", "", c->bin_from_days, picture_of(screen, c), c->bin_to_days);
+}
+
+static void print_failures(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_campaign *c = &result->campaign;
+    double hours = c->mean_days * 24 * (double)result->scenario->n_accelerators;
+    print_days(screen, result);
+    tsim_screen_line(screen, "goodput", "%s of the time is training (%s to %s)",
+                     tsim_screen_percent(screen, c->goodput), tsim_screen_percent(screen, c->goodput_p10),
+                     tsim_screen_percent(screen, c->goodput_p90));
+    if (c->failures > 0)
+        tsim_screen_line(screen, "interrupted", "%.1f times (%.0f to %.0f), every %s: %s", c->failures, c->failures_p10,
+                         c->failures_p90, tsim_screen_human(screen, c->mtbf_s, TSIM_TIME_S),
+                         largest_first(screen, c->interruptions, TSIM_N_CAUSES, false, 0));
+    const char *lost = largest_first(screen, c->lost_accelerator_h, TSIM_N_CAMPAIGN_LOSSES, true, hours);
+    if (lost[0])
+        tsim_screen_line(screen, "lost time", "%s", lost);
+    if (isfinite(c->checkpoint_interval_s))
+        tsim_screen_line(screen, "checkpoints", "%s after every %s of training, which waits %s",
+                         tsim_screen_human(screen, c->checkpoint_bytes, TSIM_BYTES),
+                         tsim_screen_human(screen, c->checkpoint_interval_s, TSIM_TIME_S),
+                         tsim_screen_human(screen, c->checkpoint_stall_s, TSIM_TIME_S));
+    if (c->is_spot)
+        print_spot(screen, c);
+}
+
+static void print_campaign(struct tsim_screen *screen, const struct tsim_campaign *c) {
+    tsim_screen_line(screen, "whole run", "%s steps, %.1f days; %s MWh at the meter, %s t CO2",
+                     tsim_screen_count(screen, c->steps), c->days, tsim_screen_count(screen, c->energy_kwh / 1e3),
+                     tsim_screen_count(screen, c->co2_kg / 1e3));
+    const char *text = money(screen, "electricity", c->electricity_usd, "");
+    text = money(screen, "rent", c->rent_usd, text);
+    text = money(screen, "buying", c->purchase_usd, text);
+    if (!isnan(c->breakeven_runs))
+        text = tsim_arena_printf(&screen->arena, "%s (pays after %.1f runs)", text, c->breakeven_runs);
+    tsim_screen_line(screen, "cost", "%s", text);
+}
+
+void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *result) {
+    if (!result->campaign.has)
+        return;
+    print_campaign(screen, &result->campaign);
+    if (result->campaign.has_failures)
+        print_failures(screen, result);
+}

@@ -1,0 +1,532 @@
+#include "training/campaign.h"
+
+#include "base/random.h"
+#include "engine/event_queue.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TICKS_PER_S 1e3
+#define MOST_TIMES_WORK 1e3
+
+/* Streams of random numbers: one a cause, and of repairs. */
+enum { STREAM_REPAIR = TSIM_N_CAUSES, N_STREAMS };
+/* Items of the event queue: one a cause, the job, maintenance; from FIRST_SLOT on one of each kind a slot: what comes
+ * back from repair, a replaced unit with an age of its own, a slow node that is found. */
+enum { ITEM_JOB = TSIM_N_CAUSES, ITEM_MAINTENANCE, FIRST_SLOT };
+enum slot_kind { SLOT_REPAIR, SLOT_YOUNG, SLOT_SLOW, N_SLOT_KINDS };
+
+enum phase { PHASE_RUN, PHASE_EVALUATE, PHASE_SAVE, PHASE_DETECT, PHASE_WAIT, PHASE_MAINTAIN, PHASE_RESTART };
+
+struct slots {
+    int *cause; /* of a young unit; else unused */
+    int32_t *free;
+    size_t n, capacity, n_free, free_capacity;
+};
+
+struct run {
+    const struct tsim_campaign_job *job;
+    struct tsim_replication *out;
+    struct tsim_event_queue queue;
+    struct tsim_random random[N_STREAMS];
+    int64_t now, phase_began; /* ticks */
+    double original[TSIM_N_CAUSES];
+    struct slots slots[N_SLOT_KINDS];
+    int64_t available, idle_spares, n_slow;
+    enum phase phase;
+    int owner; /* the loss that the time of a phase without progress is charged to */
+    bool maintenance_is_due;
+    double speed;               /* of this run phase, ... */
+    double share;               /* ... of which this for want of nodes */
+    double position, target;    /* work done; where the run phase ends */
+    double next_mark;           /* work at which the next checkpoint begins */
+    double marks_before_target; /* checkpoints until then */
+    double durable, in_memory;  /* work to go back to */
+    double pending;             /* a checkpoint that is being written, < 0 = none; durable at pending_at */
+    int64_t pending_at;
+    double next_evaluation;
+};
+
+static const char *const LOSS_NAMES[TSIM_N_CAMPAIGN_LOSSES] = {
+    "accelerator", "hbm",       "nic",        "link",       "switch",      "host",  "software",
+    "preemption",  "straggler", "checkpoint", "evaluation", "maintenance", "shrunk"};
+
+const char *tsim_campaign_loss_name(int loss) {
+    return LOSS_NAMES[loss];
+}
+
+static int64_t ticks(double seconds) {
+    double t = seconds * TICKS_PER_S;
+    return t < 9e18 ? (int64_t)(t + 0.5) : INT64_MAX / 2;
+}
+
+static double seconds(int64_t t) {
+    return (double)t / TICKS_PER_S;
+}
+
+/* ---- failures to come ---- */
+
+static double weibull_scale_s(const struct tsim_failure_process *p) {
+    return p->mtbf_s / tgamma(1 + 1 / p->shape);
+}
+
+/* Of the units that have not been replaced. */
+static void draw_original(struct run *run, int cause) {
+    const struct tsim_failure_process *p = &run->job->causes[cause];
+    double units = run->original[cause];
+    if (!(p->mtbf_s > 0) || !(units > 0)) {
+        tsim_event_queue_remove(&run->queue, cause);
+        return;
+    }
+    double e = tsim_random_exponential(&run->random[cause]) / units, wait_s;
+    if (p->shape == 1) {
+        wait_s = p->mtbf_s * e;
+    } else {
+        double scale = weibull_scale_s(p), age_s = p->age_s + seconds(run->now);
+        wait_s = scale * pow(pow(age_s / scale, p->shape) + e, 1 / p->shape) - age_s;
+    }
+    tsim_event_queue_put(&run->queue, cause, run->now + ticks(wait_s), TSIM_PHASE_END);
+}
+
+static int32_t item_of(enum slot_kind kind, int32_t slot) {
+    return FIRST_SLOT + N_SLOT_KINDS * slot + (int32_t)kind;
+}
+
+static int32_t take_slot(struct slots *slots) {
+    if (slots->n_free > 0)
+        return slots->free[--slots->n_free];
+    slots->cause = tsim_heap_grow(slots->cause, &slots->capacity, slots->n + 1, sizeof *slots->cause);
+    return (int32_t)slots->n++;
+}
+
+static void give_slot(struct slots *slots, int32_t slot) {
+    slots->free = tsim_heap_grow(slots->free, &slots->free_capacity, slots->n_free + 1, sizeof *slots->free);
+    slots->free[slots->n_free++] = slot;
+}
+
+static void draw_young(struct run *run, int32_t slot) {
+    int cause = run->slots[SLOT_YOUNG].cause[slot];
+    const struct tsim_failure_process *p = &run->job->causes[cause];
+    double life_s = weibull_scale_s(p) * pow(tsim_random_exponential(&run->random[cause]), 1 / p->shape);
+    tsim_event_queue_put(&run->queue, item_of(SLOT_YOUNG, slot), run->now + ticks(life_s), TSIM_PHASE_END);
+}
+
+/* An original unit of the cause has failed: the next one, and the life of the new unit in its place. */
+static void renew(struct run *run, int cause) {
+    if (run->job->causes[cause].shape != 1) {
+        run->original[cause] -= 1;
+        int32_t slot = take_slot(&run->slots[SLOT_YOUNG]);
+        run->slots[SLOT_YOUNG].cause[slot] = cause;
+        draw_young(run, slot);
+    }
+    draw_original(run, cause);
+}
+
+/* ---- phases ---- */
+
+static void charge(struct run *run, int loss, double lost_s) {
+    run->out->lost_s[loss] += lost_s;
+}
+
+static void enter(struct run *run, enum phase phase, double duration_s) {
+    run->phase = phase;
+    run->phase_began = run->now;
+    if (phase == PHASE_WAIT)
+        tsim_event_queue_remove(&run->queue, ITEM_JOB);
+    else
+        tsim_event_queue_put(&run->queue, ITEM_JOB, run->now + ticks(duration_s), TSIM_PHASE_START);
+}
+
+/* Checkpoints that begin before `target`: one that falls together with it comes after it. */
+static double marks_before(const struct run *run, double target) {
+    return target > run->next_mark ? ceil((target - run->next_mark) / run->job->interval_s) : 0;
+}
+
+/* Of the full speed, with the nodes that are there. */
+static double share_of(const struct run *run) {
+    const struct tsim_campaign_job *job = run->job;
+    if (run->available >= job->nodes)
+        return 1;
+    double missing = ceil((double)(job->nodes - run->available) / job->nodes_per_replica);
+    return job->replicas > 0 ? fmax(0, 1 - missing / (double)job->replicas) : 0;
+}
+
+static void enter_run(struct run *run) {
+    const struct tsim_campaign_job *job = run->job;
+    run->share = share_of(run);
+    run->speed = run->share / (run->n_slow > 0 ? job->slowdown : 1);
+    run->target = fmin(job->work_s, run->next_evaluation);
+    run->marks_before_target = marks_before(run, run->target);
+    double stalls_s = run->marks_before_target > 0 ? run->marks_before_target * job->stall_s : 0;
+    enter(run, PHASE_RUN, (run->target - run->position) / run->speed + stalls_s);
+}
+
+static void settle_pending(struct run *run) {
+    if (run->pending >= 0 && run->pending_at <= run->now) {
+        run->durable = run->pending;
+        run->pending = -1;
+    }
+}
+
+/* `n` checkpoints were finished in the run phase, the last of them (at `mark`) `ago_s` ago. */
+static void keep_checkpoints(struct run *run, double n, double mark, double ago_s, double cycle_s) {
+    const struct tsim_campaign_job *job = run->job;
+    settle_pending(run);
+    if (n < 1)
+        return;
+    run->in_memory = mark;
+    if (job->write_s <= ago_s) {
+        run->durable = mark;
+        run->pending = -1;
+        return;
+    }
+    if (n > 1 && job->write_s <= ago_s + cycle_s)
+        run->durable = mark - job->interval_s;
+    run->pending = mark;
+    run->pending_at = run->now + ticks(job->write_s - ago_s);
+}
+
+/* Turns the time of the run phase so far into progress, checkpoints and losses. */
+static void settle_run(struct run *run, bool is_at_target) {
+    const struct tsim_campaign_job *job = run->job;
+    double elapsed_s = seconds(run->now - run->phase_began), began = run->position, done = 0;
+    double cycle_s = job->interval_s / run->speed + job->stall_s;
+    double since_mark_s = elapsed_s - (run->next_mark - began) / run->speed;
+    if (is_at_target) {
+        run->position = run->target;
+    } else if (since_mark_s < 0 || run->marks_before_target < 1) {
+        run->position = fmin(run->target, began + elapsed_s * run->speed);
+    } else {
+        double last = fmin(floor(since_mark_s / cycle_s), run->marks_before_target - 1);
+        double in_cycle_s = since_mark_s - last * cycle_s;
+        run->position = fmin(run->target,
+                             run->next_mark + last * job->interval_s + run->speed * fmax(0, in_cycle_s - job->stall_s));
+    }
+    if (is_at_target)
+        done = run->marks_before_target;
+    else if (since_mark_s >= job->stall_s)
+        done = fmin(floor((since_mark_s - job->stall_s) / cycle_s) + 1, run->marks_before_target);
+    if (done >= 1) {
+        double mark = run->next_mark + (done - 1) * job->interval_s;
+        keep_checkpoints(run, done, mark, fmax(0, since_mark_s - job->stall_s - (done - 1) * cycle_s), cycle_s);
+        run->next_mark = mark + job->interval_s;
+    } else {
+        settle_pending(run);
+    }
+    double work_s = run->position - began;
+    charge(run, TSIM_CAMPAIGN_LOSS_SHRUNK, work_s / run->share - work_s);
+    charge(run, TSIM_CAUSE_STRAGGLER, work_s / run->speed - work_s / run->share);
+    charge(run, TSIM_CAMPAIGN_LOSS_CHECKPOINT, elapsed_s - work_s / run->speed);
+}
+
+/* The time of the present phase until now; the phase is over. */
+static void settle(struct run *run, bool is_at_end) {
+    if (run->phase == PHASE_RUN) {
+        settle_run(run, is_at_end);
+        return;
+    }
+    settle_pending(run);
+    charge(run, run->phase == PHASE_EVALUATE ? (int)TSIM_CAMPAIGN_LOSS_EVALUATION : run->owner,
+           seconds(run->now - run->phase_began));
+}
+
+static void save_here(struct run *run) {
+    run->durable = run->in_memory = run->position;
+    run->pending = -1;
+    run->next_mark = run->position + run->job->interval_s;
+}
+
+static void roll_back(struct run *run, int cause) {
+    double to = run->durable;
+    if (cause == TSIM_CAUSE_SOFTWARE && run->job->memory_tier)
+        to = fmax(to, run->in_memory);
+    double redone_s = run->position - to;
+    charge(run, cause, redone_s);
+    run->out->redone_s += redone_s;
+    run->position = to;
+    if (cause != TSIM_CAUSE_SOFTWARE ||
+        !run->job->memory_tier) { /* with the hosts' memory what it was writing is gone */
+        run->in_memory = to;
+        run->pending = -1;
+    }
+    run->next_mark = to + run->job->interval_s;
+}
+
+static void restart_when_possible(struct run *run) {
+    if (share_of(run) > 0)
+        enter(run, PHASE_RESTART, run->job->restart_s + run->job->warmup_s);
+    else
+        enter(run, PHASE_WAIT, 0);
+}
+
+/* ---- what happens ---- */
+
+static void lose_node(struct run *run, double mean_s) {
+    int32_t slot = take_slot(&run->slots[SLOT_REPAIR]);
+    double away_s = mean_s * tsim_random_exponential(&run->random[STREAM_REPAIR]);
+    if (run->idle_spares > 0)
+        run->idle_spares--;
+    else
+        run->available--;
+    tsim_event_queue_put(&run->queue, item_of(SLOT_REPAIR, slot), run->now + ticks(away_s), TSIM_PHASE_END);
+}
+
+/* Whether a node that is in the job was hit, when only so many are left of those that fail. */
+static bool hits(struct run *run, int cause) {
+    const struct tsim_campaign_job *job = run->job;
+    if (run->available >= job->nodes || !job->causes[cause].takes_node)
+        return true;
+    return tsim_random_uniform(&run->random[cause]) * (double)job->nodes <= (double)run->available;
+}
+
+static void preempt(struct run *run) {
+    const struct tsim_campaign_job *job = run->job;
+    bool was_running = run->phase == PHASE_RUN || run->phase == PHASE_EVALUATE;
+    settle(run, false);
+    run->owner = TSIM_CAUSE_PREEMPTION;
+    if (was_running && job->saves_on_notice) {
+        enter(run, PHASE_SAVE, job->save_s);
+        return;
+    }
+    roll_back(run, TSIM_CAUSE_PREEMPTION);
+    restart_when_possible(run); /* announced: nothing to detect */
+}
+
+/* A stop that was planned: nothing is lost but time. */
+static void stop_for(struct run *run, int owner) {
+    settle(run, false);
+    run->owner = owner;
+    enter(run, PHASE_SAVE, run->job->save_s);
+}
+
+static void change_speed(struct run *run) {
+    if (run->phase != PHASE_RUN)
+        return;
+    settle(run, false);
+    enter_run(run);
+}
+
+static void turn_slow(struct run *run) {
+    int32_t slot = take_slot(&run->slots[SLOT_SLOW]);
+    tsim_event_queue_put(&run->queue, item_of(SLOT_SLOW, slot), run->now + ticks(run->job->straggler_detection_s),
+                         TSIM_PHASE_END);
+    if (run->n_slow++ == 0)
+        change_speed(run);
+}
+
+static void find_slow(struct run *run, int32_t slot) {
+    give_slot(&run->slots[SLOT_SLOW], slot);
+    run->n_slow--;
+    lose_node(run, run->job->repair_s);
+    if (run->phase == PHASE_RUN || run->phase == PHASE_EVALUATE) {
+        run->out->interruptions[TSIM_CAUSE_STRAGGLER] += 1;
+        stop_for(run, TSIM_CAUSE_STRAGGLER);
+    } else if (run->phase == PHASE_RESTART) { /* anew, with another node */
+        settle(run, false);
+        restart_when_possible(run);
+    }
+}
+
+static void fail(struct run *run, int cause) {
+    const struct tsim_failure_process *p = &run->job->causes[cause];
+    if (!hits(run, cause))
+        return;
+    if (cause == TSIM_CAUSE_STRAGGLER) {
+        turn_slow(run);
+        return;
+    }
+    if (p->takes_node)
+        lose_node(run, cause == TSIM_CAUSE_PREEMPTION ? run->job->gap_s : run->job->repair_s);
+    if (run->phase == PHASE_MAINTAIN)
+        return;
+    run->out->interruptions[cause] += 1;
+    if (cause == TSIM_CAUSE_PREEMPTION) {
+        preempt(run);
+        return;
+    }
+    settle(run, false);
+    roll_back(run, cause);
+    run->owner = cause;
+    enter(run, PHASE_DETECT, run->job->detection_s);
+}
+
+static void come_back(struct run *run, int32_t slot) {
+    give_slot(&run->slots[SLOT_REPAIR], slot);
+    if (run->available >= run->job->nodes) {
+        run->idle_spares++;
+        return;
+    }
+    run->available++;
+    if (run->phase == PHASE_WAIT && share_of(run) > 0) {
+        settle(run, false);
+        enter(run, PHASE_RESTART, run->job->restart_s + run->job->warmup_s);
+    } else if (run->phase == PHASE_RUN && share_of(run) > run->share) {
+        stop_for(run, TSIM_CAMPAIGN_LOSS_SHRUNK);
+    }
+}
+
+static void begin_maintenance(struct run *run) {
+    tsim_event_queue_put(&run->queue, ITEM_MAINTENANCE, run->now + ticks(run->job->maintenance_interval_s),
+                         TSIM_PHASE_END);
+    if (run->phase == PHASE_RUN)
+        stop_for(run, TSIM_CAMPAIGN_LOSS_MAINTENANCE);
+    else
+        run->maintenance_is_due = true;
+}
+
+static void resume(struct run *run) {
+    if (!run->maintenance_is_due) {
+        enter_run(run);
+        return;
+    }
+    run->maintenance_is_due = false;
+    run->owner = TSIM_CAMPAIGN_LOSS_MAINTENANCE;
+    enter(run, PHASE_SAVE, run->job->save_s);
+}
+
+/* The phase of the job has come to its end; false when the run is over. */
+static bool end_phase(struct run *run) {
+    enum phase phase = run->phase;
+    settle(run, true);
+    switch (phase) {
+    case PHASE_RUN:
+        if (run->position >= run->job->work_s)
+            return false;
+        run->next_evaluation += run->job->evaluation_interval_s;
+        enter(run, PHASE_EVALUATE, run->job->evaluation_s);
+        return true;
+    case PHASE_EVALUATE:
+        resume(run);
+        return true;
+    case PHASE_SAVE:
+        save_here(run);
+        if (run->owner == TSIM_CAMPAIGN_LOSS_MAINTENANCE)
+            enter(run, PHASE_MAINTAIN, run->job->maintenance_s);
+        else
+            restart_when_possible(run);
+        return true;
+    case PHASE_DETECT:
+    case PHASE_MAINTAIN:
+        restart_when_possible(run);
+        return true;
+    case PHASE_RESTART:
+        resume(run);
+        return true;
+    case PHASE_WAIT:
+        break;
+    }
+    TSIM_BUG("a campaign's phase %d ended by itself", (int)phase);
+}
+
+static void begin(struct run *run, int64_t replication) {
+    const struct tsim_campaign_job *job = run->job;
+    TSIM_ASSERT(job->work_s > 0 && job->interval_s > 0);
+    tsim_event_queue_init(&run->queue);
+    for (uint64_t stream = 0; stream < N_STREAMS; stream++)
+        tsim_random_init(&run->random[stream], job->seed, (uint64_t)replication, stream);
+    run->available = job->nodes;
+    run->idle_spares = job->spares;
+    run->pending = -1;
+    run->next_mark = job->interval_s;
+    run->next_evaluation = job->evaluation_interval_s > 0 ? job->evaluation_interval_s : (double)INFINITY;
+    for (int cause = 0; cause < TSIM_N_CAUSES; cause++) {
+        run->original[cause] = job->causes[cause].units;
+        draw_original(run, cause);
+    }
+    if (job->maintenance_interval_s > 0)
+        tsim_event_queue_put(&run->queue, ITEM_MAINTENANCE, ticks(job->maintenance_interval_s), TSIM_PHASE_END);
+    enter_run(run);
+}
+
+static void handle_slot(struct run *run, enum slot_kind kind, int32_t slot) {
+    if (kind == SLOT_REPAIR) {
+        come_back(run, slot);
+    } else if (kind == SLOT_SLOW) {
+        find_slow(run, slot);
+    } else {
+        draw_young(run, slot);
+        fail(run, run->slots[SLOT_YOUNG].cause[slot]);
+    }
+}
+
+static void handle(struct run *run, int32_t item) {
+    if (item < TSIM_N_CAUSES) {
+        renew(run, item);
+        fail(run, item);
+    } else if (item == ITEM_MAINTENANCE) {
+        begin_maintenance(run);
+    } else {
+        int32_t slot = (item - FIRST_SLOT) / N_SLOT_KINDS;
+        handle_slot(run, (enum slot_kind)((item - FIRST_SLOT) % N_SLOT_KINDS), slot);
+    }
+}
+
+static bool is_hopeless(const struct run *run) {
+    return run->out->events > TSIM_CAMPAIGN_MOST_EVENTS || seconds(run->now) > MOST_TIMES_WORK * run->job->work_s;
+}
+
+static void release(struct run *run) {
+    tsim_event_queue_release(&run->queue);
+    for (int kind = 0; kind < N_SLOT_KINDS; kind++) {
+        tsim_heap_free(run->slots[kind].cause);
+        tsim_heap_free(run->slots[kind].free);
+    }
+}
+
+void tsim_campaign_replicate(const struct tsim_campaign_job *job, int64_t replication, struct tsim_replication *out) {
+    struct run run = {.job = job, .out = out};
+    struct tsim_event event;
+    memset(out, 0, sizeof *out);
+    begin(&run, replication);
+    while (tsim_event_queue_pop(&run.queue, &event)) {
+        run.now = event.tick;
+        out->events++;
+        if (event.item == ITEM_JOB && !end_phase(&run)) {
+            out->is_finished = true;
+            break;
+        }
+        if (event.item != ITEM_JOB)
+            handle(&run, event.item);
+        if (is_hopeless(&run))
+            break;
+    }
+    out->time_s = seconds(run.now);
+    release(&run);
+}
+
+/* ---- closed forms ---- */
+
+/* Of the units that are there at the beginning, over the work. */
+static double mean_rate_per_s(const struct tsim_failure_process *p, double work_s) {
+    double scale = weibull_scale_s(p);
+    if (p->shape == 1)
+        return p->units / p->mtbf_s;
+    return p->units * (pow((p->age_s + work_s) / scale, p->shape) - pow(p->age_s / scale, p->shape)) / work_s;
+}
+
+static bool is_announced(const struct tsim_campaign_job *job, int cause) {
+    return cause == TSIM_CAUSE_STRAGGLER || (cause == TSIM_CAUSE_PREEMPTION && job->saves_on_notice);
+}
+
+double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, bool losing_work) {
+    double rate_per_s = 0;
+    for (int cause = 0; cause < TSIM_N_CAUSES; cause++)
+        if (job->causes[cause].mtbf_s > 0 && !(losing_work && is_announced(job, cause)))
+            rate_per_s += mean_rate_per_s(&job->causes[cause], job->work_s);
+    return rate_per_s > 0 ? 1 / rate_per_s : (double)INFINITY;
+}
+
+double tsim_optimal_interval_s(double stall_s, double mtbf_s) {
+    if (isinf(mtbf_s))
+        return mtbf_s;
+    double low = 0, high = 1, stall = stall_s / mtbf_s;
+    for (int i = 0; i < 100; i++) {
+        double x = (low + high) / 2;
+        *(1 - x > exp(-x - stall) ? &low : &high) = x;
+    }
+    return low * mtbf_s;
+}
+
+double tsim_daly_time_s(double work_s, double interval_s, double stall_s, double restart_s, double mtbf_s) {
+    return mtbf_s * exp(restart_s / mtbf_s) * expm1((interval_s + stall_s) / mtbf_s) * work_s / interval_s;
+}

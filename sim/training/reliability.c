@@ -1,0 +1,317 @@
+#include "training/reliability.h"
+
+#include "cluster/power.h"
+#include "workload/memory.h"
+#include "workload/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECONDS_PER_HOUR 3600.0
+#define SECONDS_PER_DAY 86400.0
+#define JOULES_PER_KWH 3.6e6
+
+/* Of 419 (Grattafiori et al. 2024, table 5): config/reliability.c has the counts. */
+static const double LLAMA3_COUNTS[TSIM_N_COMPONENTS] = {
+    [TSIM_CAUSE_ACCELERATOR] = 196, [TSIM_CAUSE_HBM] = 72,  [TSIM_CAUSE_NIC] = 7,      [TSIM_CAUSE_LINK] = 35,
+    [TSIM_CAUSE_SWITCH] = 0,        [TSIM_CAUSE_HOST] = 46, [TSIM_CAUSE_SOFTWARE] = 63};
+#define LLAMA3_COUNT 419.0
+
+/* ---- the job ---- */
+
+double tsim_checkpoint_bytes(const struct tsim_scenario *scenario) {
+    double each = tsim_weight_bytes(scenario->training.precision) + tsim_optimizer_state_bytes(scenario) +
+                  (tsim_has_master_weights(scenario) ? 4 : 0);
+    return each * tsim_model_parameters(scenario->model);
+}
+
+/* A node file may leave it out: PCIe 4.0 x16 with what protocols take. */
+static double host_link_bytes_per_s(const struct tsim_scenario *sc) {
+    double rate = sc->cluster.node->host_link_bytes_per_s;
+    return rate > 0 ? rate : 25e9;
+}
+
+static double nics_of_a_node(const struct tsim_scenario *sc) {
+    return sc->cluster.fabric ? (double)sc->cluster.node->nics : 0;
+}
+
+static double switches(double nics) {
+    double ports = 64;
+    return nics > ports ? ceil(nics * (nics <= ports * ports / 2 ? 3 : 5) / ports) : nics > 0 ? 1 : 0;
+}
+
+static void set_processes(const struct tsim_scenario *sc, struct tsim_campaign_job *job) {
+    const struct tsim_reliability_spec *r = &sc->reliability;
+    double nodes = (double)sc->cluster.nodes, nics = nodes * nics_of_a_node(sc);
+    const double units[TSIM_N_COMPONENTS] = {[TSIM_CAUSE_ACCELERATOR] = (double)sc->n_accelerators,
+                                             [TSIM_CAUSE_HBM] = (double)sc->n_accelerators,
+                                             [TSIM_CAUSE_NIC] = nics,
+                                             [TSIM_CAUSE_LINK] = nics,
+                                             [TSIM_CAUSE_SWITCH] = switches(nics),
+                                             [TSIM_CAUSE_HOST] = nodes,
+                                             [TSIM_CAUSE_SOFTWARE] = nodes};
+    for (int c = 0; c < TSIM_N_COMPONENTS; c++) {
+        bool is_whole = r->node_mtbf_s > 0, is_hardware = c != TSIM_CAUSE_SOFTWARE;
+        double share = LLAMA3_COUNTS[c] / LLAMA3_COUNT;
+        job->causes[c] =
+            (struct tsim_failure_process){.units = is_whole ? nodes : units[c],
+                                          .mtbf_s = !is_whole   ? r->component_mtbf_s[c]
+                                                    : share > 0 ? r->node_mtbf_s / share
+                                                                : 0,
+                                          .shape = is_hardware ? r->shape : 1,
+                                          .age_s = r->age_s,
+                                          .takes_node = is_hardware && c != TSIM_CAUSE_LINK && c != TSIM_CAUSE_SWITCH};
+    }
+    job->causes[TSIM_CAUSE_PREEMPTION] =
+        (struct tsim_failure_process){.units = nodes,
+                                      .mtbf_s = r->preemption_per_s > 0 ? 1 / r->preemption_per_s : 0,
+                                      .shape = 1,
+                                      .takes_node = true};
+    job->causes[TSIM_CAUSE_STRAGGLER] =
+        (struct tsim_failure_process){.units = nodes, .mtbf_s = r->straggler_mtbf_s, .shape = 1, .takes_node = true};
+}
+
+static double interval_s(const struct tsim_period *interval, double step_s) {
+    return interval->kind == TSIM_PERIOD_STEPS ? interval->value * step_s : interval->value;
+}
+
+/* A whole number of steps, at least one, and long enough for the writing under it. */
+static void set_interval(const struct tsim_scenario *sc, double step_s, struct tsim_campaign_job *job) {
+    const struct tsim_reliability_spec *r = &sc->reliability;
+    double wanted_s = r->checkpoint_interval.kind == TSIM_PERIOD_OPTIMAL
+                          ? tsim_optimal_interval_s(job->stall_s, tsim_campaign_mtbf_s(job, true))
+                          : interval_s(&r->checkpoint_interval, step_s);
+    double least = fmax(1, ceil((job->write_s - job->stall_s) / step_s));
+    job->interval_s = fmax(least, round(wanted_s / step_s)) * step_s;
+}
+
+void tsim_reliability_job(const struct tsim_scenario *sc, double work_s, double step_s, struct tsim_campaign_job *job) {
+    const struct tsim_reliability_spec *r = &sc->reliability;
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    double write_s = r->has ? tsim_checkpoint_bytes(sc) / r->checkpoint_bytes_per_s : 0;
+    double copy_s = tsim_checkpoint_bytes(sc) / (double)sc->n_accelerators / host_link_bytes_per_s(sc);
+    *job = (struct tsim_campaign_job){
+        .work_s = work_s,
+        .detection_s = r->detection_s,
+        .restart_s = r->restart_s,
+        .warmup_s = r->warmup_s,
+        .repair_s = r->repair_s,
+        .gap_s = r->gap_s,
+        .slowdown = r->straggler_slowdown,
+        .straggler_detection_s = r->straggler_detection_s,
+        .nodes = sc->cluster.nodes,
+        .spares = r->spares,
+        .replicas = r->elastic ? p->data : 0,
+        .nodes_per_replica = (double)sc->cluster.nodes / (double)p->data,
+        .stall_s = r->mode == 0 ? write_s : copy_s,
+        .write_s = r->mode == 0 ? 0 : write_s,
+        .save_s = r->mode == 0 ? write_s : copy_s + write_s,
+        .memory_tier = r->checkpoint_memory,
+        .evaluation_interval_s = interval_s(&sc->training.evaluation.interval, step_s),
+        .evaluation_s = sc->training.evaluation.time_s,
+        .maintenance_interval_s = r->maintenance_interval_s,
+        .maintenance_s = r->maintenance_s,
+        .seed = (uint64_t)sc->simulation.seed,
+    };
+    job->saves_on_notice = job->save_s <= r->notice_s;
+    set_processes(sc, job);
+    set_interval(sc, step_s, job);
+}
+
+/* ---- replications ---- */
+
+/* Without `reliability:` nothing is random. */
+static int64_t n_replications(const struct tsim_scenario *sc) {
+    return sc->reliability.has ? sc->reliability.replications : 1;
+}
+
+struct statistics {
+    double *times_s, *counts; /* of time and interruptions: each ascending, once all are there */
+    double mean_s, mean_redone_s, interruptions[TSIM_N_CAUSES], lost_s[TSIM_N_CAMPAIGN_LOSSES];
+    int64_t n, events;
+};
+
+static int ascending(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* False: one of them does not come to an end. */
+static bool replicate(struct tsim_arena *arena, const struct tsim_campaign_job *job, int64_t n,
+                      struct statistics *all) {
+    *all = (struct statistics){.n = n,
+                               .times_s = TSIM_NEW_ARRAY(arena, (size_t)n, double),
+                               .counts = TSIM_NEW_ARRAY(arena, (size_t)n, double)};
+    for (int64_t i = 0; i < n; i++) {
+        struct tsim_replication one;
+        tsim_campaign_replicate(job, i, &one);
+        if (!one.is_finished)
+            return false;
+        all->times_s[i] = one.time_s;
+        all->mean_s += one.time_s / (double)n;
+        all->mean_redone_s += one.redone_s / (double)n;
+        all->events += one.events;
+        for (int c = 0; c < TSIM_N_CAUSES; c++) {
+            all->interruptions[c] += one.interruptions[c] / (double)n;
+            all->counts[i] += one.interruptions[c];
+        }
+        for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++)
+            all->lost_s[loss] += one.lost_s[loss] / (double)n;
+    }
+    qsort(all->times_s, (size_t)n, sizeof *all->times_s, ascending);
+    qsort(all->counts, (size_t)n, sizeof *all->counts, ascending);
+    return true;
+}
+
+static double quantile(const double *values, int64_t n, double frac) {
+    double at = frac * (double)(n - 1);
+    int64_t below = (int64_t)at, above = below + 1 < n ? below + 1 : below;
+    double weight = at - (double)below;
+    return values[below] * (1 - weight) + values[above] * weight;
+}
+
+static double time_quantile(const struct statistics *all, double frac) {
+    return quantile(all->times_s, all->n, frac);
+}
+
+static enum tsim_status fail_to_finish(const struct tsim_scenario *sc, const struct tsim_campaign_job *job,
+                                       struct tsim_diags *diags) {
+    char every[64], restart[64], interval[64];
+    struct tsim_place nowhere = {.file = sc->file};
+    tsim_diag_hint(
+        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, nowhere, "reliability",
+                         "the run does not come to an end: interrupted every %s, it needs %s to restart and %s to the "
+                         "next checkpoint",
+                         tsim_quantity_human(tsim_campaign_mtbf_s(job, false), TSIM_TIME_S, every, sizeof every),
+                         tsim_quantity_human(job->detection_s + job->restart_s + job->warmup_s, TSIM_TIME_S, restart,
+                                             sizeof restart),
+                         tsim_quantity_human(job->interval_s + job->stall_s, TSIM_TIME_S, interval, sizeof interval)),
+        "restart faster, save more often, use fewer nodes, or add spares");
+    return TSIM_ERR_INFEASIBLE;
+}
+
+/* ---- spot against on-demand ---- */
+
+enum { BREAKEVEN_REPLICATIONS = 8, BREAKEVEN_INTERRUPTIONS = 100, BREAKEVEN_HALVINGS = 30 };
+#define LEAST_RATE_PER_H 1e-7
+#define MOST_RATE_PER_H 1e3
+
+/* How many times the work it takes at a rate of preemption; of a run that is long enough to tell. */
+static double slowdown_at(struct tsim_arena *arena, const struct tsim_scenario *sc, double step_s, double work_s,
+                          double rate_per_h) {
+    struct tsim_scenario changed = *sc;
+    struct tsim_campaign_job job;
+    struct statistics all;
+    changed.reliability.preemption_per_s = rate_per_h / SECONDS_PER_HOUR;
+    tsim_reliability_job(&changed, work_s, step_s, &job);
+    job.work_s = fmin(work_s, BREAKEVEN_INTERRUPTIONS * fmax(tsim_campaign_mtbf_s(&job, false), step_s));
+    return replicate(arena, &job, BREAKEVEN_REPLICATIONS, &all) ? all.mean_s / job.work_s : (double)INFINITY;
+}
+
+static double breakeven_rate_per_h(struct tsim_arena *arena, const struct tsim_scenario *sc, double step_s,
+                                   double work_s, double on_demand_s) {
+    double most = on_demand_s / work_s / (1 - sc->reliability.discount_frac);
+    double low = log(LEAST_RATE_PER_H), high = log(MOST_RATE_PER_H);
+    if (slowdown_at(arena, sc, step_s, work_s, LEAST_RATE_PER_H) >= most)
+        return 0;
+    if (slowdown_at(arena, sc, step_s, work_s, MOST_RATE_PER_H) < most)
+        return (double)INFINITY;
+    for (int i = 0; i < BREAKEVEN_HALVINGS; i++) {
+        double middle = (low + high) / 2;
+        *(slowdown_at(arena, sc, step_s, work_s, exp(middle)) < most ? &low : &high) = middle;
+    }
+    return exp(low);
+}
+
+static bool compare_with_on_demand(struct tsim_arena *arena, const struct tsim_scenario *sc, double work_s,
+                                   struct tsim_result *result) {
+    struct tsim_campaign *c = &result->campaign;
+    struct tsim_scenario changed = *sc;
+    struct tsim_campaign_job job;
+    struct statistics all;
+    changed.reliability.preemption_per_s = 0;
+    tsim_reliability_job(&changed, work_s, result->step.time_s, &job);
+    if (!replicate(arena, &job, sc->reliability.replications, &all))
+        return false;
+    double paid = (double)(sc->cluster.nodes + sc->reliability.spares) * (double)sc->cluster.accelerators_per_node;
+    c->is_spot = true;
+    c->on_demand_days = time_quantile(&all, 0.5) / SECONDS_PER_DAY;
+    c->on_demand_usd = sc->cost.rent_usd_per_s > 0 ? all.mean_s * paid * sc->cost.rent_usd_per_s : (double)NAN;
+    c->breakeven_rate_per_h = breakeven_rate_per_h(arena, sc, result->step.time_s, work_s, all.mean_s);
+    return true;
+}
+
+/* ---- figures ---- */
+
+static void fill_costs(const struct tsim_scenario *sc, const struct tsim_cluster *cluster, double work_s,
+                       const struct statistics *all, struct tsim_result *result) {
+    const struct tsim_reliability_spec *r = &sc->reliability;
+    struct tsim_campaign *c = &result->campaign;
+    double n = (double)sc->n_accelerators, spares = (double)r->spares * (double)sc->cluster.accelerators_per_node;
+    double idle_w = tsim_power_step_energy_j(cluster, 1, 0, 0, 0); /* of one accelerator's part */
+    double loaded_s = work_s + all->mean_redone_s;
+    double facility_j = sc->energy.pue * (loaded_s * result->mean_power_w + (all->mean_s - loaded_s) * n * idle_w +
+                                          all->mean_s * spares * idle_w);
+    c->energy_kwh = facility_j / JOULES_PER_KWH;
+    c->co2_kg = facility_j * sc->energy.carbon_kg_per_j;
+    c->electricity_usd = facility_j * sc->energy.price_usd_per_j;
+    double price = sc->cost.rent_usd_per_s * (r->preemption_per_s > 0 ? 1 - r->discount_frac : 1);
+    c->rent_usd = price > 0 ? all->mean_s * (n + spares) * price : (double)NAN;
+    c->purchase_usd = sc->cost.purchase_usd > 0 ? (n + spares) * sc->cost.purchase_usd : (double)NAN;
+    c->breakeven_runs = c->purchase_usd / c->rent_usd;
+}
+
+static void fill_bins(const struct statistics *all, struct tsim_campaign *c) {
+    double from_s = all->times_s[0], width_s = all->times_s[all->n - 1] - from_s;
+    c->bin_from_days = from_s / SECONDS_PER_DAY;
+    c->bin_to_days = all->times_s[all->n - 1] / SECONDS_PER_DAY;
+    memset(c->bins, 0, sizeof c->bins);
+    for (int64_t i = 0; i < all->n; i++) {
+        double at = width_s > 0 ? (all->times_s[i] - from_s) / width_s * TSIM_CAMPAIGN_BINS : 0;
+        c->bins[at < TSIM_CAMPAIGN_BINS ? (int)at : TSIM_CAMPAIGN_BINS - 1]++;
+    }
+}
+
+static void fill_times(const struct tsim_scenario *sc, const struct tsim_campaign_job *job,
+                       const struct statistics *all, struct tsim_campaign *c) {
+    c->has_failures = true;
+    c->days = time_quantile(all, 0.5) / SECONDS_PER_DAY;
+    c->days_p10 = time_quantile(all, 0.1) / SECONDS_PER_DAY;
+    c->days_p90 = time_quantile(all, 0.9) / SECONDS_PER_DAY;
+    c->mean_days = all->mean_s / SECONDS_PER_DAY;
+    c->goodput = job->work_s / time_quantile(all, 0.5);
+    c->goodput_p10 = job->work_s / time_quantile(all, 0.9);
+    c->goodput_p90 = job->work_s / time_quantile(all, 0.1);
+    c->failures_p10 = quantile(all->counts, all->n, 0.1);
+    c->failures_p90 = quantile(all->counts, all->n, 0.9);
+    fill_bins(all, c);
+    c->failures = 0;
+    for (int cause = 0; cause < TSIM_N_CAUSES; cause++) {
+        c->interruptions[cause] = all->interruptions[cause];
+        c->failures += all->interruptions[cause];
+    }
+    for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++)
+        c->lost_accelerator_h[loss] = all->lost_s[loss] * (double)sc->n_accelerators / SECONDS_PER_HOUR;
+    c->mtbf_s = tsim_campaign_mtbf_s(job, false);
+    c->checkpoint_bytes = tsim_checkpoint_bytes(sc);
+    c->checkpoint_interval_s = job->interval_s;
+    c->checkpoint_stall_s = job->stall_s;
+}
+
+enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                           const struct tsim_cluster *cluster, struct tsim_result *result,
+                                           struct tsim_diags *diags) {
+    struct tsim_campaign_job job;
+    struct statistics all;
+    double work_s = result->campaign.steps * result->step.time_s;
+    tsim_reliability_job(sc, work_s, result->step.time_s, &job);
+    if (!replicate(arena, &job, n_replications(sc), &all))
+        return fail_to_finish(sc, &job, diags);
+    result->events += all.events;
+    fill_times(sc, &job, &all, &result->campaign);
+    fill_costs(sc, cluster, work_s, &all, result);
+    if (sc->reliability.preemption_per_s > 0 && !compare_with_on_demand(arena, sc, work_s, result))
+        return fail_to_finish(sc, &job, diags);
+    return TSIM_OK;
+}
