@@ -3,6 +3,7 @@
 #include "config/catalogue_load.h"
 #include "cost/compute.h"
 #include "report/outcome.h"
+#include "training/feed.h"
 #include "training/run.h"
 #include "workload/memory.h"
 
@@ -31,8 +32,8 @@ const char *tsim_textbook_right_name(enum tsim_textbook_right right) {
 /* ---- the parts ---- */
 
 static const struct textbook_part *const PARTS[] = {&tsim_textbook_foundations, &tsim_textbook_memory,
-                                                    &tsim_textbook_speed, &tsim_textbook_scaling,
-                                                    &tsim_textbook_others};
+                                                    &tsim_textbook_speed,       &tsim_textbook_scaling,
+                                                    &tsim_textbook_input,       &tsim_textbook_others};
 enum { N_PARTS = sizeof PARTS / sizeof PARTS[0] };
 
 static size_t n_specs(void) {
@@ -173,6 +174,8 @@ static enum tsim_status run_value(struct computing *c, const struct textbook_ter
     TSIM_TRY(find_run(c, term->of, &run));
     if (term->kind == TEXTBOOK_FIGURE)
         *value = figure_value(run, term);
+    else if (term->kind == TEXTBOOK_HOST)
+        *value = tsim_data_host_bytes(run->scenario);
     else
         *value = term->kind == TEXTBOOK_KEPT ? kept_value(run, term) : operator_value(run, term);
     return TSIM_OK;
@@ -204,6 +207,29 @@ static enum tsim_status product_value(struct computing *c, const struct textbook
     return TSIM_OK;
 }
 
+/* One accelerator; storage and link of a byte a second, so that bytes are the seconds that they take. */
+static enum tsim_status feed_value(struct computing *c, const double *x, double *value) {
+    int32_t n_batches = (int32_t)x[6];
+    double *gaps_s = TSIM_NEW_ARRAY(c->arena, (size_t)n_batches + 1, double);
+    struct tsim_feed_flow flow;
+    const struct tsim_feed feed = {.read_bytes = x[0],
+                                   .read_alone_s = x[0] > 0 ? x[0] : 1,
+                                   .cpu_s = x[1],
+                                   .transfer_bytes = x[2],
+                                   .storage_bytes_per_s = 1,
+                                   .link_bytes_per_s = 1,
+                                   .workers = (int32_t)x[4],
+                                   .prefetch = (int32_t)x[5],
+                                   .n_consumers = 1,
+                                   .n_batches = n_batches,
+                                   .gaps_s = gaps_s};
+    for (int32_t i = 1; i <= n_batches; i++)
+        gaps_s[i] = x[3];
+    TSIM_TRY(tsim_feed_simulate(c->arena, &feed, &flow, c->diags));
+    *value = flow.step_s;
+    return TSIM_OK;
+}
+
 static double row_value(const struct computing *c, const char *key) {
     for (size_t i = 0; i < c->spec->n_rows; i++)
         if (strcmp(c->spec->rows[i].key, key) == 0)
@@ -222,6 +248,7 @@ static enum tsim_status term_value(struct computing *c, const struct textbook_te
     case TEXTBOOK_FIGURE:
     case TEXTBOOK_OPERATOR:
     case TEXTBOOK_KEPT:
+    case TEXTBOOK_HOST:
         return run_value(c, term, value);
     case TEXTBOOK_HARDWARE:
         return hardware_value(c, term, value);
@@ -230,6 +257,8 @@ static enum tsim_status term_value(struct computing *c, const struct textbook_te
         return TSIM_OK;
     case TEXTBOOK_PRODUCT:
         return product_value(c, term, value);
+    case TEXTBOOK_FEED:
+        return feed_value(c, term->numbers, value);
     case TEXTBOOK_NONE:
         break;
     }
@@ -302,6 +331,10 @@ static const char *term_text(const struct computing *c, const struct textbook_te
         return tsim_arena_printf(arena, "%s(%s)", term->call_name, numbers_text(arena, term, 4));
     case TEXTBOOK_PRODUCT:
         return tsim_arena_printf(arena, "product(%s) on %s in %s", numbers_text(arena, term, 4), term->of, term->name);
+    case TEXTBOOK_FEED:
+        return tsim_arena_printf(arena, "feed(%s)", numbers_text(arena, term, 7));
+    case TEXTBOOK_HOST:
+        return tsim_arena_printf(arena, "input buffers on the host of [%s]", term->of);
     case TEXTBOOK_NONE:
         break;
     }

@@ -17,7 +17,9 @@ enum textbook_term_kind {
     TEXTBOOK_KEPT,     /* bytes of a tensor that a layer of a run keeps for its backward pass */
     TEXTBOOK_HARDWARE, /* a value of a catalogue file: "accelerator/v100-32gb", "peak.fp16" */
     TEXTBOOK_CALL,     /* a function of numbers */
-    TEXTBOOK_PRODUCT   /* seconds of a matrix product on an accelerator */
+    TEXTBOOK_PRODUCT,  /* seconds of a matrix product on an accelerator */
+    TEXTBOOK_FEED,     /* seconds of a step that an input pipeline feeds (training/feed.h) */
+    TEXTBOOK_HOST      /* bytes of a run's input buffers in a host's memory */
 };
 enum textbook_quantity { TEXTBOOK_FLOPS, TEXTBOOK_BYTES, TEXTBOOK_SECONDS };
 
@@ -26,7 +28,7 @@ struct textbook_term {
     char op; /* + - * / */
     enum textbook_term_kind kind;
     const char *of, *name;
-    double numbers[5];
+    double numbers[7];
     enum textbook_quantity quantity;
     double (*call)(double, double, double, double);
     const char *call_name;
@@ -60,6 +62,22 @@ struct textbook_term {
         .op = (op_), .kind = TEXTBOOK_PRODUCT, .of = (accelerator), .name = (precision), .numbers = { batch, m, n, k } \
     }
 
+/* Seconds of a batch: read from storage, transformed by one core, copied to the accelerator, computed. */
+#define FEED(op_, read_s, cpu_s, copy_s, compute_s, workers, prefetch, batches)                                        \
+    {                                                                                                                  \
+        .op = (op_), .kind = TEXTBOOK_FEED, .numbers = {                                                               \
+            read_s,                                                                                                    \
+            cpu_s,                                                                                                     \
+            copy_s,                                                                                                    \
+            compute_s,                                                                                                 \
+            workers,                                                                                                   \
+            prefetch,                                                                                                  \
+            batches                                                                                                    \
+        }                                                                                                              \
+    }
+#define HOST(op_, run)                                                                                                 \
+    { .op = (op_), .kind = TEXTBOOK_HOST, .of = (run) }
+
 enum { TEXTBOOK_MOST_TERMS = 10 };
 
 struct textbook_row {
@@ -85,6 +103,6 @@ struct textbook_part {
     size_t n_specs;
 };
 extern const struct textbook_part tsim_textbook_foundations, tsim_textbook_memory, tsim_textbook_speed,
-    tsim_textbook_scaling, tsim_textbook_others;
+    tsim_textbook_scaling, tsim_textbook_input, tsim_textbook_others;
 
 #endif

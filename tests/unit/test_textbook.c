@@ -80,6 +80,17 @@ START_TEST(scaling_by_hand) {
 }
 END_TEST
 
+/* The figure's bars: 2 x 8 + 3 x (12 + 12), and 8 + 12 + 3 x 12; 32 x 1,024 tokens at half a million a second. */
+START_TEST(input_by_hand) {
+    check("prefetching", "two epochs of three batches, one thing after another", 88);
+    check("prefetching", "opened once, read under training", 56);
+    check("prefetching", "two batches of 256 pictures of 1,024 x 1,024 in the host's memory",
+          2 * 256 * 1024.0 * 1024 * 3 / 1e9);
+    check("tokenization", "tokenized by one core, a batch each", 65.536);
+    check("storage", "accelerator of 1,000 images/s, pipeline of 200: busy", 20);
+}
+END_TEST
+
 /* Of a value that agrees nobody is said to be wrong; one that does not has a reason. */
 START_TEST(verdicts_are_true) {
     for (size_t i = 0; i < textbook.n_examples; i++)
@@ -128,6 +139,7 @@ static Suite *textbook_suite(void) {
     tcase_add_test(tests, flops_by_hand);
     tcase_add_test(tests, memory_by_hand);
     tcase_add_test(tests, scaling_by_hand);
+    tcase_add_test(tests, input_by_hand);
     tcase_add_test(tests, verdicts_are_true);
     tcase_add_test(tests, ids);
     tcase_add_test(tests, score);
