@@ -118,6 +118,9 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "FORMAT is one of\n"
      "  hf-config    config.json of a Hugging Face model: a model file\n"
      "  megatron     Megatron-LM's command line, launch script or YAML: a scenario\n"
+     "  nemo         YAML recipe of NeMo: a scenario\n"
+     "  deepspeed    DeepSpeed's JSON: a scenario\n"
+     "  torchtitan   TOML configuration of torchtitan: a scenario\n"
      "What a recipe does not say (which machine) is assumed and marked so; --set\n"
      "changes it. Settings without effect, or not modelled, are listed aside and in\n"
      "comments; contradictory ones are errors. FILE may be '-'.",

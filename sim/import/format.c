@@ -20,6 +20,9 @@ const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
     {"hf-config", "config.json of Hugging Face: a model", false, TSIM_DOCUMENT_MAX_BYTES, read_hf_config},
     {"megatron", "Megatron-LM's command line, launch script or YAML: a scenario", true, TSIM_IMPORT_MAX_BYTES,
      tsim_import_megatron},
+    {"nemo", "YAML recipe of NeMo: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_nemo},
+    {"deepspeed", "DeepSpeed's JSON: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_deepspeed},
+    {"torchtitan", "TOML configuration of torchtitan: a scenario", true, TSIM_IMPORT_MAX_BYTES, tsim_import_torchtitan},
 };
 const size_t TSIM_N_IMPORT_FORMATS = sizeof TSIM_IMPORT_FORMATS / sizeof TSIM_IMPORT_FORMATS[0];
 

@@ -1,5 +1,7 @@
 #include "import/gpt.h"
 
+#include "config/catalogue_load.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,7 +271,7 @@ static void put_recompute(struct tsim_gpt *g) {
 }
 
 static void put_training(struct tsim_gpt *g, int64_t world) {
-    static const char *const LENGTHS[] = {"seq_length", "encoder_seq_length", "data.seq_length", NULL};
+    static const char *const LENGTHS[] = {"encoder_seq_length", "data.seq_length", "seq_length", NULL};
     const struct tsim_setting *length = tsim_recipe_find_any(g->r, LENGTHS);
     if (length)
         tsim_gpt_put_int(g, "training.sequence_length", length, tsim_setting_int(g->r, length, 1, 1000000000));
@@ -456,7 +458,12 @@ static void put_stages(struct tsim_gpt *g) {
          less_last = loss && tsim_setting_flag(g->r, loss);
     enum { MOST_STAGES = 1024 };
     int64_t n = g->pipeline * g->virtual_pipeline;
-    if ((!first && !last && !less_first && !less_last) || n < 2 || n > MOST_STAGES)
+    bool is_even = !first && !last && !less_first && !less_last;
+    if (is_even && g->layers % n != 0 && !tsim_recipe_find(g->r, "deepspeed") &&
+        !tsim_recipe_find(g->r, "pipeline_model_parallel_layout"))
+        tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld layers do not split into %lld stages",
+                          (long long)g->layers, (long long)n);
+    if (is_even || n < 2 || n > MOST_STAGES)
         return;
     const struct tsim_setting *from = first ? first : last ? last : embedding ? embedding : loss;
     if (g->virtual_pipeline > 1 && (first || last)) {
@@ -547,17 +554,33 @@ static void read_degrees(struct tsim_gpt *g) {
     g->expert_tensor = degree(g, "expert_tensor_parallel_size", g->tensor);
 }
 
+static void read_sizes(struct tsim_gpt *g) {
+    const struct tsim_model *model;
+    if (!g->named) {
+        g->layers = required(g, "num_layers", 100000);
+        g->hidden = required(g, "hidden_size", 10000000);
+        required(g, "num_attention_heads", 1000000);
+    } else if (tsim_catalogue_load_model(g->r->arena, g->named, &model, g->r->diags) == TSIM_OK) {
+        g->layers = tsim_recipe_int(g->r, "num_layers", 1, 100000, model->layers);
+        g->hidden = model->hidden;
+        if (g->layers != model->layers)
+            tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld, but %s has %lld layers",
+                              (long long)g->layers, g->named, (long long)model->layers);
+    }
+}
+
 void tsim_gpt_build(struct tsim_gpt *g) {
     struct tsim_recipe *r = g->r;
-    g->layers = required(g, "num_layers", 100000);
-    g->hidden = required(g, "hidden_size", 10000000);
-    required(g, "num_attention_heads", 1000000);
+    read_sizes(g);
     read_degrees(g);
     if (r->diags->n_errors > r->n_errors_before)
         return;
     tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
     tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
-    tsim_gpt_put_model(g);
+    if (g->named)
+        tsim_recipe_put(r, "model", g->named_from, NULL, "%s", g->named);
+    else
+        tsim_gpt_put_model(g);
     int64_t world = put_cluster(g);
     read_virtual(g);
     put_training(g, world);

@@ -15,7 +15,9 @@ struct tsim_gpt {
     struct tsim_recipe *r;
     enum tsim_gpt_program program;
     const struct tsim_import_input *input;
-    bool is_bidirectional; /* pretrain_bert */
+    bool is_bidirectional;                 /* pretrain_bert */
+    const char *named;                     /* a model of the catalogue instead of sizes; NULL: none */
+    const struct tsim_setting *named_from; /* where it is named */
     int64_t layers, hidden, tensor, pipeline, virtual_pipeline, context, expert, expert_tensor, nodes, per_node;
 };
 

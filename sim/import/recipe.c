@@ -290,6 +290,12 @@ static void note_no_effect(struct tsim_recipe *r, const struct tsim_setting *s, 
              shown(r, s), *why ? why : "no effect on performance");
 }
 
+void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim_value *value, const char *text) {
+    add_line(r->arena, &r->assumed, "#   %s (line %d): %s\n", one_line(r->arena, name), value->line, text);
+    add_line(r->arena, &r->notes, "%s:%d:%d: note: %s: %s\n", r->document->file, value->line, value->column,
+             one_line(r->arena, name), text);
+}
+
 static bool is_off(const struct tsim_setting *s) {
     const char *text = tsim_setting_text(s);
     return is_null(s->value) || strcmp(text, "false") == 0 || strcmp(text, "False") == 0 || strcmp(text, "0") == 0 ||

@@ -88,6 +88,9 @@ struct tsim_diag *tsim_recipe_error(struct tsim_recipe *r, const struct tsim_set
 void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Something to know about a setting: aside, and in a comment. */
+void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim_value *value, const char *text);
+
 /* Sorts what is left of the settings, applies `overrides`, checks the scenario by its own rules and writes it. */
 enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
                                     const struct tsim_import_input *input, struct tsim_import_result *result);

@@ -11,4 +11,20 @@
 enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsim_import_input *input,
                                       struct tsim_import_result *result, struct tsim_diags *diags);
 
+/* YAML of NVIDIA/NeMo: of NeMo 1 (the launcher's trainer, model, exp_manager), or what NeMo-Run writes of a NeMo 2
+ * recipe (trainer.strategy, model.config, data, optim). */
+enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                  struct tsim_import_result *result, struct tsim_diags *diags);
+
+/* DeepSpeed's configuration (JSON; docs/_pages/config-json.md of deepspeedai/DeepSpeed). It says nothing of the model,
+ * which is assumed. "auto" stands for what Hugging Face's Trainer fills in (transformers'
+ * integrations/deepspeed.py); each is explained. */
+enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                       struct tsim_import_result *result, struct tsim_diags *diags);
+
+/* A TOML configuration of pytorch/torchtitan (torchtitan/config/job_config.py, and older places of its settings). Its
+ * usual comment "preset for N X GPUs" is read for the machine. */
+enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                        struct tsim_import_result *result, struct tsim_diags *diags);
+
 #endif

@@ -47,6 +47,13 @@ static const struct {
     /* 24 layers: 4 x 1024^2 + 3 x 1024 x 2688 + 4 x 1024 of norms; the last norm; two tables of 50,304 rows */
     {"megatron", "megatron-gpt.yaml", NULL, 24 * (4 * 1048576.0 + 3 * 1024 * 2688 + 4096) + 2048 + 2 * 50304 * 1024.0,
      1, 1, 1, 1, 0},
+    /* Llama 3 70B: 70,553,706,496; 128,256 rows become 128,512 in two tables of 8,192 */
+    {"nemo", "nemo-llama3.1-70b.yaml", NULL, 70553706496.0 + 256 * 2 * 8192, 1024, 4, 4, 32, 1},
+    {"nemo", "nemo2-llama3-8b.yaml", NULL, 8030261248.0, 8, 1, 1, 4, 1},
+    {"deepspeed", "deepspeed-zero3-offload.json", NULL, 6738415616.0, 8, 1, 1, 8, 3},
+    {"deepspeed", "deepspeed-zero3-auto.json", "2", 6738415616.0, 16, 1, 1, 16, 3},
+    {"torchtitan", "torchtitan-llama3-70b.toml", NULL, 70553706496.0, 64, 8, 1, 8, 3},
+    {"torchtitan", "torchtitan-llama3-405b.toml", NULL, 405853388800.0, 128, 8, 1, 16, 3},
 };
 enum { N_RECIPES = sizeof RECIPES / sizeof RECIPES[0] };
 
@@ -161,6 +168,92 @@ START_TEST(contradictions_have_a_place) {
 }
 END_TEST
 
+/* train_batch_size = micro-batch x accumulation x accelerators. */
+START_TEST(deepspeed_s_batches) {
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(import_text("deepspeed",
+                                 "{\"train_batch_size\": 256, \"train_micro_batch_size_per_gpu\": 4, "
+                                 "\"gradient_accumulation_steps\": 4, \"bf16\": {\"enabled\": true}}",
+                                 &result),
+                     TSIM_OK);
+    const struct tsim_scenario *sc = scenario_of(result.yaml);
+    ck_assert_int_eq(sc->n_accelerators, 16);
+    ck_assert_int_eq(sc->n_microbatches, 4);
+    ck_assert_int_eq(sc->parallelism.zero, 0);
+    ck_assert_int_eq(import_text("deepspeed",
+                                 "{\"train_batch_size\": 250, \"train_micro_batch_size_per_gpu\": 4,\n"
+                                 "\"gradient_accumulation_steps\": 4, \"fp16\": {\"enabled\": true}, "
+                                 "\"bf16\": {\"enabled\": true}}",
+                                 &result),
+                     TSIM_ERR_INFEASIBLE);
+    ck_assert_uint_eq(diags.n_errors, 2);
+    ck_assert_int_eq(diags.items[0].at.line, 1);
+    ck_assert_int_eq(diags.items[0].at.column, 22);
+    ck_assert_int_eq(diags.items[1].at.line, 2);
+}
+END_TEST
+
+/* "auto" of reduce_bucket_size is the square of the hidden size (4,096 of Llama 2 7B). */
+START_TEST(deepspeed_s_auto) {
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(import_text("deepspeed",
+                                 "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": \"auto\"},\n"
+                                 "\"bf16\": {\"enabled\": \"auto\"}}",
+                                 &result),
+                     TSIM_OK);
+    const struct tsim_scenario *sc = scenario_of(result.yaml);
+    ck_assert_int_eq(sc->software->bucket_elements, 4096 * 4096);
+    ck_assert_int_eq(sc->training.precision, TSIM_BF16);
+    ck_assert_ptr_nonnull(
+        strstr(result.notes, "file:1:58: note: zero_optimization.reduce_bucket_size: auto: the square"));
+    ck_assert_ptr_nonnull(strstr(result.notes, "file:2:21: note: bf16.enabled: auto: bf16 of the Trainer"));
+}
+END_TEST
+
+START_TEST(torchtitan_s_settings) {
+    struct tsim_import_result result = {NULL, NULL};
+    static const char TEXT[] = "[model]\nflavor = \"8B\"\n[training]\nlocal_batch_size = 4\nseq_len = 8_192\n"
+                               "[parallelism]\npipeline_parallel_degree = 2\ndata_parallel_replicate_degree = 2\n"
+                               "data_parallel_shard_degree = 4\npipeline_parallel_schedule = 'GPipe'\n"
+                               "[activation_checkpoint]\nmode = 'none'\n";
+    ck_assert_int_eq(import_text("torchtitan", TEXT, &result), TSIM_OK);
+    const struct tsim_scenario *sc = scenario_of(result.yaml);
+    ck_assert_int_eq(sc->n_accelerators, 16);
+    ck_assert_int_eq(sc->parallelism.zero, 2); /* gathered parameters stay in a pipeline */
+    ck_assert_int_eq(sc->parallelism.zero_group_ranks, 4);
+    ck_assert_int_eq(sc->parallelism.schedule, TSIM_SCHEDULE_GPIPE);
+    ck_assert_int_eq(sc->training.micro_batch_size, 1);
+    ck_assert_int_eq(sc->n_microbatches, 4);
+    ck_assert_int_eq(sc->training.global_batch_size, 4 * 8);
+}
+END_TEST
+
+static const struct {
+    const char *format, *text;
+    int line, column;
+} MISTAKES[] = {
+    {"torchtitan", "[model]\nname = \"llama3\nflavor = '8B'\n", 2, 8},
+    {"torchtitan", "[[model]]\n", 1, 1},
+    {"torchtitan", "[model\n", 1, 7},
+    {"torchtitan", "a = 1\na = 2\n", 2, 1},
+    {"torchtitan", "a = [1, 2\nb = 3\n", 2, 1},
+    {"torchtitan", "a = 1 2\n", 1, 7},
+    {"torchtitan", "[model]\nflavor = '9B'\n", 2, 10},
+    {"torchtitan", "[model]\nflavor = '8B'\n[parallelism]\ntensor_parallel_degree = 'two'\n", 4, 26},
+    {"nemo", "model:\n  num_layers: 2\n  hidden_size: many\n  num_attention_heads: 2\n", 3, 16},
+    {"nemo", "model: {config: {_target_: a.b.NoConfig}}\n", 1, 28},
+    {"deepspeed", "{\"zero_optimization\": {\"stage\": 4}}", 1, 33},
+};
+
+START_TEST(mistakes_have_a_place) {
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_ne(import_text(MISTAKES[_i].format, MISTAKES[_i].text, &result), TSIM_OK);
+    ck_assert_ptr_null(result.yaml);
+    ck_assert_int_eq(diags.items[0].at.line, MISTAKES[_i].line);
+    ck_assert_int_eq(diags.items[0].at.column, MISTAKES[_i].column);
+}
+END_TEST
+
 /* Every argument is in the scenario, in a comment, or both aside and in a comment. */
 START_TEST(nothing_is_passed_over) {
     struct tsim_import_result result = {NULL, NULL};
@@ -212,6 +305,10 @@ static Suite *recipes_suite(void) {
     tcase_add_test(tests, megatron_s_defaults);
     tcase_add_test(tests, megatron_s_arguments);
     tcase_add_loop_test(tests, contradictions_have_a_place, 0, (int)(sizeof CONTRADICTIONS / sizeof CONTRADICTIONS[0]));
+    tcase_add_test(tests, deepspeed_s_batches);
+    tcase_add_test(tests, deepspeed_s_auto);
+    tcase_add_test(tests, torchtitan_s_settings);
+    tcase_add_loop_test(tests, mistakes_have_a_place, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
     tcase_add_test(tests, nothing_is_passed_over);
     tcase_add_loop_test(tests, damaged_files_are_scenarios_or_errors, 0, N_RECIPES);
     suite_add_tcase(suite, tests);

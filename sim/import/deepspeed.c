@@ -1,0 +1,285 @@
+#include "import/recipes.h"
+
+#include "config/catalogue_load.h"
+#include "config/document.h"
+#include "import/gpt.h"
+
+#include <string.h>
+
+#define MODEL "llama2-7b"
+
+/* ---- what "auto" is ---- */
+
+/* As transformers' integration fills it in: from its TrainingArguments, or from the model's hidden size. */
+static const struct {
+    const char *key, *meaning;
+} AUTOS[] = {
+    {"train_micro_batch_size_per_gpu", "per_device_train_batch_size of the Trainer"},
+    {"gradient_accumulation_steps", "gradient_accumulation_steps of the Trainer"},
+    {"train_batch_size", "accelerators x per_device_train_batch_size x gradient_accumulation_steps of the Trainer"},
+    {"gradient_clipping", "max_grad_norm of the Trainer"},
+    {"optimizer.params.*", "of the Trainer's optimizer"},
+    {"scheduler.params.*", "of the Trainer's schedule"},
+    {"fp16.enabled", "fp16 of the Trainer"},
+    {"bf16.enabled", "bf16 of the Trainer"},
+    {"zero_optimization.reduce_bucket_size", "the square of the model's hidden size"},
+    {"zero_optimization.stage3_prefetch_bucket_size", "0.9 x the square of the model's hidden size"},
+    {"zero_optimization.stage3_param_persistence_threshold", "10 x the model's hidden size"},
+    {"zero_optimization.stage3_gather_16bit_weights_on_model_save", "whether weights are gathered when saved"},
+};
+
+/* clang-format off */
+static const struct tsim_setting_class CLASSES[] = {
+    {"optimizer.params.*", NULL}, {"scheduler.*", NULL}, {"steps_per_print", NULL}, {"wall_clock_breakdown", NULL},
+    {"gradient_clipping", NULL}, {"fp16.*", NULL}, {"bf16.enabled", NULL}, {"zero_allow_untested_optimizer", NULL},
+    {"zero_force_ds_cpu_optimizer", NULL}, {"prescale_gradients", NULL}, {"gradient_predivide_factor", NULL},
+    {"dump_state", NULL}, {"memory_breakdown", NULL}, {"tensorboard.*", NULL}, {"wandb.*", NULL},
+    {"csv_monitor.*", NULL}, {"comms_logger.*", NULL}, {"checkpoint.*", NULL}, {"logging*", NULL}, {"seed", NULL},
+    {"elasticity.*", "a number of accelerators that changes"},
+    {"autotuning.*", NULL}, {"aio.*", NULL}, {"data_types.*", NULL}, {"communication_data_type", NULL},
+    {"zero_optimization.contiguous_gradients", NULL}, {"zero_optimization.allgather_partitions", NULL},
+    {"zero_optimization.reduce_scatter", NULL}, {"zero_optimization.sub_group_size", NULL},
+    {"zero_optimization.stage3_gather_*", NULL}, {"zero_optimization.ignore_unused_parameters", NULL},
+    {"zero_optimization.load_from_fp32_weights", NULL}, {"zero_optimization.log_trace_cache_warnings", NULL},
+    {"zero_optimization.elastic_checkpoint", NULL}, {"zero_optimization.legacy_stage1", NULL},
+    {"zero_optimization.use_multi_rank_bucket_allreduce", NULL}, {"zero_optimization.allgather_bucket_size", "the size of gathers"},
+    {"zero_optimization.round_robin_gradients", NULL}, {"zero_optimization.cpu_offload_use_pin_memory", NULL},
+    {"zero_optimization.memory_efficient_linear", NULL}, {"zero_optimization.override_module_apply", NULL},
+    {"zero_optimization.stage3_prefetch_bucket_size", "how far ahead parameters are gathered: parallelism.prefetch counts layers"},
+    {"zero_optimization.stage3_param_persistence_threshold", "small parameters that are not sharded"},
+    {"zero_optimization.stage3_model_persistence_threshold", "parameters that are not sharded"},
+    {"zero_optimization.stage3_max_live_parameters", "a bound on gathered parameters"},
+    {"zero_optimization.stage3_max_reuse_distance", "gathered parameters that are kept"},
+    {"zero_optimization.zero_hpz_partition_size", "a second copy of the weights within a node (ZeRO++)"},
+    {"zero_optimization.zero_quantized_*", "communication in fewer bits (ZeRO++)"},
+    {"zero_optimization.mics_hierarchical_params_gather", "gathers in two levels"},
+    {"zero_optimization.offload_optimizer.device", "the optimizer's state and step on the host or a disk"},
+    {"zero_optimization.offload_optimizer.*", NULL},
+    {"zero_optimization.offload_param.device", "parameters on the host or a disk"},
+    {"zero_optimization.offload_param.*", NULL},
+    {"zero_optimization.cpu_offload*", "state on the host"},
+    {"zero_optimization.stage3_*", NULL},
+    {"bf16.bf16_*", "states in fewer bits"}, {"bf16.*", NULL},
+    {"amp.*", "Apex's mixed precision"},
+    {"activation_checkpointing.*", "whether layers are recomputed is said by the model's code: --set training.recompute=full"},
+    {"pipeline.*", "pipelines are built by the model's code: --set parallelism.pipeline=N"},
+    {"flops_profiler.*", "the cost of profiling"},
+    {"compression_training.*", "compression"}, {"sparse_attention.*", "sparse attention"},
+    {"curriculum_learning.*", "sequences that grow"}, {"data_efficiency.*", "sequences that grow"},
+    {"compile.*", "compilation: software.fusion"}, {"tensor_parallel.*", "parts of tensor parallelism"},
+};
+/* clang-format on */
+
+struct reading {
+    struct tsim_recipe *r;
+    const struct tsim_import_input *input;
+    bool has_auto_precision, has_auto_bucket;
+};
+
+/* ---- settings ---- */
+
+static bool is_auto(const struct tsim_value *value) {
+    return tsim_value_is_text(value, "auto"); /* also of NULL */
+}
+
+static void explain_auto(struct reading *g, const char *name, const struct tsim_value *value) {
+    for (size_t i = 0; i < sizeof AUTOS / sizeof AUTOS[0]; i++) {
+        size_t length = strlen(AUTOS[i].key);
+        bool is_it = AUTOS[i].key[length - 1] == '*' ? strncmp(name, AUTOS[i].key, length - 1) == 0
+                                                     : strcmp(name, AUTOS[i].key) == 0;
+        if (is_it) {
+            tsim_recipe_note(g->r, name, value, tsim_arena_printf(g->r->arena, "auto: %s", AUTOS[i].meaning));
+            return;
+        }
+    }
+    tsim_recipe_note(g->r, name, value, "auto: as if it were not there");
+}
+
+/* "auto" counts as absent; where that matters it is said what is assumed. */
+static void add_tree(struct reading *g, const struct tsim_value *value, const char *path) {
+    for (size_t i = 0; i < value->n_items; i++) {
+        const struct tsim_pair *pair = &value->pairs[i];
+        const char *name = *path ? tsim_arena_printf(g->r->arena, "%s.%s", path, pair->key) : pair->key;
+        if (pair->value->kind == TSIM_VALUE_MAPPING)
+            add_tree(g, pair->value, name);
+        else if (is_auto(pair->value))
+            explain_auto(g, name, pair->value);
+        else
+            tsim_recipe_add(g->r, name, name, pair->value);
+    }
+}
+
+static bool is_on(struct reading *g, const char *key) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
+    return s && tsim_setting_flag(g->r, s);
+}
+
+/* ---- batch and cluster ---- */
+
+/* train_batch_size = micro-batch x accumulation x replicas; whichever is missing follows. */
+static void put_batch(struct reading *g, int64_t model_ranks) {
+    const struct tsim_setting *all = tsim_recipe_find(g->r, "train_batch_size"),
+                              *micro = tsim_recipe_find(g->r, "train_micro_batch_size_per_gpu"),
+                              *steps = tsim_recipe_find(g->r, "gradient_accumulation_steps");
+    int64_t total = all ? tsim_setting_int(g->r, all, 1, INT64_C(1000000000000)) : 0;
+    int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 0;
+    int64_t n = steps ? tsim_setting_int(g->r, steps, 1, 1000000) : 0;
+    int64_t least = model_ranks < 8 ? 8 : model_ranks; /* a node, where nothing says more */
+    if (total && size && n && total % (size * n) != 0) {
+        tsim_diag_hint(
+            tsim_recipe_error(g->r, all, "%lld is no multiple of micro-batch %lld x accumulation %lld",
+                              (long long)total, (long long)size, (long long)n),
+            "train_batch_size = train_micro_batch_size_per_gpu x gradient_accumulation_steps x accelerators");
+        return;
+    }
+    if (total && size && n)
+        least = total / (size * n) * model_ranks;
+    int64_t world = tsim_recipe_put_cluster(g->r, g->input, NULL, NULL, NULL, least), replicas = world / model_ranks;
+    replicas = replicas > 0 ? replicas : 1;
+    if (!size && total && n)
+        size = total / (n * replicas) > 0 ? total / (n * replicas) : 1;
+    if (micro)
+        tsim_recipe_put(g->r, "training.micro_batch_size", micro, NULL, "%lld", (long long)size);
+    else
+        tsim_recipe_assume(g->r, "training.micro_batch_size", "not said, or auto", "%lld",
+                           (long long)(size ? size : 1));
+    size = size ? size : 1;
+    n = size * (n ? n : 1) * replicas;
+    if (all)
+        tsim_recipe_put(g->r, "training.global_batch_size", all, NULL, "%lld", (long long)total);
+    else if (steps || micro)
+        tsim_recipe_put(g->r, "training.global_batch_size", steps ? steps : micro, "x replicas", "%lld", (long long)n);
+    else
+        tsim_recipe_assume(g->r, "training.global_batch_size", "not said, or auto: one micro-batch a replica", "%lld",
+                           (long long)n);
+}
+
+/* ---- the rest of training ---- */
+
+static void put_precision(struct reading *g) {
+    const struct tsim_setting *bf16 = tsim_recipe_find(g->r, "bf16.enabled"),
+                              *fp16 = tsim_recipe_find(g->r, "fp16.enabled");
+    const struct tsim_setting *named = tsim_recipe_find(g->r, "communication_data_type");
+    bool has_bf16 = bf16 && tsim_setting_flag(g->r, bf16), has_fp16 = fp16 && tsim_setting_flag(g->r, fp16);
+    const char *word = has_fp16 ? "fp16" : "bf16";
+    if (has_bf16 && has_fp16)
+        tsim_recipe_error(g->r, fp16, "cannot be together with %s", bf16->name);
+    if (has_bf16 || has_fp16)
+        tsim_recipe_put(g->r, "training.precision", has_bf16 ? bf16 : fp16, NULL, "%s", word);
+    else if (!g->has_auto_precision)
+        tsim_recipe_put(g->r, "training.precision", NULL, "neither bf16 nor fp16 is enabled", word = "fp32");
+    else
+        tsim_recipe_assume(g->r, "training.precision", "bf16 or fp16 is auto", "%s", word);
+    if (named)
+        word = strcmp(tsim_setting_text(named), "fp32") == 0   ? "fp32"
+               : strcmp(tsim_setting_text(named), "fp16") == 0 ? "fp16"
+                                                               : "bf16";
+    tsim_recipe_put(g->r, "training.gradient_precision", named,
+                    named ? NULL : "DeepSpeed reduces in the precision of training", "%s", word);
+}
+
+static void put_optimizer(struct reading *g) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "optimizer.type");
+    const char *text = s ? tsim_setting_text(s) : "AdamW";
+    if (strcmp(text, "Lamb") == 0)
+        tsim_recipe_put(g->r, "training.optimizer", s, NULL, "lamb");
+    else if (strcmp(text, "SGD") == 0)
+        tsim_recipe_put(g->r, "training.optimizer", s, NULL, "momentum");
+    else {
+        if (s && strcmp(text, "Adam") != 0 && strcmp(text, "AdamW") != 0)
+            tsim_recipe_not_modelled(g->r, s, "not modelled: '%.40s'; taken as adamw", text);
+        tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : "the Trainer's default", "adamw");
+    }
+}
+
+/* ---- sharding ---- */
+
+static int64_t hidden_of_model(struct reading *g) {
+    const char *id = MODEL;
+    const struct tsim_model *model;
+    struct tsim_diags unused;
+    for (size_t i = 0; i < g->input->n_overrides; i++)
+        if (strcmp(g->input->overrides[i].path, "model") == 0)
+            id = g->input->overrides[i].value;
+    tsim_diags_init(&unused);
+    bool is_known = tsim_catalogue_load_model(g->r->arena, id, &model, &unused) == TSIM_OK;
+    tsim_diags_release(&unused);
+    return is_known ? model->hidden : 0;
+}
+
+static void put_zero(struct reading *g) {
+    const struct tsim_setting *stage = tsim_recipe_find(g->r, "zero_optimization.stage"),
+                              *old = tsim_recipe_find(g->r, "zero_optimization"),
+                              *overlap = tsim_recipe_find(g->r, "zero_optimization.overlap_comm"),
+                              *bucket = tsim_recipe_find(g->r, "zero_optimization.reduce_bucket_size"),
+                              *mics = tsim_recipe_find(g->r, "zero_optimization.mics_shard_size");
+    int64_t zero = stage ? tsim_setting_int(g->r, stage, 0, 3) : old && tsim_setting_flag(g->r, old);
+    bool overlaps = overlap ? tsim_setting_flag(g->r, overlap) : zero == 3;
+    const char *value = overlaps ? "true" : "false", *why = overlap ? NULL : "DeepSpeed's default: with stage 3 alone";
+    tsim_recipe_put(g->r, "parallelism.zero", stage ? stage : old, stage || old ? NULL : "no zero_optimization", "%lld",
+                    (long long)zero);
+    if (mics && tsim_setting_int(g->r, mics, -1, 1000000) > 0)
+        tsim_recipe_put(g->r, "parallelism.zero_group", mics, NULL, "%s", tsim_setting_text(mics));
+    tsim_recipe_put(g->r, "parallelism.overlap.gradients", overlap, why, "%s", value);
+    tsim_recipe_put(g->r, "parallelism.overlap.parameters", overlap, why, "%s", value);
+    int64_t hidden = g->has_auto_bucket ? hidden_of_model(g) : 0;
+    if (bucket && tsim_setting_int(g->r, bucket, 0, INT64_C(1000000000000000)) > 0)
+        tsim_recipe_put(g->r, "software.bucket", bucket, NULL, "%lld",
+                        (long long)tsim_setting_int(g->r, bucket, 0, INT64_C(1000000000000000)));
+    else if (hidden > 0)
+        tsim_recipe_put(g->r, "software.bucket", NULL, "reduce_bucket_size auto: hidden x hidden", "%lld",
+                        (long long)(hidden * hidden));
+    else
+        tsim_recipe_put(g->r, "software.bucket", NULL, "DeepSpeed's default", "500000000");
+}
+
+static int64_t put_degree(struct reading *g, const char *const *keys, const char *path) {
+    const struct tsim_setting *s = tsim_recipe_find_any(g->r, keys);
+    int64_t n = s ? tsim_setting_int(g->r, s, 1, 1000000) : 1;
+    if (n > 1)
+        tsim_recipe_put(g->r, path, s, NULL, "%lld", (long long)n);
+    return n;
+}
+
+static void build(struct reading *g) {
+    static const char *const TENSOR[] = {"tensor_parallel.autotp_size", "tensor_parallel.tp_size", NULL},
+                             *const SEQUENCE[] = {"sequence_parallel_size", NULL};
+    struct tsim_recipe *r = g->r;
+    tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
+    tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
+    tsim_recipe_assume(r, "model", "the model's code says it; --set model=ID", MODEL);
+    int64_t tensor = put_degree(g, TENSOR, "parallelism.tensor"),
+            sequence = put_degree(g, SEQUENCE, "parallelism.context");
+    if (sequence > 1)
+        tsim_recipe_put(r, "parallelism.context_exchange", tsim_recipe_find(r, SEQUENCE[0]), "Ulysses", "all-to-all");
+    tsim_recipe_assume(r, "training.sequence_length", "the data's code says it; --set training.sequence_length=N",
+                       "4096");
+    put_batch(g, tensor * sequence);
+    put_precision(g);
+    put_optimizer(g);
+    if (is_on(g, "compile.enabled"))
+        tsim_recipe_put(r, "software.fusion", tsim_recipe_find(r, "compile.enabled"), NULL, "compile");
+    tsim_recipe_put(r, "software.extends", NULL, "PyTorch with DeepSpeed's hooks", "megatron-deepspeed-2023");
+    put_zero(g);
+}
+
+static void find_autos(struct reading *g, const struct tsim_value *root) {
+    g->has_auto_precision =
+        is_auto(tsim_value_find_path(root, "bf16.enabled")) || is_auto(tsim_value_find_path(root, "fp16.enabled"));
+    g->has_auto_bucket = is_auto(tsim_value_find_path(root, "zero_optimization.reduce_bucket_size"));
+}
+
+enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                       struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    const struct tsim_value *root;
+    struct reading g = {.r = &r, .input = input};
+    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    tsim_recipe_init(&r, arena, input, "DeepSpeed", diags);
+    add_tree(&g, root, "");
+    find_autos(&g, root);
+    build(&g);
+    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], input, result);
+    tsim_recipe_release(&r);
+    return status;
+}

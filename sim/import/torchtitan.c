@@ -1,0 +1,374 @@
+#include "import/recipes.h"
+
+#include "import/gpt.h"
+#include "import/toml.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct tsim_setting_class CLASSES[] = {
+    {"job.*", NULL}, {"metrics.*", NULL}, {"model.tokenizer_path", NULL}, {"model.hf_assets_path", NULL},
+    {"model.print_after_conversion", NULL}, {"model.norm_type", NULL}, {"optimizer.implementation", NULL}, {"optimizer.fused", NULL},
+    {"optimizer.foreach", NULL},
+    {"optimizer.early_step_in_backward", "the optimizer within the backward pass"}, {"optimizer.*", NULL},
+    {"lr_scheduler.*", NULL}, {"training.dataset*", NULL}, {"training.max_norm", NULL}, {"training.seed", NULL},
+    {"training.warmup_steps", NULL}, {"training.gc_*", NULL}, {"training.data_parallel_type", NULL},
+    {"training.deterministic", "slower deterministic kernels"}, {"training.debug*", NULL},
+    {"training.enable_cpu_offload", "parameters, gradients and optimizer on the host"},
+    {"training.mixed_precision_reduce", NULL}, {"training.fsdp_reshard_after_forward", NULL},
+    {"parallelism.enable_compiled_autograd", "compiled backward"}, {"experimental.enable_compiled_autograd", "compiled backward"},
+    {"parallelism.disable_loss_parallel", "logits that are not split over the tensor ranks"},
+    {"training.disable_loss_parallel", "logits that are not split over the tensor ranks"},
+    {"parallelism.pipeline_parallel_split_points", "where stages begin: parallelism.layers_per_stage"},
+    {"experimental.pipeline_parallel_split_points", "where stages begin: parallelism.layers_per_stage"},
+    {"parallelism.module_fqns_per_model_part", "where stages begin: parallelism.layers_per_stage"},
+    {"parallelism.pipeline_parallel_schedule_csv", "a schedule of its own"},
+    {"parallelism.pipeline_parallel_first_stage_less_layers", "where stages begin"},
+    {"parallelism.pipeline_parallel_last_stage_less_layers", "where stages begin"},
+    {"parallelism.*", NULL}, {"experimental.*", NULL}, {"checkpoint.*", NULL}, {"comm.*", NULL}, {"validation.*", NULL},
+    {"memory_estimation.*", NULL}, {"fault_tolerance.enable", "fault tolerance"}, {"fault_tolerance.*", NULL},
+    {"activation_checkpoint.*", NULL},
+    {"profiling.*", "the cost of profiling"},
+    {"float8.enable_fsdp_float8_all_gather", "gathers in fp8"},
+    {"float8.precompute_float8_dynamic_scale_for_fsdp", NULL}, {"float8.recipe_name", "how fp8 values are scaled"},
+    {"float8.filter_fqns", NULL}, {"float8.*", NULL}, {"mx.*", "MX formats"}, {"quantize.*", "how values are quantized"},
+    {"compile.*", NULL},
+};
+
+/* Flavors of its models: of the catalogue, or by their sizes (Qwen3: the released config.json). */
+static const struct flavor {
+    const char *name, *flavor, *id;
+    int layers, hidden, heads, ffn;
+    bool tied;
+} FLAVORS[] = {
+    {"llama2", "7B", "llama2-7b", 0, 0, 0, 0, false}, {"llama2", "13B", "llama2-13b", 0, 0, 0, 0, false},
+    {"llama2", "70B", "llama2-70b", 0, 0, 0, 0, false}, {"llama3", "8B", "llama3-8b", 0, 0, 0, 0, false},
+    {"llama3", "70B", "llama3-70b", 0, 0, 0, 0, false}, {"llama3", "405B", "llama3-405b", 0, 0, 0, 0, false},
+    {"deepseek_v3", "671B", "deepseek-v3", 0, 0, 0, 0, false},
+    {"qwen3", "0.6B", NULL, 28, 1024, 16, 3072, true}, {"qwen3", "1.7B", NULL, 28, 2048, 16, 6144, true},
+    {"qwen3", "4B", NULL, 36, 2560, 32, 9728, true}, {"qwen3", "8B", NULL, 36, 4096, 32, 12288, false},
+    {"qwen3", "14B", NULL, 40, 5120, 40, 17408, false}, {"qwen3", "32B", NULL, 64, 5120, 64, 25600, false},
+};
+/* clang-format on */
+
+struct reading {
+    struct tsim_recipe *r;
+    const struct tsim_import_input *input;
+    int64_t tensor, pipeline, context, expert, replicate, shard; /* shard: -1, what is left */
+    int64_t world;
+};
+
+/* Sections moved over the years: the same name in any of them. */
+static const struct tsim_setting *find(struct reading *g, const char *name) {
+    static const char *const SECTIONS[] = {"parallelism", "training", "experimental"};
+    const struct tsim_setting *found = NULL;
+    for (size_t i = 0; i < sizeof SECTIONS / sizeof SECTIONS[0]; i++) {
+        const struct tsim_setting *s =
+            tsim_recipe_find(g->r, tsim_arena_printf(g->r->arena, "%s.%s", SECTIONS[i], name));
+        found = found ? found : s;
+    }
+    return found;
+}
+
+static int64_t degree(struct reading *g, const char *name, int64_t least, int64_t otherwise) {
+    const struct tsim_setting *s = find(g, name);
+    return s ? tsim_setting_int(g->r, s, least, 1000000) : otherwise;
+}
+
+static bool is_on(struct reading *g, const struct tsim_setting *s) {
+    return s && tsim_setting_flag(g->r, s);
+}
+
+static void put_int(struct reading *g, const char *path, const struct tsim_setting *s, const char *why, int64_t value) {
+    tsim_recipe_put(g->r, path, s, why, "%lld", (long long)value);
+}
+
+/* ---- the model ---- */
+
+static void put_qwen3(struct reading *g, const struct tsim_setting *from, const struct flavor *f) {
+    static const char *const WORDS[][2] = {
+        {"model.vocab", "151936"}, {"model.gated_mlp", "true"}, {"model.norm", "rmsnorm"}, {"model.position", "rope"},
+        {"model.qk_norm", "true"}, {"model.kv_heads", "8"},     {"model.head_dim", "128"}};
+    tsim_recipe_put(g->r, "model.name", from, NULL, "qwen3");
+    put_int(g, "model.layers", from, NULL, f->layers);
+    put_int(g, "model.hidden", from, NULL, f->hidden);
+    put_int(g, "model.heads", from, NULL, f->heads);
+    put_int(g, "model.ffn_hidden", from, NULL, f->ffn);
+    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++)
+        tsim_recipe_put(g->r, WORDS[i][0], NULL, NULL, "%s", WORDS[i][1]);
+    tsim_recipe_put(g->r, "model.tied_embeddings", NULL, NULL, f->tied ? "true" : "false");
+}
+
+static void put_model(struct reading *g) {
+    const struct tsim_setting *name = tsim_recipe_find(g->r, "model.name"),
+                              *flavor = tsim_recipe_find(g->r, "model.flavor");
+    const char *model = name ? tsim_setting_text(name) : "llama3",
+               *size = flavor ? tsim_setting_text(flavor) : "debugmodel";
+    const char *known = "";
+    for (size_t i = 0; i < sizeof FLAVORS / sizeof FLAVORS[0]; i++) {
+        const struct flavor *f = &FLAVORS[i];
+        size_t length = strlen(f->flavor);
+        bool is_size = strncmp(size, f->flavor, length) == 0 && (size[length] == '\0' || size[length] == '_');
+        if (strcmp(f->name, model) == 0 && is_size) {
+            if (f->id)
+                tsim_recipe_put(g->r, "model", flavor, NULL, "%s", f->id);
+            else
+                put_qwen3(g, flavor, f);
+            return;
+        }
+        known = tsim_arena_printf(g->r->arena, "%s%s%s %s", known, i > 0 ? ", " : "", f->name, f->flavor);
+    }
+    for (size_t i = 0; i < g->input->n_overrides; i++)
+        if (strcmp(g->input->overrides[i].path, "model") == 0)
+            return;
+    tsim_diag_hint(
+        tsim_recipe_error(g->r, flavor ? flavor : name, "the model %.40s %.40s is not known here", model, size),
+        "--set model=ID or a model file; known are %s", known);
+}
+
+/* ---- the machine ---- */
+
+/* Behind the first `word` of a line, or NULL. */
+static const char *behind(const char *line, size_t length, const char *word) {
+    size_t n = strlen(word);
+    for (size_t i = 0; i + n <= length; i++)
+        if (memcmp(line + i, word, n) == 0)
+            return line + i + n;
+    return NULL;
+}
+
+static void add_preset(struct reading *g, const char *key, const char *line_start, int line, const char *from,
+                       size_t length) {
+    tsim_recipe_add(
+        g->r, "comment", key,
+        tsim_recipe_scalar(g->r, line, (int)(from - line_start) + 1, tsim_arena_strndup(g->r->arena, from, length)));
+}
+
+/* "preset for 64 A100 GPUs", in a comment. */
+static void find_preset(struct reading *g) {
+    const struct tsim_document *d = g->r->document;
+    int line = 1;
+    for (const char *c = d->text, *end = d->text + d->size; c < end; line++) {
+        const char *stop = memchr(c, '\n', (size_t)(end - c));
+        size_t length = (size_t)((stop ? stop : end) - c);
+        const char *number = c[0] == '#' ? behind(c, length, "preset for ") : NULL;
+        size_t digits = number ? strspn(number, "0123456789") : 0;
+        if (digits > 0 && digits < 7 && behind(number, length - (size_t)(number - c), "GPU")) {
+            const char *name = number + digits + strspn(number + digits, " ");
+            add_preset(g, "preset.gpus", c, line, number, digits);
+            add_preset(g, "preset.machine", c, line, name, strcspn(name, " \n"));
+        }
+        c = stop ? stop + 1 : end;
+    }
+}
+
+static void put_cluster(struct reading *g) {
+    int64_t ranks = g->tensor * g->pipeline * g->context * g->replicate;
+    int64_t least = ranks * (g->shard > 0 ? g->shard : 1);
+    const struct tsim_setting *gpus = tsim_recipe_find(g->r, "preset.gpus"),
+                              *machine = tsim_recipe_find(g->r, "preset.machine");
+    int64_t preset = gpus ? tsim_setting_int(g->r, gpus, 1, 1000000) : 0;
+    struct tsim_setting nodes = {"comment", "nnodes", NULL, true};
+    if (preset >= 8 && preset % 8 == 0)
+        nodes.value = tsim_value_new_scalar(g->r->arena, gpus->value,
+                                            tsim_arena_printf(g->r->arena, "%lld", (long long)(preset / 8)));
+    else if (preset > 0)
+        least = preset;
+    else if (g->shard < 0 && least < 8)
+        least = 8;
+    g->world = tsim_recipe_put_cluster(g->r, g->input, nodes.value ? &nodes : NULL, NULL, machine, least);
+}
+
+/* ---- training ---- */
+
+static void put_batch(struct reading *g) {
+    static const char *const LOCAL[] = {"training.local_batch_size", "training.batch_size", NULL};
+    const struct tsim_setting *local = tsim_recipe_find_any(g->r, LOCAL),
+                              *global = tsim_recipe_find(g->r, "training.global_batch_size"),
+                              *micro = find(g, "pipeline_parallel_microbatch_size"),
+                              *parts = find(g, "pipeline_parallel_microbatches");
+    int64_t size = local ? tsim_setting_int(g->r, local, 1, 1000000) : 8, each = size;
+    int64_t replicas = g->world / (g->tensor * g->pipeline * g->context);
+    int64_t all = global ? tsim_setting_int(g->r, global, -1, INT64_C(1000000000000)) : -1;
+    if (g->pipeline > 1 && parts && !micro)
+        each = size / tsim_setting_int(g->r, parts, 1, 1000000);
+    else if (g->pipeline > 1)
+        each = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 1;
+    each = each > 0 ? each : 1;
+    put_int(g, "training.micro_batch_size",
+            each == size ? local
+            : micro      ? micro
+                         : parts,
+            local ? NULL : "torchtitan's default", each);
+    if (all > 0)
+        put_int(g, "training.global_batch_size", global, NULL, all);
+    else
+        put_int(g, "training.global_batch_size", local, "x replicas", size * (replicas > 0 ? replicas : 1));
+}
+
+static void put_recompute(struct reading *g) {
+    const struct tsim_setting *mode = tsim_recipe_find(g->r, "activation_checkpoint.mode"),
+                              *option = tsim_recipe_find(g->r, "activation_checkpoint.selective_ac_option");
+    const char *text = mode ? tsim_setting_text(mode) : "selective", *how = option ? tsim_setting_text(option) : "2";
+    if (strcmp(text, "none") == 0)
+        tsim_recipe_put(g->r, "training.recompute", mode, NULL, "none");
+    else if (strcmp(text, "full") == 0 || (strcmp(text, "selective") == 0 && strcmp(how, "1") == 0))
+        tsim_recipe_put(g->r, "training.recompute", mode, NULL, "full");
+    else if (strcmp(text, "selective") == 0 || strcmp(text, "memory_budget") == 0) {
+        tsim_recipe_put(g->r, "training.recompute", mode, mode ? NULL : "torchtitan's default", "selective");
+        const struct tsim_setting *from = option ? option : mode;
+        if (from && strcmp(how, "op") == 0)
+            tsim_recipe_not_modelled(g->r, from,
+                                     "which operators are recomputed is torchtitan's; attention's core is here");
+        else if (from)
+            tsim_recipe_not_modelled(g->r, from, "every %.20sth layer is recomputed; attention's core in all is here",
+                                     how);
+    } else
+        tsim_recipe_error(g->r, mode, "'%.40s' is none of none, selective, full", text);
+}
+
+static bool has_converter(struct reading *g, const char *word) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "model.converters");
+    bool has = s && s->value->kind == TSIM_VALUE_SCALAR && strstr(s->value->text, word);
+    for (size_t i = 0; s && s->value->kind == TSIM_VALUE_SEQUENCE && i < s->value->n_items; i++)
+        has |= s->value->items[i]->kind == TSIM_VALUE_SCALAR && strstr(s->value->items[i]->text, word);
+    return has;
+}
+
+static void put_precision(struct reading *g) {
+    const struct tsim_setting *param = tsim_recipe_find(g->r, "training.mixed_precision_param"),
+                              *old = tsim_recipe_find(g->r, "float8.enable_float8_linear"),
+                              *converters = tsim_recipe_find(g->r, "model.converters");
+    bool is_fp32 = param && strcmp(tsim_setting_text(param), "float32") == 0;
+    if (has_converter(g, "float8") || has_converter(g, "mx"))
+        tsim_recipe_put(g->r, "training.precision", converters, NULL, "fp8");
+    else if (is_on(g, old))
+        tsim_recipe_put(g->r, "training.precision", old, NULL, "fp8");
+    else
+        tsim_recipe_put(g->r, "training.precision", param, param ? NULL : "torchtitan's default",
+                        is_fp32 ? "fp32" : "bf16");
+    tsim_recipe_put(g->r, "training.gradient_precision", NULL, "FSDP reduces in fp32", "fp32");
+}
+
+static void put_training(struct reading *g) {
+    const struct tsim_setting *length = tsim_recipe_find(g->r, "training.seq_len"),
+                              *steps = tsim_recipe_find(g->r, "training.steps"),
+                              *optimizer = tsim_recipe_find(g->r, "optimizer.name");
+    const char *name = optimizer ? tsim_setting_text(optimizer) : "AdamW";
+    put_int(g, "training.sequence_length", length, length ? NULL : "torchtitan's default",
+            length ? tsim_setting_int(g->r, length, 1, 1000000000) : 2048);
+    put_batch(g);
+    put_precision(g);
+    if (strcmp(name, "Adam") != 0 && strcmp(name, "AdamW") != 0)
+        tsim_recipe_not_modelled(g->r, optimizer, "not modelled: '%.40s'; taken as adamw", name);
+    tsim_recipe_put(g->r, "training.optimizer", optimizer, optimizer ? NULL : "torchtitan's default", "adamw");
+    put_recompute(g);
+    if (steps)
+        put_int(g, "training.steps", steps, NULL, tsim_setting_int(g->r, steps, 1, INT64_C(1000000000000)));
+}
+
+/* ---- software and parallelism ---- */
+
+static void put_software(struct reading *g) {
+    static const char *const COMPILE[] = {"compile.enable", "training.compile", NULL};
+    const struct tsim_setting *compile = tsim_recipe_find_any(g->r, COMPILE);
+    tsim_recipe_put(g->r, "software.extends", NULL, "torchtitan", "torchtitan-2024");
+    tsim_recipe_put(g->r, "software.fusion", compile, compile ? NULL : "torchtitan's default",
+                    is_on(g, compile) ? "compile" : "none");
+}
+
+/* FSDP within a pipeline keeps gathered parameters until the step's end, which is ZeRO-2. */
+static void put_sharding(struct reading *g) {
+    const struct tsim_setting *shard = find(g, "data_parallel_shard_degree"),
+                              *replicate = find(g, "data_parallel_replicate_degree"),
+                              *policy = find(g, "fsdp_reshard_after_forward");
+    const char *text = policy ? tsim_setting_text(policy) : "default";
+    int64_t ranks = g->world / (g->tensor * g->pipeline);
+    bool is_sharded = g->shard != 1 || g->context > 1, keeps = strcmp(text, "never") == 0 || g->pipeline > 1;
+    put_int(g, "parallelism.zero", is_sharded ? shard : replicate,
+            !is_sharded       ? "replicas alone"
+            : g->pipeline > 1 ? "gathered once a step in a pipeline"
+            : !shard          ? "torchtitan's default: fully sharded"
+                              : NULL,
+            !is_sharded       ? 0
+            : g->pipeline > 1 ? 2
+                              : 3);
+    if (is_sharded && keeps && g->pipeline == 1)
+        tsim_recipe_put(g->r, "parallelism.reshard_after_forward", policy, NULL, "false");
+    if (g->pipeline > 1 && strcmp(text, "always") == 0)
+        tsim_recipe_not_modelled(g->r, policy, "not modelled in a pipeline: parameters gathered for each micro-batch");
+    if (is_sharded && g->replicate > 1 && ranks % g->replicate == 0)
+        put_int(g, "parallelism.zero_group", replicate, "ranks that shard", ranks / g->replicate);
+}
+
+static void put_schedule(struct reading *g) {
+    static const char *const NAMES[][2] = {
+        {"1F1B", "1f1b"},          {"GPipe", "gpipe"},    {"Interleaved1F1B", "interleaved"},
+        {"ZBVZeroBubble", "zb-v"}, {"DualPipeV", "zb-v"}, {"InterleavedZeroBubble", "zb-h1"}};
+    const struct tsim_setting *s = find(g, "pipeline_parallel_schedule"),
+                              *per_stage = find(g, "pipeline_parallel_layers_per_stage");
+    const char *text = s ? tsim_setting_text(s) : "1F1B";
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (strcmp(text, NAMES[i][0]) == 0) {
+            tsim_recipe_put(g->r, "parallelism.schedule", s, s ? NULL : "torchtitan's default", "%s", NAMES[i][1]);
+            if (i == 2)
+                tsim_recipe_put(g->r, "parallelism.virtual_pipeline", s,
+                                per_stage ? "two stages a rank taken" : "two stages a rank", "2");
+            if (i > 3)
+                tsim_recipe_not_modelled(g->r, s, "not modelled as it is: %s is the nearest", NAMES[i][1]);
+            return;
+        }
+    tsim_recipe_error(g->r, s, "the schedule '%.40s' is not known: 1F1B, GPipe, Interleaved1F1B, ZBVZeroBubble", text);
+}
+
+static void put_context(struct reading *g) {
+    const struct tsim_setting *how = find(g, "context_parallel_rotate_method");
+    bool is_ring = how && strcmp(tsim_setting_text(how), "alltoall") == 0;
+    put_int(g, "parallelism.context", find(g, "context_parallel_degree"), NULL, g->context);
+    tsim_recipe_put(g->r, "parallelism.context_exchange", how, how ? NULL : "torchtitan's default",
+                    is_ring ? "ring" : "all-gather");
+}
+
+static void put_parallelism(struct reading *g) {
+    const struct tsim_setting *async = find(g, "enable_async_tensor_parallel");
+    put_int(g, "parallelism.tensor", find(g, "tensor_parallel_degree"), NULL, g->tensor);
+    put_int(g, "parallelism.pipeline", find(g, "pipeline_parallel_degree"), NULL, g->pipeline);
+    if (g->pipeline > 1)
+        put_schedule(g);
+    if (g->context > 1)
+        put_context(g);
+    if (g->expert > 1)
+        put_int(g, "parallelism.expert", find(g, "expert_parallel_degree"), NULL, g->expert);
+    put_sharding(g);
+    if (is_on(g, async))
+        tsim_recipe_put(g->r, "parallelism.overlap.tensor", async, NULL, "true");
+}
+
+enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                        struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    struct reading g = {.r = &r, .input = input};
+    tsim_recipe_init(&r, arena, input, "torchtitan", diags);
+    enum tsim_status status = tsim_toml_read(&r);
+    if (status == TSIM_OK) {
+        find_preset(&g);
+        g.tensor = degree(&g, "tensor_parallel_degree", 1, 1);
+        g.pipeline = degree(&g, "pipeline_parallel_degree", 1, 1);
+        g.context = degree(&g, "context_parallel_degree", 1, 1);
+        g.expert = degree(&g, "expert_parallel_degree", 1, 1);
+        g.replicate = degree(&g, "data_parallel_replicate_degree", 1, 1);
+        g.shard = degree(&g, "data_parallel_shard_degree", -1, degree(&g, "data_parallel_degree", -1, -1));
+        tsim_recipe_put(&r, "schema", NULL, NULL, "tsim/v1");
+        tsim_recipe_put(&r, "name", NULL, NULL, "%s", tsim_recipe_name(arena, r.document->file, "imported"));
+        put_model(&g);
+        put_cluster(&g);
+        put_training(&g);
+        put_software(&g);
+        put_parallelism(&g);
+        status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], input, result);
+    }
+    tsim_recipe_release(&r);
+    return status;
+}
