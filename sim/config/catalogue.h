@@ -257,6 +257,16 @@ enum tsim_expert_dispatch {
 };
 enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP_INTERLEAVED };
 
+/* How the gradients of one more micro-batch come to those kept: by the weight gradient's product, which reads and
+ * writes the sum, or by a kernel after it. */
+enum tsim_accumulation { TSIM_ACCUMULATION_FUSED, TSIM_ACCUMULATION_SEPARATE };
+/* ZeRO-1: each rank gets its shard's sum, or every rank all of them, as without sharding. */
+enum tsim_gradient_reduction { TSIM_REDUCTION_SCATTER, TSIM_REDUCTION_ALL_REDUCE };
+/* What fully sharded training copies between parameters and the flat buffers of its collectives. FLAT: all gradients
+ * of a unit are views of one tensor, joined, converted and divided before they are reduced. PER_PARAMETER: copied out
+ * after each gather, copied in and converted before each reduction. */
+enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIES_NONE };
+
 struct tsim_software {
     const char *name, *source;
     enum tsim_attention_kernel attention_kernel;
@@ -266,6 +276,9 @@ struct tsim_software {
     bool checkpoint_early_stop;
     double optimizer_traffic_bytes; /* moved per parameter and step */
     struct tsim_overlap overlap;
+    enum tsim_accumulation accumulation;
+    enum tsim_gradient_reduction gradient_reduction;
+    enum tsim_shard_copies shard_copies;
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
     enum tsim_expert_dispatch expert_dispatch;
     bool fp8_activation_input; /* training in fp8, inputs of the activation function are kept in fp8 as well */

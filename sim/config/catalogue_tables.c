@@ -393,6 +393,13 @@ static const struct tsim_word PIPELINE_OVERLAPS[] = {
     {"always", TSIM_PIPELINE_OVERLAP_ALWAYS}, {"interleaved", TSIM_PIPELINE_OVERLAP_INTERLEAVED}, {NULL, 0}};
 static const struct tsim_word DISPATCHES[] = {
     {"all-to-all", TSIM_DISPATCH_ALL_TO_ALL}, {"per-node", TSIM_DISPATCH_PER_NODE}, {NULL, 0}};
+static const struct tsim_word ACCUMULATIONS[] = {
+    {"fused", TSIM_ACCUMULATION_FUSED}, {"separate", TSIM_ACCUMULATION_SEPARATE}, {NULL, 0}};
+static const struct tsim_word REDUCTIONS[] = {
+    {"scatter", TSIM_REDUCTION_SCATTER}, {"all-reduce", TSIM_REDUCTION_ALL_REDUCE}, {NULL, 0}};
+static const struct tsim_word SHARD_COPIES[] = {{"flat", TSIM_COPIES_FLAT},
+                                                {"per-parameter", TSIM_COPIES_PER_PARAMETER},
+                                                {"none", TSIM_COPIES_NONE}, {NULL, 0}};
 static const struct tsim_word ALL_NICS[] = {{"all", 0}, {NULL, 0}};
 
 #define OVERLAP(name_, help_)                                                                                          \
@@ -428,6 +435,16 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "recomputation stops at the last tensor that is needed"},
     {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,
               "bytes that the optimizer moves per parameter and step"), .default_text = "44", .is_positive = true},
+    {.key = "accumulation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, accumulation),
+     .words = ACCUMULATIONS, .default_text = "fused",
+     .help = "gradients are added by the weight gradient's product (fused) or by a kernel after it (separate)"},
+    {.key = "gradient_reduction", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, gradient_reduction),
+     .words = REDUCTIONS, .default_text = "scatter",
+     .help = "with ZeRO-1 gradients are scattered over the shards, or all-reduced whole"},
+    {.key = "shard_copies", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, shard_copies),
+     .words = SHARD_COPIES, .default_text = "flat",
+     .help = "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "
+             "(per-parameter); none"},
     {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, overlap),
      .table = &tsim_overlap_table, .help = "communication under computation; absent: false"},
     {.key = "pipeline_overlap", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, pipeline_overlap),

@@ -1,4 +1,5 @@
 #include "training/pass.h"
+#include "workload/operators.h"
 
 #include <string.h>
 
@@ -9,6 +10,7 @@ struct key {
     int64_t strides[3], expert_size; /* of the tensor, context and expert axes */
     int64_t sequence, micro_batch_size, recompute, recompute_parts, recompute_every;
     int64_t splits_backward, overlap_expert;
+    int64_t reduces_at_once, accumulated_microbatches; /* how gradients are kept; 0: their number makes no difference */
 };
 
 struct entry {
@@ -32,6 +34,7 @@ struct tsim_pass_memo *tsim_pass_memo_new(struct tsim_arena *arena) {
 
 static struct key key_of(const struct tsim_scenario *sc, const struct tsim_placement *placement) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
+    double accumulated_frac = tsim_separate_accumulation_frac(sc);
     return (struct key){.tensor = p->tensor,
                         .context = p->context,
                         .expert = p->expert,
@@ -46,7 +49,10 @@ static struct key key_of(const struct tsim_scenario *sc, const struct tsim_place
                         .recompute_parts = sc->training.recompute_parts,
                         .recompute_every = sc->training.recompute_every,
                         .splits_backward = tsim_schedule_splits_backward(p->schedule),
-                        .overlap_expert = p->overlap.expert};
+                        .overlap_expert = p->overlap.expert,
+                        .reduces_at_once = p->zero >= 2,
+                        .accumulated_microbatches =
+                            accumulated_frac > 0 && accumulated_frac < 1 ? sc->n_microbatches : 0};
 }
 
 /* FNV-1a over the key's fields. */

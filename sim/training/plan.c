@@ -13,6 +13,7 @@
 #define OPTIMIZER_KERNELS 4.0
 /* Megatron-LM's default bucket: max(40 million, 1 million x data-parallel size) elements
  * (distributed_data_parallel_config.py). */
+#define MOST_DEVICE_SHARE 0.9 /* that one collective takes: passes go on, however slowly */
 #define DEFAULT_BUCKET_ELEMENTS 40e6
 #define DEFAULT_BUCKET_ELEMENTS_PER_RANK 1e6
 
@@ -139,7 +140,9 @@ static double layer_kernels_s(const struct tsim_scenario *sc, const struct tsim_
 }
 
 /* What a collective takes from the passes beside it, by running a layer on what it leaves: its blocks hold compute
- * units (products cut for all units then need more waves), and it reads and writes HBM. */
+ * units (products cut for all units then need more waves) from its first byte to its last, also while they wait for
+ * one, and it reads and writes HBM. The engine lets it hold the device while bytes flow, so that is where all of it
+ * goes. */
 static double device_share(const struct tsim_step_plan *plan, const struct tsim_collective_cost *cost) {
     const struct tsim_accelerator *whole = plan->cluster->accelerator;
     double flow_s = cost->time_s - cost->latency_s;
@@ -147,7 +150,7 @@ static double device_share(const struct tsim_step_plan *plan, const struct tsim_
         return 0;
     struct tsim_accelerator rest = *whole;
     double units = (double)whole->compute_units, left = fmax(units - round(cost->sm_frac * units), 1);
-    double hbm_frac = fmin(cost->hbm_bytes / flow_s / tsim_memory_rate(whole), 0.9);
+    double hbm_frac = fmin(cost->hbm_bytes / cost->time_s / tsim_memory_rate(whole), MOST_DEVICE_SHARE);
     rest.compute_units = (int64_t)left;
     for (int p = 0; p < TSIM_N_PRECISIONS; p++)
         rest.matrix_sustained_frac[p] *= left / units;
@@ -155,7 +158,8 @@ static double device_share(const struct tsim_step_plan *plan, const struct tsim_
     rest.attention_flash2_frac *= left / units;
     rest.attention_flash3_frac *= left / units;
     rest.memory_sustained_frac *= 1 - hbm_frac;
-    return 1 - layer_kernels_s(plan->scenario, whole) / layer_kernels_s(plan->scenario, &rest);
+    double share = 1 - layer_kernels_s(plan->scenario, whole) / layer_kernels_s(plan->scenario, &rest);
+    return fmin(share * cost->time_s / flow_s, MOST_DEVICE_SHARE);
 }
 
 /* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
@@ -165,7 +169,8 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
     double bytes = parameters * tsim_gradient_bytes(sc);
     struct tsim_collective_cost cost;
     struct tsim_group shard = shard_group(data, shards);
-    bool is_whole = sc->parallelism.zero == 0;
+    bool is_whole = sc->parallelism.zero == 0 ||
+                    (sc->parallelism.zero == 1 && sc->software->gradient_reduction == TSIM_REDUCTION_ALL_REDUCE);
     enum tsim_collective_op op = is_whole ? TSIM_ALL_REDUCE : TSIM_REDUCE_SCATTER;
     collective(plan, op, bytes, is_whole ? data : shard, &cost);
     add_collective(&reduce->cost, &cost);
@@ -303,22 +308,38 @@ static void plan_send(const struct tsim_step_plan *plan, const struct tsim_place
     }
 }
 
-/* Bytes per parameter that fully sharded training moves before each reduction: gradients of 16 bits are converted to
- * the reduction's precision (read 2, write 4) and divided by the number of ranks (read and write 4)
- * (torch.distributed.fsdp, _runtime_utils._reduce_grad; DeepSpeed ZeRO-3 does the same in its buckets). */
-static double shard_kernel_bytes(const struct tsim_scenario *sc) {
+/* Bytes per parameter that fully sharded training moves before each reduction. FLAT: gradients of 16 bits are joined
+ * (read and write 2: the backward of the split into views is a concatenation), converted to the reduction's precision
+ * (read 2, write 4) and divided by the number of ranks (read and write 4) (torch.distributed.fsdp of 2.0, flat_param.py
+ * and _runtime_utils._post_backward_hook; DeepSpeed ZeRO-3 does the same in its buckets). PER_PARAMETER: one copy
+ * converts them, the collective divides (torch.distributed._composable.fsdp, foreach_reduce). */
+static double reduction_copies_bytes(const struct tsim_scenario *sc) {
     double made = tsim_weight_bytes(sc->training.precision == TSIM_FP8 ? TSIM_BF16 : sc->training.precision),
            reduced = tsim_gradient_bytes(sc);
-    return (made < reduced ? made + reduced : 0) + 2 * reduced;
+    switch (sc->software->shard_copies) {
+    case TSIM_COPIES_FLAT:
+        return 2 * made + (made < reduced ? made + reduced : 0) + 2 * reduced;
+    case TSIM_COPIES_PER_PARAMETER:
+        return made + reduced;
+    case TSIM_COPIES_NONE:
+        return 0;
+    }
+    TSIM_BUG("shard copies %d", (int)sc->software->shard_copies);
 }
 
-/* A unit that is gathered and reduced at once: its parameters' collectives, and converting its gradients. */
+/* And after each gather: PER_PARAMETER: out of the gathered buffer (foreach_all_gather_copy_out). */
+static double gather_copies_bytes(const struct tsim_scenario *sc) {
+    return sc->software->shard_copies == TSIM_COPIES_PER_PARAMETER ? 2 * communicated_weight_bytes(sc) : 0;
+}
+
+/* A unit that is gathered and reduced at once: its parameters' collectives, and their copies. */
 static void plan_unit(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *gather, struct tsim_data_collective *reduce) {
+    double s_per_byte = 1 / tsim_memory_rate(plan->cluster->accelerator), parameters = share.dense + share.expert;
     gathering(plan, data, share, gather);
     reduction(plan, data, share, reduce);
-    double kernel_s = shard_kernel_bytes(plan->scenario) / tsim_memory_rate(plan->cluster->accelerator);
-    reduce->kernel_s = (share.dense + share.expert) * kernel_s;
+    gather->kernel_s = parameters * gather_copies_bytes(plan->scenario) * s_per_byte;
+    reduce->kernel_s = parameters * reduction_copies_bytes(plan->scenario) * s_per_byte;
 }
 
 static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct data_groups *data,

@@ -6,6 +6,7 @@
  * training, where keys and values are expanded) query = key = heads*(head_dim + rope_dim)/tp and value = q. */
 #include "workload/operators.h"
 
+#include "workload/memory.h"
 #include "workload/model.h"
 #include "workload/operators_parts.h"
 
@@ -54,7 +55,7 @@ static struct tsim_op_shape shape_of(const struct tsim_scenario *sc) {
     z.linear_precision = sc->training.precision;
     z.attention_precision = sc->training.precision == TSIM_FP8 ? TSIM_BF16 : sc->training.precision;
     z.linear_bytes = sc->training.precision == TSIM_FP8 ? 1 : z.element_bytes;
-    z.gradient_bytes = sc->training.gradient_precision == TSIM_FP32 ? 4 : 2;
+    z.gradient_bytes = tsim_gradient_bytes(sc);
     z.flash = sc->training.attention == TSIM_ATTENTION_FLASH;
     return z;
 }
@@ -383,6 +384,22 @@ static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *
 
 /* ---- backward ---- */
 
+double tsim_separate_accumulation_frac(const struct tsim_scenario *sc) {
+    bool is_separate = sc->software->accumulation == TSIM_ACCUMULATION_SEPARATE && sc->parallelism.zero < 2;
+    bool keeps_first = activation_bytes(sc->training.precision) == tsim_gradient_bytes(sc);
+    double m = (double)sc->n_microbatches;
+    return !is_separate ? 0 : keeps_first ? (m - 1) / m : 1;
+}
+
+/* A kernel reads what the product wrote, and reads and writes the sum. */
+static void accumulate(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
+    double frac = tsim_separate_accumulation_frac(z->scenario);
+    if (frac > 0)
+        elementwise(list, "gradient accumulation", z->groups * elements * frac,
+                    z->element_bytes + 2 * z->gradient_bytes, z->groups)
+            ->is_weight_gradient = true;
+}
+
 void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                              const struct tsim_op_linear *linear) {
     const struct tsim_overlap *overlap = &z->scenario->parallelism.overlap;
@@ -400,12 +417,12 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     if (parallel && linear->is_column_parallel)
         tensor_collective(list, linear->reduce, z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE,
                           z->t * k * e, asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED);
-    /* The buffer is read and written by the fused accumulation; unfused, the product is written and added: more. */
-    struct tsim_op *weight = gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, 2 * z->gradient_bytes);
+    bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && z->scenario->parallelism.zero < 2;
+    struct tsim_op *weight =
+        gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, adds ? 2 * z->gradient_bytes : e);
     weight->is_weight_gradient = true;
-    if (z->software->fusion == TSIM_FUSION_NONE || z->software->fusion == TSIM_FUSION_COMPILE)
-        weight->bytes += 2 * e * n * k;
     grouped(weight, z);
+    accumulate(list, z, n * k);
     if (z->model->bias)
         elementwise(list, "bias gradient", z->groups * z->t * n, e, 1)->is_weight_gradient = true;
 }

@@ -69,6 +69,12 @@ enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, T
 void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 
+/* Share of the gradients of a pass that a kernel of its own adds to the sum, on average over a step: 0 where the
+ * product adds them, or where each micro-batch's gradients are reduced as they are (ZeRO-2 and -3). The first of a step
+ * are kept as they are where the sum has their precision (torch.autograd's AccumulateGrad), else they are added to zero
+ * (the fp32 buffers of Megatron-LM and of DeepSpeed's BF16_Optimizer). */
+double tsim_separate_accumulation_frac(const struct tsim_scenario *scenario);
+
 /* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does; the classes of a model of
  * images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM, vit_backbone.py). */
 double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);

@@ -88,8 +88,12 @@ START_TEST(random_plans) {
         ck_assert_double_eq_tol(steps.nic_in_bytes, unfolded.nic_in_bytes, 1e-6 * (1 + unfolded.nic_in_bytes));
         double difference = fabs(steps.time_s / unfolded.time_s - 1);
         sum_of_differences += difference;
-        ck_assert_msg(difference <= 0.05, "case %d: %.15g s fluid, %.15g s message by message", i, unfolded.time_s,
-                      steps.time_s);
+        ck_assert_msg(
+            difference <= (p->expert > 1 ? 0.08 : 0.05), /* passes are not cut at exchanges of experts */
+            "case %d: %.15g s fluid, %.15g s message by message (tensor %d pipeline %d x %d context %d expert %d "
+            "data %d zero %d %s)",
+            i, unfolded.time_s, steps.time_s, (int)p->tensor, (int)p->pipeline, (int)p->virtual_pipeline,
+            (int)p->context, (int)p->expert, (int)p->data, p->zero, tsim_schedule_name(p->schedule));
         tsim_arena_reset(&arena);
     }
     /* what differs is how collectives meet messages between stages: seldom */

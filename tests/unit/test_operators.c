@@ -255,6 +255,36 @@ START_TEST(blocks_side_by_side) {
 }
 END_TEST
 
+/* Of a layer's 12 h^2 weights (12 x 2^20 here): fp16 sums are read and written, 2 bytes each, and new gradients are
+ * read; all but the first of 4 micro-batches. fp32 sums take 4 + 4 + 2, the first one, too. Nothing where the product
+ * adds them, where there is one micro-batch, or where each is reduced at once. */
+START_TEST(separate_accumulation) {
+    const struct {
+        enum tsim_accumulation accumulation;
+        enum tsim_precision kept;
+        int64_t n_microbatches, zero;
+        double bytes_per_weight;
+    } cases[] = {
+        {TSIM_ACCUMULATION_SEPARATE, TSIM_BF16, 4, 0, 6 * 0.75}, {TSIM_ACCUMULATION_SEPARATE, TSIM_FP32, 4, 1, 10},
+        {TSIM_ACCUMULATION_SEPARATE, TSIM_FP32, 1, 0, 10},       {TSIM_ACCUMULATION_SEPARATE, TSIM_BF16, 1, 0, 0},
+        {TSIM_ACCUMULATION_SEPARATE, TSIM_FP32, 4, 3, 0},        {TSIM_ACCUMULATION_FUSED, TSIM_FP32, 4, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tsim_op_list list;
+        double bytes = 0;
+        example_init(&e);
+        e.software.accumulation = cases[i].accumulation;
+        e.scenario.training.gradient_precision = cases[i].kept;
+        e.scenario.parallelism.zero = (int)cases[i].zero;
+        e.scenario.n_microbatches = cases[i].n_microbatches;
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+        for (int32_t k = 0; k < list.n; k++)
+            if (strcmp(list.ops[k].name, "gradient accumulation") == 0)
+                bytes += list.ops[k].bytes;
+        ck_assert_double_eq_tol(bytes, cases[i].bytes_per_weight * 12 * 1024 * 1024, 1);
+    }
+}
+END_TEST
+
 static Suite *operators_suite(void) {
     Suite *suite = suite_create("operators");
     TCase *tcase = tcase_create("analytic");
@@ -269,6 +299,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, padded_vocabulary);
     tcase_add_test(tcase, context_exchanges);
     tcase_add_test(tcase, blocks_side_by_side);
+    tcase_add_test(tcase, separate_accumulation);
     suite_add_tcase(suite, tcase);
     return suite;
 }
