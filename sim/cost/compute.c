@@ -11,6 +11,10 @@ enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8 };
 
 #define MIN_SPLIT_DEPTH 512.0 /* a slice of k shorter than this is not worth its reduction */
 
+/* Rows that are no multiple of what the matrix units load; see the header. */
+#define LOAD_BYTES 16.0
+#define UNALIGNED_FRAC 0.69
+
 /* Flash attention's shape terms; see the header. */
 #define FLASH_HEAD_DIM_RAMP 20.0
 #define FLASH_REFERENCE_HEAD_DIM 128.0
@@ -50,6 +54,22 @@ double tsim_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precisi
         best_s = fmin(best_s, waves_of(tiles, units, k) * tile_s);
     }
     return best_s;
+}
+
+static double element_bytes(enum tsim_precision precision) {
+    return precision == TSIM_FP8 ? 1 : precision == TSIM_TF32 || precision == TSIM_FP32 ? 4 : 2;
+}
+
+/* Operands lie in memory as features of tokens: of y = x W the rows are n and k long, of W's gradient m and n. fp32
+ * products do without matrix units. */
+static bool is_aligned(const struct tsim_op *op) {
+    double step = LOAD_BYTES / element_bytes(op->precision), other = op->is_weight_gradient ? op->m : op->k;
+    return op->is_padded || op->precision == TSIM_FP32 || (fmod(op->n, step) == 0 && fmod(other, step) == 0);
+}
+
+static double product_s(const struct tsim_accelerator *a, const struct tsim_op *op) {
+    double aligned_s = tsim_gemm_s(a, op->precision, op->batch, op->m, op->n, op->k);
+    return is_aligned(op) ? aligned_s : aligned_s / UNALIGNED_FRAC;
 }
 
 static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel) {
@@ -92,7 +112,7 @@ void tsim_kernel_cost(const struct tsim_accelerator *a, const struct tsim_softwa
     TSIM_ASSERT(op->kind != TSIM_OP_COLLECTIVE);
     cost->matrix_s = 0;
     if (op->kind == TSIM_OP_GEMM)
-        cost->matrix_s = tsim_gemm_s(a, op->precision, op->batch, op->m, op->n, op->k);
+        cost->matrix_s = product_s(a, op);
     else if (op->kind == TSIM_OP_FLASH)
         cost->matrix_s = flash_s(a, software, op);
     cost->memory_s = op->bytes / tsim_memory_rate(a);

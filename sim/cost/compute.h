@@ -12,6 +12,11 @@
  * a few tile shapes, as cuBLAS's heuristics try to. Wave quantization: NVIDIA, "Matrix Multiplication Background User's
  * Guide", section 4.
  *
+ * Matrix units load 16 bytes at a time. Where the rows of an operand or of the result are no whole number of them (8
+ * elements of 16 bits) libraries fall back to kernels that reach 0.69 of the rate: SwiGLU with an inner width of 10,922
+ * on H100, 272.7 TFLOP/s, against 395 to 398 with 10,848 to 11,008, all multiples of 32 (stas00/ml-engineering@744d01e
+ * training/performance/README.md; the rule: NVIDIA, the same guide, section 2.2). Older libraries lose more.
+ *
  * Flash attention (2 and 3; FlashAttention-1 has a head dimension rule of its own).
  * rate = P * frac * d/(d + 20) * 148/128 * s/(s + r): frac is the long-sequence rate at head dimension
  * 128 (per kernel generation), the head dimension and ramp terms are fits to the measured curves of the

@@ -6,6 +6,8 @@
 /* A layer of 4096 x 4096 over a batch: the product that the text's warps stand for. */
 #define LAYER_S(op_, batch) PRODUCT(op_, H100, "bf16", 1, batch, 4096, 4096)
 
+#define WIDTH(n) "llama-7b-24gb model.ffn_hidden=" #n
+
 static const struct textbook_row WAVES[] = {
     {.key = "33",
      .what = "time with a batch of 33 over that with 32",
@@ -35,6 +37,15 @@ static const struct textbook_row WAVES[] = {
      .unit = "%",
      .text = 52,
      .terms = {NUM('+', 33.0 / 64), LAYER_S('*', 64), LAYER_S('/', 33)}},
+    {.key = "alignment",
+     .what = "a product with an inner width of 10,922, no multiple of 8, over 10,928",
+     .unit = "x",
+     .text = (double)NAN,
+     .why = "The text's rule, dimensions in multiples of 8, 32 or 64: matrix units load 16 bytes at a time. Measured "
+            "on H100: "
+            "1.45.",
+     .terms = {OPERATOR('+', WIDTH(10922), "ffn up (forward)", SECONDS),
+               OPERATOR('/', WIDTH(10928), "ffn up (forward)", SECONDS)}},
     {.key = "tail",
      .what = "one row beyond a full wave (132 tiles on 132 SMs)",
      .unit = "x",

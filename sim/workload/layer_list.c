@@ -74,6 +74,7 @@ static double out_elements(const struct batch *b, const struct tsim_list_layer *
 static struct tsim_op *product(struct tsim_op_list *list, const char *name, const struct batch *b, double groups,
                                double m, double n, double k, double bytes) {
     struct tsim_op *op = batched(gemm(list, name, b->precision, m, n, k, b->e, b->e), groups);
+    op->is_padded = true;
     op->bytes = bytes;
     return op;
 }

@@ -41,6 +41,7 @@ struct tsim_op {
     bool is_weight_gradient; /* may be delayed by split-backward schedules: products, and gathers of their inputs */
     enum tsim_precision precision;
     double batch, m, n, k;     /* GEMM: `batch` products of (m x k) by (k x n) */
+    bool is_padded;            /* GEMM: the library pads the rows of its operands (convolutions) */
     double flops;              /* executed matrix FLOPs */
     double bytes;              /* HBM read + written */
     double kernels;            /* one after another */
