@@ -103,8 +103,17 @@ check: test
 	@tests/run.sh build/asan build/asan/tsim
 	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs
 	@tests/run.sh build/clang build/clang/tsim
-	@$(MAKE) --no-print-directory check-cluster
+	@$(MAKE) --no-print-directory check-faults check-cluster
 	@$(MAKE) --no-print-directory lint
+
+# Calls of the system, of malloc and of SQLite that fail: at most FAULTS of each kind under each command, 0 means every one
+# (an hour). And a hundred sweeps that are killed.
+.PHONY: check-faults
+FAULTS ?= 700
+check-faults: setup
+	@$(MAKE) --no-print-directory -j2 build/tsim
+	@tests/faults/run.sh build/tsim $(FAULTS)
+	@tests/faults/situations.sh build/tsim 100
 
 # Sweeps under a real Slurm and a real Open MPI on this machine.
 .PHONY: check-cluster
@@ -186,6 +195,7 @@ help:
 	@echo "make run      install what is missing, build, run scenarios/llama70b.yaml"
 	@echo "make test     the same set-up, then every test of the normal tier"
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
+	@echo "make check-faults   failing memory, disks and databases, kills (FAULTS=0 for every single call)"
 	@echo "make check-cluster  sweeps under a real Slurm and Open MPI on this machine (installs them)"
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"
 	@echo "make docs-textbook  docs/textbook.md, after a change of the physics"

@@ -26,7 +26,8 @@ for program in "$build"/tests/unit/test_* "$build"/tests/property/test_*; do
   one "${program#"$build"/tests/}" env CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 "$program"
 done
 for script in tests/cli/run.sh tests/golden/run.sh tests/data.sh tests/docs.sh tests/hardware_docs.sh \
-  tests/textbook_docs.sh tests/catalogue_ids.sh tests/accuracy.sh tests/install.sh tests/browser/run.sh; do
+  tests/textbook_docs.sh tests/catalogue_ids.sh tests/faults/run.sh tests/faults/situations.sh tests/accuracy.sh \
+  tests/install.sh tests/browser/run.sh; do
   [ -f "$script" ] && one "${script#tests/}" bash "$script" "$tsim"
 done
 echo "$passed passed, $failed failed"

@@ -16,7 +16,12 @@ struct tsim_arena_block {
 
 _Noreturn static void out_of_memory(size_t wanted_bytes) {
     fprintf(stderr, "tsim: out of memory (another %zu bytes were asked for)\n", wanted_bytes);
-    exit(70);
+    exit(TSIM_OUT_OF_MEMORY_EXIT);
+}
+
+void tsim_out_of_memory(void) {
+    fputs("tsim: out of memory\n", stderr);
+    exit(TSIM_OUT_OF_MEMORY_EXIT);
 }
 
 void tsim_arena_init(struct tsim_arena *arena) {
@@ -136,6 +141,13 @@ void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_b
         out_of_memory(grown * item_bytes);
     *capacity = grown;
     return bigger;
+}
+
+void *tsim_heap_alloc(size_t size_bytes) {
+    void *memory = malloc(size_bytes ? size_bytes : 1);
+    if (!memory)
+        out_of_memory(size_bytes);
+    return memory;
 }
 
 void tsim_heap_free(void *array) {

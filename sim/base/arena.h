@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { TSIM_OUT_OF_MEMORY_EXIT = 5 }; /* as for other failures of the system */
+
 struct tsim_arena_block;
 struct tsim_arena {
     struct tsim_arena_block *block; /* newest first; private */
@@ -19,7 +21,7 @@ void tsim_arena_init(struct tsim_arena *arena);
 void tsim_arena_release(struct tsim_arena *arena); /* frees everything; the arena may be used again */
 void tsim_arena_reset(struct tsim_arena *arena);   /* forgets everything, keeps the largest block for reuse */
 
-/* Zeroed, aligned for any type, never NULL (running out of memory prints a message and exits with status 70).
+/* Zeroed, aligned for any type, never NULL (running out of memory prints a message and exits with status 5).
  * Zero bytes give a valid unique pointer. */
 void *tsim_arena_alloc(struct tsim_arena *arena, size_t size_bytes);
 void *tsim_arena_array(struct tsim_arena *arena, size_t count, size_t item_bytes); /* overflow-checked */
@@ -34,6 +36,10 @@ char *tsim_arena_vprintf(struct tsim_arena *arena, const char *format, va_list a
 /* Grows a heap array (amortised doubling, overflow-checked): returns the array with room for at least `needed` items,
  * *capacity updated. The only allocation besides arenas; free with tsim_heap_free. */
 void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes);
+void *tsim_heap_alloc(size_t size_bytes); /* what a library that allocates is given instead of malloc; never NULL */
 void tsim_heap_free(void *array);
+
+/* Ends the program as a failed allocation does: for libraries that say they had no memory. */
+_Noreturn void tsim_out_of_memory(void);
 
 #endif

@@ -64,6 +64,14 @@ void tsim_diag_hint(struct tsim_diag *diag, const char *format, ...) {
     va_end(args);
 }
 
+enum tsim_status tsim_diags_status(const struct tsim_diags *list, size_t first) {
+    enum tsim_status status = TSIM_OK;
+    for (size_t i = first; i < list->n_items; i++)
+        if (!list->items[i].is_warning && (status == TSIM_OK || list->items[i].status == TSIM_ERR_IO))
+            status = list->items[i].status;
+    return status == TSIM_OK ? TSIM_ERR_LIMIT : status;
+}
+
 static void print_caret(FILE *out, const struct tsim_diag *diag) {
     fprintf(out, "  %s\n  ", diag->source_line);
     for (int i = 1; i < diag->at.column && diag->source_line[i - 1]; i++)

@@ -4,7 +4,6 @@
 #include "report/table.h"
 #include "study/calibrate.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -81,22 +80,20 @@ static void write_value(FILE *out, const struct tsim_calibration *c, int i, cons
     fprintf(out, "\", status: fitted}%s\n", i == TSIM_CALIBRATED_MATRIX_SUSTAINED ? "}" : "");
 }
 
-static enum tsim_exit write_yaml(const struct tsim_calibration *c, const char *file, const char *name) {
-    FILE *out = fopen(name, "w");
-    if (!out) {
-        fprintf(stderr, "tsim calibrate: cannot write %s: %s\n", name, strerror(errno));
-        return TSIM_EXIT_IO;
-    }
+struct writing {
+    const struct tsim_calibration *calibration;
+    const char *file; /* of the measurements */
+};
+
+static enum tsim_status write_yaml(void *context, FILE *out) {
+    const struct writing *writing = context;
+    const struct tsim_calibration *c = writing->calibration;
     fprintf(out, "schema: tsim/accelerator/v1\nname: %s-calibrated\nextends: %s\nefficiency:\n", c->accelerator->name,
             c->accelerator->name);
     for (int i = 0; i < TSIM_N_CALIBRATED; i++)
         if (c->values[i].fitted)
-            write_value(out, c, i, file);
-    bool is_written = !ferror(out);
-    if (fclose(out) == 0 && is_written)
-        return TSIM_EXIT_OK;
-    fprintf(stderr, "tsim calibrate: cannot write %s\n", name);
-    return TSIM_EXIT_IO;
+            write_value(out, c, i, writing->file);
+    return TSIM_OK;
 }
 
 enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
@@ -117,8 +114,9 @@ enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
         print_values(&arena, &calibration);
         print_rows(&arena, &calibration);
         status = tsim_flush_results();
+        struct writing writing = {.calibration = &calibration, .file = file};
         if (arguments->n_operands > 2)
-            status = tsim_exit_worse(status, write_yaml(&calibration, file, arguments->operands[2]));
+            status = tsim_exit_worse(status, tsim_write_file(arguments->operands[2], write_yaml, &writing));
     }
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);

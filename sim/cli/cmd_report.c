@@ -121,17 +121,13 @@ static enum tsim_status fill(struct report *report) {
     return TSIM_OK;
 }
 
+static enum tsim_status write_page(void *context, FILE *out) {
+    tsim_page_write(context, out);
+    return TSIM_OK;
+}
+
 enum tsim_exit tsim_write_page(const char *file, struct tsim_json *page) {
-    FILE *out = fopen(file, "w");
-    bool is_written = out != NULL;
-    if (out) {
-        tsim_page_write(page, out);
-        is_written = fflush(out) == 0 && !ferror(out);
-        is_written = fclose(out) == 0 && is_written;
-    }
-    if (!is_written)
-        fprintf(stderr, "%s: error: cannot write: %s\n", file, strerror(errno));
-    return is_written ? TSIM_EXIT_OK : TSIM_EXIT_IO;
+    return tsim_write_file(file, write_page, page);
 }
 
 static enum tsim_exit write(const struct report *report) {

@@ -28,9 +28,10 @@ static enum tsim_status simulate(struct run *run) {
         options.sink = tsim_trace_sink(trace);
     }
     enum tsim_status status = tsim_train_run(&run->arena, scenario, &options, &run->result, &run->diags);
-    if (trace) {
-        enum tsim_status closed = tsim_trace_close(trace, &run->diags);
-        status = status == TSIM_OK ? closed : status;
+    if (trace && status != TSIM_OK) {
+        tsim_trace_discard(trace);
+    } else if (trace) {
+        status = tsim_trace_close(trace, &run->diags);
         if (status == TSIM_OK && !run->result.simulated)
             tsim_diags_warning(&run->diags, (struct tsim_place){.file = arguments->value[TSIM_OPTION_TRACE]}, "",
                                "nothing was simulated: the trace is empty");

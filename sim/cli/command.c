@@ -1,5 +1,7 @@
 #include "cli/command.h"
 
+#include "base/output.h"
+
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -214,28 +216,29 @@ bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments) {
     return arguments->has[TSIM_OPTION_JSON] && !arguments->value[TSIM_OPTION_JSON];
 }
 
-static enum tsim_exit cannot_write(const char *file) {
-    fprintf(stderr, "%s: error: cannot write: %s\n", file, strerror(errno));
-    return TSIM_EXIT_IO;
-}
-
-static enum tsim_exit write_json_file(const char *file, tsim_json_parts_fn write, void *context) {
-    FILE *out = fopen(file, "w");
-    if (!out)
-        return cannot_write(file);
-    enum tsim_status status = write(context, out);
-    bool is_written = fflush(out) == 0 && !ferror(out);
-    if (!is_written)
-        cannot_write(file);
-    bool is_closed = fclose(out) == 0;
-    if (is_written && !is_closed)
-        cannot_write(file);
-    return is_written && is_closed ? tsim_exit_of(status) : TSIM_EXIT_IO;
+enum tsim_exit tsim_write_file(const char *file, tsim_json_parts_fn write, void *context) {
+    struct tsim_output *output;
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    enum tsim_status status = tsim_output_open(&arena, file, &output, &diags);
+    if (status == TSIM_OK) {
+        status = write(context, tsim_output_stream(output));
+        if (status == TSIM_OK)
+            status = tsim_output_keep(output, &diags);
+        else
+            tsim_output_discard(output);
+    }
+    tsim_diags_print(&diags, stderr);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return tsim_exit_of(status);
 }
 
 enum tsim_exit tsim_write_json_parts(const struct tsim_arguments *arguments, tsim_json_parts_fn write, void *context) {
     if (arguments->value[TSIM_OPTION_JSON])
-        return write_json_file(arguments->value[TSIM_OPTION_JSON], write, context);
+        return tsim_write_file(arguments->value[TSIM_OPTION_JSON], write, context);
     return tsim_exit_of(write(context, stdout)); /* failures of stdout are found when it is flushed at the end */
 }
 

@@ -50,14 +50,18 @@ void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim
 /* Is standard output taken by JSON (--json without a FILE)? */
 bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);
 
-/* Writes the document where --json says and releases it. */
 /* A report's page (report/page.h), with a message where it fails. */
 enum tsim_exit tsim_write_page(const char *file, struct tsim_json *page);
+
+/* Writes the document where --json says and releases it. */
 enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root);
 
 /* The same for a document that `write` writes piece by piece; its failures are told through `write`'s own context. */
 typedef enum tsim_status (*tsim_json_parts_fn)(void *context, FILE *out);
 enum tsim_exit tsim_write_json_parts(const struct tsim_arguments *arguments, tsim_json_parts_fn write, void *context);
+
+/* A file that is there when `write` has written all of it (base/output.h), with a message where it fails. */
+enum tsim_exit tsim_write_file(const char *file, tsim_json_parts_fn write, void *context);
 
 /* --jobs, or as many as there are processors. */
 int32_t tsim_n_jobs(const struct tsim_arguments *arguments);

@@ -1,5 +1,6 @@
 /* main.c - finds the command, runs it, and makes its exit status true: what was meant for standard output must have
  * arrived there. */
+#include "base/output.h"
 #include "cli/command.h"
 
 #include <signal.h>
@@ -8,7 +9,15 @@
 
 static void on_interrupt(int signal_number) {
     (void)signal_number;
+    tsim_output_abandon_all();
     _exit(TSIM_EXIT_INTERRUPTED); /* SQLite undoes an unfinished transaction when the file is opened again */
+}
+
+/* The reader of a pipe went away, or the terminal did: as without a handler, but tidy. */
+static void on_hang_up(int signal_number) {
+    tsim_output_abandon_all();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
 }
 
 static enum tsim_exit run_command(int argc, char **argv) {
@@ -40,15 +49,23 @@ static enum tsim_exit run_command(int argc, char **argv) {
     return status;
 }
 
-/* Who started us with interrupts ignored (nohup, a shell's background job) wants them ignored. */
-static void catch_interrupt(void) {
-    struct sigaction interrupt = {.sa_handler = on_interrupt}, inherited;
-    if (sigaction(SIGINT, NULL, &inherited) == 0 && inherited.sa_handler != SIG_IGN)
-        sigaction(SIGINT, &interrupt, NULL);
+/* Who started us with a signal ignored (nohup, a shell's background job) wants it ignored. */
+static void catch (int signal_number, void (*handler)(int)) {
+    struct sigaction wanted = {.sa_handler = handler}, inherited;
+    if (sigaction(signal_number, NULL, &inherited) == 0 && inherited.sa_handler != SIG_IGN)
+        sigaction(signal_number, &wanted, NULL);
+}
+
+static void catch_signals(void) {
+    catch (SIGINT, on_interrupt);
+    catch (SIGTERM, on_interrupt);
+    catch (SIGPIPE, on_hang_up);
+    catch (SIGHUP, on_hang_up);
 }
 
 int main(int argc, char **argv) {
-    catch_interrupt();
+    catch_signals();
+    tsim_json_init();
     enum tsim_exit status = run_command(argc, argv);
     enum tsim_exit written = tsim_flush_results();
     return (int)(written == TSIM_EXIT_OK ? status : written);

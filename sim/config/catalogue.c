@@ -138,7 +138,10 @@ static void add_id(struct id_list *list, const char *id) {
 }
 
 static void add_folder(struct id_list *list, const char *folder, const char *prefix) {
+    errno = 0;
     DIR *dir = opendir(folder);
+    if (!dir && errno == ENOMEM)
+        tsim_out_of_memory();
     if (!dir)
         return;
     const struct dirent *item;
@@ -423,9 +426,10 @@ static const struct tsim_value *reference_of(struct tsim_arena *arena, const cha
 static enum tsim_status load(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id,
                              const void **object, struct tsim_diags *diags) {
     struct tsim_reader reader = {.arena = arena, .diags = diags};
+    size_t first = diags->n_items;
     const void *read = tsim_catalogue_read(&reader, kind, reference_of(arena, id), "");
     if (!read)
-        return TSIM_ERR_REFERENCE;
+        return tsim_diags_status(diags, first);
     *object = read;
     return TSIM_OK;
 }

@@ -147,6 +147,7 @@ enum tsim_status tsim_catalogue_describe(struct tsim_arena *arena, enum tsim_cat
     struct tsim_document *document = TSIM_NEW(arena, struct tsim_document);
     *document = (struct tsim_document){.arena = arena, .file = tsim_arena_strdup(arena, id), .is_override = true};
     struct tsim_value reference = {.document = document, .text = document->file};
+    size_t first = diags->n_items;
     bool is_described = describe_kind(&d, &reader, kind, &reference);
     if (is_described) {
         struct tsim_catalogue_entry *copy = TSIM_NEW_ARRAY(arena, d.n_entries, struct tsim_catalogue_entry);
@@ -157,5 +158,5 @@ enum tsim_status tsim_catalogue_describe(struct tsim_arena *arena, enum tsim_cat
     }
     tsim_heap_free(d.notes);
     tsim_heap_free(d.entries);
-    return is_described ? TSIM_OK : TSIM_ERR_REFERENCE;
+    return is_described ? TSIM_OK : tsim_diags_status(diags, first);
 }

@@ -61,7 +61,7 @@ static void report_parser_error(struct builder *b) {
     const char *problem = parser->problem ? parser->problem : "unknown problem";
     char message[200];
     if (parser->error == YAML_MEMORY_ERROR) {
-        error_at(b, TSIM_ERR_LIMIT, parser->mark, "out of memory");
+        tsim_out_of_memory();
     } else if (parser->error == YAML_READER_ERROR) {
         yaml_mark_t mark = mark_of_offset(b->document, parser->problem_offset);
         snprintf(message, sizeof message, "not UTF-8 text: %s", problem);
@@ -364,7 +364,7 @@ static enum tsim_status parse(struct tsim_document *document, const struct tsim_
         return b.status;
     }
     if (!yaml_parser_initialize(&parser)) {
-        error_at(&b, TSIM_ERR_LIMIT, (yaml_mark_t){0, 0, 0}, "out of memory");
+        tsim_out_of_memory();
         return b.status;
     }
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);

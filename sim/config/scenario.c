@@ -156,14 +156,6 @@ static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, con
     return reader->diags->n_errors == n_errors;
 }
 
-/* Of the diagnostics since `first`; warnings do not count. Beyond the list's cap: a limit. */
-static enum tsim_status first_error(const struct tsim_diags *diags, size_t first) {
-    for (size_t i = first; i < diags->n_items; i++)
-        if (!diags->items[i].is_warning)
-            return diags->items[i].status;
-    return TSIM_ERR_LIMIT;
-}
-
 static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                              const struct tsim_override *overrides, size_t n_overrides, bool is_job,
                              struct estimates *estimates, const struct tsim_scenario **scenario,
@@ -174,7 +166,7 @@ static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenari
     struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
     size_t first = diags->n_items;
     if (!read_draft(&reader, draft, root, is_job))
-        return first_error(diags, first);
+        return tsim_diags_status(diags, first);
     draft->scenario.file = tsim_arena_strdup(arena, source->file);
     name_estimates(arena, &draft->scenario, estimates);
     draft->scenario.resolved_json = is_job ? NULL : write_json(arena, draft, estimates);

@@ -15,8 +15,8 @@
  * Nothing is kept outside a job. A sweep starts threads of its own, and blocks SIGINT and SIGTERM in the calling thread
  * until it returns: one that came stops the sweep early (TSIM_JOB_INTERRUPTED) and stays pending.
  *
- * Texts that are returned belong to the job. Running out of memory, and a bug of ours, end the program with a message
- * and exit status 70, as they do for `tsim`. Functions that take a job must not be given NULL, tsim_job_free apart. */
+ * Texts that are returned belong to the job. Running out of memory ends the program with a message and exit status 5, a
+ * bug of ours with 70, as they do for `tsim`. Functions that take a job must not be given NULL, tsim_job_free apart. */
 #ifndef TSIM_H
 #define TSIM_H
 

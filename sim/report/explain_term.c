@@ -239,9 +239,11 @@ static const struct tsim_term_entries *entries_of(struct tsim_terms *terms, enum
         return file;
     file->is_read = true;
     tsim_diags_init(&diags);
-    if (tsim_catalogue_describe(terms->arena, kind, id_of(terms->scenario, kind), &file->entries, &file->n, &diags) !=
-        TSIM_OK)
+    enum tsim_status status =
+        tsim_catalogue_describe(terms->arena, kind, id_of(terms->scenario, kind), &file->entries, &file->n, &diags);
+    if (status != TSIM_OK)
         file->n = 0;
+    file->is_unreadable = status == TSIM_ERR_IO;
     tsim_diags_release(&diags);
     return file;
 }
@@ -250,7 +252,9 @@ struct tsim_term *tsim_term_of_file(struct tsim_terms *terms, enum tsim_catalogu
                                     double value, enum tsim_dimension dimension) {
     const struct tsim_term_entries *file = entries_of(terms, kind);
     const char *name = tsim_arena_printf(terms->arena, "%s %s", id_of(terms->scenario, kind), key);
-    struct tsim_term *term = tsim_term_given(terms, name, value, dimension, "the scenario, not the catalogue");
+    struct tsim_term *term = tsim_term_given(terms, name, value, dimension,
+                                             file->is_unreadable ? "a file that could not be read again"
+                                                                 : "the scenario, not the catalogue");
     for (size_t i = 0; i < file->n; i++)
         if (strcmp(file->entries[i].key, key) == 0 && fabs(file->entries[i].number - value) <= 1e-12 * fabs(value)) {
             term->status = file->entries[i].status;

@@ -10,7 +10,7 @@
 struct tsim_term_entries {
     const struct tsim_catalogue_entry *entries;
     size_t n;
-    bool is_read;
+    bool is_read, is_unreadable;
 };
 
 /* What the builders of one tree share. */

@@ -11,6 +11,10 @@
 
 enum { MARKUP_DIGITS = 9 };
 
+void tsim_json_init(void) {
+    json_set_alloc_funcs(tsim_heap_alloc, tsim_heap_free);
+}
+
 /* struct tsim_json is json_t under a name of our own: it is never defined, only cast. */
 static json_t *to_jansson(struct tsim_json *json) {
     return (json_t *)json;
@@ -18,7 +22,7 @@ static json_t *to_jansson(struct tsim_json *json) {
 
 static struct tsim_json *from_jansson(json_t *json) {
     if (!json)
-        TSIM_BUG("Jansson refused a value, or memory ran out");
+        TSIM_BUG("Jansson refused a value");
     return (struct tsim_json *)json;
 }
 

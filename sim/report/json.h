@@ -13,6 +13,9 @@
 
 struct tsim_json;
 
+/* Once, before the first tree: memory that runs out then ends the program as it does elsewhere (base/arena.h). */
+void tsim_json_init(void);
+
 struct tsim_json *tsim_json_new_object(void);
 struct tsim_json *tsim_json_new_array(void);
 void tsim_json_release(struct tsim_json *root);

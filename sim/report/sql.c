@@ -77,32 +77,35 @@ void tsim_sql_finalize(struct tsim_statement *s) {
 }
 
 void tsim_sql_bind_text(struct tsim_statement *s, const char *text) {
-    if (text)
-        sqlite3_bind_text(s->stmt, ++s->n_bound, text, -1, SQLITE_TRANSIENT);
-    else
-        sqlite3_bind_null(s->stmt, ++s->n_bound);
+    s->n_bound++;
+    if (s->stmt && text && sqlite3_bind_text(s->stmt, s->n_bound, text, -1, SQLITE_TRANSIENT) != SQLITE_OK)
+        s->is_bound_wrong = true;
+    else if (!text)
+        sqlite3_bind_null(s->stmt, s->n_bound);
 }
 
 void tsim_sql_bind_integer(struct tsim_statement *s, int64_t value) {
-    sqlite3_bind_int64(s->stmt, ++s->n_bound, value);
+    s->n_bound++;
+    s->is_bound_wrong |= s->stmt && sqlite3_bind_int64(s->stmt, s->n_bound, value) != SQLITE_OK;
 }
 
 void tsim_sql_bind_real(struct tsim_statement *s, double value) {
+    s->n_bound++;
     if (isnan(value))
-        sqlite3_bind_null(s->stmt, ++s->n_bound);
+        sqlite3_bind_null(s->stmt, s->n_bound);
     else
-        sqlite3_bind_double(s->stmt, ++s->n_bound, value);
+        s->is_bound_wrong |= s->stmt && sqlite3_bind_double(s->stmt, s->n_bound, value) != SQLITE_OK;
 }
 
 bool tsim_sql_run(struct tsim_statement *s) {
     TSIM_ASSERT(!s->stmt || s->n_bound == sqlite3_bind_parameter_count(s->stmt));
-    int code = s->stmt ? sqlite3_step(s->stmt) : SQLITE_ERROR;
+    int code = s->stmt && !s->is_bound_wrong ? sqlite3_step(s->stmt) : SQLITE_ERROR;
     s->n_bound = 0;
     return code == SQLITE_DONE && sqlite3_reset(s->stmt) == SQLITE_OK;
 }
 
 enum tsim_sql_step tsim_sql_step(struct tsim_statement *s) {
-    int code = s->stmt ? sqlite3_step(s->stmt) : SQLITE_ERROR;
+    int code = s->stmt && !s->is_bound_wrong ? sqlite3_step(s->stmt) : SQLITE_ERROR;
     return code == SQLITE_ROW ? TSIM_SQL_ROW : code == SQLITE_DONE ? TSIM_SQL_DONE : TSIM_SQL_FAILED;
 }
 
@@ -116,7 +119,11 @@ void tsim_sql_rewind(struct tsim_statement *s) {
 }
 
 const char *tsim_sql_text(const struct tsim_statement *s, int column) {
-    return (const char *)sqlite3_column_text(s->stmt, column);
+    bool is_null = sqlite3_column_type(s->stmt, column) == SQLITE_NULL;
+    const char *text = (const char *)sqlite3_column_text(s->stmt, column);
+    if (!text && !is_null)
+        tsim_out_of_memory(); /* SQLite has no other reason */
+    return text;
 }
 
 int64_t tsim_sql_integer(const struct tsim_statement *s, int column) {
@@ -144,6 +151,12 @@ struct tsim_statement tsim_sql_prepare_typed(const struct tsim_store *store, con
     struct tsim_statement statement = {0};
     sqlite3_prepare_v2(store->db, sql, -1, &statement.stmt, rest);
     return statement;
+}
+
+bool tsim_sql_is_broken(const struct tsim_store *store) {
+    int code = sqlite3_errcode(store->db);
+    return code != SQLITE_OK && code != SQLITE_ERROR && code != SQLITE_AUTH && code != SQLITE_TOOBIG &&
+           code != SQLITE_ROW && code != SQLITE_DONE;
 }
 
 const char *tsim_sql_message(const struct tsim_store *store) {

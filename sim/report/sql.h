@@ -37,6 +37,7 @@ bool tsim_sql_is_empty(const struct tsim_store *store);   /* a file without tabl
 struct tsim_statement {
     struct sqlite3_stmt *stmt; /* NULL after a failed prepare; every call then does nothing */
     int n_bound;
+    bool is_bound_wrong; /* a value was refused (memory): the statement fails from then on */
 };
 
 struct tsim_statement tsim_sql_prepare(const struct tsim_store *store, const char *sql);
@@ -59,6 +60,8 @@ void tsim_sql_rewind(struct tsim_statement *s); /* the same rows from the first 
 void tsim_sql_restrict(const struct tsim_store *store);
 /* A statement that somebody typed. NULL after an error; *rest is what follows it. */
 struct tsim_statement tsim_sql_prepare_typed(const struct tsim_store *store, const char *sql, const char **rest);
+/* Was the last failure one of the file or the system, rather than of the statement's text? */
+bool tsim_sql_is_broken(const struct tsim_store *store);
 const char *tsim_sql_message(const struct tsim_store *store); /* what the last failure was */
 int tsim_sql_n_columns(const struct tsim_statement *s);
 const char *tsim_sql_column_name(const struct tsim_statement *s, int column);

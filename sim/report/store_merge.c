@@ -128,6 +128,8 @@ enum tsim_status tsim_store_merge(struct tsim_arena *arena, const char *out, con
         merged->n_sweeps = tsim_sql_query_integer(store, "SELECT count(*) FROM sweeps");
         merged->n_points = tsim_sql_query_integer(store, "SELECT count(*) FROM points");
         merged->n_expected = tsim_sql_query_integer(store, "SELECT coalesce(sum(n_points), 0) FROM sweeps");
+        if (merged->n_sweeps < 0 || merged->n_points < 0 || merged->n_expected < 0)
+            status = tsim_sql_fail(store, "count what was merged", diags);
     }
     tsim_store_close(store);
     return status;

@@ -48,24 +48,30 @@ static enum tsim_status refuse(const struct tsim_store *store, const char *text,
 }
 
 /* A name is looked up among the tables and views rather than pasted into SQL. */
-static const char *select_of(struct tsim_arena *arena, const struct tsim_store *store, const char *text) {
+static enum tsim_status select_of(struct tsim_arena *arena, const struct tsim_store *store, const char *text,
+                                  const char **sql, struct tsim_diags *diags) {
     struct tsim_statement s = tsim_sql_prepare(
         store,
         "SELECT 'SELECT * FROM \"' || name || '\"' FROM sqlite_schema WHERE name = ? AND type IN ('table', 'view')");
     tsim_sql_bind_text(&s, text);
-    const char *select = tsim_sql_step(&s) == TSIM_SQL_ROW ? tsim_arena_strdup(arena, tsim_sql_text(&s, 0)) : NULL;
+    enum tsim_sql_step step = tsim_sql_step(&s);
+    *sql = step == TSIM_SQL_ROW ? tsim_arena_strdup(arena, tsim_sql_text(&s, 0)) : text;
+    enum tsim_status status = step == TSIM_SQL_FAILED ? tsim_sql_fail(store, "read the database", diags) : TSIM_OK;
     tsim_sql_finalize(&s);
-    return select ? select : text;
+    return status;
 }
 
 enum tsim_status tsim_query_open(struct tsim_arena *arena, struct tsim_store *store, const char *text,
                                  struct tsim_query **query, struct tsim_diags *diags) {
     struct tsim_query *opened = TSIM_NEW(arena, struct tsim_query);
-    const char *rest;
+    const char *rest, *sql = text;
     opened->store = store;
-    const char *sql = is_name(text) ? select_of(arena, store, text) : text;
+    if (is_name(text))
+        TSIM_TRY(select_of(arena, store, text, &sql, diags));
     tsim_sql_restrict(store);
     opened->statement = tsim_sql_prepare_typed(store, sql, &rest);
+    if (!opened->statement.stmt && tsim_sql_is_broken(store))
+        return tsim_sql_fail(store, "read the database", diags);
     if (!opened->statement.stmt)
         return refuse(store, text, is_name(text) && sql == text, diags);
     if (rest[strspn(rest, " \t\r\n;")] != '\0') {

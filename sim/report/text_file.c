@@ -1,8 +1,11 @@
 #include "report/text_file.h"
 
+#include "base/output.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { BUFFER_SIZE = 1 << 18 };
@@ -22,6 +25,7 @@ struct packer {
 
 struct tsim_text_file {
     const char *name;
+    struct tsim_output *output;
     FILE *plain;
     struct packer *packer; /* or `plain` */
     size_t n_bytes;
@@ -29,12 +33,6 @@ struct tsim_text_file {
     char *buffer;
     char buffers[2][BUFFER_SIZE];
 };
-
-static enum tsim_status cannot_write(const char *name, int error, struct tsim_diags *diags) {
-    tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){.file = name}, "", "cannot write: %s",
-                     error ? strerror(error) : "write error");
-    return TSIM_ERR_IO;
-}
 
 static bool is_packed(const char *name) {
     size_t length = strlen(name);
@@ -64,9 +62,22 @@ static void *pack(void *context) {
     return NULL;
 }
 
-static struct packer *open_packer(struct tsim_arena *arena, const char *name) {
+/* zlib closes what it writes to: a second descriptor of the same file, at the fastest level, as traces are as repetitive
+ * as text can be. */
+static gzFile open_packed(FILE *plain) {
+    errno = 0;
+    int fd = dup(fileno(plain));
+    gzFile out = fd >= 0 ? gzdopen(fd, "wb1") : NULL;
+    int error = errno ? errno : ENOMEM;
+    if (!out && fd >= 0)
+        close(fd);
+    errno = error;
+    return out;
+}
+
+static struct packer *open_packer(struct tsim_arena *arena, FILE *plain) {
     struct packer *packer = TSIM_NEW(arena, struct packer);
-    packer->out = gzopen(name, "wb1"); /* the fastest level: traces are as repetitive as text can be */
+    packer->out = open_packed(plain);
     if (!packer->out)
         return NULL;
     gzbuffer(packer->out, BUFFER_SIZE);
@@ -115,13 +126,13 @@ enum tsim_status tsim_text_file_open(struct tsim_arena *arena, const char *name,
     struct tsim_text_file *opened = TSIM_NEW(arena, struct tsim_text_file);
     opened->name = name;
     opened->buffer = opened->buffers[0];
-    errno = 0;
-    if (is_packed(name))
-        opened->packer = open_packer(arena, name);
-    else
-        opened->plain = fopen(name, "w");
-    if (!opened->packer && !opened->plain)
-        return cannot_write(name, errno, diags);
+    TSIM_TRY(tsim_output_open(arena, name, &opened->output, diags));
+    opened->plain = tsim_output_stream(opened->output);
+    if (is_packed(name) && !(opened->packer = open_packer(arena, opened->plain))) {
+        int error = errno;
+        tsim_output_discard(opened->output);
+        return tsim_output_failed(opened->name, error, diags);
+    }
     *file = opened;
     return TSIM_OK;
 }
@@ -184,8 +195,16 @@ void tsim_text_file_put_fixed(struct tsim_text_file *file, int64_t value, int de
 enum tsim_status tsim_text_file_close(struct tsim_text_file *file, struct tsim_diags *diags) {
     flush(file);
     errno = 0;
-    int error = file->packer ? close_packer(file->packer) : fclose(file->plain) == 0 ? 0 : errno ? errno : EIO;
+    int error = file->packer ? close_packer(file->packer) : 0;
+    file->error = file->error ? file->error : error;
     if (!file->error)
-        file->error = error;
-    return file->error ? cannot_write(file->name, file->error, diags) : TSIM_OK;
+        return tsim_output_keep(file->output, diags);
+    tsim_output_discard(file->output);
+    return tsim_output_failed(file->name, file->error, diags);
+}
+
+void tsim_text_file_discard(struct tsim_text_file *file) {
+    if (file->packer)
+        close_packer(file->packer);
+    tsim_output_discard(file->output);
 }

@@ -1,4 +1,5 @@
-/* text_file.h - text streamed to a file, a large buffer at a time; compressed when the file's name ends in ".gz". */
+/* text_file.h - text streamed to a file, a large buffer at a time; compressed when the file's name ends in ".gz". The
+ * file is there when it is whole (base/output.h). */
 #ifndef TSIM_REPORT_TEXT_FILE_H
 #define TSIM_REPORT_TEXT_FILE_H
 
@@ -14,7 +15,8 @@ enum tsim_status tsim_text_file_open(struct tsim_arena *arena, const char *name,
 void tsim_text_file_put(struct tsim_text_file *file, const char *text, size_t n_bytes);
 /* `value` / 10^decimals. */
 void tsim_text_file_put_fixed(struct tsim_text_file *file, int64_t value, int decimals);
-/* Says whether everything was written. */
+/* Says whether everything was written; if not, the file is as it was before. */
 enum tsim_status tsim_text_file_close(struct tsim_text_file *file, struct tsim_diags *diags);
+void tsim_text_file_discard(struct tsim_text_file *file);
 
 #endif

@@ -375,6 +375,13 @@ enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *d
             set_gauge(trace, gauge, i, gauge->end_ns, gauge->idle);
         }
     put(trace, "\n]}\n");
-    TSIM_TRY(tsim_text_file_close(trace->file, diags));
-    return check_ranks(trace, diags);
+    enum tsim_status status = check_ranks(trace, diags);
+    if (status == TSIM_OK)
+        return tsim_text_file_close(trace->file, diags);
+    tsim_trace_discard(trace);
+    return status;
+}
+
+void tsim_trace_discard(struct tsim_trace *trace) {
+    tsim_text_file_discard(trace->file);
 }

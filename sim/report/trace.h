@@ -20,7 +20,8 @@ struct tsim_trace;
 enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_scenario *scenario, const char *file,
                                  const char *ranks, struct tsim_trace **trace, struct tsim_diags *diags);
 const struct tsim_step_sink *tsim_trace_sink(struct tsim_trace *trace);
-/* Ends the document. A rank of the list that was not simulated is TSIM_ERR_RANGE. */
+/* Ends the document. A rank of the list that was not simulated is TSIM_ERR_RANGE, and leaves no file. */
 enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *diags);
+void tsim_trace_discard(struct tsim_trace *trace); /* leaves no file */
 
 #endif

@@ -5,6 +5,7 @@
 #include "config/scenario.h"
 #include "cost/compute.h"
 
+#include <errno.h>
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
 #include <stdlib.h>
@@ -97,6 +98,13 @@ static void take_values(const struct fit *fit, gsl_multifit_nlinear_workspace *w
     gsl_matrix_free(covariance);
 }
 
+/* The default handler aborts. */
+static void on_gsl_error(const char *reason, const char *file, int line, int error) {
+    (void)reason, (void)file, (void)line;
+    if (error == GSL_ENOMEM)
+        tsim_out_of_memory();
+}
+
 static enum tsim_status fit_values(struct fit *fit, struct tsim_calibration *calibration, const char *file,
                                    struct tsim_diags *diags) {
     struct tsim_place place = {.file = file};
@@ -107,12 +115,12 @@ static enum tsim_status fit_values(struct fit *fit, struct tsim_calibration *cal
     }
     gsl_multifit_nlinear_fdf problem = {
         .f = relative_errors, .n = calibration->n_rows, .p = fit->n_values, .params = fit};
+    gsl_set_error_handler(on_gsl_error);
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_workspace *workspace =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, problem.n, problem.p);
     gsl_vector *start = gsl_vector_alloc(fit->n_values);
     int info;
-    gsl_set_error_handler_off(); /* the default one aborts */
     for (size_t i = 0; i < fit->n_values; i++)
         gsl_vector_set(start, i, log(calibration->values[fit->which[i]].before));
     gsl_multifit_nlinear_init(start, &problem, workspace);
@@ -194,6 +202,12 @@ __attribute__((format(printf, 3, 4))) static enum tsim_status refuse(const struc
     return TSIM_ERR_SCHEMA;
 }
 
+static enum tsim_status cannot_read(const struct reading *reading) {
+    tsim_diags_error(reading->diags, TSIM_ERR_IO, (struct tsim_place){.file = reading->file}, "", "cannot be read: %s",
+                     strerror(errno));
+    return TSIM_ERR_IO;
+}
+
 static bool number(const char *text, double *value) {
     char *end;
     *value = strtod(text, &end);
@@ -255,6 +269,8 @@ static enum tsim_status read_lines(struct reading *reading, FILE *stream) {
             TSIM_TRY(take_row(reading, line, at));
         has_header = true;
     }
+    if (ferror(stream))
+        return cannot_read(reading);
     return reading->n > 0 ? TSIM_OK : refuse(reading, 0, "no kernel in it");
 }
 
@@ -278,10 +294,8 @@ enum tsim_status tsim_calibrate_kernels(struct tsim_arena *arena, const char *fi
     struct reading reading = {.arena = arena, .file = file, .diags = diags};
     struct tsim_calibration c = {0};
     FILE *stream = fopen(file, "r");
-    if (!stream) {
-        tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){.file = file}, "", "cannot be read");
-        return TSIM_ERR_IO;
-    }
+    if (!stream)
+        return cannot_read(&reading);
     enum tsim_status status = read_lines(&reading, stream);
     fclose(stream);
     if (status == TSIM_OK) {

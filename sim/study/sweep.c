@@ -508,8 +508,8 @@ static enum tsim_status start_threads(struct job *job, pthread_t *threads, int32
     }
     if (*n_started > 0)
         return TSIM_OK;
-    tsim_diags_error(diags, TSIM_ERR_LIMIT, (struct tsim_place){0}, NULL, "the system starts no thread");
-    return TSIM_ERR_LIMIT;
+    tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){0}, NULL, "the system starts no thread");
+    return TSIM_ERR_IO;
 }
 
 static enum tsim_status run_threads(struct job *job, struct keeper *keeper, int32_t n_threads,

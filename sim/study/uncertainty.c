@@ -215,6 +215,11 @@ static bool parse_row(struct tsim_arena *arena, char *line, struct tsim_residual
     return find_precision(fields[PRECISION], &t->precision);
 }
 
+static enum tsim_status cannot_read(const char *file, struct tsim_diags *diags) {
+    tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){.file = file}, "", "cannot be read: %s", strerror(errno));
+    return TSIM_ERR_IO;
+}
+
 static enum tsim_status read_rows(struct tsim_arena *arena, const char *file, FILE *stream,
                                   struct tsim_residuals *residuals, struct tsim_diags *diags) {
     char line[LINE_BYTES];
@@ -234,6 +239,8 @@ static enum tsim_status read_rows(struct tsim_arena *arena, const char *file, FI
                          HEADER);
         status = TSIM_ERR_SCHEMA;
     }
+    if (status == TSIM_OK && ferror(stream))
+        status = cannot_read(file, diags);
     if (status == TSIM_OK) {
         struct tsim_residual *kept = TSIM_NEW_ARRAY(arena, n + 1, struct tsim_residual);
         if (n > 0)
@@ -249,7 +256,10 @@ enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file,
     const char *folder = file ? NULL : tsim_catalogue_folder(arena);
     if (folder)
         file = tsim_arena_printf(arena, "%s/hardware/calibration/residuals.csv", folder);
+    errno = 0;
     FILE *stream = file ? fopen(file, "r") : NULL;
+    if (!stream && errno != 0 && errno != ENOENT)
+        return cannot_read(file, diags);
     if (!stream) {
         *residuals = (struct tsim_residuals){0};
         return TSIM_OK;

@@ -1,0 +1,34 @@
+/* output.h - files that are there as a whole or not at all. What is written goes to NAME.PID.tmp beside the file, which
+ * is brought to the disk and renamed when everything is written. Until then NAME is what it was; after a failure, an
+ * exit or a signal that can be caught nothing of the temporary one is left. (A kill -9 leaves it.)
+ *
+ * What is no regular file (/dev/null, /dev/stdout, a pipe) is written to directly. A symbolic link stays one, and the
+ * permissions of a file that was there stay as they were. At most TSIM_MOST_OUTPUTS are open at a time; one thread. */
+#ifndef TSIM_BASE_OUTPUT_H
+#define TSIM_BASE_OUTPUT_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+enum { TSIM_MOST_OUTPUTS = 8 };
+
+struct tsim_output; /* an open file */
+
+/* A failure is TSIM_ERR_IO with one diagnostic that names the file. */
+enum tsim_status tsim_output_open(struct tsim_arena *arena, const char *name, struct tsim_output **output,
+                                  struct tsim_diags *diags);
+FILE *tsim_output_stream(const struct tsim_output *output);
+
+/* Puts the file in its place; when anything written to the stream had failed, says so and leaves nothing. */
+enum tsim_status tsim_output_keep(struct tsim_output *output, struct tsim_diags *diags);
+
+/* Leaves the file as it was before. */
+void tsim_output_discard(struct tsim_output *output);
+
+/* What tsim_output_discard does to the files, for all that are open; for handlers of signals. */
+void tsim_output_abandon_all(void);
+
+/* "NAME: cannot write: WHY". */
+enum tsim_status tsim_output_failed(const char *name, int error, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,210 @@
+/* fail.c - preloaded into tsim by tests/faults: makes the N-th call of a kind fail, as the system may.
+ *
+ * TSIM_FAIL=KIND:N    the N-th call of the kind fails and those after it do not
+ * TSIM_FAIL=KIND:N+   and all after it
+ * KINDS: alloc (memory), write, sync, open, read, rename, thread, sql (the calls of SQLite that tsim makes itself)
+ * TSIM_FAIL_MARK      a file that gets a byte when the first call fails
+ * TSIM_FAIL_COUNT     a file that gets the number of calls of each kind at the end, a line each */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum kind { ALLOC, WRITE, SYNC, OPEN, READ, RENAME, THREAD, SQL, N_KINDS };
+static const char *const NAMES[] = {"alloc", "write", "sync", "open", "read", "rename", "thread", "sql"};
+
+static enum kind kind = N_KINDS;
+static long at;
+static int is_lasting;
+static atomic_long n_calls[N_KINDS];
+static atomic_int has_failed;
+
+__attribute__((constructor)) static void start(void) {
+    const char *text = getenv("TSIM_FAIL"), *colon = text ? strchr(text, ':') : NULL;
+    if (!colon)
+        return;
+    char *end;
+    at = strtol(colon + 1, &end, 10);
+    is_lasting = *end == '+';
+    for (int i = 0; i < N_KINDS; i++)
+        if (strlen(NAMES[i]) == (size_t)(colon - text) && strncmp(NAMES[i], text, (size_t)(colon - text)) == 0)
+            kind = (enum kind)i;
+}
+
+static void mark(void) {
+    const char *file = getenv("TSIM_FAIL_MARK");
+    if (atomic_exchange(&has_failed, 1) || !file)
+        return;
+    long fd = syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT, 0666);
+    syscall(SYS_write, (int)fd, "x", 1);
+    syscall(SYS_close, (int)fd);
+}
+
+__attribute__((destructor)) static void write_counts(void) {
+    const char *file = getenv("TSIM_FAIL_COUNT");
+    char text[400];
+    int length = 0;
+    if (!file)
+        return;
+    for (int i = 0; i < N_KINDS; i++)
+        length += sprintf(text + length, "%ld\n", atomic_load(&n_calls[i]));
+    long fd = syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT, 0666);
+    syscall(SYS_write, (int)fd, text, length);
+    syscall(SYS_close, (int)fd);
+}
+
+static int fails(enum kind of, int error) {
+    long n = atomic_fetch_add(&n_calls[of], 1) + 1;
+    if (of != kind || (n != at && !(is_lasting && n > at)))
+        return 0;
+    mark();
+    errno = error;
+    return 1;
+}
+
+#define REAL(name) ((__typeof__(&name))real(#name))
+static void *real(const char *name) {
+    void *found = dlsym(RTLD_NEXT, name);
+    if (!found)
+        abort();
+    return found;
+}
+
+/* ---- memory: dlsym allocates, so glibc's own names are called ---- */
+
+void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+void *malloc(size_t size) {
+    return fails(ALLOC, ENOMEM) ? NULL : __libc_malloc(size);
+}
+void *calloc(size_t count, size_t size) {
+    return fails(ALLOC, ENOMEM) ? NULL : __libc_calloc(count, size);
+}
+void *realloc(void *old, size_t size) {
+    return fails(ALLOC, ENOMEM) ? NULL : __libc_realloc(old, size);
+}
+
+/* ---- files: glibc's stdio writes past these, limits on the file's size (drive.c) are for that ---- */
+
+ssize_t write(int fd, const void *data, size_t size) {
+    return fails(WRITE, ENOSPC) ? -1 : REAL(write)(fd, data, size);
+}
+ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) {
+    return fails(WRITE, ENOSPC) ? -1 : REAL(pwrite)(fd, data, size, offset);
+}
+ssize_t pwrite64(int fd, const void *data, size_t size, off64_t offset) {
+    return fails(WRITE, ENOSPC) ? -1 : REAL(pwrite64)(fd, data, size, offset);
+}
+int ftruncate(int fd, off_t size) {
+    return fails(WRITE, ENOSPC) ? -1 : REAL(ftruncate)(fd, size);
+}
+int ftruncate64(int fd, off64_t size) {
+    return fails(WRITE, ENOSPC) ? -1 : REAL(ftruncate64)(fd, size);
+}
+int fflush(FILE *stream) {
+    return stream && stream != stderr && fails(WRITE, ENOSPC) ? EOF : REAL(fflush)(stream);
+}
+int fsync(int fd) {
+    return fails(SYNC, EIO) ? -1 : REAL(fsync)(fd);
+}
+int fdatasync(int fd) {
+    return fails(SYNC, EIO) ? -1 : REAL(fdatasync)(fd);
+}
+int rename(const char *from, const char *to) {
+    return fails(RENAME, EIO) ? -1 : REAL(rename)(from, to);
+}
+
+FILE *fopen(const char *name, const char *mode) {
+    return fails(OPEN, EMFILE) ? NULL : REAL(fopen)(name, mode);
+}
+FILE *fopen64(const char *name, const char *mode) {
+    return fails(OPEN, EMFILE) ? NULL : REAL(fopen64)(name, mode);
+}
+FILE *fdopen(int fd, const char *mode) {
+    return fails(OPEN, EMFILE) ? NULL : REAL(fdopen)(fd, mode);
+}
+int open(const char *name, int flags, ...) {
+    va_list args;
+    va_start(args, flags);
+    int mode = flags & O_CREAT ? va_arg(args, int) : 0;
+    va_end(args);
+    return fails(OPEN, EMFILE) ? -1 : REAL(open)(name, flags, mode);
+}
+int open64(const char *name, int flags, ...) {
+    va_list args;
+    va_start(args, flags);
+    int mode = flags & O_CREAT ? va_arg(args, int) : 0;
+    va_end(args);
+    return fails(OPEN, EMFILE) ? -1 : REAL(open64)(name, flags, mode);
+}
+
+ssize_t read(int fd, void *data, size_t size) {
+    return fails(READ, EIO) ? -1 : REAL(read)(fd, data, size);
+}
+ssize_t pread(int fd, void *data, size_t size, off_t offset) {
+    return fails(READ, EIO) ? -1 : REAL(pread)(fd, data, size, offset);
+}
+ssize_t pread64(int fd, void *data, size_t size, off64_t offset) {
+    return fails(READ, EIO) ? -1 : REAL(pread64)(fd, data, size, offset);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start_routine)(void *),
+                   void *argument) {
+    return fails(THREAD, EAGAIN) ? EAGAIN : REAL(pthread_create)(thread, attributes, start_routine, argument);
+}
+
+/* ---- SQLite: what it says about a call that failed here has to fit, too ---- */
+
+static __thread int said; /* the code of the last call that failed here */
+static int sql_fails(const void *caller) {
+    Dl_info info;
+    if (dladdr(caller, &info) == 0 || strstr(info.dli_fname, "libsqlite3"))
+        return 0; /* it calls itself */
+    said = 0;
+    if (!fails(SQL, EIO))
+        return 0;
+    return said = SQLITE_IOERR;
+}
+#define sql_fails() sql_fails(__builtin_return_address(0))
+int sqlite3_step(sqlite3_stmt *stmt) {
+    return sql_fails() ? SQLITE_IOERR : REAL(sqlite3_step)(stmt);
+}
+int sqlite3_prepare_v2(sqlite3 *db, const char *sql, int size, sqlite3_stmt **stmt, const char **rest) {
+    if (!sql_fails())
+        return REAL(sqlite3_prepare_v2)(db, sql, size, stmt, rest);
+    *stmt = NULL;
+    return SQLITE_IOERR;
+}
+int sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **), void *context,
+                 char **message) {
+    return sql_fails() ? SQLITE_IOERR : REAL(sqlite3_exec)(db, sql, row, context, message);
+}
+int sqlite3_open_v2(const char *file, sqlite3 **db, int flags, const char *vfs) {
+    int code = REAL(sqlite3_open_v2)(file, db, flags, vfs);
+    return sql_fails() ? SQLITE_IOERR : code;
+}
+int sqlite3_bind_text(sqlite3_stmt *stmt, int i, const char *text, int size, void (*release)(void *)) {
+    return sql_fails() ? SQLITE_IOERR : REAL(sqlite3_bind_text)(stmt, i, text, size, release);
+}
+int sqlite3_bind_double(sqlite3_stmt *stmt, int i, double value) {
+    return sql_fails() ? SQLITE_IOERR : REAL(sqlite3_bind_double)(stmt, i, value);
+}
+int sqlite3_bind_int64(sqlite3_stmt *stmt, int i, sqlite3_int64 value) {
+    return sql_fails() ? SQLITE_IOERR : REAL(sqlite3_bind_int64)(stmt, i, value);
+}
+const unsigned char *sqlite3_column_text(sqlite3_stmt *stmt, int i) {
+    return sql_fails() ? NULL : REAL(sqlite3_column_text)(stmt, i); /* as when memory runs out */
+}
+int sqlite3_errcode(sqlite3 *db) {
+    return said ? said : REAL(sqlite3_errcode)(db);
+}
+const char *sqlite3_errmsg(sqlite3 *db) {
+    return said ? sqlite3_errstr(said) : REAL(sqlite3_errmsg)(db);
+}
