@@ -177,9 +177,10 @@ static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenari
 static enum tsim_status open_document(struct tsim_arena *arena, const char *file, const struct tsim_value *document,
                                       struct tsim_scenario_source *source, struct tsim_diags *diags) {
     struct tsim_reader reader = {.arena = arena, .diags = diags, .files = tsim_file_cache_new(arena)};
+    size_t first = diags->n_items;
     const struct tsim_value *root = tsim_catalogue_resolve_root(&reader, TSIM_CATALOGUE_SCENARIOS, document);
     if (!root)
-        return TSIM_ERR_REFERENCE;
+        return tsim_diags_status(diags, first);
     *source = (struct tsim_scenario_source){arena, file, document, root, reader.files};
     return TSIM_OK;
 }

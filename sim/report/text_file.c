@@ -62,8 +62,8 @@ static void *pack(void *context) {
     return NULL;
 }
 
-/* zlib closes what it writes to: a second descriptor of the same file, at the fastest level, as traces are as repetitive
- * as text can be. */
+/* zlib closes what it writes to: a second descriptor of the same file, at the fastest level, as traces are as
+ * repetitive as text can be. */
 static gzFile open_packed(FILE *plain) {
     errno = 0;
     int fd = dup(fileno(plain));
