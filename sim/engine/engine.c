@@ -152,6 +152,8 @@ enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *
     for (;;) {
         while (step_in_tick(engine)) {
         }
+        if (engine->options.between)
+            engine->options.between(engine->options.context);
         if (!tsim_event_queue_peek(&engine->events, &next))
             break;
         if (next.tick == INT64_MAX)
@@ -179,6 +181,14 @@ double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t res
         units += sharing->demands[i].per_unit * (s->task.work - (remaining > 0 ? remaining : 0));
     }
     return units;
+}
+
+int32_t tsim_engine_n_resources(const struct tsim_engine *engine) {
+    return (int32_t)engine->sharing.n_resources;
+}
+
+void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units) {
+    tsim_sharing_book(&engine->sharing, resource, units);
 }
 
 tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s) {

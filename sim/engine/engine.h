@@ -36,6 +36,7 @@
 #define TSIM_ENGINE_ENGINE_H
 
 #include "base/status.h"
+#include "base/words.h"
 
 #include <stdint.h>
 
@@ -87,12 +88,16 @@ typedef void (*tsim_observer_fn)(void *context, int32_t stream, int64_t label, t
  * signal of number `label` is, with stream -2 the counter. What is left empty is reported by its number. */
 typedef void (*tsim_describe_fn)(void *context, int32_t stream, int64_t label, char *text, size_t size);
 
+/* Called when everything of a tick is done, before time goes on. Read-only, but for rearming signals. */
+typedef void (*tsim_between_fn)(void *context);
+
 struct tsim_engine_options {
     double tick_s;               /* length of a tick; 1e-12 for a step */
     int64_t max_events_per_tick; /* 0 = 10 million; beyond it TSIM_BUG names the stream that loops */
     tsim_observer_fn observer;   /* may be NULL */
     tsim_describe_fn describe;   /* may be NULL */
-    void *context;               /* for observer and describe */
+    tsim_between_fn between;     /* may be NULL */
+    void *context;               /* for observer, describe and between */
 };
 
 struct tsim_engine *tsim_engine_create(const struct tsim_engine_options *options);
@@ -124,6 +129,19 @@ tsim_tick tsim_engine_now(const struct tsim_engine *engine);
 int64_t tsim_engine_n_events(const struct tsim_engine *engine);
 /* Units that flowed through a resource so far, with what is under way: energy and link load need no second model. */
 double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource);
+
+/* Between ticks: adds to `state` what the engine is doing, with times counted from now, and neither labels nor signals.
+ * Two moments of a run with the same words are followed by the same, tick by tick, as long as the programs make tasks
+ * that differ in nothing but labels and the numbers of signals, and each signal is waited for by one stream. False, and
+ * the words are of no use, while a join lacks parties. */
+bool tsim_engine_put_state(const struct tsim_engine *engine, struct tsim_words *state);
+
+/* Of the stream's task; false when the stream has finished. */
+bool tsim_engine_label(const struct tsim_engine *engine, int32_t stream, int64_t *label);
+
+int32_t tsim_engine_n_resources(const struct tsim_engine *engine);
+/* Units that flow without being simulated: added to what the resource tells. */
+void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units);
 
 /* Seconds to ticks: round to nearest, a positive duration is at least one tick; TSIM_BUG when out of range. */
 tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s);

@@ -244,6 +244,14 @@ bool tsim_event_queue_has(const struct tsim_event_queue *queue, int32_t item) {
     return item >= 0 && (size_t)item < queue->n_items && queue->position[item] != -1;
 }
 
+int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item) {
+    int32_t at = queue->position[item];
+    if (at >= 0)
+        return queue->entries[at].tick;
+    size_t code = (size_t)(-2 - at);
+    return queue->runs[code % TSIM_QUEUE_RUNS].entries[code / TSIM_QUEUE_RUNS].tick;
+}
+
 size_t tsim_event_queue_count(const struct tsim_event_queue *queue) {
     size_t n = queue->n_entries - (size_t)queue->root_is_vacant;
     for (int i = 0; i < TSIM_QUEUE_RUNS; i++)

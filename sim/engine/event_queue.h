@@ -67,6 +67,7 @@ void tsim_event_queue_release(struct tsim_event_queue *queue);
 void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t item, int64_t tick, enum tsim_phase phase);
 void tsim_event_queue_remove(struct tsim_event_queue *queue, int32_t item); /* nothing if it is not queued */
 bool tsim_event_queue_has(const struct tsim_event_queue *queue, int32_t item);
+int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item); /* of an item that is queued */
 size_t tsim_event_queue_count(const struct tsim_event_queue *queue);
 
 /* The first event; false and *event untouched when there is none. */

@@ -4,6 +4,7 @@
  *   stream.c    programs, signals, the way of a task from its program to its end
  *   activity.c  the part of that way that takes time: latency, flow, changes of rate
  *   join.c      who has come to which join
+ *   state.c     what it is doing, to be compared with another moment
  *   deadlock.c  the report when nothing can happen any more
  *
  * A task is carried by its stream; a join by the stream with the smallest number among its parties, its leader. So

@@ -141,6 +141,10 @@ static void book_flowed(struct tsim_sharing_resource *r, double units) {
     r->flowed = sum;
 }
 
+void tsim_sharing_book(struct tsim_sharing *sharing, int32_t resource, double units) {
+    book_flowed(&sharing->resources[resource], units);
+}
+
 static void leave_resource(struct tsim_sharing *sharing, const struct tsim_sharing_demand *d) {
     struct tsim_sharing_resource *r = &sharing->resources[d->resource];
     if (d->previous_user >= 0)

@@ -118,6 +118,8 @@ bool tsim_sharing_start(struct tsim_sharing *sharing, int32_t activity);
 /* The activity is over and forgotten; per_unit * work units are booked as flowed on each of its resources. */
 void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double work);
 
+void tsim_sharing_book(struct tsim_sharing *sharing, int32_t resource, double units); /* as flowed */
+
 bool tsim_sharing_needs_solve(const struct tsim_sharing *sharing);
 void tsim_sharing_solve(struct tsim_sharing *sharing); /* fills `changed` */
 double tsim_sharing_rate(const struct tsim_sharing *sharing, int32_t activity);

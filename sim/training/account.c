@@ -2,8 +2,34 @@
 #include "cost/compute.h"
 #include "training/gang.h"
 
-static double seconds(const struct tsim_gang *gang, tsim_tick ticks) {
-    return tsim_engine_seconds(gang->engine, ticks);
+/* ---- what is tallied ---- */
+
+/* Kinds of collectives that a gang gathers, and reduces, with: by chunk; fully sharded of root, layer, expert layer. */
+static int32_t n_collectives(const struct tsim_gang *gang) {
+    int32_t chunks = gang->plan->schedule.chunks;
+    return chunks > 3 ? chunks : 3;
+}
+
+static int32_t most_segments(const struct tsim_gang *gang) {
+    int32_t most = gang->plan->shards_fully ? gang->plan->n_units : 1;
+    for (int32_t c = 0; c < gang->plan->schedule.chunks && !gang->plan->shards_fully; c++) {
+        const struct tsim_chunk_plan *chunk = &gang->stage_plan->chunks[c];
+        most = chunk->n_gathers > most ? chunk->n_gathers : most;
+        most = chunk->n_reduces > most ? chunk->n_reduces : most;
+    }
+    return most;
+}
+
+/* Of a pass that is not cut, place 0; of segments the places after it. */
+static int32_t pass_tally(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t place) {
+    int32_t first = TSIM_TALLY_COLLECTIVES + 2 * n_collectives(gang);
+    return first + (item.chunk * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + gang->most_segments) + place;
+}
+
+void tsim_account_begin(struct tsim_arena *arena, struct tsim_gang *gang) {
+    gang->most_segments = most_segments(gang);
+    gang->n_tally = pass_tally(gang, (struct tsim_pass_item){.chunk = gang->plan->schedule.chunks}, 0);
+    gang->tally = TSIM_NEW_ARRAY(arena, (size_t)gang->n_tally, int64_t);
 }
 
 static tsim_tick max_tick(tsim_tick a, tsim_tick b) {
@@ -34,101 +60,152 @@ static void message_times(const struct tsim_gang *gang, int32_t index, tsim_tick
 
 /* The wait of a pass from `from` to `ready`: for parameters, for a message under way, or for another stage's work. */
 static void account_pass_wait(struct tsim_gang *gang, int32_t index, int32_t segment, tsim_tick from, tsim_tick ready) {
-    struct tsim_gang_account *account = gang->account;
     if (ready <= from)
         return;
     tsim_tick begin = 0, arrival = 0;
     if (segment == 0)
         message_times(gang, index, &begin, &arrival);
     tsim_tick data_from = max_tick(from, arrival); /* from here on only parameters were missing */
-    if (data_from < ready) {
-        account->terms.exposed_data_s += seconds(gang, ready - data_from);
-        account->exposed_gather_s += seconds(gang, ready - data_from);
-    }
+    if (data_from < ready)
+        gang->tally[TSIM_TALLY_GATHER] += ready - data_from;
     tsim_tick until = min_tick(ready, data_from);
     if (until <= from)
         return;
     tsim_tick under_way = max_tick(from, begin);
-    account->terms.bubble_s += seconds(gang, min_tick(under_way, until) - from);
+    gang->tally[TSIM_TALLY_BUBBLE] += min_tick(under_way, until) - from;
     if (under_way < until)
-        account->terms.exposed_pipeline_s += seconds(gang, until - under_way);
+        gang->tally[TSIM_TALLY_PIPELINE] += until - under_way;
 }
 
 static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, tsim_tick ready, tsim_tick begin,
                          tsim_tick end) {
-    struct tsim_gang_account *account = gang->account;
     int32_t index = tsim_label_item(label), segment = tsim_label_segment(label);
-    struct tsim_pass_cost cost;
-    tsim_gang_segment_cost(gang, index, segment, &cost);
+    struct tsim_pass_item item = tsim_gang_item(gang, index);
     if (index == 0 && segment == 0 && gang->plan->bypasses_norm) { /* until the message comes, the step before it */
         tsim_tick message_begin = 0;
         message_times(gang, 0, &message_begin, &gang->first_begin);
         from = max_tick(gang->first_begin, from);
     }
     account_pass_wait(gang, index, segment, from, ready);
-    account->terms.compute_s += cost.compute_s;
-    account->terms.recompute_s += cost.recompute_s;
-    account->terms.exposed_tensor_s += cost.exposed_tensor_s;
-    account->terms.exposed_context_s += cost.exposed_context_s;
-    account->terms.exposed_expert_s += cost.exposed_expert_s;
-    account->terms.exposed_data_s += cost.exposed_data_s;
-    double stretched_s = seconds(gang, end - begin) - cost.time_s; /* by collectives beside it */
-    account->terms.exposed_data_s += stretched_s;
-    account->interference_s += stretched_s;
-    account->flops += cost.flops;
-    account->matrix_busy_s += cost.matrix_busy_s;
-    account->memory_busy_s += cost.memory_busy_s;
-    account->scale_up_bytes += cost.scale_up_bytes;
-    account->nic_bytes += cost.nic_bytes;
-    account->pass_nic_bytes += cost.nic_bytes;
+    if (segment == 0) {
+        gang->accounted = index + 1;
+        gang->n_pending -= tsim_schedule_receives(&gang->plan->schedule, gang->stage, item);
+    }
+    gang->tally[TSIM_TALLY_PASSES] += end - begin;
+    gang->tally[pass_tally(gang, item, tsim_gang_n_segments(gang, index) > 1 ? 1 + segment : 0)]++;
 }
 
 void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end) {
     struct tsim_pass_item item = tsim_gang_item(gang, tsim_label_item(label));
-    struct tsim_pass_item there;
-    struct tsim_gang *to;
-    bool on_node, is_forward = item.kind == TSIM_PASS_FORWARD;
-    tsim_gang_route(gang, item, &to, &there);
-    int32_t slot = tsim_gang_slot(to, there);
+    struct tsim_schedule_hop hop = tsim_schedule_hop(&gang->plan->schedule, gang->stage, item);
+    struct tsim_gang *to = hop.to_next ? gang->next : gang->prev;
+    int32_t slot = tsim_gang_slot(to, (struct tsim_pass_item){.microbatch = item.microbatch, .chunk = hop.chunk});
+    bool is_forward = item.kind == TSIM_PASS_FORWARD;
     (is_forward ? to->activation_begin : to->gradient_begin)[slot] = begin;
     (is_forward ? to->activation_end : to->gradient_end)[slot] = end;
-    const struct tsim_collective_cost *cost = tsim_gang_message(gang, item, &on_node);
-    gang->account->scale_up_bytes += cost->scale_up_bytes;
-    gang->account->nic_bytes += cost->nic_bytes;
+    to->n_pending++;
+    gang->tally[TSIM_TALLY_SENT + !hop.to_next]++;
 }
 
-const struct tsim_collective_cost *tsim_gang_data_cost(const struct tsim_gang *gang, int64_t label) {
+/* ---- collectives ---- */
+
+static const struct tsim_data_collective *collective_at(const struct tsim_gang *gang, bool is_gather, int32_t index) {
+    const struct tsim_stage_plan *sp = gang->stage_plan;
+    if (!gang->plan->shards_fully)
+        return is_gather ? &sp->chunks[index].gather : &sp->chunks[index].reduce;
+    const struct tsim_data_collective *const gathers[] = {&sp->root_gather, &sp->layer_gather,
+                                                          &sp->expert_layer_gather},
+                                             *const reduces[] = {&sp->root_reduce, &sp->layer_reduce,
+                                                                 &sp->expert_layer_reduce};
+    return is_gather ? gathers[index] : reduces[index];
+}
+
+static int32_t collective_index(const struct tsim_gang *gang, int64_t label) {
     const struct tsim_stage_plan *sp = gang->stage_plan;
     bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
-    int32_t item = tsim_label_item(label), segment = tsim_label_segment(label);
-    if (gang->plan->shards_fully)
-        return &tsim_gang_unit(gang, item, segment, is_gather)->cost;
-    int32_t chunk = 0, bucket = is_gather ? segment : segment % sp->n_reduces;
-    for (; chunk < gang->plan->schedule.chunks - 1; chunk++) {
-        int32_t n = is_gather ? sp->chunks[chunk].n_gathers : sp->chunks[chunk].n_reduces;
+    int32_t segment = tsim_label_segment(label), index = 0;
+    if (gang->plan->shards_fully) {
+        const struct tsim_data_collective *unit = tsim_gang_unit(gang, tsim_label_item(label), segment, is_gather);
+        while (collective_at(gang, is_gather, index) != unit)
+            index++;
+        return index;
+    }
+    int32_t bucket = is_gather ? segment : segment % sp->n_reduces;
+    for (; index < gang->plan->schedule.chunks - 1; index++) {
+        int32_t n = is_gather ? sp->chunks[index].n_gathers : sp->chunks[index].n_reduces;
         if (bucket < n)
             break;
         bucket -= n;
     }
-    return is_gather ? &sp->chunks[chunk].gather.cost : &sp->chunks[chunk].reduce.cost;
+    return index;
+}
+
+const struct tsim_collective_cost *tsim_gang_data_cost(const struct tsim_gang *gang, int64_t label) {
+    bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
+    return &collective_at(gang, is_gather, collective_index(gang, label))->cost;
 }
 
 void tsim_account_data(struct tsim_gang *gang, int64_t label) {
-    const struct tsim_collective_cost *cost = tsim_gang_data_cost(gang, label);
-    gang->account->scale_up_bytes += cost->scale_up_bytes;
-    gang->account->nic_bytes += cost->nic_bytes;
-    gang->account->memory_busy_s += cost->hbm_bytes / tsim_memory_rate(gang->plan->cluster->accelerator);
+    bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
+    gang->tally[TSIM_TALLY_COLLECTIVES + (is_gather ? 0 : n_collectives(gang)) + collective_index(gang, label)]++;
 }
+
+/* ---- the compute stream ---- */
 
 /* It waits for nothing but its batch. */
 static void account_input(struct tsim_gang *gang, tsim_tick ready, tsim_tick end) {
-    gang->account->terms.data_stall_s += seconds(gang, end - ready);
-    gang->account->input_gaps_s[gang->n_arrived++] = seconds(gang, ready - gang->last_arrival);
+    gang->tally[TSIM_TALLY_INPUT] += end - ready;
+    gang->account->input_gaps_s[gang->n_arrived++] = tsim_engine_seconds(gang->engine, ready - gang->last_arrival);
     gang->last_arrival = end;
 }
 
+static void account_task(struct tsim_gang *gang, int64_t label, tsim_tick from, tsim_tick ready, tsim_tick begin,
+                         tsim_tick end) {
+    int64_t *tally = gang->tally;
+    tsim_tick wait = ready - from, join = begin - ready, busy = end - begin;
+    switch (tsim_label_kind(label)) {
+    case TSIM_TASK_PASS:
+        account_pass(gang, label, from, ready, begin, end);
+        return;
+    case TSIM_TASK_INPUT:
+        account_input(gang, ready, end);
+        return;
+    case TSIM_TASK_SEND:
+        tsim_account_transfer(gang, label, begin, end);
+        tally[TSIM_TALLY_PIPELINE] += end - from;
+        return;
+    case TSIM_TASK_GATHER:
+    case TSIM_TASK_REDUCE:
+        tsim_account_data(gang, label);
+        tally[tsim_label_kind(label) == TSIM_TASK_GATHER ? TSIM_TALLY_GATHER : TSIM_TALLY_REDUCE] += wait + busy;
+        tally[TSIM_TALLY_BUBBLE] += join;
+        return;
+    case TSIM_TASK_PIECE:
+        break; /* told before */
+    case TSIM_TASK_GO:
+        tally[tsim_label_segment(label) == TSIM_TASK_GATHER ? TSIM_TALLY_GATHER : TSIM_TALLY_REDUCE] += wait + busy;
+        tally[TSIM_TALLY_BUBBLE] += join;
+        return;
+    case TSIM_TASK_TIED:
+        tally[TSIM_TALLY_TIED]++;
+        tally[TSIM_TALLY_REDUCE] += wait + busy;
+        tally[TSIM_TALLY_BUBBLE] += join;
+        return;
+    case TSIM_TASK_NORM: /* its wait is for the last reductions, its join for the other stages */
+        tally[TSIM_TALLY_REDUCE] += wait;
+        tally[TSIM_TALLY_NORM] += busy;
+        tally[TSIM_TALLY_BUBBLE] += join;
+        return;
+    case TSIM_TASK_OPTIMIZER:
+        tally[TSIM_TALLY_OPTIMIZERS]++;
+        tally[TSIM_TALLY_BUBBLE] += wait;
+        tally[TSIM_TALLY_OPTIMIZER] += busy;
+        return;
+    }
+    TSIM_BUG("label %lld", (long long)label);
+}
+
 void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
-    struct tsim_gang_account *account = gang->account;
     if (tsim_label_is_piece(label)) {
         if (!gang->has_pieces) {
             gang->piece_ready = ready;
@@ -144,55 +221,88 @@ void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready
     }
     tsim_tick from = gang->last_end;
     gang->last_end = end;
-    double wait_s = seconds(gang, ready - from), join_s = seconds(gang, begin - ready),
-           busy_s = seconds(gang, end - begin);
-    switch (tsim_label_kind(label)) {
-    case TSIM_TASK_PASS:
-        account_pass(gang, label, from, ready, begin, end);
-        return;
-    case TSIM_TASK_INPUT:
-        account_input(gang, ready, end);
-        return;
-    case TSIM_TASK_SEND:
-        tsim_account_transfer(gang, label, begin, end);
-        account->terms.exposed_pipeline_s += wait_s + join_s + busy_s;
-        return;
-    case TSIM_TASK_GATHER:
-    case TSIM_TASK_REDUCE: {
-        tsim_account_data(gang, label);
-        *(tsim_label_kind(label) == TSIM_TASK_GATHER ? &account->exposed_gather_s : &account->exposed_reduce_s) +=
-            wait_s + busy_s;
-        account->terms.exposed_data_s += wait_s + busy_s;
-        account->terms.bubble_s += join_s;
-        return;
+    account_task(gang, label, from, ready, begin, end);
+}
+
+/* ---- what it comes to ---- */
+
+static double seconds(const struct tsim_gang *gang, enum tsim_tally tally) {
+    return tsim_engine_seconds(gang->engine, gang->tally[tally]);
+}
+
+static void price_passes(struct tsim_gang *gang, struct tsim_pass_item item, int32_t place, double n) {
+    struct tsim_gang_account *account = gang->account;
+    const struct tsim_chunk_plan *chunk = &gang->stage_plan->chunks[item.chunk];
+    int32_t segments = item.kind == TSIM_PASS_FORWARD ? chunk->n_gathers : chunk->n_reduces;
+    struct tsim_pass_cost cost;
+    tsim_gang_pass_cost(gang, item, place - 1,
+                        place == 0                 ? 1
+                        : gang->plan->shards_fully ? gang->plan->n_units
+                                                   : segments,
+                        &cost);
+    account->terms.compute_s += n * cost.compute_s;
+    account->terms.recompute_s += n * cost.recompute_s;
+    account->terms.exposed_tensor_s += n * cost.exposed_tensor_s;
+    account->terms.exposed_context_s += n * cost.exposed_context_s;
+    account->terms.exposed_expert_s += n * cost.exposed_expert_s;
+    account->terms.exposed_data_s += n * cost.exposed_data_s;
+    account->interference_s -= n * cost.time_s;
+    account->flops += n * cost.flops;
+    account->matrix_busy_s += n * cost.matrix_busy_s;
+    account->memory_busy_s += n * cost.memory_busy_s;
+    account->scale_up_bytes += n * cost.scale_up_bytes;
+    account->nic_bytes += n * cost.nic_bytes;
+    account->pass_nic_bytes += n * cost.nic_bytes;
+}
+
+static void price_all_passes(struct tsim_gang *gang) {
+    struct tsim_pass_item item = {0};
+    for (item.chunk = 0; item.chunk < gang->plan->schedule.chunks; item.chunk++)
+        for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
+            for (int32_t place = 0; place <= gang->most_segments; place++) {
+                item.kind = (enum tsim_pass_kind)kind;
+                int64_t n = gang->tally[pass_tally(gang, item, place)];
+                if (n > 0)
+                    price_passes(gang, item, place, (double)n);
+            }
+}
+
+static void price_collective(struct tsim_gang *gang, const struct tsim_collective_cost *cost, int64_t n) {
+    gang->account->scale_up_bytes += (double)n * cost->scale_up_bytes;
+    gang->account->nic_bytes += (double)n * cost->nic_bytes;
+}
+
+static void price_collectives(struct tsim_gang *gang) {
+    double hbm_bytes = (double)gang->tally[TSIM_TALLY_OPTIMIZERS] * gang->stage_plan->optimizer_hbm_bytes;
+    for (int32_t i = 0; i < 2 * n_collectives(gang); i++) {
+        int64_t n = gang->tally[TSIM_TALLY_COLLECTIVES + i];
+        if (n == 0)
+            continue;
+        bool is_gather = i < n_collectives(gang);
+        const struct tsim_collective_cost *cost = &collective_at(gang, is_gather, i % n_collectives(gang))->cost;
+        price_collective(gang, cost, n);
+        hbm_bytes += (double)n * cost->hbm_bytes;
     }
-    case TSIM_TASK_PIECE:
-        break; /* told above */
-    case TSIM_TASK_GO:
-        account->terms.exposed_data_s += wait_s + busy_s;
-        *(tsim_label_segment(label) == TSIM_TASK_GATHER ? &account->exposed_gather_s : &account->exposed_reduce_s) +=
-            wait_s + busy_s;
-        account->terms.bubble_s += join_s;
-        return;
-    case TSIM_TASK_TIED:
-        account->scale_up_bytes += gang->plan->tied.cost.scale_up_bytes;
-        account->nic_bytes += gang->plan->tied.cost.nic_bytes;
-        account->terms.exposed_data_s += wait_s + busy_s;
-        account->exposed_reduce_s += wait_s + busy_s;
-        account->terms.bubble_s += join_s;
-        return;
-    case TSIM_TASK_NORM: /* its wait is for the last reductions, its join for the other stages */
-        account->terms.exposed_data_s += wait_s + busy_s;
-        account->exposed_reduce_s += wait_s;
-        account->exposed_norm_s += busy_s;
-        account->terms.bubble_s += join_s;
-        return;
-    case TSIM_TASK_OPTIMIZER:
-        account->terms.bubble_s += wait_s;
-        account->terms.optimizer_s += busy_s;
-        account->memory_busy_s +=
-            gang->stage_plan->optimizer_hbm_bytes / tsim_memory_rate(gang->plan->cluster->accelerator);
-        return;
-    }
-    TSIM_BUG("label %lld", (long long)label);
+    price_collective(gang, &gang->plan->tied.cost, gang->tally[TSIM_TALLY_TIED]);
+    price_collective(gang, &gang->stage_plan->send_next, gang->tally[TSIM_TALLY_SENT]);
+    price_collective(gang, &gang->stage_plan->send_prev, gang->tally[TSIM_TALLY_SENT + 1]);
+    gang->account->memory_busy_s += hbm_bytes / tsim_memory_rate(gang->plan->cluster->accelerator);
+}
+
+void tsim_account_close(struct tsim_gang *gang) {
+    struct tsim_gang_account *account = gang->account;
+    account->interference_s = seconds(gang, TSIM_TALLY_PASSES); /* passes are stretched by collectives beside them */
+    price_all_passes(gang);
+    price_collectives(gang);
+    account->exposed_gather_s = seconds(gang, TSIM_TALLY_GATHER);
+    account->exposed_reduce_s = seconds(gang, TSIM_TALLY_REDUCE);
+    account->exposed_norm_s = seconds(gang, TSIM_TALLY_NORM);
+    account->data_busy_s = seconds(gang, TSIM_TALLY_DATA_BUSY);
+    account->send_busy_s = seconds(gang, TSIM_TALLY_SEND_BUSY);
+    account->terms.bubble_s = seconds(gang, TSIM_TALLY_BUBBLE);
+    account->terms.exposed_pipeline_s = seconds(gang, TSIM_TALLY_PIPELINE);
+    account->terms.optimizer_s = seconds(gang, TSIM_TALLY_OPTIMIZER);
+    account->terms.data_stall_s = seconds(gang, TSIM_TALLY_INPUT);
+    account->terms.exposed_data_s +=
+        account->exposed_gather_s + account->exposed_reduce_s + account->exposed_norm_s + account->interference_s;
 }

@@ -36,22 +36,22 @@ static int32_t joint_index(const struct tsim_gang *gang, int32_t chunk, bool bac
 
 /* ---- segments of a pass ---- */
 
-/* Does this pass meet gathers (forward) or release reductions (backward)? */
-static bool meets_data_group(const struct tsim_gang *gang, struct tsim_pass_item item) {
+bool tsim_gang_meets_data(const struct tsim_gang *gang, struct tsim_pass_item item) {
     const struct tsim_step_plan *plan = gang->plan;
     if (!plan->has_data_group || item.kind == TSIM_PASS_INPUT_GRADIENT)
         return false;
     if (item.kind == TSIM_PASS_FORWARD)
         return plan->gathers && plan->overlaps_gathers && item.microbatch == 0;
     return plan->overlaps_reduces &&
-           (plan->reduces_every_microbatch || item.microbatch == tsim_schedule_chunk_microbatches(&plan->schedule) - 1);
+           (plan->reduces_every_microbatch ||
+            item.microbatch + gang->n_skipped[1] == tsim_schedule_chunk_microbatches(&plan->schedule) - 1);
 }
 
 int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t index) {
     struct tsim_pass_item item = tsim_gang_item(gang, index);
     if (gang->plan->shards_fully)
         return gang->plan->n_units;
-    if (!meets_data_group(gang, item))
+    if (!tsim_gang_meets_data(gang, item))
         return 1;
     const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
     return item.kind == TSIM_PASS_FORWARD ? chunk->n_gathers : chunk->n_reduces;
@@ -102,14 +102,16 @@ static void slow_down(const struct tsim_gang *gang, struct tsim_pass_cost *cost)
     cost->time_s += after_s - before_s;
 }
 
-void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t segment, struct tsim_pass_cost *cost) {
-    struct tsim_pass_item item = tsim_gang_item(gang, index);
-    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
-    *cost = chunk->ways[item.kind].whole;
-    int32_t n = tsim_gang_n_segments(gang, index);
+void tsim_gang_pass_cost(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n,
+                         struct tsim_pass_cost *cost) {
+    *cost = chunk_of(gang, item.chunk)->ways[item.kind].whole;
     if (n > 1)
         tsim_pass_scale(cost, segment_frac(gang, item, segment, n));
     slow_down(gang, cost);
+}
+
+void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t segment, struct tsim_pass_cost *cost) {
+    tsim_gang_pass_cost(gang, tsim_gang_item(gang, index), segment, tsim_gang_n_segments(gang, index), cost);
 }
 
 /* Unit 0 in model order is the root, unit i layer i - 1. */
@@ -280,9 +282,9 @@ static void pass_signals(struct tsim_gang *gang, struct tsim_pass_item item, int
         int32_t unit = unit_index(gang, gang->item, gang->segment);
         wait_for(task, gang->gathered + unit);
         lower(task, gang->segment_done + unit);
-    } else if (meets_data_group(gang, item) && item.kind == TSIM_PASS_FORWARD) {
+    } else if (tsim_gang_meets_data(gang, item) && item.kind == TSIM_PASS_FORWARD) {
         wait_for(task, gang->gathered + bucket_index(gang, item.chunk, false, gang->segment));
-    } else if (meets_data_group(gang, item)) {
+    } else if (tsim_gang_meets_data(gang, item)) {
         int32_t buckets = gang->stage_plan->n_reduces, round = plan->reduces_every_microbatch ? item.microbatch : 0;
         lower(task, gang->segment_done + round * buckets + bucket_index(gang, item.chunk, true, gang->segment));
     }
@@ -295,7 +297,7 @@ static void await_reductions(struct tsim_gang *gang, struct tsim_pass_item item,
         task->awaited_counter = gang->reductions;
         task->awaited_value = gang->n_released;
     }
-    if (gang->segment == n_segments - 1 && item.kind != TSIM_PASS_FORWARD && meets_data_group(gang, item))
+    if (gang->segment == n_segments - 1 && item.kind != TSIM_PASS_FORWARD && tsim_gang_meets_data(gang, item))
         gang->n_released += chunk_of(gang, item.chunk)->n_reduces;
 }
 
@@ -458,7 +460,7 @@ static bool next_compute(struct tsim_gang *gang, struct tsim_task *task) {
         gang->n_owed--;
         return true;
     }
-    if (gang->item < gang->stage_plan->n_items) {
+    if (gang->item < gang->n_items) {
         if (next_input(gang, task))
             return true;
         next_pass(gang, task);
@@ -476,7 +478,7 @@ bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task) {
 
 static bool next_send(struct tsim_gang *gang, bool to_next, enum tsim_gang_stream stream, struct tsim_task *task) {
     int32_t *at = &gang->send_at[to_next ? 0 : 1];
-    for (; *at < gang->stage_plan->n_items; (*at)++) {
+    for (; *at < gang->n_items; (*at)++) {
         struct tsim_pass_item item = tsim_gang_item(gang, *at);
         struct tsim_schedule_hop hop = tsim_schedule_hop(&gang->plan->schedule, gang->stage, item);
         if (!hop.sends || hop.to_next != to_next)
@@ -517,9 +519,9 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
     }
     if (!plan->overlaps_reduces)
         return false;
-    for (; gang->reduce_item < gang->stage_plan->n_items; gang->reduce_item++, gang->reduce_bucket = 0) {
+    for (; gang->reduce_item < gang->n_items; gang->reduce_item++, gang->reduce_bucket = 0) {
         struct tsim_pass_item item = tsim_gang_item(gang, gang->reduce_item);
-        if (item.kind == TSIM_PASS_FORWARD || !meets_data_group(gang, item) ||
+        if (item.kind == TSIM_PASS_FORWARD || !tsim_gang_meets_data(gang, item) ||
             gang->reduce_bucket == chunk_of(gang, item.chunk)->n_reduces)
             continue;
         int32_t first = (plan->reduces_every_microbatch ? item.microbatch : 0) * gang->stage_plan->n_reduces;
@@ -571,7 +573,7 @@ static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, 
 static bool next_unit(struct tsim_gang *gang, struct tsim_task *task) {
     int32_t n = gang->plan->n_units, ahead = n_held(gang);
     bool gathers_again = gang->plan->scenario->parallelism.reshard_after_forward;
-    while (gang->unit_item < gang->stage_plan->n_items) {
+    while (gang->unit_item < gang->n_items) {
         struct tsim_pass_item item = tsim_gang_item(gang, gang->unit_item);
         int32_t at = gang->unit_position++, index = gang->unit_item;
         bool is_forward = item.kind == TSIM_PASS_FORWARD;

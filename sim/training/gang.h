@@ -189,6 +189,9 @@ struct tsim_gang {
     int32_t n_reductions;
     int32_t reductions, n_released; /* a counter of those that are over, and how many passes have released so far */
     tsim_tick *activation_begin, *gradient_begin, *activation_end, *gradient_end; /* of transfers into this gang */
+    /* The schedule's order from here on; periods.h shortens it. */
+    const struct tsim_pass_item *items;
+    int32_t n_items, n_skipped[2]; /* micro-batches left out: of forward passes, of the others */
     /* Program state */
     int32_t item, segment;               /* compute: next pass */
     int32_t n_asked;                     /* compute: batches of the input pipeline so far */
@@ -205,6 +208,9 @@ struct tsim_gang {
     int32_t n_arrived; /* batches, the last of them at last_arrival */
     tsim_tick last_arrival;
     tsim_tick first_begin, last_end; /* where the step begins for this gang; the end of its last task */
+    int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
+    int64_t *tally;                  /* account.c */
+    int32_t n_tally, most_segments;
     struct tsim_gang_account *account;
 };
 
@@ -213,6 +219,30 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                                                   const struct tsim_placement *placement,
                                                   const struct tsim_pass_costs *costs,
                                                   const struct tsim_step_input *input);
+
+/* account.c. What a gang has done is tallied in whole numbers, ticks and counts, and priced once at the end: so a
+ * period that is left out can be added any number of times, and the sums are those of the step that went through all of
+ * it. */
+enum tsim_tally {
+    TSIM_TALLY_BUBBLE, /* ticks */
+    TSIM_TALLY_PIPELINE,
+    TSIM_TALLY_GATHER, /* exposed, as the next two */
+    TSIM_TALLY_REDUCE,
+    TSIM_TALLY_NORM,
+    TSIM_TALLY_OPTIMIZER,
+    TSIM_TALLY_INPUT,
+    TSIM_TALLY_PASSES,
+    TSIM_TALLY_DATA_BUSY,
+    TSIM_TALLY_SEND_BUSY,
+    TSIM_TALLY_SENT, /* counts: to the next, to the previous stage */
+    TSIM_TALLY_TIED = TSIM_TALLY_SENT + 2,
+    TSIM_TALLY_OPTIMIZERS,
+    TSIM_TALLY_REDUCTIONS, /* that are over, on the data stream */
+    TSIM_TALLY_COLLECTIVES /* from here on collectives of the data-parallel group by kind; then passes by kind */
+};
+void tsim_account_begin(struct tsim_arena *arena, struct tsim_gang *gang);
+/* Prices what was tallied: fills gang->account but for what depends on the end of the step. */
+void tsim_account_close(struct tsim_gang *gang);
 
 /* A task of the gang's compute stream, a collective of its data stream, a message that it sent, has ended. */
 void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end);
@@ -241,6 +271,11 @@ bool tsim_gang_send_prev(void *context, int32_t stream, struct tsim_task *task);
 /* Segments of an item's pass, and the cost of one (position in execution order). */
 int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t item);
 void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t item, int32_t segment, struct tsim_pass_cost *cost);
+/* The same by what the item is, of a pass in `n` segments. */
+void tsim_gang_pass_cost(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n,
+                         struct tsim_pass_cost *cost);
+/* Does this pass meet gathers (forward) or release reductions (backward)? */
+bool tsim_gang_meets_data(const struct tsim_gang *gang, struct tsim_pass_item item);
 
 /* Fully sharded: the collective of a unit of an item's pass, by its position in execution order. */
 const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, int32_t item, int32_t position,
@@ -251,7 +286,9 @@ static inline int32_t tsim_gang_slot(const struct tsim_gang *gang, struct tsim_p
     return item.chunk * gang->plan->schedule.microbatches + item.microbatch;
 }
 static inline struct tsim_pass_item tsim_gang_item(const struct tsim_gang *gang, int32_t index) {
-    return gang->stage_plan->items[index];
+    struct tsim_pass_item item = gang->items[index];
+    item.microbatch -= gang->n_skipped[item.kind != TSIM_PASS_FORWARD];
+    return item;
 }
 
 /* Does the item's pass need a batch of the input pipeline? */

@@ -2,6 +2,7 @@
 
 #include "training/background.h"
 #include "training/loads.h"
+#include "training/periods.h"
 
 #include <math.h>
 
@@ -23,6 +24,7 @@ struct step_run {
     int32_t n_gangs, n_owned; /* gangs' streams come first */
     tsim_tick end;            /* of the last task of a gang */
     const struct tsim_step_sink *sink;
+    struct tsim_periods *periods; /* NULL: nothing is left out */
 };
 
 static void add_resources(struct tsim_arena *arena, struct step_run *run, struct tsim_gang *gang) {
@@ -70,7 +72,7 @@ static void slow_down(const struct step_run *run, struct tsim_gang *gang) {
 static void keep_gathered(struct tsim_gang *gang) {
     const struct tsim_step_plan *plan = gang->plan;
     bool all = !plan->scenario->parallelism.reshard_after_forward;
-    for (int32_t i = 0; i < gang->stage_plan->n_items; i++) {
+    for (int32_t i = 0; i < gang->n_items; i++) {
         bool is_forward = tsim_gang_item(gang, i).kind == TSIM_PASS_FORWARD;
         int32_t root = is_forward ? 0 : plan->n_units - 1;
         for (int32_t unit = 0; unit < plan->n_units; unit++)
@@ -148,6 +150,8 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
         gang->replica = i / p;
         gang->next = &run->gangs[first + (stage + 1) % p];
         gang->prev = &run->gangs[first + (stage + p - 1) % p];
+        gang->items = gang->stage_plan->items;
+        gang->n_items = gang->stage_plan->n_items;
         gang->account = &accounts[i];
         accounts[i].stage = stage;
         accounts[i].replica = gang->replica;
@@ -156,6 +160,7 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
         add_signals(arena, run, gang);
         add_streams(run, gang);
         add_input(arena, gang);
+        tsim_account_begin(arena, gang);
     }
 }
 
@@ -225,10 +230,12 @@ static void account_data(const struct step_run *run, struct tsim_gang *gang, int
     bool is_go = tsim_label_kind(label) == TSIM_TASK_GO,
          is_first = is_go && gang->expanding[TSIM_STREAM_DATA].part == 0;
     tsim_tick from = run->plan->is_stepped && !is_first ? gang->go_end : begin;
-    gang->account->data_busy_s += tsim_engine_seconds(run->engine, end - from);
+    gang->tally[TSIM_TALLY_DATA_BUSY] += end - from;
     gang->go_end = end;
-    if (!is_go)
-        tsim_account_data(gang, label);
+    if (is_go)
+        return;
+    gang->tally[TSIM_TALLY_REDUCTIONS] += tsim_label_kind(label) == TSIM_TASK_REDUCE;
+    tsim_account_data(gang, label);
 }
 
 static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
@@ -246,6 +253,8 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     switch (run->owners[stream].stream) {
     case TSIM_STREAM_COMPUTE:
         tsim_account_compute(gang, label, ready, begin, end);
+        if (run->periods && gang == run->gangs)
+            tsim_periods_hear(run->periods, label);
         return;
     case TSIM_STREAM_DATA:
         account_data(run, gang, label, begin, end);
@@ -253,12 +262,18 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     case TSIM_STREAM_NEXT:
     case TSIM_STREAM_PREV:
         tsim_account_transfer(gang, label, begin, end);
-        gang->account->send_busy_s += tsim_engine_seconds(run->engine, end - begin);
+        gang->tally[TSIM_TALLY_SEND_BUSY] += end - begin;
         return;
     case TSIM_N_STREAMS:
         break;
     }
     TSIM_BUG("stream %d", (int)stream);
+}
+
+static void between(void *context) {
+    struct step_run *run = context;
+    if (run->periods)
+        tsim_periods_look(run->periods);
 }
 
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
@@ -278,7 +293,7 @@ static void describe(void *context, int32_t stream, int64_t label, char *text, s
 }
 
 static double compute_stream_s(const struct step_run *run, const struct tsim_gang *gang) {
-    return tsim_engine_seconds(run->engine, gang->last_end - gang->first_begin);
+    return tsim_engine_seconds(run->engine, gang->last_end - gang->first_begin + tsim_periods_ticks(run->periods));
 }
 
 /* What a step takes of a gang's time. Before its first message comes its data stream works already, in the time of the
@@ -291,7 +306,7 @@ static double gang_s(const struct step_run *run, const struct tsim_gang *gang) {
 /* Time from one step to the next: all of it, or what the gang takes that takes longest. */
 static double period_s(const struct step_run *run) {
     if (!run->plan->bypasses_norm)
-        return tsim_engine_seconds(run->engine, run->end);
+        return tsim_engine_seconds(run->engine, run->end + tsim_periods_ticks(run->periods));
     double longest_s = 0;
     for (int32_t i = 0; i < run->n_gangs; i++)
         longest_s = fmax(longest_s, gang_s(run, &run->gangs[i]));
@@ -363,7 +378,7 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
                            .has_links =
                                !scenario->simulation.fold && scenario->simulation.network != TSIM_NETWORK_IDEAL};
     struct tsim_engine_options options = {
-        .tick_s = STEP_TICK_S, .observer = observe, .describe = describe, .context = &run};
+        .tick_s = STEP_TICK_S, .observer = observe, .describe = describe, .between = between, .context = &run};
     run.engine = tsim_engine_create(&options);
     run.n_gangs = run.plan->schedule.stages * run.plan->n_replicas;
     run.owners = TSIM_NEW_ARRAY(arena, (size_t)run.n_gangs * TSIM_N_STREAMS, struct stream_owner);
@@ -373,6 +388,8 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
     add_gangs(arena, &run, accounts);
     for (int32_t i = 0; i < run.n_gangs; i++)
         tsim_background_add(arena, &run.gangs[i]);
+    if (!sink && !run.plan->is_stepped && !run.plan->input)
+        run.periods = tsim_periods_new(arena, run.engine, run.gangs, run.n_gangs);
     if (run.plan->is_stepped)
         tsim_expansion_build(&run.links, arena, placement, run.gangs, run.n_gangs);
     if (sink)
@@ -380,8 +397,11 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
                     (int64_t)run.n_gangs * 2 * run.plan->schedule.microbatches * run.plan->schedule.chunks);
     enum tsim_status status = tsim_engine_run(run.engine, diags);
     if (status == TSIM_OK) {
+        for (int32_t i = 0; i < run.n_gangs; i++)
+            tsim_account_close(&run.gangs[i]);
         simulation->time_s = period_s(&run);
-        simulation->events = tsim_engine_n_events(run.engine);
+        simulation->repeated_events = tsim_periods_events(run.periods);
+        simulation->events = tsim_engine_n_events(run.engine) + simulation->repeated_events;
         simulation->n_gangs = run.n_gangs;
         simulation->n_stages = run.plan->schedule.stages;
         simulation->n_replicas = run.plan->n_replicas;
@@ -390,6 +410,7 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
         tsim_loads_find(arena, run.has_links ? &run.links : NULL, run.gangs, run.n_gangs, simulation);
         close_accounts(&run, simulation->time_s);
     }
+    tsim_periods_release(run.periods);
     tsim_step_links_release(&run.links);
     tsim_engine_release(run.engine);
     return status;

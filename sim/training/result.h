@@ -136,7 +136,7 @@ struct tsim_result {
     int32_t n_steps;
     struct tsim_measured_row measured[TSIM_N_METRICS];
     int32_t n_measured;
-    int64_t events;
+    int64_t events, repeated_events; /* the second of the first: counted, not gone through again */
     double wall_s;
     double peak_rss_bytes;
 };

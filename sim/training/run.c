@@ -505,6 +505,7 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
     result->step = critical->terms;
     result->events = simulation.events;
     fill_input(sc, &flow, result);
+    result->repeated_events = simulation.repeated_events;
     fill_throughput(sc, result);
     fill_ranks(arena, sc, machine.cluster, &simulation, options->is_brief, result);
     if (!options->is_brief) {

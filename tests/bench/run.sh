@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.."
 "$build/tests/bench/bench_plan"
 "$build/tests/bench/bench_campaign"
 for scenario in scenarios/llama70b.yaml tests/golden/interleaved.yaml tests/golden/unfolded.yaml tests/golden/zero3.yaml \
-  tests/bench/gpt-530b.yaml tests/bench/deepseek-v3.yaml tests/bench/llama3-405b.yaml tests/bench/llama3-405b-unfolded.yaml; do
+  tests/bench/gpt3-64-interleaved.yaml tests/bench/gpt-530b.yaml tests/bench/deepseek-v3.yaml tests/bench/llama3-405b.yaml tests/bench/llama3-405b-unfolded.yaml; do
   "$build/tests/bench/bench_run" "$scenario"
 done
 command -v valgrind >/dev/null || exit 0

@@ -1,0 +1,35 @@
+/* periods.h - private to training: what a pipeline repeats is simulated once.
+ *
+ * In the middle of a step every micro-batch does what the one before it did. Whenever the first stage has come a
+ * micro-batch further (interleaved: a group of micro-batches), all that decides what happens next is written down: what
+ * the engine is doing (tsim_engine_put_state) and where the programs stand, with times counted from now and items and
+ * micro-batches from where the gang stands. When the same words have been written down before, at an earlier moment,
+ * and in between every gang went on by a number of items that the schedule repeats, then what happened since that
+ * moment happens again, tick by tick, until the schedule stops repeating itself. So many such periods are left out: the
+ * schedules are shortened by them, and what the gangs tallied in one (account.c), what flowed through the links, time
+ * and events are added so many times. All of it is whole numbers but for the flows, so a step comes out as if it had
+ * gone through everything.
+ *
+ * A state repeats when durations do: a bit of difference in a rate, and nothing is left out. Not done message by
+ * message, nor with an input pipeline, nor while somebody listens to the step's tasks. */
+#ifndef TSIM_TRAINING_PERIODS_H
+#define TSIM_TRAINING_PERIODS_H
+
+#include "training/gang.h"
+
+struct tsim_periods;
+
+struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engine *engine, struct tsim_gang *gangs,
+                                      int32_t n_gangs);
+void tsim_periods_release(struct tsim_periods *periods); /* may be NULL */
+
+/* A task of the first gang's compute stream has ended. */
+void tsim_periods_hear(struct tsim_periods *periods, int64_t label);
+/* Between ticks. */
+void tsim_periods_look(struct tsim_periods *periods);
+
+/* What was left out so far. */
+tsim_tick tsim_periods_ticks(const struct tsim_periods *periods);
+int64_t tsim_periods_events(const struct tsim_periods *periods);
+
+#endif

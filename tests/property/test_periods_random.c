@@ -1,0 +1,191 @@
+/* What a step leaves out because it repeats, over random plans with many micro-batches: every figure is that of the
+ * step that goes through everything, bit by bit; bytes on links, which are sums of fractions, nearly so. (A step that
+ * somebody listens to leaves nothing out.) Prints its seed. */
+#include "support/check_main.h"
+#include "support/random_plan.h"
+#include "training/program.h"
+
+#include <stdio.h>
+
+enum { N_CASES = 400 };
+#define SEED 20261122u
+
+static void hear_begin(void *context, int32_t n_gangs, int64_t n_messages) {
+    (void)context, (void)n_gangs, (void)n_messages;
+}
+
+static void hear_task(void *context, const struct tsim_step_task *task) {
+    (void)context, (void)task;
+}
+
+static struct tsim_step_simulation simulate(struct tsim_arena *arena, const struct tsim_scenario *sc, bool is_heard) {
+    static const struct tsim_step_sink SINK = {hear_begin, hear_task, NULL};
+    struct tsim_step_simulation simulation;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
+    const struct tsim_placement *placement = tsim_placement_build(arena, sc);
+    struct tsim_pass_costs costs;
+    tsim_pass_costs_build(sc, cluster, placement, &costs);
+    enum tsim_status status =
+        tsim_step_simulate_heard(arena, sc, cluster, placement, &costs, is_heard ? &SINK : NULL, &simulation, &diags);
+    tsim_diags_print(&diags, stderr);
+    ck_assert_int_eq(status, TSIM_OK);
+    tsim_diags_release(&diags);
+    return simulation;
+}
+
+static void compare_gangs(const struct tsim_gang_account *a, const struct tsim_gang_account *b, const char *plan) {
+    const double of_a[] = {a->terms.compute_s,
+                           a->terms.recompute_s,
+                           a->terms.bubble_s,
+                           a->terms.exposed_tensor_s,
+                           a->terms.exposed_data_s,
+                           a->terms.exposed_pipeline_s,
+                           a->terms.exposed_context_s,
+                           a->terms.exposed_expert_s,
+                           a->terms.optimizer_s,
+                           a->flops,
+                           a->matrix_busy_s,
+                           a->memory_busy_s,
+                           a->scale_up_bytes,
+                           a->nic_bytes,
+                           a->pass_nic_bytes,
+                           a->exposed_gather_s,
+                           a->exposed_reduce_s,
+                           a->exposed_norm_s,
+                           a->interference_s,
+                           a->data_busy_s,
+                           a->send_busy_s};
+    const double of_b[] = {b->terms.compute_s,
+                           b->terms.recompute_s,
+                           b->terms.bubble_s,
+                           b->terms.exposed_tensor_s,
+                           b->terms.exposed_data_s,
+                           b->terms.exposed_pipeline_s,
+                           b->terms.exposed_context_s,
+                           b->terms.exposed_expert_s,
+                           b->terms.optimizer_s,
+                           b->flops,
+                           b->matrix_busy_s,
+                           b->memory_busy_s,
+                           b->scale_up_bytes,
+                           b->nic_bytes,
+                           b->pass_nic_bytes,
+                           b->exposed_gather_s,
+                           b->exposed_reduce_s,
+                           b->exposed_norm_s,
+                           b->interference_s,
+                           b->data_busy_s,
+                           b->send_busy_s};
+    for (size_t i = 0; i < sizeof of_a / sizeof of_a[0]; i++)
+        ck_assert_msg(of_a[i] == of_b[i], "%s: figure %zu is %.17g, and %.17g with everything", plan, i, of_a[i],
+                      of_b[i]);
+}
+
+static void compare(const struct tsim_step_simulation *a, const struct tsim_step_simulation *b, const char *plan) {
+    ck_assert_msg(a->time_s == b->time_s, "%s: %.15g s, %.15g s with everything", plan, a->time_s, b->time_s);
+    ck_assert_msg(a->events == b->events, "%s: %lld events, %lld with everything", plan, (long long)a->events,
+                  (long long)b->events);
+    ck_assert_int_eq(b->repeated_events, 0);
+    ck_assert_int_eq(a->n_gangs, b->n_gangs);
+    for (int32_t g = 0; g < a->n_gangs; g++)
+        compare_gangs(&a->gangs[g], &b->gangs[g], plan);
+    ck_assert_double_eq_tol(a->nic_out_bytes, b->nic_out_bytes, 1 + 1e-12 * b->nic_out_bytes);
+    ck_assert_double_eq_tol(a->nic_in_bytes, b->nic_in_bytes, 1 + 1e-12 * b->nic_in_bytes);
+    ck_assert_int_eq(a->n_loads, b->n_loads);
+    for (int32_t i = 0; i < a->n_loads; i++)
+        ck_assert_double_eq_tol(a->loads[i].highest_bytes, b->loads[i].highest_bytes,
+                                1 + 1e-12 * b->loads[i].highest_bytes);
+}
+
+/* A random plan with up to 24 times its micro-batches, up to 16 stages, folded or not. */
+static void random_long_plan(struct random_source *random, struct example *e) {
+    random_plan(random, e);
+    struct tsim_parallelism_spec *p = &e->scenario.parallelism;
+    int64_t deeper = p->pipeline > 1 ? 1 << random_between(random, 0, 2) : 1;
+    e->model.layers *= deeper;
+    p->pipeline *= deeper;
+    e->scenario.cluster.nodes *= deeper;
+    e->scenario.training.global_batch_size *= deeper * (1 + random_between(random, 0, 23));
+    e->scenario.simulation.fold = deeper > 1 || random_between(random, 0, 1);
+    if (random_between(random, 0, 1))
+        e->accelerator.kernel_latency_s = 0;
+    example_finish(e);
+}
+
+static void describe_plan(int i, const struct tsim_scenario *sc, char *text, size_t size) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    snprintf(text, size, "case %d: tensor %d pipeline %d x %d context %d data %d zero %d %s %d micro-batches%s", i,
+             (int)p->tensor, (int)p->pipeline, (int)p->virtual_pipeline, (int)p->context, (int)p->data, p->zero,
+             tsim_schedule_name(p->schedule), (int)sc->n_microbatches, sc->simulation.fold ? "" : " unfolded");
+}
+
+START_TEST(random_plans) {
+    struct random_source random = {SEED};
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    int n_shortened = 0;
+    double repeated = 0, all = 0;
+    printf("seed %u\n", SEED);
+    for (int i = 0; i < N_CASES; i++) {
+        struct example e;
+        char plan[200];
+        random_long_plan(&random, &e);
+        describe_plan(i, &e.scenario, plan, sizeof plan);
+        struct tsim_step_simulation shortened = simulate(&arena, &e.scenario, false);
+        struct tsim_step_simulation whole = simulate(&arena, &e.scenario, true);
+        compare(&shortened, &whole, plan);
+        n_shortened += shortened.repeated_events > 0;
+        repeated += (double)shortened.repeated_events;
+        all += (double)whole.events;
+        tsim_arena_reset(&arena);
+    }
+    printf("%d of %d steps shortened, %.0f %% of their events repeated\n", n_shortened, N_CASES, 100 * repeated / all);
+    ck_assert_int_ge(n_shortened, N_CASES / 2);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
+/* 16 stages on two nodes, messages between which take their time. */
+static int64_t simulated_events(struct tsim_arena *arena, int64_t chunks, int64_t microbatches) {
+    struct example e;
+    example_init(&e);
+    e.model.layers = 64;
+    e.scenario.cluster.nodes = 2;
+    e.fabric.latency_s = 2e-6;
+    e.scenario.parallelism.pipeline = 16;
+    e.scenario.parallelism.virtual_pipeline = chunks;
+    e.scenario.parallelism.schedule = chunks > 1 ? TSIM_SCHEDULE_INTERLEAVED : TSIM_SCHEDULE_1F1B;
+    e.scenario.training.global_batch_size = microbatches;
+    example_finish(&e);
+    struct tsim_step_simulation simulation = simulate(arena, &e.scenario, false);
+    struct tsim_step_simulation whole = simulate(arena, &e.scenario, true);
+    compare(&simulation, &whole, "16 stages");
+    return simulation.events - simulation.repeated_events;
+}
+
+START_TEST(a_thousand_microbatches) {
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    for (int64_t chunks = 1; chunks <= 4; chunks *= 2) {
+        int64_t few = simulated_events(&arena, chunks, 64), many = simulated_events(&arena, chunks, 1024);
+        printf("16 stages of %d chunks: %lld events with 64 micro-batches, %lld with 1024\n", (int)chunks,
+               (long long)few, (long long)many);
+        ck_assert_int_le(many, few + few / 2);
+    }
+    tsim_arena_release(&arena);
+}
+END_TEST
+
+static Suite *periods_suite(void) {
+    Suite *suite = suite_create("periods, random plans");
+    TCase *tcase = tcase_create("property");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, random_plans);
+    tcase_add_test(tcase, a_thousand_microbatches);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(periods_suite)
