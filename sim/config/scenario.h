@@ -176,10 +176,16 @@ struct tsim_data_spec {
 
 struct tsim_energy_spec {
     double pue, price_usd_per_j, carbon_kg_per_j; /* resolved: own keys, else the region's, else defaults */
+    double embodied_kg;                           /* CO2 of making an accelerator and its share of the node */
     const struct tsim_region *region;             /* NULL: none named */
 };
 struct tsim_cost_spec {
-    double rent_usd_per_s, purchase_usd, lifetime_s; /* per accelerator */
+    double rent_usd_per_s, reserved_usd_per_s, purchase_usd, lifetime_s; /* per accelerator */
+    double commitment_s;                                                 /* of a contract at the reserved price */
+    double host_frac, network_frac, storage_frac;                        /* of the purchase, on top of it */
+    double interest_frac, maintenance_frac;                              /* of the capital, a year */
+    double residual_frac, utilization_frac;                              /* after the lifetime; during it */
+    const char *date;                                                    /* of the prices */
 };
 /* What interrupts a run. */
 enum tsim_cause {

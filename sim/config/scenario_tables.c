@@ -398,6 +398,9 @@ static const struct tsim_key ENERGY_KEYS[] = {
      .default_text = "1.1", .is_positive = true},
     {QUANTITY_KEY("price", TSIM_USD_PER_J, scenario.energy.price_usd_per_j, "of electricity"), .default_text = "0.10 USD/kWh"},
     {QUANTITY_KEY("carbon", TSIM_KG_PER_J, scenario.energy.carbon_kg_per_j, "CO2 of electricity"), .default_text = "0.4 kg/kWh"},
+    {QUANTITY_KEY("embodied", TSIM_KG, scenario.energy.embodied_kg,
+                  "CO2 of making an accelerator and its share of the node: 150 kg and an eighth of 2.5 t (Luccioni et al. 2023)"),
+     .default_text = "462.5 kg"},
 };
 TSIM_TABLE(ENERGY, ENERGY_KEYS, false);
 
@@ -406,6 +409,25 @@ static const struct tsim_key COST_KEYS[] = {
     {QUANTITY_KEY("purchase", TSIM_USD, scenario.cost.purchase_usd, "of one accelerator; default: the catalogue's")},
     {QUANTITY_KEY("lifetime", TSIM_TIME_S, scenario.cost.lifetime_s, "that a purchase is written off over"),
      .default_text = "4 y", .is_positive = true},
+    {QUANTITY_KEY("reserved", TSIM_USD_PER_S, scenario.cost.reserved_usd_per_s, "of one accelerator under a contract"),
+     .is_omitted_when_zero = true},
+    {QUANTITY_KEY("commitment", TSIM_TIME_S, scenario.cost.commitment_s, "that the contract is paid for at least"),
+     .default_text = "1 y"},
+    {QUANTITY_KEY("host", TSIM_FRACTION, scenario.cost.host_frac, "on top of the purchase: a DGX H100 at 270,000 USD"),
+     .default_text = "12.5 %"},
+    {QUANTITY_KEY("network", TSIM_FRACTION, scenario.cost.network_frac,
+                  "on top of the purchase: a NIC, three ports of a switch of 35,000 USD, four optics on 30,000"),
+     .default_text = "20 %"},
+    {QUANTITY_KEY("storage", TSIM_FRACTION, scenario.cost.storage_frac, "on top of the purchase; an assumption"),
+     .default_text = "5 %"},
+    {QUANTITY_KEY("interest", TSIM_FRACTION, scenario.cost.interest_frac, "a year; an assumption"), .default_text = "8 %", .max = 1},
+    {QUANTITY_KEY("maintenance", TSIM_FRACTION, scenario.cost.maintenance_frac, "of the capital, a year"), .default_text = "5 %",
+     .max = 1},
+    {QUANTITY_KEY("residual", TSIM_FRACTION, scenario.cost.residual_frac, "of the capital after the lifetime; an assumption"),
+     .default_text = "10 %", .max = 1},
+    {QUANTITY_KEY("utilization", TSIM_FRACTION, scenario.cost.utilization_frac, "of an owned machine in its lifetime"),
+     .default_text = "80 %", .is_positive = true, .max = 1},
+    {.key = "date", .kind = TSIM_KEY_STRING, .offset = AT(scenario.cost.date), .default_text = "2026", .help = "of the prices"},
 };
 TSIM_TABLE(COST, COST_KEYS, false);
 

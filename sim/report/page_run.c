@@ -60,6 +60,20 @@ static void add_estimates(struct tsim_json *run, const struct tsim_scenario *sc)
         tsim_json_text(estimates, NULL, sc->estimates[i]);
 }
 
+/* Three numbers each: begin and end in hours, and what it is charged to by its place in the names; -1: running. */
+static void add_stretches(struct tsim_json *run, const struct tsim_campaign *c) {
+    if (!c->has_failures)
+        return;
+    struct tsim_json *names = tsim_json_array(run, "loss_names"), *stretches = tsim_json_array(run, "stretches");
+    for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++)
+        tsim_json_text(names, NULL, tsim_campaign_loss_name(loss));
+    for (int32_t i = 0; i < c->n_stretches; i++) {
+        tsim_json_number(stretches, NULL, round(c->stretches[i].begin_s) / 3600);
+        tsim_json_number(stretches, NULL, round(c->stretches[i].end_s) / 3600);
+        tsim_json_integer(stretches, NULL, c->stretches[i].loss);
+    }
+}
+
 enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *page,
                                    const struct tsim_scenario *scenario, bool ignore_memory,
                                    const struct tsim_logged *logged, int32_t most_slices, struct tsim_diags *diags) {
@@ -85,6 +99,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     tsim_json_take(run, "explain", tsim_explain_json(&explanation));
     add_roof(run, scenario);
     add_estimates(run, scenario);
+    add_stretches(run, &result->campaign);
     tsim_json_integer(run, "n_slices", recorder.n);
     tsim_json_take(run, "slices", slices);
     tsim_json_parsed(run, "scenario", scenario->resolved_json);

@@ -98,6 +98,11 @@ static void add(struct tsim_text_table *table, const char *format, int64_t value
     tsim_text_table_add(table, text);
 }
 
+/* Then plans differ in what their run loses, too. */
+static bool has_failures(const struct tsim_plan *plan) {
+    return plan->candidate->job->reliability.has && !isnan(figure(plan, TSIM_OUTCOME_GOODPUT));
+}
+
 static void add_plan(struct tsim_text_table *table, const struct tsim_plan_output *output, const struct tsim_plan *plan,
                      size_t number) {
     const struct tsim_plan_choice *c = &plan->choice;
@@ -122,16 +127,21 @@ static void add_plan(struct tsim_text_table *table, const struct tsim_plan_outpu
     tsim_text_table_add(table, tsim_percent_text(figure(plan, TSIM_OUTCOME_MFU), text, sizeof text));
     enum tsim_outcome_figure rate = is_of_samples(plan) ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S;
     tsim_text_table_add(table, tsim_rate_text(figure(plan, rate), text, sizeof text));
+    if (has_failures(plan)) {
+        snprintf(text, sizeof text, "%.2f", figure(plan, TSIM_OUTCOME_DAYS));
+        tsim_text_table_add(table, text);
+        tsim_text_table_add(table, tsim_quantity_human(figure(plan, TSIM_OUTCOME_RENT), TSIM_USD, text, sizeof text));
+    }
 }
 
 static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
                         size_t n, const struct tsim_style *style, FILE *out) {
     struct tsim_text_table table;
-    struct tsim_column columns[N_COLUMNS];
-    memcpy(columns, COLUMNS, sizeof columns);
+    struct tsim_column columns[N_COLUMNS + 2] = {[N_COLUMNS] = {"days", true}, {"rent", true}};
+    memcpy(columns, COLUMNS, sizeof COLUMNS);
     if (n > 0 && is_of_samples(&plans[0]))
         columns[N_COLUMNS - 1].title = "samples/s";
-    tsim_text_table_init(&table, arena, columns, N_COLUMNS);
+    tsim_text_table_init(&table, arena, columns, N_COLUMNS + (n > 0 && has_failures(&plans[0]) ? 2 : 0));
     for (size_t i = 0; i < n; i++)
         add_plan(&table, output, &plans[i], i);
     tsim_text_table_print(&table, style, out);

@@ -1,5 +1,6 @@
 /* The whole run: how long, what interrupts it, what it costs. */
 #include "report/summary_screen.h"
+#include "study/regimen.h"
 
 #include <math.h>
 
@@ -93,22 +94,57 @@ static void print_failures(struct tsim_screen *screen, const struct tsim_result 
         print_spot(screen, c);
 }
 
-static void print_campaign(struct tsim_screen *screen, const struct tsim_campaign *c) {
-    tsim_screen_line(screen, "whole run", "%s steps, %.1f days; %s MWh at the meter, %s t CO2",
+/* A run of a machine that is owned, beside the rent. */
+static void print_ownership(struct tsim_screen *screen, const struct tsim_ownership *own) {
+    if (!own->has)
+        return;
+    const char *text = money(screen, "capital", own->capital_share_usd, "");
+    text = money(screen, "maintenance", own->maintenance_usd, text);
+    text = money(screen, "power", own->power_usd, text);
+    text = money(screen, "cooling", own->cooling_usd, text);
+    const char *use = isnan(own->breakeven_utilization) ? ""
+                      : own->breakeven_utilization > 1
+                          ? "; renting is cheaper however much it is used"
+                          : tsim_arena_printf(&screen->arena, "; cheaper than renting above %s use",
+                                              tsim_screen_percent(screen, own->breakeven_utilization));
+    const char *tokens = money(screen, "per T tokens", own->usd_per_trillion_tokens, "");
+    tokens = money(screen, "rented", own->rent_usd_per_trillion_tokens, tokens);
+    tsim_screen_line(screen, "owned", "%s a run: %s%s%s%s", tsim_screen_human(screen, own->usd, TSIM_USD), text, use,
+                     tokens[0] ? "; " : "", tokens);
+}
+
+static void print_campaign(struct tsim_screen *screen, const struct tsim_campaign *c, const char *date) {
+    const char *embodied =
+        c->embodied_co2_kg > 0
+            ? tsim_arena_printf(&screen->arena, ", %s t embodied", tsim_screen_count(screen, c->embodied_co2_kg / 1e3))
+            : "";
+    tsim_screen_line(screen, "whole run", "%s steps, %.1f days; %s MWh at the meter, %s t CO2%s",
                      tsim_screen_count(screen, c->steps), c->days, tsim_screen_count(screen, c->energy_kwh / 1e3),
-                     tsim_screen_count(screen, c->co2_kg / 1e3));
+                     tsim_screen_count(screen, c->co2_kg / 1e3), embodied);
     const char *text = money(screen, "electricity", c->electricity_usd, "");
     text = money(screen, "rent", c->rent_usd, text);
     text = money(screen, "buying", c->purchase_usd, text);
     if (!isnan(c->breakeven_runs))
         text = tsim_arena_printf(&screen->arena, "%s (pays after %.1f runs)", text, c->breakeven_runs);
+    text = money(screen, "contract", c->own.reserved_usd, text);
+    if (date && (!isnan(c->rent_usd) || !isnan(c->purchase_usd)))
+        text = tsim_arena_printf(&screen->arena, "%s; prices of %s", text, date);
     tsim_screen_line(screen, "cost", "%s", text);
 }
 
+static void print_regimen(struct tsim_screen *screen, const struct tsim_result *result) {
+    struct tsim_regimen regimen;
+    tsim_regimen(&screen->arena, result, &regimen);
+    for (int i = 0; i < regimen.n_notes; i++)
+        tsim_screen_line(screen, i == 0 ? "note" : "", "%s", regimen.notes[i]);
+}
+
 void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *result) {
+    print_regimen(screen, result);
     if (!result->campaign.has)
         return;
-    print_campaign(screen, &result->campaign);
+    print_campaign(screen, &result->campaign, result->scenario->cost.date);
+    print_ownership(screen, &result->campaign.own);
     if (result->campaign.has_failures)
         print_failures(screen, result);
 }

@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 #include "report/format.h"
+#include "study/regimen.h"
 
 #include <math.h>
 #include <string.h>
@@ -169,6 +170,22 @@ static double finite_or_nan(double value) {
     return isfinite(value) ? value : (double)NAN;
 }
 
+static void add_ownership(struct tsim_json *campaign, const struct tsim_ownership *own) {
+    if (!own->has)
+        return;
+    struct tsim_json *object = tsim_json_object(campaign, "ownership");
+    tsim_json_number(object, "capital_usd", own->capital_usd);
+    tsim_json_number(object, "fixed_usd_per_year", own->fixed_usd_per_y);
+    tsim_json_number(object, "run_usd", own->usd);
+    tsim_json_number(object, "run_capital_usd", own->capital_share_usd);
+    tsim_json_number(object, "run_maintenance_usd", own->maintenance_usd);
+    tsim_json_number(object, "run_power_usd", own->power_usd);
+    tsim_json_number(object, "run_cooling_usd", own->cooling_usd);
+    tsim_json_number(object, "usd_per_trillion_tokens", own->usd_per_trillion_tokens);
+    tsim_json_number(object, "breakeven_utilization", finite_or_nan(own->breakeven_utilization));
+    tsim_json_number(object, "breakeven_runs", finite_or_nan(own->breakeven_runs));
+}
+
 static void add_failures(struct tsim_json *campaign, const struct tsim_campaign *c) {
     tsim_json_number(campaign, "mean_days", c->mean_days);
     tsim_json_number(campaign, "goodput_p10", c->goodput_p10);
@@ -214,8 +231,35 @@ static void add_campaign(struct tsim_json *root, const struct tsim_campaign *c) 
     tsim_json_number(campaign, "failures", c->failures);
     tsim_json_number(campaign, "days_p10", c->days_p10);
     tsim_json_number(campaign, "days_p90", c->days_p90);
+    tsim_json_number(campaign, "embodied_co2_kg", c->embodied_co2_kg > 0 ? c->embodied_co2_kg : (double)NAN);
+    tsim_json_number(campaign, "reserved_usd", c->own.reserved_usd);
+    tsim_json_number(campaign, "rent_usd_per_trillion_tokens", c->own.rent_usd_per_trillion_tokens);
+    add_ownership(campaign, &c->own);
     if (c->has_failures)
         add_failures(campaign, c);
+}
+
+/* What the literature says of batch and data: study/regimen.h. */
+static void add_regimen(struct tsim_json *root, const struct tsim_result *result) {
+    struct tsim_regimen r;
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    tsim_regimen(&arena, result, &r);
+    struct tsim_json *regimen = tsim_json_object(root, "regimen");
+    tsim_json_number(regimen, "tokens_per_parameter", r.tokens_per_parameter);
+    tsim_json_number(regimen, "optimal_parameters", r.optimal_parameters);
+    tsim_json_number(regimen, "optimal_tokens", r.optimal_tokens);
+    tsim_json_number(regimen, "loss_nats", r.loss_nats);
+    tsim_json_number(regimen, "critical_batch_tokens", r.critical_batch_tokens);
+    tsim_json_number(regimen, "tokens_factor", r.tokens_factor);
+    tsim_json_number(regimen, "steps_factor", r.steps_factor);
+    tsim_json_number(regimen, "epochs", r.epochs);
+    tsim_json_number(regimen, "effective_tokens", r.effective_tokens);
+    tsim_json_number(regimen, "learning_rate", r.learning_rate);
+    struct tsim_json *notes = tsim_json_array(regimen, "notes");
+    for (int i = 0; i < r.n_notes; i++)
+        tsim_json_text(notes, NULL, r.notes[i]);
+    tsim_arena_release(&arena);
 }
 
 static void add_measured(struct tsim_json *root, const struct tsim_result *result) {
@@ -269,6 +313,8 @@ struct tsim_json *tsim_summary_json(const struct tsim_result *result, const stru
         add_bottleneck(root, result);
     if (result->simulated && result->campaign.has)
         add_campaign(root, &result->campaign);
+    if (result->simulated && (result->campaign.has || result->scenario->model->kind == TSIM_MODEL_CNN))
+        add_regimen(root, result);
     if (result->uncertainty.basis)
         add_uncertainty(root, &result->uncertainty);
     if (result->n_measured > 0)

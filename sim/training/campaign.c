@@ -27,6 +27,8 @@ struct slots {
 struct run {
     const struct tsim_campaign_job *job;
     struct tsim_replication *out;
+    tsim_campaign_take take; /* or NULL */
+    void *context;
     struct tsim_event_queue queue;
     struct tsim_random random[N_STREAMS];
     int64_t now, phase_began; /* ticks */
@@ -221,13 +223,17 @@ static void settle_run(struct run *run, bool is_at_target) {
 
 /* The time of the present phase until now; the phase is over. */
 static void settle(struct run *run, bool is_at_end) {
+    int loss = run->phase == PHASE_RUN        ? (int)TSIM_CAMPAIGN_RUNNING
+               : run->phase == PHASE_EVALUATE ? (int)TSIM_CAMPAIGN_LOSS_EVALUATION
+                                              : run->owner;
+    if (run->take)
+        run->take(run->context, seconds(run->phase_began), seconds(run->now), loss);
     if (run->phase == PHASE_RUN) {
         settle_run(run, is_at_end);
         return;
     }
     settle_pending(run);
-    charge(run, run->phase == PHASE_EVALUATE ? (int)TSIM_CAMPAIGN_LOSS_EVALUATION : run->owner,
-           seconds(run->now - run->phase_began));
+    charge(run, loss, seconds(run->now - run->phase_began));
 }
 
 static void save_here(struct run *run) {
@@ -474,7 +480,12 @@ static void release(struct run *run) {
 }
 
 void tsim_campaign_replicate(const struct tsim_campaign_job *job, int64_t replication, struct tsim_replication *out) {
-    struct run run = {.job = job, .out = out};
+    tsim_campaign_replicate_heard(job, replication, NULL, NULL, out);
+}
+
+void tsim_campaign_replicate_heard(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
+                                   void *context, struct tsim_replication *out) {
+    struct run run = {.job = job, .out = out, .take = take, .context = context};
     struct tsim_event event;
     memset(out, 0, sizeof *out);
     begin(&run, replication);

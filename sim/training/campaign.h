@@ -78,6 +78,13 @@ enum { TSIM_CAMPAIGN_MOST_EVENTS = 1000000 };
 
 void tsim_campaign_replicate(const struct tsim_campaign_job *job, int64_t replication, struct tsim_replication *out);
 
+/* The same, and `take` hears every stretch of time from the first to the last: `loss` is what it is charged to,
+ * TSIM_CAMPAIGN_RUNNING while there is progress. Stretches follow each other without gaps. */
+enum { TSIM_CAMPAIGN_RUNNING = -1 };
+typedef void (*tsim_campaign_take)(void *context, double begin_s, double end_s, int loss);
+void tsim_campaign_replicate_heard(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
+                                   void *context, struct tsim_replication *out);
+
 /* Mean time between interruptions of the job, over its work, replaced units left out; INFINITY when there are none.
  * `losing_work`: only those that do. */
 double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, bool losing_work);

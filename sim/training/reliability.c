@@ -20,6 +20,11 @@ static const double LLAMA3_COUNTS[TSIM_N_COMPONENTS] = {
 
 /* ---- the job ---- */
 
+double tsim_rent_usd_per_s(const struct tsim_scenario *sc) {
+    const struct tsim_reliability_spec *r = &sc->reliability;
+    return sc->cost.rent_usd_per_s * (r->preemption_per_s > 0 ? 1 - r->discount_frac : 1);
+}
+
 double tsim_checkpoint_bytes(const struct tsim_scenario *scenario) {
     double each = tsim_weight_bytes(scenario->training.precision) + tsim_optimizer_state_bytes(scenario) +
                   (tsim_has_master_weights(scenario) ? 4 : 0);
@@ -256,7 +261,7 @@ static void fill_costs(const struct tsim_scenario *sc, const struct tsim_cluster
     c->energy_kwh = facility_j / JOULES_PER_KWH;
     c->co2_kg = facility_j * sc->energy.carbon_kg_per_j;
     c->electricity_usd = facility_j * sc->energy.price_usd_per_j;
-    double price = sc->cost.rent_usd_per_s * (r->preemption_per_s > 0 ? 1 - r->discount_frac : 1);
+    double price = tsim_rent_usd_per_s(sc);
     c->rent_usd = price > 0 ? all->mean_s * (n + spares) * price : (double)NAN;
     c->purchase_usd = sc->cost.purchase_usd > 0 ? (n + spares) * sc->cost.purchase_usd : (double)NAN;
     c->breakeven_runs = c->purchase_usd / c->rent_usd;
@@ -299,8 +304,32 @@ static void fill_times(const struct tsim_scenario *sc, const struct tsim_campaig
     c->checkpoint_stall_s = job->stall_s;
 }
 
+struct recorder {
+    struct tsim_campaign_stretch *stretches;
+    int32_t n;
+};
+
+/* Neighbours that are charged to the same are one. */
+static void record(void *context, double begin_s, double end_s, int loss) {
+    struct recorder *recorder = context;
+    struct tsim_campaign_stretch *last = recorder->n > 0 ? &recorder->stretches[recorder->n - 1] : NULL;
+    if (last && last->loss == loss && last->end_s == begin_s)
+        last->end_s = end_s;
+    else if (end_s > begin_s && recorder->n < TSIM_CAMPAIGN_MOST_STRETCHES)
+        recorder->stretches[recorder->n++] = (struct tsim_campaign_stretch){begin_s, end_s, loss};
+}
+
+static void fill_stretches(struct tsim_arena *arena, const struct tsim_campaign_job *job, struct tsim_campaign *c) {
+    struct recorder recorder = {.stretches =
+                                    TSIM_NEW_ARRAY(arena, TSIM_CAMPAIGN_MOST_STRETCHES, struct tsim_campaign_stretch)};
+    struct tsim_replication one;
+    tsim_campaign_replicate_heard(job, 0, record, &recorder, &one);
+    c->stretches = recorder.stretches;
+    c->n_stretches = recorder.n;
+}
+
 enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                           const struct tsim_cluster *cluster, struct tsim_result *result,
+                                           const struct tsim_cluster *cluster, bool records, struct tsim_result *result,
                                            struct tsim_diags *diags) {
     struct tsim_campaign_job job;
     struct statistics all;
@@ -310,6 +339,8 @@ enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struc
         return fail_to_finish(sc, &job, diags);
     result->events += all.events;
     fill_times(sc, &job, &all, &result->campaign);
+    if (records)
+        fill_stretches(arena, &job, &result->campaign);
     fill_costs(sc, cluster, work_s, &all, result);
     if (sc->reliability.preemption_per_s > 0 && !compare_with_on_demand(arena, sc, work_s, result))
         return fail_to_finish(sc, &job, diags);

@@ -17,15 +17,17 @@
 #include "cluster/cluster.h"
 #include "training/result.h"
 
-/* Fills in result->campaign, which holds the run without failures. TSIM_ERR_INFEASIBLE: the run does not come to an
- * end. */
+/* Fills in result->campaign, which holds the run without failures; `records`: its stretches, too. TSIM_ERR_INFEASIBLE:
+ * the run does not come to an end. */
 enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                           const struct tsim_cluster *cluster, struct tsim_result *result,
+                                           const struct tsim_cluster *cluster, bool records, struct tsim_result *result,
                                            struct tsim_diags *diags);
 
 /* The job, for tests and studies: `work_s` at `step_s` a step. */
 void tsim_reliability_job(const struct tsim_scenario *scenario, double work_s, double step_s,
                           struct tsim_campaign_job *job);
+/* Of one accelerator, with the discount of spot instances; 0: not known. */
+double tsim_rent_usd_per_s(const struct tsim_scenario *scenario);
 double tsim_checkpoint_bytes(const struct tsim_scenario *scenario);
 
 #endif

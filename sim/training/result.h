@@ -4,6 +4,7 @@
 #define TSIM_TRAINING_RESULT_H
 
 #include "training/campaign.h"
+#include "training/ownership.h"
 
 /* Where the step of the critical (slowest) rank goes; the terms add up to time_s. */
 struct tsim_step_terms {
@@ -60,7 +61,11 @@ struct tsim_step_row {
 /* The whole run. Without `reliability:` nothing fails: it is steps x step time, and what is below `failures` is not
  * modelled. With it days is the median of the replications, goodput the work over that; money and energy are of the
  * mean, spares included. */
-enum { TSIM_CAMPAIGN_BINS = 32 };
+enum { TSIM_CAMPAIGN_BINS = 32, TSIM_CAMPAIGN_MOST_STRETCHES = 4000 };
+struct tsim_campaign_stretch {
+    double begin_s, end_s;
+    int loss; /* as in campaign.h */
+};
 struct tsim_campaign {
     bool has, has_failures;
     double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
@@ -73,6 +78,10 @@ struct tsim_campaign {
     double checkpoint_bytes, checkpoint_interval_s, checkpoint_stall_s; /* interval INFINITY: none are taken */
     /* With preemption: the same run at full price and never preempted; the rate of one node, in 1/h, at which both cost
      * the same (0: spot is dearer even if it is never preempted, INFINITY: never dearer below 1,000 /h). */
+    const struct tsim_campaign_stretch *stretches; /* of the first replication: its first so many */
+    int32_t n_stretches;
+    struct tsim_ownership own;
+    double embodied_co2_kg; /* of the machine's making, for the time of the run */
     bool is_spot;
     double on_demand_days, on_demand_usd, breakeven_rate_per_h;
 };

@@ -280,13 +280,29 @@ static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *re
     double facility_j = steps * result->step_energy_j * sc->energy.pue;
     c->has = true;
     c->steps = steps;
-    c->days = run_s / SECONDS_PER_DAY;
+    c->days = c->mean_days = run_s / SECONDS_PER_DAY;
     c->energy_kwh = facility_j / JOULES_PER_KWH;
     c->co2_kg = facility_j * sc->energy.carbon_kg_per_j;
     c->electricity_usd = facility_j * sc->energy.price_usd_per_j;
-    c->rent_usd = sc->cost.rent_usd_per_s > 0 ? run_s * n * sc->cost.rent_usd_per_s : nan;
+    c->rent_usd = sc->cost.rent_usd_per_s > 0 ? run_s * n * tsim_rent_usd_per_s(sc) : nan;
     c->purchase_usd = sc->cost.purchase_usd > 0 ? n * sc->cost.purchase_usd : nan;
     c->breakeven_runs = c->purchase_usd / c->rent_usd;
+}
+
+static void fill_ownership(const struct tsim_scenario *sc, struct tsim_result *result) {
+    struct tsim_campaign *c = &result->campaign;
+    if (!c->has)
+        return;
+    double nodes = (double)(sc->cluster.nodes + sc->reliability.spares);
+    const struct tsim_ownership_run run = {
+        .accelerators = nodes * (double)sc->cluster.accelerators_per_node,
+        .time_s = c->mean_days * SECONDS_PER_DAY,
+        .electricity_usd = c->electricity_usd,
+        .rent_usd = c->rent_usd,
+        .tokens =
+            tsim_model_is_of_samples(sc->model) ? 0 : c->steps * result->step.time_s * result->throughput.tokens_per_s};
+    tsim_ownership(sc, &run, &c->own);
+    c->embodied_co2_kg = tsim_embodied_kg(sc, run.accelerators, run.time_s);
 }
 
 static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *result) {
@@ -515,7 +531,8 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
     }
     fill_campaign(sc, result);
     if ((sc->reliability.has || sc->training.evaluation.time_s > 0) && result->campaign.has)
-        TSIM_TRY(tsim_reliability_simulate(arena, sc, machine.cluster, result, diags));
+        TSIM_TRY(tsim_reliability_simulate(arena, sc, machine.cluster, !options->is_brief, result, diags));
+    fill_ownership(sc, result);
     fill_measured(sc, result);
     return TSIM_OK;
 }

@@ -32,13 +32,23 @@ async function test(name, f) {
   for (const theme of ["light", "dark"])
     await test(`a run's charts are drawn, ${theme}`, async () => {
       const page = await open(browser, "run.html", theme), all = await charts(page);
-      assert.deepStrictEqual(all.map(c => c.name), ["stacked bar of the terms of the step", "memory of each pipeline stage against capacity", "Gantt chart of the pipeline", "roofline", "mean and highest load of each sort of link", "sensitivity of the step time"]);
+      assert.deepStrictEqual(all.map(c => c.name), ["stacked bar of the terms of the step", "memory of each pipeline stage against capacity", "Gantt chart of the pipeline", "roofline", "mean and highest load of each sort of link", "sensitivity of the step time", "cost of the run when owned and when rented"]);
       for (const c of all) assert(c.points > 0 && c.colours > 5, `${c.name}: ${c.points} points, ${c.colours} colours`);
       assert.strictEqual(await page.evaluate(() => document.documentElement.dataset.theme), theme);
       await page.click("#theme");
       assert.notStrictEqual(await page.evaluate(() => document.documentElement.dataset.theme), theme);
       await page.close();
     });
+  await test("a whole run with failures is drawn", async () => {
+    const page = await open(browser, "campaign.html", "light"), all = await charts(page);
+    for (const name of ["days of the whole run over all replications", "one run over its days", "accelerator hours lost by cause", "cost of the run when owned and when rented"]) {
+      const c = all.find(c => c.name === name);
+      assert(c && c.points > 0 && c.colours > 5, `${name}: ${c && c.points} points, ${c && c.colours} colours`);
+    }
+    const runs = await page.evaluate(() => Chart.getChart(document.querySelector("canvas[aria-label^=days]")).data.datasets[0].data.reduce((a, b) => a + b, 0));
+    assert.strictEqual(runs, 50);
+    await page.close();
+  });
   await test("text stays text", async () => {
     const page = await open(browser, "run.html", "light");
     assert.strictEqual(await page.locator("main img, main script").count(), 0);

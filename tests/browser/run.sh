@@ -21,6 +21,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 "$tsim" run "$root/scenarios/llama70b.yaml" --quiet --report run.html \
     --set 'description=</script><script>alert(1)</script><img src=x onerror=alert(2)>' >/dev/null &&
+    "$tsim" run "$root/tests/golden/campaign.yaml" --quiet --report campaign.html >/dev/null &&
     "$tsim" sweep "$root/scenarios/llama70b.yaml" --quiet --vary parallelism.tensor=4,8 --vary parallelism.pipeline=2,4,8 \
         --vary cluster.nodes=64,128 --set parallelism.data=auto >/dev/null &&
     "$tsim" report sweep:1 --output sweep.html >/dev/null || exit 1

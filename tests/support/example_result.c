@@ -80,19 +80,21 @@ void example_result_init(struct example_result *r) {
                                                 .host_frac = 0.075};
     result->advice[0] = "larger products";
     result->n_advice = 1;
-    result->campaign = (struct tsim_campaign){.has = true,
-                                              .steps = 1000,
-                                              .days = 2.5,
-                                              .energy_kwh = 15.5,
-                                              .co2_kg = 6.25,
-                                              .electricity_usd = 1.5,
-                                              .rent_usd = 2000,
-                                              .purchase_usd = 240000,
-                                              .breakeven_runs = 120,
-                                              .goodput = (double)NAN,
-                                              .failures = (double)NAN,
-                                              .days_p10 = (double)NAN,
-                                              .days_p90 = (double)NAN};
+    result->campaign =
+        (struct tsim_campaign){.has = true,
+                               .steps = 1000,
+                               .days = 2.5,
+                               .energy_kwh = 15.5,
+                               .co2_kg = 6.25,
+                               .electricity_usd = 1.5,
+                               .rent_usd = 2000,
+                               .purchase_usd = 240000,
+                               .breakeven_runs = 120,
+                               .own = {.reserved_usd = (double)NAN, .rent_usd_per_trillion_tokens = (double)NAN},
+                               .goodput = (double)NAN,
+                               .failures = (double)NAN,
+                               .days_p10 = (double)NAN,
+                               .days_p90 = (double)NAN};
     result->measured[0] = (struct tsim_measured_row){TSIM_METRIC_STEP_TIME, 8, 10, 0.25};
     result->measured[1] = (struct tsim_measured_row){TSIM_METRIC_MODEL_TFLOPS_PER_GPU, 500e12, 400e12, -0.2};
     result->n_measured = 2;

@@ -268,6 +268,35 @@ START_TEST(losses_and_work_are_the_time) {
 }
 END_TEST
 
+struct heard {
+    double end_s, sums[TSIM_N_CAMPAIGN_LOSSES + 1];
+};
+
+static void hear(void *context, double begin_s, double end_s, int loss) {
+    struct heard *heard = context;
+    ck_assert_double_eq(begin_s, heard->end_s);
+    ck_assert_double_ge(end_s, begin_s);
+    heard->end_s = end_s;
+    heard->sums[loss + 1] += end_s - begin_s;
+}
+
+/* From the first moment to the last; pauses are what they are charged with, as nothing of them is redone work. */
+START_TEST(stretches_are_the_whole_run) {
+    struct tsim_campaign_job job = busy_job();
+    struct heard heard = {0};
+    struct tsim_replication one, alone;
+    tsim_campaign_replicate_heard(&job, 3, hear, &heard, &one);
+    tsim_campaign_replicate(&job, 3, &alone);
+    ck_assert_double_eq(one.time_s, alone.time_s);
+    ck_assert_double_eq(heard.end_s, one.time_s);
+    ck_assert_double_ge(heard.sums[0], job.work_s);
+    ck_assert_double_eq_tol(heard.sums[1 + TSIM_CAMPAIGN_LOSS_EVALUATION], one.lost_s[TSIM_CAMPAIGN_LOSS_EVALUATION],
+                            0.1);
+    ck_assert_double_eq_tol(heard.sums[1 + TSIM_CAMPAIGN_LOSS_MAINTENANCE], one.lost_s[TSIM_CAMPAIGN_LOSS_MAINTENANCE],
+                            0.1);
+}
+END_TEST
+
 START_TEST(a_replication_depends_on_its_number_alone) {
     struct tsim_campaign_job job = busy_job();
     struct tsim_replication forward[8], again;
@@ -399,6 +428,7 @@ static Suite *campaign_suite(void) {
     tcase_add_test(all, a_shape_of_one_is_exponential);
     tcase_add_test(all, new_hardware_fails_more_often);
     tcase_add_test(all, losses_and_work_are_the_time);
+    tcase_add_test(all, stretches_are_the_whole_run);
     tcase_add_test(all, a_replication_depends_on_its_number_alone);
     tcase_add_test(all, notice_saves_the_work);
     tcase_add_test(all, memory_spares_and_elasticity_help);

@@ -37,6 +37,7 @@ static const char *screen_of(const struct tsim_result *result, int64_t run_id, i
 
 START_TEST(json_has_every_figure) {
     example_result_init(&r);
+    r.example.model.causal = false;
     ck_assert_str_eq(
         json_of(&r.result, 17),
         "{\n"
@@ -69,6 +70,7 @@ START_TEST(json_has_every_figure) {
         "  },\n"
         "  \"campaign\": {\"steps\": 1000, \"days\": 2.5, \"energy_kwh\": 15.5, \"co2_kg\": 6.25, "
         "\"electricity_usd\": 1.5, \"rent_usd\": 2000, \"purchase_usd\": 240000, \"breakeven_runs\": 120},\n"
+        "  \"regimen\": {\n    \"notes\": []\n  },\n"
         "  \"measured\": [\n"
         "    {\"metric\": \"step_time\", \"measured\": 8, \"predicted\": 10, \"error\": 0.25},\n"
         "    {\"metric\": \"model_tflops_per_gpu\", \"measured\": 500, \"predicted\": 400, \"error\": -0.2}\n"
@@ -183,9 +185,10 @@ START_TEST(screen_answers_the_buyer) {
 }
 END_TEST
 
-/* Every term and kind of memory is there, which no real run has. */
+/* Every term and kind of memory is there, which no real run has; notes on its length are not. */
 START_TEST(screen_fits_a_screen) {
     example_result_init(&r);
+    r.example.model.causal = false;
     int lines = n_lines(screen_of(&r.result, 17, 100));
     ck_assert_int_le(lines, 45);
     ck_assert_int_le(widest(text), 100);

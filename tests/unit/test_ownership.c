@@ -1,0 +1,130 @@
+/* ownership.h against closed forms and published sums. */
+#include "training/ownership.h"
+
+#include "support/check_main.h"
+
+#include <math.h>
+
+#define YEAR_S (365.25 * 86400)
+
+static struct tsim_scenario scenario_of(void) {
+    struct tsim_scenario sc = {.n_accelerators = 1000};
+    sc.cost.purchase_usd = 30000;
+    sc.cost.lifetime_s = 4 * YEAR_S;
+    sc.cost.utilization_frac = 1;
+    sc.energy.pue = 1.25;
+    return sc;
+}
+
+/* 1,000 accelerators for a quarter of a year. */
+static struct tsim_ownership_run quarter(void) {
+    return (struct tsim_ownership_run){
+        .accelerators = 1000, .time_s = YEAR_S / 4, .electricity_usd = 100e3, .rent_usd = 6e6, .tokens = 2e12};
+}
+
+/* 30 M USD over 4 years are 7.5 M a year. */
+START_TEST(without_interest_it_is_a_share_of_the_price) {
+    struct tsim_scenario sc = scenario_of();
+    struct tsim_ownership_run run = quarter();
+    struct tsim_ownership own;
+    tsim_ownership(&sc, &run, &own);
+    ck_assert_double_eq_tol(own.capital_usd, 30e6, 1);
+    ck_assert_double_eq_tol(own.capital_share_usd, 30e6 / 16, 1);
+    ck_assert_double_eq_tol(own.power_usd, 80e3, 1e-6);
+    ck_assert_double_eq_tol(own.cooling_usd, 20e3, 1e-6);
+    ck_assert_double_eq_tol(own.usd, 30e6 / 16 + 100e3, 1);
+    ck_assert_double_eq_tol(own.usd_per_trillion_tokens, own.usd / 2, 1e-6);
+    ck_assert_double_eq_tol(own.rent_usd_per_trillion_tokens, 3e6, 1e-6);
+    ck_assert(isnan(own.reserved_usd));
+    /* 16 such runs fill the lifetime; 30 M are saved by 30 / 5.9 of them */
+    ck_assert_double_eq_tol(own.breakeven_runs, 30 / 5.9, 1e-9);
+    ck_assert_double_eq_tol(own.breakeven_utilization, 30 / 5.9 / 16, 1e-9);
+}
+END_TEST
+
+START_TEST(everything_adds_to_the_price) {
+    struct tsim_scenario sc = scenario_of();
+    struct tsim_ownership_run run = quarter();
+    struct tsim_ownership own;
+    sc.cost.host_frac = 0.125;
+    sc.cost.network_frac = 0.2;
+    sc.cost.storage_frac = 0.05;
+    sc.cost.maintenance_frac = 0.05;
+    sc.cost.residual_frac = 0.1;
+    sc.cost.utilization_frac = 0.5;
+    tsim_ownership(&sc, &run, &own);
+    ck_assert_double_eq_tol(own.capital_usd, 30e6 * 1.375, 1);
+    ck_assert_double_eq_tol(own.fixed_usd_per_y, 41.25e6 * (0.9 / 4 + 0.05), 1);
+    ck_assert_double_eq_tol(own.capital_share_usd, 41.25e6 * 0.9 / 4 / 4 / 0.5, 1);
+    ck_assert_double_eq_tol(own.maintenance_usd, 41.25e6 * 0.05 / 4 / 0.5, 1);
+}
+END_TEST
+
+/* Payments at the annuity bring a loan to what is left of it: year after year, not by the formula. */
+START_TEST(the_annuity_pays_the_loan_off) {
+    static const double RESIDUALS[] = {0, 0.1, 0.5};
+    for (int i = 0; i < 3; i++) {
+        double owed = 1, payment = tsim_annuity_per_y(0.08, 5, RESIDUALS[i]);
+        for (int year = 0; year < 5; year++)
+            owed = owed * 1.08 - payment;
+        ck_assert_double_eq_tol(owed, RESIDUALS[i], 1e-12);
+    }
+    ck_assert_double_eq_tol(tsim_annuity_per_y(1e-9, 5, 0.1), tsim_annuity_per_y(0, 5, 0.1), 1e-6);
+}
+END_TEST
+
+/* At the break-even utilization a run costs the same either way. */
+START_TEST(breakeven_is_where_both_cost_the_same) {
+    struct tsim_scenario sc = scenario_of();
+    struct tsim_ownership_run run = quarter();
+    struct tsim_ownership own;
+    sc.cost.interest_frac = 0.08;
+    tsim_ownership(&sc, &run, &own);
+    sc.cost.utilization_frac = own.breakeven_utilization;
+    tsim_ownership(&sc, &run, &own);
+    ck_assert_double_eq_tol(own.usd, run.rent_usd, 1e-3);
+    run.rent_usd = 50e3; /* less than the electricity */
+    tsim_ownership(&sc, &run, &own);
+    ck_assert(isinf(own.breakeven_utilization) && isinf(own.breakeven_runs));
+}
+END_TEST
+
+START_TEST(a_contract_is_paid_to_its_end) {
+    struct tsim_scenario sc = scenario_of();
+    struct tsim_ownership_run run = quarter();
+    struct tsim_ownership own;
+    sc.cost.reserved_usd_per_s = 2 / 3600.0;
+    sc.cost.commitment_s = YEAR_S;
+    tsim_ownership(&sc, &run, &own);
+    ck_assert_double_eq_tol(own.reserved_usd, 1000 * 2 * 8766.0, 1);
+    run.time_s = 2 * YEAR_S;
+    tsim_ownership(&sc, &run, &own);
+    ck_assert_double_eq_tol(own.reserved_usd, 2 * 1000 * 2 * 8766.0, 1);
+}
+END_TEST
+
+/* BLOOM: 1,082,990 accelerator hours, 150 kg and an eighth of 2,500 kg each, 6 years at 85 %: 11.2 t (Luccioni et al.
+ * 2023, table 3). */
+START_TEST(blooms_embodied_carbon) {
+    struct tsim_scenario sc = scenario_of();
+    sc.energy.embodied_kg = 150 + 2500.0 / 8;
+    sc.cost.lifetime_s = 6 * YEAR_S;
+    sc.cost.utilization_frac = 0.85;
+    ck_assert_double_eq_tol(tsim_embodied_kg(&sc, 384, 1082990.0 / 384 * 3600), 11200, 50);
+}
+END_TEST
+
+static Suite *ownership_suite(void) {
+    Suite *suite = suite_create("ownership");
+    TCase *all = tcase_create("all");
+    tcase_add_test(all, without_interest_it_is_a_share_of_the_price);
+    tcase_add_test(all, everything_adds_to_the_price);
+    tcase_add_test(all, the_annuity_pays_the_loan_off);
+    tcase_add_test(all, breakeven_is_where_both_cost_the_same);
+    tcase_add_test(all, a_contract_is_paid_to_its_end);
+    tcase_add_test(all, blooms_embodied_carbon);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TSIM_TEST_MAIN(ownership_suite)
