@@ -155,6 +155,11 @@ docs-hardware: build/tsim
 docs-textbook: build/tsim
 	build/tsim textbook --markdown >docs/textbook.md.new && mv docs/textbook.md.new docs/textbook.md
 
+# After a change of reports: the pictures in docs/pictures (needs Chromium, node and npm).
+.PHONY: docs-pictures
+docs-pictures: build/tsim
+	tools/pictures.sh build/tsim
+
 # After a change of the physics: the residuals that intervals are taken from, and docs/accuracy.md. A source that got worse
 # by more than half a point is refused; with WORSE=1 it is taken (say why in CHANGELOG.md).
 .PHONY: residuals docs-accuracy
@@ -200,6 +205,7 @@ help:
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"
 	@echo "make docs-textbook  docs/textbook.md, after a change of the physics"
 	@echo "make docs-accuracy  residuals of published runs and docs/accuracy.md, after a change of the physics"
+	@echo "make docs-pictures  docs/pictures, after a change of reports (needs Chromium, node, npm)"
 	@echo "make bench    benchmarks (bench-record keeps their instruction counts);  make format;  make clean"
 	@echo "make install PREFIX=...  program, library, catalogue, manual pages (make uninstall);  make deb  a Debian package"
 	@echo "V=1 shows the commands; DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"

@@ -32,7 +32,7 @@ PC
 rm -rf "$catalogue" # what an older version had does not stay
 mkdir -p "$catalogue" "$doc" "$man" "$(dirname "$bash")" "$(dirname "$zsh")"
 cp -R models hardware scenarios "$catalogue/"
-cp -R README.md CHANGELOG.md LICENSE docs/*.md docs/*.svg docs/examples "$doc/"
+cp -R README.md CHANGELOG.md LICENSE docs/*.md docs/*.svg docs/examples docs/pictures "$doc/"
 "$tsim" help --format bash >"$bash"
 "$tsim" help --format zsh >"$zsh"
 "$tsim" help --format man >"$man/tsim.1"

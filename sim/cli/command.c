@@ -110,6 +110,15 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "logged. The page needs nothing else: no network, no other file.",
      0, SIZE_MAX, TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET),
      tsim_cmd_report},
+    {"export", "SCENARIO|RUN", "figures and charts for papers, sheets and monitoring",
+     "A scenario, the number of a logged run, or sweep:N of the database. --format is\n"
+     "csv (every figure), markdown or latex (a table with units), prometheus, svg or\n"
+     "png (a chart; png needs rsvg-convert). Charts of a run: step, memory, schedule,\n"
+     "roofline; of a sweep: scaling.",
+     1, 1,
+     INPUT_OPTIONS | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_FORMAT) | TSIM_HAS(TSIM_OPTION_CHART) |
+         TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),
+     tsim_cmd_export},
     {"calibrate", "kernels FILE", "an accelerator's efficiencies from measured kernels",
      "FILE is CSV: accelerator,op,precision,batch,m,n,k,bytes,time_us; op is gemm or\n"
      "copy. Fits what the kernels tell apart by least squares on relative errors, and\n"

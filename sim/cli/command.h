@@ -20,6 +20,7 @@ enum tsim_exit tsim_cmd_scale(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_merge(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_query(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_collective(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_textbook(const struct tsim_arguments *arguments);

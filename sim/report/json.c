@@ -60,6 +60,71 @@ struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key) {
     return from_jansson(json_object_get(to_jansson(object), key));
 }
 
+/* ---- reading ---- */
+
+const struct tsim_json *tsim_json_find(const struct tsim_json *object, const char *key) {
+    return (const struct tsim_json *)json_object_get((const json_t *)object, key);
+}
+
+size_t tsim_json_count(const struct tsim_json *container) {
+    const json_t *value = (const json_t *)container;
+    return json_is_object(value) ? json_object_size(value) : json_array_size(value);
+}
+
+const struct tsim_json *tsim_json_at(const struct tsim_json *array, size_t i) {
+    return (const struct tsim_json *)json_array_get((const json_t *)array, i);
+}
+
+/* Jansson walks members only from one to the next, and wants them writable for it. */
+static json_t *writable(const struct tsim_json *json) {
+    union {
+        const struct tsim_json *from;
+        json_t *to;
+    } cast = {.from = json};
+    return cast.to;
+}
+
+const char *tsim_json_key(const struct tsim_json *object, size_t i) {
+    json_t *members = writable(object);
+    void *at = json_object_iter(members);
+    while (at && i-- > 0)
+        at = json_object_iter_next(members, at);
+    TSIM_ASSERT(at);
+    return json_object_iter_key(at);
+}
+
+const char *tsim_json_text_of(const struct tsim_json *object, const char *key) {
+    return json_string_value(json_object_get((const json_t *)object, key));
+}
+
+double tsim_json_number_of(const struct tsim_json *value) {
+    const json_t *at = (const json_t *)value;
+    if (json_is_boolean(at))
+        return json_is_true(at) ? 1 : 0;
+    return json_is_number(at) ? json_number_value(at) : (double)NAN;
+}
+
+static void each(struct tsim_arena *arena, json_t *value, const char *path, tsim_json_leaf_fn take, void *context) {
+    const char *key;
+    size_t i;
+    json_t *member;
+    json_object_foreach(value, key, member)
+        each(arena, member, tsim_arena_printf(arena, "%s%s%s", path, path[0] ? "." : "", key), take, context);
+    json_array_foreach(value, i, member)
+        each(arena, member, tsim_arena_printf(arena, "%s[%zu]", path, i), take, context);
+    double number = tsim_json_number_of((struct tsim_json *)value);
+    const struct tsim_json_leaf leaf = {path, json_string_value(value), number};
+    if (leaf.text || !isnan(number))
+        take(context, &leaf);
+}
+
+void tsim_json_each(const struct tsim_json *root, tsim_json_leaf_fn take, void *context) {
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    each(&arena, writable(root), "", take, context);
+    tsim_arena_release(&arena);
+}
+
 double tsim_json_figure(const struct tsim_json *root, const char *path) {
     const json_t *at = (const json_t *)root;
     while (at && *path) {
@@ -67,9 +132,7 @@ double tsim_json_figure(const struct tsim_json *root, const char *path) {
         at = json_object_getn(at, path, length);
         path += length + (path[length] == '.');
     }
-    if (json_is_boolean(at))
-        return json_is_true(at) ? 1 : 0;
-    return json_is_number(at) ? json_number_value(at) : (double)NAN;
+    return tsim_json_number_of((const struct tsim_json *)at);
 }
 
 void tsim_json_take(struct tsim_json *parent, const char *key, struct tsim_json *tree) {

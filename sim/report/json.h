@@ -24,6 +24,23 @@ struct tsim_json *tsim_json_object(struct tsim_json *parent, const char *key);
 struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key);
 /* The member of an object, which must be there. */
 struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key);
+/* Reading: NULL may be given for a container, and has nothing. */
+const struct tsim_json *tsim_json_find(const struct tsim_json *object, const char *key); /* NULL: no such member */
+size_t tsim_json_count(const struct tsim_json *container);                               /* members or elements */
+const struct tsim_json *tsim_json_at(const struct tsim_json *array, size_t i);           /* NULL: beyond the end */
+const char *tsim_json_key(const struct tsim_json *object, size_t i);                     /* of member i < count */
+const char *tsim_json_text_of(const struct tsim_json *object, const char *key);          /* NULL: no text there */
+double tsim_json_number_of(const struct tsim_json *value); /* true and false are 1 and 0; NAN: no number */
+
+/* Every scalar of a document, in order: "step.time_s", "bottleneck.advice[0]". */
+struct tsim_json_leaf {
+    const char *path;
+    const char *text; /* NULL: a number */
+    double number;
+};
+typedef void (*tsim_json_leaf_fn)(void *context, const struct tsim_json_leaf *leaf);
+void tsim_json_each(const struct tsim_json *root, tsim_json_leaf_fn take, void *context);
+
 /* The number at a dotted path of members ("step.time_s"); true and false are 1 and 0; NAN where there is none. */
 double tsim_json_figure(const struct tsim_json *root, const char *path);
 /* Takes over `tree`, the root of a document, as a part of this one. */

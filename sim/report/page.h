@@ -9,7 +9,12 @@
 #include "report/store_query.h"
 #include "report/summary.h"
 
-enum { TSIM_PAGE_MOST_RUNS = 8, TSIM_PAGE_MOST_POINTS = 2000, TSIM_PAGE_MOST_SLICES = 8000 };
+enum {
+    TSIM_PAGE_MOST_RUNS = 8,
+    TSIM_PAGE_MOST_POINTS = 2000,
+    TSIM_PAGE_MOST_SLICES = 8000,
+    TSIM_PAGE_MOST_COUNTS = 64
+};
 
 /* An empty report. The caller releases it. */
 struct tsim_json *tsim_page_new(void);
@@ -20,7 +25,8 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
                                    const struct tsim_scenario *scenario, bool ignore_memory,
                                    const struct tsim_logged *logged, int32_t most_slices, struct tsim_diags *diags);
 
-/* A sweep of the database with its points, the fastest TSIM_PAGE_MOST_POINTS of them. */
+/* A sweep of the database with its points, the fastest TSIM_PAGE_MOST_POINTS of them, and where it has several numbers
+ * of accelerators the scaling curve of their fastest points, with its knee (study/scale.h). */
 enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json *page, struct tsim_store *store,
                                      int64_t sweep_id, struct tsim_diags *diags);
 

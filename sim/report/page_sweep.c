@@ -2,7 +2,10 @@
 #include "report/page.h"
 
 #include "report/sql.h"
+#include "report/store_points.h"
+#include "study/scale.h"
 
+#include <math.h>
 #include <string.h>
 
 static void add_cell(struct tsim_json *row, const char *key, const struct tsim_query *query, int column) {
@@ -42,6 +45,73 @@ static enum tsim_status add_rows(struct tsim_arena *arena, struct tsim_json *row
     return status;
 }
 
+/* ---- scaling: the fastest point of each number of accelerators ---- */
+
+struct curve {
+    struct tsim_scale_row *rows; /* by count */
+    size_t n_rows;
+};
+
+static void offer(struct curve *curve, const struct tsim_point *point) {
+    int64_t n = llround(point->outcome.value[TSIM_OUTCOME_ACCELERATORS]);
+    double per_s = point->outcome.value[TSIM_OUTCOME_SAMPLES_PER_S];
+    size_t i = 0;
+    while (i < curve->n_rows && curve->rows[i].n_accelerators < n)
+        i++;
+    bool is_new = i == curve->n_rows || curve->rows[i].n_accelerators != n;
+    if (is_new && curve->n_rows == TSIM_PAGE_MOST_COUNTS)
+        return;
+    if (is_new) {
+        memmove(&curve->rows[i + 1], &curve->rows[i], (curve->n_rows - i) * sizeof *curve->rows);
+        curve->n_rows++;
+    } else if (per_s <= curve->rows[i].point.outcome.value[TSIM_OUTCOME_SAMPLES_PER_S]) {
+        return;
+    }
+    double batch = per_s * point->outcome.value[TSIM_OUTCOME_STEP_TIME];
+    curve->rows[i] = (struct tsim_scale_row){.n_accelerators = n, .global_batch_size = llround(batch), .point = *point};
+}
+
+static enum tsim_status read_curve(struct tsim_arena *arena, struct tsim_store *store, int64_t sweep_id,
+                                   struct curve *curve, struct tsim_diags *diags) {
+    struct tsim_point_reader *reader;
+    struct tsim_point point;
+    bool is_there = true;
+    curve->rows = TSIM_NEW_ARRAY(arena, TSIM_PAGE_MOST_COUNTS + 1, struct tsim_scale_row);
+    curve->n_rows = 0;
+    TSIM_TRY(tsim_point_reader_open(arena, store, sweep_id, 0, 1, &reader, diags));
+    enum tsim_status status;
+    while ((status = tsim_point_reader_next(reader, &point, &is_there, diags)) == TSIM_OK && is_there)
+        if (point.status == TSIM_POINT_OK)
+            offer(curve, &point);
+    tsim_point_reader_close(reader);
+    return status;
+}
+
+static void add_curve(struct tsim_json *sweep, const struct curve *curve) {
+    struct tsim_scale scale;
+    if (curve->n_rows < 2)
+        return;
+    tsim_scale_analyse(curve->rows, curve->n_rows, 0, &scale);
+    struct tsim_json *scaling = tsim_json_object(sweep, "scaling"), *rows = tsim_json_array(scaling, "rows");
+    for (size_t i = 0; i < scale.n_rows; i++) {
+        const struct tsim_scale_row *row = &scale.rows[i];
+        struct tsim_json *object = tsim_json_object(rows, NULL);
+        tsim_json_integer(object, "accelerators", row->n_accelerators);
+        tsim_json_number(object, "samples_per_s", row->point.outcome.value[TSIM_OUTCOME_SAMPLES_PER_S]);
+        tsim_json_number(object, "efficiency_frac", row->efficiency_frac);
+        tsim_json_number(object, "communication_exposed_frac", row->point.outcome.value[TSIM_OUTCOME_EXPOSED_FRAC]);
+        if (row->has_cause)
+            tsim_json_text(object, "cause", tsim_loss_text(row->cause));
+    }
+    if (!scale.has_knee)
+        return;
+    struct tsim_json *knee = tsim_json_object(scaling, "knee");
+    tsim_json_integer(knee, "accelerators", scale.rows[scale.knee].n_accelerators);
+    tsim_json_text(knee, "cause", tsim_loss_text(scale.knee_cause));
+    tsim_json_number(knee, "excess_s", scale.knee_excess_s);
+    tsim_json_number(knee, "share_frac", scale.knee_share_frac);
+}
+
 enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json *page, struct tsim_store *store,
                                      int64_t sweep_id, struct tsim_diags *diags) {
     struct tsim_json *sweep = tsim_json_object(tsim_json_member(page, "sweeps"), NULL);
@@ -57,6 +127,11 @@ enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json 
                          (long long)sweep_id);
         return TSIM_ERR_DB;
     }
+    const char *scenario = tsim_json_text_of(tsim_json_at(tsim_json_find(sweep, "about"), 0), "scenario");
+    struct curve curve;
+    tsim_json_text(sweep, "name", scenario ? scenario : "");
+    TSIM_TRY(read_curve(arena, store, sweep_id, &curve, diags));
+    add_curve(sweep, &curve);
     const char *select = tsim_arena_printf(
         arena,
         "SELECT position, set_json, status, substr(reason, 1, 160) AS reason, bottleneck, accelerators, step_time_s,"

@@ -98,6 +98,9 @@ async function test(name, f) {
     const page = await open(browser, "sweep.html", "dark"), all = await charts(page);
     assert.deepStrictEqual(all.map(c => c.name), ["Pareto front", "scaling curve"]);
     for (const c of all) assert(c.points > 1 && c.colours > 5, c.name);
+    const curve = await page.locator("canvas[aria-label='scaling curve']").evaluate(c => Chart.getChart(c).data.datasets.map(d => [d.label, d.data.map(p => p.y)]));
+    const named = Object.fromEntries(curve.map(([label, y]) => [label.split(":")[0], y]));
+    named.simulated.forEach((y, i) => assert(named["communication tax"][i] > y && named.ideal[i] >= y));
     assert((await page.locator(".heat tbody td").allTextContents()).filter(t => t).length >= 4);
     await page.close();
   });

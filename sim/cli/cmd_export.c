@@ -1,0 +1,202 @@
+/* The figures and charts of a scenario, a logged run or a logged sweep for other programs. */
+#include "cli/command.h"
+
+#include "report/chart.h"
+#include "report/export.h"
+#include "report/page.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct export {
+    const struct tsim_arguments *arguments;
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_json *page;
+    const struct tsim_export *text; /* one of these is NULL */
+    const struct tsim_chart *chart;
+    bool is_png, is_sweep;
+};
+
+/* ---- what is asked for ---- */
+
+static bool wrong_format(const char *format) {
+    fprintf(stderr, "tsim export: --format needs one of");
+    for (size_t i = 0; i < TSIM_N_EXPORTS; i++)
+        fprintf(stderr, " %s", TSIM_EXPORTS[i].name);
+    fprintf(stderr, " svg png, not '%s'\nTry 'tsim export --help'.\n", format);
+    return false;
+}
+
+static bool choose_chart(struct export *x) {
+    const char *name = x->arguments->value[TSIM_OPTION_CHART];
+    if (!name)
+        name = x->is_sweep ? "scaling" : "step";
+    for (size_t i = 0; i < TSIM_N_CHARTS; i++)
+        if (strcmp(TSIM_CHARTS[i].name, name) == 0 && TSIM_CHARTS[i].is_of_sweep == x->is_sweep)
+            x->chart = &TSIM_CHARTS[i];
+    if (x->chart)
+        return true;
+    fprintf(stderr, "tsim export: the charts of a %s are", x->is_sweep ? "sweep" : "run");
+    for (size_t i = 0; i < TSIM_N_CHARTS; i++)
+        if (TSIM_CHARTS[i].is_of_sweep == x->is_sweep)
+            fprintf(stderr, " %s", TSIM_CHARTS[i].name);
+    fprintf(stderr, ", not '%s'\nTry 'tsim export --help'.\n", name);
+    return false;
+}
+
+static bool choose(struct export *x) {
+    const char *format = x->arguments->value[TSIM_OPTION_FORMAT] ? x->arguments->value[TSIM_OPTION_FORMAT] : "csv";
+    x->is_sweep = strncmp(x->arguments->operands[0], "sweep:", 6) == 0;
+    x->is_png = strcmp(format, "png") == 0;
+    if (x->is_png || strcmp(format, "svg") == 0)
+        return choose_chart(x);
+    for (size_t i = 0; i < TSIM_N_EXPORTS; i++)
+        if (strcmp(TSIM_EXPORTS[i].name, format) == 0)
+            x->text = &TSIM_EXPORTS[i];
+    return x->text || wrong_format(format);
+}
+
+/* ---- the data ---- */
+
+static bool is_number(const char *text) {
+    return text[0] && strspn(text, "0123456789") == strlen(text) && strlen(text) < 18;
+}
+
+static enum tsim_status load_scenario(struct export *x, const char *operand, const struct tsim_scenario **scenario) {
+    const struct tsim_arguments *arguments = x->arguments;
+    struct tsim_scenario_source *source = TSIM_NEW(&x->arena, struct tsim_scenario_source);
+    struct tsim_store *store;
+    const char *json = NULL;
+    if (!is_number(operand))
+        return tsim_scenario_load(&x->arena, operand, arguments->overrides, arguments->n_overrides, scenario,
+                                  &x->diags);
+    TSIM_TRY(tsim_store_open(&x->arena, tsim_db_file(arguments), TSIM_STORE_READ, &store, &x->diags));
+    enum tsim_status status = tsim_store_configuration(store, &x->arena, strtoll(operand, NULL, 10), &json, &x->diags);
+    tsim_store_close(store);
+    TSIM_TRY(status);
+    TSIM_TRY(
+        tsim_scenario_open_text(&x->arena, tsim_arena_printf(&x->arena, "run %s", operand), json, source, &x->diags));
+    return tsim_scenario_load_from(&x->arena, source, arguments->overrides, arguments->n_overrides, scenario,
+                                   &x->diags);
+}
+
+static enum tsim_status load_sweep(struct export *x, const char *number) {
+    struct tsim_store *store;
+    TSIM_TRY(tsim_store_open(&x->arena, tsim_db_file(x->arguments), TSIM_STORE_READ, &store, &x->diags));
+    enum tsim_status status =
+        tsim_page_add_sweep(&x->arena, x->page, store, is_number(number) ? strtoll(number, NULL, 10) : 0, &x->diags);
+    tsim_store_close(store);
+    return status;
+}
+
+static enum tsim_status load(struct export *x) {
+    const struct tsim_scenario *scenario;
+    const char *operand = x->arguments->operands[0];
+    if (x->is_sweep)
+        return load_sweep(x, operand + 6);
+    TSIM_TRY(load_scenario(x, operand, &scenario));
+    return tsim_page_add_run(&x->arena, x->page, scenario, x->arguments->has[TSIM_OPTION_IGNORE_MEMORY],
+                             &(struct tsim_logged){0, NULL}, TSIM_PAGE_MOST_SLICES, &x->diags);
+}
+
+/* ---- writing ---- */
+
+/* librsvg's program turns the picture into pixels; `file` NULL: onto standard output. NULL when it cannot be started.
+ */
+static FILE *start_converter(const char *file, pid_t *child) {
+    int ends[2];
+    if (pipe(ends) != 0)
+        return NULL;
+    fflush(stdout);
+    *child = fork();
+    if (*child == 0) {
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        if (file)
+            execlp("rsvg-convert", "rsvg-convert", "--zoom=2", "--output", file, (char *)NULL);
+        else
+            execlp("rsvg-convert", "rsvg-convert", "--zoom=2", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[0]);
+    if (*child > 0)
+        return fdopen(ends[1], "w");
+    close(ends[1]);
+    return NULL;
+}
+
+static bool draw(const struct export *x, FILE *out) {
+    const struct tsim_json *entry = tsim_json_at(tsim_json_find(x->page, x->is_sweep ? "sweeps" : "runs"), 0);
+    if (x->chart)
+        return x->chart->draw(entry, out);
+    (x->is_sweep ? x->text->sweep : x->text->run)(entry, out);
+    return true;
+}
+
+static enum tsim_exit nothing_to_draw(const struct export *x) {
+    fprintf(stderr, "tsim export: the %s has nothing for the chart '%s' (%s)\n", x->is_sweep ? "sweep" : "run",
+            x->chart->name, x->chart->what);
+    return TSIM_EXIT_INVALID;
+}
+
+static enum tsim_exit write_png(const struct export *x, const char *file) {
+    pid_t child;
+    int status = 0;
+    FILE *out = start_converter(file, &child);
+    if (!out) {
+        fprintf(stderr, "tsim export: error: cannot start a program: %s\n", strerror(errno));
+        return TSIM_EXIT_IO;
+    }
+    signal(SIGPIPE, SIG_IGN); /* a converter that could not be started is told below */
+    bool is_drawn = draw(x, out);
+    fclose(out);
+    waitpid(child, &status, 0);
+    if (!is_drawn)
+        return nothing_to_draw(x);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return TSIM_EXIT_OK;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        fprintf(stderr,
+                "tsim export: error: png needs the program rsvg-convert (Debian: librsvg2-bin); svg does not\n");
+    else
+        fprintf(stderr, "tsim export: error: rsvg-convert failed\n");
+    return TSIM_EXIT_IO;
+}
+
+static enum tsim_exit write_file(const struct export *x, const char *file) {
+    FILE *out = file ? fopen(file, "w") : stdout;
+    bool is_drawn = out && draw(x, out);
+    bool is_written = out && fflush(out) == 0 && !ferror(out);
+    if (out && file)
+        is_written = fclose(out) == 0 && is_written;
+    if (!is_written && file) {
+        fprintf(stderr, "%s: error: cannot write: %s\n", file, strerror(errno));
+        return TSIM_EXIT_IO;
+    }
+    return is_drawn ? TSIM_EXIT_OK : nothing_to_draw(x);
+}
+
+enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments) {
+    struct export x = {.arguments = arguments};
+    enum tsim_exit code = TSIM_EXIT_USAGE;
+    if (!choose(&x))
+        return code;
+    tsim_arena_init(&x.arena);
+    tsim_diags_init(&x.diags);
+    x.page = tsim_page_new();
+    code = tsim_exit_of(load(&x));
+    tsim_report_diags(arguments, &x.diags);
+    if (code == TSIM_EXIT_OK)
+        code = x.is_png ? write_png(&x, arguments->value[TSIM_OPTION_OUTPUT])
+                        : write_file(&x, arguments->value[TSIM_OPTION_OUTPUT]);
+    tsim_json_release(x.page);
+    tsim_diags_release(&x.diags);
+    tsim_arena_release(&x.arena);
+    return code;
+}

@@ -1,0 +1,102 @@
+#include "report/svg.h"
+
+static void put_escaped(const char *text, FILE *out) {
+    for (const char *at = text; *at; at++)
+        switch (*at) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(*at, out);
+        }
+}
+
+/* Those of the report's page. */
+static const char STYLE[] =
+    "<style>\n"
+    ".paper{fill:#fff}.ink{fill:#1c2128}.soft{fill:#5b6470}.warn{fill:#b3261e}.head{fill:#1c2128;font-size:16px;"
+    "font-weight:600}\n"
+    "line,path{fill:none}line.line{stroke:#d9dee4}line.warn{stroke:#b3261e;stroke-dasharray:5 "
+    "3}line.soft{stroke:#5b6470}\n"
+    "path.curve{stroke:#3b7dd8;stroke-width:2}path.ideal{stroke:#5b6470;stroke-dasharray:6 4}path.tax{fill:#d1495b;"
+    "fill-opacity:.25}path.rest{fill:#8a94a0;fill-opacity:.2}\n"
+    ".k0{fill:#3b7dd8}.k1{fill:#7aa8e6}.k2{fill:#c9ced6}.k3{fill:#d1495b}.k4{fill:#e8915b}.k5{fill:#b565a7}.k6{fill:#"
+    "4d9078}"
+    ".k7{fill:#8c6d46}.k8{fill:#d8b13b}.k9{fill:#5b6470}\n"
+    "@media(prefers-color-scheme:dark){.paper{fill:#14181d}.ink,.head{fill:#e4e8ec}.soft{fill:#9aa4af}.warn{fill:#"
+    "ff8a80}"
+    "line.line{stroke:#323a43}line.soft,path.ideal{stroke:#9aa4af}line.warn{stroke:#ff8a80}.k2{fill:#4a525c}}\n"
+    "</style>\n";
+
+void tsim_svg_begin(FILE *out, double width, double height, const char *title) {
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" height=\"%g\" role=\"img\" "
+            "font-family=\"system-ui, DejaVu Sans, sans-serif\" font-size=\"13\">\n<title>",
+            width, height, width, height);
+    put_escaped(title, out);
+    fprintf(out, "</title>\n%s<rect class=\"paper\" width=\"%g\" height=\"%g\"/>\n", STYLE, width, height);
+    tsim_svg_text(out, 16, 26, "start", "head", title);
+}
+
+void tsim_svg_end(FILE *out) {
+    fputs("</svg>\n", out);
+}
+
+/* The end of an element that may have a hint. */
+static void end_shape(FILE *out, const char *element, const char *hint) {
+    if (!hint) {
+        fputs("/>\n", out);
+        return;
+    }
+    fputs("><title>", out);
+    put_escaped(hint, out);
+    fprintf(out, "</title></%s>\n", element);
+}
+
+void tsim_svg_rect(FILE *out, double x, double y, double width, double height, const char *class_name,
+                   const char *hint) {
+    fprintf(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" class=\"%s\"", x, y, width, height,
+            class_name);
+    end_shape(out, "rect", hint);
+}
+
+void tsim_svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *class_name) {
+    fprintf(out, "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" class=\"%s\"/>\n", x1, y1, x2, y2, class_name);
+}
+
+void tsim_svg_dot(FILE *out, double x, double y, double radius, const char *class_name, const char *hint) {
+    fprintf(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" class=\"%s\"", x, y, radius, class_name);
+    end_shape(out, "circle", hint);
+}
+
+void tsim_svg_text(FILE *out, double x, double y, const char *anchor, const char *class_name, const char *text) {
+    fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor, class_name);
+    put_escaped(text, out);
+    fputs("</text>\n", out);
+}
+
+static void put_points(FILE *out, const double *points, size_t n_points) {
+    for (size_t i = 0; i < n_points; i++)
+        fprintf(out, "%c%.2f %.2f", i == 0 ? 'M' : 'L', points[2 * i], points[2 * i + 1]);
+}
+
+void tsim_svg_path(FILE *out, const double *points, size_t n_points, const char *class_name) {
+    fprintf(out, "<path class=\"%s\" d=\"", class_name);
+    put_points(out, points, n_points);
+    fputs("\"/>\n", out);
+}
+
+void tsim_svg_area(FILE *out, const double *points, size_t n_points, const char *class_name) {
+    fprintf(out, "<path class=\"%s\" d=\"", class_name);
+    put_points(out, points, n_points);
+    fputs("Z\"/>\n", out);
+}

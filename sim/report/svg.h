@@ -1,0 +1,27 @@
+/* svg.h - pictures as SVG: a few shapes on a page of fixed size. Text is escaped. Colours are classes: k0 to k9 are
+ * distinct ones, "ink", "soft", "line" and "warn" follow the light or dark form that the reader's system asks for.
+ * Write errors are left in the stream. */
+#ifndef TSIM_REPORT_SVG_H
+#define TSIM_REPORT_SVG_H
+
+#include <stdio.h>
+
+enum { TSIM_SVG_COLORS = 10 };
+
+/* `title` is what a screen reader says, and the heading. */
+void tsim_svg_begin(FILE *out, double width, double height, const char *title);
+void tsim_svg_end(FILE *out);
+
+/* `hint` (may be NULL) appears when the pointer rests on it. */
+void tsim_svg_rect(FILE *out, double x, double y, double width, double height, const char *class_name,
+                   const char *hint);
+void tsim_svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *class_name);
+void tsim_svg_dot(FILE *out, double x, double y, double radius, const char *class_name, const char *hint);
+/* `anchor`: "start", "middle" or "end". */
+void tsim_svg_text(FILE *out, double x, double y, const char *anchor, const char *class_name, const char *text);
+
+/* A line through points (x, y, x, y, ...), or the area within them. */
+void tsim_svg_path(FILE *out, const double *points, size_t n_points, const char *class_name);
+void tsim_svg_area(FILE *out, const double *points, size_t n_points, const char *class_name);
+
+#endif
