@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 #include "report/format.h"
+#include "report/plot.h"
 #include "report/table.h"
 #include "study/scale.h"
 
@@ -97,6 +98,32 @@ static void print_knee(const struct run *run) {
            100 * scale->knee_share_frac, limit_frac > 0 ? "there" : "by the next count");
 }
 
+/* Throughput over the count, dotted what it would be at the first one's efficiency; a line at the knee. */
+static void print_curve(struct run *run, const struct tsim_style *style) {
+    const struct tsim_scale *scale = &run->scale;
+    double *x = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),
+           *y = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),
+           *ideal = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double);
+    bool has_tokens = false;
+    for (size_t i = 0; i < scale->n_rows; i++)
+        has_tokens |= scale->rows[i].point.outcome.value[TSIM_OUTCOME_TOKENS_PER_S] > 0;
+    for (size_t i = 0; i < scale->n_rows; i++) {
+        const struct tsim_scale_row *row = &scale->rows[i];
+        x[i] = (double)row->n_accelerators;
+        y[i] = row->point.outcome.value[has_tokens ? TSIM_OUTCOME_TOKENS_PER_S : TSIM_OUTCOME_SAMPLES_PER_S];
+        ideal[i] = y[i] / row->efficiency_frac;
+    }
+    const struct tsim_plot_curve curves[] = {{y, false}, {ideal, true}};
+    fputc('\n', stdout);
+    tsim_plot_print(stdout, style,
+                    &(struct tsim_plot){.x = x,
+                                        .n = scale->n_rows,
+                                        .curves = curves,
+                                        .n_curves = 2,
+                                        .unit = has_tokens ? "tokens/s" : "samples/s",
+                                        .mark = scale->has_knee ? scale->knee : scale->n_rows});
+}
+
 static void print_table(struct run *run) {
     struct tsim_style style = tsim_style_of(stdout);
     struct tsim_text_table table;
@@ -110,8 +137,10 @@ static void print_table(struct run *run) {
     printf("%s scaling: %s\n\n", run->scale.is_weak ? "weak" : "strong",
            run->scale.is_weak ? "the batch per accelerator stays" : "the global batch stays");
     tsim_text_table_print(&table, &style, stdout);
-    if (judge(&run->scale) == TSIM_EXIT_OK)
-        print_knee(run);
+    if (judge(&run->scale) != TSIM_EXIT_OK)
+        return;
+    print_knee(run);
+    print_curve(run, &style);
 }
 
 /* ---- CSV and JSON ---- */

@@ -4,9 +4,11 @@
 #include "report/format.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INPUTS = 40 }; /* printed for people */
+/* For people: inputs, columns of an input's value, columns of the waterfall. */
+enum { MOST_INPUTS = 40, VALUE_COLUMNS = 22, FALL_COLUMNS = 14 };
 
 /* ---- inputs ---- */
 
@@ -30,6 +32,32 @@ static const char *text_of(struct tsim_arena *arena, const struct tsim_value *va
                                  text_of(arena, item));
     }
     return tsim_arena_printf(arena, value->kind == TSIM_VALUE_SEQUENCE ? "[%s]" : "{%s}", text);
+}
+
+/* "50000000000 B/s" -> "50 GB/s"; other texts as they are. */
+static const char *scaled_text(struct tsim_arena *arena, const char *text) {
+    static const char *const UNITS[] = {"s", "B", "B/s", "b/s", "W", "J", "FLOP/s", "Hz"}, *const PREFIXES[] = {
+                                                                                               "n", "u", "m", "", "k",
+                                                                                               "M", "G", "T", "P"};
+    char *unit;
+    double number = strtod(text, &unit);
+    bool is_known = false;
+    int prefix = 3;
+    if (unit == text || *unit != ' ')
+        return text;
+    unit++;
+    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++)
+        is_known |= strcmp(unit, UNITS[i]) == 0;
+    for (; is_known && fabs(number) >= 999.95 && prefix < 8; prefix++)
+        number /= 1000;
+    for (; is_known && number != 0 && fabs(number) < 0.99995 && prefix > 0; prefix--)
+        number *= 1000;
+    return tsim_arena_printf(arena, "%.4g %s%s", number, PREFIXES[prefix], unit);
+}
+
+static const char *short_text(struct tsim_arena *arena, const char *text) {
+    text = scaled_text(arena, text);
+    return tsim_text_width(text) <= VALUE_COLUMNS ? text : tsim_arena_printf(arena, "%.*s..", VALUE_COLUMNS - 2, text);
 }
 
 /* What is told apart elsewhere, or is not an input of the simulation. */
@@ -58,6 +86,8 @@ static void add_differences(const struct inputs *inputs, const char *path, const
         if (strcmp(text_a, text_b) == 0)
             return;
         tsim_figures_add_text(inputs->figures, path);
+        tsim_figures_add_text(inputs->figures, short_text(inputs->arena, text_a));
+        tsim_figures_add_text(inputs->figures, short_text(inputs->arena, text_b));
         tsim_figures_add_text(inputs->figures, text_a);
         tsim_figures_add_text(inputs->figures, text_b);
         return;
@@ -85,8 +115,11 @@ static const struct tsim_value *tree_of(struct tsim_arena *arena, const struct t
 }
 
 static void find_inputs(struct tsim_arena *arena, struct tsim_comparison *c) {
-    static const struct tsim_figure_column COLUMNS[] = {
-        {"input", "path", TSIM_FIGURE_TEXT}, {"A", "a", TSIM_FIGURE_TEXT}, {"B", "b", TSIM_FIGURE_TEXT}};
+    static const struct tsim_figure_column COLUMNS[] = {{"input", "path", TSIM_FIGURE_TEXT},
+                                                        {"A", NULL, TSIM_FIGURE_TEXT},
+                                                        {"B", NULL, TSIM_FIGURE_TEXT},
+                                                        {NULL, "a", TSIM_FIGURE_TEXT},
+                                                        {NULL, "b", TSIM_FIGURE_TEXT}};
     tsim_figures_init(&c->inputs, arena, "inputs", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     struct inputs inputs = {arena, &c->inputs};
     add_differences(&inputs, "", tree_of(arena, &c->a), tree_of(arena, &c->b));
@@ -109,15 +142,42 @@ static const struct {
              {"optimizer", TSIM_OUTCOME_OPTIMIZER},
              {"step", TSIM_OUTCOME_STEP_TIME}};
 
+/* A bar from one sum of the changes so far to the next, among all sums: full where time is added, hatched where it is
+ * saved. The last one, of the step, goes from the beginning to the end. */
+static const char *fall_text(struct tsim_arena *arena, double from, double to, double low, double high) {
+    double scale = high > low ? FALL_COLUMNS / (high - low) : 0;
+    int first = (int)lround((fmin(from, to) - low) * scale), last = (int)lround((fmax(from, to) - low) * scale);
+    if (last == first && from != to)
+        last = first < FALL_COLUMNS ? first + 1 : first;
+    first -= last == first && from != to;
+    char bar[3 * FALL_COLUMNS + 1] = "";
+    for (int i = first; i < last; i++)
+        strcat(bar, to > from ? "\u2588" : "\u2592");
+    return last > first ? tsim_arena_printf(arena, "%*s%s", first, "", bar) : "";
+}
+
+/* The lowest and highest sum of the changes so far, A's step being 0. */
+static void find_range(const struct tsim_outcome *a, const struct tsim_outcome *b, double *low, double *high) {
+    double sum = 0;
+    *low = *high = 0;
+    for (size_t i = 0; TERMS[i].figure != TSIM_OUTCOME_STEP_TIME; i++) {
+        sum += b->value[TERMS[i].figure] - a->value[TERMS[i].figure];
+        *low = fmin(*low, sum);
+        *high = fmax(*high, sum);
+    }
+}
+
 static void find_waterfall(struct tsim_arena *arena, const struct tsim_outcome *a, const struct tsim_outcome *b,
                            struct tsim_comparison *c) {
     static const struct tsim_figure_column COLUMNS[] = {{"where the step goes", "term", TSIM_FIGURE_TEXT},
                                                         {"A", "a_s", TSIM_FIGURE_SECONDS},
                                                         {"B", "b_s", TSIM_FIGURE_SECONDS},
                                                         {"B - A", "change_s", TSIM_FIGURE_SECONDS},
-                                                        {"of A's step", "change_of_step", TSIM_FIGURE_CHANGE}};
+                                                        {"of step", "change_of_step", TSIM_FIGURE_CHANGE},
+                                                        {"+\u2588 -\u2592", NULL, TSIM_FIGURE_TEXT}};
     tsim_figures_init(&c->waterfall, arena, "waterfall", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
-    double step_s = a->value[TSIM_OUTCOME_STEP_TIME];
+    double step_s = a->value[TSIM_OUTCOME_STEP_TIME], sum_s = 0, low_s, high_s;
+    find_range(a, b, &low_s, &high_s);
     for (size_t i = 0; i < sizeof TERMS / sizeof TERMS[0] && !isnan(c->step_change_frac); i++) {
         double from = a->value[TERMS[i].figure], to = b->value[TERMS[i].figure];
         if (!(from > 0) && !(to > 0))
@@ -127,6 +187,10 @@ static void find_waterfall(struct tsim_arena *arena, const struct tsim_outcome *
         tsim_figures_add(&c->waterfall, to);
         tsim_figures_add(&c->waterfall, to - from);
         tsim_figures_add(&c->waterfall, (to - from) / step_s);
+        bool is_step = TERMS[i].figure == TSIM_OUTCOME_STEP_TIME;
+        double before_s = is_step ? 0 : sum_s, after_s = is_step ? to - from : sum_s + to - from;
+        tsim_figures_add_text(&c->waterfall, fall_text(arena, before_s, after_s, low_s, high_s));
+        sum_s = after_s;
     }
 }
 
