@@ -155,6 +155,11 @@ docs-hardware: build/tsim
 docs-textbook: build/tsim
 	build/tsim textbook --markdown >docs/textbook.md.new && mv docs/textbook.md.new docs/textbook.md
 
+# After a change of the schema tables: docs/reference.md.
+.PHONY: docs-reference
+docs-reference: build/tsim
+	build/tsim help --format reference >docs/reference.md
+
 # After a change of reports: the pictures in docs/pictures (needs Chromium, node and npm).
 .PHONY: docs-pictures
 docs-pictures: build/tsim
@@ -205,6 +210,7 @@ help:
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"
 	@echo "make docs-textbook  docs/textbook.md, after a change of the physics"
 	@echo "make docs-accuracy  residuals of published runs and docs/accuracy.md, after a change of the physics"
+	@echo "make docs-reference  docs/reference.md, after a change of the schema tables"
 	@echo "make docs-pictures  docs/pictures, after a change of reports (needs Chromium, node, npm)"
 	@echo "make bench    benchmarks (bench-record keeps their instruction counts);  make format;  make clean"
 	@echo "make install PREFIX=...  program, library, catalogue, manual pages (make uninstall);  make deb  a Debian package"

@@ -13,7 +13,7 @@ for folder in scenarios models hardware docs; do ln -s "$root/$folder" "$work/$f
 cd "$work" || exit 1
 
 commands() {
-  awk '/^```sh$/ {inside = 1; next} /^```/ {inside = 0} inside && NF' "$root"/docs/*.md
+  awk '/^```sh$/ {inside = 1; next} /^```/ {inside = 0} inside && NF && !seen[$0]++' "$root"/docs/*.md # each once
   sed -n 's/^    \(build\/tsim .*\)$/\1/p' "$root/README.md"
 }
 
@@ -28,6 +28,38 @@ while IFS= read -r command; do
     head -n 5 "$work/err"
   fi
 done < <(commands)
+# Blocks of ```console test: each "$ COMMAND" must print the lines that follow it; a line "..." stands for any lines.
+matches() { # EXPECTED ACTUAL
+  awk -v expected="$1" 'function fails(why) {print "expected: " why; bad = 1; exit 1}
+    BEGIN {n = split(expected, e, "\n"); at = 1}
+    {if (e[at] == "...") {if (at < n && $0 == e[at + 1]) at += 2}
+     else if (at > n || $0 != e[at]) fails(e[at] "\nfound: " $0)
+     else at++}
+    END {if (!bad && at <= n && !(at == n && (e[n] == "..." || e[n] == ""))) fails(e[at])}' <<<"$2"
+}
+run_block_command() { # COMMAND EXPECTED
+  local output
+  output=$(bash -c "$1" 2>"$work/err" </dev/null)
+  if matches "$2" "$output" >"$work/difference"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAIL %s\n' "$1"
+    head -n 5 "$work/difference" "$work/err"
+  fi
+}
+ln -sf "$tsim" "$work/build/tsim"
+command= expected=
+while IFS= read -r line; do
+  case $line in
+  '$ '* | END)
+    [ -n "$command" ] && run_block_command "$command" "$expected"
+    command=${line#'$ '} expected=
+    [ "$line" = END ] && command=
+    ;;
+  *) expected=$expected${expected:+$'\n'}$line ;;
+  esac
+done < <(awk '/^```console test$/ {inside = 1; next} /^```/ {if (inside) print "END"; inside = 0} inside' "$root"/docs/*.md)
 # README's accuracy table is what this build says.
 if awk '/^<!-- accuracy -->/ {inside = 1; next} /^<!-- \/accuracy -->/ {inside = 0} inside' "$root/README.md" |
   diff - <("$root/tools/accuracy_table.sh" "$tsim"); then
@@ -35,6 +67,13 @@ if awk '/^<!-- accuracy -->/ {inside = 1; next} /^<!-- \/accuracy -->/ {inside =
 else
   failed=$((failed + 1))
   echo 'FAIL the accuracy table in README.md is not what this build predicts: tools/accuracy_table.sh build/tsim --write'
+fi
+# The reference of keys is what this build reads.
+if "$tsim" help --format reference | diff - "$root/docs/reference.md"; then
+  passed=$((passed + 1))
+else
+  failed=$((failed + 1))
+  echo 'FAIL docs/reference.md is not what the schema tables say: make docs-reference'
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

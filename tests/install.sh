@@ -89,6 +89,7 @@ expect 'bash: commands' offers 'compare collective ' tsim co
 expect 'bash: options' offers '--trace --trace-ranks ' tsim run x.yaml --tr
 expect 'bash: words of an option' offers 'ring ' tsim collective x.yaml --algorithm r
 expect 'bash: words after =' offers 'ring ' tsim collective x.yaml --algorithm = r
+expect 'bash: keys of a scenario' offers 'parallelism.tensor= ' tsim run x.yaml --set parallelism.te
 expect 'bash: ids of the catalogue' offers 'model/only-here ' tsim show model/only
 expect 'bash: kinds' offers 'nodes ' tsim list no
 expect 'bash: files are left to the shell' offers ' ' tsim run sc

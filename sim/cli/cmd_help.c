@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 #include "cli/manual.h"
+#include "config/reference.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ static void print_text(const struct tsim_command *command) {
 
 static enum tsim_exit wrong_format(const char *format) {
     fprintf(stderr,
-            "tsim help: --format needs text or man, or without a command bash or zsh, not '%s'\n"
+            "tsim help: --format needs text or man, or without a command bash, zsh or reference, not '%s'\n"
             "Try 'tsim help --help'.\n",
             format);
     return TSIM_EXIT_USAGE;
@@ -36,6 +37,8 @@ enum tsim_exit tsim_cmd_help(const struct tsim_arguments *arguments) {
         tsim_completion_bash(stdout);
     else if (strcmp(format, "zsh") == 0 && !command)
         tsim_completion_zsh(stdout);
+    else if (strcmp(format, "reference") == 0 && !command)
+        tsim_reference_print(stdout);
     else
         return wrong_format(format);
     return TSIM_EXIT_OK;

@@ -151,8 +151,9 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "As in: tsim show model/llama2-70b, tsim show accelerator/h100-sxm.", 1, 1,
      JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_show},
     {"help", "[COMMAND]", "this list, or one command's options",
-     "--format man writes a manual page, bash and zsh what these shells complete: in\n"
-     "~/.bashrc, as in: source <(tsim help --format bash).",
+     "--format man writes a manual page, bash and zsh what these shells complete (in\n"
+     "~/.bashrc: source <(tsim help --format bash)), reference every key of scenarios\n"
+     "and of the catalogue's files, as Markdown.",
      0, 1, TSIM_HAS(TSIM_OPTION_FORMAT), tsim_cmd_help},
     {"version", "", "the version of tsim", NULL, 0, 0, 0, tsim_cmd_version},
 };

@@ -1,6 +1,7 @@
 #include "cli/manual.h"
 
 #include "base/version.h"
+#include "config/reference.h"
 
 #include <string.h>
 
@@ -140,7 +141,17 @@ static void put_kinds(FILE *out) {
 
 /* ---- bash ---- */
 
+/* Keys of a scenario, after --set and --vary: the value is typed after '='. */
+static void put_bash_paths(FILE *out) {
+    fputs("  case $before in\n  --set | --vary)\n    _tsim_words '", out);
+    tsim_reference_paths(out);
+    fputs("'\n    compopt -o nospace 2>/dev/null\n    [[ ${#COMPREPLY[@]} -eq 1 ]] && COMPREPLY[0]+==\n    return ;;\n "
+          " esac\n",
+          out);
+}
+
 static void put_bash_values(FILE *out) {
+    put_bash_paths(out);
     fputs("  case $before in\n", out);
     for (int i = 0; i < TSIM_N_OPTIONS; i++) {
         const struct tsim_option_spec *spec = tsim_option_spec((enum tsim_option)i);

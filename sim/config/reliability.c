@@ -105,7 +105,8 @@ static const struct tsim_key RELIABILITY_KEYS[] = {
     {.key = "replications", .kind = TSIM_KEY_INT, .offset = AT(replications), .max = 100000, .default_text = "200",
      .is_positive = true, .help = "runs simulated, each with its own failures"},
 };
-TSIM_TABLE(RELIABILITY, RELIABILITY_KEYS, false);
+const struct tsim_table tsim_reliability_table = {RELIABILITY_KEYS, sizeof RELIABILITY_KEYS / sizeof RELIABILITY_KEYS[0],
+                                                  false};
 static const struct tsim_key INTERVAL_STEPS = {.key = "interval", .kind = TSIM_KEY_INT, .max = 1e9, .is_positive = true,
                                                .help = "steps"};
 static const struct tsim_key INTERVAL_TIME = {.key = "interval", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S,
@@ -188,7 +189,7 @@ void tsim_reliability_read(struct tsim_reader *reader, const struct tsim_value *
         return;
     }
     spec->has = true;
-    tsim_schema_read(reader, &RELIABILITY, value, path, spec);
+    tsim_schema_read(reader, &tsim_reliability_table, value, path, spec);
 }
 
 void tsim_reliability_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
@@ -196,7 +197,7 @@ void tsim_reliability_write(struct tsim_writer *writer, const char *key, const c
     if (!spec->has)
         return;
     tsim_writer_begin(writer, key, '{');
-    tsim_writer_table(writer, &RELIABILITY, path, spec);
+    tsim_writer_table(writer, &tsim_reliability_table, path, spec);
     tsim_writer_end(writer, '}');
 }
 

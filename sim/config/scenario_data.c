@@ -38,7 +38,7 @@ static const struct tsim_key DATA_KEYS[] = {
     {QUANTITY_KEY("samples", TSIM_COUNT, samples, "in the data set: what epochs are counted in"),
      .is_positive = true, .is_omitted_when_zero = true},
 };
-TSIM_TABLE(DATA, DATA_KEYS, false);
+const struct tsim_table tsim_data_table = {DATA_KEYS, sizeof DATA_KEYS / sizeof DATA_KEYS[0], false};
 /* clang-format on */
 
 static void read_storage(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
@@ -68,7 +68,7 @@ void tsim_data_read(struct tsim_reader *reader, const struct tsim_value *value, 
         return;
     }
     data->has = true;
-    tsim_schema_read(reader, &DATA, value, path, data);
+    tsim_schema_read(reader, &tsim_data_table, value, path, data);
 }
 
 void tsim_data_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
@@ -76,7 +76,7 @@ void tsim_data_write(struct tsim_writer *writer, const char *key, const char *pa
     if (!data->has)
         return;
     tsim_writer_begin(writer, key, '{');
-    tsim_writer_table(writer, &DATA, path, data);
+    tsim_writer_table(writer, &tsim_data_table, path, data);
     tsim_writer_end(writer, '}');
 }
 

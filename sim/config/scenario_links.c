@@ -31,7 +31,7 @@ static const struct tsim_key DEGRADED_KEYS[] = {
     {QUANTITY_KEY(struct tsim_degraded, "rate", TSIM_FRACTION, rate_frac, "of what the link would carry, of the accelerator's speed"),
      .is_required = true, .is_positive = true, .max = 1},
 };
-TSIM_TABLE(DEGRADED, DEGRADED_KEYS, false);
+const struct tsim_table tsim_degraded_table = {DEGRADED_KEYS, sizeof DEGRADED_KEYS / sizeof DEGRADED_KEYS[0], false};
 
 static const struct tsim_key BACKGROUND_KEYS[] = {
     {.key = "name", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_background, name),
@@ -45,29 +45,30 @@ static const struct tsim_key BACKGROUND_KEYS[] = {
                   "per accelerator, direction and step; default: without end"),
      .default_text = "0", .is_omitted_when_zero = true},
 };
-TSIM_TABLE(BACKGROUND, BACKGROUND_KEYS, false);
+const struct tsim_table tsim_background_table = {BACKGROUND_KEYS, sizeof BACKGROUND_KEYS / sizeof BACKGROUND_KEYS[0], false};
 /* clang-format on */
 
 void tsim_degraded_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_cluster_spec *cluster = &((struct tsim_draft *)field)->scenario.cluster;
-    cluster->degraded =
-        tsim_schema_read_list(reader, &DEGRADED, value, path, sizeof *cluster->degraded, &cluster->n_degraded);
+    cluster->degraded = tsim_schema_read_list(reader, &tsim_degraded_table, value, path, sizeof *cluster->degraded,
+                                              &cluster->n_degraded);
 }
 
 void tsim_degraded_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_cluster_spec *cluster = &((const struct tsim_draft *)field)->scenario.cluster;
-    tsim_writer_list(writer, key, &DEGRADED, path, cluster->degraded, sizeof *cluster->degraded, cluster->n_degraded);
+    tsim_writer_list(writer, key, &tsim_degraded_table, path, cluster->degraded, sizeof *cluster->degraded,
+                     cluster->n_degraded);
 }
 
 void tsim_background_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_cluster_spec *cluster = &((struct tsim_draft *)field)->scenario.cluster;
-    cluster->background =
-        tsim_schema_read_list(reader, &BACKGROUND, value, path, sizeof *cluster->background, &cluster->n_background);
+    cluster->background = tsim_schema_read_list(reader, &tsim_background_table, value, path,
+                                                sizeof *cluster->background, &cluster->n_background);
 }
 
 void tsim_background_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_cluster_spec *cluster = &((const struct tsim_draft *)field)->scenario.cluster;
-    tsim_writer_list(writer, key, &BACKGROUND, path, cluster->background, sizeof *cluster->background,
+    tsim_writer_list(writer, key, &tsim_background_table, path, cluster->background, sizeof *cluster->background,
                      cluster->n_background);
 }
 

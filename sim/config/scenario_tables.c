@@ -324,9 +324,11 @@ static const struct tsim_key CLUSTER_KEYS[] = {
     {CUSTOM_KEY("fabric", read_fabric, write_fabric, "id, path or mapping: the network between nodes; not needed for one")},
     {CUSTOM_KEY("shape", tsim_shape_read, tsim_shape_write,
                 "of a slice of a torus: accelerators along each dimension; default: as even as can be")},
-    {CUSTOM_KEY("degraded", tsim_degraded_read, tsim_degraded_write, "links that are slower than their kind: a list")},
+    {CUSTOM_KEY("degraded", tsim_degraded_read, tsim_degraded_write, "links that are slower than their kind: a list"),
+     .described_by = &tsim_degraded_table},
     {CUSTOM_KEY("background", tsim_background_read, tsim_background_write,
-                "traffic of others on the NICs (another job, a checkpoint): a list")},
+                "traffic of others on the NICs (another job, a checkpoint): a list"),
+     .described_by = &tsim_background_table},
 };
 TSIM_TABLE(CLUSTER, CLUSTER_KEYS, false);
 
@@ -500,13 +502,15 @@ static const struct tsim_key SCENARIO_KEYS[] = {
                 "id, path or mapping: what the framework does; default: " DEFAULT_SOFTWARE)},
     {SECTION_KEY("training", &TRAINING, "batch, precision, optimizer, length of the run")},
     {SECTION_KEY("parallelism", &PARALLELISM, "how the work is split")},
-    {CUSTOM_KEY("data", tsim_data_read, tsim_data_write, "the input pipeline; absent: data are always there")},
-    {CUSTOM_KEY("variability", read_variability, NULL, "noise and stragglers")},
-    {CUSTOM_KEY("reliability", tsim_reliability_read, tsim_reliability_write, "failures and checkpoints of the whole run")},
+    {CUSTOM_KEY("data", tsim_data_read, tsim_data_write, "the input pipeline; absent: data are always there"),
+     .described_by = &tsim_data_table},
+    {CUSTOM_KEY("variability", read_variability, NULL, "noise and stragglers"), .described_by = &VARIABILITY},
+    {CUSTOM_KEY("reliability", tsim_reliability_read, tsim_reliability_write, "failures and checkpoints of the whole run"),
+     .described_by = &tsim_reliability_table},
     {SECTION_KEY("energy", &ENERGY, "facility, price and carbon of electricity")},
     {SECTION_KEY("cost", &COST, "money, per accelerator")},
     {SECTION_KEY("simulation", &SIMULATION, "how it is simulated")},
-    {CUSTOM_KEY("measured", read_measured, write_measured, "a measurement to compare with")},
+    {CUSTOM_KEY("measured", read_measured, write_measured, "a measurement to compare with"), .described_by = &MEASURED},
     {CUSTOM_KEY("sweep", read_sweep, NULL, "points to try, for tsim sweep and tsim plan")},
 };
 const struct tsim_table tsim_scenario_table = {SCENARIO_KEYS, sizeof SCENARIO_KEYS / sizeof SCENARIO_KEYS[0], false};

@@ -51,6 +51,7 @@ struct tsim_key {
     double bare_scale;             /* SI units in a bare number; 0 = 1 */
     const struct tsim_word *words; /* ends with a NULL word */
     const struct tsim_table *table;
+    const struct tsim_table *described_by; /* of a custom key: what its mapping, or each of its list, may hold */
     tsim_read_fn read;
     tsim_write_fn write; /* NULL: not written */
     const char *help;    /* one line */

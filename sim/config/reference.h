@@ -1,0 +1,14 @@
+/* reference.h - every key of a scenario and of the catalogue's files, from the tables that read them (schema.h): for
+ * docs/reference.md and for shells that complete --set. */
+#ifndef TSIM_CONFIG_REFERENCE_H
+#define TSIM_CONFIG_REFERENCE_H
+
+#include <stdio.h>
+
+/* Markdown: a table for each section. */
+void tsim_reference_print(FILE *out);
+
+/* The dotted paths of a scenario's values, one a line: what --set takes. */
+void tsim_reference_paths(FILE *out);
+
+#endif
