@@ -1,140 +1,6 @@
-/* Small systems whose times are worked out by hand. A tick is 1 ps unless a test says otherwise; S is a second in
- * ticks. */
-#include "engine/engine.h"
-
+/* Small systems whose times are worked out by hand (support/engine_rig.h). */
 #include "engine/parts.h"
-#include "support/check_main.h"
-
-#include <string.h>
-
-#define S INT64_C(1000000000000)
-
-enum { MAX_STREAMS = 8, MAX_TASKS = 8 };
-
-/* A program that plays its tasks one after the other. */
-struct script {
-    struct tsim_task tasks[MAX_TASKS];
-    int32_t n_tasks, n_played;
-};
-
-struct record {
-    int32_t stream;
-    int64_t label;
-    tsim_tick ready, begin, end;
-};
-
-static struct tsim_engine *engine;
-static struct tsim_diags diags;
-static struct script scripts[MAX_STREAMS];
-static struct record records[MAX_STREAMS * MAX_TASKS];
-static int32_t n_streams, n_records;
-
-static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
-    (void)context;
-    if (n_records < MAX_STREAMS * MAX_TASKS) /* one test has more, and does not look */
-        records[n_records++] = (struct record){stream, label, ready, begin, end};
-}
-
-static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
-    (void)context;
-    if (stream >= 0)
-        snprintf(text, size, "rank %d operation %d", stream, (int)label);
-    else
-        snprintf(text, size, "%s %d", stream == -1 ? "gradient" : "arrivals", (int)label);
-}
-
-static void create(double tick_s) {
-    tsim_engine_release(engine);
-    struct tsim_engine_options options = {.tick_s = tick_s, .observer = observe, .describe = describe};
-    engine = tsim_engine_create(&options);
-}
-
-static void set_up(void) {
-    create(1e-12);
-    tsim_diags_init(&diags);
-    memset(scripts, 0, sizeof scripts);
-    n_streams = n_records = 0;
-}
-
-static void tear_down(void) {
-    tsim_engine_release(engine);
-    engine = NULL;
-    tsim_diags_release(&diags);
-}
-
-static bool play(void *context, int32_t stream, struct tsim_task *task) {
-    struct script *script = context;
-    (void)stream;
-    if (script->n_played == script->n_tasks)
-        return false;
-    *task = script->tasks[script->n_played++];
-    return true;
-}
-
-static int32_t add_stream(void) {
-    int32_t stream = tsim_engine_add_stream(engine, play, &scripts[n_streams]);
-    ck_assert_int_eq(stream, n_streams);
-    return n_streams++;
-}
-
-/* Appends a task to the stream's script; label = its number there. */
-static struct tsim_task *add_task(int32_t stream, double work, tsim_tick latency) {
-    struct script *script = &scripts[stream];
-    struct tsim_task *task = &script->tasks[script->n_tasks];
-    *task = (struct tsim_task){.label = script->n_tasks++,
-                               .work = work,
-                               .latency = latency,
-                               .join = -1,
-                               .awaited_counter = -1,
-                               .raised_counter = -1};
-    return task;
-}
-
-static struct tsim_task *add_flow(int32_t stream, double work, tsim_tick latency, int32_t resource) {
-    struct tsim_task *task = add_task(stream, work, latency);
-    task->demands[task->n_demands++] = (struct tsim_demand){resource, 1};
-    return task;
-}
-
-static struct tsim_task *add_party(int32_t stream, int64_t join, int32_t n_parties, tsim_tick latency) {
-    struct tsim_task *task = add_task(stream, 0, latency);
-    task->join = join;
-    task->n_parties = n_parties;
-    return task;
-}
-
-static void wait_for(struct tsim_task *task, int32_t signal) {
-    task->waits[task->n_waits++] = signal;
-}
-
-static void lower(struct tsim_task *task, int32_t signal) {
-    task->lowers[task->n_lowers++] = signal;
-}
-
-static void run(void) {
-    enum tsim_status status = tsim_engine_run(engine, &diags);
-    tsim_diags_print(&diags, stderr);
-    ck_assert_int_eq(status, TSIM_OK);
-}
-
-static const struct record *find_record(int32_t stream, int64_t label) {
-    for (int32_t i = 0; i < n_records; i++)
-        if (records[i].stream == stream && records[i].label == label)
-            return &records[i];
-    ck_abort_msg("task %d of stream %d has not ended", (int)label, stream);
-}
-
-static void expect(int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
-    const struct record *record = find_record(stream, label);
-    ck_assert_int_eq(record->ready, ready);
-    ck_assert_int_eq(record->begin, begin);
-    ck_assert_int_eq(record->end, end);
-}
-
-static void expect_flowed(int32_t resource, double units) {
-    double got = tsim_engine_resource_flowed(engine, resource);
-    ck_assert_msg(got >= units && got <= units, "%.17g units have flowed, not %.17g", got, units);
-}
+#include "support/engine_rig.h"
 
 /* ---- one activity ---- */
 
@@ -388,19 +254,6 @@ START_TEST(a_signal_wakes_all) {
 }
 END_TEST
 
-static int32_t recycled_signal;
-
-/* Stream 0 lowers the same signal once a round; stream 1 waits for it and then arms it for the next round. */
-static bool consume(void *context, int32_t stream, struct tsim_task *task) {
-    int32_t *n_rounds = context;
-    (void)stream;
-    if (*n_rounds > 0)
-        tsim_engine_rearm(engine, recycled_signal, 1);
-    task->label = *n_rounds;
-    wait_for(task, recycled_signal);
-    return (*n_rounds)++ < 3;
-}
-
 /* Rounds of 10 ticks: the consumer is ready at 10, 20, 30. */
 START_TEST(signals_can_be_recycled) {
     int32_t n_rounds = 0, producer = add_stream();
@@ -413,12 +266,6 @@ START_TEST(signals_can_be_recycled) {
         expect(1, i, 10 * (i + 1), 10 * (i + 1), 10 * (i + 1));
 }
 END_TEST
-
-static struct tsim_task *await(struct tsim_task *task, int32_t counter, int64_t value) {
-    task->awaited_counter = counter;
-    task->awaited_value = value;
-    return task;
-}
 
 /* The sender is as far ahead as it likes: messages end at 1, 2, 3, 4 s; the receiver takes 3 s over each. Its third
  * waits for the third message only, which has come; its last for a fourth, and a signal that fires at 20 s. */
@@ -568,165 +415,6 @@ START_TEST(tasks_arrive_zeroed) {
 }
 END_TEST
 
-/* ---- what goes wrong ---- */
-
-static void expect_deadlock(const char *const *messages, size_t n_messages) {
-    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_INFEASIBLE);
-    ck_assert_uint_eq(diags.n_items, n_messages);
-    for (size_t i = 0; i < n_messages; i++)
-        ck_assert_str_eq(diags.items[i].message, messages[i]);
-}
-
-/* Rank 0 sends what rank 1 does not expect: both are named. */
-START_TEST(a_mismatched_send_names_both) {
-    for (int i = 0; i < 3; i++)
-        add_stream();
-    add_party(0, 8, 2, 1);
-    add_task(1, 0, S);
-    add_party(1, 9, 2, 1);
-    add_task(2, 0, S);
-    const char *const messages[] = {"deadlock after 1 s: 2 of 3 streams wait for ever",
-                                    "join 8 has 1 of its 2 parties: stream 0 (rank 0 operation 0)",
-                                    "join 9 has 1 of its 2 parties: stream 1 (rank 1 operation 1)"};
-    expect_deadlock(messages, 3);
-    expect(2, 0, 0, 0, S);
-}
-END_TEST
-
-START_TEST(parties_that_disagree_in_number_never_start) {
-    add_stream();
-    add_stream();
-    add_party(0, 8, 2, 1);
-    add_party(1, 8, 3, 1);
-    const char *const messages[] = {"deadlock after 0 s: 2 of 2 streams wait for ever",
-                                    "the parties of join 8 disagree: stream 0 (rank 0 operation 0) of 2 parties with 0 "
-                                    "units, stream 1 (rank 1 operation 0) of 3 parties with 0 units"};
-    expect_deadlock(messages, 2);
-    ck_assert_int_eq(n_records, 0);
-}
-END_TEST
-
-START_TEST(parties_that_disagree_in_work_never_start) {
-    add_stream();
-    add_stream();
-    add_party(0, 8, 2, 1)->work = 1e9;
-    add_party(1, 8, 2, 1)->work = 1;
-    const char *const messages[] = {
-        "deadlock after 0 s: 2 of 2 streams wait for ever",
-        "the parties of join 8 disagree: stream 0 (rank 0 operation 0) of 2 parties with 1e+09 "
-        "units, stream 1 (rank 1 operation 0) of 2 parties with 1 units"};
-    expect_deadlock(messages, 2);
-}
-END_TEST
-
-/* A third party of a join of two comes too late: it opens a new one, which stays alone. */
-START_TEST(a_party_too_many_waits_for_ever) {
-    for (int i = 0; i < 3; i++)
-        add_party(add_stream(), 8, 2, 10);
-    const char *const messages[] = {"deadlock after 1e-11 s: 1 of 3 streams wait for ever",
-                                    "join 8 has 1 of its 2 parties: stream 2 (rank 2 operation 0)"};
-    expect_deadlock(messages, 2);
-    expect(0, 0, 0, 0, 10);
-}
-END_TEST
-
-/* A circle: each waits for what the other would lower after. The signal's name comes from `describe`, too. */
-START_TEST(a_circle_of_signals) {
-    int32_t first = tsim_engine_add_signals(engine, 2, 1);
-    for (int i = 0; i < 2; i++) {
-        struct tsim_task *task = add_task(add_stream(), 0, 1);
-        wait_for(task, first + i);
-        lower(task, first + 1 - i);
-    }
-    const char *const messages[] = {
-        "deadlock after 0 s: 2 of 2 streams wait for ever",
-        "stream 0 (rank 0 operation 0) waits for signal 0 (gradient 0), which must be lowered 1 more time",
-        "stream 1 (rank 1 operation 0) waits for signal 1 (gradient 1), which must be lowered 1 more time"};
-    expect_deadlock(messages, 3);
-}
-END_TEST
-
-START_TEST(a_counter_that_stays_behind) {
-    int32_t counter = tsim_engine_add_counters(engine, 1);
-    add_task(add_stream(), 0, S)->raised_counter = counter;
-    await(add_task(add_stream(), 0, S), counter, 3);
-    const char *const messages[] = {
-        "deadlock after 1 s: 1 of 2 streams wait for ever",
-        "stream 1 (rank 1 operation 0) waits for counter 0 (arrivals 0) to reach 3, which is 1"};
-    expect_deadlock(messages, 2);
-}
-END_TEST
-
-/* Of many only the first few are named: one line, four joins, and three of the parties of a join of eight. */
-START_TEST(a_long_report_is_cut) {
-    for (int i = 0; i < 7; i++)
-        add_party(add_stream(), 5, 8, 0);
-    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_INFEASIBLE);
-    ck_assert_str_eq(diags.items[1].message,
-                     "join 5 has 7 of its 8 parties: stream 0 (rank 0 operation 0), stream 1 (rank "
-                     "1 operation 0), stream 2 (rank 2 operation 0) and 4 more");
-}
-END_TEST
-
-static bool go_round(void *context, int32_t stream, struct tsim_task *task) {
-    (void)context;
-    (void)stream;
-    task->label = 42;
-    return true; /* no work, no latency, for ever */
-}
-
-/* Exit status 70. */
-START_TEST(an_endless_loop_at_one_tick_is_a_bug) {
-    tsim_engine_release(engine);
-    struct tsim_engine_options options = {.tick_s = 1e-12, .max_events_per_tick = 1000};
-    engine = tsim_engine_create(&options);
-    tsim_engine_add_stream(engine, go_round, NULL);
-    tsim_engine_run(engine, &diags);
-}
-END_TEST
-
-/* The same limit, and more events than that, but two at each tick. */
-START_TEST(the_limit_is_for_one_tick) {
-    tsim_engine_release(engine);
-    struct tsim_engine_options options = {.tick_s = 1e-12, .max_events_per_tick = 2};
-    engine = tsim_engine_create(&options);
-    int32_t stream = add_stream();
-    for (int i = 0; i < MAX_TASKS; i++)
-        add_task(stream, 0, 1);
-    run();
-    ck_assert_int_eq(tsim_engine_n_events(engine), 2 * MAX_TASKS);
-}
-END_TEST
-
-START_TEST(work_without_any_limit_is_a_bug) {
-    add_task(add_stream(), 1, 0);
-    tsim_engine_run(engine, &diags);
-}
-END_TEST
-
-START_TEST(lowering_a_fired_signal_is_a_bug) {
-    lower(add_task(add_stream(), 0, 1), tsim_engine_add_signals(engine, 1, 0));
-    tsim_engine_run(engine, &diags);
-}
-END_TEST
-
-START_TEST(two_that_wait_for_one_counter_are_a_bug) {
-    int32_t counter = tsim_engine_add_counters(engine, 1);
-    await(add_task(add_stream(), 0, S), counter, 1);
-    await(add_task(add_stream(), 0, S), counter, 1);
-    tsim_engine_run(engine, &diags);
-}
-END_TEST
-
-START_TEST(rearming_under_a_waiter_is_a_bug) {
-    int32_t n_rounds = 1; /* so that `consume` rearms at once, while stream 0 waits */
-    recycled_signal = tsim_engine_add_signals(engine, 1, 1);
-    wait_for(add_task(add_stream(), 0, 1), recycled_signal);
-    tsim_engine_add_stream(engine, consume, &n_rounds);
-    tsim_engine_run(engine, &diags);
-}
-END_TEST
-
 /* ---- engines and questions ---- */
 
 struct nested {
@@ -821,30 +509,10 @@ static void add_order_tests(Suite *suite) {
     suite_add_tcase(suite, tcase);
 }
 
-static void add_error_tests(Suite *suite) {
-    TCase *tcase = tcase_create("errors");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, a_mismatched_send_names_both);
-    tcase_add_test(tcase, parties_that_disagree_in_number_never_start);
-    tcase_add_test(tcase, parties_that_disagree_in_work_never_start);
-    tcase_add_test(tcase, a_party_too_many_waits_for_ever);
-    tcase_add_test(tcase, a_circle_of_signals);
-    tcase_add_test(tcase, a_counter_that_stays_behind);
-    tcase_add_test(tcase, a_long_report_is_cut);
-    tcase_add_test(tcase, the_limit_is_for_one_tick);
-    tcase_add_exit_test(tcase, an_endless_loop_at_one_tick_is_a_bug, 70);
-    tcase_add_exit_test(tcase, work_without_any_limit_is_a_bug, 70);
-    tcase_add_exit_test(tcase, lowering_a_fired_signal_is_a_bug, 70);
-    tcase_add_exit_test(tcase, rearming_under_a_waiter_is_a_bug, 70);
-    tcase_add_exit_test(tcase, two_that_wait_for_one_counter_are_a_bug, 70);
-    suite_add_tcase(suite, tcase);
-}
-
 static Suite *engine_suite(void) {
     Suite *suite = suite_create("engine");
     add_time_tests(suite);
     add_order_tests(suite);
-    add_error_tests(suite);
     return suite;
 }
 

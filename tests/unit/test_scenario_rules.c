@@ -1,0 +1,326 @@
+/* The rules between a scenario's keys: each with its message and what would be right. */
+#include "support/scenario_rig.h"
+
+static const struct rule {
+    const char *path, *value;
+    enum tsim_status status;
+    const char *field, *message, *hint;
+} RULES[] = {
+    {"name", "a b", TSIM_ERR_SCHEMA, "name", "'a b' is not a name",
+     "letters, digits, '-', '_' and '.', at most 128 of them"},
+    {"parallelism.tensor", "3", TSIM_ERR_INFEASIBLE, "parallelism.tensor", "3 does not divide the 8 heads of inline",
+     "nearest that works: tensor 2 or 4"},
+    {"parallelism.tensor", "16", TSIM_ERR_INFEASIBLE, "parallelism.tensor", "16 does not divide the 8 heads of inline",
+     "nearest that works: tensor 8"},
+    {"model.ffn_hidden", "255", TSIM_ERR_INFEASIBLE, "parallelism.tensor", "2 does not divide ffn_hidden 255 of inline",
+     "nearest that works: tensor 1"},
+    {"model.heads", "6", TSIM_ERR_INFEASIBLE, "model.heads", "hidden 64 is not a multiple of heads 6",
+     "give head_dim where it is not hidden / heads"},
+    {"model.kv_heads", "3", TSIM_ERR_INFEASIBLE, "model.kv_heads", "heads 8 is not a multiple of kv_heads 3",
+     "every key and value head serves the same number of query heads"},
+    {"model.position", "learned", TSIM_ERR_SCHEMA, "model.position", "learned positions need 'positions'",
+     "positions: the rows of the table, the longest sequence that the model takes"},
+    {"model.experts", "{count: 8, active: 9}", TSIM_ERR_INFEASIBLE, "model.experts.active", "9 of 8 experts active",
+     "active lies between 1 and count"},
+    {"model.experts", "{count: 8, active: 2, first: 7, every: 2}", TSIM_ERR_INFEASIBLE, "model.experts",
+     "no layer has experts: 8 layers, first 7, every 2", "first + every is at most the number of layers"},
+    {"model.experts", "{count: 8, active: 2, capacity_factor: 5}", TSIM_ERR_INFEASIBLE, "model.experts.capacity_factor",
+     "a buffer of 5 times the mean is longer than all tokens together", "at most count / active = 4"},
+    {"model.experts", "{count: 8, active: 2, ffn_hidden: 33}", TSIM_ERR_INFEASIBLE, "parallelism.tensor",
+     "2 does not divide experts.ffn_hidden 33 of inline", "nearest that works: tensor 1"},
+    {"model.experts", "{count: 8, active: 2, capacity_factor: 4}", TSIM_OK, "", "", ""},
+    {"model", "{kind: cnn, input: {channels: 3}, list: [{kind: conv, out: 8, kernel: 3}]}", TSIM_ERR_INFEASIBLE,
+     "model.list", "layer 1: a kernel is larger than the image that it is moved over", ""},
+    {"model", "{kind: mlp, input: {channels: 3}, list: [{kind: linear, out: 8}]}", TSIM_ERR_INFEASIBLE,
+     "training.sequence_length", "128, but inline has none", "leave it out: batches are counted in samples"},
+    {"parallelism.data", "5", TSIM_ERR_INFEASIBLE, "parallelism.data",
+     "tensor 2 x context 1 x pipeline 2 x data 5 is 20, but the cluster has 16 accelerators",
+     "data: 4 takes them all, and so does 'data: auto'"},
+    {"cluster.nodes", "3", TSIM_ERR_INFEASIBLE, "training.global_batch_size",
+     "16 is not divisible by micro_batch_size 1 x data 3 = 3", "nearest that works: global_batch_size 15 or 18"},
+    {"cluster.accelerators_per_node", "3", TSIM_ERR_INFEASIBLE, "training.global_batch_size",
+     "16 is not divisible by micro_batch_size 1 x data 3 = 3", "nearest that works: global_batch_size 15 or 18"},
+    {"cluster.accelerators_per_node", "8", TSIM_ERR_INFEASIBLE, "cluster.accelerators_per_node",
+     "8 accelerators of a four, which has 4", "at most 4"},
+    {"cluster.node.nics", "0", TSIM_ERR_INFEASIBLE, "cluster.node", "four has no network port to join 4 nodes with",
+     "nodes: 1, or a node with 'nics' and 'nic_bandwidth'"},
+    {"software.nics_used", "5", TSIM_ERR_INFEASIBLE, "software", "nics_used 5, but a four has 4", "at most 4, or all"},
+    {"training.global_batch_size", "6", TSIM_ERR_INFEASIBLE, "training.global_batch_size",
+     "6 is not divisible by micro_batch_size 1 x data 4 = 4", "nearest that works: global_batch_size 4 or 8"},
+    {"training.global_batch_size", "2", TSIM_ERR_INFEASIBLE, "training.global_batch_size",
+     "2 is not divisible by micro_batch_size 1 x data 4 = 4", "nearest that works: global_batch_size 4"},
+    {"training.sequence_length", "129", TSIM_ERR_INFEASIBLE, "training.sequence_length",
+     "129 is not divisible by tensor 2 x context 1 (sequence parallelism)",
+     "nearest that works: sequence_length 128 or 130"},
+    {"training.precision", "fp16", TSIM_ERR_INFEASIBLE, "training.precision", "chip has no fp16", "it has fp32, bf16"},
+    {"training.precision", "fp8", TSIM_ERR_INFEASIBLE, "training.precision", "chip has no fp8", "it has fp32, bf16"},
+    {"training.epochs", "3", TSIM_ERR_INFEASIBLE, "training.epochs", "epochs of a data set of unknown size",
+     "data: {samples: ...}, or give tokens, samples or steps"},
+    {"training.recompute", "sometimes", TSIM_ERR_SCHEMA, "training.recompute", "unknown word 'sometimes'",
+     "one of: none, selective, full, sqrt"},
+    {"training.recompute", "[attention, mlp]", TSIM_ERR_SCHEMA, "training.recompute", "unknown part of a layer 'mlp'",
+     "one of: attention, norms, latent, activation, ffn, experts"},
+    {"software.attention_kernel", "flash1", TSIM_ERR_INFEASIBLE, "training.attention",
+     "chip has no efficiency for the attention kernel of framework",
+     "attention: standard, or give efficiency.attention in the accelerator"},
+    {"parallelism.pipeline", "1", TSIM_OK, NULL, NULL, NULL},
+    {"parallelism.pipeline", "8", TSIM_OK, NULL, NULL, NULL},
+    {"parallelism.pipeline", "16", TSIM_ERR_INFEASIBLE, "parallelism.pipeline",
+     "8 layers do not split into pipeline 16 x virtual_pipeline 1 = 16 chunks",
+     "nearest that works: pipeline 8; or layers_per_stage as a list"},
+    {"parallelism.layers_per_stage", "[4, 4, 4]", TSIM_ERR_INFEASIBLE, "parallelism.layers_per_stage",
+     "3 entries for pipeline 2 x virtual_pipeline 1 = 2 chunks", "one entry for each chunk, in model order"},
+    {"parallelism.layers_per_stage", "[4, 5]", TSIM_ERR_INFEASIBLE, "parallelism.layers_per_stage",
+     "the entries add up to 9, but inline has 8 layers", "make them add up, or leave it to 'auto'"},
+    {"parallelism.layers_per_stage", "[0, 8]", TSIM_OK, NULL, NULL, NULL},
+    {"parallelism.layers_per_stage", "4", TSIM_ERR_SCHEMA, "parallelism.layers_per_stage",
+     "expected 'auto', 'balance' or a list of layer counts, found '4'", ""},
+    {"parallelism.schedule", "zb-h1", TSIM_OK, NULL, NULL, NULL},
+    {"parallelism.schedule", "zb-v", TSIM_OK, NULL, NULL, NULL},
+    {"parallelism.schedule", "1f2b", TSIM_ERR_SCHEMA, "parallelism.schedule", "unknown word '1f2b'",
+     "did you mean '1f1b'? It is one of: sequential, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, dualpipe"},
+    {"parallelism.expert", "2", TSIM_ERR_INFEASIBLE, "parallelism.expert", "2, but inline has no experts", "expert: 1"},
+    {"parallelism.zero", "3", TSIM_ERR_INFEASIBLE, "parallelism.zero", "3 with pipeline 2: the two are not combined",
+     "zero: 1 with the pipeline, or pipeline: 1 with zero: 3"},
+    {"parallelism.zero", "4", TSIM_ERR_RANGE, "parallelism.zero", "4 is out of range", "must be at most 3"},
+    {"parallelism.zero_group", "3", TSIM_ERR_INFEASIBLE, "parallelism.zero_group",
+     "3 does not divide data 4 x context 1 = 4 ranks", "all, node, or a divisor of 4"},
+    {"parallelism.order", "[tensor, data]", TSIM_ERR_SCHEMA, "parallelism.order", "must name each axis once",
+     "for example [tensor, context, expert, data, pipeline], innermost first"},
+    {"parallelism.order", "[tensor, tensor, expert, data, pipeline]", TSIM_ERR_SCHEMA, "parallelism.order",
+     "must name each axis once", "for example [tensor, context, expert, data, pipeline], innermost first"},
+    {"simulation.warmup", "3", TSIM_ERR_INFEASIBLE, "simulation.warmup", "warmup 3 leaves none of 3 steps",
+     "warmup must be below steps"},
+    {"cluster.degraded", "[{link: nic, node: 4, rate: 0.5}]", TSIM_ERR_INFEASIBLE, "cluster.degraded",
+     "entry 1: node 4 of 4", "nodes are counted from 0"},
+    {"cluster.degraded", "[{link: fabric, rate: 0.5}]", TSIM_ERR_INFEASIBLE, "cluster.degraded",
+     "entry 1: there is no tier 0 of uplinks", "link: nic, or a fabric with that many tiers"},
+    {"data", "{workers: 0}", TSIM_ERR_RANGE, "data.workers", "0 is out of range", "must be at least 1"},
+    {"data", "8", TSIM_ERR_SCHEMA, "data", "expected a mapping of keys to values, found '8'", ""},
+    {"data", "{storage: {bandwidth: 1 GB/s, random_access: 2}}", TSIM_ERR_RANGE, "data.storage.random_access",
+     "2 is out of range", "must be at most 1"},
+    {"reliability", "{spares: 4}", TSIM_OK, NULL, NULL, NULL},
+    {"reliability", "[4]", TSIM_ERR_SCHEMA, "reliability", "expected a mapping of keys to values, found a list", ""},
+    {"reliability.node_mtbf", "0 h", TSIM_ERR_RANGE, "reliability.node_mtbf", "0 h is out of range",
+     "must be greater than 0"},
+    {"reliability", "{node_mtbf: 5000 h, components: {nic: 1 h}}", TSIM_ERR_INFEASIBLE, "reliability.components",
+     "given beside node_mtbf, which is the sum of them", "leave one of the two out"},
+    {"reliability.checkpoint", "{memory: true}", TSIM_ERR_INFEASIBLE, "reliability.checkpoint.memory",
+     "a sync checkpoint leaves no copy in memory", "set reliability.checkpoint.mode=async"},
+    {"reliability.checkpoint.interval", "often", TSIM_ERR_SCHEMA, "reliability.checkpoint.interval",
+     "'often' is no interval", "write optimal, a time such as 30 min, or a number of steps"},
+    {"reliability.checkpoint.interval", "20 min", TSIM_OK, NULL, NULL, NULL},
+    {"reliability.checkpoint.interval", "500", TSIM_OK, NULL, NULL, NULL},
+    {"reliability.maintenance", "{interval: 7 d}", TSIM_ERR_INFEASIBLE, "reliability.maintenance",
+     "has an interval and no time", "write both: {interval: 6 h, time: 10 min}"},
+    {"training.evaluation.time", "7 min", TSIM_ERR_INFEASIBLE, "training.evaluation", "has a time and no interval",
+     "write both: {interval: 6 h, time: 10 min}"},
+    {"reliability.preemption", "{rate: 0.1 /h, discount: 1}", TSIM_ERR_RANGE, "reliability.preemption.discount",
+     "a discount of 1 makes it free", "write what is taken off: 0.7 leaves 30 %"},
+    {"variability", "{compute_cv: 0.01}", TSIM_ERR_INFEASIBLE, "variability",
+     "noise and stragglers: not simulated by this version yet", "leave 'variability' out"},
+    {"variability", "{compute_cv: 0}", TSIM_OK, NULL, NULL, NULL},
+    {"sweep", "{axes: {cluster.nodes: [1, 2]}}", TSIM_OK, NULL, NULL, NULL},
+    {"extends", "other.yaml", TSIM_ERR_SCHEMA, "extends", "cannot be set from outside",
+     "name the other scenario on the command line"},
+    {"measured", "{step_time: 3 s}", TSIM_ERR_SCHEMA, "", "missing key 'measured.source'",
+     "source: where the measurement was read"},
+    {"cluster.node.accelerator.power.idle", "400", TSIM_ERR_INFEASIBLE, "cluster.node.accelerator.power.idle",
+     "is above power.limit", ""},
+    {"cluster.node.accelerator.peak.fp8", "5 TFLOP/s", TSIM_ERR_SCHEMA,
+     "cluster.node.accelerator.efficiency.matrix_sustained", "no value for fp8, which has a peak",
+     "fp8: the fraction of the peak that long matrix products reach"},
+    {"cluster.node.accelerator.reserve", "16 GB", TSIM_ERR_INFEASIBLE, "cluster.node.accelerator.reserve",
+     "is not below memory", ""},
+    {"cluster.node.scale_up.kind", "none", TSIM_ERR_INFEASIBLE, "cluster.node.scale_up.kind",
+     "4 accelerators without links between them", "kind: switch, mesh or pcie"},
+    {"cluster.fabric.oversubscription", "0.5", TSIM_ERR_RANGE, "cluster.fabric.oversubscription", "is below 1",
+     "2 means that the uplinks carry half of what the ports below them can send"},
+    {"cluster.fabric.efficiency", "1.5", TSIM_ERR_RANGE, "cluster.fabric.efficiency", "1.5 is out of range",
+     "must be at most 1"},
+};
+
+START_TEST(rules) {
+    const struct rule *c = &RULES[_i];
+    const struct tsim_scenario *scenario = load_set(c->path, c->value);
+    if (c->status == TSIM_OK) {
+        must(scenario);
+        return;
+    }
+    ck_assert_ptr_null(scenario);
+    ck_assert_str_eq(diags.items[0].message, c->message);
+    ck_assert_str_eq(diags.items[0].hint, c->hint);
+    ck_assert_str_eq(diags.items[0].field, c->field);
+    ck_assert_int_eq(diags.items[0].status, c->status);
+}
+END_TEST
+
+/* Rules that take more than one setting. */
+static const struct pair_rule {
+    struct tsim_override sets[3];
+    size_t n_sets;
+    const char *message, *hint;
+} PAIR_RULES[] = {
+    {{{"parallelism.virtual_pipeline", "2"}, {"training.global_batch_size", "12"}},
+     2,
+     "12 gives 3 micro-batches to each replica; interleaving needs a multiple of pipeline 2",
+     "nearest that works: global_batch_size 8 or 16"},
+    {{{"parallelism.virtual_pipeline", "2"}, {"parallelism.pipeline", "1"}},
+     2,
+     "2 chunks per stage, but there is one stage",
+     "virtual_pipeline: 1, or pipeline above 1"},
+    {{{"parallelism.virtual_pipeline", "2"}, {"parallelism.schedule", "gpipe"}},
+     2,
+     "gpipe takes one chunk per stage, not virtual_pipeline 2",
+     "schedule: interleaved, or virtual_pipeline: 1"},
+    {{{"parallelism.virtual_pipeline", "2"}, {"parallelism.schedule", "zb-v"}},
+     2,
+     "zb-v has two chunks per stage of its own, not 2",
+     "leave virtual_pipeline out, or schedule: interleaved"},
+    {{{"parallelism.schedule", "zb-v"}, {"model.layers", "9"}},
+     2,
+     "9 layers do not split into 2 x pipeline 2 = 4 parts of zb-v",
+     "nearest that works: pipeline 1; or layers_per_stage as a list"},
+    {{{"parallelism.schedule", "zb-v"}, {"parallelism.layers_per_stage", "[4, 4]"}},
+     2,
+     "2 entries for zb-v, which has 4 parts with pipeline 2",
+     "one entry for each part, in model order"},
+    {{{"parallelism.schedule", "zb-v"}, {"training.global_batch_size", "8"}},
+     2,
+     "8 gives 2 micro-batches to each replica; zb-v with pipeline 2 needs at least 3",
+     "nearest that works: global_batch_size 12"},
+    {{{"parallelism.schedule", "dualpipe"}, {"training.global_batch_size", "8"}},
+     2,
+     "8 gives 2 micro-batches to each replica; dualpipe with pipeline 2 needs at least 4",
+     "nearest that works: global_batch_size 16"},
+    {{{"parallelism.schedule", "dualpipe"}, {"training.global_batch_size", "20"}},
+     2,
+     "20 gives 5 micro-batches to each replica; dualpipe needs an even number",
+     "nearest that works: global_batch_size 16 or 24"},
+    {{{"parallelism.schedule", "dualpipe"}, {"parallelism.pipeline", "1"}},
+     2,
+     "dualpipe needs an even number of stages, not 1",
+     "nearest that works: pipeline 2; or schedule: zb-h1"},
+    {{{"training.tokens", "1 M"}, {"training.steps", "4"}},
+     2,
+     "the length of the run is given twice",
+     "training.tokens says it already"},
+    {{{"parallelism.context", "2"}, {"training.sequence_length", "130"}},
+     2,
+     "130 is not divisible by 2 x context 2 (each rank takes an early and a late piece)",
+     "nearest that works: sequence_length 128 or 132"},
+    {{{"model.position", "learned"}, {"model.positions", "64"}},
+     2,
+     "128, but inline has 64 learned positions",
+     "at most 64"},
+    {{{"cluster.nodes", "3"}, {"parallelism.pipeline", "4"}, {"parallelism.tensor", "4"}},
+     3,
+     "tensor 4 x context 1 x pipeline 4 is 16, which does not divide the 12 accelerators",
+     "nearest that works: pipeline 1; or tensor 1"},
+    {{{"parallelism.pipeline", "4"}, {"parallelism.layers_per_stage", "[0, 8, 0, 0]"}},
+     2,
+     "a chunk between the first and the last has no layers",
+     "only the chunks with the embedding and the head can be without"},
+    {{{"parallelism.tensor", "4"}, {"parallelism.zero_group", "node"}, {"cluster.accelerators_per_node", "2"}},
+     3,
+     "nodes of 2 with tensor 4 do not cut data 1 x context 1 into equal groups",
+     "all, or a divisor of 1"},
+};
+
+START_TEST(rules_of_several_keys) {
+    const struct pair_rule *c = &PAIR_RULES[_i];
+    ck_assert_ptr_null(load_with(path_of("base.yaml"), c->sets, c->n_sets));
+    size_t i = 0;
+    while (i < diags.n_items && (diags.items[i].is_warning || strcmp(diags.items[i].message, c->message) != 0))
+        i++;
+    ck_assert_msg(i < diags.n_items, "%s", diags.items[0].message);
+    ck_assert_str_eq(diags.items[i].hint, c->hint);
+}
+END_TEST
+
+static const struct effect {
+    struct tsim_override sets[2];
+    size_t n_sets;
+    const char *field, *message;
+} EFFECTS[] = {
+    {{{"parallelism.tensor", "1"}, {"parallelism.sequence", "true"}},
+     2,
+     "parallelism.sequence",
+     "has no effect: tensor is 1"},
+    {{{"cluster.nodes", "1"}}, 1, "cluster.fabric", "has no effect: there is one node"},
+    {{{"parallelism.schedule", "interleaved"}},
+     1,
+     "parallelism.schedule",
+     "interleaved with virtual_pipeline 1 is 1f1b"},
+    {{{"parallelism.schedule", "zb-h2"}, {"parallelism.pipeline", "1"}},
+     2,
+     "parallelism.schedule",
+     "zb-h2 with pipeline 1 is 1f1b"},
+    {{{"cluster.accelerators_per_node", "1"}},
+     1,
+     "parallelism.tensor",
+     "tensor groups of 2 reach over nodes of 1: their traffic crosses the fabric"},
+    {{{"parallelism.zero", "0"}, {"parallelism.zero_group", "2"}},
+     2,
+     "parallelism.zero_group",
+     "has no effect: zero is 0"},
+    {{{"parallelism.pipeline", "8"}, {"parallelism.zero", "1"}},
+     2,
+     "parallelism.zero",
+     "has no effect: there is one replica"},
+    {{{"software.attention_kernel", "unfused"}, {"training.attention", "flash"}},
+     2,
+     "training.attention",
+     "framework has no flash attention: flash2 is taken"},
+    {{{"model.positions", "128"}}, 1, "model.positions", "has no effect: the positions are not learned"},
+};
+
+START_TEST(settings_without_effect_are_warnings) {
+    const struct effect *c = &EFFECTS[_i];
+    must(load_with(path_of("base.yaml"), c->sets, c->n_sets));
+    ck_assert_uint_eq(diags.n_warnings, 1);
+    ck_assert_str_eq(diags.items[0].message, c->message);
+    ck_assert_str_eq(diags.items[0].field, c->field);
+}
+END_TEST
+
+START_TEST(fabric_is_needed_between_nodes) {
+    const char *text = strstr(BASE, "  fabric:");
+    const char *rest = strstr(text, "software:");
+    write_file("nofabric.yaml", tsim_arena_printf(&arena, "%.*s%s", (int)(text - BASE), BASE, rest));
+    ck_assert_ptr_null(load_with(path_of("nofabric.yaml"), NULL, 0));
+    ck_assert_str_eq(diags.items[0].message, "4 nodes without a fabric between them");
+    struct tsim_override one = {"cluster.nodes", "1"};
+    ck_assert_ptr_null(must(load_with(path_of("nofabric.yaml"), &one, 1))->cluster.fabric);
+}
+END_TEST
+
+/* Lines from top to bottom, whatever the order of the tables. */
+START_TEST(mistakes_come_in_the_order_of_the_file) {
+    write_file("bad.yaml", "parallelism: {tensr: 8}\n"
+                           "training: {precision: bf17}\n"
+                           "extends: base.yaml\n"
+                           "schema: tsim/v2\n"
+                           "cluster: {nodes: x}\n");
+    ck_assert_ptr_null(load_with(path_of("bad.yaml"), NULL, 0));
+    ck_assert_uint_eq(diags.n_errors, 4);
+    static const int lines[] = {1, 2, 4, 5};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_int_eq(diags.items[i].at.line, lines[i]);
+}
+END_TEST
+
+static Suite *scenario_rules_suite(void) {
+    Suite *suite = suite_create("scenario rules");
+    TCase *tcase = tcase_create("rules");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_loop_test(tcase, rules, 0, LENGTH(RULES));
+    tcase_add_loop_test(tcase, rules_of_several_keys, 0, LENGTH(PAIR_RULES));
+    tcase_add_loop_test(tcase, settings_without_effect_are_warnings, 0, LENGTH(EFFECTS));
+    tcase_add_test(tcase, fabric_is_needed_between_nodes);
+    tcase_add_test(tcase, mistakes_come_in_the_order_of_the_file);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(scenario_rules_suite)
