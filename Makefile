@@ -99,6 +99,7 @@ unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS)
 # Everything that takes longer: sanitizers, the second compiler, static analysis.
 check: test
 	@TSIM_BROWSER=needed tests/browser/run.sh build/tsim
+	@tests/reference_docs.sh build/tsim
 	@tests/bench/instructions.sh build/tsim --gate
 	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
 	@tests/run.sh build/asan build/asan/tsim
