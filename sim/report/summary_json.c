@@ -205,6 +205,10 @@ static void add_failures(struct tsim_json *campaign, const struct tsim_campaign 
     struct tsim_json *lost = tsim_json_object(campaign, "lost_accelerator_hours");
     for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++)
         tsim_json_number(lost, tsim_campaign_loss_name(loss), c->lost_accelerator_h[loss]);
+    struct tsim_json *power = tsim_json_object(campaign, "power");
+    tsim_json_number(power, "loaded_w", c->loaded_w);
+    tsim_json_number(power, "idle_w", c->idle_w);
+    tsim_json_number(power, "mean_w", c->energy_kwh * 3.6e6 / (c->mean_days * 86400));
     struct tsim_json *checkpoint = tsim_json_object(campaign, "checkpoint");
     tsim_json_number(checkpoint, "bytes", c->checkpoint_bytes);
     tsim_json_number(checkpoint, "interval_s", finite_or_nan(c->checkpoint_interval_s));

@@ -74,7 +74,7 @@ struct tsim_link_load {
 
 struct tsim_step_simulation {
     double time_s;
-    int64_t events, repeated_events; /* the second of the first: not simulated again (periods.h) */
+    int64_t events, repeated_events;       /* the second of the first: not simulated again (periods.h) */
     int32_t n_gangs, n_stages, n_replicas; /* gang g = replica * n_stages + stage */
     double nic_out_bytes, nic_in_bytes;    /* that flowed through the engine's NIC resources, all gangs */
     const struct tsim_gang_account *gangs;

@@ -81,6 +81,11 @@ static double interval_s(const struct tsim_period *interval, double step_s) {
     return interval->kind == TSIM_PERIOD_STEPS ? interval->value * step_s : interval->value;
 }
 
+/* Evaluations come between two steps. */
+static double evaluation_interval_s(const struct tsim_evaluation_spec *evaluation, double step_s) {
+    return evaluation->time_s > 0 ? fmax(1, round(interval_s(&evaluation->interval, step_s) / step_s)) * step_s : 0;
+}
+
 /* A whole number of steps, at least one, and long enough for the writing under it. */
 static void set_interval(const struct tsim_scenario *sc, double step_s, struct tsim_campaign_job *job) {
     const struct tsim_reliability_spec *r = &sc->reliability;
@@ -113,7 +118,7 @@ void tsim_reliability_job(const struct tsim_scenario *sc, double work_s, double 
         .write_s = r->mode == 0 ? 0 : write_s,
         .save_s = r->mode == 0 ? write_s : copy_s + write_s,
         .memory_tier = r->checkpoint_memory,
-        .evaluation_interval_s = interval_s(&sc->training.evaluation.interval, step_s),
+        .evaluation_interval_s = evaluation_interval_s(&sc->training.evaluation, step_s),
         .evaluation_s = sc->training.evaluation.time_s,
         .maintenance_interval_s = r->maintenance_interval_s,
         .maintenance_s = r->maintenance_s,
@@ -180,19 +185,35 @@ static double time_quantile(const struct statistics *all, double frac) {
     return quantile(all->times_s, all->n, frac);
 }
 
-static enum tsim_status fail_to_finish(const struct tsim_scenario *sc, const struct tsim_campaign_job *job,
-                                       struct tsim_diags *diags) {
-    char every[64], restart[64], interval[64];
-    struct tsim_place nowhere = {.file = sc->file};
-    tsim_diag_hint(
-        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, nowhere, "reliability",
-                         "the run does not come to an end: interrupted every %s, it needs %s to restart and %s to the "
-                         "next checkpoint",
-                         tsim_quantity_human(tsim_campaign_mtbf_s(job, false), TSIM_TIME_S, every, sizeof every),
-                         tsim_quantity_human(job->detection_s + job->restart_s + job->warmup_s, TSIM_TIME_S, restart,
-                                             sizeof restart),
-                         tsim_quantity_human(job->interval_s + job->stall_s, TSIM_TIME_S, interval, sizeof interval)),
-        "restart faster, save more often, use fewer nodes, or add spares");
+/* 0: there are none. */
+static double pause_s(double interval_s) {
+    return interval_s > 0 ? interval_s : (double)INFINITY;
+}
+
+static const char *time_text(struct tsim_arena *arena, double seconds) {
+    char text[64];
+    return tsim_arena_strdup(arena, tsim_quantity_human(seconds, TSIM_TIME_S, text, sizeof text));
+}
+
+static enum tsim_status fail_to_finish(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                       const struct tsim_campaign_job *job, struct tsim_diags *diags) {
+    const struct tsim_place nowhere = {.file = sc->file};
+    double every_s = tsim_campaign_mtbf_s(job, false),
+           planned_s = fmin(pause_s(job->evaluation_interval_s), pause_s(job->maintenance_interval_s));
+    if (planned_s < every_s) {
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, nowhere, "reliability",
+                                        "the run does not come to an end, or has more than %d pauses: one every %s",
+                                        TSIM_CAMPAIGN_MOST_EVENTS, time_text(arena, planned_s)),
+                       "evaluate or maintain less often");
+        return TSIM_ERR_INFEASIBLE;
+    }
+    tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, nowhere, "reliability",
+                                    "the run does not come to an end: interrupted every %s, it needs %s to restart and "
+                                    "%s to the next checkpoint",
+                                    time_text(arena, every_s),
+                                    time_text(arena, job->detection_s + job->restart_s + job->warmup_s),
+                                    time_text(arena, job->interval_s + job->stall_s)),
+                   "restart or repair faster, save more often, use fewer nodes, or add spares");
     return TSIM_ERR_INFEASIBLE;
 }
 
@@ -258,6 +279,8 @@ static void fill_costs(const struct tsim_scenario *sc, const struct tsim_cluster
     double loaded_s = work_s + all->mean_redone_s;
     double facility_j = sc->energy.pue * (loaded_s * result->mean_power_w + (all->mean_s - loaded_s) * n * idle_w +
                                           all->mean_s * spares * idle_w);
+    c->loaded_w = sc->energy.pue * (result->mean_power_w + spares * idle_w);
+    c->idle_w = sc->energy.pue * (n + spares) * idle_w;
     c->energy_kwh = facility_j / JOULES_PER_KWH;
     c->co2_kg = facility_j * sc->energy.carbon_kg_per_j;
     c->electricity_usd = facility_j * sc->energy.price_usd_per_j;
@@ -265,6 +288,11 @@ static void fill_costs(const struct tsim_scenario *sc, const struct tsim_cluster
     c->rent_usd = price > 0 ? all->mean_s * (n + spares) * price : (double)NAN;
     c->purchase_usd = sc->cost.purchase_usd > 0 ? (n + spares) * sc->cost.purchase_usd : (double)NAN;
     c->breakeven_runs = c->purchase_usd / c->rent_usd;
+}
+
+/* Times are whole milliseconds: half of one may be missing. */
+static double goodput_at(const struct tsim_campaign_job *job, const struct statistics *all, double time_frac) {
+    return fmin(1, job->work_s / time_quantile(all, time_frac));
 }
 
 static void fill_bins(const struct statistics *all, struct tsim_campaign *c) {
@@ -285,9 +313,9 @@ static void fill_times(const struct tsim_scenario *sc, const struct tsim_campaig
     c->days_p10 = time_quantile(all, 0.1) / SECONDS_PER_DAY;
     c->days_p90 = time_quantile(all, 0.9) / SECONDS_PER_DAY;
     c->mean_days = all->mean_s / SECONDS_PER_DAY;
-    c->goodput = job->work_s / time_quantile(all, 0.5);
-    c->goodput_p10 = job->work_s / time_quantile(all, 0.9);
-    c->goodput_p90 = job->work_s / time_quantile(all, 0.1);
+    c->goodput = goodput_at(job, all, 0.5);
+    c->goodput_p10 = goodput_at(job, all, 0.9);
+    c->goodput_p90 = goodput_at(job, all, 0.1);
     c->failures_p10 = quantile(all->counts, all->n, 0.1);
     c->failures_p90 = quantile(all->counts, all->n, 0.9);
     fill_bins(all, c);
@@ -336,13 +364,13 @@ enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struc
     double work_s = result->campaign.steps * result->step.time_s;
     tsim_reliability_job(sc, work_s, result->step.time_s, &job);
     if (!replicate(arena, &job, n_replications(sc), &all))
-        return fail_to_finish(sc, &job, diags);
+        return fail_to_finish(arena, sc, &job, diags);
     result->events += all.events;
     fill_times(sc, &job, &all, &result->campaign);
     if (records)
         fill_stretches(arena, &job, &result->campaign);
     fill_costs(sc, cluster, work_s, &all, result);
     if (sc->reliability.preemption_per_s > 0 && !compare_with_on_demand(arena, sc, work_s, result))
-        return fail_to_finish(sc, &job, diags);
+        return fail_to_finish(arena, sc, &job, diags);
     return TSIM_OK;
 }

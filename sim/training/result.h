@@ -81,7 +81,8 @@ struct tsim_campaign {
     const struct tsim_campaign_stretch *stretches; /* of the first replication: its first so many */
     int32_t n_stretches;
     struct tsim_ownership own;
-    double embodied_co2_kg; /* of the machine's making, for the time of the run */
+    double loaded_w, idle_w; /* of the facility, spares included: while training, and while the job is down */
+    double embodied_co2_kg;  /* of the machine's making, for the time of the run */
     bool is_spot;
     double on_demand_days, on_demand_usd, breakeven_rate_per_h;
 };

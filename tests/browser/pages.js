@@ -41,7 +41,7 @@ async function test(name, f) {
     });
   await test("a whole run with failures is drawn", async () => {
     const page = await open(browser, "campaign.html", "light"), all = await charts(page);
-    for (const name of ["days of the whole run over all replications", "one run over its days", "accelerator hours lost by cause", "cost of the run when owned and when rented"]) {
+    for (const name of ["days of the whole run over all replications", "one run over its days", "power of the facility over one run", "accelerator hours lost by cause", "cost of the run when owned and when rented"]) {
       const c = all.find(c => c.name === name);
       assert(c && c.points > 0 && c.colours > 5, `${name}: ${c && c.points} points, ${c && c.colours} colours`);
     }

@@ -60,6 +60,9 @@ START_TEST(bloom_176b_energy) {
     struct tsim_campaign c = campaign_of("bloom-176b-whole-run", NULL, 0);
     double hours = c.mean_days * 24 * 384;
     ck_assert_double_eq_tol(c.energy_kwh / hours / ((433196 + 256646) / 1082990.0), 1, 0.15);
+    ck_assert_double_le(c.idle_w, 0.5 * c.loaded_w);
+    ck_assert_double_ge(c.energy_kwh * 3.6e6, c.idle_w * c.mean_days * 86400);
+    ck_assert_double_le(c.energy_kwh * 3.6e6, c.loaded_w * c.mean_days * 86400);
     /* 52 nodes with those that stand by, of which the paper counts 48 */
     ck_assert_double_eq_tol(c.embodied_co2_kg / hours * 48 / 52 / (11200 / 1082990.0), 1, 0.01);
 }
