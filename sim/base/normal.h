@@ -5,6 +5,10 @@
 /* Expected maximum of n independent standard normals, quantile((n - 3/8) / (n + 1/4)) (Blom 1958); 0 for n = 1. */
 double tsim_expected_maximum(double n);
 
+/* Standard deviation of that maximum, by its quantile function: the maximum of n is the normal quantile of U^(1/n), U
+ * uniform (Arnold, Balakrishnan, Nagaraja 2008, "A First Course in Order Statistics", section 2.4). 1 for n = 1. */
+double tsim_deviation_of_maximum(double n);
+
 /* Of Student's t with `freedom` > 0 degrees. */
 double tsim_student_quantile(double probability, double freedom);
 

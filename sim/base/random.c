@@ -24,6 +24,12 @@ double tsim_random_uniform(struct tsim_random *random) {
     return (double)((tsim_random_bits(random) >> 11) + 1) * 0x1p-53;
 }
 
+double tsim_random_normal(struct tsim_random *random) {
+    const double two_pi = 6.283185307179586;
+    double radius = sqrt(-2 * log(tsim_random_uniform(random)));
+    return radius * cos(two_pi * tsim_random_uniform(random));
+}
+
 double tsim_random_exponential(struct tsim_random *random) {
     return -log(tsim_random_uniform(random));
 }

@@ -151,11 +151,28 @@ static void finish_recompute(struct tsim_draft *draft) {
         draft->scenario.training.recompute_every = (int64_t)lround(sqrt((double)most));
 }
 
-/* Ranks that would be folded may differ by their links, or each of their messages is wanted. */
+/* Enough for a 99th percentile. */
+#define STEPS_THAT_VARY 100
+
+bool tsim_scenario_varies(const struct tsim_scenario *sc) {
+    const struct tsim_variability_spec *v = &sc->variability;
+    return v->compute_cv > 0 || (v->straggler_frac > 0 && v->straggler_slowdown > 1);
+}
+
+/* Ranks that would be folded may differ by their links or their speed, or each of their messages is wanted. */
 static bool needs_every_rank(const struct tsim_scenario *sc) {
     const struct tsim_fabric *fabric = sc->cluster.fabric;
-    return sc->cluster.n_degraded > 0 || sc->simulation.network == TSIM_NETWORK_STEPS ||
+    return sc->cluster.n_degraded > 0 || tsim_scenario_varies(sc) || sc->simulation.network == TSIM_NETWORK_STEPS ||
            (fabric && (fabric->topology == TSIM_TOPOLOGY_FAT_TREE || fabric->topology == TSIM_TOPOLOGY_DRAGONFLY));
+}
+
+const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *arena,
+                                                            const struct tsim_scenario *scenario) {
+    struct tsim_scenario *steady = TSIM_NEW(arena, struct tsim_scenario);
+    *steady = *scenario;
+    steady->variability = (struct tsim_variability_spec){.straggler_slowdown = 1};
+    steady->simulation.fold = !needs_every_rank(steady);
+    return steady;
 }
 
 static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
@@ -166,6 +183,8 @@ static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     if (needs_every_rank(sc))
         draft->fold = 0;
     sc->simulation.fold = draft->fold == 1;
+    if (tsim_scenario_varies(sc) && !tsim_draft_has(draft, "simulation.steps"))
+        sc->simulation.steps = STEPS_THAT_VARY;
     if (draft->data * p->context == 1)
         draft->zero = 0;
     if (p->tensor == 1)
@@ -240,6 +259,8 @@ bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *
     struct tsim_reader reader = {.arena = arena, .diags = &diags};
     draft->root = &root;
     draft_choice(job, choice, draft);
+    draft->scenario.variability =
+        (struct tsim_variability_spec){.straggler_slowdown = 1}; /* plans are compared without noise */
     resolve_degrees(draft);
     tsim_draft_validate(draft, &reader);
     bool is_valid = diags.n_errors == 0;

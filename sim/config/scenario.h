@@ -218,6 +218,12 @@ struct tsim_reliability_spec {
     double preemption_per_s, notice_s, discount_frac, gap_s;            /* rate of one node */
     int64_t replications;
 };
+/* Times that vary: of each kernel, from one execution to the next, and of accelerators that are always slow. */
+struct tsim_variability_spec {
+    double compute_cv;                         /* standard deviation of a kernel's time over its mean */
+    double straggler_frac, straggler_slowdown; /* share of the accelerators, times as long as the others */
+    int64_t step;                              /* which of simulation.steps is simulated: each has its own noise */
+};
 struct tsim_simulation_spec {
     int64_t steps, warmup, seed;
     enum tsim_network network;
@@ -238,6 +244,7 @@ struct tsim_scenario {
     struct tsim_training_spec training;
     struct tsim_parallelism_spec parallelism;
     struct tsim_data_spec data;
+    struct tsim_variability_spec variability;
     struct tsim_energy_spec energy;
     struct tsim_cost_spec cost;
     struct tsim_reliability_spec reliability;
@@ -277,6 +284,11 @@ struct tsim_expert_ranks tsim_expert_ranks(const struct tsim_parallelism_spec *p
 
 /* Can the schedule run n micro-batches per replica? interleaved: a multiple of pipeline; zb-v: at least 2 pipeline - 1;
  * dualpipe: at least 2 pipeline, and even. */
+/* Whether its steps or its accelerators differ (variability); and the same scenario, in `arena`, if they did not. */
+bool tsim_scenario_varies(const struct tsim_scenario *scenario);
+const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *arena,
+                                                            const struct tsim_scenario *scenario);
+
 bool tsim_microbatches_work(const struct tsim_parallelism_spec *parallelism, int64_t n);
 
 /* A scenario file read once, to be loaded many times with other overrides (a sweep). One thread at a time, because

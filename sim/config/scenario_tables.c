@@ -243,48 +243,6 @@ static void write_region(struct tsim_writer *writer, const char *key, const char
         tsim_region_write(writer, key, path, draft->scenario.energy.region);
 }
 
-/* ---- sections that this version knows and does not simulate ---- */
-
-static void refuse(struct tsim_reader *reader, const struct tsim_value *value, const char *path, const char *what) {
-    tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, value, path,
-                                    "%s: not simulated by this version yet", what),
-                   "leave '%s' out", path);
-}
-
-struct variability {
-    double compute_cv, fraction, slowdown;
-};
-/* clang-format off */
-static const struct tsim_key STRAGGLER_KEYS[] = {
-    {.key = "fraction", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .default_text = "0",
-     .offset = offsetof(struct variability, fraction), .help = "of the accelerators that are slow"},
-    {.key = "slowdown", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .default_text = "1",
-     .offset = offsetof(struct variability, slowdown), .help = "how many times slower"},
-};
-TSIM_TABLE(STRAGGLERS, STRAGGLER_KEYS, false);
-static const struct tsim_key VARIABILITY_KEYS[] = {
-    {.key = "compute_cv", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .default_text = "0",
-     .offset = offsetof(struct variability, compute_cv), .help = "coefficient of variation of an operator's time"},
-    {.key = "stragglers", .kind = TSIM_KEY_MAPPING, .table = &STRAGGLERS, .help = "accelerators that are always slow"},
-};
-TSIM_TABLE(VARIABILITY, VARIABILITY_KEYS, false);
-/* clang-format on */
-
-static void read_variability(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
-                             void *field) {
-    struct variability variability = {0, 0, 0};
-    (void)field;
-    if (!value)
-        return;
-    if (value->kind != TSIM_VALUE_MAPPING) {
-        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
-        return;
-    }
-    tsim_schema_read(reader, &VARIABILITY, value, path, &variability);
-    if (variability.compute_cv > 0 || (variability.fraction > 0 && variability.slowdown > 1))
-        refuse(reader, value, path, "noise and stragglers");
-}
-
 /* Belongs to `tsim sweep` and `tsim plan`, which read it themselves. */
 static void read_sweep(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     (void)field;
@@ -433,6 +391,19 @@ static const struct tsim_key COST_KEYS[] = {
 };
 TSIM_TABLE(COST, COST_KEYS, false);
 
+static const struct tsim_key STRAGGLER_KEYS[] = {
+    {QUANTITY_KEY("fraction", TSIM_FRACTION, scenario.variability.straggler_frac, "of the accelerators that are slow"), .max = 1,
+     .default_text = "0"},
+    {QUANTITY_KEY("slowdown", TSIM_FRACTION, scenario.variability.straggler_slowdown, "how many times as long their kernels take"),
+     .default_text = "1"},
+};
+TSIM_TABLE(STRAGGLERS, STRAGGLER_KEYS, false);
+static const struct tsim_key VARIABILITY_KEYS[] = {
+    {QUANTITY_KEY("compute_cv", TSIM_FRACTION, scenario.variability.compute_cv, "coefficient of variation of a kernel's time"),
+     .max = 1, .default_text = "0"},
+    {.key = "stragglers", .kind = TSIM_KEY_MAPPING, .table = &STRAGGLERS, .help = "accelerators that are always slow"},
+};
+TSIM_TABLE(VARIABILITY, VARIABILITY_KEYS, false);
 static const struct tsim_key SIMULATION_KEYS[] = {
     {INT_KEY("steps", scenario.simulation.steps, 1e6, "optimizer steps to simulate"), .default_text = "3", .is_positive = true},
     {INT_KEY("warmup", scenario.simulation.warmup, 1e6, "of them, not counted in the figures"), .default_text = "1"},
@@ -504,7 +475,7 @@ static const struct tsim_key SCENARIO_KEYS[] = {
     {SECTION_KEY("parallelism", &PARALLELISM, "how the work is split")},
     {CUSTOM_KEY("data", tsim_data_read, tsim_data_write, "the input pipeline; absent: data are always there"),
      .described_by = &tsim_data_table},
-    {CUSTOM_KEY("variability", read_variability, NULL, "noise and stragglers"), .described_by = &VARIABILITY},
+    {SECTION_KEY("variability", &VARIABILITY, "noise and stragglers: steps that differ")},
     {CUSTOM_KEY("reliability", tsim_reliability_read, tsim_reliability_write, "failures and checkpoints of the whole run"),
      .described_by = &tsim_reliability_table},
     {SECTION_KEY("energy", &ENERGY, "facility, price and carbon of electricity")},

@@ -218,6 +218,21 @@ static void print_power(struct tsim_screen *screen, const struct tsim_result *re
                      tsim_screen_human(screen, result->step_energy_j, TSIM_JOULES));
 }
 
+static void print_variation(struct tsim_screen *screen, const struct tsim_variation *v) {
+    if (!v->has)
+        return;
+    const char *slow = v->n_stragglers > 0
+                           ? tsim_arena_printf(&screen->arena, "; %lld slow accelerator%s", (long long)v->n_stragglers,
+                                               v->n_stragglers > 1 ? "s" : "")
+                           : "";
+    tsim_screen_line(screen, "variation",
+                     "%d steps: median %s, 99th percentile %s, mean %s, which is %.1f %% more than %s without%s",
+                     (int)v->n_steps, tsim_screen_human(screen, v->p50_s, TSIM_TIME_S),
+                     tsim_screen_human(screen, v->p99_s, TSIM_TIME_S),
+                     tsim_screen_human(screen, v->mean_s, TSIM_TIME_S), 100 * (v->mean_s / v->without_s - 1),
+                     tsim_screen_human(screen, v->without_s, TSIM_TIME_S), slow);
+}
+
 static void print_input(struct tsim_screen *screen, const struct tsim_input_figures *i) {
     if (!i->has)
         return;
@@ -295,7 +310,8 @@ static void print_notes(struct tsim_screen *screen, const struct tsim_result *re
     if (scenario->n_estimates > 0)
         tsim_screen_line(screen, "estimates", "leans on %s", text);
     if (!scenario->reliability.has)
-        tsim_screen_line(screen, "not modelled", "failures, checkpoints, stragglers: add a margin to the whole run");
+        tsim_screen_line(screen, "not modelled", "failures, checkpoints%s: add a margin to the whole run",
+                         result->variation.has ? "" : ", stragglers");
 }
 
 static void print_logged(struct tsim_screen *screen, const struct tsim_logged *logged) {
@@ -322,6 +338,7 @@ static void print_misfit(struct tsim_screen *screen, const struct tsim_result *r
 
 static void print_outcome(struct tsim_screen *screen, const struct tsim_result *result) {
     print_input(screen, &result->input);
+    print_variation(screen, &result->variation);
     print_power(screen, result);
     tsim_screen_campaign(screen, result);
     print_measured(screen, result);

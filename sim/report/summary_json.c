@@ -278,6 +278,16 @@ static void add_measured(struct tsim_json *root, const struct tsim_result *resul
     }
 }
 
+static void add_variation(struct tsim_json *root, const struct tsim_variation *v) {
+    struct tsim_json *variation = tsim_json_object(root, "variation");
+    tsim_json_integer(variation, "steps", v->n_steps);
+    tsim_json_number(variation, "step_time_p50_s", v->p50_s);
+    tsim_json_number(variation, "step_time_p99_s", v->p99_s);
+    tsim_json_number(variation, "step_time_mean_s", v->mean_s);
+    tsim_json_number(variation, "step_time_without_s", v->without_s);
+    tsim_json_integer(variation, "stragglers", v->n_stragglers);
+}
+
 static void add_uncertainty(struct tsim_json *root, const struct tsim_uncertainty *u) {
     struct tsim_json *uncertainty = tsim_json_object(root, "uncertainty");
     tsim_json_number(uncertainty, "step_time_low_s", u->step_time_low_s);
@@ -311,6 +321,8 @@ struct tsim_json *tsim_summary_json(const struct tsim_result *result, const stru
     if (result->simulated)
         add_energy(root, result);
     add_model(root, result);
+    if (result->variation.has)
+        add_variation(root, &result->variation);
     if (result->input.has)
         add_input(root, &result->input);
     if (result->simulated)

@@ -245,7 +245,7 @@ static void simulate(struct candidate *candidate) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_result result;
-    const struct tsim_run_options options = {.ignore_memory = false};
+    const struct tsim_run_options options = {.is_steady = true};
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     candidate->time_s = 0;
@@ -294,12 +294,13 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     for (int32_t i = 0; i < list.n; i++)
         simulate(&list.items[i]);
     drop_needless_pairs(&list);
+    double own_s = result->variation.has ? result->variation.without_s : result->step.time_s;
     while (result->n_advice < MAX_ADVICE) {
         struct candidate *best = NULL;
         for (int32_t i = 0; i < list.n; i++)
             if (list.items[i].time_s > 0 && (!best || list.items[i].time_s < SAME_FRAC * best->time_s))
                 best = &list.items[i];
-        double gain_frac = best ? 1 - best->time_s / result->step.time_s : 0;
+        double gain_frac = best ? 1 - best->time_s / own_s : 0;
         if (gain_frac < MIN_GAIN_FRAC)
             return;
         char text[32];

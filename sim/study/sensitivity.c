@@ -131,7 +131,7 @@ enum { N_CAPACITIES = sizeof CAPACITIES / sizeof CAPACITIES[0] };
 
 static enum tsim_status run_changed(const struct tsim_scenario *scenario, int capacity, double factor, double *time_s,
                                     struct tsim_diags *diags) {
-    const struct tsim_run_options options = {.ignore_memory = true};
+    const struct tsim_run_options options = {.ignore_memory = true, .is_steady = true};
     struct tsim_arena arena;
     struct changed changed = {0};
     struct tsim_result result;

@@ -77,6 +77,18 @@ static void account_pass_wait(struct tsim_gang *gang, int32_t index, int32_t seg
         gang->tally[TSIM_TALLY_PIPELINE] += until - under_way;
 }
 
+/* What chance has added to this pass: passes are priced by their kind, without it. */
+static void account_noise(struct tsim_gang *gang, int32_t index, int32_t segment) {
+    struct tsim_pass_cost mean, own;
+    if (!(gang->plan->noise_deviation_frac > 0))
+        return;
+    tsim_gang_pass_cost(gang, tsim_gang_item(gang, index), segment, tsim_gang_n_segments(gang, index), &mean);
+    tsim_gang_segment_cost(gang, index, segment, &own);
+    gang->account->terms.compute_s += own.compute_s - mean.compute_s;
+    gang->account->terms.recompute_s += own.recompute_s - mean.recompute_s;
+    gang->account->interference_s -= own.time_s - mean.time_s;
+}
+
 static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, tsim_tick ready, tsim_tick begin,
                          tsim_tick end) {
     int32_t index = tsim_label_item(label), segment = tsim_label_segment(label);
@@ -91,6 +103,7 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
         gang->accounted = index + 1;
         gang->n_pending -= tsim_schedule_receives(&gang->plan->schedule, gang->stage, item);
     }
+    account_noise(gang, index, segment);
     gang->tally[TSIM_TALLY_PASSES] += end - begin;
     gang->tally[pass_tally(gang, item, tsim_gang_n_segments(gang, index) > 1 ? 1 + segment : 0)]++;
 }

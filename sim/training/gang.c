@@ -1,5 +1,6 @@
 #include "training/gang.h"
 #include "cost/compute.h"
+#include "training/noise.h"
 #include "training/pieces.h"
 #include "workload/model.h"
 
@@ -90,28 +91,44 @@ static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item i
            (in_model_order == n - 1 ? way->head_frac : 0);
 }
 
-/* Kernels take longer; collectives and the host, which launches them, do not. */
-static void slow_down(const struct tsim_gang *gang, struct tsim_pass_cost *cost) {
-    if (gang->slowdown == 1)
-        return;
+/* Kernels take longer (or, by chance, less); collectives and the host, which launches them, do not. A pass that waits
+ * for the host still does. */
+static void slow_down(double slowdown, struct tsim_pass_cost *cost) {
     double kernels_s = cost->compute_s - cost->host_excess_s + cost->recompute_s;
-    double before_s = cost->compute_s + cost->recompute_s, after_s = fmax(kernels_s * gang->slowdown, before_s);
-    cost->recompute_s *= gang->slowdown;
+    double before_s = cost->compute_s + cost->recompute_s, least_s = cost->host_excess_s > 0 ? before_s : 0;
+    double after_s = fmax(kernels_s * slowdown, least_s);
+    cost->recompute_s *= slowdown;
     cost->compute_s = after_s - cost->recompute_s;
-    cost->host_excess_s = after_s - kernels_s * gang->slowdown;
+    cost->host_excess_s = after_s - kernels_s * slowdown;
     cost->time_s += after_s - before_s;
+}
+
+static double slowdown_of(const struct tsim_gang *gang, int32_t index, int32_t segment,
+                          const struct tsim_pass_cost *cost) {
+    double kernels_s = cost->compute_s - cost->host_excess_s + cost->recompute_s;
+    double noise_s = kernels_s > 0 ? tsim_noise_s(gang, index, segment, cost, kernels_s) : 0;
+    return gang->slowdown * (1 + (noise_s != 0 ? noise_s / kernels_s : 0));
+}
+
+static void pass_cost(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n,
+                      struct tsim_pass_cost *cost) {
+    *cost = chunk_of(gang, item.chunk)->ways[item.kind].whole;
+    if (n > 1)
+        tsim_pass_scale(cost, segment_frac(gang, item, segment, n));
 }
 
 void tsim_gang_pass_cost(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n,
                          struct tsim_pass_cost *cost) {
-    *cost = chunk_of(gang, item.chunk)->ways[item.kind].whole;
-    if (n > 1)
-        tsim_pass_scale(cost, segment_frac(gang, item, segment, n));
-    slow_down(gang, cost);
+    pass_cost(gang, item, segment, n, cost);
+    if (gang->slowdown != 1)
+        slow_down(gang->slowdown, cost);
 }
 
 void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t segment, struct tsim_pass_cost *cost) {
-    tsim_gang_pass_cost(gang, tsim_gang_item(gang, index), segment, tsim_gang_n_segments(gang, index), cost);
+    pass_cost(gang, tsim_gang_item(gang, index), segment, tsim_gang_n_segments(gang, index), cost);
+    double slowdown = slowdown_of(gang, index, segment, cost);
+    if (slowdown != 1)
+        slow_down(slowdown, cost);
 }
 
 /* Unit 0 in model order is the root, unit i layer i - 1. */

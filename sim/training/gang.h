@@ -131,6 +131,7 @@ struct tsim_step_plan {
     struct tsim_data_collective tied;
     struct tsim_collective_cost norm;
     int32_t n_replicas;
+    double noise_mean_frac, noise_deviation_frac; /* of a gang's pass: noise.h */
     struct tsim_part_pieces pieces[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
     struct tsim_data_collective *pass_collectives;
     int32_t n_pass_collectives;
@@ -271,7 +272,7 @@ bool tsim_gang_send_prev(void *context, int32_t stream, struct tsim_task *task);
 /* Segments of an item's pass, and the cost of one (position in execution order). */
 int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t item);
 void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t item, int32_t segment, struct tsim_pass_cost *cost);
-/* The same by what the item is, of a pass in `n` segments. */
+/* The same without noise, by what the item is, of a pass in `n` segments. */
 void tsim_gang_pass_cost(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n,
                          struct tsim_pass_cost *cost);
 /* Does this pass meet gathers (forward) or release reductions (backward)? */

@@ -230,6 +230,7 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
 struct sum {
     struct tsim_pass_cost cost;
     double host_s;
+    double stretch_s2;        /* squares since the last collective */
     double beside_s, taken_s; /* collectives beside another pass: their time, and what they take of the kernels' */
     const struct tsim_software *software;
 };
@@ -241,12 +242,18 @@ static double *exposed_term(struct tsim_pass_cost *cost, enum tsim_axis axis) {
                                       : &cost->exposed_tensor_s;
 }
 
+static void end_stretch(struct sum *sum) {
+    sum->cost.stretches_s += sqrt(sum->stretch_s2);
+    sum->stretch_s2 = 0;
+}
+
 static void add_operator(void *context, const struct tsim_pass_operator *row) {
     struct sum *sum = context;
     struct tsim_pass_cost *cost = &sum->cost;
     bool recomputed = strcmp(row->phase, "recompute") == 0;
     if (row->op->kind == TSIM_OP_COLLECTIVE) {
         *exposed_term(cost, row->op->axis) += row->exposed_s;
+        end_stretch(sum);
         if (row->op->overlap == TSIM_CONCURRENT_PASS) {
             sum->beside_s += row->time_s;
             sum->taken_s += row->sm_frac * row->time_s;
@@ -255,6 +262,9 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
             sum->host_s += sum->software->host_time_per_op_s + sum->software->host_time_per_collective_s;
     } else {
         *(recomputed ? &cost->recompute_s : &cost->compute_s) += row->time_s;
+        double square_s2 = row->time_s * row->time_s / fmax(row->op->kernels, 1);
+        cost->squares_s2 += square_s2;
+        sum->stretch_s2 += square_s2;
         sum->host_s += fmax(row->op->kernels, row->op->launches) * sum->software->host_time_per_op_s;
     }
     cost->flops += row->op->flops;
@@ -275,6 +285,7 @@ static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, con
     bool is_layer = part == TSIM_PART_LAYER || part == TSIM_PART_EXPERT_LAYER;
     if (recomputes && is_layer && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
         sum.host_s += scenario->software->host_time_per_checkpoint_s;
+    end_stretch(&sum);
     double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
     sum.cost.exposed_expert_s += fmax(sum.beside_s - kernels_s, sum.taken_s);
     sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s +
@@ -320,6 +331,8 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
     sum->hbm_bytes += times * part->hbm_bytes;
     sum->scale_up_bytes += times * part->scale_up_bytes;
     sum->nic_bytes += times * part->nic_bytes;
+    sum->squares_s2 += times * part->squares_s2;
+    sum->stretches_s += times * part->stretches_s;
 }
 
 const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, enum tsim_pass_kind kind) {

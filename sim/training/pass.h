@@ -39,6 +39,9 @@ struct tsim_pass_cost {
     double flops;                        /* executed on the matrix units, recomputation included */
     double matrix_busy_s, memory_busy_s; /* at sustained rates; for power */
     double hbm_bytes, scale_up_bytes, nic_bytes;
+    /* For noise (noise.h): squares of the kernels' times, summed; and the roots of their sums over each stretch between
+     * two collectives that wait for all, summed. */
+    double squares_s2, stretches_s;
 };
 
 struct tsim_part_costs {

@@ -11,7 +11,7 @@
  * gone through everything.
  *
  * A state repeats when durations do: a bit of difference in a rate, and nothing is left out. Not done message by
- * message, nor with an input pipeline, nor while somebody listens to the step's tasks. */
+ * message, nor with an input pipeline or noise, nor while somebody listens to the step's tasks. */
 #ifndef TSIM_TRAINING_PERIODS_H
 #define TSIM_TRAINING_PERIODS_H
 

@@ -1,6 +1,7 @@
 /* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
 #include "cost/compute.h"
 #include "training/gang.h"
+#include "training/noise.h"
 #include "training/pieces.h"
 #include "workload/layer_list.h"
 #include "workload/model.h"
@@ -420,6 +421,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_H2 ||
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_V;
     plan->sends_async = sc->parallelism.overlap.pipeline;
+    tsim_noise_plan(sc, plan);
     plan->n_replicas = sc->simulation.fold ? 1 : (int32_t)sc->parallelism.data;
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)

@@ -2,6 +2,7 @@
 
 #include "training/background.h"
 #include "training/loads.h"
+#include "training/noise.h"
 #include "training/periods.h"
 
 #include <math.h>
@@ -55,14 +56,15 @@ static double slowdown_of(const struct tsim_scenario *sc, int32_t rank) {
             (d->index < 0 || d->index == rank % per_node))
             slowdown /= d->rate_frac;
     }
-    return slowdown;
+    return tsim_is_straggler(sc, rank) ? slowdown * sc->variability.straggler_slowdown : slowdown;
 }
 
 /* In lock-step, all wait for the slowest. Degraded accelerators unfold the simulation, so members are ranks. */
 static void slow_down(const struct step_run *run, struct tsim_gang *gang) {
     const struct tsim_scenario *sc = run->plan->scenario;
     gang->slowdown = 1;
-    for (int32_t i = 0; i < gang->n_members && sc->cluster.n_degraded > 0; i++) {
+    bool differs = sc->cluster.n_degraded > 0 || sc->variability.straggler_frac > 0;
+    for (int32_t i = 0; i < gang->n_members && differs; i++) {
         struct tsim_coordinates at = tsim_gang_member_at(run->placement, gang, i);
         gang->slowdown = fmax(gang->slowdown, slowdown_of(sc, tsim_placement_rank(run->placement, &at)));
     }
@@ -388,7 +390,7 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
     add_gangs(arena, &run, accounts);
     for (int32_t i = 0; i < run.n_gangs; i++)
         tsim_background_add(arena, &run.gangs[i]);
-    if (!sink && !run.plan->is_stepped && !run.plan->input)
+    if (!sink && !run.plan->is_stepped && !run.plan->input && !(run.plan->noise_deviation_frac > 0))
         run.periods = tsim_periods_new(arena, run.engine, run.gangs, run.n_gangs);
     if (run.plan->is_stepped)
         tsim_expansion_build(&run.links, arena, placement, run.gangs, run.n_gangs);

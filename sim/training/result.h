@@ -102,6 +102,15 @@ struct tsim_input_figures {
     double host_buffer_bytes; /* per node: batches loaded ahead */
 };
 
+/* Steps that differ (variability). The result's step is the one whose time is nearest to their mean. */
+struct tsim_variation {
+    bool has;
+    int32_t n_steps; /* counted: those after the warm-up */
+    int64_t n_stragglers;
+    double p50_s, p99_s, mean_s;
+    double without_s; /* the step without noise and stragglers */
+};
+
 struct tsim_fit_change { /* a smallest change that makes the configuration fit */
     const char *setting; /* "training.recompute=selective" */
     double peak_bytes;   /* with that change alone */
@@ -135,6 +144,7 @@ struct tsim_result {
     const char *advice[4];
     int32_t n_advice;
     struct tsim_input_figures input;
+    struct tsim_variation variation;
     struct tsim_campaign campaign;
     struct tsim_fit_change fit_changes[8];
     int32_t n_fit_changes;

@@ -6,6 +6,7 @@
 #include "training/bound.h"
 #include "training/input.h"
 #include "training/reliability.h"
+#include "training/variation.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 
@@ -430,8 +431,10 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
     result->n_operators = out.n;
 }
 
-/* Without variability every step is the same step. */
+/* Without variability, whose rows are there, every step is the same step. */
 static void fill_steps(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result) {
+    if (result->steps)
+        return;
     struct tsim_step_row *rows = TSIM_NEW_ARRAY(arena, (size_t)sc->simulation.steps, struct tsim_step_row);
     for (int32_t i = 0; i < sc->simulation.steps; i++)
         rows[i] = (struct tsim_step_row){.step = i, .time_s = result->step.time_s};
@@ -514,6 +517,9 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
     struct machine machine = machine_of(arena, sc, options->memo);
     struct tsim_step_simulation simulation;
     struct tsim_feed_flow flow;
+    const struct tsim_variation_job job = {sc, machine.cluster, machine.placement, machine.costs};
+    if (tsim_scenario_varies(sc))
+        TSIM_TRY(tsim_variation_simulate(arena, &job, result, &sc, diags));
     TSIM_TRY(tsim_input_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
                                  &simulation, &flow, diags));
     const struct tsim_gang_account *critical = critical_gang(&simulation);
@@ -553,6 +559,8 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
                                 const struct tsim_run_options *options, struct tsim_result *result,
                                 struct tsim_diags *diags) {
     double start_s = now_s();
+    if (options->is_steady && tsim_scenario_varies(scenario))
+        scenario = tsim_scenario_without_variation(arena, scenario);
     scenario = start_result(arena, scenario, result);
     if (!result->fits && !options->is_brief)
         find_fitting_changes(arena, scenario, result);

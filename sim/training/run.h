@@ -9,6 +9,7 @@ struct tsim_step_sink;
 struct tsim_run_options {
     bool ignore_memory;                /* simulate even when it does not fit */
     const struct tsim_step_sink *sink; /* listens to the step (program.h); NULL: nobody does */
+    bool is_steady;                    /* without variability: one step, as for comparing settings */
     bool is_brief;               /* figures alone: no tables of operators, steps and ranks, no changes that would fit */
     struct tsim_pass_memo *memo; /* for many plans of one job on one cluster; NULL: none */
 };

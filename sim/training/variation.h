@@ -1,0 +1,22 @@
+/* variation.h - private to training: steps that differ from one another, simulated one by one. */
+#ifndef TSIM_TRAINING_VARIATION_H
+#define TSIM_TRAINING_VARIATION_H
+
+#include "training/input.h"
+#include "training/result.h"
+
+/* What is the same in all steps. */
+struct tsim_variation_job {
+    const struct tsim_scenario *scenario; /* with tsim_scenario_varies */
+    const struct tsim_cluster *cluster;
+    const struct tsim_placement *placement;
+    const struct tsim_pass_costs *costs;
+};
+
+/* Simulates simulation.steps of them. Fills in result->steps, n_steps and variation, and sets *typical (in `arena`) to
+ * the scenario with the step that is nearest to the mean, for the caller to simulate again and look at. */
+enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct tsim_variation_job *job,
+                                         struct tsim_result *result, const struct tsim_scenario **typical,
+                                         struct tsim_diags *diags);
+
+#endif

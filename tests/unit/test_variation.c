@@ -1,0 +1,153 @@
+/* Noise and stragglers against order statistics: what a step waits for is the slowest of those that it joins. */
+#include "base/normal.h"
+#include "support/check_main.h"
+#include "support/example.h"
+#include "training/run.h"
+
+#include <math.h>
+
+enum { N_STEPS = 400 };
+static struct example e;
+static struct tsim_arena arena;
+static struct tsim_result result;
+
+static void run(void) {
+    struct tsim_diags diags;
+    const struct tsim_run_options options = {.is_brief = false};
+    tsim_diags_init(&diags);
+    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
+    tsim_diags_release(&diags);
+}
+
+/* `n` accelerators side by side, one micro-batch each, whose gradients are summed after the pass. */
+static void replicas(int64_t n, double cv) {
+    example_init(&e);
+    e.scenario.cluster.accelerators_per_node = n;
+    e.scenario.training.global_batch_size = n;
+    e.scenario.parallelism.overlap.gradients = false;
+    e.scenario.simulation.steps = N_STEPS;
+    example_finish(&e);
+    e.scenario.simulation.fold = false;
+    e.scenario.variability.compute_cv = cv;
+}
+
+static double deviation_s(void) {
+    double sum = 0;
+    for (int32_t i = 0; i < result.n_steps; i++)
+        sum += pow(result.steps[i].time_s - result.variation.mean_s, 2);
+    return sqrt(sum / (result.n_steps - 1));
+}
+
+/* Of two: 1 - 1/pi. Of 8 and of 100: tables of the extreme value of normal samples (Harter 1961; Tippett 1925). */
+START_TEST(deviation_of_the_maximum) {
+    ck_assert_double_eq_tol(tsim_deviation_of_maximum(1), 1, 1e-12);
+    ck_assert_double_eq_tol(tsim_deviation_of_maximum(2), sqrt(1 - 1 / 3.14159265), 2e-3);
+    ck_assert_double_eq_tol(tsim_deviation_of_maximum(8), 0.6107, 3e-3);
+    ck_assert_double_eq_tol(tsim_deviation_of_maximum(100), 0.4294, 3e-3);
+}
+END_TEST
+
+/* Alone: the mean stays, within what 400 steps can tell; 8 that wait for one another take E(8) = 1.42 deviations longer
+ * and vary by 0.61 of one. */
+START_TEST(slowest_of_eight) {
+    replicas(1, 0.1);
+    run();
+    double deviation_alone_s = deviation_s();
+    ck_assert(result.variation.has);
+    ck_assert_int_eq(result.variation.n_steps, N_STEPS);
+    ck_assert_double_gt(deviation_alone_s, 0);
+    ck_assert_double_eq_tol(result.variation.mean_s, result.variation.without_s, 4 * deviation_alone_s / sqrt(N_STEPS));
+    replicas(8, 0.1);
+    run();
+    double longer_s = result.variation.mean_s - result.variation.without_s;
+    ck_assert_double_eq_tol(longer_s, tsim_expected_maximum(8) * deviation_alone_s, 0.15 * longer_s);
+    ck_assert_double_eq_tol(deviation_s(), 0.61 * deviation_alone_s, 0.15 * deviation_alone_s);
+    ck_assert_double_lt(result.variation.p50_s, result.variation.p99_s);
+}
+END_TEST
+
+/* Twice the coefficient, twice the deviation: the numbers drawn are the same. */
+START_TEST(in_proportion) {
+    replicas(1, 0.02);
+    run();
+    double less_s = deviation_s();
+    replicas(1, 0.04);
+    run();
+    ck_assert_double_eq_tol(deviation_s(), 2 * less_s, 1e-3 * less_s);
+}
+END_TEST
+
+/* The result's own step is one of those simulated, and the nearest to their mean. */
+START_TEST(typical_step) {
+    replicas(4, 0.1);
+    run();
+    double nearest_s = INFINITY;
+    bool is_one = false;
+    for (int32_t i = 0; i < result.n_steps; i++) {
+        nearest_s = fmin(nearest_s, fabs(result.steps[i].time_s - result.variation.mean_s));
+        is_one |= result.steps[i].time_s == result.step.time_s;
+    }
+    ck_assert(is_one);
+    ck_assert_double_eq_tol(fabs(result.step.time_s - result.variation.mean_s), nearest_s, 1e-15);
+}
+END_TEST
+
+/* All kernels of all accelerators take 1.25 times as long; a fifth of 1,000 are slow, by four deviations at most. */
+START_TEST(stragglers) {
+    replicas(8, 0);
+    run();
+    double compute_s = result.step.compute_s;
+    e.scenario.variability.straggler_frac = 1;
+    e.scenario.variability.straggler_slowdown = 1.25;
+    run();
+    ck_assert_int_eq(result.variation.n_stragglers, 8);
+    ck_assert_double_eq_tol(result.step.compute_s, 1.25 * compute_s, 1e-6 * compute_s);
+    ck_assert_double_eq(result.variation.p50_s, result.variation.p99_s);
+    replicas(8, 0);
+    e.scenario.cluster.nodes = 125;
+    e.scenario.training.global_batch_size = 1000;
+    e.scenario.simulation.steps = 1;
+    example_finish(&e);
+    e.scenario.simulation.fold = false;
+    e.scenario.variability.straggler_frac = 0.2;
+    e.scenario.variability.straggler_slowdown = 1.25;
+    run();
+    ck_assert_double_eq_tol((double)result.variation.n_stragglers, 200, 4 * sqrt(1000 * 0.2 * 0.8));
+}
+END_TEST
+
+START_TEST(seeds) {
+    replicas(2, 0.1);
+    run();
+    double first_s = result.variation.mean_s;
+    run();
+    ck_assert_double_eq(result.variation.mean_s, first_s);
+    e.scenario.simulation.seed = 2;
+    run();
+    ck_assert_double_ne(result.variation.mean_s, first_s);
+}
+END_TEST
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+}
+static void tear_down(void) {
+    tsim_arena_release(&arena);
+}
+
+static Suite *variation_suite(void) {
+    Suite *suite = suite_create("variation");
+    TCase *tcase = tcase_create("order statistics");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, deviation_of_the_maximum);
+    tcase_add_test(tcase, slowest_of_eight);
+    tcase_add_test(tcase, in_proportion);
+    tcase_add_test(tcase, typical_step);
+    tcase_add_test(tcase, stragglers);
+    tcase_add_test(tcase, seeds);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(variation_suite)
