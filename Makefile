@@ -15,8 +15,12 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -W
 OPT := -O2
 SANITIZE_release :=
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+SANITIZE_tsan := -fsanitize=thread
 SANITIZE_cov := --coverage
 OPT_asan := -O1
+OPT_fuzz := -O1
+OPT_tsan := -O1
 OPT_cov := -O0
 CFLAGS ?= $(or $(OPT_$(VARIANT)),$(OPT)) -g
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off -fno-common
@@ -81,6 +85,15 @@ $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(SUPPORT_OBJECTS) $(LI
 $(BUILD)/tests/property/test_%: $(BUILD)/tests/property/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+# Fuzz targets: with replay.c a test of their corpus, with libFuzzer what `make fuzz` runs.
+FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/replay_%)
+$(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(LIB_OBJECTS)
+	@echo "link  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+$(BUILD)/tests/fuzz/libfuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJECTS)
+	@echo "link  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LIBS)
 $(BUILD)/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
 	@echo "cc    $<"
@@ -94,7 +107,7 @@ test: setup
 	@tests/run.sh "$(BUILD)" build/tsim
 
 .PHONY: unit-programs
-unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS)
+unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS) $(FUZZ_REPLAYS)
 
 # Everything that takes longer: sanitizers, the second compiler, static analysis.
 check: test
@@ -107,6 +120,15 @@ check: test
 	@tests/run.sh build/clang build/clang/tsim
 	@$(MAKE) --no-print-directory check-faults check-cluster
 	@$(MAKE) --no-print-directory lint
+
+# Fuzzing with libFuzzer (clang), FUZZ_S seconds each target; what it finds is left in build/fuzz/found.
+.PHONY: fuzz fuzz-programs
+FUZZ_S ?= 600
+fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/libfuzzer_%)
+fuzz: setup
+	@tools/setup.sh clang libclang-rt-14-dev
+	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=fuzz fuzz-programs
+	@tests/fuzz/run.sh build/fuzz $(FUZZ_S)
 
 # Calls of the system, of malloc and of SQLite that fail: at most FAULTS of each kind under each command, 0 means every one
 # (an hour). And a hundred sweeps that are killed.
@@ -208,6 +230,7 @@ help:
 	@echo "make run      install what is missing, build, run scenarios/llama70b.yaml"
 	@echo "make test     the same set-up, then every test of the normal tier"
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
+	@echo "make fuzz     libFuzzer on every reader, FUZZ_S=600 seconds each (needs clang, libclang-rt-14-dev)"
 	@echo "make check-faults   failing memory, disks and databases, kills (FAULTS=0 for every single call)"
 	@echo "make check-cluster  sweeps under a real Slurm and Open MPI on this machine (installs them)"
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"

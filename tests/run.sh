@@ -25,6 +25,12 @@ for program in "$build"/tests/unit/test_* "$build"/tests/property/test_*; do
   case $program in *.o | *.d | *'*') continue ;; esac
   one "${program#"$build"/tests/}" env CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 "$program"
 done
+for program in "$build"/tests/fuzz/replay_*; do
+  case $program in *.o | *.d | *'*') continue ;; esac
+  target=${program##*/replay_}
+  # shellcheck disable=SC2046 # a list of files
+  one "fuzz/$target" "$program" $(bash tests/fuzz/seeds.sh "$target")
+done
 for script in tests/cli/run.sh tests/golden/run.sh tests/data.sh tests/docs.sh tests/hardware_docs.sh \
   tests/textbook_docs.sh tests/catalogue_ids.sh tests/faults/run.sh tests/faults/situations.sh tests/accuracy.sh \
   tests/install.sh tests/browser/run.sh; do

@@ -88,8 +88,10 @@ static enum tsim_status add_run(struct report *report, int64_t run_id) {
         tsim_query_close(query);
         return nothing_there(report, tsim_arena_printf(arena, "there is no run %lld", (long long)run_id));
     }
-    const char *text = tsim_arena_strdup(arena, tsim_query_text(query, 0)),
-               *version = tsim_arena_strdup(arena, tsim_query_text(query, 1));
+    const char *texts[2]; /* not NULL in tables of ours */
+    for (int i = 0; i < 2; i++)
+        texts[i] = tsim_arena_strdup(arena, tsim_query_text(query, i) ? tsim_query_text(query, i) : "");
+    const char *text = texts[0], *version = texts[1];
     bool is_simulated = tsim_query_integer(query, 2) != 0;
     tsim_query_close(query);
     const char *name = tsim_arena_printf(arena, "run %lld", (long long)run_id);

@@ -185,6 +185,14 @@ void tsim_json_parsed(struct tsim_json *parent, const char *key, const char *jso
     add(parent, key, parse(json_text));
 }
 
+void tsim_json_parsed_or_text(struct tsim_json *parent, const char *key, const char *json_text) {
+    json_t *value = json_text ? parse(json_text) : NULL;
+    if (value)
+        add(parent, key, value);
+    else
+        tsim_json_text(parent, key, json_text);
+}
+
 static void write_value(json_t *value, int depth, FILE *out);
 
 static void write_scalar(json_t *value, FILE *out) {

@@ -23,7 +23,7 @@ static void add_cell(struct tsim_json *row, const char *key, const struct tsim_q
     }
     const char *name = tsim_query_column_name(query, column);
     if (strcmp(name, "set_json") == 0)
-        tsim_json_parsed(row, "set", tsim_query_text(query, column));
+        tsim_json_parsed_or_text(row, "set", tsim_query_text(query, column));
     else
         tsim_json_text(row, key, tsim_query_text(query, column));
 }

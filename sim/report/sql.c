@@ -6,7 +6,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-enum { PATIENCE_MS = 5000, WAL_RETRIES = 100, WAL_RETRY_MS = 20 };
+enum { PATIENCE_MS = 5000, WAL_RETRIES = 100, WAL_RETRY_MS = 20, MOST_TEXT_BYTES = 64 << 20 };
 
 /* PRAGMA application_id, "tsim" in ASCII: tells our databases from those of other programs. */
 enum { APPLICATION_ID = 0x7473696d };
@@ -126,6 +126,11 @@ const char *tsim_sql_text(const struct tsim_statement *s, int column) {
     return text;
 }
 
+const char *tsim_sql_word(const struct tsim_statement *s, int column) {
+    const char *text = tsim_sql_text(s, column);
+    return text ? text : "";
+}
+
 int64_t tsim_sql_integer(const struct tsim_statement *s, int column) {
     return sqlite3_column_int64(s->stmt, column);
 }
@@ -238,6 +243,15 @@ static enum tsim_status check_version(const struct tsim_store *store, struct tsi
     return TSIM_OK;
 }
 
+/* A database may come from anywhere: what its views and triggers may call is limited, texts are below 64 MB, pages are
+ * checked as they are read. */
+static void distrust(sqlite3 *db) {
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MOST_TEXT_BYTES);
+    sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
+}
+
 static enum tsim_status set_up(const struct tsim_store *store, struct tsim_diags *diags) {
     if (store->mode == TSIM_STORE_WRITE && sqlite3_db_readonly(store->db, "main") == 1) {
         tsim_diag_hint(tsim_sql_refuse(store, diags, "cannot write to the database: the file is read-only"),
@@ -263,6 +277,7 @@ enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enu
         status = tsim_sql_fail(opened, "open the database", diags);
     } else {
         sqlite3_busy_timeout(opened->db, PATIENCE_MS);
+        distrust(opened->db);
         status = set_up(opened, diags);
     }
     if (status == TSIM_OK)

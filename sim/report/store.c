@@ -300,7 +300,7 @@ enum tsim_status tsim_store_configuration(struct tsim_store *store, struct tsim_
         step = tsim_sql_step(&s);
     }
     if (step == TSIM_SQL_ROW)
-        *json = tsim_arena_strdup(arena, tsim_sql_text(&s, 0));
+        *json = copy_text(arena, &s, 0);
     enum tsim_status status = TSIM_OK;
     if (step == TSIM_SQL_FAILED) {
         status = tsim_sql_fail(store, "read a run", diags);

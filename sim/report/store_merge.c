@@ -30,7 +30,7 @@ static enum tsim_status check_versions(struct tsim_arena *arena, const struct ts
     enum tsim_sql_step step;
     struct tsim_statement s = tsim_sql_prepare(store, "SELECT DISTINCT version FROM sweeps ORDER BY version");
     while ((step = tsim_sql_step(&s)) == TSIM_SQL_ROW && status == TSIM_OK) {
-        const char *version = tsim_sql_text(&s, 0);
+        const char *version = tsim_sql_word(&s, 0);
         if (!versions->version) {
             *versions = (struct versions){tsim_arena_strdup(arena, version), store->file};
         } else if (strcmp(versions->version, version) != 0) {

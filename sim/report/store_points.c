@@ -69,12 +69,12 @@ const char *tsim_point_status_name(enum tsim_point_status status) {
 }
 
 static void read_point(const struct tsim_statement *s, struct tsim_point *point) {
-    const char *reason = tsim_sql_text(s, 3), *status = tsim_sql_text(s, 2);
-    snprintf(point->key, sizeof point->key, "%s", tsim_sql_text(s, 0));
+    const char *reason = tsim_sql_text(s, 3), *status = tsim_sql_word(s, 2);
+    snprintf(point->key, sizeof point->key, "%s", tsim_sql_word(s, 0));
     point->seed = tsim_sql_integer(s, 1);
     point->status = TSIM_POINT_OK;
-    while (strcmp(STATUS_NAMES[point->status], status) != 0)
-        point->status++; /* one of the four: the table checks it */
+    while (point->status < TSIM_POINT_FAILED && strcmp(STATUS_NAMES[point->status], status) != 0)
+        point->status++;
     snprintf(point->reason, sizeof point->reason, "%s", reason ? reason : "");
     point->outcome.bottleneck = tsim_bottleneck_word(tsim_sql_text(s, 4));
     for (int i = 0; i < TSIM_N_OUTCOMES; i++)

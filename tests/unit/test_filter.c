@@ -99,6 +99,7 @@ START_TEST(mistakes_have_a_column) {
         {"mfu > 0.3 &", "", "", 7}, /* '&' belongs to no unit */
         {"(mfu > 0.3", "expected ')', found the end", "", 11},
         {"mfu > 0.3)", "unexpected ')'", "", 10},
+        {"mfu > 0.3\rx", "", "", 7}, /* once without an end */
         {"", "expected a figure or a number, found the end", "", 1},
         {"step.time_s < 5 GB", "", "", 15}, /* a time has no bytes */
         {"status > ok", "'status' is compared by == or != with a word", "", 1},

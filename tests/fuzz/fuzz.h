@@ -1,0 +1,35 @@
+/* fuzz.h - what the fuzz targets share. A target is a program of its own: with libFuzzer under `make fuzz`, with
+ * replay.c, which gives it the files of its corpus, under `make test`. Nothing a target is given may crash, leak, hang
+ * for a second, or run into undefined behaviour. */
+#ifndef TESTS_FUZZ_H
+#define TESTS_FUZZ_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The bytes as a text in `arena`; NULL when they hold a NUL. */
+static inline const char *fuzz_text(struct tsim_arena *arena, const uint8_t *data, size_t size) {
+    if (size > 0 && memchr(data, 0, size))
+        return NULL;
+    return tsim_arena_strndup(arena, size > 0 ? (const char *)data : "", size);
+}
+
+/* The bytes as a file, always the same one of this process. */
+static inline const char *fuzz_file(const char *suffix, const uint8_t *data, size_t size) {
+    static char name[64];
+    snprintf(name, sizeof name, "/tmp/tsim-fuzz-%ld%s", (long)getpid(), suffix);
+    FILE *file = fopen(name, "wb");
+    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
+        abort();
+    return name;
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* YAML to a scenario, and, where that is small, a run of it with everything that is printed about it. */
+#include "config/document.h"
+#include "config/scenario.h"
+#include "fuzz/fuzz.h"
+#include "report/summary.h"
+#include "study/advice.h"
+#include "study/section.h"
+#include "training/run.h"
+
+#include <math.h>
+
+/* A second is enough for these. */
+static bool is_small(const struct tsim_scenario *sc) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    double passes = (double)sc->n_microbatches * (double)p->pipeline * (double)p->virtual_pipeline;
+    double ranks = (double)p->tensor * (double)p->pipeline * (double)p->context * (double)p->data;
+    bool is_unfolded = !sc->simulation.fold || sc->simulation.network == TSIM_NETWORK_STEPS ||
+                       sc->cluster.n_degraded > 0 || sc->cluster.fabric;
+    return passes <= 512 && (!is_unfolded || ranks * passes <= 4096) && ranks <= 1024 && sc->model->layers <= 128 &&
+           sc->simulation.steps <= 4 && !sc->data.has && !sc->reliability.has;
+}
+
+static void check_terms(const struct tsim_result *result) {
+    const double terms[] = {result->step.compute_s,    result->step.recompute_s,
+                            result->step.bubble_s,     result->step.communication_exposed_s,
+                            result->step.data_stall_s, result->step.optimizer_s};
+    double sum = 0;
+    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++)
+        sum += terms[i];
+    TSIM_ASSERT(isfinite(result->step.time_s) && result->step.time_s > 0);
+    TSIM_ASSERT(fabs(sum - result->step.time_s) <= 1e-6 * result->step.time_s);
+    TSIM_ASSERT(result->memory.peak_bytes <= result->memory.capacity_bytes);
+}
+
+static void run(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_diags *diags) {
+    const struct tsim_run_options options = {.ignore_memory = false};
+    struct tsim_result result;
+    static FILE *nowhere;
+    if (!nowhere)
+        nowhere = fopen("/dev/null", "w");
+    if (!is_small(scenario) || tsim_train_run(arena, scenario, &options, &result, diags) != TSIM_OK)
+        return;
+    if (result.simulated)
+        check_terms(&result);
+    tsim_advise(arena, scenario, &result);
+    struct tsim_style style = tsim_style_of(nowhere);
+    struct tsim_logged logged = {0};
+    tsim_summary_print(nowhere, &style, &result, &logged);
+    tsim_json_release(tsim_summary_json(&result, &logged));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario;
+    const struct tsim_value *root;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    const char *text = fuzz_text(&arena, data, size);
+    if (!text) {
+        tsim_document_parse(&arena, "fuzz.yaml", (const char *)data, size, &root, &diags);
+    } else if (tsim_scenario_open_text(&arena, "fuzz.yaml", text, &source, &diags) == TSIM_OK &&
+               tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags) == TSIM_OK) {
+        run(&arena, scenario, &diags);
+    }
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return 0;
+}

@@ -1,0 +1,80 @@
+/* A database: listed, asked, read point by point, merged into another one, and opened for writing. */
+#include "fuzz/fuzz.h"
+#include "report/page.h"
+#include "report/store_merge.h"
+#include "report/store_points.h"
+#include "report/store_query.h"
+
+static void ask(struct tsim_arena *arena, struct tsim_store *store, const char *text, struct tsim_diags *diags) {
+    struct tsim_query *query = NULL;
+    bool is_there = true;
+    if (tsim_query_open(arena, store, text, &query, diags) != TSIM_OK)
+        return;
+    for (int row = 0; row < 100 && tsim_query_next(query, &is_there, diags) == TSIM_OK && is_there; row++)
+        for (int i = 0; i < tsim_query_n_columns(query); i++)
+            tsim_query_text(query, i);
+    tsim_query_close(query);
+}
+
+static void read_points(struct tsim_arena *arena, struct tsim_store *store, struct tsim_diags *diags) {
+    struct tsim_point_reader *reader = NULL;
+    struct tsim_point point;
+    bool is_there = true;
+    if (tsim_point_reader_open(arena, store, 1, 0, 1, &reader, diags) != TSIM_OK)
+        return;
+    for (int row = 0; row < 100 && tsim_point_reader_next(reader, &point, &is_there, diags) == TSIM_OK && is_there;
+         row++)
+        ;
+    tsim_point_reader_close(reader);
+}
+
+static void read_all(const char *file) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_store *store = NULL;
+    struct tsim_store_run *runs;
+    const char *json;
+    size_t n_runs;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    if (tsim_store_open(&arena, file, TSIM_STORE_READ, &store, &diags) == TSIM_OK) {
+        tsim_store_list(store, &arena, &runs, &n_runs, &diags);
+        tsim_store_configuration(store, &arena, 1, &json, &diags);
+        read_points(&arena, store, &diags);
+        struct tsim_json *page = tsim_page_new();
+        tsim_page_add_sweep(&arena, page, store, 1, &diags);
+        tsim_json_release(page);
+        for (size_t i = 0; i < TSIM_N_VIEWS; i++)
+            ask(&arena, store, TSIM_VIEWS[i].name, &diags);
+    }
+    tsim_store_close(store);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+static void merge_and_write(const char *file) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_merged merged;
+    struct tsim_store *store = NULL;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    const char *out = tsim_arena_printf(&arena, "%s.out", file);
+    tsim_store_merge(&arena, out, &file, 1, &merged, &diags);
+    tsim_store_open(&arena, file, TSIM_STORE_WRITE, &store, &diags);
+    tsim_store_close(store);
+    static const char *const SUFFIXES[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++) {
+        unlink(tsim_arena_printf(&arena, "%s%s", file, SUFFIXES[i]));
+        unlink(tsim_arena_printf(&arena, "%s%s", out, SUFFIXES[i]));
+    }
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const char *file = fuzz_file(".db", data, size);
+    read_all(file);
+    merge_and_write(file);
+    return 0;
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# tests/fuzz/seeds.sh TARGET - the files that a target begins with and that `make test` gives it: what it once stumbled over
+# (tests/fuzz/corpus/TARGET), and files of this project of its kind.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+shopt -s nullglob
+files=(tests/fuzz/corpus/"$1"/*)
+case $1 in
+scenario) files+=(scenarios/*.yaml scenarios/*/[a-f]*.yaml tests/cli/*/*.yaml) ;;
+catalogue) files+=(models/*/*.yaml hardware/*/*.yaml) ;;
+import) files+=(docs/examples/*.json tests/cli/import*/*.*) ;;
+esac
+[ ${#files[@]} -eq 0 ] || ls -d "${files[@]}"
