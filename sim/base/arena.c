@@ -2,6 +2,8 @@
 
 #include "base/status.h"
 
+#include <malloc.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +16,19 @@ struct tsim_arena_block {
     _Alignas(max_align_t) unsigned char data[];
 };
 
+static size_t limit_bytes; /* 0: none */
+static const char *limit_name;
+static atomic_size_t in_use_bytes;
+
+void tsim_memory_limit(size_t most_bytes, const char *whose) {
+    limit_bytes = most_bytes;
+    limit_name = whose;
+}
+
+/* More than can be asked for is SIZE_MAX. */
 _Noreturn static void out_of_memory(size_t wanted_bytes) {
+    if (wanted_bytes == SIZE_MAX)
+        tsim_out_of_memory();
     fprintf(stderr, "tsim: out of memory (another %zu bytes were asked for)\n", wanted_bytes);
     exit(TSIM_OUT_OF_MEMORY_EXIT);
 }
@@ -24,6 +38,25 @@ void tsim_out_of_memory(void) {
     exit(TSIM_OUT_OF_MEMORY_EXIT);
 }
 
+/* Before memory is asked for. */
+static void take(size_t n_bytes) {
+    size_t before = atomic_fetch_add_explicit(&in_use_bytes, n_bytes, memory_order_relaxed);
+    if (limit_bytes == 0 || (before <= limit_bytes && n_bytes <= limit_bytes - before))
+        return;
+    fprintf(stderr, "tsim: out of memory: more than the %.4g GB of %s\n", 1e-9 * (double)limit_bytes, limit_name);
+    exit(TSIM_OUT_OF_MEMORY_EXIT);
+}
+
+static void give_back(size_t n_bytes) {
+    atomic_fetch_sub_explicit(&in_use_bytes, n_bytes, memory_order_relaxed);
+}
+
+static void free_block(struct tsim_arena_block *block) {
+    if (block)
+        give_back(block->capacity_bytes);
+    free(block);
+}
+
 void tsim_arena_init(struct tsim_arena *arena) {
     memset(arena, 0, sizeof *arena);
 }
@@ -31,7 +64,7 @@ void tsim_arena_init(struct tsim_arena *arena) {
 void tsim_arena_release(struct tsim_arena *arena) {
     while (arena->block) {
         struct tsim_arena_block *older = arena->block->older;
-        free(arena->block);
+        free_block(arena->block);
         arena->block = older;
     }
     arena->used_bytes = 0;
@@ -43,10 +76,10 @@ void tsim_arena_reset(struct tsim_arena *arena) {
         struct tsim_arena_block *block = arena->block;
         arena->block = block->older;
         if (!largest || block->capacity_bytes > largest->capacity_bytes) {
-            free(largest);
+            free_block(largest);
             largest = block;
         } else {
-            free(block);
+            free_block(block);
         }
     }
     if (largest) {
@@ -63,6 +96,7 @@ static struct tsim_arena_block *add_block(struct tsim_arena *arena, size_t size_
         capacity = MAX_BLOCK_BYTES;
     if (capacity < size_bytes)
         capacity = size_bytes;
+    take(capacity);
     struct tsim_arena_block *block = malloc(sizeof *block + capacity);
     if (!block)
         out_of_memory(capacity);
@@ -136,20 +170,26 @@ void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_b
     }
     if (item_bytes && grown > SIZE_MAX / 2 / item_bytes)
         out_of_memory(SIZE_MAX);
+    give_back(array ? malloc_usable_size(array) : 0);
+    take(grown * item_bytes);
     void *bigger = realloc(array, grown * item_bytes);
     if (!bigger)
         out_of_memory(grown * item_bytes);
+    take(malloc_usable_size(bigger) - grown * item_bytes);
     *capacity = grown;
     return bigger;
 }
 
 void *tsim_heap_alloc(size_t size_bytes) {
+    take(size_bytes);
     void *memory = malloc(size_bytes ? size_bytes : 1);
     if (!memory)
         out_of_memory(size_bytes);
+    take(malloc_usable_size(memory) - size_bytes);
     return memory;
 }
 
 void tsim_heap_free(void *array) {
+    give_back(array ? malloc_usable_size(array) : 0);
     free(array);
 }

@@ -33,6 +33,10 @@ char *tsim_arena_vprintf(struct tsim_arena *arena, const char *format, va_list a
 #define TSIM_NEW(arena, type) ((type *)tsim_arena_alloc((arena), sizeof(type)))
 #define TSIM_NEW_ARRAY(arena, count, type) ((type *)tsim_arena_array((arena), (count), sizeof(type)))
 
+/* The most that arenas and heap arrays of the process may hold together, in bytes; 0 (at the beginning): no limit. More
+ * ends the program as memory that runs out does, and says `whose` limit it was. Set before threads are started. */
+void tsim_memory_limit(size_t most_bytes, const char *whose);
+
 /* Grows a heap array (amortised doubling, overflow-checked): returns the array with room for at least `needed` items,
  * *capacity updated. The only allocation besides arenas; free with tsim_heap_free. */
 void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes);

@@ -2,6 +2,7 @@
  * arrived there. */
 #include "base/output.h"
 #include "cli/command.h"
+#include "cli/limits.h"
 
 #include <signal.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static enum tsim_exit run_command(int argc, char **argv) {
             tsim_options_help(command, stdout);
             status = TSIM_EXIT_OK;
         } else {
+            tsim_limits_set(&arguments);
             status = command->run(&arguments);
         }
     }

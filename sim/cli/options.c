@@ -62,6 +62,9 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_NO_DB] = {"no-db", TSIM_OPTION_BARE, NULL, "log to no database"},
     [TSIM_OPTION_JOBS] = {"jobs", TSIM_OPTION_NEEDS_VALUE, "N",
                           "threads (default: all processors); results are the same"},
+    [TSIM_OPTION_MAX_MEMORY] = {"max-memory", TSIM_OPTION_NEEDS_VALUE, "SIZE",
+                                "end (status 5) rather than take more: 8 GB"},
+    [TSIM_OPTION_TIMEOUT] = {"timeout", TSIM_OPTION_NEEDS_VALUE, "TIME", "end (status 130) after so long: 30 s, 2 h"},
     [TSIM_OPTION_QUIET] = {"quiet", TSIM_OPTION_BARE, NULL, "no warnings, no confirmations: results and errors alone"},
     [TSIM_OPTION_HELP] = {"help", TSIM_OPTION_BARE, NULL, "this text"},
 };
@@ -189,6 +192,17 @@ static bool take_until_efficiency(const struct parser *parser, const char *text)
     return complain(parser, "--until-efficiency needs a fraction above 0 and up to 1, as in 0.8, not '%s'", text);
 }
 
+static bool take_limit(const struct parser *parser, enum tsim_option option, const char *text, double *value) {
+    char why[160], hint[160];
+    bool is_time = option == TSIM_OPTION_TIMEOUT;
+    double least = is_time ? 0.001 : 1e6, most = is_time ? 1e9 : 1e18;
+    if (tsim_quantity_parse(text, is_time ? TSIM_TIME_S : TSIM_BYTES, false, value, why, hint) == TSIM_OK &&
+        *value >= least && *value <= most)
+        return true;
+    return complain(parser, "--%s needs %s, not '%s'", OPTIONS[option].name,
+                    is_time ? "a time from 1 ms on, as in 30 s or 2 h" : "a size from 1 MB on, as in 8 GB", text);
+}
+
 static bool take_percent(const struct parser *parser, const char *option, const char *text, double *frac) {
     char *end;
     double percent = strtod(text, &end);
@@ -210,6 +224,10 @@ static bool take_value(const struct parser *parser, enum tsim_option option, con
                complain(parser, "--seed needs a whole number from 0 on, not '%s'", value);
     case TSIM_OPTION_JOBS:
         return take_jobs(parser, value);
+    case TSIM_OPTION_MAX_MEMORY:
+        return take_limit(parser, option, value, &parser->arguments->max_memory_bytes);
+    case TSIM_OPTION_TIMEOUT:
+        return take_limit(parser, option, value, &parser->arguments->timeout_s);
     case TSIM_OPTION_VARY:
         parser->arguments->vary[parser->arguments->n_vary++] = value;
         return true;

@@ -56,6 +56,8 @@ enum tsim_option {
     TSIM_OPTION_DB,
     TSIM_OPTION_NO_DB,
     TSIM_OPTION_JOBS,
+    TSIM_OPTION_MAX_MEMORY,
+    TSIM_OPTION_TIMEOUT,
     TSIM_OPTION_QUIET,
     TSIM_OPTION_HELP,
     TSIM_N_OPTIONS
@@ -89,6 +91,8 @@ struct tsim_arguments {
     size_t n_gpus;
     double until_efficiency_frac; /* 0: not given */
     int32_t jobs;                 /* 0: not given */
+    double max_memory_bytes;      /* 0: not given */
+    double timeout_s;             /* 0: not given */
     double max_error_frac;        /* with TSIM_OPTION_MAX_ERROR */
     double fail_above_frac;       /* with TSIM_OPTION_FAIL_ABOVE */
 };

@@ -336,6 +336,11 @@ static const struct tsim_value *resolve_file(const struct resolver *r, const str
                          strerror(errno));
         return NULL;
     }
+    if (!S_ISREG(info.st_mode)) { /* a pipe would be waited for */
+        tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path, "'%.200s' is %s", file,
+                         S_ISDIR(info.st_mode) ? "a folder" : "no regular file");
+        return NULL;
+    }
     struct chain next = {chain, file, info.st_dev, info.st_ino};
     const struct tsim_value *root = NULL;
     if (!check_chain(r, reference, chain, &next) || !(root = read_file(r->reader, file, &info)))
