@@ -11,7 +11,7 @@ PACKAGES := libgsl-dev libyaml-dev libsqlite3-dev libjansson-dev zlib1g-dev libj
 LIBS := gsl yaml-0.1 sqlite3 jansson zlib
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
-  -Wold-style-definition -Wcast-qual -Wwrite-strings -Wundef -Wvla
+  -Wno-missing-field-initializers -Wold-style-definition -Wcast-qual -Wwrite-strings -Wundef -Wvla
 OPT := -O2
 SANITIZE_release :=
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -21,6 +21,7 @@ SANITIZE_cov := --coverage
 OPT_asan := -O1
 OPT_fuzz := -O1
 OPT_tsan := -O1
+OPT_debug := -O0
 OPT_cov := -O0
 CFLAGS ?= $(or $(OPT_$(VARIANT)),$(OPT)) -g
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off -fno-common
@@ -116,9 +117,10 @@ check: test
 	@tests/bench/instructions.sh build/tsim --gate
 	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
 	@tests/run.sh build/asan build/asan/tsim
+	@TSIM_CASES=10000 build/asan/tests/property/test_catalogue_random
 	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs
 	@tests/run.sh build/clang build/clang/tsim
-	@$(MAKE) --no-print-directory check-faults check-cluster
+	@$(MAKE) --no-print-directory check-faults check-determinism check-cluster
 	@$(MAKE) --no-print-directory lint
 
 # Fuzzing with libFuzzer (clang), FUZZ_S seconds each target; what it finds is left in build/fuzz/found.
@@ -138,6 +140,17 @@ check-faults: setup
 	@$(MAKE) --no-print-directory -j2 build/tsim
 	@tests/faults/run.sh build/tsim $(FAULTS)
 	@tests/faults/situations.sh build/tsim 100
+
+# The same bytes from gcc and clang, from -O0 and -O2, with and without sanitizers, from any number of threads and shards; and
+# no data races where threads are.
+.PHONY: check-determinism
+check-determinism: setup
+	@$(MAKE) --no-print-directory -j2 build/tsim
+	@$(MAKE) --no-print-directory -j2 VARIANT=debug build/debug/tsim
+	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim
+	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim
+	@$(MAKE) --no-print-directory -j2 VARIANT=tsan build/tsan/tsim
+	@TSAN_OPTIONS=halt_on_error=1 tests/determinism.sh build/tsim build/debug/tsim build/asan/tsim build/clang/tsim build/tsan/tsim
 
 # Sweeps under a real Slurm and a real Open MPI on this machine.
 .PHONY: check-cluster
@@ -232,6 +245,7 @@ help:
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
 	@echo "make fuzz     libFuzzer on every reader, FUZZ_S=600 seconds each (needs clang, libclang-rt-14-dev)"
 	@echo "make check-faults   failing memory, disks and databases, kills (FAULTS=0 for every single call)"
+	@echo "make check-determinism  the same bytes from other compilers, optimizations, sanitizers, threads and shards"
 	@echo "make check-cluster  sweeps under a real Slurm and Open MPI on this machine (installs them)"
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"
 	@echo "make docs-textbook  docs/textbook.md, after a change of the physics"

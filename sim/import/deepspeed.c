@@ -161,13 +161,13 @@ static void put_precision(struct reading *g) {
                               *fp16 = tsim_recipe_find(g->r, "fp16.enabled");
     const struct tsim_setting *named = tsim_recipe_find(g->r, "communication_data_type");
     bool has_bf16 = bf16 && tsim_setting_flag(g->r, bf16), has_fp16 = fp16 && tsim_setting_flag(g->r, fp16);
-    const char *word = has_fp16 ? "fp16" : "bf16";
+    const char *word = has_fp16 ? "fp16" : has_bf16 || g->has_auto_precision ? "bf16" : "fp32";
     if (has_bf16 && has_fp16)
         tsim_recipe_error(g->r, fp16, "cannot be together with %s", bf16->name);
     if (has_bf16 || has_fp16)
         tsim_recipe_put(g->r, "training.precision", has_bf16 ? bf16 : fp16, NULL, "%s", word);
     else if (!g->has_auto_precision)
-        tsim_recipe_put(g->r, "training.precision", NULL, "neither bf16 nor fp16 is enabled", word = "fp32");
+        tsim_recipe_put(g->r, "training.precision", NULL, "neither bf16 nor fp16 is enabled", "%s", word);
     else
         tsim_recipe_assume(g->r, "training.precision", "bf16 or fp16 is auto", "%s", word);
     if (named)

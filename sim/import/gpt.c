@@ -141,7 +141,7 @@ static void put_precision(struct tsim_gpt *g) {
     if (low && strcmp(word, "fp32") == 0)
         tsim_recipe_error(g->r, low, "fp8 needs bf16 or fp16 beside it");
     put_gradient_precision(g, word);
-    tsim_recipe_put(g->r, "training.precision", low ? low : from, low || from ? NULL : "the program's default",
+    tsim_recipe_put(g->r, "training.precision", low ? low : from, low || from ? NULL : "the program's default", "%s",
                     low ? "fp8" : word);
 }
 

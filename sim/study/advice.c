@@ -257,7 +257,7 @@ static void simulate(struct candidate *candidate) {
 
 /* Several settings at once are worth a line where none of them alone does nearly as well. */
 static void drop_needless_pairs(struct candidates *list) {
-    double best_single_s = INFINITY;
+    double best_single_s = (double)INFINITY;
     for (int32_t i = 0; i < list->n; i++)
         if (list->items[i].time_s > 0 && !strstr(list->items[i].setting, "--set"))
             best_single_s = fmin(best_single_s, list->items[i].time_s);

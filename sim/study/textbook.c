@@ -170,7 +170,7 @@ static double figure_value(const struct textbook_run *run, const struct textbook
 }
 
 static enum tsim_status run_value(struct computing *c, const struct textbook_term *term, double *value) {
-    struct textbook_run *run;
+    struct textbook_run *run = NULL;
     TSIM_TRY(find_run(c, term->of, &run));
     if (term->kind == TEXTBOOK_FIGURE)
         *value = figure_value(run, term);
