@@ -272,6 +272,29 @@ START_TEST(tied_table_is_held_twice_across_stages) {
 }
 END_TEST
 
+/* Bytes a parameter: one fp32 buffer for momentum and RMSprop, two for Adam and its kin, a byte each in 8 bits; weights
+ * of fp32 and tf32 4, else 2, with an fp32 master copy. */
+START_TEST(bytes_of_a_parameter) {
+    static const struct {
+        enum tsim_optimizer optimizer;
+        double bytes;
+    } STATES[] = {{TSIM_SGD, 0},   {TSIM_MOMENTUM, 4}, {TSIM_RMSPROP, 4},  {TSIM_ADAM, 8},
+                  {TSIM_ADAMW, 8}, {TSIM_LAMB, 8},     {TSIM_ADAM_8BIT, 2}};
+    example_init(&e);
+    example_finish(&e);
+    for (size_t i = 0; i < sizeof STATES / sizeof STATES[0]; i++) {
+        e.scenario.training.optimizer = STATES[i].optimizer;
+        ck_assert_double_eq(tsim_optimizer_state_bytes(&e.scenario), STATES[i].bytes);
+    }
+    for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
+        bool is_wide = p == TSIM_FP32 || p == TSIM_TF32;
+        e.scenario.training.precision = (enum tsim_precision)p;
+        ck_assert_double_eq(tsim_weight_bytes((enum tsim_precision)p), is_wide ? 4 : 2);
+        ck_assert(tsim_has_master_weights(&e.scenario) == !is_wide);
+    }
+}
+END_TEST
+
 static Suite *memory_suite(void) {
     Suite *suite = suite_create("memory");
     TCase *tcase = tcase_create("analytic");
@@ -282,6 +305,7 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, zero_bubble_memory);
     tcase_add_test(tcase, uneven_chunks);
     tcase_add_test(tcase, model_state);
+    tcase_add_test(tcase, bytes_of_a_parameter);
     tcase_add_test(tcase, expert_state);
     tcase_add_test(tcase, expert_activations);
     tcase_add_test(tcase, recomputed_parts);
