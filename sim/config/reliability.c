@@ -51,8 +51,14 @@ TSIM_TABLE(CHECKPOINT, CHECKPOINT_KEYS, false);
 static const struct tsim_key EVALUATION_KEYS[] = {
     {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_evaluation_spec, interval),
      .read = read_interval, .write = write_interval, .help = "of training: a time, or a number of steps"},
+    {.key = "every", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_evaluation_spec, interval),
+     .read = read_interval, .help = "another word for interval"},
     {.key = "time", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = offsetof(struct tsim_evaluation_spec, time_s),
      .default_text = "0 s", .is_omitted_when_zero = true, .help = "that training waits for one; 0: none"},
+    {.key = "samples", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .offset = offsetof(struct tsim_evaluation_spec, samples),
+     .is_positive = true, .is_omitted_when_zero = true, .help = "of one, whole cluster: its time is simulated, forward passes alone"},
+    {.key = "steps", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .offset = offsetof(struct tsim_evaluation_spec, steps),
+     .is_positive = true, .is_omitted_when_zero = true, .help = "of one, in global batches, in place of samples"},
 };
 const struct tsim_table tsim_evaluation_table = {EVALUATION_KEYS, sizeof EVALUATION_KEYS / sizeof EVALUATION_KEYS[0], false};
 static const struct tsim_key MAINTENANCE_KEYS[] = {
@@ -244,8 +250,13 @@ static void check_effects(const struct tsim_draft *draft, struct tsim_reader *re
 void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader) {
     const struct tsim_reliability_spec *spec = &draft->scenario.reliability;
     const struct tsim_evaluation_spec *evaluation = &draft->scenario.training.evaluation;
-    check_halves(draft, reader, "training.evaluation", evaluation->interval.kind != TSIM_PERIOD_OPTIMAL,
-                 evaluation->time_s > 0);
+    int n_lengths = (evaluation->time_s > 0) + (evaluation->samples > 0) + (evaluation->steps > 0);
+    check_halves(draft, reader, "training.evaluation", evaluation->interval.kind != TSIM_PERIOD_OPTIMAL, n_lengths > 0);
+    if (n_lengths > 1)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE,
+                                        tsim_draft_place(draft, "training.evaluation"), "training.evaluation",
+                                        "how long a pause is, is given twice"),
+                       "one of time, samples, steps: {interval: 1000, samples: 50000}");
     if (!spec->has)
         return;
     if (spec->node_mtbf_s > 0 && tsim_draft_has(draft, "reliability.components"))

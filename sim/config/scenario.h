@@ -121,8 +121,10 @@ struct tsim_period {
 };
 /* Pauses in which the model is evaluated. */
 struct tsim_evaluation_spec {
-    struct tsim_period interval; /* of training; never OPTIMAL when there is a time */
-    double time_s;               /* of one; 0 = none */
+    struct tsim_period interval; /* of training; never OPTIMAL when there is a time, or samples */
+    double time_s;               /* of one, as given; 0 = none */
+    /* Or its time is simulated (training/evaluation.h), by its samples or its global batches; 0: not given. */
+    double samples, steps;
 };
 
 struct tsim_training_spec {
@@ -250,8 +252,9 @@ struct tsim_scenario {
     struct tsim_reliability_spec reliability;
     struct tsim_simulation_spec simulation;
     struct tsim_measured measured;
-    int64_t n_accelerators;       /* nodes x accelerators_per_node */
-    int64_t n_microbatches;       /* per replica and step */
+    int64_t n_accelerators; /* nodes x accelerators_per_node */
+    int64_t n_microbatches; /* per replica and step */
+    bool is_forward_only;   /* set by training/evaluation.h: passes are forward ones, nothing is reduced or stepped */
     const char *resolved_json;    /* the whole scenario with every default, as JSON; feeding it back gives the same */
     const char *const *estimates; /* names of values with status estimate that this run leans on */
     size_t n_estimates;

@@ -6,7 +6,7 @@
 
 #define DEFAULT_STORAGE "nvme"
 
-enum { TOKEN_BYTES_STORED = 4, TOKEN_BYTES_ON_DEVICE = 8, PIXEL_BYTES_ON_DEVICE = 4 };
+enum { TOKEN_BYTES_STORED = 4, TOKEN_BYTES_ON_DEVICE = 8, PIXEL_BYTES_ON_DEVICE = 4, RECORD_BYTES = 4 };
 
 /* clang-format off */
 static const struct tsim_word ACCESSES[] = {
@@ -25,13 +25,13 @@ static const struct tsim_key DATA_KEYS[] = {
     {.key = "storage", .kind = TSIM_KEY_CUSTOM, .read = read_storage, .write = write_storage,
      .help = "id, path or mapping: what the samples are read from; default: " DEFAULT_STORAGE},
     {.key = "access", .kind = TSIM_KEY_ENUM, .offset = AT(access), .words = ACCESSES, .default_text = "random",
-     .help = "random: sample by sample in shuffled order; sequential: large files, a batch at a time"},
+     .help = "random: sample by sample in shuffled order; sequential: large files, a batch at a time (the default with embedding tables)"},
     {QUANTITY_KEY("sample_size", TSIM_BYTES, sample_bytes,
-                  "bytes read per sample; default: 4 a token, or a byte for each value of a picture"), .is_positive = true},
+                  "bytes read per sample; default: 4 a token, a byte for each value of a picture, 4 for each of a record"), .is_positive = true},
     {QUANTITY_KEY("sample_cpu_time", TSIM_TIME_S, sample_cpu_s,
                   "to decode, augment or tokenize one sample on one core"), .default_text = "0"},
     {QUANTITY_KEY("transfer_size", TSIM_BYTES, transfer_bytes,
-                  "bytes of a sample that go to the accelerator; default: 8 a token, 4 for each value of a picture"),
+                  "bytes of a sample that go to the accelerator; default: 8 a token, 4 for each value of a picture or record"),
      .is_positive = true},
     {COUNT_KEY("workers", workers, 1e4, "8", "processes per node that read and transform"), .is_positive = true},
     {COUNT_KEY("prefetch", prefetch, 1e5, "2", "batches ahead, per worker; 0: a batch is loaded when it is asked for")},
@@ -80,19 +80,38 @@ void tsim_data_write(struct tsim_writer *writer, const char *key, const char *pa
     tsim_writer_end(writer, '}');
 }
 
+/* ---- defaults ---- */
+
+/* Bytes of a sample as it is stored and as it goes to the accelerator: ids of tokens in 4 and 8 bytes; values of a
+ * picture in 1 and 4; of a record (Criteo's) features and rows looked up, 4 each. */
+static void sample_sizes(const struct tsim_scenario *sc, double *stored, double *on_device) {
+    const struct tsim_model *m = sc->model;
+    double values = (double)(m->image.size > 0 ? m->image.size * m->image.size * m->image.channels
+                                               : m->input_channels * m->input_height * m->input_width);
+    for (size_t i = 0; i < m->n_tables; i++)
+        values += (double)m->tables[i].pooling;
+    if (values > 0) {
+        *stored = (m->n_tables > 0 ? RECORD_BYTES : 1) * values;
+        *on_device = PIXEL_BYTES_ON_DEVICE * values;
+        return;
+    }
+    *stored = TOKEN_BYTES_STORED * (double)sc->training.sequence_length;
+    *on_device = TOKEN_BYTES_ON_DEVICE * (double)sc->training.sequence_length;
+}
+
 void tsim_draft_resolve_data(struct tsim_draft *draft) {
     const struct tsim_scenario *sc = &draft->scenario;
     struct tsim_data_spec *data = &draft->scenario.data;
-    const struct tsim_model *m = sc->model;
-    double tokens = (double)sc->training.sequence_length;
-    double values = (double)(m->image.size > 0 ? m->image.size * m->image.size * m->image.channels
-                                               : m->input_channels * m->input_height * m->input_width);
+    double stored, on_device;
     if (!data->has)
         return;
+    sample_sizes(sc, &stored, &on_device);
     if (!(data->sample_bytes > 0))
-        data->sample_bytes = values > 0 ? values : TOKEN_BYTES_STORED * tokens;
+        data->sample_bytes = stored;
     if (!(data->transfer_bytes > 0))
-        data->transfer_bytes = values > 0 ? PIXEL_BYTES_ON_DEVICE * values : TOKEN_BYTES_ON_DEVICE * tokens;
+        data->transfer_bytes = on_device;
+    if (sc->model->n_tables > 0 && !tsim_draft_has(draft, "data.access"))
+        data->access = TSIM_ACCESS_SEQUENTIAL; /* records are shuffled in blocks of many */
 }
 
 /* ---- what must agree, and what has no effect ---- */

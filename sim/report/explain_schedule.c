@@ -194,10 +194,11 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     tsim_quantity_human(timeline->end_s, TSIM_TIME_S, whole, sizeof whole);
     tsim_text_wrap(out, style, 0,
                    tsim_arena_printf(arena,
-                                     "A column is %s; the passes take %s%s. Data-parallel traffic and the "
+                                     "A column is %s; the passes take %s%s. Data-parallel traffic%s and the "
                                      "optimizer are not drawn.",
                                      column, whole,
-                                     drawing.n_windows > 1 ? ", of which the beginning and the end are shown" : ""));
+                                     drawing.n_windows > 1 ? ", of which the beginning and the end are shown" : "",
+                                     explanation->result->step.data_stall_s > 0 ? ", waits for input" : ""));
 }
 
 const struct tsim_explain_section tsim_explain_schedule = {.needs_step = true, .tables = tables, .print = print};

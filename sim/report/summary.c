@@ -92,10 +92,13 @@ static void print_batch(struct tsim_screen *screen, const struct tsim_scenario *
 static void print_data(struct tsim_screen *screen, const struct tsim_data_spec *data) {
     if (!data->has)
         return;
-    tsim_screen_line(screen, "data", "%s, %s: %s a sample, %s of a core; %lld workers a node, %lld batches ahead each",
+    const char *cpu = data->sample_cpu_s > 0
+                          ? tsim_arena_printf(&screen->arena, ", %s of a core",
+                                              tsim_screen_human(screen, data->sample_cpu_s, TSIM_TIME_S))
+                          : "";
+    tsim_screen_line(screen, "data", "%s, %s: %s a sample%s; %lld workers a node, %lld batches ahead each",
                      data->storage->name, data->access == TSIM_ACCESS_RANDOM ? "random" : "sequential",
-                     tsim_screen_human(screen, data->sample_bytes, TSIM_BYTES),
-                     tsim_screen_human(screen, data->sample_cpu_s, TSIM_TIME_S), (long long)data->workers,
+                     tsim_screen_human(screen, data->sample_bytes, TSIM_BYTES), cpu, (long long)data->workers,
                      (long long)data->prefetch);
 }
 
@@ -244,6 +247,17 @@ static void print_input(struct tsim_screen *screen, const struct tsim_input_figu
         tsim_screen_human(screen, i->host_buffer_bytes, TSIM_BYTES));
 }
 
+static void print_evaluation(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_evaluation *e = &result->evaluation;
+    const struct tsim_period *interval = &result->scenario->training.evaluation.interval;
+    if (e->has)
+        tsim_screen_line(screen, "evaluation", "%s for %s samples, every %s%s",
+                         tsim_screen_human(screen, e->time_s, TSIM_TIME_S), tsim_screen_count(screen, e->samples),
+                         interval->kind == TSIM_PERIOD_STEPS ? tsim_screen_count(screen, interval->value)
+                                                             : tsim_screen_human(screen, interval->value, TSIM_TIME_S),
+                         interval->kind == TSIM_PERIOD_STEPS ? " steps" : "");
+}
+
 static void print_measured(struct tsim_screen *screen, const struct tsim_result *result) {
     char measured[TEXT_BYTES], predicted[TEXT_BYTES], error[TEXT_BYTES];
     if (result->n_measured == 0)
@@ -340,6 +354,7 @@ static void print_outcome(struct tsim_screen *screen, const struct tsim_result *
     print_input(screen, &result->input);
     print_variation(screen, &result->variation);
     print_power(screen, result);
+    print_evaluation(screen, result);
     tsim_screen_campaign(screen, result);
     print_measured(screen, result);
     print_advice(screen, result);

@@ -146,6 +146,14 @@ static void add_input(struct tsim_json *root, const struct tsim_input_figures *i
     tsim_json_number(input, "host_buffer_bytes", i->host_buffer_bytes);
 }
 
+static void add_evaluation(struct tsim_json *root, const struct tsim_result *result) {
+    const struct tsim_evaluation *e = &result->evaluation;
+    struct tsim_json *evaluation = tsim_json_object(root, "evaluation");
+    tsim_json_number(evaluation, "samples", e->samples);
+    tsim_json_number(evaluation, "time_s", e->time_s);
+    tsim_json_number(evaluation, "energy_j", e->energy_j);
+}
+
 static void add_bounds(struct tsim_json *bottleneck, const struct tsim_bound_shares *b) {
     struct tsim_json *shares = tsim_json_object(bottleneck, "shares");
     tsim_json_number(shares, "compute", b->compute_frac);
@@ -327,6 +335,8 @@ struct tsim_json *tsim_summary_json(const struct tsim_result *result, const stru
         add_input(root, &result->input);
     if (result->simulated)
         add_bottleneck(root, result);
+    if (result->evaluation.has)
+        add_evaluation(root, result);
     if (result->simulated && result->campaign.has)
         add_campaign(root, &result->campaign);
     if (result->simulated && (result->campaign.has || result->scenario->model->kind == TSIM_MODEL_CNN))

@@ -5,13 +5,17 @@
 #include <math.h>
 #include <string.h>
 
-/* Windows of steps are as long as each other within this part of themselves, or there have been so many of them. */
+/* So many windows of steps in a row, as long as each other within this part of themselves: the rest would be, too. A
+ * feed that never settles is told by the mean of the last half of what its limits allow, or more. */
 #define SAME_FRAC 1e-7
-enum { MAX_WINDOWS = 64, MAX_WINDOW_STEPS = 32, MAX_WINDOW_BATCHES = 20000, MAX_BATCHES = 400000 };
+enum { SAME_WINDOWS = 3, MAX_WINDOWS = 256, MAX_WINDOW_BATCHES = 20000, MAX_BATCHES = 60000 };
 /* A stage that is busy this part of the time is what holds the others up. */
 #define BUSY_FRAC 0.9
 
 enum task_kind { TASK_READ, TASK_TRANSFORM, TASK_COPY, TASK_ROOM, TASK_FREE, TASK_GAP, TASK_TAKE, TASK_END, TASK_JOIN };
+
+/* Ends of windows that means are taken from: the last one; the last two whose numbers are powers of two. */
+enum mark { MARK_LAST, MARK_HALF, MARK_QUARTER, N_MARKS };
 
 struct run;
 
@@ -34,11 +38,12 @@ struct consumer {
     int32_t batch;
     enum task_kind pass_next;
     tsim_tick asked_at;
-    double *waits_s; /* of the window */
+    double *waits_s, *marked_s[N_MARKS]; /* by batch of a step: so far, and up to a mark */
 };
 
-struct meter { /* what has been done up to the end of a window */
-    double time_s, storage_bytes, read_s, transform_s, link_bytes;
+struct meter { /* what has been done so far */
+    double time_s, storage_bytes, cores_s, read_s, transform_s, link_bytes;
+    int64_t steps;
 };
 
 struct run {
@@ -47,10 +52,10 @@ struct run {
     struct worker *workers;
     struct consumer *consumers;
     int32_t storage, cores, ready; /* resources; counters [worker][consumer] */
-    int64_t window_steps, max_steps, n_steps;
+    int64_t window_steps, max_steps, n_steps, n_windows;
     double read_s, transform_s, window_s;
-    struct meter start, end; /* of the last window that is complete */
-    bool is_steady;
+    struct meter marks[N_MARKS], end;
+    int n_same;
 };
 
 /* ---- who does what ---- */
@@ -149,8 +154,12 @@ static bool next_copy(void *context, int32_t stream, struct tsim_task *task) {
 
 /* ---- passes ---- */
 
+static bool is_steady(const struct run *run) {
+    return run->n_same >= SAME_WINDOWS - 1;
+}
+
 static bool goes_on(const struct run *run, const struct consumer *consumer) {
-    return consumer->step < run->max_steps && !(run->is_steady && consumer->step >= run->n_steps);
+    return consumer->step < run->max_steps && !is_steady(run);
 }
 
 static void ask(struct consumer *consumer, struct tsim_task *task) {
@@ -198,7 +207,9 @@ static bool next_pass(void *context, int32_t stream, struct tsim_task *task) {
 
 static struct meter read_meter(const struct run *run, tsim_tick now) {
     struct meter meter = {.time_s = tsim_engine_seconds(run->engine, now),
+                          .steps = run->n_steps,
                           .storage_bytes = tsim_engine_resource_flowed(run->engine, run->storage),
+                          .cores_s = tsim_engine_resource_flowed(run->engine, run->cores),
                           .read_s = run->read_s,
                           .transform_s = run->transform_s};
     for (int32_t i = 0; i < run->feed->n_consumers; i++)
@@ -206,15 +217,50 @@ static struct meter read_meter(const struct run *run, tsim_tick now) {
     return meter;
 }
 
+static void set_mark(struct run *run, enum mark mark, const struct meter *meter) {
+    run->marks[mark] = *meter;
+    for (int32_t i = 0; i < run->feed->n_consumers; i++)
+        memcpy(run->consumers[i].marked_s[mark], run->consumers[i].waits_s,
+               (size_t)run->feed->n_batches * sizeof(double));
+}
+
+static void move_mark(struct run *run, enum mark from, enum mark to) {
+    run->marks[to] = run->marks[from];
+    for (int32_t i = 0; i < run->feed->n_consumers; i++)
+        memcpy(run->consumers[i].marked_s[to], run->consumers[i].marked_s[from],
+               (size_t)run->feed->n_batches * sizeof(double));
+}
+
+static bool is_same(double a, double b) {
+    return fabs(a - b) <= SAME_FRAC * fabs(b);
+}
+
+/* A window like the one before it, in which as much was read and transformed as was used: no store is running out. */
+static bool repeats(const struct run *run, double window_s) {
+    const struct tsim_feed *feed = run->feed;
+    const struct meter *start = &run->marks[MARK_LAST], *end = &run->end;
+    double batches = (double)(end->steps - start->steps) * feed->n_batches * feed->n_consumers;
+    return is_same(window_s, run->window_s) &&
+           is_same(end->storage_bytes - start->storage_bytes, batches * feed->read_bytes) &&
+           is_same(end->cores_s - start->cores_s, batches * feed->cpu_s);
+}
+
 /* A step has ended; of a window the last one compares it with the window before. */
 static void end_step(struct run *run, tsim_tick now) {
     if (++run->n_steps % run->window_steps != 0)
         return;
-    run->start = run->end;
     run->end = read_meter(run, now);
-    double window_s = run->end.time_s - run->start.time_s;
-    run->is_steady = fabs(window_s - run->window_s) <= SAME_FRAC * window_s;
+    double window_s = run->end.time_s - run->marks[MARK_LAST].time_s;
+    run->n_same = repeats(run, window_s) ? run->n_same + 1 : 0;
     run->window_s = window_s;
+    run->n_windows++;
+    if (is_steady(run) || run->n_steps == run->max_steps)
+        return;
+    set_mark(run, MARK_LAST, &run->end);
+    if ((run->n_windows & (run->n_windows - 1)) == 0) {
+        move_mark(run, MARK_HALF, MARK_QUARTER);
+        set_mark(run, MARK_HALF, &run->end);
+    }
 }
 
 static struct consumer *consumer_of(struct run *run, int32_t stream) {
@@ -233,8 +279,6 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         run->transform_s += busy_s;
     } else if (label == TASK_GAP) {
         consumer->asked_at = end;
-        if (consumer->step % run->window_steps == 0 && consumer->batch == 0)
-            memset(consumer->waits_s, 0, (size_t)run->feed->n_batches * sizeof *consumer->waits_s);
     } else if (label == TASK_TAKE) {
         consumer->waits_s[(consumer->asked - 1) % run->feed->n_batches] +=
             tsim_engine_seconds(run->engine, end - consumer->asked_at);
@@ -281,6 +325,8 @@ static void add_consumers(struct tsim_arena *arena, struct run *run) {
                                       .from_worker = TSIM_NEW_ARRAY(arena, (size_t)feed->workers, int64_t),
                                       .waits_s = TSIM_NEW_ARRAY(arena, (size_t)feed->n_batches, double)};
         consumer->taken = consumer->arrived + 1;
+        for (int m = 0; m < N_MARKS; m++)
+            consumer->marked_s[m] = TSIM_NEW_ARRAY(arena, (size_t)feed->n_batches, double);
         tsim_engine_excuse(run->engine, tsim_engine_add_stream(run->engine, next_copy, consumer));
         tsim_engine_add_stream(run->engine, next_pass, consumer);
     }
@@ -295,15 +341,17 @@ static int64_t greatest_divisor(int64_t a, int64_t b) {
     return a;
 }
 
-/* After so many steps the batches are dealt to the workers as in the first. */
+/* As many steps as it takes until the batches are dealt to the workers as in the first, and until all that can be under
+ * way has gone through: a store of batches that lasts for a while must not pass for a supply. */
 static void choose_window(struct run *run) {
     const struct tsim_feed *feed = run->feed;
-    int64_t batches = (int64_t)feed->n_batches * feed->n_consumers;
-    int64_t round = feed->workers / greatest_divisor(feed->workers, batches);
-    int64_t most = MAX_WINDOW_BATCHES / batches < MAX_WINDOW_STEPS ? MAX_WINDOW_BATCHES / batches : MAX_WINDOW_STEPS;
-    run->window_steps = round <= most ? round : most > 0 ? most : 1;
+    int64_t batches = (int64_t)feed->n_batches * feed->n_consumers, workers = feed->workers;
+    int64_t round = workers / greatest_divisor(workers, batches);
+    int64_t stored = workers * ((int64_t)feed->prefetch + 1), rounds = stored / (round * batches) + 1;
+    int64_t most = batches < MAX_WINDOW_BATCHES ? MAX_WINDOW_BATCHES / batches : 1;
+    run->window_steps = rounds * round < most ? rounds * round : most;
     int64_t windows = MAX_BATCHES / (batches * run->window_steps);
-    windows = windows < 3 ? 3 : windows > MAX_WINDOWS ? MAX_WINDOWS : windows;
+    windows = windows < SAME_WINDOWS ? SAME_WINDOWS : windows > MAX_WINDOWS ? MAX_WINDOWS : windows;
     run->max_steps = windows * run->window_steps;
 }
 
@@ -338,23 +386,36 @@ static enum tsim_feed_bound bound_of(const struct tsim_feed_flow *flow) {
     return busy[bound - TSIM_FEED_STORAGE] >= BUSY_FRAC ? bound : TSIM_FEED_AHEAD;
 }
 
-static void fill_flow(struct run *run, struct tsim_feed_flow *flow) {
-    const struct tsim_feed *feed = run->feed;
-    double steps = (double)run->window_steps, time_s = run->end.time_s - run->start.time_s;
+/* What a consumer has waited since the mark. */
+static double waited_s(const struct run *run, const struct consumer *consumer, enum mark mark) {
+    return sum(consumer->waits_s, run->feed->n_batches) - sum(consumer->marked_s[mark], run->feed->n_batches);
+}
+
+static double *mean_waits(struct tsim_arena *arena, const struct run *run, enum mark mark) {
+    int32_t n = run->feed->n_batches;
     const struct consumer *slowest = &run->consumers[0];
-    for (int32_t i = 1; i < feed->n_consumers; i++)
-        if (sum(run->consumers[i].waits_s, feed->n_batches) > sum(slowest->waits_s, feed->n_batches))
+    double *waits_s = TSIM_NEW_ARRAY(arena, (size_t)n, double);
+    for (int32_t i = 1; i < run->feed->n_consumers; i++)
+        if (waited_s(run, &run->consumers[i], mark) > waited_s(run, slowest, mark))
             slowest = &run->consumers[i];
-    *flow = (struct tsim_feed_flow){.step_s = time_s / steps, .waits_s = slowest->waits_s};
-    for (int32_t i = 0; i < feed->n_batches; i++)
-        flow->waits_s[i] /= steps;
+    for (int32_t i = 0; i < n; i++)
+        waits_s[i] =
+            (slowest->waits_s[i] - slowest->marked_s[mark][i]) / (double)(run->end.steps - run->marks[mark].steps);
+    return waits_s;
+}
+
+static void fill_flow(struct tsim_arena *arena, const struct run *run, struct tsim_feed_flow *flow) {
+    const struct tsim_feed *feed = run->feed;
+    enum mark mark = is_steady(run) ? MARK_LAST : MARK_QUARTER;
+    const struct meter *start = &run->marks[mark], *end = &run->end;
+    double steps = (double)(end->steps - start->steps), time_s = end->time_s - start->time_s;
+    *flow = (struct tsim_feed_flow){.step_s = time_s / steps, .waits_s = mean_waits(arena, run, mark)};
     flow->wait_s = sum(flow->waits_s, feed->n_batches);
-    flow->storage_frac = (run->end.storage_bytes - run->start.storage_bytes) / (time_s * feed->storage_bytes_per_s);
-    flow->reading_frac = (run->end.read_s - run->start.read_s) / (time_s * feed->workers);
-    flow->transform_frac = (run->end.transform_s - run->start.transform_s) / (time_s * feed->workers);
+    flow->storage_frac = (end->storage_bytes - start->storage_bytes) / (time_s * feed->storage_bytes_per_s);
+    flow->reading_frac = (end->read_s - start->read_s) / (time_s * feed->workers);
+    flow->transform_frac = (end->transform_s - start->transform_s) / (time_s * feed->workers);
     if (feed->link_bytes_per_s > 0)
-        flow->link_frac =
-            (run->end.link_bytes - run->start.link_bytes) / (time_s * feed->link_bytes_per_s * feed->n_consumers);
+        flow->link_frac = (end->link_bytes - start->link_bytes) / (time_s * feed->link_bytes_per_s * feed->n_consumers);
     flow->bound = bound_of(flow);
     flow->n_steps = (int32_t)run->n_steps;
     flow->events = tsim_engine_n_events(run->engine);
@@ -374,7 +435,7 @@ enum tsim_status tsim_feed_simulate(struct tsim_arena *arena, const struct tsim_
     add_consumers(arena, &run);
     enum tsim_status status = tsim_engine_run(run.engine, diags);
     if (status == TSIM_OK)
-        fill_flow(&run, flow);
+        fill_flow(arena, &run, flow);
     tsim_engine_release(run.engine);
     return status;
 }

@@ -14,8 +14,10 @@
  * accelerators sets the pace (min-of-three; Machine Learning Systems, chapter on training) is what comes out.
  *
  * Consumers ask for their batches at the times of a step that never waits, wait where one is late, and end each step
- * together. Steps follow each other, the first with empty buffers, until as many steps as it takes for the dealing to
- * come round last as long as those before: what is told is the mean over them. */
+ * together. Steps follow each other, the first with empty buffers, until windows of them (each as long as all batches
+ * that can be under way take to go through) last as long as each other and fill the buffers as much as they empty them:
+ * what is told is the mean over a window. Workers that begin together may drift apart for ever; then it is the mean
+ * over hundreds of windows. */
 #ifndef TSIM_TRAINING_FEED_H
 #define TSIM_TRAINING_FEED_H
 

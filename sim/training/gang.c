@@ -438,6 +438,8 @@ static void tail_optimizer(struct tsim_gang *gang, struct tsim_task *task) {
 }
 
 static bool next_tail(struct tsim_gang *gang, struct tsim_task *task) {
+    if (gang->plan->is_forward_only)
+        return false;
     for (; gang->tail < TAIL_END; gang->tail++) {
         switch ((enum tail)gang->tail) {
         case TAIL_REDUCE:

@@ -116,14 +116,15 @@ struct tsim_step_plan {
     const struct tsim_step_input *input; /* NULL: batches are always there */
     struct tsim_schedule_shape schedule;
     struct tsim_stage_plan *stages;
-    int32_t n_units;     /* segments of a fully sharded pass */
-    int32_t n_rounds;    /* times that a step reduces a bucket */
-    bool is_mirrored;    /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
-    bool is_ideal;       /* network: ideal */
-    bool is_stepped;     /* network: steps */
-    bool shards_fully;   /* ZeRO-3 */
-    bool has_data_group; /* more than one rank reduces */
-    bool gathers;        /* ZeRO-1, -2: parameters are gathered after the optimizer */
+    int32_t n_units;      /* segments of a fully sharded pass */
+    int32_t n_rounds;     /* times that a step reduces a bucket */
+    bool is_mirrored;     /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
+    bool is_ideal;        /* network: ideal */
+    bool is_stepped;      /* network: steps */
+    bool is_forward_only; /* evaluation.h */
+    bool shards_fully;    /* ZeRO-3 */
+    bool has_data_group;  /* more than one rank reduces */
+    bool gathers;         /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
     bool waits_for_reductions; /* ZeRO-2 without overlap: a pass begins when what was released is reduced */
     bool bypasses_norm;        /* no stage waits for another before its optimizer: see program.h */

@@ -12,7 +12,8 @@
 #include "training/feed.h"
 #include "training/program.h"
 
-/* As tsim_step_simulate_heard; without `data` the same. *flow is of the last feed; zeroed without `data`. */
+/* As tsim_step_simulate_heard; without `data` the same. TSIM_ERR_INFEASIBLE: a step would wait for weeks.
+ * *flow is of the last feed; zeroed without `data`. */
 enum tsim_status tsim_input_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                      const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                      const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,

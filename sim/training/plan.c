@@ -20,6 +20,18 @@
 
 enum { AXES_DATA = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT };
 
+/* Evaluation: passes keep their order, so nothing waits that did not; pairs come apart. */
+static int32_t keep_forward(struct tsim_pass_item *items, int32_t n) {
+    int32_t kept = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (items[i].kind != TSIM_PASS_FORWARD)
+            continue;
+        items[kept] = items[i];
+        items[kept++].pair = TSIM_PAIR_NONE;
+    }
+    return kept;
+}
+
 /* Ranks that hold the same experts, and the same of everything else. */
 struct data_groups {
     struct tsim_group dense, expert;
@@ -366,6 +378,8 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     sp->n_items = tsim_schedule_n_items(&plan->schedule, stage);
     struct tsim_pass_item *items = TSIM_NEW_ARRAY(arena, (size_t)sp->n_items, struct tsim_pass_item);
     tsim_schedule_fill(&plan->schedule, stage, items);
+    if (plan->is_forward_only)
+        sp->n_items = keep_forward(items, sp->n_items);
     sp->items = items;
     const struct data_groups of_stage = {.dense = holders(plan, placement, data->dense, stage),
                                          .expert = holders(plan, placement, data->expert, stage)};
@@ -390,6 +404,14 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     }
     if (plan->shards_fully && plan->has_data_group)
         plan_fully_sharded(plan, &of_stage, sp);
+}
+
+/* Weights are there, but for those that are sharded; nothing is reduced. */
+static void forward_only(struct tsim_step_plan *plan) {
+    plan->is_forward_only = true;
+    plan->has_data_group = plan->shards_fully;
+    plan->gathers = plan->overlaps_gathers = plan->overlaps_reduces = false;
+    plan->reduces_every_microbatch = plan->waits_for_reductions = plan->bypasses_norm = false;
 }
 
 const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc,
@@ -423,10 +445,12 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->sends_async = sc->parallelism.overlap.pipeline;
     tsim_noise_plan(sc, plan);
     plan->n_replicas = sc->simulation.fold ? 1 : (int32_t)sc->parallelism.data;
+    if (sc->is_forward_only)
+        forward_only(plan);
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)
         plan_stage(arena, plan, costs, placement, &data, s, &plan->stages[s]);
-    plan->has_tied_reduction = sc->model->tied_embeddings && !tsim_ends_share_stage(sc);
+    plan->has_tied_reduction = !plan->is_forward_only && sc->model->tied_embeddings && !tsim_ends_share_stage(sc);
     if (plan->has_tied_reduction) {
         bool on_node = plan->stages[0].prev_on_node;
         double bytes = tsim_padded_vocab_per_rank(sc) * (double)sc->model->hidden * tsim_gradient_bytes(sc);

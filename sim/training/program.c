@@ -1,5 +1,6 @@
 #include "training/program.h"
 
+#include "cluster/power.h"
 #include "training/background.h"
 #include "training/loads.h"
 #include "training/noise.h"
@@ -105,7 +106,7 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
     gang->n_reductions = plan->overlaps_reduces ? n_done : 0;
     if (plan->shards_fully) {
         n_gathers = n_done = gang->stage_plan->n_items * plan->n_units;
-        gang->n_reductions = plan->schedule.microbatches * plan->n_units;
+        gang->n_reductions = plan->is_forward_only ? 0 : plan->schedule.microbatches * plan->n_units;
     }
     gang->gathered = tsim_engine_add_signals(engine, n_gathers, 1);
     gang->segment_done = tsim_engine_add_signals(engine, n_done, 1);
@@ -330,6 +331,14 @@ static void close_accounts(struct step_run *run, double time_s) {
             run->gangs[i].account->input_gaps_s[run->gangs[i].n_arrived] =
                 fmax(0, time_s - tsim_engine_seconds(run->engine, run->gangs[i].last_arrival));
     }
+}
+
+double tsim_gang_energy_j(const struct tsim_cluster *cluster, const struct tsim_gang_account *gang, double time_s) {
+    struct tsim_power_use use = {.time_s = time_s,
+                                 .compute_busy_s = gang->matrix_busy_s,
+                                 .memory_busy_s = gang->memory_busy_s,
+                                 .link_busy_s = fmin(time_s, gang->data_busy_s + gang->send_busy_s)};
+    return tsim_power_accelerator_j(cluster, &use) + tsim_power_overhead_j(cluster, &use);
 }
 
 static double flowed(const struct step_run *run, enum tsim_link_kind kind) {

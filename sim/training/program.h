@@ -105,6 +105,9 @@ struct tsim_step_sink {
     void *context;
 };
 
+/* Of each accelerator of the gang over `time_s`, with its part of the node. */
+double tsim_gang_energy_j(const struct tsim_cluster *cluster, const struct tsim_gang_account *gang, double time_s);
+
 /* What the passes that take a batch wait for it, in the order of each stage: [n_waits], the same for all that do. */
 struct tsim_step_input {
     const double *waits_s; /* NULL: nothing */

@@ -277,8 +277,11 @@ static void fill_costs(const struct tsim_scenario *sc, const struct tsim_cluster
     double n = (double)sc->n_accelerators, spares = (double)r->spares * (double)sc->cluster.accelerators_per_node;
     double idle_w = tsim_power_step_energy_j(cluster, 1, 0, 0, 0); /* of one accelerator's part */
     double loaded_s = work_s + all->mean_redone_s;
-    double facility_j = sc->energy.pue * (loaded_s * result->mean_power_w + (all->mean_s - loaded_s) * n * idle_w +
-                                          all->mean_s * spares * idle_w);
+    const struct tsim_evaluation *e = &result->evaluation;
+    double pauses = e->has ? all->lost_s[TSIM_CAMPAIGN_LOSS_EVALUATION] / e->time_s : 0;
+    double facility_j =
+        sc->energy.pue * (loaded_s * result->mean_power_w + (all->mean_s - loaded_s) * n * idle_w +
+                          pauses * (e->energy_j - e->time_s * n * idle_w) + all->mean_s * spares * idle_w);
     c->loaded_w = sc->energy.pue * (result->mean_power_w + spares * idle_w);
     c->idle_w = sc->energy.pue * (n + spares) * idle_w;
     c->energy_kwh = facility_j / JOULES_PER_KWH;

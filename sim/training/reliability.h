@@ -10,7 +10,8 @@
  * writing goes on under training, and the next checkpoint waits for its end. The interval is a whole number of steps.
  *
  * Money: nodes and spares are paid for all the time; the discount of spot instances is taken off. Energy: redone work
- * costs what the work cost, all other time, and spares, what an idle node draws; times the PUE. */
+ * costs what the work cost, pauses for evaluation what their passes do where they are simulated, all other time, and
+ * spares, what an idle node draws; times the PUE. */
 #ifndef TSIM_TRAINING_RELIABILITY_H
 #define TSIM_TRAINING_RELIABILITY_H
 

@@ -58,6 +58,12 @@ struct tsim_step_row {
     double time_s;
 };
 
+struct tsim_evaluation { /* a pause that is simulated (evaluation.h); the campaign counts them */
+    bool has;
+    double time_s, energy_j; /* energy at the wall of the nodes, whole cluster */
+    double samples;          /* that are passed, whole micro-batches */
+};
+
 /* The whole run. Without `reliability:` nothing fails: it is steps x step time, and what is below `failures` is not
  * modelled. With it days is the median of the replications, goodput the work over that; money and energy are of the
  * mean, spares included. */
@@ -140,7 +146,8 @@ struct tsim_result {
     double parameters, active_parameters, step_model_flops, step_hardware_flops;
     enum tsim_bound bottleneck; /* with bottleneck_is_bubble / _data the kinds that are not operator bounds */
     bool bottleneck_is_bubble, bottleneck_is_data;
-    struct tsim_bound_shares bounds; /* the largest is the bottleneck, host taken with compute */
+    struct tsim_evaluation evaluation; /* its pauses are in the campaign */
+    struct tsim_bound_shares bounds;   /* the largest is the bottleneck, host taken with compute */
     const char *advice[4];
     int32_t n_advice;
     struct tsim_input_figures input;

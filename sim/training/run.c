@@ -4,7 +4,7 @@
 #include "cost/compute.h"
 #include "training/balance.h"
 #include "training/bound.h"
-#include "training/input.h"
+#include "training/evaluation.h"
 #include "training/reliability.h"
 #include "training/variation.h"
 #include "workload/memory.h"
@@ -339,16 +339,11 @@ static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc,
     double energy_j = 0;
     for (int32_t i = 0; i < simulation->n_gangs; i++) {
         const struct tsim_gang_account *gang = &simulation->gangs[i];
-        struct tsim_power_use use = {.time_s = simulation->time_s,
-                                     .compute_busy_s = gang->matrix_busy_s,
-                                     .memory_busy_s = gang->memory_busy_s,
-                                     .link_busy_s = fmin(simulation->time_s, gang->data_busy_s + gang->send_busy_s)};
         rows[i] = (struct tsim_rank_row){.rank = i,
                                          .stage = gang->stage,
                                          .multiplicity = (int32_t)(sc->n_accelerators / simulation->n_gangs),
                                          .terms = gang->terms,
-                                         .energy_j = tsim_power_accelerator_j(cluster, &use) +
-                                                     tsim_power_overhead_j(cluster, &use)};
+                                         .energy_j = tsim_gang_energy_j(cluster, gang, simulation->time_s)};
         if (!is_brief)
             rows[i].memory = stage_memory(sc, gang->stage);
         energy_j += rows[i].energy_j * rows[i].multiplicity;
@@ -511,6 +506,20 @@ static struct machine machine_of(struct tsim_arena *arena, const struct tsim_sce
     return machine;
 }
 
+/* What interrupts the steps: failures, and pauses for evaluation. */
+static enum tsim_status simulate_campaign(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                          const struct machine *machine, const struct tsim_run_options *options,
+                                          struct tsim_result *result, struct tsim_diags *diags) {
+    struct tsim_scenario paused = *sc;
+    TSIM_TRY(tsim_evaluation_simulate(arena, sc, machine->cluster, machine->placement, machine->costs,
+                                      &result->evaluation, diags));
+    if (result->evaluation.has)
+        paused.training.evaluation.time_s = result->evaluation.time_s;
+    if ((!sc->reliability.has && !(paused.training.evaluation.time_s > 0)) || !result->campaign.has)
+        return TSIM_OK;
+    return tsim_reliability_simulate(arena, &paused, machine->cluster, !options->is_brief, result, diags);
+}
+
 static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                  const struct tsim_run_options *options, struct tsim_result *result,
                                  struct tsim_diags *diags) {
@@ -536,8 +545,7 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
         fill_bottleneck(critical, result);
     }
     fill_campaign(sc, result);
-    if ((sc->reliability.has || sc->training.evaluation.time_s > 0) && result->campaign.has)
-        TSIM_TRY(tsim_reliability_simulate(arena, sc, machine.cluster, !options->is_brief, result, diags));
+    TSIM_TRY(simulate_campaign(arena, sc, &machine, options, result, diags));
     fill_ownership(sc, result);
     fill_measured(sc, result);
     return TSIM_OK;

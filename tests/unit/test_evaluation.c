@@ -1,0 +1,140 @@
+/* Pauses for evaluation: forward passes alone, against sums of passes. */
+#include "support/check_main.h"
+#include "training/pass.h"
+#include "training/run.h"
+
+#include <math.h>
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void setup(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void teardown(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+static const struct tsim_scenario *load(const char *cluster, const char *training, const char *plan) {
+    const char *text = tsim_arena_printf(&arena,
+                                         "schema: tsim/v1\nname: e\nmodel: gpt2-medium\ncluster: {%s}\n"
+                                         "training: {sequence_length: 1024, %s}\nparallelism: {%s}\n",
+                                         cluster, training, plan);
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario = NULL;
+    ck_assert_int_eq(tsim_scenario_open_text(&arena, "e.yaml", text, &source, &diags), TSIM_OK);
+    enum tsim_status status = tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags);
+    tsim_diags_print(&diags, stderr);
+    ck_assert_int_eq(status, TSIM_OK);
+    return scenario;
+}
+
+static struct tsim_result run(const struct tsim_scenario *scenario) {
+    const struct tsim_run_options options = {.is_brief = false};
+    struct tsim_result result;
+    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
+    ck_assert(result.evaluation.has);
+    return result;
+}
+
+/* A forward pass of the whole model. */
+static double forward_s(const struct tsim_scenario *sc) {
+    struct tsim_pass_costs costs;
+    struct tsim_pass_cost cost = {0};
+    struct tsim_pass_parts parts = {.embedding = true, .layers = (double)sc->model->layers, .head = true};
+    tsim_pass_costs_build(sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
+    tsim_pass_sum(&costs, TSIM_PASS_FORWARD, &parts, &cost);
+    return cost.time_s;
+}
+
+#define SAME(actual, expected) ck_assert_double_eq_tol(actual, expected, 1e-6 * (expected))
+#define GPU "node: single-h100-sxm"
+#define BATCH "global_batch_size: 64, micro_batch_size: 4, steps: 10000, "
+
+/* 100 samples are 25 micro-batches of 4; 97 fill as many. */
+START_TEST(one_accelerator) {
+    const struct tsim_scenario *sc = load(GPU, BATCH "evaluation: {every: 1000, samples: 100}", "");
+    struct tsim_result result = run(sc);
+    SAME(result.evaluation.time_s, 25 * forward_s(sc));
+    ck_assert_double_eq(result.evaluation.samples, 100);
+    result = run(load(GPU, BATCH "evaluation: {every: 1000, samples: 97}", ""));
+    SAME(result.evaluation.time_s, 25 * forward_s(sc));
+    result = run(load(GPU, BATCH "evaluation: {every: 1000, steps: 3}", ""));
+    SAME(result.evaluation.time_s, 3 * 16 * forward_s(sc));
+}
+END_TEST
+
+START_TEST(many_samples_are_not_simulated_one_by_one) {
+    const struct tsim_scenario *sc = load(GPU, BATCH "evaluation: {every: 1000, samples: 4 M}", "");
+    struct tsim_result result = run(sc);
+    SAME(result.evaluation.time_s, 1e6 * forward_s(sc));
+    ck_assert_int_lt(result.events, 100000);
+}
+END_TEST
+
+/* floor(10,000 / 300) pauses, with their time and energy. */
+START_TEST(the_run_counts_them) {
+    struct tsim_result r = run(load(GPU, BATCH "evaluation: {every: 300, samples: 4096}", ""));
+    double run_s = 10000 * r.step.time_s + 33 * r.evaluation.time_s; /* the campaign counts in milliseconds */
+    ck_assert_double_eq_tol(r.campaign.days * 86400, run_s, 0.05);
+    double run_j = 10000 * r.step_energy_j + 33 * r.evaluation.energy_j;
+    ck_assert_double_eq_tol(r.campaign.energy_kwh * 3.6e6 / 1.1, run_j, 1e-4 * run_j);
+    double power_w = r.evaluation.energy_j / r.evaluation.time_s;
+    ck_assert(power_w > 0.5 * r.mean_power_w && power_w < 1.5 * r.mean_power_w);
+}
+END_TEST
+
+/* Replicas share the samples and do not talk. */
+START_TEST(replicas_share) {
+    const struct tsim_scenario *sc =
+        load("node: dgx-h100", "global_batch_size: 64, micro_batch_size: 4, evaluation: {every: 10, samples: 320}", "");
+    SAME(run(sc).evaluation.time_s, 10 * forward_s(sc));
+}
+END_TEST
+
+/* m micro-batches go through p stages in (m + p - 1) passes of a stage; the first and last have more to do. Without
+ * backward passes nothing makes a sequential schedule wait either. */
+START_TEST(pipelines_only_go_forward) {
+    static const char *const SCHEDULES[] = {"sequential", "gpipe", "1f1b", "zb-h1", "zb-v", "dualpipe"};
+    for (size_t i = 0; i < sizeof SCHEDULES / sizeof SCHEDULES[0]; i++) {
+        const struct tsim_scenario *sc =
+            load("node: dgx-h100, accelerators_per_node: 4",
+                 "global_batch_size: 64, micro_batch_size: 4, evaluation: {every: 10, samples: 64}",
+                 tsim_arena_printf(&arena, "pipeline: 4, schedule: %s", SCHEDULES[i]));
+        double all_s = forward_s(sc), time_s = run(sc).evaluation.time_s;
+        double least_s = 16 * all_s / 4, most_s = 19 * all_s / 2.2;
+        ck_assert_msg(time_s >= least_s && time_s < most_s, "%s: %g s, of %g to %g", SCHEDULES[i], time_s, least_s,
+                      most_s);
+    }
+}
+END_TEST
+
+/* Fully sharded weights are gathered for each micro-batch, and nothing is reduced: about a third of a step's passes. */
+START_TEST(fully_sharded) {
+    const struct tsim_scenario *sc =
+        load("node: dgx-h100", "global_batch_size: 32, micro_batch_size: 4, evaluation: {every: 10, samples: 320}",
+             "zero: 3");
+    double time_s = run(sc).evaluation.time_s;
+    ck_assert_msg(time_s >= 10 * forward_s(sc) * (1 - 1e-6) && time_s < 30 * forward_s(sc), "%g s, passes %g s", time_s,
+                  10 * forward_s(sc));
+}
+END_TEST
+
+static Suite *evaluation_suite(void) {
+    Suite *suite = suite_create("evaluation");
+    TCase *tcase = tcase_create("evaluation");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, one_accelerator);
+    tcase_add_test(tcase, many_samples_are_not_simulated_one_by_one);
+    tcase_add_test(tcase, the_run_counts_them);
+    tcase_add_test(tcase, replicas_share);
+    tcase_add_test(tcase, pipelines_only_go_forward);
+    tcase_add_test(tcase, fully_sharded);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(evaluation_suite)
