@@ -3,6 +3,8 @@
 #include "cli/command.h"
 
 #include "report/compare.h"
+#include "report/robust_output.h"
+#include "study/uncertainty.h"
 #include "training/run.h"
 
 #include <math.h>
@@ -44,14 +46,33 @@ static enum tsim_status simulate(struct compare *c, int side) {
     else
         TSIM_TRY(tsim_scenario_load(&c->arena, operand, c->arguments->overrides, c->arguments->n_overrides, &scenario,
                                     &c->diags));
-    return tsim_train_run(&c->arena, scenario, &options, &c->results[side], &c->diags);
+    TSIM_TRY(tsim_train_run(&c->arena, scenario, &options, &c->results[side], &c->diags));
+    return tsim_uncertainty_add(&c->arena, &c->results[side], &c->diags);
+}
+
+static enum tsim_status find_sensitivity(struct compare *c) {
+    static const char *const NAMES[] = {"A", "B"};
+    struct tsim_robust robust;
+    if (!c->arguments->has[TSIM_OPTION_SENSITIVITY] || !c->results[0].simulated || !c->results[1].simulated)
+        return TSIM_OK;
+    TSIM_TRY(tsim_robust_run(&c->arena, &c->results[0], &c->results[1], &robust, &c->diags));
+    tsim_robust_figures(&c->arena, &robust, NAMES, &c->comparison.sensitivity);
+    c->comparison.verdict = tsim_robust_verdict(&c->arena, &robust, NAMES);
+    return TSIM_OK;
+}
+
+static enum tsim_status build(struct compare *c) {
+    const char **operands = c->arguments->operands;
+    const struct tsim_side a = {operands[0], &c->results[0]}, b = {operands[1], &c->results[1]};
+    TSIM_TRY(simulate(c, 0));
+    TSIM_TRY(simulate(c, 1));
+    tsim_comparison_build(&c->arena, &a, &b, &c->comparison);
+    return find_sensitivity(c);
 }
 
 static enum tsim_exit print_comparison(struct compare *c) {
     const struct tsim_arguments *arguments = c->arguments;
-    const struct tsim_side a = {arguments->operands[0], &c->results[0]}, b = {arguments->operands[1], &c->results[1]};
     enum tsim_exit status = TSIM_EXIT_OK;
-    tsim_comparison_build(&c->arena, &a, &b, &c->comparison);
     if (arguments->has[TSIM_OPTION_CSV]) {
         tsim_comparison_print_csv(stdout, &c->comparison);
     } else if (!tsim_is_json_on_stdout(arguments)) {
@@ -69,9 +90,7 @@ enum tsim_exit tsim_cmd_compare(const struct tsim_arguments *arguments) {
     struct compare c = {.arguments = arguments};
     tsim_arena_init(&c.arena);
     tsim_diags_init(&c.diags);
-    enum tsim_exit status = tsim_exit_of(simulate(&c, 0));
-    if (status == TSIM_EXIT_OK)
-        status = tsim_exit_of(simulate(&c, 1));
+    enum tsim_exit status = tsim_exit_of(build(&c));
     tsim_report_diags(arguments, &c.diags);
     if (status == TSIM_EXIT_OK)
         status = print_comparison(&c);

@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include "report/plan_output.h"
+#include "report/robust_output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@ struct run {
     struct tsim_plan_space space;
     struct tsim_plan_search search;
     struct tsim_plan_result result;
+    struct tsim_figures sensitivity; /* of the two best clusters */
+    const char *verdict;
     bool has_bar;
 };
 
@@ -75,9 +78,48 @@ static enum tsim_status search(struct run *run) {
     return status;
 }
 
+/* ---- does the order of the two best clusters survive? ---- */
+
+static enum tsim_status run_again(struct run *run, const struct tsim_plan *plan, struct tsim_result *result) {
+    const struct tsim_run_options options = {.ignore_memory = false};
+    const struct tsim_scenario *scenario;
+    if (!tsim_scenario_replan(&run->arena, plan->candidate->job, &plan->choice, &scenario))
+        TSIM_BUG("a plan that was simulated is not valid");
+    return tsim_train_run(&run->arena, scenario, &options, result, &run->diags);
+}
+
+static const struct tsim_plan *best_of(const struct run *run, const struct tsim_plan *without) {
+    const struct tsim_plan *best = NULL;
+    for (size_t i = 0; i < run->result.n_own; i++) {
+        const struct tsim_plan *plan = &run->result.own[i];
+        if (plan != without && (!best || tsim_ranking_is_better(&run->search.ranking, &plan->point, &best->point)))
+            best = plan;
+    }
+    return best;
+}
+
+static enum tsim_status find_sensitivity(struct run *run) {
+    struct tsim_result results[2];
+    struct tsim_robust robust;
+    const struct tsim_plan *first = best_of(run, NULL), *second = best_of(run, first);
+    if (!run->arguments->has[TSIM_OPTION_SENSITIVITY] || !second)
+        return TSIM_OK;
+    const struct tsim_plan *plans[] = {first, second};
+    const char *names[2];
+    for (int i = 0; i < 2; i++) {
+        names[i] = tsim_arena_printf(&run->arena, "cluster %d", (int)(plans[i]->candidate - run->space.candidates + 1));
+        TSIM_TRY(run_again(run, plans[i], &results[i]));
+    }
+    TSIM_TRY(tsim_robust_run(&run->arena, &results[0], &results[1], &robust, &run->diags));
+    tsim_robust_figures(&run->arena, &robust, names, &run->sensitivity);
+    run->verdict = tsim_robust_verdict(&run->arena, &robust, names);
+    return TSIM_OK;
+}
+
 static enum tsim_exit write_results(struct run *run) {
     const struct tsim_arguments *arguments = run->arguments;
-    const struct tsim_plan_output output = {run->space.candidates[0].job->name, &run->search, &run->result};
+    const struct tsim_plan_output output = {run->space.candidates[0].job->name, &run->search, &run->result,
+                                            &run->sensitivity, run->verdict};
     enum tsim_exit code = TSIM_EXIT_OK;
     if (!tsim_is_json_on_stdout(arguments)) {
         struct tsim_style style = tsim_style_of(stdout);
@@ -96,6 +138,8 @@ enum tsim_exit tsim_cmd_plan(const struct tsim_arguments *arguments) {
     tsim_arena_init(&run.arena);
     tsim_diags_init(&run.diags);
     enum tsim_exit code = tsim_exit_of(search(&run));
+    if (code == TSIM_EXIT_OK)
+        code = tsim_exit_of(find_sensitivity(&run));
     tsim_report_diags(arguments, &run.diags);
     if (code == TSIM_EXIT_OK)
         code = write_results(&run);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 static const struct tsim_column COLUMNS[] = {
-    {"GPUs", true},     {"batch", true},      {"status", false}, {"step time", true},     {"tokens/s", true},
-    {"speed-up", true}, {"efficiency", true}, {"MFU", true},     {"lost most to", false},
+    {"GPUs", true},     {"batch", true},    {"status", false},    {"step time", true}, {"90 %", true},
+    {"tokens/s", true}, {"speed-up", true}, {"efficiency", true}, {"MFU", true},       {"lost most to", false},
 };
 static const struct tsim_column CSV_COLUMNS[] = {
     {"accelerators", true}, {"global_batch_size", true}, {"status", false},
@@ -19,7 +19,7 @@ static const struct tsim_column CSV_COLUMNS[] = {
     {"speedup", true},      {"efficiency", true},        {"mfu", true},
     {"cause", false},       {"excess_s", true},          {"share", true},
 };
-enum { RATE_COLUMN = 4 };
+enum { RATE_COLUMN = 5 };
 enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], N_CSV_COLUMNS = sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0] };
 
 struct run {
@@ -63,6 +63,12 @@ static const char *factor_text(double value, char *buffer, size_t size) {
     return buffer;
 }
 
+static void add_interval(struct tsim_text_table *table, const double *value) {
+    char text[96];
+    tsim_text_table_add(
+        table, tsim_interval_text(value[TSIM_OUTCOME_STEP_LOW], value[TSIM_OUTCOME_STEP_HIGH], text, sizeof text));
+}
+
 static void add_row(struct tsim_arena *arena, struct tsim_text_table *table, const struct tsim_scale_row *row,
                     bool is_of_samples) {
     const double *value = row->point.outcome.value;
@@ -70,6 +76,7 @@ static void add_row(struct tsim_arena *arena, struct tsim_text_table *table, con
     add_figure(table, (double)row->global_batch_size, tsim_count_text);
     tsim_text_table_add(table, tsim_point_status_name(row->point.status));
     add_figure(table, value[TSIM_OUTCOME_STEP_TIME], seconds_text);
+    add_interval(table, value);
     add_figure(table, value[is_of_samples ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S], rate_text);
     add_figure(table, row->speedup, factor_text);
     add_figure(table, row->efficiency_frac, tsim_percent_text);

@@ -49,10 +49,13 @@ const struct tsim_command TSIM_COMMANDS[] = {
     {"compare", "A B", "two scenarios or runs: what differs, and what that changes",
      "A and B are scenarios, or numbers of runs in the database, which are simulated\n"
      "again by this version. What differs in the inputs, where the step's time goes\n"
-     "from A to B, and the figures that change. Nothing is logged.",
+     "from A to B, and the figures that change, with the interval of each step.\n"
+     "--sensitivity runs both again with each capacity, latency and rent a tenth\n"
+     "lower and higher, one at a time, and says which of them would turn the order\n"
+     "round, in time or in rent per token. Nothing is logged.",
      2, 2,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
-         TSIM_HAS(TSIM_OPTION_FAIL_ABOVE),
+         TSIM_HAS(TSIM_OPTION_FAIL_ABOVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
      tsim_cmd_compare},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
      "Runs each file that has a measured: section. Nothing is logged unless --db\n"
@@ -77,10 +80,12 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "parallelism; what the scenario says of them does not count. Axes (sweep.axes,\n"
      "--vary) over these keys say which values to try, axes over other keys\n"
      "(cluster.node, cluster.nodes) are candidates; sweep.limits are kept. The plans\n"
-     "are those that simulating all of them would find. Nothing is logged.",
+     "are those that simulating all of them would find. --sensitivity asks whether\n"
+     "the order of the two best candidates survives each input a tenth off. Nothing\n"
+     "is logged.",
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
-         TSIM_HAS(TSIM_OPTION_OBJECTIVE),
+         TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
      tsim_cmd_plan},
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"

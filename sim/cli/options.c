@@ -21,6 +21,8 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
                                "exit with 6 when the mean absolute error is above"},
     [TSIM_OPTION_FAIL_ABOVE] = {"fail-above", TSIM_OPTION_NEEDS_VALUE, "PERCENT",
                                 "exit with 6 when the step's time changes by more"},
+    [TSIM_OPTION_SENSITIVITY] = {"sensitivity", TSIM_OPTION_BARE, NULL,
+                                 "does the order survive each input a tenth off?"},
     [TSIM_OPTION_RESIDUALS] = {"residuals", TSIM_OPTION_BARE, NULL,
                                "only the table that intervals are taken from, as CSV"},
     [TSIM_OPTION_OP] = {"op", TSIM_OPTION_NEEDS_VALUE, "NAME", "all_reduce (default), all_gather, reduce_scatter, ...",

@@ -247,13 +247,24 @@ static void heading(FILE *out, const struct tsim_style *style, const char *text)
     fprintf(out, "\n%s%s%s\n", tsim_tint_on(style, TSIM_TINT_BOLD), text, tsim_tint_off(style));
 }
 
+static const char *interval_text(const struct tsim_result *result, char *buffer, size_t size) {
+    const struct tsim_uncertainty *u = &result->uncertainty;
+    char text[96];
+    buffer[0] = '\0';
+    if (u->basis)
+        snprintf(buffer, size, " (%s: %s)",
+                 tsim_interval_text(u->step_time_low_s, u->step_time_high_s, text, sizeof text), u->basis);
+    return buffer;
+}
+
 static void print_side(FILE *out, const char *letter, const struct tsim_side *side) {
-    char text[64];
+    char text[64], interval[256];
     fprintf(out, "%s  %s", letter, side->name);
     if (strcmp(side->name, side->result->scenario->name) != 0)
         fprintf(out, " (%s)", side->result->scenario->name);
     if (side->result->simulated)
-        fprintf(out, ": step %s\n", tsim_quantity_human(side->result->step.time_s, TSIM_TIME_S, text, sizeof text));
+        fprintf(out, ": step %s%s\n", tsim_quantity_human(side->result->step.time_s, TSIM_TIME_S, text, sizeof text),
+                interval_text(side->result, interval, sizeof interval));
     else
         fputs(": does not fit in memory\n", out);
 }
@@ -281,6 +292,12 @@ void tsim_comparison_print(FILE *out, const struct tsim_style *style, const stru
     if (!isnan(comparison->step_change_frac))
         fprintf(out, "\nB's step takes %s of A's\n",
                 tsim_percent_text(1 + comparison->step_change_frac, text, sizeof text));
+    if (comparison->sensitivity.n_cells > 0) {
+        heading(out, style, "what one input a tenth off does to time per token");
+        tsim_figures_print(&comparison->sensitivity, style, out);
+    }
+    if (comparison->verdict)
+        tsim_text_wrap(out, style, 0, comparison->verdict);
 }
 
 void tsim_comparison_print_csv(FILE *out, const struct tsim_comparison *comparison) {
@@ -289,6 +306,10 @@ void tsim_comparison_print_csv(FILE *out, const struct tsim_comparison *comparis
     tsim_figures_print_csv(&comparison->waterfall, out);
     fputc('\n', out);
     tsim_figures_print_csv(&comparison->outputs, out);
+    if (comparison->sensitivity.n_cells == 0)
+        return;
+    fputc('\n', out);
+    tsim_figures_print_csv(&comparison->sensitivity, out);
 }
 
 struct tsim_json *tsim_comparison_json(const struct tsim_comparison *comparison) {
@@ -300,5 +321,9 @@ struct tsim_json *tsim_comparison_json(const struct tsim_comparison *comparison)
     tsim_figures_json(&comparison->inputs, root);
     tsim_figures_json(&comparison->waterfall, root);
     tsim_figures_json(&comparison->outputs, root);
+    if (comparison->sensitivity.n_cells > 0)
+        tsim_figures_json(&comparison->sensitivity, root);
+    if (comparison->verdict)
+        tsim_json_text(root, "verdict", comparison->verdict);
     return root;
 }

@@ -17,6 +17,8 @@ struct tsim_comparison {
     struct tsim_figures waterfall; /* term, A, B, change in seconds; the last row is the step; empty unless both ran */
     struct tsim_figures outputs;   /* figures of the summary that differ: name, A, B, change as a fraction */
     double step_change_frac;       /* B / A - 1; NAN unless both ran */
+    struct tsim_figures sensitivity; /* side, input, changes, what turns round; of the caller, empty unless asked for */
+    const char *verdict;             /* sentences below that table, or NULL */
 };
 
 /* In `arena`. The results' scenarios must be there. */
@@ -25,7 +27,7 @@ void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, 
 
 void tsim_comparison_print(FILE *out, const struct tsim_style *style, const struct tsim_comparison *comparison);
 void tsim_comparison_print_csv(FILE *out, const struct tsim_comparison *comparison);
-/* {"schema": "tsim/compare/v1", "a", "b", "step_change", "inputs", "waterfall", "outputs"} */
+/* {"schema": "tsim/compare/v1", "a", "b", "step_change", "inputs", "waterfall", "outputs"}; "sensitivity" with it */
 struct tsim_json *tsim_comparison_json(const struct tsim_comparison *comparison);
 
 #endif

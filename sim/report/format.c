@@ -33,6 +33,19 @@ const char *tsim_seconds_text(double seconds, double scale_s, char *buffer, size
     return buffer;
 }
 
+const char *tsim_interval_text(double low_s, double high_s, char *buffer, size_t size) {
+    char low[48], high[48];
+    if (isnan(low_s) || isnan(high_s)) {
+        snprintf(buffer, size, "-");
+        return buffer;
+    }
+    tsim_quantity_human(low_s, TSIM_TIME_S, low, sizeof low);
+    tsim_quantity_human(high_s, TSIM_TIME_S, high, sizeof high);
+    bool is_one_unit = strcmp(low + strcspn(low, " "), high + strcspn(high, " ")) == 0;
+    snprintf(buffer, size, "%.*s-%s", (int)(is_one_unit ? strcspn(low, " ") : strlen(low)), low, high);
+    return buffer;
+}
+
 const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size) {
     snprintf(buffer, size, "%.2f GB", bytes / 1e9);
     return buffer;

@@ -14,6 +14,9 @@ const char *tsim_share_text(double frac, char *buffer, size_t size);
 /* "0.0 s" with a unit (s, ms, us) and decimals that suit `scale_s`, so that a column of them aligns. */
 const char *tsim_seconds_text(double seconds, double scale_s, char *buffer, size_t size);
 
+/* "12.9-14.2 s", "990 ms-1.02 s"; "-" where they are NAN. */
+const char *tsim_interval_text(double low_s, double high_s, char *buffer, size_t size);
+
 /* "45.21 GB". */
 const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size);
 

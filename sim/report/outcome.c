@@ -50,6 +50,7 @@ static double electricity_usd_per_trillion_tokens(const struct tsim_result *r) {
 
 void tsim_outcome_of(const struct tsim_result *r, struct tsim_outcome *outcome) {
 #define CAMPAIGN(member) (r->campaign.has ? r->campaign.member : (double)NAN)
+#define INTERVAL(member) (r->uncertainty.basis ? r->uncertainty.member : (double)NAN)
 #define VALUE(NAME, json, column, dimension, goal, value_)                                                             \
     outcome->value[TSIM_OUTCOME_##NAME] =                                                                              \
         r->simulated || TSIM_OUTCOME_##NAME < TSIM_OUTCOME_STEP_TIME ? (double)(value_) : (double)NAN;
@@ -139,4 +140,5 @@ void tsim_outcome_json(const struct tsim_outcome *outcome, struct tsim_json *sum
         tsim_json_text(tsim_json_object(summary, "bottleneck"), "kind", outcome->bottleneck);
     add_section(outcome, "campaign", summary);
     add_section(outcome, "per_trillion_tokens", summary);
+    add_section(outcome, "uncertainty", summary);
 }

@@ -78,7 +78,11 @@ enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which dire
     X(FAILURES, "campaign.failures", campaign_failures, TSIM_COUNT, LESS, CAMPAIGN(failures))                          \
     X(DAYS_P10, "campaign.days_p10", campaign_days_p10, TSIM_COUNT, LESS, CAMPAIGN(days_p10))                          \
     X(DAYS_P90, "campaign.days_p90", campaign_days_p90, TSIM_COUNT, LESS, CAMPAIGN(days_p90))
-#define TSIM_OUTCOMES(X) TSIM_OUTCOMES_2(X) TSIM_OUTCOMES_3(X)
+/* NAN where the result has no interval. */
+#define TSIM_OUTCOMES_4(X)                                                                                             \
+    X(STEP_LOW, "uncertainty.step_time_low_s", step_time_low_s, TSIM_TIME_S, LESS, INTERVAL(step_time_low_s))          \
+    X(STEP_HIGH, "uncertainty.step_time_high_s", step_time_high_s, TSIM_TIME_S, LESS, INTERVAL(step_time_high_s))
+#define TSIM_OUTCOMES(X) TSIM_OUTCOMES_2(X) TSIM_OUTCOMES_3(X) TSIM_OUTCOMES_4(X)
 
 enum tsim_outcome_figure {
 #define OUTCOME_ENUM(NAME, json, column, dimension, goal, value) TSIM_OUTCOME_##NAME,

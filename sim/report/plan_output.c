@@ -14,7 +14,7 @@ enum { MOST_TERMS = 3 };
 static const struct tsim_column COLUMNS[] = {
     {"", true},     {"cluster", false}, {"tp", true},   {"pp", true},    {"vp", true},         {"cp", true},
     {"ep", true},   {"dp", true},       {"zero", true}, {"batch", true}, {"recompute", false}, {"schedule", false},
-    {"seq", false}, {"memory", true},   {"step", true}, {"MFU", true},   {"tokens/s", true},
+    {"seq", false}, {"memory", true},   {"step", true}, {"90 %", true},  {"MFU", true},        {"tokens/s", true},
 };
 enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
 
@@ -124,6 +124,8 @@ static void add_plan(struct tsim_text_table *table, const struct tsim_plan_outpu
     tsim_text_table_add(table, tsim_gigabytes_text(figure(plan, TSIM_OUTCOME_MEMORY_PEAK), text, sizeof text));
     tsim_text_table_add(table,
                         tsim_quantity_human(figure(plan, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, text, sizeof text));
+    tsim_text_table_add(table, tsim_interval_text(figure(plan, TSIM_OUTCOME_STEP_LOW),
+                                                  figure(plan, TSIM_OUTCOME_STEP_HIGH), text, sizeof text));
     tsim_text_table_add(table, tsim_percent_text(figure(plan, TSIM_OUTCOME_MFU), text, sizeof text));
     enum tsim_outcome_figure rate = is_of_samples(plan) ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S;
     tsim_text_table_add(table, tsim_rate_text(figure(plan, rate), text, sizeof text));
@@ -216,6 +218,12 @@ void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *ou
         print_plans(arena, output, result->own, result->n_own, style, out);
         print_prices(arena, result->own, result->n_own, style, out);
     }
+    if (output->sensitivity->n_cells > 0) {
+        fputs("\nwhat one input a tenth off does to the time per token of the two best clusters\n", out);
+        tsim_figures_print(output->sensitivity, style, out);
+    }
+    if (output->verdict)
+        tsim_text_wrap(out, style, 0, output->verdict);
     fputs("\nnot beaten in time, cost and energy together\n", out);
     print_plans(arena, output, result->front, result->n_front, style, out);
     print_prices(arena, result->front, result->n_front, style, out);
@@ -265,6 +273,10 @@ struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output) {
             tsim_outcome_json(&result->own[i].point.outcome,
                               tsim_json_object(add_point(own, &result->own[i]), "summary"));
     }
+    if (output->sensitivity->n_cells > 0)
+        tsim_figures_json(output->sensitivity, root);
+    if (output->verdict)
+        tsim_json_text(root, "verdict", output->verdict);
     tsim_json_integer(root, "plans", result->n_plans - result->n_invalid);
     tsim_json_integer(root, "does_not_fit", result->n_too_large);
     tsim_json_integer(root, "evaluated", result->n_evaluated);

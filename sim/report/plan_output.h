@@ -3,20 +3,23 @@
 #ifndef TSIM_REPORT_PLAN_OUTPUT_H
 #define TSIM_REPORT_PLAN_OUTPUT_H
 
-#include "report/table.h"
+#include "report/figures.h"
 #include "study/plan.h"
 
 struct tsim_plan_output {
     const char *scenario;
     const struct tsim_plan_search *search;
     const struct tsim_plan_result *result;
+    const struct tsim_figures *sensitivity; /* of the two best candidates; without cells: not asked for */
+    const char *verdict;                    /* on their order; or NULL */
 };
 
 void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
                      FILE *out);
 
 /* {"best": [{"set", "status", "loses", "summary"}], "points": [the front: {"set", "status", "summary"}],
- * "best_of_each": [as points; where there are several candidates], "evaluated", "pruned", ...}. The caller releases it.
+ * "best_of_each": [as points; where there are several candidates], "evaluated", "pruned", ...; "sensitivity" and
+ * "verdict" with them}. The caller releases it.
  */
 struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output);
 

@@ -66,6 +66,11 @@
     X(campaign_days_p10, has_campaign, r->campaign.days_p10)                                                           \
     X(campaign_days_p90, has_campaign, r->campaign.days_p90)
 
+/* Those that version 4 added. */
+#define RUN_FIGURES_4(X)                                                                                               \
+    X(step_time_low_s, r->uncertainty.basis, r->uncertainty.step_time_low_s)                                           \
+    X(step_time_high_s, r->uncertainty.basis, r->uncertainty.step_time_high_s)
+
 /* The REAL columns of `ranks`. */
 #define RANK_FIGURES_1(X)                                                                                              \
     X(time_s, true, r->terms.time_s)                                                                                   \
@@ -127,12 +132,13 @@ static const char MIGRATION_1[] =
                               "PRAGMA application_id = 0x7473696d;";
 
 const char *const TSIM_STORE_MIGRATIONS[TSIM_STORE_VERSION] = {MIGRATION_1, TSIM_STORE_MIGRATION_2,
-                                                               TSIM_STORE_MIGRATION_3};
+                                                               TSIM_STORE_MIGRATION_3, TSIM_STORE_MIGRATION_4};
 
 static const char INSERT_RUN[] =
     "INSERT INTO runs(scenario, resolved_json, version, seed, started_at, status, fits, simulated, bottleneck,"
-    " accelerators, events" RUN_FIGURES_1(NAME)
-        RUN_FIGURES_3(NAME) ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?" RUN_FIGURES_1(MARK) RUN_FIGURES_3(MARK) ")";
+    " accelerators, events" RUN_FIGURES_1(NAME) RUN_FIGURES_3(NAME)
+        RUN_FIGURES_4(NAME) ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?" RUN_FIGURES_1(MARK) RUN_FIGURES_3(MARK)
+            RUN_FIGURES_4(MARK) ")";
 static const char INSERT_STEP[] = "INSERT INTO steps(run_id, step, time_s) VALUES(?, ?, ?)";
 static const char INSERT_OPERATOR[] =
     "INSERT INTO operators(run_id, position, name, stream, count, time, flops, bytes, bound)"
@@ -164,6 +170,7 @@ static bool insert_run(const struct tsim_store *store, const struct tsim_result 
 #define BIND(column, has, value) tsim_sql_bind_real(&s, (has) ? (value) : (double)NAN);
     RUN_FIGURES_1(BIND)
     RUN_FIGURES_3(BIND)
+    RUN_FIGURES_4(BIND)
     bool is_done = tsim_sql_run(&s);
     tsim_sql_finalize(&s);
     return is_done;

@@ -49,6 +49,10 @@ const char TSIM_STORE_MIGRATION_2[] =
 #define ADD_TO_RUNS(NAME, json, column, dimension, goal, value) "ALTER TABLE runs ADD COLUMN " #column " REAL;"
 const char TSIM_STORE_MIGRATION_3[] = TSIM_OUTCOMES_3(ADD) TSIM_OUTCOMES_3(ADD_TO_RUNS) "PRAGMA user_version = 3;";
 
+/* ---- version 4: intervals ---- */
+
+const char TSIM_STORE_MIGRATION_4[] = TSIM_OUTCOMES_4(ADD) TSIM_OUTCOMES_4(ADD_TO_RUNS) "PRAGMA user_version = 4;";
+
 static const char FIND_SWEEP[] = "SELECT sweep_id FROM sweeps WHERE key = ?";
 static const char INSERT_SWEEP[] =
     "INSERT INTO sweeps(key, scenario, spec_json, version, n_points, started_at) VALUES(?, ?, ?, ?, ?, ?)";

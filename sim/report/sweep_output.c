@@ -131,7 +131,7 @@ enum tsim_status tsim_sweep_print_csv(const struct tsim_sweep_output *output, FI
 
 /* ---- the table ---- */
 
-enum { FIXED_COLUMNS = 6, CELL_SIZE = 96 };
+enum { FIXED_COLUMNS = 7, CELL_SIZE = 96 };
 
 struct sheet {
     const struct tsim_sweep_output *output;
@@ -152,6 +152,7 @@ static const struct {
     const char *title;
     enum tsim_outcome_figure figure;
 } FIXED[FIXED_COLUMNS] = {{"GPUs", TSIM_OUTCOME_ACCELERATORS},     {"step time", TSIM_OUTCOME_STEP_TIME},
+                          {"90 %", TSIM_OUTCOME_STEP_LOW}, /* with the upper end */
                           {"tokens/s", TSIM_OUTCOME_TOKENS_PER_S}, {"MFU", TSIM_OUTCOME_MFU},
                           {"memory", TSIM_OUTCOME_MEMORY_PEAK},    {"days", TSIM_OUTCOME_DAYS}};
 
@@ -210,7 +211,10 @@ static void fill_cells(struct sheet *sheet, const struct tsim_point *point) {
     sheet->cells[n++] = tsim_point_status_name(point->status);
     for (size_t i = 0; i < FIXED_COLUMNS; i++, n++) {
         enum tsim_outcome_figure figure = fixed_figure(sheet->output, i);
-        sheet->cells[n] = figure_text(figure, value[figure], sheet->buffers[n]);
+        sheet->cells[n] =
+            figure == TSIM_OUTCOME_STEP_LOW
+                ? tsim_interval_text(value[figure], value[TSIM_OUTCOME_STEP_HIGH], sheet->buffers[n], CELL_SIZE)
+                : figure_text(figure, value[figure], sheet->buffers[n]);
     }
     if (sheet->has_objective)
         sheet->cells[n] =

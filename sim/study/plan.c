@@ -1,5 +1,6 @@
 #include "study/plan.h"
 
+#include "study/uncertainty.h"
 #include "training/run.h"
 
 #include <math.h>
@@ -397,6 +398,7 @@ static enum tsim_status complete(struct tsim_arena *arena, const struct search *
     tsim_plan_choice_at(plan->candidate, position, &plan->choice);
     TSIM_TRY(tsim_train_run(arena, scenario, &options, &result, diags));
     plan->point = (struct tsim_point){.position = position, .status = TSIM_POINT_OK};
+    TSIM_TRY(tsim_uncertainty_add(arena, &result, diags));
     tsim_outcome_of(&result, &plan->point.outcome);
     plan->price = price_of(scenario, &plan->point.outcome);
     plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);

@@ -126,6 +126,7 @@ static const struct {
                   {"storage latency", "storage_latency", TSIM_TIME_S, storage_latency},
                   {"CPU time per sample", "sample_cpu_time", TSIM_TIME_S, sample_cpu_time}};
 enum { N_CAPACITIES = sizeof CAPACITIES / sizeof CAPACITIES[0] };
+_Static_assert((int)N_CAPACITIES <= (int)TSIM_MOST_SENSITIVITIES, "callers keep as many");
 
 /* ---- running ---- */
 

@@ -16,6 +16,8 @@ struct tsim_sensitivity {
     double elasticity;
 };
 
+enum { TSIM_MOST_SENSITIVITIES = 16 };
+
 struct tsim_sensitivities {
     struct tsim_sensitivity *rows; /* those that the machine has, the strongest first */
     int32_t n;

@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 #include "report/format.h"
+#include "study/uncertainty.h"
 #include "training/run.h"
 #include "workload/model.h"
 
@@ -25,6 +26,7 @@ struct bench {
     struct tsim_diags diags; /* of one point */
     const struct tsim_setting **settings;
     struct tsim_override *overrides;
+    struct tsim_residuals residuals;
 };
 
 static size_t overrides_of(const struct bench *bench, int64_t position) {
@@ -133,6 +135,7 @@ static void simulate_point(struct bench *bench, const struct tsim_scenario *scen
     point->status = result.fits ? TSIM_POINT_OK : TSIM_POINT_DOES_NOT_FIT;
     if (!result.fits)
         set_memory_reason(point, &result);
+    tsim_uncertainty_set(&bench->arena, &bench->residuals, &result);
     tsim_outcome_of(&result, &point->outcome);
 }
 
@@ -146,6 +149,8 @@ static void bench_init(struct bench *bench, struct tsim_arena *arena, const stru
     *bench = (struct bench){.sweep = sweep};
     tsim_arena_init(&bench->arena);
     tsim_diags_init(&bench->diags);
+    if (tsim_residuals_read(arena, NULL, &bench->residuals, &bench->diags) != TSIM_OK)
+        bench->residuals.n = 0; /* `tsim run` says what is wrong with the table */
     bench->settings = TSIM_NEW_ARRAY(arena, sweep->space->most_settings, const struct tsim_setting *);
     bench->overrides = TSIM_NEW_ARRAY(arena, sweep->n_overrides + sweep->space->most_settings, struct tsim_override);
 }

@@ -329,19 +329,26 @@ static const char *basis_of(struct tsim_arena *arena, const struct tsim_interval
                              (int)interval->n_similar);
 }
 
-enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_result *result, struct tsim_diags *diags) {
-    struct tsim_residuals residuals;
+void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals *residuals,
+                          struct tsim_result *result) {
     struct tsim_traits traits;
     struct tsim_interval interval;
     if (!result->simulated)
-        return TSIM_OK;
-    TSIM_TRY(tsim_residuals_read(arena, NULL, &residuals, diags));
+        return;
     tsim_traits_of(result, &traits);
-    tsim_interval_of(arena, &residuals, &traits, result->scenario->name, NULL, &interval);
+    tsim_interval_of(arena, residuals, &traits, result->scenario->name, NULL, &interval);
     if (interval.n_neighbours == 0)
-        return TSIM_OK;
+        return;
     result->uncertainty = (struct tsim_uncertainty){.basis = basis_of(arena, &interval),
                                                     .step_time_low_s = result->step.time_s * interval.low_ratio,
                                                     .step_time_high_s = result->step.time_s * interval.high_ratio};
+}
+
+enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_result *result, struct tsim_diags *diags) {
+    struct tsim_residuals residuals;
+    if (!result->simulated)
+        return TSIM_OK;
+    TSIM_TRY(tsim_residuals_read(arena, NULL, &residuals, diags));
+    tsim_uncertainty_set(arena, &residuals, result);
     return TSIM_OK;
 }

@@ -64,7 +64,10 @@ enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file,
  * all other sources. */
 void tsim_residuals_print(struct tsim_arena *arena, FILE *out, const struct tsim_validation *validation);
 
-/* Sets result->uncertainty of a simulated run, from the catalogue's table without the run of the same name. */
+/* Sets result->uncertainty of a simulated run from the residuals, without that of the same name; nothing without any.
+ */
+void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals *residuals, struct tsim_result *result);
+/* From the catalogue's table. */
 enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_result *result, struct tsim_diags *diags);
 
 #endif

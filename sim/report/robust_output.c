@@ -1,0 +1,48 @@
+#include "report/robust_output.h"
+
+#include "report/format.h"
+
+#include <math.h>
+
+static const char *turned_text(const struct tsim_robust_row *row) {
+    return row->flips_time && row->flips_cost ? "time and cost"
+           : row->flips_time                  ? "time"
+           : row->flips_cost                  ? "cost"
+                                              : "";
+}
+
+void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *robust, const char *const names[2],
+                         struct tsim_figures *figures) {
+    static const struct tsim_figure_column COLUMNS[] = {
+        {"", "side", TSIM_FIGURE_TEXT},        {"input", NULL, TSIM_FIGURE_TEXT},
+        {NULL, "input", TSIM_FIGURE_TEXT},     {"-10 %", "less", TSIM_FIGURE_CHANGE},
+        {"+10 %", "more", TSIM_FIGURE_CHANGE}, {"turns round", "turns", TSIM_FIGURE_TEXT}};
+    tsim_figures_init(figures, arena, "sensitivity", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (int32_t i = 0; i < robust->n; i++) {
+        const struct tsim_robust_row *row = &robust->rows[i];
+        tsim_figures_add_text(figures, names[row->side]);
+        tsim_figures_add_text(figures, row->name);
+        tsim_figures_add_text(figures, row->key);
+        tsim_figures_add(figures, row->less_frac);
+        tsim_figures_add(figures, row->more_frac);
+        tsim_figures_add_text(figures, turned_text(row));
+    }
+}
+
+static const char *sentence(struct tsim_arena *arena, const char *const names[2], double frac, bool survives,
+                            const char *less, const char *more) {
+    char text[64];
+    if (isnan(frac) || fabs(frac) <= 0)
+        return "";
+    return tsim_arena_printf(arena, "%s is %s %s per token than %s%s.", names[1],
+                             tsim_percent_text(fabs(frac), text, sizeof text), frac < 0 ? less : more, names[0],
+                             survives ? ", whichever input of one side is a tenth off"
+                                      : "; an input that is a tenth off can turn that round");
+}
+
+const char *tsim_robust_verdict(struct tsim_arena *arena, const struct tsim_robust *robust,
+                                const char *const names[2]) {
+    const char *time = sentence(arena, names, robust->time_frac, robust->time_survives, "faster", "slower");
+    const char *cost = sentence(arena, names, robust->cost_frac, robust->cost_survives, "cheaper", "dearer");
+    return time[0] || cost[0] ? tsim_arena_printf(arena, "%s%s%s", time, time[0] && cost[0] ? " " : "", cost) : NULL;
+}

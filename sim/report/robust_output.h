@@ -1,0 +1,16 @@
+/* robust_output.h - whether the order of two predictions survives, as a table and as a sentence. */
+#ifndef TSIM_REPORT_ROBUST_OUTPUT_H
+#define TSIM_REPORT_ROBUST_OUTPUT_H
+
+#include "report/figures.h"
+#include "study/robust.h"
+
+/* "sensitivity": side, input, its change of time per token (rent: of cost) at -10 % and +10 %, what turns round. */
+void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *robust, const char *const names[2],
+                         struct tsim_figures *figures);
+
+/* "B is 12.3 % faster per token than A, whichever input of one side is a tenth off."; and so of the cost. In `arena`;
+ * NULL where both are equal. */
+const char *tsim_robust_verdict(struct tsim_arena *arena, const struct tsim_robust *robust, const char *const names[2]);
+
+#endif

@@ -1,0 +1,28 @@
+/* robust.h - does the order of two predictions survive an error of a tenth in any one of their inputs? Each capacity
+ * and latency of the hardware of one side (sensitivity.h) is changed alone, and the other side left as it is; for the
+ * cost also each side's rent. An input that both sides share would move both: this is the harder test. What is compared
+ * is time, and rent, per token. */
+#ifndef TSIM_STUDY_ROBUST_H
+#define TSIM_STUDY_ROBUST_H
+
+#include "study/sensitivity.h"
+
+struct tsim_robust_row {
+    int side;                    /* 0: A, 1: B */
+    const char *name, *key;      /* "HBM bandwidth", "memory_bandwidth" */
+    double less_frac, more_frac; /* change of the side's time per token (of "rent": of its cost) with 0.9, 1.1 of it */
+    bool flips_time, flips_cost; /* either of the two turns the order round */
+};
+
+struct tsim_robust {
+    struct tsim_robust_row *rows; /* A's, then B's, the strongest first */
+    int32_t n;
+    double time_frac, cost_frac; /* B / A - 1 of time and rent per token; the cost NAN where a rent is not known */
+    bool time_survives, cost_survives;
+};
+
+/* Both results are simulated. Rows are allocated from `arena`. Fails only as tsim_train_run does. */
+enum tsim_status tsim_robust_run(struct tsim_arena *arena, const struct tsim_result *a, const struct tsim_result *b,
+                                 struct tsim_robust *robust, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,120 @@
+/* Whether an order survives: two runs of the example's machine, where a step is all products and rounds of kernels. */
+#include "study/robust.h"
+#include "support/check_main.h"
+#include "support/example.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static struct tsim_robust compare(struct example *a, struct example *b) {
+    const struct tsim_run_options options = {.ignore_memory = true};
+    struct tsim_result results[2];
+    struct tsim_robust robust;
+    example_finish(a);
+    example_finish(b);
+    ck_assert_int_eq(tsim_train_run(&arena, &a->scenario, &options, &results[0], &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_train_run(&arena, &b->scenario, &options, &results[1], &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_robust_run(&arena, &results[0], &results[1], &robust, &diags), TSIM_OK);
+    return robust;
+}
+
+static const struct tsim_robust_row *find(const struct tsim_robust *robust, int side, const char *key) {
+    for (int32_t i = 0; i < robust->n; i++)
+        if (robust->rows[i].side == side && strcmp(robust->rows[i].key, key) == 0)
+            return &robust->rows[i];
+    ck_abort_msg("no row %s", key);
+    return NULL;
+}
+
+static void pair(struct example *a, struct example *b) {
+    example_init(a);
+    example_init(b);
+    /* memory a thousand times faster: products alone count */
+    a->accelerator.memory_bytes_per_s = b->accelerator.memory_bytes_per_s = 1e15;
+}
+
+static void slow_products(struct example *e, double factor) {
+    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
+        e->accelerator.peak_flops_per_s[p] *= factor;
+}
+
+START_TEST(a_tenth_turns_five_percent) {
+    struct example a, b;
+    pair(&a, &b);
+    slow_products(&b, 0.95);
+    struct tsim_robust robust = compare(&a, &b);
+    ck_assert(robust.time_frac > 0.02 && robust.time_frac < 1 / 0.95 - 1 + 1e-9);
+    ck_assert(isnan(robust.cost_frac)); /* no rent is known */
+    ck_assert(!robust.time_survives);
+    ck_assert(robust.cost_survives);
+    ck_assert(find(&robust, 0, "matrix_peak")->flips_time);
+    ck_assert(find(&robust, 1, "matrix_peak")->flips_time);
+}
+END_TEST
+
+START_TEST(half_as_fast_stays_so) {
+    struct example a, b;
+    pair(&a, &b);
+    slow_products(&b, 0.5);
+    struct tsim_robust robust = compare(&a, &b);
+    ck_assert(robust.time_frac > 0.3);
+    ck_assert(robust.time_survives);
+    for (int32_t i = 0; i < robust.n; i++)
+        ck_assert(!robust.rows[i].flips_time);
+}
+END_TEST
+
+/* Half as fast at 0.45 of the rent: cheaper by the rents' ratio over the times', unless a rent is off. */
+START_TEST(rents_count) {
+    struct example a, b;
+    pair(&a, &b);
+    slow_products(&b, 0.5);
+    a.scenario.cost.rent_usd_per_s = 1;
+    b.scenario.cost.rent_usd_per_s = 0.45;
+    struct tsim_robust robust = compare(&a, &b);
+    ck_assert_double_eq_tol(robust.cost_frac, (1 + robust.time_frac) * 0.45 - 1, 1e-12);
+    ck_assert_double_eq(find(&robust, 0, "rent")->less_frac, -0.1);
+    ck_assert(!find(&robust, 0, "rent")->flips_time);
+    bool turns = (1 + robust.cost_frac) * 1.1 > 1; /* B dearer by a tenth */
+    ck_assert_int_eq(find(&robust, 1, "rent")->flips_cost, turns);
+    ck_assert_int_eq(robust.cost_survives,
+                     !(turns || (1 + robust.cost_frac) / 0.9 > 1 || find(&robust, 1, "matrix_peak")->flips_cost ||
+                       find(&robust, 0, "matrix_peak")->flips_cost));
+}
+END_TEST
+
+START_TEST(equal_ones_have_no_order) {
+    struct example a, b;
+    pair(&a, &b);
+    struct tsim_robust robust = compare(&a, &b);
+    ck_assert_double_eq(robust.time_frac, 0);
+    ck_assert(robust.time_survives);
+}
+END_TEST
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void tear_down(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+static Suite *robust_suite(void) {
+    Suite *suite = suite_create("robust");
+    TCase *tcase = tcase_create("robust");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, a_tenth_turns_five_percent);
+    tcase_add_test(tcase, half_as_fast_stays_so);
+    tcase_add_test(tcase, rents_count);
+    tcase_add_test(tcase, equal_ones_have_no_order);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(robust_suite)
