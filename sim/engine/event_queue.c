@@ -220,6 +220,8 @@ void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t item, int64_t 
     know_item(queue, item);
     struct tsim_event_entry entry = {tick, (uint64_t)phase << 32 | (uint32_t)item};
     int32_t at = queue->position[item];
+    if (queue->first_is_known && (entry_item(queue->first) == item || is_before(entry, queue->first)))
+        queue->first_is_known = false;
     if (at >= 0) {
         move_in_heap(queue, entry);
     } else if (at < -1) {
@@ -233,6 +235,7 @@ void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t item, int64_t 
 void tsim_event_queue_remove(struct tsim_event_queue *queue, int32_t item) {
     if (!tsim_event_queue_has(queue, item))
         return;
+    queue->first_is_known = false;
     if (queue->position[item] >= 0)
         remove_from_heap(queue, item);
     else
@@ -261,7 +264,7 @@ size_t tsim_event_queue_count(const struct tsim_event_queue *queue) {
 
 enum { NOWHERE = TSIM_QUEUE_HEAP - 1 }; /* runs are 0, 1, ... */
 
-int tsim_event_queue_find(const struct tsim_event_queue *queue, struct tsim_event *event) {
+static int find_first(struct tsim_event_queue *queue) {
     struct tsim_event_entry first = {0, 0};
     int place = NOWHERE;
     if (queue->n_entries > (size_t)queue->root_is_vacant) {
@@ -275,12 +278,21 @@ int tsim_event_queue_find(const struct tsim_event_queue *queue, struct tsim_even
         place = i;
         first = run->entries[run->head];
     }
+    queue->first = first;
+    queue->first_place = place;
+    queue->first_is_known = place != NOWHERE;
+    return place;
+}
+
+int tsim_event_queue_find(struct tsim_event_queue *queue, struct tsim_event *event) {
+    int place = queue->first_is_known ? queue->first_place : find_first(queue);
     if (place != NOWHERE)
-        *event = entry_event(first);
+        *event = entry_event(queue->first);
     return place;
 }
 
 void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item) {
+    queue->first_is_known = false;
     if (place == TSIM_QUEUE_HEAP) {
         fill_vacant_root(queue);
         queue->root_is_vacant = true;
@@ -290,7 +302,7 @@ void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t it
     queue->position[item] = -1;
 }
 
-bool tsim_event_queue_peek(const struct tsim_event_queue *queue, struct tsim_event *event) {
+bool tsim_event_queue_peek(struct tsim_event_queue *queue, struct tsim_event *event) {
     return tsim_event_queue_find(queue, event) != NOWHERE;
 }
 

@@ -58,6 +58,9 @@ struct tsim_event_queue {
     size_t n_entries, entry_capacity, n_items, position_capacity;
     bool root_is_vacant; /* entries[0] was popped and not yet replaced; it still counts in n_entries */
     struct tsim_event_run runs[TSIM_QUEUE_RUNS];
+    struct tsim_event_entry first; /* of all, and where, while known */
+    int first_place;
+    bool first_is_known;
 };
 
 void tsim_event_queue_init(struct tsim_event_queue *queue);
@@ -71,12 +74,12 @@ int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item
 size_t tsim_event_queue_count(const struct tsim_event_queue *queue);
 
 /* The first event; false and *event untouched when there is none. */
-bool tsim_event_queue_peek(const struct tsim_event_queue *queue, struct tsim_event *event);
+bool tsim_event_queue_peek(struct tsim_event_queue *queue, struct tsim_event *event);
 bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *event);
 /* The two halves of a pop: where the first event is (below TSIM_QUEUE_HEAP: there is none), and taking it from there,
  * with nothing changed in between. */
 enum { TSIM_QUEUE_HEAP = -1 };
-int tsim_event_queue_find(const struct tsim_event_queue *queue, struct tsim_event *event);
+int tsim_event_queue_find(struct tsim_event_queue *queue, struct tsim_event *event);
 void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item);
 
 #endif

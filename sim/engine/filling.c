@@ -18,16 +18,25 @@
 
 enum { ROUNDS = 4 };
 
+/* A resource with this part of itself to spare when all in the region are at their bounds binds nobody. */
+#define SPARE_FRAC 1e-9
+
 /* Sums of differences lose digits: once a load has fallen to this part of its last fresh sum it is summed afresh. */
 #define REFRESH_FRAC 0.0625
+
+/* Of numbers, inline. */
+static double least(double a, double b) {
+    return a < b ? a : b;
+}
 
 static void touch(struct tsim_sharing *sharing, int32_t resource) {
     struct tsim_sharing_resource *r = &sharing->resources[resource];
     if (r->is_touched)
         return;
     r->is_touched = true;
-    sharing->touched =
-        tsim_heap_grow(sharing->touched, &sharing->touched_capacity, sharing->n_touched + 1, sizeof *sharing->touched);
+    if (sharing->n_touched == sharing->touched_capacity)
+        sharing->touched = tsim_heap_grow(sharing->touched, &sharing->touched_capacity, sharing->n_touched + 1,
+                                          sizeof *sharing->touched);
     sharing->touched[sharing->n_touched++] = resource;
 }
 
@@ -38,8 +47,9 @@ static void include(struct tsim_sharing *sharing, int32_t activity) {
     a->is_inside = true;
     a->next_rate = a->rate;
     a->next_bottleneck = a->bottleneck;
-    sharing->region =
-        tsim_heap_grow(sharing->region, &sharing->region_capacity, sharing->n_region + 1, sizeof *sharing->region);
+    if (sharing->n_region == sharing->region_capacity)
+        sharing->region =
+            tsim_heap_grow(sharing->region, &sharing->region_capacity, sharing->n_region + 1, sizeof *sharing->region);
     sharing->region[sharing->n_region++] = activity;
     for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand)
         touch(sharing, sharing->demands[i].resource);
@@ -73,8 +83,9 @@ static bool is_lower(struct tsim_sharing_candidate a, struct tsim_sharing_candid
 }
 
 static void push_candidate(struct tsim_sharing *sharing, double level, int32_t who) {
-    sharing->candidates = tsim_heap_grow(sharing->candidates, &sharing->candidate_capacity, sharing->n_candidates + 1,
-                                         sizeof *sharing->candidates);
+    if (sharing->n_candidates == sharing->candidate_capacity)
+        sharing->candidates = tsim_heap_grow(sharing->candidates, &sharing->candidate_capacity,
+                                             sharing->n_candidates + 1, sizeof *sharing->candidates);
     struct tsim_sharing_candidate *heap = sharing->candidates, pushed = {level, who};
     size_t at = sharing->n_candidates++;
     for (; at > 0 && is_lower(pushed, heap[(at - 1) / 2]); at = (at - 1) / 2)
@@ -108,7 +119,7 @@ static void prepare_resources(struct tsim_sharing *sharing) {
         struct tsim_sharing_resource *r = &sharing->resources[sharing->touched[t]];
         r->n_inside = r->n_open = 0;
         r->outside = r->used;
-        r->load = 0;
+        r->load = r->most = 0;
     }
 }
 
@@ -124,7 +135,8 @@ static void open_region(struct tsim_sharing *sharing) {
             r->n_open++;
             r->outside -= sharing->demands[i].per_unit * a->rate;
             r->load += load;
-            lowest = fmin(lowest, r->capacity / load);
+            r->most += sharing->demands[i].per_unit * a->bound;
+            lowest = least(lowest, r->capacity / load);
         }
         if (a->bound / a->weight < lowest) /* else it can never bind */
             push_candidate(sharing, a->bound / a->weight, ~sharing->region[m]);
@@ -138,7 +150,8 @@ static void open_resources(struct tsim_sharing *sharing) {
             r->outside = 0;
         r->remaining = r->capacity - r->outside;
         r->load_mark = r->load;
-        push_candidate(sharing, fill_level(r), sharing->touched[t]);
+        if (r->outside + r->most > r->capacity * (1 - SPARE_FRAC))
+            push_candidate(sharing, fill_level(r), sharing->touched[t]);
     }
 }
 
@@ -172,7 +185,7 @@ static void fix_users(struct tsim_sharing *sharing, int32_t resource, double lev
         int32_t user = sharing->demands[i].activity;
         const struct tsim_sharing_activity *a = &sharing->activities[user];
         if (a->is_open)
-            fix(sharing, user, fmin(a->weight * level, a->bound), resource);
+            fix(sharing, user, least(a->weight * level, a->bound), resource);
     }
 }
 

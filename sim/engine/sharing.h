@@ -70,6 +70,7 @@ struct tsim_sharing_resource {
     double outside;           /* used by activities that are not in the region */
     double remaining;         /* capacity less outside less what is fixed */
     double load, load_mark;   /* sum of weight * per_unit of the open ones; its value when last summed afresh */
+    double most;              /* used by those in the region when all are at their bounds */
 };
 
 struct tsim_sharing_activity {

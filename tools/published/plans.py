@@ -4,9 +4,11 @@
 For each published run below: its own plan, and the best that `tsim plan` finds among what its framework had (schedules 1f1b
 and interleaved, ZeRO 0 and 1), as rows of a Markdown table; then the rank correlation (Spearman) of BLOOM's measured
 runs. --write puts both between the marks in docs/plans.md."""
+import csv
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -74,8 +76,17 @@ def spearman(a, b):
     return cross / (sum((p - mx) ** 2 for p in x) * sum((q - my) ** 2 for q in y)) ** 0.5
 
 
+def improved():
+    """Rows measured from the day on at which the machine was improved (25 February 2022, says their source)."""
+    with open("tools/published/runs.csv", encoding="utf-8") as file:
+        dates = {row["id"]: re.search(r"date (\d\d-\d\d)", row["notes"]) for row in csv.DictReader(file)}
+    return {name[-3:] for name, date in dates.items()
+            if name.startswith(("bs-", "bloom-")) and (not date or date[1] >= "02-25")}
+
+
 def bloom():
     measured, predicted = {}, {}
+    late, groups = improved(), {False: [], True: []}
     for file in sorted(glob.glob("scenarios/published/bloom*.yaml")):
         scenario, result = tsim("check", file, "--json"), tsim("run", file, "--json", "--no-db", "--quiet")
         flops = result["model"]["step_model_flops"]
@@ -83,10 +94,13 @@ def bloom():
         error = [m for m in result["measured"] if m["metric"] == "step_time"][0]
         measured.setdefault(plan, []).append(flops / error["measured"])
         predicted[plan] = flops / error["predicted"]
+        groups[file[-8:-5] in late].append((flops / error["measured"], flops / error["predicted"]))
     runs = [(m, predicted[plan]) for plan, list_ in measured.items() for m in list_]
     means = [(sum(list_) / len(list_), predicted[plan]) for plan, list_ in measured.items()]
     return [f"Spearman's correlation of measured and predicted FLOP/s: {spearman(*zip(*runs)):.2f} over {len(runs)} runs, "
-            f"{spearman(*zip(*means)):.2f} over their {len(means)} different configurations."]
+            f"{spearman(*zip(*means)):.2f} over their {len(means)} different configurations; "
+            f"{spearman(*zip(*groups[False])):.2f} over the {len(groups[False])} before the machine was improved, "
+            f"{spearman(*zip(*groups[True])):.2f} over the {len(groups[True])} after."]
 
 
 def main():
