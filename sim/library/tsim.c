@@ -173,8 +173,8 @@ enum tsim_job_status tsim_job_run(struct tsim_job *job) {
         job->summary = tsim_summary_json(&result, &(struct tsim_logged){0, NULL});
         job->json = text_of(&job->json_arena, print_json, &job->summary);
     }
+    enum tsim_job_status code = end_messages(job, &diags, status); /* places of mistakes are in the arena */
     tsim_arena_release(&arena);
-    enum tsim_job_status code = end_messages(job, &diags, status);
     return code == TSIM_JOB_OK && !is_simulated ? TSIM_JOB_DOES_NOT_FIT : code;
 }
 
@@ -270,7 +270,7 @@ enum tsim_job_status tsim_job_sweep(struct tsim_job *job, const char *const *axe
     tsim_arena_init(&study.arena);
     enum tsim_status status = sweep(job, &study, axes, n_axes, n_threads, &diags);
     tsim_store_close(study.store);
-    tsim_arena_release(&study.arena);
     enum tsim_job_status code = end_messages(job, &diags, status);
+    tsim_arena_release(&study.arena);
     return code == TSIM_JOB_OK && study.progress.is_interrupted ? TSIM_JOB_INTERRUPTED : code;
 }
