@@ -96,13 +96,12 @@ static enum tsim_status write_yaml(void *context, FILE *out) {
     return TSIM_OK;
 }
 
-enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
+static enum tsim_exit calibrate_kernels(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_calibration calibration;
-    if (strcmp(arguments->operands[0], "kernels") != 0) {
-        fprintf(stderr, "tsim calibrate: '%s' cannot be calibrated in this version; kernels can\n",
-                arguments->operands[0]);
+    if (arguments->n_operands > 3) {
+        fputs("tsim calibrate: kernels takes one FILE and the name of one to write\n", stderr);
         return TSIM_EXIT_USAGE;
     }
     tsim_arena_init(&arena);
@@ -121,4 +120,14 @@ enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return status;
+}
+
+enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
+    const char *what = arguments->operands[0];
+    if (strcmp(what, "kernels") == 0)
+        return calibrate_kernels(arguments);
+    if (strcmp(what, "nccl-tests") == 0)
+        return tsim_calibrate_nccl_tests(arguments);
+    fprintf(stderr, "tsim calibrate: '%s' cannot be calibrated in this version; kernels and nccl-tests can\n", what);
+    return TSIM_EXIT_USAGE;
 }

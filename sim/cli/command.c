@@ -126,12 +126,24 @@ const struct tsim_command TSIM_COMMANDS[] = {
      INPUT_OPTIONS | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_FORMAT) | TSIM_HAS(TSIM_OPTION_CHART) |
          TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),
      tsim_cmd_export},
-    {"calibrate", "kernels FILE", "an accelerator's efficiencies from measured kernels",
-     "FILE is CSV: accelerator,op,precision,batch,m,n,k,bytes,time_us; op is gemm or\n"
-     "copy. Fits what the kernels tell apart by least squares on relative errors, and\n"
-     "prints each value with its 95 % interval and each kernel's error. With one more\n"
-     "name, as in fit.yaml, an accelerator that a node can name is written there.",
-     2, 3, TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_calibrate},
+    {"calibrate", "WHAT FILE...", "efficiencies from measured kernels, links from nccl-tests",
+     "WHAT is\n"
+     "  kernels FILE [MINE.yaml]   an accelerator's efficiencies; FILE is CSV:\n"
+     "                             accelerator,op,precision,batch,m,n,k,bytes,time_us;\n"
+     "                             op is gemm or copy. MINE.yaml is written for a node\n"
+     "                             to name.\n"
+     "  nccl-tests FILE...         what a node's links and the fabric reach; FILE is\n"
+     "                             the output of nccl-tests, text or JSON. The machine\n"
+     "                             is told by its devices or --set cluster.node=ID and\n"
+     "                             cluster.fabric=ID; --op and --ranks say what the\n"
+     "                             files do not. --output writes a node or a fabric\n"
+     "                             (-node.yaml and -fabric.yaml where both).\n"
+     "Fits what the measurements tell apart by least squares on relative errors, and\n"
+     "prints each value beside the catalogue's with its 95 % interval, and each error.",
+     2, SIZE_MAX,
+     TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_OUTPUT) |
+         TSIM_HAS(TSIM_OPTION_QUIET),
+     tsim_cmd_calibrate},
     {"import", "FORMAT FILE", "a foreign file as a model file or a scenario, in YAML",
      "FORMAT is one of\n"
      "  hf-config    config.json of a Hugging Face model: a model file\n"

@@ -1,10 +1,10 @@
 #include "import/format.h"
 
+#include "base/file_bytes.h"
 #include "config/document.h"
 #include "import/hf_config.h"
 #include "import/recipes.h"
 
-#include <errno.h>
 #include <string.h>
 
 static enum tsim_status read_hf_config(struct tsim_arena *arena, const struct tsim_import_input *input,
@@ -33,53 +33,14 @@ const struct tsim_import_format *tsim_import_format_find(const char *name) {
     return NULL;
 }
 
-static enum tsim_status too_large(const struct tsim_import_format *format, const char *file, struct tsim_diags *diags) {
-    tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_LIMIT, (struct tsim_place){file, 0, 0}, "",
-                                    "the file is larger than %zu MB", format->most_bytes / 1000000),
-                   "%s: is this the right file?", format->help);
-    return TSIM_ERR_LIMIT;
-}
-
-/* Reads to the end or just past the limit, so that an endless input (a device) ends as well. */
-static enum tsim_status read_stream(struct tsim_arena *arena, const struct tsim_import_format *format,
-                                    struct tsim_import_input *input, FILE *stream, struct tsim_import_result *result,
-                                    struct tsim_diags *diags) {
-    char *text = NULL;
-    size_t size = 0, capacity = 0, n_read;
-    do {
-        text = tsim_heap_grow(text, &capacity, size + BUFSIZ, 1);
-        n_read = fread(text + size, 1, BUFSIZ, stream);
-        size += n_read;
-    } while (n_read > 0 && size <= format->most_bytes);
-    enum tsim_status status = TSIM_ERR_IO;
-    input->text = text;
-    input->size = size;
-    if (ferror(stream))
-        tsim_diags_error(diags, status, (struct tsim_place){input->file, 0, 0}, "", "cannot be read: %s",
-                         strerror(errno));
-    else if (size > format->most_bytes)
-        status = too_large(format, input->file, diags);
-    else
-        status = format->read(arena, input, result, diags);
-    tsim_heap_free(text);
-    return status;
-}
-
 enum tsim_status tsim_import_file(struct tsim_arena *arena, const struct tsim_import_format *format, const char *file,
                                   const struct tsim_override *overrides, size_t n_overrides,
                                   struct tsim_import_result *result, struct tsim_diags *diags) {
-    struct tsim_import_input input = {"<stdin>", NULL, 0, overrides, n_overrides};
-    if (strcmp(file, "-") == 0)
-        return read_stream(arena, format, &input, stdin, result, diags);
-    input.file = tsim_arena_strdup(arena, file);
-    FILE *stream = fopen(file, "rb");
-    if (!stream) {
-        tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){input.file, 0, 0}, "", "cannot be opened: %s",
-                         strerror(errno));
-        return TSIM_ERR_IO;
-    }
-    enum tsim_status status = read_stream(arena, format, &input, stream, result, diags);
-    fclose(stream);
+    struct tsim_file_bytes bytes;
+    TSIM_TRY(tsim_file_read(arena, file, format->most_bytes, format->help, &bytes, diags));
+    struct tsim_import_input input = {bytes.file, bytes.text, bytes.size, overrides, n_overrides};
+    enum tsim_status status = format->read(arena, &input, result, diags);
+    tsim_heap_free(bytes.text);
     return status;
 }
 

@@ -1,17 +1,16 @@
 #include "study/calibrate.h"
 
-#include "base/normal.h"
 #include "config/catalogue_load.h"
 #include "config/scenario.h"
 #include "cost/compute.h"
+#include "study/least_squares.h"
 
 #include <errno.h>
-#include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 512, N_COLUMNS = 9, MOST_ITERATIONS = 200, LEAST_PRODUCTS = 4, LEAST_COPIES = 3 };
+enum { LINE_BYTES = 512, N_COLUMNS = 9, LEAST_PRODUCTS = 4, LEAST_COPIES = 3 };
 static const char HEADER[] = "accelerator,op,precision,batch,m,n,k,bytes,time_us";
 
 const char *tsim_calibrated_name(enum tsim_calibrated value) {
@@ -51,7 +50,7 @@ static double predict_s(const struct tsim_accelerator *a, enum tsim_precision pr
     return fmax(matrix_s, product_bytes(precision, row) / tsim_memory_rate(a)) + a->kernel_latency_s;
 }
 
-/* ---- the fit: logarithms of the values, so that they stay positive ---- */
+/* ---- the fit ---- */
 
 struct fit {
     const struct tsim_calibration *calibration;
@@ -59,81 +58,41 @@ struct fit {
     size_t n_values;
 };
 
-static struct tsim_accelerator with_values(const struct fit *fit, const gsl_vector *logs) {
+static void relative_errors(const double *values, double *errors, void *context) {
+    const struct fit *fit = context;
     struct tsim_accelerator a = *fit->calibration->accelerator;
     for (size_t i = 0; i < fit->n_values; i++)
-        *field_of(&a, fit->calibration->precision, fit->which[i]) = exp(gsl_vector_get(logs, i));
-    return a;
-}
-
-static int relative_errors(const gsl_vector *logs, void *context, gsl_vector *errors) {
-    const struct fit *fit = context;
-    struct tsim_accelerator a = with_values(fit, logs);
+        *field_of(&a, fit->calibration->precision, fit->which[i]) = values[i];
     for (size_t i = 0; i < fit->calibration->n_rows; i++) {
         const struct tsim_kernel_row *row = &fit->calibration->rows[i];
-        gsl_vector_set(errors, i, predict_s(&a, fit->calibration->precision, row) / row->measured_s - 1.0);
+        errors[i] = predict_s(&a, fit->calibration->precision, row) / row->measured_s - 1.0;
     }
-    return GSL_SUCCESS;
-}
-
-/* Values with their 95 % intervals from the covariance at the optimum, Student's t for the rows beyond the values. */
-static void take_values(const struct fit *fit, gsl_multifit_nlinear_workspace *workspace,
-                        struct tsim_calibration *calibration) {
-    const gsl_vector *logs = gsl_multifit_nlinear_position(workspace);
-    const gsl_vector *errors = gsl_multifit_nlinear_residual(workspace);
-    gsl_matrix *covariance = gsl_matrix_alloc(fit->n_values, fit->n_values);
-    gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(workspace), 0.0, covariance);
-    double sum = 0.0, freedom = (double)calibration->n_rows - (double)fit->n_values;
-    for (size_t i = 0; i < calibration->n_rows; i++)
-        sum += gsl_vector_get(errors, i) * gsl_vector_get(errors, i);
-    for (size_t i = 0; i < fit->n_values; i++) {
-        struct tsim_calibration_value *value = &calibration->values[fit->which[i]];
-        double log_value = gsl_vector_get(logs, i), width = (double)NAN;
-        if (freedom > 0)
-            width = tsim_student_quantile(0.975, freedom) * sqrt(gsl_matrix_get(covariance, i, i) * sum / freedom);
-        value->after = exp(log_value);
-        value->low_95 = exp(log_value - width);
-        value->high_95 = exp(log_value + width);
-    }
-    gsl_matrix_free(covariance);
-}
-
-/* The default handler aborts. */
-static void on_gsl_error(const char *reason, const char *file, int line, int error) {
-    (void)reason, (void)file, (void)line;
-    if (error == GSL_ENOMEM)
-        tsim_out_of_memory();
 }
 
 static enum tsim_status fit_values(struct fit *fit, struct tsim_calibration *calibration, const char *file,
                                    struct tsim_diags *diags) {
     struct tsim_place place = {.file = file};
+    double values[TSIM_N_CALIBRATED], low_95[TSIM_N_CALIBRATED], high_95[TSIM_N_CALIBRATED];
     if (calibration->n_rows < fit->n_values || fit->n_values == 0) {
         tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "%zu rows for %zu values: too few to fit",
                          calibration->n_rows, fit->n_values);
         return TSIM_ERR_INFEASIBLE;
     }
-    gsl_multifit_nlinear_fdf problem = {
-        .f = relative_errors, .n = calibration->n_rows, .p = fit->n_values, .params = fit};
-    gsl_set_error_handler(on_gsl_error);
-    gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
-    gsl_multifit_nlinear_workspace *workspace =
-        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, problem.n, problem.p);
-    gsl_vector *start = gsl_vector_alloc(fit->n_values);
-    int info;
     for (size_t i = 0; i < fit->n_values; i++)
-        gsl_vector_set(start, i, log(calibration->values[fit->which[i]].before));
-    gsl_multifit_nlinear_init(start, &problem, workspace);
-    int status = gsl_multifit_nlinear_driver(MOST_ITERATIONS, 1e-8, 1e-8, 0.0, NULL, NULL, &info, workspace);
-    /* No further progress (GSL_ENOPROG) from a finite point is an optimum to rounding. */
-    bool is_done = status == GSL_SUCCESS || status == GSL_ENOPROG;
-    if (is_done)
-        take_values(fit, workspace, calibration);
-    else
-        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "the fit does not converge: %s", gsl_strerror(status));
-    gsl_vector_free(start);
-    gsl_multifit_nlinear_free(workspace);
-    return is_done ? TSIM_OK : TSIM_ERR_INFEASIBLE;
+        values[i] = calibration->values[fit->which[i]].before;
+    struct tsim_least_squares problem = {calibration->n_rows, fit->n_values, relative_errors, fit};
+    const char *why = tsim_least_squares_fit(&problem, values, low_95, high_95);
+    if (why) {
+        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "the fit does not converge: %s", why);
+        return TSIM_ERR_INFEASIBLE;
+    }
+    for (size_t i = 0; i < fit->n_values; i++) {
+        struct tsim_calibration_value *value = &calibration->values[fit->which[i]];
+        value->after = values[i];
+        value->low_95 = low_95[i];
+        value->high_95 = high_95[i];
+    }
+    return TSIM_OK;
 }
 
 /* What the rows can tell apart; the rest keeps the catalogue's value. */

@@ -1,0 +1,19 @@
+/* file_bytes.h - the whole of a file, up to a limit. */
+#ifndef TSIM_BASE_FILE_BYTES_H
+#define TSIM_BASE_FILE_BYTES_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+struct tsim_file_bytes {
+    const char *file; /* what places say: the name, or "<stdin>" */
+    char *text;       /* on the heap: tsim_heap_free; a NUL behind the last byte */
+    size_t size;
+};
+
+/* Reads `file` ("-": standard input) to its end or just past the limit, so that an endless input ends as well.
+ * TSIM_ERR_IO; TSIM_ERR_LIMIT for more than most_bytes, with `what` the file should be as its hint. */
+enum tsim_status tsim_file_read(struct tsim_arena *arena, const char *file, size_t most_bytes, const char *what,
+                                struct tsim_file_bytes *bytes, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,22 @@
+/* least_squares.h - positive values that make errors small: nonlinear least squares (GSL, trust region) in the
+ * logarithms of the values, so that they stay positive. */
+#ifndef TSIM_STUDY_LEAST_SQUARES_H
+#define TSIM_STUDY_LEAST_SQUARES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tsim_least_squares {
+    size_t n_rows, n_values; /* rows >= values >= 1 */
+    /* errors[n_rows] of values[n_values]. */
+    void (*errors)(const double *values, double *errors, void *context);
+    void *context;
+};
+
+/* values: in, where to start (all > 0); out, the optimum. low_95 and high_95: the interval from the covariance at the
+ * optimum and Student's t for the rows beyond the values; NAN without such rows. NULL, or why it does not converge;
+ * then nothing is written. */
+const char *tsim_least_squares_fit(const struct tsim_least_squares *problem, double *values, double *low_95,
+                                   double *high_95);
+
+#endif
