@@ -24,7 +24,14 @@ struct builder {
     size_t n_nodes; /* so far, aliases expanded */
     struct anchor anchors[MAX_ANCHORS];
     size_t n_anchors;
+    size_t most_keys;        /* of one mapping */
     enum tsim_status status; /* of the first mistake */
+};
+
+/* Where the keys of a wide mapping lie on the stack, by their hash: open addressing, 0 is free. In the arena. */
+struct key_table {
+    uint32_t *slots;
+    size_t n_slots; /* a power of two; 0: a mapping that is scanned */
 };
 
 /* The value of `event` and of the events that belong to it; NULL when reading cannot go on (a diag says why). */
@@ -222,8 +229,45 @@ static const struct tsim_value *build_sequence(struct builder *b, const yaml_eve
     return value;
 }
 
-/* Is the key one that we take? The scan for its double is quadratic, over at most TSIM_VALUE_MAX_KEYS. */
-static bool check_key(struct builder *b, const struct tsim_value *key, const yaml_event_t *event, size_t bottom) {
+enum { MOST_SCANNED = 64 };
+
+static size_t slot_of(const struct builder *b, const struct key_table *table, const char *key) {
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (const char *c = key; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    size_t slot = (size_t)hash & (table->n_slots - 1);
+    while (table->slots[slot] && strcmp(b->stack[table->slots[slot] - 1].key, key) != 0)
+        slot = (slot + 1) & (table->n_slots - 1);
+    return slot;
+}
+
+/* Makes room for the keys from `bottom` on and one more. */
+static void grow_table(struct builder *b, struct key_table *table, size_t bottom) {
+    size_t n = b->n_stack - bottom;
+    if (n < MOST_SCANNED || 2 * (n + 1) <= table->n_slots)
+        return;
+    table->n_slots = table->n_slots ? 4 * table->n_slots : 4 * MOST_SCANNED;
+    table->slots = TSIM_NEW_ARRAY(b->arena, table->n_slots, uint32_t);
+    for (size_t i = bottom; i < b->n_stack; i++)
+        table->slots[slot_of(b, table, b->stack[i].key)] = (uint32_t)i + 1;
+}
+
+/* The line of a key that is there, 0 for none. */
+static int line_of_key(struct builder *b, struct key_table *table, size_t bottom, const char *key) {
+    grow_table(b, table, bottom);
+    if (table->n_slots > 0) {
+        uint32_t at = table->slots[slot_of(b, table, key)];
+        return at ? b->stack[at - 1].line : 0;
+    }
+    for (size_t i = bottom; i < b->n_stack; i++)
+        if (strcmp(b->stack[i].key, key) == 0)
+            return b->stack[i].line;
+    return 0;
+}
+
+/* Is the key one that we take? */
+static bool check_key(struct builder *b, struct key_table *table, const struct tsim_value *key,
+                      const yaml_event_t *event, size_t bottom) {
     char message[160];
     if (key->kind != TSIM_VALUE_SCALAR || (key->text[0] == '\0' && !key->is_quoted)) {
         error_at(b, TSIM_ERR_SYNTAX, event->start_mark, "a key must be plain text");
@@ -234,35 +278,42 @@ static bool check_key(struct builder *b, const struct tsim_value *key, const yam
                        "write the keys out, or take over a whole file with 'extends: FILE'");
         return false;
     }
-    for (size_t i = bottom; i < b->n_stack; i++)
-        if (strcmp(b->stack[i].key, key->text) == 0) {
-            snprintf(message, sizeof message, "the key '%.100s' stands here twice", key->text);
-            tsim_diag_hint(error_at(b, TSIM_ERR_SYNTAX, event->start_mark, message),
-                           "its first value is on line %d; keep one of them", b->stack[i].line);
-            return false;
-        }
+    int line = b->document->is_override ? 0 : line_of_key(b, table, bottom, key->text);
+    bool is_double = line > 0;
+    for (size_t i = bottom; b->document->is_override && i < b->n_stack; i++)
+        is_double |= strcmp(b->stack[i].key, key->text) == 0; /* without lines */
+    if (is_double) {
+        snprintf(message, sizeof message, "the key '%.100s' stands here twice", key->text);
+        tsim_diag_hint(error_at(b, TSIM_ERR_SYNTAX, event->start_mark, message),
+                       "its first value is on line %d; keep one of them", line);
+        return false;
+    }
     return true;
 }
 
 /* One key with its value, pushed unless the key is refused; false when reading cannot go on. */
-static bool build_pair(struct builder *b, const yaml_event_t *key_event, size_t bottom, int depth) {
+static bool build_pair(struct builder *b, struct key_table *table, const yaml_event_t *key_event, size_t bottom,
+                       int depth) {
     const struct tsim_value *key = build_value(b, key_event, depth + 1);
     if (!key)
         return false;
-    if (b->n_stack - bottom >= TSIM_VALUE_MAX_KEYS) {
+    if (b->n_stack - bottom >= b->most_keys) {
         char message[100];
-        snprintf(message, sizeof message, "more than %d keys in one mapping", TSIM_VALUE_MAX_KEYS);
+        snprintf(message, sizeof message, "more than %zu keys in one mapping", b->most_keys);
         error_at(b, TSIM_ERR_LIMIT, key_event->start_mark, message);
         return false;
     }
-    bool is_good = check_key(b, key, key_event, bottom);
+    bool is_good = check_key(b, table, key, key_event, bottom);
     yaml_event_t event;
     if (!next_event(b, &event))
         return false;
     struct tsim_pair pair = {key->text, key->document, key->line, key->column, build_value(b, &event, depth + 1)};
     yaml_event_delete(&event);
-    if (pair.value && is_good)
+    if (pair.value && is_good) {
         push(b, pair);
+        if (table->n_slots > 0)
+            table->slots[slot_of(b, table, pair.key)] = (uint32_t)b->n_stack;
+    }
     return pair.value;
 }
 
@@ -271,12 +322,13 @@ static const struct tsim_value *build_mapping(struct builder *b, const yaml_even
     int anchor = open_anchor(b, start->data.mapping_start.anchor, start);
     struct tsim_value *value = new_value(b, TSIM_VALUE_MAPPING, start);
     size_t bottom = b->n_stack;
+    struct key_table table = {NULL, 0};
     for (bool is_open = true; is_open;) {
         yaml_event_t event;
         if (!next_event(b, &event))
             return NULL;
         is_open = event.type != YAML_MAPPING_END_EVENT;
-        bool can_go_on = !is_open || build_pair(b, &event, bottom, depth);
+        bool can_go_on = !is_open || build_pair(b, &table, &event, bottom, depth);
         yaml_event_delete(&event);
         if (!can_go_on)
             return NULL;
@@ -353,10 +405,11 @@ static const struct tsim_value *build_document(struct builder *b) {
     return root;
 }
 
-static enum tsim_status parse(struct tsim_document *document, const struct tsim_value **root,
+static enum tsim_status parse(struct tsim_document *document, size_t most_keys, const struct tsim_value **root,
                               struct tsim_diags *diags) {
     yaml_parser_t parser;
-    struct builder b = {.arena = document->arena, .diags = diags, .document = document, .parser = &parser};
+    struct builder b = {
+        .arena = document->arena, .diags = diags, .document = document, .parser = &parser, .most_keys = most_keys};
     const char *nul = memchr(document->text, '\0', document->size);
     if (nul) {
         error_at(&b, TSIM_ERR_SYNTAX, mark_of_offset(document, (size_t)(nul - document->text)),
@@ -393,8 +446,8 @@ static struct tsim_document *new_document(struct tsim_arena *arena, const char *
     return document;
 }
 
-enum tsim_status tsim_document_parse(struct tsim_arena *arena, const char *file, const char *text, size_t size,
-                                     const struct tsim_value **root, struct tsim_diags *diags) {
+static enum tsim_status parse_text(struct tsim_arena *arena, const char *file, const char *text, size_t size,
+                                   size_t most_keys, const struct tsim_value **root, struct tsim_diags *diags) {
     if (size > TSIM_DOCUMENT_MAX_BYTES) {
         struct tsim_diag *diag =
             tsim_diags_error(diags, TSIM_ERR_LIMIT, (struct tsim_place){tsim_arena_strdup(arena, file), 0, 0}, "",
@@ -402,7 +455,17 @@ enum tsim_status tsim_document_parse(struct tsim_arena *arena, const char *file,
         tsim_diag_hint(diag, "a scenario takes a few kilobytes; is this the right file?");
         return TSIM_ERR_LIMIT;
     }
-    return parse(new_document(arena, file, text, size), root, diags);
+    return parse(new_document(arena, file, text, size), most_keys, root, diags);
+}
+
+enum tsim_status tsim_document_parse(struct tsim_arena *arena, const char *file, const char *text, size_t size,
+                                     const struct tsim_value **root, struct tsim_diags *diags) {
+    return parse_text(arena, file, text, size, TSIM_VALUE_MAX_KEYS, root, diags);
+}
+
+enum tsim_status tsim_document_parse_wide(struct tsim_arena *arena, const char *file, const char *text, size_t size,
+                                          const struct tsim_value **root, struct tsim_diags *diags) {
+    return parse_text(arena, file, text, size, TSIM_DOCUMENT_WIDE_KEYS, root, diags);
 }
 
 enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const char *path, const char *value,
@@ -410,7 +473,7 @@ enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const ch
     const char *file = tsim_arena_printf(arena, "--set %.100s=%.100s", path, value);
     struct tsim_document *document = new_document(arena, file, value, strlen(value));
     document->is_override = true;
-    return parse(document, root, diags);
+    return parse(document, TSIM_VALUE_MAX_KEYS, root, diags);
 }
 
 /* Reads to the end or just past the limit, so that an endless input (a device) ends as well. */

@@ -19,6 +19,11 @@ enum tsim_status tsim_document_read(struct tsim_arena *arena, const char *file, 
 enum tsim_status tsim_document_parse(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                      const struct tsim_value **root, struct tsim_diags *diags);
 
+/* The same for a file of others, which is not merged with another: up to TSIM_DOCUMENT_WIDE_KEYS keys in a mapping. */
+enum { TSIM_DOCUMENT_WIDE_KEYS = 50000 };
+enum tsim_status tsim_document_parse_wide(struct tsim_arena *arena, const char *file, const char *text, size_t size,
+                                          const struct tsim_value **root, struct tsim_diags *diags);
+
 /* The value of a `--set PATH=VALUE`: any YAML value, not only a mapping; places say "--set PATH=VALUE", no line. */
 enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const char *path, const char *value,
                                               const struct tsim_value **root, struct tsim_diags *diags);

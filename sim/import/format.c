@@ -11,7 +11,7 @@ static enum tsim_status read_hf_config(struct tsim_arena *arena, const struct ts
                                        struct tsim_import_result *result, struct tsim_diags *diags) {
     const struct tsim_value *root;
     const struct tsim_model *model;
-    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     result->notes = "";
     return tsim_hf_config_import(arena, root, &model, &result->yaml, diags);
 }

@@ -202,6 +202,16 @@ static void finish_deepseek(struct reading *r) {
         note(r, "num_nextn_predict_layers: the modules that predict further tokens are left out, and not counted.");
 }
 
+/* Norms behind attention and feed-forward as well; the model file has those in front. */
+static void finish_gemma2(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    finish_llama(r);
+    m->other_parameters += m->layers * 2 * m->hidden;
+    note(r, "The norms behind attention and feed-forward are counted among the parameters, their time is not.");
+    if (find(r, "attn_logit_softcapping") || find(r, "final_logit_softcapping"))
+        note(r, "Capping of logits is not modelled.");
+}
+
 static void finish_phi(struct reading *r) {
     if (flag(r, "qk_layernorm", false))
         refuse(r, "qk_layernorm", "layer norms of queries and keys cannot be said in a model file");
@@ -230,18 +240,38 @@ static int64_t n_labels(struct reading *r) {
     return number(r, "num_labels", 1, 1000000000, 2);
 }
 
+/* The head by its class. A model file's head has a row for each class, and a bias; a ViTModel has a pooler instead, of
+ * which one such row is a part; a masked one reconstructs the pixels of each patch, and learns a mask. */
+static void read_vit_head(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t h = m->hidden;
+    if (is_class(r, "ViTForImageClassification")) {
+        m->vocab = n_labels(r);
+    } else if (is_class(r, "ViTModel")) {
+        m->vocab = 1;
+        m->other_parameters += h * h + h - (h + 1);
+        note(r, "Counted as a ViTModel with its pooler; a classifier of another class comes on top.");
+    } else if (is_class(r, "ViTForMaskedImageModeling")) {
+        int64_t stride = number(r, "encoder_stride", 1, 1000, 16);
+        m->vocab = stride * stride * m->image.channels;
+        m->other_parameters += h;
+        note(r, "The head reconstructs every patch; its time is that of one token's.");
+    } else {
+        refuse(r, "architectures",
+               "of the classes of a vit ViTForImageClassification, ViTModel and ViTForMaskedImageModeling are known");
+    }
+}
+
 static void finish_vit(struct reading *r) {
     struct tsim_model *m = &r->model;
     int64_t image = required(r, "image_size", 100000), patch = required(r, "patch_size", 1000);
-    if (!is_class(r, "ViTForImageClassification"))
-        refuse(r, "architectures", "of the classes of a vit only ViTForImageClassification is known");
     if (!flag(r, "qkv_bias", true))
         refuse(r, "qkv_bias", "biases everywhere but there cannot be said in a model file");
     if (image % patch != 0)
         refuse(r, "image_size", "not a multiple of patch_size");
-    m->vocab = n_labels(r);
     m->image = (struct tsim_image){.size = image, .patch = patch, .channels = number(r, "num_channels", 1, 1000, 3)};
     m->positions = m->image.tokens = (image / patch) * (image / patch) + 1;
+    read_vit_head(r);
 }
 
 /* ---- architectures ---- */
@@ -288,6 +318,21 @@ static const struct family FAMILIES[] = {
      .head_dim = 256,
      .fixed = {LLAMA_LIKE},
      .finish = finish_llama},
+    {.type = "gemma2",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_gemma2},
+    {.type = "gemma3_text",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_gemma2},
+    {.type = "phi3", GROUPED_NAMES, .fixed = {LLAMA_LIKE}},
     {.type = "phi",
      GROUPED_NAMES,
      .fixed = {.norm = TSIM_NORM_LAYERNORM,
@@ -342,7 +387,17 @@ static enum tsim_status is_unknown(struct reading *r, const struct tsim_value *t
     return TSIM_ERR_REFERENCE;
 }
 
+/* A model of text and images: what is counted is its text part. */
+static void enter_text_config(struct reading *r) {
+    const struct tsim_value *text = find(r, "text_config"), *type = find(r, "model_type");
+    if (!tsim_value_is_text(type, "gemma3") || !text || text->kind != TSIM_VALUE_MAPPING)
+        return;
+    r->root = text;
+    note(r, "Of gemma3 the text part (text_config) is here; the vision tower and its projector are left out.");
+}
+
 static enum tsim_status find_family(struct reading *r) {
+    enter_text_config(r);
     const struct tsim_value *type = find(r, "model_type");
     if (!type) {
         const char *lacked = lacked_keys(r);

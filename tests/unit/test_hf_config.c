@@ -2,6 +2,7 @@
  */
 #include "config/catalogue_load.h"
 #include "config/document.h"
+#include "import/format.h"
 #include "import/hf_config.h"
 #include "support/check_main.h"
 #include "support/random.h"
@@ -32,7 +33,8 @@ static const struct example {
     {"mixtral-8x7b", 46702792704}, {"qwen2-7b", 7615616512},       {"qwen1.5-moe", 14315784192},
     {"qwen3-0.6b", 596049920},     {"qwen3-30b-a3b", 30532122624}, {"gemma-7b", 8537680896},
     {"phi-2", 2779683840},         {"bert-base", 109514298},       {"vit-large", 304326632},
-    {"deepseek-v3", 671026419200},
+    {"deepseek-v3", 671026419200}, {"gemma-2-9b", 9241705984},     {"gemma-3-1b", 999885952},
+    {"phi-3-mini", 3821079552},    {"vit-base-in21k", 86389248},
 };
 enum { N_EXAMPLES = sizeof EXAMPLES / sizeof EXAMPLES[0] };
 
@@ -91,6 +93,34 @@ START_TEST(biases_of_a_llama) {
     ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_OK);
     ck_assert_double_eq(tsim_model_parameters(model), 6738415616 + CASES[_i].more);
     ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), 6738415616 + CASES[_i].more);
+}
+END_TEST
+
+/* 21,843 classes of ImageNet-21k: ViT-Base with a classifier of 769 values each. */
+START_TEST(many_labels) {
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    enum { N = 21843 };
+    char *labels = tsim_arena_alloc(&arena, N * 24 + 1), *c = labels;
+    for (int i = 0; i < N; i++)
+        c += sprintf(c, "%s\"%d\": \"LABEL_%d\"", i > 0 ? ", " : "", i, i);
+    const char *text = tsim_arena_printf(
+        &arena,
+        "{\"model_type\": \"vit\", \"architectures\": [\"ViTForImageClassification\"], \"hidden_size\": 768, "
+        "\"num_hidden_layers\": 12, \"num_attention_heads\": 12, \"intermediate_size\": 3072, \"image_size\": 224, "
+        "\"patch_size\": 16, \"id2label\": {%s}}",
+        labels);
+    struct tsim_import_input input = {"config.json", text, strlen(text), NULL, 0};
+    struct tsim_import_result result;
+    ck_assert_int_eq(tsim_import_format_find("hf-config")->read(&arena, &input, &result, &diags), TSIM_OK);
+    ck_assert_double_eq(tsim_model_parameters(read_back(result.yaml)), 85798656.0 + 769.0 * N);
+    /* One label twice is still found. */
+    text = tsim_arena_printf(&arena, "{\"model_type\": \"vit\", \"id2label\": {%s, \"21842\": \"x\"}}", labels);
+    const struct tsim_value *root;
+    ck_assert_int_eq(tsim_document_parse_wide(&arena, "config.json", text, strlen(text), &root, &diags),
+                     TSIM_ERR_SYNTAX);
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "21842"));
+    ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_ERR_LIMIT);
 }
 END_TEST
 
@@ -177,6 +207,7 @@ static Suite *hf_config_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, parameters_are_exact, 0, N_EXAMPLES);
     tcase_add_loop_test(tests, biases_of_a_llama, 0, 3);
+    tcase_add_test(tests, many_labels);
     tcase_add_test(tests, every_missing_key_is_named);
     tcase_add_test(tests, unknown_architectures_say_what_is_missing);
     tcase_add_loop_test(tests, what_cannot_be_said_is_refused, -1, 7);
