@@ -128,6 +128,8 @@ enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
         return calibrate_kernels(arguments);
     if (strcmp(what, "nccl-tests") == 0)
         return tsim_calibrate_nccl_tests(arguments);
-    fprintf(stderr, "tsim calibrate: '%s' cannot be calibrated in this version; kernels and nccl-tests can\n", what);
+    if (strcmp(what, "profile") == 0)
+        return tsim_calibrate_profile(arguments);
+    fprintf(stderr, "tsim calibrate: '%s' is not known; kernels, nccl-tests and profile are\n", what);
     return TSIM_EXIT_USAGE;
 }

@@ -129,15 +129,18 @@ const struct tsim_command TSIM_COMMANDS[] = {
     {"calibrate", "WHAT FILE...", "efficiencies from measured kernels, links from nccl-tests",
      "WHAT is\n"
      "  kernels FILE [MINE.yaml]   an accelerator's efficiencies; FILE is CSV:\n"
-     "                             accelerator,op,precision,batch,m,n,k,bytes,time_us;\n"
-     "                             op is gemm or copy. MINE.yaml is written for a node\n"
-     "                             to name.\n"
+     "                             accelerator,op,precision,batch,m,n,k,\n"
+     "                             bytes,time_us; op is gemm or copy. MINE.yaml is\n"
+     "                             written for a node to name.\n"
      "  nccl-tests FILE...         what a node's links and the fabric reach; FILE is\n"
      "                             the output of nccl-tests, text or JSON. The machine\n"
      "                             is told by its devices or --set cluster.node=ID and\n"
      "                             cluster.fabric=ID; --op and --ranks say what the\n"
      "                             files do not. --output writes a node or a fabric\n"
      "                             (-node.yaml and -fabric.yaml where both).\n"
+     "  profile FILE SCENARIO      a profiler's trace of a step beside what is\n"
+     "                             predicted: FILE is of PyTorch's profiler (JSON,\n"
+     "                             also .gz) or a SQLite export of Nsight Systems.\n"
      "Fits what the measurements tell apart by least squares on relative errors, and\n"
      "prints each value beside the catalogue's with its 95 % interval, and each error.",
      2, SIZE_MAX,

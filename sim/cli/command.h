@@ -23,6 +23,7 @@ enum tsim_exit tsim_cmd_collective(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_calibrate_nccl_tests(const struct tsim_arguments *arguments); /* calibrate nccl-tests */
+enum tsim_exit tsim_calibrate_profile(const struct tsim_arguments *arguments);    /* calibrate profile */
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_textbook(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_runs(const struct tsim_arguments *arguments);

@@ -287,6 +287,29 @@ enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enu
     return status;
 }
 
+enum tsim_status tsim_sql_open_foreign(struct tsim_arena *arena, const char *file, struct tsim_store **store,
+                                       struct tsim_diags *diags) {
+    struct tsim_store *opened = TSIM_NEW(arena, struct tsim_store);
+    opened->file = tsim_arena_strdup(arena, file);
+    opened->mode = TSIM_STORE_READ;
+    int code = sqlite3_open_v2(file, &opened->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK && tsim_sql_query_integer(opened, "SELECT count(*) FROM sqlite_schema") >= 0) {
+        *store = opened;
+        return TSIM_OK;
+    }
+    tsim_sql_refuse(opened, diags, code == SQLITE_OK ? "not a database of SQLite" : "cannot be opened");
+    sqlite3_close(opened->db);
+    return TSIM_ERR_DB;
+}
+
+bool tsim_sql_has_table(const struct tsim_store *store, const char *name) {
+    struct tsim_statement s = tsim_sql_prepare(store, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
+    tsim_sql_bind_text(&s, name);
+    bool has = tsim_sql_step(&s) == TSIM_SQL_ROW;
+    tsim_sql_finalize(&s);
+    return has;
+}
+
 void tsim_store_close(struct tsim_store *store) {
     if (!store)
         return;

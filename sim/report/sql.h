@@ -34,6 +34,11 @@ void tsim_sql_rollback(const struct tsim_store *store); /* does nothing outside 
 int64_t tsim_sql_last_id(const struct tsim_store *store); /* of the row that was inserted last */
 bool tsim_sql_is_empty(const struct tsim_store *store);   /* a file without tables */
 
+/* A database of another program, for reading alone. Close with tsim_store_close. */
+enum tsim_status tsim_sql_open_foreign(struct tsim_arena *arena, const char *file, struct tsim_store **store,
+                                       struct tsim_diags *diags);
+bool tsim_sql_has_table(const struct tsim_store *store, const char *name);
+
 struct tsim_statement {
     struct sqlite3_stmt *stmt; /* NULL after a failed prepare; every call then does nothing */
     int n_bound;

@@ -208,3 +208,52 @@ void tsim_text_file_discard(struct tsim_text_file *file) {
         close_packer(file->packer);
     tsim_output_discard(file->output);
 }
+
+/* ---- reading ---- */
+
+static enum tsim_status read_packed(gzFile in, size_t most_bytes, const char *what, struct tsim_file_bytes *bytes,
+                                    struct tsim_diags *diags) {
+    char *text = NULL;
+    size_t size = 0, capacity = 0;
+    int n_read, code;
+    do {
+        text = tsim_heap_grow(text, &capacity, size + BUFFER_SIZE + 1, 1);
+        n_read = gzread(in, text + size, BUFFER_SIZE);
+        size += n_read > 0 ? (size_t)n_read : 0;
+    } while (n_read > 0 && size <= most_bytes);
+    text[size] = '\0';
+    const char *problem = gzerror(in, &code);
+    if (n_read >= 0 && size <= most_bytes) {
+        bytes->text = text;
+        bytes->size = size;
+        return TSIM_OK;
+    }
+    tsim_heap_free(text);
+    struct tsim_place place = {.file = bytes->file};
+    if (n_read < 0) {
+        tsim_diags_error(diags, TSIM_ERR_IO, place, "", "cannot be read: %s",
+                         code == Z_ERRNO ? strerror(errno) : problem);
+        return TSIM_ERR_IO;
+    }
+    tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_LIMIT, place, "", "the file is larger than %zu MB, unpacked",
+                                    most_bytes / 1000000),
+                   "%s: one step of one rank is enough", what);
+    return TSIM_ERR_LIMIT;
+}
+
+enum tsim_status tsim_text_file_read(struct tsim_arena *arena, const char *file, size_t most_bytes, const char *what,
+                                     struct tsim_file_bytes *bytes, struct tsim_diags *diags) {
+    if (strcmp(file, "-") == 0)
+        return tsim_file_read(arena, file, most_bytes, what, bytes, diags);
+    *bytes = (struct tsim_file_bytes){tsim_arena_strdup(arena, file), NULL, 0};
+    errno = 0;
+    gzFile in = gzopen(file, "rb");
+    if (!in) {
+        tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){.file = bytes->file}, "", "cannot be opened: %s",
+                         errno ? strerror(errno) : "out of memory");
+        return TSIM_ERR_IO;
+    }
+    enum tsim_status status = read_packed(in, most_bytes, what, bytes, diags);
+    gzclose(in);
+    return status;
+}

@@ -3,8 +3,7 @@
 #ifndef TSIM_REPORT_TEXT_FILE_H
 #define TSIM_REPORT_TEXT_FILE_H
 
-#include "base/arena.h"
-#include "base/status.h"
+#include "base/file_bytes.h"
 
 struct tsim_text_file; /* an open file */
 
@@ -18,5 +17,9 @@ void tsim_text_file_put_fixed(struct tsim_text_file *file, int64_t value, int de
 /* Says whether everything was written; if not, the file is as it was before. */
 enum tsim_status tsim_text_file_close(struct tsim_text_file *file, struct tsim_diags *diags);
 void tsim_text_file_discard(struct tsim_text_file *file);
+
+/* The whole of a file, unpacked where it is packed (whatever its name), up to most_bytes of text. As tsim_file_read. */
+enum tsim_status tsim_text_file_read(struct tsim_arena *arena, const char *file, size_t most_bytes, const char *what,
+                                     struct tsim_file_bytes *bytes, struct tsim_diags *diags);
 
 #endif

@@ -1,0 +1,183 @@
+#include "cli/command.h"
+
+#include "report/profile_nsys.h"
+#include "report/table.h"
+#include "report/text_file.h"
+#include "training/run.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct tsim_column CLASS_COLUMNS[] = {
+    {"kernels", false},  {"measured", true},           {"in a step", true},       {"predicted", true},
+    {"in a step", true}, {"predicted/measured", true}, {"share of the gap", true}};
+static const struct tsim_column STEP_COLUMNS[] = {
+    {"step", false}, {"measured", true}, {"predicted", true}, {"predicted/measured", true}};
+static const struct tsim_column KERNEL_COLUMNS[] = {
+    {"longest kernels", false}, {"class", false}, {"in a step", true}, {"time", true}};
+enum { MOST_KERNELS = 12, NAME_WIDTH = 56 };
+
+static const char *ms(struct tsim_arena *arena, double seconds) {
+    return tsim_arena_printf(arena, "%.3f ms", 1e3 * seconds);
+}
+
+static const char *change(struct tsim_arena *arena, double predicted, double measured) {
+    return measured > 0 && predicted > 0 ? tsim_arena_printf(arena, "%+.1f %%", 100 * (predicted / measured - 1)) : "-";
+}
+
+static const char *count(struct tsim_arena *arena, double n) {
+    return n > 0 ? tsim_arena_printf(arena, "%.4g", n) : "-";
+}
+
+/* ---- tables ---- */
+
+static void add_step_row(struct tsim_arena *arena, struct tsim_text_table *table, const char *name, double measured_s,
+                         double predicted_s) {
+    tsim_text_table_add(table, name);
+    tsim_text_table_add(table, ms(arena, measured_s));
+    tsim_text_table_add(table, ms(arena, predicted_s));
+    tsim_text_table_add(table, change(arena, predicted_s, measured_s));
+}
+
+static void print_step(struct tsim_arena *arena, const struct tsim_profile *p,
+                       const struct tsim_profile_comparison *c) {
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, STEP_COLUMNS, sizeof STEP_COLUMNS / sizeof STEP_COLUMNS[0]);
+    double kernels_s = c->predicted_step_s - c->predicted_exposed_s - c->predicted_idle_s;
+    add_step_row(arena, &table, "whole", p->step_s, c->predicted_step_s);
+    add_step_row(arena, &table, "kernels, communication apart", p->busy_s - p->exposed_s, kernels_s);
+    add_step_row(arena, &table, "communication alone", p->exposed_s, c->predicted_exposed_s);
+    add_step_row(arena, &table, "nothing runs", fmax(0, p->step_s - p->busy_s), c->predicted_idle_s);
+    tsim_text_table_print(&table, &style, stdout);
+}
+
+/* The gap: what the classes of kernels are apart, together. */
+static double gap_of(const struct tsim_profile *p, const struct tsim_profile_comparison *c) {
+    double gap_s = 0;
+    for (int i = 0; i < TSIM_N_KERNEL_CLASSES; i++)
+        gap_s += fabs(c->classes[i].predicted_s - p->class_s[i]);
+    return gap_s;
+}
+
+static void print_classes(struct tsim_arena *arena, const struct tsim_profile *p,
+                          const struct tsim_profile_comparison *c) {
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_text_table table;
+    double gap_s = gap_of(p, c);
+    tsim_text_table_init(&table, arena, CLASS_COLUMNS, sizeof CLASS_COLUMNS / sizeof CLASS_COLUMNS[0]);
+    for (int i = 0; i < TSIM_N_KERNEL_CLASSES; i++) {
+        double measured_s = p->class_s[i], predicted_s = c->classes[i].predicted_s;
+        if (measured_s <= 0 && predicted_s <= 0)
+            continue;
+        tsim_text_table_add(&table, tsim_kernel_class_name((enum tsim_kernel_class)i));
+        tsim_text_table_add(&table, count(arena, p->class_count[i]));
+        tsim_text_table_add(&table, ms(arena, measured_s));
+        tsim_text_table_add(&table, count(arena, c->classes[i].predicted_count));
+        tsim_text_table_add(&table, ms(arena, predicted_s));
+        tsim_text_table_add(&table, change(arena, predicted_s, measured_s));
+        tsim_text_table_add(&table, tsim_arena_printf(arena, "%.0f %%",
+                                                      gap_s > 0 ? 100 * fabs(predicted_s - measured_s) / gap_s : 0.0));
+    }
+    putchar('\n');
+    tsim_text_table_print(&table, &style, stdout);
+}
+
+static const char *cut(struct tsim_arena *arena, const char *name) {
+    char *copy = tsim_arena_printf(arena, strlen(name) > NAME_WIDTH ? "%.*s..." : "%.*s", NAME_WIDTH, name);
+    for (char *c = copy; *c; c++)
+        *c = (unsigned char)*c < ' ' || (unsigned char)*c >= '\x7F' ? '?' : *c;
+    return copy;
+}
+
+static void print_kernels(struct tsim_arena *arena, const struct tsim_profile *p) {
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, KERNEL_COLUMNS, sizeof KERNEL_COLUMNS / sizeof KERNEL_COLUMNS[0]);
+    for (size_t i = 0; i < p->n_kernels && i < MOST_KERNELS; i++) {
+        if (p->kernels[i].time_s <= 0)
+            break;
+        tsim_text_table_add(&table, cut(arena, p->kernels[i].name));
+        tsim_text_table_add(&table, tsim_kernel_class_name(p->kernels[i].class));
+        tsim_text_table_add(&table, count(arena, p->kernels[i].count));
+        tsim_text_table_add(&table, ms(arena, p->kernels[i].time_s));
+    }
+    putchar('\n');
+    tsim_text_table_print(&table, &style, stdout);
+}
+
+/* Where prediction and measurement part most, in a sentence. */
+static void print_verdict(const struct tsim_profile *p, const struct tsim_profile_comparison *c) {
+    double most_s = 0, idle_s = fmax(0, p->step_s - p->busy_s) - c->predicted_idle_s;
+    int which = -1;
+    for (int i = 0; i < TSIM_N_KERNEL_CLASSES; i++) {
+        double apart_s = c->classes[i].predicted_s - p->class_s[i];
+        if (fabs(apart_s) > fabs(most_s) && i != TSIM_KERNEL_COMMUNICATION)
+            most_s = apart_s, which = i;
+    }
+    double exposed_s = c->predicted_exposed_s - p->exposed_s;
+    putchar('\n');
+    if (fabs(idle_s) > fabs(most_s) && fabs(idle_s) > fabs(exposed_s))
+        printf("They part most where nothing runs: %.3f ms %s than predicted%s\n", 1e3 * fabs(idle_s),
+               idle_s > 0 ? "more" : "less", idle_s > 0 ? " (the host, or waits for others)" : "");
+    else if (fabs(exposed_s) > fabs(most_s))
+        printf("They part most in communication that nothing hides: %.3f ms %s predicted\n", 1e3 * fabs(exposed_s),
+               exposed_s > 0 ? "more" : "less");
+    else if (which >= 0)
+        printf("They part most in %s: %.3f ms %s predicted\n", tsim_kernel_class_name((enum tsim_kernel_class)which),
+               1e3 * fabs(most_s), most_s > 0 ? "more" : "less");
+}
+
+static void print_all(struct tsim_arena *arena, const struct tsim_profile *p, const struct tsim_result *result) {
+    struct tsim_profile_comparison c;
+    tsim_profile_compare(result, &c);
+    if (p->has_steps)
+        printf("%.0f steps of %s, beside %s\n\n", p->n_steps, p->file, result->scenario->name);
+    else
+        printf("all of %s, taken as one step, beside %s\n\n", p->file, result->scenario->name);
+    print_step(arena, p, &c);
+    print_classes(arena, p, &c);
+    print_kernels(arena, p);
+    print_verdict(p, &c);
+}
+
+/* ---- the command ---- */
+
+static enum tsim_status read_profile(struct tsim_arena *arena, const char *file, struct tsim_profile *profile,
+                                     struct tsim_diags *diags) {
+    struct tsim_file_bytes bytes;
+    if (strcmp(file, "-") != 0 && tsim_profile_is_nsys(file))
+        return tsim_profile_read_nsys(arena, file, profile, diags);
+    TSIM_TRY(tsim_text_file_read(arena, file, TSIM_PROFILE_MAX_BYTES, "a trace of a profiler", &bytes, diags));
+    enum tsim_status status = tsim_profile_read_kineto(arena, bytes.file, bytes.text, bytes.size, profile, diags);
+    tsim_heap_free(bytes.text);
+    return status;
+}
+
+enum tsim_exit tsim_calibrate_profile(const struct tsim_arguments *arguments) {
+    if (arguments->n_operands != 3) {
+        fputs("tsim calibrate: profile takes FILE and SCENARIO\n", stderr);
+        return TSIM_EXIT_USAGE;
+    }
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_profile profile;
+    struct tsim_result result;
+    const struct tsim_scenario *scenario;
+    const struct tsim_run_options options = {.ignore_memory = true};
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    enum tsim_status status = read_profile(&arena, arguments->operands[1], &profile, &diags);
+    if (status == TSIM_OK)
+        status = tsim_scenario_load(&arena, arguments->operands[2], arguments->overrides, arguments->n_overrides,
+                                    &scenario, &diags);
+    if (status == TSIM_OK)
+        status = tsim_train_run(&arena, scenario, &options, &result, &diags);
+    tsim_report_diags(arguments, &diags);
+    if (status == TSIM_OK)
+        print_all(&arena, &profile, &result);
+    enum tsim_exit exit_status = tsim_exit_worse(tsim_exit_of(status), tsim_flush_results());
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return exit_status;
+}

@@ -1,0 +1,239 @@
+#include "study/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Chrome's trace events, read from the text one after the other: a trace of a step has millions of them, and a tree of
+ * it would take ten times its size. */
+
+enum { MOST_DEPTH = 64, NAME_BYTES = 512 };
+
+struct reader {
+    struct tsim_profile_builder *builder;
+    const char *text, *c, *end;
+    const char *problem; /* of the first mistake, at `c` */
+};
+
+struct fields {
+    char name[NAME_BYTES], category[64], phase[8];
+    double start_us, duration_us;
+    int64_t device;
+    bool has_start, has_duration;
+};
+
+static bool fail(struct reader *t, const char *problem) {
+    if (!t->problem)
+        t->problem = problem;
+    return false;
+}
+
+static char peek(struct reader *t) {
+    while (t->c < t->end && (*t->c == ' ' || *t->c == '\n' || *t->c == '\r' || *t->c == '\t'))
+        t->c++;
+    return t->c < t->end ? *t->c : '\0';
+}
+
+static bool expect(struct reader *t, char c, const char *problem) {
+    if (peek(t) != c)
+        return fail(t, problem);
+    t->c++;
+    return true;
+}
+
+/* Into `out`, cut to its size; escapes are kept as the character behind the backslash. */
+static bool read_string(struct reader *t, char *out, size_t size) {
+    size_t n = 0;
+    if (!expect(t, '"', "a text in quotes is expected here"))
+        return false;
+    while (t->c < t->end && *t->c != '"') {
+        if (*t->c == '\\' && t->c + 1 < t->end)
+            t->c++;
+        if (out && n + 1 < size)
+            out[n++] = *t->c;
+        t->c++;
+    }
+    if (t->c >= t->end)
+        return fail(t, "a text that does not end");
+    t->c++;
+    if (out)
+        out[n] = '\0';
+    return true;
+}
+
+/* A number, true, false or null, also in quotes. */
+static bool read_number(struct reader *t, double *value) {
+    char text[64];
+    size_t n = 0;
+    if (peek(t) == '"') {
+        if (!read_string(t, text, sizeof text))
+            return false;
+    } else {
+        while (t->c < t->end && !strchr(",]} \n\r\t", *t->c) && *t->c) {
+            if (n + 1 < sizeof text)
+                text[n++] = *t->c;
+            t->c++;
+        }
+        if (n == 0)
+            return fail(t, "a value is expected here");
+        text[n] = '\0';
+    }
+    *value = strtod(text, NULL);
+    return true;
+}
+
+static bool skip_value(struct reader *t, int depth) {
+    double unused;
+    char c = peek(t);
+    if (depth > MOST_DEPTH)
+        return fail(t, "nested deeper than 64 levels");
+    if (c == '"')
+        return read_string(t, NULL, 0);
+    if (c != '{' && c != '[')
+        return read_number(t, &unused);
+    char close = c == '{' ? '}' : ']';
+    t->c++;
+    while (peek(t) != close) {
+        if (c == '{' && (!read_string(t, NULL, 0) || !expect(t, ':', "':' is expected here")))
+            return false;
+        if (!skip_value(t, depth + 1))
+            return false;
+        if (peek(t) == ',')
+            t->c++;
+        else if (peek(t) != close)
+            return fail(t, "',' or the end is expected here");
+    }
+    t->c++;
+    return true;
+}
+
+/* `args` of an event: the device, where it says one. */
+static bool read_args(struct reader *t, struct fields *f) {
+    if (peek(t) != '{')
+        return skip_value(t, 1);
+    t->c++;
+    while (peek(t) != '}') {
+        char key[64];
+        double number = 0;
+        if (!read_string(t, key, sizeof key) || !expect(t, ':', "':' is expected here"))
+            return false;
+        bool is_device = strcmp(key, "device") == 0;
+        if (is_device ? !read_number(t, &number) : !skip_value(t, 2))
+            return false;
+        if (is_device && number >= 0 && number < 1e6)
+            f->device = (int64_t)number;
+        if (peek(t) == ',')
+            t->c++;
+        else if (peek(t) != '}')
+            return fail(t, "',' or '}' is expected here");
+    }
+    t->c++;
+    return true;
+}
+
+static bool read_field(struct reader *t, const char *key, struct fields *f) {
+    if (strcmp(key, "name") == 0 && peek(t) == '"')
+        return read_string(t, f->name, sizeof f->name);
+    if (strcmp(key, "cat") == 0 && peek(t) == '"')
+        return read_string(t, f->category, sizeof f->category);
+    if (strcmp(key, "ph") == 0 && peek(t) == '"')
+        return read_string(t, f->phase, sizeof f->phase);
+    if (strcmp(key, "ts") == 0)
+        return f->has_start = true, read_number(t, &f->start_us);
+    if (strcmp(key, "dur") == 0)
+        return f->has_duration = true, read_number(t, &f->duration_us);
+    if (strcmp(key, "args") == 0)
+        return read_args(t, f);
+    return skip_value(t, 1);
+}
+
+static void take(struct reader *t, const struct fields *f) {
+    double start_s = 1e-6 * f->start_us, end_s = start_s + 1e-6 * f->duration_us;
+    bool is_copy = strcmp(f->category, "gpu_memcpy") == 0 || strcmp(f->category, "gpu_memset") == 0;
+    bool is_kernel = strcmp(f->category, "kernel") == 0 || strcmp(f->category, "Kernel") == 0;
+    bool is_device = strcmp(f->category, "gpu_user_annotation") == 0;
+    if (strcmp(f->phase, "X") != 0 || !f->has_start || !f->has_duration)
+        return;
+    if (is_copy || is_kernel)
+        tsim_profile_add_kernel(t->builder, f->name, is_copy, f->device, start_s, end_s);
+    else if ((is_device || strcmp(f->category, "user_annotation") == 0) && strncmp(f->name, "ProfilerStep#", 13) == 0)
+        tsim_profile_add_step(t->builder, is_device, start_s, end_s);
+}
+
+static bool read_event(struct reader *t) {
+    struct fields f = {.device = 0, .phase = "X"};
+    if (!expect(t, '{', "an event is expected here"))
+        return false;
+    while (peek(t) != '}') {
+        char key[64];
+        if (!read_string(t, key, sizeof key) || !expect(t, ':', "':' is expected here") || !read_field(t, key, &f))
+            return false;
+        if (peek(t) == ',')
+            t->c++;
+        else if (peek(t) != '}')
+            return fail(t, "',' or '}' is expected here");
+    }
+    t->c++;
+    take(t, &f);
+    return true;
+}
+
+static bool read_events(struct reader *t) {
+    if (!expect(t, '[', "a list of events is expected here"))
+        return false;
+    while (peek(t) != ']') {
+        if (!read_event(t))
+            return false;
+        if (peek(t) == ',')
+            t->c++;
+        else if (peek(t) != ']')
+            return fail(t, "',' or ']' is expected here");
+    }
+    t->c++;
+    return true;
+}
+
+/* {"traceEvents": [...], ...}, or the list alone. */
+static bool read_trace(struct reader *t) {
+    if (peek(t) == '[')
+        return read_events(t);
+    if (!expect(t, '{', "a trace begins with '{' or '['"))
+        return false;
+    while (peek(t) != '}') {
+        char key[64];
+        if (!read_string(t, key, sizeof key) || !expect(t, ':', "':' is expected here"))
+            return false;
+        if (strcmp(key, "traceEvents") == 0 ? !read_events(t) : !skip_value(t, 1))
+            return false;
+        if (peek(t) == ',')
+            t->c++;
+        else if (peek(t) != '}')
+            return fail(t, "',' or '}' is expected here");
+    }
+    return true;
+}
+
+static struct tsim_place place_of(const struct reader *t, const char *file) {
+    struct tsim_place place = {file, 1, 1};
+    for (const char *c = t->text; c < t->c && c < t->end; c++) {
+        place.column = *c == '\n' ? 1 : place.column + 1;
+        place.line += *c == '\n';
+    }
+    return place;
+}
+
+enum tsim_status tsim_profile_read_kineto(struct tsim_arena *arena, const char *file, const char *text, size_t size,
+                                          struct tsim_profile *profile, struct tsim_diags *diags) {
+    struct tsim_profile_builder *builder = tsim_profile_begin(arena, file);
+    struct reader t = {.builder = builder, .text = text, .c = text, .end = text + size};
+    if (read_trace(&t))
+        return tsim_profile_end(builder, profile, diags);
+    struct tsim_profile unused;
+    struct tsim_diags ignored;
+    tsim_diags_init(&ignored);
+    tsim_profile_end(builder, &unused, &ignored); /* releases it */
+    tsim_diags_release(&ignored);
+    tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SYNTAX, place_of(&t, tsim_arena_strdup(arena, file)), "",
+                                    "not a trace in JSON: %s", t.problem),
+                   "the file that torch.profiler's export_chrome_trace writes");
+    return TSIM_ERR_SYNTAX;
+}

@@ -1,0 +1,187 @@
+/* Profiles: classes of kernels by names as the libraries give them, figures of made-up traces worked out by hand, both
+ * sorts of files, damaged ones. */
+#include "report/profile_nsys.h"
+#include "support/check_main.h"
+#include "support/random.h"
+
+#include <sqlite3.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void tear_down(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+static const struct {
+    const char *name;
+    enum tsim_kernel_class class;
+} NAMES[] = {
+    {"nvjet_hsh_256x128_64x4_2x1_v_bz_coopA_TNN", TSIM_KERNEL_PRODUCT},
+    {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_"
+     "cublas",
+     TSIM_KERNEL_PRODUCT},
+    {"ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_tn", TSIM_KERNEL_PRODUCT},
+    {"void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_nt_align8>(...)",
+     TSIM_KERNEL_PRODUCT},
+    {"void pytorch_flash::flash_fwd_kernel<...>(pytorch_flash::Flash_fwd_params)", TSIM_KERNEL_ATTENTION},
+    {"void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<...>(Flash_bwd_params)", TSIM_KERNEL_ATTENTION_BACKWARD},
+    {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128_4x1x1_kernel0_0",
+     TSIM_KERNEL_ATTENTION},
+    {"cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_32_64x128x128_1x1x1_kernel0_0",
+     TSIM_KERNEL_ATTENTION_BACKWARD},
+    {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", TSIM_KERNEL_COMMUNICATION},
+    {"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)", TSIM_KERNEL_COMMUNICATION},
+    {"void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctorMaster<...>>(...)", TSIM_KERNEL_OPTIMIZER},
+    {"void transformer_engine::normalization::rmsnorm_fwd_tuned_kernel<...>(...)", TSIM_KERNEL_ELEMENT},
+    {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, ...>",
+     TSIM_KERNEL_ELEMENT},
+    {"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_3", TSIM_KERNEL_ELEMENT},
+    {"Memcpy DtoD (Device -> Device)", TSIM_KERNEL_COPY},
+};
+
+START_TEST(classes_of_kernels) {
+    ck_assert_msg(tsim_kernel_class_of(NAMES[_i].name) == NAMES[_i].class, "%s is %s", NAMES[_i].name,
+                  tsim_kernel_class_name(tsim_kernel_class_of(NAMES[_i].name)));
+}
+END_TEST
+
+/* Two steps of 100 us. In each: a product of 40 us from 0, a reduction from 30 to 70, a norm from 60 to 65, and nothing
+ * from 70 on. The first one has a second product from 80 to 90. One kernel of another device, one before the steps. */
+static const char TRACE[] =
+    "{\"schemaVersion\": 1, \"traceEvents\": [\n"
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"ts\": 10, \"dur\": 5, \"args\": {\"device\": 0, \"g\": "
+    "[1, {\"a\": \"}\"}]}},\n"
+    "{\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"ProfilerStep#1\", \"ts\": 1000, \"dur\": 100},\n"
+    "{\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"ProfilerStep#2\", \"ts\": \"1100.0\", \"dur\": "
+    "100},\n"
+    "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#1\", \"ts\": 900, \"dur\": 500},\n"
+    "{\"name\": \"gemm\", \"cat\": \"kernel\", \"ph\": \"X\", \"ts\": 1000, \"dur\": 40, \"args\": {\"device\": 0}},\n"
+    "{\"name\": \"ncclDevKernel_AllReduce\", \"cat\": \"kernel\", \"ph\": \"X\", \"ts\": 1030, \"dur\": 40},\n"
+    "{\"name\": \"rms_norm\", \"cat\": \"kernel\", \"ph\": \"X\", \"ts\": 1060, \"dur\": 5},\n"
+    "{\"name\": \"gemm\", \"cat\": \"kernel\", \"ph\": \"X\", \"ts\": 1080, \"dur\": 10},\n"
+    "{\"name\": \"gemm\", \"cat\": \"kernel\", \"ph\": \"X\", \"ts\": 1085, \"dur\": 10, \"args\": {\"device\": 1}},\n"
+    "{\"name\": \"aten::mm\", \"cat\": \"cpu_op\", \"ph\": \"X\", \"ts\": 1001, \"dur\": 90},\n"
+    "{\"name\": \"gemm\", \"cat\": \"kernel\", \"ph\": \"X\", \"ts\": 1100, \"dur\": 40},\n"
+    "{\"name\": \"ncclDevKernel_AllReduce\", \"cat\": \"kernel\", \"ph\": \"X\", \"ts\": 1130, \"dur\": 40},\n"
+    "{\"name\": \"rms_norm\", \"cat\": \"kernel\", \"ph\": \"X\", \"ts\": 1160, \"dur\": 5},\n"
+    "{\"name\": \"flow\", \"cat\": \"kernel\", \"ph\": \"s\", \"ts\": 1160}\n"
+    "], \"traceName\": \"x\"}";
+
+static void check_figures(const struct tsim_profile *p) {
+    ck_assert_double_eq(p->n_steps, 2);
+    ck_assert_double_eq_tol(p->step_s, 100e-6, 1e-12);
+    ck_assert_double_eq_tol(p->class_s[TSIM_KERNEL_PRODUCT], 45e-6, 1e-12);
+    ck_assert_double_eq_tol(p->class_count[TSIM_KERNEL_PRODUCT], 1.5, 1e-12);
+    ck_assert_double_eq_tol(p->class_s[TSIM_KERNEL_COMMUNICATION], 40e-6, 1e-12);
+    ck_assert_double_eq_tol(p->busy_s, 75e-6, 1e-12);    /* 0 to 70; 10 more in one of two */
+    ck_assert_double_eq_tol(p->exposed_s, 25e-6, 1e-12); /* 40 to 70 without the norm */
+    ck_assert_str_eq(p->kernels[0].name, "gemm");
+}
+
+START_TEST(a_trace_of_kineto) {
+    struct tsim_profile p;
+    ck_assert_int_eq(tsim_profile_read_kineto(&arena, "t.json", TRACE, strlen(TRACE), &p, &diags), TSIM_OK);
+    check_figures(&p);
+    ck_assert_uint_eq(p.n_other_device, 1);
+}
+END_TEST
+
+/* The same, as nsys exports it: steps are those of the host, so the kernel before them is left out here. */
+START_TEST(a_database_of_nsys) {
+    static const char SQL[] =
+        "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+        "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclDevKernel_AllReduce'), (3, 'rms_norm'), (4, 'iteration 2');"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
+        "demangledName INTEGER, shortName INTEGER);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 40000, 0, 7, 1, 1), (30000, 70000, 0, 8, 2, 2), "
+        "(60000, 65000, 0, 7, 3, 3), (80000, 90000, 0, 7, 1, 1), (100000, 140000, 0, 7, 1, 1), (130000, 170000, 0, 8, "
+        "2, "
+        "2), (160000, 165000, 0, 7, 3, 3);"
+        "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, text TEXT, textId INTEGER);"
+        "INSERT INTO NVTX_EVENTS VALUES (0, 100000, 'iteration 1', NULL), (100000, 200000, NULL, 4), (5, 9, 'forward', "
+        "NULL);";
+    char file[64];
+    sqlite3 *db;
+    struct tsim_profile p;
+    snprintf(file, sizeof file, "/tmp/tsim-test-profile-%ld.sqlite", (long)getpid());
+    ck_assert_int_eq(sqlite3_open(file, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, SQL, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    ck_assert(tsim_profile_is_nsys(file));
+    enum tsim_status status = tsim_profile_read_nsys(&arena, file, &p, &diags);
+    unlink(file);
+    ck_assert_int_eq(status, TSIM_OK);
+    check_figures(&p);
+}
+END_TEST
+
+/* Without marked steps the whole is one. */
+START_TEST(without_steps) {
+    static const char TEXT[] =
+        "[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"ts\": 5, \"dur\": 10},"
+        "{\"ph\": \"X\", \"cat\": \"gpu_memset\", \"name\": \"Memset\", \"ts\": 20, \"dur\": 5}]";
+    struct tsim_profile p;
+    ck_assert_int_eq(tsim_profile_read_kineto(&arena, "t.json", TEXT, strlen(TEXT), &p, &diags), TSIM_OK);
+    ck_assert(!p.has_steps);
+    ck_assert_double_eq_tol(p.step_s, 20e-6, 1e-12);
+    ck_assert_double_eq_tol(p.busy_s, 15e-6, 1e-12);
+    ck_assert_double_eq_tol(p.class_s[TSIM_KERNEL_COPY], 5e-6, 1e-12);
+}
+END_TEST
+
+START_TEST(mistakes_have_a_place) {
+    static const char TEXT[] = "{\"traceEvents\": [\n{\"ph\": \"X\" \"cat\": 1}]}";
+    struct tsim_profile p;
+    ck_assert_int_eq(tsim_profile_read_kineto(&arena, "t.json", TEXT, strlen(TEXT), &p, &diags), TSIM_ERR_SYNTAX);
+    ck_assert_int_eq(diags.items[0].at.line, 2);
+    ck_assert_int_eq(diags.items[0].at.column, 12);
+}
+END_TEST
+
+/* Cut anywhere, or with any byte changed: a profile or one error. */
+START_TEST(damaged_traces) {
+    static const char JUNK[] = "\0\"{}[]:,9-\xff\\";
+    struct random_source random = {7};
+    char text[sizeof TRACE];
+    memcpy(text, TRACE, sizeof text);
+    for (size_t at = 0; at + 1 < sizeof text; at++) {
+        for (int k = 0; k < 2; k++) {
+            struct tsim_profile p;
+            char kept = text[at];
+            text[at] = k == 0 ? kept : JUNK[random_between(&random, 0, sizeof JUNK - 2)];
+            enum tsim_status status =
+                tsim_profile_read_kineto(&arena, "t", text, k == 0 ? at : sizeof text - 1, &p, &diags);
+            TSIM_ALWAYS((status == TSIM_OK) == (diags.n_errors == 0) && diags.n_errors <= 1, "byte %zu", at);
+            text[at] = kept;
+            tsim_diags_release(&diags);
+            tsim_diags_init(&diags);
+            tsim_arena_reset(&arena);
+        }
+    }
+}
+END_TEST
+
+static Suite *profile_suite(void) {
+    Suite *suite = suite_create("profile");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_loop_test(tests, classes_of_kernels, 0, (int)(sizeof NAMES / sizeof NAMES[0]));
+    tcase_add_test(tests, a_trace_of_kineto);
+    tcase_add_test(tests, a_database_of_nsys);
+    tcase_add_test(tests, without_steps);
+    tcase_add_test(tests, mistakes_have_a_place);
+    tcase_add_test(tests, damaged_traces);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(profile_suite)
