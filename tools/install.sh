@@ -26,7 +26,7 @@ Description: predicts how a neural network trains on a cluster of accelerators
 Version: $(sed -n 's/.*TSIM_VERSION "\(.*\)"/\1/p' sim/base/version.h)
 Cflags: -I\${prefix}/include
 Libs: -L\${prefix}/lib -ltsim
-Requires.private: gsl yaml-0.1 sqlite3 jansson zlib
+Requires.private: gsl yaml-0.1 sqlite3 jansson zlib expat
 Libs.private: -lm -lpthread
 PC
 rm -rf "$catalogue" # what an older version had does not stay

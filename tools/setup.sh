@@ -23,6 +23,7 @@ present_without_dpkg() {
     libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
     libjansson-dev) pkg-config --exists jansson 2>/dev/null ;;
     zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;;
+    libexpat1-dev) pkg-config --exists expat 2>/dev/null ;;
     libjs-chart.js) [ -f /usr/share/javascript/chart.js/chart.min.js ] ;;
     check) pkg-config --exists check 2>/dev/null ;;
     *) return 1 ;;

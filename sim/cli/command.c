@@ -154,6 +154,8 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "  nemo         YAML recipe of NeMo: a scenario\n"
      "  deepspeed    DeepSpeed's JSON: a scenario\n"
      "  torchtitan   TOML configuration of torchtitan: a scenario\n"
+     "  nvidia-topo  what nvidia-smi topo -m prints: a node\n"
+     "  nccl-xml     NCCL's topology (NCCL_TOPO_DUMP_FILE): a node\n"
      "What a recipe does not say (which machine) is assumed and marked so; --set\n"
      "changes it. Settings without effect, or not modelled, are listed aside and in\n"
      "comments; contradictory ones are errors. FILE may be '-'.",

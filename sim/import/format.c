@@ -4,6 +4,7 @@
 #include "config/document.h"
 #include "import/hf_config.h"
 #include "import/recipes.h"
+#include "import/topology.h"
 
 #include <string.h>
 
@@ -23,6 +24,8 @@ const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
     {"nemo", "YAML recipe of NeMo: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_nemo},
     {"deepspeed", "DeepSpeed's JSON: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_deepspeed},
     {"torchtitan", "TOML configuration of torchtitan: a scenario", true, TSIM_IMPORT_MAX_BYTES, tsim_import_torchtitan},
+    {"nvidia-topo", "what nvidia-smi topo -m prints: a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nvidia_topo},
+    {"nccl-xml", "NCCL's topology (NCCL_TOPO_DUMP_FILE): a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nccl_xml},
 };
 const size_t TSIM_N_IMPORT_FORMATS = sizeof TSIM_IMPORT_FORMATS / sizeof TSIM_IMPORT_FORMATS[0];
 

@@ -1,0 +1,196 @@
+#include "import/topology.h"
+
+#include <expat.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* <system><cpu numaid=...><pci class=... link_speed="32.0 GT/s PCIe" link_width="16">...<gpu dev=... sm="90">
+ * <nvlink target=... count="18" tclass="0x068000"/></gpu> ... <nic><net name=... speed="400000"/></nic></pci></cpu>
+ * A pci of class 0x0604.. is a bridge or switch. */
+
+enum { MOST_DEPTH = 64, MOST = TSIM_TOPOLOGY_MOST_DEVICES };
+
+struct gpu {
+    int cpu, bridge; /* numbers of the elements above it; bridge 0: none */
+    int sm, nvlinks, n_targets;
+    bool has_switch;
+    double link_bytes_per_s;
+};
+
+struct frame {
+    int cpu, bridge;
+    double link_bytes_per_s, uplink_bytes_per_s;
+    bool is_virtual; /* a NIC that is none: without a link */
+};
+
+struct reading {
+    struct tsim_arena *arena;
+    XML_Parser parser;
+    const char *problem;
+    struct frame frames[MOST_DEPTH];
+    int depth, n_cpus, n_bridges;
+    bool has_system;
+    struct gpu gpus[MOST];
+    int n_gpus, n_nets;
+    double net_bytes_per_s, uplink_bytes_per_s;
+};
+
+static const char *attribute(const XML_Char **attributes, const char *name) {
+    for (; attributes && attributes[0]; attributes += 2)
+        if (strcmp(attributes[0], name) == 0)
+            return attributes[1];
+    return "";
+}
+
+static void stop(struct reading *g, const char *problem) {
+    g->problem = problem;
+    XML_StopParser(g->parser, XML_FALSE);
+}
+
+/* "32.0 GT/s PCIe" x 16 lanes; generations from 8 GT/s on send 128 bits in 130, those before 8 in 10. */
+static double pcie_rate(const XML_Char **attributes) {
+    double transfers = strtod(attribute(attributes, "link_speed"), NULL),
+           width = strtod(attribute(attributes, "link_width"), NULL);
+    if (!(transfers > 0) || transfers > 1000 || !(width > 0) || width > 64)
+        return 0;
+    return transfers * 1e9 * width / 8 * (transfers < 8 ? 0.8 : 128.0 / 130);
+}
+
+static void begin_pci(struct reading *g, struct frame *frame, const XML_Char **attributes) {
+    double link = pcie_rate(attributes);
+    bool is_bridge = strncmp(attribute(attributes, "class"), "0x0604", 6) == 0;
+    frame->link_bytes_per_s = link;
+    if (is_bridge) {
+        frame->bridge = ++g->n_bridges;
+        frame->uplink_bytes_per_s = link;
+    }
+}
+
+static void begin_gpu(struct reading *g, const struct frame *frame, const XML_Char **attributes) {
+    if (g->n_gpus == MOST) {
+        stop(g, "more than 256 accelerators");
+        return;
+    }
+    g->gpus[g->n_gpus++] = (struct gpu){.cpu = frame->cpu,
+                                        .bridge = frame->bridge,
+                                        .sm = atoi(attribute(attributes, "sm")),
+                                        .link_bytes_per_s = frame->link_bytes_per_s};
+    /* Slower than what is below it: a bridge of a virtual machine, whose speed says nothing. */
+    if (frame->uplink_bytes_per_s > 0 && frame->uplink_bytes_per_s >= frame->link_bytes_per_s)
+        g->uplink_bytes_per_s = frame->uplink_bytes_per_s;
+}
+
+static void add_nvlink(struct reading *g, const XML_Char **attributes) {
+    int count = atoi(attribute(attributes, "count"));
+    if (g->n_gpus == 0 || count < 1 || count > 1000)
+        return;
+    struct gpu *gpu = &g->gpus[g->n_gpus - 1];
+    gpu->nvlinks = gpu->nvlinks < 1000 ? gpu->nvlinks + count : gpu->nvlinks;
+    gpu->n_targets++;
+    gpu->has_switch |= strncmp(attribute(attributes, "tclass"), "0x0680", 6) == 0;
+}
+
+static void add_net(struct reading *g, const XML_Char **attributes) {
+    double speed = strtod(attribute(attributes, "speed"), NULL); /* Mb/s */
+    if (speed < 1000 || speed > 1e8 || g->n_nets == MOST)
+        return;
+    g->n_nets++;
+    if (1e6 / 8 * speed > g->net_bytes_per_s)
+        g->net_bytes_per_s = 1e6 / 8 * speed;
+}
+
+static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char **attributes) {
+    struct reading *g = context;
+    if (g->depth + 1 >= MOST_DEPTH) {
+        stop(g, "nested deeper than 64 levels");
+        return;
+    }
+    struct frame frame = g->frames[g->depth];
+    if (strcmp(name, "system") == 0)
+        g->has_system = true;
+    else if (strcmp(name, "cpu") == 0)
+        frame.cpu = ++g->n_cpus;
+    else if (strcmp(name, "pci") == 0)
+        begin_pci(g, &frame, attributes);
+    else if (strcmp(name, "gpu") == 0)
+        begin_gpu(g, &frame, attributes);
+    else if (strcmp(name, "nvlink") == 0)
+        add_nvlink(g, attributes);
+    else if (strcmp(name, "net") == 0)
+        add_net(g, attributes);
+    g->frames[++g->depth] = frame;
+}
+
+static void XMLCALL on_end(void *context, const XML_Char *name) {
+    struct reading *g = context;
+    (void)name;
+    g->depth--;
+}
+
+/* ---- what it is ---- */
+
+static int count_same(const struct reading *g, bool by_bridge) {
+    int n = 0;
+    for (int i = 0; i < g->n_gpus; i++)
+        n += by_bridge ? g->gpus[i].bridge == g->gpus[0].bridge && g->gpus[0].bridge > 0
+                       : g->gpus[i].cpu == g->gpus[0].cpu;
+    return n;
+}
+
+static void classify(const struct reading *g, struct tsim_machine *m) {
+    const struct gpu *gpu = &g->gpus[0];
+    int per_switch = count_same(g, true), per_socket = count_same(g, false);
+    m->n_accelerators = g->n_gpus;
+    m->n_nics = g->n_nets;
+    m->sm = gpu->sm;
+    m->nvlinks = gpu->nvlinks;
+    m->has_switch = gpu->has_switch || (gpu->nvlinks > 0 && gpu->n_targets == g->n_gpus - 1 && g->n_gpus > 1);
+    m->is_cube = !m->has_switch && g->n_gpus == 8 && gpu->nvlinks == 6 && gpu->n_targets == 4;
+    m->nic_bytes_per_s = g->net_bytes_per_s;
+    m->host_link_bytes_per_s = gpu->link_bytes_per_s;
+    m->uplink_bytes_per_s = g->uplink_bytes_per_s;
+    m->per_switch = per_switch > 1 && g->n_gpus % per_switch == 0 ? per_switch : 0;
+    m->per_socket = per_socket < g->n_gpus && g->n_gpus % per_socket == 0 ? per_socket : 0;
+}
+
+static enum tsim_status fail(struct reading *g, const char *file, enum tsim_status status, const char *problem,
+                             bool has_place, struct tsim_diags *diags) {
+    struct tsim_place place = {tsim_arena_strdup(g->arena, file), 0, 0};
+    if (has_place) {
+        place.line = (int)XML_GetCurrentLineNumber(g->parser);
+        place.column = (int)XML_GetCurrentColumnNumber(g->parser) + 1;
+    }
+    tsim_diag_hint(tsim_diags_error(diags, status, place, "", "%s", problem),
+                   "the file that NCCL writes where NCCL_TOPO_DUMP_FILE says");
+    return status;
+}
+
+static enum tsim_status parse(struct reading *g, const struct tsim_import_input *input, struct tsim_diags *diags) {
+    XML_SetUserData(g->parser, g);
+    XML_SetElementHandler(g->parser, on_start, on_end);
+    if (XML_Parse(g->parser, input->text ? input->text : "", (int)input->size, XML_TRUE) != XML_STATUS_OK) {
+        const char *problem =
+            g->problem ? g->problem
+                       : tsim_arena_printf(g->arena, "not valid XML: %s", XML_ErrorString(XML_GetErrorCode(g->parser)));
+        return fail(g, input->file, TSIM_ERR_SYNTAX, problem, true, diags);
+    }
+    if (!g->has_system || g->n_gpus == 0)
+        return fail(g, input->file, TSIM_ERR_SCHEMA, g->has_system ? "no gpu in it" : "no <system> in it", false,
+                    diags);
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_import_nccl_xml(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                      struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct reading *g = TSIM_NEW(arena, struct reading);
+    struct tsim_machine machine = {.program = "NCCL's topology", .file = input->file};
+    g->arena = arena;
+    g->parser = XML_ParserCreate(NULL);
+    if (!g->parser)
+        tsim_out_of_memory();
+    enum tsim_status status = parse(g, input, diags);
+    XML_ParserFree(g->parser);
+    TSIM_TRY(status);
+    classify(g, &machine);
+    return tsim_machine_write(arena, &machine, input, result, diags);
+}

@@ -1,0 +1,33 @@
+/* topology.h - private to import: what a file says of one machine's accelerators, links and NICs, and the node file
+ * (tsim/node/v1) that comes of it. What is not said is the node's of the catalogue that is most like it. */
+#ifndef TSIM_IMPORT_TOPOLOGY_H
+#define TSIM_IMPORT_TOPOLOGY_H
+
+#include "import/format.h"
+
+enum { TSIM_TOPOLOGY_MOST_DEVICES = 256 };
+
+struct tsim_machine {
+    const char *program, *file;
+    int n_accelerators, n_nics;
+    int sm;                     /* compute capability x 10; 0: not said */
+    int nvlinks;                /* of one accelerator; 0: none */
+    bool has_switch;            /* NVLinks reach every other accelerator alike */
+    bool is_cube;               /* they reach some, as on DGX-1V */
+    int per_switch, per_socket; /* accelerators below one PCIe switch and on one socket; 0: all */
+    double nic_bytes_per_s, host_link_bytes_per_s, uplink_bytes_per_s; /* 0: not said */
+};
+
+/* Writes the node; overrides are of its keys (accelerator=h200). Checked by the rules for nodes. */
+enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_machine *machine,
+                                    const struct tsim_import_input *input, struct tsim_import_result *result,
+                                    struct tsim_diags *diags);
+
+/* The matrix that `nvidia-smi topo -m` prints. */
+enum tsim_status tsim_import_nvidia_topo(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                         struct tsim_import_result *result, struct tsim_diags *diags);
+/* The XML that NCCL writes where NCCL_TOPO_DUMP_FILE says. */
+enum tsim_status tsim_import_nccl_xml(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                      struct tsim_import_result *result, struct tsim_diags *diags);
+
+#endif
