@@ -108,10 +108,12 @@ static void each(struct tsim_arena *arena, json_t *value, const char *path, tsim
     const char *key;
     size_t i;
     json_t *member;
-    json_object_foreach(value, key, member)
+    json_object_foreach(value, key, member) {
         each(arena, member, tsim_arena_printf(arena, "%s%s%s", path, path[0] ? "." : "", key), take, context);
-    json_array_foreach(value, i, member)
+    }
+    json_array_foreach(value, i, member) {
         each(arena, member, tsim_arena_printf(arena, "%s[%zu]", path, i), take, context);
+    }
     double number = tsim_json_number_of((struct tsim_json *)value);
     const struct tsim_json_leaf leaf = {path, json_string_value(value), number};
     if (leaf.text || !isnan(number))

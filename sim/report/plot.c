@@ -43,7 +43,7 @@ static void draw_curve(struct canvas *canvas, const struct tsim_plot *plot, cons
 }
 
 static bool fit(struct canvas *canvas, const struct tsim_plot *plot, double *low, double *high) {
-    *low = INFINITY;
+    *low = (double)INFINITY;
     *high = 0;
     for (size_t c = 0; c < plot->n_curves; c++)
         for (size_t i = 0; i < plot->n; i++)
