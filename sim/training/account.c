@@ -304,7 +304,7 @@ static void price_collectives(struct tsim_gang *gang) {
 
 void tsim_account_close(struct tsim_gang *gang) {
     struct tsim_gang_account *account = gang->account;
-    account->interference_s = seconds(gang, TSIM_TALLY_PASSES); /* passes are stretched by collectives beside them */
+    account->interference_s += seconds(gang, TSIM_TALLY_PASSES); /* passes are stretched by collectives beside them */
     price_all_passes(gang);
     price_collectives(gang);
     account->exposed_gather_s = seconds(gang, TSIM_TALLY_GATHER);
