@@ -321,7 +321,8 @@ START_TEST(the_schedule_is_drawn) {
                                   {.begin_s = 40, .end_s = 56, .item.kind = TSIM_PASS_WEIGHT_GRADIENT}};
     struct tsim_stage_slices stages[] = {{.slices = first, .n = 4}, {.slices = second, .n = 4}};
     struct tsim_timeline timeline = {.shape = {.stages = 2}, .stages = stages, .end_s = 72};
-    struct tsim_explanation explanation = {.scenario = &e.scenario, .timeline = &timeline};
+    const struct tsim_result without_waits = {.simulated = true};
+    struct tsim_explanation explanation = {.scenario = &e.scenario, .timeline = &timeline, .result = &without_waits};
     struct tsim_style style = {.width = 81};
     FILE *out = fmemopen(text, sizeof text, "w");
     tsim_explain_schedule.print(&arena, out, &style, &explanation);

@@ -92,6 +92,23 @@ START_TEST(typical_step) {
 }
 END_TEST
 
+/* What noise adds is computation, not traffic: exposed communication stays within what the reduction waits for the
+ * slowest. */
+START_TEST(terms) {
+    replicas(1, 0);
+    e.scenario.simulation.steps = 1;
+    run();
+    double compute_s = result.step.compute_s, other_s = result.step.time_s - compute_s;
+    replicas(1, 0.1);
+    run();
+    const struct tsim_step_terms *t = &result.step;
+    ck_assert_double_eq_tol(t->time_s, t->compute_s + other_s, 1e-9 * t->time_s);
+    ck_assert_double_eq_tol(t->compute_s + t->recompute_s + t->bubble_s + t->communication_exposed_s + t->optimizer_s,
+                            t->time_s, 1e-9 * t->time_s);
+    ck_assert_double_ne(t->compute_s, compute_s);
+}
+END_TEST
+
 /* All kernels of all accelerators take 1.25 times as long; a fifth of 1,000 are slow, by four deviations at most. */
 START_TEST(stragglers) {
     replicas(8, 0);
@@ -144,6 +161,7 @@ static Suite *variation_suite(void) {
     tcase_add_test(tcase, slowest_of_eight);
     tcase_add_test(tcase, in_proportion);
     tcase_add_test(tcase, typical_step);
+    tcase_add_test(tcase, terms);
     tcase_add_test(tcase, stragglers);
     tcase_add_test(tcase, seeds);
     suite_add_tcase(suite, tcase);
