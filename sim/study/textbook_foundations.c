@@ -144,6 +144,21 @@ static const struct textbook_row INTENSITY[] = {
                OPERATOR('/', "gpt2-small", "attention scores (forward)", BYTES)}},
 };
 
+static const struct textbook_row LAYERS_ROWS[] = {
+    {.key = "dense",
+     .what = "multiplications with additions of a dense layer, 512 x 1,024, 64 samples",
+     .unit = "M",
+     .text = 33,
+     .terms = {OPERATOR('+', "dense-layer", "linear (forward)", FLOPS), NUM('/', 2)}},
+    {.key = "conv",
+     .what = "the same at one position of a convolution, 7 x 7 x 3",
+     .unit = "",
+     .text = 147,
+     .why = "Of 64 kernels on 218 x 218 positions of 64 pictures.",
+     .terms = {OPERATOR('+', "conv-layer", "convolution (forward)", FLOPS), NUM('/', 2),
+               NUM('/', 64 * 64 * 218 * 218)}},
+};
+
 static const struct textbook_spec SPECS[] = {
     {.id = "ridge-points",
      .title = "Ridge points and peaks of accelerators",
@@ -161,5 +176,9 @@ static const struct textbook_spec SPECS[] = {
          "Are the projections of a GPT-2 attention layer bound by memory? The text: H / 8 FLOP a byte, 96 for the "
          "small model, below the A100's ridge of 153.",
      TEXTBOOK_ROWS(INTENSITY)},
+    {.id = "layers",
+     .title = "Operations of a dense layer and of a convolution",
+     .problem = "A layer of 512 x 1,024 over 64 samples; kernels of 7 x 7 on pictures of 224 x 224 x 3.",
+     TEXTBOOK_ROWS(LAYERS_ROWS)},
 };
 const struct textbook_part tsim_textbook_foundations = {.specs = SPECS, .n_specs = sizeof SPECS / sizeof SPECS[0]};

@@ -225,6 +225,14 @@ static const struct textbook_row WALK[] = {
          "A measurement without its software and batch: 11 TFLOP/s of the V100's 125. Megatron-LM of 2020, whose step "
          "this is, reached more on the same GPU.",
      .terms = {FIGURE('+', CHECKPOINTED " training.micro_batch_size=4", "throughput.tokens_per_s")}},
+    {.key = "epoch",
+     .what = "an epoch of OpenWebText (40 GB, 4.4 bytes a token) at that speed",
+     .unit = "h",
+     .text = 8.3,
+     .right = TSIM_TEXTBOOK_TSIM,
+     .why = "8.3 hours at the text's 1,200 tokens a second are 36 M tokens, 0.4 % of its data set.",
+     .terms = {NUM('+', 40e9), NUM('/', 4.4),
+               FIGURE('/', CHECKPOINTED " training.micro_batch_size=4", "throughput.tokens_per_s")}},
 };
 
 static const struct textbook_row VRAM[] = {
