@@ -16,6 +16,14 @@ enum tsim_precision { TSIM_FP32, TSIM_TF32, TSIM_FP16, TSIM_BF16, TSIM_FP8, TSIM
 /* ---- model (models/architectures, schema tsim/model/v1; contract section 5) ---- */
 enum tsim_model_kind { TSIM_MODEL_TRANSFORMER, TSIM_MODEL_CNN, TSIM_MODEL_MLP, TSIM_MODEL_DLRM };
 enum tsim_norm { TSIM_NORM_LAYERNORM, TSIM_NORM_RMSNORM };
+enum tsim_activation_function {
+    TSIM_ACTIVATION_AUTO, /* relu in lists of layers, silu where the feed-forward block is gated, else gelu */
+    TSIM_ACTIVATION_RELU,
+    TSIM_ACTIVATION_GELU,
+    TSIM_ACTIVATION_SILU,
+    TSIM_ACTIVATION_SIGMOID,
+    TSIM_ACTIVATION_TANH
+};
 enum tsim_position { TSIM_POSITION_LEARNED, TSIM_POSITION_ROPE, TSIM_POSITION_ALIBI, TSIM_POSITION_NONE };
 
 struct tsim_experts {
@@ -101,6 +109,7 @@ struct tsim_model {
     int64_t other_parameters; /* whatever else: a head's bias, a transform before it, ...; held with the embedding */
     struct tsim_image image;
     enum tsim_norm norm;
+    enum tsim_activation_function activation;
     enum tsim_position position;
     struct tsim_experts experts;
     struct tsim_latent latent;

@@ -22,6 +22,9 @@ static const struct tsim_word MODEL_SCHEMA[] = {{"tsim/model/v1", 0}, {NULL, 0}}
 static const struct tsim_word MODEL_KINDS[] = {{"transformer", TSIM_MODEL_TRANSFORMER}, {"cnn", TSIM_MODEL_CNN},
                                                {"mlp", TSIM_MODEL_MLP}, {"dlrm", TSIM_MODEL_DLRM}, {NULL, 0}};
 static const struct tsim_word NORMS[] = {{"layernorm", TSIM_NORM_LAYERNORM}, {"rmsnorm", TSIM_NORM_RMSNORM}, {NULL, 0}};
+static const struct tsim_word ACTIVATIONS[] = {{"auto", TSIM_ACTIVATION_AUTO}, {"relu", TSIM_ACTIVATION_RELU},
+                                               {"gelu", TSIM_ACTIVATION_GELU}, {"silu", TSIM_ACTIVATION_SILU},
+                                               {"sigmoid", TSIM_ACTIVATION_SIGMOID}, {"tanh", TSIM_ACTIVATION_TANH}, {NULL, 0}};
 static const struct tsim_word POSITIONS[] = {{"learned", TSIM_POSITION_LEARNED}, {"rope", TSIM_POSITION_ROPE},
                                              {"alibi", TSIM_POSITION_ALIBI}, {"none", TSIM_POSITION_NONE}, {NULL, 0}};
 
@@ -95,6 +98,9 @@ static const struct tsim_key MODEL_KEYS[] = {
     MODEL_BOOL(parallel_block, "false", "attention and feed-forward side by side from one norm (GPT-J, PaLM)"),
     {.key = "norm", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, norm), .words = NORMS,
      .default_text = "layernorm", .help = "normalization before attention, before feed-forward and at the end"},
+    {.key = "activation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, activation), .words = ACTIVATIONS,
+     .default_text = "auto", .is_omitted_when_zero = true,
+     .help = "activation function; auto: silu where gated, else gelu, in lists of layers relu"},
     {.key = "position", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, position), .words = POSITIONS,
      .default_text = "rope", .help = "how positions enter"},
     MODEL_BOOL(tied_embeddings, "false", "embedding and head share one matrix"),

@@ -131,6 +131,8 @@ static bool is_omitted(const struct tsim_key *key, const void *field) {
         return false;
     if (key->kind == TSIM_KEY_QUANTITY)
         return *(const double *)field == 0;
+    if (key->kind == TSIM_KEY_ENUM)
+        return *(const int *)field == 0;
     return key->kind == TSIM_KEY_INT && *(const int64_t *)field == 0;
 }
 

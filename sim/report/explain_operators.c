@@ -2,6 +2,7 @@
 #include "report/explain_sections.h"
 #include "report/summary.h"
 #include "training/pass.h"
+#include "workload/arithmetic.h"
 #include "workload/memory.h"
 
 #include <math.h>
@@ -52,6 +53,10 @@ static const char *phase_of(enum tsim_pass_kind kind, const char *phase) {
     return kind == TSIM_PASS_INPUT_GRADIENT && strcmp(phase, "backward") == 0 ? "input gradient" : phase;
 }
 
+static bool is_backward(const char *phase) {
+    return strcmp(phase, "backward") == 0;
+}
+
 static void add_operator(void *context, const struct tsim_pass_operator *op) {
     struct walk *walk = context;
     bool is_collective = op->op->kind == TSIM_OP_COLLECTIVE;
@@ -71,9 +76,12 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
         return;
     }
     walk->kernels_s += step_s;
-    row->flops = op->op->flops;
+    row->is_vector = op->op->kind == TSIM_OP_ELEMENTWISE && op->op->flops <= 0;
+    row->flops =
+        row->is_vector ? tsim_op_vector_flops(walk->scenario->model, op->op, is_backward(op->phase)) : op->op->flops;
+    double peak = row->is_vector ? a->vector_flops_per_s : a->peak_flops_per_s[op->op->precision];
     row->intensity = row->bytes > 0 ? row->flops / row->bytes : (double)NAN;
-    row->ridge = row->flops > 0 ? a->peak_flops_per_s[op->op->precision] / a->memory_bytes_per_s : (double)NAN;
+    row->ridge = row->flops > 0 && peak > 0 ? peak / a->memory_bytes_per_s : (double)NAN;
     row->achieved_flops_per_s = ratio(row->flops, row->time_s);
 }
 
@@ -230,10 +238,10 @@ static void show_group(struct tsim_figures *figures, const struct tsim_explained
          (double)NAN, NULL, times, (double)NAN);
 }
 
-/* FLOP/s for products, B/s for what moves bytes alone; of collectives the buffer over the time. */
+/* FLOP/s for products, B/s for element-wise kernels; of collectives the buffer over the time. */
 static const char *achieved(struct tsim_arena *arena, const struct tsim_explained_operator *row) {
     char text[64];
-    if (row->flops > 0)
+    if (row->flops > 0 && !row->is_vector)
         tsim_figure_text(TSIM_FIGURE_FLOPS_PER_S, row->achieved_flops_per_s, text, sizeof text);
     else
         tsim_figure_text(TSIM_FIGURE_BYTES_PER_S, row->achieved_bytes_per_s, text, sizeof text);

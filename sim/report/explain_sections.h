@@ -35,9 +35,11 @@ struct tsim_explained_operator {
     const char *phase;   /* "forward", "recompute", "backward", or "input gradient" and "weight gradient" apart */
     const char *bound;   /* "compute", "memory", "latency", "communication"; NULL where there is none */
     double count;        /* in a step, on one accelerator of the critical rank */
-    double flops, bytes; /* of one: matrix FLOPs; HBM traffic, of collectives the buffer */
+    bool is_vector;      /* element-wise: its FLOPs are those outside the matrix units (workload/arithmetic.h) */
+    double flops, bytes; /* of one: matrix FLOPs, or those; HBM traffic, of collectives the buffer */
     double intensity;    /* FLOP/B; NAN for collectives */
-    double ridge;        /* FLOP/B at which the precision's datasheet peak and HBM balance; NAN without FLOPs */
+    double ridge;        /* FLOP/B at which the datasheet peak (of the precision, or outside the matrix units) and HBM
+                            balance; NAN without FLOPs */
     double time_s;       /* of one, alone */
     double achieved_flops_per_s, achieved_bytes_per_s; /* flops and bytes over time_s; NAN where there are none */
     double step_s, share_frac;

@@ -124,6 +124,8 @@ static double operator_quantity(const struct tsim_operator_row *row, enum textbo
     switch (quantity) {
     case TEXTBOOK_FLOPS:
         return row->flops;
+    case TEXTBOOK_VECTOR_FLOPS:
+        return row->vector_flops;
     case TEXTBOOK_BYTES:
         return row->bytes;
     case TEXTBOOK_SECONDS:
@@ -305,7 +307,7 @@ static const char *numbers_text(struct tsim_arena *arena, const struct textbook_
 }
 
 static const char *quantity_text(enum textbook_quantity quantity) {
-    static const char *const NAMES[] = {"FLOP", "bytes", "time"};
+    static const char *const NAMES[] = {"FLOP", "FLOP outside the matrix units", "bytes", "time"};
     return NAMES[quantity];
 }
 

@@ -144,6 +144,78 @@ static const struct textbook_row INTENSITY[] = {
                OPERATOR('/', "gpt2-small", "attention scores (forward)", BYTES)}},
 };
 
+#define RELU XL " model.activation=relu"
+#define SIGMOID XL " model.activation=sigmoid"
+
+static const struct textbook_row CLASSES[] = {
+    {.key = "relu",
+     .what = "activation function (ReLU, fp16)",
+     .unit = "FLOP/B",
+     .text = 0.25,
+     .terms = {OPERATOR('+', RELU, "activation (forward)", VECTOR_FLOPS),
+               OPERATOR('/', RELU, "activation (forward)", BYTES)}},
+    {.key = "norm",
+     .what = "layer norm",
+     .unit = "FLOP/B",
+     .text = 10,
+     .right = TSIM_TEXTBOOK_TSIM,
+     .why = "Eight operations for 4 bytes. In another place the text has about 1. Bound by memory either way: fp32 "
+            "units and "
+            "memory of an A100 balance at 9.6.",
+     .terms = {OPERATOR('+', XL, "norm 1 (forward)", VECTOR_FLOPS), OPERATOR('/', XL, "norm 1 (forward)", BYTES)}},
+    {.key = "softmax",
+     .what = "softmax of attention",
+     .unit = "FLOP/B",
+     .text = 5,
+     .tolerance_frac = 0.2,
+     .why = "Scale, maximum, exponential, sum and quotient of each score, an exponential counted as 8.",
+     .terms = {OPERATOR('+', XL, "attention softmax (forward)", VECTOR_FLOPS),
+               OPERATOR('/', XL, "attention softmax (forward)", BYTES)}},
+    {.key = "matmul",
+     .what = "large product (feed-forward, up)",
+     .unit = "FLOP/B",
+     .text = 200,
+     .text_to = (double)INFINITY,
+     .why = "Compute-bound; the text's figure has it at 200.",
+     .terms = {OPERATOR('+', XL, "ffn up (forward)", FLOPS), OPERATOR('/', XL, "ffn up (forward)", BYTES)}},
+    {.key = "gelu",
+     .what = "GELU over ReLU: operations",
+     .unit = "x",
+     .text = 3,
+     .text_to = 4,
+     .right = TSIM_TEXTBOOK_TSIM,
+     .why = "The tanh form has eight additions and products and a tanh, which counts as 8 (the text: 3 to 4, "
+            "approximated 1.5).",
+     .terms = {OPERATOR('+', XL, "activation (forward)", VECTOR_FLOPS),
+               OPERATOR('/', RELU, "activation (forward)", VECTOR_FLOPS)}},
+    {.key = "gelu-time",
+     .what = "GELU over ReLU: time on a V100",
+     .unit = "x",
+     .text = (double)NAN,
+     .why = "Both wait for memory.",
+     .terms = {OPERATOR('+', XL, "activation (forward)", SECONDS),
+               OPERATOR('/', RELU, "activation (forward)", SECONDS)}},
+    {.key = "sigmoid",
+     .what = "sigmoid over ReLU: time",
+     .unit = "x",
+     .text = 2,
+     .text_to = 3,
+     .right = TSIM_TEXTBOOK_TSIM,
+     .why = "The text explains itself why there should be none: both are bound by memory. Its own measurement (1.10 s "
+            "against "
+            "0.45 s) is of an Apple M2's CPU.",
+     .terms = {OPERATOR('+', SIGMOID, "activation (forward)", SECONDS),
+               OPERATOR('/', RELU, "activation (forward)", SECONDS)}},
+    {.key = "share",
+     .what = "GELU's kernels, of the forward pass of GPT-2 XL",
+     .unit = "%",
+     .text = 5,
+     .text_to = 8,
+     .right = TSIM_TEXTBOOK_TSIM,
+     .why = "On a V100 with fused bias. ReLU would take as long.",
+     .terms = {OPERATOR('+', XL, "activation (forward)", SECONDS), OPERATOR('/', XL, "(forward)", SECONDS)}},
+};
+
 static const struct textbook_row LAYERS_ROWS[] = {
     {.key = "dense",
      .what = "multiplications with additions of a dense layer, 512 x 1,024, 64 samples",
@@ -176,6 +248,11 @@ static const struct textbook_spec SPECS[] = {
          "Are the projections of a GPT-2 attention layer bound by memory? The text: H / 8 FLOP a byte, 96 for the "
          "small model, below the A100's ridge of 153.",
      TEXTBOOK_ROWS(INTENSITY)},
+    {.id = "operation-classes",
+     .title = "Which operations does memory bind? Activation functions",
+     .problem =
+         "Arithmetic intensity of operations in fp16, and what the activation function costs: GPT-2 XL on a V100.",
+     TEXTBOOK_ROWS(CLASSES)},
     {.id = "layers",
      .title = "Operations of a dense layer and of a convolution",
      .problem = "A layer of 512 x 1,024 over 64 samples; kernels of 7 x 7 on pictures of 224 x 224 x 3.",

@@ -21,7 +21,7 @@ enum textbook_term_kind {
     TEXTBOOK_FEED,     /* seconds of a step that an input pipeline feeds (training/feed.h) */
     TEXTBOOK_HOST      /* bytes of a run's input buffers in a host's memory */
 };
-enum textbook_quantity { TEXTBOOK_FLOPS, TEXTBOOK_BYTES, TEXTBOOK_SECONDS };
+enum textbook_quantity { TEXTBOOK_FLOPS, TEXTBOOK_VECTOR_FLOPS, TEXTBOOK_BYTES, TEXTBOOK_SECONDS };
 
 /* A run is a scenario of scenarios/textbook by its name, and what is set in it: "gpt2 training.precision=fp16". */
 struct textbook_term {

@@ -44,6 +44,7 @@ struct tsim_operator_row {     /* per step, one accelerator of the critical rank
     const char *name, *stream; /* "attention qkv (forward)", "compute" | "tensor" | "data" | "pipeline" */
     double count, time_s, flops, bytes;
     enum tsim_bound bound;
+    double vector_flops; /* of element-wise kernels, outside the matrix units (workload/arithmetic.h) */
 };
 
 struct tsim_rank_row { /* one simulated rank: a pipeline stage of one replica; stands for `multiplicity` accelerators */

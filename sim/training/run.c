@@ -7,6 +7,7 @@
 #include "training/evaluation.h"
 #include "training/reliability.h"
 #include "training/variation.h"
+#include "workload/arithmetic.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 
@@ -368,24 +369,27 @@ struct operator_rows {
     struct tsim_operator_row *rows;
     int32_t n, capacity;
     double count; /* how often the part runs in a step */
+    const struct tsim_model *model;
+    bool is_backward;
 };
 
 static void add_operator_row(void *context, const struct tsim_pass_operator *op) {
     struct operator_rows *out = context;
     bool is_collective = op->op->kind == TSIM_OP_COLLECTIVE;
     TSIM_ASSERT(out->n < out->capacity);
-    out->rows[out->n++] =
-        (struct tsim_operator_row){.name = tsim_arena_printf(out->arena, "%s (%s)", op->op->name, op->phase),
-                                   .stream = !is_collective                      ? "compute"
-                                             : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
-                                             : op->op->axis == TSIM_AXIS_EXPERT  ? "expert"
-                                             : op->op->axis == TSIM_AXIS_DATA    ? "data"
-                                                                                 : "tensor",
-                                   .count = out->count,
-                                   .time_s = out->count * op->time_s,
-                                   .flops = out->count * op->op->flops,
-                                   .bytes = out->count * (is_collective ? op->op->collective_bytes : op->op->bytes),
-                                   .bound = op->bound};
+    out->rows[out->n++] = (struct tsim_operator_row){
+        .name = tsim_arena_printf(out->arena, "%s (%s)", op->op->name, op->phase),
+        .stream = !is_collective                      ? "compute"
+                  : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
+                  : op->op->axis == TSIM_AXIS_EXPERT  ? "expert"
+                  : op->op->axis == TSIM_AXIS_DATA    ? "data"
+                                                      : "tensor",
+        .count = out->count,
+        .time_s = out->count * op->time_s,
+        .flops = out->count * op->op->flops,
+        .vector_flops = out->count * tsim_op_vector_flops(out->model, op->op, out->is_backward),
+        .bytes = out->count * (is_collective ? op->op->collective_bytes : op->op->bytes),
+        .bound = op->bound};
 }
 
 static void add_row(struct operator_rows *out, const char *name, const char *stream, double count, double time_s,
@@ -399,6 +403,7 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
                            const struct tsim_placement *placement, const struct tsim_gang_account *critical,
                            struct tsim_result *result) {
     struct operator_rows out = {.arena = arena,
+                                .model = sc->model,
                                 .capacity = 2 * TSIM_N_PARTS * 2 * TSIM_MAX_OPS + 8 * (int32_t)sc->model->n_list + 8};
     int32_t stage = critical->stage;
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
@@ -415,6 +420,7 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
     for (int part = TSIM_PART_EMBEDDING; part <= TSIM_PART_HEAD; part++)
         for (int backward = 0; backward < 2 && counts[part] > 0; backward++) {
             out.count = counts[part];
+            out.is_backward = backward;
             tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part,
                             backward ? TSIM_PASS_BACKWARD : TSIM_PASS_FORWARD, add_operator_row, &out);
         }

@@ -43,6 +43,7 @@ struct tsim_op {
     double batch, m, n, k;     /* GEMM: `batch` products of (m x k) by (k x n) */
     bool is_padded;            /* GEMM: the library pads the rows of its operands (convolutions) */
     double flops;              /* executed matrix FLOPs */
+    double elements;           /* ELEMENTWISE: of the tensor worked on; see arithmetic.h for what is computed of them */
     double bytes;              /* HBM read + written */
     double kernels;            /* one after another */
     double launches;           /* by the host, where they are more than `kernels`: some run side by side */

@@ -47,6 +47,7 @@ static inline struct tsim_op *add(struct tsim_op_list *list, const char *name, e
 static inline struct tsim_op *elementwise(struct tsim_op_list *list, const char *name, double elements,
                                           double bytes_per_element, double kernels) {
     struct tsim_op *op = add(list, name, TSIM_OP_ELEMENTWISE);
+    op->elements = elements;
     op->bytes = elements * bytes_per_element;
     op->kernels = kernels;
     return op;

@@ -31,8 +31,8 @@ static const struct tsim_memory MEMORY = {.capacity_bytes = 100e9,
 
 static void fill_rows(struct example_result *r) {
     r->operators[0] =
-        (struct tsim_operator_row){"product (forward)", "compute", 64, 3.5, 1e15, 2e9, TSIM_BOUND_COMPUTE};
-    r->operators[1] = (struct tsim_operator_row){"gather (forward)", "tensor", 32, 0.5, 0, 4e9, TSIM_BOUND_LATENCY};
+        (struct tsim_operator_row){"product (forward)", "compute", 64, 3.5, 1e15, 2e9, TSIM_BOUND_COMPUTE, 0};
+    r->operators[1] = (struct tsim_operator_row){"gather (forward)", "tensor", 32, 0.5, 0, 4e9, TSIM_BOUND_LATENCY, 0};
     for (int32_t i = 0; i < 2; i++)
         r->ranks[i] = (struct tsim_rank_row){
             .rank = i, .stage = i, .multiplicity = 4, .terms = TERMS, .memory = MEMORY, .energy_j = 100 + i};
