@@ -85,6 +85,13 @@ static const struct textbook_row ACTIVATIONS[] = {
      .why = "Two tensors of the width 4 H are kept, before GELU and after it: the one for GELU's gradient, the other "
             "for that of the second product's weights.",
      .terms = {KEPT('+', MIXED, "feed-forward: inner tensors")}},
+    {.key = "norms",
+     .what = "layer norms; one layer",
+     .unit = "MB",
+     .text = 10,
+     .right = TSIM_TEXTBOOK_TSIM,
+     .why = "A norm's backward pass needs its input, as large as the residual stream, twice in a layer.",
+     .terms = {KEPT('+', MIXED, "inputs of the norms")}},
     {.key = "layer",
      .what = "one layer",
      .unit = "MB",
