@@ -68,6 +68,22 @@ static const char *right_text(const struct tsim_textbook_value *value) {
     return value->agrees ? "agree" : tsim_textbook_right_name(value->right);
 }
 
+/* "2, 3, 7": the values with the reason of value i, the first of them; NULL where there is none, or it was said before.
+ */
+static const char *numbers_of_reason(struct tsim_arena *arena, const struct tsim_textbook_example *example, size_t i) {
+    const char *why = example->values[i].why, *numbers = NULL;
+    for (size_t j = 0; why && j < example->n_values; j++) {
+        const char *other = example->values[j].why;
+        if (!other || strcmp(other, why) != 0)
+            continue;
+        if (j < i)
+            return NULL;
+        numbers =
+            numbers ? tsim_arena_printf(arena, "%s, %zu", numbers, j + 1) : tsim_arena_printf(arena, "%zu", j + 1);
+    }
+    return numbers;
+}
+
 /* ---- for people ---- */
 
 static void print_example(struct tsim_arena *arena, const struct tsim_style *style,
@@ -88,11 +104,11 @@ static void print_example(struct tsim_arena *arena, const struct tsim_style *sty
         tsim_text_table_add(&table, right_text(value));
     }
     tsim_text_table_print(&table, style, stdout);
-    for (size_t i = 0; i < example->n_values; i++)
-        if (example->values[i].why) {
-            printf("%-3zu", i + 1);
-            tsim_text_wrap(stdout, style, 3, example->values[i].why);
-        }
+    for (size_t i = 0; i < example->n_values; i++) {
+        const char *numbers = numbers_of_reason(arena, example, i);
+        if (numbers)
+            tsim_text_wrap(stdout, style, 0, tsim_arena_printf(arena, "%s: %s", numbers, example->values[i].why));
+    }
 }
 
 static const char *score_text(struct tsim_arena *arena, const struct tsim_textbook *textbook) {
@@ -140,9 +156,11 @@ static void markdown_example(struct tsim_arena *arena, const struct tsim_textboo
         putchar('\n');
     }
     putchar('\n');
-    for (size_t i = 0; i < example->n_values; i++)
-        if (example->values[i].why)
-            printf("- **%zu.** %s\n", i + 1, example->values[i].why);
+    for (size_t i = 0; i < example->n_values; i++) {
+        const char *numbers = numbers_of_reason(arena, example, i);
+        if (numbers)
+            printf("- **%s.** %s\n", numbers, example->values[i].why);
+    }
     fputs("\n<details><summary>computed from</summary>\n\n", stdout);
     for (size_t i = 0; i < example->n_values; i++)
         printf("%zu. `%s`\n", i + 1, example->values[i].how);
