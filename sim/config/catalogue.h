@@ -24,7 +24,13 @@ enum tsim_activation_function {
     TSIM_ACTIVATION_SIGMOID,
     TSIM_ACTIVATION_TANH
 };
-enum tsim_position { TSIM_POSITION_LEARNED, TSIM_POSITION_ROPE, TSIM_POSITION_ALIBI, TSIM_POSITION_NONE };
+enum tsim_position {
+    TSIM_POSITION_LEARNED,
+    TSIM_POSITION_ROPE,
+    TSIM_POSITION_ALIBI,
+    TSIM_POSITION_RELATIVE, /* a learned bias of each score, by distance and head (T5) */
+    TSIM_POSITION_NONE
+};
 
 struct tsim_experts {
     int64_t count; /* 0 = dense model; then nothing else counts */
@@ -99,7 +105,9 @@ struct tsim_model {
     const char *name, *source;
     enum tsim_model_kind kind;
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab;
-    int64_t positions; /* rows of the learned position table; 0 unless position is learned */
+    int64_t encoder_layers;   /* the first so many of `layers` are an encoder, the others its decoder; 0: one stack */
+    int64_t positions;        /* rows of the learned position table; 0 unless position is learned */
+    int64_t relative_buckets; /* of distances, each with a bias for every head; 0 unless position is relative */
     bool gated_mlp, tied_embeddings, bias, causal;
     bool parallel_block; /* attention and feed-forward side by side, from one norm */
     bool qkv_bias;       /* queries, keys and values have biases also where other layers have none (Qwen2) */

@@ -26,7 +26,8 @@ static const struct tsim_word ACTIVATIONS[] = {{"auto", TSIM_ACTIVATION_AUTO}, {
                                                {"gelu", TSIM_ACTIVATION_GELU}, {"silu", TSIM_ACTIVATION_SILU},
                                                {"sigmoid", TSIM_ACTIVATION_SIGMOID}, {"tanh", TSIM_ACTIVATION_TANH}, {NULL, 0}};
 static const struct tsim_word POSITIONS[] = {{"learned", TSIM_POSITION_LEARNED}, {"rope", TSIM_POSITION_ROPE},
-                                             {"alibi", TSIM_POSITION_ALIBI}, {"none", TSIM_POSITION_NONE}, {NULL, 0}};
+                                             {"alibi", TSIM_POSITION_ALIBI}, {"relative", TSIM_POSITION_RELATIVE},
+                                             {"none", TSIM_POSITION_NONE}, {NULL, 0}};
 
 #define EXPERT_INT_KEY(name_, max_, help_)                                                                             \
     .key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_experts, name_), .max = (max_),                \
@@ -93,7 +94,11 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_INT(head_dim, 1e6, "width of a head; default: hidden / heads"), .is_positive = true},
     {MODEL_INT(ffn_hidden, 1e7, "inner width of the feed-forward block; default: 4 x hidden"), .is_positive = true},
     {MODEL_INT(vocab, 1e9, "rows of the embedding table; of a model of images its classes"), .is_required = true, .is_positive = true},
+    {MODEL_INT(encoder_layers, 1e5, "the first so many of them are an encoder, the others its decoder; 0: one stack"),
+     .is_omitted_when_zero = true},
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
+    {MODEL_INT(relative_buckets, 1e6, "of distances, each with a bias for every head; default: 32 (T5)"),
+     .is_omitted_when_zero = true},
     MODEL_BOOL(gated_mlp, "false", "gated feed-forward (SwiGLU): three matrices instead of two"),
     MODEL_BOOL(parallel_block, "false", "attention and feed-forward side by side from one norm (GPT-J, PaLM)"),
     {.key = "norm", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, norm), .words = NORMS,
@@ -522,9 +527,31 @@ static void finish_image(struct tsim_reader *reader, const struct tsim_value *ma
                          "a model of images has no table to tie, and no experts in this version");
 }
 
+/* The first stack encodes; every layer of the second attends to its result. */
+static void finish_stacks(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                          struct tsim_model *m) {
+    if (m->position == TSIM_POSITION_RELATIVE && !m->relative_buckets)
+        m->relative_buckets = 32;
+    if (m->position != TSIM_POSITION_RELATIVE && m->relative_buckets)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "relative_buckets"),
+                         at_key(reader, path, "relative_buckets"), "only position: relative has buckets");
+    if (m->encoder_layers == 0)
+        return;
+    if (m->encoder_layers >= m->layers)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "encoder_layers"),
+                                        at_key(reader, path, "encoder_layers"), "%lld of %lld layers leave no decoder",
+                                        (long long)m->encoder_layers, (long long)m->layers),
+                       "layers counts both stacks; an encoder alone is causal: false");
+    if (m->experts.count > 0 || m->latent.kv_rank > 0 || m->parallel_block || m->image.patch > 0)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "encoder_layers"),
+                         at_key(reader, path, "encoder_layers"),
+                         "experts, latent, parallel_block and image are for models of one stack in this version");
+}
+
 static void finish_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                          struct tsim_model *m) {
     finish_image(reader, mapping, path, m);
+    finish_stacks(reader, mapping, path, m);
     if (!m->head_dim && m->hidden % m->heads != 0)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "heads"),
                                         at_key(reader, path, "heads"), "hidden %lld is not a multiple of heads %lld",

@@ -50,6 +50,8 @@ static void resolve_training(struct tsim_draft *draft) {
             sc->model->position == TSIM_POSITION_LEARNED && sc->model->positions < DEFAULT_SEQUENCE_LENGTH
                 ? sc->model->positions
                 : DEFAULT_SEQUENCE_LENGTH;
+    if (sc->model->encoder_layers > 0 && !sc->training.decoder_sequence_length)
+        sc->training.decoder_sequence_length = sc->training.sequence_length;
     sc->training.length_kind = draft->tokens > 0                         ? TSIM_LENGTH_TOKENS
                                : draft->samples > 0 || draft->epochs > 0 ? TSIM_LENGTH_SAMPLES
                                : draft->steps > 0                        ? TSIM_LENGTH_STEPS

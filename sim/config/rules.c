@@ -94,6 +94,34 @@ static bool check_listed_model(const struct check *c) {
     return c->reader->diags->n_errors == n_errors;
 }
 
+/* Two stacks: no context parallelism, no split backward passes. */
+static void check_stacks(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    const struct tsim_training_spec *t = &c->sc->training;
+    const char *name = c->sc->model->name;
+    if (c->sc->model->encoder_layers == 0) {
+        if (t->decoder_sequence_length > 0)
+            tsim_diag_hint(fail(c, "training.decoder_sequence_length",
+                                "%lld, but %.40s has no decoder beside an encoder", num(t->decoder_sequence_length),
+                                name),
+                           "leave it out");
+        return;
+    }
+    if (p->context > 1)
+        refuse(c, "parallelism.context", "sequences of an encoder-decoder model over several ranks", "context: 1");
+    if (p->schedule >= TSIM_SCHEDULE_ZB_H1 && p->pipeline > 1)
+        refuse(c, "parallelism.schedule", "split backward passes of an encoder-decoder model",
+               "schedule: 1f1b, interleaved, gpipe or sequential");
+    if (t->recompute_parts)
+        refuse(c, "training.recompute", "parts of an encoder-decoder model's layers",
+               "recompute: none, selective, full, sqrt or {every: N}");
+    if (p->sequence && p->tensor > 1 && t->decoder_sequence_length % p->tensor != 0)
+        hint_multiples(fail(c, "training.decoder_sequence_length",
+                            "%lld is not divisible by tensor %lld (sequence parallelism)",
+                            num(t->decoder_sequence_length), num(p->tensor)),
+                       "decoder_sequence_length", t->decoder_sequence_length, p->tensor);
+}
+
 /* ---- single keys that a table cannot judge ---- */
 
 static void check_name(const struct check *c) {
@@ -646,6 +674,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         return;
     can_split &= check_tensor(c);
     check_sequence(c);
+    check_stacks(c);
     check_schedule(c);
     can_split &= check_layers(c);
     if (can_split && check_degrees(c)) {

@@ -129,6 +129,7 @@ struct tsim_evaluation_spec {
 
 struct tsim_training_spec {
     int64_t sequence_length, global_batch_size, micro_batch_size;
+    int64_t decoder_sequence_length; /* of encoder-decoder models, which sequence_length is the encoder's of; else 0 */
     enum tsim_precision precision;
     enum tsim_precision gradient_precision; /* FP32 or BF16/FP16 */
     enum tsim_optimizer optimizer;

@@ -295,6 +295,9 @@ TSIM_TABLE(CLUSTER, CLUSTER_KEYS, false);
 static const struct tsim_key TRAINING_KEYS[] = {
     {INT_KEY("sequence_length", scenario.training.sequence_length, 1e9,
              "tokens per sample; default: 4096, or the rows of a shorter learned position table"), .is_positive = true},
+    {INT_KEY("decoder_sequence_length", scenario.training.decoder_sequence_length, 1e9,
+             "encoder-decoder models: tokens that the decoder gives; default: sequence_length, which is the encoder's"),
+     .is_positive = true, .is_omitted_when_zero = true},
     {INT_KEY("global_batch_size", scenario.training.global_batch_size, 1e12, "samples per optimizer step, whole cluster"),
      .default_text = "1024", .is_positive = true},
     {INT_KEY("micro_batch_size", scenario.training.micro_batch_size, 1e6, "samples per pass of one model replica"),

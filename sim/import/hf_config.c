@@ -233,6 +233,17 @@ static void finish_bert(struct reading *r) {
         note(r, "Counted as a BertModel with its pooler; a classifier of another class comes on top.");
 }
 
+/* The stacks share their widths; each has a table of relative biases, and the decoder as many layers as it says. */
+static void finish_t5(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *proj = find(r, "feed_forward_proj");
+    m->encoder_layers = m->layers;
+    m->layers += number(r, "num_decoder_layers", 1, 100000, m->encoder_layers);
+    m->head_dim = required(r, "d_kv", 1000000);
+    m->relative_buckets = number(r, "relative_attention_num_buckets", 1, 1000000, 32);
+    m->gated_mlp = proj && proj->kind == TSIM_VALUE_SCALAR && strncmp(proj->text, "gated", 5) == 0;
+}
+
 static int64_t n_labels(struct reading *r) {
     const struct tsim_value *labels = find(r, "id2label");
     if (labels && labels->kind == TSIM_VALUE_MAPPING && labels->n_items > 0)
@@ -347,6 +358,14 @@ static const struct family FAMILIES[] = {
      .tied = true,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
      .finish = finish_bert},
+    {.type = "t5",
+     .hidden = "d_model",
+     .layers = "num_layers",
+     .heads = "num_heads",
+     .ffn = "d_ff",
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_RELATIVE, .causal = true},
+     .finish = finish_t5},
     {.type = "vit",
      USUAL_NAMES,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
@@ -382,8 +401,7 @@ static enum tsim_status is_unknown(struct reading *r, const struct tsim_value *t
     if (near)
         tsim_diag_hint(diag, "did you mean '%s'?", near);
     else
-        tsim_diag_hint(diag, "known are %s%s", known,
-                       strcmp(word, "t5") == 0 ? "; models have one stack of layers, not encoder and decoder" : "");
+        tsim_diag_hint(diag, "known are %s", known);
     return TSIM_ERR_REFERENCE;
 }
 
@@ -537,6 +555,8 @@ static const char *write_model(struct reading *r) {
     text = tsim_arena_printf(r->arena, "%s.\n%sschema: tsim/model/v1\nname: %s\nkind: transformer\n", text, r->notes,
                              m->name);
     put_number(r, &text, "layers", m->layers);
+    if (m->encoder_layers > 0)
+        put_number(r, &text, "encoder_layers", m->encoder_layers);
     put_number(r, &text, "hidden", m->hidden);
     put_number(r, &text, "heads", m->heads);
     put_number(r, &text, "kv_heads", m->kv_heads);
@@ -545,9 +565,13 @@ static const char *write_model(struct reading *r) {
     put_number(r, &text, "vocab", m->vocab);
     put_flag(r, &text, "gated_mlp", m->gated_mlp);
     text = tsim_arena_printf(r->arena, "%snorm: %s\nposition: %s\n", text, NORMS[m->norm],
-                             m->positions > 0 ? "learned" : "rope");
+                             m->positions > 0                        ? "learned"
+                             : m->position == TSIM_POSITION_RELATIVE ? "relative"
+                                                                     : "rope");
     if (m->positions > 0)
         put_number(r, &text, "positions", m->positions);
+    if (m->relative_buckets > 0)
+        put_number(r, &text, "relative_buckets", m->relative_buckets);
     put_flag(r, &text, "tied_embeddings", m->tied_embeddings);
     put_flag(r, &text, "bias", m->bias);
     put_flag(r, &text, "causal", m->causal);

@@ -1,5 +1,6 @@
 #include "report/explain_sections.h"
 #include "workload/memory.h"
+#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void add_activations(struct tsim_figures *figures, const struct tsim_scen
     int32_t n = tsim_layer_activations(sc, has_experts, rows);
     for (int32_t i = 0; i < n; i++) {
         tsim_figures_add_text(figures, rows[i].name);
-        tsim_figures_add_text(figures, has_experts ? "expert layer" : sc->model->list ? "block" : "layer");
+        tsim_figures_add_text(figures, tsim_model_layer_word(sc->model, has_experts));
         tsim_figures_add(figures, rows[i].bytes);
         tsim_figures_add(figures, times * rows[i].bytes);
         *sum_bytes += times * rows[i].bytes;

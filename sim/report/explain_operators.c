@@ -4,6 +4,7 @@
 #include "training/pass.h"
 #include "workload/arithmetic.h"
 #include "workload/memory.h"
+#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,10 +14,11 @@
 
 enum { TEXT_BYTES = 96, NARROW_WIDTH = 76, MOST_ROWS = 5 * TSIM_N_PARTS * TSIM_MAX_OPS + 16 };
 
-static const char *const PARTS[] = {[TSIM_PART_EMBEDDING] = "embedding",
-                                    [TSIM_PART_LAYER] = "layer",
-                                    [TSIM_PART_EXPERT_LAYER] = "expert layer",
-                                    [TSIM_PART_HEAD] = "head"};
+const char *tsim_part_word(const struct tsim_model *model, enum tsim_part part) {
+    return part == TSIM_PART_EMBEDDING ? "embedding"
+           : part == TSIM_PART_HEAD    ? "head"
+                                       : tsim_model_layer_word(model, part == TSIM_PART_EXPERT_LAYER);
+}
 
 /* ---- rows ---- */
 
@@ -104,7 +106,7 @@ static void add_operators(struct walk *walk, struct tsim_arena *arena, const str
         for (int kind = TSIM_PASS_FORWARD; kind < TSIM_N_PASS_KINDS; kind++) {
             if (counts->times[kind][part] <= 0)
                 continue;
-            walk->part = PARTS[part];
+            walk->part = tsim_part_word(sc->model, (enum tsim_part)part);
             walk->kind = (enum tsim_pass_kind)kind;
             walk->count = counts->times[kind][part];
             tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part, walk->kind, add_operator, walk);

@@ -203,7 +203,7 @@ static void add_data(const struct tsim_explanation *explanation, struct rows *ro
 /* Activations and gradients that the stage sends in a step, each rank its share of them. */
 static double message_bytes(const struct tsim_scenario *sc, const struct tsim_timeline *timeline, int32_t stage) {
     double element_bytes = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
-    double tokens = (double)(sc->training.micro_batch_size * sc->training.sequence_length / sc->parallelism.context);
+    double tokens = tsim_message_tokens(sc);
     double each_bytes = tokens * (double)sc->model->hidden * element_bytes / (double)sc->parallelism.tensor, n = 0;
     for (int32_t i = 0; i < timeline->stages[stage].n; i++)
         n += tsim_schedule_hop(&timeline->shape, stage, timeline->stages[stage].slices[i].item).sends;

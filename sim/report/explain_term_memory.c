@@ -60,8 +60,9 @@ static const struct tsim_term *stage_parameters(struct tsim_terms *terms, int32_
     if (with_experts > 0)
         tsim_term_add(
             terms, term,
-            tsim_term_times(terms, "its layers with experts", "layers x parameters of each", TSIM_COUNT,
-                            tsim_term_given(terms, "layers with experts", with_experts, TSIM_COUNT,
+            tsim_term_times(terms, tsim_arena_printf(terms->arena, "its %ss", tsim_model_layer_word(sc->model, true)),
+                            "layers x parameters of each", TSIM_COUNT,
+                            tsim_term_given(terms, "layers", with_experts, TSIM_COUNT,
                                             "parallelism.layers_per_stage of the scenario"),
                             counted(terms, "parameters of one, on this rank", tsim_layer_rank_parameters(sc, true))),
             1);
@@ -112,11 +113,10 @@ static const struct tsim_term *layer_activations(struct tsim_terms *terms, bool 
     struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
     int32_t n = tsim_layer_activations(terms->scenario, has_experts, rows);
     bool is_list = terms->scenario->model->list;
+    const char *word = tsim_model_layer_word(terms->scenario->model, has_experts);
+    bool is_vowel = word[0] == 'e';
     struct tsim_term *term = tsim_term_new(
-        terms, TSIM_TERM_SUM,
-        has_experts ? "kept by a layer with experts"
-        : is_list   ? "kept by a block"
-                    : "kept by a layer",
+        terms, TSIM_TERM_SUM, tsim_arena_printf(terms->arena, "kept by a%s %s", is_vowel ? "n" : "", word),
         is_list ? "mean of the list's blocks" : "Korthikanti et al. 2022, equations 1 to 6", (double)NAN, TSIM_BYTES);
     for (int32_t i = 0; i < n; i++)
         tsim_term_add(terms, term,
@@ -143,12 +143,9 @@ static const struct tsim_term *activations_term(struct tsim_terms *terms, const 
     for (int experts = 0; experts < 2; experts++) {
         if (layers[experts] <= 0)
             continue;
-        struct tsim_term *part =
-            tsim_term_new(terms, TSIM_TERM_PRODUCT,
-                          experts           ? "layers with experts"
-                          : sc->model->list ? "blocks"
-                                            : "layers",
-                          "passes in flight x layers of a chunk x bytes of a layer", (double)NAN, TSIM_BYTES);
+        struct tsim_term *part = tsim_term_new(
+            terms, TSIM_TERM_PRODUCT, tsim_arena_printf(terms->arena, "%ss", tsim_model_layer_word(sc->model, experts)),
+            "passes in flight x layers of a chunk x bytes of a layer", (double)NAN, TSIM_BYTES);
         tsim_term_add(terms, part,
                       tsim_term_given(terms, tsim_arena_printf(terms->arena, "passes in flight on stage %d", stage),
                                       in_flight, TSIM_COUNT,

@@ -92,7 +92,9 @@ static const struct tsim_term *parameters_term(struct tsim_terms *terms, const c
     add_part(terms, sum, "attention", "layers x (queries, keys, values, output)",
              n * (p.layer_attention + p.layer_latent), OF_LAYERS | OF_HIDDEN | OF_HEADS);
     add_part(terms, sum, "feed-forward blocks", "layers without experts x matrices x hidden x inner",
-             (n - with_experts) * p.layer_ffn, OF_LAYERS | OF_HIDDEN | OF_FFN);
+             (m->experts.count > 0 ? n - with_experts : n) * p.layer_ffn, OF_LAYERS | OF_HIDDEN | OF_FFN);
+    add_part(terms, sum, "cross attention", "decoder layers x (queries, keys, values, output, norm)",
+             with_experts * (p.layer_cross + p.layer_cross_norm), OF_LAYERS | OF_HIDDEN | OF_HEADS);
     add_part(terms, sum, "experts", "layers with experts x (router, shared, experts of a token or all)",
              with_experts * (p.layer_router + p.layer_shared + used_frac * p.layer_experts),
              OF_LAYERS | OF_HIDDEN | OF_EXPERTS);
@@ -136,9 +138,21 @@ static const struct tsim_term *list_flops(struct tsim_terms *terms, const char *
     return tsim_term_times(terms, name, "samples x FLOPs of each", TSIM_FLOPS, tsim_term_tokens(terms), of_sample);
 }
 
+static const struct tsim_term *stacked_flops(struct tsim_terms *terms, const char *name) {
+    const struct tsim_training_spec *t = &terms->scenario->training;
+    double flops = tsim_model_stacked_flops_per_token(terms->scenario->model, (double)t->sequence_length,
+                                                      (double)t->decoder_sequence_length);
+    const struct tsim_term *of_token = tsim_term_given(
+        terms, "model FLOPs of a token of the encoder", flops, TSIM_FLOPS,
+        "6 for each parameter of both stacks and token that meets it, 12 for each score (sim/workload/model.h)");
+    return tsim_term_times(terms, name, "tokens x FLOPs of each", TSIM_FLOPS, tsim_term_tokens(terms), of_token);
+}
+
 static const struct tsim_term *model_flops(struct tsim_terms *terms, const char *name) {
     if (terms->scenario->model->list)
         return list_flops(terms, name);
+    if (terms->scenario->model->encoder_layers > 0)
+        return stacked_flops(terms, name);
     struct tsim_term *per_token = tsim_term_new(
         terms, TSIM_TERM_SUM, "model FLOPs of a token", "6 N + 12 L H Q T",
         tsim_model_flops_per_token(terms->scenario->model, (double)terms->scenario->training.sequence_length),

@@ -44,7 +44,7 @@ static double collective_s(const struct replay *replay, enum tsim_collective_op 
 static double message_s(const struct replay *replay, int32_t from, int32_t to) {
     const struct tsim_scenario *sc = replay->scenario;
     double element_bytes = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
-    double tokens = (double)(sc->training.micro_batch_size * sc->training.sequence_length / sc->parallelism.context);
+    double tokens = tsim_message_tokens(sc);
     double whole_bytes = tokens * (double)sc->model->hidden * element_bytes, tensor = (double)sc->parallelism.tensor;
     struct tsim_coordinates a = {.at[TSIM_AXIS_PIPELINE] = from}, b = {.at[TSIM_AXIS_PIPELINE] = to};
     bool on_node = tsim_placement_same_node(replay->placement, tsim_placement_rank(replay->placement, &a),

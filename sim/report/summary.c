@@ -82,9 +82,13 @@ static void print_batch(struct tsim_screen *screen, const struct tsim_scenario *
                          tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer));
         return;
     }
-    tsim_screen_line(screen, "batch", "%s x %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
+    const char *decoder = t->decoder_sequence_length > 0
+                              ? tsim_arena_printf(&screen->arena, " (decoder %s)",
+                                                  tsim_screen_count(screen, (double)t->decoder_sequence_length))
+                              : "";
+    tsim_screen_line(screen, "batch", "%s x %s tokens%s, micro-batch %lld, %s, %s, %s, %s attention",
                      tsim_screen_count(screen, (double)t->global_batch_size),
-                     tsim_screen_count(screen, (double)t->sequence_length), (long long)t->micro_batch_size,
+                     tsim_screen_count(screen, (double)t->sequence_length), decoder, (long long)t->micro_batch_size,
                      tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer), recompute,
                      t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
 }

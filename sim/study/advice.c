@@ -127,7 +127,8 @@ static void add_interleaving(struct candidates *list) {
 static void add_sequence(struct candidates *list) {
     const struct tsim_scenario *sc = list->base;
     if (!sc->parallelism.sequence && sc->parallelism.tensor > 1 &&
-        sc->training.sequence_length % (sc->parallelism.tensor * sc->parallelism.context) == 0)
+        sc->training.sequence_length % (sc->parallelism.tensor * sc->parallelism.context) == 0 &&
+        sc->training.decoder_sequence_length % sc->parallelism.tensor == 0)
         add(list, "parallelism.sequence=true")->parallelism.sequence = true;
 }
 

@@ -3,6 +3,7 @@
 #include "cost/collective.h"
 #include "cost/compute.h"
 #include "workload/layer_list.h"
+#include "workload/model.h"
 #include "workload/routing.h"
 
 #include <math.h>
@@ -305,7 +306,8 @@ void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct ts
     memset(costs, 0, sizeof *costs);
     for (int i = 0; i < TSIM_N_PARTS; i++) {
         enum tsim_part part = (enum tsim_part)i;
-        if (part == TSIM_PART_EXPERT_LAYER && scenario->model->experts.count == 0)
+        if (part == TSIM_PART_EXPERT_LAYER &&
+            tsim_model_expert_layers(scenario->model, 0, scenario->model->layers) == 0)
             continue;
         parts[i]->forward = part_cost(scenario, cluster, placement, part, TSIM_PASS_FORWARD);
         parts[i]->backward = part_cost(scenario, cluster, placement, part, TSIM_PASS_BACKWARD);

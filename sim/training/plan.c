@@ -300,7 +300,7 @@ static void plan_send(const struct tsim_step_plan *plan, const struct tsim_place
                       int32_t to, bool *on_node, struct tsim_collective_cost *cost) {
     const struct tsim_scenario *sc = plan->scenario;
     double e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
-    double tokens = (double)(sc->training.micro_batch_size * sc->training.sequence_length / sc->parallelism.context);
+    double tokens = tsim_message_tokens(sc);
     double whole = tokens * (double)sc->model->hidden * e, tp = (double)sc->parallelism.tensor;
     struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = from};
     int32_t a = tsim_placement_rank(placement, &at);

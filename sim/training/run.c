@@ -76,6 +76,7 @@ static const char *use_flash(struct tsim_arena *arena, struct tsim_scenario *sc)
 static const char *use_sequence(struct tsim_arena *arena, struct tsim_scenario *sc) {
     (void)arena;
     bool changes = !sc->parallelism.sequence && sc->parallelism.tensor > 1 &&
+                   sc->training.decoder_sequence_length % sc->parallelism.tensor == 0 &&
                    sc->training.sequence_length % (sc->parallelism.tensor * sc->parallelism.context) == 0;
     sc->parallelism.sequence = true;
     return changes ? "parallelism.sequence=true" : NULL;
@@ -149,7 +150,8 @@ static const char *use_tensor(struct tsim_arena *arena, struct tsim_scenario *sc
     int64_t before = p->tensor;
     while (p->tensor * 2 <= sc->cluster.accelerators_per_node && p->data % 2 == 0 &&
            sc->model->heads % (p->tensor * 2) == 0 && sc->model->ffn_hidden % (p->tensor * 2) == 0 &&
-           experts_take_tensor(sc, p->tensor * 2) && sc->training.sequence_length % (p->tensor * 2 * p->context) == 0) {
+           experts_take_tensor(sc, p->tensor * 2) && sc->training.sequence_length % (p->tensor * 2 * p->context) == 0 &&
+           sc->training.decoder_sequence_length % (p->tensor * 2) == 0) {
         p->tensor *= 2;
         p->data /= 2;
         sc->n_microbatches *= 2;
@@ -202,6 +204,24 @@ static double tokens_per_step(const struct tsim_scenario *sc) {
     return (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
 }
 
+static double core_forward_flops_per_token(const struct tsim_scenario *sc) {
+    double s = (double)sc->training.sequence_length, decoder = (double)sc->training.decoder_sequence_length;
+    return sc->model->encoder_layers > 0 ? tsim_model_stacked_core_forward_flops_per_token(sc->model, s, decoder)
+                                         : tsim_model_core_attention_forward_flops_per_token(sc->model, s);
+}
+
+static double layers_forward_flops_per_token(const struct tsim_scenario *sc) {
+    double s = (double)sc->training.sequence_length, decoder = (double)sc->training.decoder_sequence_length;
+    return sc->model->encoder_layers > 0 ? tsim_model_stacked_layers_forward_flops_per_token(sc->model, s, decoder)
+                                         : tsim_model_layers_forward_flops_per_token(sc->model, s);
+}
+
+static double model_flops_per_token(const struct tsim_scenario *sc) {
+    double s = (double)sc->training.sequence_length, decoder = (double)sc->training.decoder_sequence_length;
+    return sc->model->encoder_layers > 0 ? tsim_model_stacked_flops_per_token(sc->model, s, decoder)
+                                         : tsim_model_flops_per_token(sc->model, s);
+}
+
 static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
     const struct tsim_model *m = sc->model;
     unsigned parts = tsim_recompute_parts(&sc->training);
@@ -210,7 +230,7 @@ static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
     tsim_model_count(m, &p);
     double flops = 0, active = (double)m->experts.active / fmax((double)m->experts.count, 1);
     if (parts & TSIM_RECOMPUTE_ATTENTION)
-        flops += tsim_model_core_attention_forward_flops_per_token(m, (double)sc->training.sequence_length);
+        flops += core_forward_flops_per_token(sc);
     if (parts & TSIM_RECOMPUTE_LATENT && m->latent.kv_rank > 0)
         flops += 2 * n * (p.layer_attention - (double)(m->heads * m->head_dim * m->hidden));
     if (parts & TSIM_RECOMPUTE_FFN)
@@ -222,7 +242,6 @@ static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
 
 /* What is executed, counted as the model FLOPs are (full attention square): recomputation is added. */
 static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
-    double s = (double)sc->training.sequence_length;
     switch (sc->training.recompute) {
     case TSIM_RECOMPUTE_NONE:
         return 0;
@@ -231,7 +250,7 @@ static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
     case TSIM_RECOMPUTE_FULL:
     case TSIM_RECOMPUTE_SQRT:
     case TSIM_RECOMPUTE_EVERY:
-        return tsim_model_layers_forward_flops_per_token(sc->model, s);
+        return layers_forward_flops_per_token(sc);
     }
     TSIM_BUG("recompute %d", (int)sc->training.recompute);
 }
@@ -240,7 +259,7 @@ static void fill_model(const struct tsim_scenario *sc, struct tsim_result *resul
     double tokens = tokens_per_step(sc);
     result->parameters = tsim_model_parameters(sc->model);
     result->active_parameters = tsim_model_active_parameters(sc->model);
-    result->step_model_flops = tokens * tsim_model_flops_per_token(sc->model, (double)sc->training.sequence_length);
+    result->step_model_flops = tokens * model_flops_per_token(sc);
     result->step_hardware_flops = result->step_model_flops + tokens * recomputed_flops_per_token(sc);
 }
 

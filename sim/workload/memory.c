@@ -66,7 +66,7 @@ int64_t tsim_chunk_first_layer(const struct tsim_scenario *sc, int32_t stage, in
 }
 
 int64_t tsim_chunk_expert_layers(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    if (sc->model->experts.count == 0)
+    if (sc->model->experts.count == 0 && sc->model->encoder_layers == 0)
         return 0;
     int64_t first = tsim_chunk_first_layer(sc, stage, chunk);
     return tsim_model_expert_layers(sc->model, first, first + tsim_chunk_layers(sc, stage, chunk));
@@ -84,6 +84,8 @@ double tsim_layer_rank_parameters(const struct tsim_scenario *sc, bool has_exper
     double tp = (double)sc->parallelism.tensor;
     /* Matrices are cut over the tensor ranks; norms and the row-parallel biases are whole on each. */
     double n = p.layer_attention / tp + p.layer_latent + p.layer_norms;
+    if (sc->model->encoder_layers > 0)
+        return n + p.layer_ffn / tp + (has_experts ? p.layer_cross / tp + p.layer_cross_norm : 0);
     return n + (has_experts ? p.layer_router + p.layer_shared / tp + tsim_layer_rank_expert_parameters(sc)
                             : p.layer_ffn / tp);
 }
@@ -104,7 +106,10 @@ double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int3
     bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
     bool is_image = m->image.patch > 0;
     if (first)
-        n += is_image ? p.embedding : table + (double)m->positions * h + (double)m->other_parameters;
+        n += is_image ? p.embedding
+                      : table + (double)m->positions * h + (double)m->other_parameters +
+                            (m->encoder_layers > 0 ? 2 : 1) * (double)(m->relative_buckets * m->heads) /
+                                (double)sc->parallelism.tensor;
     if (last)
         n += p.final_norm + p.pooler;
     if (last && is_image)
@@ -185,13 +190,15 @@ struct tokens {
     double t, ts, h, q, query, key, value, latent, f, e, linear, mask, scores, rows;
 };
 
-static struct tokens tokens_of(const struct tsim_scenario *sc) {
+/* Of the first stack, or of the last: of one they are the same. */
+static struct tokens tokens_of(const struct tsim_scenario *sc, bool is_last) {
     const struct tsim_model *m = sc->model;
+    bool is_decoder = is_last && m->encoder_layers > 0;
+    double length = (double)(is_decoder ? sc->training.decoder_sequence_length : sc->training.sequence_length);
     double tp = (double)sc->parallelism.tensor, d = (double)m->head_dim;
     bool is_latent = m->latent.kv_rank > 0;
     struct tokens k;
-    k.t =
-        (double)sc->training.micro_batch_size * (double)sc->training.sequence_length / (double)sc->parallelism.context;
+    k.t = (double)sc->training.micro_batch_size * length / (double)sc->parallelism.context;
     k.ts = sc->parallelism.sequence ? k.t / tp : k.t;
     k.h = (double)m->hidden;
     k.q = (double)m->heads * d / tp;
@@ -204,7 +211,7 @@ static struct tokens tokens_of(const struct tsim_scenario *sc) {
     k.linear = sc->training.precision == TSIM_FP8 ? 1 : k.e; /* kept inputs of linear layers: quantized in fp8 */
     k.mask = sc->software->dropout > 0 ? 1 : 0;
     k.rows = k.t * (double)m->heads / tp;
-    k.scores = k.rows * (double)sc->training.sequence_length;
+    k.scores = k.rows * length;
     return k;
 }
 
@@ -268,6 +275,19 @@ static void keep_listed(const struct tsim_scenario *sc, struct activations *list
     keep(list, "inputs of pools, places of maxima", kept.pool_bytes / blocks);
 }
 
+/* A decoder layer's attention to the encoder's result: its own norm's input, its input, mask, queries, result and what
+ * the core keeps; the keys and values of the encoder's tokens. */
+static void keep_cross(const struct tsim_scenario *sc, const struct tokens *k, unsigned parts,
+                       struct activations *list) {
+    struct tokens encoder = tokens_of(sc, false), cross = *k;
+    cross.scores = k->rows * (double)sc->training.sequence_length;
+    keep(list, "cross attention: norm, input, mask", k->ts * k->h * (k->e + k->linear + k->mask));
+    keep(list, "cross attention: queries and result", k->t * (k->query + k->q) * k->e);
+    keep(list, "cross attention: keys and values", encoder.t * (k->key + k->value) * k->e);
+    if (!(parts & TSIM_RECOMPUTE_ATTENTION))
+        keep(list, "cross attention: its core", core_attention_bytes(sc, &cross));
+}
+
 /* A layer's activations without what `parts` execute again: norm inputs, product inputs and masks of its blocks;
  * queries, keys and values, the attention's result and, in fp8, its copy. */
 static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts,
@@ -286,7 +306,9 @@ static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, b
     if (!(parts & TSIM_RECOMPUTE_LATENT && k->latent > 0))
         keep(list, "queries, keys, values", k->t * (k->query + k->key + k->value) * e);
     keep(list, "result of attention", k->t * k->q * (k->linear < e ? e + k->linear : e));
-    keep_ffn(sc, k, has_experts, parts, list);
+    if (sc->model->encoder_layers > 0 && has_experts)
+        keep_cross(sc, k, parts, list);
+    keep_ffn(sc, k, has_experts && sc->model->encoder_layers == 0, parts, list);
     if (!(parts & TSIM_RECOMPUTE_ATTENTION))
         keep(list,
              sc->training.attention == TSIM_ATTENTION_FLASH ? "attention: statistics of rows"
@@ -305,7 +327,7 @@ static double kept_bytes(const struct tsim_scenario *sc, const struct tokens *k,
 }
 
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, bool has_experts) {
-    struct tokens k = tokens_of(sc);
+    struct tokens k = tokens_of(sc, has_experts);
     return kept_bytes(sc, &k, has_experts, 0);
 }
 
@@ -314,7 +336,7 @@ static double checkpoint_bytes(const struct tokens *k) {
 }
 
 double tsim_layer_activation_bytes(const struct tsim_scenario *sc, bool has_experts) {
-    struct tokens k = tokens_of(sc);
+    struct tokens k = tokens_of(sc, has_experts);
     switch (sc->training.recompute) {
     case TSIM_RECOMPUTE_NONE:
         return tsim_layer_whole_activation_bytes(sc, has_experts);
@@ -331,7 +353,7 @@ double tsim_layer_activation_bytes(const struct tsim_scenario *sc, bool has_expe
 
 int32_t tsim_layer_activations(const struct tsim_scenario *sc, bool has_experts,
                                struct tsim_activation rows[TSIM_MAX_ACTIVATIONS]) {
-    struct tokens k = tokens_of(sc);
+    struct tokens k = tokens_of(sc, has_experts);
     struct activations list = {.rows = rows};
     if (sc->training.recompute >= TSIM_RECOMPUTE_FULL) {
         keep(&list, "input of the layer, or of each so many", tsim_layer_activation_bytes(sc, has_experts));
@@ -358,7 +380,8 @@ static double working_layers(const struct tsim_scenario *sc) {
 
 /* One micro-batch of one chunk, without the head's logits (one micro-batch at a time: a buffer). */
 static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    struct tokens k = tokens_of(sc);
+    struct tokens k = tokens_of(sc, true), first = tokens_of(sc, false);
+    bool is_stacked = sc->model->encoder_layers > 0;
     double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
            with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
     double bytes = (n_layers - with_experts) * tsim_layer_activation_bytes(sc, false) +
@@ -366,14 +389,18 @@ static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t sta
     if (sc->model->list)
         return bytes;
     if (tsim_chunk_has_embedding(sc, stage, chunk))
-        bytes += k.ts * k.h * k.mask;
+        bytes += (first.ts + (is_stacked ? k.ts : 0)) * k.h * k.mask;
+    if (is_stacked && with_experts > 0) /* the encoder's result, for keys and values of every decoder layer */
+        bytes += first.ts * k.h * k.linear;
+    if (is_stacked && tsim_chunk_has_head(sc, stage, chunk))
+        bytes += first.ts * k.h * k.e; /* the encoder's final norm */
     if (tsim_chunk_has_head(sc, stage, chunk))
         bytes += (k.ts + fmin(k.ts, tsim_head_tokens(sc))) * k.h * k.e; /* the final norm's input and the head's */
     return bytes;
 }
 
 double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, bool has_experts) {
-    struct tokens k = tokens_of(sc);
+    struct tokens k = tokens_of(sc, has_experts);
     const struct tsim_experts *x = &sc->model->experts;
     double up = sc->model->gated_mlp ? 2 : 1, f = (double)x->ffn_hidden / (double)sc->parallelism.tensor;
     /* Inputs of column-parallel products are gathered again with W. */
@@ -387,7 +414,7 @@ double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, bool has
 
 /* The head's product waits too: its input and the logits' gradient. */
 static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    struct tokens k = tokens_of(sc);
+    struct tokens k = tokens_of(sc, true);
     double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
            with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
     double bytes = (n_layers - with_experts) * tsim_layer_weight_gradient_bytes(sc, false) +
@@ -443,6 +470,8 @@ static bool has_dense_layers(const struct tsim_model *m) {
 
 /* Of the kinds of layer that there are, the larger. */
 static double largest(const struct tsim_model *m, double dense, double with_experts) {
+    if (m->encoder_layers > 0)
+        return fmax(dense, with_experts);
     return m->experts.count == 0 ? dense : has_dense_layers(m) ? fmax(dense, with_experts) : with_experts;
 }
 
@@ -488,7 +517,7 @@ static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage)
 static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (sc->model->list)
         return listed_buffer_bytes(sc, stage);
-    struct tokens k = tokens_of(sc);
+    struct tokens k = tokens_of(sc, true);
     double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, &k);
     double bytes = working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),
                                                 tsim_layer_whole_activation_bytes(sc, true));
@@ -496,13 +525,16 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
         bytes += largest(sc->model, recomputed_bytes(sc, false), recomputed_bytes(sc, true));
     /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
     double widest = largest(sc->model, up * k.t * k.f, rows * fmax(up * expert_width(sc), k.h)) * k.e;
-    bytes += fmax(widest, core_attention_bytes(sc, &k)) + 2 * k.t * k.h * k.e;
+    struct tokens first = tokens_of(sc, false); /* of an encoder-decoder model the longer stack decides */
+    widest = fmax(widest, up * first.t * first.f * k.e);
+    bytes += fmax(widest, fmax(core_attention_bytes(sc, &k), core_attention_bytes(sc, &first))) +
+             2 * fmax(k.t, first.t) * k.h * k.e;
     if (sc->parallelism.expert > 1)
         bytes += 2 * rows * k.h * k.e; /* rows sent and received */
     if (stage_has_head(sc, stage))
         bytes += tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * (4 + k.e); /* logits, in fp32 for the loss */
     if (sc->parallelism.pipeline > 1)
-        bytes += 2 * k.ts * k.h * k.e; /* receive buffers */
+        bytes += 2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.e; /* receive buffers */
     if (sc->parallelism.zero == 3)
         bytes += gathered_bytes(sc, stage);
     return bytes + context_bytes(sc, &k);

@@ -24,6 +24,9 @@
  * the feed-forward block's tensors, the router's fp32 scores and, for each row that the slowest rank gets (routing.h),
  * the input and the inner tensors of its expert; shared experts keep theirs as a feed-forward block does.
  *
+ * A decoder layer keeps for its attention to the encoder's result what self-attention keeps, with keys and values of
+ * the encoder's tokens; the encoder's result itself is kept once for all decoder layers of a chunk.
+ *
  * Not modelled: allocator fragmentation beyond the accelerator's reserve. */
 #ifndef TSIM_WORKLOAD_MEMORY_H
 #define TSIM_WORKLOAD_MEMORY_H
@@ -49,7 +52,7 @@ double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, bool has_experts);
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, bool has_experts);
 /* The same by tensor: returns how many; their sum is tsim_layer_activation_bytes. */
-enum { TSIM_MAX_ACTIVATIONS = 12 };
+enum { TSIM_MAX_ACTIVATIONS = 16 };
 struct tsim_activation {
     const char *name; /* "queries, keys, values" */
     double bytes;

@@ -60,9 +60,14 @@ void tsim_model_count(const struct tsim_model *m, struct tsim_parameters *p) {
                                   .final_norm = norm,
                                   .head = m->tied_embeddings ? 0 : vocab * h};
     p->pooler = m->pooler ? h * h + h : 0;
+    if (m->encoder_layers > 0)
+        p->final_norm *= 2;
+    p->embedding += (m->encoder_layers > 0 ? 2 : 1) * (double)(m->relative_buckets * m->heads);
     if (m->image.patch > 0)
         count_image(m, p);
     count_attention(m, p);
+    p->layer_cross = m->encoder_layers > 0 ? p->layer_attention : 0;
+    p->layer_cross_norm = m->encoder_layers > 0 ? norm : 0;
     if (e->count == 0)
         return;
     p->layer_router = (h + (e->router_bias ? 1 : 0)) * (double)e->count;
@@ -72,11 +77,21 @@ void tsim_model_count(const struct tsim_model *m, struct tsim_parameters *p) {
 
 static int64_t expert_layers_before(const struct tsim_model *m, int64_t layer) {
     const struct tsim_experts *e = &m->experts;
+    if (m->encoder_layers > 0)
+        return layer > m->encoder_layers ? layer - m->encoder_layers : 0;
     return e->count == 0 || layer <= e->first ? 0 : (layer - e->first) / e->every;
 }
 
 int64_t tsim_model_expert_layers(const struct tsim_model *m, int64_t from, int64_t to) {
     return expert_layers_before(m, to) - expert_layers_before(m, from);
+}
+
+const char *tsim_model_layer_word(const struct tsim_model *m, bool is_second) {
+    if (m->list)
+        return "block";
+    if (m->encoder_layers > 0)
+        return is_second ? "decoder layer" : "encoder layer";
+    return is_second ? "expert layer" : "layer";
 }
 
 double tsim_model_key_dim(const struct tsim_model *m) {
@@ -86,6 +101,9 @@ double tsim_model_key_dim(const struct tsim_model *m) {
 /* All layers, with `used_frac` of each layer's experts. */
 static double layers_parameters(const struct tsim_model *m, const struct tsim_parameters *p, double used_frac) {
     double n = (double)m->layers, with_experts = (double)tsim_model_expert_layers(m, 0, m->layers);
+    if (m->encoder_layers > 0)
+        return n * (p->layer_attention + p->layer_norms + p->layer_ffn) +
+               with_experts * (p->layer_cross + p->layer_cross_norm);
     return n * (p->layer_attention + p->layer_latent + p->layer_norms) + (n - with_experts) * p->layer_ffn +
            with_experts * (p->layer_router + p->layer_shared + used_frac * p->layer_experts);
 }
@@ -127,4 +145,37 @@ double tsim_model_layers_forward_flops_per_token(const struct tsim_model *m, dou
     double norms = (double)m->layers * p.layer_norms;
     return 2 * (layers_parameters(m, &p, active_frac(m)) - norms) +
            tsim_model_core_attention_forward_flops_per_token(m, sequence_length);
+}
+
+/* ---- encoder and decoder ---- */
+
+double tsim_model_stacked_core_forward_flops_per_token(const struct tsim_model *m, double encoder_length,
+                                                       double decoder_length) {
+    double encoders = (double)m->encoder_layers, decoders = (double)m->layers - encoders;
+    double scores =
+        encoders * encoder_length * encoder_length + decoders * decoder_length * (decoder_length + encoder_length);
+    return 4 * (double)(m->heads * m->head_dim) * scores / encoder_length;
+}
+
+/* Products of the layers, one multiplication with addition for each token that a parameter meets: keys and values of
+ * the cross attention meet the encoder's tokens. */
+static double stacked_layer_macs(const struct tsim_model *m, double encoder_length, double decoder_length) {
+    struct tsim_parameters p;
+    tsim_model_count(m, &p);
+    double encoders = (double)m->encoder_layers, decoders = (double)m->layers - encoders;
+    double of_encoder = (double)(2 * m->kv_heads * m->head_dim * m->hidden);
+    double layer = p.layer_attention + p.layer_ffn;
+    return encoders * layer * encoder_length +
+           decoders * ((layer + p.layer_cross - of_encoder) * decoder_length + of_encoder * encoder_length);
+}
+
+double tsim_model_stacked_layers_forward_flops_per_token(const struct tsim_model *m, double encoder_length,
+                                                         double decoder_length) {
+    return 2 * stacked_layer_macs(m, encoder_length, decoder_length) / encoder_length +
+           tsim_model_stacked_core_forward_flops_per_token(m, encoder_length, decoder_length);
+}
+
+double tsim_model_stacked_flops_per_token(const struct tsim_model *m, double encoder_length, double decoder_length) {
+    double head = (double)(m->vocab * m->hidden) * decoder_length / encoder_length;
+    return 3 * tsim_model_stacked_layers_forward_flops_per_token(m, encoder_length, decoder_length) + 6 * head;
 }

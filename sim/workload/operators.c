@@ -16,12 +16,22 @@ static double activation_bytes(enum tsim_precision precision) {
     return precision == TSIM_FP32 || precision == TSIM_TF32 ? 4 : 2;
 }
 
+/* Tokens of a sample that the last layers work on. */
+static double last_length(const struct tsim_scenario *sc) {
+    return (double)(sc->model->encoder_layers > 0 ? sc->training.decoder_sequence_length
+                                                  : sc->training.sequence_length);
+}
+
+double tsim_message_tokens(const struct tsim_scenario *sc) {
+    return (double)(sc->training.micro_batch_size *
+                    (sc->training.sequence_length + sc->training.decoder_sequence_length) / sc->parallelism.context);
+}
+
 double tsim_head_tokens(const struct tsim_scenario *sc) {
     double samples = (double)sc->training.micro_batch_size, head_frac = sc->model->head_frac;
     if (sc->model->image.patch > 0)
         return samples;
-    return (head_frac > 0 ? head_frac : 1) * samples * (double)sc->training.sequence_length /
-           (double)sc->parallelism.context;
+    return (head_frac > 0 ? head_frac : 1) * samples * last_length(sc) / (double)sc->parallelism.context;
 }
 
 double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario) {
@@ -31,14 +41,17 @@ double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario) {
     return ceil((double)scenario->model->vocab / step) * step / tp;
 }
 
-static struct tsim_op_shape shape_of(const struct tsim_scenario *sc) {
+/* Of the first stack, or of the last: where there is one, they are the same. */
+static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, bool is_last) {
     const struct tsim_model *m = sc->model;
     struct tsim_op_shape z = {.groups = 1, .scenario = sc, .model = m, .software = sc->software};
     z.tp = (double)sc->parallelism.tensor;
     z.cp = (double)sc->parallelism.context;
     z.b = (double)sc->training.micro_batch_size;
-    z.s = (double)sc->training.sequence_length;
-    z.t = z.b * z.s / z.cp;
+    z.s = z.sk = is_last ? last_length(sc) : (double)sc->training.sequence_length;
+    z.t = z.tk = z.b * z.s / z.cp;
+    z.causal = m->causal && (m->encoder_layers == 0 || is_last);
+    z.is_biased = m->position == TSIM_POSITION_RELATIVE;
     z.sequence_parallel = sc->parallelism.sequence && z.tp > 1;
     z.ts = z.sequence_parallel ? z.t / z.tp : z.t;
     z.h = (double)m->hidden;
@@ -63,14 +76,14 @@ static struct tsim_op_shape shape_of(const struct tsim_scenario *sc) {
 /* ---- forward ---- */
 
 /* Before a column-parallel product of depth `width`: with sequence parallelism the tokens are gathered. */
-static void gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width) {
+void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width) {
     if (z->sequence_parallel)
         tensor_collective(list, name, TSIM_OP_ALL_GATHER, z->t * width * z->linear_bytes,
                           z->scenario->parallelism.overlap.tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED);
 }
 
 /* After a row-parallel product: partial sums are reduced, onto token shards with sequence parallelism. */
-static struct tsim_op *reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+struct tsim_op *tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     if (z->tp == 1)
         return NULL;
     return tensor_collective(
@@ -78,7 +91,7 @@ static struct tsim_op *reduce_output(struct tsim_op_list *list, const struct tsi
         z->scenario->parallelism.overlap.tensor && z->sequence_parallel ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
 }
 
-static void norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes;
     /* Unfused RMS norm as frameworks write it out: square, mean, scale, multiply in fp32. */
     bool written_out = z->model->norm == TSIM_NORM_RMSNORM && z->software->fusion == TSIM_FUSION_NONE;
@@ -86,7 +99,7 @@ static void norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *
         TSIM_RECOMPUTE_NORMS;
 }
 
-static void residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes, mask = z->mask_bytes, elements = z->ts * z->h;
     if (z->software->fusion == TSIM_FUSION_NONE && mask > 0)
         elementwise(list, name, elements, (2 * e + mask) + 3 * e, 2); /* dropout, then add */
@@ -101,7 +114,7 @@ static double softmax_forward_bytes(const struct tsim_op_shape *z) {
         return 2 * e + (2 * e + 1) + (e + 4) + 8 + (4 + e); /* scale, mask, to fp32, softmax, back */
     /* Scale, mask and softmax in one kernel; a causal one reads the lower triangle alone and writes the square
      * (Megatron-LM, scaled_upper_triang_masked_softmax.h). */
-    return (z->model->causal ? 1.5 : 2) * e;
+    return (z->causal ? 1.5 : 2) * e;
 }
 
 /* ---- context parallelism ----
@@ -169,27 +182,34 @@ static void context_after_backward(struct tsim_op_list *list, const struct tsim_
                            own + z->t * z->query * z->element_bytes);
 }
 
-static void core_attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+/* A learned bias of each score is one for all samples of the micro-batch. */
+static double bias_bytes(const struct tsim_op_shape *z, double bytes_per_score) {
+    return z->is_biased ? z->s / z->cp * z->sk * z->heads * bytes_per_score : 0;
+}
+
+void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes, e2 = z->mask_bytes;
     int32_t first = list->n;
     context_before_forward(list, z);
     if (z->flash) {
         struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
         op->precision = z->attention_precision;
-        op->sequence = z->s;
+        op->sequence = z->sk;
         op->head_dim = (dk + d) / 2;
-        op->causal = z->model->causal;
-        op->flops = 2 * z->t * z->s * (z->query + z->q) * (op->causal ? 0.5 : 1);
-        op->bytes = z->t * (z->query + z->key + z->value + z->q) * e;
+        op->causal = z->causal;
+        op->flops = 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
+        op->bytes = (z->t * (z->query + z->q) + z->tk * (z->key + z->value)) * e + bias_bytes(z, e);
         op->kernels = z->scenario->parallelism.context_exchange == TSIM_CONTEXT_RING ? z->cp : 1;
     } else {
-        double scores = z->t * z->s * z->heads;
-        batched(gemm(list, "attention scores", z->attention_precision, z->s / z->cp, z->s, dk, e, e), z->b * z->heads);
+        double scores = z->t * z->sk * z->heads;
+        batched(gemm(list, "attention scores", z->attention_precision, z->s / z->cp, z->sk, dk, e, e), z->b * z->heads);
+        if (z->is_biased)
+            elementwise(list, "attention bias", 1, scores * 2 * e + bias_bytes(z, e), 1);
         elementwise(list, "attention softmax", scores, softmax_forward_bytes(z),
                     z->software->attention_kernel == TSIM_ATTENTION_UNFUSED ? 5 : 1);
         if (e2 > 0)
             elementwise(list, "attention dropout", scores, 2 * e + e2, 1);
-        batched(gemm(list, "attention values", z->attention_precision, z->s / z->cp, d, z->s, e, e), z->b * z->heads);
+        batched(gemm(list, "attention values", z->attention_precision, z->s / z->cp, d, z->sk, e, e), z->b * z->heads);
     }
     if (z->cp > 1 && z->scenario->parallelism.context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
         context_collective(list, "context: output to tokens", TSIM_OP_ALL_TO_ALL, z->t * z->q * e);
@@ -224,7 +244,7 @@ double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward) 
 /* From the residual stream to queries, keys and values. */
 static void project_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes;
-    gather_input(list, z, "tensor: gather, attention", z->h);
+    tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
     gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le, e);
     rotary(list, z, "rotary");
 }
@@ -240,7 +260,7 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
     gemm(list, "attention kv down", z->linear_precision, z->ts, down, z->h, le, e);
     elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 2 * e, 2);
     int32_t first = list->n;
-    gather_input(list, z, "tensor: gather, latents", (query_rank > 0 ? query_rank : z->h) + down);
+    tsim_op_gather_input(list, z, "tensor: gather, latents", (query_rank > 0 ? query_rank : z->h) + down);
     gemm(list, "attention q up", z->linear_precision, z->t, z->query, query_rank > 0 ? query_rank : z->h, le, e);
     gemm(list, "attention kv up", z->linear_precision, z->t, 2 * z->value, kv_rank, le, e);
     rotary(list, z, "rotary");
@@ -248,18 +268,18 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
 }
 
 static void attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    norm_forward(list, z, "norm 1");
+    tsim_op_norm_forward(list, z, "norm 1");
     if (z->model->latent.kv_rank > 0)
         project_latent_forward(list, z);
     else
         project_forward(list, z);
-    core_attention_forward(list, z);
+    tsim_op_core_forward(list, z);
     cast(list, z, "cast", z->t * z->q);
     gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes);
     if (z->model->parallel_block)
         return;
-    reduce_output(list, z, "tensor: reduce, attention");
-    residual_forward(list, z, "residual 1");
+    tsim_op_reduce_output(list, z, "tensor: reduce, attention");
+    tsim_op_residual_forward(list, z, "residual 1");
 }
 
 /* The feed-forward block, or the shared experts as one. */
@@ -267,13 +287,13 @@ static void mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z
     double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
     int32_t first = list->n;
     if (!z->model->parallel_block)
-        gather_input(list, z, "tensor: gather, ffn", z->h);
+        tsim_op_gather_input(list, z, "tensor: gather, ffn", z->h);
     gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
     elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
     gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e);
-    reduce_output(list, z, "tensor: reduce, ffn");
+    tsim_op_reduce_output(list, z, "tensor: reduce, ffn");
     mark_part(list, first, TSIM_RECOMPUTE_FFN);
 }
 
@@ -292,9 +312,20 @@ static void layer_forward(struct tsim_op_list *list, const struct tsim_op_shape 
     if (z->model->parallel_block)
         elementwise(list, "blocks, add", z->t * z->h, 3 * z->element_bytes, 1);
     else
-        norm_forward(list, z, "norm 2");
+        tsim_op_norm_forward(list, z, "norm 2");
     mlp_forward(list, z);
-    residual_forward(list, z, "residual 2");
+    tsim_op_residual_forward(list, z, "residual 2");
+    mark_last_projection(list, "ffn down");
+}
+
+/* Self attention, attention to the encoder's result, feed-forward (Vaswani et al. 2017, section 3.1). */
+static void decoder_layer_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                                  const struct tsim_op_shape *encoder) {
+    attention_forward(list, z);
+    tsim_op_cross_forward(list, z, encoder);
+    tsim_op_norm_forward(list, z, "norm 2");
+    mlp_forward(list, z);
+    tsim_op_residual_forward(list, z, "residual 2");
     mark_last_projection(list, "ffn down");
 }
 
@@ -308,7 +339,7 @@ static struct tsim_op_shape shared_shape(const struct tsim_op_shape *z) {
 
 static void expert_layer_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     attention_forward(list, z);
-    norm_forward(list, z, "norm 2");
+    tsim_op_norm_forward(list, z, "norm 2");
     if (z->model->experts.shared > 0) {
         struct tsim_op_shape shared = shared_shape(z);
         mlp_forward(list, &shared);
@@ -316,7 +347,7 @@ static void expert_layer_forward(struct tsim_op_list *list, const struct tsim_op
     tsim_op_experts_forward(list, z);
     if (z->model->experts.shared > 0)
         elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1);
-    residual_forward(list, z, "residual 2");
+    tsim_op_residual_forward(list, z, "residual 2");
     mark_last_projection(list, "expert down");
 }
 
@@ -325,13 +356,13 @@ static double patches(const struct tsim_op_shape *z) {
 }
 
 /* Rows of a table that the tensor ranks divide; or patches by a product (a convolution without overlap). */
-static void embedding_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes;
     if (z->model->image.patch > 0) {
         gemm(list, "patches", z->attention_precision, patches(z), z->h, tsim_model_patch_values(z->model), e, e);
     } else {
         elementwise(list, "embedding", z->t * z->h, 2 * e, 1);
-        struct tsim_op *reduce = reduce_output(list, z, "tensor: reduce, embedding");
+        struct tsim_op *reduce = tsim_op_reduce_output(list, z, "tensor: reduce, embedding");
         if (reduce)
             reduce->overlap = TSIM_EXPOSED;
     }
@@ -370,8 +401,8 @@ static struct tsim_op_shape head_shape(const struct tsim_op_shape *z) {
 static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes;
     struct tsim_op_shape head = head_shape(z);
-    norm_forward(list, z, "final norm");
-    gather_input(list, &head, "tensor: gather, head", z->h);
+    tsim_op_norm_forward(list, z, "final norm");
+    tsim_op_gather_input(list, &head, "tensor: gather, head", z->h);
     if (z->model->pooler) {
         gemm(list, "pooler", head.linear_precision, z->b, z->h, z->h, e, e);
         elementwise(list, "pooler, tanh", z->b * z->h, 2 * e, 1);
@@ -427,7 +458,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
         elementwise(list, "bias gradient", z->groups * z->t * n, e, 1)->is_weight_gradient = true;
 }
 
-static void norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes;
     bool written_out = z->model->norm == TSIM_NORM_RMSNORM && z->software->fusion == TSIM_FUSION_NONE;
     /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. */
@@ -435,12 +466,12 @@ static void norm_backward(struct tsim_op_list *list, const struct tsim_op_shape 
     elementwise(list, "residual gradient", z->ts * z->h, 3 * e, 1);
 }
 
-static void residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     if (z->mask_bytes > 0)
         elementwise(list, name, z->ts * z->h, 2 * z->element_bytes + z->mask_bytes, 1);
 }
 
-static void core_attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes;
     double sq = z->s / z->cp, products = z->b * z->heads;
     enum tsim_precision precision = z->attention_precision;
@@ -448,26 +479,27 @@ static void core_attention_backward(struct tsim_op_list *list, const struct tsim
     if (z->flash) {
         struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
         op->precision = precision;
-        op->sequence = z->s;
+        op->sequence = z->sk;
         op->head_dim = (dk + d) / 2;
-        op->causal = z->model->causal;
-        op->flops = 2.5 * 2 * z->t * z->s * (z->query + z->q) * (op->causal ? 0.5 : 1);
-        op->bytes = z->t * (2 * z->query + 3 * z->q + 2 * (z->key + z->value)) * e;
+        op->causal = z->causal;
+        op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
+        op->bytes = (z->t * (2 * z->query + 3 * z->q) + z->tk * 2 * (z->key + z->value)) * e + bias_bytes(z, e + 4);
         op->kernels = 2 * (z->scenario->parallelism.context_exchange == TSIM_CONTEXT_RING ? z->cp : 1);
         context_after_backward(list, z);
         return;
     }
-    double scores = z->t * z->s * z->heads;
-    batched(gemm(list, "attention values, dP", precision, sq, z->s, d, e, e), products);
-    batched(gemm(list, "attention values, dV", precision, z->s, d, sq, e, e), products);
+    double scores = z->t * z->sk * z->heads;
+    batched(gemm(list, "attention values, dP", precision, sq, z->sk, d, e, e), products);
+    batched(gemm(list, "attention values, dV", precision, z->sk, d, sq, e, e), products);
     if (z->mask_bytes > 0)
         elementwise(list, "attention dropout", scores, 2 * e + z->mask_bytes, 1);
     bool unfused = z->software->attention_kernel == TSIM_ATTENTION_UNFUSED;
     elementwise(list, "attention softmax", scores,
-                unfused ? (e + 4) + 12 + (4 + e) + (2 * e + 1) + 2 * e : (z->model->causal ? 2 : 3) * e,
-                unfused ? 5 : 1);
-    batched(gemm(list, "attention scores, dQ", precision, sq, dk, z->s, e, e), products);
-    batched(gemm(list, "attention scores, dK", precision, z->s, dk, sq, e, e), products);
+                unfused ? (e + 4) + 12 + (4 + e) + (2 * e + 1) + 2 * e : (z->causal ? 2 : 3) * e, unfused ? 5 : 1);
+    if (z->is_biased) /* its gradient is the sum over the samples */
+        elementwise(list, "attention bias gradient", 1, scores * e + bias_bytes(z, 4), 1);
+    batched(gemm(list, "attention scores, dQ", precision, sq, dk, z->sk, e, e), products);
+    batched(gemm(list, "attention scores, dK", precision, z->sk, dk, sq, e, e), products);
     context_after_backward(list, z);
 }
 
@@ -520,7 +552,7 @@ static void project_latent_backward(struct tsim_op_list *list, const struct tsim
 
 static void attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (!z->model->parallel_block)
-        residual_backward(list, z, "residual 1");
+        tsim_op_residual_backward(list, z, "residual 1");
     tsim_op_linear_backward(list, z,
                             &(struct tsim_op_linear){.input = "attention output, input",
                                                      .weight = "attention output, weight",
@@ -528,13 +560,13 @@ static void attention_backward(struct tsim_op_list *list, const struct tsim_op_s
                                                      .n = z->h,
                                                      .k = z->q,
                                                      .shares_collectives = z->model->parallel_block});
-    core_attention_backward(list, z);
+    tsim_op_core_backward(list, z);
     rotary(list, z, "rotary");
     if (z->model->latent.kv_rank > 0)
         project_latent_backward(list, z);
     else
         project_backward(list, z);
-    norm_backward(list, z, "norm 1");
+    tsim_op_norm_backward(list, z, "norm 1");
 }
 
 static void mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
@@ -558,28 +590,37 @@ static void mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *
 }
 
 static void layer_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    residual_backward(list, z, "residual 2");
+    tsim_op_residual_backward(list, z, "residual 2");
     mlp_backward(list, z);
     if (z->model->parallel_block)
         elementwise(list, "block gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
     else
-        norm_backward(list, z, "norm 2");
+        tsim_op_norm_backward(list, z, "norm 2");
+    attention_backward(list, z);
+}
+
+static void decoder_layer_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                                   const struct tsim_op_shape *encoder) {
+    tsim_op_residual_backward(list, z, "residual 2");
+    mlp_backward(list, z);
+    tsim_op_norm_backward(list, z, "norm 2");
+    tsim_op_cross_backward(list, z, encoder);
     attention_backward(list, z);
 }
 
 static void expert_layer_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    residual_backward(list, z, "residual 2");
+    tsim_op_residual_backward(list, z, "residual 2");
     tsim_op_experts_backward(list, z);
     if (z->model->experts.shared > 0) {
         struct tsim_op_shape shared = shared_shape(z);
         mlp_backward(list, &shared);
         elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1); /* gradients of the two inputs */
     }
-    norm_backward(list, z, "norm 2");
+    tsim_op_norm_backward(list, z, "norm 2");
     attention_backward(list, z);
 }
 
-static void embedding_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->mask_bytes > 0)
         elementwise(list, "embedding dropout", z->ts * z->h, 2 * z->element_bytes + z->mask_bytes, 1);
     if (z->sequence_parallel)
@@ -622,47 +663,57 @@ static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape 
         pooler_backward(list, &head);
     if (head.t < z->t) /* gradients of the tokens that were not picked are zero */
         elementwise(list, "head, put tokens back", z->ts * z->h, z->element_bytes, 1);
-    norm_backward(list, z, "final norm");
+    tsim_op_norm_backward(list, z, "final norm");
+}
+
+static void embedding(struct tsim_op_list *list, const struct tsim_scenario *sc, bool is_backward) {
+    struct tsim_op_shape first = shape_of(sc, false), last = shape_of(sc, true);
+    (is_backward ? table_backward : table_forward)(list, &first);
+    if (sc->model->encoder_layers > 0) /* the decoder's tokens, of the same table */
+        (is_backward ? table_backward : table_forward)(list, &last);
+}
+
+static void second_layer(struct tsim_op_list *list, const struct tsim_scenario *sc, bool is_backward) {
+    struct tsim_op_shape z = shape_of(sc, true), encoder = shape_of(sc, false);
+    if (sc->model->encoder_layers > 0)
+        (is_backward ? decoder_layer_backward : decoder_layer_forward)(list, &z, &encoder);
+    else
+        (is_backward ? expert_layer_backward : expert_layer_forward)(list, &z);
+}
+
+static void head(struct tsim_op_list *list, const struct tsim_scenario *sc, bool is_backward) {
+    struct tsim_op_shape z = shape_of(sc, true), encoder = shape_of(sc, false);
+    (is_backward ? head_backward : head_forward)(list, &z);
+    if (sc->model->encoder_layers > 0)
+        (is_backward ? tsim_op_norm_backward : tsim_op_norm_forward)(list, &encoder, "final norm, encoder");
+}
+
+static void fill(const struct tsim_scenario *sc, enum tsim_part part, bool is_backward, struct tsim_op_list *list) {
+    struct tsim_op_shape z = shape_of(sc, false);
+    list->n = 0;
+    switch (part) {
+    case TSIM_PART_EMBEDDING:
+        embedding(list, sc, is_backward);
+        return;
+    case TSIM_PART_LAYER:
+        (is_backward ? layer_backward : layer_forward)(list, &z);
+        return;
+    case TSIM_PART_EXPERT_LAYER:
+        second_layer(list, sc, is_backward);
+        return;
+    case TSIM_PART_HEAD:
+        head(list, sc, is_backward);
+        return;
+    case TSIM_N_PARTS:
+        break;
+    }
+    TSIM_BUG("no part");
 }
 
 void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list) {
-    struct tsim_op_shape z = shape_of(scenario);
-    list->n = 0;
-    switch (part) {
-    case TSIM_PART_EMBEDDING:
-        embedding_forward(list, &z);
-        break;
-    case TSIM_PART_LAYER:
-        layer_forward(list, &z);
-        break;
-    case TSIM_PART_EXPERT_LAYER:
-        expert_layer_forward(list, &z);
-        break;
-    case TSIM_PART_HEAD:
-        head_forward(list, &z);
-        break;
-    case TSIM_N_PARTS:
-        TSIM_BUG("no part");
-    }
+    fill(scenario, part, false, list);
 }
 
 void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list) {
-    struct tsim_op_shape z = shape_of(scenario);
-    list->n = 0;
-    switch (part) {
-    case TSIM_PART_EMBEDDING:
-        embedding_backward(list, &z);
-        break;
-    case TSIM_PART_LAYER:
-        layer_backward(list, &z);
-        break;
-    case TSIM_PART_EXPERT_LAYER:
-        expert_layer_backward(list, &z);
-        break;
-    case TSIM_PART_HEAD:
-        head_backward(list, &z);
-        break;
-    case TSIM_N_PARTS:
-        TSIM_BUG("no part");
-    }
+    fill(scenario, part, true, list);
 }

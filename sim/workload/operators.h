@@ -63,7 +63,8 @@ struct tsim_op_list {
     struct tsim_op ops[TSIM_MAX_OPS];
 };
 
-/* The parts that a pipeline stage is made of. */
+/* The parts that a pipeline stage is made of. An "expert layer" is one of the second kind: with experts, or of the
+ * decoder (model.h). */
 enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, TSIM_PART_HEAD, TSIM_N_PARTS };
 
 /* Forward and backward of one part (not of layer lists: layer_list.h) for one micro-batch, in execution order.
@@ -76,6 +77,11 @@ void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_par
  * are kept as they are where the sum has their precision (torch.autograd's AccumulateGrad), else they are added to zero
  * (the fp32 buffers of Megatron-LM and of DeepSpeed's BF16_Optimizer). */
 double tsim_separate_accumulation_frac(const struct tsim_scenario *scenario);
+
+/* Tokens of a micro-batch on one context rank that a message between stages is about. Of an encoder-decoder model those
+ * of both stacks: what goes into the decoder travels with the encoder's tokens (both embeddings are looked up on the
+ * first stage), the encoder's result with the decoder's. */
+double tsim_message_tokens(const struct tsim_scenario *scenario);
 
 /* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does; the classes of a model of
  * images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM, vit_backbone.py). */

@@ -12,6 +12,7 @@ struct tsim_op_shape {
     const struct tsim_model *model;
     const struct tsim_software *software;
     double tp, cp, b, s, t, ts, h, vocab;
+    double sk, tk; /* of the keys that queries meet: tokens of a sample, of the micro-batch on this rank */
     double query, key, value, q; /* widths on this rank of queries, keys, values and the attention's result */
     double heads;                /* query heads on this rank */
     double f;                    /* inner width of the feed-forward block */
@@ -21,7 +22,8 @@ struct tsim_op_shape {
     enum tsim_precision attention_precision, linear_precision;
     double linear_bytes;   /* per element of a linear layer's operands */
     double gradient_bytes; /* of the buffer that weight gradients accumulate in */
-    bool sequence_parallel, flash;
+    bool sequence_parallel, flash, causal;
+    bool is_biased; /* scores have a learned bias */
 };
 
 /* Product y = x W of t x k by k x n whose backward is dx = dy W^T and dW = x^T dy. */
@@ -102,6 +104,28 @@ static inline struct tsim_op *tensor_collective(struct tsim_op_list *list, const
     op->overlap = overlap;
     return op;
 }
+
+/* Before a column-parallel product of depth `width`, with sequence parallelism, and after a row-parallel one (NULL
+ * without tensor ranks). */
+void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width);
+struct tsim_op *tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+
+void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+
+/* Scores, softmax, values. */
+void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+
+/* A decoder layer's attention to the encoder's result, from norm to residual: queries of the layer's own tokens, keys
+ * and values projected from the encoder's. Each layer's gradient of the encoder's result is added to that of the
+ * others. */
+void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                           const struct tsim_op_shape *encoder);
+void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                            const struct tsim_op_shape *encoder);
 
 void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                              const struct tsim_op_linear *linear);

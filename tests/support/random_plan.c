@@ -26,6 +26,15 @@ static void random_experts(struct random_source *random, struct example *e, int6
     e->software.expert_dispatch = random_between(random, 0, 1) ? TSIM_DISPATCH_PER_NODE : TSIM_DISPATCH_ALL_TO_ALL;
 }
 
+/* Some of the others are an encoder of three layers and a decoder of five; without numbers of their own. */
+static void perhaps_stacks(struct example *e) {
+    const struct tsim_parallelism_spec *p = &e->scenario.parallelism;
+    if (e->model.experts.count > 0 || p->context > 1 || p->schedule >= TSIM_SCHEDULE_ZB_H1 || p->prefetch % 2 == 0)
+        return;
+    e->model.encoder_layers = 3;
+    e->scenario.training.decoder_sequence_length = 256;
+}
+
 void random_plan(struct random_source *random, struct example *e) {
     static const int64_t POWERS[] = {1, 2, 4};
     example_init(e);
@@ -66,5 +75,6 @@ void random_plan(struct random_source *random, struct example *e) {
     e->scenario.parallelism.reshard_after_forward = random_between(random, 0, 2) > 0;
     e->accelerator.kernel_latency_s = 2e-6;
     random_experts(random, e, data);
+    perhaps_stacks(e);
     example_finish(e);
 }

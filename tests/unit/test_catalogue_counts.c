@@ -25,7 +25,8 @@ static void tear_down(void) {
  * + 3 f) + 256,000 h + 2 norms a layer and one at the end: h = 18,432, q = 12,288, kv = 256, f = 73,728. ViT-L/16
  * (torchvision's vit_l_16): 24 layers of 12 h^2 + 13 h, 768 h + h of the patches, h of the class token, 197 positions,
  * 2 h, 1,000 (h + 1): h = 1,024. ResNet-50 and AlexNet: torchvision's; the MLP: 785 x 300 + 301 x 100 + 101 x 10.
- * Mixtral and DeepSeek-V3 (without its module for the second next token): their checkpoints. */
+ * T5: 24 x (4 x 1,024 x 16,384 + 2 x 1,024 x 65,536 + 2 h) and as many with another attention and norm, the table, 2 x
+ * 32 x 128 biases, 2 h. Mixtral and DeepSeek-V3 (without its module for the second next token): their checkpoints. */
 static const struct count {
     const char *id;
     double parameters;
@@ -40,6 +41,7 @@ static const struct count {
     {"bert-large", 335141888.0},     {"palm-540b", 540356474880.0},   {"vit-large", 304326632.0},
     {"mixtral-8x7b", 46702792704.0}, {"deepseek-v3", 671026419200.0}, {"resnet50", 25557032.0},
     {"alexnet", 61100840.0},         {"mlp-mnist", 266610.0},         {"dlrm", 24036595969.0},
+    {"t5-11b", 11307321344.0},
 };
 
 START_TEST(exact_parameters) {

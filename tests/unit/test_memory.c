@@ -48,6 +48,24 @@ START_TEST(layer_activations) {
 }
 END_TEST
 
+/* A decoder's layer after an encoder of as many tokens: its attention to the encoder's result keeps another norm's
+ * input, block's input and mask, 5 sbh, queries, result, keys and values, 8 sbh / t, and scores. A shorter decoder
+ * keeps keys and values of the whole encoder. */
+START_TEST(decoder_activations) {
+    init_22b();
+    e.model.encoder_layers = 24;
+    e.scenario.training.decoder_sequence_length = 2048;
+    double scores = 5 * A * S / (H * T);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * (10 + 24 / T + scores), 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, true), SBH * (15 + 32 / T + 2 * scores), 1);
+    e.scenario.training.decoder_sequence_length = 1024;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, true),
+                            SBH * (7.5 + (14 + 4) / T + 0.25 * scores + 0.5 * scores), 1);
+    e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, true), SBH, 1);
+}
+END_TEST
+
 /* Flash attention keeps 4 bytes per row and head instead of the scores: 4 b a s / t. */
 START_TEST(flash_activations) {
     init_22b();
@@ -300,6 +318,7 @@ static Suite *memory_suite(void) {
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, layer_activations);
     tcase_add_test(tcase, flash_activations);
+    tcase_add_test(tcase, decoder_activations);
     tcase_add_test(tcase, in_flight);
     tcase_add_test(tcase, weight_gradient_activations);
     tcase_add_test(tcase, zero_bubble_memory);

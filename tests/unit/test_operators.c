@@ -106,6 +106,64 @@ START_TEST(masked_head) {
 }
 END_TEST
 
+/* An encoder of 4 layers on e = 1,024 tokens and a decoder of 4 on d = 256, h = 1,024, ffn 4 h. A decoder layer
+ * forward: products of its own tokens 2 d (4 + 2 + 8) h^2, keys and values of the encoder's 4 e h^2, scores and values
+ * 4 d (d + e) h; backward twice that; over the tensor ranks. */
+START_TEST(decoder_layer_flops) {
+    struct tsim_op_list list;
+    const double h = 1024, s = 1024, d = 256, own = 2 * d * 14 * h * h, keys = 4 * s * h * h,
+                 core = 4 * d * (d + s) * h;
+    for (int64_t tensor = 1; tensor <= 8; tensor *= 2) {
+        example_init(&e);
+        e.model.encoder_layers = 4;
+        e.scenario.training.decoder_sequence_length = 256;
+        e.scenario.parallelism.tensor = tensor;
+        example_finish(&e);
+        double expected = (own + keys + core) / (double)tensor;
+        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+        ck_assert_double_eq(sum_flops(&list), expected);
+        ck_assert_double_eq(find(&list, "cross kv")->m, s);
+        ck_assert_double_eq(find(&list, "cross q")->m, d);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+        ck_assert_double_eq(sum_flops(&list), 2 * expected);
+    }
+}
+END_TEST
+
+/* What is executed, forward and twice backward, is what the model counts: layers of both stacks and the head. */
+START_TEST(stacked_flops) {
+    struct tsim_op_list encoder, decoder, head;
+    example_init(&e);
+    e.model.encoder_layers = 4;
+    e.model.tied_embeddings = true;
+    e.scenario.training.decoder_sequence_length = 256;
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &encoder);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &decoder);
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &head);
+    double layers = 4 * (sum_flops(&encoder) + sum_flops(&decoder));
+    ck_assert_double_eq_tol(tsim_model_stacked_layers_forward_flops_per_token(&e.model, 1024, 256), layers / 1024, 1);
+    ck_assert_double_eq_tol(tsim_model_stacked_flops_per_token(&e.model, 1024, 256),
+                            3 * (layers + sum_flops(&head)) / 1024, 1);
+}
+END_TEST
+
+/* Tensor and sequence parallel, a decoder layer forward moves three results of its own tokens and the encoder's result
+ * once: gathers of d h before attention, cross attention and feed-forward and of e h, and three scatters. */
+START_TEST(decoder_layer_volumes) {
+    struct tsim_op_list list;
+    example_init(&e);
+    e.model.encoder_layers = 4;
+    e.scenario.training.decoder_sequence_length = 256;
+    e.scenario.parallelism.tensor = 4;
+    example_finish(&e);
+    e.scenario.parallelism.sequence = true;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), 2.0 * 1024 * (3 * 256 + 1024));
+    ck_assert_double_eq(sum_collective(&list, TSIM_OP_REDUCE_SCATTER), 2.0 * 1024 * 3 * 256);
+}
+END_TEST
+
 /* Executed layers and the model's count agree: 3 x forward of all layers + head (standard attention, full square). The
  * example has no bias, no positions: 6 N counts the layers' matrices, norms (a trifle), table and head. */
 START_TEST(model_flops) {
@@ -292,6 +350,9 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, flash_flops);
     tcase_add_test(tcase, model_flops);
     tcase_add_test(tcase, image_ends);
+    tcase_add_test(tcase, decoder_layer_flops);
+    tcase_add_test(tcase, stacked_flops);
+    tcase_add_test(tcase, decoder_layer_volumes);
     tcase_add_test(tcase, masked_head);
     tcase_add_test(tcase, tensor_volumes);
     tcase_add_test(tcase, elementwise_bytes);

@@ -1,0 +1,58 @@
+#include "workload/operators_parts.h"
+
+/* Queries meet the encoder's keys, all of them, without a bias. */
+static struct tsim_op_shape cross_shape(const struct tsim_op_shape *z, const struct tsim_op_shape *encoder) {
+    struct tsim_op_shape cross = *z;
+    cross.sk = encoder->s;
+    cross.tk = encoder->t;
+    cross.causal = false;
+    cross.is_biased = false;
+    return cross;
+}
+
+void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                           const struct tsim_op_shape *encoder) {
+    double e = z->element_bytes, le = z->linear_bytes;
+    struct tsim_op_shape cross = cross_shape(z, encoder);
+    tsim_op_norm_forward(list, z, "norm, cross");
+    tsim_op_gather_input(list, z, "tensor: gather, cross", z->h);
+    gemm(list, "cross q", z->linear_precision, z->t, z->query, z->h, le, e);
+    tsim_op_gather_input(list, encoder, "tensor: gather, encoder", z->h);
+    gemm(list, "cross kv", z->linear_precision, encoder->t, z->key + z->value, z->h, le, e);
+    tsim_op_core_forward(list, &cross);
+    cast(list, z, "cast", z->t * z->q);
+    gemm(list, "cross output", z->linear_precision, z->t, z->h, z->q, le, e);
+    tsim_op_reduce_output(list, z, "tensor: reduce, cross");
+    tsim_op_residual_forward(list, z, "residual, cross");
+}
+
+void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                            const struct tsim_op_shape *encoder) {
+    struct tsim_op_shape cross = cross_shape(z, encoder);
+    tsim_op_residual_backward(list, z, "residual, cross");
+    tsim_op_linear_backward(list, z,
+                            &(struct tsim_op_linear){.input = "cross output, input",
+                                                     .weight = "cross output, weight",
+                                                     .gather = "tensor: gather, cross",
+                                                     .n = z->h,
+                                                     .k = z->q});
+    tsim_op_core_backward(list, &cross);
+    tsim_op_linear_backward(list, encoder,
+                            &(struct tsim_op_linear){.input = "cross kv, input",
+                                                     .weight = "cross kv, weight",
+                                                     .gather = "tensor: gather input, encoder",
+                                                     .reduce = "tensor: reduce, encoder",
+                                                     .n = z->key + z->value,
+                                                     .k = z->h,
+                                                     .is_column_parallel = true});
+    elementwise(list, "encoder gradient, add", encoder->ts * z->h, 3 * z->element_bytes, 1);
+    tsim_op_linear_backward(list, z,
+                            &(struct tsim_op_linear){.input = "cross q, input",
+                                                     .weight = "cross q, weight",
+                                                     .gather = "tensor: gather input, cross",
+                                                     .reduce = "tensor: reduce, cross",
+                                                     .n = z->query,
+                                                     .k = z->h,
+                                                     .is_column_parallel = true});
+    tsim_op_norm_backward(list, z, "norm, cross");
+}
