@@ -180,7 +180,8 @@ struct tsim_node {
     double host_link_bytes_per_s; /* PCIe per accelerator and direction */
     int64_t host_cores;
     double host_memory_bytes;
-    double power_overhead_w; /* CPUs, NICs, fans, switches of the node beside its accelerators, loaded */
+    double host_memory_bytes_per_s; /* peak, all sockets; 0: not known */
+    double power_overhead_w;        /* CPUs, NICs, fans, switches of the node beside its accelerators, loaded */
     double power_overhead_idle_w;
     double power_limit_w; /* the most that the node draws (measured or nameplate) */
     double purchase_usd;  /* whole node; 0 = accelerators x their price */

@@ -1,133 +1,11 @@
+#include "config/catalogue_keys.h"
 #include "config/catalogue_read.h"
-#include "config/dlrm.h"
-#include "config/layer_list.h"
 
 #include <string.h>
 
 /* clang-format off */
 const struct tsim_word tsim_precision_words[] = {
     {"fp32", TSIM_FP32}, {"tf32", TSIM_TF32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {"fp8", TSIM_FP8}, {NULL, 0}};
-
-#define SCHEMA_KEY(words_)                                                                                             \
-    {.key = "schema", .kind = TSIM_KEY_CONSTANT, .words = (words_), .help = "kind and version of the file"}
-#define NAME_KEY(type)                                                                                                 \
-    {.key = "name", .kind = TSIM_KEY_STRING, .offset = offsetof(type, name), .default_text = "inline",                 \
-     .help = "the file's id"}
-#define SOURCE_KEY(type)                                                                                               \
-    {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(type, source),                                       \
-     .help = "where the values without a source of their own were read"}
-
-/* ---- model ---- */
-static const struct tsim_word MODEL_SCHEMA[] = {{"tsim/model/v1", 0}, {NULL, 0}};
-static const struct tsim_word MODEL_KINDS[] = {{"transformer", TSIM_MODEL_TRANSFORMER}, {"cnn", TSIM_MODEL_CNN},
-                                               {"mlp", TSIM_MODEL_MLP}, {"dlrm", TSIM_MODEL_DLRM}, {NULL, 0}};
-static const struct tsim_word NORMS[] = {{"layernorm", TSIM_NORM_LAYERNORM}, {"rmsnorm", TSIM_NORM_RMSNORM}, {NULL, 0}};
-static const struct tsim_word ACTIVATIONS[] = {{"auto", TSIM_ACTIVATION_AUTO}, {"relu", TSIM_ACTIVATION_RELU},
-                                               {"gelu", TSIM_ACTIVATION_GELU}, {"silu", TSIM_ACTIVATION_SILU},
-                                               {"sigmoid", TSIM_ACTIVATION_SIGMOID}, {"tanh", TSIM_ACTIVATION_TANH}, {NULL, 0}};
-static const struct tsim_word POSITIONS[] = {{"learned", TSIM_POSITION_LEARNED}, {"rope", TSIM_POSITION_ROPE},
-                                             {"alibi", TSIM_POSITION_ALIBI}, {"relative", TSIM_POSITION_RELATIVE},
-                                             {"none", TSIM_POSITION_NONE}, {NULL, 0}};
-
-#define EXPERT_INT_KEY(name_, max_, help_)                                                                             \
-    .key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_experts, name_), .max = (max_),                \
-    .default_text = "0", .help = (help_)
-#define EXPERT_INT(name_, max_, help_) {EXPERT_INT_KEY(name_, max_, help_)}
-#define EXPERT_NUMBER(name_, field_, dimension_, help_)                                                                \
-    .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .is_omitted_when_zero = true,                \
-    .offset = offsetof(struct tsim_experts, field_), .default_text = "0", .help = (help_)
-static const struct tsim_key EXPERT_KEYS[] = {
-    EXPERT_INT(count, 1e5, "experts of a layer; 0: a dense model"),
-    EXPERT_INT(active, 1e5, "experts that a token goes through"),
-    EXPERT_INT(ffn_hidden, 1e7, "inner width of one expert; default: the model's ffn_hidden"),
-    EXPERT_INT(shared, 1e5, "experts that every token goes through"),
-    {EXPERT_INT_KEY(first, 1e5, "layers before the first that can have experts"), .is_omitted_when_zero = true},
-    EXPERT_INT(every, 1e5, "of the layers from first on every so many have experts; default: 1"),
-    {EXPERT_INT_KEY(node_limit, 1e5, "nodes whose experts a token may choose from; 0: all"),
-     .is_omitted_when_zero = true},
-    {.key = "router_bias", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_experts, router_bias),
-     .default_text = "false", .help = "a correction is added to each expert's score"},
-    {EXPERT_NUMBER("imbalance", imbalance_frac, TSIM_FRACTION,
-                   "coefficient of variation of the experts' popularity, beyond chance")},
-    {EXPERT_NUMBER("capacity_factor", capacity_factor, TSIM_COUNT,
-                   "rows of an expert's padded buffer over the mean; 0: as many as come, none dropped")},
-};
-TSIM_TABLE(EXPERTS, EXPERT_KEYS, true);
-
-#define LATENT_INT(name_, help_)                                                                                       \
-    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_latent, name_), .max = 1e6,                   \
-     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
-static const struct tsim_key LATENT_KEYS[] = {
-    LATENT_INT(kv_rank, "width of the vector that keys and values are expanded from; 0: ordinary attention"),
-    LATENT_INT(query_rank, "the same of queries; 0: they are not"),
-    LATENT_INT(rope_dim, "rotary part of queries and keys, beside head_dim"),
-};
-TSIM_TABLE(LATENT, LATENT_KEYS, true);
-
-#define IMAGE_INT(name_, default_, help_)                                                                              \
-    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_image, name_), .max = 1e6,                    \
-     .default_text = (default_), .is_omitted_when_zero = true, .help = (help_)}
-static const struct tsim_key IMAGE_KEYS[] = {
-    IMAGE_INT(size, "0", "pixels of a side"),
-    IMAGE_INT(patch, "0", "pixels of a patch's side; 0: not a model of images"),
-    IMAGE_INT(channels, "0", "of a pixel; default: 3"),
-};
-TSIM_TABLE(IMAGE, IMAGE_KEYS, true);
-
-#define MODEL_INT(name_, max_, help_)                                                                                  \
-    .key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, name_), .max = (max_), .help = (help_)
-#define MODEL_BOOL(name_, default_, help_)                                                                             \
-    {.key = #name_, .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_model, name_), .default_text = (default_),   \
-     .help = (help_)}
-#define MODEL_FLAG(name_, help_)                                                                                       \
-    .key = #name_, .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_model, name_), .is_omitted_when_zero = true,  \
-    .help = (help_)
-static const struct tsim_key MODEL_KEYS[] = {
-    SCHEMA_KEY(MODEL_SCHEMA),
-    NAME_KEY(struct tsim_model),
-    {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, kind), .words = MODEL_KINDS,
-     .default_text = "transformer", .help = "family of architectures"},
-    {MODEL_INT(layers, 1e5, "transformer blocks"), .is_required = true, .is_positive = true},
-    {MODEL_INT(hidden, 1e7, "width of the residual stream"), .is_required = true, .is_positive = true},
-    {MODEL_INT(heads, 1e6, "query heads"), .is_required = true, .is_positive = true},
-    {MODEL_INT(kv_heads, 1e6, "key and value heads (fewer than heads: grouped queries); default: heads"), .is_positive = true},
-    {MODEL_INT(head_dim, 1e6, "width of a head; default: hidden / heads"), .is_positive = true},
-    {MODEL_INT(ffn_hidden, 1e7, "inner width of the feed-forward block; default: 4 x hidden"), .is_positive = true},
-    {MODEL_INT(vocab, 1e9, "rows of the embedding table; of a model of images its classes"), .is_required = true, .is_positive = true},
-    {MODEL_INT(encoder_layers, 1e5, "the first so many of them are an encoder, the others its decoder; 0: one stack"),
-     .is_omitted_when_zero = true},
-    {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
-    {MODEL_INT(relative_buckets, 1e6, "of distances, each with a bias for every head; default: 32 (T5)"),
-     .is_omitted_when_zero = true},
-    MODEL_BOOL(gated_mlp, "false", "gated feed-forward (SwiGLU): three matrices instead of two"),
-    MODEL_BOOL(parallel_block, "false", "attention and feed-forward side by side from one norm (GPT-J, PaLM)"),
-    {.key = "norm", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, norm), .words = NORMS,
-     .default_text = "layernorm", .help = "normalization before attention, before feed-forward and at the end"},
-    {.key = "activation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, activation), .words = ACTIVATIONS,
-     .default_text = "auto", .is_omitted_when_zero = true,
-     .help = "activation function; auto: silu where gated, else gelu, in lists of layers relu"},
-    {.key = "position", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, position), .words = POSITIONS,
-     .default_text = "rope", .help = "how positions enter"},
-    MODEL_BOOL(tied_embeddings, "false", "embedding and head share one matrix"),
-    MODEL_BOOL(bias, "false", "linear layers have biases"),
-    {MODEL_FLAG(qkv_bias, "queries, keys and values have biases, whatever bias says")},
-    {MODEL_FLAG(qk_norm, "queries and keys are normalized head by head")},
-    {MODEL_FLAG(pooler, "a product of hidden x hidden on the first token, beside the head")},
-    {.key = "head_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
-     .offset = offsetof(struct tsim_model, head_frac), .default_text = "0",
-     .help = "of the tokens, that head and loss are computed for: the masked ones; 0: all"},
-    {MODEL_INT(other_parameters, 1e15, "a head's bias, ...: counted, and held with the embedding"),
-     .is_omitted_when_zero = true},
-    {.key = "image", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, image), .table = &IMAGE,
-     .help = "vision transformer: {size, patch, channels}"},
-    MODEL_BOOL(causal, "true", "a token attends to earlier ones only"),
-    {.key = "experts", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, experts), .table = &EXPERTS,
-     .help = "mixture of experts"},
-    {.key = "latent", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, latent), .table = &LATENT,
-     .help = "multi-head latent attention"},
-    SOURCE_KEY(struct tsim_model),
-};
-TSIM_TABLE(MODEL, MODEL_KEYS, true);
 
 /* ---- accelerator ---- */
 static const struct tsim_word ACCELERATOR_SCHEMA[] = {{"tsim/accelerator/v1", 0}, {NULL, 0}};
@@ -282,6 +160,8 @@ static const struct tsim_key NODE_KEYS[] = {
     NODE_QUANTITY("host_link", TSIM_BYTES_PER_S, host_link_bytes_per_s, "host to one accelerator, per direction"),
     {INTEGER(struct tsim_node, "host_cores", host_cores, 1e6, "cores of the host"), .default_text = "0"},
     NODE_QUANTITY("host_memory", TSIM_BYTES, host_memory_bytes, "of the host"),
+    {QUANTITY(struct tsim_node, "host_memory_bandwidth", TSIM_BYTES_PER_S, host_memory_bytes_per_s,
+              "peak of all sockets; needed to offload the optimizer"), .default_text = "0", .is_omitted_when_zero = true},
     {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &NODE_POWER, .help = "electrical power beside the accelerators"},
     NODE_QUANTITY("purchase", TSIM_USD, purchase_usd, "price of a whole node; 0: that of its accelerators"),
 };
@@ -445,7 +325,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .offset = offsetof(struct tsim_software, checkpoint_early_stop),
      .help = "recomputation stops at the last tensor that is needed"},
     {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,
-              "bytes that the optimizer moves per parameter and step"), .default_text = "44", .is_positive = true},
+              "bytes that Adam moves per parameter and step; others as much more or less as they must"), .default_text = "44", .is_positive = true},
     {.key = "accumulation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, accumulation),
      .words = ACCUMULATIONS, .default_text = "fused",
      .help = "gradients are added by the weight gradient's product (fused) or by a kernel after it (separate)"},
@@ -476,11 +356,13 @@ TSIM_TABLE(SOFTWARE, SOFTWARE_KEYS, true);
 /* clang-format on */
 
 const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind) {
-    static const struct tsim_table *const tables[] = {
-        [TSIM_CATALOGUE_MODELS] = &MODEL,     [TSIM_CATALOGUE_ACCELERATORS] = &ACCELERATOR,
-        [TSIM_CATALOGUE_NODES] = &NODE,       [TSIM_CATALOGUE_FABRICS] = &FABRIC,
-        [TSIM_CATALOGUE_REGIONS] = &REGION,   [TSIM_CATALOGUE_STORAGE] = &STORAGE,
-        [TSIM_CATALOGUE_SOFTWARE] = &SOFTWARE};
+    static const struct tsim_table *const tables[] = {[TSIM_CATALOGUE_MODELS] = &tsim_model_table,
+                                                      [TSIM_CATALOGUE_ACCELERATORS] = &ACCELERATOR,
+                                                      [TSIM_CATALOGUE_NODES] = &NODE,
+                                                      [TSIM_CATALOGUE_FABRICS] = &FABRIC,
+                                                      [TSIM_CATALOGUE_REGIONS] = &REGION,
+                                                      [TSIM_CATALOGUE_STORAGE] = &STORAGE,
+                                                      [TSIM_CATALOGUE_SOFTWARE] = &SOFTWARE};
     TSIM_ASSERT(kind < TSIM_CATALOGUE_SCENARIOS);
     return tables[kind];
 }
@@ -489,128 +371,6 @@ const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind) {
 
 static bool has_errors_since(const struct tsim_reader *reader, size_t n_errors) {
     return reader->diags->n_errors > n_errors;
-}
-
-static const char *at_key(struct tsim_reader *reader, const char *path, const char *key) {
-    return tsim_schema_path(reader->arena, path, key);
-}
-
-static const struct tsim_value *place_of(const struct tsim_value *mapping, const char *key) {
-    const struct tsim_value *value = tsim_value_find_path(mapping, key);
-    return value ? value : mapping;
-}
-
-/* A token for each patch, and the class token. */
-static void finish_image(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                         struct tsim_model *m) {
-    struct tsim_image *image = &m->image;
-    if (image->patch == 0 && image->size == 0)
-        return;
-    image->channels = image->channels ? image->channels : 3;
-    if (image->patch == 0 || image->size % image->patch != 0 || image->size == 0) {
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "image"),
-                                        at_key(reader, path, "image"), "size %lld is no multiple of patch %lld",
-                                        (long long)image->size, (long long)image->patch),
-                       "for example {size: 224, patch: 16}");
-        m->positions = m->positions ? m->positions : 1;
-        return;
-    }
-    image->tokens = (image->size / image->patch) * (image->size / image->patch) + 1;
-    m->positions = m->position == TSIM_POSITION_LEARNED && !m->positions ? image->tokens : m->positions;
-    if (m->positions && m->positions != image->tokens)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "positions"),
-                                        at_key(reader, path, "positions"), "%lld for an image of %lld tokens",
-                                        (long long)m->positions, (long long)image->tokens),
-                       "leave it out: size, patch and the class token say it");
-    if (m->tied_embeddings || m->experts.count > 0)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "image"), at_key(reader, path, "image"),
-                         "a model of images has no table to tie, and no experts in this version");
-}
-
-/* The first stack encodes; every layer of the second attends to its result. */
-static void finish_stacks(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                          struct tsim_model *m) {
-    if (m->position == TSIM_POSITION_RELATIVE && !m->relative_buckets)
-        m->relative_buckets = 32;
-    if (m->position != TSIM_POSITION_RELATIVE && m->relative_buckets)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "relative_buckets"),
-                         at_key(reader, path, "relative_buckets"), "only position: relative has buckets");
-    if (m->encoder_layers == 0)
-        return;
-    if (m->encoder_layers >= m->layers)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "encoder_layers"),
-                                        at_key(reader, path, "encoder_layers"), "%lld of %lld layers leave no decoder",
-                                        (long long)m->encoder_layers, (long long)m->layers),
-                       "layers counts both stacks; an encoder alone is causal: false");
-    if (m->experts.count > 0 || m->latent.kv_rank > 0 || m->parallel_block || m->image.patch > 0)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "encoder_layers"),
-                         at_key(reader, path, "encoder_layers"),
-                         "experts, latent, parallel_block and image are for models of one stack in this version");
-}
-
-static void finish_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                         struct tsim_model *m) {
-    finish_image(reader, mapping, path, m);
-    finish_stacks(reader, mapping, path, m);
-    if (!m->head_dim && m->hidden % m->heads != 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "heads"),
-                                        at_key(reader, path, "heads"), "hidden %lld is not a multiple of heads %lld",
-                                        (long long)m->hidden, (long long)m->heads),
-                       "give head_dim where it is not hidden / heads");
-    m->kv_heads = m->kv_heads ? m->kv_heads : m->heads;
-    m->head_dim = m->head_dim ? m->head_dim : m->hidden / m->heads;
-    m->ffn_hidden = m->ffn_hidden ? m->ffn_hidden : 4 * m->hidden;
-    if (m->kv_heads > m->heads || m->heads % m->kv_heads != 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "kv_heads"),
-                                        at_key(reader, path, "kv_heads"),
-                                        "heads %lld is not a multiple of kv_heads %lld", (long long)m->heads,
-                                        (long long)m->kv_heads),
-                       "every key and value head serves the same number of query heads");
-    if (m->position == TSIM_POSITION_LEARNED && !m->positions)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "position"),
-                                        at_key(reader, path, "position"), "learned positions need 'positions'"),
-                       "positions: the rows of the table, the longest sequence that the model takes");
-    if (m->position != TSIM_POSITION_LEARNED && m->positions) {
-        tsim_value_warning(reader->diags, place_of(mapping, "positions"), at_key(reader, path, "positions"),
-                           "has no effect: the positions are not learned");
-        m->positions = 0;
-    }
-}
-
-static void finish_experts(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                           struct tsim_model *m) {
-    struct tsim_experts *e = &m->experts;
-    if (e->count && (e->active < 1 || e->active > e->count))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts.active"),
-                                        at_key(reader, path, "experts.active"), "%lld of %lld experts active",
-                                        (long long)e->active, (long long)e->count),
-                       "active lies between 1 and count");
-    if (!e->count) {
-        *e = (struct tsim_experts){0};
-        return;
-    }
-    e->ffn_hidden = e->ffn_hidden ? e->ffn_hidden : m->ffn_hidden;
-    e->every = e->every ? e->every : 1;
-    if (m->parallel_block)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "parallel_block"),
-                         at_key(reader, path, "parallel_block"), "a layer with experts has its blocks in a row");
-    if (e->first + e->every > m->layers)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts"),
-                                        at_key(reader, path, "experts"),
-                                        "no layer has experts: %lld layers, first %lld, "
-                                        "every %lld",
-                                        (long long)m->layers, (long long)e->first, (long long)e->every),
-                       "first + every is at most the number of layers");
-    if (e->capacity_factor > 0 && e->imbalance_frac > 0)
-        tsim_value_warning(reader->diags, place_of(mapping, "experts.imbalance"),
-                           at_key(reader, path, "experts.imbalance"),
-                           "has no effect: with a capacity_factor every expert's buffer is as long");
-    if (e->capacity_factor > 0 && e->capacity_factor * (double)e->active > (double)e->count)
-        tsim_diag_hint(
-            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts.capacity_factor"),
-                             at_key(reader, path, "experts.capacity_factor"),
-                             "a buffer of %g times the mean is longer than all tokens together", e->capacity_factor),
-            "at most count / active = %g", (double)e->count / (double)e->active);
 }
 
 static void finish_accelerator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
@@ -732,37 +492,6 @@ static void finish_fabric(struct tsim_reader *reader, const struct tsim_value *m
 
 /* ---- reading ---- */
 
-enum { MOST_LIST_KEYS = 4 + TSIM_N_DLRM_KEYS };
-
-/* cnn and mlp are lists of layers, dlrm becomes one. */
-static bool is_list(const struct tsim_value *mapping, bool *is_dlrm) {
-    const struct tsim_value *kind = tsim_value_find(mapping, "kind");
-    *is_dlrm = tsim_value_is_text(kind, "dlrm");
-    return *is_dlrm || tsim_value_is_text(kind, "cnn") || tsim_value_is_text(kind, "mlp");
-}
-
-/* What every kind of model has, and its own. */
-static struct tsim_table list_table(struct tsim_key keys[MOST_LIST_KEYS], bool is_dlrm) {
-    size_t n = is_dlrm ? TSIM_N_DLRM_KEYS : TSIM_N_LIST_KEYS;
-    keys[0] = (struct tsim_key)SCHEMA_KEY(MODEL_SCHEMA);
-    keys[1] = (struct tsim_key)NAME_KEY(struct tsim_model);
-    keys[2] = (struct tsim_key){.key = "kind",
-                                .kind = TSIM_KEY_ENUM,
-                                .offset = offsetof(struct tsim_model, kind),
-                                .words = MODEL_KINDS,
-                                .help = "family of architectures"};
-    keys[3] = (struct tsim_key)SOURCE_KEY(struct tsim_model);
-    memcpy(keys + 4, is_dlrm ? tsim_dlrm_keys : tsim_list_keys, n * sizeof *keys);
-    return (struct tsim_table){.keys = keys, .n_keys = 4 + n};
-}
-
-static void read_list_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                            bool is_dlrm, struct tsim_model *model) {
-    struct tsim_key keys[MOST_LIST_KEYS];
-    struct tsim_table table = list_table(keys, is_dlrm);
-    tsim_schema_read(reader, &table, mapping, path, model);
-}
-
 static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind kind, const struct tsim_value *mapping,
                          const char *path) {
     static const size_t sizes[] = {[TSIM_CATALOGUE_MODELS] = sizeof(struct tsim_model),
@@ -773,9 +502,8 @@ static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind ki
                                    [TSIM_CATALOGUE_STORAGE] = sizeof(struct tsim_storage),
                                    [TSIM_CATALOGUE_SOFTWARE] = sizeof(struct tsim_software)};
     void *object = tsim_arena_alloc(reader->arena, sizes[kind]);
-    bool is_dlrm;
-    if (kind == TSIM_CATALOGUE_MODELS && is_list(mapping, &is_dlrm))
-        read_list_model(reader, mapping, path, is_dlrm, object);
+    if (kind == TSIM_CATALOGUE_MODELS)
+        tsim_model_read_mapping(reader, mapping, path, object);
     else
         tsim_schema_read(reader, tsim_catalogue_table(kind), mapping, path, object);
     return object;
@@ -783,12 +511,8 @@ static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind ki
 
 static void finish_object(struct tsim_reader *reader, enum tsim_catalogue_kind kind, const struct tsim_value *mapping,
                           const char *path, void *object) {
-    bool is_dlrm;
-    if (kind == TSIM_CATALOGUE_MODELS && is_list(mapping, &is_dlrm)) {
-        (is_dlrm ? tsim_dlrm_finish : tsim_layer_list_finish)(reader, mapping, path, object);
-    } else if (kind == TSIM_CATALOGUE_MODELS) {
-        finish_model(reader, mapping, path, object);
-        finish_experts(reader, mapping, path, object);
+    if (kind == TSIM_CATALOGUE_MODELS) {
+        tsim_model_finish(reader, mapping, path, object);
     } else if (kind == TSIM_CATALOGUE_ACCELERATORS) {
         finish_accelerator(reader, mapping, path, object);
     } else if (kind == TSIM_CATALOGUE_NODES) {
@@ -846,9 +570,9 @@ const struct tsim_storage *tsim_storage_read(struct tsim_reader *reader, const s
 }
 
 void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model) {
-    struct tsim_key keys[MOST_LIST_KEYS];
-    struct tsim_table table = model->list ? list_table(keys, model->kind == TSIM_MODEL_DLRM) : MODEL;
-    write_table(writer, key, &table, path, model);
+    tsim_writer_begin(writer, key, '{');
+    tsim_model_write_members(writer, path, model);
+    tsim_writer_end(writer, '}');
 }
 
 void tsim_node_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_node *node) {

@@ -41,6 +41,7 @@ static void resolve_training(struct tsim_draft *draft) {
     if (draft->attention < 0)
         draft->attention = is_standard ? TSIM_ATTENTION_STANDARD : TSIM_ATTENTION_FLASH;
     sc->training.attention = (enum tsim_attention)draft->attention;
+    sc->training.no_master_weights = !draft->master_weights;
     if (!sc->training.sequence_length && sc->model->list)
         sc->training.sequence_length = 1;
     if (!sc->training.sequence_length && sc->model->image.patch > 0)
@@ -245,6 +246,7 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
     p->layers_per_chunk = NULL;
     draft->schedule = (int)choice->schedule;
     draft->attention = (int)sc->training.attention;
+    draft->master_weights = !sc->training.no_master_weights;
     draft->zero = choice->zero;
     draft->zero_group = p->zero_group_ranks;
     draft->fold = job->simulation.fold;

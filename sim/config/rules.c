@@ -439,6 +439,48 @@ static void check_batch(const struct check *c) {
         hint_multiples_from(diag, "global_batch_size", batch, unit * rule.unit, unit * rule.least);
 }
 
+static void check_offload(const struct check *c) {
+    const struct tsim_offload_spec *o = &c->sc->training.offload;
+    const struct tsim_node *node = c->sc->cluster.node;
+    if (!o->optimizer && !(o->activations_frac > 0))
+        return;
+    if (!(node->host_link_bytes_per_s > 0))
+        tsim_diag_hint(fail(c, "training.offload", "%.40s says nothing about its host's link", node->name),
+                       "host_link in the node, for example 31.5 GB/s");
+    if (o->optimizer && !(node->host_memory_bytes_per_s > 0))
+        tsim_diag_hint(fail(c, "training.offload", "%.40s says nothing about its host's memory bandwidth", node->name),
+                       "host_memory_bandwidth in the node, for example 409.6 GB/s");
+    if (o->optimizer && (c->sc->training.optimizer == TSIM_GALORE_8BIT || c->sc->training.updates_by_layer))
+        tsim_diag_hint(fail(c, "training.offload", "the host's update is of all parameters, element by element"),
+                       "an optimizer without products, and per_layer_updates: false");
+    if (o->activations_frac > 0 && c->sc->parallelism.schedule >= TSIM_SCHEDULE_ZB_H1)
+        refuse(c, "training.offload", "activations of split backward passes in the host's memory",
+               "schedule: 1f1b or interleaved, or activations: 0");
+}
+
+/* Gradients are gone before they could be added up, clipped by their norm or sharded. */
+static void check_updates(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    const struct tsim_training_spec *t = &c->sc->training;
+    bool is_wide = t->precision == TSIM_FP32 || t->precision == TSIM_TF32;
+    if (is_wide && tsim_draft_has(c->draft, "training.master_weights"))
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.master_weights"),
+                           "training.master_weights", "has no effect: the weights themselves are of 32 bits");
+    if (!t->updates_by_layer)
+        return;
+    if (p->pipeline > 1)
+        tsim_diag_hint(fail(c, "training.per_layer_updates", "with pipeline %lld: other micro-batches are under way",
+                            num(p->pipeline)),
+                       "pipeline: 1");
+    if (t->global_batch_size > t->micro_batch_size * c->draft->data)
+        tsim_diag_hint(fail(c, "training.per_layer_updates", "gradients of several micro-batches cannot be added up"),
+                       "micro_batch_size: %lld, or per_layer_updates: false",
+                       num(t->global_batch_size / c->draft->data));
+    if (c->draft->zero >= 2 && c->draft->data > 1)
+        tsim_diag_hint(fail(c, "training.per_layer_updates", "zero %lld frees gradients itself", num(c->draft->zero)),
+                       "zero: 0 or 1");
+}
+
 static void check_layer_list(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t sum = 0;
@@ -679,6 +721,8 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
     can_split &= check_layers(c);
     if (can_split && check_degrees(c)) {
         check_batch(c);
+        check_updates(c);
+        check_offload(c);
         check_experts(c);
         check_zero(c);
         check_effects(c);

@@ -127,12 +127,22 @@ struct tsim_evaluation_spec {
     double samples, steps;
 };
 
+/* What is kept in the host's memory and moved over its link to the accelerator (Ren et al. 2021, ZeRO-Offload,
+ * arXiv:2101.06840; Rajbhandari et al. 2021, ZeRO-Infinity, arXiv:2104.07857). */
+struct tsim_offload_spec {
+    bool optimizer;          /* master weights and optimizer state; the host updates them */
+    double activations_frac; /* of what the layers keep for the backward pass */
+};
+
 struct tsim_training_spec {
     int64_t sequence_length, global_batch_size, micro_batch_size;
     int64_t decoder_sequence_length; /* of encoder-decoder models, which sequence_length is the encoder's of; else 0 */
     enum tsim_precision precision;
     enum tsim_precision gradient_precision; /* FP32 or BF16/FP16 */
     enum tsim_optimizer optimizer;
+    bool no_master_weights; /* in 16 or 8 bits: no fp32 copy */
+    struct tsim_offload_spec offload;
+    bool updates_by_layer; /* each layer's weights are updated within the backward pass, its gradient freed */
     enum tsim_recompute recompute;
     unsigned recompute_parts; /* with TSIM_RECOMPUTE_SELECTIVE; 0: the attention core */
     int64_t recompute_every;  /* with TSIM_RECOMPUTE_EVERY (and SQRT, resolved): checkpoint each so many layers */

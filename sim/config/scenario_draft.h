@@ -14,6 +14,7 @@ struct tsim_draft {
     int attention; /* enum tsim_attention, -1: by the software */
     int schedule;  /* enum tsim_schedule, -1: by virtual_pipeline */
     int fold;
+    bool master_weights;
     int64_t data; /* 0: what is left of the cluster */
     int64_t zero;
     int64_t zero_group;    /* 0: all, -1: within a node */

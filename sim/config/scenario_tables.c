@@ -290,6 +290,15 @@ static const struct tsim_key CLUSTER_KEYS[] = {
 };
 TSIM_TABLE(CLUSTER, CLUSTER_KEYS, false);
 
+static const struct tsim_key OFFLOAD_KEYS[] = {
+    {.key = "optimizer", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.offload.optimizer), .default_text = "false",
+     .help = "master weights and optimizer state lie in the host's memory, and the host updates them"},
+    {QUANTITY_KEY("activations", TSIM_FRACTION, scenario.training.offload.activations_frac,
+                  "share of the kept activations that goes to the host and comes back"),
+     .default_text = "0", .max = 1, .is_omitted_when_zero = true},
+};
+TSIM_TABLE(OFFLOAD, OFFLOAD_KEYS, false);
+
 #define LENGTH_KEY(name_, help_)                                                                                       \
     {QUANTITY_KEY(#name_, TSIM_COUNT, name_, help_), .is_positive = true, .is_omitted_when_zero = true}
 static const struct tsim_key TRAINING_KEYS[] = {
@@ -306,6 +315,11 @@ static const struct tsim_key TRAINING_KEYS[] = {
     ENUM_KEY("gradient_precision", scenario.training.gradient_precision, GRADIENT_PRECISIONS, "fp32",
              "what gradients are kept and reduced in"),
     ENUM_KEY("optimizer", scenario.training.optimizer, OPTIMIZERS, "adamw", "decides the optimizer's state"),
+    {.key = "master_weights", .kind = TSIM_KEY_BOOL, .offset = AT(master_weights), .default_text = "true",
+     .help = "an fp32 copy of the weights when training in 16 or 8 bits"},
+    {SECTION_KEY("offload", &OFFLOAD, "to the host: {optimizer: true, activations: 50 %}")},
+    {.key = "per_layer_updates", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.updates_by_layer),
+     .default_text = "false", .help = "update each layer as soon as its gradient is there, and free that"},
     {CUSTOM_KEY("recompute", read_recompute, write_recompute,
                 "none, selective, full, sqrt, {every: N} or a list of parts (attention, norms, latent, activation, ffn, experts): "
                 "computed again in the backward pass; default: none")},

@@ -130,6 +130,9 @@ static const struct tsim_term *layer_activations(struct tsim_terms *terms, bool 
 
 static const struct tsim_term *activations_term(struct tsim_terms *terms, const char *name) {
     const struct tsim_scenario *sc = terms->scenario;
+    if (sc->training.offload.activations_frac > 0)
+        return tsim_term_given(terms, name, terms->explanation->result->memory.activations_bytes, TSIM_BYTES,
+                               "what is not in the host's memory of what passes in flight keep (training.offload)");
     int32_t stage = terms->explanation->result->fullest_stage;
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     double layers[2] = {0}, in_flight = tsim_schedule_peak_in_flight(&shape, stage);
@@ -209,9 +212,13 @@ const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char
                           "training.precision of the scenario");
     if (strcmp(name, "memory.gradients_bytes") == 0)
         return state_term(terms, name, 2, tsim_gradient_bytes(sc), "training.gradient_precision of the scenario");
+    bool is_offloaded = sc->training.offload.optimizer &&
+                        (strcmp(name, "memory.master_bytes") == 0 || strcmp(name, "memory.optimizer_bytes") == 0);
+    if (is_offloaded)
+        return tsim_term_given(terms, name, 0, TSIM_BYTES, "in the host's memory (training.offload of the scenario)");
     if (strcmp(name, "memory.master_bytes") == 0)
         return state_term(terms, name, 1, tsim_has_master_weights(sc) ? 4 : 0,
-                          "an fp32 copy where training is in 16 or 8 bits");
+                          "an fp32 copy where training is in 16 or 8 bits (training.master_weights)");
     if (strcmp(name, "memory.optimizer_bytes") == 0)
         return state_term(terms, name, 1, tsim_optimizer_state_bytes(sc), "training.optimizer of the scenario");
     if (strcmp(name, "memory.activations_bytes") == 0)

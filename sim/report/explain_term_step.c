@@ -6,6 +6,7 @@
 #include "report/explain_term_build.h"
 #include "training/pass.h"
 #include "workload/memory.h"
+#include "workload/optimizer.h"
 
 #include <math.h>
 #include <string.h>
@@ -488,6 +489,12 @@ static const struct tsim_term *optimizer_term(struct tsim_terms *terms, const ch
     const struct tsim_scenario *sc = terms->scenario;
     double value_s = terms->explanation->result->step.optimizer_s,
            shards = sc->parallelism.zero >= 1 ? tsim_shards(sc) : 1;
+    if (sc->training.offload.optimizer)
+        return tsim_term_new(
+            terms, TSIM_TERM_MODEL, name,
+            "gradients to the host, where the backward pass does not hide them, and the longer of its update "
+            "and of the weights' way back (training/plan.c)",
+            value_s, TSIM_TIME_S);
     struct tsim_term *term =
         tsim_term_new(terms, TSIM_TERM_SUM, name, "memory traffic + kernels", value_s, TSIM_TIME_S);
     struct tsim_term *traffic =
@@ -502,6 +509,14 @@ static const struct tsim_term *optimizer_term(struct tsim_terms *terms, const ch
                   tsim_term_of_file(terms, TSIM_CATALOGUE_SOFTWARE, "optimizer_traffic",
                                     sc->software->optimizer_traffic_bytes, TSIM_BYTES),
                   1);
+    struct tsim_optimizer_cost cost;
+    tsim_optimizer_cost(sc, &cost);
+    double over_adam = cost.traffic_bytes / sc->software->optimizer_traffic_bytes;
+    if (fabs(over_adam - 1) > 1e-12)
+        tsim_term_add(terms, traffic,
+                      tsim_term_given(terms, "least traffic over Adam's", over_adam, TSIM_FRACTION,
+                                      "training.optimizer of the scenario (sim/workload/optimizer.h)"),
+                      1);
     tsim_term_add(terms, traffic, tsim_term_memory_rate(terms), -1);
     tsim_term_add(terms, term, tsim_term_close(terms, traffic, NULL), 1);
     tsim_term_add(terms, term,
@@ -510,7 +525,7 @@ static const struct tsim_term *optimizer_term(struct tsim_terms *terms, const ch
                                   file_value(terms, "efficiency.kernel_latency",
                                              accelerator_of(terms)->kernel_latency_s, TSIM_TIME_S)),
                   1);
-    return tsim_term_close(terms, term, "experts, and collectives beside it");
+    return tsim_term_close(terms, term, "experts, its own products, and collectives beside it");
 }
 
 /* ---- by name ---- */

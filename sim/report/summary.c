@@ -93,6 +93,17 @@ static void print_batch(struct tsim_screen *screen, const struct tsim_scenario *
                      t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
 }
 
+static void print_offload(struct tsim_screen *screen, const struct tsim_scenario *scenario) {
+    const struct tsim_offload_spec *o = &scenario->training.offload;
+    if (!o->optimizer && !(o->activations_frac > 0))
+        return;
+    const char *share = o->activations_frac > 0
+                            ? tsim_arena_printf(&screen->arena, "%.3g %% of the activations", 100 * o->activations_frac)
+                            : "";
+    tsim_screen_line(screen, "offload", "to the host: %s%s%s", o->optimizer ? "master weights and optimizer" : "",
+                     o->optimizer && share[0] ? ", " : "", share);
+}
+
 static void print_data(struct tsim_screen *screen, const struct tsim_data_spec *data) {
     if (!data->has)
         return;
@@ -116,6 +127,7 @@ static void print_inputs(struct tsim_screen *screen, const struct tsim_result *r
     tsim_screen_line(screen, "software", "%s%s", scenario->software->name,
                      scenario->software_defaulted ? " (the default: the scenario names none)" : "");
     print_batch(screen, scenario);
+    print_offload(screen, scenario);
     print_data(screen, &scenario->data);
 }
 

@@ -84,6 +84,8 @@ static const struct textbook_row BATCHES[] = {
      .unit = "%",
      .text = 60,
      .text_to = 70,
+     .right = TSIM_TEXTBOOK_NOBODY,
+     .why = "Depends on the host as well.",
      .terms = {FIGURE('+', IMAGES(16), "throughput.samples_per_s"),
                FIGURE('/', IMAGES(1024), "throughput.samples_per_s")}},
     {.key = "accumulated",

@@ -588,6 +588,27 @@ static const struct tsim_scenario *start_result(struct tsim_arena *arena, const 
     return scenario;
 }
 
+/* The accelerators of a node share its host. */
+static enum tsim_status check_host(const struct tsim_scenario *sc, struct tsim_diags *diags) {
+    const struct tsim_node *node = sc->cluster.node;
+    double most_bytes = 0, per_node = (double)sc->cluster.accelerators_per_node;
+    for (int32_t s = 0; s < sc->parallelism.pipeline; s++) {
+        struct tsim_stage_memory m;
+        tsim_stage_memory(sc, s, &m);
+        most_bytes = fmax(most_bytes, per_node * m.host_bytes);
+    }
+    if (!(node->host_memory_bytes > 0) || most_bytes <= node->host_memory_bytes)
+        return TSIM_OK;
+    char needs[40], has[40];
+    struct tsim_diag *diag =
+        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){sc->file, 0, 0}, "training.offload",
+                         "%s of the host's memory are needed on each node, but a %.40s has %s",
+                         tsim_quantity_human(most_bytes, TSIM_BYTES, needs, sizeof needs), node->name,
+                         tsim_quantity_human(node->host_memory_bytes, TSIM_BYTES, has, sizeof has));
+    tsim_diag_hint(diag, "more nodes with zero: 1, or a smaller share of the activations");
+    return TSIM_ERR_INFEASIBLE;
+}
+
 enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                 const struct tsim_run_options *options, struct tsim_result *result,
                                 struct tsim_diags *diags) {
@@ -595,6 +616,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
     if (options->is_steady && tsim_scenario_varies(scenario))
         scenario = tsim_scenario_without_variation(arena, scenario);
     scenario = start_result(arena, scenario, result);
+    TSIM_TRY(check_host(scenario, diags));
     if (!result->fits && !options->is_brief)
         find_fitting_changes(arena, scenario, result);
     if (result->fits || options->ignore_memory)

@@ -3,6 +3,7 @@
 #include "workload/layer_list.h"
 #include "workload/model.h"
 #include "workload/operators.h"
+#include "workload/optimizer.h"
 #include "workload/routing.h"
 #include "workload/schedule_zero_bubble.h"
 #include "workload/tables.h"
@@ -151,37 +152,18 @@ double tsim_weight_bytes(enum tsim_precision precision) {
 }
 
 bool tsim_has_master_weights(const struct tsim_scenario *sc) {
-    return sc->training.precision != TSIM_FP32 && sc->training.precision != TSIM_TF32;
+    bool is_wide = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32;
+    return !is_wide && !sc->training.no_master_weights;
 }
 
 double tsim_gradient_bytes(const struct tsim_scenario *sc) {
     return tsim_weight_bytes(sc->training.gradient_precision);
 }
 
-/* GaLore keeps Adam's moments of gradients projected to a quarter of the hidden size (Zhao et al. 2024, section 5). */
-#define GALORE_RANK_FRAC 0.25
-
 double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {
-    switch (sc->training.optimizer) {
-    case TSIM_SGD:
-        return 0;
-    case TSIM_MOMENTUM:
-    case TSIM_RMSPROP:
-        return 4;
-    case TSIM_ADAM:
-    case TSIM_ADAMW:
-    case TSIM_LAMB:
-        return 8;
-    case TSIM_ADAFACTOR:
-        if (sc->model->list)
-            return 8 / sqrt(tsim_list_parameters(sc->model) / (double)sc->model->layers); /* of square matrices */
-        return 4 * 2 / (double)sc->model->hidden; /* a row and a column of second moments, fp32 */
-    case TSIM_ADAM_8BIT:
-        return 2;
-    case TSIM_GALORE_8BIT:
-        return 2 * GALORE_RANK_FRAC + 2 * GALORE_RANK_FRAC * GALORE_RANK_FRAC;
-    }
-    TSIM_BUG("optimizer %d", (int)sc->training.optimizer);
+    struct tsim_optimizer_cost cost;
+    tsim_optimizer_cost(sc, &cost);
+    return cost.state_bytes;
 }
 
 /* ---- activations ---- */
@@ -547,6 +529,43 @@ static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
     return (sc->data.prefetch > 0 ? 2 : 1) * (double)sc->training.micro_batch_size * sc->data.transfer_bytes;
 }
 
+/* Gradients of one unit at a time: a layer, or what a stage holds beside its layers. */
+static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t stage) {
+    double layer = largest(sc->model, tsim_layer_rank_parameters(sc, false), tsim_layer_rank_parameters(sc, true));
+    double rest = tsim_stage_parameters(sc, stage);
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++) {
+        double second = (double)tsim_chunk_expert_layers(sc, stage, c);
+        rest -= second * tsim_layer_rank_parameters(sc, true) +
+                ((double)tsim_chunk_layers(sc, stage, c) - second) * tsim_layer_rank_parameters(sc, false);
+    }
+    bool has_two_tables =
+        !sc->model->tied_embeddings && !sc->model->list; /* embedding and head come one after the other */
+    return fmax(layer, has_two_tables ? rest / 2 : rest);
+}
+
+double tsim_chunk_offloaded_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    double frac = sc->training.offload.activations_frac;
+    return frac > 0 ? frac * chunk_activation_bytes(sc, stage, chunk) : 0;
+}
+
+double tsim_host_state_bytes(const struct tsim_scenario *sc) {
+    return tsim_optimizer_state_bytes(sc) + (tsim_has_master_weights(sc) ? 4 : 0) + tsim_gradient_bytes(sc);
+}
+
+static void offload(const struct tsim_scenario *sc, double updated, struct tsim_stage_memory *memory) {
+    double frac = sc->training.offload.activations_frac, layer = 0;
+    memory->host_bytes = frac * memory->activations_bytes;
+    memory->activations_bytes -= memory->host_bytes;
+    if (frac > 0)
+        layer =
+            frac * largest(sc->model, tsim_layer_activation_bytes(sc, false), tsim_layer_activation_bytes(sc, true));
+    memory->buffers_bytes += fmin(2 * layer, memory->host_bytes);
+    if (!sc->training.offload.optimizer)
+        return;
+    memory->host_bytes += updated * tsim_host_state_bytes(sc);
+    memory->master_bytes = memory->optimizer_bytes = 0;
+}
+
 void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
     double n = tsim_stage_parameters(sc, stage), experts = tsim_stage_expert_parameters(sc, stage);
     double sharded = (n - experts) / tsim_shards(sc) + experts / tsim_expert_shards(sc);
@@ -554,10 +573,14 @@ void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsi
     memory->weights_bytes =
         (zero >= 3 ? sharded : n) * tsim_weight_bytes(sc->training.precision) + tsim_tables_weight_bytes(sc);
     memory->gradients_bytes = (zero >= 2 ? sharded : n) * tsim_gradient_bytes(sc);
+    if (sc->training.updates_by_layer)
+        memory->gradients_bytes = largest_unit_parameters(sc, stage) * tsim_gradient_bytes(sc);
     memory->master_bytes = tsim_has_master_weights(sc) ? 4 * (zero >= 1 ? sharded : n) : 0;
     memory->optimizer_bytes = (zero >= 1 ? sharded : n) * tsim_optimizer_state_bytes(sc) + tsim_tables_state_bytes(sc);
     memory->activations_bytes = peak_activation_bytes(sc, stage);
     memory->buffers_bytes = buffer_bytes(sc, stage) + batch_bytes(sc, stage);
+    memory->host_bytes = 0;
+    offload(sc, zero >= 1 ? sharded : n, memory);
     memory->total_bytes = memory->weights_bytes + memory->gradients_bytes + memory->master_bytes +
                           memory->optimizer_bytes + memory->activations_bytes + memory->buffers_bytes;
 }

@@ -1,7 +1,9 @@
 /* memory.h - bytes that one accelerator of a pipeline stage holds at the peak of a step.
  *
- * Model state, per parameter held: weights at the training precision; gradients at gradient_precision; an fp32 master
- * copy when training in 16 or 8 bits; optimizer state (Adam 8 bytes). ZeRO stage 1 divides master and optimizer state
+ * Model state, per parameter held: weights at the training precision; gradients at gradient_precision, of the largest
+ * layer alone where each is updated as soon as its gradient is there (per_layer_updates: Lv et al. 2023, LOMO,
+ * arXiv:2306.09782; Zhao et al. 2024, GaLore, section 4.3); an fp32 master copy when training in 16 or 8 bits, unless
+ * master_weights is false; optimizer state (optimizer.h). ZeRO stage 1 divides master and optimizer state
  * by the sharding group, 2 the gradients too, 3 the weights too (Rajbhandari et al. 2020).
  *
  * Activations saved per layer and micro-batch (Korthikanti et al. 2022, arXiv:2205.05198, equations 1 to 6): with s
@@ -27,6 +29,9 @@
  * A decoder layer keeps for its attention to the encoder's result what self-attention keeps, with keys and values of
  * the encoder's tokens; the encoder's result itself is kept once for all decoder layers of a chunk.
  *
+ * Offloaded (training.offload), master weights and optimizer state lie in the host's memory with a copy of the
+ * gradients; of activations a share does, and two layers' worth of it stays as buffers on the way.
+ *
  * Not modelled: allocator fragmentation beyond the accelerator's reserve. */
 #ifndef TSIM_WORKLOAD_MEMORY_H
 #define TSIM_WORKLOAD_MEMORY_H
@@ -36,6 +41,7 @@
 struct tsim_stage_memory {
     double weights_bytes, gradients_bytes, master_bytes, optimizer_bytes, activations_bytes, buffers_bytes;
     double total_bytes; /* sum of the above, without the accelerator's reserve */
+    double host_bytes;  /* in the host's memory, for this accelerator */
 };
 
 /* What one stage of one tensor rank holds, before any sharding over data-parallel ranks. */
@@ -61,6 +67,11 @@ int32_t tsim_layer_activations(const struct tsim_scenario *scenario, bool has_ex
                                struct tsim_activation rows[TSIM_MAX_ACTIVATIONS]);
 /* What of a layer the weight gradients need, between the input gradient and them. */
 double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario, bool has_experts);
+
+/* What a micro-batch's pass through a chunk sends to the host and fetches again; and what a step's update keeps there
+ * for each parameter that a rank updates: state, master copy and gradient. */
+double tsim_chunk_offloaded_bytes(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+double tsim_host_state_bytes(const struct tsim_scenario *scenario);
 
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 

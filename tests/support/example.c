@@ -10,6 +10,7 @@ static void init_hardware(struct example *e) {
                                                .compute_units = 100,
                                                .memory_bytes = 80e9,
                                                .memory_bytes_per_s = 1e12,
+                                               .vector_flops_per_s = 1e30,
                                                .memory_sustained_frac = 1,
                                                .attention_flash1_frac = 0.5,
                                                .attention_flash2_frac = 0.5,

@@ -1,0 +1,36 @@
+/* catalogue_keys.h - private to config/catalogue_tables.c and model_tables.c: keys that every kind of file has, places
+ * for mistakes, and the tables of models. */
+#ifndef TSIM_CONFIG_CATALOGUE_KEYS_H
+#define TSIM_CONFIG_CATALOGUE_KEYS_H
+
+#include "config/schema.h"
+
+/* clang-format off */
+#define SCHEMA_KEY(words_)                                                                                             \
+    {.key = "schema", .kind = TSIM_KEY_CONSTANT, .words = (words_), .help = "kind and version of the file"}
+#define NAME_KEY(type)                                                                                                 \
+    {.key = "name", .kind = TSIM_KEY_STRING, .offset = offsetof(type, name), .default_text = "inline",                 \
+     .help = "the file's id"}
+#define SOURCE_KEY(type)                                                                                               \
+    {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(type, source),                                       \
+     .help = "where the values without a source of their own were read"}
+/* clang-format on */
+
+static inline const char *at_key(struct tsim_reader *reader, const char *path, const char *key) {
+    return tsim_schema_path(reader->arena, path, key);
+}
+
+static inline const struct tsim_value *place_of(const struct tsim_value *mapping, const char *key) {
+    const struct tsim_value *value = tsim_value_find_path(mapping, key);
+    return value ? value : mapping;
+}
+
+/* model_tables.c: a transformer's keys; reading a mapping by its kind, then what follows from several keys together. */
+extern const struct tsim_table tsim_model_table;
+void tsim_model_read_mapping(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                             struct tsim_model *model);
+void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                       struct tsim_model *model);
+void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model);
+
+#endif
