@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The catalogue holds the hardware that the interface promises: tests/catalogue_ids.sh TSIM. Each id is listed and can be
-# shown, every accelerator is a node of its own, and a scenario can be built of each node and of each fabric.
+# The catalogue holds what the interface promises: tests/catalogue_ids.sh TSIM. Each id is listed and can be shown, every
+# accelerator is a node of its own, a scenario can be built of each node, of each fabric and of each model, and the models
+# whose checkpoints or papers say so have exactly so many parameters.
 set -u
 tsim=$(realpath "$1")
 cd "$(dirname "$0")/.." || exit 1
@@ -12,6 +13,11 @@ nodes='dgx-1v dgx-2 dgx-a100-40gb dgx-a100 dgx-h100 dgx-h200 dgx-b200 gb200-nvl7
     p4de-24xlarge'
 fabrics='ib-edr ib-hdr ib-ndr ib-xdr roce-100 roce-200 roce-400 efa-100 efa-400 ethernet-10 ethernet-100 slingshot-200
     tpu-v3-torus tpu-v4-torus tpu-v5p-torus'
+models='mlp-mnist alexnet resnet50 bert-base bert-large gpt2-small gpt2-medium gpt2-large gpt2-xl gpt3-175b t5-11b palm-540b
+    llama-7b llama-65b llama2-7b llama2-13b llama2-70b llama3-8b llama3-70b llama3-405b mixtral-8x7b deepseek-v3 dlrm vit-large'
+counts='gpt2-small 124439808 gpt2-xl 1557611200 bert-base 109482240 bert-large 335141888 llama2-7b 6738415616
+    llama2-70b 68976648192 llama3-8b 8030261248 llama3-70b 70553706496 llama3-405b 405853388800 mixtral-8x7b 46702792704
+    resnet50 25557032 alexnet 61100840 t5-11b 11307321344 vit-large 304326632 dlrm 24036595969'
 
 passed=0 failed=0
 expect() { # KIND ID
@@ -43,16 +49,45 @@ builds() { # NODE NODES FABRIC
     fi
 }
 
+trains() { # MODEL
+    local scenario out
+    scenario="{schema: tsim/v1, name: t, model: $1, cluster: {node: dgx-a100, nodes: 1},
+        training: {global_batch_size: 64, micro_batch_size: 8}}"
+    if out=$("$tsim" run --no-db --quiet --ignore-memory - <<<"$scenario" 2>&1); then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAIL a scenario of %s\n%s\n' "$1" "$out"
+    fi
+}
+
+counts() { # MODEL PARAMETERS...
+    while [ $# -gt 0 ]; do
+        if "$tsim" show "model/$1" --json | grep -qx "  \"parameters\": $2,"; then
+            passed=$((passed + 1))
+        else
+            failed=$((failed + 1))
+            echo "FAIL $1 has not $2 parameters"
+        fi
+        shift 2
+    done
+}
+
 # Of itself: an id that nobody has is noticed.
 every node no-such-node >/dev/null 2>&1
 builds dgx-h100 2 tpu-v4-ring >/dev/null
-[ "$failed" = 2 ] || { echo "catalogue_ids.sh, of itself: a missing id was not noticed"; exit 1; }
+trains no-such-model >/dev/null
+counts gpt2-small 124439809 >/dev/null
+[ "$failed" = 4 ] || { echo "catalogue_ids.sh, of itself: a missing id was not noticed"; exit 1; }
 passed=0 failed=0
 
 every accelerator $accelerators
 every node $nodes
 every node $(printf 'single-%s ' $accelerators)
 every fabric $fabrics
+every model $models
+counts $counts
+for model in $models; do trains "$model"; done
 for node in $nodes; do builds "$node" 2 ib-ndr; done
 for fabric in $fabrics roce-400-llama3 ib-ndr-superpod; do
     case $fabric in

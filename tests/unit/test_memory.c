@@ -48,6 +48,26 @@ START_TEST(layer_activations) {
 }
 END_TEST
 
+/* A checkpoint every k layers: 2 sbh / k a layer, and k layers whole while they are recomputed (Chen et al. 2016,
+ * arXiv:1604.06174, section 3; sqrt is k = sqrt(layers), resolved when a scenario is read). */
+START_TEST(every_k_layers) {
+    struct tsim_stage_memory every, full;
+    init_22b();
+    e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+    tsim_stage_memory(&e.scenario, 0, &full);
+    double whole = tsim_layer_whole_activation_bytes(&e.scenario, false);
+    static const enum tsim_recompute KINDS[] = {TSIM_RECOMPUTE_EVERY, TSIM_RECOMPUTE_SQRT};
+    for (int i = 0; i < 2; i++) {
+        e.scenario.training.recompute = KINDS[i];
+        e.scenario.training.recompute_every = 6;
+        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * 2 / 6, 1);
+        tsim_stage_memory(&e.scenario, 0, &every);
+        ck_assert_double_eq_tol(full.activations_bytes - every.activations_bytes, 48 * SBH * 2 * 5 / 6, 10);
+        ck_assert_double_eq_tol(every.buffers_bytes - full.buffers_bytes, 5 * whole, 10);
+    }
+}
+END_TEST
+
 /* A decoder's layer after an encoder of as many tokens: its attention to the encoder's result keeps another norm's
  * input, block's input and mask, 5 sbh, queries, result, keys and values, 8 sbh / t, and scores. A shorter decoder
  * keeps keys and values of the whole encoder. */
@@ -319,6 +339,7 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, layer_activations);
     tcase_add_test(tcase, flash_activations);
     tcase_add_test(tcase, decoder_activations);
+    tcase_add_test(tcase, every_k_layers);
     tcase_add_test(tcase, in_flight);
     tcase_add_test(tcase, weight_gradient_activations);
     tcase_add_test(tcase, zero_bubble_memory);
