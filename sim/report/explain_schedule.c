@@ -198,7 +198,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
                                      "optimizer are not drawn.",
                                      column, whole,
                                      drawing.n_windows > 1 ? ", of which the beginning and the end are shown" : "",
-                                     explanation->result->step.data_stall_s > 0 ? ", waits for input" : ""));
+                                     explanation->flow.wait_s > 0 ? ", waits for input" : ""));
 }
 
 const struct tsim_explain_section tsim_explain_schedule = {.needs_step = true, .tables = tables, .print = print};
