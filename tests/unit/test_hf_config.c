@@ -34,8 +34,8 @@ static const struct example {
     {"qwen3-0.6b", 596049920},     {"qwen3-30b-a3b", 30532122624}, {"gemma-7b", 8537680896},
     {"phi-2", 2779683840},         {"bert-base", 109514298},       {"vit-large", 304326632},
     {"deepseek-v3", 671026419200}, {"gemma-2-9b", 9241705984},     {"gemma-3-1b", 999885952},
-    {"phi-3-mini", 3821079552},    {"vit-base-in21k", 86389248},
-    {"t5-11b", 11307321344},        {"flan-t5-xl", 2849757184},
+    {"phi-3-mini", 3821079552},    {"vit-base-in21k", 86389248},   {"t5-11b", 11307321344},
+    {"flan-t5-xl", 2849757184},
 };
 enum { N_EXAMPLES = sizeof EXAMPLES / sizeof EXAMPLES[0] };
 
