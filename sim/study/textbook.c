@@ -184,13 +184,14 @@ static enum tsim_status run_value(struct computing *c, const struct textbook_ter
 }
 
 static enum tsim_status hardware_value(struct computing *c, const struct textbook_term *term, double *value) {
-    const char *slash = strchr(term->of, '/');
+    size_t kind_length = strcspn(term->of, "/");
     const struct tsim_catalogue_entry *entries;
     enum tsim_catalogue_kind kind;
     size_t n;
-    if (!slash || !tsim_catalogue_find_kind(tsim_arena_strndup(c->arena, term->of, (size_t)(slash - term->of)), &kind))
+    if (term->of[kind_length] == '\0' ||
+        !tsim_catalogue_find_kind(tsim_arena_strndup(c->arena, term->of, kind_length), &kind))
         TSIM_BUG("'%s' names no file of the catalogue", term->of);
-    TSIM_TRY(tsim_catalogue_describe(c->arena, kind, slash + 1, &entries, &n, c->diags));
+    TSIM_TRY(tsim_catalogue_describe(c->arena, kind, term->of + kind_length + 1, &entries, &n, c->diags));
     for (size_t i = 0; i < n; i++)
         if (strcmp(entries[i].key, term->name) == 0) {
             *value = entries[i].number;

@@ -121,6 +121,8 @@ void tsim_tables_share(const struct tsim_model *m, int64_t n_ranks, struct tsim_
     struct piece *pieces = NULL;
     struct rank *ranks = NULL;
     *share = (struct tsim_tables_share){0};
+    if (m->n_tables == 0)
+        return;
     for (size_t i = 0; i < m->n_tables; i++) {
         double k = pieces_of(&m->tables[i], even, (double)n_dealt);
         pieces = tsim_heap_grow(pieces, &capacity, n + (size_t)k, sizeof *pieces);

@@ -38,11 +38,11 @@ static double time_s(const struct truth *t, enum tsim_collective_op op, int32_t 
     ck_assert_int_eq(tsim_catalogue_load_fabric(&arena, t->fabric, &fabric, &diags), TSIM_OK);
     struct tsim_node n = *node;
     struct tsim_fabric f = *fabric;
-    n.scale_up_ring_bytes_per_s = t->ring ? t->ring : n.scale_up_ring_bytes_per_s;
-    n.scale_up_reduce_bytes_per_s = t->reduce ? t->reduce : n.scale_up_reduce_bytes_per_s;
-    n.scale_up_latency_s = t->latency ? t->latency : n.scale_up_latency_s;
-    f.efficiency_frac = t->efficiency ? t->efficiency : f.efficiency_frac;
-    f.latency_s = t->fabric_latency ? t->fabric_latency : f.latency_s;
+    n.scale_up_ring_bytes_per_s = t->ring > 0 ? t->ring : n.scale_up_ring_bytes_per_s;
+    n.scale_up_reduce_bytes_per_s = t->reduce > 0 ? t->reduce : n.scale_up_reduce_bytes_per_s;
+    n.scale_up_latency_s = t->latency > 0 ? t->latency : n.scale_up_latency_s;
+    f.efficiency_frac = t->efficiency > 0 ? t->efficiency : f.efficiency_frac;
+    f.latency_s = t->fabric_latency > 0 ? t->fabric_latency : f.latency_s;
     struct tsim_scenario scenario = {.software = &ANY, .n_accelerators = n_nodes * n.accelerators};
     scenario.cluster.node = &n;
     scenario.cluster.fabric = n_nodes > 1 ? &f : NULL;
