@@ -26,7 +26,7 @@ struct bench {
     struct tsim_diags diags; /* of one point */
     const struct tsim_setting **settings;
     struct tsim_override *overrides;
-    struct tsim_residuals residuals;
+    const struct tsim_residuals *residuals; /* what intervals are made from; NULL: nothing is simulated */
 };
 
 static size_t overrides_of(const struct bench *bench, int64_t position) {
@@ -135,7 +135,7 @@ static void simulate_point(struct bench *bench, const struct tsim_scenario *scen
     point->status = result.fits ? TSIM_POINT_OK : TSIM_POINT_DOES_NOT_FIT;
     if (!result.fits)
         set_memory_reason(point, &result);
-    tsim_uncertainty_set(&bench->arena, &bench->residuals, &result);
+    tsim_uncertainty_set(&bench->arena, bench->residuals, &result);
     tsim_outcome_of(&result, &point->outcome);
 }
 
@@ -145,12 +145,11 @@ static void bench_clear(struct bench *bench) {
     tsim_diags_init(&bench->diags);
 }
 
-static void bench_init(struct bench *bench, struct tsim_arena *arena, const struct tsim_sweep *sweep) {
-    *bench = (struct bench){.sweep = sweep};
+static void bench_init(struct bench *bench, struct tsim_arena *arena, const struct tsim_sweep *sweep,
+                       const struct tsim_residuals *residuals) {
+    *bench = (struct bench){.sweep = sweep, .residuals = residuals};
     tsim_arena_init(&bench->arena);
     tsim_diags_init(&bench->diags);
-    if (tsim_residuals_read(arena, NULL, &bench->residuals, &bench->diags) != TSIM_OK)
-        bench->residuals.n = 0; /* `tsim run` says what is wrong with the table */
     bench->settings = TSIM_NEW_ARRAY(arena, sweep->space->most_settings, const struct tsim_setting *);
     bench->overrides = TSIM_NEW_ARRAY(arena, sweep->n_overrides + sweep->space->most_settings, struct tsim_override);
 }
@@ -164,16 +163,19 @@ enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t positi
                                   struct tsim_diags *diags) {
     struct tsim_arena arena;
     struct bench bench;
+    struct tsim_residuals residuals;
     const struct tsim_scenario *scenario;
     tsim_arena_init(&arena);
-    bench_init(&bench, &arena, sweep);
+    bench_init(&bench, &arena, sweep, &residuals);
     bench.source = *sweep->source;
     point->position = position;
-    enum tsim_status status = load_point(&bench, point, &scenario);
-    if (status == TSIM_OK && scenario)
-        simulate_point(&bench, scenario, point);
-    else if (status != TSIM_OK)
+    enum tsim_status status = tsim_residuals_read(&arena, NULL, &residuals, &bench.diags);
+    if (status == TSIM_OK)
+        status = load_point(&bench, point, &scenario);
+    if (status != TSIM_OK)
         copy_error(&bench.diags, diags);
+    else if (scenario)
+        simulate_point(&bench, scenario, point);
     bench_release(&bench);
     tsim_arena_release(&arena);
     return status;
@@ -221,7 +223,7 @@ enum tsim_status tsim_sweep_check(struct tsim_arena *arena, const struct tsim_sw
     struct bench bench;
     size_t n_errors = diags->n_errors;
     enum tsim_status status = TSIM_OK;
-    bench_init(&bench, arena, sweep);
+    bench_init(&bench, arena, sweep, NULL);
     bench.source = *sweep->source;
     for (size_t a = 0; a < sweep->space->n_axes; a++)
         for (size_t c = a > 0; c < sweep->space->axes[a].n_choices && c < MOST_CHECKED; c++) {
@@ -284,6 +286,7 @@ struct job {
     const struct tsim_sweep *sweep;
     const char *file;
     int64_t sweep_id;
+    struct tsim_residuals residuals;
     pthread_mutex_t mutex; /* guards all that follows */
     pthread_cond_t has_points, has_room;
     int64_t next_position;
@@ -383,7 +386,7 @@ static void *work(void *argument) {
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     tsim_arena_init(&worker.source_arena);
-    bench_init(&worker.bench, &arena, worker.job->sweep);
+    bench_init(&worker.bench, &arena, worker.job->sweep, &worker.job->residuals);
     finish_work(&worker, compute_all(&worker, &arena));
     tsim_point_finder_close(worker.finder);
     tsim_store_close(worker.store);
@@ -568,7 +571,9 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
     tsim_arena_init(&arena);
     tsim_arena_init(&keeper.arena);
     keeper.started_s = keeper.committed_s = now_s(CLOCK_MONOTONIC);
-    enum tsim_status status = tsim_point_writer_open(&arena, store, sweep_id, &keeper.writer, diags);
+    enum tsim_status status = tsim_residuals_read(&arena, NULL, &job->residuals, diags);
+    if (status == TSIM_OK)
+        status = tsim_point_writer_open(&arena, store, sweep_id, &keeper.writer, diags);
     if (status == TSIM_OK)
         status = run_threads(job, &keeper, n_threads < MOST_THREADS ? n_threads : MOST_THREADS, diags);
     tsim_point_writer_close(keeper.writer);
