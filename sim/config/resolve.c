@@ -250,6 +250,8 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
     draft->zero = choice->zero;
     draft->zero_group = p->zero_group_ranks;
     draft->fold = job->simulation.fold;
+    if (job->cluster.fabric && job->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS)
+        draft->n_shape = (size_t)job->cluster.fabric->torus_dimensions; /* resolved, in the cluster */
 }
 
 bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,

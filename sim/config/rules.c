@@ -414,6 +414,9 @@ bool tsim_microbatches_work(const struct tsim_parallelism_spec *p, int64_t n) {
     return n % rule.unit == 0 && n >= rule.least;
 }
 
+/* Of one direction, on a stage: schedules count them, twice and more, in 32 bits. */
+#define MOST_PASSES (INT64_C(1) << 27)
+
 static void check_batch(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t batch = c->sc->training.global_batch_size, micro = c->sc->training.micro_batch_size;
@@ -437,6 +440,10 @@ static void check_batch(const struct check *c) {
                     num(batch), num(n), tsim_schedule_name(p->schedule), num(p->pipeline), num(rule.least));
     if (diag)
         hint_multiples_from(diag, "global_batch_size", batch, unit * rule.unit, unit * rule.least);
+    else if (n > MOST_PASSES / p->virtual_pipeline)
+        tsim_diag_hint(
+            fail(c, "training.global_batch_size", "%lld gives %lld micro-batches to each replica", num(batch), num(n)),
+            "at most %lld", num(MOST_PASSES / p->virtual_pipeline));
 }
 
 static void check_offload(const struct check *c) {

@@ -102,27 +102,29 @@ static enum tsim_job_status say(struct tsim_job *job, const char *message) {
 
 /* ---- the scenario ---- */
 
-/* `text` NULL: from the file. */
-static enum tsim_job_status load(struct tsim_job *job, const char *file, const char *text) {
-    struct tsim_diags diags;
-    begin_messages(job, &diags);
+static void begin_load(struct tsim_job *job, struct tsim_diags *diags) {
+    begin_messages(job, diags);
     forget_run(job);
     tsim_arena_reset(&job->scenario_arena);
     job->n_overrides = 0;
-    enum tsim_status status =
-        text ? tsim_scenario_open_text(&job->scenario_arena, "scenario", text, &job->source, &diags)
-             : tsim_scenario_open(&job->scenario_arena, tsim_arena_strdup(&job->scenario_arena, file), &job->source,
-                                  &diags);
+}
+
+static enum tsim_job_status end_load(struct tsim_job *job, struct tsim_diags *diags, enum tsim_status status) {
     job->is_loaded = status == TSIM_OK;
-    return end_messages(job, &diags, status);
+    return end_messages(job, diags, status);
 }
 
 enum tsim_job_status tsim_job_load_file(struct tsim_job *job, const char *file) {
-    return load(job, file, NULL);
+    struct tsim_diags diags;
+    begin_load(job, &diags);
+    const char *kept = tsim_arena_strdup(&job->scenario_arena, file);
+    return end_load(job, &diags, tsim_scenario_open(&job->scenario_arena, kept, &job->source, &diags));
 }
 
 enum tsim_job_status tsim_job_load_text(struct tsim_job *job, const char *text) {
-    return load(job, NULL, text);
+    struct tsim_diags diags;
+    begin_load(job, &diags);
+    return end_load(job, &diags, tsim_scenario_open_text(&job->scenario_arena, "scenario", text, &job->source, &diags));
 }
 
 enum tsim_job_status tsim_job_set(struct tsim_job *job, const char *path, const char *value) {

@@ -249,6 +249,7 @@ enum tsim_status tsim_point_reader_next(struct tsim_point_reader *reader, struct
         return tsim_sql_fail(reader->store, "read points", diags);
     *is_there = step == TSIM_SQL_ROW;
     if (*is_there) {
+        *point = (struct tsim_point){0};
         read_point(&reader->select, point);
         point->position = tsim_sql_integer(&reader->select, EXTRA);
     }
