@@ -81,7 +81,7 @@ END_TEST
 START_TEST(typical_step) {
     replicas(4, 0.1);
     run();
-    double nearest_s = INFINITY;
+    double nearest_s = (double)INFINITY;
     bool is_one = false;
     for (int32_t i = 0; i < result.n_steps; i++) {
         nearest_s = fmin(nearest_s, fabs(result.steps[i].time_s - result.variation.mean_s));
