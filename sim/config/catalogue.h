@@ -13,7 +13,7 @@
 
 enum tsim_precision { TSIM_FP32, TSIM_TF32, TSIM_FP16, TSIM_BF16, TSIM_FP8, TSIM_N_PRECISIONS };
 
-/* ---- model (models/architectures, schema tsim/model/v1; contract section 5) ---- */
+/* ---- model (models/architectures, schema tsim/model/v1) ---- */
 enum tsim_model_kind { TSIM_MODEL_TRANSFORMER, TSIM_MODEL_CNN, TSIM_MODEL_MLP, TSIM_MODEL_DLRM };
 enum tsim_norm { TSIM_NORM_LAYERNORM, TSIM_NORM_RMSNORM };
 enum tsim_activation_function {
@@ -248,7 +248,7 @@ struct tsim_storage {
     bool is_shared;            /* by all nodes */
 };
 
-/* ---- software profile (models/software, schema tsim/software/v1; contract section 5b) ---- */
+/* ---- software profile (models/software, schema tsim/software/v1) ---- */
 enum tsim_attention_kernel {
     TSIM_ATTENTION_UNFUSED,
     TSIM_ATTENTION_FUSED_SOFTMAX,

@@ -1,4 +1,4 @@
-/* scenario.h - a scenario (contract section 3), typed, in SI units, every default filled in, every cross-field rule
+/* scenario.h - a scenario (docs/reference.md), typed, in SI units, every default filled in, every cross-field rule
  * checked. Built once by tsim_scenario_load and const from then on: later stages may assume validity and assert it. */
 #ifndef TSIM_CONFIG_SCENARIO_H
 #define TSIM_CONFIG_SCENARIO_H

@@ -1,4 +1,4 @@
-/* store.h - the database of runs (SQLite; contract section 7). One file, many processes: WAL, a busy timeout, one
+/* store.h - the database of runs (SQLite). One file, many processes: WAL, a busy timeout, one
  * transaction a run, so that a killed process loses nothing that was reported as done.
  *
  * PRAGMA user_version is the version of the tables. An older database is migrated when it is opened for writing; one

@@ -295,7 +295,7 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     for (int32_t i = 0; i < list.n; i++)
         simulate(&list.items[i]);
     drop_needless_pairs(&list);
-    double own_s = result->variation.has ? result->variation.without_s : result->step.time_s;
+    double own_s = tsim_steady_time_s(result);
     while (result->n_advice < MAX_ADVICE) {
         struct candidate *best = NULL;
         for (int32_t i = 0; i < list.n; i++)

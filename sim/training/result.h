@@ -169,4 +169,9 @@ struct tsim_result {
     double peak_rss_bytes;
 };
 
+/* The step without noise and stragglers, which changed settings are compared with. */
+static inline double tsim_steady_time_s(const struct tsim_result *result) {
+    return result->variation.has ? result->variation.without_s : result->step.time_s;
+}
+
 #endif
