@@ -103,8 +103,12 @@ echo >&"${HOLD[1]}"
 wait
 check "and once it is free" ends 0 "$tsim" sweep small.yaml --vary simulation.seed=1,2,3 --db held.db
 check "two processes into one database" bash -c '
-    for i in 1 2 3 4; do "$0" sweep small.yaml --vary simulation.seed=$(seq -s, $i 2 60) --db both.db --quiet >/dev/null & done
-    for i in 1 2 3 4; do wait -n || exit 1; done' "$tsim"
+    pids=()
+    for i in 1 2 3 4; do
+        "$0" sweep small.yaml --vary simulation.seed=$(seq -s, $i 2 60) --db both.db --quiet >/dev/null &
+        pids+=($!)
+    done
+    for pid in "${pids[@]}"; do wait "$pid" || exit 1; done' "$tsim"
 
 # ---- signals ----
 interrupted() { # SIGNAL STATUS: while a trace is written
