@@ -34,6 +34,17 @@ bool tsim_draft_has(const struct tsim_draft *draft, const char *path) {
 
 /* ---- defaults that depend on other keys ---- */
 
+/* PyTorch's: torch.amp.GradScaler, growth_interval=2000; NVIDIA's Apex, scale_window=2000. */
+#define LOSS_SCALE_GROWTH_INTERVAL 2000
+
+static void resolve_loss_scaling(struct tsim_training_spec *training) {
+    struct tsim_loss_scaling_spec *l = &training->loss_scaling;
+    if (training->precision != TSIM_FP16)
+        return;
+    l->growth_interval = l->growth_interval > 0 ? l->growth_interval : LOSS_SCALE_GROWTH_INTERVAL;
+    l->skipped = l->skipped > 0 ? l->skipped : 1;
+}
+
 static void resolve_training(struct tsim_draft *draft) {
     struct tsim_scenario *sc = &draft->scenario;
     enum tsim_attention_kernel kernel = sc->software->attention_kernel;
@@ -42,6 +53,7 @@ static void resolve_training(struct tsim_draft *draft) {
         draft->attention = is_standard ? TSIM_ATTENTION_STANDARD : TSIM_ATTENTION_FLASH;
     sc->training.attention = (enum tsim_attention)draft->attention;
     sc->training.no_master_weights = !draft->master_weights;
+    resolve_loss_scaling(&sc->training);
     if (!sc->training.sequence_length && sc->model->list)
         sc->training.sequence_length = 1;
     if (!sc->training.sequence_length && sc->model->image.patch > 0)

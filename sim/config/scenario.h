@@ -134,13 +134,21 @@ struct tsim_offload_spec {
     double activations_frac; /* of what the layers keep for the backward pass */
 };
 
+/* Training in fp16 with a dynamic loss scale: it grows after so many steps without overflow until gradients overflow,
+ * which takes so many skipped steps to bring it down again (1 in PyTorch's GradScaler and Apex, 2 in Megatron-LM and
+ * DeepSpeed, where it is the `hysteresis`). */
+struct tsim_loss_scaling_spec {
+    int64_t growth_interval, skipped; /* resolved; 0 in other precisions */
+};
+
 struct tsim_training_spec {
     int64_t sequence_length, global_batch_size, micro_batch_size;
     int64_t decoder_sequence_length; /* of encoder-decoder models, which sequence_length is the encoder's of; else 0 */
     enum tsim_precision precision;
     enum tsim_precision gradient_precision; /* FP32 or BF16/FP16 */
     enum tsim_optimizer optimizer;
-    bool no_master_weights; /* in 16 or 8 bits: no fp32 copy */
+    bool no_master_weights;                     /* in 16 or 8 bits: no fp32 copy */
+    struct tsim_loss_scaling_spec loss_scaling; /* fp16 alone */
     struct tsim_offload_spec offload;
     bool updates_by_layer; /* each layer's weights are updated within the backward pass, its gradient freed */
     enum tsim_recompute recompute;

@@ -299,6 +299,16 @@ static const struct tsim_key OFFLOAD_KEYS[] = {
 };
 TSIM_TABLE(OFFLOAD, OFFLOAD_KEYS, false);
 
+static const struct tsim_key LOSS_SCALING_KEYS[] = {
+    {INT_KEY("growth_interval", scenario.training.loss_scaling.growth_interval, 1e9,
+             "steps without overflow after which the scale grows; default in fp16: 2000"),
+     .is_positive = true, .is_omitted_when_zero = true},
+    {INT_KEY("skipped", scenario.training.loss_scaling.skipped, 1e6,
+             "steps that overflow before it is lowered again; default in fp16: 1"),
+     .is_positive = true, .is_omitted_when_zero = true},
+};
+TSIM_TABLE(LOSS_SCALING, LOSS_SCALING_KEYS, false);
+
 #define LENGTH_KEY(name_, help_)                                                                                       \
     {QUANTITY_KEY(#name_, TSIM_COUNT, name_, help_), .is_positive = true, .is_omitted_when_zero = true}
 static const struct tsim_key TRAINING_KEYS[] = {
@@ -317,6 +327,8 @@ static const struct tsim_key TRAINING_KEYS[] = {
     ENUM_KEY("optimizer", scenario.training.optimizer, OPTIMIZERS, "adamw", "decides the optimizer's state"),
     {.key = "master_weights", .kind = TSIM_KEY_BOOL, .offset = AT(master_weights), .default_text = "true",
      .help = "an fp32 copy of the weights when training in 16 or 8 bits"},
+    {SECTION_KEY("loss_scaling", &LOSS_SCALING, "training in fp16: how often a step overflows and is skipped"),
+     .is_omitted_when_zero = true},
     {SECTION_KEY("offload", &OFFLOAD, "to the host: {optimizer: true, activations: 50 %}")},
     {.key = "per_layer_updates", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.updates_by_layer),
      .default_text = "false", .help = "update each layer as soon as its gradient is there, and free that"},

@@ -136,6 +136,16 @@ static bool is_omitted(const struct tsim_key *key, const void *field) {
     return key->kind == TSIM_KEY_INT && *(const int64_t *)field == 0;
 }
 
+/* A mapping all of whose keys are omitted may be, too. */
+static bool is_empty(const struct tsim_key *key, const void *object) {
+    if (!key->is_omitted_when_zero)
+        return false;
+    for (size_t i = 0; i < key->table->n_keys; i++)
+        if (!is_omitted(&key->table->keys[i], (const char *)object + key->table->keys[i].offset))
+            return false;
+    return true;
+}
+
 static void write_plain(struct tsim_writer *writer, const struct tsim_key *key, const char *name, const void *field) {
     int word;
     switch (key->kind) {
@@ -175,6 +185,8 @@ static void write_key(struct tsim_writer *writer, const struct tsim_key *key, co
     if (key->kind == TSIM_KEY_CUSTOM) {
         if (key->write)
             key->write(writer, key->key, path, field);
+    } else if (key->kind == TSIM_KEY_MAPPING && is_empty(key, field)) {
+        return;
     } else if (key->kind == TSIM_KEY_MAPPING) {
         tsim_writer_begin(writer, key->key, '{');
         tsim_writer_table(writer, key->table, path, field);

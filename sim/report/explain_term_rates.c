@@ -271,6 +271,21 @@ static const struct tsim_term *energy_term(struct tsim_terms *terms, const char 
                            step_time(terms));
 }
 
+/* What loss scaling adds to the steps that update the weights. */
+static const struct tsim_term *skipped_term(struct tsim_terms *terms) {
+    const struct tsim_loss_scaling_spec *l = &terms->scenario->training.loss_scaling;
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, "campaign.skipped_steps",
+                                           "each time that the loss scale has grown, so many steps overflow",
+                                           result_of(terms)->campaign.skipped_steps, TSIM_COUNT);
+    tsim_term_add(
+        terms, term,
+        tsim_term_of_scenario(terms, "training.loss_scaling.growth_interval", (double)l->growth_interval, TSIM_COUNT),
+        1);
+    tsim_term_add(terms, term,
+                  tsim_term_of_scenario(terms, "training.loss_scaling.skipped", (double)l->skipped, TSIM_COUNT), 1);
+    return term;
+}
+
 static const struct tsim_term *steps_term(struct tsim_terms *terms, const char *name) {
     const struct tsim_training_spec *t = &terms->scenario->training;
     static const char *const KEYS[] = {[TSIM_LENGTH_NONE] = "training.steps",
@@ -285,6 +300,10 @@ static const struct tsim_term *steps_term(struct tsim_terms *terms, const char *
         tsim_term_add(terms, term, tsim_term_tokens(terms), 1);
     if (t->length_kind == TSIM_LENGTH_SAMPLES)
         tsim_term_add(terms, term, batch(terms), 1);
+    if (result_of(terms)->campaign.skipped_steps > 0) {
+        term->formula = "length of the run / length of a step, rounded up, and the steps skipped";
+        tsim_term_add(terms, term, skipped_term(terms), 1);
+    }
     return term;
 }
 
@@ -374,6 +393,8 @@ static const struct tsim_term *campaign_term(struct tsim_terms *terms, const cha
         return NULL;
     if (strcmp(name, "campaign.steps") == 0)
         return steps_term(terms, name);
+    if (strcmp(name, "campaign.skipped_steps") == 0)
+        return c->skipped_steps > 0 ? skipped_term(terms) : NULL;
     if (strcmp(name, "campaign.days") == 0)
         return tsim_term_over(terms, name, "time of the run / a day", TSIM_FRACTION, run_time(terms),
                               tsim_term_given(terms, "a day", SECONDS_PER_DAY, TSIM_TIME_S, "definition"));

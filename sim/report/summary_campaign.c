@@ -118,9 +118,13 @@ static void print_campaign(struct tsim_screen *screen, const struct tsim_campaig
         c->embodied_co2_kg > 0
             ? tsim_arena_printf(&screen->arena, ", %s t embodied", tsim_screen_count(screen, c->embodied_co2_kg / 1e3))
             : "";
-    tsim_screen_line(screen, "whole run", "%s steps, %.1f days; %s MWh at the meter, %s t CO2%s",
-                     tsim_screen_count(screen, c->steps), c->days, tsim_screen_count(screen, c->energy_kwh / 1e3),
-                     tsim_screen_count(screen, c->co2_kg / 1e3), embodied);
+    const char *skipped = c->skipped_steps > 0 ? tsim_arena_printf(&screen->arena, " (%s skipped)",
+                                                                   tsim_screen_count(screen, c->skipped_steps))
+                                               : "";
+    tsim_screen_line(screen, "whole run", "%s steps%s, %.1f days; %s MWh at the meter, %s t CO2%s",
+                     tsim_screen_count(screen, c->steps), skipped, c->days,
+                     tsim_screen_count(screen, c->energy_kwh / 1e3), tsim_screen_count(screen, c->co2_kg / 1e3),
+                     embodied);
     const char *text = money(screen, "electricity", c->electricity_usd, "");
     text = money(screen, "rent", c->rent_usd, text);
     text = money(screen, "buying", c->purchase_usd, text);

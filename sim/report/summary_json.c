@@ -232,6 +232,7 @@ static void add_failures(struct tsim_json *campaign, const struct tsim_campaign 
 static void add_campaign(struct tsim_json *root, const struct tsim_campaign *c) {
     struct tsim_json *campaign = tsim_json_object(root, "campaign");
     tsim_json_number(campaign, "steps", c->steps);
+    tsim_json_number(campaign, "skipped_steps", c->skipped_steps > 0 ? c->skipped_steps : (double)NAN);
     tsim_json_number(campaign, "days", c->days);
     tsim_json_number(campaign, "energy_kwh", c->energy_kwh);
     tsim_json_number(campaign, "co2_kg", c->co2_kg);

@@ -76,6 +76,7 @@ struct tsim_campaign_stretch {
 struct tsim_campaign {
     bool has, has_failures;
     double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
+    double skipped_steps;     /* of `steps`: those whose gradients overflow, training in fp16 (training.loss_scaling) */
     double goodput, failures; /* failures: mean number of interruptions that were not planned, preemptions included */
     double days_p10, days_p90, mean_days, goodput_p10, goodput_p90, failures_p10, failures_p90;
     double bin_from_days, bin_to_days; /* replications by their days, in bins of equal width: the first begins at the */

@@ -290,6 +290,13 @@ static double run_steps(const struct tsim_scenario *sc) {
     TSIM_BUG("length kind %d", (int)sc->training.length_kind);
 }
 
+/* Steps whose gradients overflow come on top of those that update the weights: a scale that grows after every
+ * growth_interval of them is then too large, and is brought down again. */
+static double skipped_steps(const struct tsim_scenario *sc, double useful_steps) {
+    const struct tsim_loss_scaling_spec *l = &sc->training.loss_scaling;
+    return l->growth_interval > 0 ? floor(useful_steps / (double)l->growth_interval) * (double)l->skipped : 0;
+}
+
 /* Without failures. */
 static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *result) {
     struct tsim_campaign *c = &result->campaign;
@@ -297,6 +304,8 @@ static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *re
     c->goodput = c->failures = c->days_p10 = c->days_p90 = nan;
     if (steps <= 0)
         return;
+    c->skipped_steps = skipped_steps(sc, steps);
+    steps += c->skipped_steps;
     double run_s = steps * result->step.time_s;
     double facility_j = steps * result->step_energy_j * sc->energy.pue;
     c->has = true;
@@ -314,14 +323,15 @@ static void fill_ownership(const struct tsim_scenario *sc, struct tsim_result *r
     struct tsim_campaign *c = &result->campaign;
     if (!c->has)
         return;
-    double nodes = (double)(sc->cluster.nodes + sc->reliability.spares);
-    const struct tsim_ownership_run run = {
-        .accelerators = nodes * (double)sc->cluster.accelerators_per_node,
-        .time_s = c->mean_days * SECONDS_PER_DAY,
-        .electricity_usd = c->electricity_usd,
-        .rent_usd = c->rent_usd,
-        .tokens =
-            tsim_model_is_of_samples(sc->model) ? 0 : c->steps * result->step.time_s * result->throughput.tokens_per_s};
+    double nodes = (double)(sc->cluster.nodes + sc->reliability.spares), useful_steps = c->steps - c->skipped_steps;
+    const struct tsim_ownership_run run = {.accelerators = nodes * (double)sc->cluster.accelerators_per_node,
+                                           .time_s = c->mean_days * SECONDS_PER_DAY,
+                                           .electricity_usd = c->electricity_usd,
+                                           .rent_usd = c->rent_usd,
+                                           .tokens = tsim_model_is_of_samples(sc->model)
+                                                         ? 0
+                                                         : useful_steps * result->step.time_s *
+                                                               result->throughput.tokens_per_s};
     tsim_ownership(sc, &run, &c->own);
     c->embodied_co2_kg = tsim_embodied_kg(sc, run.accelerators, run.time_s);
 }

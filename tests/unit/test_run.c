@@ -77,6 +77,24 @@ START_TEST(whole_run) {
 }
 END_TEST
 
+/* A loss scale that doubles after 300 steps without overflow makes the next two overflow: of 1,000 updates, three
+ * times. Each takes a step's time and energy; what was learned from is 1,000 batches. */
+START_TEST(skipped_steps_of_loss_scaling) {
+    example_init(&e);
+    e.scenario.training.length_kind = TSIM_LENGTH_STEPS;
+    e.scenario.training.length = 1000;
+    e.scenario.training.loss_scaling = (struct tsim_loss_scaling_spec){.growth_interval = 300, .skipped = 2};
+    run(false);
+    ck_assert_double_eq(result.campaign.skipped_steps, 6);
+    ck_assert_double_eq(result.campaign.steps, 1006);
+    ck_assert_double_eq_tol(result.campaign.days, 1006 * result.step.time_s / 86400, 1e-12);
+    e.scenario.training.loss_scaling.growth_interval = 0; /* other precisions */
+    run(false);
+    ck_assert_double_eq(result.campaign.skipped_steps, 0);
+    ck_assert_double_eq(result.campaign.steps, 1000);
+}
+END_TEST
+
 START_TEST(measured_beside_predicted) {
     example_init(&e);
     e.scenario.measured.has[TSIM_METRIC_STEP_TIME] = true;
@@ -112,6 +130,7 @@ static Suite *run_suite(void) {
     tcase_add_test(tcase, recomputation_is_in_hfu_alone);
     tcase_add_test(tcase, energy);
     tcase_add_test(tcase, whole_run);
+    tcase_add_test(tcase, skipped_steps_of_loss_scaling);
     tcase_add_test(tcase, measured_beside_predicted);
     tcase_add_test(tcase, does_not_fit);
     suite_add_tcase(suite, tcase);
