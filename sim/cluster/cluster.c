@@ -64,12 +64,21 @@ static void resolve_nics(struct tsim_cluster *cluster, const struct tsim_softwar
     cluster->fabric_latency_s = fabric->latency_s;
 }
 
+/* Optical switches close whole cubes alone: a slice of less lies within one, on wires that end. */
+static bool has_whole_cubes(const struct tsim_cluster_spec *spec) {
+    bool is_whole = true;
+    for (int64_t d = 0; d < spec->fabric->torus_dimensions; d++)
+        is_whole = is_whole && spec->torus_shape[d] % spec->fabric->torus_wrap == 0;
+    return is_whole;
+}
+
 static void resolve_torus(struct tsim_cluster *cluster, const struct tsim_cluster_spec *spec) {
     const struct tsim_fabric *fabric = spec->fabric;
+    bool can_wrap = fabric->torus_wrap > 0 && (!fabric->torus_wraps_together || has_whole_cubes(spec));
     for (int d = 0; d < 3; d++) {
         int64_t size = spec->torus_shape[d];
         cluster->torus_shape[d] = (int32_t)size;
-        cluster->torus_wraps[d] = size > 2 && fabric->torus_wrap > 0 && size % fabric->torus_wrap == 0;
+        cluster->torus_wraps[d] = size > 2 && can_wrap && size % fabric->torus_wrap == 0;
     }
     cluster->pair_bytes_per_s = fabric->link_bytes_per_s * fabric->efficiency_frac;
     cluster->scale_up_bytes_per_s = 2 * (double)fabric->torus_dimensions * cluster->pair_bytes_per_s;

@@ -131,11 +131,31 @@ struct tsim_model {
 };
 
 /* ---- accelerator (hardware/accelerators, schema tsim/accelerator/v1) ---- */
+
+/* How programs run on it. All but GPUs run a step that is compiled whole: no host launches kernels, element-wise chains
+ * are one kernel, and engines beside the compute units move collectives. */
+enum tsim_execution {
+    TSIM_EXECUTION_LAUNCHED,         /* kernel after kernel, by the host */
+    TSIM_EXECUTION_COMPILED,         /* TPU, Trainium, Gaudi */
+    TSIM_EXECUTION_BULK_SYNCHRONOUS, /* IPU: supersteps of compute, synchronize, exchange; nothing runs beside another
+                                      */
+    TSIM_EXECUTION_WEIGHT_STREAMING  /* CS-2: activations stay, weights come in layer by layer, gradients go out */
+};
+
+/* What a compute unit multiplies at once (cost/compute.h): tiles of a GPU's kernels, or an array of multipliers through
+ * which rows stream past weights that stay, or which keeps a square of results while operands stream past. */
+enum tsim_stationary { TSIM_STATIONARY_NONE, TSIM_STATIONARY_WEIGHTS, TSIM_STATIONARY_OUTPUTS };
+
 struct tsim_accelerator {
     const char *name, *vendor, *source;
     int64_t year;
     int64_t compute_units; /* SMs, CUs, cores: what waves of tiles are counted over */
-    double clock_hz;       /* the clock that the peaks are stated at */
+    int64_t dies; /* that software sees as a device each; above 1 this is their package, not what programs run on */
+    enum tsim_execution execution;
+    enum tsim_stationary array_stationary;
+    int64_t array_side;          /* of a compute unit's array; 0: none */
+    double exchange_bytes_per_s; /* bulk synchronous: between the units' memories, all together */
+    double clock_hz;             /* the clock that the peaks are stated at */
     double memory_bytes, memory_bytes_per_s, cache_bytes;
     double peak_flops_per_s[TSIM_N_PRECISIONS]; /* dense matrix peak; 0 = lacks this precision */
     double vector_flops_per_s;                  /* fp32 outside the matrix units */
@@ -220,6 +240,7 @@ struct tsim_fabric {
     bool rails; /* the lowest tier's switches each take the same port of many nodes */
     /* Torus: a dimension that is a multiple of `wrap` closes to a ring; 0: none does. */
     int64_t torus_dimensions, torus_wrap;
+    bool torus_wraps_together; /* made of cubes: no dimension closes unless all are multiples of `wrap` */
     /* Dragonfly (Kim et al. 2008): p ports and h global links on each of a routers of a group, all linked in a group.
      */
     int64_t dragonfly_ports, dragonfly_routers, dragonfly_global_links;

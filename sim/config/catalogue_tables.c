@@ -65,6 +65,22 @@ static const struct tsim_key POWER_KEYS[] = {
 };
 TSIM_TABLE(POWER, POWER_KEYS, true);
 
+static const struct tsim_word EXECUTIONS[] = {{"launched", TSIM_EXECUTION_LAUNCHED},
+                                              {"compiled", TSIM_EXECUTION_COMPILED},
+                                              {"bulk-synchronous", TSIM_EXECUTION_BULK_SYNCHRONOUS},
+                                              {"weight-streaming", TSIM_EXECUTION_WEIGHT_STREAMING},
+                                              {NULL, 0}};
+static const struct tsim_word STATIONARIES[] = {{"none", TSIM_STATIONARY_NONE}, {"weights", TSIM_STATIONARY_WEIGHTS},
+                                                {"outputs", TSIM_STATIONARY_OUTPUTS}, {NULL, 0}};
+static const struct tsim_key ARRAY_KEYS[] = {
+    {.key = "side", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_accelerator, array_side), .max = 1e5,
+     .default_text = "0", .is_omitted_when_zero = true, .help = "multipliers along each side; 0: tiles of a GPU's kernels"},
+    {.key = "stationary", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_accelerator, array_stationary),
+     .words = STATIONARIES, .default_text = "none", .is_omitted_when_zero = true,
+     .help = "what stays in the array: weights, which rows stream past, or outputs"},
+};
+TSIM_TABLE(ARRAY, ARRAY_KEYS, true);
+
 #define QUANTITY(type, name_, dimension_, field_, help_)                                                               \
     .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .offset = offsetof(type, field_),            \
     .help = (help_)
@@ -79,6 +95,16 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     SOURCE_KEY(struct tsim_accelerator),
     {INTEGER(struct tsim_accelerator, "compute_units", compute_units, 1e7, "SMs, CUs or cores that tiles are dealt to"),
      .is_required = true, .is_positive = true},
+    {INTEGER(struct tsim_accelerator, "dies", dies, 1e3, "a package of so many devices, as software sees it"),
+     .default_text = "0", .is_omitted_when_zero = true},
+    {.key = "execution", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_accelerator, execution),
+     .words = EXECUTIONS, .default_text = "launched", .is_omitted_when_zero = true,
+     .help = "launched kernel by kernel (GPUs), or a compiled program"},
+    {.key = "array", .kind = TSIM_KEY_MAPPING, .table = &ARRAY, .is_omitted_when_zero = true,
+     .help = "of multipliers, in each compute unit: {side: 128, stationary: weights}; absent: a GPU's tiles"},
+    {ACCELERATOR_QUANTITY("exchange", TSIM_BYTES_PER_S, exchange_bytes_per_s,
+                          "bulk-synchronous: between the memories of the compute units, all together"),
+     .default_text = "0", .is_omitted_when_zero = true},
     {ACCELERATOR_QUANTITY("clock", TSIM_HZ, clock_hz, "clock that the peaks are stated at"), .is_required = true, .is_positive = true},
     {ACCELERATOR_QUANTITY("memory", TSIM_BYTES, memory_bytes, "capacity"), .is_required = true, .is_positive = true},
     {ACCELERATOR_QUANTITY("memory_bandwidth", TSIM_BYTES_PER_S, memory_bytes_per_s, "peak"), .is_required = true, .is_positive = true},
@@ -200,6 +226,9 @@ static void write_tiers(struct tsim_writer *writer, const char *key, const char 
 static const struct tsim_key TORUS_KEYS[] = {
     OPTIONAL_INT("dimensions", torus_dimensions, 3, "2 or 3"),
     OPTIONAL_INT("wrap", torus_wrap, 1e6, "a dimension that is a multiple of this closes to a ring; 0: none does"),
+    {.key = "whole_cubes", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, torus_wraps_together),
+     .default_text = "false", .is_omitted_when_zero = true,
+     .help = "no dimension closes to a ring unless all are multiples of wrap"},
 };
 TSIM_TABLE(TORUS, TORUS_KEYS, true);
 static const struct tsim_key DRAGONFLY_KEYS[] = {

@@ -73,6 +73,23 @@ static void resolve_training(struct tsim_draft *draft) {
     sc->training.length = draft->tokens + draft->samples + draft->epochs * sc->data.samples + draft->steps;
 }
 
+/* A compiled program is what the accelerator's compiler makes of it, whatever profile is named; where compute and
+ * exchange take turns, nothing hides. */
+static void resolve_execution(struct tsim_draft *draft, struct tsim_arena *arena) {
+    struct tsim_scenario *sc = &draft->scenario;
+    enum tsim_execution execution = sc->cluster.node->accelerator->execution;
+    if (execution == TSIM_EXECUTION_LAUNCHED)
+        return;
+    struct tsim_software *compiled = TSIM_NEW(arena, struct tsim_software);
+    *compiled = *sc->software;
+    compiled->fusion = TSIM_FUSION_COMPILE;
+    compiled->host_time_per_op_s = compiled->host_time_per_collective_s = compiled->host_time_per_checkpoint_s = 0;
+    compiled->shard_copies = TSIM_COPIES_NONE;
+    if (execution == TSIM_EXECUTION_BULK_SYNCHRONOUS)
+        compiled->overlap = sc->parallelism.overlap = (struct tsim_overlap){0};
+    sc->software = compiled;
+}
+
 static void resolve_cluster(struct tsim_draft *draft) {
     struct tsim_cluster_spec *cluster = &draft->scenario.cluster;
     if (!cluster->accelerators_per_node)
@@ -200,7 +217,7 @@ static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     sc->simulation.fold = draft->fold == 1;
     if (tsim_scenario_varies(sc) && !tsim_draft_has(draft, "simulation.steps"))
         sc->simulation.steps = STEPS_THAT_VARY;
-    if (draft->data * p->context == 1)
+    if (draft->data * p->context == 1 || tsim_streams_weights(sc))
         draft->zero = 0;
     if (p->tensor == 1)
         p->sequence = false;
@@ -220,6 +237,7 @@ static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
 
 void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     size_t n_errors = reader->diags->n_errors;
+    resolve_execution(draft, reader->arena);
     resolve_training(draft);
     tsim_draft_resolve_data(draft);
     resolve_cluster(draft);

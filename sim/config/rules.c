@@ -206,6 +206,49 @@ static void check_precision(const struct check *c) {
                        "it has %s", has);
 }
 
+/* What makes no sense on the accelerator. */
+static void check_streaming(const struct check *c, const char *name) {
+    static const char *const PATHS[] = {"parallelism.tensor", "parallelism.pipeline", "parallelism.context",
+                                        "parallelism.expert"};
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    const struct tsim_offload_spec *offload = &c->sc->training.offload;
+    const int64_t degrees[] = {p->tensor, p->pipeline, p->context, p->expert};
+    for (int i = 0; i < 4; i++)
+        if (degrees[i] > 1)
+            tsim_diag_hint(
+                fail(c, PATHS[i],
+                     "%lld, but every layer's weights are streamed to the whole of a %.40s: no model is split",
+                     num(degrees[i]), name),
+                "1; several of them share the batch (data)");
+    if (offload->optimizer || offload->activations_frac > 0)
+        tsim_diag_hint(fail(c, "training.offload", "weights and optimizer state never lie on a %.40s", name),
+                       "leave it out");
+    if (c->draft->zero > 0 && tsim_draft_has(c->draft, "parallelism.zero"))
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "parallelism.zero"), "parallelism.zero",
+                           "has no effect: a %.40s holds no optimizer state", name);
+}
+
+static void check_execution(const struct check *c) {
+    static const char *const OVERLAPS[] = {"gradients",       "parameters", "tensor",
+                                           "tensor_backward", "pipeline",   "expert"};
+    const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
+    if (a->execution == TSIM_EXECUTION_WEIGHT_STREAMING)
+        check_streaming(c, a->name);
+    if (a->dies > 1)
+        tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.node"), "cluster.node",
+                                          "a %.40s is a package of %lld devices, and one product runs on one of them",
+                                          a->name, num(a->dies)),
+                       "a node of its dies, such as mi250x-node");
+    for (size_t i = 0; i < 6 && a->execution == TSIM_EXECUTION_BULK_SYNCHRONOUS; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "parallelism.overlap.%s", OVERLAPS[i]);
+        const struct tsim_value *value = tsim_value_find_path(c->draft->root, path);
+        if (value && value->text && strcmp(value->text, "true") == 0)
+            tsim_value_warning(c->reader->diags, value, path,
+                               "has no effect: computing and exchanging take turns on a %.40s", a->name);
+    }
+}
+
 static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel) {
     if (kernel == TSIM_ATTENTION_FLASH_TRITON || kernel == TSIM_ATTENTION_FLASH1)
         return a->attention_flash1_frac;
@@ -709,6 +752,7 @@ static bool check_job(const struct check *c) {
     tsim_draft_check_data(c->draft, c->reader);
     bool can_split = check_cluster(c);
     check_precision(c);
+    check_execution(c);
     check_attention(c);
     tsim_draft_check_reliability(c->draft, c->reader);
     return can_split;

@@ -279,6 +279,12 @@ struct tsim_scenario {
     size_t n_estimates;
 };
 
+/* Weights, gradients and optimizer state lie beside the accelerator and pass through it
+ * (TSIM_EXECUTION_WEIGHT_STREAMING in catalogue.h; workload/memory.h). */
+static inline bool tsim_streams_weights(const struct tsim_scenario *scenario) {
+    return scenario->cluster.node->accelerator->execution == TSIM_EXECUTION_WEIGHT_STREAMING;
+}
+
 struct tsim_override { /* --set PATH=VALUE */
     const char *path, *value;
 };

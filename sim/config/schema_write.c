@@ -133,6 +133,8 @@ static bool is_omitted(const struct tsim_key *key, const void *field) {
         return *(const double *)field == 0;
     if (key->kind == TSIM_KEY_ENUM)
         return *(const int *)field == 0;
+    if (key->kind == TSIM_KEY_BOOL)
+        return !*(const bool *)field;
     return key->kind == TSIM_KEY_INT && *(const int64_t *)field == 0;
 }
 

@@ -431,8 +431,10 @@ static void choose(const struct problem *p, const struct tsim_collective_request
     }
 }
 
-/* Few large cores (TPU, Trainium, Gaudi) have engines for this beside them. */
+/* TPU, Trainium, Gaudi and the like have engines for this beside their cores. */
 static double compute_units_frac(const struct tsim_accelerator *accelerator, double n_channels) {
+    if (accelerator->execution != TSIM_EXECUTION_LAUNCHED)
+        return 0;
     double units = (double)accelerator->compute_units;
     return units >= 4 * n_channels ? n_channels / units : 0;
 }

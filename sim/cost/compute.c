@@ -7,7 +7,7 @@
 static const struct tile {
     double m, n, efficiency_frac;
 } TILES[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96}, {128, 64, 0.85}, {64, 128, 0.85}, {64, 64, 0.7}};
-enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8 };
+enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8, MAX_STRIPS = 32 };
 
 #define MIN_SPLIT_DEPTH 512.0 /* a slice of k shorter than this is not worth its reduction */
 
@@ -44,8 +44,35 @@ static double waves_of(double tiles, double units, double k) {
     return best;
 }
 
+/* Arrays that keep weights: m is cut into so many strips as fill the units best; see the header. */
+static double weights_stay_s(const struct tsim_accelerator *a, double unit_rate, double batch, double m, double n,
+                             double k) {
+    double side = (double)a->array_side, units = (double)a->compute_units, best_s = HUGE_VAL;
+    double depth = ceil(k / side) * side + a->matrix_ramp_k;
+    for (double strips = 1; strips == 1 || (strips <= MAX_STRIPS && m / strips >= side); strips++) {
+        double rows = fmax(ceil(m / strips), side), waves = ceil(batch * ceil(n / side) * strips / units);
+        best_s = fmin(best_s, waves * 2 * rows * side * depth / unit_rate);
+    }
+    return best_s;
+}
+
+static double outputs_stay_s(const struct tsim_accelerator *a, double unit_rate, double batch, double m, double n,
+                             double k) {
+    double side = (double)a->array_side, squares = batch * ceil(m / side) * ceil(n / side);
+    return ceil(squares / (double)a->compute_units) * 2 * side * side * (k + a->matrix_ramp_k) / unit_rate;
+}
+
+static double array_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precision, double batch, double m,
+                           double n, double k) {
+    double unit_rate = tsim_matrix_rate(a, precision) / (double)a->compute_units;
+    return a->array_stationary == TSIM_STATIONARY_OUTPUTS ? outputs_stay_s(a, unit_rate, batch, m, n, k)
+                                                          : weights_stay_s(a, unit_rate, batch, m, n, k);
+}
+
 double tsim_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precision, double batch, double m, double n,
                    double k) {
+    if (a->array_side > 0)
+        return array_gemm_s(a, precision, batch, m, n, k);
     double units = (double)a->compute_units, unit_rate = tsim_matrix_rate(a, precision) / units, best_s = HUGE_VAL;
     for (int i = 0; i < N_TILES; i++) {
         const struct tile *tile = &TILES[i];
@@ -69,7 +96,7 @@ static bool is_aligned(const struct tsim_op *op) {
 
 static double product_s(const struct tsim_accelerator *a, const struct tsim_op *op) {
     double aligned_s = tsim_gemm_s(a, op->precision, op->batch, op->m, op->n, op->k);
-    return is_aligned(op) ? aligned_s : aligned_s / UNALIGNED_FRAC;
+    return is_aligned(op) || a->array_side > 0 ? aligned_s : aligned_s / UNALIGNED_FRAC;
 }
 
 static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel) {
@@ -116,11 +143,12 @@ void tsim_kernel_cost(const struct tsim_accelerator *a, const struct tsim_softwa
     else if (op->kind == TSIM_OP_FLASH)
         cost->matrix_s = flash_s(a, software, op);
     cost->memory_s = op->bytes / tsim_memory_rate(a);
+    cost->exchange_s = a->exchange_bytes_per_s > 0 ? op->bytes / a->exchange_bytes_per_s : 0;
     double latency_s = op->kernels * a->kernel_latency_s, roofline_s = fmax(cost->matrix_s, cost->memory_s);
-    cost->time_s = roofline_s + latency_s;
-    if (latency_s > roofline_s)
+    cost->time_s = roofline_s + cost->exchange_s + latency_s;
+    if (latency_s > roofline_s + cost->exchange_s)
         cost->limit = TSIM_LIMIT_LATENCY;
     else
-        cost->limit = cost->matrix_s >= cost->memory_s ? TSIM_LIMIT_MATRIX : TSIM_LIMIT_MEMORY;
+        cost->limit = cost->matrix_s >= fmax(cost->memory_s, cost->exchange_s) ? TSIM_LIMIT_MATRIX : TSIM_LIMIT_MEMORY;
     TSIM_ASSERT(isfinite(cost->time_s) && cost->time_s >= 0);
 }

@@ -23,6 +23,16 @@
  * FlashAttention-2 and -3 repositories (A100 and H100, 512 to 16k tokens, d = 64 and 128; residuals under 5 % from 1k
  * tokens on): r = 190 tokens, and 600 for causal attention, whose diagonal blocks are computed whole.
  *
+ * Arrays of multipliers (a x a in each of U units; accelerators with `array`) instead of tiles. Those of TPU and
+ * Trainium keep a x a weights while rows stream past them, a row each cycle, and load the next weights meanwhile, which
+ * takes a cycles (Jouppi et al. 2017, arXiv:1704.04760, section 2): n and k count in whole a, a strip of m no less than
+ * a, and the strips of m are dealt to the units: waves * 2 rows a (a ceil(k/a) + ramp) / (P/U * sustained). Those of
+ * Gaudi keep a x a results while both operands stream past: tiles of a x a, as above, of one size alone. A wafer's
+ * cores and an IPU's tiles are arrays of 1 and of 16 that keep results: work is dealt element by element.
+ *
+ * Bulk synchronous accelerators run in supersteps (Valiant 1990): a kernel's time is its roofline, then the exchange of
+ * what it reads and writes over the interconnect of the units, then a synchronization, which is its latency.
+ *
  * Element-wise kernels move bytes at the sustained fraction of HBM's peak.
  *
  * Not here: caches (a tensor that fits in L2 is still counted as HBM traffic), clocks that vary with load (in
@@ -35,9 +45,10 @@
 enum tsim_limit { TSIM_LIMIT_MATRIX, TSIM_LIMIT_MEMORY, TSIM_LIMIT_LATENCY };
 
 struct tsim_kernel_cost {
-    double time_s;   /* max of the next two, plus latency */
-    double matrix_s; /* on the matrix units, quantization included */
-    double memory_s; /* on HBM */
+    double time_s;     /* max of the next two, plus exchange and latency */
+    double matrix_s;   /* on the matrix units, quantization included */
+    double memory_s;   /* on HBM */
+    double exchange_s; /* bulk synchronous: after it, between the units' memories; else 0 */
     enum tsim_limit limit;
 };
 

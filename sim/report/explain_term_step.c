@@ -211,6 +211,12 @@ static const struct tsim_term *launch_time(struct tsim_terms *terms, const struc
                            tsim_term_given(terms, "kernels", op->kernels, TSIM_COUNT, OF_SHAPE), latency);
 }
 
+static const struct tsim_term *exchange_time(struct tsim_terms *terms, const struct tsim_pass_operator *op) {
+    return tsim_term_over(terms, "exchange between the units", "bytes / rate", TSIM_TIME_S,
+                          tsim_term_given(terms, "bytes read and written", op->op->bytes, TSIM_BYTES, OF_SHAPE),
+                          file_value(terms, "exchange", accelerator_of(terms)->exchange_bytes_per_s, TSIM_BYTES_PER_S));
+}
+
 static const struct tsim_term *kernel_time(struct tsim_terms *terms, const struct tsim_pass_operator *op) {
     bool has_matrix = op->matrix_s > 0;
     struct tsim_term *term =
@@ -225,6 +231,8 @@ static const struct tsim_term *kernel_time(struct tsim_terms *terms, const struc
     } else {
         tsim_term_add(terms, term, memory_time(terms, op), 1);
     }
+    if (op->exchange_s > 0)
+        tsim_term_add(terms, term, exchange_time(terms, op), 1);
     tsim_term_add(terms, term, launch_time(terms, op->op), 1);
     return tsim_term_close(terms, term, NULL);
 }

@@ -166,6 +166,7 @@ static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
             row.time_s = cost.time_s;
             row.matrix_s = cost.matrix_s;
             row.memory_s = cost.memory_s;
+            row.exchange_s = cost.exchange_s;
             row.hbm_bytes = op->bytes;
             row.bound = bound_of(cost.limit);
         }

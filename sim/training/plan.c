@@ -229,11 +229,18 @@ static void gathering(const struct tsim_step_plan *plan, const struct data_group
 
 /* Activations leave for the host beside the forward pass and come back beside the backward pass: each takes the longer
  * of the two. */
-static void wait_for_host_link(struct tsim_pass_cost *cost, double offloaded_s) {
-    double excess_s = fmax(offloaded_s - cost->time_s, 0);
+static void wait_for_host_link(struct tsim_pass_cost *cost, double link_s) {
+    double excess_s = fmax(link_s - cost->time_s, 0);
     cost->host_excess_s += excess_s;
     cost->compute_s += excess_s;
     cost->time_s += excess_s;
+}
+
+/* Weight streaming: each pass takes the chunk's weights in, layer by layer under the layer before; the backward pass
+ * sends gradients out at the same time. One micro-batch goes through before the next. */
+static double streamed_s(const struct tsim_scenario *sc, double parameters, enum tsim_pass_kind kind) {
+    double in = communicated_weight_bytes(sc), out = kind == TSIM_PASS_FORWARD ? 0 : tsim_gradient_bytes(sc);
+    return tsim_streams_weights(sc) ? parameters * fmax(in, out) / sc->cluster.node->host_link_bytes_per_s : 0;
 }
 
 static void plan_direction(const struct tsim_pass_costs *costs, double offloaded_s, struct tsim_chunk_plan *chunk,
@@ -302,7 +309,8 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
     double offloaded_s = offloaded_bytes > 0 ? offloaded_bytes / sc->cluster.node->host_link_bytes_per_s : 0;
     for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
         if (kind <= TSIM_PASS_BACKWARD || tsim_schedule_splits_backward(plan->schedule.schedule))
-            plan_direction(costs, offloaded_s, chunk, (enum tsim_pass_kind)kind);
+            plan_direction(costs, fmax(offloaded_s, streamed_s(sc, chunk->parameters, (enum tsim_pass_kind)kind)),
+                           chunk, (enum tsim_pass_kind)kind);
     int32_t buckets = n_buckets(plan, data, chunk);
     chunk->n_gathers = plan->gathers && plan->overlaps_gathers ? buckets : 1;
     chunk->n_reduces = plan->overlaps_reduces && !plan->waits_for_reductions ? buckets : 1;
@@ -404,6 +412,10 @@ static double optimizer_s(const struct tsim_step_plan *plan, double held, double
     enum tsim_precision precision = plan->scenario->training.precision;
     struct tsim_optimizer_cost cost;
     tsim_optimizer_cost(plan->scenario, &cost);
+    if (tsim_streams_weights(plan->scenario)) { /* updated beside it, as gradients arrive */
+        *hbm_bytes = 0;
+        return 0;
+    }
     if (plan->scenario->training.offload.optimizer) {
         *hbm_bytes = 0;
         return host_update_s(plan, held, backward_s, &cost);
@@ -474,7 +486,8 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
     plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
-    plan->has_data_group = data.dense.n_ranks > 1 || data.expert.n_ranks > 1 || plan->is_mirrored;
+    plan->has_data_group = (data.dense.n_ranks > 1 || data.expert.n_ranks > 1 || plan->is_mirrored) &&
+                           !tsim_streams_weights(sc); /* gradients are summed on their way out */
     plan->shards_fully = zero == 3 && plan->has_data_group;
     plan->gathers = zero == 1 || zero == 2;
     plan->overlaps_gathers = sc->parallelism.overlap.parameters;

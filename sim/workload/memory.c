@@ -552,6 +552,18 @@ double tsim_host_state_bytes(const struct tsim_scenario *sc) {
     return tsim_optimizer_state_bytes(sc) + (tsim_has_master_weights(sc) ? 4 : 0) + tsim_gradient_bytes(sc);
 }
 
+/* Weight streaming: the weights of the layer in use and of the next, the gradients of one; the rest lies outside. */
+static void stream_weights(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
+    if (!tsim_streams_weights(sc))
+        return;
+    double layer = largest_unit_parameters(sc, stage);
+    memory->host_bytes =
+        memory->weights_bytes + memory->gradients_bytes + memory->master_bytes + memory->optimizer_bytes;
+    memory->weights_bytes = 2 * layer * tsim_weight_bytes(sc->training.precision);
+    memory->gradients_bytes = layer * tsim_gradient_bytes(sc);
+    memory->master_bytes = memory->optimizer_bytes = 0;
+}
+
 static void offload(const struct tsim_scenario *sc, double updated, struct tsim_stage_memory *memory) {
     double frac = sc->training.offload.activations_frac, layer = 0;
     memory->host_bytes = frac * memory->activations_bytes;
@@ -581,6 +593,7 @@ void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsi
     memory->buffers_bytes = buffer_bytes(sc, stage) + batch_bytes(sc, stage);
     memory->host_bytes = 0;
     offload(sc, zero >= 1 ? sharded : n, memory);
+    stream_weights(sc, stage, memory);
     memory->total_bytes = memory->weights_bytes + memory->gradients_bytes + memory->master_bytes +
                           memory->optimizer_bytes + memory->activations_bytes + memory->buffers_bytes;
 }
