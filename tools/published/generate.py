@@ -19,9 +19,15 @@ DOUBTFUL = {
     # its peak is 15.7. The table's other rows of 512 tokens are as far from those of 128.
     **{f"dle-{n}": "V100 in fp32 would be above its peak, the table's rows of 512 tokens are alike"
        for n in ("041", "042", "073", "074")},
+    **{f"rocm-{n}": "a figure for comparison in a report of software that is too slow; its batch is not stated"
+       for n in (2, 3)},
 }
 NODES = {"A100-SXM4-80GB": "dgx-a100", "A100-SXM-80GB": "dgx-a100", "A100-SXM4-40GB": "dgx-a100-40gb",
-         "H100-SXM5-80GB": "dgx-h100"}
+         "H100-SXM5-80GB": "dgx-h100", "Gaudi2": "gaudi2-hls", "Trainium1": "trn1-32xlarge", "MI300X": "mi300x-node",
+         "GC200": "{extends: ipu-pod4, accelerators: 16}"}
+# Of others than NVIDIA: accelerators of a node, and the fabric between nodes.
+PER_NODE = {"Trainium1": 16, "GC200": 16}
+FABRICS = {"Gaudi2": "roce-100", "Trainium1": "efa-100"}
 # One accelerator of each: NVIDIA's examples. DGX-1 of the 16 GB kind, and a DGX-2.
 ALONE = {"A100-SXM4-80GB": "dgx-a100", "V100-SXM2-16GB (DGX-1)": "single-v100-16gb",
          "V100-SXM2-32GB (DGX-1)": "single-v100-32gb", "V100-SXM3-32GB (DGX-2)": "dgx-2"}
@@ -43,13 +49,21 @@ def source_of(row):
     for word, name, software in (("llm-foundry", "mpt", "llm-foundry-2023"), ("dgxc", "dgxc", "megatron-core-2024"),
                                  ("NeMo@", "nemo", "nemo-2024"), ("Zero Bubble", "zero-bubble", "zero-bubble-2023"),
                                  ("bigscience", "bloom", "bloom-2022"), ("MxNet", "dle", "mxnet-2020"),
-                                 ("DeepLearningExamples", "dle", "apex-2021")):
+                                 ("DeepLearningExamples", "dle", "apex-2021"),
+                                 # DeepSpeed's pipeline on Intel's graph compiler, its fused attention
+                                 ("Intel-HabanaLabs", "habana",
+                                  "{extends: megatron-deepspeed-2023, attention_kernel: flash2, dropout: 0}"),
+                                 ("aws-neuron", "neuron", "maxtext-2024"),  # XLA, too
+                                 ("Graphcore", "graphcore", "{extends: maxtext-2024, dropout: 0.1}"),
+                                 ("ROCm", "rocm", "torchtitan-2024")):  # FSDP and torch.compile
         if word in s:
             return name, software
     raise SystemExit(f"{row['id']}: no rule for the source {s}")
 
 
 def fabric_of(row, source):
+    if row["gpu"] in FABRICS:
+        return FABRICS[row["gpu"]]
     if source == "mpt":
         return "roce-200" if row["gpu"].startswith("A100") else "roce-400"
     if source == "zero-bubble":
@@ -107,8 +121,10 @@ def metric_of(row):
     value = row["metric_value"]
     if row["metric_name"] == "iteration_time":
         return f"step_time: {value} s"
-    if row["metric_name"] == "tokens_per_s_per_gpu":
-        return f"tokens_per_s_per_gpu: {value}"
+    if row["metric_name"] in ("tokens_per_s_per_gpu", "model_tflops_per_gpu"):
+        return f"{row['metric_name']}: {value}"
+    if row["metric_name"] == "samples_per_s_total":
+        return f"samples_per_s: {value}"
     return f"samples_per_s: {float(value) * int(row['n_gpus']):g}"
 
 
@@ -146,18 +162,41 @@ def example(row, software):
     return name, "\n".join(lines)
 
 
+def encoder(row, source, software):
+    """BERT pretraining on other machines than NVIDIA's: weights in 16 bits, without a master copy."""
+    name = f"{source}-bert-{row['gpu'].lower()}-{row['n_gpus']}-{row['id'].split('-')[-1]}"
+    precision = row["precision"]
+    training = {"sequence_length": row["seq_len"], "global_batch_size": row["global_batch_sequences"],
+                "micro_batch_size": row["micro_batch"], "precision": precision, "gradient_precision": precision,
+                "optimizer": "lamb" if source == "graphcore" else "adamw", "attention": "standard",
+                "recompute": row["recompute"] or "none", "master_weights": "false"}
+    # Its configuration places 4.5 layers beside the embedding and the head, and 6.5 on each other stage.
+    pipeline = {"pipeline": row["pp"], "layers_per_stage": "[6, 7, 7, 4]"} if row["pp"] != "1" else {"pipeline": 1}
+    cluster = {"node": NODES[row["gpu"]], "nodes": int(row["n_gpus"]) // PER_NODE[row["gpu"]]}
+    lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + ".",
+             "# " + row["notes"] + ".", "schema: tsim/v1", f"name: {name}", "model: bert-large",
+             f"cluster: {mapping(cluster)}", f"training: {mapping(training)}",
+             f"software: {software if source == 'graphcore' else '{extends: ' + software + ', dropout: 0.1}'}",
+             f"parallelism: {mapping(pipeline)}", "measured:", '  source: "' + row["source"] + '"',
+             "  " + metric_of(row), ""]
+    return name, "\n".join(lines)
+
+
 def scenario(row, peaks):
     source, software = source_of(row)
     if source == "dle":
         return example(row, software)
+    if "BERT" in row["model"]:
+        return encoder(row, source, software)
     n = int(row["n_gpus"])
     node = NODES[row["gpu"]]
+    per_node = PER_NODE.get(row["gpu"], 8)
     if source == "bloom":
         node = "{extends: dgx-a100, nics: 4, nic_bandwidth: 100 Gb/s}"
-    cluster = {"node": node, "nodes": max(n // 8, 1)}
-    if n < 8:
+    cluster = {"node": node, "nodes": max(n // per_node, 1)}
+    if n < per_node:
         cluster["accelerators_per_node"] = n
-    if n > 8:
+    if n > per_node:
         cluster["fabric"] = fabric_of(row, source)
     size = re.search(r"([0-9.]+ ?[bBmM])\b", row["model"]).group(1).replace(" ", "").lower()
     gpu = row["gpu"].split("-")[0].lower() + ("-40gb" if "40GB" in row["gpu"] else "")
@@ -174,6 +213,8 @@ def scenario(row, peaks):
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + "."]
     if doubt_of(row):
         lines.append("# Doubtful: " + doubt_of(row) + ".")
+    if source in ("habana", "neuron", "rocm"):
+        lines.append("# " + row["notes"] + ".")
     if row["recompute"] != recompute:
         lines.append("# Recomputation is not stated: none assumed.")
     if source == "zero-bubble":
@@ -182,7 +223,8 @@ def scenario(row, peaks):
     if "BF16Optimizer" in row["zero_stage_or_fsdp"]:
         lines.append("# DeepSpeed's BF16_Optimizer adds gradients in fp32 after each backward pass and all-reduces them "
                      "whole (runtime/pipe/engine.py, _bf16_reduce_grads).")
-        software = "{extends: " + software + ", gradient_reduction: all-reduce}"
+        software = software.rstrip("}") + ", gradient_reduction: all-reduce}" if software.startswith("{") else (
+            "{extends: " + software + ", gradient_reduction: all-reduce}")
     lines += ["schema: tsim/v1", f"name: {name}", f"model: {mapping(model_of(row, source))}",
               f"cluster: {mapping(cluster)}", f"training: {mapping(training)}", f"software: {software}",
               f"parallelism: {mapping(parallelism)}", "measured:",
