@@ -64,23 +64,10 @@ bool tsim_engine_is_over(const struct tsim_engine *engine) {
     return engine->n_unfinished == 0;
 }
 
-void tsim_engine_append(struct tsim_engine *engine, struct tsim_engine_list *list, int32_t stream) {
-    engine->streams[stream].next = -1;
-    if (list->first < 0)
-        list->first = stream;
-    else
-        engine->streams[list->last].next = stream;
-    list->last = stream;
-}
-
 static int32_t take_first(struct tsim_engine *engine, struct tsim_engine_list *list) {
     int32_t stream = list->first;
     list->first = engine->streams[stream].next;
     return stream;
-}
-
-tsim_tick tsim_engine_later(const struct tsim_engine *engine, tsim_tick duration) {
-    return duration > INT64_MAX - engine->now ? INT64_MAX : engine->now + duration;
 }
 
 void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size) {
@@ -94,11 +81,7 @@ void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *te
         snprintf(text, size, "stream %d (task %lld)", stream, (long long)engine->streams[stream].task.label);
 }
 
-void tsim_engine_count(struct tsim_engine *engine, int32_t stream, int64_t n_events) {
-    engine->n_events += n_events;
-    engine->n_events_at_tick += n_events;
-    if (engine->n_events_at_tick <= engine->options.max_events_per_tick)
-        return;
+noreturn void tsim_engine_goes_round(const struct tsim_engine *engine, int32_t stream) {
     char who[200];
     tsim_engine_tell(engine, stream, who, sizeof who);
     TSIM_BUG("more than %lld events at tick %lld: %s goes round without time passing",

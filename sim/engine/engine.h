@@ -75,8 +75,8 @@ struct tsim_task {
 
 /* Fills *task with the stream's next task and returns true, or returns false when the stream is finished. Called when
  * the previous task of the stream has ended, its observer and its signals included (and once at the start). *task
- * arrives zeroed, with join and the counters = -1; do not write into its arrays beyond their counts. The program may
- * rearm and add signals and ask the engine questions, but not add streams or resources. */
+ * arrives zeroed but for its arrays, whose counts are 0, and for join and the counters, which are -1.
+ * The program may rearm and add signals and ask the engine questions, but not add streams or resources. */
 typedef bool (*tsim_program_fn)(void *context, int32_t stream, struct tsim_task *task);
 
 /* Called once per task at its end (for a join: once per party). ready: when the task was at the head with all its

@@ -28,10 +28,6 @@ static int32_t entry_item(struct tsim_event_entry entry) {
     return (int32_t)(entry.rank & INT32_MAX);
 }
 
-static struct tsim_event entry_event(struct tsim_event_entry entry) {
-    return (struct tsim_event){entry.tick, (enum tsim_phase)(entry.rank >> 32), entry_item(entry)};
-}
-
 /* ---- the heap ---- */
 
 static void place(struct tsim_event_queue *queue, size_t at, struct tsim_event_entry entry) {
@@ -264,7 +260,7 @@ size_t tsim_event_queue_count(const struct tsim_event_queue *queue) {
 
 enum { NOWHERE = TSIM_QUEUE_HEAP - 1 }; /* runs are 0, 1, ... */
 
-static int find_first(struct tsim_event_queue *queue) {
+int tsim_event_queue_look(struct tsim_event_queue *queue) {
     struct tsim_event_entry first = {0, 0};
     int place = NOWHERE;
     if (queue->n_entries > (size_t)queue->root_is_vacant) {
@@ -284,13 +280,6 @@ static int find_first(struct tsim_event_queue *queue) {
     return place;
 }
 
-int tsim_event_queue_find(struct tsim_event_queue *queue, struct tsim_event *event) {
-    int place = queue->first_is_known ? queue->first_place : find_first(queue);
-    if (place != NOWHERE)
-        *event = entry_event(queue->first);
-    return place;
-}
-
 void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item) {
     queue->first_is_known = false;
     if (place == TSIM_QUEUE_HEAP) {
@@ -303,13 +292,19 @@ void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t it
 }
 
 bool tsim_event_queue_peek(struct tsim_event_queue *queue, struct tsim_event *event) {
-    return tsim_event_queue_find(queue, event) != NOWHERE;
+    struct tsim_event first;
+    if (tsim_event_queue_find(queue, &first) == NOWHERE)
+        return false;
+    *event = first;
+    return true;
 }
 
 bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *event) {
-    int place = tsim_event_queue_find(queue, event);
+    struct tsim_event first;
+    int place = tsim_event_queue_find(queue, &first);
     if (place == NOWHERE)
         return false;
+    *event = first;
     tsim_event_queue_take(queue, place, event->item);
     return true;
 }

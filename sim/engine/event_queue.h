@@ -79,7 +79,14 @@ bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *eve
 /* The two halves of a pop: where the first event is (below TSIM_QUEUE_HEAP: there is none), and taking it from there,
  * with nothing changed in between. */
 enum { TSIM_QUEUE_HEAP = -1 };
-int tsim_event_queue_find(struct tsim_event_queue *queue, struct tsim_event *event);
+int tsim_event_queue_look(struct tsim_event_queue *queue); /* for it, where it is not known */
+static inline int tsim_event_queue_find(struct tsim_event_queue *queue, struct tsim_event *event) {
+    int place = queue->first_is_known ? queue->first_place : tsim_event_queue_look(queue);
+    event->tick = queue->first.tick;
+    event->phase = (enum tsim_phase)(queue->first.rank >> 32);
+    event->item = (int32_t)(queue->first.rank & INT32_MAX);
+    return place;
+}
 void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item);
 
 #endif

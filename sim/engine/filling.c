@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-enum { ROUNDS = 4 };
+enum { ROUNDS = 4, FEW_DEMANDS = 8 };
 
 /* A resource with this part of itself to spare when all in the region are at their bounds binds nobody. */
 #define SPARE_FRAC 1e-9
@@ -55,13 +55,23 @@ static void include(struct tsim_sharing *sharing, int32_t activity) {
         touch(sharing, sharing->demands[i].resource);
 }
 
+static bool has_new_user(const struct tsim_sharing *sharing, const struct tsim_sharing_resource *r) {
+    for (int32_t i = r->first_user; i >= 0; i = sharing->demands[i].next_user)
+        if (sharing->activities[sharing->demands[i].activity].is_new)
+            return true;
+    return false;
+}
+
+/* Whom a newcomer meets will join sooner or later: it spares rounds where that costs little. */
 static void include_marked(struct tsim_sharing *sharing) {
     for (size_t m = 0; m < sharing->n_marked; m++) {
         struct tsim_sharing_resource *r = &sharing->resources[sharing->marked[m]];
         r->is_marked = false;
+        bool has_new = has_new_user(sharing, r);
         for (int32_t i = r->first_user; i >= 0; i = sharing->demands[i].next_user) {
             int32_t user = sharing->demands[i].activity;
-            if (sharing->activities[user].is_new || sharing->activities[user].bottleneck == sharing->marked[m])
+            const struct tsim_sharing_activity *a = &sharing->activities[user];
+            if (a->is_new || a->bottleneck == sharing->marked[m] || (has_new && a->n_demands <= FEW_DEMANDS))
                 include(sharing, user);
         }
     }
@@ -189,6 +199,35 @@ static void fix_users(struct tsim_sharing *sharing, int32_t resource, double lev
     }
 }
 
+/* fill_region of a region of one, which every second solve has: the lowest of its levels is its rate. */
+static void fill_one(struct tsim_sharing *sharing) {
+    struct tsim_sharing_activity *a = &sharing->activities[sharing->region[0]];
+    double lowest = HUGE_VAL, level = HUGE_VAL, own_level = a->bound / a->weight;
+    int32_t bottleneck = -1;
+    for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand) {
+        const struct tsim_sharing_demand *d = &sharing->demands[i];
+        struct tsim_sharing_resource *r = &sharing->resources[d->resource];
+        double load = a->weight * d->per_unit, outside = r->used - d->per_unit * a->rate;
+        outside = r->n_users == 1 || outside < 0 ? 0 : outside;
+        r->n_inside = 1;
+        r->remaining = r->capacity - outside;
+        lowest = least(lowest, r->capacity / load);
+        if (outside + d->per_unit * a->bound <= r->capacity * (1 - SPARE_FRAC))
+            continue;
+        double full = r->remaining > 0 ? r->remaining / load : 0;
+        if (full < level || (full == level && d->resource < bottleneck)) {
+            level = full;
+            bottleneck = d->resource;
+        }
+    }
+    bool is_bound = own_level < lowest && own_level <= level;
+    a->next_bottleneck = is_bound ? -1 : bottleneck;
+    a->next_rate = is_bound ? a->bound : least(a->weight * level, a->bound);
+    for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand)
+        sharing->resources[sharing->demands[i].resource].remaining -= sharing->demands[i].per_unit * a->next_rate;
+    sharing->n_filled++;
+}
+
 /* Fixing an activity at or below the level of a resource never lowers that level: (C - d x) / (U - w d) >= C / U
  * exactly if x / w <= C / U. So a candidate's stored level is a lower bound, corrected when it comes up. */
 static void fill_region(struct tsim_sharing *sharing) {
@@ -267,15 +306,16 @@ static bool extend_region(struct tsim_sharing *sharing) {
 static void commit_resources(struct tsim_sharing *sharing) {
     for (size_t t = 0; t < sharing->n_touched; t++) {
         struct tsim_sharing_resource *r = &sharing->resources[sharing->touched[t]];
-        r->used = fmax(r->capacity - r->remaining, 0);
+        r->used = r->capacity - r->remaining > 0 ? r->capacity - r->remaining : 0;
         r->is_touched = false;
     }
     sharing->n_touched = 0;
 }
 
 static void commit_activities(struct tsim_sharing *sharing) {
-    sharing->changed =
-        tsim_heap_grow(sharing->changed, &sharing->changed_capacity, sharing->n_region, sizeof *sharing->changed);
+    if (sharing->n_region > sharing->changed_capacity)
+        sharing->changed =
+            tsim_heap_grow(sharing->changed, &sharing->changed_capacity, sharing->n_region, sizeof *sharing->changed);
     for (size_t m = 0; m < sharing->n_region; m++) {
         struct tsim_sharing_activity *a = &sharing->activities[sharing->region[m]];
         a->is_inside = false;
@@ -297,7 +337,10 @@ void tsim_sharing_solve(struct tsim_sharing *sharing) {
     for (int round = 0;; round++) {
         if (round == ROUNDS)
             include_component(sharing);
-        fill_region(sharing);
+        if (sharing->n_region == 1)
+            fill_one(sharing);
+        else
+            fill_region(sharing);
         if (round == ROUNDS || !extend_region(sharing))
             break;
     }

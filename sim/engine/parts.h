@@ -20,6 +20,8 @@
 #include "engine/event_queue.h"
 #include "engine/sharing.h"
 
+#include <stdnoreturn.h>
+
 enum stream_state { STREAM_WAITING, STREAM_JOINING, STREAM_STARTING, STREAM_LATENCY, STREAM_FLOWING, STREAM_FINISHED };
 
 /* A waiter is one wait of one stream, stream * WAITER_STRIDE + place in its waits; -1 = none. */
@@ -81,11 +83,27 @@ struct tsim_engine {
     struct tsim_sharing sharing;
 };
 
+static inline void tsim_engine_append(struct tsim_engine *engine, struct tsim_engine_list *list, int32_t stream) {
+    engine->streams[stream].next = -1;
+    if (list->first < 0)
+        list->first = stream;
+    else
+        engine->streams[list->last].next = stream;
+    list->last = stream;
+}
+/* now + duration, at most INT64_MAX */
+static inline tsim_tick tsim_engine_later(const struct tsim_engine *engine, tsim_tick duration) {
+    return duration > INT64_MAX - engine->now ? INT64_MAX : engine->now + duration;
+}
+
 /* engine.c */
-void tsim_engine_count(struct tsim_engine *engine, int32_t stream, int64_t n_events);
-void tsim_engine_append(struct tsim_engine *engine, struct tsim_engine_list *list, int32_t stream);
-tsim_tick tsim_engine_later(const struct tsim_engine *engine,
-                            tsim_tick duration); /* now + duration, at most INT64_MAX */
+noreturn void tsim_engine_goes_round(const struct tsim_engine *engine, int32_t stream);
+static inline void tsim_engine_count(struct tsim_engine *engine, int32_t stream, int64_t n_events) {
+    engine->n_events += n_events;
+    engine->n_events_at_tick += n_events;
+    if (engine->n_events_at_tick > engine->options.max_events_per_tick)
+        tsim_engine_goes_round(engine, stream);
+}
 void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size); /* "stream 3 (...)" */
 
 /* stream.c */

@@ -82,6 +82,7 @@ void tsim_sharing_demand(struct tsim_sharing *sharing, int32_t activity, int32_t
     r->first_user = taken;
     r->n_users++;
     a->first_demand = taken;
+    a->n_demands++;
 }
 
 static void mark(struct tsim_sharing *sharing, int32_t resource) {
@@ -174,14 +175,6 @@ void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double wor
         sharing->first_free_demand = i;
     }
     a->first_demand = -1;
-}
-
-bool tsim_sharing_needs_solve(const struct tsim_sharing *sharing) {
-    return sharing->n_marked > 0;
-}
-
-double tsim_sharing_rate(const struct tsim_sharing *sharing, int32_t activity) {
-    return sharing->activities[activity].rate;
 }
 
 double tsim_sharing_flowed(const struct tsim_sharing *sharing, int32_t resource) {

@@ -77,8 +77,9 @@ struct tsim_sharing_activity {
     double weight, bound;
     double rate;
     int32_t first_demand; /* -1 = none: the activity does not exist */
-    int32_t bottleneck;   /* resource, or -1 = its bound */
-    bool is_new;          /* started, and no rate yet */
+    int32_t n_demands;
+    int32_t bottleneck; /* resource, or -1 = its bound */
+    bool is_new;        /* started, and no rate yet */
     bool is_inside, is_open;
     int32_t next_bottleneck; /* of the solve under way, as next_rate */
     double next_rate;
@@ -121,9 +122,13 @@ void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double wor
 
 void tsim_sharing_book(struct tsim_sharing *sharing, int32_t resource, double units); /* as flowed */
 
-bool tsim_sharing_needs_solve(const struct tsim_sharing *sharing);
+static inline bool tsim_sharing_needs_solve(const struct tsim_sharing *sharing) {
+    return sharing->n_marked > 0;
+}
 void tsim_sharing_solve(struct tsim_sharing *sharing); /* fills `changed` */
-double tsim_sharing_rate(const struct tsim_sharing *sharing, int32_t activity);
+static inline double tsim_sharing_rate(const struct tsim_sharing *sharing, int32_t activity) {
+    return sharing->activities[activity].rate;
+}
 
 /* Units of ended activities; those under way are the owner's to add, who knows the time. */
 double tsim_sharing_flowed(const struct tsim_sharing *sharing, int32_t resource);

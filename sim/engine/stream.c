@@ -5,12 +5,8 @@
 #include <float.h>
 #include <string.h>
 
-/* Leaves the task as the program is promised to find it. The arrays are zero beyond their counts already, so clearing
- * what the counts cover is enough, and spares four cache lines of the usual task. */
+/* Leaves the task as the program is promised to find it. */
 static void clear_task(struct tsim_task *task) {
-    memset(task->demands, 0, (size_t)task->n_demands * sizeof task->demands[0]);
-    memset(task->waits, 0, (size_t)task->n_waits * sizeof task->waits[0]);
-    memset(task->lowers, 0, (size_t)task->n_lowers * sizeof task->lowers[0]);
     task->label = 0;
     task->work = task->weight = task->bound_per_s = 0;
     task->latency = 0;

@@ -20,10 +20,8 @@ static int32_t most_segments(const struct tsim_gang *gang) {
     return most;
 }
 
-/* Of a pass that is not cut, place 0; of segments the places after it. */
 static int32_t pass_tally(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t place) {
-    int32_t first = TSIM_TALLY_COLLECTIVES + 2 * n_collectives(gang);
-    return first + (item.chunk * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + gang->most_segments) + place;
+    return TSIM_TALLY_COLLECTIVES + 2 * n_collectives(gang) + tsim_gang_place(gang, item, place);
 }
 
 void tsim_account_begin(struct tsim_arena *arena, struct tsim_gang *gang) {

@@ -203,11 +203,14 @@ bool tsim_gang_route(const struct tsim_gang *gang, struct tsim_pass_item item, s
     return hop.sends;
 }
 
-const struct tsim_collective_cost *tsim_gang_message(const struct tsim_gang *gang, struct tsim_pass_item item,
-                                                     bool *on_node) {
-    bool to_next = tsim_schedule_hop(&gang->plan->schedule, gang->stage, item).to_next;
+static const struct tsim_collective_cost *message_to(const struct tsim_gang *gang, bool to_next, bool *on_node) {
     *on_node = to_next ? gang->stage_plan->next_on_node : gang->stage_plan->prev_on_node;
     return to_next ? &gang->stage_plan->send_next : &gang->stage_plan->send_prev;
+}
+
+const struct tsim_collective_cost *tsim_gang_message(const struct tsim_gang *gang, struct tsim_pass_item item,
+                                                     bool *on_node) {
+    return message_to(gang, tsim_schedule_hop(&gang->plan->schedule, gang->stage, item).to_next, on_node);
 }
 
 static bool sends(const struct tsim_gang *gang, struct tsim_pass_item item) {
@@ -227,12 +230,13 @@ static void message_demands(struct tsim_gang *gang, enum tsim_gang_stream stream
         tsim_gang_demand(gang, stream, task, gang->links->first_resource + route.links[i], per_unit);
 }
 
-static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int32_t index, struct tsim_task *task) {
-    struct tsim_gang *to;
-    struct tsim_pass_item item = tsim_gang_item(gang, index), there;
+static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int32_t index, struct tsim_schedule_hop hop,
+                      struct tsim_task *task) {
+    struct tsim_gang *to = hop.to_next ? gang->next : gang->prev;
+    struct tsim_pass_item item = tsim_gang_item(gang, index), there = item;
     bool on_node;
-    tsim_gang_route(gang, item, &to, &there);
-    const struct tsim_collective_cost *cost = tsim_gang_message(gang, item, &on_node);
+    const struct tsim_collective_cost *cost = message_to(gang, hop.to_next, &on_node);
+    there.chunk = hop.chunk;
     double flow_s = cost->time_s - cost->latency_s;
     task->label = tsim_label(TSIM_TASK_SEND, index, 0);
     task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
@@ -337,19 +341,48 @@ static void begin_pieces(struct tsim_gang *gang, struct tsim_task *task) {
     struct tsim_piecewise *w = &gang->piecewise;
     w->n_lowers = task->n_lowers;
     memcpy(w->lowers, task->lowers, sizeof w->lowers);
-    memset(task->lowers, 0, sizeof task->lowers);
     task->n_lowers = 0;
     tsim_pieces_next(gang, task);
+}
+
+static void shaped_task(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
+                        struct tsim_task *task) {
+    struct tsim_pass_shape *shape = &gang->shapes[tsim_gang_place(gang, item, n_segments > 1 ? 1 + gang->segment : 0)];
+    if (!shape->is_made) {
+        struct tsim_pass_cost cost;
+        tsim_gang_pass_cost(gang, item, gang->segment, n_segments, &cost);
+        pass_task(gang, &cost, task);
+        *shape = (struct tsim_pass_shape){true, task->n_demands, task->work, task->weight, {{0}}};
+        memcpy(shape->demands, task->demands, (size_t)task->n_demands * sizeof task->demands[0]);
+        return;
+    }
+    task->work = shape->work;
+    task->weight = shape->weight;
+    task->bound_per_s = 1;
+    task->n_demands = shape->n_demands;
+    for (int32_t i = 0; i < shape->n_demands; i++)
+        task->demands[i] = shape->demands[i];
+}
+
+/* True when the task is the first piece of several. */
+static bool segment_task(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
+                         struct tsim_task *task) {
+    struct tsim_pass_cost cost;
+    if (gang->shapes) {
+        shaped_task(gang, item, n_segments, task);
+        return false;
+    }
+    tsim_gang_segment_cost(gang, gang->item, gang->segment, &cost);
+    bool is_cut = gang->plan->is_stepped && cut_pass(gang, item, n_segments, &cost);
+    pass_task(gang, &cost, task);
+    return is_cut;
 }
 
 static void next_pass(struct tsim_gang *gang, struct tsim_task *task) {
     struct tsim_pass_item item = tsim_gang_item(gang, gang->item);
     int32_t n_segments = tsim_gang_n_segments(gang, gang->item);
-    struct tsim_pass_cost cost;
-    tsim_gang_segment_cost(gang, gang->item, gang->segment, &cost);
+    bool is_cut = segment_task(gang, item, n_segments, task);
     task->label = tsim_label(TSIM_TASK_PASS, gang->item, gang->segment);
-    bool is_cut = gang->plan->is_stepped && cut_pass(gang, item, n_segments, &cost);
-    pass_task(gang, &cost, task);
     pass_signals(gang, item, n_segments, task);
     if (gang->plan->waits_for_reductions)
         await_reductions(gang, item, n_segments, task);
@@ -474,7 +507,9 @@ static bool next_compute(struct tsim_gang *gang, struct tsim_task *task) {
         return true;
     }
     if (gang->n_owed > 0) {
-        send_task(gang, TSIM_STREAM_COMPUTE, gang->owed[0], task);
+        struct tsim_pass_item item = tsim_gang_item(gang, gang->owed[0]);
+        send_task(gang, TSIM_STREAM_COMPUTE, gang->owed[0], tsim_schedule_hop(&gang->plan->schedule, gang->stage, item),
+                  task);
         gang->owed[0] = gang->owed[1];
         gang->n_owed--;
         return true;
@@ -502,7 +537,7 @@ static bool next_send(struct tsim_gang *gang, bool to_next, enum tsim_gang_strea
         struct tsim_schedule_hop hop = tsim_schedule_hop(&gang->plan->schedule, gang->stage, item);
         if (!hop.sends || hop.to_next != to_next)
             continue;
-        send_task(gang, stream, *at, task);
+        send_task(gang, stream, *at, hop, task);
         wait_for(task, out_signal(gang, item));
         (*at)++;
         return true;

@@ -72,6 +72,14 @@ struct tsim_part_pieces {
     double kernel_s, collective_s, scale_up_bytes, nic_bytes; /* sums; of the collectives those that are cut at */
 };
 
+/* What is the same in all passes of one kind through one chunk, or in one segment of them. */
+struct tsim_pass_shape {
+    bool is_made;
+    int32_t n_demands;
+    double work, weight;
+    struct tsim_demand demands[5];
+};
+
 /* Where a pass that is cut into pieces stands. */
 struct tsim_piecewise {
     bool is_active;
@@ -116,6 +124,7 @@ struct tsim_step_plan {
     const struct tsim_step_input *input; /* NULL: batches are always there */
     struct tsim_schedule_shape schedule;
     struct tsim_stage_plan *stages;
+    double layer_s;       /* kernels of a layer of the kind that most are, forward and backward */
     int32_t n_units;      /* segments of a fully sharded pass */
     int32_t n_rounds;     /* times that a step reduces a bucket */
     bool is_mirrored;     /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
@@ -213,6 +222,7 @@ struct tsim_gang {
     int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
     int64_t *tally;                  /* account.c */
     int32_t n_tally, most_segments;
+    struct tsim_pass_shape *shapes; /* by tsim_gang_place; NULL where passes differ, or have many members */
     struct tsim_gang_account *account;
 };
 
@@ -286,6 +296,10 @@ const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, 
 /* Index of (chunk, micro-batch) among the signals. */
 static inline int32_t tsim_gang_slot(const struct tsim_gang *gang, struct tsim_pass_item item) {
     return item.chunk * gang->plan->schedule.microbatches + item.microbatch;
+}
+/* Of a pass that is not cut, place 0; of segments the places after it. */
+static inline int32_t tsim_gang_place(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t place) {
+    return (item.chunk * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + gang->most_segments) + place;
 }
 static inline struct tsim_pass_item tsim_gang_item(const struct tsim_gang *gang, int32_t index) {
     struct tsim_pass_item item = gang->items[index];

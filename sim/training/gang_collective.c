@@ -116,7 +116,6 @@ static void begin_tasks(struct tsim_gang *gang, enum tsim_gang_stream stream, st
                                          .join = -1,
                                          .raised_counter = task->raised_counter};
     memcpy(expanding->lowers, task->lowers, sizeof expanding->lowers);
-    memset(task->lowers, 0, sizeof task->lowers);
     task->n_lowers = 0;
     task->raised_counter = -1;
     task->label = go_label(task->label);

@@ -175,7 +175,7 @@ static double device_share(const struct tsim_step_plan *plan, const struct tsim_
     rest.attention_flash2_frac *= left / units;
     rest.attention_flash3_frac *= left / units;
     rest.memory_sustained_frac *= 1 - hbm_frac;
-    double share = 1 - layer_kernels_s(plan->scenario, whole) / layer_kernels_s(plan->scenario, &rest);
+    double share = 1 - plan->layer_s / layer_kernels_s(plan->scenario, &rest);
     return fmin(share * cost->time_s / flow_s, MOST_DEVICE_SHARE);
 }
 
@@ -503,6 +503,8 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->n_replicas = sc->simulation.fold ? 1 : (int32_t)sc->parallelism.data;
     if (sc->is_forward_only)
         forward_only(plan);
+    if (plan->has_data_group)
+        plan->layer_s = layer_kernels_s(sc, cluster->accelerator);
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)
         plan_stage(arena, plan, costs, placement, &data, s, &plan->stages[s]);

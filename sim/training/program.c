@@ -140,6 +140,15 @@ static void add_input(struct tsim_arena *arena, struct tsim_gang *gang) {
         account->input_gaps_s = TSIM_NEW_ARRAY(arena, (size_t)account->n_inputs + 1, double);
 }
 
+/* With many members or replicas they would be most of the memory, and their making is the least of the work. */
+static void add_shapes(struct tsim_arena *arena, struct tsim_gang *gang) {
+    const struct tsim_step_plan *plan = gang->plan;
+    if (gang->n_members > 1 || plan->n_replicas > 1 || plan->is_stepped || plan->noise_deviation_frac > 0)
+        return;
+    size_t n = (size_t)tsim_gang_place(gang, (struct tsim_pass_item){.chunk = plan->schedule.chunks}, 0);
+    gang->shapes = TSIM_NEW_ARRAY(arena, n, struct tsim_pass_shape);
+}
+
 static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsim_gang_account *accounts) {
     int32_t p = run->plan->schedule.stages;
     run->gangs = TSIM_NEW_ARRAY(arena, (size_t)run->n_gangs, struct tsim_gang);
@@ -164,6 +173,7 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
         add_streams(run, gang);
         add_input(arena, gang);
         tsim_account_begin(arena, gang);
+        add_shapes(arena, gang);
     }
 }
 

@@ -125,6 +125,7 @@ static inline const struct record *find_record(int32_t stream, int64_t label) {
         if (records[i].stream == stream && records[i].label == label)
             return &records[i];
     ck_abort_msg("task %d of stream %d has not ended", (int)label, stream);
+    return NULL;
 }
 
 static inline void expect(int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {

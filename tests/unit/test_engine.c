@@ -384,6 +384,9 @@ static bool expect_zeroed(void *context, int32_t stream, struct tsim_task *task)
     struct tsim_task zeroed;
     memset(&zeroed, 0, sizeof zeroed);
     zeroed.join = zeroed.awaited_counter = zeroed.raised_counter = -1;
+    memcpy(zeroed.demands, task->demands, sizeof zeroed.demands); /* beyond their counts */
+    memcpy(zeroed.waits, task->waits, sizeof zeroed.waits);
+    memcpy(zeroed.lowers, task->lowers, sizeof zeroed.lowers);
     ck_assert_mem_eq(task, &zeroed, sizeof zeroed);
     static const struct tsim_demand more = {0, 1};
     task->label = task->latency = 1;
