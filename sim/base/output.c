@@ -58,14 +58,14 @@ static FILE *open_temporary(struct tsim_arena *arena, struct tsim_output *output
     output->final = tsim_arena_strdup(arena, there ? target : output->name);
     output->path = tsim_arena_printf(arena, "%s.%ld.tmp", output->final, (long)getpid());
     unlink(output->path); /* of a process that had our number and was killed */
+    output->place = remember(output->path); /* before it is there: a signal may come between any two lines */
     int fd = open(output->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return NULL;
-    output->place = remember(output->path);
-    FILE *stream = there && fchmod(fd, there->st_mode & 07777) != 0 ? NULL : fdopen(fd, "w");
+    bool is_open = fd >= 0 && (!there || fchmod(fd, there->st_mode & 07777) == 0);
+    FILE *stream = is_open ? fdopen(fd, "w") : NULL;
     if (!stream) {
         int error = errno;
-        close(fd);
+        if (fd >= 0)
+            close(fd);
         tsim_output_discard(output);
         errno = error;
     }
@@ -99,8 +99,8 @@ void tsim_output_discard(struct tsim_output *output) {
     output->stream = NULL;
     if (!output->path)
         return;
-    atomic_store(&open_paths[output->place], NULL);
     unlink(output->path);
+    atomic_store(&open_paths[output->place], NULL);
     output->path = NULL;
 }
 

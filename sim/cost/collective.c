@@ -166,7 +166,7 @@ static double tree_sends(double nodes) {
 
 /* Of S/t: S goes up and down each channel. */
 static double tree_bound(const struct problem *p) {
-    if (p->nodes == 1)
+    if (p->nodes == 1 || p->is_ideal)
         return 0;
     double n_channels = fmax(1, p->g_min * p->cluster->nics_per_accelerator);
     return n_channels * TREE_CHANNEL_BYTES_PER_S[p->cluster->generation][p->nodes == 2 ? 0 : 1] / 2;

@@ -2,7 +2,8 @@
  *
  * TSIM_FAIL=KIND:N    the N-th call of the kind fails and those after it do not
  * TSIM_FAIL=KIND:N+   and all after it
- * KINDS: alloc (memory), write, sync, open, read, rename, thread, sql (the calls of SQLite that tsim makes itself)
+ * KINDS: alloc (memory), write, sync, open, read, rename, thread, sql (the calls of SQLite that tsim makes itself); and
+ * signal: after the N-th call that does something to a file or a folder, which succeeds, comes a SIGTERM
  * TSIM_FAIL_MARK      a file that gets a byte when the first call fails
  * TSIM_FAIL_COUNT     a file that gets the number of calls of each kind at the end, a line each */
 #define _GNU_SOURCE
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,8 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum kind { ALLOC, WRITE, SYNC, OPEN, READ, RENAME, THREAD, SQL, N_KINDS };
-static const char *const NAMES[] = {"alloc", "write", "sync", "open", "read", "rename", "thread", "sql"};
+enum kind { ALLOC, WRITE, SYNC, OPEN, READ, RENAME, THREAD, SQL, SIGNAL, N_KINDS };
+static const char *const NAMES[] = {"alloc", "write", "sync", "open", "read", "rename", "thread", "sql", "signal"};
 
 static enum kind kind = N_KINDS;
 static long at;
@@ -70,6 +72,14 @@ static int fails(enum kind of, int error) {
     return 1;
 }
 
+/* What the call returned. */
+static int did(int result) {
+    int error = errno;
+    if (fails(SIGNAL, error))
+        raise(SIGTERM);
+    return result;
+}
+
 #define REAL(name) ((__typeof__(&name))real(#name))
 static void *real(const char *name) {
     void *found = dlsym(RTLD_NEXT, name);
@@ -103,22 +113,29 @@ ssize_t pwrite64(int fd, const void *data, size_t size, off64_t offset) {
     return fails(WRITE, ENOSPC) ? -1 : REAL(pwrite64)(fd, data, size, offset);
 }
 int ftruncate(int fd, off_t size) {
-    return fails(WRITE, ENOSPC) ? -1 : REAL(ftruncate)(fd, size);
+    return fails(WRITE, ENOSPC) ? -1 : did(REAL(ftruncate)(fd, size));
 }
 int ftruncate64(int fd, off64_t size) {
-    return fails(WRITE, ENOSPC) ? -1 : REAL(ftruncate64)(fd, size);
+    return fails(WRITE, ENOSPC) ? -1 : did(REAL(ftruncate64)(fd, size));
 }
 int fflush(FILE *stream) {
-    return stream && stream != stderr && fails(WRITE, ENOSPC) ? EOF : REAL(fflush)(stream);
+    return stream && stream != stderr && fails(WRITE, ENOSPC) ? EOF : did(REAL(fflush)(stream));
 }
 int fsync(int fd) {
-    return fails(SYNC, EIO) ? -1 : REAL(fsync)(fd);
+    return fails(SYNC, EIO) ? -1 : did(REAL(fsync)(fd));
 }
 int fdatasync(int fd) {
-    return fails(SYNC, EIO) ? -1 : REAL(fdatasync)(fd);
+    return fails(SYNC, EIO) ? -1 : did(REAL(fdatasync)(fd));
 }
 int rename(const char *from, const char *to) {
-    return fails(RENAME, EIO) ? -1 : REAL(rename)(from, to);
+    return fails(RENAME, EIO) ? -1 : did(REAL(rename)(from, to));
+}
+
+int unlink(const char *name) {
+    return did(REAL(unlink)(name));
+}
+int fclose(FILE *stream) {
+    return did(REAL(fclose)(stream));
 }
 
 FILE *fopen(const char *name, const char *mode) {
@@ -135,14 +152,14 @@ int open(const char *name, int flags, ...) {
     va_start(args, flags);
     int mode = flags & O_CREAT ? va_arg(args, int) : 0;
     va_end(args);
-    return fails(OPEN, EMFILE) ? -1 : REAL(open)(name, flags, mode);
+    return fails(OPEN, EMFILE) ? -1 : did(REAL(open)(name, flags, mode));
 }
 int open64(const char *name, int flags, ...) {
     va_list args;
     va_start(args, flags);
     int mode = flags & O_CREAT ? va_arg(args, int) : 0;
     va_end(args);
-    return fails(OPEN, EMFILE) ? -1 : REAL(open64)(name, flags, mode);
+    return fails(OPEN, EMFILE) ? -1 : did(REAL(open64)(name, flags, mode));
 }
 
 ssize_t read(int fd, void *data, size_t size) {
