@@ -223,6 +223,11 @@ static void check_streaming(const struct check *c, const char *name) {
     if (offload->optimizer || offload->activations_frac > 0)
         tsim_diag_hint(fail(c, "training.offload", "weights and optimizer state never lie on a %.40s", name),
                        "leave it out");
+    if (!(c->sc->cluster.node->host_link_bytes_per_s > 0))
+        tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.node"), "cluster.node",
+                                          "%.40s has no host_link: weights are taken to be there in time",
+                                          c->sc->cluster.node->name),
+                       "a node with host_link, such as cs2");
     if (c->draft->zero > 0 && tsim_draft_has(c->draft, "parallelism.zero"))
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "parallelism.zero"), "parallelism.zero",
                            "has no effect: a %.40s holds no optimizer state", name);

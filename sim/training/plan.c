@@ -237,10 +237,12 @@ static void wait_for_host_link(struct tsim_pass_cost *cost, double link_s) {
 }
 
 /* Weight streaming: each pass takes the chunk's weights in, layer by layer under the layer before; the backward pass
- * sends gradients out at the same time. One micro-batch goes through before the next. */
+ * sends gradients out at the same time. One micro-batch goes through before the next. A node that says nothing about
+ * its link (single-cerebras-cs2) never waits for it. */
 static double streamed_s(const struct tsim_scenario *sc, double parameters, enum tsim_pass_kind kind) {
     double in = communicated_weight_bytes(sc), out = kind == TSIM_PASS_FORWARD ? 0 : tsim_gradient_bytes(sc);
-    return tsim_streams_weights(sc) ? parameters * fmax(in, out) / sc->cluster.node->host_link_bytes_per_s : 0;
+    double link_bytes_per_s = sc->cluster.node->host_link_bytes_per_s;
+    return tsim_streams_weights(sc) && link_bytes_per_s > 0 ? parameters * fmax(in, out) / link_bytes_per_s : 0;
 }
 
 static void plan_direction(const struct tsim_pass_costs *costs, double offloaded_s, struct tsim_chunk_plan *chunk,

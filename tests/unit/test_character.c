@@ -192,6 +192,17 @@ START_TEST(a_wafer_takes_the_whole_model) {
 }
 END_TEST
 
+/* A node that says nothing about its link: the step is what the wafer computes, as beside a link of any speed. */
+START_TEST(weights_without_a_link_are_there) {
+    const char *rest = MODEL "training: {sequence_length: 1024, global_batch_size: 8, precision: fp16}\n";
+    size_t n_items = diags.n_items;
+    struct tsim_result without = run(load("{node: single-cerebras-cs2}", rest));
+    ck_assert_ptr_nonnull(strstr(diags.items[n_items].message, "weights are taken to be there in time"));
+    struct tsim_result fast = run(load("{node: {extends: cs2, host_link: 1000 TB/s}}", rest));
+    ck_assert_double_eq(without.step.time_s, fast.step.time_s);
+}
+END_TEST
+
 /* ---- slices ---- */
 
 static const struct tsim_cluster *slice(const char *host, int nodes, const char *shape) {
@@ -228,6 +239,7 @@ static Suite *character_suite(void) {
     tcase_add_test(tests, weights_stream_in_and_gradients_out);
     tcase_add_test(tests, wafers_share_the_batch_for_nothing);
     tcase_add_test(tests, a_wafer_takes_the_whole_model);
+    tcase_add_test(tests, weights_without_a_link_are_there);
     tcase_add_test(tests, slices_close_where_they_can);
     suite_add_tcase(suite, tests);
     return suite;
