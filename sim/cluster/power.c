@@ -2,11 +2,18 @@
 
 #include <math.h>
 
-/* The min(1, ...) of the header: how far between idle and its limit an accelerator is. */
+double tsim_power_budget_frac(const struct tsim_accelerator *a) {
+    if (!(a->power_cap_w > 0) || a->power_cap_w >= a->power_limit_w)
+        return 1;
+    return fmax(a->power_cap_w - a->power_idle_w, 0) / (a->power_limit_w - a->power_idle_w);
+}
+
+/* The min(budget, ...) of the header: how far between idle and its limit an accelerator is. */
 static double load_frac(const struct tsim_accelerator *accelerator, double compute_frac, double memory_frac,
                         double link_frac) {
-    return fmin(1, accelerator->power_compute_frac * compute_frac + accelerator->power_memory_frac * memory_frac +
-                       accelerator->power_link_frac * link_frac);
+    return fmin(tsim_power_budget_frac(accelerator), accelerator->power_compute_frac * compute_frac +
+                                                         accelerator->power_memory_frac * memory_frac +
+                                                         accelerator->power_link_frac * link_frac);
 }
 
 double tsim_power_accelerator_w(const struct tsim_accelerator *accelerator, double compute_frac, double memory_frac,

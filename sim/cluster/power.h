@@ -1,6 +1,7 @@
 /* power.h - electric power at the wall of a node, and energy. Datacentre overhead (PUE) is not included.
  *
- *   accelerator  P = idle + (limit - idle) min(1, a_c u_c + a_m u_m + a_l u_l)      u: busy fractions of a step
+ *   accelerator  P = idle + (limit - idle) min(budget, a_c u_c + a_m u_m + a_l u_l)  u: busy fractions of a step
+ *                budget = 1, or (cap - idle) / (limit - idle) where a cap is set below the limit
  *   node         sum of its accelerators + overhead_idle + (overhead - overhead_idle) load, at most power_limit
  *   fabric       a constant power per port (switch and optics burn the same idle or busy)
  *
@@ -15,6 +16,8 @@ struct tsim_power_use { /* of one accelerator during time_s; busy times at full 
     double time_s;
     double compute_busy_s, memory_busy_s, link_busy_s;
 };
+
+double tsim_power_budget_frac(const struct tsim_accelerator *accelerator);
 
 double tsim_power_accelerator_w(const struct tsim_accelerator *accelerator, double compute_frac, double memory_frac,
                                 double link_frac);

@@ -167,6 +167,7 @@ struct tsim_accelerator {
     double attention_flash1_frac, attention_flash2_frac, attention_flash3_frac; /* of peak; forward, long sequences */
     double kernel_latency_s; /* shortest kernel, and the gap that a kernel adds beside its roofline time */
     double power_idle_w, power_limit_w;
+    double power_cap_w; /* set below the limit: clocks fall (cost/compute.h); 0: none */
     double power_compute_frac, power_memory_frac, power_link_frac; /* share of (limit - idle) at full use of each */
     double rent_usd_per_s, purchase_usd;
     double usable_memory_reserve_bytes; /* driver, context, communicators: not available to tensors */

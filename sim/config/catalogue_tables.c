@@ -58,6 +58,8 @@ static const struct tsim_key POWER_KEYS[] = {
      .offset = offsetof(struct tsim_accelerator, power_idle_w), .help = "drawn without work"},
     {.key = "limit", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .is_required = true, .is_positive = true,
      .offset = offsetof(struct tsim_accelerator, power_limit_w), .help = "the most that it draws"},
+    {.key = "cap", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .default_text = "0", .is_omitted_when_zero = true,
+     .offset = offsetof(struct tsim_accelerator, power_cap_w), .help = "set by hand below the limit, so that clocks fall; 0: none"},
     SHARE("compute", offsetof(struct tsim_accelerator, power_compute_frac), true,
           "share of (limit - idle) with the matrix units in full use"),
     SHARE("memory", offsetof(struct tsim_accelerator, power_memory_frac), true, "share with the memory in full use"),

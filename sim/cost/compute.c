@@ -1,5 +1,7 @@
 #include "cost/compute.h"
 
+#include "cluster/power.h"
+
 #include <math.h>
 
 /* Tiles that libraries have kernels for, and how near a full unit each comes (operand reuse per shared-memory byte:
@@ -10,6 +12,10 @@ static const struct tile {
 enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8, MAX_STRIPS = 32 };
 
 #define MIN_SPLIT_DEPTH 512.0 /* a slice of k shorter than this is not worth its reduction */
+
+/* Relative clocks under the power limit are found by halving, down to where chips stop lowering them. */
+#define LOWEST_CLOCK 0.1
+enum { CLOCK_HALVINGS = 40 };
 
 /* Rows that are no multiple of what the matrix units load; see the header. */
 #define LOAD_BYTES 16.0
@@ -134,6 +140,28 @@ static double flash_s(const struct tsim_accelerator *a, const struct tsim_softwa
     return op->flops / rate;
 }
 
+/* ---- the power limit ---- */
+
+/* What the kernel draws at a relative clock, of the same range. */
+static double drawn_frac(const struct tsim_accelerator *a, double matrix_s, double memory_s, double clock) {
+    double slowed_s = matrix_s / clock, time_s = fmax(slowed_s, memory_s);
+    return a->power_compute_frac * slowed_s / time_s * clock * clock * clock + a->power_memory_frac * memory_s / time_s;
+}
+
+double tsim_power_clock(const struct tsim_accelerator *a, double matrix_s, double memory_s) {
+    double budget = tsim_power_budget_frac(a), low = LOWEST_CLOCK, high = 1;
+    if (!(matrix_s > 0) || drawn_frac(a, matrix_s, memory_s, 1) <= budget)
+        return 1;
+    for (int i = 0; i < CLOCK_HALVINGS; i++) {
+        double middle = (low + high) / 2;
+        if (drawn_frac(a, matrix_s, memory_s, middle) > budget)
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
 void tsim_kernel_cost(const struct tsim_accelerator *a, const struct tsim_software *software, const struct tsim_op *op,
                       struct tsim_kernel_cost *cost) {
     TSIM_ASSERT(op->kind != TSIM_OP_COLLECTIVE);
@@ -143,6 +171,9 @@ void tsim_kernel_cost(const struct tsim_accelerator *a, const struct tsim_softwa
     else if (op->kind == TSIM_OP_FLASH)
         cost->matrix_s = flash_s(a, software, op);
     cost->memory_s = op->bytes / tsim_memory_rate(a);
+    double clock = tsim_power_clock(a, cost->matrix_s, cost->memory_s);
+    cost->matrix_power_s = cost->matrix_s * clock * clock;
+    cost->matrix_s /= clock;
     cost->exchange_s = a->exchange_bytes_per_s > 0 ? op->bytes / a->exchange_bytes_per_s : 0;
     double latency_s = op->kernels * a->kernel_latency_s, roofline_s = fmax(cost->matrix_s, cost->memory_s);
     cost->time_s = roofline_s + cost->exchange_s + latency_s;

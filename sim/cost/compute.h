@@ -33,6 +33,12 @@
  * Bulk synchronous accelerators run in supersteps (Valiant 1990): a kernel's time is its roofline, then the exchange of
  * what it reads and writes over the interconnect of the units, then a synchronization, which is its latency.
  *
+ * The power limit. A kernel that keeps matrix units busy for a part u of its time, and memory for a part v, draws
+ * a_c u f^3 + a_m v of the range between idle power and the limit (cluster/power.h; voltage falls with the clock, and
+ * dynamic power with f V^2). Where that is more than all of it at the clock that the sustained rates hold for (f = 1),
+ * that is where both are busy, f is lowered until it fits; a `cap` set below the limit lowers what there is. Memory
+ * keeps its clock.
+ *
  * Element-wise kernels move bytes at the sustained fraction of HBM's peak.
  *
  * Not here: caches (a tensor that fits in L2 is still counted as HBM traffic), clocks that vary with load (in
@@ -45,10 +51,11 @@
 enum tsim_limit { TSIM_LIMIT_MATRIX, TSIM_LIMIT_MEMORY, TSIM_LIMIT_LATENCY };
 
 struct tsim_kernel_cost {
-    double time_s;     /* max of the next two, plus exchange and latency */
-    double matrix_s;   /* on the matrix units, quantization included */
-    double memory_s;   /* on HBM */
-    double exchange_s; /* bulk synchronous: after it, between the units' memories; else 0 */
+    double time_s;         /* max of the next two, plus exchange and latency */
+    double matrix_s;       /* on the matrix units, quantization and lowered clocks included */
+    double matrix_power_s; /* energy on the matrix units, as time at the full clock: f^2 of what it takes there */
+    double memory_s;       /* on HBM */
+    double exchange_s;     /* bulk synchronous: after it, between the units' memories; else 0 */
     enum tsim_limit limit;
 };
 
@@ -59,6 +66,9 @@ void tsim_kernel_cost(const struct tsim_accelerator *accelerator, const struct t
 /* The product alone, no latency: seconds. */
 double tsim_gemm_s(const struct tsim_accelerator *accelerator, enum tsim_precision precision, double batch, double m,
                    double n, double k);
+
+/* The clock, of that which the sustained rates hold for, that the power limit leaves a kernel of these busy times. */
+double tsim_power_clock(const struct tsim_accelerator *accelerator, double matrix_s, double memory_s);
 
 /* Long-run matrix rate: peak x sustained fraction. */
 double tsim_matrix_rate(const struct tsim_accelerator *accelerator, enum tsim_precision precision);

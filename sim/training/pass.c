@@ -165,6 +165,7 @@ static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
             tsim_kernel_cost(w->cluster->accelerator, w->scenario->software, op, &cost);
             row.time_s = cost.time_s;
             row.matrix_s = cost.matrix_s;
+            row.matrix_power_s = cost.matrix_power_s;
             row.memory_s = cost.memory_s;
             row.exchange_s = cost.exchange_s;
             row.hbm_bytes = op->bytes;
@@ -270,7 +271,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
         sum->host_s += fmax(row->op->kernels, row->op->launches) * sum->software->host_time_per_op_s;
     }
     cost->flops += row->op->flops;
-    cost->matrix_busy_s += row->matrix_s;
+    cost->matrix_busy_s += row->matrix_power_s;
     cost->memory_busy_s += row->memory_s;
     cost->hbm_bytes += row->hbm_bytes;
     cost->scale_up_bytes += row->scale_up_bytes;

@@ -85,7 +85,7 @@ struct tsim_pass_operator {
     const char *phase; /* "forward" | "backward" | "recompute" */
     double time_s;     /* kernels: alone. Collectives: alone, whatever of it is hidden */
     double exposed_s; /* collectives only: what they add to the pass; 0 where they run beside another pass, see above */
-    double matrix_s, memory_s, exchange_s;
+    double matrix_s, matrix_power_s, memory_s, exchange_s; /* as in tsim_kernel_cost */
     double scale_up_bytes, nic_bytes, hbm_bytes;
     double sm_frac; /* collectives: of the compute units, while they run */
     enum tsim_bound bound;

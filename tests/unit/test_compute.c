@@ -3,6 +3,8 @@
 #include "support/check_main.h"
 #include "support/example.h"
 
+#include <math.h>
+
 static struct example e;
 
 /* A tile of 256 x 128 and depth K takes 2*256*128*K / 10e12 s. */
@@ -145,6 +147,37 @@ START_TEST(flash_attention_2_on_a100) {
 }
 END_TEST
 
+/* ---- the power limit ---- */
+
+/* Shares 0.75 and 0.35 of the range. Equally long on both sides: 0.75 f^3 + 0.35 f = 1 at f = 0.9602; a kernel with half
+ * as much memory time draws 0.925 and keeps its clock, as does one that only memory keeps busy. */
+START_TEST(clocks_fall_where_both_are_busy) {
+    example_init(&e);
+    double f = tsim_power_clock(&e.accelerator, 1, 1);
+    ck_assert_double_eq_tol(0.75 * f * f * f + 0.35 * f, 1, 1e-9);
+    ck_assert_double_eq_tol(f, 0.9602, 1e-4);
+    ck_assert_double_eq(tsim_power_clock(&e.accelerator, 1, 0.5), 1);
+    ck_assert_double_eq(tsim_power_clock(&e.accelerator, 0, 1), 1);
+}
+END_TEST
+
+/* Idle 100 W, limit 500 W: a cap of 200 W leaves a quarter of the range; matrix units alone then run at (0.25 /
+ * 0.75)^(1/3) of their clock, and use f^2 of the energy. */
+START_TEST(a_cap_lowers_clocks) {
+    example_init(&e);
+    e.accelerator.power_cap_w = 200;
+    double f = tsim_power_clock(&e.accelerator, 1, 0);
+    ck_assert_double_eq_tol(f, cbrt(0.25 / 0.75), 1e-9);
+    struct tsim_op op = {.kind = TSIM_OP_GEMM, .batch = 1, .m = 2560, .n = 1280, .k = 256, .precision = TSIM_BF16};
+    struct tsim_kernel_cost cost;
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.matrix_s, tile_s(256) / f, 1e-12);
+    ck_assert_double_eq_tol(cost.matrix_power_s, tile_s(256) * f * f, 1e-12);
+    e.accelerator.power_cap_w = 600; /* above the limit: none */
+    ck_assert_double_eq(tsim_power_clock(&e.accelerator, 1, 0), 1);
+}
+END_TEST
+
 static Suite *compute_suite(void) {
     Suite *suite = suite_create("compute");
     TCase *tcase = tcase_create("analytic");
@@ -152,6 +185,8 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, one_tile_more_costs_a_wave);
     tcase_add_test(tcase, depth_ramp);
     tcase_add_test(tcase, split_k);
+    tcase_add_test(tcase, clocks_fall_where_both_are_busy);
+    tcase_add_test(tcase, a_cap_lowers_clocks);
     tcase_add_test(tcase, rows_off_the_alignment);
     tcase_add_test(tcase, roofline);
     tcase_add_test(tcase, flash_attention_2_on_a100);

@@ -1,5 +1,6 @@
 /* Power of whole runs of the shipped catalogue against what is measured. A step's mean against a measured mean; 15 %.
  */
+#include "cluster/power.h"
 #include "config/catalogue_load.h"
 #include "support/check_main.h"
 #include "training/run.h"
@@ -67,12 +68,51 @@ START_TEST(tpu_chips) {
 }
 END_TEST
 
+/* The least and the most that chips in use drew: 123 and 262 W (v3), 90 and 192 W (v4), the same pages. Waiting takes
+ * the one, products with all of their traffic the other. */
+START_TEST(tpu_chips_between_least_and_most) {
+    static const struct {
+        const char *id;
+        double least_w, most_w;
+    } CHIPS[] = {{"tpu-v3", 123, 262}, {"tpu-v4", 90, 192}};
+    for (size_t i = 0; i < sizeof CHIPS / sizeof CHIPS[0]; i++) {
+        const struct tsim_accelerator *a;
+        ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, CHIPS[i].id, &a, &diags), TSIM_OK);
+        ck_assert_double_eq_tol(tsim_power_accelerator_w(a, 0, 0, 0) / CHIPS[i].least_w, 1, 0.15);
+        ck_assert_double_eq_tol(tsim_power_accelerator_w(a, 1, 0.7, 0.1) / CHIPS[i].most_w, 1, 0.15);
+    }
+}
+END_TEST
+
+/* BLOOM: 256,646 kWh of everything around the accelerators, over 1,082,990 accelerator hours, at the machine's PUE of 1.2
+ * (Luccioni et al. 2023, JMLR 24, 253, table 3): 237 W beside each. Its 433,196 kWh of the accelerators are hours times
+ * their limit of 400 W, not measured, so what is simulated must stay below. How loaded the accelerators are follows from
+ * the node's power, which is linear in it. */
+START_TEST(bloom_around_and_in_the_accelerators) {
+    const double published_w = 256646e3 / 1082990, pue = 1.2;
+    const struct tsim_node *node;
+    double ports_w = 4 * 15.0, total_w = node_w("bloom-176b-a100-384-001", NULL, 0);
+    ck_assert_int_eq(tsim_catalogue_load_node(&arena, "dgx-a100", &node, &diags), TSIM_OK);
+    const struct tsim_accelerator *a = node->accelerator;
+    double idle_w = 8 * a->power_idle_w + node->power_overhead_idle_w + ports_w;
+    double load = (total_w - idle_w) / (8 * (a->power_limit_w - a->power_idle_w) + node->power_overhead_w -
+                                        node->power_overhead_idle_w);
+    double accelerator_w = a->power_idle_w + load * (a->power_limit_w - a->power_idle_w);
+    double around_w = total_w / 8 - accelerator_w;
+    ck_assert_double_gt(accelerator_w, 200);
+    ck_assert_double_le(accelerator_w, 400);
+    ck_assert_double_eq_tol(pue * around_w / published_w, 1, 0.15);
+}
+END_TEST
+
 static Suite *power_measured_suite(void) {
     Suite *suite = suite_create("power_measured");
     TCase *tests = tcase_create("power_measured");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, h100_nodes);
     tcase_add_test(tests, tpu_chips);
+    tcase_add_test(tests, tpu_chips_between_least_and_most);
+    tcase_add_test(tests, bloom_around_and_in_the_accelerators);
     suite_add_tcase(suite, tests);
     return suite;
 }
