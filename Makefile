@@ -12,7 +12,7 @@ LIBS := gsl yaml-0.1 sqlite3 jansson zlib expat
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
   -Wno-missing-field-initializers -Wold-style-definition -Wcast-qual -Wwrite-strings -Wundef -Wvla
-OPT := -O3
+OPT := -O2
 SANITIZE_release :=
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
@@ -141,7 +141,7 @@ check-faults: setup
 	@tests/faults/run.sh build/tsim $(FAULTS)
 	@tests/faults/situations.sh build/tsim 100
 
-# The same bytes from gcc and clang, from -O0 and -O3, with and without sanitizers, from any number of threads and shards; and
+# The same bytes from gcc and clang, from -O0 and -O2, with and without sanitizers, from any number of threads and shards; and
 # no data races where threads are.
 .PHONY: check-determinism
 check-determinism: setup

@@ -101,7 +101,11 @@ bool tsim_sql_run(struct tsim_statement *s) {
     TSIM_ASSERT(!s->stmt || s->n_bound == sqlite3_bind_parameter_count(s->stmt));
     int code = s->stmt && !s->is_bound_wrong ? sqlite3_step(s->stmt) : SQLITE_ERROR;
     s->n_bound = 0;
-    return code == SQLITE_DONE && sqlite3_reset(s->stmt) == SQLITE_OK;
+    return sqlite3_reset(s->stmt) == SQLITE_OK && code == SQLITE_DONE;
+}
+
+bool tsim_sql_is_taken(const struct tsim_store *store) {
+    return sqlite3_extended_errcode(store->db) == SQLITE_CONSTRAINT_PRIMARYKEY;
 }
 
 enum tsim_sql_step tsim_sql_step(struct tsim_statement *s) {
@@ -258,7 +262,9 @@ static enum tsim_status set_up(const struct tsim_store *store, struct tsim_diags
                        "--db FILE logs to another file, --no-db to none");
         return TSIM_ERR_DB;
     }
-    if (!tsim_sql_execute(store, "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL"))
+    /* The log is copied into the database when it has 64 MB: seldom, for the disk is waited for each time. */
+    if (!tsim_sql_execute(store,
+                          "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 16000"))
         return tsim_sql_fail(store, "set up the database", diags);
     return check_version(store, diags);
 }

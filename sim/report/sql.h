@@ -55,6 +55,8 @@ void tsim_sql_bind_real(struct tsim_statement *s, double value);
 
 /* Runs a statement that gives no rows and makes it ready for the next values. */
 bool tsim_sql_run(struct tsim_statement *s);
+/* Did the last statement fail because the row's primary key is taken? */
+bool tsim_sql_is_taken(const struct tsim_store *store);
 
 enum tsim_sql_step { TSIM_SQL_ROW, TSIM_SQL_DONE, TSIM_SQL_FAILED };
 enum tsim_sql_step tsim_sql_step(struct tsim_statement *s);

@@ -1,6 +1,7 @@
 /* What goes into the database comes out of it; what cannot be written is said and leaves no trace. */
 #include "base/version.h"
 #include "report/store.h"
+#include "report/store_points.h"
 #include "support/check_main.h"
 #include "support/example_result.h"
 
@@ -349,6 +350,28 @@ START_TEST(several_processes_make_and_fill_it_at_once) {
 }
 END_TEST
 
+/* A sweep whose tables are those of two processes: the second to come writes over the first, key and all, and no point
+ * is there twice. */
+START_TEST(a_point_that_is_written_again_is_the_later_one) {
+    const struct tsim_sweep_row sweep = {"key", "bench", "{}", "0", STARTED, 3};
+    struct tsim_store *store = open_store();
+    struct tsim_point_writer *writer;
+    int64_t sweep_id;
+    ck_assert_int_eq(tsim_store_add_sweep(store, &sweep, &sweep_id, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_point_writer_open(&arena, store, sweep_id, &writer, &diags), TSIM_OK);
+    for (int i = 0; i < 5; i++) {
+        struct tsim_point point = {.position = i % 3, .seed = 10 + i};
+        snprintf(point.key, sizeof point.key, "key-%d", i);
+        ck_assert_int_eq(tsim_point_writer_add(writer, &point, "{}", &diags), TSIM_OK);
+    }
+    ck_assert_int_eq(tsim_point_writer_commit(writer, &diags), TSIM_OK);
+    tsim_point_writer_close(writer);
+    tsim_store_close(store);
+    ck_assert_str_eq(query("SELECT position, key, seed FROM points"), "0|key-3|13\n1|key-4|14\n2|key-2|12\n");
+    ck_assert_str_eq(query("SELECT key FROM points INDEXED BY points_of_key ORDER BY key"), "key-2\nkey-3\nkey-4\n");
+}
+END_TEST
+
 static Suite *store_suite(void) {
     Suite *suite = suite_create("store");
     TCase *tests = tcase_create("store");
@@ -371,6 +394,7 @@ static Suite *store_suite(void) {
     tcase_add_test(tests, a_database_of_another_program);
     tcase_add_test(tests, a_locked_database);
     tcase_add_test(tests, several_processes_make_and_fill_it_at_once);
+    tcase_add_test(tests, a_point_that_is_written_again_is_the_later_one);
     suite_add_tcase(suite, tests);
     return suite;
 }
