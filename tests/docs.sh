@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/build"
 ln -s "$tsim" "$work/build/tsim"
-for folder in scenarios models hardware docs; do ln -s "$root/$folder" "$work/$folder"; done
+for folder in scenarios models hardware docs tools; do ln -s "$root/$folder" "$work/$folder"; done
 cd "$work" || exit 1
 
 commands() {

@@ -2,7 +2,7 @@
 # tests/cli/run.sh TSIM [--update] [CASE...] - what a user sees: output, messages, exit status.
 #
 # A case is a folder tests/cli/NAME with a file `cmd` (bash; `tsim` is the program under test), the files it needs, and
-# `expected`: exit status, standard output, standard error. Each case runs in a temporary folder of its own that holds
+# `expected`: exit status, standard output, standard error; where a file `needs` names a command that is not here, passed over. Each case runs in a temporary folder of its own that holds
 # its files and those of tests/cli/common. Paths of this checkout are written as @ROOT@. --update writes `expected`
 # anew: read the diff before committing it. One line per failing case (and its diff), then 'N passed, M failed'.
 set -u
@@ -57,6 +57,8 @@ fi
 passed=0 failed=0
 for name in "${names[@]}"; do
     expected=$root/tests/cli/$name/expected
+    needs=$root/tests/cli/$name/needs
+    [ -f "$needs" ] && ! command -v "$(cat "$needs")" >/dev/null && continue
     run_case "$name"
     [ $update = 1 ] && cp "$work/$name.actual" "$expected"
     if difference=$(diff -u --label expected --label actual "$expected" "$work/$name.actual" 2>&1); then
