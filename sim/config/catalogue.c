@@ -433,10 +433,8 @@ static enum tsim_status load(struct tsim_arena *arena, enum tsim_catalogue_kind 
     struct tsim_reader reader = {.arena = arena, .diags = diags};
     size_t first = diags->n_items;
     const void *read = tsim_catalogue_read(&reader, kind, reference_of(arena, id), "");
-    if (!read)
-        return tsim_diags_status(diags, first);
     *object = read;
-    return TSIM_OK;
+    return read ? TSIM_OK : tsim_diags_status(diags, first);
 }
 
 enum tsim_status tsim_catalogue_load_model(struct tsim_arena *arena, const char *id, const struct tsim_model **model,

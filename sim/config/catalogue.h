@@ -128,6 +128,9 @@ struct tsim_model {
     const struct tsim_list_entry *entries;
     const struct tsim_list_layer *list; /* NULL: a transformer */
     size_t n_entries, n_list;
+    /* Of a pipeline's stage (tsim_stage_part): its blocks, and whether others follow. */
+    int64_t first_block;
+    bool has_blocks_behind;
 };
 
 /* ---- accelerator (hardware/accelerators, schema tsim/accelerator/v1) ---- */

@@ -69,20 +69,29 @@ static void refuse(const struct check *c, const char *path, const char *what, co
     tsim_diag_hint(fail(c, path, "%s: not simulated by this version yet", what), "%s", hint);
 }
 
-/* A layer list trains on samples, in data-parallel replicas. */
+/* A layer list trains on samples, in data-parallel replicas and, but for what has tables, stages of whole blocks. */
 static bool check_listed_model(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     const struct tsim_training_spec *t = &c->sc->training;
-    static const char *const PATHS[] = {"parallelism.tensor", "parallelism.context", "parallelism.pipeline",
-                                        "parallelism.virtual_pipeline"};
-    const int64_t degrees[] = {p->tensor, p->context, p->pipeline, p->virtual_pipeline};
+    bool has_tables = c->sc->model->n_tables > 0;
+    static const char *const PATHS[] = {"parallelism.tensor", "parallelism.context", "parallelism.virtual_pipeline",
+                                        "parallelism.pipeline"};
+    const int64_t degrees[] = {p->tensor, p->context, p->virtual_pipeline, has_tables ? p->pipeline : 1};
     size_t n_errors = c->reader->diags->n_errors;
     if (!c->sc->model->list)
         return true;
     for (int i = 0; i < 4; i++)
         if (degrees[i] > 1)
-            tsim_diag_hint(fail(c, PATHS[i], "%lld, but layer lists are split by data alone", num(degrees[i])),
-                           "1; data and zero split %.40s", c->sc->model->name);
+            tsim_diag_hint(fail(c, PATHS[i], "%lld, but %s", num(degrees[i]),
+                                has_tables ? "models with tables are split by data alone"
+                                           : "layer lists are split by data, and by blocks into a pipeline"),
+                           "1; %s %.40s", has_tables ? "data and zero split" : "data, zero and pipeline split",
+                           c->sc->model->name);
+    if (p->pipeline > 1 && p->balances)
+        refuse(c, "parallelism.layers_per_stage", "balancing the stages of a layer list",
+               "a list of blocks for each stage");
+    if (p->pipeline > 1 && p->schedule > TSIM_SCHEDULE_1F1B)
+        refuse(c, "parallelism.schedule", "a layer list under this schedule", "sequential, gpipe or 1f1b");
     if (t->sequence_length > 1)
         tsim_diag_hint(fail(c, "training.sequence_length", "%lld, but %.40s has none", num(t->sequence_length),
                             c->sc->model->name),

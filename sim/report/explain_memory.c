@@ -63,10 +63,11 @@ static void stage_table(struct tsim_arena *arena, const struct tsim_explanation 
 }
 
 /* Activations of the fullest stage by tensor. What a stage holds of each is known where passes in flight are whole. */
-static void add_activations(struct tsim_figures *figures, const struct tsim_scenario *sc, bool has_experts,
-                            double times, double *sum_bytes) {
+static void add_activations(struct tsim_figures *figures, const struct tsim_scenario *sc, int32_t stage,
+                            bool has_experts, double times, double *sum_bytes) {
     struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
-    int32_t n = tsim_layer_activations(sc, has_experts, rows);
+    struct tsim_stage_part own;
+    int32_t n = tsim_layer_activations(tsim_stage_part(sc, stage, &own), has_experts, rows);
     for (int32_t i = 0; i < n; i++) {
         tsim_figures_add_text(figures, rows[i].name);
         tsim_figures_add_text(figures, tsim_model_layer_word(sc->model, has_experts));
@@ -95,9 +96,9 @@ static void activation_table(struct tsim_arena *arena, const struct tsim_explana
     }
     tsim_figures_init(figures, arena, "activations", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     if (all > with_experts)
-        add_activations(figures, sc, false, in_flight * (all - with_experts), &sum_bytes);
+        add_activations(figures, sc, stage, false, in_flight * (all - with_experts), &sum_bytes);
     if (with_experts > 0)
-        add_activations(figures, sc, true, in_flight * with_experts, &sum_bytes);
+        add_activations(figures, sc, stage, true, in_flight * with_experts, &sum_bytes);
     if (!(fabs(total_bytes - sum_bytes) > ROUNDING_FRAC * total_bytes))
         return;
     tsim_figures_add_text(figures, "embedding and head");

@@ -98,8 +98,11 @@ static void add_rest(struct walk *walk, const char *name, const char *bound, dou
     row->time_s = step_s;
 }
 
-static void add_operators(struct walk *walk, struct tsim_arena *arena, const struct tsim_part_counts *counts) {
+static void add_operators(struct walk *walk, struct tsim_arena *arena, int32_t stage,
+                          const struct tsim_part_counts *counts) {
     const struct tsim_scenario *sc = walk->scenario;
+    struct tsim_stage_part own;
+    const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
     for (int part = 0; part < TSIM_N_PARTS; part++)
@@ -109,16 +112,17 @@ static void add_operators(struct walk *walk, struct tsim_arena *arena, const str
             walk->part = tsim_part_word(sc->model, (enum tsim_part)part);
             walk->kind = (enum tsim_pass_kind)kind;
             walk->count = counts->times[kind][part];
-            tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part, walk->kind, add_operator, walk);
+            tsim_pass_visit(of_stage, cluster, placement, (enum tsim_part)part, walk->kind, add_operator, walk);
         }
 }
 
 void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *sc, int32_t stage, int32_t chunk,
                           enum tsim_pass_kind kind, double passes) {
+    struct tsim_stage_part own;
     double *times = counts->times[kind], with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
     times[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, chunk) ? passes : 0;
-    times[TSIM_PART_LAYER] +=
-        passes * tsim_layer_visits(sc, (double)tsim_chunk_layers(sc, stage, chunk) - with_experts);
+    times[TSIM_PART_LAYER] += passes * tsim_layer_visits(tsim_stage_part(sc, stage, &own),
+                                                         (double)tsim_chunk_layers(sc, stage, chunk) - with_experts);
     times[TSIM_PART_EXPERT_LAYER] += passes * with_experts;
     times[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, chunk) ? passes : 0;
 }
@@ -135,12 +139,14 @@ struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *sc, i
 }
 
 void tsim_explain_part_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
-                            const struct tsim_part_counts *counts, struct tsim_explained_operators *operators) {
+                            const struct tsim_part_counts *counts, int32_t n_stages,
+                            struct tsim_explained_operators *operators) {
     struct walk walk = {
         .scenario = explanation->scenario, .operators = operators, .step_time_s = explanation->result->step.time_s};
     operators->rows = TSIM_NEW_ARRAY(arena, MOST_ROWS, struct tsim_explained_operator);
     operators->n = 0;
-    add_operators(&walk, arena, counts);
+    for (int32_t stage = 0; stage < n_stages; stage++)
+        add_operators(&walk, arena, stage, &counts[stage]);
 }
 
 void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
@@ -149,9 +155,9 @@ void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_expl
     struct walk walk = {.scenario = explanation->scenario, .operators = operators, .step_time_s = t->time_s};
     operators->rows = TSIM_NEW_ARRAY(arena, MOST_ROWS, struct tsim_explained_operator);
     operators->n = 0;
-    struct tsim_part_counts counts =
-        tsim_stage_part_counts(explanation->scenario, tsim_explain_critical_rank(explanation->result)->stage);
-    add_operators(&walk, arena, &counts);
+    int32_t stage = tsim_explain_critical_rank(explanation->result)->stage;
+    struct tsim_part_counts counts = tsim_stage_part_counts(explanation->scenario, stage);
+    add_operators(&walk, arena, stage, &counts);
     add_rest(&walk, "waiting for the host", "host", t->compute_s + t->recompute_s - walk.kernels_s);
     add_rest(&walk, "other tensor traffic", "communication", t->exposed_tensor_s - walk.exposed_s[TSIM_AXIS_TENSOR]);
     add_rest(&walk, "other context traffic", "communication", t->exposed_context_s - walk.exposed_s[TSIM_AXIS_CONTEXT]);

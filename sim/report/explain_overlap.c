@@ -109,7 +109,10 @@ static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *
     const struct tsim_scenario *sc = explanation->scenario;
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
-    struct tsim_part_counts counts = tsim_stage_part_counts(sc, tsim_explain_critical_rank(explanation->result)->stage);
+    int32_t stage = tsim_explain_critical_rank(explanation->result)->stage;
+    struct tsim_part_counts counts = tsim_stage_part_counts(sc, stage);
+    struct tsim_stage_part own;
+    const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
     struct inside *in = TSIM_NEW(arena, struct inside);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++) {
@@ -117,7 +120,8 @@ static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *
             in->n_waiting = 0;
             in->product_s = 0;
             if (in->count > 0)
-                tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part, (enum tsim_pass_kind)kind, visit, in);
+                tsim_pass_visit(of_stage, cluster, placement, (enum tsim_part)part, (enum tsim_pass_kind)kind, visit,
+                                in);
         }
     for (int axis = 0; axis < TSIM_N_AXES; axis++)
         for (int overlap = 0; overlap < N_OVERLAPS; overlap++) {
@@ -202,12 +206,14 @@ static void add_data(const struct tsim_explanation *explanation, struct rows *ro
 
 /* Activations and gradients that the stage sends in a step, each rank its share of them. */
 static double message_bytes(const struct tsim_scenario *sc, const struct tsim_timeline *timeline, int32_t stage) {
-    double element_bytes = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
-    double tokens = tsim_message_tokens(sc);
-    double each_bytes = tokens * (double)sc->model->hidden * element_bytes / (double)sc->parallelism.tensor, n = 0;
-    for (int32_t i = 0; i < timeline->stages[stage].n; i++)
-        n += tsim_schedule_hop(&timeline->shape, stage, timeline->stages[stage].slices[i].item).sends;
-    return n * each_bytes;
+    double bytes = 0;
+    for (int32_t i = 0; i < timeline->stages[stage].n; i++) {
+        struct tsim_schedule_hop hop =
+            tsim_schedule_hop(&timeline->shape, stage, timeline->stages[stage].slices[i].item);
+        int32_t to = (stage + (hop.to_next ? 1 : timeline->shape.stages - 1)) % timeline->shape.stages;
+        bytes += hop.sends ? tsim_message_bytes(sc, stage, to) : 0;
+    }
+    return bytes / (double)sc->parallelism.tensor;
 }
 
 static void add_messages(const struct tsim_explanation *explanation, struct rows *rows) {

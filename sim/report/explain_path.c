@@ -102,13 +102,15 @@ static void init_table(struct tsim_arena *arena, struct tsim_figures *figures) {
 static void path_operators(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                            const struct tsim_path *path, struct tsim_explained_operators *operators) {
     const struct tsim_schedule_shape *shape = &explanation->timeline->shape;
-    struct tsim_part_counts counts = {0};
+    bool is_list = explanation->scenario->model->list; /* whose stages are not alike */
+    int32_t n = is_list ? shape->stages : 1;
+    struct tsim_part_counts *counts = TSIM_NEW_ARRAY(arena, (size_t)n, struct tsim_part_counts);
     for (int32_t s = 0; s < shape->stages; s++)
         for (int32_t c = 0; c < shape->chunks; c++)
             for (int k = 0; k < TSIM_N_PASS_KINDS; k++)
-                tsim_part_counts_add(&counts, explanation->scenario, s, c, (enum tsim_pass_kind)k,
+                tsim_part_counts_add(&counts[is_list ? s : 0], explanation->scenario, s, c, (enum tsim_pass_kind)k,
                                      path->passes[(s * shape->chunks + c) * TSIM_N_PASS_KINDS + k]);
-    tsim_explain_part_rows(arena, explanation, &counts, operators);
+    tsim_explain_part_rows(arena, explanation, counts, n, operators);
     for (int32_t i = 1; i < operators->n; i++) /* by time, of equals the first first */
         for (int32_t j = i; j > 0 && operators->rows[j - 1].step_s < operators->rows[j].step_s; j--) {
             struct tsim_explained_operator row = operators->rows[j];

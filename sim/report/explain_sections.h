@@ -59,9 +59,10 @@ struct tsim_explained_operators {
     int32_t n;
 };
 
-/* The rows of operators alone, of parts that run so often. */
+/* The rows of operators alone, of parts that run so often: a layer list of each stage, else all stages as one. */
 void tsim_explain_part_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
-                            const struct tsim_part_counts *counts, struct tsim_explained_operators *operators);
+                            const struct tsim_part_counts *counts, int32_t n_stages,
+                            struct tsim_explained_operators *operators);
 void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                                 struct tsim_explained_operators *operators);
 

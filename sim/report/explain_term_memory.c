@@ -24,8 +24,9 @@ static const struct tsim_term *divided(struct tsim_terms *terms, const char *nam
         tsim_term_of_scenario(terms, "parallelism.tensor", (double)terms->scenario->parallelism.tensor, TSIM_COUNT));
 }
 
-static const struct tsim_term *dense_layer(struct tsim_terms *terms) {
-    const struct tsim_scenario *sc = terms->scenario;
+static const struct tsim_term *dense_layer(struct tsim_terms *terms, int32_t stage) {
+    struct tsim_stage_part own;
+    const struct tsim_scenario *sc = tsim_stage_part(terms->scenario, stage, &own);
     struct tsim_parameters p;
     tsim_model_count(sc->model, &p);
     if (sc->model->list)
@@ -55,7 +56,7 @@ static const struct tsim_term *stage_parameters(struct tsim_terms *terms, int32_
                       tsim_term_times(terms, "its layers", "layers x parameters of each", TSIM_COUNT,
                                       tsim_term_given(terms, "layers", layers - with_experts, TSIM_COUNT,
                                                       "parallelism.layers_per_stage of the scenario"),
-                                      dense_layer(terms)),
+                                      dense_layer(terms, stage)),
                       1);
     if (with_experts > 0)
         tsim_term_add(
@@ -109,9 +110,10 @@ static const struct tsim_term *state_term(struct tsim_terms *terms, const char *
 
 /* ---- activations and buffers ---- */
 
-static const struct tsim_term *layer_activations(struct tsim_terms *terms, bool has_experts) {
+static const struct tsim_term *layer_activations(struct tsim_terms *terms, int32_t stage, bool has_experts) {
+    struct tsim_stage_part own;
     struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
-    int32_t n = tsim_layer_activations(terms->scenario, has_experts, rows);
+    int32_t n = tsim_layer_activations(tsim_stage_part(terms->scenario, stage, &own), has_experts, rows);
     bool is_list = terms->scenario->model->list;
     const char *word = tsim_model_layer_word(terms->scenario->model, has_experts);
     bool is_vowel = word[0] == 'e';
@@ -159,7 +161,7 @@ static const struct tsim_term *activations_term(struct tsim_terms *terms, const 
                       tsim_term_given(terms, "layers of a chunk", layers[experts] / shape.chunks, TSIM_FRACTION,
                                       "parallelism.layers_per_stage of the scenario"),
                       1);
-        tsim_term_add(terms, part, layer_activations(terms, experts), 1);
+        tsim_term_add(terms, part, layer_activations(terms, stage, experts), 1);
         tsim_term_add(terms, sum, tsim_term_close(terms, part, NULL), 1);
     }
     return tsim_term_close(terms, sum, "embedding and head; chunks and passes that are not alike");

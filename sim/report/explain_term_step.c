@@ -310,8 +310,10 @@ static const struct tsim_term *times_of(struct tsim_terms *terms, double count) 
 static void add_groups(struct walk *walk, struct tsim_term *sum) {
     static const char *const KINDS[TSIM_N_PASS_KINDS] = {"forward", "backward", "input gradient", "weight gradient"};
     struct tsim_terms *terms = walk->terms;
-    struct tsim_part_counts counts =
-        tsim_stage_part_counts(terms->scenario, tsim_explain_critical_rank(terms->explanation->result)->stage);
+    int32_t stage = tsim_explain_critical_rank(terms->explanation->result)->stage;
+    struct tsim_part_counts counts = tsim_stage_part_counts(terms->scenario, stage);
+    struct tsim_stage_part own;
+    const struct tsim_scenario *of_stage = tsim_stage_part(terms->scenario, stage, &own);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++) {
             double count = counts.times[kind][part];
@@ -320,8 +322,8 @@ static void add_groups(struct walk *walk, struct tsim_term *sum) {
             if (count <= 0)
                 continue;
             walk->group = tsim_term_new(terms, TSIM_TERM_SUM, "once", "the sum of", (double)NAN, TSIM_TIME_S);
-            tsim_pass_visit(terms->scenario, terms->cluster, terms->placement, (enum tsim_part)part,
-                            (enum tsim_pass_kind)kind, visit, walk);
+            tsim_pass_visit(of_stage, terms->cluster, terms->placement, (enum tsim_part)part, (enum tsim_pass_kind)kind,
+                            visit, walk);
             if (walk->group->n_parts > 0)
                 tsim_term_add(terms, sum,
                               tsim_term_times(terms, name, "times x once", TSIM_TIME_S, times_of(terms, count),
@@ -410,6 +412,11 @@ static bool is_between_nodes(const struct tsim_terms *terms, unsigned axes) {
 
 static const struct tsim_term *message_bytes(struct tsim_terms *terms) {
     const struct tsim_scenario *sc = terms->scenario;
+    int32_t stage = tsim_explain_critical_rank(terms->explanation->result)->stage;
+    if (sc->model->list)
+        return tsim_term_given(terms, "bytes of a message",
+                               tsim_message_bytes(sc, stage, stage > 0 ? stage - 1 : stage + 1), TSIM_BYTES,
+                               "the tensor between two blocks (sim/workload/layer_list.h)");
     double element_bytes = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
     struct tsim_term *term =
         tsim_term_new(terms, TSIM_TERM_PRODUCT, "bytes of a message from each rank",

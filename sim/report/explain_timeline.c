@@ -43,9 +43,7 @@ static double collective_s(const struct replay *replay, enum tsim_collective_op 
  * (Narayanan et al. 2021, section 4.1). */
 static double message_s(const struct replay *replay, int32_t from, int32_t to) {
     const struct tsim_scenario *sc = replay->scenario;
-    double element_bytes = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
-    double tokens = tsim_message_tokens(sc);
-    double whole_bytes = tokens * (double)sc->model->hidden * element_bytes, tensor = (double)sc->parallelism.tensor;
+    double whole_bytes = tsim_message_bytes(sc, from, to), tensor = (double)sc->parallelism.tensor;
     struct tsim_coordinates a = {.at[TSIM_AXIS_PIPELINE] = from}, b = {.at[TSIM_AXIS_PIPELINE] = to};
     bool on_node = tsim_placement_same_node(replay->placement, tsim_placement_rank(replay->placement, &a),
                                             tsim_placement_rank(replay->placement, &b));
@@ -65,7 +63,8 @@ static void fill_costs(struct tsim_arena *arena, const struct replay *replay, in
     struct stage_costs *costs = &replay->costs[stage];
     struct tsim_pass_costs parts;
     int n_kinds = tsim_schedule_splits_backward(shape->schedule) ? TSIM_N_PASS_KINDS : TSIM_PASS_BACKWARD + 1;
-    tsim_pass_costs_build(sc, replay->cluster, replay->placement, &parts);
+    struct tsim_stage_part own;
+    tsim_pass_costs_build(tsim_stage_part(sc, stage, &own), replay->cluster, replay->placement, &parts);
     costs->pass_s = TSIM_NEW_ARRAY(arena, (size_t)shape->chunks * TSIM_N_PASS_KINDS, double);
     for (int32_t c = 0; c < shape->chunks; c++) {
         double expert_layers = (double)tsim_chunk_expert_layers(sc, stage, c);

@@ -270,7 +270,8 @@ static void count_memory(struct tsim_trace *trace, const struct tsim_step_task *
     int32_t stage = task->gang % trace->shape.stages, chunk = task->item->chunk;
     double expert = (double)tsim_chunk_expert_layers(sc, stage, chunk),
            dense = (double)tsim_chunk_layers(sc, stage, chunk) - expert;
-    double all = dense * tsim_layer_activation_bytes(sc, false), kept = 0;
+    struct tsim_stage_part own;
+    double all = dense * tsim_layer_activation_bytes(tsim_stage_part(sc, stage, &own), false), kept = 0;
     if (expert > 0)
         all += expert * tsim_layer_activation_bytes(sc, true);
     if (tsim_schedule_splits_backward(trace->shape.schedule)) {

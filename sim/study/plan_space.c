@@ -305,6 +305,8 @@ bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t po
                                         .sequence = value[TSIM_PLAN_SEQUENCE]};
     const struct tsim_scenario *job = candidate->job;
     int64_t ranks = choice->tensor * choice->pipeline * choice->context;
+    if (job->model->list && choice->pipeline > 1) /* its stages are not alike, as bounds of a step's time take them */
+        return false;
     if (job->n_accelerators % ranks != 0 ||
         job->training.global_batch_size % (job->n_accelerators / ranks * choice->micro_batch_size) != 0)
         return false;

@@ -182,6 +182,7 @@ static const struct textbook_row PARTITION[] = {
 };
 
 #define ALEXNET "alexnet"
+#define BY_LAYERS "alexnet-by-layers"
 
 static const struct textbook_row TWO_GPUS[] = {
     {.key = "memory",
@@ -212,6 +213,26 @@ static const struct textbook_row TWO_GPUS[] = {
             "parallelism.",
      .terms = {FIGURE('+', ALEXNET, "memory.peak_bytes"), HARDWARE('-', "accelerator/gtx-580", "reserve"), NUM('/', 2),
                HARDWARE('+', "accelerator/gtx-580", "reserve")}},
+    {.key = "by-layers",
+     .what = "convolutions on one GPU, linear layers on the other, as the text has it: the fuller one",
+     .unit = "GB",
+     .text = (double)NAN,
+     .terms = {FIGURE('+', BY_LAYERS, "memory.peak_bytes")}},
+    {.key = "by-layers-speed",
+     .what = "that split's images a second over one GPU's, 128 images at once",
+     .unit = "x",
+     .text = (double)NAN,
+     .terms = {FIGURE('+', BY_LAYERS, "throughput.samples_per_s"), FIGURE('/', ALEXNET, "throughput.samples_per_s")}},
+    {.key = "by-layers-pipelined",
+     .what = "the same in eight micro-batches (1F1B)",
+     .unit = "x",
+     .text = (double)NAN,
+     .why =
+         "Most of the computation is in the convolutions, most of the parameters in the linear layers: the second GPU "
+         "waits. The split by kernels gives both GPUs half of each.",
+     .terms = {FIGURE('+', BY_LAYERS " training.micro_batch_size=16 parallelism.schedule=1f1b",
+                      "throughput.samples_per_s"),
+               FIGURE('/', ALEXNET, "throughput.samples_per_s")}},
     {.key = "days",
      .what = "90 epochs of 1.28 M images on one GTX 580",
      .unit = "days",

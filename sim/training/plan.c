@@ -325,9 +325,7 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
 static void plan_send(const struct tsim_step_plan *plan, const struct tsim_placement *placement, int32_t from,
                       int32_t to, bool *on_node, struct tsim_collective_cost *cost) {
     const struct tsim_scenario *sc = plan->scenario;
-    double e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
-    double tokens = tsim_message_tokens(sc);
-    double whole = tokens * (double)sc->model->hidden * e, tp = (double)sc->parallelism.tensor;
+    double whole = tsim_message_bytes(sc, from, to), tp = (double)sc->parallelism.tensor;
     struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = from};
     int32_t a = tsim_placement_rank(placement, &at);
     at.at[TSIM_AXIS_PIPELINE] = to;
@@ -382,8 +380,7 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
 }
 
 static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct data_groups *data,
-                               struct tsim_stage_plan *sp) {
-    const struct tsim_scenario *sc = plan->scenario;
+                               const struct tsim_scenario *sc, struct tsim_stage_plan *sp) {
     const struct tsim_chunk_plan *chunk = &sp->chunks[0];
     double n_dense = chunk->n_layers - chunk->n_expert_layers, experts = tsim_layer_rank_expert_parameters(sc);
     double layer = n_dense > 0 ? tsim_layer_rank_parameters(sc, false) : 0;
@@ -441,12 +438,19 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     sp->items = items;
     const struct data_groups of_stage = {.dense = holders(plan, placement, data->dense, stage),
                                          .expert = holders(plan, placement, data->expert, stage)};
+    struct tsim_stage_part own;
+    struct tsim_pass_costs own_costs;
+    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &own);
+    if (part != sc) {
+        tsim_pass_costs_build(part, plan->cluster, placement, &own_costs);
+        costs = &own_costs;
+    }
     sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {
         const struct tsim_chunk_plan *like = c > 0       ? &sp->chunks[c - 1]
                                              : stage > 0 ? plan->stages[stage - 1].chunks
                                                          : NULL;
-        plan_chunk(plan, costs, &of_stage, stage, c, plan->is_mirrored ? NULL : like, &sp->chunks[c]);
+        plan_chunk(plan, costs, &of_stage, stage, c, plan->is_mirrored || part != sc ? NULL : like, &sp->chunks[c]);
         sp->n_gathers += sp->chunks[c].n_gathers;
         sp->n_reduces += sp->chunks[c].n_reduces;
     }
@@ -460,7 +464,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         plan_send(plan, placement, stage, (stage + p - 1) % p, &sp->prev_on_node, &sp->send_prev);
     }
     if (plan->shards_fully && plan->has_data_group)
-        plan_fully_sharded(plan, &of_stage, sp);
+        plan_fully_sharded(plan, &of_stage, part, sp);
 }
 
 /* Weights are there, but for those that are sharded; nothing is reduced. */

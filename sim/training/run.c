@@ -435,12 +435,14 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
                                 .model = sc->model,
                                 .capacity = 2 * TSIM_N_PARTS * 2 * TSIM_MAX_OPS + 8 * (int32_t)sc->model->n_list + 8};
     int32_t stage = critical->stage;
+    struct tsim_stage_part own;
+    const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     double counts[TSIM_N_PARTS] = {0}, microbatches = tsim_schedule_chunk_microbatches(&shape);
     for (int32_t c = 0; c < shape.chunks; c++) {
         double with_experts = (double)tsim_chunk_expert_layers(sc, stage, c);
         counts[TSIM_PART_LAYER] +=
-            microbatches * tsim_layer_visits(sc, (double)tsim_chunk_layers(sc, stage, c) - with_experts);
+            microbatches * tsim_layer_visits(of_stage, (double)tsim_chunk_layers(sc, stage, c) - with_experts);
         counts[TSIM_PART_EXPERT_LAYER] += microbatches * with_experts;
         counts[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, c) ? microbatches : 0;
         counts[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, c) ? microbatches : 0;
@@ -450,7 +452,7 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
         for (int backward = 0; backward < 2 && counts[part] > 0; backward++) {
             out.count = counts[part];
             out.is_backward = backward;
-            tsim_pass_visit(sc, cluster, placement, (enum tsim_part)part,
+            tsim_pass_visit(of_stage, cluster, placement, (enum tsim_part)part,
                             backward ? TSIM_PASS_BACKWARD : TSIM_PASS_FORWARD, add_operator_row, &out);
         }
     add_row(&out, "optimizer", "compute", 1, critical->terms.optimizer_s, TSIM_BOUND_MEMORY);

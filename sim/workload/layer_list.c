@@ -231,9 +231,9 @@ void tsim_list_forward(const struct tsim_scenario *sc, int64_t block, struct tsi
     struct batch b = batch_of(sc);
     list->n = 0;
     for (size_t i = 0; i < m->n_list; i++)
-        if (m->list[i].block == block && !is_fused_away(&b, &m->list[i], i > 0))
+        if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0))
             layer_forward(list, &b, &m->list[i]);
-    if (block == m->layers - 1)
+    if (block == m->layers - 1 && !m->has_blocks_behind)
         loss(list, &b, &m->list[m->n_list - 1]);
 }
 
@@ -241,11 +241,32 @@ void tsim_list_backward(const struct tsim_scenario *sc, int64_t block, struct ts
     const struct tsim_model *m = sc->model;
     struct batch b = batch_of(sc);
     list->n = 0;
-    if (block == m->layers - 1)
+    if (block == m->layers - 1 && !m->has_blocks_behind)
         loss(list, &b, &m->list[m->n_list - 1]);
     for (size_t i = m->n_list; i-- > 0;)
-        if (m->list[i].block == block && !is_fused_away(&b, &m->list[i], i > 0))
+        if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0))
             layer_backward(list, &b, &m->list[i]);
+}
+
+/* ---- parts ---- */
+
+void tsim_list_part(const struct tsim_model *m, int64_t first_block, int64_t n_blocks, struct tsim_model *part) {
+    size_t from = 0, to = m->n_list;
+    while (from < to && m->list[from].block < first_block)
+        from++;
+    while (to > from && m->list[to - 1].block >= first_block + n_blocks)
+        to--;
+    *part = *m;
+    part->list += from;
+    part->n_list = to - from;
+    part->layers = n_blocks;
+    part->first_block = first_block;
+    part->has_blocks_behind = to < m->n_list;
+}
+
+double tsim_list_result_bytes(const struct tsim_scenario *sc) {
+    struct batch b = batch_of(sc);
+    return out_elements(&b, &sc->model->list[sc->model->n_list - 1]) * b.e;
 }
 
 /* ---- memory ---- */

@@ -13,7 +13,8 @@
  * Layers User's Guide", on tensor layouts); half precision trains channels last. Batch normalization, activation,
  * addition and pooling move memory: per element of e bytes forward 3 e (statistics, then normalize), 2 e, 3 e, input
  * and output; backward 5 e, 3 e, 3 e. Any fusion but `none` makes one pass of a norm and the activation behind it, and
- * of an addition and its activation. A list trains in data-parallel replicas alone: its shapes are whole. */
+ * of an addition and its activation. A list trains in data-parallel replicas and, by whole blocks, in the stages of a
+ * pipeline: its shapes are whole. */
 #ifndef TSIM_WORKLOAD_LAYER_LIST_H
 #define TSIM_WORKLOAD_LAYER_LIST_H
 
@@ -28,6 +29,10 @@ double tsim_list_flops_per_sample(const struct tsim_model *model);
 /* Kernels of a block (0 .. layers - 1) for one micro-batch, in execution order. */
 void tsim_list_forward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
 void tsim_list_backward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
+
+/* The model that consecutive blocks are by themselves. */
+void tsim_list_part(const struct tsim_model *model, int64_t first_block, int64_t n_blocks, struct tsim_model *part);
+double tsim_list_result_bytes(const struct tsim_scenario *scenario); /* of one micro-batch's last tensor */
 
 /* What one micro-batch keeps of the whole list: inputs of products and norms, and the places of maxima. Activation
  * functions and additions work in place: what follows keeps their result. */

@@ -91,6 +91,24 @@ double tsim_layer_rank_parameters(const struct tsim_scenario *sc, bool has_exper
                             : p.layer_ffn / tp);
 }
 
+const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *sc, int32_t stage,
+                                            struct tsim_stage_part *part) {
+    if (!sc->model->list || sc->parallelism.pipeline == 1)
+        return sc;
+    part->scenario = *sc;
+    part->scenario.model = &part->model;
+    tsim_list_part(sc->model, tsim_chunk_first_layer(sc, stage, 0), tsim_chunk_layers(sc, stage, 0), &part->model);
+    return &part->scenario;
+}
+
+double tsim_message_bytes(const struct tsim_scenario *sc, int32_t from, int32_t to) {
+    struct tsim_stage_part part;
+    if (sc->model->list)
+        return tsim_list_result_bytes(tsim_stage_part(sc, from < to ? from : to, &part));
+    double e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
+    return tsim_message_tokens(sc) * (double)sc->model->hidden * e;
+}
+
 double tsim_chunk_expert_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     return (double)tsim_chunk_expert_layers(sc, stage, chunk) * tsim_layer_rank_expert_parameters(sc);
 }
@@ -102,8 +120,10 @@ double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int3
     double h = (double)m->hidden, table = tsim_padded_vocab_per_rank(sc) * h;
     double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
            with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
-    double n = (n_layers - with_experts) * tsim_layer_rank_parameters(sc, false) +
-               with_experts * tsim_layer_rank_parameters(sc, true);
+    struct tsim_stage_part of_stage;
+    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
+    double n = (n_layers - with_experts) * tsim_layer_rank_parameters(part, false) +
+               with_experts * tsim_layer_rank_parameters(part, true);
     bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
     bool is_image = m->image.patch > 0;
     if (first)
@@ -366,8 +386,10 @@ static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t sta
     bool is_stacked = sc->model->encoder_layers > 0;
     double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
            with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
-    double bytes = (n_layers - with_experts) * tsim_layer_activation_bytes(sc, false) +
-                   with_experts * tsim_layer_activation_bytes(sc, true);
+    struct tsim_stage_part of_stage;
+    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
+    double bytes = (n_layers - with_experts) * tsim_layer_activation_bytes(part, false) +
+                   with_experts * tsim_layer_activation_bytes(part, true);
     if (sc->model->list)
         return bytes;
     if (tsim_chunk_has_embedding(sc, stage, chunk))
@@ -481,18 +503,25 @@ static double context_bytes(const struct tsim_scenario *sc, const struct tokens 
 
 /* ZeRO-3: the layer in use and those prefetched, whole, or all where they stay; one layer's gradients. */
 static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
-    double layer = largest(sc->model, tsim_layer_rank_parameters(sc, false), tsim_layer_rank_parameters(sc, true));
+    struct tsim_stage_part of_stage;
+    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
+    double layer = largest(sc->model, tsim_layer_rank_parameters(part, false), tsim_layer_rank_parameters(part, true));
     double held = (double)sc->parallelism.prefetch + 1, weight = tsim_weight_bytes(sc->training.precision);
     double whole = tsim_stage_parameters(sc, stage);
     return (sc->parallelism.reshard_after_forward ? fmin(held * layer, whole) : whole) * weight +
            layer * tsim_gradient_bytes(sc);
 }
 
-/* Of a layer list: the widest tensor's gradient and what it becomes; ZeRO-3's gathered weights. */
+/* Of a layer list: the widest tensor's gradient and what it becomes; what neighbours send; ZeRO-3's gathered weights.
+ */
 static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     struct tsim_list_kept kept;
-    tsim_list_kept(sc, &kept);
-    return 2 * kept.widest_bytes + tsim_tables_buffer_bytes(sc) +
+    struct tsim_stage_part of_stage;
+    int32_t last = (int32_t)sc->parallelism.pipeline - 1;
+    tsim_list_kept(tsim_stage_part(sc, stage, &of_stage), &kept);
+    double received = (stage > 0 ? tsim_message_bytes(sc, stage - 1, stage) : 0) +
+                      (stage < last ? tsim_message_bytes(sc, stage + 1, stage) : 0);
+    return 2 * kept.widest_bytes + received + tsim_tables_buffer_bytes(sc) +
            (sc->parallelism.zero == 3 ? gathered_bytes(sc, stage) : 0);
 }
 
@@ -531,12 +560,14 @@ static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
 
 /* Gradients of one unit at a time: a layer, or what a stage holds beside its layers. */
 static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t stage) {
-    double layer = largest(sc->model, tsim_layer_rank_parameters(sc, false), tsim_layer_rank_parameters(sc, true));
+    struct tsim_stage_part of_stage;
+    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
+    double layer = largest(sc->model, tsim_layer_rank_parameters(part, false), tsim_layer_rank_parameters(part, true));
     double rest = tsim_stage_parameters(sc, stage);
     for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++) {
         double second = (double)tsim_chunk_expert_layers(sc, stage, c);
-        rest -= second * tsim_layer_rank_parameters(sc, true) +
-                ((double)tsim_chunk_layers(sc, stage, c) - second) * tsim_layer_rank_parameters(sc, false);
+        rest -= second * tsim_layer_rank_parameters(part, true) +
+                ((double)tsim_chunk_layers(sc, stage, c) - second) * tsim_layer_rank_parameters(part, false);
     }
     bool has_two_tables =
         !sc->model->tied_embeddings && !sc->model->list; /* embedding and head come one after the other */
@@ -564,13 +595,15 @@ static void stream_weights(const struct tsim_scenario *sc, int32_t stage, struct
     memory->master_bytes = memory->optimizer_bytes = 0;
 }
 
-static void offload(const struct tsim_scenario *sc, double updated, struct tsim_stage_memory *memory) {
+static void offload(const struct tsim_scenario *sc, int32_t stage, double updated, struct tsim_stage_memory *memory) {
     double frac = sc->training.offload.activations_frac, layer = 0;
     memory->host_bytes = frac * memory->activations_bytes;
     memory->activations_bytes -= memory->host_bytes;
+    struct tsim_stage_part of_stage;
+    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
     if (frac > 0)
-        layer =
-            frac * largest(sc->model, tsim_layer_activation_bytes(sc, false), tsim_layer_activation_bytes(sc, true));
+        layer = frac *
+                largest(sc->model, tsim_layer_activation_bytes(part, false), tsim_layer_activation_bytes(part, true));
     memory->buffers_bytes += fmin(2 * layer, memory->host_bytes);
     if (!sc->training.offload.optimizer)
         return;
@@ -592,7 +625,7 @@ void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsi
     memory->activations_bytes = peak_activation_bytes(sc, stage);
     memory->buffers_bytes = buffer_bytes(sc, stage) + batch_bytes(sc, stage);
     memory->host_bytes = 0;
-    offload(sc, zero >= 1 ? sharded : n, memory);
+    offload(sc, stage, zero >= 1 ? sharded : n, memory);
     stream_weights(sc, stage, memory);
     memory->total_bytes = memory->weights_bytes + memory->gradients_bytes + memory->master_bytes +
                           memory->optimizer_bytes + memory->activations_bytes + memory->buffers_bytes;

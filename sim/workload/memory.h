@@ -54,6 +54,19 @@ double tsim_chunk_expert_parameters(const struct tsim_scenario *scenario, int32_
 double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, bool has_experts);
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 
+/* A stage by itself: where a layer list is cut into the stages of a pipeline, the scenario with its blocks as the model
+ * (in `part`; to be used with what is asked of layers, not of stages); else the scenario, whose layers are all alike.
+ */
+struct tsim_stage_part {
+    struct tsim_model model;
+    struct tsim_scenario scenario;
+};
+const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *scenario, int32_t stage,
+                                            struct tsim_stage_part *part);
+
+/* What a stage sends to its neighbour for a micro-batch, of all tensor ranks: activations or their gradients. */
+double tsim_message_bytes(const struct tsim_scenario *scenario, int32_t from, int32_t to);
+
 /* Saved by one layer for one micro-batch, as the scenario recomputes; the layer with everything kept (`whole`). */
 double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, bool has_experts);
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, bool has_experts);

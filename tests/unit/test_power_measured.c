@@ -84,10 +84,10 @@ START_TEST(tpu_chips_between_least_and_most) {
 }
 END_TEST
 
-/* BLOOM: 256,646 kWh of everything around the accelerators, over 1,082,990 accelerator hours, at the machine's PUE of 1.2
- * (Luccioni et al. 2023, JMLR 24, 253, table 3): 237 W beside each. Its 433,196 kWh of the accelerators are hours times
- * their limit of 400 W, not measured, so what is simulated must stay below. How loaded the accelerators are follows from
- * the node's power, which is linear in it. */
+/* BLOOM: 256,646 kWh of everything around the accelerators, over 1,082,990 accelerator hours, at the machine's PUE
+ * of 1.2 (Luccioni et al. 2023, JMLR 24, 253, table 3): 237 W beside each. Its 433,196 kWh of the accelerators are
+ * hours times their limit of 400 W, not measured, so what is simulated must stay below. How loaded the accelerators are
+ * follows from the node's power, which is linear in it. */
 START_TEST(bloom_around_and_in_the_accelerators) {
     const double published_w = 256646e3 / 1082990, pue = 1.2;
     const struct tsim_node *node;
@@ -95,8 +95,8 @@ START_TEST(bloom_around_and_in_the_accelerators) {
     ck_assert_int_eq(tsim_catalogue_load_node(&arena, "dgx-a100", &node, &diags), TSIM_OK);
     const struct tsim_accelerator *a = node->accelerator;
     double idle_w = 8 * a->power_idle_w + node->power_overhead_idle_w + ports_w;
-    double load = (total_w - idle_w) / (8 * (a->power_limit_w - a->power_idle_w) + node->power_overhead_w -
-                                        node->power_overhead_idle_w);
+    double load = (total_w - idle_w) /
+                  (8 * (a->power_limit_w - a->power_idle_w) + node->power_overhead_w - node->power_overhead_idle_w);
     double accelerator_w = a->power_idle_w + load * (a->power_limit_w - a->power_idle_w);
     double around_w = total_w / 8 - accelerator_w;
     ck_assert_double_gt(accelerator_w, 200);

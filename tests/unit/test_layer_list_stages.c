@@ -1,0 +1,149 @@
+/* A layer list in the stages of a pipeline: whole blocks, each stage with its own parameters, kernels and messages. */
+#include "cluster/cluster.h"
+#include "support/check_main.h"
+#include "training/pass.h"
+#include "training/run.h"
+#include "workload/layer_list.h"
+#include "workload/memory.h"
+
+#include <string.h>
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void tear_down(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+static const struct tsim_scenario *load(const char *model, const char *parallelism) {
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario;
+    const char *text = tsim_arena_printf(
+        &arena,
+        "schema: tsim/v1\nname: t\nmodel: %s\ncluster: {node: dgx-a100, nodes: 1, accelerators_per_node: 4}\n"
+        "training: {global_batch_size: 128, micro_batch_size: 16, precision: fp16, optimizer: momentum}\n"
+        "parallelism: %s\n",
+        model, parallelism);
+    ck_assert_int_eq(tsim_scenario_open_text(&arena, "t", text, &source, &diags), TSIM_OK);
+    return tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags) == TSIM_OK ? scenario : NULL;
+}
+
+/* ResNet-50 by its groups of blocks: the stem and three, four, six, three and the classifier. */
+#define BY_GROUPS "{pipeline: 4, layers_per_stage: [4, 4, 6, 4]}"
+
+/* torchvision, resnet50: conv1 9,408 + bn1 128; layer1 215,808; layer2 1,219,584; layer3 7,098,368; layer4 14,964,736;
+ * fc 2,049,000. */
+START_TEST(parameters_of_groups) {
+    const struct tsim_scenario *sc = load("resnet50", BY_GROUPS);
+    ck_assert_ptr_nonnull(sc);
+    static const double PARAMETERS[] = {9408 + 128 + 215808, 1219584, 7098368, 14964736 + 2049000};
+    for (int32_t s = 0; s < 4; s++)
+        ck_assert_double_eq_tol(tsim_stage_parameters(sc, s), PARAMETERS[s], 1e-6);
+}
+END_TEST
+
+/* 16 images of 2 bytes, 256 channels of 56 x 56, 512 of 28 x 28, 1024 of 14 x 14; gradients are as large on the way
+ * back. */
+START_TEST(messages_between_groups) {
+    const struct tsim_scenario *sc = load("resnet50", BY_GROUPS);
+    ck_assert_ptr_nonnull(sc);
+    static const double ELEMENTS[] = {256 * 56 * 56, 512 * 28 * 28, 1024 * 14 * 14};
+    for (int32_t s = 0; s < 3; s++) {
+        ck_assert_double_eq(tsim_message_bytes(sc, s, s + 1), 16 * 2 * ELEMENTS[s]);
+        ck_assert_double_eq(tsim_message_bytes(sc, s + 1, s), 16 * 2 * ELEMENTS[s]);
+    }
+}
+END_TEST
+
+static double whole_s(const struct tsim_scenario *sc, const struct tsim_scenario *part, double blocks,
+                      enum tsim_pass_kind kind) {
+    struct tsim_pass_costs costs;
+    tsim_pass_costs_build(part, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
+    return blocks * tsim_part_cost(&costs.layer, kind)->time_s;
+}
+
+/* Kernels and what they keep: nothing is lost at the cuts, and nothing done twice. */
+START_TEST(stages_are_the_whole) {
+    const struct tsim_scenario *sc = load("resnet50", BY_GROUPS);
+    ck_assert_ptr_nonnull(sc);
+    struct tsim_list_kept whole, kept, sum = {0};
+    double parts_s[2] = {0};
+    tsim_list_kept(sc, &whole);
+    for (int32_t s = 0; s < 4; s++) {
+        struct tsim_stage_part own;
+        const struct tsim_scenario *part = tsim_stage_part(sc, s, &own);
+        tsim_list_kept(part, &kept);
+        sum.product_inputs_bytes += kept.product_inputs_bytes;
+        sum.norm_inputs_bytes += kept.norm_inputs_bytes;
+        sum.pool_bytes += kept.pool_bytes;
+        for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++)
+            parts_s[kind] += whole_s(sc, part, (double)part->model->layers, (enum tsim_pass_kind)kind);
+    }
+    ck_assert_double_eq(sum.product_inputs_bytes, whole.product_inputs_bytes);
+    ck_assert_double_eq(sum.norm_inputs_bytes, whole.norm_inputs_bytes);
+    ck_assert_double_eq(sum.pool_bytes, whole.pool_bytes);
+    for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++)
+        ck_assert_double_eq_tol(parts_s[kind] / whole_s(sc, sc, (double)sc->model->layers, (enum tsim_pass_kind)kind),
+                                1, 1e-12);
+}
+END_TEST
+
+/* Eight micro-batches through four stages, the slowest of which sets the pace: at least 8 of its passes, and what the
+ * others take once. */
+START_TEST(the_slowest_stage_sets_the_pace) {
+    const struct tsim_scenario *sc = load("resnet50", BY_GROUPS);
+    const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true};
+    struct tsim_result result;
+    ck_assert_ptr_nonnull(sc);
+    ck_assert_int_eq(tsim_train_run(&arena, sc, &options, &result, &diags), TSIM_OK);
+    double slowest_s = 0, sum_s = 0;
+    for (int32_t s = 0; s < 4; s++) {
+        struct tsim_stage_part own;
+        const struct tsim_scenario *part = tsim_stage_part(sc, s, &own);
+        double stage_s = 0;
+        for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++)
+            stage_s += whole_s(sc, part, (double)part->model->layers, (enum tsim_pass_kind)kind);
+        slowest_s = stage_s > slowest_s ? stage_s : slowest_s;
+        sum_s += stage_s;
+    }
+    double least_s = 7 * slowest_s + sum_s; /* 1F1B, no messages */
+    ck_assert_double_gt(result.step.time_s, 8 * slowest_s);
+    ck_assert_double_lt(result.step.time_s, 1.25 * least_s);
+}
+END_TEST
+
+START_TEST(what_is_refused) {
+    static const char *const CASES[][3] = {
+        {"resnet50", "{tensor: 2}", "by blocks into a pipeline"},
+        {"resnet50", "{pipeline: 2, schedule: zb-h1}", "under this schedule"},
+        {"resnet50", "{pipeline: 2, layers_per_stage: balance}", "balancing the stages"},
+        {"dlrm", "{pipeline: 2}", "models with tables are split by data alone"},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        size_t before = diags.n_items;
+        ck_assert_ptr_null(load(CASES[i][0], CASES[i][1]));
+        ck_assert_ptr_nonnull(strstr(diags.items[before].message, CASES[i][2]));
+    }
+}
+END_TEST
+
+static Suite *layer_list_stages_suite(void) {
+    Suite *suite = suite_create("layer_list_stages");
+    TCase *tests = tcase_create("layer_list_stages");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, parameters_of_groups);
+    tcase_add_test(tests, messages_between_groups);
+    tcase_add_test(tests, stages_are_the_whole);
+    tcase_add_test(tests, the_slowest_stage_sets_the_pace);
+    tcase_add_test(tests, what_is_refused);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(layer_list_stages_suite)
