@@ -229,7 +229,7 @@ static enum tsim_status feed_value(struct computing *c, const double *x, double 
     for (int32_t i = 1; i <= n_batches; i++)
         gaps_s[i] = x[3];
     TSIM_TRY(tsim_feed_simulate(c->arena, &feed, &flow, c->diags));
-    *value = flow.step_s;
+    *value = x[7] > 0 ? flow.first_step_s : flow.step_s;
     return TSIM_OK;
 }
 
@@ -335,7 +335,8 @@ static const char *term_text(const struct computing *c, const struct textbook_te
     case TEXTBOOK_PRODUCT:
         return tsim_arena_printf(arena, "product(%s) on %s in %s", numbers_text(arena, term, 4), term->of, term->name);
     case TEXTBOOK_FEED:
-        return tsim_arena_printf(arena, "feed(%s)", numbers_text(arena, term, 7));
+        return tsim_arena_printf(arena, "%sfeed(%s)", term->numbers[7] > 0 ? "first " : "",
+                                 numbers_text(arena, term, 7));
     case TEXTBOOK_HOST:
         return tsim_arena_printf(arena, "input buffers on the host of [%s]", term->of);
     case TEXTBOOK_NONE:

@@ -111,13 +111,15 @@ static const struct textbook_row PREFETCH[] = {
      .unit = "s",
      .text = 90,
      .why = "The figure's bars: opening 8 s, twice; reading and training 12 s a batch.",
-     .terms = {NUM('+', 2 * 8), FEED('+', 12, 0, 0, 12, 1, 0, 3)}},
+     .terms = {NUM('+', 2 * 8), FIRST_FEED('+', 12, 0, 0, 12, 1, 0, 3)}},
     {.key = "overlapped",
      .what = "opened once, read under training",
      .unit = "s",
      .text = 55,
-     .why = "The bars end at 56 s; the caption says about 55.",
-     .terms = {NUM('+', 8 + 12), FEED('+', 12, 0, 0, 12, 1, 2, 3)}},
+     .why =
+         "The bars end at 56 s, and so does the simulated pipeline: opened, its first batch read, then the slower of "
+         "the two a batch; the caption says about 55.",
+     .terms = {NUM('+', 8), FIRST_FEED('+', 12, 0, 0, 12, 1, 2, 3)}},
     {.key = "reduction",
      .what = "saved",
      .unit = "%",

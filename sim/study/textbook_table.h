@@ -28,7 +28,7 @@ struct textbook_term {
     char op; /* + - * / */
     enum textbook_term_kind kind;
     const char *of, *name;
-    double numbers[7];
+    double numbers[8];
     enum textbook_quantity quantity;
     double (*call)(double, double, double, double);
     const char *call_name;
@@ -63,7 +63,7 @@ struct textbook_term {
     }
 
 /* Seconds of a batch: read from storage, transformed by one core, copied to the accelerator, computed. */
-#define FEED(op_, read_s, cpu_s, copy_s, compute_s, workers, prefetch, batches)                                        \
+#define FEED_STEP(op_, read_s, cpu_s, copy_s, compute_s, workers, prefetch, batches, is_first)                         \
     {                                                                                                                  \
         .op = (op_), .kind = TEXTBOOK_FEED, .numbers = {                                                               \
             read_s,                                                                                                    \
@@ -72,9 +72,15 @@ struct textbook_term {
             compute_s,                                                                                                 \
             workers,                                                                                                   \
             prefetch,                                                                                                  \
-            batches                                                                                                    \
+            batches,                                                                                                   \
+            is_first                                                                                                   \
         }                                                                                                              \
     }
+#define FEED(op_, read_s, cpu_s, copy_s, compute_s, workers, prefetch, batches)                                        \
+    FEED_STEP(op_, read_s, cpu_s, copy_s, compute_s, workers, prefetch, batches, 0)
+/* The first step alone, which begins with empty buffers. */
+#define FIRST_FEED(op_, read_s, cpu_s, copy_s, compute_s, workers, prefetch, batches)                                  \
+    FEED_STEP(op_, read_s, cpu_s, copy_s, compute_s, workers, prefetch, batches, 1)
 #define HOST(op_, run)                                                                                                 \
     { .op = (op_), .kind = TEXTBOOK_HOST, .of = (run) }
 

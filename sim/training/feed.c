@@ -53,6 +53,7 @@ struct run {
     struct consumer *consumers;
     int32_t storage, cores, ready; /* resources; counters [worker][consumer] */
     int64_t window_steps, max_steps, n_steps, n_windows;
+    double first_step_s;
     double read_s, transform_s, window_s;
     struct meter marks[N_MARKS], end;
     int n_same;
@@ -247,7 +248,10 @@ static bool repeats(const struct run *run, double window_s) {
 
 /* A step has ended; of a window the last one compares it with the window before. */
 static void end_step(struct run *run, tsim_tick now) {
-    if (++run->n_steps % run->window_steps != 0)
+    run->n_steps++;
+    if (run->n_steps == 1)
+        run->first_step_s = tsim_engine_seconds(run->engine, now);
+    if (run->n_steps % run->window_steps != 0)
         return;
     run->end = read_meter(run, now);
     double window_s = run->end.time_s - run->marks[MARK_LAST].time_s;
@@ -409,7 +413,8 @@ static void fill_flow(struct tsim_arena *arena, const struct run *run, struct ts
     enum mark mark = is_steady(run) ? MARK_LAST : MARK_QUARTER;
     const struct meter *start = &run->marks[mark], *end = &run->end;
     double steps = (double)(end->steps - start->steps), time_s = end->time_s - start->time_s;
-    *flow = (struct tsim_feed_flow){.step_s = time_s / steps, .waits_s = mean_waits(arena, run, mark)};
+    *flow = (struct tsim_feed_flow){
+        .step_s = time_s / steps, .first_step_s = run->first_step_s, .waits_s = mean_waits(arena, run, mark)};
     flow->wait_s = sum(flow->waits_s, feed->n_batches);
     flow->storage_frac = (end->storage_bytes - start->storage_bytes) / (time_s * feed->storage_bytes_per_s);
     flow->reading_frac = (end->read_s - start->read_s) / (time_s * feed->workers);

@@ -55,8 +55,9 @@ enum tsim_feed_bound {
 
 struct tsim_feed_flow { /* means over the steps that are told */
     double step_s;
-    double *waits_s; /* [n_batches]: of the consumer that waits longest */
-    double wait_s;   /* their sum */
+    double first_step_s; /* with empty buffers: no mean */
+    double *waits_s;     /* [n_batches]: of the consumer that waits longest */
+    double wait_s;       /* their sum */
     /* Busy, of the time: storage by its bandwidth, workers that read, that transform, links. */
     double storage_frac, reading_frac, transform_frac, link_frac;
     enum tsim_feed_bound bound;

@@ -129,10 +129,10 @@ END_TEST
 START_TEST(prefetch_timeline) {
     struct tsim_feed feed = feed_of(12, 0, 0, 1, 0);
     feed.n_batches = 3;
-    double sequential_s = 2 * 8 + step_s(feed, 12);
+    double sequential_s = 2 * 8 + flow_of(feed, 12).first_step_s;
     feed.prefetch = 2;
-    feed.n_batches = 3;
-    double first_s = 8 + 12, overlapped_s = first_s + step_s(feed, 12); /* the first read has nothing to hide under */
+    double overlapped_s = 8 + flow_of(feed, 12).first_step_s; /* the first read has nothing to hide under */
+    ck_assert_double_eq_tol(step_s(feed, 12), 36, 1e-6);      /* as those of later steps have */
     ck_assert_double_eq_tol(sequential_s, 88, 1e-6);
     ck_assert_double_eq_tol(overlapped_s, 56, 1e-6);
     ck_assert_double_eq_tol(sequential_s, 90, 2.5);
