@@ -112,6 +112,7 @@ unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS) $(FUZZ_REPLAYS)
 
 # Everything that takes longer: sanitizers, the second compiler, static analysis.
 check: test
+	@tools/setup.sh chromium nodejs npm
 	@TSIM_BROWSER=needed tests/browser/run.sh build/tsim
 	@tests/reference_docs.sh build/tsim
 	@tests/bench/instructions.sh build/tsim --gate

@@ -2,6 +2,7 @@
 # Runs every test of a tier: tests/run.sh BUILD_FOLDER TSIM. Prints a line per program and 'N passed, M failed' at the end.
 set -u
 build=$1 tsim=$2
+unset COLUMNS # a width that tests do not expect
 cd "$(dirname "$0")/.." || exit 1
 passed=0 failed=0
 log=$(mktemp)

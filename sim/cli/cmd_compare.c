@@ -3,6 +3,7 @@
 #include "cli/command.h"
 
 #include "report/compare.h"
+#include "report/page.h"
 #include "report/robust_output.h"
 #include "study/uncertainty.h"
 #include "training/run.h"
@@ -70,6 +71,22 @@ static enum tsim_status build(struct compare *c) {
     return find_sensitivity(c);
 }
 
+static enum tsim_exit write_report(struct compare *c) {
+    struct tsim_json *page = tsim_page_new();
+    const struct tsim_logged logged = {.run_id = 0};
+    enum tsim_status status = TSIM_OK;
+    tsim_page_add_comparison(page, tsim_comparison_json(&c->comparison));
+    for (int side = 0; side < 2 && status == TSIM_OK; side++)
+        status =
+            tsim_page_add_run(&c->arena, page, c->results[side].scenario, c->arguments->has[TSIM_OPTION_IGNORE_MEMORY],
+                              &logged, TSIM_PAGE_MOST_SLICES / 2, &c->diags);
+    enum tsim_exit code = tsim_exit_of(status);
+    if (status == TSIM_OK)
+        code = tsim_write_page(c->arguments->value[TSIM_OPTION_REPORT], page);
+    tsim_json_release(page);
+    return code;
+}
+
 static enum tsim_exit print_comparison(struct compare *c) {
     const struct tsim_arguments *arguments = c->arguments;
     enum tsim_exit status = TSIM_EXIT_OK;
@@ -81,6 +98,8 @@ static enum tsim_exit print_comparison(struct compare *c) {
     }
     if (arguments->has[TSIM_OPTION_JSON])
         status = tsim_write_json(arguments, tsim_comparison_json(&c->comparison));
+    if (arguments->has[TSIM_OPTION_REPORT])
+        status = tsim_exit_worse(status, write_report(c));
     if (arguments->has[TSIM_OPTION_FAIL_ABOVE] && !(fabs(c->comparison.step_change_frac) <= arguments->fail_above_frac))
         status = tsim_exit_worse(status, TSIM_EXIT_GATE);
     return status;

@@ -44,6 +44,7 @@ static const char *cell_text(struct run *run, int column, bool is_exact) {
 struct sheet {
     int *widths;
     bool *is_number;
+    size_t n_shown; /* columns that fit the terminal */
     int64_t n_rows;
 };
 
@@ -69,16 +70,16 @@ static enum tsim_status measure(struct run *run, struct sheet *sheet) {
 
 static void print_cell(const struct sheet *sheet, int c, const char *text, bool is_last) {
     fputs(c ? "  " : "", stdout);
-    if (is_last && !sheet->is_number[c])
+    if (is_last && !sheet->is_number[c] && tsim_text_width(text) <= sheet->widths[c])
         fputs(text, stdout);
     else
-        tsim_text_pad(stdout, text, sheet->is_number[c] ? -sheet->widths[c] : sheet->widths[c]);
+        tsim_text_cut(stdout, text, sheet->is_number[c] ? -sheet->widths[c] : sheet->widths[c]);
 }
 
 static enum tsim_status print_rows(struct run *run, const struct sheet *sheet) {
-    int n_columns = tsim_query_n_columns(run->query);
     struct tsim_style style = tsim_style_of(stdout);
     bool is_there;
+    int n_columns = (int)sheet->n_shown;
     fputs(tsim_tint_on(&style, TSIM_TINT_BOLD), stdout);
     for (int c = 0; c < n_columns; c++)
         print_cell(sheet, c, tsim_query_column_name(run->query, c), c + 1 == n_columns);
@@ -96,12 +97,19 @@ static enum tsim_status print_rows(struct run *run, const struct sheet *sheet) {
 
 static enum tsim_status print_table(struct run *run) {
     size_t n_columns = (size_t)tsim_query_n_columns(run->query);
-    struct sheet sheet = {TSIM_NEW_ARRAY(&run->arena, n_columns, int), TSIM_NEW_ARRAY(&run->arena, n_columns, bool), 0};
+    struct sheet sheet = {TSIM_NEW_ARRAY(&run->arena, n_columns, int), TSIM_NEW_ARRAY(&run->arena, n_columns, bool), 0,
+                          0};
     TSIM_TRY(measure(run, &sheet));
     tsim_query_rewind(run->query);
-    if (sheet.n_rows > 0)
-        return print_rows(run, &sheet);
-    puts("no rows");
+    struct tsim_style style = tsim_style_of(stdout);
+    sheet.n_shown = tsim_columns_fit(&style, sheet.widths, sheet.is_number, n_columns);
+    if (sheet.n_rows == 0)
+        puts("no rows");
+    else
+        TSIM_TRY(print_rows(run, &sheet));
+    for (size_t c = sheet.n_shown; c < n_columns; c++)
+        printf("%s%s", c == sheet.n_shown ? "no room for " : ", ", tsim_query_column_name(run->query, (int)c));
+    fputs(sheet.n_shown < n_columns ? ": --csv has all\n" : "", stdout);
     return TSIM_OK;
 }
 

@@ -52,10 +52,11 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "from A to B, and the figures that change, with the interval of each step.\n"
      "--sensitivity runs both again with each capacity, latency and rent a tenth\n"
      "lower and higher, one at a time, and says which of them would turn the order\n"
-     "round, in time or in rent per token. Nothing is logged.",
+     "round, in time or in rent per token. --report makes a page of it, with both\n"
+     "runs. Nothing is logged.",
      2, 2,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
-         TSIM_HAS(TSIM_OPTION_FAIL_ABOVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
+         TSIM_HAS(TSIM_OPTION_FAIL_ABOVE) | TSIM_HAS(TSIM_OPTION_REPORT) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
      tsim_cmd_compare},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
      "Runs each file that has a measured: section. Nothing is logged unless --db\n"

@@ -257,24 +257,26 @@ static const char *interval_text(const struct tsim_result *result, char *buffer,
     return buffer;
 }
 
-static void print_side(FILE *out, const char *letter, const struct tsim_side *side) {
-    char text[64], interval[256];
-    fprintf(out, "%s  %s", letter, side->name);
+static void print_side(FILE *out, const struct tsim_style *style, const char *letter, const struct tsim_side *side) {
+    char name[256] = "", text[64], interval[256], line[1024];
     if (strcmp(side->name, side->result->scenario->name) != 0)
-        fprintf(out, " (%s)", side->result->scenario->name);
+        snprintf(name, sizeof name, " (%s)", side->result->scenario->name);
     if (side->result->simulated)
-        fprintf(out, ": step %s%s\n", tsim_quantity_human(side->result->step.time_s, TSIM_TIME_S, text, sizeof text),
-                interval_text(side->result, interval, sizeof interval));
+        snprintf(line, sizeof line, "%s%s: step %s%s", side->name, name,
+                 tsim_quantity_human(side->result->step.time_s, TSIM_TIME_S, text, sizeof text),
+                 interval_text(side->result, interval, sizeof interval));
     else
-        fputs(": does not fit in memory\n", out);
+        snprintf(line, sizeof line, "%s%s: does not fit in memory", side->name, name);
+    fprintf(out, "%s  ", letter);
+    tsim_text_wrap(out, style, 3, line);
 }
 
 void tsim_comparison_print(FILE *out, const struct tsim_style *style, const struct tsim_comparison *comparison) {
     struct tsim_figures inputs = comparison->inputs;
     size_t n_inputs = inputs.n_cells / inputs.n_columns;
     char text[64];
-    print_side(out, "A", &comparison->a);
-    print_side(out, "B", &comparison->b);
+    print_side(out, style, "A", &comparison->a);
+    print_side(out, style, "B", &comparison->b);
     heading(out, style, n_inputs ? "what differs in the inputs" : "the inputs are the same");
     if (n_inputs > MOST_INPUTS)
         inputs.n_cells = MOST_INPUTS * inputs.n_columns;

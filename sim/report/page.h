@@ -1,8 +1,8 @@
 /* page.h - reports as one HTML file that needs nothing else: the template (page.html), Chart.js and the data are in it.
  *
- * The data is one JSON object, {"schema": "tsim/report/v1", "runs": [...], "sweeps": [...]}; the page's own script
- * draws it, with text set as text, never as markup. In the file no '<' of the data is left, so that no name or
- * description can end the element that holds it. */
+ * The data is one JSON object, {"schema": "tsim/report/v1", "comparisons": [...], "runs": [...], "sweeps": [...]}; the
+ * page's own script draws it, with text set as text, never as markup. In the file no '<' of the data is left, so that
+ * no name or description can end the element that holds it. */
 #ifndef TSIM_REPORT_PAGE_H
 #define TSIM_REPORT_PAGE_H
 
@@ -29,6 +29,10 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
  * of accelerators the scaling curve of their fastest points, with its knee (study/scale.h). */
 enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json *page, struct tsim_store *store,
                                      int64_t sweep_id, struct tsim_diags *diags);
+
+/* Two runs side by side, as tsim_comparison_json says it, which the page owns from here on. It stands before the runs.
+ */
+void tsim_page_add_comparison(struct tsim_json *page, struct tsim_json *comparison);
 
 /* Write errors are left in `out`. */
 void tsim_page_write(struct tsim_json *page, FILE *out);

@@ -3,6 +3,7 @@
 
 #include "report/explain.h"
 #include "study/advice.h"
+#include "study/uncertainty.h"
 #include "training/run.h"
 #include "workload/memory.h"
 
@@ -85,6 +86,8 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     struct tsim_result *result = TSIM_NEW(arena, struct tsim_result);
     struct tsim_explanation explanation;
     enum tsim_status status = tsim_train_run(arena, scenario, &options, result, diags);
+    if (status == TSIM_OK)
+        status = tsim_uncertainty_add(arena, result, diags);
     if (status == TSIM_OK) {
         tsim_advise(arena, scenario, result);
         status = tsim_explanation_build(arena, scenario, result, &explanation, diags);

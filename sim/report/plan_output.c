@@ -227,8 +227,11 @@ void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *ou
     fputs("\nnot beaten in time, cost and energy together\n", out);
     print_plans(arena, output, result->front, result->n_front, style, out);
     print_prices(arena, result->front, result->n_front, style, out);
-    fputs("\nrun the best with\n ", out);
-    fprintf(out, " %s\n", result->best[0].set_json);
+    fputs("\nrun the best with\n  ", out);
+    if (style->table_width > 0)
+        tsim_text_wrap(out, style, 2, result->best[0].set_json);
+    else
+        fprintf(out, "%s\n", result->best[0].set_json);
 }
 
 /* ---- JSON ---- */

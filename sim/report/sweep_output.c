@@ -131,15 +131,17 @@ enum tsim_status tsim_sweep_print_csv(const struct tsim_sweep_output *output, FI
 
 /* ---- the table ---- */
 
-enum { FIXED_COLUMNS = 7, CELL_SIZE = 96 };
+enum { FIXED_COLUMNS = 7, CELL_SIZE = 96, LEAST_REASON = 12 };
 
 struct sheet {
     const struct tsim_sweep_output *output;
     const struct tsim_style *style;
     FILE *out;
     size_t n_columns; /* keys, status, the fixed columns, perhaps the objective */
+    size_t n_shown;   /* of them, that fit the style */
     const char **titles;
     int *widths;
+    bool *is_number;
     const char **cells;         /* of the row at hand */
     char (*buffers)[CELL_SIZE]; /* room for their text */
     const struct tsim_setting **settings;
@@ -223,16 +225,16 @@ static void fill_cells(struct sheet *sheet, const struct tsim_point *point) {
 
 static void print_cells(const struct sheet *sheet, const char *const *cells, const char *rest) {
     size_t n_left = sheet->output->space->n_paths + 1;
-    for (size_t i = 0; i < sheet->n_columns; i++) {
-        bool is_last = i + 1 == sheet->n_columns;
+    int room = sheet->style->table_width;
+    for (size_t i = 0; i < sheet->n_shown; i++) {
         fputs(i ? "  " : "", sheet->out);
-        if (i < n_left && i + 1 != n_left && i + 1 != sheet->n_columns)
-            tsim_text_pad(sheet->out, cells[i], -sheet->widths[i]);
-        else
-            tsim_text_pad(sheet->out, cells[i], i < n_left ? sheet->widths[i] : -sheet->widths[i]);
-        if (is_last && rest[0])
-            fprintf(sheet->out, "  %s", rest);
+        tsim_text_cut(sheet->out, cells[i], i + 1 == n_left ? sheet->widths[i] : -sheet->widths[i]);
+        room -= sheet->widths[i] + 2;
     }
+    if (rest[0] && sheet->style->table_width == 0)
+        fprintf(sheet->out, "  %s", rest);
+    else if (rest[0] && room > LEAST_REASON)
+        fputs("  ", sheet->out), tsim_text_cut(sheet->out, rest, room);
     fputc('\n', sheet->out);
 }
 
@@ -315,8 +317,12 @@ static bool is_fixed(const struct tsim_sweep_output *output, enum tsim_outcome_f
 static enum tsim_status print_sheet(struct sheet *sheet, struct tsim_diags *diags) {
     TSIM_TRY(measure(sheet, diags));
     tsim_point_reader_rewind(sheet->output->reader);
+    sheet->n_shown = tsim_columns_fit(sheet->style, sheet->widths, sheet->is_number, sheet->n_columns);
     if (sheet->n_rows > 0)
         TSIM_TRY(print_rows(sheet, diags));
+    for (size_t i = sheet->n_shown; i < sheet->n_columns; i++)
+        fprintf(sheet->out, "%s%s", i == sheet->n_shown ? "no room for " : ", ", sheet->titles[i]);
+    fputs(sheet->n_shown < sheet->n_columns ? ": --csv has all\n" : "", sheet->out);
     print_best(sheet);
     print_counts(sheet);
     return TSIM_OK;
@@ -332,6 +338,9 @@ enum tsim_status tsim_sweep_print(const struct tsim_sweep_output *output, const 
     sheet.titles = TSIM_NEW_ARRAY(&arena, sheet.n_columns, const char *);
     sheet.cells = TSIM_NEW_ARRAY(&arena, sheet.n_columns, const char *);
     sheet.widths = TSIM_NEW_ARRAY(&arena, sheet.n_columns, int);
+    sheet.is_number = TSIM_NEW_ARRAY(&arena, sheet.n_columns, bool);
+    for (size_t i = output->space->n_paths; i < sheet.n_columns; i++)
+        sheet.is_number[i] = true;
     sheet.buffers = tsim_arena_array(&arena, sheet.n_columns, CELL_SIZE);
     sheet.settings = TSIM_NEW_ARRAY(&arena, output->space->most_settings, const struct tsim_setting *);
     fill_titles(&sheet);

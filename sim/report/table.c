@@ -2,28 +2,45 @@
 
 #include "base/status.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { PLAIN_WIDTH = 80, LEAST_WIDTH = 60, MOST_WIDTH = 100 };
+enum { PLAIN_WIDTH = 80, LEAST_WIDTH = 60, MOST_WIDTH = 100, LEAST_CELL = 16, GAP = 2 };
+
+static int clamp(int width, int least, int most) {
+    return width < least ? least : width > most ? most : width;
+}
+
+/* 0: nobody says it. */
+static int said_width(void) {
+    const char *text = getenv("COLUMNS");
+    long columns = text ? strtol(text, NULL, 10) : 0;
+    return columns > 0 && columns < 10000 ? (int)columns : 0;
+}
 
 static int terminal_width(int descriptor) {
     struct winsize size;
-    if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return PLAIN_WIDTH;
-    return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col > MOST_WIDTH ? MOST_WIDTH : size.ws_col;
+    return ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 ? PLAIN_WIDTH : size.ws_col;
 }
 
 struct tsim_style tsim_style_of(FILE *stream) {
-    int descriptor = fileno(stream);
-    if (!isatty(descriptor))
-        return (struct tsim_style){.width = PLAIN_WIDTH, .is_colored = false};
+    int descriptor = fileno(stream), columns = said_width();
+    bool is_terminal = isatty(descriptor);
+    if (columns == 0 && is_terminal)
+        columns = terminal_width(descriptor);
+    struct tsim_style style = {.width = clamp(columns ? columns : PLAIN_WIDTH, LEAST_WIDTH, MOST_WIDTH),
+                               .table_width = columns};
+    if (!is_terminal)
+        return style;
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     bool is_refused = (no_color && no_color[0]) || !term || strcmp(term, "dumb") == 0;
-    return (struct tsim_style){.width = terminal_width(descriptor), .is_colored = !is_refused};
+    style.is_colored = !is_refused;
+    return style;
 }
 
 const char *tsim_tint_on(const struct tsim_style *style, enum tsim_tint tint) {
@@ -129,33 +146,160 @@ static int column_width(const struct tsim_text_table *table, size_t column) {
     return widest;
 }
 
-/* Nothing is filled up behind the last cell of a row that says something, so that no line ends with blanks. */
-static void print_row(const struct tsim_text_table *table, const int *widths, const char *const *cells, FILE *out) {
-    size_t n_columns = table->n_columns;
-    while (n_columns > 0 && !cells[n_columns - 1][0])
-        n_columns--;
+/* ---- tables that fit ---- */
+
+/* The columns that stand side by side: the first one, and from .. to - 1. */
+struct block {
+    size_t from, to;
+};
+
+static size_t place_of(const struct block *block, size_t i) {
+    return i == 0 ? 0 : block->from + i - 1;
+}
+
+static size_t n_places(const struct block *block) {
+    return 1 + block->to - block->from;
+}
+
+static int total_width(const int *widths, size_t n_columns) {
+    int total = -GAP;
+    for (size_t c = 0; c < n_columns; c++)
+        total += widths[c] + GAP;
+    return total;
+}
+
+static bool is_text(const bool *is_number, const int *widths, size_t c) {
+    return !is_number[c] && widths[c] > LEAST_CELL;
+}
+
+/* Takes what is too much from the widest text, again and again. False, and nothing is changed, where that is not
+ * enough. */
+static bool narrow(int *widths, const bool *is_number, size_t n_columns, int limit) {
+    int excess = total_width(widths, n_columns) - limit;
+    for (size_t c = 0; c < n_columns; c++)
+        excess -= is_text(is_number, widths, c) ? widths[c] - LEAST_CELL : 0;
+    while (excess <= 0 && total_width(widths, n_columns) > limit) {
+        size_t widest = SIZE_MAX;
+        for (size_t c = 0; c < n_columns; c++)
+            if (is_text(is_number, widths, c) && (widest == SIZE_MAX || widths[c] > widths[widest]))
+                widest = c;
+        widths[widest]--;
+    }
+    return excess <= 0;
+}
+
+/* No text so wide that it has no room beside the first column. */
+static void narrow_each(int *widths, const bool *is_number, size_t n_columns, int limit) {
     for (size_t c = 0; c < n_columns; c++) {
-        bool is_last = c + 1 == n_columns;
-        int width = table->columns[c].is_number ? -widths[c] : is_last ? 0 : widths[c];
-        tsim_text_pad(out, cells[c], width);
-        fputs(is_last ? "" : "  ", out);
+        int most = c == 0 ? limit / 2 : limit - widths[0] - GAP;
+        widths[c] = is_text(is_number, widths, c) && widths[c] > most ? most : widths[c];
+    }
+}
+
+size_t tsim_columns_fit(const struct tsim_style *style, int *widths, const bool *is_number, size_t n_columns) {
+    while (style->table_width > 0 && n_columns > 1 && !narrow(widths, is_number, n_columns, style->table_width))
+        n_columns--;
+    return n_columns;
+}
+
+void tsim_text_cut(FILE *out, const char *text, int width) {
+    int columns = abs(width);
+    if (tsim_text_width(text) <= columns || columns < 3) {
+        tsim_text_pad(out, text, width);
+        return;
+    }
+    for (int n = 0; n < columns - 2 || !starts_code_point(*text); text++) {
+        n += starts_code_point(*text);
+        fputc(*text, out);
+    }
+    fputs("..", out);
+}
+
+/* Bytes of the next line of a cell: as many words as fit, or the part of one that does. */
+static size_t line_bytes(const char *text, int width) {
+    size_t n_bytes = 0, fits = 0;
+    int columns = 0;
+    for (; text[n_bytes]; n_bytes++) {
+        columns += starts_code_point(text[n_bytes]);
+        if (columns > width)
+            return fits > 0 && text[n_bytes] != ' ' ? fits : n_bytes;
+        if (text[n_bytes] == ' ')
+            fits = n_bytes;
+    }
+    return n_bytes;
+}
+
+/* One line of the row; `rest` moves on in each cell, to NULL at its end. Nothing is filled up behind the last cell that
+ * says something, so that no line ends with blanks. */
+static bool print_line(const struct tsim_text_table *table, const struct block *block, const int *widths,
+                       const char **rest, FILE *out) {
+    size_t n = n_places(block);
+    while (n > 0 && (!rest[place_of(block, n - 1)] || !rest[place_of(block, n - 1)][0]))
+        n--;
+    bool has_more = false;
+    for (size_t i = 0; i < n; i++) {
+        size_t c = place_of(block, i);
+        const char *text = rest[c] ? rest[c] : "";
+        size_t n_bytes = table->columns[c].is_number ? strlen(text) : line_bytes(text, widths[c]);
+        int blanks = widths[c] - word_width(text, n_bytes);
+        bool is_last = i + 1 == n;
+        fprintf(out, "%*s%.*s%*s", table->columns[c].is_number && blanks > 0 ? blanks : 0, "", (int)n_bytes, text,
+                is_last                       ? 0
+                : table->columns[c].is_number ? GAP
+                                              : blanks + GAP,
+                "");
+        n_bytes += strspn(text + n_bytes, " ");
+        rest[c] = text[n_bytes] ? text + n_bytes : NULL;
+        has_more |= rest[c] != NULL;
+    }
+    return has_more;
+}
+
+static void print_row(const struct tsim_text_table *table, const struct block *block, const int *widths,
+                      const char *const *cells, FILE *out) {
+    const char **rest = TSIM_NEW_ARRAY(table->arena, table->n_columns, const char *);
+    memcpy(rest, cells, table->n_columns * sizeof *rest);
+    while (print_line(table, block, widths, rest, out))
+        fputc('\n', out);
+}
+
+static void print_block(const struct tsim_text_table *table, const struct tsim_style *style, const struct block *block,
+                        const int *widths, FILE *out) {
+    const char **titles = TSIM_NEW_ARRAY(table->arena, table->n_columns, const char *);
+    for (size_t c = 0; c < table->n_columns; c++)
+        titles[c] = table->columns[c].title;
+    fputs(tsim_tint_on(style, TSIM_TINT_BOLD), out);
+    print_row(table, block, widths, titles, out);
+    fprintf(out, "%s\n", tsim_tint_off(style));
+    for (size_t i = 0; i < table->n_cells; i += table->n_columns) {
+        print_row(table, block, widths, &table->cells[i], out);
+        fputc('\n', out);
     }
 }
 
 void tsim_text_table_print(const struct tsim_text_table *table, const struct tsim_style *style, FILE *out) {
     TSIM_ASSERT(table->n_cells % table->n_columns == 0);
     int *widths = TSIM_NEW_ARRAY(table->arena, table->n_columns, int);
-    const char **titles = TSIM_NEW_ARRAY(table->arena, table->n_columns, const char *);
+    bool *is_number = TSIM_NEW_ARRAY(table->arena, table->n_columns, bool);
+    int limit = style->table_width > 0 ? style->table_width : INT_MAX;
     for (size_t c = 0; c < table->n_columns; c++) {
         widths[c] = column_width(table, c);
-        titles[c] = table->columns[c].title;
+        is_number[c] = table->columns[c].is_number;
     }
-    fputs(tsim_tint_on(style, TSIM_TINT_BOLD), out);
-    print_row(table, widths, titles, out);
-    fprintf(out, "%s\n", tsim_tint_off(style));
-    for (size_t i = 0; i < table->n_cells; i += table->n_columns) {
-        print_row(table, widths, &table->cells[i], out);
-        fputc('\n', out);
+    if (!narrow(widths, is_number, table->n_columns, limit))
+        narrow_each(widths, is_number, table->n_columns, limit);
+    for (struct block block = {1, 1}; block.from <= table->n_columns; block.from = block.to) {
+        int width = widths[0];
+        for (block.to = block.from; block.to < table->n_columns; block.to++) {
+            width += GAP + widths[block.to];
+            if (width > limit && block.to > block.from)
+                break;
+        }
+        if (block.from > 1)
+            fputc('\n', out);
+        print_block(table, style, &block, widths, out);
+        if (block.to == table->n_columns)
+            break;
     }
 }
 

@@ -10,11 +10,13 @@
 
 /* How to write to one stream. */
 struct tsim_style {
-    int width; /* columns, 60..100 */
+    int width;       /* columns of text, 60..100 */
+    int table_width; /* columns that a table may take; 0: as many as it has */
     bool is_colored;
 };
 
-/* A terminal's own width, and colour unless NO_COLOR is set or TERM is "dumb"; anything else: 80 columns, no colour. */
+/* A terminal's own width, and colour unless NO_COLOR is set or TERM is "dumb"; anything else: 80 columns, tables as
+ * wide as they are, no colour. COLUMNS says another width than that, of any output. */
 struct tsim_style tsim_style_of(FILE *stream);
 
 enum tsim_tint { TSIM_TINT_NONE, TSIM_TINT_BOLD, TSIM_TINT_DIM, TSIM_TINT_RED, TSIM_TINT_GREEN, TSIM_TINT_YELLOW };
@@ -54,7 +56,14 @@ void tsim_text_table_init(struct tsim_text_table *table, struct tsim_arena *aren
                           size_t n_columns);
 /* Adds the next cell; a row is full after n_columns of them. NULL is an empty cell. The text is copied. */
 void tsim_text_table_add(struct tsim_text_table *table, const char *text);
+/* What is too wide for the style: its widest texts are broken into lines; where that is not enough, columns follow
+ * below, beside the first one again. */
 void tsim_text_table_print(const struct tsim_text_table *table, const struct tsim_style *style, FILE *out);
+/* For tables that are written row by row: narrows texts, and counts columns off at the end, until the rest fits the
+ * style. Returns how many stay; their cells are printed with tsim_text_cut, which is tsim_text_pad for what is not too
+ * long and marks with ".." what is. */
+size_t tsim_columns_fit(const struct tsim_style *style, int *widths, const bool *is_number, size_t n_columns);
+void tsim_text_cut(FILE *out, const char *text, int width);
 /* One cell of CSV (RFC 4180), before a comma or the end of its line; NULL is empty. For what is written row by row. */
 void tsim_csv_cell(const char *text, bool is_last, FILE *out);
 /* RFC 4180, titles first; lines end with a newline alone. */

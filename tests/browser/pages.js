@@ -49,6 +49,26 @@ async function test(name, f) {
     assert.strictEqual(runs, 50);
     await page.close();
   });
+  await test("the step has its interval", async () => {
+    const page = await open(browser, "run.html", "light"), card = await page.locator(".card").first().innerText();
+    const [step, low, high] = card.match(/[\d.]+ m?s/g).map(parseFloat);
+    assert(card.startsWith("step time") && low < step && step < high, card);
+    assert.match(await page.locator("article > p.soft").nth(1).innerText(), /^interval: 90 % from \d+/);
+    await page.close();
+  });
+  await test("a comparison falls from A's step to B's", async () => {
+    const page = await open(browser, "compare.html", "light"), all = await charts(page);
+    const fall = await page.locator("canvas[aria-label^=waterfall]").evaluate(c => { const d = Chart.getChart(c).data; return d.labels.map((label, i) => [label, ...d.datasets[0].data[i]]); });
+    assert(all.find(c => c.name.startsWith("waterfall")).colours > 5);
+    assert.deepStrictEqual([fall[0][0], fall[fall.length - 1][0]], ["A", "B"]);
+    for (let i = 1; i < fall.length - 1; i++) assert.strictEqual(fall[i][1], fall[i - 1][2]);
+    assert(Math.abs(fall[fall.length - 2][2] / fall[fall.length - 1][2] - 1) < 1e-6, JSON.stringify(fall));
+    const steps = (await page.locator(".card:has-text('step time') b").allInnerTexts()).map(parseFloat);
+    assert.strictEqual(steps.length, 2);
+    steps.forEach((s, i) => assert(Math.abs(fall[i ? fall.length - 1 : 0][2] / s - 1) < .005));
+    assert(await page.locator("h2:text('What differs in the inputs') + .scroll tbody tr").count() > 5);
+    await page.close();
+  });
   await test("text stays text", async () => {
     const page = await open(browser, "run.html", "light");
     assert.strictEqual(await page.locator("main img, main script").count(), 0);

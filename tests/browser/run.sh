@@ -24,5 +24,6 @@ cd "$work" || exit 1
     "$tsim" run "$root/tests/golden/campaign.yaml" --quiet --report campaign.html >/dev/null &&
     "$tsim" sweep "$root/scenarios/llama70b.yaml" --quiet --vary parallelism.tensor=4,8 --vary parallelism.pipeline=2,4,8 \
         --vary cluster.nodes=64,128 --set parallelism.data=auto >/dev/null &&
-    "$tsim" report sweep:1 --output sweep.html >/dev/null || exit 1
+    "$tsim" report sweep:1 --output sweep.html >/dev/null &&
+    "$tsim" compare "$root/scenarios/llama70b.yaml" "$root/tests/golden/campaign.yaml" --quiet --report compare.html >/dev/null || exit 1
 NODE_PATH=$modules/node_modules node "$root/tests/browser/pages.js" "$chromium" "$work"

@@ -149,8 +149,8 @@ END_TEST
 
 /* ---- the power limit ---- */
 
-/* Shares 0.75 and 0.35 of the range. Equally long on both sides: 0.75 f^3 + 0.35 f = 1 at f = 0.9602; a kernel with half
- * as much memory time draws 0.925 and keeps its clock, as does one that only memory keeps busy. */
+/* Shares 0.75 and 0.35 of the range. Equally long on both sides: 0.75 f^3 + 0.35 f = 1 at f = 0.9602; a kernel with
+ * half as much memory time draws 0.925 and keeps its clock, as does one that only memory keeps busy. */
 START_TEST(clocks_fall_where_both_are_busy) {
     example_init(&e);
     double f = tsim_power_clock(&e.accelerator, 1, 1);
