@@ -7,8 +7,8 @@ Q := $(if $(V),,@)
 VARIANT ?= release
 BUILD := build/$(VARIANT)
 PREFIX ?= /usr/local
-PACKAGES := libgsl-dev libyaml-dev libsqlite3-dev libjansson-dev zlib1g-dev libexpat1-dev libjs-chart.js check pkg-config
-LIBS := gsl yaml-0.1 sqlite3 jansson zlib expat
+PACKAGES := libgsl-dev libyaml-dev libsqlite3-dev libjansson-dev zlib1g-dev libexpat1-dev libprotobuf-c-dev protobuf-c-compiler libjs-chart.js check pkg-config
+LIBS := gsl yaml-0.1 sqlite3 jansson zlib expat libprotobuf-c
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
   -Wno-missing-field-initializers -Wold-style-definition -Wcast-qual -Wwrite-strings -Wundef -Wvla
@@ -25,16 +25,18 @@ OPT_debug := -O0
 OPT_cov := -O0
 CFLAGS ?= $(or $(OPT_$(VARIANT)),$(OPT)) -g
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off -fno-common
-ALL_CFLAGS = $(STD) $(WARNINGS) $(if $(DEV),-Werror) $(CFLAGS) $(SANITIZE_$(VARIANT)) -Isim \
+ALL_CFLAGS = $(STD) $(WARNINGS) $(if $(DEV),-Werror) $(CFLAGS) $(SANITIZE_$(VARIANT)) -Isim -isystem $(GENERATED) \
   -DTSIM_SOURCE_TREE='"$(CURDIR)"' -DTSIM_PREFIX='"$(PREFIX)"' $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
 ALL_LIBS = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
 
 # The library that draws the charts of a report; it becomes a part of the program.
 CHART_JS ?= /usr/share/javascript/chart.js/chart.min.js
 PAGE_TEMPLATE := sim/report/page.html
+# What protoc-c makes of a .proto file; its names are seen as those of a library.
+GENERATED := $(BUILD)/generated
 
 SOURCES := $(wildcard sim/*/*.c)
-OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/sim/report/page_assets.o
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/sim/report/page_assets.o $(GENERATED)/chakra.pb-c.o
 MAIN_OBJECT := $(BUILD)/sim/cli/main.o
 LIB_OBJECTS := $(filter-out $(MAIN_OBJECT),$(OBJECTS))
 CATALOGUE_OBJECT := $(BUILD)/sim/config/catalogue.o
@@ -63,6 +65,15 @@ $(BUILD)/%.o: %.S $(PAGE_TEMPLATE) $(CHART_JS)
 	@mkdir -p $(@D)
 	@echo "as    $<"
 	$(Q)$(CC) -DTSIM_PAGE_TEMPLATE='"$(PAGE_TEMPLATE)"' -DTSIM_CHART_JS='"$(CHART_JS)"' -c -o $@ $<
+
+$(GENERATED)/chakra.pb-c.c $(GENERATED)/chakra.pb-c.h &: sim/import/chakra.proto
+	@mkdir -p $(@D)
+	@echo "proto $<"
+	$(Q)protoc-c --proto_path=sim/import --c_out=$(GENERATED) chakra.proto
+$(GENERATED)/chakra.pb-c.o: $(GENERATED)/chakra.pb-c.c
+	@echo "cc    $<"
+	$(Q)$(CC) $(filter-out $(WARNINGS),$(ALL_CFLAGS)) -c -o $@ $<
+$(BUILD)/sim/import/chakra_file.o: $(GENERATED)/chakra.pb-c.h
 
 $(CHART_JS):
 	@echo "$@ is missing (Debian: libjs-chart.js); 'make setup' installs it, CHART_JS=FILE names another place"; exit 1
@@ -228,7 +239,7 @@ $(INSTALLED)/catalogue.o: build/tsim
 $(INSTALLED)/tsim: $(INSTALLED)/catalogue.o
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter-out $(CATALOGUE_OBJECT),$(OBJECTS)) $< $(ALL_LIBS)
 # One object, in which only what tsim.h declares can be seen from outside.
-LIBRARY_PARTS = $(filter-out $(BUILD)/sim/cli/% $(BUILD)/sim/import/% %/page_assets.o %/page.o %/page_run.o %/page_sweep.o,$(OBJECTS))
+LIBRARY_PARTS = $(filter-out $(BUILD)/sim/cli/% $(BUILD)/sim/import/% %/chakra.pb-c.o %/page_assets.o %/page.o %/page_run.o %/page_sweep.o,$(OBJECTS))
 $(INSTALLED)/libtsim.a: $(INSTALLED)/catalogue.o
 	$(Q)$(LD) -r -o $(INSTALLED)/all.o $(filter-out $(CATALOGUE_OBJECT),$(LIBRARY_PARTS)) $<
 	$(Q)objcopy --wildcard --keep-global-symbol='tsim_job_*' $(INSTALLED)/all.o

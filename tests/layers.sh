@@ -47,14 +47,14 @@ wrong_arrows() {
 # Third-party headers: only in .c files, and each in one of them.
 third_party() {
     local header
-    grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<(yaml|sqlite3|jansson|zlib|expat|gsl/[^>]*)(\.h)?>' sim/*/*.h /dev/null |
+    grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<(yaml|sqlite3|jansson|zlib|expat|chakra\.pb-c|protobuf-c/[^>]*|gsl/[^>]*)(\.h)?>' sim/*/*.h /dev/null |
         sed 's/$/   (third-party headers belong in one .c file)/'
     while read -r header; do
         local users
         users=$(grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<$header>" sim/*/*.c /dev/null)
         [ "$(cut -d: -f1 <<<"$users" | sort -u | wc -l)" -gt 1 ] &&
             printf '%s\n' "$users" | sed "s|\$|   (<$header> is included by more than one file)|"
-    done < <(grep -hoE '<(yaml\.h|sqlite3\.h|jansson\.h|zlib\.h|expat\.h|gsl/[^>]*)>' sim/*/*.c /dev/null | tr -d '<>' | sort -u)
+    done < <(grep -hoE '<(yaml\.h|sqlite3\.h|jansson\.h|zlib\.h|expat\.h|chakra\.pb-c\.h|protobuf-c/[^>]*|gsl/[^>]*)>' sim/*/*.c /dev/null | tr -d '<>' | sort -u)
 }
 
 # The heap belongs to base/arena.c. Comments may speak of it.

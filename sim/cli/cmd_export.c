@@ -28,7 +28,7 @@ static bool wrong_format(const char *format) {
     fprintf(stderr, "tsim export: --format needs one of");
     for (size_t i = 0; i < TSIM_N_EXPORTS; i++)
         fprintf(stderr, " %s", TSIM_EXPORTS[i].name);
-    fprintf(stderr, " svg png, not '%s'\nTry 'tsim export --help'.\n", format);
+    fprintf(stderr, " svg png chakra, not '%s'\nTry 'tsim export --help'.\n", format);
     return false;
 }
 
@@ -185,6 +185,9 @@ static enum tsim_exit write_file(const struct export *x, const char *file) {
 enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments) {
     struct export x = {.arguments = arguments};
     enum tsim_exit code = TSIM_EXIT_USAGE;
+    const char *format = arguments->value[TSIM_OPTION_FORMAT];
+    if (format && strcmp(format, "chakra") == 0)
+        return tsim_export_chakra(arguments);
     if (!choose(&x))
         return code;
     tsim_arena_init(&x.arena);

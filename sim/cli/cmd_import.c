@@ -3,7 +3,9 @@
 #include "import/format.h"
 #include "report/text_file.h"
 
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct tsim_import_format *find_format(const char *name) {
     enum { MOST_FORMATS = 32 };
@@ -37,6 +39,22 @@ static enum tsim_status write_text(const struct tsim_arguments *arguments, struc
     return tsim_text_file_close(file, diags);
 }
 
+/* A result that names its files, and lies in another folder than this one, names them from the root. */
+static const char *const *files_of(const struct tsim_arguments *arguments, const struct tsim_import_format *format,
+                                   struct tsim_arena *arena) {
+    const char *output = arguments->value[TSIM_OPTION_OUTPUT], *const *files = arguments->operands + 1;
+    if (!format->takes_many || !output || !strchr(output, '/'))
+        return files;
+    const char **rooted = TSIM_NEW_ARRAY(arena, arguments->n_operands - 1, const char *);
+    char here[PATH_MAX];
+    bool is_known = getcwd(here, sizeof here);
+    for (size_t i = 0; i + 1 < arguments->n_operands; i++)
+        rooted[i] = !is_known || files[i][0] == '/' || strcmp(files[i], "-") == 0
+                        ? files[i]
+                        : tsim_arena_printf(arena, "%s/%s", here, files[i]);
+    return rooted;
+}
+
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags diags;
@@ -44,14 +62,19 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     const struct tsim_import_format *format = find_format(arguments->operands[0]);
     if (!format)
         return TSIM_EXIT_USAGE;
+    if (arguments->n_operands > 2 && !format->takes_many) {
+        fprintf(stderr, "tsim import: %s takes one file, not %zu\n", format->name, arguments->n_operands - 1);
+        return TSIM_EXIT_USAGE;
+    }
     if (arguments->n_overrides > 0 && !format->takes_overrides) {
         fprintf(stderr, "tsim import: %s gives no scenario that --set could change\n", format->name);
         return TSIM_EXIT_USAGE;
     }
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    enum tsim_status status = tsim_import_file(&arena, format, arguments->operands[1], arguments->overrides,
-                                               arguments->n_overrides, &result, &diags);
+    enum tsim_status status =
+        tsim_import_files(&arena, format, files_of(arguments, format, &arena), arguments->n_operands - 1,
+                          arguments->overrides, arguments->n_overrides, &result, &diags);
     if (status == TSIM_OK && !arguments->has[TSIM_OPTION_QUIET])
         fputs(result.notes, stderr);
     if (status == TSIM_OK)

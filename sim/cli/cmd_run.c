@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "config/replay_spec.h"
 #include "report/page.h"
 #include "report/summary.h"
 #include "report/trace.h"
@@ -94,6 +95,8 @@ static enum tsim_exit finish(struct run *run) {
 
 enum tsim_exit tsim_cmd_run(const struct tsim_arguments *arguments) {
     struct run run = {.arguments = arguments};
+    if (tsim_replay_is(arguments->operands[0]))
+        return tsim_cmd_replay(arguments);
     tsim_arena_init(&run.arena);
     tsim_diags_init(&run.diags);
     run.started_at = tsim_timestamp(&run.arena);

@@ -122,10 +122,11 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "A scenario, the number of a logged run, or sweep:N of the database. --format is\n"
      "csv (every figure), markdown or latex (a table with units), prometheus, svg or\n"
      "png (a chart; png needs rsvg-convert). Charts of a run: step, memory, schedule,\n"
-     "roofline; of a sweep: scaling.",
+     "roofline; of a sweep: scaling. chakra: the step as execution traces for\n"
+     "ASTRA-sim, NAME.RANK.et with --output NAME, and NAME.groups.json.",
      1, 1,
-     INPUT_OPTIONS | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_FORMAT) | TSIM_HAS(TSIM_OPTION_CHART) |
-         TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),
+     INPUT_OPTIONS | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_FORMAT) |
+         TSIM_HAS(TSIM_OPTION_CHART) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),
      tsim_cmd_export},
     {"calibrate", "WHAT FILE...", "efficiencies from measured kernels, links from nccl-tests",
      "WHAT is\n"
@@ -148,7 +149,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_OUTPUT) |
          TSIM_HAS(TSIM_OPTION_QUIET),
      tsim_cmd_calibrate},
-    {"import", "FORMAT FILE", "a foreign file as a model file or a scenario, in YAML",
+    {"import", "FORMAT FILE...", "a foreign file as a model file or a scenario, in YAML",
      "FORMAT is one of\n"
      "  hf-config    config.json of a Hugging Face model: a model file\n"
      "  megatron     Megatron-LM's command line, launch script or YAML: a scenario\n"
@@ -157,10 +158,19 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "  torchtitan   TOML configuration of torchtitan: a scenario\n"
      "  nvidia-topo  what nvidia-smi topo -m prints: a node\n"
      "  nccl-xml     NCCL's topology (NCCL_TOPO_DUMP_FILE): a node\n"
+     "  chakra       execution traces of MLCommons Chakra (.et), one for each rank:\n"
+     "               what 'tsim replay' takes\n"
      "What a recipe does not say (which machine) is assumed and marked so; --set\n"
      "changes it. Settings without effect, or not modelled, are listed aside and in\n"
      "comments; contradictory ones are errors. FILE may be '-'.",
-     2, 2, TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_import},
+     2, SIZE_MAX, TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET),
+     tsim_cmd_import},
+    {"replay", "FILE", "execution traces of a job, replayed on a cluster",
+     "FILE names traces of MLCommons Chakra and a cluster, as 'tsim import chakra'\n"
+     "writes it. Kernels take the time that was recorded, or that of a roofline\n"
+     "(kernels: roofline); collectives and messages are simulated on the cluster's\n"
+     "links. 'tsim run FILE' does the same. Nothing is logged.",
+     1, 1, (INPUT_OPTIONS & ~TSIM_HAS(TSIM_OPTION_SEED)) | JSON_OPTION | CSV_OPTION, tsim_cmd_replay},
     {"textbook", "[ID]", "the worked examples of a textbook, and what differs",
      "Each number of the text beside tsim's, which is simulated or computed anew;\n"
      "where they differ, which is right and why. With an ID that example alone.\n"

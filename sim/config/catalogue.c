@@ -439,7 +439,7 @@ static enum tsim_status load(struct tsim_arena *arena, enum tsim_catalogue_kind 
 
 enum tsim_status tsim_catalogue_load_model(struct tsim_arena *arena, const char *id, const struct tsim_model **model,
                                            struct tsim_diags *diags) {
-    const void *object;
+    const void *object = NULL;
     TSIM_TRY(load(arena, TSIM_CATALOGUE_MODELS, id, &object, diags));
     *model = object;
     return TSIM_OK;
@@ -448,7 +448,7 @@ enum tsim_status tsim_catalogue_load_model(struct tsim_arena *arena, const char 
 enum tsim_status tsim_catalogue_load_accelerator(struct tsim_arena *arena, const char *id,
                                                  const struct tsim_accelerator **accelerator,
                                                  struct tsim_diags *diags) {
-    const void *object;
+    const void *object = NULL;
     TSIM_TRY(load(arena, TSIM_CATALOGUE_ACCELERATORS, id, &object, diags));
     *accelerator = object;
     return TSIM_OK;
@@ -456,7 +456,7 @@ enum tsim_status tsim_catalogue_load_accelerator(struct tsim_arena *arena, const
 
 enum tsim_status tsim_catalogue_load_node(struct tsim_arena *arena, const char *id, const struct tsim_node **node,
                                           struct tsim_diags *diags) {
-    const void *object;
+    const void *object = NULL;
     TSIM_TRY(load(arena, TSIM_CATALOGUE_NODES, id, &object, diags));
     *node = object;
     return TSIM_OK;
@@ -464,7 +464,7 @@ enum tsim_status tsim_catalogue_load_node(struct tsim_arena *arena, const char *
 
 enum tsim_status tsim_catalogue_load_fabric(struct tsim_arena *arena, const char *id, const struct tsim_fabric **fabric,
                                             struct tsim_diags *diags) {
-    const void *object;
+    const void *object = NULL;
     TSIM_TRY(load(arena, TSIM_CATALOGUE_FABRICS, id, &object, diags));
     *fabric = object;
     return TSIM_OK;
@@ -472,7 +472,7 @@ enum tsim_status tsim_catalogue_load_fabric(struct tsim_arena *arena, const char
 
 enum tsim_status tsim_catalogue_load_software(struct tsim_arena *arena, const char *id,
                                               const struct tsim_software **software, struct tsim_diags *diags) {
-    const void *object;
+    const void *object = NULL;
     TSIM_TRY(load(arena, TSIM_CATALOGUE_SOFTWARE, id, &object, diags));
     *software = object;
     return TSIM_OK;
@@ -480,7 +480,7 @@ enum tsim_status tsim_catalogue_load_software(struct tsim_arena *arena, const ch
 
 enum tsim_status tsim_catalogue_load_region(struct tsim_arena *arena, const char *id, const struct tsim_region **region,
                                             struct tsim_diags *diags) {
-    const void *object;
+    const void *object = NULL;
     TSIM_TRY(load(arena, TSIM_CATALOGUE_REGIONS, id, &object, diags));
     *region = object;
     return TSIM_OK;
@@ -488,7 +488,7 @@ enum tsim_status tsim_catalogue_load_region(struct tsim_arena *arena, const char
 
 enum tsim_status tsim_catalogue_load_storage(struct tsim_arena *arena, const char *id,
                                              const struct tsim_storage **storage, struct tsim_diags *diags) {
-    const void *object;
+    const void *object = NULL;
     TSIM_TRY(load(arena, TSIM_CATALOGUE_STORAGE, id, &object, diags));
     *storage = object;
     return TSIM_OK;

@@ -1,6 +1,7 @@
 #include "config/reference.h"
 
 #include "config/catalogue_read.h"
+#include "config/replay_spec.h"
 #include "config/scenario_draft.h"
 
 #include <string.h>
@@ -127,6 +128,8 @@ void tsim_reference_print(FILE *out) {
                 FILES[i].title, tsim_catalogue_word(FILES[i].kind));
         put_table(tsim_catalogue_table(FILES[i].kind), "", out);
     }
+    fputs("\n## Replay\n\n`tsim/replay/v1`, a file for `tsim replay`, as `tsim import chakra` writes it.\n", out);
+    put_table(&tsim_replay_table, "", out);
 }
 
 static void put_path(const struct tsim_key *key, const char *prefix, FILE *out) {

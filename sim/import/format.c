@@ -2,6 +2,7 @@
 
 #include "base/file_bytes.h"
 #include "config/document.h"
+#include "import/chakra_file.h"
 #include "import/hf_config.h"
 #include "import/recipes.h"
 #include "import/topology.h"
@@ -26,6 +27,8 @@ const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
     {"torchtitan", "TOML configuration of torchtitan: a scenario", true, TSIM_IMPORT_MAX_BYTES, tsim_import_torchtitan},
     {"nvidia-topo", "what nvidia-smi topo -m prints: a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nvidia_topo},
     {"nccl-xml", "NCCL's topology (NCCL_TOPO_DUMP_FILE): a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nccl_xml},
+    {"chakra", "execution traces of MLCommons Chakra (.et), a file a rank: a replay", true, TSIM_CHAKRA_MAX_BYTES,
+     tsim_import_chakra, true},
 };
 const size_t TSIM_N_IMPORT_FORMATS = sizeof TSIM_IMPORT_FORMATS / sizeof TSIM_IMPORT_FORMATS[0];
 
@@ -36,20 +39,28 @@ const struct tsim_import_format *tsim_import_format_find(const char *name) {
     return NULL;
 }
 
-enum tsim_status tsim_import_file(struct tsim_arena *arena, const struct tsim_import_format *format, const char *file,
-                                  const struct tsim_override *overrides, size_t n_overrides,
-                                  struct tsim_import_result *result, struct tsim_diags *diags) {
-    struct tsim_file_bytes bytes;
-    TSIM_TRY(tsim_file_read(arena, file, format->most_bytes, format->help, &bytes, diags));
-    struct tsim_import_input input = {bytes.file, bytes.text, bytes.size, overrides, n_overrides};
-    enum tsim_status status = format->read(arena, &input, result, diags);
-    tsim_heap_free(bytes.text);
+enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_import_format *format,
+                                   const char *const *files, size_t n, const struct tsim_override *overrides,
+                                   size_t n_overrides, struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_import_input *inputs = TSIM_NEW_ARRAY(arena, n, struct tsim_import_input);
+    struct tsim_file_bytes *bytes = TSIM_NEW_ARRAY(arena, n, struct tsim_file_bytes);
+    enum tsim_status status = TSIM_OK;
+    TSIM_ASSERT(n == 1 || format->takes_many);
+    for (size_t i = 0; i < n && status == TSIM_OK; i++) {
+        status = tsim_file_read(arena, files[i], format->most_bytes, format->help, &bytes[i], diags);
+        inputs[i] = (struct tsim_import_input){bytes[i].file, bytes[i].text, bytes[i].size,
+                                               overrides,     n_overrides,   i + 1 < n ? &inputs[i + 1] : NULL};
+    }
+    if (status == TSIM_OK)
+        status = format->read(arena, inputs, result, diags);
+    for (size_t i = 0; i < n; i++)
+        tsim_heap_free(bytes[i].text);
     return status;
 }
 
 void tsim_import_bytes(const char *format, const char *text, size_t size) {
     const struct tsim_import_format *found = tsim_import_format_find(format);
-    struct tsim_import_input input = {"<bytes>", text, size, NULL, 0};
+    struct tsim_import_input input = {"<bytes>", text, size, NULL, 0, NULL};
     struct tsim_import_result result;
     struct tsim_arena arena;
     struct tsim_diags diags;

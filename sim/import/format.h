@@ -14,6 +14,7 @@ struct tsim_import_input {
     size_t size;
     const struct tsim_override *overrides; /* --set: of formats that give scenarios */
     size_t n_overrides;
+    const struct tsim_import_input *next; /* of formats that take many files; NULL after the last */
 };
 
 struct tsim_import_result {
@@ -30,8 +31,9 @@ struct tsim_import_format {
     const char *name;
     const char *help; /* one line */
     bool takes_overrides;
-    size_t most_bytes;
+    size_t most_bytes; /* of a file */
     tsim_import_fn read;
+    bool takes_many; /* files */
 };
 
 extern const struct tsim_import_format TSIM_IMPORT_FORMATS[];
@@ -40,10 +42,11 @@ extern const size_t TSIM_N_IMPORT_FORMATS;
 /* NULL for an unknown name. */
 const struct tsim_import_format *tsim_import_format_find(const char *name);
 
-/* Reads `file` ("-": standard input) up to the format's limit, then as above. TSIM_ERR_IO. */
-enum tsim_status tsim_import_file(struct tsim_arena *arena, const struct tsim_import_format *format, const char *file,
-                                  const struct tsim_override *overrides, size_t n_overrides,
-                                  struct tsim_import_result *result, struct tsim_diags *diags);
+/* Reads the files ("-": standard input), one unless the format takes many, each up to the format's limit, then as
+ * above. TSIM_ERR_IO. */
+enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_import_format *format,
+                                   const char *const *files, size_t n, const struct tsim_override *overrides,
+                                   size_t n_overrides, struct tsim_import_result *result, struct tsim_diags *diags);
 
 /* For fuzzers: reads the bytes as the format of that name and forgets the result. */
 void tsim_import_bytes(const char *format, const char *text, size_t size);

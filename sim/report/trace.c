@@ -2,19 +2,15 @@
 
 #include "cluster/cluster.h"
 #include "cluster/power.h"
+#include "report/rank_list.h"
 #include "report/text_file.h"
 #include "workload/memory.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_DEFAULT_RANKS = 64, N_GAUGES = 3 /* of a stream */ };
-
-struct range {
-    int64_t first, last;
-};
 
 /* A counter that falls back to `idle` between the tasks that set it. Values in tenths. */
 struct gauge {
@@ -35,8 +31,7 @@ struct tsim_trace {
     struct tsim_schedule_shape shape;
     struct tsim_text_file *file;
     const char *file_name;
-    struct range *ranges; /* NULL: the default */
-    int32_t n_ranges;
+    struct tsim_rank_list chosen; /* no ranges: the default */
     struct traced_rank *ranks;
     int32_t n_ranks;
     uint8_t *is_sent; /* by message: an arrow has begun */
@@ -111,44 +106,10 @@ static void raise_gauge(struct tsim_trace *trace, struct gauge *gauge, int64_t p
 
 /* ---- ranks ---- */
 
-static bool parse_rank(const char **at, int64_t *rank) {
-    char *end;
-    errno = 0;
-    long long parsed = strtoll(*at, &end, 10);
-    if (errno != 0 || end == *at || **at < '0' || **at > '9')
-        return false;
-    *rank = parsed;
-    *at = end;
-    return true;
-}
-
-static bool parse_ranks(struct tsim_trace *trace, const char *text) {
-    trace->ranges = TSIM_NEW_ARRAY(trace->arena, strlen(text) + 1, struct range);
-    if (strcmp(text, "all") == 0) {
-        trace->ranges[trace->n_ranges++] = (struct range){0, INT64_MAX};
-        return true;
-    }
-    for (const char *at = text;; at++) {
-        struct range *range = &trace->ranges[trace->n_ranges++];
-        if (!parse_rank(&at, &range->first))
-            return false;
-        range->last = range->first;
-        if (*at == '-' && (at++, !parse_rank(&at, &range->last) || range->last < range->first))
-            return false;
-        if (*at == '\0')
-            return true;
-        if (*at != ',')
-            return false;
-    }
-}
-
 static bool is_chosen(const struct tsim_trace *trace, int32_t rank) {
-    if (!trace->ranges)
+    if (!trace->chosen.ranges)
         return rank < trace->shape.stages && rank < MOST_DEFAULT_RANKS;
-    for (int32_t i = 0; i < trace->n_ranges; i++)
-        if (rank >= trace->ranges[i].first && rank <= trace->ranges[i].last)
-            return true;
-    return false;
+    return tsim_rank_list_has(&trace->chosen, rank);
 }
 
 /* The memory that stays: everything but activations. */
@@ -340,7 +301,7 @@ enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_sce
                                   .shape = tsim_scenario_schedule(scenario),
                                   .file_name = file,
                                   .sink = {.begin = begin, .take = take, .context = opened}};
-    if (ranks && !parse_ranks(opened, ranks)) {
+    if (ranks && !tsim_rank_list_parse(arena, ranks, &opened->chosen)) {
         struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"},
                                                   "", "'%s' is not a list of ranks", ranks);
         tsim_diag_hint(diag, "as in 0,3,8-15, or all");
@@ -357,16 +318,12 @@ const struct tsim_step_sink *tsim_trace_sink(struct tsim_trace *trace) {
 }
 
 static enum tsim_status check_ranks(const struct tsim_trace *trace, struct tsim_diags *diags) {
-    for (int32_t i = 0; i < trace->n_ranges && trace->ranks; i++) {
-        int64_t wrong = trace->ranges[i].first >= trace->n_ranks ? trace->ranges[i].first : trace->ranges[i].last;
-        if (wrong < trace->n_ranks || wrong == INT64_MAX)
-            continue;
-        tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"}, "",
-                         "there is no rank %lld; the simulated ranks are 0 to %d", (long long)wrong,
-                         trace->n_ranks - 1);
-        return TSIM_ERR_RANGE;
-    }
-    return TSIM_OK;
+    int64_t wrong = trace->ranks ? tsim_rank_list_beyond(&trace->chosen, trace->n_ranks) : -1;
+    if (wrong < 0)
+        return TSIM_OK;
+    tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"}, "",
+                     "there is no rank %lld; the simulated ranks are 0 to %d", (long long)wrong, trace->n_ranks - 1);
+    return TSIM_ERR_RANGE;
 }
 
 enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *diags) {

@@ -151,9 +151,9 @@ static int32_t collective_index(const struct tsim_gang *gang, int64_t label) {
     return index;
 }
 
-const struct tsim_collective_cost *tsim_gang_data_cost(const struct tsim_gang *gang, int64_t label) {
+const struct tsim_data_collective *tsim_gang_data_collective(const struct tsim_gang *gang, int64_t label) {
     bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
-    return &collective_at(gang, is_gather, collective_index(gang, label))->cost;
+    return collective_at(gang, is_gather, collective_index(gang, label));
 }
 
 void tsim_account_data(struct tsim_gang *gang, int64_t label) {

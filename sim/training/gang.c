@@ -81,6 +81,18 @@ static int32_t model_order(struct tsim_pass_item item, int32_t segment, int32_t 
     return item.kind == TSIM_PASS_FORWARD ? segment : n - 1 - segment;
 }
 
+struct tsim_segment_layers tsim_gang_segment_layers(const struct tsim_gang *gang, int32_t item, int32_t segment) {
+    struct tsim_pass_item pass = tsim_gang_item(gang, item);
+    const struct tsim_chunk_plan *chunk = chunk_of(gang, pass.chunk);
+    int32_t n = tsim_gang_n_segments(gang, item), at = model_order(pass, segment, n);
+    struct tsim_segment_layers layers = {.has_embedding = at == 0 && chunk->has_embedding,
+                                         .has_head = at == n - 1 && chunk->has_head};
+    segment_layers(gang, pass, at, n, &layers.from, &layers.to);
+    layers.from += chunk->first_layer;
+    layers.to += chunk->first_layer;
+    return layers;
+}
+
 static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n) {
     const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
     const struct tsim_direction_plan *way = &chunk->ways[item.kind];
@@ -322,17 +334,14 @@ static void await_reductions(struct tsim_gang *gang, struct tsim_pass_item item,
         gang->n_released += chunk_of(gang, item.chunk)->n_reduces;
 }
 
-static bool cut_pass(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
-                     struct tsim_pass_cost *cost) {
-    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
-    int32_t in_model_order = model_order(item, gang->segment, n_segments);
+static bool cut_pass(struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_pass_cost *cost) {
+    struct tsim_segment_layers layers = tsim_gang_segment_layers(gang, gang->item, gang->segment);
     struct tsim_piecewise segment = {.kind = item.kind,
-                                     .has_embedding = in_model_order == 0 && chunk->has_embedding,
-                                     .has_head = in_model_order == n_segments - 1 && chunk->has_head,
+                                     .has_embedding = layers.has_embedding,
+                                     .has_head = layers.has_head,
+                                     .from = layers.from,
+                                     .to = layers.to,
                                      .label = tsim_label(TSIM_TASK_PASS, gang->item, gang->segment)};
-    segment_layers(gang, item, in_model_order, n_segments, &segment.from, &segment.to);
-    segment.from += chunk->first_layer;
-    segment.to += chunk->first_layer;
     return tsim_pieces_cut(gang, &segment, cost);
 }
 
@@ -373,7 +382,7 @@ static bool segment_task(struct tsim_gang *gang, struct tsim_pass_item item, int
         return false;
     }
     tsim_gang_segment_cost(gang, gang->item, gang->segment, &cost);
-    bool is_cut = gang->plan->is_stepped && cut_pass(gang, item, n_segments, &cost);
+    bool is_cut = gang->plan->is_stepped && cut_pass(gang, item, &cost);
     pass_task(gang, &cost, task);
     return is_cut;
 }

@@ -37,19 +37,6 @@ struct tsim_direction_plan {
     double embedding_frac, layer_frac, expert_layer_frac, head_frac;
 };
 
-/* One of the collectives that follow one another in a tsim_data_collective: over the whole group, over each of the
- * parts that shard together, or over those that hold the same shard. */
-enum tsim_among { TSIM_AMONG_ALL, TSIM_AMONG_SHARDS, TSIM_AMONG_REPLICAS };
-
-struct tsim_collective_part {
-    enum tsim_collective_op op;
-    double bytes;
-    enum tsim_among among;
-    bool is_expert; /* the group that holds the same experts */
-};
-
-enum { TSIM_MAX_PARTS = 4 };
-
 /* A collective of the data-parallel group and what it means for the passes beside it. */
 struct tsim_data_collective {
     struct tsim_collective_cost cost; /* of all parts */
@@ -259,8 +246,6 @@ void tsim_account_close(struct tsim_gang *gang);
 /* A task of the gang's compute stream, a collective of its data stream, a message that it sent, has ended. */
 void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end);
 void tsim_account_data(struct tsim_gang *gang, int64_t label);
-/* What a gather or reduction of the data-parallel group costs, by its label. */
-const struct tsim_collective_cost *tsim_gang_data_cost(const struct tsim_gang *gang, int64_t label);
 void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end);
 
 /* gang_collective.c. A demand of a task: in its own room, else in the gang's scratch. */
@@ -288,6 +273,15 @@ void tsim_gang_pass_cost(const struct tsim_gang *gang, struct tsim_pass_item ite
                          struct tsim_pass_cost *cost);
 /* Does this pass meet gathers (forward) or release reductions (backward)? */
 bool tsim_gang_meets_data(const struct tsim_gang *gang, struct tsim_pass_item item);
+
+/* What of the model an item's segment goes through: layers of the model from `from` to before `to`. */
+struct tsim_segment_layers {
+    int64_t from, to;
+    bool has_embedding, has_head;
+};
+struct tsim_segment_layers tsim_gang_segment_layers(const struct tsim_gang *gang, int32_t item, int32_t segment);
+/* The gather or reduction of the data-parallel group that a label is of. */
+const struct tsim_data_collective *tsim_gang_data_collective(const struct tsim_gang *gang, int64_t label);
 
 /* Fully sharded: the collective of a unit of an item's pass, by its position in execution order. */
 const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, int32_t item, int32_t position,

@@ -9,8 +9,6 @@
 
 #include <math.h>
 
-/* The gradient's norm is one number per rank: the smallest message there is. */
-#define NORM_BYTES 8.0
 /* A stage's optimizer runs as a few multi-tensor kernels. */
 #define OPTIMIZER_KERNELS 4.0
 /* What an update by the host reaches of its memory's peak: CPU-Adam takes 0.22 s for 1 billion parameters and 2.57 s
@@ -526,7 +524,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
         add_part(&plan->tied, (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes, TSIM_AMONG_ALL, false});
     }
     if (sc->n_accelerators > 1)
-        collective(plan, TSIM_ALL_REDUCE, NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),
+        collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),
                    &plan->norm);
     if (plan->is_stepped)
         tsim_pieces_build(arena, plan, placement);

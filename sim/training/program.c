@@ -5,14 +5,17 @@
 #include "training/loads.h"
 #include "training/noise.h"
 #include "training/periods.h"
+#include "workload/model.h"
 
 #include <math.h>
+#include <string.h>
 
 #define STEP_TICK_S 1e-12
 
 struct stream_owner {
     struct tsim_gang *gang;
     enum tsim_gang_stream stream;
+    struct tsim_task_events events; /* of the task under way, while somebody listens */
 };
 
 struct step_run {
@@ -117,18 +120,38 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
         keep_gathered(gang);
 }
 
+static const tsim_program_fn PROGRAMS[TSIM_N_STREAMS] = {tsim_gang_compute, tsim_gang_data, tsim_gang_send_next,
+                                                         tsim_gang_send_prev};
+
+/* As the gang's own program; what the task waits for is kept until it is told. */
+static bool next_heard(void *context, int32_t stream, struct tsim_task *task) {
+    struct stream_owner *owner = context;
+    struct tsim_task_events *events = &owner->events;
+    if (!PROGRAMS[owner->stream](owner->gang, stream, task))
+        return false;
+    *events = (struct tsim_task_events){.n_waits = task->n_waits,
+                                        .n_lowers = task->n_lowers,
+                                        .awaited_count = task->awaited_counter,
+                                        .raised_count = task->raised_counter,
+                                        .awaited = task->awaited_value};
+    memcpy(events->waits, task->waits, (size_t)task->n_waits * sizeof events->waits[0]);
+    memcpy(events->lowers, task->lowers, (size_t)task->n_lowers * sizeof events->lowers[0]);
+    return true;
+}
+
 static void add_streams(struct step_run *run, struct tsim_gang *gang) {
-    static const tsim_program_fn PROGRAMS[TSIM_N_STREAMS] = {tsim_gang_compute, tsim_gang_data, tsim_gang_send_next,
-                                                             tsim_gang_send_prev};
     for (int s = 0; s < TSIM_N_STREAMS; s++) {
         gang->streams[s] = -1;
         bool is_send = s == TSIM_STREAM_NEXT || s == TSIM_STREAM_PREV;
         if ((is_send && (!run->plan->sends_async || run->plan->schedule.stages == 1)) ||
             (s == TSIM_STREAM_DATA && !run->plan->has_data_group))
             continue;
-        gang->streams[s] = tsim_engine_add_stream(run->engine, PROGRAMS[s], gang);
-        run->n_owned = gang->streams[s] + 1;
-        run->owners[gang->streams[s]] = (struct stream_owner){.gang = gang, .stream = (enum tsim_gang_stream)s};
+        struct stream_owner *owner = &run->owners[run->n_owned];
+        *owner = (struct stream_owner){.gang = gang, .stream = (enum tsim_gang_stream)s};
+        gang->streams[s] = run->sink ? tsim_engine_add_stream(run->engine, next_heard, owner)
+                                     : tsim_engine_add_stream(run->engine, PROGRAMS[s], gang);
+        TSIM_ASSERT(gang->streams[s] == run->n_owned);
+        run->n_owned++;
     }
 }
 
@@ -192,6 +215,11 @@ static void tell_pass(const struct step_run *run, const struct tsim_gang *gang, 
     task->memory_busy_s = cost.memory_busy_s;
     task->scale_up_bytes = cost.scale_up_bytes;
     task->nic_bytes = cost.nic_bytes;
+    struct tsim_segment_layers layers = tsim_gang_segment_layers(gang, tsim_label_item(label), task->segment);
+    task->n_layers = layers.to - layers.from;
+    task->n_expert_layers = tsim_model_expert_layers(run->plan->scenario->model, layers.from, layers.to);
+    task->has_embedding = layers.has_embedding;
+    task->has_head = layers.has_head;
     if (task->segment == 0 && tsim_schedule_receives(&run->plan->schedule, gang->stage, *task->item))
         task->message = message_number(run, gang, *task->item);
 }
@@ -208,9 +236,11 @@ static void tell_message(const struct step_run *run, const struct tsim_gang *gan
     task->message = message_number(run, to, there);
 }
 
-static void tell_collective(const struct tsim_collective_cost *cost, struct tsim_step_task *task) {
-    task->scale_up_bytes = cost->scale_up_bytes;
-    task->nic_bytes = cost->nic_bytes;
+static void tell_collective(const struct tsim_data_collective *collective, struct tsim_step_task *task) {
+    task->scale_up_bytes = collective->cost.scale_up_bytes;
+    task->nic_bytes = collective->cost.nic_bytes;
+    task->parts = collective->parts;
+    task->n_parts = collective->n_parts;
 }
 
 static void tell(const struct step_run *run, const struct stream_owner *owner, int64_t label, tsim_tick begin,
@@ -223,7 +253,8 @@ static void tell(const struct step_run *run, const struct stream_owner *owner, i
                                   .begin_s = tsim_engine_seconds(run->engine, begin),
                                   .end_s = tsim_engine_seconds(run->engine, end),
                                   .to_gang = -1,
-                                  .message = -1};
+                                  .message = -1,
+                                  .events = &owner->events};
     if (task.kind == TSIM_TASK_PASS || task.kind == TSIM_TASK_SEND || task.kind == TSIM_TASK_INPUT)
         task.item = &gang->stage_plan->items[tsim_label_item(label)];
     if (task.kind == TSIM_TASK_PASS)
@@ -231,9 +262,9 @@ static void tell(const struct step_run *run, const struct stream_owner *owner, i
     else if (task.kind == TSIM_TASK_SEND)
         tell_message(run, gang, &task);
     else if (task.kind == TSIM_TASK_GATHER || task.kind == TSIM_TASK_REDUCE)
-        tell_collective(tsim_gang_data_cost(gang, label), &task);
+        tell_collective(tsim_gang_data_collective(gang, label), &task);
     else if (task.kind == TSIM_TASK_TIED)
-        tell_collective(&run->plan->tied.cost, &task);
+        tell_collective(&run->plan->tied, &task);
     run->sink->take(run->sink->context, &task);
 }
 

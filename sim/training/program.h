@@ -31,6 +31,7 @@
 #ifndef TSIM_TRAINING_PROGRAM_H
 #define TSIM_TRAINING_PROGRAM_H
 
+#include "cost/collective.h"
 #include "engine/engine.h"
 #include "training/pass.h"
 
@@ -82,6 +83,31 @@ struct tsim_step_simulation {
     int32_t n_loads;
 };
 
+/* The gradient's norm is one number per rank: the smallest message there is. */
+#define TSIM_NORM_BYTES 8.0
+
+/* One of the collectives that follow one another in a collective of the data-parallel group: over the whole group, over
+ * each of the parts that shard together, or over those that hold the same shard. */
+enum tsim_among { TSIM_AMONG_ALL, TSIM_AMONG_SHARDS, TSIM_AMONG_REPLICAS };
+
+struct tsim_collective_part {
+    enum tsim_collective_op op;
+    double bytes;
+    enum tsim_among among;
+    bool is_expert; /* the group that holds the same experts */
+};
+
+enum { TSIM_MAX_PARTS = 4 };
+
+/* What a task waited for, and what waits for it: events by number. It began when all tasks that bring about one of its
+ * `waits` had ended, and `awaited` tasks that raise awaited_count; it brings about `lowers`. Beside that it comes after
+ * the task before it on its stream. An event that no task brings about had been there from the beginning. */
+struct tsim_task_events {
+    int32_t n_waits, n_lowers, waits[TSIM_TASK_MAX_SIGNALS], lowers[TSIM_TASK_MAX_SIGNALS];
+    int32_t awaited_count, raised_count; /* -1: none */
+    int64_t awaited;
+};
+
 /* A task of a gang's stream, told when it has ended. Of a collective message by message: its whole. */
 struct tsim_step_task {
     int32_t gang; /* as in the simulation's gangs */
@@ -95,6 +121,12 @@ struct tsim_step_task {
     double flops, matrix_busy_s, memory_busy_s, scale_up_bytes, nic_bytes;
     int32_t to_gang; /* of a message; else -1 */
     int64_t message; /* number of the message that is sent, or that the pass has waited for; -1: none */
+    int64_t n_layers,
+        n_expert_layers;          /* of a pass: layers of the model that it goes through, and how many of them are */
+    bool has_embedding, has_head; /* of the second kind */
+    const struct tsim_collective_part *parts; /* of gathers and reductions */
+    int32_t n_parts;
+    const struct tsim_task_events *events;
 };
 
 /* Listens to a step: `begin` before the first task, with the number of gangs and of messages' numbers. The tasks of a

@@ -8,6 +8,7 @@ files=(tests/fuzz/corpus/"$1"/*)
 case $1 in
 scenario) files+=(scenarios/*.yaml scenarios/*/[a-f]*.yaml tests/cli/*/*.yaml) ;;
 catalogue) files+=(models/*/*.yaml hardware/*/*.yaml) ;;
-import) files+=(docs/examples/*.json tests/cli/import*/*.*) ;;
+chakra) files+=(docs/examples/*.et) ;;
+import) files+=(docs/examples/*.json tests/cli/import*/*.* docs/examples/*.et) ;;
 esac
 [ ${#files[@]} -eq 0 ] || ls -d "${files[@]}"

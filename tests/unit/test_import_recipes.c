@@ -64,8 +64,9 @@ static const char *recipe_file(int i) {
 START_TEST(public_recipes) {
     struct tsim_override nodes = {"cluster.nodes", RECIPES[_i].nodes};
     struct tsim_import_result result = {NULL, NULL};
-    ck_assert_int_eq(tsim_import_file(&arena, tsim_import_format_find(RECIPES[_i].format), recipe_file(_i), &nodes,
-                                      RECIPES[_i].nodes ? 1 : 0, &result, &diags),
+    const char *file = recipe_file(_i);
+    ck_assert_int_eq(tsim_import_files(&arena, tsim_import_format_find(RECIPES[_i].format), &file, 1, &nodes,
+                                       RECIPES[_i].nodes ? 1 : 0, &result, &diags),
                      TSIM_OK);
     const struct tsim_scenario *sc = scenario_of(result.yaml);
     ck_assert_double_eq(tsim_model_parameters(sc->model), RECIPES[_i].parameters);

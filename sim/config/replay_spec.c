@@ -1,0 +1,184 @@
+#include "config/replay_spec.h"
+
+#include "config/catalogue_read.h"
+#include "config/document.h"
+
+#include <string.h>
+
+static const char *const REFERENCE_KEYS[] = {"node", "accelerator", "fabric", "software"};
+
+static const char *beside(struct tsim_arena *arena, const struct tsim_value *value, const char *name) {
+    const char *file = value->document->file, *slash = strrchr(file, '/');
+    if (name[0] == '/' || !slash || value->document->is_override)
+        return name;
+    return tsim_arena_printf(arena, "%.*s%s", (int)(slash - file + 1), file, name);
+}
+
+/* ---- keys ---- */
+
+static void read_file(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    if (value && value->kind == TSIM_VALUE_SCALAR)
+        *(const char **)field = beside(reader->arena, value, value->text);
+    else if (value)
+        tsim_schema_wrong_kind(reader, value, path, "the name of a file");
+}
+
+#define TRACE(member) offsetof(struct tsim_replay_trace, member)
+static const struct tsim_key TRACE_KEYS[] = {
+    {.key = "file",
+     .kind = TSIM_KEY_CUSTOM,
+     .offset = TRACE(file),
+     .read = read_file,
+     .is_required = true,
+     .help = "execution trace of Chakra, relative to the replay's file"},
+    {.key = "rank",
+     .kind = TSIM_KEY_INT,
+     .offset = TRACE(rank),
+     .max = 1e7,
+     .default_text = "-1",
+     .help = "whose it is; default: the number in NAME.RANK.et"},
+};
+TSIM_TABLE(TRACE_TABLE, TRACE_KEYS, false);
+
+static void read_trace(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                       struct tsim_replay_trace *trace) {
+    trace->rank = -1;
+    if (value->kind == TSIM_VALUE_SCALAR)
+        trace->file = beside(reader->arena, value, value->text);
+    else if (value->kind == TSIM_VALUE_MAPPING)
+        tsim_schema_read(reader, &TRACE_TABLE, value, path, trace);
+    else
+        tsim_schema_wrong_kind(reader, value, path, "a file, or {file: NAME, rank: N}");
+}
+
+static void read_traces(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_replay_spec *spec = field;
+    if (!value)
+        return;
+    if (value->kind != TSIM_VALUE_SEQUENCE || value->n_items == 0 || value->n_items > TSIM_REPLAY_MOST_TRACES) {
+        tsim_schema_wrong_kind(reader, value, path, "a list of execution traces, a file a rank");
+        return;
+    }
+    spec->n_traces = value->n_items;
+    spec->traces = TSIM_NEW_ARRAY(reader->arena, value->n_items, struct tsim_replay_trace);
+    for (size_t i = 0; i < value->n_items; i++)
+        read_trace(reader, value->items[i], tsim_arena_printf(reader->arena, "%s[%zu]", path, i), &spec->traces[i]);
+}
+
+static void keep_value(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    (void)reader;
+    (void)path;
+    *(const struct tsim_value **)field = value;
+}
+
+static const struct tsim_word SCHEMA[] = {{"tsim/replay/v1", 0}, {NULL, 0}};
+static const struct tsim_word KERNELS[] = {
+    {"recorded", TSIM_REPLAY_RECORDED}, {"roofline", TSIM_REPLAY_SIMULATED}, {NULL, 0}};
+static const struct tsim_word COMMUNICATION[] = {
+    {"simulated", TSIM_REPLAY_SIMULATED}, {"recorded", TSIM_REPLAY_RECORDED}, {NULL, 0}};
+static const struct tsim_word NETWORKS[] = {{"fluid", TSIM_NETWORK_FLUID}, {"ideal", TSIM_NETWORK_IDEAL}, {NULL, 0}};
+
+#define AT(member) offsetof(struct tsim_replay_spec, member)
+/* clang-format off */
+static const struct tsim_key REPLAY_KEYS[] = {
+    {.key = "schema", .kind = TSIM_KEY_CONSTANT, .words = SCHEMA, .is_required = true, .help = "tsim/replay/v1"},
+    {.key = "name", .kind = TSIM_KEY_STRING, .offset = AT(name), .is_required = true, .help = "free text"},
+    {.key = "description", .kind = TSIM_KEY_STRING, .offset = AT(description), .help = "free text"},
+    {.key = "traces", .kind = TSIM_KEY_CUSTOM, .read = read_traces, .is_required = true, .described_by = &TRACE_TABLE,
+     .help = "list of execution traces: a file, or {file, rank}"},
+    {.key = "groups", .kind = TSIM_KEY_CUSTOM, .offset = AT(groups), .read = read_file,
+     .help = "file of process groups that the traces only name, as ASTRA-sim's: {\"1\": [0, 1]}"},
+    {.key = "cluster", .kind = TSIM_KEY_CUSTOM, .offset = AT(cluster), .read = keep_value, .is_required = true,
+     .help = "the machine, as in a scenario"},
+    {.key = "software", .kind = TSIM_KEY_CUSTOM, .offset = AT(software), .read = keep_value,
+     .help = "as in a scenario; which NICs are used is all that counts"},
+    {.key = "kernels", .kind = TSIM_KEY_ENUM, .offset = AT(kernels), .words = KERNELS, .default_text = "recorded",
+     .help = "their time as recorded, or by operations and bytes on the cluster's accelerator"},
+    {.key = "communication", .kind = TSIM_KEY_ENUM, .offset = AT(communication), .words = COMMUNICATION, .default_text = "simulated",
+     .help = "on the cluster's links, or as recorded"},
+    {.key = "network", .kind = TSIM_KEY_ENUM, .offset = AT(network), .words = NETWORKS, .default_text = "fluid",
+     .help = "fluid: links are shared; ideal: no contention, no latency"},
+    {.key = "precision", .kind = TSIM_KEY_ENUM, .offset = AT(precision), .words = tsim_precision_words, .default_text = "bf16",
+     .help = "of kernels by roofline"},
+    {.key = "step_time", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(measured_s), .default_text = "0",
+     .help = "a measurement to compare with"},
+};
+/* clang-format on */
+const struct tsim_table tsim_replay_table = {REPLAY_KEYS, sizeof REPLAY_KEYS / sizeof REPLAY_KEYS[0], false};
+
+/* ---- the cluster, through a scenario ---- */
+
+/* Its model is there because a scenario has one. */
+static enum tsim_status load_scenario(struct tsim_arena *arena, struct tsim_replay_spec *spec,
+                                      const struct tsim_value *root, struct tsim_diags *diags) {
+    static const struct tsim_word WORDS[] = {{"fluid", TSIM_NETWORK_FLUID}, {"ideal", TSIM_NETWORK_IDEAL}, {NULL, 0}};
+    const char *settings[][2] = {{"schema", "tsim/v1"}, {"name", "replay"}, {"model", "mlp-mnist"}};
+    struct tsim_scenario_source source;
+    const struct tsim_value *scenario = tsim_value_new_mapping(arena, root, NULL, 0);
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        TSIM_TRY(tsim_value_set(arena, scenario, settings[i][0], tsim_value_new_scalar(arena, root, settings[i][1]),
+                                NULL, 0, &scenario, diags));
+    TSIM_TRY(tsim_value_set(arena, scenario, "cluster", spec->cluster, NULL, 0, &scenario, diags));
+    if (spec->software)
+        TSIM_TRY(tsim_value_set(arena, scenario, "software", spec->software, NULL, 0, &scenario, diags));
+    TSIM_TRY(tsim_value_set(arena, scenario, "simulation.network",
+                            tsim_value_new_scalar(arena, root, tsim_word_of(WORDS, (int)spec->network)), NULL, 0,
+                            &scenario, diags));
+    TSIM_TRY(tsim_value_set(arena, scenario, "training.precision",
+                            tsim_value_new_scalar(arena, root, tsim_precision_name(spec->precision)), NULL, 0,
+                            &scenario, diags));
+    TSIM_TRY(tsim_scenario_open_value(arena, scenario, &source, diags));
+    return tsim_scenario_load_job(arena, &source, NULL, 0, &spec->scenario, diags);
+}
+
+static enum tsim_status load(struct tsim_arena *arena, const char *file, const struct tsim_value *root,
+                             const struct tsim_override *overrides, size_t n_overrides,
+                             const struct tsim_replay_spec **out, struct tsim_diags *diags) {
+    struct tsim_reader reader = {.arena = arena, .diags = diags};
+    struct tsim_replay_spec *spec = TSIM_NEW(arena, struct tsim_replay_spec);
+    size_t first = diags->n_items, n_errors = diags->n_errors;
+    for (size_t i = 0; i < n_overrides; i++) {
+        const struct tsim_value *value;
+        TSIM_TRY(tsim_document_parse_override(arena, overrides[i].path, overrides[i].value, &value, diags));
+        TSIM_TRY(tsim_value_set(arena, root, overrides[i].path, value, REFERENCE_KEYS,
+                                sizeof REFERENCE_KEYS / sizeof REFERENCE_KEYS[0], &root, diags));
+    }
+    tsim_schema_read(&reader, &tsim_replay_table, root, "", spec);
+    if (diags->n_errors > n_errors)
+        return tsim_diags_status(diags, first);
+    spec->file = tsim_arena_strdup(arena, file);
+    TSIM_TRY(load_scenario(arena, spec, root, diags));
+    *out = spec;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_replay_load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
+                                  size_t n_overrides, const struct tsim_replay_spec **spec, struct tsim_diags *diags) {
+    const struct tsim_value *root;
+    TSIM_TRY(tsim_document_read(arena, file, &root, diags));
+    return load(arena, file, root, overrides, n_overrides, spec, diags);
+}
+
+enum tsim_status tsim_replay_load_text(struct tsim_arena *arena, const char *file, const char *text,
+                                       const struct tsim_override *overrides, size_t n_overrides,
+                                       const struct tsim_replay_spec **spec, struct tsim_diags *diags) {
+    const struct tsim_value *root;
+    TSIM_TRY(tsim_document_parse(arena, file, text, strlen(text), &root, diags));
+    return load(arena, file, root, overrides, n_overrides, spec, diags);
+}
+
+bool tsim_replay_is(const char *file) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    const struct tsim_value *root;
+    bool is = false;
+    if (strcmp(file, "-") == 0)
+        return false;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    if (tsim_document_read(&arena, file, &root, &diags) == TSIM_OK)
+        is = tsim_value_is_text(tsim_value_find(root, "schema"), SCHEMA[0].word);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return is;
+}

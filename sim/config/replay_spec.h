@@ -1,0 +1,48 @@
+/* replay_spec.h - a replay, as it is written: which execution traces, on which cluster, what of them is simulated.
+ *
+ *   schema: tsim/replay/v1
+ *   name: job
+ *   traces: [job.0.et, {file: other.et, rank: 1}]   # beside this file; the rank is that in the name unless it is told
+ *   cluster: {node: dgx-h100, nodes: 1}             # as in a scenario */
+#ifndef TSIM_CONFIG_REPLAY_SPEC_H
+#define TSIM_CONFIG_REPLAY_SPEC_H
+
+#include "config/scenario.h"
+#include "config/schema.h"
+
+struct tsim_replay_trace {
+    const char *file; /* resolved: it can be opened */
+    int64_t rank;     /* -1: by its name */
+};
+
+enum tsim_replay_way { TSIM_REPLAY_RECORDED, TSIM_REPLAY_SIMULATED };
+
+struct tsim_replay_spec {
+    const char *name, *description, *file;
+    struct tsim_replay_trace *traces;
+    size_t n_traces;
+    const char *groups;           /* a file, resolved; NULL: none */
+    enum tsim_replay_way kernels; /* simulated: by roofline */
+    enum tsim_replay_way communication;
+    enum tsim_network network;
+    enum tsim_precision precision;
+    double measured_s;                           /* step time to compare with; 0: none */
+    const struct tsim_value *cluster, *software; /* as written */
+    const struct tsim_scenario *scenario;        /* of the cluster; its model and training mean nothing */
+};
+
+enum { TSIM_REPLAY_MOST_TRACES = 65536 };
+
+/* Whether the file's root says that it is a replay; for commands that take both. False where it cannot be read. */
+bool tsim_replay_is(const char *file);
+
+/* As tsim_scenario_load. */
+enum tsim_status tsim_replay_load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
+                                  size_t n_overrides, const struct tsim_replay_spec **spec, struct tsim_diags *diags);
+enum tsim_status tsim_replay_load_text(struct tsim_arena *arena, const char *file, const char *text,
+                                       const struct tsim_override *overrides, size_t n_overrides,
+                                       const struct tsim_replay_spec **spec, struct tsim_diags *diags);
+
+extern const struct tsim_table tsim_replay_table;
+
+#endif

@@ -1,0 +1,48 @@
+/* chakra_file.h - execution traces of MLCommons Chakra: files of protobuf messages, each after its length as a varint
+ * (chakra.proto; mlcommons/chakra, src/third_party/utils/protolib.py). The first message is metadata, the others are
+ * nodes. One file a rank, named NAME.RANK.et (astra-sim/astra-sim, astra-sim/workload/Workload.cc).
+ *
+ * What a node says stands in attributes, whose names and types differ with the schema and with who wrote the file:
+ *   is_cpu_op    bool, or an integer; absent: on the accelerator
+ *   runtime      microseconds, before the schema had duration_micros
+ *   num_ops, tensor_size, comm_size, comm_type, comm_src, comm_dst, comm_tag, stream, tid   any integer type or double
+ *   pg_name      text or a number: the process group; absent, "" or "0" with no such group: all ranks
+ *   involved_dim a list; where some are false, the communicator depends on the simulator that reads it: a warning
+ * Process groups are told by a metadata node "process_group:init", whose input is JSON (pg_name, ranks), by rank lists
+ * in a file of groups (ASTRA-sim's: {"1": [0, 1]}), or not at all.
+ *
+ * Files of spring 2023 (no metadata, attributes with a type, `parent`) are read too, under their own numbers of kinds
+ * of nodes and collectives; those of 2022, without attributes, are refused. */
+#ifndef TSIM_IMPORT_CHAKRA_FILE_H
+#define TSIM_IMPORT_CHAKRA_FILE_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "workload/history.h"
+
+#include <stddef.h>
+
+/* The largest file that is read. */
+enum { TSIM_CHAKRA_MAX_BYTES = 256 * 1000 * 1000 };
+
+/* Bytes of a file. Everything is in `arena`. Mistakes say which node, at which byte: not protobuf, a node twice, a
+ * cycle, a collective or message without size or peer. Dependencies on nodes that are not in the file are a warning. */
+enum tsim_status tsim_chakra_parse(struct tsim_arena *arena, const char *file, const char *bytes, size_t size,
+                                   struct tsim_history *execution, struct tsim_diags *diags);
+/* The same of a file, TSIM_ERR_IO where it cannot be read. The rank is that in its name, else -1. */
+enum tsim_status tsim_chakra_read(struct tsim_arena *arena, const char *file, struct tsim_history *execution,
+                                  struct tsim_diags *diags);
+
+/* Writes FILE; nothing is left of one that could not be written. Schema 0.0.4 as ASTRA-sim's reader takes it: num_ops,
+ * comm_type and comm_size int64, tensor_size uint64, comm_src, comm_dst and comm_tag int32, pg_name text. Times are
+ * whole microseconds: begin and end of each node are rounded, so that what is lost does not add up along a stream. */
+enum tsim_status tsim_chakra_write(struct tsim_arena *arena, const char *file, const struct tsim_history *execution,
+                                   struct tsim_diags *diags);
+/* The groups of all ranks as ASTRA-sim reads them (--comm-group-configuration). */
+enum tsim_status tsim_chakra_write_groups(struct tsim_arena *arena, const char *file,
+                                          const struct tsim_history_group *groups, int32_t n, struct tsim_diags *diags);
+
+/* The rank in NAME.RANK.et, -1 when there is none. */
+int32_t tsim_chakra_rank(const char *file);
+
+#endif

@@ -1,0 +1,24 @@
+/* rank_list.h - "0,3,8-15" or "all", as options take it. */
+#ifndef TSIM_REPORT_RANK_LIST_H
+#define TSIM_REPORT_RANK_LIST_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tsim_rank_range {
+    int64_t first, last;
+};
+struct tsim_rank_list {
+    struct tsim_rank_range *ranges; /* in the arena */
+    int32_t n_ranges;
+};
+
+/* False: the text is no such list. */
+bool tsim_rank_list_parse(struct tsim_arena *arena, const char *text, struct tsim_rank_list *list);
+bool tsim_rank_list_has(const struct tsim_rank_list *list, int64_t rank);
+/* A rank of the list that is not one of the first n, -1 when there is none ("all" has none). */
+int64_t tsim_rank_list_beyond(const struct tsim_rank_list *list, int64_t n);
+
+#endif
