@@ -121,7 +121,9 @@ static enum tsim_exit write_results(struct run *run) {
     const struct tsim_plan_output output = {run->space.candidates[0].job->name, &run->search, &run->result,
                                             &run->sensitivity, run->verdict};
     enum tsim_exit code = TSIM_EXIT_OK;
-    if (!tsim_is_json_on_stdout(arguments)) {
+    if (arguments->has[TSIM_OPTION_CSV]) {
+        tsim_plan_print_csv(&run->arena, &output, stdout);
+    } else if (!tsim_is_json_on_stdout(arguments)) {
         struct tsim_style style = tsim_style_of(stdout);
         tsim_plan_print(&run->arena, &output, &style, stdout);
     }

@@ -85,7 +85,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "the order of the two best candidates survives each input a tenth off. Nothing\n"
      "is logged.",
      1, 1,
-     INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
+     INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
      tsim_cmd_plan},
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
@@ -122,8 +122,10 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "A scenario, the number of a logged run, or sweep:N of the database. --format is\n"
      "csv (every figure), markdown or latex (a table with units), prometheus, svg or\n"
      "png (a chart; png needs rsvg-convert). Charts of a run: step, memory, schedule,\n"
-     "roofline; of a sweep: scaling. chakra: the step as execution traces for\n"
-     "ASTRA-sim, NAME.RANK.et with --output NAME, and NAME.groups.json.",
+     "roofline, links, sensitivity; of one with failures or costs: days, timeline,\n"
+     "power, lost, ownership; of a sweep: scaling, pareto, heat. chakra: the step as\n"
+     "execution traces for ASTRA-sim, NAME.RANK.et with --output NAME, and\n"
+     "NAME.groups.json.",
      1, 1,
      INPUT_OPTIONS | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_FORMAT) |
          TSIM_HAS(TSIM_OPTION_CHART) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),

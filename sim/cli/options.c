@@ -56,8 +56,9 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
                             "what to write (default: report.html, standard output)"},
     [TSIM_OPTION_FORMAT] = {"format", TSIM_OPTION_NEEDS_VALUE, "NAME", "what to write (see above)",
                             "csv markdown latex prometheus svg png text man bash zsh reference"},
-    [TSIM_OPTION_CHART] = {"chart", TSIM_OPTION_NEEDS_VALUE, "NAME", "which chart (default: step, of a sweep scaling)",
-                           "step memory schedule roofline scaling"},
+    [TSIM_OPTION_CHART] =
+        {"chart", TSIM_OPTION_NEEDS_VALUE, "NAME", "which chart (default: step, of a sweep scaling)",
+         "step memory schedule roofline links sensitivity days timeline power lost ownership scaling pareto heat"},
     [TSIM_OPTION_JSON] = {"json", TSIM_OPTION_MAY_HAVE_VALUE, "FILE", "JSON, on standard output or into FILE"},
     [TSIM_OPTION_CSV] = {"csv", TSIM_OPTION_BARE, NULL, "the table as CSV"},
     [TSIM_OPTION_MARKDOWN] = {"markdown", TSIM_OPTION_BARE, NULL, "as a page of documentation (docs/textbook.md)"},

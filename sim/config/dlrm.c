@@ -74,6 +74,7 @@ const struct tsim_key tsim_dlrm_keys[TSIM_N_DLRM_KEYS] = {
     {.key = "top_mlp", .kind = TSIM_KEY_CUSTOM, .read = read_top, .write = write_top, .is_required = true,
      .help = "widths of the layers behind the interaction"},
     {.key = "tables", .kind = TSIM_KEY_CUSTOM, .read = read_tables, .write = write_tables, .is_required = true,
+     .described_by = &TABLES,
      .help = "embedding tables: list of {rows, dim, pooling}"},
 };
 /* clang-format on */

@@ -52,6 +52,7 @@ static void write_entries(struct tsim_writer *writer, const char *key, const cha
 const struct tsim_key tsim_list_keys[TSIM_N_LIST_KEYS] = {
     {.key = "input", .kind = TSIM_KEY_MAPPING, .table = &INPUT, .is_required = true, .help = "of one sample"},
     {.key = "list", .kind = TSIM_KEY_CUSTOM, .read = read_entries, .write = write_entries, .is_required = true,
+     .described_by = &ENTRY,
      .help = "the layers in order: list of {kind, out, kernel, stride, ...}"},
 };
 /* clang-format on */

@@ -232,8 +232,6 @@ static void finish_experts(struct tsim_reader *reader, const struct tsim_value *
 
 /* ---- by kind ---- */
 
-enum { MOST_LIST_KEYS = 4 + TSIM_N_DLRM_KEYS };
-
 /* cnn and mlp are lists of layers, dlrm becomes one. */
 static bool is_list(const struct tsim_value *mapping, bool *is_dlrm) {
     const struct tsim_value *kind = tsim_value_find(mapping, "kind");
@@ -241,8 +239,7 @@ static bool is_list(const struct tsim_value *mapping, bool *is_dlrm) {
     return *is_dlrm || tsim_value_is_text(kind, "cnn") || tsim_value_is_text(kind, "mlp");
 }
 
-/* What every kind of model has, and its own. */
-static struct tsim_table list_table(struct tsim_key keys[MOST_LIST_KEYS], bool is_dlrm) {
+struct tsim_table tsim_model_list_table(struct tsim_key keys[TSIM_MOST_LIST_KEYS], bool is_dlrm) {
     size_t n = is_dlrm ? TSIM_N_DLRM_KEYS : TSIM_N_LIST_KEYS;
     keys[0] = (struct tsim_key)SCHEMA_KEY(MODEL_SCHEMA);
     keys[1] = (struct tsim_key)NAME_KEY(struct tsim_model);
@@ -258,8 +255,8 @@ static struct tsim_table list_table(struct tsim_key keys[MOST_LIST_KEYS], bool i
 
 static void read_list_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                             bool is_dlrm, struct tsim_model *model) {
-    struct tsim_key keys[MOST_LIST_KEYS];
-    struct tsim_table table = list_table(keys, is_dlrm);
+    struct tsim_key keys[TSIM_MOST_LIST_KEYS];
+    struct tsim_table table = tsim_model_list_table(keys, is_dlrm);
     tsim_schema_read(reader, &table, mapping, path, model);
 }
 
@@ -284,7 +281,8 @@ void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapp
 }
 
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model) {
-    struct tsim_key keys[MOST_LIST_KEYS];
-    struct tsim_table table = model->list ? list_table(keys, model->kind == TSIM_MODEL_DLRM) : tsim_model_table;
+    struct tsim_key keys[TSIM_MOST_LIST_KEYS];
+    struct tsim_table table =
+        model->list ? tsim_model_list_table(keys, model->kind == TSIM_MODEL_DLRM) : tsim_model_table;
     tsim_writer_table(writer, &table, path, model);
 }

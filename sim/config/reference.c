@@ -1,6 +1,7 @@
 #include "config/reference.h"
 
 #include "config/catalogue_read.h"
+#include "config/dlrm.h"
 #include "config/replay_spec.h"
 #include "config/scenario_draft.h"
 
@@ -104,6 +105,17 @@ static void put_scenario(FILE *out) {
     }
 }
 
+/* Models that are lists of layers: convolutional networks and perceptrons, and recommendation models. */
+static void put_list_models(FILE *out) {
+    static const char *const TITLES[] = {"Model (cnn, mlp)", "Model (dlrm)"};
+    for (int is_dlrm = 0; is_dlrm < 2; is_dlrm++) {
+        struct tsim_key keys[TSIM_MOST_LIST_KEYS];
+        struct tsim_table table = tsim_model_list_table(keys, is_dlrm);
+        fprintf(out, "\n## %s\n\n`tsim/model/v1`, as the transformer's.\n", TITLES[is_dlrm]);
+        put_table(&table, "", out);
+    }
+}
+
 void tsim_reference_print(FILE *out) {
     static const struct {
         enum tsim_catalogue_kind kind;
@@ -127,6 +139,8 @@ void tsim_reference_print(FILE *out) {
         fprintf(out, "\n## %s\n\n`tsim/%s/v1`, a file in the catalogue, a file of yours, or a mapping in a scenario.\n",
                 FILES[i].title, tsim_catalogue_word(FILES[i].kind));
         put_table(tsim_catalogue_table(FILES[i].kind), "", out);
+        if (FILES[i].kind == TSIM_CATALOGUE_MODELS)
+            put_list_models(out);
     }
     fputs("\n## Replay\n\n`tsim/replay/v1`, a file for `tsim replay`, as `tsim import chakra` writes it.\n", out);
     put_table(&tsim_replay_table, "", out);

@@ -91,7 +91,7 @@ static void write_components(struct tsim_writer *writer, const char *key, const 
 static const struct tsim_key RELIABILITY_KEYS[] = {
     {.key = "node_mtbf", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(node_mtbf_s), .is_positive = true,
      .is_omitted_when_zero = true, .help = "between failures of one node, whatever the cause; default: by component"},
-    {.key = "components", .kind = TSIM_KEY_CUSTOM, .read = read_components, .write = write_components,
+    {.key = "components", .kind = TSIM_KEY_CUSTOM, .read = read_components, .write = write_components, .described_by = &COMPONENTS,
      .help = "times between failures of one component"},
     {.key = "shape", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(shape), .default_text = "1",
      .is_positive = true, .max = 10, .help = "Weibull, of hardware: 1 a constant rate, below 1 infant mortality"},

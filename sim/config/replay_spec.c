@@ -98,8 +98,8 @@ static const struct tsim_key REPLAY_KEYS[] = {
      .help = "on the cluster's links, or as recorded"},
     {.key = "network", .kind = TSIM_KEY_ENUM, .offset = AT(network), .words = NETWORKS, .default_text = "fluid",
      .help = "fluid: links are shared; ideal: no contention, no latency"},
-    {.key = "precision", .kind = TSIM_KEY_ENUM, .offset = AT(precision), .words = tsim_precision_words, .default_text = "bf16",
-     .help = "of kernels by roofline"},
+    {.key = "precision", .kind = TSIM_KEY_ENUM, .offset = AT(precision), .words = tsim_precision_words,
+     .help = "of kernels by roofline; default: bf16, fp16 or fp32, the first that the accelerator has"},
     {.key = "step_time", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(measured_s), .default_text = "0",
      .help = "a measurement to compare with"},
 };
@@ -131,6 +131,27 @@ static enum tsim_status load_scenario(struct tsim_arena *arena, struct tsim_repl
     return tsim_scenario_load_job(arena, &source, NULL, 0, &spec->scenario, diags);
 }
 
+/* The scenario is read twice where no precision is asked for: fp32, which accelerators have, tells the accelerator. */
+static enum tsim_status load_cluster(struct tsim_arena *arena, struct tsim_replay_spec *spec,
+                                     const struct tsim_value *root, struct tsim_diags *diags) {
+    static const enum tsim_precision PREFERRED[] = {TSIM_BF16, TSIM_FP16};
+    if (tsim_value_find(root, "precision"))
+        return load_scenario(arena, spec, root, diags);
+    spec->precision = TSIM_FP32;
+    TSIM_TRY(load_scenario(arena, spec, root, diags));
+    const struct tsim_accelerator *accelerator = spec->scenario->cluster.node->accelerator;
+    for (size_t i = 0; i < sizeof PREFERRED / sizeof PREFERRED[0]; i++)
+        if (accelerator->peak_flops_per_s[PREFERRED[i]] > 0) {
+            struct tsim_diags said; /* warnings that were given before */
+            tsim_diags_init(&said);
+            spec->precision = PREFERRED[i];
+            enum tsim_status status = load_scenario(arena, spec, root, &said);
+            tsim_diags_release(&said);
+            return status;
+        }
+    return TSIM_OK;
+}
+
 static enum tsim_status load(struct tsim_arena *arena, const char *file, const struct tsim_value *root,
                              const struct tsim_override *overrides, size_t n_overrides,
                              const struct tsim_replay_spec **out, struct tsim_diags *diags) {
@@ -147,7 +168,7 @@ static enum tsim_status load(struct tsim_arena *arena, const char *file, const s
     if (diags->n_errors > n_errors)
         return tsim_diags_status(diags, first);
     spec->file = tsim_arena_strdup(arena, file);
-    TSIM_TRY(load_scenario(arena, spec, root, diags));
+    TSIM_TRY(load_cluster(arena, spec, root, diags));
     *out = spec;
     return TSIM_OK;
 }

@@ -250,6 +250,19 @@ static void read_sweep(struct tsim_reader *reader, const struct tsim_value *valu
         tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
 }
 
+/* What the section holds, for the reference and for space.c, which reads it. */
+#define SWEEP_KEY(name_, help_)                                                                                        \
+    { .key = (name_), .kind = TSIM_KEY_CUSTOM, .help = (help_) }
+static const struct tsim_key SWEEP_KEYS[] = {
+    SWEEP_KEY("axes", "{path: [values], ...}: every combination of the values"),
+    SWEEP_KEY("zip", "list of mappings like axes, whose lists are gone through side by side"),
+    SWEEP_KEY("points", "list of mappings {path: value, ...}: a point each"),
+    SWEEP_KEY("objective", "what the best are ranked by: step_time, tokens_per_s, mfu, rent, days, ..."),
+    SWEEP_KEY("limits", "{figure: most (least, of what should be large)}: days, cost, power, memory, ..."),
+    SWEEP_KEY("where", "a condition on the figures of points that are shown, as in 'memory.fits and mfu > 0.3'"),
+};
+const struct tsim_table tsim_sweep_table = {SWEEP_KEYS, sizeof SWEEP_KEYS / sizeof SWEEP_KEYS[0], false};
+
 /* Followed before the table is read; what is left of it comes from a --set. */
 static void read_extends(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     (void)field;
@@ -511,7 +524,8 @@ static const struct tsim_key SCENARIO_KEYS[] = {
     {SECTION_KEY("cost", &COST, "money, per accelerator")},
     {SECTION_KEY("simulation", &SIMULATION, "how it is simulated")},
     {CUSTOM_KEY("measured", read_measured, write_measured, "a measurement to compare with"), .described_by = &MEASURED},
-    {CUSTOM_KEY("sweep", read_sweep, NULL, "points to try, for tsim sweep and tsim plan")},
+    {CUSTOM_KEY("sweep", read_sweep, NULL, "points to try, for tsim sweep and tsim plan"),
+     .described_by = &tsim_sweep_table},
 };
 const struct tsim_table tsim_scenario_table = {SCENARIO_KEYS, sizeof SCENARIO_KEYS / sizeof SCENARIO_KEYS[0], false};
 /* clang-format on */

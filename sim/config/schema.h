@@ -77,6 +77,9 @@ struct tsim_note {
 };
 typedef void (*tsim_note_fn)(void *context, const struct tsim_note *note);
 
+/* Of a scenario's `sweep` section, which study reads. */
+extern const struct tsim_table tsim_sweep_table;
+
 struct tsim_file_cache;
 
 struct tsim_reader {

@@ -99,7 +99,8 @@ static enum tsim_status check(struct tsim_arena *arena, const char *yaml, const 
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario;
     const struct tsim_value *node, *root;
-    static const char TEXT[] = "{schema: tsim/v1, name: imported, model: mlp-mnist, cluster: {nodes: 1}}";
+    static const char TEXT[] = "{schema: tsim/v1, name: imported, model: mlp-mnist, cluster: {nodes: 1}, "
+                               "training: {precision: fp32}}";
     TSIM_TRY(tsim_document_parse(arena, input->file, yaml, strlen(yaml), &node, diags));
     TSIM_TRY(tsim_document_parse(arena, input->file, TEXT, strlen(TEXT), &root, diags));
     TSIM_TRY(tsim_value_set(arena, root, "cluster.node", node, NULL, 0, &root, diags));

@@ -2,30 +2,45 @@
 
 #include "base/arena.h"
 #include "config/scenario.h"
+#include "report/chart_parts.h"
 #include "report/format.h"
-#include "report/svg.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 760, LEFT = 190, RIGHT = 20, TOP = 44, BAR = 26, MOST_ROWS = 40 };
+enum {
+    WIDTH = CHART_WIDTH,
+    LEFT = CHART_LEFT,
+    RIGHT = CHART_RIGHT,
+    TOP = CHART_TOP,
+    BAR = CHART_BAR,
+    MOST_ROWS = CHART_MOST_ROWS
+};
 #define PLOT_WIDTH (WIDTH - LEFT - RIGHT)
 
-static double number(const struct tsim_json *object, const char *path) {
-    double value = tsim_json_figure(object, path);
-    return isnan(value) ? 0 : value;
-}
-
-static const char *color(char *buffer, size_t size, int i) {
-    snprintf(buffer, size, "k%d", i % TSIM_SVG_COLORS);
-    return buffer;
-}
-
-static void begin(const struct tsim_json *entry, const char *what, double height, FILE *out) {
+void tsim_chart_begin(const struct tsim_json *entry, const char *what, double height, FILE *out) {
     char title[200];
     const char *name = tsim_json_text_of(entry, "name");
     snprintf(title, sizeof title, "%s%s%s", what, name ? ": " : "", name ? name : "");
     tsim_svg_begin(out, WIDTH, height, title);
+}
+
+void tsim_chart_bar(FILE *out, int row, const char *title, double frac, const char *text, int color) {
+    char name[8];
+    double y = TOP + row * BAR, width = fmax(frac * (PLOT_WIDTH - 130), 1);
+    tsim_svg_text(out, LEFT - 10, y + 16, "end", "ink", title);
+    tsim_svg_rect(out, LEFT, y + 3, width, BAR - 8, chart_color(name, sizeof name, color), text);
+    tsim_svg_text(out, LEFT + width + 8, y + 16, "start", "soft", text);
+}
+
+void tsim_chart_legend(FILE *out, const char *const *names, const int *colors, int n, double y) {
+    char name[8];
+    double x = 16;
+    for (int i = 0; i < n; i++) {
+        tsim_svg_rect(out, x, y - 10, 11, 11, chart_color(name, sizeof name, colors[i]), NULL);
+        tsim_svg_text(out, x + 16, y, "start", "soft", names[i]);
+        x += 30 + 7.2 * (double)strlen(names[i]);
+    }
 }
 
 /* ---- where the step goes ---- */
@@ -45,35 +60,27 @@ static const struct part STEP_PARTS[] = {{"step.compute_s", "compute"},
                                          {"step.optimizer_s", "optimizer"}};
 enum { N_STEP_PARTS = sizeof STEP_PARTS / sizeof STEP_PARTS[0] };
 
-static void draw_bar(FILE *out, int row, const char *title, double frac, const char *text, int k) {
-    char name[8];
-    double y = TOP + row * BAR;
-    tsim_svg_text(out, LEFT - 10, y + 16, "end", "ink", title);
-    tsim_svg_rect(out, LEFT, y + 3, fmax(frac * (PLOT_WIDTH - 130), 1), BAR - 8, color(name, sizeof name, k), text);
-    tsim_svg_text(out, LEFT + fmax(frac * (PLOT_WIDTH - 130), 1) + 8, y + 16, "start", "soft", text);
-}
-
 static bool draw_step(const struct tsim_json *run, FILE *out) {
     const struct tsim_json *summary = tsim_json_find(run, "summary");
-    double step_s = number(summary, "step.time_s"), most_s = 0;
+    double step_s = chart_number(summary, "step.time_s"), most_s = 0;
     int n = 0;
     for (int i = 0; i < N_STEP_PARTS; i++) {
-        double time_s = number(summary, STEP_PARTS[i].path);
+        double time_s = chart_number(summary, STEP_PARTS[i].path);
         n += time_s > 0;
         most_s = fmax(most_s, time_s);
     }
     if (!(step_s > 0))
         return false;
-    begin(run, "Where the step goes", TOP + (n + 1) * BAR, out);
+    tsim_chart_begin(run, "Where the step goes", TOP + (n + 1) * BAR, out);
     int row = 0;
     for (int i = 0; i < N_STEP_PARTS; i++) {
         char text[96], time[48], share[32];
-        double time_s = number(summary, STEP_PARTS[i].path);
+        double time_s = chart_number(summary, STEP_PARTS[i].path);
         if (!(time_s > 0))
             continue;
         snprintf(text, sizeof text, "%s, %s", tsim_quantity_human(time_s, TSIM_TIME_S, time, sizeof time),
                  tsim_share_text(time_s / step_s, share, sizeof share));
-        draw_bar(out, row++, STEP_PARTS[i].title, time_s / most_s, text, i);
+        tsim_chart_bar(out, row++, STEP_PARTS[i].title, time_s / most_s, text, i);
     }
     tsim_svg_end(out);
     return true;
@@ -87,27 +94,17 @@ static const struct part MEMORY_PARTS[] = {{"weights_bytes", "weights"},        
                                            {"reserve_bytes", "reserve"}};
 enum { N_MEMORY_PARTS = sizeof MEMORY_PARTS / sizeof MEMORY_PARTS[0] };
 
-static void draw_legend(FILE *out, const struct part *parts, int n, double y) {
-    char name[8];
-    double x = 16;
-    for (int i = 0; i < n; i++) {
-        tsim_svg_rect(out, x, y - 10, 11, 11, color(name, sizeof name, i), NULL);
-        tsim_svg_text(out, x + 16, y, "start", "soft", parts[i].title);
-        x += 30 + 7.2 * (double)strlen(parts[i].title);
-    }
-}
-
 static void draw_stage_memory(FILE *out, int row, const struct tsim_json *stage, double most_bytes) {
     char name[8], text[96], size[32], title[48];
     double x = LEFT, y = TOP + row * BAR;
-    snprintf(title, sizeof title, "stage %.0f, %s", number(stage, "stage"),
-             tsim_gigabytes_text(number(stage, "peak_bytes"), size, sizeof size));
+    snprintf(title, sizeof title, "stage %.0f, %s", chart_number(stage, "stage"),
+             tsim_gigabytes_text(chart_number(stage, "peak_bytes"), size, sizeof size));
     tsim_svg_text(out, LEFT - 10, y + 16, "end", "ink", title);
     for (int i = 0; i < N_MEMORY_PARTS; i++) {
-        double bytes = number(stage, MEMORY_PARTS[i].path), width = bytes / most_bytes * PLOT_WIDTH;
+        double bytes = chart_number(stage, MEMORY_PARTS[i].path), width = bytes / most_bytes * PLOT_WIDTH;
         snprintf(text, sizeof text, "%s: %s", MEMORY_PARTS[i].title, tsim_gigabytes_text(bytes, size, sizeof size));
         if (bytes > 0)
-            tsim_svg_rect(out, x, y + 3, width, BAR - 8, color(name, sizeof name, i), text);
+            tsim_svg_rect(out, x, y + 3, width, BAR - 8, chart_color(name, sizeof name, i), text);
         x += width;
     }
 }
@@ -118,19 +115,25 @@ static bool draw_memory(const struct tsim_json *run, FILE *out) {
     double most_bytes = 0;
     if (n == 0)
         return false;
-    double capacity_bytes = number(tsim_json_at(stages, 0), "capacity_bytes");
+    double capacity_bytes = chart_number(tsim_json_at(stages, 0), "capacity_bytes");
     for (size_t i = 0; i < n; i++)
-        most_bytes = fmax(most_bytes, number(tsim_json_at(stages, i), "peak_bytes"));
+        most_bytes = fmax(most_bytes, chart_number(tsim_json_at(stages, i), "peak_bytes"));
     most_bytes = 1.02 * fmax(most_bytes, capacity_bytes);
     double bottom = TOP + (double)n_shown * BAR, x = LEFT + capacity_bytes / most_bytes * PLOT_WIDTH;
-    begin(run, "Memory by pipeline stage", bottom + 52, out);
+    tsim_chart_begin(run, "Memory by pipeline stage", bottom + 52, out);
     for (size_t i = 0; i < n_shown; i++)
         draw_stage_memory(out, (int)i, tsim_json_at(stages, i), most_bytes);
     tsim_svg_line(out, x, TOP - 4, x, bottom + 4, "warn");
     char size[32], text[64];
     snprintf(text, sizeof text, "capacity %s", tsim_gigabytes_text(capacity_bytes, size, sizeof size));
     tsim_svg_text(out, x - 4, bottom + 18, "end", "warn", text);
-    draw_legend(out, MEMORY_PARTS, N_MEMORY_PARTS, bottom + 40);
+    const char *names[N_MEMORY_PARTS];
+    int colors[N_MEMORY_PARTS];
+    for (int i = 0; i < N_MEMORY_PARTS; i++) {
+        names[i] = MEMORY_PARTS[i].title;
+        colors[i] = i;
+    }
+    tsim_chart_legend(out, names, colors, N_MEMORY_PARTS, bottom + 40);
     tsim_svg_end(out);
     return true;
 }
@@ -158,7 +161,7 @@ static bool draw_schedule(const struct tsim_json *run, FILE *out) {
     if (n == 0)
         return false;
     double height = stages > 32 ? 8 : stages > 16 ? 14 : 20, left = 70, width = WIDTH - left - RIGHT;
-    begin(run, "The pipeline over time", TOP + stages * height + 58, out);
+    tsim_chart_begin(run, "The pipeline over time", TOP + stages * height + 58, out);
     for (size_t i = 0; i < n; i++) {
         int kind = (int)slice(slices, i, 2);
         double x = left + slice(slices, i, 5) / end_us * width, right = left + slice(slices, i, 6) / end_us * width;
@@ -244,11 +247,11 @@ static void draw_ticks(FILE *out, const struct axis *x, const struct axis *y, bo
 static bool draw_roofline(const struct tsim_json *run, FILE *out) {
     const struct tsim_json *operators = tsim_json_find(tsim_json_find(run, "explain"), "operators"),
                            *roof = tsim_json_find(run, "roof");
-    double peak = number(roof, "flops_per_s"), rate = number(roof, "bytes_per_s");
+    double peak = chart_number(roof, "flops_per_s"), rate = chart_number(roof, "bytes_per_s");
     if (tsim_json_count(operators) == 0 || !(peak > 0 && rate > 0))
         return false;
     const struct axis x = {1, 1e4, 100, WIDTH - RIGHT - 10}, y = {peak / 500, peak * 1.5, 400, TOP};
-    begin(run, "Roofline", 450, out);
+    tsim_chart_begin(run, "Roofline", 450, out);
     draw_ticks(out, &x, &y, true, "");
     draw_ticks(out, &x, &y, false, "FLOP/s");
     double ridge = peak / rate;
@@ -257,12 +260,13 @@ static bool draw_roofline(const struct tsim_json *run, FILE *out) {
     tsim_svg_path(out, points, 3, "ideal");
     for (size_t i = 0; i < tsim_json_count(operators); i++) {
         const struct tsim_json *op = tsim_json_at(operators, i);
-        double intensity = number(op, "intensity_flops_per_byte"), achieved = number(op, "achieved_flops_per_s");
+        double intensity = chart_number(op, "intensity_flops_per_byte"),
+               achieved = chart_number(op, "achieved_flops_per_s");
         char hint[160];
         if (!(intensity >= x.low && intensity <= x.high && achieved >= y.low))
             continue;
         snprintf(hint, sizeof hint, "%s, %s", tsim_json_text_of(op, "operator"), tsim_json_text_of(op, "phase"));
-        tsim_svg_dot(out, at(&x, intensity), at(&y, achieved), 3 + 20 * sqrt(number(op, "share_frac")),
+        tsim_svg_dot(out, at(&x, intensity), at(&y, achieved), 3 + 20 * sqrt(chart_number(op, "share_frac")),
                      strcmp(tsim_json_text_of(op, "bound"), "memory") == 0 ? "k4" : "k0", hint);
     }
     tsim_svg_text(out, (x.from + x.to) / 2, 440, "middle", "soft",
@@ -278,7 +282,7 @@ static const struct tsim_json *scaling_rows(const struct tsim_json *sweep) {
 }
 
 static double speed(const struct tsim_json *row) {
-    return number(row, "samples_per_s");
+    return chart_number(row, "samples_per_s");
 }
 
 /* The area between two curves over the counts. */
@@ -289,7 +293,7 @@ static void draw_between(FILE *out, const struct tsim_json *rows, const struct a
     double points[4 * MOST];
     size_t n = tsim_json_count(rows) < MOST ? tsim_json_count(rows) : MOST;
     for (size_t i = 0; i < n; i++) {
-        double place = at(x, number(tsim_json_at(rows, i), "accelerators"));
+        double place = at(x, chart_number(tsim_json_at(rows, i), "accelerators"));
         points[2 * i] = points[2 * (2 * n - 1 - i)] = place;
         points[2 * i + 1] = at(y, upper(rows, i));
         points[2 * (2 * n - 1 - i) + 1] = at(y, lower(rows, i));
@@ -303,13 +307,13 @@ static double simulated_of(const struct tsim_json *rows, size_t i) {
 
 static double ideal_of(const struct tsim_json *rows, size_t i) {
     const struct tsim_json *first = tsim_json_at(rows, 0), *row = tsim_json_at(rows, i);
-    return speed(first) * number(row, "accelerators") / number(first, "accelerators");
+    return speed(first) * chart_number(row, "accelerators") / chart_number(first, "accelerators");
 }
 
 /* Were all communication hidden. */
 static double untaxed_of(const struct tsim_json *rows, size_t i) {
     const struct tsim_json *row = tsim_json_at(rows, i);
-    return speed(row) / (1 - number(row, "communication_exposed_frac"));
+    return speed(row) / (1 - chart_number(row, "communication_exposed_frac"));
 }
 
 static void draw_curve(FILE *out, const struct tsim_json *rows, const struct axis *x, const struct axis *y,
@@ -318,7 +322,7 @@ static void draw_curve(FILE *out, const struct tsim_json *rows, const struct axi
     double points[2 * MOST];
     size_t n = tsim_json_count(rows) < MOST ? tsim_json_count(rows) : MOST;
     for (size_t i = 0; i < n; i++) {
-        points[2 * i] = at(x, number(tsim_json_at(rows, i), "accelerators"));
+        points[2 * i] = at(x, chart_number(tsim_json_at(rows, i), "accelerators"));
         points[2 * i + 1] = at(y, curve(rows, i));
     }
     tsim_svg_path(out, points, n, class_name);
@@ -326,7 +330,7 @@ static void draw_curve(FILE *out, const struct tsim_json *rows, const struct axi
 
 static void draw_knee(FILE *out, const struct tsim_json *sweep, const struct axis *x, const struct axis *y) {
     const struct tsim_json *knee = tsim_json_find(tsim_json_find(sweep, "scaling"), "knee");
-    double n = number(knee, "accelerators");
+    double n = chart_number(knee, "accelerators");
     char text[200];
     if (!knee)
         return;
@@ -350,10 +354,10 @@ static bool draw_scaling(const struct tsim_json *sweep, FILE *out) {
         least = fmin(least, simulated_of(rows, i));
         most = fmax(most, fmax(ideal_of(rows, i), untaxed_of(rows, i)));
     }
-    const struct axis x = {number(tsim_json_at(rows, 0), "accelerators"),
-                           number(tsim_json_at(rows, n - 1), "accelerators"), 90, WIDTH - RIGHT - 20},
+    const struct axis x = {chart_number(tsim_json_at(rows, 0), "accelerators"),
+                           chart_number(tsim_json_at(rows, n - 1), "accelerators"), 90, WIDTH - RIGHT - 20},
                       y = {least / 1.2, most * 1.1, 380, TOP + 6};
-    begin(sweep, "Scaling", 450, out);
+    tsim_chart_begin(sweep, "Scaling", 450, out);
     draw_ticks(out, &x, &y, false, "/s");
     draw_between(out, rows, &x, &y, highest_of, untaxed_of, "rest");
     draw_between(out, rows, &x, &y, untaxed_of, simulated_of, "tax");
@@ -361,7 +365,7 @@ static bool draw_scaling(const struct tsim_json *sweep, FILE *out) {
     draw_curve(out, rows, &x, &y, simulated_of, "curve");
     for (size_t i = 0; i < n; i++) {
         char text[32];
-        double count = number(tsim_json_at(rows, i), "accelerators");
+        double count = chart_number(tsim_json_at(rows, i), "accelerators");
         snprintf(text, sizeof text, "%.0f", count);
         tsim_svg_text(out, at(&x, count), 400, "middle", "soft", text);
         tsim_svg_dot(out, at(&x, count), at(&y, simulated_of(rows, i)), 4, "k0", text);
@@ -380,6 +384,15 @@ const struct tsim_chart TSIM_CHARTS[] = {
     {"memory", false, draw_memory, "memory by pipeline stage against capacity"},
     {"schedule", false, draw_schedule, "the pipeline over time"},
     {"roofline", false, draw_roofline, "every operator below the roof of the accelerator"},
+    {"links", false, tsim_chart_links, "mean and highest load of each sort of link"},
+    {"sensitivity", false, tsim_chart_sensitivity, "the step's time with each capacity a tenth lower and higher"},
+    {"days", false, tsim_chart_days, "days of the whole run over its replications"},
+    {"timeline", false, tsim_chart_timeline, "one whole run over its days"},
+    {"power", false, tsim_chart_power, "power of the facility over one whole run"},
+    {"lost", false, tsim_chart_lost, "accelerator hours that a whole run loses, by cause"},
+    {"ownership", false, tsim_chart_ownership, "cost of the run when owned and when rented"},
     {"scaling", true, draw_scaling, "speed over the number of accelerators, with the knee"},
+    {"pareto", true, tsim_chart_pareto, "points that no other beats in speed and in rent (or power, or memory)"},
+    {"heat", true, tsim_chart_heat, "speed over two of the axes"},
 };
 const size_t TSIM_N_CHARTS = sizeof TSIM_CHARTS / sizeof TSIM_CHARTS[0];

@@ -93,6 +93,10 @@ const char *tsim_json_key(const struct tsim_json *object, size_t i) {
     return json_object_iter_key(at);
 }
 
+const char *tsim_json_text_at(const struct tsim_json *array, size_t i) {
+    return json_string_value((const json_t *)tsim_json_at(array, i));
+}
+
 const char *tsim_json_text_of(const struct tsim_json *object, const char *key) {
     return json_string_value(json_object_get((const json_t *)object, key));
 }

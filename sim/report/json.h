@@ -30,6 +30,7 @@ size_t tsim_json_count(const struct tsim_json *container);                      
 const struct tsim_json *tsim_json_at(const struct tsim_json *array, size_t i);           /* NULL: beyond the end */
 const char *tsim_json_key(const struct tsim_json *object, size_t i);                     /* of member i < count */
 const char *tsim_json_text_of(const struct tsim_json *object, const char *key);          /* NULL: no text there */
+const char *tsim_json_text_at(const struct tsim_json *array, size_t i);                  /* NULL: no text there */
 double tsim_json_number_of(const struct tsim_json *value); /* true and false are 1 and 0; NAN: no number */
 
 /* Every scalar of a document, in order: "step.time_s", "bottleneck.advice[0]". */

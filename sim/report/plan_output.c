@@ -234,6 +234,84 @@ void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *ou
         fprintf(out, "%s\n", result->best[0].set_json);
 }
 
+/* ---- CSV ---- */
+
+static const struct tsim_figure_column CSV_COLUMNS[] = {
+    {NULL, "number", TSIM_FIGURE_COUNT},
+    {NULL, "cluster", TSIM_FIGURE_COUNT},
+    {NULL, "tensor", TSIM_FIGURE_COUNT},
+    {NULL, "pipeline", TSIM_FIGURE_COUNT},
+    {NULL, "virtual_pipeline", TSIM_FIGURE_COUNT},
+    {NULL, "context", TSIM_FIGURE_COUNT},
+    {NULL, "expert", TSIM_FIGURE_COUNT},
+    {NULL, "data", TSIM_FIGURE_COUNT},
+    {NULL, "zero", TSIM_FIGURE_COUNT},
+    {NULL, "micro_batch_size", TSIM_FIGURE_COUNT},
+    {NULL, "recompute", TSIM_FIGURE_TEXT},
+    {NULL, "schedule", TSIM_FIGURE_TEXT},
+    {NULL, "sequence", TSIM_FIGURE_TEXT},
+    {NULL, "memory_peak_bytes", TSIM_FIGURE_BYTES},
+    {NULL, "step_time_s", TSIM_FIGURE_SECONDS},
+    {NULL, "step_time_low_s", TSIM_FIGURE_SECONDS},
+    {NULL, "step_time_high_s", TSIM_FIGURE_SECONDS},
+    {NULL, "mfu", TSIM_FIGURE_SHARE},
+    {NULL, "tokens_per_s", TSIM_FIGURE_NUMBER},
+    {NULL, "samples_per_s", TSIM_FIGURE_NUMBER},
+    {NULL, "days", TSIM_FIGURE_NUMBER},
+    {NULL, "rent_usd", TSIM_FIGURE_NUMBER},
+    {NULL, "usd_per_token", TSIM_FIGURE_NUMBER},
+    {NULL, "joules_per_token", TSIM_FIGURE_NUMBER},
+};
+
+static void add_csv(struct tsim_figures *table, const struct tsim_plan_output *output, const struct tsim_plan *plan,
+                    size_t number) {
+    static const enum tsim_outcome_figure FIGURES[] = {
+        TSIM_OUTCOME_MEMORY_PEAK,   TSIM_OUTCOME_STEP_TIME, TSIM_OUTCOME_STEP_LOW,
+        TSIM_OUTCOME_STEP_HIGH,     TSIM_OUTCOME_MFU,       TSIM_OUTCOME_TOKENS_PER_S,
+        TSIM_OUTCOME_SAMPLES_PER_S, TSIM_OUTCOME_DAYS,      TSIM_OUTCOME_RENT};
+    const struct tsim_plan_choice *c = &plan->choice;
+    const int64_t degrees[] = {(int64_t)number + 1,
+                               plan->candidate - output->search->space->candidates + 1,
+                               c->tensor,
+                               c->pipeline,
+                               c->virtual_pipeline,
+                               c->context,
+                               c->expert,
+                               plan->candidate->job->n_accelerators / (c->tensor * c->pipeline * c->context),
+                               c->zero,
+                               c->micro_batch_size};
+    for (size_t i = 0; i < sizeof degrees / sizeof degrees[0]; i++)
+        tsim_figures_add(table, (double)degrees[i]);
+    tsim_figures_add_text(table, tsim_recompute_name(c->recompute));
+    tsim_figures_add_text(table, tsim_schedule_name(c->schedule));
+    tsim_figures_add_text(table, c->sequence && c->tensor > 1 ? "true" : "false");
+    for (size_t i = 0; i < sizeof FIGURES / sizeof FIGURES[0]; i++)
+        tsim_figures_add(table, figure(plan, FIGURES[i]));
+    tsim_figures_add(table, plan->price.cost_usd > 0 ? plan->price.cost_usd : (double)NAN);
+    tsim_figures_add(table, plan->price.energy_j);
+}
+
+void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output *output, FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    const struct {
+        const char *name;
+        const struct tsim_plan *plans;
+        size_t n;
+    } tables[] = {{"best", result->best, result->n_best},
+                  {"best_of_each", result->own, output->search->space->n_candidates > 1 ? result->n_own : 0},
+                  {"points", result->front, result->n_front}};
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+        struct tsim_figures table;
+        tsim_figures_init(&table, arena, tables[t].name, CSV_COLUMNS, sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0]);
+        for (size_t i = 0; i < tables[t].n; i++)
+            add_csv(&table, output, &tables[t].plans[i], i);
+        if (tables[t].n > 0)
+            tsim_figures_print_csv(&table, out);
+    }
+    if (output->sensitivity->n_cells > 0)
+        tsim_figures_print_csv(output->sensitivity, out);
+}
+
 /* ---- JSON ---- */
 
 static struct tsim_json *add_point(struct tsim_json *list, const struct tsim_plan *plan) {

@@ -49,8 +49,8 @@ static const char *read_tables(const struct tsim_store *store, struct tsim_profi
         bool is_copy;
     } TABLES[] = {
         {"CUPTI_ACTIVITY_KIND_KERNEL",
-         "SELECT i.value, k.deviceId, k.start, k.end FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN StringIds i "
-         "ON i.id = k.demangledName ORDER BY k.start",
+         "SELECT coalesce(i.value, j.value), k.deviceId, k.start, k.end FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+         "LEFT JOIN StringIds i ON i.id = k.demangledName LEFT JOIN StringIds j ON j.id = k.shortName ORDER BY k.start",
          false},
         {"CUPTI_ACTIVITY_KIND_MEMCPY",
          "SELECT 'memcpy', deviceId, start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY ORDER BY start", true},
@@ -70,6 +70,10 @@ enum tsim_status tsim_profile_read_nsys(struct tsim_arena *arena, const char *fi
     TSIM_TRY(tsim_sql_open_foreign(arena, file, &store, diags));
     struct tsim_profile_builder *builder = tsim_profile_begin(arena, file);
     const char *failed = read_tables(store, builder);
+    if (tsim_sql_has_table(store, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"))
+        tsim_diag_hint(tsim_diags_warning(diags, (struct tsim_place){.file = file}, "",
+                                          "CUDA graphs were traced as a whole: their kernels are not in the profile"),
+                       "nsys profile --cuda-graph-trace=node");
     tsim_store_close(store);
     if (failed) {
         struct tsim_profile unused;

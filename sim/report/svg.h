@@ -1,6 +1,6 @@
 /* svg.h - pictures as SVG: a few shapes on a page of fixed size. Text is escaped. Colours are classes: k0 to k9 are
- * distinct ones, "ink", "soft", "line" and "warn" follow the light or dark form that the reader's system asks for.
- * Write errors are left in the stream. */
+ * distinct ones, heat0 to heat9 one from faint to strong, "ink", "soft", "line" and "warn" follow the light or dark
+ * form that the reader's system asks for. Write errors are left in the stream. */
 #ifndef TSIM_REPORT_SVG_H
 #define TSIM_REPORT_SVG_H
 

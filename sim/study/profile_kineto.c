@@ -8,8 +8,12 @@
 
 enum { MOST_DEPTH = 64, NAME_BYTES = 512 };
 
+/* Times are microseconds, in older traces since 1970, where a double of seconds is a quarter of a microsecond off: they
+ * are counted from the first event. */
 struct reader {
     struct tsim_profile_builder *builder;
+    double origin_us;
+    bool has_origin;
     const char *text, *c, *end;
     const char *problem; /* of the first mistake, at `c` */
 };
@@ -146,17 +150,30 @@ static bool read_field(struct reader *t, const char *key, struct fields *f) {
     return skip_value(t, 1);
 }
 
+static bool is_one_of(const char *text, const char *const *words, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(text, words[i]) == 0)
+            return true;
+    return false;
+}
+#define IS_ONE_OF(text, words) is_one_of(text, words, sizeof(words) / sizeof(words)[0])
+
+/* Categories as they are called today, and as they were before PyTorch 1.13. */
 static void take(struct reader *t, const struct fields *f) {
-    double start_s = 1e-6 * f->start_us, end_s = start_s + 1e-6 * f->duration_us;
-    bool is_copy = strcmp(f->category, "gpu_memcpy") == 0 || strcmp(f->category, "gpu_memset") == 0;
-    bool is_kernel = strcmp(f->category, "kernel") == 0 || strcmp(f->category, "Kernel") == 0;
-    bool is_device = strcmp(f->category, "gpu_user_annotation") == 0;
+    static const char *const KERNELS[] = {"kernel", "Kernel"},
+                             *const COPIES[] = {"gpu_memcpy", "gpu_memset", "Memcpy", "Memset"},
+                             *const NOTES[] = {"user_annotation", "gpu_user_annotation", "Operator", "cpu_op"};
+    bool is_copy = IS_ONE_OF(f->category, COPIES), is_kernel = IS_ONE_OF(f->category, KERNELS);
     if (strcmp(f->phase, "X") != 0 || !f->has_start || !f->has_duration)
         return;
+    if (!t->has_origin)
+        t->origin_us = f->start_us;
+    t->has_origin = true;
+    double start_s = 1e-6 * (f->start_us - t->origin_us), end_s = 1e-6 * (f->start_us - t->origin_us + f->duration_us);
     if (is_copy || is_kernel)
         tsim_profile_add_kernel(t->builder, f->name, is_copy, f->device, start_s, end_s);
-    else if ((is_device || strcmp(f->category, "user_annotation") == 0) && strncmp(f->name, "ProfilerStep#", 13) == 0)
-        tsim_profile_add_step(t->builder, is_device, start_s, end_s);
+    else if (IS_ONE_OF(f->category, NOTES) && strncmp(f->name, "ProfilerStep#", 13) == 0)
+        tsim_profile_add_step(t->builder, f->category[0] == 'g', start_s, end_s);
 }
 
 static bool read_event(struct reader *t) {

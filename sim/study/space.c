@@ -2,6 +2,7 @@
 
 #include "base/quantity.h"
 #include "config/document.h"
+#include "config/schema.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -241,16 +242,19 @@ static size_t most_axes(const struct tsim_value *section, const struct tsim_spac
 
 enum tsim_status tsim_space_check_keys(const struct tsim_value *section, struct tsim_diags *diags) {
     enum tsim_status status = TSIM_OK;
-    static const char *const KEYS[] = {"axes", "zip", "points", "objective", "limits", "where"};
-    enum { N_KEYS = sizeof KEYS / sizeof KEYS[0] };
+    enum { MOST_KEYS = 16 };
+    const char *names[MOST_KEYS];
+    size_t n_keys = tsim_sweep_table.n_keys < MOST_KEYS ? tsim_sweep_table.n_keys : MOST_KEYS;
+    for (size_t k = 0; k < n_keys; k++)
+        names[k] = tsim_sweep_table.keys[k].key;
     for (size_t i = 0; i < section->n_items; i++) {
         size_t k = 0;
-        while (k < N_KEYS && strcmp(KEYS[k], section->pairs[i].key) != 0)
+        while (k < n_keys && strcmp(names[k], section->pairs[i].key) != 0)
             k++;
-        if (k < N_KEYS)
+        if (k < n_keys)
             continue;
         status = TSIM_ERR_SCHEMA;
-        const char *near = tsim_did_you_mean(section->pairs[i].key, KEYS, N_KEYS);
+        const char *near = tsim_did_you_mean(section->pairs[i].key, names, n_keys);
         struct tsim_diag *diag = tsim_pair_error(diags, TSIM_ERR_SCHEMA, &section->pairs[i], "sweep",
                                                  "unknown key '%.60s'", section->pairs[i].key);
         if (near)

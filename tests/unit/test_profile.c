@@ -101,13 +101,20 @@ START_TEST(a_database_of_nsys) {
         "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
         "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclDevKernel_AllReduce'), (3, 'rms_norm'), (4, 'iteration 2');"
         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
-        "demangledName INTEGER, shortName INTEGER);"
-        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 40000, 0, 7, 1, 1), (30000, 70000, 0, 8, 2, 2), "
-        "(60000, 65000, 0, 7, 3, 3), (80000, 90000, 0, 7, 1, 1), (100000, 140000, 0, 7, 1, 1), (130000, 170000, 0, 8, "
+        "demangledName INTEGER, shortName INTEGER, contextId INT, correlationId INT, globalPid INT, mangledName INT, "
+        "registersPerThread INT, gridX INT, gridY INT, gridZ INT, blockX INT, blockY INT, blockZ INT, "
+        "dynamicSharedMemory INT, graphNodeId INT);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, streamId, demangledName, shortName) VALUES (0, "
+        "40000, 0, 7, 1, 1), (30000, 70000, 0, 8, 2, 2), "
+        "(60000, 65000, 0, 7, 3, 3), (80000, 90000, 0, 7, NULL, 1), (100000, 140000, 0, 7, 1, 1), (130000, 170000, 0, "
+        "8, "
         "2, "
         "2), (160000, 165000, 0, 7, 3, 3);"
-        "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, text TEXT, textId INTEGER);"
-        "INSERT INTO NVTX_EVENTS VALUES (0, 100000, 'iteration 1', NULL), (100000, 200000, NULL, 4), (5, 9, 'forward', "
+        "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, text TEXT, textId INTEGER, eventType INT, rangeId INT, "
+        "globalTid INT, domainId INT);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INT, end INT, nameId INT, correlationId INT);"
+        "INSERT INTO NVTX_EVENTS(start, end, text, textId) VALUES (0, 100000, 'iteration 1', NULL), (100000, 200000, "
+        "NULL, 4), (5, 9, 'forward', "
         "NULL);";
     char file[64];
     sqlite3 *db;
@@ -121,6 +128,78 @@ START_TEST(a_database_of_nsys) {
     unlink(file);
     ck_assert_int_eq(status, TSIM_OK);
     check_figures(&p);
+}
+END_TEST
+
+/* A trace as PyTorch 2 writes it: properties of devices, a base time, nanoseconds behind the point, arguments of a
+ * launch, flows from the host to the device, instants. Two steps of 1,000 us, each with a product of 600.5 us. */
+START_TEST(a_trace_of_pytorch_2) {
+    static const char TEXT[] =
+        "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [\n    {\n      \"id\": 0, \"name\": \"NVIDIA H100 80GB "
+        "HBM3\", "
+        "\"totalGlobalMem\": 85049802752,\n      \"computeMajor\": 9, \"computeMinor\": 0, \"numSms\": 132\n    }\n  "
+        "],\n"
+        "  \"cupti_version\": 24,\n  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 0, \"world_size\": 8, "
+        "\"pg_config\": [{\"pg_name\": \"0\", \"ranks\": [0, 1]}]},\n  \"with_flops\": 1,\n"
+        "  \"trace_id\": \"301995E163ED42048FBD783860E6E7DC\",\n  \"displayTimeUnit\": \"ms\",\n"
+        "  \"baseTimeNanoseconds\": 1743521598000000000,\n  \"traceEvents\": [\n"
+        "  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 1147039, \"tid\": 1147039,\n"
+        "    \"ts\": 198093488100.463, \"dur\": 25.453,\n    \"args\": {\n      \"External id\": 1340,\"Sequence "
+        "number\": 0, "
+        "\"Concrete Inputs\": [\"\", \"[2, 2]\", \"False\"], \"Input Dims\": [[4096, 4096], [], []], \"Ev Idx\": 0}},\n"
+        "  {\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"ProfilerStep#7\", \"pid\": 0, \"tid\": 7, "
+        "\"ts\": 198093489000.125, \"dur\": 1000.000, \"args\": {\"External id\": 1}},\n"
+        "  {\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"ProfilerStep#8\", \"pid\": 0, \"tid\": 7, "
+        "\"ts\": 198093490000.125, \"dur\": 1000.000, \"args\": {\"External id\": 2}},\n"
+        "  {\"ph\": \"s\", \"id\": 136816, \"pid\": 1147039, \"tid\": 1147039, \"ts\": 198093489001.000, \"cat\": "
+        "\"ac2g\", "
+        "\"name\": \"ac2g\"},\n"
+        "  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"nvjet_tst_256x128_64x4_1x2_h_bz_coopB_TNN\", \"pid\": 0, "
+        "\"tid\": 7,\n    \"ts\": 198093489010.625, \"dur\": 600.500,\n    \"args\": {\n      \"External id\": 1341, "
+        "\"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": 136816, \"registers per "
+        "thread\": 168, "
+        "\"shared memory\": 213248, \"blocks per SM\": 1.000000, \"grid\": [132, 1, 1], \"block\": [384, 1, 1], "
+        "\"est. achieved occupancy %\": 0}},\n"
+        "  {\"ph\": \"f\", \"id\": 136816, \"pid\": 0, \"tid\": 7, \"ts\": 198093489010.625, \"cat\": \"ac2g\", "
+        "\"name\": \"ac2g\", \"bp\": \"e\"},\n"
+        "  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"nvjet_tst_256x128_64x4_1x2_h_bz_coopB_TNN\", \"pid\": 0, "
+        "\"tid\": 7, \"ts\": 198093490010.625, \"dur\": 600.500, \"args\": {\"device\": 0, \"grid\": [132, 1, 1]}},\n"
+        "  {\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\", \"pid\": 1147039, "
+        "\"tid\": 1, "
+        "\"ts\": 198093490011.000, \"args\": {\"Device Id\": 0, \"Bytes\": -512}},\n"
+        "  {\"name\": \"process_name\", \"ph\": \"M\", \"ts\": 198093488100.463, \"pid\": 0, \"tid\": 0, \"args\": "
+        "{\"name\": "
+        "\"python\"}}\n  ],\n  \"traceName\": \"trace.json\"\n}";
+    struct tsim_profile p;
+    ck_assert_int_eq(tsim_profile_read_kineto(&arena, "t.json", TEXT, strlen(TEXT), &p, &diags), TSIM_OK);
+    ck_assert(p.has_steps);
+    ck_assert_double_eq(p.n_steps, 2);
+    ck_assert_double_eq_tol(p.step_s, 1000e-6, 1e-10);
+    ck_assert_double_eq_tol(p.class_s[TSIM_KERNEL_PRODUCT], 600.5e-6, 1e-10);
+    ck_assert_double_eq_tol(p.busy_s, 600.5e-6, 1e-10);
+}
+END_TEST
+
+/* As PyTorch 1.8 to 1.12 wrote it: other categories, microseconds since 1970. A thousand kernels of 2 us with 2 us
+ * between: busy is 2,000 us to a nanosecond. */
+START_TEST(a_trace_of_pytorch_1) {
+    const char *text =
+        "{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"Operator\", \"name\": \"ProfilerStep#1\", \"ts\": "
+        "1712667379482786, \"dur\": 5000}";
+    for (int i = 0; i < 1000; i++)
+        text = tsim_arena_printf(
+            &arena,
+            "%s,\n{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": 0, \"tid\": \"stream 7\", "
+            "\"ts\": %lld, \"dur\": 2, \"args\": {\"correlation\": %d, \"external id\": 4, \"device\": 0}}",
+            text, i % 10 == 0 ? "Memset" : "Kernel", i % 10 == 0 ? "Memset (Device)" : "rms_norm",
+            1712667379482800LL + 4 * i, i);
+    text = tsim_arena_printf(&arena, "%s]}", text);
+    struct tsim_profile p;
+    ck_assert_int_eq(tsim_profile_read_kineto(&arena, "t.json", text, strlen(text), &p, &diags), TSIM_OK);
+    ck_assert(p.has_steps);
+    ck_assert_double_eq_tol(p.busy_s, 2000e-6, 1e-9);
+    ck_assert_double_eq_tol(p.class_count[TSIM_KERNEL_COPY], 100, 1e-9);
+    ck_assert_double_eq_tol(p.class_s[TSIM_KERNEL_ELEMENT], 1800e-6, 1e-9);
 }
 END_TEST
 
@@ -176,6 +255,8 @@ static Suite *profile_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, classes_of_kernels, 0, (int)(sizeof NAMES / sizeof NAMES[0]));
     tcase_add_test(tests, a_trace_of_kineto);
+    tcase_add_test(tests, a_trace_of_pytorch_2);
+    tcase_add_test(tests, a_trace_of_pytorch_1);
     tcase_add_test(tests, a_database_of_nsys);
     tcase_add_test(tests, without_steps);
     tcase_add_test(tests, mistakes_have_a_place);

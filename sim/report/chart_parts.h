@@ -1,0 +1,44 @@
+/* chart_parts.h - private to report: what the charts are drawn with, and those that are not in chart.c. */
+#ifndef TSIM_REPORT_CHART_PARTS_H
+#define TSIM_REPORT_CHART_PARTS_H
+
+#include "report/json.h"
+#include "report/svg.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { CHART_WIDTH = 760, CHART_LEFT = 190, CHART_RIGHT = 20, CHART_TOP = 44, CHART_BAR = 26, CHART_MOST_ROWS = 40 };
+
+/* The number at a path, 0 where there is none. */
+static inline double chart_number(const struct tsim_json *object, const char *path) {
+    double value = tsim_json_figure(object, path);
+    return isnan(value) ? 0 : value;
+}
+
+/* The class of a colour. */
+static inline const char *chart_color(char *buffer, size_t size, int i) {
+    snprintf(buffer, size, "k%d", i % TSIM_SVG_COLORS);
+    return buffer;
+}
+
+/* Begins the picture: "Memory: my-scenario". */
+void tsim_chart_begin(const struct tsim_json *entry, const char *what, double height, FILE *out);
+/* A row: its title on the left, a bar of so much of the width, a text behind it. */
+void tsim_chart_bar(FILE *out, int row, const char *title, double frac, const char *text, int color);
+/* Squares of colours with their names, along `y`. */
+void tsim_chart_legend(FILE *out, const char *const *names, const int *colors, int n, double y);
+
+/* chart_run.c */
+bool tsim_chart_links(const struct tsim_json *run, FILE *out);
+bool tsim_chart_sensitivity(const struct tsim_json *run, FILE *out);
+bool tsim_chart_days(const struct tsim_json *run, FILE *out);
+bool tsim_chart_timeline(const struct tsim_json *run, FILE *out);
+bool tsim_chart_power(const struct tsim_json *run, FILE *out);
+bool tsim_chart_lost(const struct tsim_json *run, FILE *out);
+bool tsim_chart_ownership(const struct tsim_json *run, FILE *out);
+/* chart_sweep.c */
+bool tsim_chart_pareto(const struct tsim_json *sweep, FILE *out);
+bool tsim_chart_heat(const struct tsim_json *sweep, FILE *out);
+
+#endif

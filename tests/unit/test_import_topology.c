@@ -1,0 +1,163 @@
+/* Topologies of machines: what nvidia-smi and NCCL say of them, as nodes. Values are read off the files by hand. */
+#include "import/format.h"
+#include "support/check_main.h"
+
+#include <string.h>
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+}
+
+static void tear_down(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+
+/* The node of a scenario around what the import wrote. */
+static const struct tsim_node *node_of(const char *yaml) {
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario = NULL;
+    const char *text =
+        "schema: tsim/v1\nname: t\nmodel: mlp-mnist\ntraining: {precision: fp32}\ncluster:\n  nodes: 1\n  node:\n";
+    for (const char *line = yaml; *line;) {
+        size_t n = strcspn(line, "\n");
+        text = tsim_arena_printf(&arena, "%s    %.*s\n", text, (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    ck_assert_int_eq(tsim_scenario_open_text(&arena, "node.yaml", text, &source, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags), TSIM_OK);
+    return scenario->cluster.node;
+}
+
+static const struct tsim_node *imported(const char *format, const char *path, const struct tsim_override *set) {
+    const char *file = tsim_arena_printf(&arena, "%s/%s", TSIM_SOURCE_TREE, path);
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(
+        tsim_import_files(&arena, tsim_import_format_find(format), &file, 1, set, set ? 1 : 0, &result, &diags),
+        TSIM_OK);
+    return node_of(result.yaml);
+}
+
+static const struct tsim_node *imported_text(const char *format, const char *text) {
+    struct tsim_import_input input = {"text", text, strlen(text), NULL, 0, NULL};
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(tsim_import_format_find(format)->read(&arena, &input, &result, &diags), TSIM_OK);
+    return node_of(result.yaml);
+}
+
+static void check_close(double actual, double expected) {
+    ck_assert_double_eq_tol(actual / expected, 1, 1e-5);
+}
+
+/* Eight GPUs of 18 NVLinks each to every other: a switch; ten NICs. A DGX H100's links: 18 x 25 GB/s each way. */
+START_TEST(dgx_h100_by_nvidia_smi) {
+    const struct tsim_node *n = imported("nvidia-topo", "tests/data/import/dgx-h100-topo.txt", NULL);
+    ck_assert_int_eq(n->accelerators, 8);
+    ck_assert_int_eq(n->nics, 10);
+    ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_SWITCH);
+    check_close(n->scale_up_bytes_per_s, 18 * 25e9);
+    ck_assert_str_eq(n->accelerator->name, "h100-sxm");
+}
+END_TEST
+
+/* GPUs in pairs below a switch (PIX), two pairs on each socket (NODE), one NIC. */
+START_TEST(pcie_by_nvidia_smi) {
+    const struct tsim_override l40s = {"accelerator", "l40s"};
+    const struct tsim_node *n = imported("nvidia-topo", "tests/data/import/pcie-topo.txt", &l40s);
+    ck_assert_int_eq(n->accelerators, 8);
+    ck_assert_int_eq(n->nics, 1);
+    ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_PCIE);
+    ck_assert_int_eq(n->accelerators_per_switch, 2);
+    ck_assert_int_eq(n->accelerators_per_socket, 4);
+    ck_assert_str_eq(n->accelerator->name, "l40s");
+}
+END_TEST
+
+/* Four A100 (compute capability 8.0) with 3 x 4 NVLinks, two NICs of 200,000 Mb/s; PCIe at 16 GT/s x 16 lanes, coded
+ * 128 of 130 bits: 31.5 GB/s. */
+START_TEST(hgx_a100_by_nccl) {
+    const struct tsim_node *n = imported("nccl-xml", "tests/data/import/hgx-a100x4-nccl.xml", NULL);
+    ck_assert_int_eq(n->accelerators, 4);
+    ck_assert_int_eq(n->nics, 2);
+    check_close(n->nic_bytes_per_s, 200e9 / 8);
+    check_close(n->host_link_bytes_per_s, 16e9 * 16 / 8 * 128 / 130);
+    check_close(n->scale_up_bytes_per_s, 12 * 25e9);
+    ck_assert_str_eq(n->accelerator->name, "a100-80gb");
+}
+END_TEST
+
+/* Eight H100 (9.0) of 5 + 5 + 4 + 4 NVLinks to four switches, a NIC of 400,000 Mb/s beside each; 32 GT/s x 16. */
+START_TEST(hgx_h100_by_nccl) {
+    const struct tsim_node *n = imported("nccl-xml", "docs/examples/nccl-h100.xml", NULL);
+    ck_assert_int_eq(n->accelerators, 8);
+    ck_assert_int_eq(n->nics, 8);
+    check_close(n->nic_bytes_per_s, 400e9 / 8);
+    check_close(n->host_link_bytes_per_s, 32e9 * 16 / 8 * 128 / 130);
+    ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_SWITCH);
+    ck_assert_str_eq(n->accelerator->name, "h100-sxm");
+}
+END_TEST
+
+/* A hybrid cube mesh: GPU 0 has one or two links to four others, none to the rest. DGX-1V's (NVIDIA WP-08437). */
+START_TEST(cube_mesh_by_nvidia_smi) {
+    static const char TEXT[] = "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tGPU6\tGPU7\tmlx5_0\tmlx5_1\tmlx5_2\tmlx5_3\n"
+                               "GPU0\tX\tNV1\tNV1\tNV2\tNV2\tSYS\tSYS\tSYS\tPIX\tPHB\tSYS\tSYS\n"
+                               "GPU1\tNV1\tX\tNV2\tNV1\tSYS\tNV2\tSYS\tSYS\tPIX\tPHB\tSYS\tSYS\n"
+                               "GPU2\tNV1\tNV2\tX\tNV2\tSYS\tSYS\tNV1\tSYS\tPHB\tPIX\tSYS\tSYS\n"
+                               "GPU3\tNV2\tNV1\tNV2\tX\tSYS\tSYS\tSYS\tNV1\tPHB\tPIX\tSYS\tSYS\n"
+                               "GPU4\tNV2\tSYS\tSYS\tSYS\tX\tNV1\tNV1\tNV2\tSYS\tSYS\tPIX\tPHB\n"
+                               "GPU5\tSYS\tNV2\tSYS\tSYS\tNV1\tX\tNV2\tNV1\tSYS\tSYS\tPIX\tPHB\n"
+                               "GPU6\tSYS\tSYS\tNV1\tSYS\tNV1\tNV2\tX\tNV2\tSYS\tSYS\tPHB\tPIX\n"
+                               "GPU7\tSYS\tSYS\tSYS\tNV1\tNV2\tNV1\tNV2\tX\tSYS\tSYS\tPHB\tPIX\n";
+    const struct tsim_node *n = imported_text("nvidia-topo", TEXT);
+    ck_assert_int_eq(n->accelerators, 8);
+    ck_assert_int_eq(n->nics, 4);
+    ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_CUBE_MESH);
+}
+END_TEST
+
+/* Links of PCIe by generation: 2.5 and 5 GT/s lose a fifth to 8b/10b, 8 GT/s and more 2 of 130. */
+static const struct {
+    const char *speed;
+    int lanes;
+    double bytes_per_s;
+} PCIE[] = {{"2.5 GT/s PCIe", 16, 4e9},
+            {"5.0 GT/s PCIe", 8, 4e9},
+            {"8.0 GT/s PCIe", 16, 8e9 * 16 / 8 * 128 / 130},
+            {"16.0 GT/s PCIe", 8, 16e9 * 8 / 8 * 128 / 130},
+            {"32.0 GT/s PCIe", 16, 32e9 * 16 / 8 * 128 / 130}};
+
+START_TEST(pcie_generations) {
+    const char *gpus = "";
+    for (int i = 0; i < 2; i++)
+        gpus =
+            tsim_arena_printf(&arena,
+                              "%s<pci busid=\"0000:0%d:00.0\" class=\"0x030200\" link_speed=\"%s\" link_width=\"%d\">"
+                              "<gpu dev=\"%d\" sm=\"80\" rank=\"%d\"/></pci>",
+                              gpus, i + 1, PCIE[_i].speed, PCIE[_i].lanes, i, i);
+    const struct tsim_node *n = imported_text(
+        "nccl-xml", tsim_arena_printf(&arena, "<system version=\"1\"><cpu numaid=\"0\">%s</cpu></system>", gpus));
+    ck_assert_int_eq(n->accelerators, 2);
+    check_close(n->host_link_bytes_per_s, PCIE[_i].bytes_per_s);
+}
+END_TEST
+
+static Suite *topology_suite(void) {
+    Suite *suite = suite_create("import_topology");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, dgx_h100_by_nvidia_smi);
+    tcase_add_test(tests, pcie_by_nvidia_smi);
+    tcase_add_test(tests, hgx_a100_by_nccl);
+    tcase_add_test(tests, hgx_h100_by_nccl);
+    tcase_add_test(tests, cube_mesh_by_nvidia_smi);
+    tcase_add_loop_test(tests, pcie_generations, 0, sizeof PCIE / sizeof PCIE[0]);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(topology_suite)
