@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 #include "config/scenario.h"
-#include "report/table.h"
+#include "report/figures.h"
 #include "study/calibrate.h"
 
 #include <math.h>
@@ -64,6 +64,58 @@ static void print_rows(struct tsim_arena *arena, const struct tsim_calibration *
            100.0 * c->after_frac, 100.0 * c->before_frac);
 }
 
+/* ---- for programs ---- */
+
+bool tsim_write_tables(const struct tsim_arguments *arguments, const struct tsim_figures *tables, size_t n,
+                       enum tsim_exit *status) {
+    bool has_csv = arguments->has[TSIM_OPTION_CSV];
+    for (size_t i = 0; i < n && has_csv; i++)
+        tsim_figures_print_csv(&tables[i], stdout);
+    if (arguments->has[TSIM_OPTION_JSON]) {
+        struct tsim_json *root = tsim_json_new_object();
+        for (size_t i = 0; i < n; i++)
+            tsim_figures_json(&tables[i], root);
+        *status = tsim_write_json(arguments, root);
+    }
+    return has_csv || tsim_is_json_on_stdout(arguments);
+}
+
+static bool write_tables(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                         const struct tsim_calibration *c, enum tsim_exit *status) {
+    static const struct tsim_figure_column VALUES[] = {{NULL, "value", TSIM_FIGURE_TEXT},
+                                                       {NULL, "catalogue", TSIM_FIGURE_NUMBER},
+                                                       {NULL, "fitted", TSIM_FIGURE_NUMBER},
+                                                       {NULL, "low_95", TSIM_FIGURE_NUMBER},
+                                                       {NULL, "high_95", TSIM_FIGURE_NUMBER}},
+                                           ROWS[] = {{NULL, "kernel", TSIM_FIGURE_TEXT},
+                                                     {NULL, "line", TSIM_FIGURE_COUNT},
+                                                     {NULL, "measured_s", TSIM_FIGURE_SECONDS},
+                                                     {NULL, "catalogue_error", TSIM_FIGURE_CHANGE},
+                                                     {NULL, "fitted_error", TSIM_FIGURE_CHANGE}};
+    struct tsim_figures tables[2];
+    tsim_figures_init(&tables[0], arena, "values", VALUES, sizeof VALUES / sizeof VALUES[0]);
+    tsim_figures_init(&tables[1], arena, "kernels", ROWS, sizeof ROWS / sizeof ROWS[0]);
+    for (int i = 0; i < TSIM_N_CALIBRATED; i++) {
+        const struct tsim_calibration_value *value = &c->values[i];
+        tsim_figures_add_text(&tables[0], tsim_calibrated_name((enum tsim_calibrated)i));
+        tsim_figures_add(&tables[0], value->before);
+        tsim_figures_add(&tables[0], value->fitted ? value->after : (double)NAN);
+        tsim_figures_add(&tables[0], value->low_95);
+        tsim_figures_add(&tables[0], value->high_95);
+    }
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const struct tsim_kernel_row *row = &c->rows[i];
+        tsim_figures_add_text(&tables[1], row->is_copy ? tsim_arena_printf(arena, "copy %.4g", row->bytes)
+                                                       : tsim_arena_printf(arena, "gemm %.0fx%.0fx%.0fx%.0f",
+                                                                           row->batch, row->m, row->n, row->k));
+        tsim_figures_add(&tables[1], row->line);
+        tsim_figures_add(&tables[1], row->measured_s);
+        tsim_figures_add(&tables[1], row->before_s / row->measured_s - 1);
+        tsim_figures_add(&tables[1], row->after_s / row->measured_s - 1);
+    }
+    return tsim_write_tables(arguments, tables, 2, status);
+}
+
 /* {value, source, status} under efficiency: of an accelerator that extends the catalogue's. */
 static void write_value(FILE *out, const struct tsim_calibration *c, int i, const char *file) {
     const struct tsim_calibration_value *value = &c->values[i];
@@ -110,9 +162,11 @@ static enum tsim_exit calibrate_kernels(const struct tsim_arguments *arguments) 
     enum tsim_exit status = tsim_exit_of(tsim_calibrate_kernels(&arena, file, &calibration, &diags));
     tsim_report_diags(arguments, &diags);
     if (status == TSIM_EXIT_OK) {
-        print_values(&arena, &calibration);
-        print_rows(&arena, &calibration);
-        status = tsim_flush_results();
+        if (!write_tables(arguments, &arena, &calibration, &status)) {
+            print_values(&arena, &calibration);
+            print_rows(&arena, &calibration);
+        }
+        status = tsim_exit_worse(status, tsim_flush_results());
         struct writing writing = {.calibration = &calibration, .file = file};
         if (arguments->n_operands > 2)
             status = tsim_exit_worse(status, tsim_write_file(arguments->operands[2], write_yaml, &writing));

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 #include "base/file_bytes.h"
-#include "report/table.h"
+#include "report/figures.h"
 #include "study/calibrate_links.h"
 
 #include <math.h>
@@ -130,6 +130,57 @@ static void print_rows(struct tsim_arena *arena, const struct tsim_link_calibrat
            100 * c->after_frac, 100 * c->before_frac);
 }
 
+static void fill_values(struct tsim_figures *table, const struct tsim_link_calibration *c) {
+    for (int i = 0; i < TSIM_N_LINK_VALUES; i++) {
+        enum tsim_link_value which = (enum tsim_link_value)i;
+        const struct tsim_link_fitted *value = &c->values[i];
+        bool is_node = tsim_link_value_is_node(which);
+        if (!is_node && !c->fabric)
+            continue;
+        tsim_figures_add_text(table, is_node ? c->node->name : c->fabric->name);
+        tsim_figures_add_text(table, tsim_link_value_name(which));
+        tsim_figures_add(table, value->before);
+        tsim_figures_add(table, value->fitted ? value->after : (double)NAN);
+        tsim_figures_add(table, value->low_95);
+        tsim_figures_add(table, value->high_95);
+    }
+}
+
+static void fill_rows(struct tsim_figures *table, const struct tsim_link_calibration *c) {
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const struct tsim_link_row *row = &c->rows[i];
+        double measured_s = row->measured.measured_s;
+        tsim_figures_add_text(table, tsim_collective_op_name(row->run->op));
+        tsim_figures_add(table, row->run->n_ranks);
+        tsim_figures_add(table, row->measured.bytes);
+        tsim_figures_add(table, measured_s);
+        tsim_figures_add(table, row->before_s / measured_s - 1);
+        tsim_figures_add(table, row->after_s / measured_s - 1);
+        tsim_figures_add_text(table, row->is_left_out ? "left-out" : tsim_algorithm_name(row->algorithm));
+    }
+}
+
+static bool write_tables(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                         const struct tsim_link_calibration *c, enum tsim_exit *status) {
+    static const struct tsim_figure_column VALUES[] = {
+        {NULL, "of", TSIM_FIGURE_TEXT},          {NULL, "value", TSIM_FIGURE_TEXT},
+        {NULL, "catalogue", TSIM_FIGURE_NUMBER}, {NULL, "fitted", TSIM_FIGURE_NUMBER},
+        {NULL, "low_95", TSIM_FIGURE_NUMBER},    {NULL, "high_95", TSIM_FIGURE_NUMBER}};
+    static const struct tsim_figure_column ROWS[] = {{NULL, "op", TSIM_FIGURE_TEXT},
+                                                     {NULL, "ranks", TSIM_FIGURE_COUNT},
+                                                     {NULL, "bytes", TSIM_FIGURE_BYTES},
+                                                     {NULL, "measured_s", TSIM_FIGURE_SECONDS},
+                                                     {NULL, "catalogue_error", TSIM_FIGURE_CHANGE},
+                                                     {NULL, "fitted_error", TSIM_FIGURE_CHANGE},
+                                                     {NULL, "algorithm", TSIM_FIGURE_TEXT}};
+    struct tsim_figures tables[2];
+    tsim_figures_init(&tables[0], arena, "values", VALUES, sizeof VALUES / sizeof VALUES[0]);
+    tsim_figures_init(&tables[1], arena, "sizes", ROWS, sizeof ROWS / sizeof ROWS[0]);
+    fill_values(&tables[0], c);
+    fill_rows(&tables[1], c);
+    return tsim_write_tables(arguments, tables, 2, status);
+}
+
 /* ---- files ---- */
 
 static void write_value(FILE *out, struct tsim_arena *arena, const struct tsim_link_calibration *c,
@@ -210,10 +261,12 @@ enum tsim_exit tsim_calibrate_nccl_tests(const struct tsim_arguments *arguments)
     tsim_report_diags(arguments, &diags);
     enum tsim_exit exit_status = tsim_exit_of(status);
     if (status == TSIM_OK) {
-        print_values(&arena, &c);
-        print_rows(&arena, &c);
+        if (!write_tables(arguments, &arena, &c, &exit_status)) {
+            print_values(&arena, &c);
+            print_rows(&arena, &c);
+        }
         if (arguments->value[TSIM_OPTION_OUTPUT])
-            exit_status = write_files(&arena, &c, arguments->value[TSIM_OPTION_OUTPUT]);
+            exit_status = tsim_exit_worse(exit_status, write_files(&arena, &c, arguments->value[TSIM_OPTION_OUTPUT]));
         exit_status = tsim_exit_worse(exit_status, tsim_flush_results());
     }
     tsim_diags_release(&diags);

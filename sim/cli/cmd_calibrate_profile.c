@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
+#include "report/figures.h"
 #include "report/profile_nsys.h"
-#include "report/table.h"
 #include "report/text_file.h"
 #include "training/run.h"
 
@@ -106,6 +106,67 @@ static void print_kernels(struct tsim_arena *arena, const struct tsim_profile *p
     tsim_text_table_print(&table, &style, stdout);
 }
 
+/* ---- for programs ---- */
+
+struct parts {
+    const char *name;
+    double measured_s, predicted_s;
+};
+
+static void fill_step(struct tsim_figures *table, const struct tsim_profile *p,
+                      const struct tsim_profile_comparison *c) {
+    const struct parts rows[] = {
+        {"step", p->step_s, c->predicted_step_s},
+        {"kernels", p->busy_s - p->exposed_s, c->predicted_step_s - c->predicted_exposed_s - c->predicted_idle_s},
+        {"communication_exposed", p->exposed_s, c->predicted_exposed_s},
+        {"idle", fmax(0, p->step_s - p->busy_s), c->predicted_idle_s}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tsim_figures_add_text(table, rows[i].name);
+        tsim_figures_add(table, rows[i].measured_s);
+        tsim_figures_add(table, rows[i].predicted_s);
+    }
+}
+
+static void fill_classes(struct tsim_figures *table, const struct tsim_profile *p,
+                         const struct tsim_profile_comparison *c) {
+    for (int i = 0; i < TSIM_N_KERNEL_CLASSES; i++) {
+        tsim_figures_add_text(table, tsim_kernel_class_name((enum tsim_kernel_class)i));
+        tsim_figures_add(table, p->class_count[i]);
+        tsim_figures_add(table, p->class_s[i]);
+        tsim_figures_add(table, c->classes[i].predicted_count);
+        tsim_figures_add(table, c->classes[i].predicted_s);
+    }
+}
+
+static bool write_tables(const struct tsim_arguments *arguments, struct tsim_arena *arena, const struct tsim_profile *p,
+                         const struct tsim_profile_comparison *c, enum tsim_exit *status) {
+    static const struct tsim_figure_column STEP[] = {{NULL, "part", TSIM_FIGURE_TEXT},
+                                                     {NULL, "measured_s", TSIM_FIGURE_SECONDS},
+                                                     {NULL, "predicted_s", TSIM_FIGURE_SECONDS}};
+    static const struct tsim_figure_column CLASSES[] = {{NULL, "class", TSIM_FIGURE_TEXT},
+                                                        {NULL, "measured_count", TSIM_FIGURE_NUMBER},
+                                                        {NULL, "measured_s", TSIM_FIGURE_SECONDS},
+                                                        {NULL, "predicted_count", TSIM_FIGURE_NUMBER},
+                                                        {NULL, "predicted_s", TSIM_FIGURE_SECONDS}};
+    static const struct tsim_figure_column KERNELS[] = {{NULL, "kernel", TSIM_FIGURE_TEXT},
+                                                        {NULL, "class", TSIM_FIGURE_TEXT},
+                                                        {NULL, "count", TSIM_FIGURE_NUMBER},
+                                                        {NULL, "time_s", TSIM_FIGURE_SECONDS}};
+    struct tsim_figures tables[3];
+    tsim_figures_init(&tables[0], arena, "step", STEP, sizeof STEP / sizeof STEP[0]);
+    tsim_figures_init(&tables[1], arena, "classes", CLASSES, sizeof CLASSES / sizeof CLASSES[0]);
+    tsim_figures_init(&tables[2], arena, "kernels", KERNELS, sizeof KERNELS / sizeof KERNELS[0]);
+    fill_step(&tables[0], p, c);
+    fill_classes(&tables[1], p, c);
+    for (size_t i = 0; i < p->n_kernels; i++) {
+        tsim_figures_add_text(&tables[2], p->kernels[i].name);
+        tsim_figures_add_text(&tables[2], tsim_kernel_class_name(p->kernels[i].class));
+        tsim_figures_add(&tables[2], p->kernels[i].count);
+        tsim_figures_add(&tables[2], p->kernels[i].time_s);
+    }
+    return tsim_write_tables(arguments, tables, 3, status);
+}
+
 /* Where prediction and measurement part most, in a sentence. */
 static void print_verdict(const struct tsim_profile *p, const struct tsim_profile_comparison *c) {
     double most_s = 0, idle_s = fmax(0, p->step_s - p->busy_s) - c->predicted_idle_s;
@@ -128,9 +189,13 @@ static void print_verdict(const struct tsim_profile *p, const struct tsim_profil
                1e3 * fabs(most_s), most_s > 0 ? "more" : "less");
 }
 
-static void print_all(struct tsim_arena *arena, const struct tsim_profile *p, const struct tsim_result *result) {
+static enum tsim_exit write_all(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                                const struct tsim_profile *p, const struct tsim_result *result) {
     struct tsim_profile_comparison c;
+    enum tsim_exit status = TSIM_EXIT_OK;
     tsim_profile_compare(result, &c);
+    if (write_tables(arguments, arena, p, &c, &status))
+        return status;
     if (p->has_steps)
         printf("%.0f steps of %s, beside %s\n\n", p->n_steps, p->file, result->scenario->name);
     else
@@ -139,6 +204,7 @@ static void print_all(struct tsim_arena *arena, const struct tsim_profile *p, co
     print_classes(arena, p, &c);
     print_kernels(arena, p);
     print_verdict(p, &c);
+    return status;
 }
 
 /* ---- the command ---- */
@@ -174,9 +240,10 @@ enum tsim_exit tsim_calibrate_profile(const struct tsim_arguments *arguments) {
     if (status == TSIM_OK)
         status = tsim_train_run(&arena, scenario, &options, &result, &diags);
     tsim_report_diags(arguments, &diags);
+    enum tsim_exit exit_status = tsim_exit_of(status);
     if (status == TSIM_OK)
-        print_all(&arena, &profile, &result);
-    enum tsim_exit exit_status = tsim_exit_worse(tsim_exit_of(status), tsim_flush_results());
+        exit_status = write_all(arguments, &arena, &profile, &result);
+    exit_status = tsim_exit_worse(exit_status, tsim_flush_results());
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return exit_status;

@@ -149,7 +149,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "prints each value beside the catalogue's with its 95 % interval, and each error.",
      2, SIZE_MAX,
      TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_OUTPUT) |
-         TSIM_HAS(TSIM_OPTION_QUIET),
+         JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET),
      tsim_cmd_calibrate},
     {"import", "FORMAT FILE...", "a foreign file as a model file or a scenario, in YAML",
      "FORMAT is one of\n"

@@ -35,6 +35,12 @@ enum tsim_exit tsim_cmd_show(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_help(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_version(const struct tsim_arguments *arguments);
 
+struct tsim_figures;
+/* Tables for programs, as --csv or --json asks for; false where neither takes standard output, and people are to read.
+ */
+bool tsim_write_tables(const struct tsim_arguments *arguments, const struct tsim_figures *tables, size_t n,
+                       enum tsim_exit *status);
+
 /* All commands in the order of `tsim help`. */
 extern const struct tsim_command TSIM_COMMANDS[];
 extern const size_t TSIM_N_COMMANDS;
