@@ -647,8 +647,9 @@ static uint64_t micros(double time_s) {
 static void put_node(struct tsim_arena *arena, struct writing *w, const struct tsim_history *e,
                      const struct tsim_history_node *node) {
     static const uint32_t TYPES[] = {1, 4, 2, 3, 5, 6, 7}; /* of Chakra, by kind */
-    Tsim__Chakra__Node out = TSIM__CHAKRA__NODE__INIT;
+    Tsim__Chakra__Node out;
     uint64_t *deps = TSIM_NEW_ARRAY(arena, (size_t)node->n_deps, uint64_t);
+    tsim__chakra__node__init(&out);
     for (int32_t i = 0; i < node->n_deps; i++)
         deps[i] = e->nodes[node->deps[i]].id;
     add_attributes(w, e, node);
@@ -696,8 +697,8 @@ static void put_group_list(FILE *out, const struct tsim_history *e) {
 
 /* Before everything else. */
 static void put_groups(struct tsim_arena *arena, struct writing *w, const struct tsim_history *e) {
-    Tsim__Chakra__Node node = TSIM__CHAKRA__NODE__INIT;
-    Tsim__Chakra__Values values = TSIM__CHAKRA__VALUES__INIT;
+    Tsim__Chakra__Node node;
+    Tsim__Chakra__Values values;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -705,6 +706,8 @@ static void put_groups(struct tsim_arena *arena, struct writing *w, const struct
         put_group_list(out, e);
     if (!out || fclose(out) != 0)
         tsim_out_of_memory();
+    tsim__chakra__node__init(&node);
+    tsim__chakra__values__init(&values);
     node.id = free_id(e);
     node.name = tsim_arena_strdup(arena, "## process_group:init ##");
     node.type = 1;
@@ -719,10 +722,11 @@ enum tsim_status tsim_chakra_write(struct tsim_arena *arena, const char *file, c
     struct tsim_output *output;
     struct tsim_arena scratch;
     struct writing w = {.bytes = NULL};
-    Tsim__Chakra__Metadata metadata = TSIM__CHAKRA__METADATA__INIT;
+    Tsim__Chakra__Metadata metadata;
     TSIM_TRY(tsim_output_open(arena, file, &output, diags));
     tsim_arena_init(&scratch);
     w.out = tsim_output_stream(output);
+    tsim__chakra__metadata__init(&metadata);
     metadata.version = (char *)(uintptr_t) "0.0.4";
     put_message(&w, &metadata.base);
     if (execution->n_ranks > 0)

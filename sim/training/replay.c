@@ -156,7 +156,7 @@ static void fill_terms(struct tsim_replay_run *run, const struct tsim_replay_mem
 }
 
 static double recorded_s(const struct tsim_history *e) {
-    double from_s = INFINITY, to_s = 0;
+    double from_s = (double)INFINITY, to_s = 0;
     bool has_starts = false;
     for (int32_t i = 0; i < e->n_nodes; i++) {
         const struct tsim_history_node *node = &e->nodes[i];
