@@ -57,52 +57,65 @@ static size_t find_places(const struct tsim_json *points, const struct cost *cos
     return n;
 }
 
-bool tsim_chart_pareto(const struct tsim_json *sweep, FILE *out) {
-    const struct tsim_json *points = tsim_json_find(sweep, "points");
-    const struct cost *cost = cost_of(points);
-    struct tsim_arena arena;
-    tsim_arena_init(&arena);
-    struct place *places = TSIM_NEW_ARRAY(&arena, tsim_json_count(points), struct place);
-    size_t n = cost ? find_places(points, cost, places) : 0;
-    double most_cost = 0, most_speed = 0, best = 0, left = 100, right = CHART_WIDTH - 40, top = CHART_TOP + 10,
-           bottom = 360;
-    double last_x = 0, last_y = 0;
+/* From nothing to the largest of both. */
+struct frame {
+    const struct cost *cost;
+    double most_cost, most_speed, left, right, top, bottom;
+};
+
+static void draw_frame(const struct tsim_json *sweep, const struct frame *f, FILE *out) {
+    char text[256], amount[96], rate[96];
+    tsim_chart_begin(sweep, "Pareto front", f->bottom + 60, out);
+    tsim_svg_line(out, f->left, f->bottom, f->right, f->bottom, "line");
+    tsim_svg_line(out, f->left, f->bottom, f->left, f->top, "line");
+    tsim_svg_text(out, f->left, f->bottom + 18, "start", "soft", "0");
+    tsim_svg_text(out, f->right, f->bottom + 18, "end", "soft",
+                  tsim_quantity_human(f->most_cost, f->cost->dimension, amount, sizeof amount));
+    snprintf(text, sizeof text, "%s/s", tsim_rate_text(f->most_speed, rate, sizeof rate));
+    tsim_svg_text(out, f->left - 8, f->top + 4, "end", "soft", text);
+    snprintf(text, sizeof text, "across: %s; up: tokens or samples a second; the line: beaten in both by no other",
+             f->cost->name);
+    tsim_svg_text(out, (f->left + f->right) / 2, f->bottom + 44, "middle", "soft", text);
+}
+
+/* The cheapest first: one that is faster than all before it is on the front. */
+static void draw_places(const struct place *places, size_t n, const struct frame *f, FILE *out) {
+    double best = 0, last_x = 0, last_y = 0;
     char text[256], amount[96], rate[96];
     for (size_t i = 0; i < n; i++) {
-        most_cost = fmax(most_cost, places[i].cost);
-        most_speed = fmax(most_speed, places[i].speed);
-    }
-    bool has_points = n >= 2 && most_cost > 0 && most_speed > 0;
-    if (has_points) {
-        tsim_chart_begin(sweep, "Pareto front", bottom + 60, out);
-        tsim_svg_line(out, left, bottom, right, bottom, "line");
-        tsim_svg_line(out, left, bottom, left, top, "line");
-    }
-    for (size_t i = 0; i < n && has_points; i++) {
-        double x = left + places[i].cost / most_cost * (right - left),
-               y = bottom - places[i].speed / most_speed * (bottom - top);
+        double x = f->left + places[i].cost / f->most_cost * (f->right - f->left);
+        double y = f->bottom - places[i].speed / f->most_speed * (f->bottom - f->top);
         bool is_front = places[i].speed > best;
         snprintf(text, sizeof text, "%s, %s/s",
-                 tsim_quantity_human(places[i].cost, cost->dimension, amount, sizeof amount),
+                 tsim_quantity_human(places[i].cost, f->cost->dimension, amount, sizeof amount),
                  tsim_rate_text(places[i].speed, rate, sizeof rate));
         if (is_front && best > 0)
             tsim_svg_line(out, last_x, last_y, x, y, "curve");
         tsim_svg_dot(out, x, y, is_front ? 5 : 3, is_front ? "k6" : "k4", text);
-        if (is_front) {
-            last_x = x;
-            last_y = y;
-            best = places[i].speed;
-        }
+        if (!is_front)
+            continue;
+        last_x = x;
+        last_y = y;
+        best = places[i].speed;
     }
+}
+
+bool tsim_chart_pareto(const struct tsim_json *sweep, FILE *out) {
+    const struct tsim_json *points = tsim_json_find(sweep, "points");
+    struct frame f = {
+        .cost = cost_of(points), .left = 100, .right = CHART_WIDTH - 40, .top = CHART_TOP + 10, .bottom = 360};
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    struct place *places = TSIM_NEW_ARRAY(&arena, tsim_json_count(points), struct place);
+    size_t n = f.cost ? find_places(points, f.cost, places) : 0;
+    for (size_t i = 0; i < n; i++) {
+        f.most_cost = fmax(f.most_cost, places[i].cost);
+        f.most_speed = fmax(f.most_speed, places[i].speed);
+    }
+    bool has_points = n >= 2 && f.most_cost > 0 && f.most_speed > 0;
     if (has_points) {
-        tsim_svg_text(out, left, bottom + 18, "start", "soft", "0");
-        tsim_svg_text(out, right, bottom + 18, "end", "soft",
-                      tsim_quantity_human(most_cost, cost->dimension, amount, sizeof amount));
-        snprintf(text, sizeof text, "%s/s", tsim_rate_text(most_speed, rate, sizeof rate));
-        tsim_svg_text(out, left - 8, top + 4, "end", "soft", text);
-        snprintf(text, sizeof text, "across: %s; up: tokens or samples a second; the line: beaten in both by no other",
-                 cost->name);
-        tsim_svg_text(out, (left + right) / 2, bottom + 44, "middle", "soft", text);
+        draw_frame(sweep, &f, out);
+        draw_places(places, n, &f, out);
         tsim_svg_end(out);
     }
     tsim_arena_release(&arena);
