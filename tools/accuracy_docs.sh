@@ -140,7 +140,7 @@ picture() {
     }
     function text(x, y, anchor, s) {printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, s}
     BEGIN {
-      n_colours = split("#1b6ca8 #d1495b #2e8540 #8e5ea2 #c77b00 #444444 #00848c #b0308f #b8860b #5f9ea0 #a0522d #6a5acd", colour, " ")
+      n_colours = split("#1b6ca8 #d1495b #2e8540 #8e5ea2 #c77b00 #444444 #00848c #b0308f #b8860b #5f9ea0 #a0522d #6a5acd #e07a5f #3d5a80 #81b29a #bc4749 #7209b7 #4d908e #f9844a #577590", colour, " ")
       print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 780 640\" font-family=\"sans-serif\" font-size=\"13\">"
       print "<rect width=\"780\" height=\"640\" fill=\"#ffffff\"/>"
       for (d = -1; d <= 3; d++) {

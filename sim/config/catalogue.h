@@ -310,6 +310,13 @@ enum tsim_gradient_reduction { TSIM_REDUCTION_SCATTER, TSIM_REDUCTION_ALL_REDUCE
  * after each gather, copied in and converted before each reduction. */
 enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIES_NONE };
 
+/* What `recompute: selective` executes again where the scenario does not list parts: see scenario.h. */
+enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
+
+/* The loss over the vocabulary: operator by operator, or one kernel forward and one backward (`fusion: te` has that one
+ * in any case). */
+enum tsim_cross_entropy { TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_FUSED };
+
 struct tsim_software {
     const char *name, *source;
     enum tsim_attention_kernel attention_kernel;
@@ -317,6 +324,9 @@ struct tsim_software {
     double dropout;
     double host_time_per_op_s, host_time_per_collective_s, host_time_per_checkpoint_s;
     bool checkpoint_early_stop;
+    enum tsim_selective selective_recompute;
+    enum tsim_cross_entropy cross_entropy;
+    int64_t loss_metrics; /* computed from the logits in each training step, written out: cross-entropy, perplexity */
     double optimizer_traffic_bytes; /* moved per parameter and step */
     struct tsim_overlap overlap;
     enum tsim_accumulation accumulation;
@@ -326,8 +336,13 @@ struct tsim_software {
     enum tsim_expert_dispatch expert_dispatch;
     bool fp8_activation_input; /* training in fp8, inputs of the activation function are kept in fp8 as well */
     int64_t nics_used;         /* per node; 0 = all */
+    double gather_reuse;       /* fully sharded: parameters; see gathered_again_frac in training/plan.c. 0: no limit */
     int64_t bucket_elements;   /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
 };
+
+static inline bool tsim_loss_is_fused(const struct tsim_software *software) {
+    return software->fusion == TSIM_FUSION_TE || software->cross_entropy == TSIM_LOSS_FUSED;
+}
 
 /* ---- provenance, for `show` and for "leans on estimates" ---- */
 enum tsim_source_status { TSIM_SOURCE_READ, TSIM_SOURCE_DERIVED, TSIM_SOURCE_FITTED, TSIM_SOURCE_ESTIMATE };

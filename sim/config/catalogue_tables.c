@@ -322,6 +322,10 @@ static const struct tsim_word REDUCTIONS[] = {
 static const struct tsim_word SHARD_COPIES[] = {{"flat", TSIM_COPIES_FLAT},
                                                 {"per-parameter", TSIM_COPIES_PER_PARAMETER},
                                                 {"none", TSIM_COPIES_NONE}, {NULL, 0}};
+static const struct tsim_word SELECTIVES[] = {
+    {"attention", TSIM_SELECTIVE_ATTENTION}, {"operators", TSIM_SELECTIVE_OPERATORS}, {NULL, 0}};
+static const struct tsim_word CROSS_ENTROPIES[] = {
+    {"written-out", TSIM_LOSS_WRITTEN_OUT}, {"fused", TSIM_LOSS_FUSED}, {NULL, 0}};
 static const struct tsim_word ALL_NICS[] = {{"all", 0}, {NULL, 0}};
 
 #define OVERLAP(name_, help_)                                                                                          \
@@ -355,6 +359,14 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "checkpoint_early_stop", .kind = TSIM_KEY_BOOL, .default_text = "false",
      .offset = offsetof(struct tsim_software, checkpoint_early_stop),
      .help = "recomputation stops at the last tensor that is needed"},
+    {.key = "selective_recompute", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, selective_recompute),
+     .words = SELECTIVES, .default_text = "attention",
+     .help = "what recompute: selective takes: attention's core, or operators (every second product, and what is cheap)"},
+    {.key = "cross_entropy", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, cross_entropy),
+     .words = CROSS_ENTROPIES, .default_text = "written-out",
+     .help = "the loss: operator by operator in fp32, or one kernel (which fusion: te has in any case)"},
+    {INTEGER(struct tsim_software, "loss_metrics", loss_metrics, 100,
+             "metrics that compute cross-entropy again from the logits of each training step"), .default_text = "0"},
     {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,
               "bytes that Adam moves per parameter and step; others as much more or less as they must"), .default_text = "44", .is_positive = true},
     {.key = "accumulation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, accumulation),
@@ -380,6 +392,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node, fp8 where products are"},
     {INTEGER(struct tsim_software, "nics_used", nics_used, 1e5, "network ports used in each node, or all"),
      .words = ALL_NICS, .default_text = "all"},
+    {QUANTITY(struct tsim_software, "gather_reuse", TSIM_COUNT, gather_reuse,
+              "fully sharded: what is not needed again within so many parameters is dropped, and gathered once more"),
+     .is_omitted_when_zero = true, .default_text = "0"},
     {INTEGER(struct tsim_software, "bucket", bucket_elements, 1e15,
              "gradients reduced at once; default: max(40 M, 1 M x data-parallel size)"), .is_omitted_when_zero = true},
 };

@@ -108,6 +108,11 @@ static void check_stacks(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     const struct tsim_training_spec *t = &c->sc->training;
     const char *name = c->sc->model->name;
+    if (t->recompute_parts & TSIM_RECOMPUTE_OPERATORS && !tsim_recomputes_operators(c->sc->model))
+        refuse(c, "training.recompute", "recomputation by operator of experts, latent attention or two stacks",
+               "recompute: none, selective, full, sqrt, {every: N} or a list of other parts");
+    if (t->recompute_parts > TSIM_RECOMPUTE_OPERATORS)
+        refuse(c, "training.recompute", "other parts beside operators", "recompute: [operators] alone");
     if (c->sc->model->encoder_layers == 0) {
         if (t->decoder_sequence_length > 0)
             tsim_diag_hint(fail(c, "training.decoder_sequence_length",

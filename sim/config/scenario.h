@@ -31,9 +31,12 @@ enum tsim_recompute_part {
     TSIM_RECOMPUTE_LATENT = 4,     /* queries, keys and values from latent vectors */
     TSIM_RECOMPUTE_ACTIVATION = 8, /* the function between the two products */
     TSIM_RECOMPUTE_FFN = 16,       /* the feed-forward block, and shared experts */
-    TSIM_RECOMPUTE_EXPERTS = 32    /* routed experts, with their exchanges */
+    TSIM_RECOMPUTE_EXPERTS = 32,   /* routed experts, with their exchanges */
+    /* Every second product, and all else but flash attention and scatters (torchtitan's selective checkpointing by
+     * operator: parallelize_llama.py, _save_list). Alone, and not of experts, latent attention and encoder-decoder models. */
+    TSIM_RECOMPUTE_OPERATORS = 64
 };
-enum { TSIM_N_RECOMPUTE_PARTS = 6 };
+enum { TSIM_N_RECOMPUTE_PARTS = 7 };
 enum tsim_attention { TSIM_ATTENTION_FLASH, TSIM_ATTENTION_STANDARD };
 enum tsim_schedule {
     TSIM_SCHEDULE_SEQUENTIAL,
@@ -152,7 +155,7 @@ struct tsim_training_spec {
     struct tsim_offload_spec offload;
     bool updates_by_layer; /* each layer's weights are updated within the backward pass, its gradient freed */
     enum tsim_recompute recompute;
-    unsigned recompute_parts; /* with TSIM_RECOMPUTE_SELECTIVE; 0: the attention core */
+    unsigned recompute_parts; /* with TSIM_RECOMPUTE_SELECTIVE; 0: what the software takes */
     int64_t recompute_every;  /* with TSIM_RECOMPUTE_EVERY (and SQRT, resolved): checkpoint each so many layers */
     enum tsim_attention attention;
     enum tsim_run_length length_kind;
@@ -371,12 +374,10 @@ bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *
 /* Host memory of a node that the input pipeline's batches fill; 0 without one. */
 double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 
-/* The set of parts that selective recomputation executes again; 0 unless it is selective. */
-static inline unsigned tsim_recompute_parts(const struct tsim_training_spec *training) {
-    if (training->recompute != TSIM_RECOMPUTE_SELECTIVE)
-        return 0;
-    return training->recompute_parts ? training->recompute_parts : TSIM_RECOMPUTE_ATTENTION;
-}
+/* The set of parts that selective recomputation executes again; 0 unless it is selective. Where the scenario names
+ * none, the software's: attention's core, or operators in models whose operators can be told apart. */
+unsigned tsim_recompute_parts(const struct tsim_scenario *scenario);
+bool tsim_recomputes_operators(const struct tsim_model *model);
 
 /* The words used in YAML: "bf16", "1f1b", "step_time"... */
 const char *tsim_precision_name(enum tsim_precision precision);

@@ -106,8 +106,8 @@ static const struct tsim_key EVERY_KEYS[] = {
 TSIM_TABLE(EVERY, EVERY_KEYS, false);
 
 /* In the order of enum tsim_recompute_part. */
-static const char *const RECOMPUTE_PARTS[TSIM_N_RECOMPUTE_PARTS] = {"attention",  "norms", "latent",
-                                                                    "activation", "ffn",   "experts"};
+static const char *const RECOMPUTE_PARTS[TSIM_N_RECOMPUTE_PARTS] = {"attention", "norms",   "latent",   "activation",
+                                                                    "ffn",       "experts", "operators"};
 
 static void read_recompute_parts(struct tsim_reader *reader, const struct tsim_value *list, const char *path,
                                  struct tsim_training_spec *training) {
@@ -538,6 +538,21 @@ const char *tsim_precision_name(enum tsim_precision precision) {
 
 const char *tsim_optimizer_name(enum tsim_optimizer optimizer) {
     return tsim_word_of(OPTIMIZERS, (int)optimizer);
+}
+
+bool tsim_recomputes_operators(const struct tsim_model *model) {
+    return !model->list && model->experts.count == 0 && model->latent.kv_rank == 0 && model->encoder_layers == 0;
+}
+
+unsigned tsim_recompute_parts(const struct tsim_scenario *scenario) {
+    const struct tsim_training_spec *training = &scenario->training;
+    if (training->recompute != TSIM_RECOMPUTE_SELECTIVE)
+        return 0;
+    if (training->recompute_parts)
+        return training->recompute_parts;
+    bool by_operator = scenario->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
+    return by_operator && tsim_recomputes_operators(scenario->model) ? TSIM_RECOMPUTE_OPERATORS
+                                                                     : TSIM_RECOMPUTE_ATTENTION;
 }
 
 const char *tsim_recompute_name(enum tsim_recompute recompute) {

@@ -219,10 +219,7 @@ static void put_recompute(struct reading *g) {
     else if (strcmp(text, "selective") == 0 || strcmp(text, "memory_budget") == 0) {
         tsim_recipe_put(g->r, "training.recompute", mode, mode ? NULL : "torchtitan's default", "selective");
         const struct tsim_setting *from = option ? option : mode;
-        if (from && strcmp(how, "op") == 0)
-            tsim_recipe_not_modelled(g->r, from,
-                                     "which operators are recomputed is torchtitan's; attention's core is here");
-        else if (from)
+        if (from && strcmp(how, "op") != 0)
             tsim_recipe_not_modelled(g->r, from, "every %.20sth layer is recomputed; attention's core in all is here",
                                      how);
     } else

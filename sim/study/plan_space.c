@@ -144,7 +144,8 @@ static void add_schedules(struct values *values, const struct tsim_scenario *job
 
 static void add_values(struct values *values, const struct tsim_scenario *job, enum tsim_plan_key key) {
     const struct tsim_model *m = job->model;
-    bool is_selective = job->training.attention == TSIM_ATTENTION_STANDARD || job->training.recompute_parts;
+    bool is_selective = job->training.attention == TSIM_ATTENTION_STANDARD || job->training.recompute_parts ||
+                        job->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
     switch (key) {
     case TSIM_PLAN_TENSOR:
         add_divisors(values, job->cluster.accelerators_per_node, m->heads);

@@ -4,10 +4,13 @@
 
 /* ---- what is tallied ---- */
 
-/* Kinds of collectives that a gang gathers, and reduces, with: by chunk; fully sharded of root, layer, expert layer. */
+/* Kinds of collectives that a gang gathers, and reduces, with: by chunk; fully sharded of root, layer, expert layer, and
+ * of layers backward. */
+enum { N_SHARDED_KINDS = 5 };
+
 static int32_t n_collectives(const struct tsim_gang *gang) {
     int32_t chunks = gang->plan->schedule.chunks;
-    return chunks > 3 ? chunks : 3;
+    return chunks > N_SHARDED_KINDS ? chunks : N_SHARDED_KINDS;
 }
 
 static int32_t most_segments(const struct tsim_gang *gang) {
@@ -124,10 +127,10 @@ static const struct tsim_data_collective *collective_at(const struct tsim_gang *
     const struct tsim_stage_plan *sp = gang->stage_plan;
     if (!gang->plan->shards_fully)
         return is_gather ? &sp->chunks[index].gather : &sp->chunks[index].reduce;
-    const struct tsim_data_collective *const gathers[] = {&sp->root_gather, &sp->layer_gather,
-                                                          &sp->expert_layer_gather},
-                                             *const reduces[] = {&sp->root_reduce, &sp->layer_reduce,
-                                                                 &sp->expert_layer_reduce};
+    const struct tsim_data_collective *const gathers[N_SHARDED_KINDS] = {
+        &sp->root_gather, &sp->layer_gather, &sp->expert_layer_gather, &sp->layer_regather, &sp->expert_layer_regather};
+    const struct tsim_data_collective *const reduces[N_SHARDED_KINDS] = {
+        &sp->root_reduce, &sp->layer_reduce, &sp->expert_layer_reduce, &sp->layer_reduce, &sp->expert_layer_reduce};
     return is_gather ? gathers[index] : reduces[index];
 }
 

@@ -132,8 +132,9 @@ static double data_s(const struct tsim_step_plan *plan, int32_t stage) {
         double dense = chunk->n_layers - chunk->n_expert_layers, experts = chunk->n_expert_layers;
         double gather_s = dense * sp->layer_gather.cost.time_s + experts * sp->expert_layer_gather.cost.time_s;
         double reduce_s = dense * sp->layer_reduce.cost.time_s + experts * sp->expert_layer_reduce.cost.time_s;
-        double n_gathers = plan->scenario->parallelism.reshard_after_forward ? 2 : 1;
-        return plan->schedule.microbatches * (n_gathers * gather_s + reduce_s + sp->root_reduce.cost.time_s);
+        if (plan->scenario->parallelism.reshard_after_forward)
+            gather_s += dense * sp->layer_regather.cost.time_s + experts * sp->expert_layer_regather.cost.time_s;
+        return plan->schedule.microbatches * (gather_s + reduce_s + sp->root_reduce.cost.time_s);
     }
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {
         const struct tsim_chunk_plan *chunk = &sp->chunks[c];

@@ -237,13 +237,14 @@ void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena 
                           const struct tsim_placement *placement, struct tsim_gang *gangs, int32_t n_gangs) {
     const struct tsim_step_plan *plan = gangs[0].plan;
     struct builder b = {step_links, arena, placement, plan, gangs, n_gangs};
-    size_t most = (size_t)(2 * plan->schedule.chunks + plan->n_pass_collectives) + 7;
+    size_t most = (size_t)(2 * plan->schedule.chunks + plan->n_pass_collectives) + 9;
     for (int32_t i = 0; i < n_gangs; i++)
         gangs[i].expansions = TSIM_NEW_ARRAY(arena, most, struct tsim_expansion);
     if (plan->has_data_group && plan->shards_fully) {
         const struct tsim_stage_plan *sp = &plan->stages[0];
         const struct tsim_data_collective *all[] = {&sp->layer_gather,        &sp->layer_reduce,
                                                     &sp->expert_layer_gather, &sp->expert_layer_reduce,
+                                                    &sp->layer_regather,      &sp->expert_layer_regather,
                                                     &sp->root_gather,         &sp->root_reduce};
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
             add_collective(&b, &(struct holder){0, all[i]}, 1);

@@ -147,12 +147,15 @@ void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t
 const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, int32_t item, int32_t position,
                                                   bool is_gather) {
     const struct tsim_stage_plan *sp = gang->stage_plan;
-    int32_t unit = tsim_gang_item(gang, item).kind == TSIM_PASS_FORWARD ? position : gang->plan->n_units - 1 - position;
+    bool is_forward = tsim_gang_item(gang, item).kind == TSIM_PASS_FORWARD;
+    int32_t unit = is_forward ? position : gang->plan->n_units - 1 - position;
     if (unit == 0)
         return is_gather ? &sp->root_gather : &sp->root_reduce;
     if (tsim_model_expert_layers(gang->plan->scenario->model, unit - 1, unit) > 0)
-        return is_gather ? &sp->expert_layer_gather : &sp->expert_layer_reduce;
-    return is_gather ? &sp->layer_gather : &sp->layer_reduce;
+        return !is_gather    ? &sp->expert_layer_reduce
+               : is_forward ? &sp->expert_layer_gather
+                            : &sp->expert_layer_regather;
+    return !is_gather ? &sp->layer_reduce : is_forward ? &sp->layer_gather : &sp->layer_regather;
 }
 
 /* ---- demands ---- */

@@ -101,6 +101,7 @@ struct tsim_stage_plan {
     bool next_on_node, prev_on_node;
     /* ZeRO-3 */
     struct tsim_data_collective layer_gather, layer_reduce, expert_layer_gather, expert_layer_reduce;
+    struct tsim_data_collective layer_regather, expert_layer_regather; /* for the backward pass */
     struct tsim_data_collective root_gather, root_reduce;
 };
 

@@ -14,9 +14,7 @@ struct walk {
     const struct tsim_cluster *cluster;
     const struct tsim_placement *placement;
     const char *phase;
-    unsigned recomputed_parts; /* selective recomputation: of these alone */
-    bool skip_last_projection; /* recomputation that stops early */
-    enum tsim_pass_kind kind;  /* input or weight gradient: the others are left out */
+    enum tsim_pass_kind kind; /* input or weight gradient: the others are left out */
     tsim_pass_visit_fn visit;
     void *context;
 };
@@ -146,8 +144,7 @@ static enum tsim_bound bound_of(enum tsim_limit limit) {
 static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
     for (int32_t i = 0; i < list->n; i++) {
         const struct tsim_op *op = &list->ops[i];
-        if ((w->recomputed_parts && !(op->parts & w->recomputed_parts)) ||
-            (w->skip_last_projection && op->is_last_projection) || is_elsewhere(w, op))
+        if (is_elsewhere(w, op))
             continue;
         struct tsim_pass_operator row = {.op = op, .phase = w->phase};
         if (op->kind == TSIM_OP_COLLECTIVE) {
@@ -219,9 +216,7 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
         struct walk again = w;
         again.kind = TSIM_PASS_FORWARD;
         again.phase = "recompute";
-        again.recomputed_parts = tsim_recompute_parts(&scenario->training);
-        again.skip_last_projection = !again.recomputed_parts && scenario->software->checkpoint_early_stop;
-        tsim_operators_forward(scenario, part, &list);
+        tsim_operators_again(scenario, part, &list);
         walk_list(&again, &list);
     }
     tsim_operators_backward(scenario, part, &list);

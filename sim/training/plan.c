@@ -377,6 +377,36 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
     reduce->kernel_s = parameters * reduction_copies_bytes(plan->scenario) * s_per_byte;
 }
 
+/* The share of a layer's parameters that the backward pass gathers twice when whole layers are recomputed: for the
+ * recomputation, and, of those that are dropped after it, for their gradients. Between the two uses of a product's weight
+ * lie the products after it, forward and backward; what is not used again within `gather_reuse` parameters is dropped
+ * (DeepSpeed, stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
+static double gathered_again_frac(const struct tsim_scenario *sc) {
+    const struct tsim_model *m = sc->model;
+    struct tsim_parameters counted;
+    if (sc->training.recompute < TSIM_RECOMPUTE_FULL || !(sc->software->gather_reuse > 0))
+        return 0;
+    tsim_model_count(m, &counted);
+    double out = (double)(m->heads * m->head_dim * m->hidden), down = (double)(m->ffn_hidden * m->hidden);
+    double weights[] = {down, counted.layer_ffn - down, out, counted.layer_attention - out}; /* the last one first */
+    double after = 0, dropped = 0;
+    for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++) {
+        dropped += 2 * after > sc->software->gather_reuse ? weights[i] : 0;
+        after += weights[i];
+    }
+    return dropped / after;
+}
+
+/* The gathers of a layer's unit for the backward pass, as one. */
+static void plan_regather(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
+                          const struct tsim_data_collective *gather, struct tsim_data_collective *regather) {
+    double frac = 1 + gathered_again_frac(plan->scenario);
+    share.dense *= frac;
+    share.expert *= frac;
+    gathering(plan, data, share, regather);
+    regather->kernel_s = frac * gather->kernel_s;
+}
+
 static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct data_groups *data,
                                const struct tsim_scenario *sc, struct tsim_stage_plan *sp) {
     const struct tsim_chunk_plan *chunk = &sp->chunks[0];
@@ -385,9 +415,12 @@ static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct d
     double rest = chunk->n_expert_layers > 0 ? tsim_layer_rank_parameters(sc, true) - experts : 0;
     double root = chunk->parameters - chunk->expert_parameters - layer * n_dense - rest * chunk->n_expert_layers;
     plan_unit(plan, data, (struct share){.dense = layer}, &sp->layer_gather, &sp->layer_reduce);
-    if (chunk->n_expert_layers > 0)
-        plan_unit(plan, data, (struct share){.dense = rest, .expert = experts}, &sp->expert_layer_gather,
-                  &sp->expert_layer_reduce);
+    plan_regather(plan, data, (struct share){.dense = layer}, &sp->layer_gather, &sp->layer_regather);
+    if (chunk->n_expert_layers > 0) {
+        struct share share = {.dense = rest, .expert = experts};
+        plan_unit(plan, data, share, &sp->expert_layer_gather, &sp->expert_layer_reduce);
+        plan_regather(plan, data, share, &sp->expert_layer_gather, &sp->expert_layer_regather);
+    }
     plan_unit(plan, data, (struct share){.dense = root}, &sp->root_gather, &sp->root_reduce);
 }
 

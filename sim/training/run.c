@@ -103,7 +103,9 @@ static const char *use_zero_3(struct tsim_arena *arena, struct tsim_scenario *sc
 
 static const char *use_selective(struct tsim_arena *arena, struct tsim_scenario *sc) {
     (void)arena;
-    bool changes = sc->training.recompute == TSIM_RECOMPUTE_NONE && sc->training.attention == TSIM_ATTENTION_STANDARD;
+    bool gains = sc->training.attention == TSIM_ATTENTION_STANDARD ||
+                 sc->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
+    bool changes = sc->training.recompute == TSIM_RECOMPUTE_NONE && gains;
     sc->training.recompute = TSIM_RECOMPUTE_SELECTIVE;
     return changes ? "training.recompute=selective" : NULL;
 }
@@ -224,11 +226,14 @@ static double model_flops_per_token(const struct tsim_scenario *sc) {
 
 static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
     const struct tsim_model *m = sc->model;
-    unsigned parts = tsim_recompute_parts(&sc->training);
+    unsigned parts = tsim_recompute_parts(sc);
     double n = (double)m->layers, with_experts = (double)tsim_model_expert_layers(m, 0, m->layers);
     struct tsim_parameters p;
     tsim_model_count(m, &p);
     double flops = 0, active = (double)m->experts.active / fmax((double)m->experts.count, 1);
+    if (parts & TSIM_RECOMPUTE_OPERATORS) /* keys, attention's output, one of two products up */
+        return 2 * n * (double)m->hidden *
+               (double)((m->kv_heads + m->heads) * m->head_dim + (m->gated_mlp ? m->ffn_hidden : 0));
     if (parts & TSIM_RECOMPUTE_ATTENTION)
         flops += core_forward_flops_per_token(sc);
     if (parts & TSIM_RECOMPUTE_LATENT && m->latent.kv_rank > 0)

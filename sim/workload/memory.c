@@ -290,6 +290,20 @@ static void keep_cross(const struct tsim_scenario *sc, const struct tokens *k, u
         keep(list, "cross attention: its core", core_attention_bytes(sc, &cross));
 }
 
+/* Checkpointed by operator: the layer's input, attention's result, and of the products' results every second. */
+static void keep_operators(const struct tsim_scenario *sc, const struct tokens *k, struct activations *list) {
+    bool is_gated = sc->model->gated_mlp;
+    bool is_flash = sc->training.attention == TSIM_ATTENTION_FLASH;
+    keep(list, "input of the layer", k->ts * k->h * k->e);
+    keep(list, "queries and values", k->t * (k->query + k->value) * k->e);
+    if (is_flash)
+        keep(list, "result of attention", k->t * k->q * k->e);
+    keep(list, is_gated ? "feed-forward: gate and result" : "feed-forward: inner tensor",
+         (k->t * k->f + (is_gated ? k->ts * k->h : 0)) * k->e);
+    if (is_flash)
+        keep(list, "attention: statistics of rows", core_attention_bytes(sc, k));
+}
+
 /* A layer's activations without what `parts` execute again: norm inputs, product inputs and masks of its blocks;
  * queries, keys and values, the attention's result and, in fp8, its copy. */
 static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts,
@@ -297,6 +311,10 @@ static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, b
     double e = k->e;
     if (sc->model->list) {
         keep_listed(sc, list);
+        return;
+    }
+    if (parts & TSIM_RECOMPUTE_OPERATORS) {
+        keep_operators(sc, k, list);
         return;
     }
     double blocks = sc->model->parallel_block ? 1 : 2; /* with a norm, an input and a mask each */
@@ -343,7 +361,7 @@ double tsim_layer_activation_bytes(const struct tsim_scenario *sc, bool has_expe
     case TSIM_RECOMPUTE_NONE:
         return tsim_layer_whole_activation_bytes(sc, has_experts);
     case TSIM_RECOMPUTE_SELECTIVE:
-        return kept_bytes(sc, &k, has_experts, tsim_recompute_parts(&sc->training));
+        return kept_bytes(sc, &k, has_experts, tsim_recompute_parts(sc));
     case TSIM_RECOMPUTE_FULL:
         return checkpoint_bytes(&k);
     case TSIM_RECOMPUTE_SQRT:
@@ -361,7 +379,7 @@ int32_t tsim_layer_activations(const struct tsim_scenario *sc, bool has_experts,
         keep(&list, "input of the layer, or of each so many", tsim_layer_activation_bytes(sc, has_experts));
         return list.n;
     }
-    keep_layer(sc, &k, has_experts, tsim_recompute_parts(&sc->training), &list);
+    keep_layer(sc, &k, has_experts, tsim_recompute_parts(sc), &list);
     return list.n;
 }
 
@@ -525,6 +543,16 @@ static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage)
            (sc->parallelism.zero == 3 ? gathered_bytes(sc, stage) : 0);
 }
 
+/* Per logit while the loss is computed: the logit and what the loss makes of it. Transformer Engine and Megatron convert
+ * to fp32 and work in place; a fused kernel writes the gradient in the logit's precision; PyTorch's written-out loss
+ * keeps log-softmax and has its gradient and that of the chosen logits beside it, all fp32. */
+static double logit_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
+    const struct tsim_software *software = sc->software;
+    if (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON)
+        return k->e + 4;
+    return software->cross_entropy == TSIM_LOSS_FUSED ? 2 * k->e : k->e + 12;
+}
+
 static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (sc->model->list)
         return listed_buffer_bytes(sc, stage);
@@ -532,7 +560,7 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, &k);
     double bytes = working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),
                                                 tsim_layer_whole_activation_bytes(sc, true));
-    if (sc->training.recompute == TSIM_RECOMPUTE_SELECTIVE && sc->training.recompute_parts)
+    if (tsim_recompute_parts(sc) & ~(unsigned)TSIM_RECOMPUTE_ATTENTION)
         bytes += largest(sc->model, recomputed_bytes(sc, false), recomputed_bytes(sc, true));
     /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
     double widest = largest(sc->model, up * k.t * k.f, rows * fmax(up * expert_width(sc), k.h)) * k.e;
@@ -543,7 +571,7 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (sc->parallelism.expert > 1)
         bytes += 2 * rows * k.h * k.e; /* rows sent and received */
     if (stage_has_head(sc, stage))
-        bytes += tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * (4 + k.e); /* logits, in fp32 for the loss */
+        bytes += tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, &k);
     if (sc->parallelism.pipeline > 1)
         bytes += 2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.e; /* receive buffers */
     if (sc->parallelism.zero == 3)

@@ -245,7 +245,11 @@ double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward) 
 static void project_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes;
     tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
-    gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le, e);
+    struct tsim_op *qkv =
+        gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le, e);
+    qkv->joined[0] = z->query;
+    qkv->joined[1] = z->key;
+    qkv->joined[2] = z->value;
     rotary(list, z, "rotary");
 }
 
@@ -288,7 +292,9 @@ static void mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z
     int32_t first = list->n;
     if (!z->model->parallel_block)
         tsim_op_gather_input(list, z, "tensor: gather, ffn", z->h);
-    gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
+    struct tsim_op *product = gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
+    if (z->model->gated_mlp)
+        product->joined[0] = product->joined[1] = z->f;
     elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
@@ -372,16 +378,17 @@ static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         elementwise(list, "embedding dropout", z->ts * z->h, 2 * e + z->mask_bytes, 1);
 }
 
-/* Cross-entropy over the vocabulary, bytes per logit. Written out in fp32 (PyTorch): convert 2+4, log-softmax 4+4+4
- * read twice, loss; vocabulary-parallel as Megatron: convert 2+4, maximum 4, subtract 8, exponential 8, sum 4, divide
+/* Cross-entropy over the vocabulary, bytes per logit. Written out in fp32 (PyTorch): convert 2+4, log-softmax 4+4 (the
+ * rows that are worked on stay in the cache between its passes); backward the loss's gradient 4, log-softmax's 4+4+4,
+ * convert 4+2. Vocabulary-parallel as Megatron: convert 2+4, maximum 4, subtract 8, exponential 8, sum 4, divide
  * 8; fused (Transformer Engine, Liger): one read and one write in place. Backward likewise. */
 static double loss_bytes(const struct tsim_op_shape *z, bool backward) {
     double e = z->element_bytes, convert = e < 4 ? e + 4 : 0;
-    if (z->software->fusion == TSIM_FUSION_TE)
-        return backward ? 2 * e : 2 * e;
+    if (tsim_loss_is_fused(z->software))
+        return 2 * e;
     if (z->software->fusion == TSIM_FUSION_MEGATRON)
         return backward ? 8 + convert : convert + 32;
-    return backward ? 12 + convert : convert + 12;
+    return backward ? 16 + convert : convert + 8;
 }
 
 /* The head keeps the attention's precision where linear layers run in fp8. An image's classifier is whole on every
@@ -410,7 +417,10 @@ static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     if (head.t < z->t) /* the head's tokens are picked out */
         elementwise(list, "head, pick tokens", head.t * z->h, 2 * e, 1);
     gemm(list, "head", head.linear_precision, head.t, z->vocab, z->h, e, e);
-    elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, false), z->software->fusion == TSIM_FUSION_TE ? 1 : 6);
+    elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
+    double metrics = (double)z->software->loss_metrics, written_out = (e < 4 ? e + 4 : 0) + 8;
+    if (metrics > 0)
+        elementwise(list, "metrics of the loss", head.t * z->vocab, metrics * written_out, 6 * metrics);
 }
 
 /* ---- backward ---- */
@@ -650,7 +660,7 @@ static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shap
 
 static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct tsim_op_shape head = head_shape(z);
-    elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, true), z->software->fusion == TSIM_FUSION_TE ? 1 : 3);
+    elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
     tsim_op_linear_backward(list, &head,
                             &(struct tsim_op_linear){.input = "head, input",
                                                      .weight = "head, weight",
@@ -712,6 +722,46 @@ static void fill(const struct tsim_scenario *sc, enum tsim_part part, bool is_ba
 
 void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list) {
     fill(scenario, part, false, list);
+}
+
+/* Of a product that joins others, what is left of it when every second product of the layer is kept: *count is that of
+ * the products before. */
+static bool halve_product(const struct tsim_op_shape *z, struct tsim_op *op, int *count) {
+    double columns = 0;
+    if (op->joined[0] > 0) {
+        for (size_t i = 0; i < sizeof op->joined / sizeof op->joined[0]; i++)
+            if (op->joined[i] > 0 && ++*count % 2 == 0)
+                columns += op->joined[i];
+    } else if (++*count % 2 == 0) {
+        columns = op->n;
+    }
+    op->flops *= columns / op->n;
+    op->bytes = z->linear_bytes * op->k * (op->m + columns) + z->element_bytes * op->m * columns;
+    op->n = columns;
+    return columns > 0;
+}
+
+static bool runs_again(const struct tsim_op_shape *z, unsigned parts, struct tsim_op *op, int *count) {
+    if (!parts)
+        return !(op->is_last_projection && z->software->checkpoint_early_stop);
+    if (parts != TSIM_RECOMPUTE_OPERATORS)
+        return op->parts & parts;
+    bool is_kept = op->kind == TSIM_OP_FLASH || op->collective == TSIM_OP_REDUCE_SCATTER;
+    bool is_product = op->kind == TSIM_OP_GEMM && op->batch == 1; /* scores are batches of products */
+    bool runs = is_product ? halve_product(z, op, count) : !is_kept;
+    return runs && !op->is_last_projection;
+}
+
+void tsim_operators_again(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list) {
+    struct tsim_op_shape z = shape_of(scenario, false);
+    unsigned parts = tsim_recompute_parts(scenario);
+    int32_t n = 0;
+    int count = 0;
+    fill(scenario, part, false, list);
+    for (int32_t i = 0; i < list->n; i++)
+        if (runs_again(&z, parts, &list->ops[i], &count))
+            list->ops[n++] = list->ops[i];
+    list->n = n;
 }
 
 void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list) {

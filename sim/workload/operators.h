@@ -37,6 +37,7 @@ struct tsim_op {
     const char *name;
     enum tsim_op_kind kind;
     unsigned parts;          /* set of enum tsim_recompute_part that it belongs to */
+    double joined[3];        /* GEMM: columns of the products that it joins, 0 where they are fewer; all 0: it is one */
     bool is_last_projection; /* fc2 and what follows: left out of recomputation with early stop */
     bool is_weight_gradient; /* may be delayed by split-backward schedules: products, and gathers of their inputs */
     enum tsim_precision precision;
@@ -69,6 +70,9 @@ enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, T
 
 /* Forward and backward of one part (not of layer lists: layer_list.h) for one micro-batch, in execution order.
  * Recomputation is not in the list: it is the forward list (or its core attention) run again. */
+/* What of a layer's forward pass recomputation executes again in the backward pass (nothing, unless `recompute` is
+ * selective or more), without what stops early. */
+void tsim_operators_again(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 

@@ -2,6 +2,7 @@
  * over the tensor ranks (their appendix A), backward twice that; tensor-parallel volumes of their section 4. */
 #include "support/check_main.h"
 #include "support/example.h"
+#include "workload/memory.h"
 #include "workload/model.h"
 #include "workload/operators.h"
 
@@ -343,6 +344,57 @@ START_TEST(separate_accumulation) {
 }
 END_TEST
 
+/* Checkpointed by operator (torchtitan): of q, k, v, output, gate, up, down the products k, output and up run again,
+ * with all that is cheap; queries, values, attention, gate and down are kept. Not gated: k and output alone, nothing
+ * after up. */
+START_TEST(recomputed_by_operator) {
+    struct tsim_op_list list;
+    for (int gated = 0; gated < 2; gated++) {
+        example_init(&e);
+        e.model.gated_mlp = gated;
+        e.model.kv_heads = 2;
+        e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+        e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+        e.software.selective_recompute = TSIM_SELECTIVE_OPERATORS;
+        example_finish(&e);
+        tsim_operators_again(&e.scenario, TSIM_PART_LAYER, &list);
+        double h = 1024, key = 256, again = h * (key + h + (gated ? 4096 : 0));
+        ck_assert_double_eq_tol(sum_flops(&list), 2 * 1024 * again, 1);
+        ck_assert_double_eq(find(&list, "attention qkv")->n, key);
+        ck_assert_double_eq(find(&list, "attention qkv")->bytes, 2 * (1024 * h + h * key + 1024 * key));
+        find(&list, "norm 1");
+        find(&list, "activation");
+        for (int32_t i = 0; i < list.n; i++)
+            ck_assert(list.ops[i].kind != TSIM_OP_FLASH && !list.ops[i].is_last_projection);
+        double kept = h + (h + key) + h + 2 * 8 + 4096 + (gated ? h : 0); /* of 2 bytes; 4 for each of 8 heads' rows */
+        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), 1024 * 2 * kept, 1);
+        e.software.selective_recompute = TSIM_SELECTIVE_ATTENTION;
+        tsim_operators_again(&e.scenario, TSIM_PART_LAYER, &list);
+        ck_assert_int_eq(list.n, 1);
+        ck_assert_int_eq(list.ops[0].kind, TSIM_OP_FLASH);
+    }
+}
+END_TEST
+
+/* Written out in fp32: converted (2 + 4), then 8 bytes a logit, 16 backward; a fused kernel reads and writes 2. Two metrics compute
+ * it again, forward alone. */
+START_TEST(loss_and_its_metrics) {
+    struct tsim_op_list list;
+    double logits = 1024.0 * 32768;
+    for (int fused = 0; fused < 2; fused++) {
+        example_init(&e);
+        e.software.fusion = TSIM_FUSION_NONE;
+        e.software.cross_entropy = fused ? TSIM_LOSS_FUSED : TSIM_LOSS_WRITTEN_OUT;
+        e.software.loss_metrics = 2;
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        ck_assert_double_eq(find(&list, "loss")->bytes, logits * (fused ? 4 : 6 + 8));
+        ck_assert_double_eq(find(&list, "metrics of the loss")->bytes, 2 * logits * (6 + 8));
+        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
+        ck_assert_double_eq(find(&list, "loss")->bytes, logits * (fused ? 4 : 16 + 6));
+    }
+}
+END_TEST
+
 static Suite *operators_suite(void) {
     Suite *suite = suite_create("operators");
     TCase *tcase = tcase_create("analytic");
@@ -361,6 +413,8 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, context_exchanges);
     tcase_add_test(tcase, blocks_side_by_side);
     tcase_add_test(tcase, separate_accumulation);
+    tcase_add_test(tcase, recomputed_by_operator);
+    tcase_add_test(tcase, loss_and_its_metrics);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -260,6 +260,28 @@ START_TEST(sharded_gradients_without_overlap) {
 }
 END_TEST
 
+/* Whole layers recomputed: weights that are not used again within `gather_reuse` parameters come twice in the backward
+ * pass. After the query, key and value weights (3 h^2) lie 9 h^2 of others, passed twice; after the output's (1) 8,
+ * after the first of the feed-forward (4) 4, after the second none. */
+START_TEST(dropped_weights_are_gathered_again) {
+    const struct { double reuse, again; } CASES[] = {{0, 0}, {18, 0}, {17, 3}, {15, 4}, {8, 4}, {7, 8}};
+    double h2 = 1024.0 * 1024, once = 0, norms = 4 * 1024 / (12 * h2); /* the share is taken of the whole layer */
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        init(1, 1, TSIM_SCHEDULE_1F1B, 6);
+        e.scenario.cluster.accelerators_per_node = 2;
+        example_finish(&e);
+        e.scenario.parallelism.zero = 3;
+        e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+        e.software.gather_reuse = CASES[i].reuse * h2;
+        struct tsim_step_simulation steps = simulate();
+        double gathered = steps.gangs[0].scale_up_bytes;
+        if (i == 0)
+            once = gathered;
+        ck_assert_double_eq_tol(gathered - once, 3 * 8 * CASES[i].again * h2 * (1 + norms), 1);
+    }
+}
+END_TEST
+
 static Suite *program_suite(void) {
     Suite *suite = suite_create("program");
     TCase *tcase = tcase_create("analytic");
@@ -271,6 +293,7 @@ static Suite *program_suite(void) {
     tcase_add_test(tcase, synchronous_sends);
     tcase_add_test(tcase, gradient_reduction);
     tcase_add_test(tcase, sharded_gradients_without_overlap);
+    tcase_add_test(tcase, dropped_weights_are_gathered_again);
     suite_add_tcase(suite, tcase);
     return suite;
 }

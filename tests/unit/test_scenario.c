@@ -93,9 +93,9 @@ END_TEST
 
 START_TEST(recomputation) {
     ck_assert_int_eq(must(load_set("training.recompute", "{every: 3}"))->training.recompute_every, 3);
-    ck_assert_uint_eq(tsim_recompute_parts(&must(load_set("training.recompute", "[norms, ffn]"))->training),
+    ck_assert_uint_eq(tsim_recompute_parts(must(load_set("training.recompute", "[norms, ffn]"))),
                       TSIM_RECOMPUTE_NORMS | TSIM_RECOMPUTE_FFN);
-    ck_assert_uint_eq(tsim_recompute_parts(&must(load_set("training.recompute", "selective"))->training),
+    ck_assert_uint_eq(tsim_recompute_parts(must(load_set("training.recompute", "selective"))),
                       TSIM_RECOMPUTE_ATTENTION);
     ck_assert_int_eq(must(load_set("training.recompute", "[]"))->training.recompute, TSIM_RECOMPUTE_NONE);
     ck_assert_int_eq(must(load_set("training.recompute.every", "3"))->training.recompute, TSIM_RECOMPUTE_EVERY);

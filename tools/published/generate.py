@@ -22,8 +22,28 @@ DOUBTFUL = {
     **{f"rocm-{n}": "a figure for comparison in a report of software that is too slow; its batch is not stated"
        for n in (2, 3)},
 }
+# What a row of grade B leaves open and has one sensible value; the comment goes into the file.
+MEGATRON_2021 = "Not stated: {}. Table 2 of the same paper has micro-batches of 1 on pipelines of the same models."
+ASSUMED = {
+    "meg21t1-001": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 1 % slower and faster."),
+    "meg21t1-003": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 3 % slower and 2 % faster."),
+    "meg21t1-005": ({"micro_batch": 1, "vpp": 2}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (2)")),
+    "meg21t1-007": ({"micro_batch": 1, "vpp": 5}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (5)")),
+    "meg21t1-009": ({"micro_batch": 1, "vpp": 3}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (3)")),
+    "meg21t2-007": ({"vpp": 2}, "Chunks of a stage are not stated: 2 assumed; 1 is 1 % slower."),
+    "meg21t2-011": ({"vpp": 3}, "Chunks of a stage are not stated: 3 of the 3 layers assumed; 1 is 2 % slower."),
+    **{f"megascale-{n}": ({"micro_batch": 1, "recompute": "selective"},
+                          "Micro-batch and recomputation are not stated: 1 and selective, as Korthikanti et al. 2022 ran this "
+                          "model with the same framework.") for n in ("001", "007", "017")},
+    "automodel-028": ({"recompute": "full"}, "Recomputation is not stated: nothing less than full fits."),
+    "fatrain-001": ({"micro_batch": 16}, "Micro-batch and sharding are not stated: 16 and ZeRO-1; 8 is 1 % slower."),
+    "fatrain-004": ({"micro_batch": 16}, "Micro-batch and sharding are not stated: 16 and ZeRO-1; 8 is as fast."),
+}
 NODES = {"A100-SXM4-80GB": "dgx-a100", "A100-SXM-80GB": "dgx-a100", "A100-SXM4-40GB": "dgx-a100-40gb",
-         "H100-SXM5-80GB": "dgx-h100", "Gaudi2": "gaudi2-hls", "Trainium1": "trn1-32xlarge", "MI300X": "mi300x-node",
+         "H100-SXM5-80GB": "dgx-h100", "A100-80GB-class Ampere": "dgx-a100", "A100-SXM4-80GB (400W)": "dgx-a100",
+         "H100 96GB HBM2e 2.4TB/s, 500W cap (Grand Teton)": "{extends: dgx-h100, accelerator: {extends: h100-sxm, "
+                                                            "memory: 96 GB, memory_bandwidth: 2.4 TB/s, power: {cap: 500 W}}}",
+         "Gaudi2": "gaudi2-hls", "Trainium1": "trn1-32xlarge", "MI300X": "mi300x-node",
          "GC200": "{extends: ipu-pod4, accelerators: 16}"}
 # Of others than NVIDIA: accelerators of a node, and the fabric between nodes.
 PER_NODE = {"Trainium1": 16, "GC200": 16}
@@ -44,11 +64,24 @@ def doubt_of(row):
     return DOUBTFUL.get(row["id"])
 
 
+def variant_of(row, source, software):
+    if source == "megatron2021" and "ZeRO-3" in row["zero_stage_or_fsdp"]:
+        return "deepspeed-zero3-2021"
+    if source == "titan" and "compile" not in row["notes"]:
+        return "{extends: torchtitan-2024, fusion: none}"
+    return software
+
+
 def source_of(row):
     s = row["source"]
     for word, name, software in (("llm-foundry", "mpt", "llm-foundry-2023"), ("dgxc", "dgxc", "megatron-core-2024"),
                                  ("NeMo@", "nemo", "nemo-2024"), ("Zero Bubble", "zero-bubble", "zero-bubble-2023"),
-                                 ("bigscience", "bloom", "bloom-2022"), ("MxNet", "dle", "mxnet-2020"),
+                                 ("bigscience", "bloom", "bloom-2022"), ("2104.04473", "megatron2021", "megatron-2021"),
+                                 ("2201.11990", "mtnlg", "megatron-2021"), ("MegaScale", "megascale", "megatron-2022"),
+                                 ("NeMo-Automodel", "automodel", "{extends: torchtitan-2024, attention_kernel: cudnn, fusion: te}"),
+                                 ("torchtitan@", "titan", "torchtitan-2024"),
+                                 ("flash-attention", "fatrain",
+                                  "{extends: torchtitan-2024, attention_kernel: flash1, fusion: te}"), ("MxNet", "dle", "mxnet-2020"),
                                  ("DeepLearningExamples", "dle", "apex-2021"),
                                  # DeepSpeed's pipeline on Intel's graph compiler, its fused attention
                                  ("Intel-HabanaLabs", "habana",
@@ -57,7 +90,7 @@ def source_of(row):
                                  ("Graphcore", "graphcore", "{extends: maxtext-2024, dropout: 0.1}"),
                                  ("ROCm", "rocm", "torchtitan-2024")):  # FSDP and torch.compile
         if word in s:
-            return name, software
+            return name, variant_of(row, name, software)
     raise SystemExit(f"{row['id']}: no rule for the source {s}")
 
 
@@ -66,7 +99,7 @@ def fabric_of(row, source):
         return FABRICS[row["gpu"]]
     if source == "mpt":
         return "roce-200" if row["gpu"].startswith("A100") else "roce-400"
-    if source == "zero-bubble":
+    if source == "zero-bubble" or (source == "titan" and row["gpu"].startswith("A100")):
         return "roce-200"
     if source == "bloom":
         return "omnipath-100"
@@ -83,6 +116,8 @@ def model_of(row, source):
             "kv_heads": row["kv_heads"] or row["heads"], "ffn_hidden": row["ffn_hidden"], "vocab": vocab}
     if is_llama:
         keys |= {"gated_mlp": "true", "norm": "rmsnorm", "position": "rope"}
+    elif source == "fatrain":
+        keys |= {"norm": "layernorm", "position": "rope", "bias": "true", "tied_embeddings": "true"}
     elif "nemotron" in row["model"].lower():
         keys |= {"norm": "layernorm", "position": "rope"}
     elif source == "bloom":
@@ -98,6 +133,8 @@ def gradients_of(row, source):
         return "bf16" if "PURE" in row["notes"] else "fp32"
     if source == "bloom":
         return "fp32" if "BF16Optimizer" in row["zero_stage_or_fsdp"] else "fp16"
+    if source == "megatron2021":  # Megatron's own data parallelism of 2021 and DeepSpeed reduce in the model's precision
+        return "fp16"
     if source == "nemo":  # fp8 recipes: parameters in fp8, gradients reduced in bf16
         return "bf16"
     return "bf16" if "bf16" in row["gradient_dtype"] else "fp32"
@@ -109,11 +146,13 @@ def zero_of(row, source):
         return 1
     if "FSDP" in text or "ZeRO-3" in text:
         return 3
-    return 1 if "distributed" in text or "ZeRO-1" in text else 0
+    return 1 if "distributed" in text or "ZeRO-1" in text or source in ("megascale", "fatrain") else 0
 
 
 def precision_of(row, source):
     word = row["precision"].split()[0].split("/")[0].lower()
+    if "float8" in word:
+        return "fp8"
     return "bf16" if source == "zero-bubble" else word.replace("amp_", "")
 
 
@@ -121,17 +160,21 @@ def metric_of(row):
     value = row["metric_value"]
     if row["metric_name"] == "iteration_time":
         return f"step_time: {value} s"
-    if row["metric_name"] in ("tokens_per_s_per_gpu", "model_tflops_per_gpu"):
+    if row["metric_name"] in ("tokens_per_s_per_gpu", "model_tflops_per_gpu", "hardware_tflops_per_gpu"):
         return f"{row['metric_name']}: {value}"
-    if row["metric_name"] == "samples_per_s_total":
-        return f"samples_per_s: {value}"
+    if row["metric_name"] in ("samples_per_s_total", "tokens_per_s_total"):
+        return f"{row['metric_name'].removesuffix('_total')}: {value}"
     return f"samples_per_s: {float(value) * int(row['n_gpus']):g}"
+
+
+def memory_key(row):
+    return row["source"], row["model"], row["notes"].split(";")[0] if "torchtitan" in row["source"] else ""
 
 
 def memory_of(row, peaks):
     """Measured with the run, in a row of its own that holds for every batch size. Printed as GB; what Megatron-LM reports
     is torch.cuda.max_memory_allocated in MiB."""
-    peak = peaks.get((row["source"], row["model"]))
+    peak = peaks.get(memory_key(row))
     return [f"  memory_peak: {peak} GiB"] if peak else []
 
 
@@ -182,7 +225,12 @@ def encoder(row, source, software):
     return name, "\n".join(lines)
 
 
+RECOMPUTED = {"selective (op)": "selective", "selective (every layer)": "full"}  # torchtitan's words
+
+
 def scenario(row, peaks):
+    assumed, why = ASSUMED.get(row["id"], ({}, ""))
+    row = row | assumed | {"recompute": RECOMPUTED.get(row["recompute"], assumed.get("recompute", row["recompute"]))}
     source, software = source_of(row)
     if source == "dle":
         return example(row, software)
@@ -200,7 +248,8 @@ def scenario(row, peaks):
         cluster["fabric"] = fabric_of(row, source)
     size = re.search(r"([0-9.]+ ?[bBmM])\b", row["model"]).group(1).replace(" ", "").lower()
     gpu = row["gpu"].split("-")[0].lower() + ("-40gb" if "40GB" in row["gpu"] else "")
-    name = f"{source}-{size}-{gpu}-{n}-{row['id'].split('-')[-1]}"
+    table = re.search(r"meg21(t\d)", row["id"])
+    name = f"{source}{'-' + table.group(1) if table else ''}-{size}-{gpu.split()[0]}-{n}-{row['id'].split('-')[-1]}"
     recompute = row["recompute"] if row["recompute"] in ("none", "full", "selective") else "none"
     tensor = int(row["tp"] or 1)
     training = {"sequence_length": row["seq_len"], "global_batch_size": row["global_batch_sequences"],
@@ -215,6 +264,8 @@ def scenario(row, peaks):
         lines.append("# Doubtful: " + doubt_of(row) + ".")
     if source in ("habana", "neuron", "rocm"):
         lines.append("# " + row["notes"] + ".")
+    if why:
+        lines.append(f"# {why}")
     if row["recompute"] != recompute:
         lines.append("# Recomputation is not stated: none assumed.")
     if source == "zero-bubble":
@@ -237,7 +288,7 @@ def main():
         if old.read_text().startswith("# Written by tools/published/generate.py"):
             old.unlink()
     rows = list(csv.DictReader(open(HERE / "runs.csv")))
-    peaks = {(r["source"], r["model"]): r["metric_value"] for r in rows if r["metric_name"] == "peak_memory"}
+    peaks = {memory_key(r): r["metric_value"] for r in rows if r["metric_name"] == "peak_memory"}
     for row in rows:
         if row["metric_name"] == "peak_memory":
             continue
