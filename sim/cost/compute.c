@@ -145,7 +145,8 @@ static double flash_s(const struct tsim_accelerator *a, const struct tsim_softwa
 /* What the kernel draws at a relative clock, of the same range. */
 static double drawn_frac(const struct tsim_accelerator *a, double matrix_s, double memory_s, double clock) {
     double slowed_s = matrix_s / clock, time_s = fmax(slowed_s, memory_s);
-    return a->power_compute_frac * slowed_s / time_s * clock * clock * clock + a->power_memory_frac * memory_s / time_s;
+    double busy = slowed_s / time_s, fixed = (1 - a->power_compute_frac) * busy;
+    return a->power_compute_frac * busy * clock * clock * clock + fmax(a->power_memory_frac * memory_s / time_s, fixed);
 }
 
 double tsim_power_clock(const struct tsim_accelerator *a, double matrix_s, double memory_s) {

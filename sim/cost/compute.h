@@ -34,10 +34,10 @@
  * what it reads and writes over the interconnect of the units, then a synchronization, which is its latency.
  *
  * The power limit. A kernel that keeps matrix units busy for a part u of its time, and memory for a part v, draws
- * a_c u f^3 + a_m v of the range between idle power and the limit (cluster/power.h; voltage falls with the clock, and
- * dynamic power with f V^2). Where that is more than all of it at the clock that the sustained rates hold for (f = 1),
- * that is where both are busy, f is lowered until it fits; a `cap` set below the limit lowers what there is. Memory
- * keeps its clock.
+ * a_c u f^3 + max(a_m v, (1 - a_c) u) of the range between idle power and the limit (cluster/power.h; voltage falls
+ * with the clock, and dynamic power with f V^2; products at the sustained rate draw all of it, a_c of that with the
+ * clock). Where that is more than all of it at the clock that the sustained rates hold for (f = 1), that is where both
+ * are busy, f is lowered until it fits; a `cap` set below the limit lowers what there is. Memory keeps its clock.
  *
  * Element-wise kernels move bytes at the sustained fraction of HBM's peak.
  *
