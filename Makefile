@@ -171,6 +171,15 @@ MUTATION_SEED ?= 1
 mutate: setup
 	tests/mutation/mutate.py --sample $(MUTANTS) --seed $(MUTATION_SEED)
 
+# Which branches the tests take; below 95 % in the folders whose mistakes would go unnoticed it fails.
+.PHONY: coverage
+coverage: setup
+	@$(MAKE) --no-print-directory -j2 VARIANT=cov build/cov/tsim unit-programs
+	@find build/cov -name '*.gcda' -delete
+	@tests/run.sh build/cov build/cov/tsim
+	@tests/reference_docs.sh build/cov/tsim
+	@tests/coverage/branches.py build/cov --least 95 base config cost engine
+
 # Sweeps under a real Slurm and a real Open MPI on this machine.
 .PHONY: check-cluster
 check-cluster: setup
@@ -263,6 +272,7 @@ help:
 	@echo "make test     the same set-up, then every test of the normal tier"
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
 	@echo "make mutate   whether the fast tests see changed operators and constants (MUTANTS=100, 0: all)"
+	@echo "make coverage the share of branches that the tests take, per folder"
 	@echo "make fuzz     libFuzzer on every reader, FUZZ_S=600 seconds each (needs clang, libclang-rt-14-dev)"
 	@echo "make check-faults   failing memory, disks and databases, kills (FAULTS=0 for every single call)"
 	@echo "make check-determinism  the same bytes from other compilers, optimizations, sanitizers, threads and shards"

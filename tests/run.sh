@@ -23,11 +23,11 @@ one() { # NAME COMMAND...
 
 one layers bash tests/layers.sh
 for program in "$build"/tests/unit/test_* "$build"/tests/property/test_*; do
-  case $program in *.o | *.d | *'*') continue ;; esac
+  case $program in *.o | *.d | *.gc?? | *'*') continue ;; esac
   one "${program#"$build"/tests/}" env CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 "$program"
 done
 for program in "$build"/tests/fuzz/replay_*; do
-  case $program in *.o | *.d | *'*') continue ;; esac
+  case $program in *.o | *.d | *.gc?? | *'*') continue ;; esac
   target=${program##*/replay_}
   # shellcheck disable=SC2046 # a list of files
   one "fuzz/$target" "$program" $(bash tests/fuzz/seeds.sh "$target")

@@ -25,10 +25,7 @@ void tsim_memory_limit(size_t most_bytes, const char *whose) {
     limit_name = whose;
 }
 
-/* More than can be asked for is SIZE_MAX. */
 _Noreturn static void out_of_memory(size_t wanted_bytes) {
-    if (wanted_bytes == SIZE_MAX)
-        tsim_out_of_memory();
     fprintf(stderr, "tsim: out of memory (another %zu bytes were asked for)\n", wanted_bytes);
     exit(TSIM_OUT_OF_MEMORY_EXIT);
 }
@@ -113,8 +110,6 @@ void *tsim_arena_alloc(struct tsim_arena *arena, size_t size_bytes) {
     size_t rounded = (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (rounded == 0)
         rounded = ALIGNMENT;
-    if (arena->limit_bytes && rounded > arena->limit_bytes - arena->used_bytes)
-        out_of_memory(rounded);
     struct tsim_arena_block *block = arena->block;
     if (!block || block->capacity_bytes - block->used_bytes < rounded)
         block = add_block(arena, rounded);
@@ -126,7 +121,7 @@ void *tsim_arena_alloc(struct tsim_arena *arena, size_t size_bytes) {
 
 void *tsim_arena_array(struct tsim_arena *arena, size_t count, size_t item_bytes) {
     if (item_bytes && count > SIZE_MAX / 2 / item_bytes)
-        out_of_memory(SIZE_MAX);
+        tsim_out_of_memory();
     return tsim_arena_alloc(arena, count * item_bytes);
 }
 
@@ -165,11 +160,11 @@ void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_b
     size_t grown = *capacity < 8 ? 8 : *capacity;
     while (grown < needed) {
         if (grown > SIZE_MAX / 4)
-            out_of_memory(SIZE_MAX);
+            tsim_out_of_memory();
         grown *= 2;
     }
     if (item_bytes && grown > SIZE_MAX / 2 / item_bytes)
-        out_of_memory(SIZE_MAX);
+        tsim_out_of_memory();
     give_back(array ? malloc_usable_size(array) : 0);
     take(grown * item_bytes);
     void *bigger = realloc(array, grown * item_bytes);

@@ -13,7 +13,6 @@ enum { TSIM_OUT_OF_MEMORY_EXIT = 5 }; /* as for other failures of the system */
 struct tsim_arena_block;
 struct tsim_arena {
     struct tsim_arena_block *block; /* newest first; private */
-    size_t limit_bytes;             /* 0 = none; exceeding it ends the program through the out-of-memory handler */
     size_t used_bytes;              /* sum over blocks, for reports and tests */
 };
 

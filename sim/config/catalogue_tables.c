@@ -496,9 +496,10 @@ static void finish_tiers(struct tsim_reader *reader, const struct tsim_value *ma
                              at_key(reader, path, "topology"), "only a fat-tree has tiers and rails");
         return;
     }
-    if (fabric->n_tiers == 0 && !tsim_value_find(mapping, "tiers"))
+    const struct tsim_value *tiers = tsim_value_find(mapping, "tiers");
+    if (fabric->n_tiers == 0 && (!tiers || tiers->kind == TSIM_VALUE_SEQUENCE))
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "topology"),
-                                        at_key(reader, path, "topology"), "missing key 'tiers'"),
+                                        at_key(reader, path, "topology"), "a fat-tree without tiers"),
                        "from below, for example [{ports: 32}, {ports: 1024, oversubscription: 2}]");
     for (size_t i = 0; i < fabric->n_tiers; i++) {
         int64_t below = i > 0 ? fabric->tiers[i - 1].ports : 1;
@@ -515,7 +516,7 @@ static void finish_tiers(struct tsim_reader *reader, const struct tsim_value *ma
 static void finish_topology(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                             const struct tsim_fabric *fabric) {
     finish_tiers(reader, mapping, path, fabric);
-    if (fabric->topology == TSIM_TOPOLOGY_TORUS && (fabric->torus_dimensions < 2 || fabric->torus_dimensions > 3))
+    if (fabric->topology == TSIM_TOPOLOGY_TORUS && fabric->torus_dimensions < 2)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "torus"),
                                         at_key(reader, path, "torus"), "how many dimensions?"),
                        "torus: {dimensions: 3, wrap: 4}");

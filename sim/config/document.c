@@ -24,6 +24,7 @@ struct builder {
     size_t n_nodes; /* so far, aliases expanded */
     struct anchor anchors[MAX_ANCHORS];
     size_t n_anchors;
+    bool has_too_many_anchors;
     size_t most_keys;        /* of one mapping */
     enum tsim_status status; /* of the first mistake */
 };
@@ -131,14 +132,17 @@ static void check_tag(struct builder *b, const yaml_char_t *tag, const yaml_even
                        "remove the tag: the key says what type its value has");
 }
 
-/* Announces an anchor; its value is filled in when it is complete. Returns its index, or -1 for none or too many. */
+/* Announces an anchor; its value is filled in when it is complete. Returns its index, or -1 for none or too many, which
+ * is said once. */
 static int open_anchor(struct builder *b, const yaml_char_t *name, const yaml_event_t *event) {
     if (!name)
         return -1;
     if (b->n_anchors == MAX_ANCHORS) {
         char message[100];
         snprintf(message, sizeof message, "more than %d anchors", MAX_ANCHORS);
-        error_at(b, TSIM_ERR_LIMIT, event->start_mark, message);
+        if (!b->has_too_many_anchors)
+            error_at(b, TSIM_ERR_LIMIT, event->start_mark, message);
+        b->has_too_many_anchors = true;
         return -1;
     }
     b->anchors[b->n_anchors].name = tsim_arena_strdup(b->arena, (const char *)name);

@@ -239,7 +239,7 @@ static void check_effects(const struct tsim_draft *draft, struct tsim_reader *re
         warn(draft, reader, "reliability.preemption.gap", spec->gap_s == 600, "the rate of preemption is 0");
         warn(draft, reader, "reliability.preemption.discount", spec->discount_frac == 0, "the rate of preemption is 0");
     }
-    if (draft->scenario.parallelism.data == 1 && !draft->is_job)
+    if (draft->data == 1 && !draft->is_job)
         warn(draft, reader, "reliability.elastic", !spec->elastic, "there is one replica");
     if (draft->scenario.training.length_kind == TSIM_LENGTH_NONE)
         tsim_diag_hint(tsim_value_warning(reader->diags, tsim_draft_place(draft, "reliability"), "reliability",

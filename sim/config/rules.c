@@ -189,7 +189,8 @@ static bool check_cluster(const struct check *c) {
         tsim_diag_hint(fail(c, "cluster.node", "%.40s has no network port to join %lld nodes with", node->name,
                             num(cluster->nodes)),
                        "nodes: 1, or a node with 'nics' and 'nic_bandwidth'");
-    if (tsim_draft_has(c->draft, "cluster.fabric") && cluster->nodes == 1)
+    bool is_torus = cluster->fabric && cluster->fabric->topology == TSIM_TOPOLOGY_TORUS; /* joins accelerators */
+    if (tsim_draft_has(c->draft, "cluster.fabric") && cluster->nodes == 1 && !is_torus)
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.fabric"), "cluster.fabric",
                            "has no effect: there is one node");
     if (c->sc->software->nics_used > node->nics && cluster->nodes > 1)

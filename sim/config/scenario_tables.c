@@ -39,15 +39,11 @@ static const struct tsim_word ZERO_GROUPS[] = {{"all", 0}, {"node", -1}, {NULL, 
 /* ---- references ---- */
 
 static void read_model(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct tsim_draft *draft = field;
-    if (!value)
-        return;
-    draft->scenario.model = tsim_model_read(reader, value, path);
+    ((struct tsim_draft *)field)->scenario.model = tsim_model_read(reader, value, path);
 }
 
 static void read_node(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    if (value)
-        ((struct tsim_draft *)field)->scenario.cluster.node = tsim_node_read(reader, value, path);
+    ((struct tsim_draft *)field)->scenario.cluster.node = tsim_node_read(reader, value, path);
 }
 
 static void read_fabric(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {

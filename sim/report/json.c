@@ -201,10 +201,46 @@ void tsim_json_parsed_or_text(struct tsim_json *parent, const char *key, const c
 
 static void write_value(json_t *value, int depth, FILE *out);
 
+/* What we write has to read back as YAML, which refuses some characters and breaks lines at others: U+007F to U+00A0,
+ * U+2028, U+2029, U+FEFF, U+FFFE, U+FFFF. Their code point, and the bytes that they take; 0 for all others. */
+static unsigned to_escape(const char *text, size_t *n_bytes) {
+    static const struct {
+        const char *bytes;
+        unsigned code_point;
+    } OTHERS[] = {{"\xE2\x80\xA8", 0x2028}, {"\xE2\x80\xA9", 0x2029}, {"\xEF\xBB\xBF", 0xFEFF},
+                  {"\xEF\xBF\xBE", 0xFFFE}, {"\xEF\xBF\xBF", 0xFFFF}, {"\x7F", 0x7F}};
+    *n_bytes = 2;
+    if (text[0] == '\xC2' && (unsigned char)text[1] <= 0xA0)
+        return (unsigned char)text[1];
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
+        *n_bytes = strlen(OTHERS[i].bytes);
+        if (strncmp(text, OTHERS[i].bytes, *n_bytes) == 0)
+            return OTHERS[i].code_point;
+    }
+    *n_bytes = 1;
+    return 0;
+}
+
+static void write_string(const json_t *string, FILE *out) {
+    char *text = json_dumps(string, JSON_ENCODE_ANY);
+    size_t n_bytes;
+    TSIM_ASSERT(text);
+    for (const char *at = text; *at; at += n_bytes) {
+        unsigned code_point = to_escape(at, &n_bytes);
+        if (code_point)
+            fprintf(out, "\\u%04X", code_point);
+        else
+            fputc(*at, out);
+    }
+    tsim_heap_free(text);
+}
+
 static void write_scalar(json_t *value, FILE *out) {
     if (json_is_real(value)) {
         char text[40];
         fputs(tsim_double_text(json_real_value(value), text, sizeof text), out);
+    } else if (json_is_string(value)) {
+        write_string(value, out);
     } else {
         json_dumpf(value, out, JSON_ENCODE_ANY);
     }
@@ -213,7 +249,7 @@ static void write_scalar(json_t *value, FILE *out) {
 static void write_key(const char *key, FILE *out) {
     json_t *string = json_string(key);
     TSIM_ASSERT(string);
-    json_dumpf(string, out, JSON_ENCODE_ANY);
+    write_string(string, out);
     json_decref(string);
     fputs(": ", out);
 }

@@ -2,6 +2,8 @@
 #include "engine/parts.h"
 #include "support/engine_rig.h"
 
+#include <math.h>
+
 /* ---- what goes wrong ---- */
 
 static void expect_deadlock(const char *const *messages, size_t n_messages) {
@@ -160,6 +162,91 @@ START_TEST(rearming_under_a_waiter_is_a_bug) {
     tsim_engine_run(engine, &diags);
 }
 END_TEST
+/* What a program can get wrong about a task: each ends as a bug of ours (exit status 70). */
+enum wrong {
+    TOO_MANY_DEMANDS,
+    FEWER_THAN_NO_WAITS,
+    NEGATIVE_WORK,
+    INFINITE_WEIGHT,
+    NEGATIVE_LATENCY,
+    NO_PARTIES,
+    NO_SUCH_SIGNAL,
+    NEGATIVE_SIGNAL,
+    NO_SUCH_COUNTER,
+    N_WRONG
+};
+
+START_TEST(a_task_that_cannot_be_is_a_bug) {
+    struct tsim_task *task = add_task(add_stream(), 0, S);
+    switch ((enum wrong)_i) {
+    case TOO_MANY_DEMANDS:
+        task->n_demands = TSIM_TASK_MAX_DEMANDS + 1;
+        break;
+    case FEWER_THAN_NO_WAITS:
+        task->n_waits = -1;
+        break;
+    case NEGATIVE_WORK:
+        task->work = -1;
+        break;
+    case INFINITE_WEIGHT:
+        task->weight = (double)INFINITY;
+        break;
+    case NEGATIVE_LATENCY:
+        task->latency = -1;
+        break;
+    case NO_PARTIES:
+        task->join = 3;
+        task->n_parties = 0;
+        break;
+    case NO_SUCH_SIGNAL:
+        wait_for(task, tsim_engine_add_signals(engine, 2, 1) + 2);
+        break;
+    case NEGATIVE_SIGNAL:
+        lower(task, -7);
+        break;
+    case NO_SUCH_COUNTER:
+        await(task, tsim_engine_add_counters(engine, 2) + 2, 1);
+        break;
+    case N_WRONG:
+        break;
+    }
+    tsim_engine_run(engine, &diags);
+}
+END_TEST
+
+/* Four of five joins are named, four of five that wait, and "1 more time" or "2 more times". */
+START_TEST(only_the_first_few_are_named) {
+    int32_t signals = tsim_engine_add_signals(engine, 1, 2);
+    for (int i = 0; i < 3; i++)
+        add_party(add_stream(), 5 + i, 2, 0);
+    for (int i = 0; i < 5; i++)
+        wait_for(add_task(add_stream(), 0, S), signals);
+    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_INFEASIBLE);
+    ck_assert_uint_eq(diags.n_items, 1 + 3 + 4);
+    ck_assert_str_eq(
+        diags.items[4].message,
+        "stream 3 (rank 3 operation 0) waits for signal 0 (gradient 0), which must be lowered 2 more times");
+    tear_down();
+    set_up();
+    for (int i = 0; i < 5; i++)
+        add_party(add_stream(), 5 + i, 2, 0);
+    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_INFEASIBLE);
+    ck_assert_uint_eq(diags.n_items, 1 + 4);
+}
+END_TEST
+
+/* Without anyone who knows what tasks mean, numbers have to do. */
+START_TEST(a_deadlock_without_names) {
+    tsim_engine_release(engine);
+    struct tsim_engine_options options = {.tick_s = 1e-12};
+    engine = tsim_engine_create(&options);
+    wait_for(add_task(add_stream(), 0, S), tsim_engine_add_signals(engine, 1, 1));
+    const char *const messages[] = {"deadlock after 0 s: 1 of 1 streams wait for ever",
+                                    "stream 0 (task 0) waits for signal 0, which must be lowered 1 more time"};
+    expect_deadlock(messages, 2);
+}
+END_TEST
+
 static void add_error_tests(Suite *suite) {
     TCase *tcase = tcase_create("errors");
     tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -171,6 +258,9 @@ static void add_error_tests(Suite *suite) {
     tcase_add_test(tcase, a_counter_that_stays_behind);
     tcase_add_test(tcase, a_long_report_is_cut);
     tcase_add_test(tcase, the_limit_is_for_one_tick);
+    tcase_add_test(tcase, only_the_first_few_are_named);
+    tcase_add_test(tcase, a_deadlock_without_names);
+    tcase_add_loop_exit_test(tcase, a_task_that_cannot_be_is_a_bug, 70, 0, N_WRONG);
     tcase_add_exit_test(tcase, an_endless_loop_at_one_tick_is_a_bug, 70);
     tcase_add_exit_test(tcase, work_without_any_limit_is_a_bug, 70);
     tcase_add_exit_test(tcase, lowering_a_fired_signal_is_a_bug, 70);

@@ -224,6 +224,11 @@ static const struct shown HUMAN[] = {
     {12000, TSIM_KG, "12.0 t"},
     {1234, TSIM_PER_S, "1.23 k /s"},
     {700, TSIM_WATTS, "700 W"},
+    {1.41e9, TSIM_HZ, "1.41 GHz"},
+    {2e22, TSIM_BYTES, "20000 EB"},
+    {3e27, TSIM_FLOPS, "3e+09 EFLOP"},
+    {1e-5, TSIM_WATTS, "1e-05 W"},
+    {-0.0, TSIM_WATTS, "0 W"},
     {(double)NAN, TSIM_WATTS, "n/a"},
 };
 
@@ -244,6 +249,11 @@ START_TEST(nearest_word) {
     ck_assert_ptr_null(tsim_did_you_mean("x", words, N)); /* one letter, all of it wrong */
     ck_assert_ptr_null(tsim_did_you_mean("", words, N));
     ck_assert_ptr_null(tsim_did_you_mean("tensor", words, 0));
+    char long_word[200] = "";
+    memset(long_word, 'a', sizeof long_word - 1);
+    const char *const odd[] = {"", long_word, "tensors"}; /* nothing is near to nothing, or to too much */
+    ck_assert_str_eq(tsim_did_you_mean("tensor", odd, 3), "tensors");
+    ck_assert_ptr_null(tsim_did_you_mean(long_word, odd, 3));
 }
 END_TEST
 
