@@ -237,6 +237,7 @@ docs-pictures: build/tsim
 residuals: build/tsim
 	tools/residuals.sh build/tsim $(if $(WORSE),--write-worse,--write)
 docs-accuracy: residuals
+	python3 tools/transfer.py build/tsim >$(BUILD)/transfer.csv && mv $(BUILD)/transfer.csv hardware/calibration/transfer.csv
 	tools/accuracy_docs.sh --write
 
 # The installed program knows PREFIX and no source tree. DESTDIR is put before every path (packages).

@@ -115,6 +115,21 @@ TEXT
   unscored
   cat <<'TEXT'
 
+## Does a parameter transfer?
+
+The sustained rate of 16-bit products is the one parameter of an accelerator that was fitted on step times. Fitted here on the
+runs of one source alone (the median of its errors becomes zero), it predicts the runs of all other sources on that
+accelerator; the last column is their error with the catalogue's rate. `make docs-accuracy` computes it (`tools/transfer.py`).
+
+| accelerator | fitted on | its runs | sustained rate | error on them | others' runs | error on those | bias | with the catalogue's rate |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+TEXT
+  awk -F, 'NR > 1 {
+    printf "| %s | %s | %d | %.3f | %.1f %% | %d | %.1f %% | %+.1f %% | %.1f %% |\n", $1, $2, $3, $4, 100 * $5, $6, 100 * $7,
+      100 * $8, 100 * $9
+  }' hardware/calibration/transfer.csv
+  cat <<'TEXT'
+
 ## Beside others
 
 Errors of other tools, as reported for them: their rows are not all the ones above, so this is no ranking.

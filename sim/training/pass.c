@@ -125,7 +125,7 @@ static double exposed_s(const struct walk *w, const struct tsim_op_list *list, i
         return c;
     double g = kernel_s(w, beside);
     if (op->overlap == TSIM_CONCURRENT_NEXT)
-        return fmax(c, g + collective->sm_frac * c) - g;
+        return fmax(c, g + tsim_collective_taken_frac(collective->sm_frac) * c) - g;
     return fmax(pipelined_s(w, beside, c) - g, 0);
 }
 
@@ -254,7 +254,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
         end_stretch(sum);
         if (row->op->overlap == TSIM_CONCURRENT_PASS) {
             sum->beside_s += row->time_s;
-            sum->taken_s += row->sm_frac * row->time_s;
+            sum->taken_s += tsim_collective_taken_frac(row->sm_frac) * row->time_s;
         }
         if (row->time_s > 0)
             sum->host_s += sum->software->host_time_per_op_s + sum->software->host_time_per_collective_s;

@@ -155,16 +155,17 @@ static double layer_kernels_s(const struct tsim_scenario *sc, const struct tsim_
 }
 
 /* What a collective takes from the passes beside it, by running a layer on what it leaves: its blocks hold compute
- * units (products cut for all units then need more waves) from its first byte to its last, also while they wait for
- * one, and it reads and writes HBM. The engine lets it hold the device while bytes flow, so that is where all of it
- * goes. */
+ * units, and disturb the others (tsim_collective_taken_frac), from its first byte to its last, also while they wait for
+ * one; products cut for all units then need more waves. And it reads and writes HBM. The engine lets it hold the device
+ * while bytes flow, so that is where all of it goes. */
 static double device_share(const struct tsim_step_plan *plan, const struct tsim_collective_cost *cost) {
     const struct tsim_accelerator *whole = plan->cluster->accelerator;
     double flow_s = cost->time_s - cost->latency_s;
     if (!(flow_s > 0))
         return 0;
     struct tsim_accelerator rest = *whole;
-    double units = (double)whole->compute_units, left = fmax(units - round(cost->sm_frac * units), 1);
+    double units = (double)whole->compute_units, taken = tsim_collective_taken_frac(cost->sm_frac);
+    double left = fmax(units - round(taken * units), 1);
     double hbm_frac = fmin(cost->hbm_bytes / cost->time_s / tsim_memory_rate(whole), MOST_DEVICE_SHARE);
     rest.compute_units = (int64_t)left;
     for (int p = 0; p < TSIM_N_PRECISIONS; p++)
