@@ -30,24 +30,6 @@ struct checked {
     size_t n_entries;
 };
 
-/* By its schema, as in "tsim/accelerator/v1". What cannot be read is left to who reads it next. */
-static bool is_catalogue_file(struct tsim_arena *arena, const char *file, enum tsim_catalogue_kind *kind) {
-    struct tsim_diags unread;
-    const struct tsim_value *root = NULL;
-    if (strcmp(file, "-") == 0)
-        return false;
-    tsim_diags_init(&unread);
-    bool is_read = tsim_document_read(arena, file, &root, &unread) == TSIM_OK;
-    tsim_diags_release(&unread);
-    for (int k = 0; is_read && k < TSIM_CATALOGUE_SCENARIOS; k++) {
-        *kind = (enum tsim_catalogue_kind)k;
-        const char *schema = tsim_arena_printf(arena, "tsim/%s/v1", tsim_catalogue_word(*kind));
-        if (tsim_value_is_text(tsim_value_find(root, "schema"), schema))
-            return true;
-    }
-    return false;
-}
-
 /* A precision that is absent is not assumed to be anything: the accelerator lacks it. */
 static bool is_assumed(const struct tsim_catalogue_entry *entry) {
     return strcmp(entry->status, "default") == 0 && strncmp(entry->key, "peak.", 5) != 0 &&
@@ -147,7 +129,7 @@ static enum tsim_exit check_file(const struct tsim_arguments *arguments, const c
     struct checked checked = {.file = file};
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    enum tsim_status status = arguments->n_overrides == 0 && is_catalogue_file(&arena, file, &checked.kind)
+    enum tsim_status status = arguments->n_overrides == 0 && tsim_find_file_kind(&arena, file, &checked.kind)
                                   ? check_catalogue_file(arguments, &arena, &checked, document, &diags)
                                   : check_scenario(arguments, &arena, file, document, &diags);
     tsim_report_diags(arguments, &diags);

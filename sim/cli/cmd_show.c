@@ -177,11 +177,20 @@ static enum tsim_status load(struct tsim_arena *arena, struct shown *shown, stru
     return TSIM_OK;
 }
 
-/* "KIND/ID" */
+/* "KIND/ID", or a file that says its kind. */
 static bool split(const struct tsim_arguments *arguments, struct tsim_arena *arena, struct shown *shown) {
     const char *operand = arguments->operands[0], *slash = strchr(operand, '/');
+    size_t length = strlen(operand);
+    bool is_file = length > 5 && strcmp(operand + length - 5, ".yaml") == 0;
+    if (is_file && tsim_find_file_kind(arena, operand, &shown->kind)) {
+        shown->id = operand;
+        return true;
+    }
     if (!slash || slash == operand || !slash[1]) {
-        fprintf(stderr, "tsim show: needs KIND/ID, as in model/llama2-70b, not '%s'\nTry 'tsim list'.\n", operand);
+        fprintf(stderr,
+                "tsim show: needs KIND/ID, as in model/llama2-70b, or a file of the catalogue's kinds, not '%s'\nTry "
+                "'tsim list'.\n",
+                operand);
         return false;
     }
     shown->id = slash + 1;

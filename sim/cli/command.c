@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include "base/output.h"
+#include "config/document.h"
 
 #include <errno.h>
 #include <string.h>
@@ -184,8 +185,8 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "KIND is models, accelerators, nodes, fabrics, storage, software, regions (with\n"
      "what their electricity emits and costs) or scenarios; without it, all of them.",
      0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_list},
-    {"show", "KIND/ID", "one catalogue entry, each value with its source",
-     "As in: tsim show model/llama2-70b, tsim show accelerator/h100-sxm.", 1, 1,
+    {"show", "KIND/ID|FILE", "one catalogue entry, each value with its source",
+     "As in: tsim show model/llama2-70b, tsim show accelerator/h100-sxm, tsim show\nmy-accelerator.yaml.", 1, 1,
      JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_show},
     {"help", "[COMMAND]", "this list, or one command's options",
      "--format man writes a manual page, bash and zsh what these shells complete (in\n"
@@ -315,6 +316,23 @@ enum tsim_exit tsim_flush_results(void) {
         fprintf(stderr, "tsim: error: cannot write to standard output: %s\n", errno ? strerror(errno) : "write error");
     clearerr(stdout);
     return TSIM_EXIT_IO;
+}
+
+bool tsim_find_file_kind(struct tsim_arena *arena, const char *file, enum tsim_catalogue_kind *kind) {
+    struct tsim_diags unread;
+    const struct tsim_value *root = NULL;
+    if (strcmp(file, "-") == 0)
+        return false;
+    tsim_diags_init(&unread);
+    bool is_read = tsim_document_read(arena, file, &root, &unread) == TSIM_OK;
+    tsim_diags_release(&unread);
+    for (int k = 0; is_read && k < TSIM_CATALOGUE_SCENARIOS; k++) {
+        *kind = (enum tsim_catalogue_kind)k;
+        const char *schema = tsim_arena_printf(arena, "tsim/%s/v1", tsim_catalogue_word(*kind));
+        if (tsim_value_is_text(tsim_value_find(root, "schema"), schema))
+            return true;
+    }
+    return false;
 }
 
 bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, enum tsim_catalogue_kind *kind) {

@@ -357,7 +357,8 @@ static void print_misfit(struct tsim_screen *screen, const struct tsim_result *r
     fprintf(screen->out, "\n%sdoes not fit: %s too much%s\n", tsim_tint_on(screen->style, TSIM_TINT_RED),
             tsim_gigabytes_text(excess_bytes, text, sizeof text), tsim_tint_off(screen->style));
     if (result->n_fit_changes == 0) {
-        fputs("no single change of the plan, the batch or the recomputation makes it fit\n", screen->out);
+        fputs("no change that was tried, of the plan, the batch, recomputation or offload, makes it fit\n",
+              screen->out);
         return;
     }
     fputs("the smallest changes that fit, each alone:\n", screen->out);

@@ -68,7 +68,7 @@ typedef const char *(*change_fn)(struct tsim_arena *arena, struct tsim_scenario 
 
 static const char *use_flash(struct tsim_arena *arena, struct tsim_scenario *sc) {
     (void)arena;
-    bool changes = sc->training.attention == TSIM_ATTENTION_STANDARD;
+    bool changes = sc->training.attention == TSIM_ATTENTION_STANDARD && !sc->model->list;
     sc->training.attention = TSIM_ATTENTION_FLASH;
     return changes ? "training.attention=flash" : NULL;
 }
@@ -105,23 +105,42 @@ static const char *use_selective(struct tsim_arena *arena, struct tsim_scenario 
     (void)arena;
     bool gains = sc->training.attention == TSIM_ATTENTION_STANDARD ||
                  sc->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
-    bool changes = sc->training.recompute == TSIM_RECOMPUTE_NONE && gains;
+    bool changes = sc->training.recompute == TSIM_RECOMPUTE_NONE && !sc->model->list && gains;
     sc->training.recompute = TSIM_RECOMPUTE_SELECTIVE;
     return changes ? "training.recompute=selective" : NULL;
 }
 
-static const char *halve_microbatch(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    bool changes = sc->training.micro_batch_size % 2 == 0;
-    sc->training.micro_batch_size /= 2;
-    sc->n_microbatches *= 2;
-    return changes
+/* The largest that fits, of halves. */
+static const char *shrink_microbatch(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    int64_t before = sc->training.micro_batch_size;
+    struct tsim_memory memory;
+    int32_t stage;
+    do {
+        if (sc->training.micro_batch_size % 2 != 0 || sc->training.updates_by_layer)
+            break;
+        sc->training.micro_batch_size /= 2;
+        sc->n_microbatches *= 2;
+        memory = fullest_stage(sc, &stage);
+    } while (memory.peak_bytes > memory.capacity_bytes);
+    return sc->training.micro_batch_size < before
                ? tsim_arena_printf(arena, "training.micro_batch_size=%lld", (long long)sc->training.micro_batch_size)
                : NULL;
 }
 
+/* Where the node says what it needs; GaLore's update is of whole matrices. */
+static const char *use_offload(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    (void)arena;
+    const struct tsim_node *node = sc->cluster.node;
+    bool changes = !sc->training.offload.optimizer && node->host_link_bytes_per_s > 0 &&
+                   node->host_memory_bytes_per_s > 0 && sc->training.optimizer != TSIM_GALORE_8BIT &&
+                   !sc->training.updates_by_layer && !tsim_streams_weights(sc);
+    sc->training.offload.optimizer = true;
+    return changes ? "training.offload.optimizer=true" : NULL;
+}
+
 static const char *use_full(struct tsim_arena *arena, struct tsim_scenario *sc) {
     (void)arena;
-    bool changes = sc->training.recompute != TSIM_RECOMPUTE_FULL;
+    bool changes = sc->training.recompute != TSIM_RECOMPUTE_FULL && !sc->model->list;
     sc->training.recompute = TSIM_RECOMPUTE_FULL;
     return changes ? "training.recompute=full" : NULL;
 }
@@ -170,19 +189,39 @@ static const char *use_full_and_zero_3(struct tsim_arena *arena, struct tsim_sce
     return full && zero ? tsim_arena_printf(arena, "%s --set %s", full, zero) : NULL;
 }
 
+static const char *use_full_and_shrink(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    const char *full = use_full(arena, sc), *smaller = shrink_microbatch(arena, sc);
+    return full && smaller ? tsim_arena_printf(arena, "%s --set %s", full, smaller) : NULL;
+}
+
+static const char *use_full_and_offload(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    const char *full = use_full(arena, sc), *offload = use_offload(arena, sc);
+    return full && offload ? tsim_arena_printf(arena, "%s --set %s", full, offload) : NULL;
+}
+
+static const char *use_full_offload_and_shrink(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    const char *two = use_full_and_offload(arena, sc), *smaller = shrink_microbatch(arena, sc);
+    return two && smaller ? tsim_arena_printf(arena, "%s --set %s", two, smaller) : NULL;
+}
+
 static const char *use_tensor_and_full(struct tsim_arena *arena, struct tsim_scenario *sc) {
     const char *tensor = use_tensor(arena, sc), *full = use_full(arena, sc);
     return tensor && full ? tsim_arena_printf(arena, "%s --set %s", tensor, full) : NULL;
 }
 
 static void find_fitting_changes(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result) {
-    /* Pairs come last, and only where no single change is enough. */
-    static const change_fn CHANGES[] = {use_sequence, use_flash,     use_zero_1,          use_zero_2,
-                                        use_expert,   use_selective, halve_microbatch,    use_tensor,
-                                        use_zero_3,   use_full,      use_full_and_zero_3, use_tensor_and_full};
+    /* Several at once come last, and only where no single change is enough. */
+    static const change_fn CHANGES[] = {use_sequence,         use_flash,
+                                        use_zero_1,           use_zero_2,
+                                        use_expert,           use_selective,
+                                        shrink_microbatch,    use_tensor,
+                                        use_zero_3,           use_full,
+                                        use_offload,          use_full_and_shrink,
+                                        use_full_and_zero_3,  use_tensor_and_full,
+                                        use_full_and_offload, use_full_offload_and_shrink};
     enum {
         N_CHANGES = sizeof CHANGES / sizeof CHANGES[0],
-        N_SINGLE = N_CHANGES - 2,
+        N_SINGLE = N_CHANGES - 5,
         MAX_LISTED = sizeof result->fit_changes / sizeof result->fit_changes[0]
     };
     for (int i = 0; i < N_CHANGES && result->n_fit_changes < MAX_LISTED; i++) {

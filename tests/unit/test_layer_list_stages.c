@@ -6,6 +6,8 @@
 #include "workload/layer_list.h"
 #include "workload/memory.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct tsim_arena arena;
@@ -133,6 +135,34 @@ START_TEST(what_is_refused) {
 }
 END_TEST
 
+/* 4,096 images are too many at once: the largest half of a half of ... that fits is offered, and nothing that a list
+ * does not have. */
+START_TEST(what_would_fit) {
+    const struct tsim_scenario *sc = load("resnet50", "{data: 4}");
+    ck_assert_ptr_nonnull(sc);
+    struct tsim_scenario large = *sc;
+    const struct tsim_run_options options = {0};
+    struct tsim_result result;
+    struct tsim_stage_memory memory;
+    large.training.micro_batch_size = 4096;
+    ck_assert_int_eq(tsim_train_run(&arena, &large, &options, &result, &diags), TSIM_OK);
+    ck_assert(!result.fits);
+    bool is_smaller = false;
+    for (int32_t i = 0; i < result.n_fit_changes; i++) {
+        const char *setting = result.fit_changes[i].setting;
+        ck_assert_ptr_null(strstr(setting, "recompute"));
+        ck_assert_ptr_null(strstr(setting, "attention"));
+        if (sscanf(setting, "training.micro_batch_size=%" SCNd64, &large.training.micro_batch_size) != 1)
+            continue;
+        is_smaller = true;
+        large.training.micro_batch_size *= 2;
+        tsim_stage_memory(&large, 0, &memory);
+        ck_assert_double_gt(memory.total_bytes, 0.95 * result.memory.capacity_bytes);
+    }
+    ck_assert(is_smaller);
+}
+END_TEST
+
 static Suite *layer_list_stages_suite(void) {
     Suite *suite = suite_create("layer_list_stages");
     TCase *tests = tcase_create("layer_list_stages");
@@ -142,6 +172,7 @@ static Suite *layer_list_stages_suite(void) {
     tcase_add_test(tests, stages_are_the_whole);
     tcase_add_test(tests, the_slowest_stage_sets_the_pace);
     tcase_add_test(tests, what_is_refused);
+    tcase_add_test(tests, what_would_fit);
     suite_add_tcase(suite, tests);
     return suite;
 }
