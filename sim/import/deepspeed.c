@@ -170,6 +170,10 @@ static void put_precision(struct reading *g) {
         tsim_recipe_put(g->r, "training.precision", NULL, "neither bf16 nor fp16 is enabled", "%s", word);
     else
         tsim_recipe_assume(g->r, "training.precision", "bf16 or fp16 is auto", "%s", word);
+    if (has_fp16)
+        tsim_recipe_put_loss_scaling(g->r, tsim_recipe_find(g->r, "fp16.loss_scale"),
+                                     tsim_recipe_find(g->r, "fp16.loss_scale_window"),
+                                     tsim_recipe_find(g->r, "fp16.hysteresis"));
     if (named)
         word = strcmp(tsim_setting_text(named), "fp32") == 0   ? "fp32"
                : strcmp(tsim_setting_text(named), "fp16") == 0 ? "fp16"

@@ -141,6 +141,9 @@ static void put_precision(struct tsim_gpt *g) {
     if (low && strcmp(word, "fp32") == 0)
         tsim_recipe_error(g->r, low, "fp8 needs bf16 or fp16 beside it");
     put_gradient_precision(g, word);
+    if (strcmp(word, "fp16") == 0 && g->program == TSIM_GPT_MEGATRON)
+        tsim_recipe_put_loss_scaling(g->r, tsim_recipe_find(g->r, "loss_scale"),
+                                     tsim_recipe_find(g->r, "loss_scale_window"), tsim_recipe_find(g->r, "hysteresis"));
     tsim_recipe_put(g->r, "training.precision", low ? low : from, low || from ? NULL : "the program's default", "%s",
                     low ? "fp8" : word);
 }

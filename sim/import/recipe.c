@@ -488,3 +488,19 @@ enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_set
     result->notes = tsim_arena_strdup(r->arena, r->notes.text ? r->notes.text : "");
     return TSIM_OK;
 }
+
+void tsim_recipe_put_loss_scaling(struct tsim_recipe *r, const struct tsim_setting *fixed,
+                                  const struct tsim_setting *window, const struct tsim_setting *hysteresis) {
+    static const char DEFAULT[] = "the program's default";
+    const long long never = 1000000000;
+    bool is_fixed = fixed && tsim_setting_number(r, fixed) > 0;
+    long long steps = is_fixed ? never : window ? (long long)tsim_setting_int(r, window, 1, never) : 1000;
+    long long skipped = hysteresis ? (long long)tsim_setting_int(r, hysteresis, 1, 1000) : 2;
+    tsim_recipe_put(r, "training.loss_scaling.growth_interval", is_fixed ? fixed : window,
+                    is_fixed ? "it does not grow"
+                    : window ? NULL
+                             : DEFAULT,
+                    "%lld", steps);
+    if (!is_fixed)
+        tsim_recipe_put(r, "training.loss_scaling.skipped", hysteresis, hysteresis ? NULL : DEFAULT, "%lld", skipped);
+}

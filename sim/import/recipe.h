@@ -77,6 +77,11 @@ void tsim_recipe_put(struct tsim_recipe *r, const char *path, const struct tsim_
 /* The same for what the file does not say: it is listed in the scenario's head. */
 void tsim_recipe_assume(struct tsim_recipe *r, const char *path, const char *why, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* fp16 in Megatron-LM and DeepSpeed, whose defaults are the same: a dynamic scale grows after a window of 1,000 steps
+ * and shrinks at the second overflow (hysteresis 2; arguments.py, runtime/fp16/loss_scaler.py); a fixed one stays.
+ * Settings may be NULL. */
+void tsim_recipe_put_loss_scaling(struct tsim_recipe *r, const struct tsim_setting *fixed,
+                                  const struct tsim_setting *window, const struct tsim_setting *hysteresis);
 /* A list of whole numbers. */
 void tsim_recipe_put_list(struct tsim_recipe *r, const char *path, const struct tsim_setting *from,
                           const char *const *texts, size_t n);
