@@ -231,6 +231,7 @@ struct tsim_tier {
 
 struct tsim_fabric {
     const char *name, *source;
+    const char *vendor;      /* of the accelerators that alone have its ports; NULL: any */
     double link_bytes_per_s; /* per port and direction, wire; a node's NIC is capped by it */
     double efficiency_frac;  /* of the wire that long transfers reach (protocol, congestion control) */
     double latency_s;        /* end to end, one message, software excluded */

@@ -243,6 +243,8 @@ static const struct tsim_key FABRIC_KEYS[] = {
     SCHEMA_KEY(FABRIC_SCHEMA),
     NAME_KEY(struct tsim_fabric),
     SOURCE_KEY(struct tsim_fabric),
+    {.key = "vendor", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_fabric, vendor),
+     .help = "whose accelerators alone have its ports; default: any"},
     {FABRIC_QUANTITY("bandwidth", TSIM_BYTES_PER_S, link_bytes_per_s, "of one port and direction, wire"),
      .is_required = true, .is_positive = true},
     {FABRIC_QUANTITY("efficiency", TSIM_FRACTION, efficiency_frac, "of the wire that long transfers reach"),

@@ -180,12 +180,29 @@ static void check_degraded(const struct tsim_draft *draft, struct tsim_reader *r
              d->link == TSIM_DEGRADED_NIC ? "port" : "accelerator", (long long)d->index, (long long)n);
 }
 
+/* Links of a vendor's own join no others; and weights that stream come over the fabric that sums their gradients. */
+static void check_vendor(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    const struct tsim_fabric *fabric = draft->scenario.cluster.fabric;
+    const struct tsim_accelerator *a = draft->scenario.cluster.node->accelerator;
+    if (!fabric)
+        return;
+    if (fabric->vendor && a->vendor && strcmp(fabric->vendor, a->vendor) != 0)
+        fail(draft, reader, "cluster.fabric", "another of 'tsim list fabrics'",
+             "%.40s joins accelerators of %.40s, and %.40s has no port of it", fabric->name, fabric->vendor, a->name);
+    else if (a->execution == TSIM_EXECUTION_WEIGHT_STREAMING && draft->scenario.cluster.nodes > 1 && a->vendor &&
+             !fabric->vendor)
+        fail(draft, reader, "cluster.fabric", "fabric: swarmx, or another whose vendor is that of the accelerator",
+             "weights stream to several %.40s over a fabric that sums their gradients, which %.40s does not", a->name,
+             fabric->name);
+}
+
 void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *reader) {
     const struct tsim_cluster_spec *cluster = &draft->scenario.cluster;
     const struct tsim_fabric *fabric = cluster->fabric;
     bool is_torus = fabric && fabric->topology == TSIM_TOPOLOGY_TORUS;
     const int64_t *shape = cluster->torus_shape;
     char hint[100] = "";
+    check_vendor(draft, reader);
     for (size_t i = 0; i < cluster->n_degraded; i++)
         check_degraded(draft, reader, i);
     if (tsim_draft_has(draft, "cluster.shape") && !is_torus)

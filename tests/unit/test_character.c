@@ -203,6 +203,26 @@ START_TEST(weights_without_a_link_are_there) {
 }
 END_TEST
 
+/* A vendor's own links join no other's accelerators, and only SwarmX sums what comes back from wafers. */
+START_TEST(fabrics_have_their_accelerators) {
+    static const char *const CLUSTERS[][2] = {
+        {"{node: dgx-h100, nodes: 8, fabric: tpu-v4-torus}", "no port of it"},
+        {"{node: dgx-h100, nodes: 4, fabric: swarmx}", "no port of it"},
+        {"{node: cs2, nodes: 4, fabric: tpu-v4-torus}", "no port of it"},
+        {"{node: cs2, nodes: 4, fabric: roce-100}", "sums their gradients"},
+    };
+    for (size_t i = 0; i < sizeof CLUSTERS / sizeof CLUSTERS[0]; i++) {
+        size_t n_items = diags.n_items;
+        ck_assert_ptr_null(
+            load(CLUSTERS[i][0], MODEL "training: {sequence_length: 1024, global_batch_size: 64, precision: fp16}\n"));
+        bool is_said = false;
+        for (size_t j = n_items; j < diags.n_items; j++)
+            is_said |= strstr(diags.items[j].message, CLUSTERS[i][1]) != NULL;
+        ck_assert_msg(is_said, "%s", CLUSTERS[i][0]);
+    }
+}
+END_TEST
+
 /* ---- slices ---- */
 
 static const struct tsim_cluster *slice(const char *host, int nodes, const char *shape) {
@@ -240,6 +260,7 @@ static Suite *character_suite(void) {
     tcase_add_test(tests, wafers_share_the_batch_for_nothing);
     tcase_add_test(tests, a_wafer_takes_the_whole_model);
     tcase_add_test(tests, weights_without_a_link_are_there);
+    tcase_add_test(tests, fabrics_have_their_accelerators);
     tcase_add_test(tests, slices_close_where_they_can);
     suite_add_tcase(suite, tests);
     return suite;
