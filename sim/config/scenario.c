@@ -46,7 +46,7 @@ static bool enters_run(const struct tsim_scenario *sc, const char *accelerator_k
     char used = kernel == TSIM_ATTENTION_FLASH_TRITON || kernel == TSIM_ATTENTION_FLASH1 ? '1'
                 : kernel == TSIM_ATTENTION_FLASH3 || kernel == TSIM_ATTENTION_CUDNN      ? '3'
                                                                                          : '2';
-    return sc->training.attention == TSIM_ATTENTION_FLASH && flash[0] == used;
+    return !sc->model->list && sc->training.attention == TSIM_ATTENTION_FLASH && flash[0] == used;
 }
 
 /* "h100-sxm power.idle" for cluster.node.accelerator.power.idle; NULL when the run does not lean on it. */
