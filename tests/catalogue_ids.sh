@@ -88,7 +88,12 @@ every fabric $fabrics
 every model $models
 counts $counts
 for model in $models; do trains "$model"; done
-for node in $nodes; do builds "$node" 2 ib-ndr; done
+for node in $nodes; do
+    case $node in
+        cs2) builds cs2 2 swarmx ;;
+        *) builds "$node" 2 ib-ndr ;;
+    esac
+done
 for fabric in $fabrics roce-400-llama3 ib-ndr-superpod; do
     case $fabric in
         *-torus) for hosts in 2 16 64 256; do builds "${fabric%-torus}-host" $hosts "$fabric"; done ;;

@@ -116,7 +116,7 @@ static enum operand operand_of(const struct tsim_command *command) {
         const char *text;
         enum operand operand;
     } OPERANDS[] = {
-        {"", OPERAND_NONE}, {"[COMMAND]", OPERAND_COMMAND}, {"[KIND]", OPERAND_KIND}, {"KIND/ID", OPERAND_ID}};
+        {"", OPERAND_NONE}, {"[COMMAND]", OPERAND_COMMAND}, {"[KIND]", OPERAND_KIND}, {"KIND/ID|FILE", OPERAND_ID}};
     for (size_t i = 0; i < sizeof OPERANDS / sizeof OPERANDS[0]; i++)
         if (strcmp(command->operands, OPERANDS[i].text) == 0)
             return OPERANDS[i].operand;
