@@ -115,8 +115,7 @@ const char *tsim_catalogue_file(struct tsim_arena *arena, enum tsim_catalogue_ki
     return NULL;
 }
 
-/* `name` as the file that holds `value` means it: relative to that file's folder. */
-static const char *relative_file(struct tsim_arena *arena, const struct tsim_value *value, const char *name) {
+const char *tsim_file_beside(struct tsim_arena *arena, const struct tsim_value *value, const char *name) {
     const char *file = value->document->file;
     const char *slash = strrchr(file, '/');
     if (name[0] == '/' || !slash || value->document->is_override)
@@ -354,7 +353,7 @@ static const struct tsim_value *resolve_scalar(const struct resolver *r, const s
                                                const struct chain *chain) {
     struct tsim_arena *arena = r->reader->arena;
     if (is_path(reference->text))
-        return resolve_file(r, reference, relative_file(arena, reference, reference->text), NULL, chain);
+        return resolve_file(r, reference, tsim_file_beside(arena, reference, reference->text), NULL, chain);
     const char *file = tsim_catalogue_file(arena, r->kind, reference->text);
     if (file)
         return resolve_file(r, reference, file, reference->text, chain);

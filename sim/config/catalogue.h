@@ -252,11 +252,18 @@ struct tsim_fabric {
 };
 
 /* ---- region (hardware/regions, schema tsim/region/v1): what its electricity costs and emits ---- */
+/* One value for each hour, over and over: 24 are a day, 168 a week, 8,760 a year. */
+enum { TSIM_PROFILE_MOST_HOURS = 8784 };
+struct tsim_hourly {
+    const double *values; /* SI, >= 0 */
+    size_t n_hours;       /* 0: none, it is the same all the time */
+};
 struct tsim_region {
     const char *name, *source;
     const char *place;      /* for people */
     double carbon_kg_per_j; /* CO2 equivalent of the grid's mix */
     double price_usd_per_j; /* 0: not known */
+    struct tsim_hourly carbon_profile, price_profile;
 };
 
 /* ---- storage (hardware/storage, schema tsim/storage/v1): what training data are read from ----

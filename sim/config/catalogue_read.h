@@ -51,6 +51,16 @@ void tsim_region_write(struct tsim_writer *writer, const char *key, const char *
 /* The table of a kind (not of scenarios). */
 const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind);
 
+/* `name` as the file that holds `value` means it: relative to that file's folder. */
+const char *tsim_file_beside(struct tsim_arena *arena, const struct tsim_value *value, const char *name);
+
+/* hourly.c: keys whose field is a struct tsim_profile. */
+void tsim_price_profile_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_carbon_profile_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                              void *field);
+void tsim_price_profile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_carbon_profile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+
 extern const struct tsim_word tsim_precision_words[]; /* ends with a NULL word */
 extern const struct tsim_table tsim_overlap_table;    /* of struct tsim_overlap; absent keys leave their field alone */
 

@@ -280,6 +280,10 @@ static const struct tsim_key REGION_KEYS[] = {
     {REGION_QUANTITY("carbon", TSIM_KG_PER_J, carbon_kg_per_j, "CO2 equivalent of the grid's electricity"), .is_required = true},
     {REGION_QUANTITY("price", TSIM_USD_PER_J, price_usd_per_j, "of electricity for a large consumer; absent: not known"),
      .default_text = "0"},
+    {.key = "carbon_profile", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_region, carbon_profile),
+     .read = tsim_carbon_profile_read, .write = tsim_carbon_profile_write, .help = "by the hour, as energy.carbon_profile of a scenario"},
+    {.key = "price_profile", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_region, price_profile),
+     .read = tsim_price_profile_read, .write = tsim_price_profile_write, .help = "by the hour, as energy.price_profile of a scenario"},
 };
 TSIM_TABLE(REGION, REGION_KEYS, true);
 

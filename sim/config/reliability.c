@@ -101,6 +101,8 @@ static const struct tsim_key RELIABILITY_KEYS[] = {
     TIME_KEY("restart", restart_s, "7 min", "from there to the first step: detection 1, scheduling 1, loading 3, warm-up 2"),
     TIME_KEY("warmup", warmup_s, "0 s", "lost to slow first steps, where restart does not contain it"),
     TIME_KEY("repair", repair_s, "30 min", "mean time until a failed node is back"),
+    {.key = "repair_power", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(repair_power_frac),
+     .default_text = "1", .max = 1, .help = "what a node in repair draws, of an idle one: 0 when it is switched off"},
     {.key = "spares", .kind = TSIM_KEY_INT, .offset = AT(spares), .max = 1e6, .default_text = "0",
      .help = "nodes that stand by"},
     {.key = "elastic", .kind = TSIM_KEY_BOOL, .offset = AT(elastic), .default_text = "false",

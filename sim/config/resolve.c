@@ -107,8 +107,36 @@ static void resolve_cost(struct tsim_draft *draft) {
     sc->simulation.fold = draft->fold;
 }
 
+/* Of a profile, where there is one. */
+static double mean_of(const struct tsim_hourly *profile, double otherwise) {
+    double sum = 0;
+    for (size_t hour = 0; hour < profile->n_hours; hour++)
+        sum += profile->values[hour];
+    return profile->n_hours > 0 ? sum / (double)profile->n_hours : otherwise;
+}
+
+/* A region's profile counts where the scenario says nothing of its own. */
+static void resolve_profiles(struct tsim_draft *draft) {
+    struct tsim_energy_spec *energy = &draft->scenario.energy;
+    const struct tsim_region *region = energy->region;
+    if (region && energy->carbon_profile.n_hours == 0 && !tsim_draft_has(draft, "energy.carbon"))
+        energy->carbon_profile = region->carbon_profile;
+    if (region && energy->price_profile.n_hours == 0 && !tsim_draft_has(draft, "energy.price"))
+        energy->price_profile = region->price_profile;
+}
+
+/* The mean stands for the profile from here on; another value beside it is not used. */
+static void take_mean(const struct tsim_draft *draft, struct tsim_reader *reader, const char *path,
+                      const struct tsim_hourly *profile, double *value) {
+    double mean = mean_of(profile, *value);
+    if (mean != *value && tsim_draft_has(draft, path))
+        tsim_value_warning(reader->diags, tsim_draft_place(draft, path), path, "has no effect: %s_profile is given",
+                           path);
+    *value = mean;
+}
+
 /* What is written in the scenario wins over its region. */
-static void resolve_energy(struct tsim_draft *draft) {
+static void resolve_scalars(struct tsim_draft *draft) {
     struct tsim_energy_spec *energy = &draft->scenario.energy;
     if (!energy->region)
         return;
@@ -116,6 +144,17 @@ static void resolve_energy(struct tsim_draft *draft) {
         energy->carbon_kg_per_j = energy->region->carbon_kg_per_j;
     if (energy->region->price_usd_per_j > 0 && !tsim_draft_has(draft, "energy.price"))
         energy->price_usd_per_j = energy->region->price_usd_per_j;
+}
+
+static void resolve_energy(struct tsim_draft *draft, struct tsim_reader *reader) {
+    struct tsim_energy_spec *energy = &draft->scenario.energy;
+    resolve_scalars(draft);
+    resolve_profiles(draft);
+    take_mean(draft, reader, "energy.carbon", &energy->carbon_profile, &energy->carbon_kg_per_j);
+    take_mean(draft, reader, "energy.price", &energy->price_profile, &energy->price_usd_per_j);
+    if (energy->start_s > 0 && energy->carbon_profile.n_hours + energy->price_profile.n_hours == 0)
+        tsim_value_warning(reader->diags, tsim_draft_place(draft, "energy.start"), "energy.start",
+                           "has no effect: there is neither a price_profile nor a carbon_profile");
 }
 
 static void resolve_sayings(struct tsim_draft *draft) {
@@ -242,7 +281,7 @@ void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     tsim_draft_resolve_data(draft);
     resolve_cluster(draft);
     resolve_cost(draft);
-    resolve_energy(draft);
+    resolve_energy(draft, reader);
     resolve_sayings(draft);
     if (draft->is_job) {
         draft->scenario.parallelism.zero_group_ranks = draft->zero_group;

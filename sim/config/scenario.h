@@ -199,9 +199,11 @@ struct tsim_data_spec {
 };
 
 struct tsim_energy_spec {
-    double pue, price_usd_per_j, carbon_kg_per_j; /* resolved: own keys, else the region's, else defaults */
-    double embodied_kg;                           /* CO2 of making an accelerator and its share of the node */
-    const struct tsim_region *region;             /* NULL: none named */
+    double pue, price_usd_per_j, carbon_kg_per_j;     /* resolved: own keys, else the region's, else defaults */
+    double embodied_kg;                               /* CO2 of making an accelerator and its share of the node */
+    struct tsim_hourly price_profile, carbon_profile; /* resolved; with one the value above is its mean */
+    double start_s;                                   /* of the profiles, at which the run begins */
+    const struct tsim_region *region;                 /* NULL: none named */
 };
 struct tsim_cost_spec {
     double rent_usd_per_s, reserved_usd_per_s, purchase_usd, lifetime_s; /* per accelerator */
@@ -235,6 +237,7 @@ struct tsim_reliability_spec {
     double checkpoint_bytes_per_s;
     bool checkpoint_memory;
     double detection_s, restart_s, warmup_s, repair_s;
+    double repair_power_frac; /* of an idle node's power, while it is in repair */
     int64_t spares;
     bool elastic;
     double maintenance_interval_s, maintenance_s;

@@ -399,6 +399,14 @@ static const struct tsim_key ENERGY_KEYS[] = {
     {QUANTITY_KEY("embodied", TSIM_KG, scenario.energy.embodied_kg,
                   "CO2 of making an accelerator and its share of the node: 150 kg and an eighth of 2.5 t (Luccioni et al. 2023)"),
      .default_text = "462.5 kg"},
+    {.key = "price_profile", .kind = TSIM_KEY_CUSTOM, .offset = AT(scenario.energy.price_profile),
+     .read = tsim_price_profile_read, .write = tsim_price_profile_write,
+     .help = "price by the hour, over and over: a list of as many, or a file with one a line; in place of price"},
+    {.key = "carbon_profile", .kind = TSIM_KEY_CUSTOM, .offset = AT(scenario.energy.carbon_profile),
+     .read = tsim_carbon_profile_read, .write = tsim_carbon_profile_write,
+     .help = "the same of carbon"},
+    {QUANTITY_KEY("start", TSIM_TIME_S, scenario.energy.start_s, "of the profiles, at which the run begins: 14 h"),
+     .default_text = "0 h", .is_omitted_when_zero = true},
 };
 TSIM_TABLE(ENERGY, ENERGY_KEYS, false);
 

@@ -349,9 +349,16 @@ static const struct tsim_term *run_energy(struct tsim_terms *terms) {
     return tsim_term_close(terms, term, NULL);
 }
 
-/* A price or an emission: the scenario's own, else its region's. */
+/* A price or an emission: the scenario's own, else its region's; by the hour, what comes out over the run. */
 static const struct tsim_term *per_joule(struct tsim_terms *terms, const char *scenario_key, const char *region_key,
                                          double value, double of_region, enum tsim_dimension dimension) {
+    const struct tsim_energy_spec *e = &terms->scenario->energy;
+    const struct tsim_campaign *c = &result_of(terms)->campaign;
+    bool is_price = dimension == TSIM_USD_PER_J;
+    if ((is_price ? e->price_profile.n_hours : e->carbon_profile.n_hours) > 0)
+        return tsim_term_given(terms, tsim_arena_printf(terms->arena, "%s over the hours of the run", scenario_key),
+                               (is_price ? c->electricity_usd : c->co2_kg) / (c->energy_kwh * JOULES_PER_KWH),
+                               dimension, "the profile by the hour (sim/training/meter.h)");
     if (terms->scenario->energy.region && of_region == value)
         return tsim_term_of_file(terms, TSIM_CATALOGUE_REGIONS, region_key, value, dimension);
     return tsim_term_of_scenario(terms, scenario_key, value, dimension);

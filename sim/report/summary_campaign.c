@@ -136,6 +136,26 @@ static void print_campaign(struct tsim_screen *screen, const struct tsim_campaig
     tsim_screen_line(screen, "cost", "%s", text);
 }
 
+/* What a kWh came to, beside the mean of the profile. */
+static const char *by_the_hour(struct tsim_screen *screen, const struct tsim_hourly *profile, const char *what,
+                               double per_kwh, double mean_per_j, const char *unit, const char *so_far) {
+    if (profile->n_hours == 0)
+        return so_far;
+    return tsim_arena_printf(&screen->arena, "%s%s%s %.4g %s (%.4g on average over %zu hours)", so_far,
+                             so_far[0] ? ", " : "", what, per_kwh, unit, mean_per_j * 3.6e6, profile->n_hours);
+}
+
+static void print_hours(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_campaign *c = &result->campaign;
+    const struct tsim_energy_spec *e = &result->scenario->energy;
+    const char *text = by_the_hour(screen, &e->price_profile, "electricity", c->electricity_usd / c->energy_kwh,
+                                   e->price_usd_per_j, "USD/kWh", "");
+    text = by_the_hour(screen, &e->carbon_profile, "carbon", c->co2_kg / c->energy_kwh, e->carbon_kg_per_j, "kg/kWh",
+                       text);
+    if (text[0])
+        tsim_screen_line(screen, "by the hour", "%s", text);
+}
+
 static void print_regimen(struct tsim_screen *screen, const struct tsim_result *result) {
     struct tsim_regimen regimen;
     tsim_regimen(&screen->arena, result, &regimen);
@@ -148,6 +168,7 @@ void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *
     if (!result->campaign.has)
         return;
     print_campaign(screen, &result->campaign, result->scenario->cost.date);
+    print_hours(screen, result);
     print_ownership(screen, &result->campaign.own);
     if (result->campaign.has_failures)
         print_failures(screen, result);

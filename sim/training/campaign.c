@@ -35,6 +35,7 @@ struct run {
     double original[TSIM_N_CAUSES];
     struct slots slots[N_SLOT_KINDS];
     int64_t available, idle_spares, n_slow;
+    int64_t n_away, away_since; /* nodes in repair; ticks */
     enum phase phase;
     int owner; /* the loss that the time of a phase without progress is charged to */
     bool maintenance_is_due;
@@ -188,22 +189,43 @@ static void keep_checkpoints(struct run *run, double n, double mark, double ago_
     run->pending_at = run->now + ticks(job->write_s - ago_s);
 }
 
+/* Where the run phase, which has not been settled, is elapsed_s after its beginning. */
+static double position_after(const struct run *run, double elapsed_s) {
+    const struct tsim_campaign_job *job = run->job;
+    double cycle_s = job->interval_s / run->speed + job->stall_s;
+    double since_mark_s = elapsed_s - (run->next_mark - run->position) / run->speed;
+    if (since_mark_s < 0 || run->marks_before_target < 1)
+        return fmin(run->target, run->position + elapsed_s * run->speed);
+    double last = fmin(floor(since_mark_s / cycle_s), run->marks_before_target - 1);
+    double in_cycle_s = since_mark_s - last * cycle_s;
+    return fmin(run->target, run->next_mark + last * job->interval_s + run->speed * fmax(0, in_cycle_s - job->stall_s));
+}
+
+static double next_hour_s(const struct run *run, double at_s) {
+    double hour_s = 3600, start_s = run->job->start_s;
+    double next_s = (floor((at_s + start_s) / hour_s) + 1) * hour_s - start_s;
+    return next_s > at_s ? next_s : next_s + hour_s;
+}
+
+/* The run phase so far, to who listens. */
+static void tell_run(const struct run *run, bool is_at_target) {
+    double began_s = seconds(run->phase_began), end_s = seconds(run->now), at_s = began_s, position = run->position;
+    while (at_s < end_s) {
+        double next_s = run->job->tells_hours ? fmin(end_s, next_hour_s(run, at_s)) : end_s;
+        double to = next_s >= end_s && is_at_target ? run->target : position_after(run, next_s - began_s);
+        run->take(run->context, at_s, next_s, TSIM_CAMPAIGN_RUNNING, to - position);
+        at_s = next_s;
+        position = to;
+    }
+}
+
 /* Turns the time of the run phase so far into progress, checkpoints and losses. */
 static void settle_run(struct run *run, bool is_at_target) {
     const struct tsim_campaign_job *job = run->job;
     double elapsed_s = seconds(run->now - run->phase_began), began = run->position, done = 0;
     double cycle_s = job->interval_s / run->speed + job->stall_s;
     double since_mark_s = elapsed_s - (run->next_mark - began) / run->speed;
-    if (is_at_target) {
-        run->position = run->target;
-    } else if (since_mark_s < 0 || run->marks_before_target < 1) {
-        run->position = fmin(run->target, began + elapsed_s * run->speed);
-    } else {
-        double last = fmin(floor(since_mark_s / cycle_s), run->marks_before_target - 1);
-        double in_cycle_s = since_mark_s - last * cycle_s;
-        run->position = fmin(run->target,
-                             run->next_mark + last * job->interval_s + run->speed * fmax(0, in_cycle_s - job->stall_s));
-    }
+    run->position = is_at_target ? run->target : position_after(run, elapsed_s);
     if (is_at_target)
         done = run->marks_before_target;
     else if (since_mark_s >= job->stall_s)
@@ -223,15 +245,15 @@ static void settle_run(struct run *run, bool is_at_target) {
 
 /* The time of the present phase until now; the phase is over. */
 static void settle(struct run *run, bool is_at_end) {
-    int loss = run->phase == PHASE_RUN        ? (int)TSIM_CAMPAIGN_RUNNING
-               : run->phase == PHASE_EVALUATE ? (int)TSIM_CAMPAIGN_LOSS_EVALUATION
-                                              : run->owner;
-    if (run->take)
-        run->take(run->context, seconds(run->phase_began), seconds(run->now), loss);
+    int loss = run->phase == PHASE_EVALUATE ? (int)TSIM_CAMPAIGN_LOSS_EVALUATION : run->owner;
     if (run->phase == PHASE_RUN) {
+        if (run->take)
+            tell_run(run, is_at_end);
         settle_run(run, is_at_end);
         return;
     }
+    if (run->take)
+        run->take(run->context, seconds(run->phase_began), seconds(run->now), loss, 0);
     settle_pending(run);
     charge(run, loss, seconds(run->now - run->phase_began));
 }
@@ -267,7 +289,16 @@ static void restart_when_possible(struct run *run) {
 
 /* ---- what happens ---- */
 
+/* So many more nodes are in repair from now on. */
+static void count_away(struct run *run, int64_t more) {
+    if (run->take && run->n_away > 0 && run->now > run->away_since)
+        run->take(run->context, seconds(run->away_since), seconds(run->now), TSIM_CAMPAIGN_AWAY, (double)run->n_away);
+    run->n_away += more;
+    run->away_since = run->now;
+}
+
 static void lose_node(struct run *run, double mean_s) {
+    count_away(run, 1);
     int32_t slot = take_slot(&run->slots[SLOT_REPAIR]);
     double away_s = mean_s * tsim_random_exponential(&run->random[STREAM_REPAIR]);
     if (run->idle_spares > 0)
@@ -358,6 +389,7 @@ static void fail(struct run *run, int cause) {
 
 static void come_back(struct run *run, int32_t slot) {
     give_slot(&run->slots[SLOT_REPAIR], slot);
+    count_away(run, -1);
     if (run->available >= run->job->nodes) {
         run->idle_spares++;
         return;
@@ -501,6 +533,7 @@ void tsim_campaign_replicate_heard(const struct tsim_campaign_job *job, int64_t 
         if (is_hopeless(&run))
             break;
     }
+    count_away(&run, 0);
     out->time_s = seconds(run.now);
     release(&run);
 }

@@ -53,6 +53,8 @@ struct tsim_campaign_job {
     bool saves_on_notice;                         /* preemption loses no work */
     double evaluation_interval_s, evaluation_s;   /* of work; 0 = none */
     double maintenance_interval_s, maintenance_s; /* of time; 0 = none */
+    bool tells_hours; /* stretches that run are told in pieces that end at full hours, start_s before the first */
+    double start_s;
     uint64_t seed;
 };
 
@@ -79,9 +81,11 @@ enum { TSIM_CAMPAIGN_MOST_EVENTS = 1000000 };
 void tsim_campaign_replicate(const struct tsim_campaign_job *job, int64_t replication, struct tsim_replication *out);
 
 /* The same, and `take` hears every stretch of time from the first to the last: `loss` is what it is charged to,
- * TSIM_CAMPAIGN_RUNNING while there is progress. Stretches follow each other without gaps. */
-enum { TSIM_CAMPAIGN_RUNNING = -1 };
-typedef void (*tsim_campaign_take)(void *context, double begin_s, double end_s, int loss);
+ * TSIM_CAMPAIGN_RUNNING while there is progress; `amount` is then the work done in it, also where it is lost later.
+ * Stretches follow each other without gaps. Beside them it hears stretches of TSIM_CAMPAIGN_AWAY, in which `amount`
+ * nodes are in repair. */
+enum { TSIM_CAMPAIGN_RUNNING = -1, TSIM_CAMPAIGN_AWAY = -2 };
+typedef void (*tsim_campaign_take)(void *context, double begin_s, double end_s, int loss, double amount);
 void tsim_campaign_replicate_heard(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
                                    void *context, struct tsim_replication *out);
 

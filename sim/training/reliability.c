@@ -1,6 +1,7 @@
 #include "training/reliability.h"
 
 #include "cluster/power.h"
+#include "training/meter.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 
@@ -122,6 +123,8 @@ void tsim_reliability_job(const struct tsim_scenario *sc, double work_s, double 
         .evaluation_s = sc->training.evaluation.time_s,
         .maintenance_interval_s = r->maintenance_interval_s,
         .maintenance_s = r->maintenance_s,
+        .tells_hours = sc->energy.price_profile.n_hours > 1 || sc->energy.carbon_profile.n_hours > 1,
+        .start_s = sc->energy.start_s,
         .seed = (uint64_t)sc->simulation.seed,
     };
     job->saves_on_notice = job->save_s <= r->notice_s;
@@ -140,22 +143,34 @@ struct statistics {
     double *times_s, *counts; /* of time and interruptions: each ascending, once all are there */
     double mean_s, mean_redone_s, interruptions[TSIM_N_CAUSES], lost_s[TSIM_N_CAMPAIGN_LOSSES];
     int64_t n, events;
+    struct tsim_meter price, carbon;
 };
+
+/* Both meters hear every stretch of every replication. */
+static void take(void *context, double begin_s, double end_s, int loss, double amount) {
+    struct statistics *all = context;
+    tsim_meter_take(&all->price, begin_s, end_s, loss, amount);
+    tsim_meter_take(&all->carbon, begin_s, end_s, loss, amount);
+}
 
 static int ascending(const void *a, const void *b) {
     double left = *(const double *)a, right = *(const double *)b;
     return (left > right) - (left < right);
 }
 
-/* False: one of them does not come to an end. */
+/* False: one of them does not come to an end. `energy`: where it is metered; NULL: not. */
 static bool replicate(struct tsim_arena *arena, const struct tsim_campaign_job *job, int64_t n,
-                      struct statistics *all) {
+                      const struct tsim_energy_spec *energy, struct statistics *all) {
     *all = (struct statistics){.n = n,
                                .times_s = TSIM_NEW_ARRAY(arena, (size_t)n, double),
                                .counts = TSIM_NEW_ARRAY(arena, (size_t)n, double)};
+    if (energy) {
+        tsim_meter_init(arena, &energy->price_profile, energy->start_s, &all->price);
+        tsim_meter_init(arena, &energy->carbon_profile, energy->start_s, &all->carbon);
+    }
     for (int64_t i = 0; i < n; i++) {
         struct tsim_replication one;
-        tsim_campaign_replicate(job, i, &one);
+        tsim_campaign_replicate_heard(job, i, energy ? take : NULL, all, &one);
         if (!one.is_finished)
             return false;
         all->times_s[i] = one.time_s;
@@ -232,7 +247,7 @@ static double slowdown_at(struct tsim_arena *arena, const struct tsim_scenario *
     changed.reliability.preemption_per_s = rate_per_h / SECONDS_PER_HOUR;
     tsim_reliability_job(&changed, work_s, step_s, &job);
     job.work_s = fmin(work_s, BREAKEVEN_INTERRUPTIONS * fmax(tsim_campaign_mtbf_s(&job, false), step_s));
-    return replicate(arena, &job, BREAKEVEN_REPLICATIONS, &all) ? all.mean_s / job.work_s : (double)INFINITY;
+    return replicate(arena, &job, BREAKEVEN_REPLICATIONS, NULL, &all) ? all.mean_s / job.work_s : (double)INFINITY;
 }
 
 static double breakeven_rate_per_h(struct tsim_arena *arena, const struct tsim_scenario *sc, double step_s,
@@ -258,7 +273,7 @@ static bool compare_with_on_demand(struct tsim_arena *arena, const struct tsim_s
     struct statistics all;
     changed.reliability.preemption_per_s = 0;
     tsim_reliability_job(&changed, work_s, result->step.time_s, &job);
-    if (!replicate(arena, &job, sc->reliability.replications, &all))
+    if (!replicate(arena, &job, sc->reliability.replications, NULL, &all))
         return false;
     double paid = (double)(sc->cluster.nodes + sc->reliability.spares) * (double)sc->cluster.accelerators_per_node;
     c->is_spot = true;
@@ -270,23 +285,40 @@ static bool compare_with_on_demand(struct tsim_arena *arena, const struct tsim_s
 
 /* ---- figures ---- */
 
-static void fill_costs(const struct tsim_scenario *sc, const struct tsim_cluster *cluster, double work_s,
-                       const struct statistics *all, struct tsim_result *result) {
+/* Of the facility: spares, and what works on nothing, are idle. */
+static struct tsim_meter_power facility_power(const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
+                                              const struct tsim_result *result) {
+    double per_node = (double)sc->cluster.accelerators_per_node, pue = sc->energy.pue;
+    double spares = (double)sc->reliability.spares * per_node, n = (double)sc->n_accelerators;
+    double idle_w = tsim_power_step_energy_j(cluster, 1, 0, 0, 0); /* of one accelerator's part */
+    const struct tsim_evaluation *e = &result->evaluation;
+    return (struct tsim_meter_power){
+        .loaded_w = pue * (result->mean_power_w + spares * idle_w),
+        .idle_w = pue * (n + spares) * idle_w,
+        .evaluating_w = pue * (e->has ? e->energy_j / e->time_s + spares * idle_w : (n + spares) * idle_w),
+        .away_w = pue * per_node * idle_w * (sc->reliability.repair_power_frac - 1),
+    };
+}
+
+static void fill_electricity(const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
+                             const struct statistics *all, struct tsim_result *result) {
+    static const struct tsim_hourly EVEN;
+    struct tsim_campaign *c = &result->campaign;
+    struct tsim_meter_power power = facility_power(sc, cluster, result);
+    struct tsim_meter energy = all->price;
+    double each = 1 / (double)all->n;
+    energy.profile = &EVEN;
+    c->loaded_w = power.loaded_w;
+    c->idle_w = power.idle_w;
+    c->energy_kwh = each * tsim_meter_sum(&energy, &power, 1 / JOULES_PER_KWH);
+    c->co2_kg = each * tsim_meter_sum(&all->carbon, &power, sc->energy.carbon_kg_per_j);
+    c->electricity_usd = each * tsim_meter_sum(&all->price, &power, sc->energy.price_usd_per_j);
+}
+
+static void fill_costs(const struct tsim_scenario *sc, const struct statistics *all, struct tsim_result *result) {
     const struct tsim_reliability_spec *r = &sc->reliability;
     struct tsim_campaign *c = &result->campaign;
     double n = (double)sc->n_accelerators, spares = (double)r->spares * (double)sc->cluster.accelerators_per_node;
-    double idle_w = tsim_power_step_energy_j(cluster, 1, 0, 0, 0); /* of one accelerator's part */
-    double loaded_s = work_s + all->mean_redone_s;
-    const struct tsim_evaluation *e = &result->evaluation;
-    double pauses = e->has ? all->lost_s[TSIM_CAMPAIGN_LOSS_EVALUATION] / e->time_s : 0;
-    double facility_j =
-        sc->energy.pue * (loaded_s * result->mean_power_w + (all->mean_s - loaded_s) * n * idle_w +
-                          pauses * (e->energy_j - e->time_s * n * idle_w) + all->mean_s * spares * idle_w);
-    c->loaded_w = sc->energy.pue * (result->mean_power_w + spares * idle_w);
-    c->idle_w = sc->energy.pue * (n + spares) * idle_w;
-    c->energy_kwh = facility_j / JOULES_PER_KWH;
-    c->co2_kg = facility_j * sc->energy.carbon_kg_per_j;
-    c->electricity_usd = facility_j * sc->energy.price_usd_per_j;
     double price = tsim_rent_usd_per_s(sc);
     c->rent_usd = price > 0 ? all->mean_s * (n + spares) * price : (double)NAN;
     c->purchase_usd = sc->cost.purchase_usd > 0 ? (n + spares) * sc->cost.purchase_usd : (double)NAN;
@@ -341,7 +373,10 @@ struct recorder {
 };
 
 /* Neighbours that are charged to the same are one. */
-static void record(void *context, double begin_s, double end_s, int loss) {
+static void record(void *context, double begin_s, double end_s, int loss, double amount) {
+    (void)amount;
+    if (loss == TSIM_CAMPAIGN_AWAY)
+        return;
     struct recorder *recorder = context;
     struct tsim_campaign_stretch *last = recorder->n > 0 ? &recorder->stretches[recorder->n - 1] : NULL;
     if (last && last->loss == loss && last->end_s == begin_s)
@@ -366,13 +401,14 @@ enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struc
     struct statistics all;
     double work_s = result->campaign.steps * result->step.time_s;
     tsim_reliability_job(sc, work_s, result->step.time_s, &job);
-    if (!replicate(arena, &job, n_replications(sc), &all))
+    if (!replicate(arena, &job, n_replications(sc), &sc->energy, &all))
         return fail_to_finish(arena, sc, &job, diags);
     result->events += all.events;
     fill_times(sc, &job, &all, &result->campaign);
     if (records)
         fill_stretches(arena, &job, &result->campaign);
-    fill_costs(sc, cluster, work_s, &all, result);
+    fill_electricity(sc, cluster, &all, result);
+    fill_costs(sc, &all, result);
     if (sc->reliability.preemption_per_s > 0 && !compare_with_on_demand(arena, sc, work_s, result))
         return fail_to_finish(arena, sc, &job, diags);
     return TSIM_OK;

@@ -5,6 +5,7 @@
 #include "training/balance.h"
 #include "training/bound.h"
 #include "training/evaluation.h"
+#include "training/meter.h"
 #include "training/reliability.h"
 #include "training/variation.h"
 #include "workload/arithmetic.h"
@@ -343,6 +344,7 @@ static double skipped_steps(const struct tsim_scenario *sc, double useful_steps)
 
 /* Without failures. */
 static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *result) {
+    const struct tsim_energy_spec *e = &sc->energy;
     struct tsim_campaign *c = &result->campaign;
     double steps = run_steps(sc), n = (double)sc->n_accelerators, nan = (double)NAN;
     c->goodput = c->failures = c->days_p10 = c->days_p90 = nan;
@@ -356,8 +358,8 @@ static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *re
     c->steps = steps;
     c->days = c->mean_days = run_s / SECONDS_PER_DAY;
     c->energy_kwh = facility_j / JOULES_PER_KWH;
-    c->co2_kg = facility_j * sc->energy.carbon_kg_per_j;
-    c->electricity_usd = facility_j * sc->energy.price_usd_per_j;
+    c->co2_kg = facility_j * tsim_hourly_mean(&e->carbon_profile, e->start_s, run_s, e->carbon_kg_per_j);
+    c->electricity_usd = facility_j * tsim_hourly_mean(&e->price_profile, e->start_s, run_s, e->price_usd_per_j);
     c->rent_usd = sc->cost.rent_usd_per_s > 0 ? run_s * n * tsim_rent_usd_per_s(sc) : nan;
     c->purchase_usd = sc->cost.purchase_usd > 0 ? n * sc->cost.purchase_usd : nan;
     c->breakeven_runs = c->purchase_usd / c->rent_usd;

@@ -269,11 +269,14 @@ START_TEST(losses_and_work_are_the_time) {
 END_TEST
 
 struct heard {
-    double end_s, sums[TSIM_N_CAMPAIGN_LOSSES + 1];
+    double end_s, work_s, sums[TSIM_N_CAMPAIGN_LOSSES + 1];
 };
 
-static void hear(void *context, double begin_s, double end_s, int loss) {
+static void hear(void *context, double begin_s, double end_s, int loss, double amount) {
     struct heard *heard = context;
+    if (loss == TSIM_CAMPAIGN_AWAY)
+        return;
+    heard->work_s += amount;
     ck_assert_double_eq(begin_s, heard->end_s);
     ck_assert_double_ge(end_s, begin_s);
     heard->end_s = end_s;
@@ -290,6 +293,7 @@ START_TEST(stretches_are_the_whole_run) {
     ck_assert_double_eq(one.time_s, alone.time_s);
     ck_assert_double_eq(heard.end_s, one.time_s);
     ck_assert_double_ge(heard.sums[0], job.work_s);
+    ck_assert_double_eq_tol(heard.work_s, job.work_s + one.redone_s, 1e-3);
     ck_assert_double_eq_tol(heard.sums[1 + TSIM_CAMPAIGN_LOSS_EVALUATION], one.lost_s[TSIM_CAMPAIGN_LOSS_EVALUATION],
                             0.1);
     ck_assert_double_eq_tol(heard.sums[1 + TSIM_CAMPAIGN_LOSS_MAINTENANCE], one.lost_s[TSIM_CAMPAIGN_LOSS_MAINTENANCE],
