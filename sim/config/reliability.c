@@ -35,16 +35,32 @@ static void read_optimal_interval(struct tsim_reader *reader, const struct tsim_
 static void write_interval(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 static void write_optimal_interval(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 
+#define LOCAL_AT(member) offsetof(struct tsim_local_tier_spec, member)
+static const struct tsim_key LOCAL_KEYS[] = {
+    {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = LOCAL_AT(interval), .read = read_optimal_interval,
+     .write = write_optimal_interval, .help = "of the copies in host memory: optimal, a time, or a number of steps; default: optimal"},
+    {.key = "copies", .kind = TSIM_KEY_INT, .offset = LOCAL_AT(copies), .max = 100, .default_text = "0",
+     .help = "of what a node holds, on other nodes, so that a lost node loses nothing; 0: only its own"},
+    {.key = "restart", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = LOCAL_AT(restart_s), .is_positive = true,
+     .is_omitted_when_zero = true, .help = "in place of reliability.restart, from these copies; default: the same"},
+};
+TSIM_TABLE(LOCAL, LOCAL_KEYS, false);
+
+static void read_local(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+static void write_local(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+
 static const struct tsim_key CHECKPOINT_KEYS[] = {
     {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = AT(checkpoint_interval), .read = read_optimal_interval,
      .write = write_optimal_interval,
-     .help = "optimal, a time, or a number of steps; default: optimal"},
+     .help = "of checkpoints on the storage: optimal, a time, or a number of steps; default: optimal"},
     {.key = "mode", .kind = TSIM_KEY_ENUM, .offset = AT(mode), .words = MODES, .default_text = "sync",
      .help = "sync: training waits for the storage; async: for the copy to host memory"},
     {.key = "bandwidth", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_BYTES_PER_S, .offset = AT(checkpoint_bytes_per_s),
      .default_text = "100 GB/s", .is_positive = true, .help = "of the whole cluster to its storage"},
     {.key = "memory", .kind = TSIM_KEY_BOOL, .offset = AT(checkpoint_memory), .default_text = "false",
-     .help = "async: software failures go back to the copy in host memory"},
+     .help = "async: failures that take no node go back to the copy in host memory"},
+    {.key = "local", .kind = TSIM_KEY_CUSTOM, .offset = AT(local), .read = read_local, .write = write_local, .described_by = &LOCAL,
+     .help = "a tier in the hosts' memory with an interval of its own; interval is then the storage's"},
 };
 TSIM_TABLE(CHECKPOINT, CHECKPOINT_KEYS, false);
 
@@ -172,6 +188,27 @@ static void write_optimal_interval(struct tsim_writer *writer, const char *key, 
         write_interval(writer, key, path, field);
 }
 
+static void read_local(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_local_tier_spec *local = field;
+    if (!value)
+        return;
+    if (value->kind != TSIM_VALUE_MAPPING) {
+        tsim_schema_wrong_kind(reader, value, path, "a mapping: {interval: 5 min, copies: 1}");
+        return;
+    }
+    local->has = true;
+    tsim_schema_read(reader, &LOCAL, value, path, local);
+}
+
+static void write_local(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_local_tier_spec *local = field;
+    if (!local->has)
+        return;
+    tsim_writer_begin(writer, key, '{');
+    tsim_writer_table(writer, &LOCAL, path, local);
+    tsim_writer_end(writer, '}');
+}
+
 static void read_components(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     if (value && value->kind != TSIM_VALUE_MAPPING)
         tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
@@ -249,6 +286,24 @@ static void check_effects(const struct tsim_draft *draft, struct tsim_reader *re
                        "set training.tokens, samples or steps");
 }
 
+static void check_local(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    const struct tsim_reliability_spec *spec = &draft->scenario.reliability;
+    const struct tsim_period *local = &spec->local.interval, *storage = &spec->checkpoint_interval;
+    const char *path = "reliability.checkpoint.local";
+    if (!spec->local.has)
+        return;
+    warn(draft, reader, "reliability.checkpoint.memory", !spec->checkpoint_memory, "it is what local is, too");
+    if (spec->local.copies >= draft->scenario.cluster.nodes)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
+                                        "%lld copies on other nodes, but there are %lld nodes",
+                                        (long long)spec->local.copies, (long long)draft->scenario.cluster.nodes),
+                       "at most %lld", (long long)draft->scenario.cluster.nodes - 1);
+    if (local->kind != TSIM_PERIOD_OPTIMAL && local->kind == storage->kind && local->value > storage->value)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
+                                        "less often than the storage, which gets every so-many-th of these"),
+                       "local.interval shorter than checkpoint.interval");
+}
+
 void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader) {
     const struct tsim_reliability_spec *spec = &draft->scenario.reliability;
     const struct tsim_evaluation_spec *evaluation = &draft->scenario.training.evaluation;
@@ -272,7 +327,8 @@ void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_re
                                         tsim_draft_place(draft, "reliability.preemption.discount"),
                                         "reliability.preemption.discount", "a discount of 1 makes it free"),
                        "write what is taken off: 0.7 leaves 30 %%");
-    if (spec->mode == 0 && spec->checkpoint_memory)
+    check_local(draft, reader);
+    if (spec->mode == 0 && spec->checkpoint_memory && !spec->local.has)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE,
                                         tsim_draft_place(draft, "reliability.checkpoint.memory"),
                                         "reliability.checkpoint.memory", "a sync checkpoint leaves no copy in memory"),

@@ -236,6 +236,13 @@ struct tsim_reliability_spec {
     int mode; /* 0 sync, 1 async */
     double checkpoint_bytes_per_s;
     bool checkpoint_memory;
+    /* A local tier of its own interval; the one above is then the storage's. */
+    struct tsim_local_tier_spec {
+        bool has;
+        struct tsim_period interval;
+        int64_t copies;   /* of what a node holds, on other nodes */
+        double restart_s; /* 0: as from the storage */
+    } local;
     double detection_s, restart_s, warmup_s, repair_s;
     double repair_power_frac; /* of an idle node's power, while it is in repair */
     int64_t spares;

@@ -90,6 +90,10 @@ static void print_failures(struct tsim_screen *screen, const struct tsim_result 
                          tsim_screen_human(screen, c->checkpoint_bytes, TSIM_BYTES),
                          tsim_screen_human(screen, c->checkpoint_interval_s, TSIM_TIME_S),
                          tsim_screen_human(screen, c->checkpoint_stall_s, TSIM_TIME_S));
+    if (c->has_local_tier)
+        tsim_screen_line(screen, "", "in the hosts' memory after every %s, which waits %s: %.1f restarts from there",
+                         tsim_screen_human(screen, c->local_interval_s, TSIM_TIME_S),
+                         tsim_screen_human(screen, c->local_stall_s, TSIM_TIME_S), c->local_restarts);
     if (c->is_spot)
         print_spot(screen, c);
 }

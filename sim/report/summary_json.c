@@ -221,6 +221,12 @@ static void add_failures(struct tsim_json *campaign, const struct tsim_campaign 
     tsim_json_number(checkpoint, "bytes", c->checkpoint_bytes);
     tsim_json_number(checkpoint, "interval_s", finite_or_nan(c->checkpoint_interval_s));
     tsim_json_number(checkpoint, "stall_s", c->checkpoint_stall_s);
+    if (c->has_local_tier) {
+        struct tsim_json *local = tsim_json_object(checkpoint, "local");
+        tsim_json_number(local, "interval_s", c->local_interval_s);
+        tsim_json_number(local, "stall_s", c->local_stall_s);
+        tsim_json_number(local, "restarts", c->local_restarts);
+    }
     if (!c->is_spot)
         return;
     struct tsim_json *spot = tsim_json_object(campaign, "spot");

@@ -9,8 +9,8 @@
 #define TICKS_PER_S 1e3
 #define MOST_TIMES_WORK 1e3
 
-/* Streams of random numbers: one a cause, and of repairs. */
-enum { STREAM_REPAIR = TSIM_N_CAUSES, N_STREAMS };
+/* Streams of random numbers: one a cause, of repairs, and of which node was lost. */
+enum { STREAM_REPAIR = TSIM_N_CAUSES, STREAM_NODE, N_STREAMS };
 /* Items of the event queue: one a cause, the job, maintenance; from FIRST_SLOT on one of each kind a slot: what comes
  * back from repair, a replaced unit with an age of its own, a slow node that is found. */
 enum { ITEM_JOB = TSIM_N_CAUSES, ITEM_MAINTENANCE, FIRST_SLOT };
@@ -44,9 +44,15 @@ struct run {
     double position, target;    /* work done; where the run phase ends */
     double next_mark;           /* work at which the next checkpoint begins */
     double marks_before_target; /* checkpoints until then */
-    double durable, in_memory;  /* work to go back to */
+    double until_durable;       /* checkpoints before the next one that is for the storage; 0: it is the next */
+    double durable;             /* work to go back to */
+    double in_memory, before;   /* of the local tier, and the one before it; -1: there is none */
+    int64_t in_memory_at;       /* when training went on after the last one */
     double pending;             /* a checkpoint that is being written, < 0 = none; durable at pending_at */
     int64_t pending_at;
+    double restart_s; /* of this time */
+    int64_t *lost;    /* nodes, since the last restart; of those that hold a local tier */
+    size_t n_lost, lost_capacity;
     double next_evaluation;
 };
 
@@ -140,6 +146,43 @@ static void enter(struct run *run, enum phase phase, double duration_s) {
         tsim_event_queue_put(&run->queue, ITEM_JOB, run->now + ticks(duration_s), TSIM_PHASE_START);
 }
 
+/* ---- checkpoints: mark n is the n-th from now on, beginning with 0 ---- */
+
+/* For the storage among the first n. */
+static double durable_marks(const struct run *run, double n) {
+    return n > run->until_durable ? floor((n - 1 - run->until_durable) / run->job->durable_every) + 1 : 0;
+}
+
+/* Of the run phase; the stall of mark n. */
+static double mark_begins_s(const struct run *run, double n) {
+    const struct tsim_campaign_job *job = run->job;
+    return (run->next_mark - run->position) / run->speed + n * (job->interval_s / run->speed + job->stall_s) +
+           durable_marks(run, n) * job->durable_stall_s;
+}
+
+static double stall_of_s(const struct run *run, double n) {
+    return run->job->stall_s + (durable_marks(run, n + 1) - durable_marks(run, n)) * run->job->durable_stall_s;
+}
+
+/* The last mark that has begun elapsed_s after the phase; -1: none. */
+static double last_mark(const struct run *run, double elapsed_s) {
+    const struct tsim_campaign_job *job = run->job;
+    double since_s = elapsed_s - (run->next_mark - run->position) / run->speed;
+    if (since_s < 0 || run->marks_before_target < 1)
+        return -1;
+    double cycle_s = job->interval_s / run->speed + job->stall_s, most = run->marks_before_target - 1;
+    double low = fmin(most, floor(since_s / (cycle_s + job->durable_stall_s))),
+           high = fmin(most, floor(since_s / cycle_s));
+    while (low < high) {
+        double middle = ceil((low + high) / 2);
+        if (mark_begins_s(run, middle) <= elapsed_s)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
 /* Checkpoints that begin before `target`: one that falls together with it comes after it. */
 static double marks_before(const struct run *run, double target) {
     return target > run->next_mark ? ceil((target - run->next_mark) / run->job->interval_s) : 0;
@@ -160,7 +203,8 @@ static void enter_run(struct run *run) {
     run->speed = run->share / (run->n_slow > 0 ? job->slowdown : 1);
     run->target = fmin(job->work_s, run->next_evaluation);
     run->marks_before_target = marks_before(run, run->target);
-    double stalls_s = run->marks_before_target > 0 ? run->marks_before_target * job->stall_s : 0;
+    double n = run->marks_before_target;
+    double stalls_s = n > 0 ? n * job->stall_s + durable_marks(run, n) * job->durable_stall_s : 0;
     enter(run, PHASE_RUN, (run->target - run->position) / run->speed + stalls_s);
 }
 
@@ -171,34 +215,47 @@ static void settle_pending(struct run *run) {
     }
 }
 
-/* `n` checkpoints were finished in the run phase, the last of them (at `mark`) `ago_s` ago. */
-static void keep_checkpoints(struct run *run, double n, double mark, double ago_s, double cycle_s) {
+/* Mark n, the last one for the storage that is finished, was so `ago_s` ago. */
+static void keep_durable(struct run *run, double n, double ago_s, double elapsed_s) {
     const struct tsim_campaign_job *job = run->job;
-    settle_pending(run);
-    if (n < 1)
-        return;
-    run->in_memory = mark;
+    double mark = run->next_mark + n * job->interval_s, last = n - job->durable_every;
+    run->pending = -1;
     if (job->write_s <= ago_s) {
         run->durable = mark;
-        run->pending = -1;
         return;
     }
-    if (n > 1 && job->write_s <= ago_s + cycle_s)
-        run->durable = mark - job->interval_s;
+    if (last >= 0 && mark_begins_s(run, last) + stall_of_s(run, last) + job->write_s <= elapsed_s)
+        run->durable = mark - job->durable_every * job->interval_s;
     run->pending = mark;
     run->pending_at = run->now + ticks(job->write_s - ago_s);
 }
 
+/* `done` checkpoints were finished in the run phase. */
+static void keep_checkpoints(struct run *run, double done, double elapsed_s) {
+    double step = run->job->interval_s, every = run->job->durable_every, last = done - 1;
+    settle_pending(run);
+    if (done < 1)
+        return;
+    double ago_s = fmax(0, elapsed_s - mark_begins_s(run, last) - stall_of_s(run, last));
+    run->before = done > 1 ? run->next_mark + (last - 1) * step : run->in_memory;
+    run->in_memory = run->next_mark + last * step;
+    run->in_memory_at = run->now - ticks(ago_s);
+    double durable = durable_marks(run, done);
+    if (durable > 0) {
+        double n = run->until_durable + (durable - 1) * every;
+        keep_durable(run, n, n < last ? elapsed_s - mark_begins_s(run, n) - stall_of_s(run, n) : ago_s, elapsed_s);
+    }
+    run->until_durable += durable * every - done;
+    run->next_mark += done * step;
+}
+
 /* Where the run phase, which has not been settled, is elapsed_s after its beginning. */
 static double position_after(const struct run *run, double elapsed_s) {
-    const struct tsim_campaign_job *job = run->job;
-    double cycle_s = job->interval_s / run->speed + job->stall_s;
-    double since_mark_s = elapsed_s - (run->next_mark - run->position) / run->speed;
-    if (since_mark_s < 0 || run->marks_before_target < 1)
+    double n = last_mark(run, elapsed_s);
+    if (n < 0)
         return fmin(run->target, run->position + elapsed_s * run->speed);
-    double last = fmin(floor(since_mark_s / cycle_s), run->marks_before_target - 1);
-    double in_cycle_s = since_mark_s - last * cycle_s;
-    return fmin(run->target, run->next_mark + last * job->interval_s + run->speed * fmax(0, in_cycle_s - job->stall_s));
+    double after_s = fmax(0, elapsed_s - mark_begins_s(run, n) - stall_of_s(run, n));
+    return fmin(run->target, run->next_mark + n * run->job->interval_s + run->speed * after_s);
 }
 
 static double next_hour_s(const struct run *run, double at_s) {
@@ -221,23 +278,16 @@ static void tell_run(const struct run *run, bool is_at_target) {
 
 /* Turns the time of the run phase so far into progress, checkpoints and losses. */
 static void settle_run(struct run *run, bool is_at_target) {
-    const struct tsim_campaign_job *job = run->job;
-    double elapsed_s = seconds(run->now - run->phase_began), began = run->position, done = 0;
-    double cycle_s = job->interval_s / run->speed + job->stall_s;
-    double since_mark_s = elapsed_s - (run->next_mark - began) / run->speed;
-    run->position = is_at_target ? run->target : position_after(run, elapsed_s);
+    double elapsed_s = seconds(run->now - run->phase_began), began = run->position;
+    double position = is_at_target ? run->target : position_after(run, elapsed_s);
+    double last = last_mark(run, elapsed_s), done = last + 1;
     if (is_at_target)
         done = run->marks_before_target;
-    else if (since_mark_s >= job->stall_s)
-        done = fmin(floor((since_mark_s - job->stall_s) / cycle_s) + 1, run->marks_before_target);
-    if (done >= 1) {
-        double mark = run->next_mark + (done - 1) * job->interval_s;
-        keep_checkpoints(run, done, mark, fmax(0, since_mark_s - job->stall_s - (done - 1) * cycle_s), cycle_s);
-        run->next_mark = mark + job->interval_s;
-    } else {
-        settle_pending(run);
-    }
-    double work_s = run->position - began;
+    else if (last >= 0 && elapsed_s < mark_begins_s(run, last) + stall_of_s(run, last))
+        done = last;
+    keep_checkpoints(run, done, elapsed_s);
+    run->position = position;
+    double work_s = position - began;
     charge(run, TSIM_CAMPAIGN_LOSS_SHRUNK, work_s / run->share - work_s);
     charge(run, TSIM_CAUSE_STRAGGLER, work_s / run->speed - work_s / run->share);
     charge(run, TSIM_CAMPAIGN_LOSS_CHECKPOINT, elapsed_s - work_s / run->speed);
@@ -259,30 +309,66 @@ static void settle(struct run *run, bool is_at_end) {
 }
 
 static void save_here(struct run *run) {
-    run->durable = run->in_memory = run->position;
+    run->durable = run->in_memory = run->before = run->position;
+    run->in_memory_at = run->now;
     run->pending = -1;
     run->next_mark = run->position + run->job->interval_s;
+    run->until_durable = run->job->durable_every - 1;
+    run->restart_s = run->job->restart_s;
 }
 
+/* A node was lost: is a copy of what it held left on another one? Nodes are in groups of copies + 1 that hold each
+ * other's (the last group may be larger); until the job has restarted, losses add up. */
+static bool peers_hold(struct run *run) {
+    const struct tsim_campaign_job *job = run->job;
+    int64_t size = job->copies + 1, last_group = job->nodes / size - 1, node, lost_of_group = 0;
+    bool is_known;
+    if (job->copies == 0 || (int64_t)run->n_lost >= job->nodes)
+        return false;
+    do {
+        node = (int64_t)(tsim_random_uniform(&run->random[STREAM_NODE]) * (double)job->nodes);
+        is_known = node >= job->nodes;
+        for (size_t i = 0; i < run->n_lost; i++)
+            is_known |= run->lost[i] == node;
+    } while (is_known);
+    run->lost = tsim_heap_grow(run->lost, &run->lost_capacity, run->n_lost + 1, sizeof *run->lost);
+    run->lost[run->n_lost++] = node;
+    int64_t group = node / size < last_group ? node / size : last_group;
+    for (size_t i = 0; i < run->n_lost; i++)
+        lost_of_group += (run->lost[i] / size < last_group ? run->lost[i] / size : last_group) == group;
+    return lost_of_group <= job->copies;
+}
+
+/* To the local tier, which a lost node takes its part of unless others hold it; else to the storage. */
 static void roll_back(struct run *run, int cause) {
-    double to = run->durable;
-    if (cause == TSIM_CAUSE_SOFTWARE && run->job->memory_tier)
-        to = fmax(to, run->in_memory);
+    const struct tsim_campaign_job *job = run->job;
+    bool loses_node = job->causes[cause].takes_node;
+    bool has_local = job->local_tier && run->in_memory >= 0 && (!loses_node || peers_hold(run));
+    bool is_copied = !loses_node || run->in_memory_at + ticks(job->copy_s) <= run->now;
+    double to = run->durable, next_durable = run->next_mark + run->until_durable * job->interval_s;
+    if (has_local)
+        to = fmax(to, is_copied ? run->in_memory : run->before);
     double redone_s = run->position - to;
     charge(run, cause, redone_s);
     run->out->redone_s += redone_s;
+    run->out->local_restarts += has_local;
+    run->restart_s = has_local ? job->local_restart_s : job->restart_s;
     run->position = to;
-    if (cause != TSIM_CAUSE_SOFTWARE ||
-        !run->job->memory_tier) { /* with the hosts' memory what it was writing is gone */
-        run->in_memory = to;
+    run->next_mark = to + job->interval_s;
+    if (!has_local || loses_node) { /* with a host's memory what it was writing is gone */
+        next_durable = has_local && run->pending >= 0 ? 0 : next_durable;
         run->pending = -1;
     }
-    run->next_mark = to + run->job->interval_s;
+    double marks = round((next_durable - to) / job->interval_s) - 1;
+    run->until_durable = has_local ? fmin(fmax(0, marks), job->durable_every - 1) : job->durable_every - 1;
+    run->in_memory = has_local ? to : -1;
+    run->before = run->in_memory;
+    run->in_memory_at = INT64_MIN / 2;
 }
 
 static void restart_when_possible(struct run *run) {
     if (share_of(run) > 0)
-        enter(run, PHASE_RESTART, run->job->restart_s + run->job->warmup_s);
+        enter(run, PHASE_RESTART, run->restart_s + run->job->warmup_s);
     else
         enter(run, PHASE_WAIT, 0);
 }
@@ -397,7 +483,7 @@ static void come_back(struct run *run, int32_t slot) {
     run->available++;
     if (run->phase == PHASE_WAIT && share_of(run) > 0) {
         settle(run, false);
-        enter(run, PHASE_RESTART, run->job->restart_s + run->job->warmup_s);
+        enter(run, PHASE_RESTART, run->restart_s + run->job->warmup_s);
     } else if (run->phase == PHASE_RUN && share_of(run) > run->share) {
         stop_for(run, TSIM_CAMPAIGN_LOSS_SHRUNK);
     }
@@ -448,6 +534,7 @@ static bool end_phase(struct run *run) {
         restart_when_possible(run);
         return true;
     case PHASE_RESTART:
+        run->n_lost = 0;
         resume(run);
         return true;
     case PHASE_WAIT:
@@ -458,14 +545,16 @@ static bool end_phase(struct run *run) {
 
 static void begin(struct run *run, int64_t replication) {
     const struct tsim_campaign_job *job = run->job;
-    TSIM_ASSERT(job->work_s > 0 && job->interval_s > 0);
+    TSIM_ASSERT(job->work_s > 0 && job->interval_s > 0 && job->durable_every >= 1);
     tsim_event_queue_init(&run->queue);
     for (uint64_t stream = 0; stream < N_STREAMS; stream++)
         tsim_random_init(&run->random[stream], job->seed, (uint64_t)replication, stream);
     run->available = job->nodes;
     run->idle_spares = job->spares;
-    run->pending = -1;
+    run->in_memory = run->before = run->pending = -1;
+    run->restart_s = job->restart_s;
     run->next_mark = job->interval_s;
+    run->until_durable = job->durable_every - 1;
     run->next_evaluation = job->evaluation_interval_s > 0 ? job->evaluation_interval_s : (double)INFINITY;
     for (int cause = 0; cause < TSIM_N_CAUSES; cause++) {
         run->original[cause] = job->causes[cause].units;
@@ -505,6 +594,7 @@ static bool is_hopeless(const struct run *run) {
 
 static void release(struct run *run) {
     tsim_event_queue_release(&run->queue);
+    tsim_heap_free(run->lost);
     for (int kind = 0; kind < N_SLOT_KINDS; kind++) {
         tsim_heap_free(run->slots[kind].cause);
         tsim_heap_free(run->slots[kind].free);
@@ -548,15 +638,37 @@ static double mean_rate_per_s(const struct tsim_failure_process *p, double work_
     return p->units * (pow((p->age_s + work_s) / scale, p->shape) - pow(p->age_s / scale, p->shape)) / work_s;
 }
 
+/* Whether the local tier outlives it; two losses of nodes at a time left out. */
+static bool is_local(const struct tsim_campaign_job *job, int cause) {
+    return job->local_tier && (!job->causes[cause].takes_node || job->copies > 0);
+}
+
 static bool is_announced(const struct tsim_campaign_job *job, int cause) {
     return cause == TSIM_CAUSE_STRAGGLER || (cause == TSIM_CAUSE_PREEMPTION && job->saves_on_notice);
 }
 
-double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, bool losing_work) {
-    double rate_per_s = 0;
+/* Of losses of all of a group, to first order: one of a node, and in the restart after it the others of its group. */
+static double group_rate_per_s(const struct tsim_campaign_job *job) {
+    double node_per_s = 0, restart_s = job->detection_s + job->local_restart_s + job->warmup_s;
     for (int cause = 0; cause < TSIM_N_CAUSES; cause++)
-        if (job->causes[cause].mtbf_s > 0 && !(losing_work && is_announced(job, cause)))
+        if (job->causes[cause].mtbf_s > 0 && job->causes[cause].takes_node && !is_announced(job, cause))
+            node_per_s += mean_rate_per_s(&job->causes[cause], job->work_s);
+    double rate_per_s = node_per_s;
+    for (int64_t i = 1; i <= job->copies; i++)
+        rate_per_s *= fmin(1, node_per_s * restart_s) * (double)(job->copies + 1 - i) / (double)(job->nodes - i);
+    return rate_per_s;
+}
+
+double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, enum tsim_campaign_kind kind) {
+    bool has_groups = kind == TSIM_CAMPAIGN_TO_STORAGE && job->local_tier && job->copies > 0;
+    double rate_per_s = has_groups ? group_rate_per_s(job) : 0;
+    for (int cause = 0; cause < TSIM_N_CAUSES; cause++) {
+        bool counts = kind == TSIM_CAMPAIGN_ANY ||
+                      (!is_announced(job, cause) && (kind == TSIM_CAMPAIGN_LOSING_WORK ||
+                                                     is_local(job, cause) == (kind == TSIM_CAMPAIGN_TO_LOCAL_TIER)));
+        if (job->causes[cause].mtbf_s > 0 && counts)
             rate_per_s += mean_rate_per_s(&job->causes[cause], job->work_s);
+    }
     return rate_per_s > 0 ? 1 / rate_per_s : (double)INFINITY;
 }
 

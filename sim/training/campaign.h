@@ -9,6 +9,13 @@
  * A failure in any phase throws the job back to its last usable checkpoint and starts `down` anew, as Daly (2006) has
  * it; one that comes during maintenance takes a node and no more.
  *
+ * Checkpoints have one or two tiers. Each holds the job for stall_s; with a local tier it then lies in the hosts'
+ * memory, and every so-many-th goes on to the storage: with durable_stall_s more, or under training. A failure that
+ * takes no node (software, a link, a switch) goes back to the local tier. One that takes a node takes what its memory
+ * held: the job goes back to the storage, unless other nodes hold copies; then it does so when all of a group of copies
+ * + 1 nodes are lost before the job has restarted (Moody et al. 2010, SC '10, doi:10.1109/SC.2010.18; Wang et al. 2023,
+ * Gemini, SOSP '23, doi:10.1145/3600006.3613145).
+ *
  * A straggler is a node that turns slow and fails in nothing: every step takes `slowdown` times as long, however many
  * are slow at a time, until each is found a fixed time later; then the job saves, puts another node in its place and
  * restarts.
@@ -49,7 +56,12 @@ struct tsim_campaign_job {
     double interval_s;        /* of work; INFINITY = no checkpoints */
     double stall_s, write_s;
     double save_s;                                /* a checkpoint that is waited for until it is durable */
-    bool memory_tier;                             /* software failures go back to the copy in host memory */
+    bool local_tier;                              /* checkpoints stay in the hosts' memory, too */
+    double durable_every;                         /* every so-many-th goes on to the storage; 1 or more, whole */
+    double durable_stall_s;                       /* of one that does, more than stall_s */
+    int64_t copies;                               /* of what a node holds, on other nodes */
+    double copy_s;                                /* after the stall, until they are there */
+    double local_restart_s;                       /* in place of restart_s, from the local tier */
     bool saves_on_notice;                         /* preemption loses no work */
     double evaluation_interval_s, evaluation_s;   /* of work; 0 = none */
     double maintenance_interval_s, maintenance_s; /* of time; 0 = none */
@@ -73,7 +85,8 @@ struct tsim_replication {
     double time_s;    /* work_s + the sum of lost_s */
     double interruptions[TSIM_N_CAUSES];
     double lost_s[TSIM_N_CAMPAIGN_LOSSES];
-    double redone_s; /* work that was done and lost: part of lost_s, but at full load */
+    double redone_s;       /* work that was done and lost: part of lost_s, but at full load */
+    double local_restarts; /* interruptions after which the local tier was there to go back to */
     int64_t events;
 };
 enum { TSIM_CAMPAIGN_MOST_EVENTS = 1000000 };
@@ -89,9 +102,15 @@ typedef void (*tsim_campaign_take)(void *context, double begin_s, double end_s, 
 void tsim_campaign_replicate_heard(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
                                    void *context, struct tsim_replication *out);
 
-/* Mean time between interruptions of the job, over its work, replaced units left out; INFINITY when there are none.
- * `losing_work`: only those that do. */
-double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, bool losing_work);
+/* Mean time between interruptions of the job of a kind, over its work, replaced units left out; INFINITY when there are
+ * none. */
+enum tsim_campaign_kind {
+    TSIM_CAMPAIGN_ANY,
+    TSIM_CAMPAIGN_LOSING_WORK,
+    TSIM_CAMPAIGN_TO_LOCAL_TIER, /* of these those that the local tier outlives, ... */
+    TSIM_CAMPAIGN_TO_STORAGE     /* ... and the others */
+};
+double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, enum tsim_campaign_kind kind);
 
 /* Work between checkpoints, each of `stall_s`, that minimises Daly's (2006, "A higher order estimate of the optimum
  * checkpoint interval", FGCS 22) expected time M e^(R/M) (e^((t+d)/M) - 1) W / t: the root of 1 - t/M = e^(-(t+d)/M),

@@ -42,6 +42,14 @@ static double nics_of_a_node(const struct tsim_scenario *sc) {
     return sc->cluster.fabric ? (double)sc->cluster.node->nics : 0;
 }
 
+/* A node's part, to as many others, over its NICs. */
+static double peer_copy_s(const struct tsim_scenario *sc) {
+    const struct tsim_node *node = sc->cluster.node;
+    double rate = fmin(node->nic_bytes_per_s, sc->cluster.fabric ? sc->cluster.fabric->link_bytes_per_s : 0);
+    double bytes = tsim_checkpoint_bytes(sc) / (double)sc->cluster.nodes * (double)sc->reliability.local.copies;
+    return rate > 0 && node->nics > 0 ? bytes / ((double)node->nics * rate) : 0;
+}
+
 static double switches(double nics) {
     double ports = 64;
     return nics > ports ? ceil(nics * (nics <= ports * ports / 2 ? 3 : 5) / ports) : nics > 0 ? 1 : 0;
@@ -87,14 +95,34 @@ static double evaluation_interval_s(const struct tsim_evaluation_spec *evaluatio
     return evaluation->time_s > 0 ? fmax(1, round(interval_s(&evaluation->interval, step_s) / step_s)) * step_s : 0;
 }
 
+static double wanted_interval_s(const struct tsim_period *interval, double step_s, double stall_s,
+                                const struct tsim_campaign_job *job, enum tsim_campaign_kind kind) {
+    if (interval->kind == TSIM_PERIOD_OPTIMAL)
+        return tsim_optimal_interval_s(stall_s, tsim_campaign_mtbf_s(job, kind));
+    return interval_s(interval, step_s);
+}
+
 /* A whole number of steps, at least one, and long enough for the writing under it. */
 static void set_interval(const struct tsim_scenario *sc, double step_s, struct tsim_campaign_job *job) {
-    const struct tsim_reliability_spec *r = &sc->reliability;
-    double wanted_s = r->checkpoint_interval.kind == TSIM_PERIOD_OPTIMAL
-                          ? tsim_optimal_interval_s(job->stall_s, tsim_campaign_mtbf_s(job, true))
-                          : interval_s(&r->checkpoint_interval, step_s);
+    double wanted_s =
+        wanted_interval_s(&sc->reliability.checkpoint_interval, step_s, job->stall_s, job, TSIM_CAMPAIGN_LOSING_WORK);
     double least = fmax(1, ceil((job->write_s - job->stall_s) / step_s));
     job->interval_s = fmax(least, round(wanted_s / step_s)) * step_s;
+}
+
+/* The storage gets a whole number of local ones. Each tier's optimum is that of the failures which go back to it: to
+ * first order they do not meet. */
+static void set_tiers(const struct tsim_scenario *sc, double step_s, struct tsim_campaign_job *job) {
+    const struct tsim_reliability_spec *r = &sc->reliability;
+    double storage_s =
+        wanted_interval_s(&r->checkpoint_interval, step_s, job->durable_stall_s, job, TSIM_CAMPAIGN_TO_STORAGE);
+    double local_s = wanted_interval_s(&r->local.interval, step_s, job->stall_s, job, TSIM_CAMPAIGN_TO_LOCAL_TIER);
+    double least = fmax(1, ceil(job->copy_s / step_s)), most = fmax(1, floor(job->work_s / step_s));
+    if (r->checkpoint_interval.kind != TSIM_PERIOD_OPTIMAL)
+        local_s = fmin(local_s, storage_s);
+    job->interval_s = fmin(most, fmax(least, round(local_s / step_s))) * step_s;
+    double least_every = ceil((job->write_s - job->stall_s) / job->interval_s);
+    job->durable_every = fmax(fmax(1, least_every), round(fmin(storage_s, job->work_s) / job->interval_s));
 }
 
 void tsim_reliability_job(const struct tsim_scenario *sc, double work_s, double step_s, struct tsim_campaign_job *job) {
@@ -115,10 +143,15 @@ void tsim_reliability_job(const struct tsim_scenario *sc, double work_s, double 
         .spares = r->spares,
         .replicas = r->elastic ? p->data : 0,
         .nodes_per_replica = (double)sc->cluster.nodes / (double)p->data,
-        .stall_s = r->mode == 0 ? write_s : copy_s,
+        .stall_s = r->mode == 0 && !r->local.has ? write_s : copy_s,
         .write_s = r->mode == 0 ? 0 : write_s,
-        .save_s = r->mode == 0 ? write_s : copy_s + write_s,
-        .memory_tier = r->checkpoint_memory,
+        .save_s = r->mode == 0 && !r->local.has ? write_s : copy_s + write_s,
+        .local_tier = r->checkpoint_memory || r->local.has,
+        .durable_every = 1,
+        .durable_stall_s = r->mode == 0 && r->local.has ? write_s : 0,
+        .copies = r->local.copies,
+        .copy_s = r->local.copies > 0 ? peer_copy_s(sc) : 0,
+        .local_restart_s = r->local.restart_s > 0 ? r->local.restart_s : r->restart_s,
         .evaluation_interval_s = evaluation_interval_s(&sc->training.evaluation, step_s),
         .evaluation_s = sc->training.evaluation.time_s,
         .maintenance_interval_s = r->maintenance_interval_s,
@@ -129,7 +162,10 @@ void tsim_reliability_job(const struct tsim_scenario *sc, double work_s, double 
     };
     job->saves_on_notice = job->save_s <= r->notice_s;
     set_processes(sc, job);
-    set_interval(sc, step_s, job);
+    if (r->local.has)
+        set_tiers(sc, step_s, job);
+    else
+        set_interval(sc, step_s, job);
 }
 
 /* ---- replications ---- */
@@ -141,7 +177,7 @@ static int64_t n_replications(const struct tsim_scenario *sc) {
 
 struct statistics {
     double *times_s, *counts; /* of time and interruptions: each ascending, once all are there */
-    double mean_s, mean_redone_s, interruptions[TSIM_N_CAUSES], lost_s[TSIM_N_CAMPAIGN_LOSSES];
+    double mean_s, local_restarts, interruptions[TSIM_N_CAUSES], lost_s[TSIM_N_CAMPAIGN_LOSSES];
     int64_t n, events;
     struct tsim_meter price, carbon;
 };
@@ -175,7 +211,7 @@ static bool replicate(struct tsim_arena *arena, const struct tsim_campaign_job *
             return false;
         all->times_s[i] = one.time_s;
         all->mean_s += one.time_s / (double)n;
-        all->mean_redone_s += one.redone_s / (double)n;
+        all->local_restarts += one.local_restarts / (double)n;
         all->events += one.events;
         for (int c = 0; c < TSIM_N_CAUSES; c++) {
             all->interruptions[c] += one.interruptions[c] / (double)n;
@@ -213,7 +249,7 @@ static const char *time_text(struct tsim_arena *arena, double seconds) {
 static enum tsim_status fail_to_finish(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                        const struct tsim_campaign_job *job, struct tsim_diags *diags) {
     const struct tsim_place nowhere = {.file = sc->file};
-    double every_s = tsim_campaign_mtbf_s(job, false),
+    double every_s = tsim_campaign_mtbf_s(job, TSIM_CAMPAIGN_ANY),
            planned_s = fmin(pause_s(job->evaluation_interval_s), pause_s(job->maintenance_interval_s));
     if (planned_s < every_s) {
         tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, nowhere, "reliability",
@@ -246,7 +282,7 @@ static double slowdown_at(struct tsim_arena *arena, const struct tsim_scenario *
     struct statistics all;
     changed.reliability.preemption_per_s = rate_per_h / SECONDS_PER_HOUR;
     tsim_reliability_job(&changed, work_s, step_s, &job);
-    job.work_s = fmin(work_s, BREAKEVEN_INTERRUPTIONS * fmax(tsim_campaign_mtbf_s(&job, false), step_s));
+    job.work_s = fmin(work_s, BREAKEVEN_INTERRUPTIONS * fmax(tsim_campaign_mtbf_s(&job, TSIM_CAMPAIGN_ANY), step_s));
     return replicate(arena, &job, BREAKEVEN_REPLICATIONS, NULL, &all) ? all.mean_s / job.work_s : (double)INFINITY;
 }
 
@@ -361,10 +397,14 @@ static void fill_times(const struct tsim_scenario *sc, const struct tsim_campaig
     }
     for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++)
         c->lost_accelerator_h[loss] = all->lost_s[loss] * (double)sc->n_accelerators / SECONDS_PER_HOUR;
-    c->mtbf_s = tsim_campaign_mtbf_s(job, false);
+    c->mtbf_s = tsim_campaign_mtbf_s(job, TSIM_CAMPAIGN_ANY);
     c->checkpoint_bytes = tsim_checkpoint_bytes(sc);
-    c->checkpoint_interval_s = job->interval_s;
-    c->checkpoint_stall_s = job->stall_s;
+    c->checkpoint_interval_s = job->interval_s * job->durable_every;
+    c->checkpoint_stall_s = job->stall_s + job->durable_stall_s;
+    c->has_local_tier = sc->reliability.local.has;
+    c->local_interval_s = job->interval_s;
+    c->local_stall_s = job->stall_s;
+    c->local_restarts = all->local_restarts;
 }
 
 struct recorder {

@@ -8,6 +8,8 @@
  * as MLCommons' sizes of Llama 3 checkpoints: 912 GB of 70B, 5.29 TB of 405B, both in units of 1024). Sync: training
  * stalls for bytes / bandwidth. Async: for the copy of each accelerator's share to its host over the host link; the
  * writing goes on under training, and the next checkpoint waits for its end. The interval is a whole number of steps.
+ * With a local tier every checkpoint is copied to the host, as many parts as `copies` go on to other nodes over the
+ * NICs under training, and the storage gets every so-many-th: under training (async), or while training waits (sync).
  *
  * Money: nodes and spares are paid for all the time; the discount of spot instances is taken off. Energy: redone work
  * costs what the work cost, pauses for evaluation what their passes do where they are simulated, all other time, and

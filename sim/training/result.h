@@ -84,6 +84,8 @@ struct tsim_campaign {
     double interruptions[TSIM_N_CAUSES], lost_accelerator_h[TSIM_N_CAMPAIGN_LOSSES]; /* means */
     double mtbf_s;                                                                   /* of the job; INFINITY: never */
     double checkpoint_bytes, checkpoint_interval_s, checkpoint_stall_s; /* interval INFINITY: none are taken */
+    bool has_local_tier; /* then the three above are of the storage, and these of the hosts' memory */
+    double local_interval_s, local_stall_s, local_restarts; /* interruptions that went back to it, on average */
     /* With preemption: the same run at full price and never preempted; the rate of one node, in 1/h, at which both cost
      * the same (0: spot is dearer even if it is never preempted, INFINITY: never dearer below 1,000 /h). */
     const struct tsim_campaign_stretch *stretches; /* of the first replication: its first so many */

@@ -12,8 +12,12 @@
 #define DAY 86400.0
 
 static struct tsim_campaign_job job_of(double units, double mtbf_s) {
-    struct tsim_campaign_job job = {
-        .work_s = 10 * DAY, .restart_s = 300, .nodes = 128, .interval_s = (double)INFINITY, .seed = 7};
+    struct tsim_campaign_job job = {.work_s = 10 * DAY,
+                                    .restart_s = 300,
+                                    .nodes = 128,
+                                    .interval_s = (double)INFINITY,
+                                    .durable_every = 1,
+                                    .seed = 7};
     for (int c = 0; c < TSIM_N_CAUSES; c++)
         job.causes[c].shape = 1;
     job.causes[TSIM_CAUSE_SOFTWARE] = (struct tsim_failure_process){.units = units, .mtbf_s = mtbf_s, .shape = 1};
@@ -255,7 +259,11 @@ START_TEST(losses_and_work_are_the_time) {
         struct tsim_replication r;
         job.replicas = i % 2 ? 32 : 0;
         job.saves_on_notice = i % 4 > 1;
-        job.memory_tier = i % 8 > 3;
+        job.local_tier = i % 8 > 3;
+        job.durable_every = 1 + i % 3;
+        job.durable_stall_s = i % 5 * 10;
+        job.copies = i % 7 == 6 ? 2 : 0;
+        job.copy_s = i % 11;
         tsim_campaign_replicate(&job, i, &r);
         double sum = job.work_s;
         for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++) {
@@ -337,7 +345,7 @@ END_TEST
 START_TEST(memory_spares_and_elasticity_help) {
     struct tsim_campaign_job job = busy_job();
     double plain = moments_of(&job, 100, TIME).mean;
-    job.memory_tier = true;
+    job.local_tier = true;
     double with_memory = moments_of(&job, 100, TIME).mean;
     ck_assert_double_lt(with_memory, plain);
     job.replicas = 32;

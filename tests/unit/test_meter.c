@@ -48,7 +48,7 @@ static void take(void *context, double begin_s, double end_s, int loss, double a
 
 static struct tsim_campaign_job job_of(double work_s) {
     struct tsim_campaign_job job = {
-        .work_s = work_s, .nodes = 128, .interval_s = (double)INFINITY, .tells_hours = true};
+        .work_s = work_s, .nodes = 128, .interval_s = (double)INFINITY, .durable_every = 1, .tells_hours = true};
     for (int c = 0; c < TSIM_N_CAUSES; c++)
         job.causes[c].shape = 1;
     return job;
