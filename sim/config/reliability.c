@@ -101,6 +101,9 @@ static const struct tsim_key PREEMPTION_KEYS[] = {
 };
 TSIM_TABLE(PREEMPTION, PREEMPTION_KEYS, false);
 
+static const struct tsim_word SPARES[] = {
+    {"optimal", TSIM_SPARES_OPTIMAL}, {"fastest", TSIM_SPARES_FASTEST}, {NULL, 0}};
+
 static void read_components(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 static void write_components(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 
@@ -119,8 +122,8 @@ static const struct tsim_key RELIABILITY_KEYS[] = {
     TIME_KEY("repair", repair_s, "30 min", "mean time until a failed node is back"),
     {.key = "repair_power", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(repair_power_frac),
      .default_text = "1", .max = 1, .help = "what a node in repair draws, of an idle one: 0 when it is switched off"},
-    {.key = "spares", .kind = TSIM_KEY_INT, .offset = AT(spares), .max = 1e6, .default_text = "0",
-     .help = "nodes that stand by"},
+    {.key = "spares", .kind = TSIM_KEY_INT, .offset = AT(spares), .max = 1e6, .words = SPARES, .default_text = "0",
+     .help = "nodes that stand by; optimal: for the least rent, fastest: for the fewest days"},
     {.key = "elastic", .kind = TSIM_KEY_BOOL, .offset = AT(elastic), .default_text = "false",
      .help = "without a spare, go on with fewer replicas"},
     {.key = "maintenance", .kind = TSIM_KEY_MAPPING, .table = &MAINTENANCE, .help = "planned stops"},

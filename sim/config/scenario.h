@@ -227,6 +227,7 @@ enum tsim_cause {
     TSIM_CAUSE_STRAGGLER, /* a node that turned slow, when it is found */
     TSIM_N_CAUSES
 };
+enum tsim_spares { TSIM_SPARES_OPTIMAL = -1, TSIM_SPARES_FASTEST = -2 }; /* found by training/spares.h */
 struct tsim_reliability_spec {
     bool has;                                   /* `reliability:` is given; without it nothing fails */
     double node_mtbf_s;                         /* 0: by component */
@@ -245,7 +246,7 @@ struct tsim_reliability_spec {
     } local;
     double detection_s, restart_s, warmup_s, repair_s;
     double repair_power_frac; /* of an idle node's power, while it is in repair */
-    int64_t spares;
+    int64_t spares;           /* or enum tsim_spares */
     bool elastic;
     double maintenance_interval_s, maintenance_s;
     double straggler_mtbf_s, straggler_slowdown, straggler_detection_s; /* of one node; 0: never */

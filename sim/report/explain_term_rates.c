@@ -384,11 +384,11 @@ static const struct tsim_term *purchase_term(struct tsim_terms *terms, const cha
         tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "accelerators x price", (double)NAN, TSIM_USD);
     tsim_term_add(terms, term, tsim_term_accelerators(terms), 1);
     tsim_term_add(terms, term, tsim_term_of_scenario(terms, "cost.purchase", sc->cost.purchase_usd, TSIM_USD), 1);
-    if (result_of(terms)->campaign.has_failures && sc->reliability.spares > 0)
+    double spares = result_of(terms)->campaign.spares;
+    if (result_of(terms)->campaign.has_failures && spares > 0)
         tsim_term_add(terms, term,
-                      tsim_term_given(terms, "nodes with spares, over nodes",
-                                      1 + (double)sc->reliability.spares / (double)sc->cluster.nodes, TSIM_FRACTION,
-                                      "the scenario: reliability.spares"),
+                      tsim_term_given(terms, "nodes with spares, over nodes", 1 + spares / (double)sc->cluster.nodes,
+                                      TSIM_FRACTION, "the scenario: reliability.spares"),
                       1);
     return tsim_term_close(terms, term, NULL);
 }

@@ -50,6 +50,7 @@ static double electricity_usd_per_trillion_tokens(const struct tsim_result *r) {
 
 void tsim_outcome_of(const struct tsim_result *r, struct tsim_outcome *outcome) {
 #define CAMPAIGN(member) (r->campaign.has ? r->campaign.member : (double)NAN)
+#define FAILING(member) (r->campaign.has_failures ? r->campaign.member : (double)NAN)
 #define INTERVAL(member) (r->uncertainty.basis ? r->uncertainty.member : (double)NAN)
 #define VALUE(NAME, json, column, dimension, goal, value_)                                                             \
     outcome->value[TSIM_OUTCOME_##NAME] =                                                                              \

@@ -82,7 +82,12 @@ enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which dire
 #define TSIM_OUTCOMES_4(X)                                                                                             \
     X(STEP_LOW, "uncertainty.step_time_low_s", step_time_low_s, TSIM_TIME_S, LESS, INTERVAL(step_time_low_s))          \
     X(STEP_HIGH, "uncertainty.step_time_high_s", step_time_high_s, TSIM_TIME_S, LESS, INTERVAL(step_time_high_s))
-#define TSIM_OUTCOMES(X) TSIM_OUTCOMES_2(X) TSIM_OUTCOMES_3(X) TSIM_OUTCOMES_4(X)
+/* NAN without failures. */
+#define TSIM_OUTCOMES_5(X)                                                                                             \
+    X(SPARES, "campaign.spares", campaign_spares, TSIM_COUNT, LESS, FAILING(spares))                                   \
+    X(CHECKPOINT_INTERVAL, "campaign.checkpoint_interval_s", campaign_checkpoint_interval_s, TSIM_TIME_S, NONE,        \
+      FAILING(checkpoint_interval_s))
+#define TSIM_OUTCOMES(X) TSIM_OUTCOMES_2(X) TSIM_OUTCOMES_3(X) TSIM_OUTCOMES_4(X) TSIM_OUTCOMES_5(X)
 
 enum tsim_outcome_figure {
 #define OUTCOME_ENUM(NAME, json, column, dimension, goal, value) TSIM_OUTCOME_##NAME,

@@ -16,7 +16,7 @@ static const struct tsim_column COLUMNS[] = {
     {"ep", true},   {"dp", true},       {"zero", true}, {"batch", true}, {"recompute", false}, {"schedule", false},
     {"seq", false}, {"memory", true},   {"step", true}, {"90 %", true},  {"MFU", true},        {"tokens/s", true},
 };
-enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
+enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], N_CAMPAIGN_COLUMNS = 4 };
 
 /* Per million million tokens, or samples. */
 static const struct tsim_column PRICE_COLUMNS[] = {
@@ -133,17 +133,23 @@ static void add_plan(struct tsim_text_table *table, const struct tsim_plan_outpu
         snprintf(text, sizeof text, "%.2f", figure(plan, TSIM_OUTCOME_DAYS));
         tsim_text_table_add(table, text);
         tsim_text_table_add(table, tsim_quantity_human(figure(plan, TSIM_OUTCOME_RENT), TSIM_USD, text, sizeof text));
+        add(table, "%lld", (int64_t)figure(plan, TSIM_OUTCOME_SPARES));
+        double interval_s = figure(plan, TSIM_OUTCOME_CHECKPOINT_INTERVAL);
+        tsim_text_table_add(table,
+                            isnan(interval_s) ? "-" : tsim_quantity_human(interval_s, TSIM_TIME_S, text, sizeof text));
     }
 }
 
 static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
                         size_t n, const struct tsim_style *style, FILE *out) {
     struct tsim_text_table table;
-    struct tsim_column columns[N_COLUMNS + 2] = {[N_COLUMNS] = {"days", true}, {"rent", true}};
+    struct tsim_column columns[N_COLUMNS + N_CAMPAIGN_COLUMNS] = {
+        [N_COLUMNS] = {"days", true}, {"rent", true}, {"spares", true}, {"saved every", true}};
     memcpy(columns, COLUMNS, sizeof COLUMNS);
     if (n > 0 && is_of_samples(&plans[0]))
         columns[N_COLUMNS - 1].title = "samples/s";
-    tsim_text_table_init(&table, arena, columns, N_COLUMNS + (n > 0 && has_failures(&plans[0]) ? 2 : 0));
+    tsim_text_table_init(&table, arena, columns,
+                         N_COLUMNS + (n > 0 && has_failures(&plans[0]) ? N_CAMPAIGN_COLUMNS : 0));
     for (size_t i = 0; i < n; i++)
         add_plan(&table, output, &plans[i], i);
     tsim_text_table_print(&table, style, out);

@@ -17,7 +17,8 @@ struct tsim_store {
 /* Statement i takes the tables from version i to i + 1; a later version adds statements and leaves these as they are.
  */
 extern const char *const TSIM_STORE_MIGRATIONS[TSIM_STORE_VERSION];
-extern const char TSIM_STORE_MIGRATION_2[], TSIM_STORE_MIGRATION_3[], TSIM_STORE_MIGRATION_4[]; /* in store_points.c */
+extern const char TSIM_STORE_MIGRATION_2[], TSIM_STORE_MIGRATION_3[], TSIM_STORE_MIGRATION_4[],
+    TSIM_STORE_MIGRATION_5[]; /* in store_points.c */
 
 /* Describes the last failure of the database: "cannot DOING: ...". TSIM_ERR_DB. */
 enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing, struct tsim_diags *diags);

@@ -71,6 +71,12 @@
     X(step_time_low_s, r->uncertainty.basis, r->uncertainty.step_time_low_s)                                           \
     X(step_time_high_s, r->uncertainty.basis, r->uncertainty.step_time_high_s)
 
+/* Those that version 5 added. */
+#define RUN_FIGURES_5(X)                                                                                               \
+    X(campaign_spares, r->campaign.has_failures, r->campaign.spares)                                                   \
+    X(campaign_checkpoint_interval_s, r->campaign.has_failures &&isfinite(r->campaign.checkpoint_interval_s),          \
+      r->campaign.checkpoint_interval_s)
+
 /* The REAL columns of `ranks`. */
 #define RANK_FIGURES_1(X)                                                                                              \
     X(time_s, true, r->terms.time_s)                                                                                   \
@@ -131,14 +137,14 @@ static const char MIGRATION_1[] =
                               "PRAGMA user_version = 1;"
                               "PRAGMA application_id = 0x7473696d;";
 
-const char *const TSIM_STORE_MIGRATIONS[TSIM_STORE_VERSION] = {MIGRATION_1, TSIM_STORE_MIGRATION_2,
-                                                               TSIM_STORE_MIGRATION_3, TSIM_STORE_MIGRATION_4};
+const char *const TSIM_STORE_MIGRATIONS[TSIM_STORE_VERSION] = {
+    MIGRATION_1, TSIM_STORE_MIGRATION_2, TSIM_STORE_MIGRATION_3, TSIM_STORE_MIGRATION_4, TSIM_STORE_MIGRATION_5};
 
 static const char INSERT_RUN[] =
     "INSERT INTO runs(scenario, resolved_json, version, seed, started_at, status, fits, simulated, bottleneck,"
-    " accelerators, events" RUN_FIGURES_1(NAME) RUN_FIGURES_3(NAME)
-        RUN_FIGURES_4(NAME) ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?" RUN_FIGURES_1(MARK) RUN_FIGURES_3(MARK)
-            RUN_FIGURES_4(MARK) ")";
+    " accelerators, events" RUN_FIGURES_1(NAME) RUN_FIGURES_3(NAME) RUN_FIGURES_4(NAME)
+        RUN_FIGURES_5(NAME) ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?" RUN_FIGURES_1(MARK) RUN_FIGURES_3(MARK)
+            RUN_FIGURES_4(MARK) RUN_FIGURES_5(MARK) ")";
 static const char INSERT_STEP[] = "INSERT INTO steps(run_id, step, time_s) VALUES(?, ?, ?)";
 static const char INSERT_OPERATOR[] =
     "INSERT INTO operators(run_id, position, name, stream, count, time, flops, bytes, bound)"
@@ -171,6 +177,7 @@ static bool insert_run(const struct tsim_store *store, const struct tsim_result 
     RUN_FIGURES_1(BIND)
     RUN_FIGURES_3(BIND)
     RUN_FIGURES_4(BIND)
+    RUN_FIGURES_5(BIND)
     bool is_done = tsim_sql_run(&s);
     tsim_sql_finalize(&s);
     return is_done;

@@ -8,7 +8,7 @@
 
 #include "training/result.h"
 
-#define TSIM_STORE_VERSION 4
+#define TSIM_STORE_VERSION 5
 
 enum tsim_store_mode {
     TSIM_STORE_WRITE, /* made when it does not exist */

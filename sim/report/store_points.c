@@ -53,6 +53,10 @@ const char TSIM_STORE_MIGRATION_3[] = TSIM_OUTCOMES_3(ADD) TSIM_OUTCOMES_3(ADD_T
 
 const char TSIM_STORE_MIGRATION_4[] = TSIM_OUTCOMES_4(ADD) TSIM_OUTCOMES_4(ADD_TO_RUNS) "PRAGMA user_version = 4;";
 
+/* ---- version 5: what the campaign was given or has chosen ---- */
+
+const char TSIM_STORE_MIGRATION_5[] = TSIM_OUTCOMES_5(ADD) TSIM_OUTCOMES_5(ADD_TO_RUNS) "PRAGMA user_version = 5;";
+
 static const char FIND_SWEEP[] = "SELECT sweep_id FROM sweeps WHERE key = ?";
 static const char INSERT_SWEEP[] =
     "INSERT INTO sweeps(key, scenario, spec_json, version, n_points, started_at) VALUES(?, ?, ?, ?, ?, ?)";

@@ -71,6 +71,16 @@ static void print_days(struct tsim_screen *screen, const struct tsim_result *res
     fprintf(screen->out, "%14s%.1f %s %.1f\n", "", c->bin_from_days, picture_of(screen, c), c->bin_to_days);
 }
 
+/* Where the scenario asks how many. */
+static void print_spares(struct tsim_screen *screen, const struct tsim_result *result) {
+    int64_t asked = result->scenario->reliability.spares;
+    if (asked < 0)
+        tsim_screen_line(screen, "spares", "%.0f standing by %s", result->campaign.spares,
+                         asked == TSIM_SPARES_FASTEST
+                             ? "make the run fastest; more do not help"
+                             : "need the fewest node hours: more cost more, fewer are waited for");
+}
+
 static void print_failures(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_campaign *c = &result->campaign;
     double hours = c->mean_days * 24 * (double)result->scenario->n_accelerators;
@@ -85,6 +95,7 @@ static void print_failures(struct tsim_screen *screen, const struct tsim_result 
     const char *lost = largest_first(screen, c->lost_accelerator_h, TSIM_N_CAMPAIGN_LOSSES, true, hours);
     if (lost[0])
         tsim_screen_line(screen, "lost time", "%s", lost);
+    print_spares(screen, result);
     if (isfinite(c->checkpoint_interval_s))
         tsim_screen_line(screen, "checkpoints", "%s after every %s of training, which waits %s",
                          tsim_screen_human(screen, c->checkpoint_bytes, TSIM_BYTES),

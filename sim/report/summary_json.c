@@ -196,6 +196,8 @@ static void add_ownership(struct tsim_json *campaign, const struct tsim_ownershi
 
 static void add_failures(struct tsim_json *campaign, const struct tsim_campaign *c) {
     tsim_json_number(campaign, "mean_days", c->mean_days);
+    tsim_json_number(campaign, "spares", c->spares);
+    tsim_json_number(campaign, "checkpoint_interval_s", finite_or_nan(c->checkpoint_interval_s));
     tsim_json_number(campaign, "goodput_p10", c->goodput_p10);
     tsim_json_number(campaign, "goodput_p90", c->goodput_p90);
     tsim_json_number(campaign, "failures_p10", c->failures_p10);

@@ -380,6 +380,8 @@ static void count_away(struct run *run, int64_t more) {
     if (run->take && run->n_away > 0 && run->now > run->away_since)
         run->take(run->context, seconds(run->away_since), seconds(run->now), TSIM_CAMPAIGN_AWAY, (double)run->n_away);
     run->n_away += more;
+    if (run->n_away > run->out->most_away)
+        run->out->most_away = run->n_away;
     run->away_since = run->now;
 }
 
@@ -589,7 +591,9 @@ static void handle(struct run *run, int32_t item) {
 }
 
 static bool is_hopeless(const struct run *run) {
-    return run->out->events > TSIM_CAMPAIGN_MOST_EVENTS || seconds(run->now) > MOST_TIMES_WORK * run->job->work_s;
+    const struct tsim_campaign_job *job = run->job;
+    double most_s = job->give_up_s > 0 ? job->give_up_s : MOST_TIMES_WORK * job->work_s;
+    return run->out->events > TSIM_CAMPAIGN_MOST_EVENTS || seconds(run->now) > most_s;
 }
 
 static void release(struct run *run) {

@@ -67,6 +67,7 @@ struct tsim_campaign_job {
     double maintenance_interval_s, maintenance_s; /* of time; 0 = none */
     bool tells_hours; /* stretches that run are told in pieces that end at full hours, start_s before the first */
     double start_s;
+    double give_up_s; /* no end until then: is_finished is false; 0 = 1,000 times the work */
     uint64_t seed;
 };
 
@@ -81,13 +82,14 @@ enum tsim_campaign_loss {
 const char *tsim_campaign_loss_name(int loss); /* also of a cause: "hbm", "checkpoint" */
 
 struct tsim_replication {
-    bool is_finished; /* false: given up after TSIM_CAMPAIGN_MOST_EVENTS, or 1,000 times the work */
+    bool is_finished; /* false: given up after TSIM_CAMPAIGN_MOST_EVENTS, or give_up_s */
     double time_s;    /* work_s + the sum of lost_s */
     double interruptions[TSIM_N_CAUSES];
     double lost_s[TSIM_N_CAMPAIGN_LOSSES];
     double redone_s;       /* work that was done and lost: part of lost_s, but at full load */
     double local_restarts; /* interruptions after which the local tier was there to go back to */
     int64_t events;
+    int64_t most_away; /* nodes in repair at a time */
 };
 enum { TSIM_CAMPAIGN_MOST_EVENTS = 1000000 };
 

@@ -2,6 +2,7 @@
 
 #include "cluster/power.h"
 #include "training/meter.h"
+#include "training/spares.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 
@@ -107,7 +108,12 @@ static void set_interval(const struct tsim_scenario *sc, double step_s, struct t
     double wanted_s =
         wanted_interval_s(&sc->reliability.checkpoint_interval, step_s, job->stall_s, job, TSIM_CAMPAIGN_LOSING_WORK);
     double least = fmax(1, ceil((job->write_s - job->stall_s) / step_s));
-    job->interval_s = fmax(least, round(wanted_s / step_s)) * step_s;
+    double steps = fmax(1, floor(wanted_s / step_s)), mtbf_s = tsim_campaign_mtbf_s(job, TSIM_CAMPAIGN_LOSING_WORK);
+    bool is_optimal = sc->reliability.checkpoint_interval.kind == TSIM_PERIOD_OPTIMAL && isfinite(wanted_s);
+    if (is_optimal && tsim_daly_time_s(1, (steps + 1) * step_s, job->stall_s, 0, mtbf_s) <
+                          tsim_daly_time_s(1, steps * step_s, job->stall_s, 0, mtbf_s))
+        steps += 1;
+    job->interval_s = fmax(least, is_optimal ? steps : round(wanted_s / step_s)) * step_s;
 }
 
 /* The storage gets a whole number of local ones. Each tier's optimum is that of the failures which go back to it: to
@@ -270,7 +276,7 @@ static enum tsim_status fail_to_finish(struct tsim_arena *arena, const struct ts
 
 /* ---- spot against on-demand ---- */
 
-enum { BREAKEVEN_REPLICATIONS = 8, BREAKEVEN_INTERRUPTIONS = 100, BREAKEVEN_HALVINGS = 30 };
+enum { CHOICE_REPLICATIONS = 64, BREAKEVEN_REPLICATIONS = 8, BREAKEVEN_INTERRUPTIONS = 100, BREAKEVEN_HALVINGS = 30 };
 #define LEAST_RATE_PER_H 1e-7
 #define MOST_RATE_PER_H 1e3
 
@@ -401,6 +407,7 @@ static void fill_times(const struct tsim_scenario *sc, const struct tsim_campaig
     c->checkpoint_bytes = tsim_checkpoint_bytes(sc);
     c->checkpoint_interval_s = job->interval_s * job->durable_every;
     c->checkpoint_stall_s = job->stall_s + job->durable_stall_s;
+    c->spares = (double)job->spares;
     c->has_local_tier = sc->reliability.local.has;
     c->local_interval_s = job->interval_s;
     c->local_stall_s = job->stall_s;
@@ -434,12 +441,28 @@ static void fill_stretches(struct tsim_arena *arena, const struct tsim_campaign_
     c->n_stretches = recorder.n;
 }
 
-enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
+/* The scenario with a number of spares. */
+static struct tsim_scenario with_spares(const struct tsim_scenario *sc, double work_s, double step_s) {
+    struct tsim_scenario found = *sc;
+    struct tsim_campaign_job job;
+    if (sc->reliability.spares >= 0)
+        return found;
+    bool is_fastest = sc->reliability.spares == TSIM_SPARES_FASTEST;
+    int64_t n = n_replications(sc);
+    tsim_reliability_job(sc, work_s, step_s, &job);
+    found.reliability.spares = tsim_best_spares(&job, n < CHOICE_REPLICATIONS ? n : CHOICE_REPLICATIONS,
+                                                is_fastest ? TSIM_SPARES_FOR_TIME : TSIM_SPARES_FOR_NODE_HOURS);
+    return found;
+}
+
+enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                            const struct tsim_cluster *cluster, bool records, struct tsim_result *result,
                                            struct tsim_diags *diags) {
     struct tsim_campaign_job job;
     struct statistics all;
     double work_s = result->campaign.steps * result->step.time_s;
+    struct tsim_scenario found = with_spares(scenario, work_s, result->step.time_s);
+    const struct tsim_scenario *sc = &found;
     tsim_reliability_job(sc, work_s, result->step.time_s, &job);
     if (!replicate(arena, &job, n_replications(sc), &sc->energy, &all))
         return fail_to_finish(arena, sc, &job, diags);

@@ -83,6 +83,7 @@ struct tsim_campaign {
     int64_t bins[TSIM_CAMPAIGN_BINS];  /* fastest, the last ends at the slowest */
     double interruptions[TSIM_N_CAUSES], lost_accelerator_h[TSIM_N_CAMPAIGN_LOSSES]; /* means */
     double mtbf_s;                                                                   /* of the job; INFINITY: never */
+    double spares;                                                      /* nodes that stand by: as given, or found */
     double checkpoint_bytes, checkpoint_interval_s, checkpoint_stall_s; /* interval INFINITY: none are taken */
     bool has_local_tier; /* then the three above are of the storage, and these of the hosts' memory */
     double local_interval_s, local_stall_s, local_restarts; /* interruptions that went back to it, on average */

@@ -369,7 +369,7 @@ static void fill_ownership(const struct tsim_scenario *sc, struct tsim_result *r
     struct tsim_campaign *c = &result->campaign;
     if (!c->has)
         return;
-    double nodes = (double)(sc->cluster.nodes + sc->reliability.spares), useful_steps = c->steps - c->skipped_steps;
+    double nodes = (double)sc->cluster.nodes + c->spares, useful_steps = c->steps - c->skipped_steps;
     const struct tsim_ownership_run run = {.accelerators = nodes * (double)sc->cluster.accelerators_per_node,
                                            .time_s = c->mean_days * SECONDS_PER_DAY,
                                            .electricity_usd = c->electricity_usd,
