@@ -1,5 +1,6 @@
-/* Power of whole runs of the shipped catalogue against what is measured. A step's mean against a measured mean; 15 %.
- */
+/* Power of whole runs of the shipped catalogue against what is measured. A step's mean against a measured mean: 15 %,
+ * and 3 % of H100 nodes, by which power.compute of NVIDIA's GPUs is set; BLOOM's energy on A100s
+ * (test_campaign_measured.c) checks it. */
 #include "cluster/power.h"
 #include "config/catalogue_load.h"
 #include "support/check_main.h"
@@ -44,7 +45,7 @@ START_TEST(h100_nodes) {
         ck_assert_msg(w <= 8400, "%s: %.0f W", RUNS[i], w);
         sum_w += w;
     }
-    ck_assert_double_eq_tol(sum_w / N_RUNS / 7752, 1, 0.15);
+    ck_assert_double_eq_tol(sum_w / N_RUNS / 7752, 1, 0.03);
 }
 END_TEST
 
