@@ -75,10 +75,9 @@ static void print_days(struct tsim_screen *screen, const struct tsim_result *res
 static void print_spares(struct tsim_screen *screen, const struct tsim_result *result) {
     int64_t asked = result->scenario->reliability.spares;
     if (asked < 0)
-        tsim_screen_line(screen, "spares", "%.0f standing by %s", result->campaign.spares,
-                         asked == TSIM_SPARES_FASTEST
-                             ? "make the run fastest; more do not help"
-                             : "need the fewest node hours: more cost more, fewer are waited for");
+        tsim_screen_line(screen, "spares", "%.0f nodes stand by: %s", result->campaign.spares,
+                         asked == TSIM_SPARES_FASTEST ? "more make no run faster"
+                                                      : "fewer are waited for, more cost more than they save");
 }
 
 static void print_failures(struct tsim_screen *screen, const struct tsim_result *result) {
