@@ -144,7 +144,13 @@ struct tsim_loss_scaling_spec {
     int64_t growth_interval, skipped; /* resolved; 0 in other precisions */
 };
 
+/* The batch grows from `from` by `increment` until it is the global one after so many samples (training/ramp.h). */
+struct tsim_batch_ramp_spec {
+    double from, increment, samples; /* samples 0: it is the global one from the beginning */
+};
+
 struct tsim_training_spec {
+    struct tsim_batch_ramp_spec batch_ramp;
     int64_t sequence_length, global_batch_size, micro_batch_size;
     int64_t decoder_sequence_length; /* of encoder-decoder models, which sequence_length is the encoder's of; else 0 */
     enum tsim_precision precision;

@@ -318,6 +318,15 @@ static const struct tsim_key LOSS_SCALING_KEYS[] = {
 };
 TSIM_TABLE(LOSS_SCALING, LOSS_SCALING_KEYS, false);
 
+#define RAMP_KEY(name_, help_)                                                                                         \
+    {QUANTITY_KEY(#name_, TSIM_COUNT, scenario.training.batch_ramp.name_, help_), .is_positive = true, .is_omitted_when_zero = true}
+static const struct tsim_key RAMP_KEYS[] = {
+    RAMP_KEY(from, "samples of a step at the beginning"),
+    RAMP_KEY(increment, "samples by which it grows, until it is global_batch_size"),
+    RAMP_KEY(samples, "of the run, until it is"),
+};
+TSIM_TABLE(RAMP, RAMP_KEYS, false);
+
 #define LENGTH_KEY(name_, help_)                                                                                       \
     {QUANTITY_KEY(#name_, TSIM_COUNT, name_, help_), .is_positive = true, .is_omitted_when_zero = true}
 static const struct tsim_key TRAINING_KEYS[] = {
@@ -328,6 +337,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
      .is_positive = true, .is_omitted_when_zero = true},
     {INT_KEY("global_batch_size", scenario.training.global_batch_size, 1e12, "samples per optimizer step, whole cluster"),
      .default_text = "1024", .is_positive = true},
+    {SECTION_KEY("batch_ramp", &RAMP, "a batch that grows, as Megatron's --rampup-batch-size"), .is_omitted_when_zero = true},
     {INT_KEY("micro_batch_size", scenario.training.micro_batch_size, 1e6, "samples per pass of one model replica"),
      .default_text = "1", .is_positive = true},
     ENUM_KEY("precision", scenario.training.precision, tsim_precision_words, "bf16", "of the matrix products"),

@@ -324,15 +324,32 @@ static void add_failures_factor(struct tsim_terms *terms, struct tsim_term *term
         tsim_term_add(terms, term, of_replications(terms, name, with / without, TSIM_FRACTION), 1);
 }
 
+/* Steps while the batch grows are shorter. */
+static void add_ramp_factor(struct tsim_terms *terms, struct tsim_term *term, double with, double without) {
+    if (result_of(terms)->ramp.has)
+        tsim_term_add(terms, term,
+                      tsim_term_given(terms, "shorter steps while the batch grows", with / without, TSIM_FRACTION,
+                                      "simulated (sim/training/ramp.h)"),
+                      1);
+}
+
+static const struct tsim_term *work_time(struct tsim_terms *terms, const char *name) {
+    const struct tsim_result *r = result_of(terms);
+    struct tsim_term *term =
+        tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "steps x step time", (double)NAN, TSIM_TIME_S);
+    tsim_term_add(terms, term, steps_term(terms, "campaign.steps"), 1);
+    tsim_term_add(terms, term, step_time(terms), 1);
+    add_ramp_factor(terms, term, r->campaign.work_s, r->campaign.steps * r->step.time_s);
+    return tsim_term_close(terms, term, NULL);
+}
+
 static const struct tsim_term *run_time(struct tsim_terms *terms) {
     if (result_of(terms)->campaign.has_failures)
         return tsim_term_over(
             terms, "time of the run", "steps x step time / goodput", TSIM_TIME_S,
-            tsim_term_times(terms, "time without failures", "steps x step time", TSIM_TIME_S,
-                            steps_term(terms, "campaign.steps"), step_time(terms)),
+            work_time(terms, "time without failures"),
             of_replications(terms, "campaign.goodput", result_of(terms)->campaign.goodput, TSIM_FRACTION));
-    return tsim_term_times(terms, "time of the run", "steps x step time", TSIM_TIME_S,
-                           steps_term(terms, "campaign.steps"), step_time(terms));
+    return work_time(terms, "time of the run");
 }
 
 /* At the meter: with what the facility takes. */
@@ -344,8 +361,9 @@ static const struct tsim_term *run_energy(struct tsim_terms *terms) {
     tsim_term_add(terms, term, tsim_term_of_scenario(terms, "energy.pue", terms->scenario->energy.pue, TSIM_FRACTION),
                   1);
     const struct tsim_result *r = result_of(terms);
+    add_ramp_factor(terms, term, r->campaign.work_j, r->campaign.steps * r->step_energy_j);
     add_failures_factor(terms, term, "redone work, idle time and spares", r->campaign.energy_kwh * JOULES_PER_KWH,
-                        r->campaign.steps * r->step_energy_j * terms->scenario->energy.pue);
+                        r->campaign.work_j * terms->scenario->energy.pue);
     return tsim_term_close(terms, term, NULL);
 }
 

@@ -182,6 +182,11 @@ void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *
     if (!result->campaign.has)
         return;
     print_campaign(screen, &result->campaign, result->scenario->cost.date);
+    if (result->ramp.has)
+        tsim_screen_line(screen, "batch grows", "from %s to %s samples in %s steps, %.1f days",
+                         tsim_screen_count(screen, result->scenario->training.batch_ramp.from),
+                         tsim_screen_count(screen, (double)result->scenario->training.global_batch_size),
+                         tsim_screen_count(screen, result->ramp.steps), result->ramp.time_s / 86400);
     print_hours(screen, result);
     print_ownership(screen, &result->campaign.own);
     if (result->campaign.has_failures)

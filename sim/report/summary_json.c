@@ -237,9 +237,16 @@ static void add_failures(struct tsim_json *campaign, const struct tsim_campaign 
     tsim_json_number(spot, "breakeven_rate_per_h", finite_or_nan(c->breakeven_rate_per_h));
 }
 
-static void add_campaign(struct tsim_json *root, const struct tsim_campaign *c) {
+static void add_campaign(struct tsim_json *root, const struct tsim_campaign *c, const struct tsim_ramp *ramp) {
     struct tsim_json *campaign = tsim_json_object(root, "campaign");
     tsim_json_number(campaign, "steps", c->steps);
+    if (ramp->has) {
+        struct tsim_json *object = tsim_json_object(campaign, "batch_ramp");
+        tsim_json_number(object, "steps", ramp->steps);
+        tsim_json_number(object, "samples", ramp->samples);
+        tsim_json_number(object, "time_s", ramp->time_s);
+        tsim_json_number(object, "energy_j", ramp->energy_j);
+    }
     tsim_json_number(campaign, "skipped_steps", c->skipped_steps > 0 ? c->skipped_steps : (double)NAN);
     tsim_json_number(campaign, "days", c->days);
     tsim_json_number(campaign, "energy_kwh", c->energy_kwh);
@@ -347,7 +354,7 @@ struct tsim_json *tsim_summary_json(const struct tsim_result *result, const stru
     if (result->evaluation.has)
         add_evaluation(root, result);
     if (result->simulated && result->campaign.has)
-        add_campaign(root, &result->campaign);
+        add_campaign(root, &result->campaign, &result->ramp);
     if (result->simulated && (result->campaign.has || result->scenario->model->kind == TSIM_MODEL_CNN))
         add_regimen(root, result);
     if (result->uncertainty.basis)

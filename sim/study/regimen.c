@@ -81,8 +81,7 @@ static void fill_images(struct tsim_arena *arena, double batch, struct tsim_regi
 void tsim_regimen(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_regimen *out) {
     const struct tsim_scenario *sc = result->scenario;
     double batch = (double)sc->training.global_batch_size, nan = (double)NAN;
-    double samples = result->campaign.has ? result->campaign.steps * batch : 0,
-           s = (double)sc->training.sequence_length;
+    double samples = result->campaign.has ? result->campaign.samples : 0, s = (double)sc->training.sequence_length;
     bool has_tokens = !tsim_model_is_of_samples(sc->model);
     *out = (struct tsim_regimen){nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, {NULL}, 0};
     double unique_tokens = sc->data.samples * s;

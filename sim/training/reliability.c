@@ -335,7 +335,7 @@ static struct tsim_meter_power facility_power(const struct tsim_scenario *sc, co
     double idle_w = tsim_power_step_energy_j(cluster, 1, 0, 0, 0); /* of one accelerator's part */
     const struct tsim_evaluation *e = &result->evaluation;
     return (struct tsim_meter_power){
-        .loaded_w = pue * (result->mean_power_w + spares * idle_w),
+        .loaded_w = pue * (result->campaign.work_j / result->campaign.work_s + spares * idle_w),
         .idle_w = pue * (n + spares) * idle_w,
         .evaluating_w = pue * (e->has ? e->energy_j / e->time_s + spares * idle_w : (n + spares) * idle_w),
         .away_w = pue * per_node * idle_w * (sc->reliability.repair_power_frac - 1),
@@ -460,7 +460,7 @@ enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struc
                                            struct tsim_diags *diags) {
     struct tsim_campaign_job job;
     struct statistics all;
-    double work_s = result->campaign.steps * result->step.time_s;
+    double work_s = result->campaign.work_s;
     struct tsim_scenario found = with_spares(scenario, work_s, result->step.time_s);
     const struct tsim_scenario *sc = &found;
     tsim_reliability_job(sc, work_s, result->step.time_s, &job);

@@ -65,6 +65,11 @@ struct tsim_evaluation { /* a pause that is simulated (evaluation.h); the campai
     double samples;          /* that are passed, whole micro-batches */
 };
 
+struct tsim_ramp { /* the beginning of a run, in which its batch grows (ramp.h); the campaign counts it */
+    bool has;
+    double steps, samples, time_s, energy_j; /* energy at the wall of the nodes, whole cluster */
+};
+
 /* The whole run. Without `reliability:` nothing fails: it is steps x step time, and what is below `failures` is not
  * modelled. With it days is the median of the replications, goodput the work over that; money and energy are of the
  * mean, spares included. */
@@ -75,6 +80,7 @@ struct tsim_campaign_stretch {
 };
 struct tsim_campaign {
     bool has, has_failures;
+    double work_s, work_j, samples; /* without failures, skipped steps and the ramp of the batch included */
     double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
     double skipped_steps;     /* of `steps`: those whose gradients overflow, training in fp16 (training.loss_scaling) */
     double goodput, failures; /* failures: mean number of interruptions that were not planned, preemptions included */
@@ -151,6 +157,7 @@ struct tsim_result {
     double parameters, active_parameters, step_model_flops, step_hardware_flops;
     enum tsim_bound bottleneck; /* with bottleneck_is_bubble / _data the kinds that are not operator bounds */
     bool bottleneck_is_bubble, bottleneck_is_data;
+    struct tsim_ramp ramp;
     struct tsim_evaluation evaluation; /* its pauses are in the campaign */
     struct tsim_bound_shares bounds;   /* the largest is the bottleneck, host taken with compute */
     const char *advice[4];

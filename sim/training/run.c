@@ -6,6 +6,7 @@
 #include "training/bound.h"
 #include "training/evaluation.h"
 #include "training/meter.h"
+#include "training/ramp.h"
 #include "training/reliability.h"
 #include "training/variation.h"
 #include "workload/arithmetic.h"
@@ -342,18 +343,31 @@ static double skipped_steps(const struct tsim_scenario *sc, double useful_steps)
     return l->growth_interval > 0 ? floor(useful_steps / (double)l->growth_interval) * (double)l->skipped : 0;
 }
 
+/* Those of the ramp, and what of the run's samples is left for steps of the whole batch. */
+static double ramped_steps(const struct tsim_scenario *sc, const struct tsim_ramp *ramp) {
+    double batch = (double)sc->training.global_batch_size, samples = sc->training.length;
+    if (sc->training.length_kind == TSIM_LENGTH_STEPS || !ramp->has)
+        return fmax(run_steps(sc), ramp->steps);
+    if (sc->training.length_kind == TSIM_LENGTH_TOKENS)
+        samples = sc->training.length / (tokens_per_step(sc) / batch);
+    return ramp->steps + fmax(0, ceil((samples - ramp->samples) / batch));
+}
+
 /* Without failures. */
 static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *result) {
     const struct tsim_energy_spec *e = &sc->energy;
     struct tsim_campaign *c = &result->campaign;
-    double steps = run_steps(sc), n = (double)sc->n_accelerators, nan = (double)NAN;
+    const struct tsim_ramp *ramp = &result->ramp;
+    double steps = run_steps(sc) > 0 ? ramped_steps(sc, ramp) : 0, n = (double)sc->n_accelerators, nan = (double)NAN;
     c->goodput = c->failures = c->days_p10 = c->days_p90 = nan;
     if (steps <= 0)
         return;
     c->skipped_steps = skipped_steps(sc, steps);
+    c->samples = ramp->samples + (steps - ramp->steps) * (double)sc->training.global_batch_size;
     steps += c->skipped_steps;
-    double run_s = steps * result->step.time_s;
-    double facility_j = steps * result->step_energy_j * sc->energy.pue;
+    c->work_s = ramp->time_s + (steps - ramp->steps) * result->step.time_s;
+    c->work_j = ramp->energy_j + (steps - ramp->steps) * result->step_energy_j;
+    double run_s = c->work_s, facility_j = c->work_j * sc->energy.pue;
     c->has = true;
     c->steps = steps;
     c->days = c->mean_days = run_s / SECONDS_PER_DAY;
@@ -369,15 +383,15 @@ static void fill_ownership(const struct tsim_scenario *sc, struct tsim_result *r
     struct tsim_campaign *c = &result->campaign;
     if (!c->has)
         return;
-    double nodes = (double)sc->cluster.nodes + c->spares, useful_steps = c->steps - c->skipped_steps;
+    double nodes = (double)sc->cluster.nodes + c->spares;
     const struct tsim_ownership_run run = {.accelerators = nodes * (double)sc->cluster.accelerators_per_node,
                                            .time_s = c->mean_days * SECONDS_PER_DAY,
                                            .electricity_usd = c->electricity_usd,
                                            .rent_usd = c->rent_usd,
                                            .tokens = tsim_model_is_of_samples(sc->model)
                                                          ? 0
-                                                         : useful_steps * result->step.time_s *
-                                                               result->throughput.tokens_per_s};
+                                                         : c->samples / (double)sc->training.global_batch_size *
+                                                               tokens_per_step(sc)};
     tsim_ownership(sc, &run, &c->own);
     c->embodied_co2_kg = tsim_embodied_kg(sc, run.accelerators, run.time_s);
 }
@@ -627,6 +641,9 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
         fill_steps(arena, sc, result);
         fill_bottleneck(critical, result);
     }
+    if (run_steps(sc) > 0)
+        TSIM_TRY(tsim_ramp_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, result->step.time_s,
+                                    result->step_energy_j, &result->ramp, diags));
     fill_campaign(sc, result);
     TSIM_TRY(simulate_campaign(arena, sc, &machine, options, result, diags));
     fill_ownership(sc, result);
@@ -713,5 +730,6 @@ void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scen
     result->step_energy_j = energy_bound_j(scenario, &machine, result->step.time_s);
     result->mean_power_w = result->step_energy_j / result->step.time_s;
     fill_throughput(scenario, result);
+    tsim_ramp_count(scenario, &result->ramp); /* its time is not bounded: 0 */
     fill_campaign(scenario, result);
 }
