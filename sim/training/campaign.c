@@ -32,7 +32,7 @@ struct run {
     struct tsim_event_queue queue;
     struct tsim_random random[N_STREAMS];
     int64_t now, phase_began; /* ticks */
-    double original[TSIM_N_CAUSES];
+    double original[TSIM_N_CAUSES], scale_s[TSIM_N_CAUSES]; /* scale: of Weibull lives */
     struct slots slots[N_SLOT_KINDS];
     int64_t available, idle_spares, n_slow;
     int64_t n_away, away_since; /* nodes in repair; ticks */
@@ -91,7 +91,7 @@ static void draw_original(struct run *run, int cause) {
     if (p->shape == 1) {
         wait_s = p->mtbf_s * e;
     } else {
-        double scale = weibull_scale_s(p), age_s = p->age_s + seconds(run->now);
+        double scale = run->scale_s[cause], age_s = p->age_s + seconds(run->now);
         wait_s = scale * pow(pow(age_s / scale, p->shape) + e, 1 / p->shape) - age_s;
     }
     tsim_event_queue_put(&run->queue, cause, run->now + ticks(wait_s), TSIM_PHASE_END);
@@ -116,7 +116,7 @@ static void give_slot(struct slots *slots, int32_t slot) {
 static void draw_young(struct run *run, int32_t slot) {
     int cause = run->slots[SLOT_YOUNG].cause[slot];
     const struct tsim_failure_process *p = &run->job->causes[cause];
-    double life_s = weibull_scale_s(p) * pow(tsim_random_exponential(&run->random[cause]), 1 / p->shape);
+    double life_s = run->scale_s[cause] * pow(tsim_random_exponential(&run->random[cause]), 1 / p->shape);
     tsim_event_queue_put(&run->queue, item_of(SLOT_YOUNG, slot), run->now + ticks(life_s), TSIM_PHASE_END);
 }
 
@@ -560,6 +560,7 @@ static void begin(struct run *run, int64_t replication) {
     run->next_evaluation = job->evaluation_interval_s > 0 ? job->evaluation_interval_s : (double)INFINITY;
     for (int cause = 0; cause < TSIM_N_CAUSES; cause++) {
         run->original[cause] = job->causes[cause].units;
+        run->scale_s[cause] = weibull_scale_s(&job->causes[cause]);
         draw_original(run, cause);
     }
     if (job->maintenance_interval_s > 0)
