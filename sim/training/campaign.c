@@ -19,7 +19,7 @@ enum slot_kind { SLOT_REPAIR, SLOT_YOUNG, SLOT_SLOW, N_SLOT_KINDS };
 enum phase { PHASE_RUN, PHASE_EVALUATE, PHASE_SAVE, PHASE_DETECT, PHASE_WAIT, PHASE_MAINTAIN, PHASE_RESTART };
 
 struct slots {
-    int *cause; /* of a young unit; else unused */
+    int *cause; /* of a young unit, or why a node is away; else unused */
     int32_t *free;
     size_t n, capacity, n_free, free_capacity;
 };
@@ -31,11 +31,11 @@ struct run {
     void *context;
     struct tsim_event_queue queue;
     struct tsim_random random[N_STREAMS];
-    int64_t now, phase_began; /* ticks */
+    int64_t now, phase_began;                               /* ticks */
     double original[TSIM_N_CAUSES], scale_s[TSIM_N_CAUSES]; /* scale: of Weibull lives */
     struct slots slots[N_SLOT_KINDS];
     int64_t available, idle_spares, n_slow;
-    int64_t n_away, away_since; /* nodes in repair; ticks */
+    int64_t n_away, n_gone, away_since; /* nodes in repair; preempted; since the last change (ticks) */
     enum phase phase;
     int owner; /* the loss that the time of a phase without progress is charged to */
     bool maintenance_is_due;
@@ -375,20 +375,27 @@ static void restart_when_possible(struct run *run) {
 
 /* ---- what happens ---- */
 
-/* So many more nodes are in repair from now on. */
-static void count_away(struct run *run, int64_t more) {
-    if (run->take && run->n_away > 0 && run->now > run->away_since)
-        run->take(run->context, seconds(run->away_since), seconds(run->now), TSIM_CAMPAIGN_AWAY, (double)run->n_away);
-    run->n_away += more;
-    if (run->n_away > run->out->most_away)
-        run->out->most_away = run->n_away;
+/* So many more nodes are in repair, or preempted, from now on. */
+static void count_away(struct run *run, int64_t more, bool is_preempted) {
+    double from_s = seconds(run->away_since), to_s = seconds(run->now);
+    if (run->take && run->n_away > 0 && to_s > from_s)
+        run->take(run->context, from_s, to_s, TSIM_CAMPAIGN_AWAY, (double)run->n_away);
+    if (run->take && run->n_gone > 0 && to_s > from_s)
+        run->take(run->context, from_s, to_s, TSIM_CAMPAIGN_GONE, (double)run->n_gone);
+    run->out->gone_node_s += (double)run->n_gone * (to_s - from_s);
+    *(is_preempted ? &run->n_gone : &run->n_away) += more;
+    if (run->n_away + run->n_gone > run->out->most_away)
+        run->out->most_away = run->n_away + run->n_gone;
     run->away_since = run->now;
 }
 
-static void lose_node(struct run *run, double mean_s) {
-    count_away(run, 1);
+static void lose_node(struct run *run, int cause) {
+    bool is_preempted = cause == TSIM_CAUSE_PREEMPTION;
+    count_away(run, 1, is_preempted);
     int32_t slot = take_slot(&run->slots[SLOT_REPAIR]);
-    double away_s = mean_s * tsim_random_exponential(&run->random[STREAM_REPAIR]);
+    run->slots[SLOT_REPAIR].cause[slot] = cause;
+    double away_s =
+        (is_preempted ? run->job->gap_s : run->job->repair_s) * tsim_random_exponential(&run->random[STREAM_REPAIR]);
     if (run->idle_spares > 0)
         run->idle_spares--;
     else
@@ -442,7 +449,7 @@ static void turn_slow(struct run *run) {
 static void find_slow(struct run *run, int32_t slot) {
     give_slot(&run->slots[SLOT_SLOW], slot);
     run->n_slow--;
-    lose_node(run, run->job->repair_s);
+    lose_node(run, TSIM_CAUSE_STRAGGLER);
     if (run->phase == PHASE_RUN || run->phase == PHASE_EVALUATE) {
         run->out->interruptions[TSIM_CAUSE_STRAGGLER] += 1;
         stop_for(run, TSIM_CAUSE_STRAGGLER);
@@ -461,7 +468,7 @@ static void fail(struct run *run, int cause) {
         return;
     }
     if (p->takes_node)
-        lose_node(run, cause == TSIM_CAUSE_PREEMPTION ? run->job->gap_s : run->job->repair_s);
+        lose_node(run, cause);
     if (run->phase == PHASE_MAINTAIN)
         return;
     run->out->interruptions[cause] += 1;
@@ -477,7 +484,7 @@ static void fail(struct run *run, int cause) {
 
 static void come_back(struct run *run, int32_t slot) {
     give_slot(&run->slots[SLOT_REPAIR], slot);
-    count_away(run, -1);
+    count_away(run, -1, run->slots[SLOT_REPAIR].cause[slot] == TSIM_CAUSE_PREEMPTION);
     if (run->available >= run->job->nodes) {
         run->idle_spares++;
         return;
@@ -628,7 +635,7 @@ void tsim_campaign_replicate_heard(const struct tsim_campaign_job *job, int64_t 
         if (is_hopeless(&run))
             break;
     }
-    count_away(&run, 0);
+    count_away(&run, 0, false);
     out->time_s = seconds(run.now);
     release(&run);
 }

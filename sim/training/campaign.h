@@ -89,7 +89,8 @@ struct tsim_replication {
     double redone_s;       /* work that was done and lost: part of lost_s, but at full load */
     double local_restarts; /* interruptions after which the local tier was there to go back to */
     int64_t events;
-    int64_t most_away; /* nodes in repair at a time */
+    int64_t most_away;  /* nodes in repair or preempted at a time */
+    double gone_node_s; /* of preempted nodes, until others are there */
 };
 enum { TSIM_CAMPAIGN_MOST_EVENTS = 1000000 };
 
@@ -98,8 +99,8 @@ void tsim_campaign_replicate(const struct tsim_campaign_job *job, int64_t replic
 /* The same, and `take` hears every stretch of time from the first to the last: `loss` is what it is charged to,
  * TSIM_CAMPAIGN_RUNNING while there is progress; `amount` is then the work done in it, also where it is lost later.
  * Stretches follow each other without gaps. Beside them it hears stretches of TSIM_CAMPAIGN_AWAY, in which `amount`
- * nodes are in repair. */
-enum { TSIM_CAMPAIGN_RUNNING = -1, TSIM_CAMPAIGN_AWAY = -2 };
+ * nodes are in repair, and of TSIM_CAMPAIGN_GONE, in which as many are preempted. */
+enum { TSIM_CAMPAIGN_RUNNING = -1, TSIM_CAMPAIGN_AWAY = -2, TSIM_CAMPAIGN_GONE = -3 };
 typedef void (*tsim_campaign_take)(void *context, double begin_s, double end_s, int loss, double amount);
 void tsim_campaign_replicate_heard(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
                                    void *context, struct tsim_replication *out);

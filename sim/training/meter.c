@@ -18,6 +18,10 @@ static void add(struct tsim_meter_hour *hour, double time_s, int loss, double am
         hour->away_node_s += amount * time_s;
         return;
     }
+    if (loss == TSIM_CAMPAIGN_GONE) {
+        hour->gone_node_s += amount * time_s;
+        return;
+    }
     hour->time_s += time_s;
     if (loss == TSIM_CAMPAIGN_RUNNING)
         hour->loaded_s += amount;
@@ -47,7 +51,7 @@ void tsim_meter_take(struct tsim_meter *meter, double begin_s, double end_s, int
 static double energy_j(const struct tsim_meter_hour *hour, const struct tsim_meter_power *power) {
     double idle_s = hour->time_s - hour->loaded_s - hour->evaluating_s;
     return hour->loaded_s * power->loaded_w + hour->evaluating_s * power->evaluating_w + idle_s * power->idle_w +
-           hour->away_node_s * power->away_w;
+           hour->away_node_s * power->away_w + hour->gone_node_s * power->gone_w;
 }
 
 double tsim_meter_sum(const struct tsim_meter *meter, const struct tsim_meter_power *power, double even) {

@@ -2,7 +2,8 @@
  *
  * The facility draws at every moment: loaded_w for the share of a stretch in which the job works at full speed (also
  * work that is lost later, and with fewer replicas the share of them), evaluating_w in a pause for evaluation, else
- * idle_w; and away_w more for every node that has failed and is in repair (less: it is negative). Energy is summed for
+ * idle_w; and away_w more for every node that has failed and is in repair, gone_w for one that is
+ * preempted (less: they are negative). Energy is summed for
  * each hour of the profile, over and over from start_s on; then
  *
  *   sum over the hours of energy x the hour's value
@@ -16,7 +17,7 @@
 #include "base/arena.h"
 
 struct tsim_meter_hour { /* sums over all times that the hour came by */
-    double time_s, loaded_s, evaluating_s, away_node_s;
+    double time_s, loaded_s, evaluating_s, away_node_s, gone_node_s;
 };
 
 struct tsim_meter {
@@ -26,8 +27,8 @@ struct tsim_meter {
     struct tsim_meter_hour *hours;
 };
 
-struct tsim_meter_power { /* of the facility; away_w of one node */
-    double loaded_w, idle_w, evaluating_w, away_w;
+struct tsim_meter_power { /* of the facility; away_w and gone_w of one node */
+    double loaded_w, idle_w, evaluating_w, away_w, gone_w;
 };
 
 void tsim_meter_init(struct tsim_arena *arena, const struct tsim_hourly *profile, double start_s,

@@ -183,7 +183,7 @@ static int64_t n_replications(const struct tsim_scenario *sc) {
 
 struct statistics {
     double *times_s, *counts; /* of time and interruptions: each ascending, once all are there */
-    double mean_s, local_restarts, interruptions[TSIM_N_CAUSES], lost_s[TSIM_N_CAMPAIGN_LOSSES];
+    double mean_s, gone_node_s, local_restarts, interruptions[TSIM_N_CAUSES], lost_s[TSIM_N_CAMPAIGN_LOSSES];
     int64_t n, events;
     struct tsim_meter price, carbon;
 };
@@ -217,6 +217,7 @@ static bool replicate(struct tsim_arena *arena, const struct tsim_campaign_job *
             return false;
         all->times_s[i] = one.time_s;
         all->mean_s += one.time_s / (double)n;
+        all->gone_node_s += one.gone_node_s / (double)n;
         all->local_restarts += one.local_restarts / (double)n;
         all->events += one.events;
         for (int c = 0; c < TSIM_N_CAUSES; c++) {
@@ -289,7 +290,9 @@ static double slowdown_at(struct tsim_arena *arena, const struct tsim_scenario *
     changed.reliability.preemption_per_s = rate_per_h / SECONDS_PER_HOUR;
     tsim_reliability_job(&changed, work_s, step_s, &job);
     job.work_s = fmin(work_s, BREAKEVEN_INTERRUPTIONS * fmax(tsim_campaign_mtbf_s(&job, TSIM_CAMPAIGN_ANY), step_s));
-    return replicate(arena, &job, BREAKEVEN_REPLICATIONS, NULL, &all) ? all.mean_s / job.work_s : (double)INFINITY;
+    if (!replicate(arena, &job, BREAKEVEN_REPLICATIONS, NULL, &all))
+        return (double)INFINITY;
+    return (all.mean_s - all.gone_node_s / (double)(job.nodes + job.spares)) / job.work_s; /* that is paid for */
 }
 
 static double breakeven_rate_per_h(struct tsim_arena *arena, const struct tsim_scenario *sc, double step_s,
@@ -338,6 +341,7 @@ static struct tsim_meter_power facility_power(const struct tsim_scenario *sc, co
         .loaded_w = pue * (result->campaign.work_j / result->campaign.work_s + spares * idle_w),
         .idle_w = pue * (n + spares) * idle_w,
         .evaluating_w = pue * (e->has ? e->energy_j / e->time_s + spares * idle_w : (n + spares) * idle_w),
+        .gone_w = -pue * per_node * idle_w, /* somebody else's */
         .away_w = pue * per_node * idle_w * (sc->reliability.repair_power_frac - 1),
     };
 }
@@ -362,7 +366,8 @@ static void fill_costs(const struct tsim_scenario *sc, const struct statistics *
     struct tsim_campaign *c = &result->campaign;
     double n = (double)sc->n_accelerators, spares = (double)r->spares * (double)sc->cluster.accelerators_per_node;
     double price = tsim_rent_usd_per_s(sc);
-    c->rent_usd = price > 0 ? all->mean_s * (n + spares) * price : (double)NAN;
+    double paid_s = all->mean_s * (n + spares) - all->gone_node_s * (double)sc->cluster.accelerators_per_node;
+    c->rent_usd = price > 0 ? paid_s * price : (double)NAN;
     c->purchase_usd = sc->cost.purchase_usd > 0 ? (n + spares) * sc->cost.purchase_usd : (double)NAN;
     c->breakeven_runs = c->purchase_usd / c->rent_usd;
 }
@@ -422,7 +427,7 @@ struct recorder {
 /* Neighbours that are charged to the same are one. */
 static void record(void *context, double begin_s, double end_s, int loss, double amount) {
     (void)amount;
-    if (loss == TSIM_CAMPAIGN_AWAY)
+    if (loss == TSIM_CAMPAIGN_AWAY || loss == TSIM_CAMPAIGN_GONE)
         return;
     struct recorder *recorder = context;
     struct tsim_campaign_stretch *last = recorder->n > 0 ? &recorder->stretches[recorder->n - 1] : NULL;

@@ -11,9 +11,9 @@
  * With a local tier every checkpoint is copied to the host, as many parts as `copies` go on to other nodes over the
  * NICs under training, and the storage gets every so-many-th: under training (async), or while training waits (sync).
  *
- * Money: nodes and spares are paid for all the time; the discount of spot instances is taken off. Energy: redone work
- * costs what the work cost, pauses for evaluation what their passes do where they are simulated, all other time, and
- * spares, what an idle node draws; times the PUE. */
+ * Money: nodes and spares are paid for all the time, preempted ones not; the discount of spot instances is taken off.
+ * Energy: redone work costs what the work cost, pauses for evaluation what their passes do where they are simulated,
+ * all other time, and spares, what an idle node draws; times the PUE. */
 #ifndef TSIM_TRAINING_RELIABILITY_H
 #define TSIM_TRAINING_RELIABILITY_H
 

@@ -10,7 +10,7 @@
 #include "training/campaign.h"
 
 enum tsim_spares_goal {
-    TSIM_SPARES_FOR_NODE_HOURS, /* least (nodes + spares) x mean time: least rent */
+    TSIM_SPARES_FOR_NODE_HOURS, /* least (nodes + spares) x mean time, less that of preempted nodes: least rent */
     TSIM_SPARES_FOR_TIME        /* least mean time; of these the fewest */
 };
 /* With replications 0 to n - 1. Of equals the fewest. A number is given up as soon as it cannot be the best any more.

@@ -282,7 +282,7 @@ struct heard {
 
 static void hear(void *context, double begin_s, double end_s, int loss, double amount) {
     struct heard *heard = context;
-    if (loss == TSIM_CAMPAIGN_AWAY)
+    if (loss == TSIM_CAMPAIGN_AWAY || loss == TSIM_CAMPAIGN_GONE)
         return;
     heard->work_s += amount;
     ck_assert_double_eq(begin_s, heard->end_s);

@@ -108,6 +108,32 @@ START_TEST(nodes_in_repair_are_counted) {
 }
 END_TEST
 
+/* Preempted nodes by the same law: at the rate 20 a day with a gap of 6 h. */
+START_TEST(preempted_nodes_are_counted) {
+    enum { N = 40 };
+    struct tsim_campaign_job job = job_of(100 * DAY);
+    job.interval_s = HOUR;
+    job.gap_s = 6 * HOUR;
+    job.spares = 1000;
+    job.causes[TSIM_CAUSE_PREEMPTION] =
+        (struct tsim_failure_process){.units = 128, .mtbf_s = 128 * DAY / 20, .shape = 1, .takes_node = true};
+    double time_s = 0, gone_s = 0, metered_s = 0;
+    for (int i = 0; i < N; i++) {
+        struct tsim_replication one;
+        tsim_campaign_replicate(&job, i, &one);
+        time_s += one.time_s;
+        gone_s += one.gone_node_s;
+    }
+    ck_assert_double_eq_tol(gone_s / time_s, 20.0 * 6 / 24, 4 * 0.005 * 20 * 6 / 24);
+    struct tsim_meter meter = meter_of(&job, N);
+    for (int hour = 0; hour < 24; hour++) {
+        metered_s += meter.hours[hour].gone_node_s;
+        ck_assert_double_eq(meter.hours[hour].away_node_s, 0);
+    }
+    ck_assert_double_eq_tol(metered_s / gone_s, 1, 1e-9);
+}
+END_TEST
+
 /* ---- a scenario ---- */
 
 #define FAILS "{node_mtbf: 1000 h, repair: 5 h, replications: 20, spares: 2}"
@@ -197,6 +223,7 @@ static Suite *meter_suite(void) {
     tcase_add_test(tests, a_square_wave_is_integrated);
     tcase_add_test(tests, checkpoints_are_idle_in_their_hour);
     tcase_add_test(tests, nodes_in_repair_are_counted);
+    tcase_add_test(tests, preempted_nodes_are_counted);
     tcase_add_test(tests, a_constant_profile_is_the_scalar);
     tcase_add_test(tests, without_failures_only_the_hours_count);
     tcase_add_test(tests, beginnings_share_the_run);
