@@ -49,6 +49,7 @@ static struct tsim_regimen regimen_of(struct tsim_arena *arena, const char *cons
     struct tsim_result result = {.scenario = scenario};
     result.campaign.has = true;
     result.campaign.steps = scenario->training.length / (1024 * 4096.0);
+    result.campaign.samples = result.campaign.steps * (double)scenario->training.global_batch_size;
     tsim_regimen(arena, &result, &regimen);
     tsim_diags_release(&diags);
     return regimen;
