@@ -1,6 +1,7 @@
 /* reliability.c - `reliability:` of a scenario: what fails, and what is done about it. */
 #include "config/scenario_draft.h"
 
+#include <math.h>
 #include <string.h>
 
 #define AT(member) offsetof(struct tsim_reliability_spec, member)
@@ -307,6 +308,27 @@ static void check_local(const struct tsim_draft *draft, struct tsim_reader *read
                        "local.interval shorter than checkpoint.interval");
 }
 
+static void check_ramp(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    const struct tsim_training_spec *t = &draft->scenario.training;
+    const struct tsim_batch_ramp_spec *r = &t->batch_ramp;
+    const char *path = "training.batch_ramp";
+    const struct tsim_value *at = tsim_draft_place(draft, path);
+    double sizes = ((double)t->global_batch_size - r->from) / r->increment;
+    if (!(r->from > 0) && !(r->increment > 0) && !(r->samples > 0))
+        return;
+    if (!(r->from > 0) || !(r->increment > 0) || !(r->samples > 0))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, at, path,
+                                        "one of from, increment, samples is missing"),
+                       "write all: {from: 192, increment: 16, samples: 9765625}");
+    else if (!(sizes >= 1) || sizes != floor(sizes) || sizes > 1e5)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, at, path,
+                                        "from %.15g by %.15g does not come to %lld", r->from, r->increment,
+                                        (long long)t->global_batch_size),
+                       "global_batch_size less from is a multiple of the increment, at most 100,000 times");
+    else if (t->length_kind == TSIM_LENGTH_NONE)
+        tsim_value_warning(reader->diags, at, path, "has no effect: the run has no length");
+}
+
 void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader) {
     const struct tsim_reliability_spec *spec = &draft->scenario.reliability;
     const struct tsim_evaluation_spec *evaluation = &draft->scenario.training.evaluation;
@@ -317,6 +339,7 @@ void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_re
                                         tsim_draft_place(draft, "training.evaluation"), "training.evaluation",
                                         "how long a pause is, is given twice"),
                        "one of time, samples, steps: {interval: 1000, samples: 50000}");
+    check_ramp(draft, reader);
     if (!spec->has)
         return;
     if (spec->node_mtbf_s > 0 && tsim_draft_has(draft, "reliability.components"))

@@ -2,7 +2,6 @@
 
 #include "config/catalogue_read.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -529,24 +528,6 @@ static void check_offload(const struct check *c) {
                "schedule: 1f1b or interleaved, or activations: 0");
 }
 
-static void check_ramp(const struct check *c) {
-    const struct tsim_training_spec *t = &c->sc->training;
-    const struct tsim_batch_ramp_spec *r = &t->batch_ramp;
-    double batch = (double)t->global_batch_size, sizes = (batch - r->from) / r->increment;
-    if (!(r->from > 0) && !(r->increment > 0) && !(r->samples > 0))
-        return;
-    if (!(r->from > 0) || !(r->increment > 0) || !(r->samples > 0))
-        tsim_diag_hint(fail(c, "training.batch_ramp", "one of from, increment, samples is missing"),
-                       "write all: {from: 192, increment: 16, samples: 9765625}");
-    else if (!(sizes >= 1) || sizes != floor(sizes) || sizes > 1e5)
-        tsim_diag_hint(fail(c, "training.batch_ramp", "from %.15g by %.15g does not come to %lld", r->from,
-                            r->increment, num(t->global_batch_size)),
-                       "global_batch_size less from is a multiple of the increment, at most 100,000 times");
-    else if (t->length_kind == TSIM_LENGTH_NONE)
-        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.batch_ramp"), "training.batch_ramp",
-                           "has no effect: the run has no length");
-}
-
 /* Gradients are gone before they could be added up, clipped by their norm or sharded. */
 static void check_updates(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
@@ -815,7 +796,6 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
     can_split &= check_layers(c);
     if (can_split && check_degrees(c)) {
         check_batch(c);
-        check_ramp(c);
         check_updates(c);
         check_offload(c);
         check_experts(c);
