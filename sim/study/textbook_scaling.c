@@ -258,7 +258,7 @@ static const struct textbook_row UTILITY[] = {
      .what = "utilization of the H100's peak",
      .unit = "%",
      .text = 50,
-     .why = "The text assumes it; here it is simulated, with tensor parallelism over 8, a pipeline over 5 and 25 "
+     .why = "The text assumes it; here it is simulated, with tensor parallelism over 4, a pipeline over 5 and 50 "
             "replicas.",
      .terms = {FIGURE('+', BILL, "throughput.mfu")}},
     {.key = "rate",
@@ -297,6 +297,7 @@ static const struct textbook_row UTILITY[] = {
      .unit = "M USD",
      .text = 1.42,
      .tolerance_frac = 0.1,
+     .why = "As for the days.",
      .terms = {FIGURE('+', BILL, "campaign.rent_usd")}},
     {.key = "purchase",
      .what = "buying 1,000 at 30,000 USD",

@@ -10,7 +10,7 @@
 enum { N_NEIGHBOURS = 20, LINE_BYTES = 1024 };
 static const double QUANTILE = 0.05;        /* cut off on each side */
 static const double LEAST_LOG_RATIO = 0.02; /* to each side */
-static const double GROWTH = 1.0;           /* of the interval, for each unit of distance beyond similar */
+static const double GROWTH = 0.5;           /* of the interval, for each unit of distance beyond similar */
 
 /* ---- likeness ---- */
 

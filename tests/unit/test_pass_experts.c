@@ -106,8 +106,8 @@ START_TEST(beside_another_pass) {
         tsim_collective_cost(tsim_cluster_build(&arena, &e.scenario), &request, &cost);
         double rest_s = exposed_s - c.expert_layer.forward.compute_s;
         ck_assert(nodes == 1 ? rest_s < 0 : rest_s > 0);
-        ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s, nodes == 1 ? cost.sm_frac * exposed_s : rest_s,
-                                1e-12);
+        ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s,
+                                nodes == 1 ? TSIM_COLLECTIVE_CONTENTION * cost.sm_frac * exposed_s : rest_s, 1e-12);
     }
 }
 END_TEST
