@@ -600,12 +600,18 @@ static void add_text(struct writing *w, const char *name, const char *text) {
     a->string_val = (char *)(uintptr_t)text;
 }
 
-static void add_attributes(struct writing *w, const struct tsim_history *e, const struct tsim_history_node *node) {
-    bool is_message = node->kind == TSIM_HISTORY_SEND || node->kind == TSIM_HISTORY_RECEIVE;
+/* The first attribute of every node: ASTRA-sim's reader asks for it, also of metadata. */
+static void begin_attributes(struct writing *w, bool is_host) {
     w->n_attributes = 0;
     Tsim__Chakra__Attribute *a = add_attribute(w, "is_cpu_op");
     a->value_case = TSIM__CHAKRA__ATTRIBUTE__VALUE_BOOL_VAL;
-    a->bool_val = node->is_host;
+    a->bool_val = is_host;
+}
+
+static void add_attributes(struct writing *w, const struct tsim_history *e, const struct tsim_history_node *node) {
+    bool is_message = node->kind == TSIM_HISTORY_SEND || node->kind == TSIM_HISTORY_RECEIVE;
+    Tsim__Chakra__Attribute *a;
+    begin_attributes(w, node->is_host);
     if (node->n_ops > 0)
         add_int64(w, "num_ops", node->n_ops);
     if (node->bytes > 0) {
@@ -712,6 +718,9 @@ static void put_groups(struct tsim_arena *arena, struct writing *w, const struct
     node.name = tsim_arena_strdup(arena, "## process_group:init ##");
     node.type = 1;
     node.inputs = &values;
+    begin_attributes(w, true);
+    node.n_attr = w->n_attributes;
+    node.attr = w->list;
     values.values = text;
     put_message(w, &node.base);
     tsim_heap_free(text);

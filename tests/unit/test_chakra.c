@@ -300,7 +300,9 @@ START_TEST(written_and_read_again) {
     ck_assert_int_eq(unlink(file), 0);
     ck_assert_int_eq(back.rank, 5);
     ck_assert_int_eq(back.n_ranks, 8);
-    ck_assert_int_eq(back.n_nodes, 5); /* and that of the groups, first */
+    ck_assert_int_eq(back.n_nodes, 5); /* and that of the groups, first, on the host as in PyTorch's traces */
+    ck_assert(back.nodes[0].is_host);
+    ck_assert_uint_eq(back.nodes[0].id, 0);
     const struct tsim_history_node *b = back.nodes + 1;
     ck_assert_double_eq(b[0].n_ops, 12);
     ck_assert_double_eq(b[0].bytes, 34);
