@@ -94,6 +94,7 @@ static double fabric_latency(struct changed *c, double factor) {
 }
 
 static double host_time(struct changed *c, double factor) {
+    c->software.host_time_per_fp8_op_s *= factor;
     return scale(&c->software.host_time_per_op_s, factor);
 }
 

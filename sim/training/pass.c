@@ -230,7 +230,7 @@ struct sum {
     double host_s;
     double stretch_s2;        /* squares since the last collective */
     double beside_s, taken_s; /* collectives beside another pass: their time, and what they take of the kernels' */
-    const struct tsim_software *software;
+    double host_s_per_op, host_s_per_collective;
 };
 
 static double *exposed_term(struct tsim_pass_cost *cost, enum tsim_axis axis) {
@@ -257,13 +257,13 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
             sum->taken_s += tsim_collective_taken_frac(row->sm_frac) * row->time_s;
         }
         if (row->time_s > 0)
-            sum->host_s += sum->software->host_time_per_op_s + sum->software->host_time_per_collective_s;
+            sum->host_s += sum->host_s_per_op + sum->host_s_per_collective;
     } else {
         *(recomputed ? &cost->recompute_s : &cost->compute_s) += row->time_s;
         double square_s2 = row->time_s * row->time_s / fmax(row->op->kernels, 1);
         cost->squares_s2 += square_s2;
         sum->stretch_s2 += square_s2;
-        sum->host_s += fmax(row->op->kernels, row->op->launches) * sum->software->host_time_per_op_s;
+        sum->host_s += fmax(row->op->kernels, row->op->launches) * sum->host_s_per_op;
     }
     cost->flops += row->op->flops;
     cost->matrix_busy_s += row->matrix_power_s;
@@ -277,12 +277,15 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
 static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                                        const struct tsim_placement *placement, enum tsim_part part,
                                        enum tsim_pass_kind kind) {
-    struct sum sum = {.software = scenario->software};
+    const struct tsim_software *software = scenario->software;
+    bool is_fp8 = scenario->training.precision == TSIM_FP8 && software->host_time_per_fp8_op_s > 0;
+    struct sum sum = {.host_s_per_op = is_fp8 ? software->host_time_per_fp8_op_s : software->host_time_per_op_s,
+                      .host_s_per_collective = software->host_time_per_collective_s};
     tsim_pass_visit(scenario, cluster, placement, part, kind, add_operator, &sum);
     bool recomputes = kind == TSIM_PASS_BACKWARD || kind == TSIM_PASS_INPUT_GRADIENT;
     bool is_layer = part == TSIM_PART_LAYER || part == TSIM_PART_EXPERT_LAYER;
     if (recomputes && is_layer && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
-        sum.host_s += scenario->software->host_time_per_checkpoint_s;
+        sum.host_s += software->host_time_per_checkpoint_s;
     end_stretch(&sum);
     double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
     sum.cost.exposed_expert_s += fmax(sum.beside_s - kernels_s, sum.taken_s);

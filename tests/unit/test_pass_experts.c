@@ -154,10 +154,28 @@ START_TEST(groups_of_gradients) {
 }
 END_TEST
 
+/* The host launches the same operators, each for longer where they are quantized; unset, as in 16 bits. */
+START_TEST(host_of_fp8) {
+    double host_s[3];
+    for (int i = 0; i < 3; i++) {
+        init_mixture(1, 8);
+        e.accelerator.peak_flops_per_s[TSIM_FP8] = e.accelerator.peak_flops_per_s[TSIM_BF16];
+        e.accelerator.matrix_sustained_frac[TSIM_FP8] = 1;
+        e.scenario.training.precision = i < 2 ? TSIM_FP8 : TSIM_BF16;
+        e.software.host_time_per_op_s = 1e-6;
+        e.software.host_time_per_fp8_op_s = i == 0 ? 0 : 3e-6;
+        host_s[i] = costs().layer.forward.host_excess_s; /* of one part the whole of the host's time */
+    }
+    ck_assert_double_eq_tol(host_s[1], 3 * host_s[0], 1e-15);
+    ck_assert_double_gt(host_s[0], host_s[2]); /* casts are operators, too */
+}
+END_TEST
+
 static Suite *pass_experts_suite(void) {
     Suite *suite = suite_create("pass, experts");
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, on_a_node);
+    tcase_add_test(tcase, host_of_fp8);
     tcase_add_test(tcase, between_nodes);
     tcase_add_test(tcase, a_copy_for_each_node);
     tcase_add_test(tcase, a_copy_for_each_rank);
