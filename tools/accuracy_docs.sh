@@ -77,7 +77,7 @@ build/tsim validate scenarios/published/korthikanti-*.yaml --residuals
 "Within the interval": `tsim run` prints an interval around each step time, from the residuals of the measured runs most like
 it. Here each run's interval is made from all *other* sources. It should hold nine times in ten over all runs; where a
 source is alone of its kind it holds less often, which the table by source shows. How many neighbours are taken and how fast
-an interval grows with distance were chosen on these same runs, out of about 130 settings that held between 67 % and 95 % of
+an interval grows with distance were chosen on these same runs, out of about 150 settings that held between 67 % and 99 % of
 them: the share is optimistic, and new sources may fall outside more often.
 
 ## All, by source, by accelerator

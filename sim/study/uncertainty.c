@@ -10,7 +10,7 @@
 enum { N_NEIGHBOURS = 20, LINE_BYTES = 1024 };
 static const double QUANTILE = 0.05;        /* cut off on each side */
 static const double LEAST_LOG_RATIO = 0.02; /* to each side */
-static const double GROWTH = 0.5;           /* of the interval, for each unit of distance beyond similar */
+static const double GROWTH = 0.02;          /* to each side, log ratio for each unit of distance beyond similar */
 
 /* ---- likeness ---- */
 
@@ -125,9 +125,9 @@ void tsim_interval_of(struct tsim_arena *arena, const struct tsim_residuals *res
     interval->n_neighbours = (int32_t)n;
     interval->mean_distance = sum / (double)n;
     qsort(near, n, sizeof *near, by_log_ratio);
-    double growth = 1.0 + GROWTH * fmax(0.0, interval->mean_distance - TSIM_SIMILAR_DISTANCE);
-    interval->low_ratio = exp(growth * fmin(-LEAST_LOG_RATIO, quantile(near, n, QUANTILE)));
-    interval->high_ratio = exp(growth * fmax(LEAST_LOG_RATIO, quantile(near, n, 1.0 - QUANTILE)));
+    double growth = GROWTH * fmax(0.0, interval->mean_distance - TSIM_SIMILAR_DISTANCE);
+    interval->low_ratio = exp(fmin(-LEAST_LOG_RATIO, quantile(near, n, QUANTILE)) - growth);
+    interval->high_ratio = exp(fmax(LEAST_LOG_RATIO, quantile(near, n, 1.0 - QUANTILE)) + growth);
 }
 
 /* ---- the table ---- */

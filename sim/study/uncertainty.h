@@ -3,9 +3,9 @@
  * hardware/calibration/residuals.csv holds a line for each published run: what matters for likeness, and measured over
  * predicted step time (`make residuals`). The interval of a run comes from the residuals of the runs nearest to it, in
  * the manner of conformal prediction: their 5 % and 95 % quantiles, at least 2 % to each side, which always include the
- * prediction itself; where the nearest are not near, both sides grow in proportion to their mean distance. Two numbers,
- * how many neighbours and how fast the interval grows, were chosen so that intervals made without a source contain 85
- * to 95 % of that source's runs (tests/unit/test_uncertainty.c asserts it). */
+ * prediction itself; where the nearest are not near, both sides move out by 2 % for each unit of their mean distance.
+ * Two numbers, how many neighbours and how fast the interval grows, were chosen so that intervals made without a source
+ * contain 85 to 95 % of that source's runs (tests/unit/test_uncertainty.c asserts it). */
 #ifndef TSIM_STUDY_UNCERTAINTY_H
 #define TSIM_STUDY_UNCERTAINTY_H
 
