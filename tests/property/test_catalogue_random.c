@@ -321,6 +321,7 @@ static double time_scaled(const char *text, const struct run *run, double k) {
     struct run fast = {.scenario = &sc};
     const struct tsim_run_options options = {.ignore_memory = true};
     software.host_time_per_op_s /= k;
+    software.host_time_per_fp8_op_s /= k;
     software.host_time_per_collective_s /= k;
     software.host_time_per_checkpoint_s /= k;
     fabric.link_bytes_per_s *= k;
