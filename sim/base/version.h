@@ -1,4 +1,4 @@
 #ifndef TSIM_BASE_VERSION_H
 #define TSIM_BASE_VERSION_H
-#define TSIM_VERSION "0.1.0"
+#define TSIM_VERSION "1.0.0"
 #endif

@@ -378,18 +378,6 @@ static int64_t ranks_of_model(const struct check *c) {
     return p->tensor * p->context * p->pipeline;
 }
 
-bool tsim_layers_even(int64_t layers, int64_t n_chunks, int64_t *first_and_last, int64_t *others) {
-    bool is_even = layers % n_chunks == 0;
-    *others = is_even ? layers / n_chunks : (layers + 2) / n_chunks;
-    *first_and_last = is_even ? *others : *others - 1;
-    return is_even || ((layers + 2) % n_chunks == 0 && *first_and_last >= 0);
-}
-
-int64_t tsim_n_model_parts(const struct tsim_parallelism_spec *p) {
-    bool is_v = p->schedule == TSIM_SCHEDULE_ZB_V && p->pipeline > 1;
-    return p->pipeline * (is_v ? 2 : p->schedule == TSIM_SCHEDULE_DUALPIPE ? 1 : p->virtual_pipeline);
-}
-
 static bool pipeline_divides_layers(const struct check *c, int64_t pipeline) {
     struct tsim_parallelism_spec p = c->sc->parallelism;
     p.pipeline = pipeline;
@@ -627,22 +615,6 @@ static bool check_layers(const struct check *c) {
 }
 
 /* ---- experts ---- */
-
-int64_t tsim_expert_tensor(const struct tsim_parallelism_spec *p) {
-    return p->expert_tensor > 0 ? p->expert_tensor : p->tensor;
-}
-
-struct tsim_expert_ranks tsim_expert_ranks(const struct tsim_parallelism_spec *p) {
-    struct tsim_expert_ranks ranks = {1, 1, p->expert};
-    int64_t tensor = p->tensor / tsim_expert_tensor(p);
-    if (ranks.data % tensor == 0)
-        ranks.tensor = tensor, ranks.data /= tensor;
-    if (ranks.data % p->context == 0)
-        ranks.context = p->context, ranks.data /= p->context;
-    if (p->data % ranks.data != 0)
-        ranks.data = 0;
-    return ranks;
-}
 
 static bool expert_works(const struct check *c, int64_t expert) {
     struct tsim_parallelism_spec p = c->sc->parallelism;

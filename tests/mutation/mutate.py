@@ -22,8 +22,9 @@ SWAPS = {"+": "-", "-": "+", "*": "/", "/": "*", "<": "<=", "<=": "<", ">": ">="
 OPERATOR = re.compile(r" (\+|-|\*|/|<=|>=|==|!=|<|>|&&|\|\|) ")
 CONSTANT = re.compile(r"(?<![\w.\[])(\d+\.?\d*(?:[eE][-+]?\d+)?)(?![\w.\]])")
 UNITS = {
-    "cost": ["collective", "compute", "collective_measured", "dispatch_measured", "operators", "topology", "traffic"],
-    "workload": ["operators", "operators_experts", "memory", "model", "routing", "schedule", "schedule_zero_bubble", "layer_list"],
+    "cost": ["collective", "torus", "compute", "character", "collective_measured", "dispatch_measured", "operators", "topology", "traffic"],
+    "workload": ["operators", "operators_experts", "memory", "model", "routing", "schedule", "schedule_zero_bubble", "layer_list",
+                 "optimizer", "tables", "arithmetic", "offload", "catalogue_counts"],
 }
 WHOLE = ["run", "program", "validate", "explain", "power"]
 

@@ -167,7 +167,11 @@ END_TEST
 START_TEST(all_to_all_between_nodes) {
     const struct tsim_cluster *c = dgx_h100(2);
     struct tsim_collective_request request = {.op = TSIM_ALL_TO_ALL, .bytes = 1e9, .group = even(2, 8)};
-    ck_assert_double_eq_tol(cost_of(c, request).time_s, 25.8 * US + 0.5 / (0.9 * 46.5), 1e-9);
+    struct tsim_collective_cost cost = cost_of(c, request);
+    ck_assert_double_eq_tol(cost.time_s, 25.8 * US + 0.5 / (0.9 * 46.5), 1e-9);
+    ck_assert_double_eq_tol(cost.nic_bytes, 0.5e9, 1);
+    ck_assert_double_eq_tol(cost.scale_up_bytes, 1e9 * 7 / 16, 1);
+    ck_assert_double_eq_tol(cost.hbm_bytes, 2e9, 1); /* read, and written where it arrives */
 }
 END_TEST
 
@@ -279,7 +283,36 @@ START_TEST(hierarchical) {
                                               .group = even(4, 8),
                                               .algorithm = TSIM_ALGORITHM_HIERARCHICAL,
                                               .network = TSIM_NETWORK_IDEAL};
-    ck_assert_double_eq_tol(cost_of(c, request).time_s, 2 * 7e9 / 100e9 + 2 * 0.75e9 / 10e9, 1e-12);
+    struct tsim_collective_cost cost = cost_of(c, request);
+    ck_assert_double_eq_tol(cost.time_s, 2 * 7e9 / 100e9 + 2 * 0.75e9 / 10e9, 1e-12);
+    ck_assert_double_eq_tol(cost.scale_up_bytes, 14e9, 1);
+    ck_assert_double_eq_tol(cost.nic_bytes, 1.5e9, 1);
+    ck_assert_double_eq_tol(cost.hbm_bytes, 5 * 7e9 + 5 * 0.75e9, 1);
+}
+END_TEST
+
+/* Its latency on 4 nodes of 8 H100: twice seven hops on the node, 2 (8.4 + 7 x 3.4), and a ring of six hops between
+ * nodes, 8.4 + 6 x 14. */
+START_TEST(hierarchical_latency) {
+    struct tsim_collective_cost cost =
+        all_reduce(dgx_h100(4), even(4, 8), 8, TSIM_ALGORITHM_HIERARCHICAL, TSIM_PROTOCOL_AUTO);
+    assert_us(cost.latency_s, 2 * 32.2 + 92.4);
+}
+END_TEST
+
+/* NCCL's corrections of trees stand at powers of two: LL128 0.9 of its rate at 2 KiB, 0.8 at 4 KiB; in the middle, in
+ * log2 of the size, 0.85. Above its table nothing is corrected. */
+START_TEST(corrections_between_sizes) {
+    const struct tsim_cluster *c = build(1);
+    static const double LOG2[] = {11, 11.5, 12, 29.5, 41}, FACTORS[] = {0.9, 0.85, 0.8, 1, 1};
+    double rate = 0;
+    for (int i = 0; i < 5; i++) {
+        double bytes = exp2(LOG2[i]);
+        struct tsim_collective_cost cost = all_reduce(c, even(1, 8), bytes, TSIM_ALGORITHM_TREE, TSIM_PROTOCOL_LL128);
+        double corrected = bytes / (cost.time_s - cost.latency_s) / FACTORS[i];
+        ck_assert_double_eq_tol(corrected, i == 0 ? corrected : rate, 1e-9 * corrected);
+        rate = corrected;
+    }
 }
 END_TEST
 
@@ -418,6 +451,8 @@ static Suite *collective_suite(void) {
                                                 &tree_volumes,
                                                 &the_node_with_fewest_ranks_binds,
                                                 &hierarchical,
+                                                &hierarchical_latency,
+                                                &corrections_between_sizes,
                                                 &mesh_shares_links,
                                                 &nic_shares,
                                                 &generations,

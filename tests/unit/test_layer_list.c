@@ -152,12 +152,32 @@ START_TEST(algorithms) {
 }
 END_TEST
 
+/* Stages of whole blocks: each layer of the list is in one part, and no part looks behind the last. */
+START_TEST(parts_of_blocks) {
+    const struct tsim_model *m = load("resnet50");
+    struct tsim_model part;
+    size_t n = 0;
+    for (int64_t first = 0; first < m->layers; first += 6) {
+        tsim_list_part(m, first, 6, &part);
+        ck_assert_ptr_eq(part.list, m->list + n);
+        for (size_t i = 0; i < part.n_list; i++)
+            ck_assert(part.list[i].block >= first && part.list[i].block < first + 6);
+        ck_assert_int_eq(part.layers, 6);
+        ck_assert_int_eq(part.first_block, first);
+        n += part.n_list;
+        ck_assert_int_eq(part.has_blocks_behind, n < m->n_list);
+    }
+    ck_assert_uint_eq(n, m->n_list);
+}
+END_TEST
+
 static Suite *layer_list_suite(void) {
     Suite *suite = suite_create("layer_list");
     TCase *tc = tcase_create("layer_list");
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, published_macs);
     tcase_add_test(tc, resnet_blocks);
+    tcase_add_test(tc, parts_of_blocks);
     tcase_add_test(tc, kernels_by_hand);
     tcase_add_test(tc, activations_by_hand);
     tcase_add_test(tc, algorithms);

@@ -245,6 +245,21 @@ START_TEST(expert_state) {
 }
 END_TEST
 
+/* Ranks that share experts hold what they send and what they receive: 2 rows of h in bf16 for each row of an expert. */
+START_TEST(expert_buffers) {
+    struct tsim_stage_memory alone, shared;
+    for (int64_t ranks = 2; ranks <= 4; ranks *= 2) {
+        example_init(&e);
+        e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 64, .every = 2};
+        tsim_stage_memory(&e.scenario, 0, &alone);
+        e.scenario.parallelism.expert = ranks;
+        tsim_stage_memory(&e.scenario, 0, &shared);
+        double rows = tsim_routing_imbalance(&e.model.experts, (double)ranks, 1024) * 1024 * 2;
+        ck_assert_double_eq_tol(shared.buffers_bytes - alone.buffers_bytes, 2 * rows * 1024 * 2, 1);
+    }
+}
+END_TEST
+
 /* A layer with experts keeps, per token in bf16: the norms' and products' inputs 4 h, q k v and the result 4 h, and no
  * inner tensors of a block but 8 scores of 4 bytes, the shared expert's two inner tensors of 2048, and for each of 2
  * rows (times the imbalance) its input h and two inner tensors of 2048. Standard attention's probabilities on top. */
@@ -352,6 +367,7 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, model_state);
     tcase_add_test(tcase, bytes_of_a_parameter);
     tcase_add_test(tcase, expert_state);
+    tcase_add_test(tcase, expert_buffers);
     tcase_add_test(tcase, expert_activations);
     tcase_add_test(tcase, recomputed_parts);
     tcase_add_test(tcase, tied_table_is_held_twice_across_stages);

@@ -92,18 +92,23 @@ START_TEST(image_ends) {
 }
 END_TEST
 
-/* BERT: the head for an eighth of 1,024 tokens, and a pooler for the first of each sample. */
+/* BERT: the head for an eighth of 1,024 tokens, shared by the tensor ranks, and a pooler for the first of each sample,
+ * on each of them. */
 START_TEST(masked_head) {
     struct tsim_op_list list;
-    example_init(&e);
-    e.model.head_frac = 0.125;
-    e.model.pooler = true;
-    const double head = 2.0 * 128 * 1024 * 32768, pooler = 2.0 * 1024 * 1024;
-    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
-    ck_assert_double_eq(sum_flops(&list), head + pooler);
-    tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
-    ck_assert_double_eq(sum_flops(&list), 2 * (head + pooler));
-    ck_assert_double_eq(tsim_head_tokens(&e.scenario), 128);
+    for (int64_t tensor = 1; tensor <= 2; tensor++) {
+        example_init(&e);
+        e.model.head_frac = 0.125;
+        e.model.pooler = true;
+        e.scenario.parallelism.tensor = tensor;
+        example_finish(&e);
+        const double head = 2.0 * 128 * 1024 * 32768 / (double)tensor, pooler = 2.0 * 1024 * 1024;
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        ck_assert_double_eq(sum_flops(&list), head + pooler);
+        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
+        ck_assert_double_eq(sum_flops(&list), 2 * (head + pooler));
+        ck_assert_double_eq(tsim_head_tokens(&e.scenario), 128);
+    }
 }
 END_TEST
 

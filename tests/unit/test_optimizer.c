@@ -56,6 +56,18 @@ START_TEST(least_traffic) {
 }
 END_TEST
 
+/* Operations of an update, counted in the papers' algorithms. w - r g: 2. Momentum m = b m + g: 2 more. Mean square
+ * v = b v + (1 - b) g g: 4, w - r g / sqrt(v): 4. Adam (Kingma and Ba 2015, section 2, corrections in the step size):
+ * m 3, v 4, and w - r m / (sqrt(v) + e): 5. AdamW's decay w - r d w: 2 more. */
+START_TEST(operations_of_an_update) {
+    ck_assert_double_eq(cost_of(TSIM_SGD).vector_flops, 2);
+    ck_assert_double_eq(cost_of(TSIM_MOMENTUM).vector_flops, 2 + 2);
+    ck_assert_double_eq(cost_of(TSIM_RMSPROP).vector_flops, 4 + 4);
+    ck_assert_double_eq(cost_of(TSIM_ADAM).vector_flops, 3 + 4 + 5);
+    ck_assert_double_eq(cost_of(TSIM_ADAMW).vector_flops, 3 + 4 + 5 + 2);
+}
+END_TEST
+
 /* A profile says what its Adam moves; others in proportion. */
 START_TEST(traffic_of_software) {
     e.software.optimizer_traffic_bytes = 105;
@@ -169,6 +181,7 @@ static Suite *optimizer_suite(void) {
     TCase *tc = tcase_create("optimizer");
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, least_traffic);
+    tcase_add_test(tc, operations_of_an_update);
     tcase_add_test(tc, traffic_of_software);
     tcase_add_test(tc, adafactor_state);
     tcase_add_test(tc, textbook_states);

@@ -1,0 +1,48 @@
+/* What was measured: nccl-tests' tables and JSON (and links fitted to them), calibration files of kernels, traces of
+ * PyTorch's profiler, databases of Nsight Systems. */
+#include "fuzz/fuzz.h"
+#include "report/profile_nsys.h"
+#include "study/calibrate.h"
+#include "study/calibrate_links.h"
+#include "study/profile.h"
+
+static void read_collectives(struct tsim_arena *arena, const char *text, size_t size, struct tsim_diags *diags) {
+    const struct tsim_nccl_hints hints = {.has_op = true, .op = TSIM_ALL_REDUCE, .n_ranks = 8};
+    struct tsim_nccl_run run;
+    struct tsim_link_calibration links;
+    if (tsim_nccl_tests_read(arena, "all_reduce.txt", text, size, &hints, &run, diags) == TSIM_OK && run.n_rows <= 64)
+        tsim_calibrate_links(arena, "dgx-h100", "ib-ndr", &run, 1, &links, diags);
+}
+
+static void read_profile(struct tsim_arena *arena, const char *text, size_t size, struct tsim_diags *diags) {
+    struct tsim_profile profile;
+    tsim_profile_read_kineto(arena, "trace.json", text, size, &profile, diags);
+}
+
+static void read_files(struct tsim_arena *arena, const char *file, struct tsim_diags *diags) {
+    struct tsim_calibration calibration;
+    struct tsim_profile profile;
+    if (tsim_profile_is_nsys(file))
+        tsim_profile_read_nsys(arena, file, &profile, diags);
+    else
+        tsim_calibrate_kernels(arena, file, &calibration, diags);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    char *text = malloc(size + 1); /* just as long, so that reading past it is seen */
+    memcpy(text, data, size);
+    text[size] = '\0';
+    read_collectives(&arena, text, size, &diags);
+    read_profile(&arena, text, size, &diags);
+    const char *file = fuzz_file(".csv", data, size);
+    read_files(&arena, file, &diags);
+    unlink(file);
+    free(text);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return 0;
+}
