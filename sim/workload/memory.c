@@ -565,7 +565,8 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
     double widest = largest(sc->model, up * k.t * k.f, rows * fmax(up * expert_width(sc), k.h)) * k.e;
     struct tokens first = tokens_of(sc, false); /* of an encoder-decoder model the longer stack decides */
-    widest = fmax(widest, up * first.t * first.f * k.e);
+    if (sc->model->encoder_layers > 0)
+        widest = fmax(widest, up * first.t * first.f * k.e);
     bytes += fmax(widest, fmax(core_attention_bytes(sc, &k), core_attention_bytes(sc, &first))) +
              2 * fmax(k.t, first.t) * k.h * k.e;
     if (sc->parallelism.expert > 1)

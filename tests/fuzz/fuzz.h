@@ -22,10 +22,12 @@ static inline const char *fuzz_text(struct tsim_arena *arena, const uint8_t *dat
     return tsim_arena_strndup(arena, size > 0 ? (const char *)data : "", size);
 }
 
-/* The bytes as a file, always the same one of this process. */
+/* The bytes as a file in $TMPDIR (a folder in memory: what is written is synced), always the same one of this process.
+ */
 static inline const char *fuzz_file(const char *suffix, const uint8_t *data, size_t size) {
-    static char name[64];
-    snprintf(name, sizeof name, "/tmp/tsim-fuzz-%ld%s", (long)getpid(), suffix);
+    static char name[200];
+    const char *folder = getenv("TMPDIR");
+    snprintf(name, sizeof name, "%.150s/tsim-fuzz-%ld%s", folder ? folder : "/tmp", (long)getpid(), suffix);
     FILE *file = fopen(name, "wb");
     if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
         abort();

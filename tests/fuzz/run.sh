@@ -9,6 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
     case $program in *.o | *.d) ;; *) set -- "$@" "${program##*libfuzzer_}" ;; esac
 done
 mkdir -p "$build/found"
+[ -w /dev/shm ] && export TMPDIR=/dev/shm
 {
     grep -rhoE '"[a-z][a-z0-9_-]{1,30}"' sim/config/*.c sim/import/*.c sim/base/quantity.c sim/study/filter.c
     for file in models/*/*.yaml hardware/*/*.yaml; do echo "\"$(basename "$file" .yaml)\""; done

@@ -260,6 +260,22 @@ START_TEST(expert_buffers) {
 }
 END_TEST
 
+/* Where every layer has experts, the width of a dense block is nobody's. */
+START_TEST(no_dense_layers) {
+    struct tsim_stage_memory narrow, wide;
+    example_init(&e);
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 64, .every = 1};
+    tsim_stage_memory(&e.scenario, 0, &narrow);
+    e.model.ffn_hidden *= 16;
+    tsim_stage_memory(&e.scenario, 0, &wide);
+    ck_assert_double_eq(narrow.buffers_bytes, wide.buffers_bytes);
+    ck_assert_double_eq(narrow.activations_bytes, wide.activations_bytes);
+    e.model.experts.every = 2;
+    tsim_stage_memory(&e.scenario, 0, &narrow);
+    ck_assert_double_gt(narrow.buffers_bytes, wide.buffers_bytes);
+}
+END_TEST
+
 /* A layer with experts keeps, per token in bf16: the norms' and products' inputs 4 h, q k v and the result 4 h, and no
  * inner tensors of a block but 8 scores of 4 bytes, the shared expert's two inner tensors of 2048, and for each of 2
  * rows (times the imbalance) its input h and two inner tensors of 2048. Standard attention's probabilities on top. */
@@ -368,6 +384,7 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, bytes_of_a_parameter);
     tcase_add_test(tcase, expert_state);
     tcase_add_test(tcase, expert_buffers);
+    tcase_add_test(tcase, no_dense_layers);
     tcase_add_test(tcase, expert_activations);
     tcase_add_test(tcase, recomputed_parts);
     tcase_add_test(tcase, tied_table_is_held_twice_across_stages);

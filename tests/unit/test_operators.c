@@ -92,6 +92,32 @@ START_TEST(image_ends) {
 }
 END_TEST
 
+static int32_t count_dropout(const struct tsim_op_list *list) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        n += strstr(list->ops[i].name, "dropout") != NULL;
+    return n;
+}
+
+/* Of the embedding and of standard attention, forward and backward; without a probability there is nothing to do. */
+START_TEST(dropout_or_none) {
+    static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER};
+    struct tsim_op_list forward, backward, plain;
+    for (size_t i = 0; i < 2; i++) {
+        example_init(&e);
+        tsim_operators_forward(&e.scenario, PARTS[i], &forward);
+        tsim_operators_backward(&e.scenario, PARTS[i], &backward);
+        tsim_operators_backward(&e.scenario, PARTS[i], &plain);
+        ck_assert_int_eq(count_dropout(&forward) + count_dropout(&backward), 0);
+        e.software.dropout = 0.1;
+        tsim_operators_forward(&e.scenario, PARTS[i], &forward);
+        tsim_operators_backward(&e.scenario, PARTS[i], &backward);
+        ck_assert_int_ge(count_dropout(&backward), 1);
+        ck_assert_int_gt(backward.n, plain.n);
+    }
+}
+END_TEST
+
 /* BERT: the head for an eighth of 1,024 tokens, shared by the tensor ranks, and a pooler for the first of each sample,
  * on each of them. */
 START_TEST(masked_head) {
@@ -411,6 +437,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, stacked_flops);
     tcase_add_test(tcase, decoder_layer_volumes);
     tcase_add_test(tcase, masked_head);
+    tcase_add_test(tcase, dropout_or_none);
     tcase_add_test(tcase, tensor_volumes);
     tcase_add_test(tcase, elementwise_bytes);
     tcase_add_test(tcase, fp8);

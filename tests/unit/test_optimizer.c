@@ -167,6 +167,19 @@ START_TEST(updates_by_layer) {
 }
 END_TEST
 
+/* What GaLore moves beside its states, out and in: an fp32 gradient and an update of the moments' size, 1,024 x the
+ * longer side of each matrix, 16 bytes; the whole update, 8 of each projected parameter; the projections are in the
+ * states. */
+START_TEST(galore_traffic) {
+    use_model("llama-7b");
+    double h = 4096, f = 11008, n = tsim_model_parameters(&e.model), projected = 32 * (4 * h * h + 3 * h * f),
+           moments = 32 * 1024 * (4 * h + 3 * f);
+    struct tsim_optimizer_cost galore = cost_of(TSIM_GALORE_8BIT);
+    ck_assert_double_eq_tol(galore.least_bytes, 14 + 2 * galore.state_bytes + 16 * moments / n + 8 * projected / n,
+                            1e-9);
+}
+END_TEST
+
 /* GaLore's two products: 4 r FLOPs for each projected parameter, r = 1,024 of LLaMA 7B. Others have none. */
 START_TEST(products) {
     use_model("llama-7b");
@@ -187,6 +200,7 @@ static Suite *optimizer_suite(void) {
     tcase_add_test(tc, textbook_states);
     tcase_add_test(tc, adam_8bit_state);
     tcase_add_test(tc, galore_published);
+    tcase_add_test(tc, galore_traffic);
     tcase_add_test(tc, updates_by_layer);
     tcase_add_test(tc, products);
     suite_add_tcase(suite, tc);
