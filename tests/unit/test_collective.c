@@ -300,6 +300,16 @@ START_TEST(hierarchical_latency) {
 }
 END_TEST
 
+/* NCCL sends messages of up to NCCL_P2P_LL_THRESHOLD, 16384 bytes, as LL. */
+START_TEST(small_messages_go_as_ll) {
+    const struct tsim_cluster *c = build(1);
+    struct tsim_collective_request request = {.op = TSIM_SEND_RECV, .bytes = 16384, .group = even(1, 2)};
+    ck_assert_int_eq(cost_of(c, request).protocol, TSIM_PROTOCOL_LL);
+    request.bytes = 16385;
+    ck_assert_int_eq(cost_of(c, request).protocol, TSIM_PROTOCOL_SIMPLE);
+}
+END_TEST
+
 /* NCCL's corrections of trees stand at powers of two: LL128 0.9 of its rate at 2 KiB, 0.8 at 4 KiB; in the middle, in
  * log2 of the size, 0.85. Above its table nothing is corrected. */
 START_TEST(corrections_between_sizes) {
@@ -453,6 +463,7 @@ static Suite *collective_suite(void) {
                                                 &hierarchical,
                                                 &hierarchical_latency,
                                                 &corrections_between_sizes,
+                                                &small_messages_go_as_ll,
                                                 &mesh_shares_links,
                                                 &nic_shares,
                                                 &generations,

@@ -260,6 +260,22 @@ START_TEST(expert_buffers) {
 }
 END_TEST
 
+/* What the weight gradients of a shared expert wait with, per token in bf16: its input is the block's, its two inner
+ * tensors (of 2048 over the tensor ranks) and the gradient of its result, h. */
+START_TEST(shared_expert_waits) {
+    for (int64_t tensor = 1; tensor <= 2; tensor++) {
+        example_init(&e);
+        e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 2};
+        e.scenario.parallelism.tensor = tensor;
+        example_finish(&e);
+        double without = tsim_layer_weight_gradient_bytes(&e.scenario, true);
+        e.model.experts.shared = 1;
+        double with = tsim_layer_weight_gradient_bytes(&e.scenario, true);
+        ck_assert_double_eq_tol(with - without, 1024 * (2 * 2048 / (double)tensor + 1024) * 2, 1);
+    }
+}
+END_TEST
+
 /* Where every layer has experts, the width of a dense block is nobody's. */
 START_TEST(no_dense_layers) {
     struct tsim_stage_memory narrow, wide;
@@ -385,6 +401,7 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, expert_state);
     tcase_add_test(tcase, expert_buffers);
     tcase_add_test(tcase, no_dense_layers);
+    tcase_add_test(tcase, shared_expert_waits);
     tcase_add_test(tcase, expert_activations);
     tcase_add_test(tcase, recomputed_parts);
     tcase_add_test(tcase, tied_table_is_held_twice_across_stages);
