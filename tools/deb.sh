@@ -44,4 +44,5 @@ Description: predicts how a neural network trains on a cluster
 CONTROL
 (cd "$root/tree" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 find "$root/tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+rm -f build/tsim_*.deb # of other versions
 dpkg-deb --root-owner-group --build "$root/tree" "build/tsim_${version}_$architecture.deb"
