@@ -3,6 +3,7 @@
 #include "report/explain.h"
 #include "report/explain_term.h"
 #include "study/advice.h"
+#include "study/uncertainty.h"
 
 #include <string.h>
 
@@ -25,7 +26,9 @@ static enum tsim_status simulate(struct explain *explain) {
     TSIM_TRY(tsim_scenario_load(&explain->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides,
                                 &explain->scenario, &explain->diags));
     TSIM_TRY(tsim_train_run(&explain->arena, explain->scenario, &options, &explain->result, &explain->diags));
-    if (!term_of(arguments))
+    if (term_of(arguments))
+        TSIM_TRY(tsim_uncertainty_add(&explain->arena, &explain->result, &explain->diags));
+    else
         tsim_advise(&explain->arena, explain->scenario, &explain->result);
     return tsim_explanation_build(&explain->arena, explain->scenario, &explain->result, &explain->explanation,
                                   &explain->diags);

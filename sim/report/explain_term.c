@@ -61,7 +61,36 @@ static const char *const NAMES[] = {"step.time_s",
                                     "campaign.goodput",
                                     "campaign.failures",
                                     "campaign.days_p10",
-                                    "campaign.days_p90"};
+                                    "campaign.days_p90",
+                                    "campaign.rent_usd_per_trillion_tokens",
+                                    "campaign.embodied_co2_kg",
+                                    "campaign.ownership.capital_usd",
+                                    "campaign.ownership.fixed_usd_per_year",
+                                    "campaign.ownership.run_usd",
+                                    "campaign.ownership.run_capital_usd",
+                                    "campaign.ownership.run_maintenance_usd",
+                                    "campaign.ownership.run_power_usd",
+                                    "campaign.ownership.run_cooling_usd",
+                                    "campaign.ownership.usd_per_trillion_tokens",
+                                    "campaign.ownership.breakeven_utilization",
+                                    "campaign.ownership.breakeven_runs",
+                                    "regimen.tokens_per_parameter",
+                                    "regimen.optimal_parameters",
+                                    "regimen.optimal_tokens",
+                                    "regimen.loss_nats",
+                                    "regimen.critical_batch_tokens",
+                                    "regimen.tokens_factor",
+                                    "regimen.steps_factor",
+                                    "regimen.epochs",
+                                    "regimen.effective_tokens",
+                                    "bottleneck.shares.compute",
+                                    "bottleneck.shares.memory",
+                                    "bottleneck.shares.communication",
+                                    "bottleneck.shares.bubble",
+                                    "bottleneck.shares.data",
+                                    "bottleneck.shares.host",
+                                    "uncertainty.step_time_low_s",
+                                    "uncertainty.step_time_high_s"};
 enum { N_NAMES = sizeof NAMES / sizeof NAMES[0] };
 
 /* Groups, and words that people use for one of their figures. */
@@ -82,7 +111,8 @@ static const struct {
              {"energy", "energy.step_j"},
              {"power", "energy.mean_power_w"},
              {"model", "model.parameters"},
-             {"campaign", "campaign.days"}};
+             {"campaign", "campaign.days"},
+             {"ownership", "campaign.ownership.run_usd"}};
 enum { N_WORDS = sizeof WORDS / sizeof WORDS[0] };
 
 const char *const *tsim_term_names(size_t *n) {
@@ -146,6 +176,15 @@ const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct t
         return NULL;
     if (starts_with(path, "step.") || starts_with(path, "communication_exposed."))
         return tsim_term_of_step(&terms, path);
+    if (starts_with(path, "campaign.ownership.") || strcmp(path, "campaign.embodied_co2_kg") == 0 ||
+        strcmp(path, "campaign.rent_usd_per_trillion_tokens") == 0)
+        return tsim_term_of_ownership(&terms, path);
+    if (starts_with(path, "regimen."))
+        return tsim_term_of_regimen(&terms, path);
+    if (starts_with(path, "bottleneck."))
+        return tsim_term_of_shares(&terms, path);
+    if (starts_with(path, "uncertainty."))
+        return tsim_term_of_interval(&terms, path);
     return tsim_term_of_rates(&terms, path);
 }
 

@@ -70,6 +70,11 @@ const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *
 const struct tsim_term *tsim_term_of_input(struct tsim_terms *terms, const char *name);  /* step.data_stall_s */
 const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char *name); /* memory */
 const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char *name);  /* all others */
+/* explain_term_owned.c */
+const struct tsim_term *tsim_term_of_ownership(struct tsim_terms *terms, const char *name); /* and what is beside it */
+const struct tsim_term *tsim_term_of_regimen(struct tsim_terms *terms, const char *name);   /* regimen */
+const struct tsim_term *tsim_term_of_shares(struct tsim_terms *terms, const char *name);    /* bottleneck.shares */
+const struct tsim_term *tsim_term_of_interval(struct tsim_terms *terms, const char *name);  /* uncertainty */
 const struct tsim_term *tsim_term_stage_parameters(struct tsim_terms *terms, int32_t stage);
 
 #endif

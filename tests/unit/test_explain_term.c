@@ -23,8 +23,19 @@ static void setup(void) {
     e.accelerator.usable_memory_reserve_bytes = 1e9;
     e.scenario.training.length_kind = TSIM_LENGTH_TOKENS;
     e.scenario.training.length = 1e12;
-    e.scenario.cost = (struct tsim_cost_spec){.rent_usd_per_s = 3.0 / 3600, .purchase_usd = 3e4};
-    e.scenario.energy = (struct tsim_energy_spec){.pue = 1.1, .price_usd_per_j = 3e-8, .carbon_kg_per_j = 1e-7};
+    e.scenario.cost = (struct tsim_cost_spec){.rent_usd_per_s = 3.0 / 3600,
+                                              .purchase_usd = 3e4,
+                                              .host_frac = 0.1,
+                                              .network_frac = 0.2,
+                                              .storage_frac = 0.05,
+                                              .interest_frac = 0.08,
+                                              .maintenance_frac = 0.03,
+                                              .residual_frac = 0.1,
+                                              .lifetime_s = 1.3e8,
+                                              .utilization_frac = 0.7};
+    e.scenario.energy =
+        (struct tsim_energy_spec){.pue = 1.1, .price_usd_per_j = 3e-8, .carbon_kg_per_j = 1e-7, .embodied_kg = 400};
+    e.scenario.data.samples = 1e8;
 }
 
 static void teardown(void) {
@@ -36,6 +47,8 @@ static void explain(void) {
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
+    result.uncertainty =
+        (struct tsim_uncertainty){"runs of a test", 0.9 * result.step.time_s, 1.2 * result.step.time_s};
     ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &result, &explanation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
 }
@@ -60,14 +73,16 @@ static void expect_rules(const struct tsim_term *term) {
         expect_rules(term->parts[i].term);
 }
 
-/* The figure at "group.key" of the summary's JSON in `text`. */
+/* The figure at "group.key" of the summary's JSON in `text`, or below in it. */
 static double summary_figure(const char *path) {
-    char group[64], key[64];
-    const char *dot = strchr(path, '.');
-    snprintf(group, sizeof group, "\"%.*s\": {", (int)(dot - path), path);
-    snprintf(key, sizeof key, "\"%s\": ", dot + 1);
-    const char *at = strstr(text, group);
-    ck_assert_msg(at != NULL, "%s", group);
+    char key[64];
+    const char *at = text, *rest = path;
+    for (const char *dot; (dot = strchr(rest, '.')); rest = dot + 1) {
+        snprintf(key, sizeof key, "\"%.*s\": {", (int)(dot - rest), rest);
+        at = strstr(at, key);
+        ck_assert_msg(at != NULL, "%s of %s", key, path);
+    }
+    snprintf(key, sizeof key, "\"%s\": ", rest);
     at = strstr(at, key);
     ck_assert_msg(at != NULL, "%s", path);
     return strtod(at + strlen(key), NULL) * (strstr(path, "tflops") ? 1e12 : 1);
