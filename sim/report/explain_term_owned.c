@@ -154,26 +154,26 @@ static const struct tsim_term *run_cost(struct tsim_terms *terms, const char *na
     return tsim_term_close(terms, term, NULL);
 }
 
-static const struct tsim_term *run_tokens(struct tsim_terms *terms) {
-    return tsim_term_times(terms, "tokens of the run", "steps x tokens of a step", TSIM_COUNT,
-                           tsim_term_of_rates(terms, "campaign.steps"), tsim_term_tokens(terms));
-}
-
-/* Without those of steps whose update is skipped. */
-static const struct tsim_term *learned_tokens(struct tsim_terms *terms) {
+/* Without those whose update is skipped. */
+static const struct tsim_term *useful_steps(struct tsim_terms *terms) {
+    const struct tsim_term *all = tsim_term_of_rates(terms, "campaign.steps");
     if (!(result_of(terms)->campaign.skipped_steps > 0))
-        return run_tokens(terms);
+        return all;
     struct tsim_term *steps = tsim_term_new(terms, TSIM_TERM_SUM, "steps that update", "steps - those that are skipped",
                                             (double)NAN, TSIM_COUNT);
-    tsim_term_add(terms, steps, tsim_term_of_rates(terms, "campaign.steps"), 1);
+    tsim_term_add(terms, steps, all, 1);
     tsim_term_add(terms, steps, tsim_term_of_rates(terms, "campaign.skipped_steps"), -1);
-    return tsim_term_times(terms, "tokens that are learned from", "steps x tokens of a step", TSIM_COUNT,
-                           tsim_term_close(terms, steps, NULL), tsim_term_tokens(terms));
+    return tsim_term_close(terms, steps, NULL);
+}
+
+static const struct tsim_term *run_tokens(struct tsim_terms *terms) {
+    return tsim_term_times(terms, "tokens of the run", "steps x tokens of a step", TSIM_COUNT, useful_steps(terms),
+                           tsim_term_tokens(terms));
 }
 
 static const struct tsim_term *per_trillion(struct tsim_terms *terms, const char *name, const struct tsim_term *usd) {
     return PRODUCT(terms, name, "cost of the run / its tokens x a trillion", TSIM_USD, {usd, 1},
-                   {learned_tokens(terms), -1}, {definition(terms, "a trillion", 1e12, TSIM_COUNT), 1});
+                   {run_tokens(terms), -1}, {definition(terms, "a trillion", 1e12, TSIM_COUNT), 1});
 }
 
 /* By owning, of the rent: what pays for the machine. */
@@ -263,8 +263,7 @@ static const struct tsim_term *parameters(struct tsim_terms *terms) {
 static const struct tsim_term *epochs(struct tsim_terms *terms) {
     const struct tsim_scenario *sc = terms->scenario;
     return PRODUCT(
-        terms, "regimen.epochs", "steps x batch / samples of the data", TSIM_FRACTION,
-        {tsim_term_of_rates(terms, "campaign.steps"), 1},
+        terms, "regimen.epochs", "steps x batch / samples of the data", TSIM_FRACTION, {useful_steps(terms), 1},
         {tsim_term_of_scenario(terms, "training.global_batch_size", (double)sc->training.global_batch_size, TSIM_COUNT),
          1},
         {tsim_term_of_scenario(terms, "data.samples", sc->data.samples, TSIM_COUNT), -1});

@@ -81,15 +81,15 @@ async function test(name, f) {
     const whole = await range();
     await gantt.scrollIntoViewIfNeeded();
     const at = await gantt.evaluate(c => {
-      const chart = Chart.getChart(c), bar = chart.getDatasetMeta(0).data[5], box = c.getBoundingClientRect();
+      const chart = Chart.getChart(c), bar = chart.getDatasetMeta(0).data.find(b => Math.abs(b.x - b.base) > 4), box = c.getBoundingClientRect();
       return {x: box.x + (bar.x + bar.base) / 2, y: box.y + bar.y};
     });
     await page.mouse.move(at.x, at.y);
-    await page.waitForTimeout(200);
+    await page.waitForFunction(() => { const t = Chart.getChart(document.querySelector("canvas[aria-label^=Gantt]")).tooltip; return t && t.body && t.body.length; });
     const tip = await gantt.evaluate(c => Chart.getChart(c).tooltip.body.flatMap(b => b.lines).join(" "));
     assert.match(tip, /forward, stage \d+.*micro-batch \d+/);
     await page.mouse.wheel(0, -300);
-    await page.waitForTimeout(200);
+    await page.waitForFunction(most => { const x = Chart.getChart(document.querySelector("canvas[aria-label^=Gantt]")).scales.x; return x.max - x.min < most; }, .9 * (whole[1] - whole[0]));
     const near = await range();
     assert(near[1] - near[0] < .9 * (whole[1] - whole[0]));
     await page.mouse.down();
