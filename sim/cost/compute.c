@@ -13,9 +13,11 @@ enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8, MAX_STRIPS = 3
 
 #define MIN_SPLIT_DEPTH 512.0 /* a slice of k shorter than this is not worth its reduction */
 
-/* Relative clocks under the power limit are found by halving, down to where chips stop lowering them. */
+/* Relative clocks under the power limit are found by false position (the Illinois variant: the value at an end that
+ * stays is halved), down to where chips stop lowering them. */
 #define LOWEST_CLOCK 0.1
-enum { CLOCK_HALVINGS = 40 };
+#define CLOCK_PRECISION 1e-13 /* of the power range */
+enum { CLOCK_STEPS = 40 };
 
 /* Rows that are no multiple of what the matrix units load; see the header. */
 #define LOAD_BYTES 16.0
@@ -151,16 +153,30 @@ static double drawn_frac(const struct tsim_accelerator *a, double matrix_s, doub
 
 double tsim_power_clock(const struct tsim_accelerator *a, double matrix_s, double memory_s) {
     double budget = tsim_power_budget_frac(a), low = LOWEST_CLOCK, high = 1;
-    if (!(matrix_s > 0) || drawn_frac(a, matrix_s, memory_s, 1) <= budget)
+    if (!(matrix_s > 0))
         return 1;
-    for (int i = 0; i < CLOCK_HALVINGS; i++) {
-        double middle = (low + high) / 2;
-        if (drawn_frac(a, matrix_s, memory_s, middle) > budget)
-            high = middle;
-        else
-            low = middle;
+    double above = drawn_frac(a, matrix_s, memory_s, high) - budget;
+    if (above <= 0)
+        return 1;
+    double below = drawn_frac(a, matrix_s, memory_s, low) - budget, clock = low;
+    for (int i = 0, side = 0; i < CLOCK_STEPS && below < 0; i++) {
+        clock = (low * above - high * below) / (above - below);
+        double excess = drawn_frac(a, matrix_s, memory_s, clock) - budget;
+        if (fabs(excess) < CLOCK_PRECISION)
+            break;
+        if (excess > 0) {
+            high = clock;
+            above = excess;
+            below /= side > 0 ? 2 : 1;
+            side = 1;
+        } else {
+            low = clock;
+            below = excess;
+            above /= side < 0 ? 2 : 1;
+            side = -1;
+        }
     }
-    return low;
+    return clock;
 }
 
 void tsim_kernel_cost(const struct tsim_accelerator *a, const struct tsim_software *software, const struct tsim_op *op,
