@@ -113,7 +113,7 @@ check "two processes into one database" bash -c '
 # ---- signals ----
 interrupted() { # SIGNAL STATUS: while a trace is written
     local status pid
-    env --default-signal=INT,PIPE "$tsim" run small.yaml --no-db --set simulation.fold=off --set cluster.nodes=512 \
+    env --default-signal=INT,PIPE,HUP "$tsim" run small.yaml --no-db --set simulation.fold=off --set cluster.nodes=512 \
         --set training.global_batch_size=65536 --trace t.json >out 2>err </dev/null &
     pid=$!
     for _ in $(seq 1000); do
