@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include "config/replay_spec.h"
+#include "report/export.h"
 #include "report/page.h"
 #include "report/summary.h"
 #include "report/trace.h"
@@ -56,7 +57,11 @@ static enum tsim_status log_run(struct run *run, struct tsim_diags *diags) {
 
 static enum tsim_exit print_result(const struct run *run) {
     enum tsim_exit status = TSIM_EXIT_OK;
-    if (!tsim_is_json_on_stdout(run->arguments)) {
+    if (run->arguments->has[TSIM_OPTION_CSV]) {
+        struct tsim_json *summary = tsim_summary_json(&run->result, &run->logged);
+        tsim_export_summary_csv(summary, stdout);
+        tsim_json_release(summary);
+    } else if (!tsim_is_json_on_stdout(run->arguments)) {
         struct tsim_style style = tsim_style_of(stdout);
         tsim_summary_print(stdout, &style, &run->result, &run->logged);
     }

@@ -29,9 +29,9 @@ const struct tsim_command TSIM_COMMANDS[] = {
     {"run", "SCENARIO", "simulate a scenario: step time, memory, energy, cost",
      "SCENARIO is a YAML file, or '-' for standard input. The run is logged to a\n"
      "database (tsim.db in the current folder). Exit status 4: it does not fit in\n"
-     "memory; what would fit is printed.",
+     "memory; what would fit is printed. --csv: a line for each figure.",
      1, 1,
-     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_TRACE) | TSIM_HAS(TSIM_OPTION_TRACE_RANKS) | TSIM_HAS(TSIM_OPTION_REPORT),
      tsim_cmd_run},
     {"check", "SCENARIO...", "read and validate scenarios, simulate nothing",

@@ -225,9 +225,13 @@ static void csv_leaf(void *context, const struct tsim_json_leaf *leaf) {
     tsim_csv_cell(leaf->text ? leaf->text : tsim_double_text(leaf->number, number, sizeof number), true, out);
 }
 
-static void run_csv(const struct tsim_json *run, FILE *out) {
+void tsim_export_summary_csv(const struct tsim_json *summary, FILE *out) {
     fputs("figure,value\n", out);
-    tsim_json_each(tsim_json_find(run, "summary"), csv_leaf, out);
+    tsim_json_each(summary, csv_leaf, out);
+}
+
+static void run_csv(const struct tsim_json *run, FILE *out) {
+    tsim_export_summary_csv(tsim_json_find(run, "summary"), out);
 }
 
 /* The members of a point, settings as "set.KEY"; all points have the columns of the first one that has most. */

@@ -20,4 +20,7 @@ struct tsim_export {
 extern const struct tsim_export TSIM_EXPORTS[];
 extern const size_t TSIM_N_EXPORTS;
 
+/* The csv of a run, from its summary alone (summary.h). */
+void tsim_export_summary_csv(const struct tsim_json *summary, FILE *out);
+
 #endif
