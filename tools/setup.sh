@@ -17,7 +17,6 @@ installed() {
 # Without dpkg, what can be seen: programs on the path, libraries that pkg-config knows.
 present_without_dpkg() {
     case $1 in
-    pkg-config) command -v pkg-config >/dev/null 2>&1 ;;
     libgsl-dev) pkg-config --exists gsl 2>/dev/null ;;
     libyaml-dev) pkg-config --exists yaml-0.1 2>/dev/null ;;
     libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
@@ -32,20 +31,26 @@ present_without_dpkg() {
     esac
 }
 
+# Of programs it is enough that they are there: pkgconf takes pkg-config's place on newer releases, and Node.js's own packages
+# bring npm and refuse Debian's.
+has_program() {
+    case $1 in
+    pkg-config | npm | chromium) command -v "$1" >/dev/null 2>&1 ;;
+    nodejs) command -v node >/dev/null 2>&1 ;;
+    *) return 1 ;;
+    esac
+}
+
 find_missing() {
     missing=
     if command -v "$dpkg_query" >/dev/null 2>&1; then
         have=$(installed "$@")
         for package in "$@"; do
-            printf '%s\n' "$have" | grep -qxF "$package" || missing="$missing $package"
+            printf '%s\n' "$have" | grep -qxF "$package" || has_program "$package" || missing="$missing $package"
         done
-        # pkgconf takes pkg-config's place on newer releases
-        case $missing in
-        *" pkg-config"*) command -v pkg-config >/dev/null 2>&1 && missing=$(echo "$missing" | sed 's/ pkg-config//') ;;
-        esac
     else
         for package in "$@"; do
-            present_without_dpkg "$package" || missing="$missing $package"
+            has_program "$package" || present_without_dpkg "$package" || missing="$missing $package"
         done
     fi
 }
