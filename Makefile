@@ -239,6 +239,7 @@ residuals: build/tsim
 docs-accuracy: residuals
 	python3 tools/transfer.py build/tsim >$(BUILD)/transfer.csv && mv $(BUILD)/transfer.csv hardware/calibration/transfer.csv
 	tools/accuracy_docs.sh --write
+	python3 tools/published/plans.py build/tsim --write
 
 # The installed program knows PREFIX and no source tree. DESTDIR is put before every path (packages).
 INSTALLED := $(BUILD)/installed

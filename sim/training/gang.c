@@ -105,10 +105,11 @@ static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item i
 
 /* Kernels take longer (or, by chance, less); collectives and the host, which launches them, do not. A pass that waits
  * for the host still does. */
-static void slow_down(double slowdown, struct tsim_pass_cost *cost) {
+static void slow_down(const struct tsim_gang *gang, double slowdown, struct tsim_pass_cost *cost) {
     double kernels_s = cost->compute_s - cost->host_excess_s + cost->recompute_s;
     double before_s = cost->compute_s + cost->recompute_s, least_s = cost->host_excess_s > 0 ? before_s : 0;
-    double after_s = fmax(kernels_s * slowdown, least_s);
+    double after_s = gang->plan->scenario->software->launch_blocking ? kernels_s * slowdown + cost->host_excess_s
+                                                                     : fmax(kernels_s * slowdown, least_s);
     cost->recompute_s *= slowdown;
     cost->compute_s = after_s - cost->recompute_s;
     cost->host_excess_s = after_s - kernels_s * slowdown;
@@ -133,14 +134,14 @@ void tsim_gang_pass_cost(const struct tsim_gang *gang, struct tsim_pass_item ite
                          struct tsim_pass_cost *cost) {
     pass_cost(gang, item, segment, n, cost);
     if (gang->slowdown != 1)
-        slow_down(gang->slowdown, cost);
+        slow_down(gang, gang->slowdown, cost);
 }
 
 void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t segment, struct tsim_pass_cost *cost) {
     pass_cost(gang, tsim_gang_item(gang, index), segment, tsim_gang_n_segments(gang, index), cost);
     double slowdown = slowdown_of(gang, index, segment, cost);
     if (slowdown != 1)
-        slow_down(slowdown, cost);
+        slow_down(gang, slowdown, cost);
 }
 
 /* Unit 0 in model order is the root, unit i layer i - 1. */
@@ -152,7 +153,7 @@ const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, 
     if (unit == 0)
         return is_gather ? &sp->root_gather : &sp->root_reduce;
     if (tsim_model_expert_layers(gang->plan->scenario->model, unit - 1, unit) > 0)
-        return !is_gather    ? &sp->expert_layer_reduce
+        return !is_gather   ? &sp->expert_layer_reduce
                : is_forward ? &sp->expert_layer_gather
                             : &sp->expert_layer_regather;
     return !is_gather ? &sp->layer_reduce : is_forward ? &sp->layer_gather : &sp->layer_regather;

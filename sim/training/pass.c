@@ -304,6 +304,7 @@ void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct ts
                                                    [TSIM_PART_EXPERT_LAYER] = &costs->expert_layer,
                                                    [TSIM_PART_HEAD] = &costs->head};
     memset(costs, 0, sizeof *costs);
+    costs->launches_block = scenario->software->launch_blocking;
     for (int i = 0; i < TSIM_N_PARTS; i++) {
         enum tsim_part part = (enum tsim_part)i;
         if (part == TSIM_PART_EXPERT_LAYER &&
@@ -358,7 +359,8 @@ void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind
     add_times(sum, tsim_part_cost(&costs->layer, kind), parts->layers);
     add_times(sum, tsim_part_cost(&costs->expert_layer, kind), parts->expert_layers);
     add_times(sum, tsim_part_cost(&costs->head, kind), parts->head);
-    sum->host_excess_s = fmax(sum->host_excess_s - sum->time_s, 0);
+    if (!costs->launches_block)
+        sum->host_excess_s = fmax(sum->host_excess_s - sum->time_s, 0);
     sum->compute_s += sum->host_excess_s;
     sum->time_s += sum->host_excess_s;
 }

@@ -54,6 +54,7 @@ struct tsim_part_costs {
 
 struct tsim_pass_costs {
     struct tsim_part_costs embedding, layer, expert_layer, head;
+    bool launches_block; /* the host's time comes on top of the kernels' */
 };
 
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,

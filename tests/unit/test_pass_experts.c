@@ -171,11 +171,29 @@ START_TEST(host_of_fp8) {
 }
 END_TEST
 
+/* A pass takes the longer of its kernels and the host's launches; where launches block, both one after the other. */
+START_TEST(blocking_launches) {
+    for (int blocks = 0; blocks < 2; blocks++) {
+        init_mixture(1, 8);
+        e.software.host_time_per_op_s = 1e-9;
+        e.software.launch_blocking = blocks;
+        struct tsim_pass_costs c = costs();
+        struct tsim_pass_parts parts = {.layers = 8};
+        struct tsim_pass_cost sum;
+        double kernels_s = 8 * c.layer.forward.time_s, host_s = 8 * c.layer.forward.host_excess_s;
+        tsim_pass_sum(&c, TSIM_PASS_FORWARD, &parts, &sum);
+        ck_assert_double_gt(kernels_s, host_s);
+        ck_assert_double_eq_tol(sum.time_s, kernels_s + (blocks ? host_s : 0), 1e-15);
+    }
+}
+END_TEST
+
 static Suite *pass_experts_suite(void) {
     Suite *suite = suite_create("pass, experts");
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, on_a_node);
     tcase_add_test(tcase, host_of_fp8);
+    tcase_add_test(tcase, blocking_launches);
     tcase_add_test(tcase, between_nodes);
     tcase_add_test(tcase, a_copy_for_each_node);
     tcase_add_test(tcase, a_copy_for_each_rank);
