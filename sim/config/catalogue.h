@@ -331,7 +331,7 @@ struct tsim_software {
     enum tsim_fusion fusion;
     double dropout;
     double host_time_per_op_s, host_time_per_collective_s, host_time_per_checkpoint_s;
-    bool launch_blocking; /* the host waits for each kernel: its time comes on top (CUDA_LAUNCH_BLOCKING=1) */
+    bool launch_blocking;          /* the host waits for each kernel: its time comes on top (CUDA_LAUNCH_BLOCKING=1) */
     double host_time_per_fp8_op_s; /* training in fp8; 0: as in 16 bits */
     bool checkpoint_early_stop;
     enum tsim_selective selective_recompute;

@@ -33,7 +33,8 @@ enum tsim_recompute_part {
     TSIM_RECOMPUTE_FFN = 16,       /* the feed-forward block, and shared experts */
     TSIM_RECOMPUTE_EXPERTS = 32,   /* routed experts, with their exchanges */
     /* Every second product, and all else but flash attention and scatters (torchtitan's selective checkpointing by
-     * operator: parallelize_llama.py, _save_list). Alone, and not of experts, latent attention and encoder-decoder models. */
+     * operator: parallelize_llama.py, _save_list). Alone, and not of experts, latent attention and encoder-decoder
+     * models. */
     TSIM_RECOMPUTE_OPERATORS = 64
 };
 enum { TSIM_N_RECOMPUTE_PARTS = 7 };

@@ -4,8 +4,8 @@
 
 /* ---- what is tallied ---- */
 
-/* Kinds of collectives that a gang gathers, and reduces, with: by chunk; fully sharded of root, layer, expert layer, and
- * of layers backward. */
+/* Kinds of collectives that a gang gathers, and reduces, with: by chunk; fully sharded of root, layer, expert layer,
+ * and of layers backward. */
 enum { N_SHARDED_KINDS = 5 };
 
 static int32_t n_collectives(const struct tsim_gang *gang) {

@@ -242,10 +242,9 @@ void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena 
         gangs[i].expansions = TSIM_NEW_ARRAY(arena, most, struct tsim_expansion);
     if (plan->has_data_group && plan->shards_fully) {
         const struct tsim_stage_plan *sp = &plan->stages[0];
-        const struct tsim_data_collective *all[] = {&sp->layer_gather,        &sp->layer_reduce,
-                                                    &sp->expert_layer_gather, &sp->expert_layer_reduce,
-                                                    &sp->layer_regather,      &sp->expert_layer_regather,
-                                                    &sp->root_gather,         &sp->root_reduce};
+        const struct tsim_data_collective *all[] = {
+            &sp->layer_gather,   &sp->layer_reduce,          &sp->expert_layer_gather, &sp->expert_layer_reduce,
+            &sp->layer_regather, &sp->expert_layer_regather, &sp->root_gather,         &sp->root_reduce};
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
             add_collective(&b, &(struct holder){0, all[i]}, 1);
     } else if (plan->has_data_group) {

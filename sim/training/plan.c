@@ -379,9 +379,9 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
 }
 
 /* The share of a layer's parameters that the backward pass gathers twice when whole layers are recomputed: for the
- * recomputation, and, of those that are dropped after it, for their gradients. Between the two uses of a product's weight
- * lie the products after it, forward and backward; what is not used again within `gather_reuse` parameters is dropped
- * (DeepSpeed, stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
+ * recomputation, and, of those that are dropped after it, for their gradients. Between the two uses of a product's
+ * weight lie the products after it, forward and backward; what is not used again within `gather_reuse` parameters is
+ * dropped (DeepSpeed, stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
 static double gathered_again_frac(const struct tsim_scenario *sc) {
     const struct tsim_model *m = sc->model;
     struct tsim_parameters counted;

@@ -543,9 +543,9 @@ static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage)
            (sc->parallelism.zero == 3 ? gathered_bytes(sc, stage) : 0);
 }
 
-/* Per logit while the loss is computed: the logit and what the loss makes of it. Transformer Engine and Megatron convert
- * to fp32 and work in place; a fused kernel writes the gradient in the logit's precision; PyTorch's written-out loss
- * keeps log-softmax and has its gradient and that of the chosen logits beside it, all fp32. */
+/* Per logit while the loss is computed: the logit and what the loss makes of it. Transformer Engine and Megatron
+ * convert to fp32 and work in place; a fused kernel writes the gradient in the logit's precision; PyTorch's written-out
+ * loss keeps log-softmax and has its gradient and that of the chosen logits beside it, all fp32. */
 static double logit_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
     const struct tsim_software *software = sc->software;
     if (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON)

@@ -161,8 +161,9 @@ START_TEST(clocks_fall_where_both_are_busy) {
 }
 END_TEST
 
-/* Idle 100 W, limit 500 W: a cap of 400 W leaves three quarters of the range, of which products keep two: a quarter goes
- * elsewhere at any clock. Matrix units alone then run at (0.5 / 0.75)^(1/3) of theirs, and use f^2 of the energy. */
+/* Idle 100 W, limit 500 W: a cap of 400 W leaves three quarters of the range, of which products keep two: a quarter
+ * goes elsewhere at any clock. Matrix units alone then run at (0.5 / 0.75)^(1/3) of theirs, and use f^2 of the energy.
+ */
 START_TEST(a_cap_lowers_clocks) {
     example_init(&e);
     e.accelerator.power_cap_w = 400;

@@ -407,8 +407,8 @@ START_TEST(recomputed_by_operator) {
 }
 END_TEST
 
-/* Written out in fp32: converted (2 + 4), then 8 bytes a logit, 16 backward; a fused kernel reads and writes 2. Two metrics compute
- * it again, forward alone. */
+/* Written out in fp32: converted (2 + 4), then 8 bytes a logit, 16 backward; a fused kernel reads and writes 2. Two
+ * metrics compute it again, forward alone. */
 START_TEST(loss_and_its_metrics) {
     struct tsim_op_list list;
     double logits = 1024.0 * 32768;
