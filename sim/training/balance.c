@@ -86,6 +86,11 @@ static int64_t nth_size(int64_t even, int64_t most, int64_t n) {
     return below > above ? even - (n - above) : even + (n - below);
 }
 
+/* Times that rounding alone tells apart are equal: else the split would depend on the unit of time. */
+static bool is_less(double a_s, double b_s) {
+    return a_s < b_s * (1 - 1e-9);
+}
+
 static void partition(struct balance *b) {
     int32_t p = b->n_parts;
     int64_t n = b->sc->model->layers, even = n / p;
@@ -104,7 +109,7 @@ static void partition(struct balance *b) {
                 if (!(before < *cell))
                     continue;
                 double worst = fmax(before, stage_cost(b, k - 1, i - size, i));
-                if (worst < *cell) {
+                if (is_less(worst, *cell)) {
                     *cell = worst;
                     taken[(size_t)k * width + (size_t)i] = size;
                 }
@@ -140,7 +145,7 @@ static void find_costs(const struct balance *b, double *costs) {
 static int32_t slowest_stage(const struct balance *b, const double *costs) {
     int32_t slowest = 0;
     for (int32_t stage = 1; stage < b->shape.stages; stage++)
-        slowest = costs[stage] > costs[slowest] ? stage : slowest;
+        slowest = is_less(costs[slowest], costs[stage]) ? stage : slowest;
     return slowest;
 }
 
@@ -152,7 +157,7 @@ static void shift(struct balance *b, int32_t from, int32_t to) {
 /* Takes a layer from the slowest stage where that makes the slower of the two stages fastest. */
 static bool move_one(struct balance *b, double *costs) {
     int32_t slowest = slowest_stage(b, costs), best_from = -1, best_to = -1;
-    double least = costs[slowest] * (1 - 1e-12);
+    double least = costs[slowest];
     for (int32_t c = 0; c < b->shape.chunks; c++) {
         int32_t from = tsim_schedule_part(&b->shape, slowest, c);
         if (b->parts[from] == 0 || (b->parts[from] == 1 && from > 0 && from < b->n_parts - 1))
@@ -164,7 +169,7 @@ static bool move_one(struct balance *b, double *costs) {
             shift(b, from, to);
             double then = fmax(whole_cost(b, slowest), whole_cost(b, stage));
             shift(b, to, from);
-            if (then < least) {
+            if (is_less(then, least)) {
                 least = then;
                 best_from = from;
                 best_to = to;
