@@ -344,10 +344,10 @@ struct tsim_software {
     enum tsim_shard_copies shard_copies;
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
     enum tsim_expert_dispatch expert_dispatch;
-    bool fp8_activation_input; /* training in fp8, inputs of the activation function are kept in fp8 as well */
-    int64_t nics_used;         /* per node; 0 = all */
-    double gather_reuse;       /* fully sharded: parameters; see gathered_again_frac in training/plan.c. 0: no limit */
-    int64_t bucket_elements;   /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
+    bool fp8_activation_input;      /* training in fp8, inputs of the activation function are kept in fp8 as well */
+    int64_t nics_used;              /* per node; 0 = all */
+    double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in training/plan.c. 0: no limit */
+    int64_t bucket_elements;        /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
 };
 
 static inline bool tsim_loss_is_fused(const struct tsim_software *software) {

@@ -404,7 +404,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node, fp8 where products are"},
     {INTEGER(struct tsim_software, "nics_used", nics_used, 1e5, "network ports used in each node, or all"),
      .words = ALL_NICS, .default_text = "all"},
-    {QUANTITY(struct tsim_software, "gather_reuse", TSIM_COUNT, gather_reuse,
+    {QUANTITY(struct tsim_software, "gather_reuse", TSIM_COUNT, gather_reuse_parameters,
               "fully sharded: what is not needed again within so many parameters is dropped, and gathered once more"),
      .is_omitted_when_zero = true, .default_text = "0"},
     {INTEGER(struct tsim_software, "bucket", bucket_elements, 1e15,

@@ -103,16 +103,20 @@ static bool check_listed_model(const struct check *c) {
     return c->reader->diags->n_errors == n_errors;
 }
 
+static void check_recomputed_operators(const struct check *c) {
+    unsigned parts = c->sc->training.recompute_parts;
+    if (parts & TSIM_RECOMPUTE_OPERATORS && !tsim_recomputes_operators(c->sc->model))
+        refuse(c, "training.recompute", "recomputation by operator of experts, latent attention or two stacks",
+               "recompute: none, selective, full, sqrt, {every: N} or a list of other parts");
+    if (parts > TSIM_RECOMPUTE_OPERATORS)
+        refuse(c, "training.recompute", "other parts beside operators", "recompute: [operators] alone");
+}
+
 /* Two stacks: no context parallelism, no split backward passes. */
 static void check_stacks(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     const struct tsim_training_spec *t = &c->sc->training;
     const char *name = c->sc->model->name;
-    if (t->recompute_parts & TSIM_RECOMPUTE_OPERATORS && !tsim_recomputes_operators(c->sc->model))
-        refuse(c, "training.recompute", "recomputation by operator of experts, latent attention or two stacks",
-               "recompute: none, selective, full, sqrt, {every: N} or a list of other parts");
-    if (t->recompute_parts > TSIM_RECOMPUTE_OPERATORS)
-        refuse(c, "training.recompute", "other parts beside operators", "recompute: [operators] alone");
     if (c->sc->model->encoder_layers == 0) {
         if (t->decoder_sequence_length > 0)
             tsim_diag_hint(fail(c, "training.decoder_sequence_length",
@@ -763,6 +767,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         return;
     can_split &= check_tensor(c);
     check_sequence(c);
+    check_recomputed_operators(c);
     check_stacks(c);
     check_schedule(c);
     can_split &= check_layers(c);

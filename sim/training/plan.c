@@ -385,14 +385,14 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
 static double gathered_again_frac(const struct tsim_scenario *sc) {
     const struct tsim_model *m = sc->model;
     struct tsim_parameters counted;
-    if (sc->training.recompute < TSIM_RECOMPUTE_FULL || !(sc->software->gather_reuse > 0))
+    if (sc->training.recompute < TSIM_RECOMPUTE_FULL || !(sc->software->gather_reuse_parameters > 0))
         return 0;
     tsim_model_count(m, &counted);
     double out = (double)(m->heads * m->head_dim * m->hidden), down = (double)(m->ffn_hidden * m->hidden);
     double weights[] = {down, counted.layer_ffn - down, out, counted.layer_attention - out}; /* the last one first */
     double after = 0, dropped = 0;
     for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++) {
-        dropped += 2 * after > sc->software->gather_reuse ? weights[i] : 0;
+        dropped += 2 * after > sc->software->gather_reuse_parameters ? weights[i] : 0;
         after += weights[i];
     }
     return dropped / after;

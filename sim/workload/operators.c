@@ -382,13 +382,21 @@ static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape 
  * rows that are worked on stay in the cache between its passes); backward the loss's gradient 4, log-softmax's 4+4+4,
  * convert 4+2. Vocabulary-parallel as Megatron: convert 2+4, maximum 4, subtract 8, exponential 8, sum 4, divide
  * 8; fused (Transformer Engine, Liger): one read and one write in place. Backward likewise. */
+static double converted_bytes(double e) {
+    return e < 4 ? e + 4 : 0;
+}
+
+static double written_out_loss_bytes(double e) {
+    return converted_bytes(e) + 8;
+}
+
 static double loss_bytes(const struct tsim_op_shape *z, bool backward) {
-    double e = z->element_bytes, convert = e < 4 ? e + 4 : 0;
+    double e = z->element_bytes;
     if (tsim_loss_is_fused(z->software))
         return 2 * e;
     if (z->software->fusion == TSIM_FUSION_MEGATRON)
-        return backward ? 8 + convert : convert + 32;
-    return backward ? 16 + convert : convert + 8;
+        return converted_bytes(e) + (backward ? 8 : 32);
+    return backward ? converted_bytes(e) + 16 : written_out_loss_bytes(e);
 }
 
 /* The head keeps the attention's precision where linear layers run in fp8. An image's classifier is whole on every
@@ -418,9 +426,9 @@ static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *
         elementwise(list, "head, pick tokens", head.t * z->h, 2 * e, 1);
     gemm(list, "head", head.linear_precision, head.t, z->vocab, z->h, e, e);
     elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
-    double metrics = (double)z->software->loss_metrics, written_out = (e < 4 ? e + 4 : 0) + 8;
+    double metrics = (double)z->software->loss_metrics;
     if (metrics > 0)
-        elementwise(list, "metrics of the loss", head.t * z->vocab, metrics * written_out, 6 * metrics);
+        elementwise(list, "metrics of the loss", head.t * z->vocab, metrics * written_out_loss_bytes(e), 6 * metrics);
 }
 
 /* ---- backward ---- */

@@ -272,7 +272,7 @@ START_TEST(dropped_weights_are_gathered_again) {
         example_finish(&e);
         e.scenario.parallelism.zero = 3;
         e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
-        e.software.gather_reuse = CASES[i].reuse * h2;
+        e.software.gather_reuse_parameters = CASES[i].reuse * h2;
         struct tsim_step_simulation steps = simulate();
         double gathered = steps.gangs[0].scale_up_bytes;
         if (i == 0)
