@@ -165,7 +165,7 @@ struct tsim_accelerator {
     /* Calibrated: one set per accelerator, few, each with a physical meaning (see cost/compute.h). */
     double matrix_sustained_frac[TSIM_N_PRECISIONS]; /* long-run fraction of peak for large products (power, clocks) */
     double memory_sustained_frac;                    /* of memory_bytes_per_s for element-wise kernels */
-    double matrix_ramp_k;     /* a product's depth at which half its tile time is start-up: eff = K / (K + ramp) */
+    double matrix_ramp_k; /* of a 16-bit product: depth at which half its tile time is start-up, eff = K / (K + ramp) */
     double speed_spread_frac; /* coefficient of variation of the sustained matrix rates between specimens */
     double attention_flash1_frac, attention_flash2_frac, attention_flash3_frac; /* of peak; forward, long sequences */
     double kernel_latency_s; /* shortest kernel, and the gap that a kernel adds beside its roofline time */
@@ -321,9 +321,9 @@ enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIE
 /* What `recompute: selective` executes again where the scenario does not list parts: see scenario.h. */
 enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
 
-/* The loss over the vocabulary: operator by operator, or one kernel forward and one backward (`fusion: te` has that one
- * in any case). */
-enum tsim_cross_entropy { TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_FUSED };
+/* The loss over the vocabulary: operator by operator, or one kernel forward and one backward; as the fusion of the
+ * other kernels says, one with `te`. */
+enum tsim_cross_entropy { TSIM_LOSS_BY_FUSION, TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_FUSED };
 
 struct tsim_software {
     const char *name, *source;
@@ -351,7 +351,9 @@ struct tsim_software {
 };
 
 static inline bool tsim_loss_is_fused(const struct tsim_software *software) {
-    return software->fusion == TSIM_FUSION_TE || software->cross_entropy == TSIM_LOSS_FUSED;
+    if (software->cross_entropy == TSIM_LOSS_BY_FUSION)
+        return software->fusion == TSIM_FUSION_TE;
+    return software->cross_entropy == TSIM_LOSS_FUSED;
 }
 
 /* ---- provenance, for `show` and for "leans on estimates" ---- */

@@ -43,7 +43,7 @@ static const struct tsim_key EFFICIENCY_KEYS[] = {
           "fraction of memory_bandwidth that element-wise kernels reach"),
     {.key = "matrix_ramp_k", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .is_required = true,
      .offset = offsetof(struct tsim_accelerator, matrix_ramp_k),
-     .help = "depth of a product at which half of a tile's time is start-up"},
+     .help = "depth of a 16-bit product at which half of a tile's time is start-up; other precisions by their peaks"},
     SHARE("speed_spread", offsetof(struct tsim_accelerator, speed_spread_frac), false,
           "coefficient of variation of the matrix rates between specimens; 0: all alike"),
     {.key = "attention", .kind = TSIM_KEY_MAPPING, .table = &FLASH,
@@ -331,7 +331,7 @@ static const struct tsim_word SHARD_COPIES[] = {{"flat", TSIM_COPIES_FLAT},
 static const struct tsim_word SELECTIVES[] = {
     {"attention", TSIM_SELECTIVE_ATTENTION}, {"operators", TSIM_SELECTIVE_OPERATORS}, {NULL, 0}};
 static const struct tsim_word CROSS_ENTROPIES[] = {
-    {"written-out", TSIM_LOSS_WRITTEN_OUT}, {"fused", TSIM_LOSS_FUSED}, {NULL, 0}};
+    {"by-fusion", TSIM_LOSS_BY_FUSION}, {"written-out", TSIM_LOSS_WRITTEN_OUT}, {"fused", TSIM_LOSS_FUSED}, {NULL, 0}};
 static const struct tsim_word ALL_NICS[] = {{"all", 0}, {NULL, 0}};
 
 #define OVERLAP(name_, help_)                                                                                          \
@@ -375,8 +375,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .words = SELECTIVES, .default_text = "attention",
      .help = "what recompute: selective takes: attention's core, or operators (every second product, and what is cheap)"},
     {.key = "cross_entropy", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, cross_entropy),
-     .words = CROSS_ENTROPIES, .default_text = "written-out",
-     .help = "the loss: operator by operator in fp32, or one kernel (which fusion: te has in any case)"},
+     .words = CROSS_ENTROPIES, .default_text = "by-fusion",
+     .help = "the loss: operator by operator in fp32, or one kernel; by-fusion: one kernel with fusion: te"},
     {INTEGER(struct tsim_software, "loss_metrics", loss_metrics, 100,
              "metrics that compute cross-entropy again from the logits of each training step"), .default_text = "0"},
     {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,

@@ -40,6 +40,11 @@ double tsim_matrix_rate(const struct tsim_accelerator *a, enum tsim_precision pr
     return a->peak_flops_per_s[precision] * a->matrix_sustained_frac[precision];
 }
 
+double tsim_matrix_ramp_k(const struct tsim_accelerator *a, enum tsim_precision precision) {
+    double half = a->peak_flops_per_s[TSIM_BF16] > 0 ? a->peak_flops_per_s[TSIM_BF16] : a->peak_flops_per_s[TSIM_FP16];
+    return half > 0 ? a->matrix_ramp_k * a->peak_flops_per_s[precision] / half : a->matrix_ramp_k;
+}
+
 double tsim_memory_rate(const struct tsim_accelerator *a) {
     return a->memory_bytes_per_s * a->memory_sustained_frac;
 }
@@ -82,10 +87,11 @@ double tsim_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precisi
     if (a->array_side > 0)
         return array_gemm_s(a, precision, batch, m, n, k);
     double units = (double)a->compute_units, unit_rate = tsim_matrix_rate(a, precision) / units, best_s = HUGE_VAL;
+    double depth = k + tsim_matrix_ramp_k(a, precision);
     for (int i = 0; i < N_TILES; i++) {
         const struct tile *tile = &TILES[i];
         double tiles = batch * ceil(m / tile->m) * ceil(n / tile->n);
-        double tile_s = 2 * tile->m * tile->n * (k + a->matrix_ramp_k) / (unit_rate * tile->efficiency_frac);
+        double tile_s = 2 * tile->m * tile->n * depth / (unit_rate * tile->efficiency_frac);
         best_s = fmin(best_s, waves_of(tiles, units, k) * tile_s);
     }
     return best_s;

@@ -550,7 +550,7 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tokens *k
     const struct tsim_software *software = sc->software;
     if (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON)
         return k->e + 4;
-    return software->cross_entropy == TSIM_LOSS_FUSED ? 2 * k->e : k->e + 12;
+    return tsim_loss_is_fused(software) ? 2 * k->e : k->e + 12;
 }
 
 static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {

@@ -394,7 +394,7 @@ static double loss_bytes(const struct tsim_op_shape *z, bool backward) {
     double e = z->element_bytes;
     if (tsim_loss_is_fused(z->software))
         return 2 * e;
-    if (z->software->fusion == TSIM_FUSION_MEGATRON)
+    if (z->software->fusion == TSIM_FUSION_MEGATRON || z->software->fusion == TSIM_FUSION_TE)
         return converted_bytes(e) + (backward ? 8 : 32);
     return backward ? converted_bytes(e) + 16 : written_out_loss_bytes(e);
 }

@@ -43,6 +43,19 @@ START_TEST(depth_ramp) {
 }
 END_TEST
 
+/* It is a time: at twice the peak it is worth twice the depth, at an eighth an eighth. */
+START_TEST(depth_ramp_is_a_time) {
+    example_init(&e);
+    struct tsim_accelerator *a = &e.accelerator;
+    a->matrix_ramp_k = 64;
+    a->peak_flops_per_s[TSIM_FP8] = 2 * a->peak_flops_per_s[TSIM_BF16];
+    a->peak_flops_per_s[TSIM_FP32] = a->peak_flops_per_s[TSIM_BF16] / 8;
+    a->matrix_sustained_frac[TSIM_FP8] = a->matrix_sustained_frac[TSIM_FP32] = 1;
+    ck_assert_double_eq_tol(tsim_gemm_s(a, TSIM_FP8, 1, 2560, 1280, 256), tile_s(256 + 128) / 2, 1e-15);
+    ck_assert_double_eq_tol(tsim_gemm_s(a, TSIM_FP32, 1, 2560, 1280, 256), tile_s(256 + 8) * 8, 1e-14);
+}
+END_TEST
+
 /* A skinny product of great depth is split over the units: 1 tile of 256 x 128 and K 4096 in 8 slices. Smaller tiles:
  * 64 x 64 at 0.7 gives 8 tiles x 8 slices = 64 <= 100 units: 1/8 of a tile's depth at 1/8 the area / 0.7. */
 START_TEST(split_k) {
@@ -185,6 +198,7 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, full_waves_reach_the_peak);
     tcase_add_test(tcase, one_tile_more_costs_a_wave);
     tcase_add_test(tcase, depth_ramp);
+    tcase_add_test(tcase, depth_ramp_is_a_time);
     tcase_add_test(tcase, split_k);
     tcase_add_test(tcase, clocks_fall_where_both_are_busy);
     tcase_add_test(tcase, a_cap_lowers_clocks);

@@ -69,6 +69,8 @@ def variant_of(row, source, software):
         return "deepspeed-zero3-2021"
     if source == "titan" and "compile" not in row["notes"]:
         return "{extends: torchtitan-2024, fusion: none}"
+    if source == "nemo" and "340B" in row["model"]:  # cross_entropy_loss_fusion: True in its recipe, and in no other one
+        return "{extends: nemo-2024, cross_entropy: fused}"
     return software
 
 
