@@ -1,6 +1,7 @@
 #!/bin/sh
 # deb.sh MAKE - a Debian package at build/tsim_VERSION_ARCHITECTURE.deb. Needs dpkg-dev and binutils (with gcc on Debian).
-# The same sources give the same bytes: times are those of the last commit, or SOURCE_DATE_EPOCH.
+# The same sources give the same bytes: times are those of the last commit, or SOURCE_DATE_EPOCH; the size is the sum of
+# the files' in whole KiB, as dpkg-gencontrol's, because what a file takes on the disk is known only once it is written.
 set -eu
 cd "$(dirname "$0")/.."
 make=$1 root=build/deb
@@ -33,7 +34,7 @@ Package: tsim
 Version: $version
 Architecture: $architecture
 Maintainer: tsim <tsim@localhost>
-Installed-Size: $(du -sk --exclude=DEBIAN "$root/tree" | cut -f1)
+Installed-Size: $(find "$root/tree/usr" -type f -printf '%s\n' | awk '{n += int(($1 + 1023) / 1024)} END {print n}')
 Depends: $depends
 Section: science
 Priority: optional
