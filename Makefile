@@ -17,7 +17,7 @@ SANITIZE_release :=
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 SANITIZE_tsan := -fsanitize=thread
-SANITIZE_cov := --coverage
+SANITIZE_cov := --coverage -fprofile-update=atomic
 OPT_asan := -O1
 OPT_fuzz := -O1
 OPT_tsan := -O1
@@ -49,6 +49,16 @@ all: build/tsim
 setup:
 	@tools/setup.sh $(PACKAGES)
 
+# Which compiler and which flags a build folder's objects are of; other ones make every object anew. Not those that change no
+# object (warnings), nor the place of the installed catalogue, which only objects of the installed program know.
+FLAGS := $(BUILD)/flags
+$(FLAGS): FORCE
+	@mkdir -p $(@D)
+	@echo "$$($(CC) --version | head -n 1)" $(filter-out $(WARNINGS) -Werror -DTSIM_PREFIX=%,$(ALL_CFLAGS)) >$@.$$$$ && \
+	  if cmp -s $@.$$$$ $@; then rm -f $@.$$$$; else mv -f $@.$$$$ $@; fi
+.PHONY: FORCE
+FORCE:
+
 build/tsim: $(BUILD)/tsim
 	@cp -f $< $@.new && mv -f $@.new $@
 
@@ -56,7 +66,7 @@ $(BUILD)/tsim: $(OBJECTS)
 	@echo "link  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	@echo "cc    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -70,7 +80,7 @@ $(GENERATED)/chakra.pb-c.c $(GENERATED)/chakra.pb-c.h &: sim/import/chakra.proto
 	@mkdir -p $(@D)
 	@echo "proto $<"
 	$(Q)protoc-c --proto_path=sim/import --c_out=$(GENERATED) chakra.proto
-$(GENERATED)/chakra.pb-c.o: $(GENERATED)/chakra.pb-c.c
+$(GENERATED)/chakra.pb-c.o: $(GENERATED)/chakra.pb-c.c $(FLAGS)
 	@echo "cc    $<"
 	$(Q)$(CC) $(filter-out $(WARNINGS),$(ALL_CFLAGS)) -c -o $@ $<
 $(BUILD)/sim/import/chakra_file.o: $(GENERATED)/chakra.pb-c.h
@@ -106,7 +116,7 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/r
 $(BUILD)/tests/fuzz/libfuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJECTS)
 	@echo "link  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LIBS)
-$(BUILD)/tests/%.o: tests/%.c
+$(BUILD)/tests/%.o: tests/%.c $(FLAGS)
 	@mkdir -p $(@D)
 	@echo "cc    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests $(shell pkg-config --cflags check 2>/dev/null) -MMD -MP -c -o $@ $<

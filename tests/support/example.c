@@ -88,6 +88,19 @@ void example_init(struct example *e) {
     example_finish(e);
 }
 
+void example_be_dgx_h100(struct example *e) {
+    e->accelerator.name = "h100-sxm";
+    e->accelerator.compute_units = 132;
+    e->node.scale_up_bytes_per_s = 450e9;
+    e->node.scale_up_ring_bytes_per_s = 365e9;
+    e->node.scale_up_reduce_bytes_per_s = 480e9;
+    e->node.scale_up_latency_s = 0.6e-6;
+    e->node.nic_bytes_per_s = 50e9;
+    e->fabric.link_bytes_per_s = 50e9;
+    e->fabric.efficiency_frac = 0.93;
+    e->fabric.latency_s = 5e-6;
+}
+
 void example_finish(struct example *e) {
     struct tsim_scenario *sc = &e->scenario;
     struct tsim_parallelism_spec *p = &sc->parallelism;

@@ -20,5 +20,8 @@ struct example {
 void example_init(struct example *example);
 /* Resolves what depends on other fields: data, micro-batches, layers per chunk (even), accelerators, zero group. */
 void example_finish(struct example *example);
+/* Links and latencies of DGX H100 on InfiniBand NDR, which NCCL's constants were measured on, and a switch that
+ * reduces. */
+void example_be_dgx_h100(struct example *example);
 
 #endif

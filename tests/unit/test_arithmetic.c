@@ -1,23 +1,10 @@
 /* FLOPs of element-wise kernels, and that memory binds them on every GPU of the catalogue. */
 #include "config/catalogue_load.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "workload/arithmetic.h"
 
 #include <math.h>
 #include <string.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void setup(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void teardown(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static double flops_of(const struct tsim_model *model, const char *name, bool backward) {
     const struct tsim_op op = {.name = name, .kind = TSIM_OP_ELEMENTWISE, .elements = 1000};
@@ -75,7 +62,7 @@ END_TEST
 static Suite *arithmetic_suite(void) {
     Suite *suite = suite_create("arithmetic");
     TCase *tests = tcase_create("flops");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, activations);
     tcase_add_test(tests, others);
     tcase_add_test(tests, memory_binds_on_gpus);

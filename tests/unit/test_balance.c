@@ -1,6 +1,6 @@
 #include "training/balance.h"
 
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 #include "support/random.h"
 #include "workload/memory.h"
@@ -8,15 +8,10 @@
 #include <math.h>
 
 static struct example example;
-static struct tsim_arena arena;
 
-static void setup(void) {
-    tsim_arena_init(&arena);
+static void set_up_example(void) {
+    set_up();
     example_init(&example);
-}
-
-static void teardown(void) {
-    tsim_arena_release(&arena);
 }
 
 static struct tsim_pass_costs costs_of(const struct tsim_scenario *sc) {
@@ -123,7 +118,7 @@ END_TEST
 static Suite *balance_suite(void) {
     Suite *suite = suite_create("balance");
     TCase *tcase = tcase_create("balance");
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, set_up_example, tear_down);
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, nothing_is_better);
     tcase_add_test(tcase, a_heavy_head_takes_the_place_of_layers);

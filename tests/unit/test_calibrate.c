@@ -2,30 +2,22 @@
 #include "config/catalogue_load.h"
 #include "cost/compute.h"
 #include "study/calibrate.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <math.h>
 #include <unistd.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 static struct tsim_accelerator truth;
 
-static void set_up(void) {
+static void set_up_truth(void) {
     const struct tsim_accelerator *a100;
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
+    set_up();
     ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, "a100-80gb", &a100, &diags), TSIM_OK);
     truth = *a100;
     truth.matrix_sustained_frac[TSIM_BF16] = 0.63;
     truth.matrix_ramp_k = 210;
     truth.memory_sustained_frac = 0.7;
     truth.kernel_latency_s = 5e-6;
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
 }
 
 /* Six cubes of products and, where asked for, four copies; every other time is off by `noise_frac`. */
@@ -89,7 +81,7 @@ END_TEST
 static Suite *calibrate_suite(void) {
     Suite *suite = suite_create("calibrate");
     TCase *tests = tcase_create("calibrate");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_checked_fixture(tests, set_up_truth, tear_down);
     tcase_add_test(tests, finds_what_was_put_in);
     tcase_add_test(tests, intervals_hold_the_truth);
     tcase_add_test(tests, leaves_the_rest_alone);

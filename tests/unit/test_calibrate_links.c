@@ -3,25 +3,12 @@
 #include "cluster/cluster.h"
 #include "config/catalogue_load.h"
 #include "study/calibrate_links.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <math.h>
 #include <string.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 static const struct tsim_nccl_hints NO_HINTS = {.n_ranks = 0};
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_print(&diags, stderr);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 /* ---- made-up measurements ---- */
 

@@ -1,34 +1,12 @@
 /* Whole runs of the shipped scenarios (scenarios/campaigns) against what was published of them, within the uncertainty
  * of the published counts. Where the scenario's rate is the count itself, only the machinery is checked: it is said. */
-#include "config/catalogue_load.h"
-#include "support/check_main.h"
-#include "training/run.h"
+#include "support/training_rig.h"
 
 #include <math.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_print(&diags, stderr);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
-
 static struct tsim_campaign campaign_of(const char *id, const struct tsim_override *overrides, size_t n_overrides) {
-    const struct tsim_scenario *scenario;
-    struct tsim_result result;
-    const struct tsim_run_options options = {.ignore_memory = false};
-    const char *file = tsim_catalogue_file(&arena, TSIM_CATALOGUE_SCENARIOS, id);
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(tsim_scenario_load(&arena, file, overrides, n_overrides, &scenario, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
-    ck_assert(result.fits && result.campaign.has_failures);
+    struct tsim_result result = train(load_shipped(id, overrides, n_overrides));
+    ck_assert(result.campaign.has_failures);
     return result.campaign;
 }
 

@@ -2,26 +2,13 @@
 #include "cost/collective.h"
 #include "import/chakra_file.h"
 #include "report/history_record.h"
-#include "support/check_main.h"
+#include "support/training_rig.h"
 #include "training/replay.h"
 #include "training/run.h"
 
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 /* ---- protobuf: a key is number x 8 + wire type; 0 varint, 1 eight bytes, 2 length and bytes, 5 four bytes ---- */
 
@@ -325,11 +312,7 @@ END_TEST
 static const struct tsim_scenario *eight(void) {
     static const char TEXT[] = "{schema: tsim/v1, name: eight, model: mlp-mnist, cluster: {node: dgx-h100, nodes: 1}, "
                                "training: {global_batch_size: 8}}";
-    struct tsim_scenario_source source;
-    const struct tsim_scenario *scenario;
-    ck_assert_int_eq(tsim_scenario_open_text(&arena, "eight", TEXT, &source, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags), TSIM_OK);
-    return scenario;
+    return load_text(TEXT);
 }
 
 static double cost_s(const struct tsim_scenario *scenario, enum tsim_collective_op op, double bytes, int32_t n) {

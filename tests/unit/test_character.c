@@ -1,28 +1,18 @@
 /* What is not like a GPU: arrays of multipliers, compiled programs, supersteps, weights that stream, slices of a torus.
  */
 #include "cluster/cluster.h"
-#include "config/catalogue_load.h"
 #include "cost/collective.h"
 #include "cost/compute.h"
-#include "support/check_main.h"
 #include "support/example.h"
-#include "training/run.h"
+#include "support/training_rig.h"
 
 #include <math.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 static struct example e;
 
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
+static void set_up_example(void) {
+    set_up();
     example_init(&e);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
 }
 
 /* ---- arrays ---- */
@@ -98,11 +88,8 @@ END_TEST
 /* ---- scenarios ---- */
 
 static const struct tsim_scenario *load(const char *cluster, const char *rest) {
-    struct tsim_scenario_source source;
-    const struct tsim_scenario *scenario;
     const char *text = tsim_arena_printf(&arena, "schema: tsim/v1\nname: t\ncluster: %s\n%s", cluster, rest);
-    ck_assert_int_eq(tsim_scenario_open_text(&arena, "t", text, &source, &diags), TSIM_OK);
-    return tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags) == TSIM_OK ? scenario : NULL;
+    return try_text(text);
 }
 
 static struct tsim_result run(const struct tsim_scenario *scenario) {
@@ -248,7 +235,7 @@ END_TEST
 static Suite *character_suite(void) {
     Suite *suite = suite_create("character");
     TCase *tests = tcase_create("character");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_checked_fixture(tests, set_up_example, tear_down);
     tcase_add_test(tests, whole_arrays_reach_the_peak);
     tcase_add_test(tests, parts_of_an_array_cost_whole_ones);
     tcase_add_test(tests, arrays_that_keep_results);

@@ -1,5 +1,5 @@
 #include "cost/collective.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 #include "support/random.h"
 
@@ -10,15 +10,10 @@
 #define US 1e-6
 
 static struct example example; /* ring 100 GB/s, NIC 10 GB/s each, no latencies, nothing reduces in the switch */
-static struct tsim_arena arena;
 
-static void setup(void) {
-    tsim_arena_init(&arena);
+static void set_up_example(void) {
+    set_up();
     example_init(&example);
-}
-
-static void teardown(void) {
-    tsim_arena_release(&arena);
 }
 
 static const struct tsim_cluster *build(int64_t nodes) {
@@ -27,18 +22,8 @@ static const struct tsim_cluster *build(int64_t nodes) {
     return tsim_cluster_build(&arena, &example.scenario);
 }
 
-/* DGX H100 on InfiniBand NDR: the latencies that NCCL's constants were measured with. */
 static const struct tsim_cluster *dgx_h100(int64_t nodes) {
-    example.accelerator.name = "h100-sxm";
-    example.accelerator.compute_units = 132;
-    example.node.scale_up_bytes_per_s = 450e9;
-    example.node.scale_up_ring_bytes_per_s = 365e9;
-    example.node.scale_up_reduce_bytes_per_s = 480e9;
-    example.node.scale_up_latency_s = 0.6 * US;
-    example.node.nic_bytes_per_s = 50e9;
-    example.fabric.link_bytes_per_s = 50e9;
-    example.fabric.efficiency_frac = 0.93;
-    example.fabric.latency_s = 5 * US;
+    example_be_dgx_h100(&example);
     return build(nodes);
 }
 
@@ -474,7 +459,7 @@ static Suite *collective_suite(void) {
                                                 &names};
     Suite *suite = suite_create("collective");
     TCase *tests = tcase_create("collective");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up_example, tear_down);
     for (size_t i = 0; i < sizeof TESTS / sizeof *TESTS; i++)
         tcase_add_test(tests, *TESTS[i]);
     suite_add_tcase(suite, tests);

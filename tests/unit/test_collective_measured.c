@@ -2,7 +2,7 @@
  * set of parameters for each generation: half of the rows within 10 %, and all above 1 MB within 25 %. */
 #include "config/catalogue_load.h"
 #include "cost/collective.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 
 #include <math.h>
@@ -20,22 +20,13 @@ struct row {
     double bytes, measured_us, predicted_us, error;
 };
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 static struct example example;
 static struct row rows[MAX_ROWS];
 static size_t n_rows, n_excluded;
 
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
+static void set_up_rows(void) {
+    set_up();
     n_rows = n_excluded = 0;
-}
-
-static void tear_down(void) {
-    tsim_diags_print(&diags, stderr);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
 }
 
 /* Cuts the line at its commas. */
@@ -169,7 +160,7 @@ END_TEST
 static Suite *measured_suite(void) {
     Suite *suite = suite_create("collective_measured");
     TCase *tests = tcase_create("measured");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_checked_fixture(tests, set_up_rows, tear_down);
     tcase_add_test(tests, measured_tables);
     suite_add_tcase(suite, tests);
     return suite;

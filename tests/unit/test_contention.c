@@ -1,6 +1,6 @@
 /* Traffic that meets on the NICs during a training step: scenarios/contention, against what their descriptions work out
  * by hand. */
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "training/program.h"
 #include "workload/memory.h"
 
@@ -9,22 +9,10 @@
 #define NIC 10e9 /* bytes/s */
 #define FOLDER "scenarios/contention/"
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 static const struct tsim_scenario *scenario; /* loaded last */
 static const struct tsim_link_load *loads;
 static int32_t n_loads;
 static double optimizer_s; /* of its step */
-
-static void setup(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void teardown(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static double step_s(const char *file, const char *network, const char *fold) {
     const struct tsim_override overrides[] = {{"simulation.network", network}, {"simulation.fold", fold}};
@@ -120,7 +108,7 @@ END_TEST
 static Suite *contention_suite(void) {
     Suite *suite = suite_create("contention");
     TCase *tcase = tcase_create("contention");
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, a_reduction_meets_the_gradients_of_the_last_pass);
     tcase_add_test(tcase, two_jobs);
     tcase_add_test(tcase, a_modest_job);

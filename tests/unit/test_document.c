@@ -1,22 +1,9 @@
 /* YAML text to trees of values: places, everything that is refused, merging, setting, and hostile input. */
 #include "config/document.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/random.h"
 
 #include <string.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static const struct tsim_value *parse(const char *text) {
     const struct tsim_value *root = NULL;

@@ -2,34 +2,13 @@
  * beside very small, messages that nobody expects, and the same system put together in another order. Times are worked
  * out by hand. A tick is 1 ps unless a test says otherwise; S is a second in ticks. */
 #include "engine/parts.h"
-#include "support/check_main.h"
-#include "support/engine_script.h"
+#include "support/script_rig.h"
 
 #include <math.h>
-
-#define S INT64_C(1000000000000)
-
-static struct script script;
-
-static void set_up(void) {
-    script_begin(&script, 1e-12);
-}
-
-static void tear_down(void) {
-    script_end(&script);
-}
 
 static void start_anew(double tick_s) {
     script_end(&script);
     script_begin(&script, tick_s);
-}
-
-static int32_t resource(double capacity) {
-    return tsim_engine_add_resource(script.engine, capacity);
-}
-
-static int32_t signal_of(int32_t n_lowerings) {
-    return tsim_engine_add_signals(script.engine, 1, n_lowerings);
 }
 
 static struct script_step *flow(double work, tsim_tick latency, int32_t over) {

@@ -1,41 +1,18 @@
 /* Pauses for evaluation: forward passes alone, against sums of passes. */
-#include "support/check_main.h"
+#include "support/training_rig.h"
 #include "training/pass.h"
-#include "training/run.h"
 
 #include <math.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void setup(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void teardown(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
-
 static const struct tsim_scenario *load(const char *cluster, const char *training, const char *plan) {
-    const char *text = tsim_arena_printf(&arena,
-                                         "schema: tsim/v1\nname: e\nmodel: gpt2-medium\ncluster: {%s}\n"
-                                         "training: {sequence_length: 1024, %s}\nparallelism: {%s}\n",
-                                         cluster, training, plan);
-    struct tsim_scenario_source source;
-    const struct tsim_scenario *scenario = NULL;
-    ck_assert_int_eq(tsim_scenario_open_text(&arena, "e.yaml", text, &source, &diags), TSIM_OK);
-    enum tsim_status status = tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags);
-    tsim_diags_print(&diags, stderr);
-    ck_assert_int_eq(status, TSIM_OK);
-    return scenario;
+    return load_text(tsim_arena_printf(&arena,
+                                       "schema: tsim/v1\nname: e\nmodel: gpt2-medium\ncluster: {%s}\n"
+                                       "training: {sequence_length: 1024, %s}\nparallelism: {%s}\n",
+                                       cluster, training, plan));
 }
 
 static struct tsim_result run(const struct tsim_scenario *scenario) {
-    const struct tsim_run_options options = {.is_brief = false};
-    struct tsim_result result;
-    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
+    struct tsim_result result = train(scenario);
     ck_assert(result.evaluation.has);
     return result;
 }
@@ -126,7 +103,7 @@ END_TEST
 static Suite *evaluation_suite(void) {
     Suite *suite = suite_create("evaluation");
     TCase *tcase = tcase_create("evaluation");
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, one_accelerator);
     tcase_add_test(tcase, many_samples_are_not_simulated_one_by_one);
     tcase_add_test(tcase, the_run_counts_them);

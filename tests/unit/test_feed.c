@@ -1,24 +1,10 @@
 /* The input pipeline: rates and waits that come out of the simulation, against closed forms and worked examples of
  * Machine Learning Systems, chapter on training (harvard-edge/cs249r_book). */
-#include "support/check_main.h"
+#include "support/training_rig.h"
 #include "training/input.h"
-#include "training/run.h"
 
 #include <math.h>
 #include <string.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void setup(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void teardown(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 /* Every consumer computes `compute_s` on each of its n batches, one after another. */
 static struct tsim_feed_flow flow_of(struct tsim_feed feed, double compute_s) {
@@ -181,41 +167,27 @@ END_TEST
 /* ---- scenarios ---- */
 
 static const struct tsim_scenario *load(const char *data) {
-    const char *text = tsim_arena_printf(&arena,
-                                         "schema: tsim/v1\nname: r\nmodel: resnet50\ncluster: {node: dgx-a100}\n"
-                                         "training: {global_batch_size: 2048, micro_batch_size: 256, precision: fp16}\n"
-                                         "data: {%s}\n",
-                                         data);
-    struct tsim_scenario_source source;
-    const struct tsim_scenario *scenario = NULL;
-    ck_assert_int_eq(tsim_scenario_open_text(&arena, "r.yaml", text, &source, &diags), TSIM_OK);
-    enum tsim_status status = tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags);
-    tsim_diags_print(&diags, stderr);
-    ck_assert_int_eq(status, TSIM_OK);
-    return scenario;
-}
-
-static struct tsim_result run(const struct tsim_scenario *scenario) {
-    const struct tsim_run_options options = {.is_brief = false};
-    struct tsim_result result;
-    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
-    return result;
+    return load_text(tsim_arena_printf(&arena,
+                                       "schema: tsim/v1\nname: r\nmodel: resnet50\ncluster: {node: dgx-a100}\n"
+                                       "training: {global_batch_size: 2048, micro_batch_size: 256, precision: fp16}\n"
+                                       "data: {%s}\n",
+                                       data));
 }
 
 /* NVMe: 3.5 GB/s in order, 0.35 GB/s at random. */
 START_TEST(nvme_by_access) {
-    struct tsim_result random = run(load("storage: nvme, sample_size: 1 MB"));
+    struct tsim_result random = train_fully(load("storage: nvme, sample_size: 1 MB"));
     ck_assert_double_eq_tol(random.throughput.samples_per_s, 350, 0.1);
     ck_assert(random.bottleneck_is_data);
     ck_assert_str_eq(random.input.bound, "storage");
-    struct tsim_result in_order = run(load("storage: nvme, sample_size: 1 MB, access: sequential"));
+    struct tsim_result in_order = train(load("storage: nvme, sample_size: 1 MB, access: sequential"));
     ck_assert_double_eq_tol(in_order.throughput.samples_per_s, 3500, 1);
 }
 END_TEST
 
 START_TEST(inline_storage) {
     struct tsim_result result =
-        run(load("storage: {bandwidth: 2 GB/s, random_access: 0.25, shared: false}, sample_size: 100 kB"));
+        train(load("storage: {bandwidth: 2 GB/s, random_access: 0.25, shared: false}, sample_size: 100 kB"));
     ck_assert_double_eq_tol(result.throughput.samples_per_s, 5000, 5);
 }
 END_TEST
@@ -229,21 +201,17 @@ START_TEST(shared_storage) {
             "training: {global_batch_size: 8192, micro_batch_size: 256, precision: fp16}\n"
             "data: {storage: {bandwidth: 1 GB/s, shared: %s}, sample_size: 1 MB}\n",
             shared ? "true" : "false");
-        struct tsim_scenario_source source;
-        const struct tsim_scenario *scenario = NULL;
-        ck_assert_int_eq(tsim_scenario_open_text(&arena, "r.yaml", text, &source, &diags), TSIM_OK);
-        ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags), TSIM_OK);
-        ck_assert_double_eq_tol(run(scenario).throughput.samples_per_s, shared ? 1000 : 4000, 1);
+        ck_assert_double_eq_tol(train(load_text(text)).throughput.samples_per_s, shared ? 1000 : 4000, 1);
     }
 }
 END_TEST
 
 /* Terms add up, and without waiting the step is what it is without `data`. */
 START_TEST(ample_data_cost_nothing) {
-    struct tsim_result with = run(load("storage: host-memory, workers: 64"));
+    struct tsim_result with = train(load("storage: host-memory, workers: 64"));
     struct tsim_scenario without = *with.scenario;
     without.data.has = false;
-    ck_assert_double_eq_tol(with.step.time_s, run(&without).step.time_s, 1e-11);
+    ck_assert_double_eq_tol(with.step.time_s, train(&without).step.time_s, 1e-11);
     ck_assert_double_eq(with.step.data_stall_s, 0);
     ck_assert_str_eq(with.input.bound, "none");
 }
@@ -268,16 +236,11 @@ START_TEST(pipelines_wait) {
             "training: {sequence_length: 1024, global_batch_size: 64, micro_batch_size: 4}\n"
             "parallelism: {pipeline: 4, schedule: %s%s}\ndata: {sample_cpu_time: 100 ms, workers: 8}\n",
             SCHEDULES[i], strcmp(SCHEDULES[i], "interleaved") == 0 ? ", virtual_pipeline: 2" : "");
-        struct tsim_scenario_source source;
-        const struct tsim_scenario *scenario = NULL;
-        ck_assert_int_eq(tsim_scenario_open_text(&arena, "p.yaml", text, &source, &diags), TSIM_OK);
-        enum tsim_status status = tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags);
-        tsim_diags_print(&diags, stderr);
-        ck_assert_int_eq(status, TSIM_OK);
-        struct tsim_result fed = run(scenario);
+        const struct tsim_scenario *scenario = load_text(text);
+        struct tsim_result fed = train(scenario);
         struct tsim_scenario without = *scenario;
         without.data.has = false;
-        double alone_s = run(&without).step.time_s, supply_s = 64 * 0.1 / 8;
+        double alone_s = train(&without).step.time_s, supply_s = 64 * 0.1 / 8;
         ck_assert_msg(fed.step.data_stall_s > 0 && fabs(fed.step.time_s / supply_s - 1) < 1e-3, "%s: %g s, supply %g s",
                       SCHEDULES[i], fed.step.time_s, supply_s);
         ck_assert_msg(fed.step.time_s <= alone_s + fed.step.data_stall_s * (1 + 1e-6) + 1e-9,
@@ -294,7 +257,7 @@ END_TEST
 static Suite *feed_suite(void) {
     Suite *suite = suite_create("feed");
     TCase *tcase = tcase_create("feed");
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, min_of_three);
     tcase_add_test(tcase, min_of_four_anywhere);
     tcase_add_test(tcase, what_binds_is_named);

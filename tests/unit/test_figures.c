@@ -1,11 +1,10 @@
 /* One table written three ways. */
 #include "report/figures.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <math.h>
 #include <string.h>
 
-static struct tsim_arena arena;
 static struct tsim_figures figures;
 static char text[4096];
 
@@ -21,15 +20,11 @@ static void add_row(const char *name, double bytes, double ratio, const char *pe
     tsim_figures_add_text(&figures, people);
 }
 
-static void setup(void) {
-    tsim_arena_init(&arena);
+static void set_up_figures(void) {
+    set_up();
     tsim_figures_init(&figures, &arena, "things", COLUMNS, 4);
     add_row("weights, \"bf16\"", 2.5e9, 0.1, "yes");
     add_row("a name of rather many letters", (double)NAN, 1, NULL);
-}
-
-static void teardown(void) {
-    tsim_arena_release(&arena);
 }
 
 static const char *screen(int width) {
@@ -110,7 +105,7 @@ END_TEST
 static Suite *figures_suite(void) {
     Suite *suite = suite_create("figures");
     TCase *tests = tcase_create("figures");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up_figures, tear_down);
     tcase_add_test(tests, people_get_units_and_no_trailing_blanks);
     tcase_add_test(tests, texts_give_way);
     tcase_add_test(tests, csv_is_si_and_quoted);

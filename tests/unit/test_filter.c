@@ -1,17 +1,14 @@
 /* Conditions on a point: what holds, in which order operators bind, and where a mistake is shown. */
 #include "study/filter.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <math.h>
 #include <string.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 static struct tsim_point point; /* fits, mfu 0.4, step 2 s, peak 70 GB, no campaign */
 
-static void setup(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
+static void set_up_point(void) {
+    set_up();
     point = (struct tsim_point){.status = TSIM_POINT_OK, .outcome.bottleneck = "memory"};
     for (int i = 0; i < TSIM_N_OUTCOMES; i++)
         point.outcome.value[i] = (double)NAN;
@@ -21,11 +18,6 @@ static void setup(void) {
     point.outcome.value[TSIM_OUTCOME_STEP_TIME] = 2;
     point.outcome.value[TSIM_OUTCOME_MEMORY_PEAK] = 70e9;
     point.outcome.value[TSIM_OUTCOME_ACCELERATORS] = 64;
-}
-
-static void teardown(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
 }
 
 static bool holds(const char *text) {
@@ -119,8 +111,8 @@ START_TEST(mistakes_have_a_column) {
         ck_assert_msg(diag->at.column == CASES[i].column, "%s: column %d", CASES[i].text, diag->at.column);
         ck_assert_str_eq(diag->at.file, "--where");
         ck_assert_str_eq(diag->source_line, CASES[i].text);
-        teardown();
-        setup();
+        tear_down();
+        set_up_point();
     }
 }
 END_TEST
@@ -138,7 +130,7 @@ END_TEST
 static Suite *filter_suite(void) {
     Suite *suite = suite_create("filter");
     TCase *tests = tcase_create("filter");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up_point, tear_down);
     tcase_add_test(tests, comparisons);
     tcase_add_test(tests, numbers_take_the_unit_of_their_figure);
     tcase_add_test(tests, operators_bind);

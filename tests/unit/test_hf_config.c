@@ -4,25 +4,11 @@
 #include "config/document.h"
 #include "import/format.h"
 #include "import/hf_config.h"
-#include "support/check_main.h"
-#include "support/random.h"
+#include "support/damage.h"
 #include "workload/model.h"
 
 #include <string.h>
 #include <unistd.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 /* The counts that transformers gives (model.num_parameters()). DeepSeek-V3: 671.03 B without its prediction module. */
 static const struct example {
@@ -174,31 +160,21 @@ START_TEST(what_cannot_be_said_is_refused) {
 }
 END_TEST
 
-/* Cut anywhere, or with any byte changed, a file gives a model or at least one error; never both, never neither. */
+/* A file gives a model or at least one error; never both, never neither. */
+static void read_damaged(const void *context, const char *text, size_t size) {
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    enum tsim_status status = import(text, size, &model, &yaml);
+    TSIM_ALWAYS((status == TSIM_OK) == (yaml != NULL) && (status == TSIM_OK) == (diags.n_errors == 0), "%s: %.*s",
+                (const char *)context, (int)size, text);
+    TSIM_ALWAYS(status != TSIM_OK || tsim_model_parameters(model) > 0, "%.*s", (int)size, text);
+}
+
 START_TEST(damaged_files_are_models_or_errors) {
-    static const char JUNK[] = "\0\"{}[]:,9-n\xff&*#";
-    struct random_source random = {(uint64_t)_i};
-    char text[4096];
-    FILE *file = fopen(file_of(&EXAMPLES[_i]), "r");
-    ck_assert_ptr_nonnull(file);
-    size_t size = fread(text, 1, sizeof text, file);
-    fclose(file);
-    for (size_t at = 0; at < size; at++) {
-        char kept = text[at];
-        for (int k = 0; k < 3; k++) {
-            const struct tsim_model *model = NULL;
-            const char *yaml = NULL;
-            text[at] = k == 0 ? kept : JUNK[random_between(&random, 0, sizeof JUNK - 2)];
-            enum tsim_status status = import(text, k == 0 ? at : size, &model, &yaml);
-            TSIM_ALWAYS((status == TSIM_OK) == (yaml != NULL) && (status == TSIM_OK) == (diags.n_errors == 0),
-                        "byte %zu of %s", at, EXAMPLES[_i].file);
-            TSIM_ALWAYS(status != TSIM_OK || tsim_model_parameters(model) > 0, "byte %zu", at);
-            text[at] = kept;
-            tsim_diags_release(&diags);
-            tsim_diags_init(&diags);
-            tsim_arena_reset(&arena);
-        }
-    }
+    const struct damage damage = {.junk = "\"{}[]:,9-n\xff&*#", .changes = 2, .apart = 1, .seed = (uint64_t)_i};
+    size_t size;
+    const char *text = damage_file(file_of(&EXAMPLES[_i]), &size);
+    damage_everywhere(&damage, text, size, read_damaged, EXAMPLES[_i].file);
 }
 END_TEST
 

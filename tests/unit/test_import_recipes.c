@@ -1,31 +1,10 @@
 /* Recipes of other programs: the scenarios that public ones give, places of contradictions, damaged files. */
 #include "import/format.h"
-#include "support/check_main.h"
-#include "support/random.h"
+#include "support/damage.h"
+#include "support/training_rig.h"
 #include "workload/model.h"
 
 #include <string.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
-
-static const struct tsim_scenario *scenario_of(const char *yaml) {
-    struct tsim_scenario_source source;
-    const struct tsim_scenario *scenario = NULL;
-    ck_assert_int_eq(tsim_scenario_open_text(&arena, "imported.yaml", yaml, &source, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags), TSIM_OK);
-    return scenario;
-}
 
 static enum tsim_status import_text(const char *format, const char *text, struct tsim_import_result *result) {
     struct tsim_import_input input = {"file", text, strlen(text), NULL, 0};
@@ -68,7 +47,7 @@ START_TEST(public_recipes) {
     ck_assert_int_eq(tsim_import_files(&arena, tsim_import_format_find(RECIPES[_i].format), &file, 1, &nodes,
                                        RECIPES[_i].nodes ? 1 : 0, &result, &diags),
                      TSIM_OK);
-    const struct tsim_scenario *sc = scenario_of(result.yaml);
+    const struct tsim_scenario *sc = load_text(result.yaml);
     ck_assert_double_eq(tsim_model_parameters(sc->model), RECIPES[_i].parameters);
     ck_assert_int_eq(sc->n_accelerators, RECIPES[_i].accelerators);
     ck_assert_int_eq(sc->parallelism.tensor, RECIPES[_i].tensor);
@@ -85,7 +64,7 @@ END_TEST
 static const struct tsim_scenario *megatron(const char *arguments) {
     struct tsim_import_result result = {NULL, NULL};
     ck_assert_int_eq(import_text("megatron", tsim_arena_printf(&arena, SIZES "%s", arguments), &result), TSIM_OK);
-    return scenario_of(result.yaml);
+    return load_text(result.yaml);
 }
 
 /* What the arguments mean is read from megatron/training/arguments.py. */
@@ -177,7 +156,7 @@ START_TEST(deepspeed_s_batches) {
                                  "\"gradient_accumulation_steps\": 4, \"bf16\": {\"enabled\": true}}",
                                  &result),
                      TSIM_OK);
-    const struct tsim_scenario *sc = scenario_of(result.yaml);
+    const struct tsim_scenario *sc = load_text(result.yaml);
     ck_assert_int_eq(sc->n_accelerators, 16);
     ck_assert_int_eq(sc->n_microbatches, 4);
     ck_assert_int_eq(sc->parallelism.zero, 0);
@@ -202,7 +181,7 @@ START_TEST(deepspeed_s_auto) {
                                  "\"bf16\": {\"enabled\": \"auto\"}}",
                                  &result),
                      TSIM_OK);
-    const struct tsim_scenario *sc = scenario_of(result.yaml);
+    const struct tsim_scenario *sc = load_text(result.yaml);
     ck_assert_int_eq(sc->software->bucket_elements, 4096 * 4096);
     ck_assert_int_eq(sc->training.precision, TSIM_BF16);
     ck_assert_ptr_nonnull(
@@ -218,7 +197,7 @@ START_TEST(torchtitan_s_settings) {
                                "data_parallel_shard_degree = 4\npipeline_parallel_schedule = 'GPipe'\n"
                                "[activation_checkpoint]\nmode = 'none'\n";
     ck_assert_int_eq(import_text("torchtitan", TEXT, &result), TSIM_OK);
-    const struct tsim_scenario *sc = scenario_of(result.yaml);
+    const struct tsim_scenario *sc = load_text(result.yaml);
     ck_assert_int_eq(sc->n_accelerators, 16);
     ck_assert_int_eq(sc->parallelism.zero, 2); /* gathered parameters stay in a pipeline */
     ck_assert_int_eq(sc->parallelism.zero_group_ranks, 4);
@@ -267,33 +246,25 @@ START_TEST(nothing_is_passed_over) {
 }
 END_TEST
 
-/* Cut anywhere, or with any byte changed, a file gives a scenario that loads or at least one error. */
+/* A file gives a scenario that loads or at least one error. */
+static void read_damaged(const void *context, const char *text, size_t size) {
+    const int *i = context;
+    struct tsim_import_input input = {RECIPES[*i].file, text, size, NULL, 0};
+    struct tsim_import_result result = {NULL, NULL};
+    enum tsim_status status = tsim_import_format_find(RECIPES[*i].format)->read(&arena, &input, &result, &diags);
+    TSIM_ALWAYS((status == TSIM_OK) == (result.yaml != NULL) && (status == TSIM_OK) == (diags.n_errors == 0),
+                "%s: %.*s", RECIPES[*i].file, (int)size, text);
+    if (status == TSIM_OK)
+        load_text(result.yaml);
+}
+
 START_TEST(damaged_files_are_scenarios_or_errors) {
-    static const char JUNK[] = "\0\"'{}[]()$:,9-\n\xff&*#\\";
-    enum { TRIALS = 300 };
-    struct random_source random = {(uint64_t)_i};
-    char text[16384];
-    FILE *file = fopen(recipe_file(_i), "r");
-    ck_assert_ptr_nonnull(file);
-    size_t size = fread(text, 1, sizeof text, file);
-    fclose(file);
-    for (int trial = 0; trial < TRIALS; trial++) {
-        size_t at = (size_t)random_between(&random, 0, (int32_t)size - 1);
-        char kept = text[at];
-        if (trial % 2)
-            text[at] = JUNK[random_between(&random, 0, sizeof JUNK - 2)];
-        struct tsim_import_input input = {RECIPES[_i].file, text, trial % 2 ? size : at, NULL, 0};
-        struct tsim_import_result result = {NULL, NULL};
-        enum tsim_status status = tsim_import_format_find(RECIPES[_i].format)->read(&arena, &input, &result, &diags);
-        TSIM_ALWAYS((status == TSIM_OK) == (result.yaml != NULL) && (status == TSIM_OK) == (diags.n_errors == 0),
-                    "trial %d, byte %zu of %s", trial, at, RECIPES[_i].file);
-        if (status == TSIM_OK)
-            scenario_of(result.yaml);
-        text[at] = kept;
-        tsim_diags_release(&diags);
-        tsim_diags_init(&diags);
-        tsim_arena_reset(&arena);
-    }
+    enum { TRIALS = 150 };
+    size_t size;
+    const char *text = damage_file(recipe_file(_i), &size);
+    const struct damage damage = {
+        .junk = "\"'{}[]()$:,9-\n\xff&*#\\", .changes = 1, .apart = (int32_t)(size / TRIALS) + 1, .seed = (uint64_t)_i};
+    damage_everywhere(&damage, text, size, read_damaged, &_i);
 }
 END_TEST
 

@@ -1,19 +1,9 @@
 /* Launch scripts: words, quotes, expansions, conditions, and where in the file each word was written. Expected words
  * are what bash 5.2 gives for the same text. */
 #include "import/shell.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <string.h>
-
-static struct tsim_arena arena;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-}
-
-static void tear_down(void) {
-    tsim_arena_release(&arena);
-}
 
 static struct tsim_shell_script script_of(const char *text) {
     struct tsim_shell_script script = {NULL, 0, NULL, 0, NULL};

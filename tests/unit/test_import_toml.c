@@ -1,21 +1,8 @@
 /* TOML: keys and values as the specification of TOML 1.0.0 (toml.io) has them in its examples. */
 #include "import/toml.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <string.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static const char *shown(const struct tsim_value *value) {
     if (value->kind == TSIM_VALUE_SCALAR)

@@ -1,26 +1,11 @@
 /* Topologies of machines: what nvidia-smi and NCCL say of them, as nodes. Values are read off the files by hand. */
 #include "import/format.h"
-#include "support/check_main.h"
+#include "support/training_rig.h"
 
 #include <string.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
-
 /* The node of a scenario around what the import wrote. */
 static const struct tsim_node *node_of(const char *yaml) {
-    struct tsim_scenario_source source;
-    const struct tsim_scenario *scenario = NULL;
     const char *text =
         "schema: tsim/v1\nname: t\nmodel: mlp-mnist\ntraining: {precision: fp32}\ncluster:\n  nodes: 1\n  node:\n";
     for (const char *line = yaml; *line;) {
@@ -28,9 +13,7 @@ static const struct tsim_node *node_of(const char *yaml) {
         text = tsim_arena_printf(&arena, "%s    %.*s\n", text, (int)n, line);
         line += n + (line[n] == '\n');
     }
-    ck_assert_int_eq(tsim_scenario_open_text(&arena, "node.yaml", text, &source, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags), TSIM_OK);
-    return scenario->cluster.node;
+    return load_text(text)->cluster.node;
 }
 
 static const struct tsim_node *imported(const char *format, const char *path, const struct tsim_override *set) {

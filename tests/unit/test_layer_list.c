@@ -1,23 +1,10 @@
 /* Layer lists: published counts of multiplications, kernels of a small list by hand, what is kept. */
 #include "config/catalogue_load.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 #include "workload/layer_list.h"
 #include "workload/memory.h"
 #include "workload/model.h"
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static const struct tsim_model *load(const char *id) {
     const struct tsim_model *model = NULL;

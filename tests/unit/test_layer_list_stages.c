@@ -1,6 +1,6 @@
 /* A layer list in the stages of a pipeline: whole blocks, each stage with its own parameters, kernels and messages. */
 #include "cluster/cluster.h"
-#include "support/check_main.h"
+#include "support/training_rig.h"
 #include "training/pass.h"
 #include "training/run.h"
 #include "workload/layer_list.h"
@@ -10,30 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
-
 static const struct tsim_scenario *load(const char *model, const char *parallelism) {
-    struct tsim_scenario_source source;
-    const struct tsim_scenario *scenario;
     const char *text = tsim_arena_printf(
         &arena,
         "schema: tsim/v1\nname: t\nmodel: %s\ncluster: {node: dgx-a100, nodes: 1, accelerators_per_node: 4}\n"
         "training: {global_batch_size: 128, micro_batch_size: 16, precision: fp16, optimizer: momentum}\n"
         "parallelism: %s\n",
         model, parallelism);
-    ck_assert_int_eq(tsim_scenario_open_text(&arena, "t", text, &source, &diags), TSIM_OK);
-    return tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags) == TSIM_OK ? scenario : NULL;
+    return try_text(text);
 }
 
 /* ResNet-50 by its groups of blocks: the stem and three, four, six, three and the classifier. */

@@ -1,28 +1,12 @@
 /* meter.h against closed forms: what a run costs and emits by the hour. */
-#include "config/catalogue_load.h"
-#include "support/check_main.h"
+#include "support/training_rig.h"
 #include "training/meter.h"
-#include "training/run.h"
 
 #include <math.h>
 #include <string.h>
 
 #define HOUR 3600.0
 #define DAY 86400.0
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_print(&diags, stderr);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 /* ---- the mean of a profile ---- */
 
@@ -140,12 +124,7 @@ END_TEST
 
 static struct tsim_campaign run_with(const char *reliability, const char *energy) {
     const struct tsim_override overrides[] = {{"energy", energy}, {"reliability", reliability}};
-    const struct tsim_run_options options = {.is_brief = true};
-    const struct tsim_scenario *scenario;
-    struct tsim_result result;
-    const char *file = tsim_catalogue_file(&arena, TSIM_CATALOGUE_SCENARIOS, "llama70b");
-    ck_assert_int_eq(tsim_scenario_load(&arena, file, overrides, reliability ? 2 : 1, &scenario, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
+    struct tsim_result result = train(load_shipped("llama70b", overrides, reliability ? 2 : 1));
     ck_assert(result.campaign.has);
     return result.campaign;
 }

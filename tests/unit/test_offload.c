@@ -1,26 +1,11 @@
 /* Offloading to the host: what lies where, how long the host updates, and what its link holds up. */
 #include "config/scenario.h"
-#include "support/check_main.h"
+#include "support/training_rig.h"
 #include "training/run.h"
 
 #include <math.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
-
 static enum tsim_status run(const char *model, const char *training, struct tsim_result *result) {
-    struct tsim_scenario_source source;
-    const struct tsim_scenario *scenario;
     const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true};
     const char *text = tsim_arena_printf(&arena,
                                          "schema: tsim/v1\nname: t\nmodel: %s\n"
@@ -29,9 +14,7 @@ static enum tsim_status run(const char *model, const char *training, struct tsim
                                          "precision: fp16, gradient_precision: fp16, optimizer: adam%s}\n"
                                          "software: megatron-2021\n",
                                          model, training);
-    ck_assert_int_eq(tsim_scenario_open_text(&arena, "t", text, &source, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags), TSIM_OK);
-    return tsim_train_run(&arena, scenario, &options, result, &diags);
+    return tsim_train_run(&arena, load_text(text), &options, result, &diags);
 }
 
 /* 12 h^2 parameters in each of n layers of h = 4,096. */

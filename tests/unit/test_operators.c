@@ -1,7 +1,7 @@
 /* Operator lists against the closed forms of Korthikanti et al. 2022: FLOPs of a layer forward 24 b s h^2 (1 + s/(6h))
  * over the tensor ranks (their appendix A), backward twice that; tensor-parallel volumes of their section 4. */
-#include "support/check_main.h"
 #include "support/example.h"
+#include "support/operator_list.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 #include "workload/operators.h"
@@ -9,29 +9,6 @@
 #include <string.h>
 
 static struct example e;
-
-static double sum_flops(const struct tsim_op_list *list) {
-    double flops = 0;
-    for (int32_t i = 0; i < list->n; i++)
-        flops += list->ops[i].flops;
-    return flops;
-}
-
-static double sum_collective(const struct tsim_op_list *list, enum tsim_op_collective collective) {
-    double bytes = 0;
-    for (int32_t i = 0; i < list->n; i++)
-        if (list->ops[i].kind == TSIM_OP_COLLECTIVE && list->ops[i].collective == collective)
-            bytes += list->ops[i].collective_bytes;
-    return bytes;
-}
-
-static const struct tsim_op *find(const struct tsim_op_list *list, const char *name) {
-    for (int32_t i = 0; i < list->n; i++)
-        if (strcmp(list->ops[i].name, name) == 0)
-            return &list->ops[i];
-    ck_abort_msg("no operator %s", name);
-    return NULL;
-}
 
 /* The example: b 1, s = h = 1024: forward 24 * 1024^3 * (1 + 1/6) = 28 * 2^30. */
 START_TEST(layer_flops) {

@@ -1,8 +1,8 @@
 /* Layers with experts, and latent attention: FLOPs, rows and traffic against counts by hand. The example: t = 1024
  * tokens, h = 1024, ffn 4096 (two matrices), 8 heads of 128, bf16; experts: 8 of width 2048, 2 for each token. In units
  * of 2^30 FLOPs a product of t x h by h x 512 is 1. */
-#include "support/check_main.h"
 #include "support/example.h"
+#include "support/operator_list.h"
 #include "workload/model.h"
 #include "workload/operators.h"
 #include "workload/routing.h"
@@ -20,28 +20,6 @@ static void init_mixture(int64_t tensor, int64_t expert) {
     example_finish(&e);
 }
 
-static double sum_flops(const struct tsim_op_list *list) {
-    double flops = 0;
-    for (int32_t i = 0; i < list->n; i++)
-        flops += list->ops[i].flops;
-    return flops;
-}
-
-static double sum_collective(const struct tsim_op_list *list, enum tsim_op_collective collective) {
-    double bytes = 0;
-    for (int32_t i = 0; i < list->n; i++)
-        if (list->ops[i].kind == TSIM_OP_COLLECTIVE && list->ops[i].collective == collective)
-            bytes += list->ops[i].collective_bytes;
-    return bytes;
-}
-
-static const struct tsim_op *find(const struct tsim_op_list *list, const char *name) {
-    for (int32_t i = 0; i < list->n; i++)
-        if (strcmp(list->ops[i].name, name) == 0)
-            return &list->ops[i];
-    return NULL;
-}
-
 /* Attention's products 8 + core 4, as in a dense layer; router 2 t h 8 = 1/64; experts 2 t K 2 h 2048 = 16. Backward
  * twice. On one rank nothing is exchanged and nothing imbalanced. */
 START_TEST(flops_on_one_rank) {
@@ -54,7 +32,7 @@ START_TEST(flops_on_one_rank) {
     ck_assert_double_eq_tol(sum_flops(&backward), 2 * expected, 1);
     ck_assert_double_eq(find(&forward, "expert up")->batch, 8);
     ck_assert_double_eq(find(&forward, "expert up")->m, T * K / 8);
-    ck_assert_ptr_null(find(&forward, "expert: dispatch"));
+    ck_assert_ptr_null(seek(&forward, "expert: dispatch"));
     ck_assert_double_eq(sum_collective(&forward, TSIM_OP_ALL_TO_ALL), 0);
 }
 END_TEST
@@ -106,7 +84,7 @@ START_TEST(capacity) {
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
     ck_assert_double_eq(find(&list, "expert up")->m, 1.5 * T * K);
     ck_assert_double_eq(find(&list, "expert: combine")->collective_bytes, 1.5 * T * K * H * 2);
-    ck_assert_ptr_null(find(&list, "sort by expert")); /* one expert: rows arrive in order */
+    ck_assert_ptr_null(seek(&list, "sort by expert")); /* one expert: rows arrive in order */
 }
 END_TEST
 

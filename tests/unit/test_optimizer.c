@@ -1,26 +1,18 @@
 /* Optimizers: states against published memory, traffic by hand. */
 #include "config/catalogue_load.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 #include "workload/optimizer.h"
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 static struct example e;
 
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
+static void set_up_example(void) {
+    set_up();
     example_init(&e);
     e.scenario.training.precision = TSIM_BF16;
     e.scenario.training.gradient_precision = TSIM_FP32;
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
 }
 
 static void use_model(const char *id) {
@@ -192,7 +184,7 @@ END_TEST
 static Suite *optimizer_suite(void) {
     Suite *suite = suite_create("optimizer");
     TCase *tc = tcase_create("optimizer");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_checked_fixture(tc, set_up_example, tear_down);
     tcase_add_test(tc, least_traffic);
     tcase_add_test(tc, operations_of_an_update);
     tcase_add_test(tc, traffic_of_software);

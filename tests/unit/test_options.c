@@ -1,6 +1,6 @@
 /* Parsing of command lines against a command that takes every kind of option. */
 #include "cli/options.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <string.h>
 
@@ -17,7 +17,6 @@ static const struct tsim_command COMMAND = {
 
 enum { MOST_WORDS = 16 };
 
-static struct tsim_arena arena;
 static struct tsim_arguments arguments;
 static char complaint[1024];
 
@@ -32,14 +31,6 @@ static bool parse(const char *line) {
     bool is_parsed = tsim_options_parse(&arena, &COMMAND, n_words, words, &arguments, err);
     fclose(err);
     return is_parsed;
-}
-
-static void setup(void) {
-    tsim_arena_init(&arena);
-}
-
-static void teardown(void) {
-    tsim_arena_release(&arena);
 }
 
 START_TEST(operands_and_options_mix) {
@@ -171,7 +162,7 @@ END_TEST
 static Suite *options_suite(void) {
     Suite *suite = suite_create("options");
     TCase *tests = tcase_create("options");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, operands_and_options_mix);
     tcase_add_test(tests, dash_is_an_operand_and_two_dashes_end_the_options);
     tcase_add_test(tests, sets_keep_their_order_and_the_seed_comes_last);

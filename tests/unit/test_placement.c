@@ -1,5 +1,5 @@
 #include "cluster/placement.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 #include "support/random.h"
 
@@ -11,15 +11,10 @@
 #define ALL ((1u << TSIM_N_AXES) - 1)
 
 static struct example example;
-static struct tsim_arena arena;
 
-static void setup(void) {
-    tsim_arena_init(&arena);
+static void set_up_example(void) {
+    set_up();
     example_init(&example);
-}
-
-static void teardown(void) {
-    tsim_arena_release(&arena);
 }
 
 static const struct tsim_placement *place(int64_t nodes, int64_t per_node, int64_t tensor, int64_t context,
@@ -207,7 +202,7 @@ END_TEST
 static Suite *placement_suite(void) {
     Suite *suite = suite_create("placement");
     TCase *tests = tcase_create("placement");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up_example, tear_down);
     tcase_add_test(tests, tensor_fills_a_node);
     tcase_add_test(tests, a_group_straddles_nodes_unevenly);
     tcase_add_test(tests, the_worst_group_counts);

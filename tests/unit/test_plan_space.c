@@ -1,21 +1,11 @@
 #include "study/plan_space.h"
 
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 
 #include "training/run.h"
 
 #include <string.h>
-
-static struct tsim_arena arena;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-}
-
-static void tear_down(void) {
-    tsim_arena_release(&arena);
-}
 
 /* One node of 8, 8 layers, 8 heads, batch 64. */
 static void make_job(struct example *e) {

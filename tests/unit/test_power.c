@@ -1,19 +1,14 @@
 #include "cluster/power.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 
 static struct example example; /* accelerator: idle 100 W, limit 500 W; shares 0.75, 0.35, 0.05 */
-static struct tsim_arena arena;
 
-static void setup(void) {
-    tsim_arena_init(&arena);
+static void set_up_example(void) {
+    set_up();
     example_init(&example);
     example.node.power_overhead_idle_w = 400;
     example.node.power_overhead_w = 1200;
-}
-
-static void teardown(void) {
-    tsim_arena_release(&arena);
 }
 
 static const struct tsim_cluster *build(void) {
@@ -89,7 +84,7 @@ END_TEST
 static Suite *power_suite(void) {
     Suite *suite = suite_create("power");
     TCase *tests = tcase_create("power");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up_example, tear_down);
     tcase_add_test(tests, accelerator_power);
     tcase_add_test(tests, step_energy);
     tcase_add_test(tests, no_time_no_energy);

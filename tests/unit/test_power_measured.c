@@ -2,35 +2,12 @@
  * and 3 % of H100 nodes, by which power.compute of NVIDIA's GPUs is set; BLOOM's energy on A100s
  * (test_campaign_measured.c) checks it. */
 #include "cluster/power.h"
-#include "config/catalogue_load.h"
-#include "support/check_main.h"
-#include "training/run.h"
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_print(&diags, stderr);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
+#include "support/training_rig.h"
 
 /* Mean power of a node of the scenario, its file's values overridden, in W. */
 static double node_w(const char *id, const struct tsim_override *overrides, size_t n_overrides) {
-    const struct tsim_scenario *scenario;
-    struct tsim_result result;
-    const struct tsim_run_options options = {.ignore_memory = false};
-    const char *file = tsim_catalogue_file(&arena, TSIM_CATALOGUE_SCENARIOS, id);
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(tsim_scenario_load(&arena, file, overrides, n_overrides, &scenario, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
-    ck_assert(result.fits);
-    return result.mean_power_w / (double)scenario->cluster.nodes;
+    const struct tsim_scenario *scenario = load_shipped(id, overrides, n_overrides);
+    return train(scenario).mean_power_w / (double)scenario->cluster.nodes;
 }
 
 /* 8-GPU nodes of H100 in training drew 0.76 of their nameplate of 10.2 kW on average and 8.4 kW at most (IEEE Access

@@ -1,25 +1,11 @@
 /* Profiles: classes of kernels by names as the libraries give them, figures of made-up traces worked out by hand, both
  * sorts of files, damaged ones. */
 #include "report/profile_nsys.h"
-#include "support/check_main.h"
-#include "support/random.h"
+#include "support/damage.h"
 
 #include <sqlite3.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static const struct {
     const char *name;
@@ -226,26 +212,16 @@ START_TEST(mistakes_have_a_place) {
 }
 END_TEST
 
-/* Cut anywhere, or with any byte changed: a profile or one error. */
+/* A trace gives a profile or one error. */
+static void read_damaged(const void *context, const char *text, size_t size) {
+    struct tsim_profile p;
+    enum tsim_status status = tsim_profile_read_kineto(&arena, context, text, size, &p, &diags);
+    TSIM_ALWAYS((status == TSIM_OK) == (diags.n_errors == 0) && diags.n_errors <= 1, "%.*s", (int)size, text);
+}
+
 START_TEST(damaged_traces) {
-    static const char JUNK[] = "\0\"{}[]:,9-\xff\\";
-    struct random_source random = {7};
-    char text[sizeof TRACE];
-    memcpy(text, TRACE, sizeof text);
-    for (size_t at = 0; at + 1 < sizeof text; at++) {
-        for (int k = 0; k < 2; k++) {
-            struct tsim_profile p;
-            char kept = text[at];
-            text[at] = k == 0 ? kept : JUNK[random_between(&random, 0, sizeof JUNK - 2)];
-            enum tsim_status status =
-                tsim_profile_read_kineto(&arena, "t", text, k == 0 ? at : sizeof text - 1, &p, &diags);
-            TSIM_ALWAYS((status == TSIM_OK) == (diags.n_errors == 0) && diags.n_errors <= 1, "byte %zu", at);
-            text[at] = kept;
-            tsim_diags_release(&diags);
-            tsim_diags_init(&diags);
-            tsim_arena_reset(&arena);
-        }
-    }
+    const struct damage damage = {.junk = "\"{}[]:,9-\xff\\", .changes = 1, .apart = 1, .seed = 7};
+    damage_everywhere(&damage, TRACE, sizeof TRACE - 1, read_damaged, "t");
 }
 END_TEST
 

@@ -1,44 +1,18 @@
 /* ramp.h: a batch that grows, against a log of BLOOM's run and against steps of each size simulated by themselves. */
-#include "config/catalogue_load.h"
-#include "support/check_main.h"
+#include "support/training_rig.h"
 #include "training/ramp.h"
-#include "training/run.h"
 
 #include <math.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_print(&diags, stderr);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
-
-static const struct tsim_scenario *load(const char *id, const struct tsim_override *overrides, size_t n) {
-    const struct tsim_scenario *scenario;
-    const char *file = tsim_catalogue_file(&arena, TSIM_CATALOGUE_SCENARIOS, id);
-    ck_assert_int_eq(tsim_scenario_load(&arena, file, overrides, n, &scenario, &diags), TSIM_OK);
-    return scenario;
-}
-
 static struct tsim_result run(const char *id, const struct tsim_override *overrides, size_t n) {
-    const struct tsim_run_options options = {.is_brief = true};
-    struct tsim_result result;
-    ck_assert_int_eq(tsim_train_run(&arena, load(id, overrides, n), &options, &result, &diags), TSIM_OK);
-    return result;
+    return train(load_shipped(id, overrides, n));
 }
 
 /* "iteration 12695 | consumed samples: 9841584 | global batch size: 2048", a week after the launch
  * (bigscience tr11-176B-ml, chronicles of 18 March 2022). */
 START_TEST(blooms_log_is_met) {
     struct tsim_ramp ramp;
-    ck_assert(tsim_ramp_count(load("bloom-176b-whole-run", NULL, 0), &ramp));
+    ck_assert(tsim_ramp_count(load_shipped("bloom-176b-whole-run", NULL, 0), &ramp));
     ck_assert_double_eq(ramp.samples + (12695 - ramp.steps) * 2048, 9841584);
     struct tsim_result result = run("bloom-176b-whole-run", NULL, 0);
     ck_assert_double_eq(result.ramp.steps, ramp.steps);

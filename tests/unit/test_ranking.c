@@ -1,23 +1,10 @@
 /* Which points are the best, and which objectives and limits make sense. */
 #include "config/document.h"
 #include "study/ranking.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <math.h>
 #include <string.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void setup(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void teardown(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static struct tsim_point point_at(int64_t position, double tokens_per_s, double days) {
     struct tsim_point point = {.position = position, .status = TSIM_POINT_OK};
@@ -99,8 +86,8 @@ START_TEST(mistakes) {
         ck_assert_msg(read_ranking(CASES[i].yaml, CASES[i].objective, &ranking) != TSIM_OK, "%s", CASES[i].yaml);
         ck_assert_uint_eq(diags.n_errors, 1);
         ck_assert_msg(strstr(diags.items[0].message, CASES[i].says), "%s", diags.items[0].message);
-        teardown();
-        setup();
+        tear_down();
+        set_up();
     }
 }
 END_TEST
@@ -108,7 +95,7 @@ END_TEST
 static Suite *ranking_suite(void) {
     Suite *suite = suite_create("ranking");
     TCase *tests = tcase_create("ranking");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, the_five_best);
     tcase_add_test(tests, equal_ones_by_position);
     tcase_add_test(tests, limits);

@@ -1,13 +1,10 @@
 /* Whether an order survives: two runs of the example's machine, where a step is all products and rounds of kernels. */
 #include "study/robust.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 
 #include <math.h>
 #include <string.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 
 static struct tsim_robust compare(struct example *a, struct example *b) {
     const struct tsim_run_options options = {.ignore_memory = true};
@@ -94,16 +91,6 @@ START_TEST(equal_ones_have_no_order) {
     ck_assert(robust.time_survives);
 }
 END_TEST
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static Suite *robust_suite(void) {
     Suite *suite = suite_create("robust");

@@ -1,36 +1,15 @@
-#include "support/check_main.h"
+#include "support/schedule_order.h"
 #include "workload/schedule.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The order of a stage as text: F0 B0 ..., with a letter for the chunk when there are several: F0a. I is an input and W
- * a weight gradient; & joins a pair. */
-static void order(struct tsim_schedule_shape shape, int32_t stage, char *text) {
-    static const char KINDS[] = {'F', 'B', 'I', 'W'};
-    text[0] = 0;
-    for (int32_t i = 0; i < tsim_schedule_n_items(&shape, stage); i++) {
-        struct tsim_pass_item item = tsim_schedule_item(&shape, stage, i);
-        const char *before = i == 0 ? "" : item.pair == TSIM_PAIR_SECOND ? "&" : " ";
-        text += sprintf(text, "%s%c%d", before, KINDS[item.kind], item.microbatch);
-        if (shape.chunks > 1)
-            text += sprintf(text, "%c", 'a' + item.chunk);
-    }
-}
-
-#define ASSERT_ORDER(shape, stage, expected)                                                                           \
-    do {                                                                                                               \
-        char text_[4096];                                                                                              \
-        order(shape, stage, text_);                                                                                    \
-        ck_assert_str_eq(text_, expected);                                                                             \
-    } while (0)
-
 /* Narayanan et al. 2021, figure 4 (top), with 3 stages and 4 micro-batches. */
 START_TEST(one_forward_one_backward) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_1F1B, 3, 1, 4};
-    ASSERT_ORDER(z, 0, "F0 F1 F2 B0 F3 B1 B2 B3");
-    ASSERT_ORDER(z, 1, "F0 F1 B0 F2 B1 F3 B2 B3");
-    ASSERT_ORDER(z, 2, "F0 B0 F1 B1 F2 B2 F3 B3");
+    assert_order(z, 0, "F0 F1 F2 B0 F3 B1 B2 B3");
+    assert_order(z, 1, "F0 F1 B0 F2 B1 F3 B2 B3");
+    assert_order(z, 2, "F0 B0 F1 B1 F2 B2 F3 B3");
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 0), 3);
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 2), 1);
 }
@@ -38,11 +17,11 @@ END_TEST
 
 START_TEST(gpipe_and_sequential) {
     struct tsim_schedule_shape gpipe = {TSIM_SCHEDULE_GPIPE, 2, 1, 3};
-    ASSERT_ORDER(gpipe, 0, "F0 F1 F2 B0 B1 B2");
-    ASSERT_ORDER(gpipe, 1, "F0 F1 F2 B0 B1 B2");
+    assert_order(gpipe, 0, "F0 F1 F2 B0 B1 B2");
+    assert_order(gpipe, 1, "F0 F1 F2 B0 B1 B2");
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&gpipe, 1), 3);
     struct tsim_schedule_shape sequential = {TSIM_SCHEDULE_SEQUENTIAL, 2, 1, 2};
-    ASSERT_ORDER(sequential, 0, "F0 B0 F1 B1");
+    assert_order(sequential, 0, "F0 B0 F1 B1");
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&sequential, 0), 1);
 }
 END_TEST
@@ -51,8 +30,8 @@ END_TEST
  * 2 (p - 1 - s) + (v - 1) p = 4 and 2. */
 START_TEST(interleaved) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 4};
-    ASSERT_ORDER(z, 0, "F0a F1a F0b F1b F2a B0b F3a B1b F2b B0a F3b B1a B2b B3b B2a B3a");
-    ASSERT_ORDER(z, 1, "F0a F1a F0b B0b F1b B1b F2a B0a F3a B1a F2b B2b F3b B3b B2a B3a");
+    assert_order(z, 0, "F0a F1a F0b F1b F2a B0b F3a B1b F2b B0a F3b B1a B2b B3b B2a B3a");
+    assert_order(z, 1, "F0a F1a F0b B0b F1b B1b F2a B0a F3a B1a F2b B2b F3b B3b B2a B3a");
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 0), 5);
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 1), 3);
 }
@@ -61,7 +40,7 @@ END_TEST
 /* With one group of micro-batches Megatron does all forwards first. */
 START_TEST(interleaved_with_one_group) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 2};
-    ASSERT_ORDER(z, 1, "F0a F1a F0b F1b B0b B1b B0a B1a");
+    assert_order(z, 1, "F0a F1a F0b F1b B0b B1b B0a B1a");
 }
 END_TEST
 

@@ -1,32 +1,11 @@
 /* Schedules with a split backward pass: the orders of the papers' figures for few stages and micro-batches, and a
  * replay on equal stages with free communication for the idle time and the activations held. */
-#include "support/check_main.h"
+#include "support/schedule_order.h"
 #include "workload/schedule_zero_bubble.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* F forward, B backward, I input gradient, W weight gradient; micro-batch; a, b the chunk where there are two; & a
- * pair.
- */
-static void order(struct tsim_schedule_shape shape, int32_t stage, char *text) {
-    static const char KINDS[] = {'F', 'B', 'I', 'W'};
-    text[0] = 0;
-    for (int32_t i = 0; i < tsim_schedule_n_items(&shape, stage); i++) {
-        struct tsim_pass_item item = tsim_schedule_item(&shape, stage, i);
-        const char *before = i == 0 ? "" : item.pair == TSIM_PAIR_SECOND ? "&" : " ";
-        text += sprintf(text, "%s%c%d", before, KINDS[item.kind], item.microbatch);
-        if (shape.chunks > 1)
-            text += sprintf(text, "%c", 'a' + item.chunk);
-    }
-}
-
-static void assert_order(struct tsim_schedule_shape shape, int32_t stage, const char *expected) {
-    char text[8192];
-    order(shape, stage, text);
-    ck_assert_str_eq(text, expected);
-}
 
 /* Qi et al. 2023, figure 2: 4 stages, 8 micro-batches. The first stage computes weight gradients at once, the last
  * puts them off until four micro-batches are held. */

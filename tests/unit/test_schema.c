@@ -1,7 +1,7 @@
 /* Schema tables: every kind of key, every mistake at its place, sources, and a writer whose text reads back. */
 #include "config/document.h"
 #include "config/schema.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,19 +72,6 @@ static const struct tsim_key KEYS[] = {
 };
 TSIM_TABLE(THING, KEYS, true);
 /* clang-format on */
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static const struct tsim_value *parse(const char *text) {
     const struct tsim_value *root = NULL;

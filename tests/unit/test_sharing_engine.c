@@ -1,28 +1,7 @@
 /* How the engine uses sharing: an activity takes nothing before it flows, rates are solved once per tick, and only
  * where something changed. Ticks of 1 ps; S is a second. n_filled counts the activities that went through filling. */
 #include "engine/parts.h"
-#include "support/check_main.h"
-#include "support/engine_script.h"
-
-#define S INT64_C(1000000000000)
-
-static struct script script;
-
-static void set_up(void) {
-    script_begin(&script, 1e-12);
-}
-
-static void tear_down(void) {
-    script_end(&script);
-}
-
-static int32_t resource(double capacity) {
-    return tsim_engine_add_resource(script.engine, capacity);
-}
-
-static int32_t signal_of(int32_t n_lowerings) {
-    return tsim_engine_add_signals(script.engine, 1, n_lowerings);
-}
+#include "support/script_rig.h"
 
 static struct script_step *after(struct script_step *step, int32_t signal) {
     step->task.waits[step->task.n_waits++] = signal;

@@ -1,22 +1,9 @@
 /* Which points a sweep has, in which order, and what is wrong with axes that are none. */
 #include "config/document.h"
 #include "study/space.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <string.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void setup(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void teardown(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static const struct tsim_value *section_of(const char *yaml) {
     const struct tsim_value *section = NULL;
@@ -131,8 +118,8 @@ START_TEST(mistakes_in_the_section) {
     };
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         assert_refused(CASES[i].yaml, CASES[i].says);
-        teardown();
-        setup();
+        tear_down();
+        set_up();
     }
 }
 END_TEST
@@ -169,7 +156,7 @@ END_TEST
 static Suite *space_suite(void) {
     Suite *suite = suite_create("space");
     TCase *tests = tcase_create("space");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, the_first_axis_changes_slowest);
     tcase_add_test(tests, zipped_keys_change_together);
     tcase_add_test(tests, listed_points_may_set_different_keys);

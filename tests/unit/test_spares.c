@@ -1,6 +1,5 @@
 /* spares.h and the checkpoint interval against trying everything. */
-#include "config/catalogue_load.h"
-#include "support/check_main.h"
+#include "support/training_rig.h"
 #include "training/reliability.h"
 #include "training/spares.h"
 
@@ -10,20 +9,6 @@
 #define DAY 86400.0
 
 enum { REPLICATIONS = 24, MOST_TRIED = 24 };
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_print(&diags, stderr);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 /* `a_day` nodes of 64 fail on a day. */
 static struct tsim_campaign_job job_of(double a_day, double repair_s) {
@@ -103,11 +88,8 @@ END_TEST
 /* Among all whole numbers of steps Daly's expected time has its least value there. */
 static void check_interval(const char *reliability, double step_s) {
     const struct tsim_override overrides[] = {{"reliability", reliability}};
-    const struct tsim_scenario *scenario;
     struct tsim_campaign_job job;
-    const char *file = tsim_catalogue_file(&arena, TSIM_CATALOGUE_SCENARIOS, "llama70b");
-    ck_assert_int_eq(tsim_scenario_load(&arena, file, overrides, 1, &scenario, &diags), TSIM_OK);
-    tsim_reliability_job(scenario, 60 * DAY, step_s, &job);
+    tsim_reliability_job(load_shipped("llama70b", overrides, 1), 60 * DAY, step_s, &job);
     double best = 0, least = (double)INFINITY, mtbf_s = tsim_campaign_mtbf_s(&job, TSIM_CAMPAIGN_ANY);
     for (int steps = 1; steps < 20000; steps++) {
         double time_s = tsim_daly_time_s(1, steps * step_s, job.stall_s, 0, mtbf_s);

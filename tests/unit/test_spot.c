@@ -1,34 +1,13 @@
 /* Spot instances of a scenario against closed forms: what the run costs beside on-demand, and the rate of preemption at
  * which both cost the same. */
-#include "config/catalogue_load.h"
-#include "support/check_main.h"
-#include "training/run.h"
+#include "support/training_rig.h"
 
 #include <math.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_print(&diags, stderr);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 /* Llama 2 70B on 128 nodes of which nothing fails; a checkpoint of 966 GB takes 9.66 s. */
 static struct tsim_campaign run_with(const char *reliability) {
     const struct tsim_override overrides[] = {{"reliability", reliability}};
-    const struct tsim_run_options options = {.is_brief = true};
-    const struct tsim_scenario *scenario;
-    struct tsim_result result;
-    const char *file = tsim_catalogue_file(&arena, TSIM_CATALOGUE_SCENARIOS, "llama70b");
-    ck_assert_int_eq(tsim_scenario_load(&arena, file, overrides, 1, &scenario, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
+    struct tsim_result result = train(load_shipped("llama70b", overrides, 1));
     ck_assert(result.campaign.is_spot);
     return result.campaign;
 }

@@ -2,7 +2,7 @@
 #include "base/version.h"
 #include "report/store.h"
 #include "report/store_points.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example_result.h"
 
 #include <math.h>
@@ -15,20 +15,17 @@
 #define STARTED "2026-01-02T03:04:05Z"
 
 static char folder[64], file[128];
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 static struct example_result r;
 
-static void setup(void) {
+static void set_up_folder(void) {
     snprintf(folder, sizeof folder, "/tmp/tsim-test-store-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(file, sizeof file, "%s/runs.db", folder);
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
+    set_up();
     example_result_init(&r);
 }
 
-static void teardown(void) {
+static void tear_down_folder(void) {
     static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         char name[160];
@@ -36,8 +33,7 @@ static void teardown(void) {
         unlink(name);
     }
     rmdir(folder);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
+    tear_down();
 }
 
 static struct tsim_store *open_store(void) {
@@ -377,7 +373,7 @@ END_TEST
 static Suite *store_suite(void) {
     Suite *suite = suite_create("store");
     TCase *tests = tcase_create("store");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up_folder, tear_down_folder);
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, a_run_reads_back_whole);
     tcase_add_test(tests, its_rows_read_back);

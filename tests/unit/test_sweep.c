@@ -4,7 +4,7 @@
 #include "report/store_merge.h"
 #include "report/store_query.h"
 #include "study/sweep.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <sqlite3.h>
 #include <string.h>
@@ -19,8 +19,6 @@ static const char SCENARIO[] =
     "training: {sequence_length: 1024, global_batch_size: 16}\n";
 
 static char folder[64];
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 static struct tsim_scenario_source source;
 static struct tsim_space space;
 static struct tsim_sweep sweep;
@@ -34,11 +32,10 @@ static void vary(const char *const *words, size_t n_words) {
     ck_assert_int_eq(tsim_space_read(&arena, NULL, &space_words, &space, &diags), TSIM_OK);
 }
 
-static void setup(void) {
+static void set_up_folder(void) {
     snprintf(folder, sizeof folder, "/tmp/tsim-test-sweep-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
+    set_up();
     FILE *out = fopen(path_of("tiny.yaml"), "w");
     fputs(SCENARIO, out);
     fclose(out);
@@ -47,12 +44,11 @@ static void setup(void) {
         (struct tsim_sweep){.source = &source, .space = &space, .n_shards = 1, .started_at = "2026-01-02T03:04:05Z"};
 }
 
-static void teardown(void) {
+static void tear_down_folder(void) {
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     ck_assert_int_eq(system(command), 0);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
+    tear_down();
 }
 
 static struct tsim_sweep_progress run(const char *name, int32_t n_threads) {
@@ -236,7 +232,7 @@ END_TEST
 static Suite *sweep_suite(void) {
     Suite *suite = suite_create("sweep");
     TCase *tests = tcase_create("sweep");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up_folder, tear_down_folder);
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, any_number_of_threads_gives_the_same_rows);
     tcase_add_test(tests, what_is_missing_is_computed_and_nothing_else);

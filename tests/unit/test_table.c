@@ -1,19 +1,9 @@
 /* Tables for people: as wide as they are, or as wide as a terminal is. */
 #include "report/table.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static struct tsim_arena arena;
-
-static void setup(void) {
-    tsim_arena_init(&arena);
-}
-
-static void teardown(void) {
-    tsim_arena_release(&arena);
-}
 
 static const struct tsim_column COLUMNS[] = {{"n", true}, {"what", false}, {"value", true}, {"more", true}};
 static const char *const CELLS[] = {"1", "the first of them all",  "3.5 GB", "1",
@@ -121,7 +111,7 @@ END_TEST
 static Suite *table_suite(void) {
     Suite *suite = suite_create("table");
     TCase *tests = tcase_create("table");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, without_a_width_it_is_as_wide_as_it_is);
     tcase_add_test(tests, a_text_is_broken_at_blanks_and_else_where_it_must_be);
     tcase_add_test(tests, columns_that_have_no_room_follow_below);

@@ -1,6 +1,6 @@
 /* Embedding tables: how they are dealt out, and the kernels and exchanges of a small model by hand. */
 #include "config/catalogue_load.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 #include "workload/layer_list.h"
 #include "workload/memory.h"
@@ -8,19 +8,6 @@
 #include "workload/tables.h"
 
 #include <string.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static const struct tsim_model *load(const char *id) {
     const struct tsim_model *model = NULL;

@@ -1,7 +1,6 @@
 /* Checkpoints on two tiers (campaign.h, reliability.h) against closed forms: what goes back where, how long a run then
  * takes, and which intervals are best. Tolerances are four standard errors. */
-#include "config/catalogue_load.h"
-#include "support/check_main.h"
+#include "support/training_rig.h"
 #include "training/reliability.h"
 
 #include <math.h>
@@ -10,20 +9,6 @@
 #define DAY 86400.0
 
 enum { N = 400, MOST_MARKS = 512 };
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_print(&diags, stderr);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 /* A checkpoint of 30 s after every half hour, every fourth for two minutes more to the storage. */
 static struct tsim_campaign_job job_of(double software_mtbf_s, double host_mtbf_s) {
@@ -227,10 +212,7 @@ END_TEST
 
 static void job_with(const char *reliability, struct tsim_campaign_job *job) {
     const struct tsim_override overrides[] = {{"reliability", reliability}};
-    const struct tsim_scenario *scenario;
-    const char *file = tsim_catalogue_file(&arena, TSIM_CATALOGUE_SCENARIOS, "llama70b");
-    ck_assert_int_eq(tsim_scenario_load(&arena, file, overrides, 1, &scenario, &diags), TSIM_OK);
-    tsim_reliability_job(scenario, 60 * DAY, 7, job);
+    tsim_reliability_job(load_shipped("llama70b", overrides, 1), 60 * DAY, 7, job);
 }
 
 /* No pair of intervals on a wide grid is more than half a percent faster than the one that is taken. */

@@ -1,5 +1,5 @@
 #include "network/traffic.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 #include "support/example.h"
 
 #include <math.h>
@@ -9,32 +9,10 @@
 #define US 1e-6
 
 static struct example example;
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 
-static void setup(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
+static void set_up_example(void) {
+    set_up();
     example_init(&example);
-}
-
-static void teardown(void) {
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
-
-/* With latencies, and a switch that reduces. */
-static void be_dgx_h100(void) {
-    example.accelerator.name = "h100-sxm";
-    example.accelerator.compute_units = 132;
-    example.node.scale_up_bytes_per_s = 450e9;
-    example.node.scale_up_ring_bytes_per_s = 365e9;
-    example.node.scale_up_reduce_bytes_per_s = 480e9;
-    example.node.scale_up_latency_s = 0.6 * US;
-    example.node.nic_bytes_per_s = 50e9;
-    example.fabric.link_bytes_per_s = 50e9;
-    example.fabric.efficiency_frac = 0.93;
-    example.fabric.latency_s = 5 * US;
 }
 
 static const struct tsim_topology *build(int64_t nodes) {
@@ -84,7 +62,7 @@ START_TEST(without_contention_all_agree) {
                  {TSIM_ALL_TO_ALL, TSIM_ALGORITHM_PAIRWISE},     {TSIM_SEND_RECV, TSIM_ALGORITHM_DIRECT}};
     static const int32_t SHAPES[][2] = {{1, 2}, {1, 8}, {2, 1}, {2, 8}, {3, 8}, {5, 4}, {16, 1}, {16, 8}};
     static const double SIZES[] = {1, 4096, MIB, 1000 * MIB};
-    be_dgx_h100();
+    example_be_dgx_h100(&example);
     const struct tsim_topology *topology = build(16);
     for (size_t c = 0; c < sizeof CASES / sizeof CASES[0]; c++)
         for (size_t s = 0; s < sizeof SHAPES / sizeof SHAPES[0]; s++)
@@ -335,7 +313,7 @@ END_TEST
 static Suite *traffic_suite(void) {
     Suite *suite = suite_create("traffic");
     TCase *tcase = tcase_create("traffic");
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, set_up_example, tear_down);
     tcase_add_test(tcase, without_contention_all_agree);
     tcase_add_test(tcase, all_links_of_a_torus);
     tcase_add_test(tcase, an_uneven_box_of_a_torus);
