@@ -53,8 +53,8 @@ static bool read_cell(const struct tsim_reader *reader, const struct lines *line
                       const char *path, const char *cell, double *value) {
     const struct tsim_place at = place_of(lines);
     char why[160], hint[160], whole[2 * MOST_CELL];
-    bool is_bare = cell[strspn(cell, "0123456789+-.eE")] == '\0';
-    snprintf(whole, sizeof whole, "%s%s%s", cell, is_bare ? " " : "", is_bare ? lines->unit : "");
+    bool takes_unit = *lines->unit && cell[strspn(cell, "0123456789+-.eE")] == '\0';
+    snprintf(whole, sizeof whole, "%s%s%s", cell, takes_unit ? " " : "", takes_unit ? lines->unit : "");
     if (tsim_quantity_parse(whole, key->dimension, false, value, why, hint) != TSIM_OK) {
         tsim_diag_hint(tsim_diags_error(reader->diags, TSIM_ERR_UNIT, at, path, "%s", why),
                        "%s; or the unit in the first line: hour,%s", hint,

@@ -1,7 +1,7 @@
 /* base/output.h: files that are there as a whole or not at all; base/file_bytes.h: files that are read whole. */
 #include "base/file_bytes.h"
 #include "base/output.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -9,23 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct tsim_arena arena;
-static struct tsim_diags diags;
 static char folder[] = "/tmp/tsim-output-XXXXXX";
 
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
+static void set_up_folder(void) {
+    set_up();
     strcpy(folder + strlen(folder) - 6, "XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     ck_assert_int_eq(chdir(folder), 0);
 }
 
-static void tear_down(void) {
+static void tear_down_folder(void) {
     ck_assert_int_eq(chdir("/tmp"), 0);
     ck_assert_int_eq(system(tsim_arena_printf(&arena, "rm -rf %s", folder)), 0);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
+    tear_down();
 }
 
 static void put(const char *name, const char *text) {
@@ -172,7 +168,7 @@ END_TEST
 static Suite *output_suite(void) {
     Suite *suite = suite_create("output");
     TCase *tests = tcase_create("output");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_checked_fixture(tests, set_up_folder, tear_down_folder);
     tcase_add_test(tests, a_file_is_as_it_was_until_it_is_kept);
     tcase_add_test(tests, what_is_discarded_was_never_there);
     tcase_add_test(tests, a_link_stays_one);

@@ -1,0 +1,137 @@
+/* Profiles by the hour: files as exports have them, lists, and everything that is refused, with its place. */
+#include "config/catalogue_read.h"
+#include "config/document.h"
+#include "support/arena_rig.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/tsim-hourly-XXXXXX";
+
+static void set_up_folder(void) {
+    set_up();
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static void tear_down_folder(void) {
+    ck_assert_int_eq(system(tsim_arena_printf(&arena, "rm -rf %s", folder)), 0);
+    tear_down();
+}
+
+/* What a scenario in the folder reads under a key of this YAML. */
+static struct tsim_hourly read_value(const char *yaml) {
+    const char *name = tsim_arena_printf(&arena, "%s/s.yaml", folder);
+    const char *text = tsim_arena_printf(&arena, "prices: %s\n", yaml);
+    struct tsim_reader reader = {.arena = &arena, .diags = &diags};
+    const struct tsim_value *root;
+    struct tsim_hourly profile = {NULL, 0};
+    ck_assert_int_eq(tsim_document_parse(&arena, name, text, strlen(text), &root, &diags), TSIM_OK);
+    tsim_price_profile_read(&reader, tsim_value_find(root, "prices"), "prices", &profile);
+    ck_assert(diags.n_errors == 0 || profile.n_hours == 0);
+    return profile;
+}
+
+static struct tsim_hourly read_lines(const char *text) {
+    FILE *file = fopen(tsim_arena_printf(&arena, "%s/hours.csv", folder), "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+    return read_value("hours.csv");
+}
+
+static const double KWH = 3.6e6;
+
+/* The last cell of a line counts, whatever stands between cells, around them and between lines. */
+START_TEST(lines_of_exports) {
+    static const char *const TEXTS[] = {
+        "0.36 USD/kWh\n0.72 USD/kWh\n",
+        "hour,USD/kWh\n0,0.36\n1,0.72\n",
+        "hour;USD/kWh\r\n0;0.36\r\n1;0.72\r\n",
+        "USD/MWh\n360\n720",
+        "# of a day\n\n   \t \n2024-01-01T00:00\t 0.36 USD/kWh  \n2024-01-01T01:00\t0.72 USD/kWh\n\n",
+        "day,hour,USD/kWh\r1,0,3.6e-1\r1,1,+7.2E-1\r",
+    };
+    for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++) {
+        struct tsim_hourly profile = read_lines(TEXTS[i]);
+        ck_assert_msg(profile.n_hours == 2 && diags.n_items == 0, "%s", TEXTS[i]);
+        ck_assert_double_eq_tol(profile.values[0], 0.36 / KWH, 1e-20);
+        ck_assert_double_eq_tol(profile.values[1], 0.72 / KWH, 1e-20);
+    }
+}
+END_TEST
+
+START_TEST(lists) {
+    struct tsim_hourly profile = read_value("[0.36 USD/kWh, 0 USD/kWh, 720 USD/MWh]");
+    ck_assert_uint_eq(profile.n_hours, 3);
+    ck_assert_double_eq(profile.values[1], 0);
+    ck_assert_double_eq_tol(profile.values[2], 0.72 / KWH, 1e-20);
+}
+END_TEST
+
+static const struct {
+    const char *yaml, *lines; /* a value, or the lines of a file */
+    const char *message;
+    int line, column;
+} MISTAKES[] = {
+    {NULL, "", "no hours: one value a line is expected", 0, 0},
+    {NULL, "# nothing\nUSD/kWh\n", "no hours: one value a line is expected", 0, 0},
+    {NULL, "USD/kWh\n0.1\n-0.2\n", "an hour below 0: '-0.2'", 3, 1},
+    {NULL, "hour,USD/kWh\n0,0.1\n1,cheap\n", "'cheap' does not start with a number", 3, 3},
+    {NULL, "0.1 USD/kWh\n0.1 W\n", NULL, 2, 1},
+    {NULL, "0.1\n", "'0.1' has no unit, expected money per energy", 1, 1},
+    {"nowhere.csv", NULL, NULL, 1, 9},
+    {".", NULL, NULL, 1, 9},
+    {"{a: b}", NULL, "expected a list of values, one an hour, or a file, found a mapping", 1, 9},
+    {"[]", NULL, "0 hours, but a profile has 1 to 8784", 1, 9},
+    {"[0.1 USD/kWh, 5 km]", NULL, NULL, 1, 23},
+    {"[-1 USD/kWh]", NULL, NULL, 1, 10},
+};
+
+START_TEST(mistakes_have_a_place) {
+    struct tsim_hourly profile = MISTAKES[_i].lines ? read_lines(MISTAKES[_i].lines) : read_value(MISTAKES[_i].yaml);
+    ck_assert_uint_eq(profile.n_hours, 0);
+    ck_assert_uint_eq(diags.n_errors, 1);
+    if (MISTAKES[_i].message)
+        ck_assert_str_eq(diags.items[0].message, MISTAKES[_i].message);
+    ck_assert_int_eq(diags.items[0].at.line, MISTAKES[_i].line);
+    ck_assert_int_eq(diags.items[0].at.column, MISTAKES[_i].column);
+}
+END_TEST
+
+/* A leap year of hours, and not one more; not more bytes than a file of them can sensibly have. */
+START_TEST(limits) {
+    char *text = tsim_arena_alloc(&arena, 2000000);
+    for (int i = 0; i < TSIM_PROFILE_MOST_HOURS; i++)
+        strcat(text + 14 * (size_t)i, "0.100 USD/kWh\n");
+    ck_assert_uint_eq(read_lines(text).n_hours, TSIM_PROFILE_MOST_HOURS);
+    strcat(text, "0.100 USD/kWh\n");
+    ck_assert_uint_eq(read_lines(text).n_hours, 0);
+    ck_assert_str_eq(diags.items[0].message, "more than the 8784 hours of a year");
+    ck_assert_int_eq(diags.items[0].at.line, 8785);
+    memset(text, '#', 1000001);
+    ck_assert_uint_eq(read_lines(text).n_hours, 0);
+    ck_assert_int_eq(diags.items[1].status, TSIM_ERR_LIMIT);
+    char *list = tsim_arena_alloc(&arena, 200000);
+    strcpy(list, "[0 USD/kWh");
+    for (int i = 0; i < TSIM_PROFILE_MOST_HOURS; i++)
+        strcat(list + 10 + 11 * (size_t)i, ",0 USD/kWh ");
+    strcat(list, "]");
+    ck_assert_uint_eq(read_value(list).n_hours, 0);
+    ck_assert_str_eq(diags.items[2].message, "8785 hours, but a profile has 1 to 8784");
+}
+END_TEST
+
+static Suite *hourly_suite(void) {
+    Suite *suite = suite_create("hourly");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up_folder, tear_down_folder);
+    tcase_add_test(tests, lines_of_exports);
+    tcase_add_test(tests, lists);
+    tcase_add_loop_test(tests, mistakes_have_a_place, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
+    tcase_add_test(tests, limits);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(hourly_suite)
