@@ -173,33 +173,37 @@ static const char *const *finish_list(struct id_list *list, size_t *n_ids) {
     return ids;
 }
 
-static const char *const *list_ids(struct tsim_arena *arena, enum tsim_catalogue_kind kind, size_t *n_ids) {
+static const char *const *list_ids(struct tsim_arena *arena, const char *root, enum tsim_catalogue_kind kind,
+                                   size_t *n_ids) {
     struct id_list list = {.arena = arena};
-    const char *root = tsim_catalogue_folder(arena);
-    for (size_t i = 0; root && i < MAX_FOLDERS && KINDS[kind].folders[i]; i++)
+    for (size_t i = 0; i < MAX_FOLDERS && KINDS[kind].folders[i]; i++)
         add_folder(&list, tsim_arena_printf(arena, "%s/%s", root, KINDS[kind].folders[i]), "");
-    if (root && kind == TSIM_CATALOGUE_NODES)
+    if (kind == TSIM_CATALOGUE_NODES)
         add_folder(&list, tsim_arena_printf(arena, "%s/%s", root, KINDS[TSIM_CATALOGUE_ACCELERATORS].folders[0]),
                    SINGLE);
     return finish_list(&list, n_ids);
 }
 
-static enum tsim_status check_folder(struct tsim_arena *arena, struct tsim_diags *diags) {
-    if (tsim_catalogue_folder(arena))
-        return TSIM_OK;
+/* NULL after a mistake. */
+static const char *find_folder(struct tsim_arena *arena, struct tsim_diags *diags) {
+    const char *folder = tsim_catalogue_folder(arena);
+    if (folder)
+        return folder;
     struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){NULL, 0, 0}, "",
                                               "the catalogue (models/, hardware/, scenarios/) was not found");
     const char *data = getenv("TSIM_DATA");
     tsim_diag_hint(diag,
                    data && *data ? "TSIM_DATA says '%.200s', which is no folder" : "set TSIM_DATA to its folder%s",
                    data && *data ? data : "");
-    return TSIM_ERR_IO;
+    return NULL;
 }
 
 enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *const **ids,
                                      size_t *n_ids, struct tsim_diags *diags) {
-    TSIM_TRY(check_folder(arena, diags));
-    *ids = list_ids(arena, kind, n_ids);
+    const char *folder = find_folder(arena, diags);
+    if (!folder)
+        return TSIM_ERR_IO;
+    *ids = list_ids(arena, folder, kind, n_ids);
     return TSIM_OK;
 }
 
@@ -222,10 +226,10 @@ struct resolver {
 static const struct tsim_value *resolve_mapping(const struct resolver *r, const struct tsim_value *mapping,
                                                 const struct chain *chain);
 
-static void report_unknown_id(const struct resolver *r, const struct tsim_value *reference) {
+static void report_unknown_id(const struct resolver *r, const char *folder, const struct tsim_value *reference) {
     struct tsim_arena *arena = r->reader->arena;
     size_t n_ids;
-    const char *const *ids = list_ids(arena, r->kind, &n_ids);
+    const char *const *ids = list_ids(arena, folder, r->kind, &n_ids);
     const char *nearest = tsim_did_you_mean(reference->text, ids, n_ids);
     struct tsim_diag *diag = tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path,
                                               "unknown %s '%.80s'", KINDS[r->kind].word, reference->text);
@@ -358,8 +362,9 @@ static const struct tsim_value *resolve_scalar(const struct resolver *r, const s
     if (file)
         return resolve_file(r, reference, file, reference->text, chain);
     const struct tsim_value *single = generate_single(r, reference->text);
-    if (!single && check_folder(arena, r->reader->diags) == TSIM_OK)
-        report_unknown_id(r, reference);
+    const char *folder = single ? NULL : find_folder(arena, r->reader->diags);
+    if (folder)
+        report_unknown_id(r, folder, reference);
     return single;
 }
 
@@ -436,59 +441,17 @@ static enum tsim_status load(struct tsim_arena *arena, enum tsim_catalogue_kind 
     return read ? TSIM_OK : tsim_diags_status(diags, first);
 }
 
-enum tsim_status tsim_catalogue_load_model(struct tsim_arena *arena, const char *id, const struct tsim_model **model,
-                                           struct tsim_diags *diags) {
-    const void *object = NULL;
-    TSIM_TRY(load(arena, TSIM_CATALOGUE_MODELS, id, &object, diags));
-    *model = object;
-    return TSIM_OK;
-}
-
-enum tsim_status tsim_catalogue_load_accelerator(struct tsim_arena *arena, const char *id,
-                                                 const struct tsim_accelerator **accelerator,
-                                                 struct tsim_diags *diags) {
-    const void *object = NULL;
-    TSIM_TRY(load(arena, TSIM_CATALOGUE_ACCELERATORS, id, &object, diags));
-    *accelerator = object;
-    return TSIM_OK;
-}
-
-enum tsim_status tsim_catalogue_load_node(struct tsim_arena *arena, const char *id, const struct tsim_node **node,
-                                          struct tsim_diags *diags) {
-    const void *object = NULL;
-    TSIM_TRY(load(arena, TSIM_CATALOGUE_NODES, id, &object, diags));
-    *node = object;
-    return TSIM_OK;
-}
-
-enum tsim_status tsim_catalogue_load_fabric(struct tsim_arena *arena, const char *id, const struct tsim_fabric **fabric,
-                                            struct tsim_diags *diags) {
-    const void *object = NULL;
-    TSIM_TRY(load(arena, TSIM_CATALOGUE_FABRICS, id, &object, diags));
-    *fabric = object;
-    return TSIM_OK;
-}
-
-enum tsim_status tsim_catalogue_load_software(struct tsim_arena *arena, const char *id,
-                                              const struct tsim_software **software, struct tsim_diags *diags) {
-    const void *object = NULL;
-    TSIM_TRY(load(arena, TSIM_CATALOGUE_SOFTWARE, id, &object, diags));
-    *software = object;
-    return TSIM_OK;
-}
-
-enum tsim_status tsim_catalogue_load_region(struct tsim_arena *arena, const char *id, const struct tsim_region **region,
-                                            struct tsim_diags *diags) {
-    const void *object = NULL;
-    TSIM_TRY(load(arena, TSIM_CATALOGUE_REGIONS, id, &object, diags));
-    *region = object;
-    return TSIM_OK;
-}
-
-enum tsim_status tsim_catalogue_load_storage(struct tsim_arena *arena, const char *id,
-                                             const struct tsim_storage **storage, struct tsim_diags *diags) {
-    const void *object = NULL;
-    TSIM_TRY(load(arena, TSIM_CATALOGUE_STORAGE, id, &object, diags));
-    *storage = object;
-    return TSIM_OK;
-}
+#define LOADER(word, kind)                                                                                             \
+    enum tsim_status tsim_catalogue_load_##word(struct tsim_arena *arena, const char *id,                              \
+                                                const struct tsim_##word **word, struct tsim_diags *diags) {           \
+        const void *object;                                                                                            \
+        enum tsim_status status = load(arena, kind, id, &object, diags);                                               \
+        *word = object;                                                                                                \
+        return status;                                                                                                 \
+    }
+LOADER(model, TSIM_CATALOGUE_MODELS)
+LOADER(accelerator, TSIM_CATALOGUE_ACCELERATORS)
+LOADER(node, TSIM_CATALOGUE_NODES)
+LOADER(fabric, TSIM_CATALOGUE_FABRICS)
+LOADER(software, TSIM_CATALOGUE_SOFTWARE)
+LOADER(region, TSIM_CATALOGUE_REGIONS)

@@ -420,10 +420,8 @@ static enum tsim_status parse(struct tsim_document *document, size_t most_keys, 
                  "not text: the file holds a NUL byte");
         return b.status;
     }
-    if (!yaml_parser_initialize(&parser)) {
+    if (!yaml_parser_initialize(&parser))
         tsim_out_of_memory();
-        return b.status;
-    }
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)document->text, document->size);
     const struct tsim_value *built = build_document(&b);

@@ -129,7 +129,8 @@ static void finish_image(struct tsim_reader *reader, const struct tsim_value *ma
                                         at_key(reader, path, "image"), "size %lld is no multiple of patch %lld",
                                         (long long)image->size, (long long)image->patch),
                        "for example {size: 224, patch: 16}");
-        m->positions = m->positions ? m->positions : 1;
+        if (m->position == TSIM_POSITION_LEARNED && !m->positions)
+            m->positions = 1; /* no second mistake */
         return;
     }
     image->tokens = (image->size / image->patch) * (image->size / image->patch) + 1;

@@ -7,22 +7,16 @@
 
 static const char *const REFERENCE_KEYS[] = {"node", "accelerator", "fabric", "software"};
 
-static const char *beside(struct tsim_arena *arena, const struct tsim_value *value, const char *name) {
-    const char *file = value->document->file, *slash = strrchr(file, '/');
-    if (name[0] == '/' || !slash || value->document->is_override)
-        return name;
-    return tsim_arena_printf(arena, "%.*s%s", (int)(slash - file + 1), file, name);
-}
-
 /* ---- keys ---- */
 
 static void read_file(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     if (value && value->kind == TSIM_VALUE_SCALAR)
-        *(const char **)field = beside(reader->arena, value, value->text);
+        *(const char **)field = tsim_file_beside(reader->arena, value, value->text);
     else if (value)
         tsim_schema_wrong_kind(reader, value, path, "the name of a file");
 }
 
+static const struct tsim_word BY_NAME[] = {{"auto", -1}, {NULL, 0}};
 #define TRACE(member) offsetof(struct tsim_replay_trace, member)
 static const struct tsim_key TRACE_KEYS[] = {
     {.key = "file",
@@ -35,8 +29,9 @@ static const struct tsim_key TRACE_KEYS[] = {
      .kind = TSIM_KEY_INT,
      .offset = TRACE(rank),
      .max = 1e7,
-     .default_text = "-1",
-     .help = "whose it is; default: the number in NAME.RANK.et"},
+     .words = BY_NAME,
+     .default_text = "auto",
+     .help = "whose it is; auto: the number in NAME.RANK.et"},
 };
 TSIM_TABLE(TRACE_TABLE, TRACE_KEYS, false);
 
@@ -44,7 +39,7 @@ static void read_trace(struct tsim_reader *reader, const struct tsim_value *valu
                        struct tsim_replay_trace *trace) {
     trace->rank = -1;
     if (value->kind == TSIM_VALUE_SCALAR)
-        trace->file = beside(reader->arena, value, value->text);
+        trace->file = tsim_file_beside(reader->arena, value, value->text);
     else if (value->kind == TSIM_VALUE_MAPPING)
         tsim_schema_read(reader, &TRACE_TABLE, value, path, trace);
     else
@@ -108,25 +103,36 @@ const struct tsim_table tsim_replay_table = {REPLAY_KEYS, sizeof REPLAY_KEYS / s
 
 /* ---- the cluster, through a scenario ---- */
 
-/* Its model is there because a scenario has one. */
+static struct tsim_pair pair_of(const struct tsim_value *at, const char *key, const struct tsim_value *value) {
+    return (struct tsim_pair){key, at->document, at->line, at->column, value};
+}
+
+static struct tsim_pair text_pair(struct tsim_arena *arena, const struct tsim_value *at, const char *key,
+                                  const char *text) {
+    return pair_of(at, key, tsim_value_new_scalar(arena, at, text));
+}
+
+/* {section: {key: text}} */
+static struct tsim_pair section_pair(struct tsim_arena *arena, const struct tsim_value *at, const char *section,
+                                     const char *key, const char *text) {
+    const struct tsim_pair pair = text_pair(arena, at, key, text);
+    return pair_of(at, section, tsim_value_new_mapping(arena, at, &pair, 1));
+}
+
+/* The model is there because a scenario has one. */
 static enum tsim_status load_scenario(struct tsim_arena *arena, struct tsim_replay_spec *spec,
                                       const struct tsim_value *root, struct tsim_diags *diags) {
-    static const struct tsim_word WORDS[] = {{"fluid", TSIM_NETWORK_FLUID}, {"ideal", TSIM_NETWORK_IDEAL}, {NULL, 0}};
-    const char *settings[][2] = {{"schema", "tsim/v1"}, {"name", "replay"}, {"model", "mlp-mnist"}};
     struct tsim_scenario_source source;
-    const struct tsim_value *scenario = tsim_value_new_mapping(arena, root, NULL, 0);
-    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
-        TSIM_TRY(tsim_value_set(arena, scenario, settings[i][0], tsim_value_new_scalar(arena, root, settings[i][1]),
-                                NULL, 0, &scenario, diags));
-    TSIM_TRY(tsim_value_set(arena, scenario, "cluster", spec->cluster, NULL, 0, &scenario, diags));
-    if (spec->software)
-        TSIM_TRY(tsim_value_set(arena, scenario, "software", spec->software, NULL, 0, &scenario, diags));
-    TSIM_TRY(tsim_value_set(arena, scenario, "simulation.network",
-                            tsim_value_new_scalar(arena, root, tsim_word_of(WORDS, (int)spec->network)), NULL, 0,
-                            &scenario, diags));
-    TSIM_TRY(tsim_value_set(arena, scenario, "training.precision",
-                            tsim_value_new_scalar(arena, root, tsim_precision_name(spec->precision)), NULL, 0,
-                            &scenario, diags));
+    const struct tsim_pair pairs[] = {
+        text_pair(arena, root, "schema", "tsim/v1"),
+        text_pair(arena, root, "name", "replay"),
+        text_pair(arena, root, "model", "mlp-mnist"),
+        pair_of(root, "cluster", spec->cluster),
+        section_pair(arena, root, "simulation", "network", tsim_word_of(NETWORKS, (int)spec->network)),
+        section_pair(arena, root, "training", "precision", tsim_precision_name(spec->precision)),
+        pair_of(root, "software", spec->software)};
+    const struct tsim_value *scenario =
+        tsim_value_new_mapping(arena, root, pairs, sizeof pairs / sizeof pairs[0] - !spec->software);
     TSIM_TRY(tsim_scenario_open_value(arena, scenario, &source, diags));
     return tsim_scenario_load_job(arena, &source, NULL, 0, &spec->scenario, diags);
 }

@@ -282,7 +282,7 @@ static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_k
 
 static void check_attention(const struct check *c) {
     enum tsim_attention_kernel kernel = c->sc->software->attention_kernel;
-    if (c->sc->training.attention != TSIM_ATTENTION_FLASH)
+    if (c->sc->training.attention != TSIM_ATTENTION_FLASH || c->sc->model->list)
         return;
     bool is_standard_kernel = kernel == TSIM_ATTENTION_UNFUSED || kernel == TSIM_ATTENTION_FUSED_SOFTMAX;
     if (is_standard_kernel)

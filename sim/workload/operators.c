@@ -262,7 +262,7 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
     if (query_rank > 0)
         gemm(list, "attention q down", z->linear_precision, z->ts, query_rank, z->h, le, e);
     gemm(list, "attention kv down", z->linear_precision, z->ts, down, z->h, le, e);
-    elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 2 * e, 2);
+    elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 2 * e, query_rank > 0 ? 2 : 1);
     int32_t first = list->n;
     tsim_op_gather_input(list, z, "tensor: gather, latents", (query_rank > 0 ? query_rank : z->h) + down);
     gemm(list, "attention q up", z->linear_precision, z->t, z->query, query_rank > 0 ? query_rank : z->h, le, e);
@@ -555,7 +555,7 @@ static void project_latent_backward(struct tsim_op_list *list, const struct tsim
                                                      .n = z->query,
                                                      .k = query_rank > 0 ? query_rank : z->h,
                                                      .is_column_parallel = true});
-    elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 3 * z->element_bytes, 2);
+    elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 3 * z->element_bytes, query_rank > 0 ? 2 : 1);
     tsim_op_linear_backward(list, &own,
                             &(struct tsim_op_linear){.input = "attention kv down, input",
                                                      .weight = "attention kv down, weight",

@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""Changes one operator or constant of sim/cost or sim/workload at a time and asks whether the fast tests see it.
+"""Changes one operator or constant of sim/cost or sim/workload at a time and asks whether the tests of `make test` see it.
 
-mutate.py [--sample N] [--seed S] [FILE...]
+mutate.py [--sample N] [--seed S] [--skip M] [FILE...]
 
-Each change is compiled alone (-O0) and linked with test programs until one fails: units of the folder first, then those of
-whole runs, then the golden summaries. Printed: a line for each change that nothing caught, and the share that was caught.
-Survivors that were looked at, with the reason, are in tests/mutation/survivors.txt; others end it with status 1.
+Changes are taken in the order of a hash of the seed, their line and what becomes of it, so that a sample stays the same
+when other lines change. Each is compiled alone and linked into a shared library, which the test programs load; they run
+from the ones that know the code best to those that take long, until one fails: units of the folder, units of whole runs,
+golden summaries, all other units, the textbook, the published runs' residuals, the commands. Printed: a line for each change
+that nothing caught, how many each stage caught, and the share that was caught. Survivors that were looked at, with the
+reason, are in tests/mutation/survivors.txt; others end it with status 1.
 """
 import argparse
+import collections
+import hashlib
 import pathlib
-import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -27,6 +32,10 @@ UNITS = {
                  "optimizer", "tables", "arithmetic", "offload", "catalogue_counts"],
 }
 WHOLE = ["run", "program", "validate", "explain", "power"]
+SCRIPTS = ["textbook_docs.sh", "accuracy.sh", "cli/run.sh", "docs.sh"]
+BUILD = pathlib.Path("build/mutate")
+MAKE = ["make", "-s", "-j2", "VARIANT=mutate", "CFLAGS=-O2 -fPIC"]
+MOST_BYTES = 8 << 30
 
 
 def changes(path):
@@ -51,70 +60,133 @@ def changes(path):
     return found
 
 
+def draw(files, seed):
+    """Every change of the files, in the order in which they are tried."""
+    keyed, seen = [], collections.Counter()
+    for path in files:
+        lines = path.read_text().splitlines()
+        for change in changes(path):
+            key = f"{seed}|{path.name}|{lines[change[0]].strip()}|{change[1:]}"
+            seen[key] += 1
+            keyed.append((hashlib.sha256(f"{key}|{seen[key]}".encode()).digest(), path, change))
+    return [(path, change) for _, path, change in sorted(keyed, key=lambda item: item[0])]
+
+
 def run(command, folder, seconds=120):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     try:
-        return subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds).returncode
+        return subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds, preexec_fn=limit).returncode
     except subprocess.TimeoutExpired:
         return -1
 
 
 def make(tree, *targets):
-    return run(["make", "-s", "-j2", "VARIANT=debug", "OPT_debug=-O0", *targets], tree, 600) == 0
+    return run([*MAKE, *targets], tree, 1200) == 0
 
 
-def tests_of(path):
-    for name in UNITS[path.parent.name] + WHOLE:
-        if (ROOT / f"tests/unit/test_{name}.c").exists():
-            yield f"build/debug/tests/unit/test_{name}"
+class Workplace:
+    """A copy of the tree in which the test programs load the library under test."""
+
+    def __init__(self, tree):
+        self.tree = tree
+        shutil.copytree(ROOT, tree, symlinks=True, ignore=shutil.ignore_patterns("build", ".git"))
+        if not make(tree, f"{BUILD}/tsim", "unit-programs"):
+            sys.exit("the tree does not build")
+        sources = sorted(str(p.relative_to(ROOT).with_suffix("")) for p in (ROOT / "sim").glob("*/*.[cS]"))
+        self.objects = [f"{BUILD}/{s}.o" for s in sources if s != "sim/cli/main"] + [f"{BUILD}/generated/chakra.pb-c.o"]
+        self.libraries = self.pkg_config("gsl", "yaml-0.1", "sqlite3", "jansson", "zlib", "expat", "libprotobuf-c") + ["-lm"]
+        self.support = [f"{BUILD}/tests/support/{p.stem}.o" for p in (ROOT / "tests/support").glob("*.c")]
+        if not self.link():
+            sys.exit("the library does not link")
+        self.units = sorted(p.stem for p in (ROOT / "tests/unit").glob("test_*.c")) + sorted(p.stem for p in (ROOT / "tests/property").glob("test_*.c"))
+        for name in self.units:
+            self.link_program(f"{BUILD}/tests/{self.kind(name)}/{name}")
+        self.link_program(f"{BUILD}/tsim", f"{BUILD}/sim/cli/main.o", [])
+        shutil.copy(tree / BUILD / "tsim", tree / "build/tsim")
+
+    @staticmethod
+    def kind(name):
+        return "unit" if (ROOT / f"tests/unit/{name}.c").exists() else "property"
+
+    def pkg_config(self, *packages):
+        return subprocess.run(["pkg-config", "--libs", *packages], capture_output=True, text=True, check=True).stdout.split()
+
+    def link(self):
+        return run(["gcc", "-shared", "-Wl,-Bsymbolic", "-o", f"{BUILD}/libundertest.so", *self.objects, *self.libraries], self.tree) == 0
+
+    def link_program(self, program, main=None, support=None):
+        support = self.support if support is None else support
+        flags = [f"-L{BUILD}", "-lundertest", f"-Wl,-rpath,{self.tree / BUILD}", *self.pkg_config("check"), *self.libraries]
+        if run(["gcc", "-o", program, main or f"{program}.o", *support, *flags], self.tree) != 0:
+            sys.exit(f"{program} does not link")
+
+    def programs(self, names):
+        return [[f"{BUILD}/tests/{self.kind(n)}/{n}"] for n in names]
+
+    def stages(self, path):
+        """(name, commands): what is run after a change of the file, in this order."""
+        own = [f"test_{n}" for n in UNITS[path.parent.name] if f"test_{n}" in self.units]
+        whole = [f"test_{n}" for n in WHOLE]
+        rest = [n for n in self.units if n not in own + whole]
+        yield "its units", self.programs(own)
+        yield "units of runs", self.programs(whole)
+        yield "golden", [["tests/golden/run.sh", "build/tsim"]]
+        yield "other units", self.programs(rest)
+        for script in SCRIPTS:
+            yield script, [["bash", f"tests/{script}", "build/tsim"]]
+
+    def stage_that_fails(self, path):
+        """'' when all pass, None when it does not compile."""
+        if not make(self.tree, f"{BUILD}/{path.relative_to(ROOT).with_suffix('.o')}") or not self.link():
+            return None
+        for name, commands in self.stages(path):
+            if any(run(command, self.tree, 600) != 0 for command in commands):
+                return name
+        return ""
 
 
-def is_caught(tree, path):
-    """None when it does not compile."""
-    if not make(tree, f"build/debug/{path.relative_to(ROOT).with_suffix('.o')}"):
-        return None
-    for program in tests_of(path):
-        if not make(tree, program) or run([program], tree) != 0:
-            return True
-    return not make(tree, "build/debug/tsim") or run(["tests/golden/run.sh", "build/debug/tsim"], tree, 300) != 0
+def try_change(place, path, change):
+    number, column, length, replacement = change
+    original = path.read_text()
+    lines = original.splitlines(keepends=True)
+    line = lines[number]
+    lines[number] = line[:column] + replacement + line[column + length :]
+    target = place.tree / path.relative_to(ROOT)
+    target.write_text("".join(lines))
+    stage = place.stage_that_fails(path)
+    target.write_text(original)
+    make(place.tree, f"{BUILD}/{path.relative_to(ROOT).with_suffix('.o')}")
+    return stage, f"{path.relative_to(ROOT)}: {line.strip()}: {line[column : column + length]} -> {replacement}"
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--sample", type=int, default=100, help="so many changes, drawn at random; 0: all")
+    parser.add_argument("--sample", type=int, default=100, help="so many changes; 0: all")
+    parser.add_argument("--skip", type=int, default=0, help="so many of the sample are left out: an interrupted run goes on")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
     files = [pathlib.Path(f).resolve() for f in options.files] or sorted(ROOT.glob("sim/cost/*.c")) + sorted(ROOT.glob("sim/workload/*.c"))
-    every = [(path, change) for path in files for change in changes(path)]
-    drawn = random.Random(options.seed).sample(every, min(options.sample or len(every), len(every)))
+    every = draw(files, options.seed)
+    drawn = every[options.skip : options.sample or len(every)]
     known = (ROOT / "tests/mutation/survivors.txt").read_text().splitlines()
     known = [entry.split(" | ")[0] for entry in known if entry and not entry.startswith("#")]
-    caught = survived = unknown = 0
+    by_stage, unknown = collections.Counter(), 0
     with tempfile.TemporaryDirectory() as folder:
-        tree = pathlib.Path(folder) / "tree"
-        shutil.copytree(ROOT, tree, symlinks=True, ignore=shutil.ignore_patterns("build", ".git"))
-        if not make(tree, "build/debug/tsim", *{p for path in files for p in tests_of(path)}):
-            sys.exit("the tree does not build")
-        for path, (number, column, length, replacement) in drawn:
-            original = path.read_text()
-            lines = original.splitlines(keepends=True)
-            line = lines[number]
-            before = line[column : column + length]
-            lines[number] = line[:column] + replacement + line[column + length :]
-            target = tree / path.relative_to(ROOT)
-            target.write_text("".join(lines))
-            result = is_caught(tree, path)
-            target.write_text(original)
-            if result is None:
+        place = Workplace(pathlib.Path(folder) / "tree")
+        for path, change in drawn:
+            stage, entry = try_change(place, path, change)
+            if stage is None:
                 continue
-            caught += result
-            if not result:
-                survived += 1
-                entry = f"{path.relative_to(ROOT)}: {line.strip()}: {before} -> {replacement}"
-                is_known = entry in known
-                unknown += not is_known
-                print(f"survived{' (known)' if is_known else ''}: {entry}", flush=True)
-    print(f"{caught} of {caught + survived} changes caught, of {len(every)} that there are; {unknown} survivors without a reason")
+            by_stage[stage] += 1
+            if not stage:
+                unknown += entry not in known
+                print(f"survived{' (known)' if entry in known else ''}: {entry}", flush=True)
+            elif stage not in ("its units", "units of runs"):
+                print(f"caught by {stage} alone: {entry}", flush=True)
+    tried, survived = sum(by_stage.values()), by_stage.pop("", 0)
+    print(", ".join(f"{name} {n}" for name, n in by_stage.most_common()))
+    print(f"{tried - survived} of {tried} changes caught, of {len(every)} that there are; {unknown} survivors without a reason")
     sys.exit(1 if unknown else 0)
 
 

@@ -90,6 +90,26 @@ START_TEST(a_heap_array_of_too_many_bytes) {
     tsim_heap_grow(NULL, &capacity, SIZE_MAX / 8, 1000);
 }
 END_TEST
+/* What malloc and realloc refuse: no machine has 2^62 bytes. AddressSanitizer ends the program itself unless told not
+ * to. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "allocator_may_return_null=1";
+}
+static volatile size_t no_machine_has = (size_t)1 << 62;
+START_TEST(a_block_that_no_machine_has) {
+    tsim_arena_alloc(&arena, no_machine_has);
+}
+END_TEST
+START_TEST(a_heap_array_that_no_machine_has) {
+    size_t capacity = 0;
+    tsim_heap_grow(NULL, &capacity, no_machine_has, 1);
+}
+END_TEST
+START_TEST(a_heap_block_that_no_machine_has) {
+    tsim_heap_alloc(no_machine_has);
+}
+END_TEST
 START_TEST(over_the_limit_at_once) {
     tsim_memory_limit(1 << 20, "this test");
     tsim_arena_alloc(&arena, 2 << 20);
@@ -125,6 +145,9 @@ static Suite *arena_suite(void) {
     tcase_add_exit_test(tests, too_many_items, TSIM_OUT_OF_MEMORY_EXIT);
     tcase_add_exit_test(tests, a_heap_array_of_too_many_items, TSIM_OUT_OF_MEMORY_EXIT);
     tcase_add_exit_test(tests, a_heap_array_of_too_many_bytes, TSIM_OUT_OF_MEMORY_EXIT);
+    tcase_add_exit_test(tests, a_block_that_no_machine_has, TSIM_OUT_OF_MEMORY_EXIT);
+    tcase_add_exit_test(tests, a_heap_array_that_no_machine_has, TSIM_OUT_OF_MEMORY_EXIT);
+    tcase_add_exit_test(tests, a_heap_block_that_no_machine_has, TSIM_OUT_OF_MEMORY_EXIT);
     tcase_add_exit_test(tests, over_the_limit_at_once, TSIM_OUT_OF_MEMORY_EXIT);
     tcase_add_exit_test(tests, over_the_limit_bit_by_bit, TSIM_OUT_OF_MEMORY_EXIT);
     suite_add_tcase(suite, tests);

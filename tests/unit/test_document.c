@@ -97,6 +97,7 @@ static const struct refused {
     {"a: [1, 2\n", TSIM_ERR_SYNTAX, 2, 1, "not valid YAML: did not find expected ',' or ']'"},
     {"a: 1\nb: \xFF\xFE\n", TSIM_ERR_SYNTAX, 2, 4, "not UTF-8 text: invalid leading UTF-8 octet"},
     {"a: \x1B[31m\n", TSIM_ERR_SYNTAX, 1, 4, "not UTF-8 text: control characters are not allowed"},
+    {"a: @b\n", TSIM_ERR_SYNTAX, 1, 4, "not valid YAML: found character that cannot start any token"},
     {"a:\n\tb: 1\n", TSIM_ERR_SYNTAX, 2, 1, "not valid YAML: found character that cannot start any token"},
 };
 
@@ -206,6 +207,7 @@ START_TEST(shown_lines) {
     ck_assert_ptr_null(tsim_document_line(&document, 5, 1));
     document.text = repeat("", "\xC3\xA9", 200, ""); /* cut at 160 bytes, between two characters */
     document.size = 400;
+    ck_assert_ptr_null(tsim_document_line(&document, 0, 1)); /* of a value that has no place */
     ck_assert_uint_eq(strlen(tsim_document_line(&document, 1, 1)), 160);
     ck_assert_ptr_null(tsim_document_line(&document, 1, 161)); /* the caret would stand beyond the cut */
     document.text = "x\x1B[1my";
@@ -274,6 +276,39 @@ START_TEST(setting) {
 }
 END_TEST
 
+/* Where a scalar stands in the way a mapping takes its place, in a list as well. */
+START_TEST(setting_below_an_item) {
+    const struct tsim_value *root = parse_good("list: [a, b]\n");
+    const struct tsim_value *changed = set(root, "list[0].node", "x");
+    ck_assert_str_eq(text_at(tsim_value_find(changed, "list")->items[0], "node"), "x");
+    ck_assert_ptr_null(text_at(tsim_value_find(changed, "list")->items[0], "extends"));
+}
+END_TEST
+
+/* Two settings below one id are one amendment; a setting of `extends` names another one. */
+START_TEST(settings_below_a_reference_add_up) {
+    const struct tsim_value *root = parse_good("cluster: {fabric: f}\n");
+    const struct tsim_value *changed = set(set(root, "cluster.node.rent", "1"), "cluster.node.reserve", "2");
+    const struct tsim_value *base = parse_good("node: dgx\n");
+    const struct tsim_value *merged = tsim_value_merge(&arena, base, tsim_value_find(changed, "cluster"));
+    ck_assert_str_eq(text_at(merged, "node.extends"), "dgx");
+    ck_assert_str_eq(text_at(merged, "node.rent"), "1");
+    ck_assert_str_eq(text_at(merged, "node.reserve"), "2");
+    merged = tsim_value_merge(&arena, tsim_value_find(changed, "cluster"), tsim_value_find(changed, "cluster"));
+    ck_assert(tsim_value_find(merged, "node")->is_patch); /* still an amendment */
+    changed = set(parse_good("cluster: {node: dgx}\n"), "cluster.node.extends", "other");
+    ck_assert_str_eq(text_at(changed, "cluster.node.extends"), "other");
+    ck_assert_uint_eq(tsim_value_find_path(changed, "cluster.node")->n_items, 1);
+}
+END_TEST
+
+/* A catalogue file's source is a text; anything else is left to its table. */
+START_TEST(the_source_of_a_file) {
+    ck_assert_str_eq(parse_good("source: a page\n")->document->source, "a page");
+    ck_assert_ptr_null(parse_good("source: [a, page]\n")->document->source);
+}
+END_TEST
+
 /* A key below an id amends what the id stands for. */
 START_TEST(setting_below_a_reference) {
     const struct tsim_value *root = parse_good("cluster: {node: dgx}\n");
@@ -310,7 +345,9 @@ static const char *const BAD_PATHS[] = {"",
                                         "list[2]",
                                         "list.-1",
                                         "list[99999999999999999999]",
-                                        "list[0]x"};
+                                        "list[0]x",
+                                        "list.[0]",
+                                        "list[0].a..b"};
 
 START_TEST(bad_paths) {
     const struct tsim_value *root = parse_good("list: [1, 2]\n");
@@ -404,6 +441,9 @@ static Suite *document_suite(void) {
     tcase_add_test(tcase, merging);
     tcase_add_test(tcase, setting);
     tcase_add_test(tcase, setting_below_a_reference);
+    tcase_add_test(tcase, setting_below_an_item);
+    tcase_add_test(tcase, settings_below_a_reference_add_up);
+    tcase_add_test(tcase, the_source_of_a_file);
     tcase_add_test(tcase, override_has_no_line);
     tcase_add_loop_test(tcase, bad_paths, 0, LENGTH(BAD_PATHS));
     tcase_add_test(tcase, long_paths);

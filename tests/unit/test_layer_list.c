@@ -2,6 +2,7 @@
 #include "config/catalogue_load.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
+#include "support/operator_list.h"
 #include "workload/layer_list.h"
 #include "workload/memory.h"
 #include "workload/model.h"
@@ -139,6 +140,36 @@ START_TEST(algorithms) {
 }
 END_TEST
 
+/* DLRM's interaction of 5 samples, fp16: 9 vectors of 16, 36 products of two and the 16 of the bottom MLP go on.
+ * Products of all with all are 2 x 9 x 9 x 16 FLOPs, twice that for the gradients. A fused kernel reads and writes each
+ * once; otherwise a copy puts the vectors side by side before the product and another picks the triangle after it. */
+START_TEST(interaction_by_hand) {
+    struct example x;
+    struct tsim_op_list list;
+    struct tsim_list_layer layer = {
+        .kind = TSIM_LIST_INTERACTION, .in = 9 * 16, .in_area = 1, .out = 36 + 16, .out_area = 1, .groups = 9};
+    const double in = 5 * 2 * 144, out = 5 * 2 * 52, flops = 5 * 2 * 9 * 9 * 16;
+    init_small(&x);
+    x.model.list = &layer;
+    x.model.n_list = 1;
+    for (int fused = 0; fused < 2; fused++)
+        for (int backward = 0; backward < 2; backward++) {
+            x.software.fusion = fused ? TSIM_FUSION_MEGATRON : TSIM_FUSION_NONE;
+            (backward ? tsim_list_backward : tsim_list_forward)(&x.scenario, 0, &list);
+            const struct tsim_op *op = find(&list, backward ? "interaction, inputs" : "interaction");
+            ck_assert_double_eq(op->flops, flops * (backward ? 2 : 1));
+            ck_assert_double_eq(op->bytes, out + in * (backward ? 2 : 1));
+            const struct tsim_op *copies = seek(&list, "interaction, copies");
+            ck_assert((copies == NULL) == fused);
+            if (copies) {
+                ck_assert_double_eq(copies->bytes, 2 * (in + out));
+                ck_assert_double_eq(copies->kernels, 2);
+                ck_assert_double_eq(op->batch, backward ? 10 : 5);
+            }
+        }
+}
+END_TEST
+
 /* Stages of whole blocks: each layer of the list is in one part, and no part looks behind the last. */
 START_TEST(parts_of_blocks) {
     const struct tsim_model *m = load("resnet50");
@@ -164,6 +195,7 @@ static Suite *layer_list_suite(void) {
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, published_macs);
     tcase_add_test(tc, resnet_blocks);
+    tcase_add_test(tc, interaction_by_hand);
     tcase_add_test(tc, parts_of_blocks);
     tcase_add_test(tc, kernels_by_hand);
     tcase_add_test(tc, activations_by_hand);

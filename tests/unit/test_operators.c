@@ -111,6 +111,14 @@ START_TEST(masked_head) {
         tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
         ck_assert_double_eq(sum_flops(&list), 2 * (head + pooler));
         ck_assert_double_eq(tsim_head_tokens(&e.scenario), 128);
+        ck_assert_double_eq(find(&list, "head, put tokens back")->bytes, 1024 * 1024 * 2); /* most of them zero */
+        ck_assert_double_eq(find(&list, "head, put tokens back")->kernels, 1);
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        ck_assert_double_eq(find(&list, "head, pick tokens")->bytes, 128 * 1024 * 2 * 2); /* read and written */
+        ck_assert_double_eq(find(&list, "head, pick tokens")->kernels, 1);
+        e.model.head_frac = 0;
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        ck_assert_ptr_null(seek(&list, "head, pick tokens"));
     }
 }
 END_TEST

@@ -206,6 +206,35 @@ START_TEST(parts_to_recompute) {
 }
 END_TEST
 
+/* DeepSeek-V2-Lite's kind: queries come straight from the residual stream. Down 2 t h (128 + 64), up 2 t 8 (1024 x 192
+ * + 128 x 256), one norm, of 128. Over 4 tensor ranks the stream itself is gathered, with 192 more. */
+START_TEST(latent_attention_with_whole_queries) {
+    struct tsim_op_list forward, backward;
+    struct tsim_parameters p;
+    example_init(&e);
+    e.model.latent = (struct tsim_latent){.kv_rank = 128, .rope_dim = 64};
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+    double down = 2 * T * H * 192, up = 2 * T * 8 * (1024.0 * 192 + 128 * 256), core = 2 * T * T * 8 * (192 + 128);
+    ck_assert_double_eq_tol(sum_flops(&forward), down + up + core + 18 * UNIT, 1);
+    ck_assert_double_eq_tol(sum_flops(&backward), 2 * (down + up + core + 18 * UNIT), 1);
+    ck_assert_ptr_null(seek(&forward, "attention q down"));
+    ck_assert_ptr_null(seek(&backward, "attention q down, input"));
+    ck_assert_double_eq(find(&forward, "latent norms")->bytes, T * 128 * 2 * 2);
+    ck_assert_double_eq(find(&backward, "latent norms")->bytes, T * 128 * 3 * 2);
+    ck_assert_double_eq(find(&forward, "latent norms")->kernels, 1);
+    ck_assert_double_eq(find(&backward, "latent norms")->kernels, 1);
+    tsim_model_count(&e.model, &p);
+    ck_assert_double_eq(p.layer_attention, 8 * (1024.0 * 192 + 128 * 256) + 1024 * 1024);
+    ck_assert_double_eq(p.layer_latent, 1024 * 192 + 128);
+    e.scenario.parallelism.tensor = 4;
+    e.scenario.parallelism.sequence = true;
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    ck_assert_double_eq(find(&forward, "tensor: gather, latents")->collective_bytes, T * (1024 + 192) * 2);
+}
+END_TEST
+
 /* Latent vectors of 256 (queries) and 128, 64 more for positions: down 2 t h (256 + 192), up 2 t 8 (256 x 192 + 128 x
  * 256), result 2 t h^2, core 2 t s 8 (192 + 128); the block 16. Backward twice. Over 4 tensor ranks the projections
  * down are whole, on a quarter of the tokens with sequence parallelism, and the gathers are of latents. */
@@ -224,6 +253,10 @@ START_TEST(latent_attention) {
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
     ck_assert_double_eq_tol(sum_flops(&forward), down + up + core / 2 + rest, 1);
     ck_assert_double_eq(find(&forward, "attention core")->head_dim, 160);
+    ck_assert_double_eq(find(&forward, "latent norms")->bytes, T * (256 + 128) * 2 * 2);
+    ck_assert_double_eq(find(&backward, "latent norms")->bytes, T * (256 + 128) * 3 * 2);
+    ck_assert_double_eq(find(&forward, "latent norms")->kernels, 2);
+    ck_assert_double_eq(find(&backward, "latent norms")->kernels, 2);
     e.scenario.parallelism.tensor = 4;
     e.scenario.parallelism.sequence = true;
     example_finish(&e);
@@ -246,6 +279,7 @@ static Suite *operators_experts_suite(void) {
     tcase_add_test(tcase, dispatch_per_node);
     tcase_add_test(tcase, last_projection);
     tcase_add_test(tcase, parts_to_recompute);
+    tcase_add_test(tcase, latent_attention_with_whole_queries);
     tcase_add_test(tcase, latent_attention);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -1,4 +1,5 @@
 /* base/output.h: files that are there as a whole or not at all; base/file_bytes.h: files that are read whole. */
+#define _XOPEN_SOURCE 700 /* setreuid */
 #include "base/file_bytes.h"
 #include "base/output.h"
 #include "support/arena_rig.h"
@@ -139,6 +140,22 @@ START_TEST(failures_name_the_file) {
 }
 END_TEST
 
+/* Whoever is not root is refused; root asks as somebody else. */
+START_TEST(a_file_that_may_not_be_written) {
+    struct tsim_output *output;
+    put("a", "old");
+    ck_assert_int_eq(chmod("a", 0444), 0);
+    if (getuid() == 0)
+        ck_assert_int_eq(setreuid(65534, (uid_t)-1), 0);
+    ck_assert_int_eq(tsim_output_open(&arena, "a", &output, &diags), TSIM_ERR_IO);
+    if (geteuid() == 0)
+        ck_assert_int_eq(setreuid(0, (uid_t)-1), 0);
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "Permission denied"));
+    ck_assert_str_eq(text_of("a"), "old");
+    ck_assert_int_eq(n_files(), 1);
+}
+END_TEST
+
 START_TEST(files_that_cannot_be_read) {
     struct tsim_file_bytes bytes;
     ck_assert_int_eq(mkdir("folder", 0755), 0);
@@ -175,6 +192,7 @@ static Suite *output_suite(void) {
     tcase_add_test(tests, what_is_no_file_is_written_to);
     tcase_add_test(tests, several_at_a_time);
     tcase_add_test(tests, failures_name_the_file);
+    tcase_add_test(tests, a_file_that_may_not_be_written);
     tcase_add_test(tests, files_that_cannot_be_read);
     tcase_add_test(tests, all_are_abandoned);
     suite_add_tcase(suite, tests);

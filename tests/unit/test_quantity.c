@@ -120,6 +120,8 @@ static const struct bad {
     {"80 Gb", TSIM_FLOPS, TSIM_ERR_UNIT, "'80 Gb' is bytes, expected operations", "for example '1 TFLOP'"},
     {"3 sec", TSIM_TIME_S, TSIM_ERR_UNIT, "unknown unit 'sec' in '3 sec'", "did you mean 's'?"},
     {"3 days", TSIM_TIME_S, TSIM_ERR_UNIT, "unknown unit 'days' in '3 days'", "did you mean 'd'?"},
+    {"3 days", TSIM_BYTES, TSIM_ERR_UNIT, "unknown unit 'days' in '3 days'", "expected bytes, for example '80 GB'"},
+    {"0X10", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'X10' in '0X10'", "expected a count, for example '2 T'"},
     {"5 m", TSIM_TIME_S, TSIM_ERR_UNIT, "unknown unit 'm' in '5 m'", "did you mean 'min'?"},
     {"2 B", TSIM_COUNT, TSIM_ERR_UNIT, "'2 B' is bytes, expected a count", "for example '2 T'"},
     {"2 bn", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'bn' in '2 bn'", "did you mean 'G'?"},
@@ -271,6 +273,17 @@ START_TEST(every_dimension_has_an_example) {
 }
 END_TEST
 
+/* "nan" alone does not read back as itself. */
+START_TEST(the_shortest_text_of_a_number) {
+    char text[32];
+    ck_assert_str_eq(tsim_double_text(0.1, text, sizeof text), "0.1");
+    ck_assert_str_eq(tsim_double_text(-0.0, text, sizeof text), "0");
+    ck_assert_str_eq(tsim_double_text(1e300, text, sizeof text), "1e+300");
+    ck_assert_str_eq(tsim_double_text((double)INFINITY, text, sizeof text), "inf");
+    ck_assert_ptr_nonnull(strstr(tsim_double_text((double)NAN, text, sizeof text), "nan"));
+}
+END_TEST
+
 #define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 static Suite *quantity_suite(void) {
@@ -281,6 +294,7 @@ static Suite *quantity_suite(void) {
     tcase_add_loop_test(tcase, bad, 0, LENGTH(BAD));
     tcase_add_test(tcase, long_text_is_cut);
     tcase_add_loop_test(tcase, si_text, 0, LENGTH(SI));
+    tcase_add_test(tcase, the_shortest_text_of_a_number);
     tcase_add_test(tcase, si_reads_back);
     tcase_add_loop_test(tcase, human_text, 0, LENGTH(HUMAN));
     tcase_add_test(tcase, nearest_word);

@@ -1,6 +1,7 @@
 /* Scenarios: defaults, references, `extends`, --set, and a resolved form that reads back (rules:
  * test_scenario_rules.c). */
 #include "config/catalogue_load.h"
+#include "config/value.h"
 #include "support/random.h"
 #include "support/scenario_rig.h"
 
@@ -245,6 +246,43 @@ START_TEST(long_chains) {
 }
 END_TEST
 
+static void write_keys(const char *name, const char *extends, char prefix, int n_keys) {
+    char *text = tsim_arena_alloc(&arena, 32 + 16 * (size_t)n_keys);
+    size_t n = (size_t)sprintf(text, "extends: %s\n", extends);
+    for (int i = 0; i < n_keys; i++)
+        n += (size_t)sprintf(text + n, "%c%d: 1\n", prefix, i);
+    write_file(name, text);
+}
+
+/* Each within the limits of a file, together beyond them. */
+START_TEST(files_that_are_too_large_together) {
+    write_keys("a.yaml", "base.yaml", 'a', TSIM_VALUE_MAX_KEYS / 2);
+    write_keys("b.yaml", "a.yaml", 'b', TSIM_VALUE_MAX_KEYS / 2);
+    ck_assert_ptr_null(load_with(path_of("b.yaml"), NULL, 0));
+    ck_assert_uint_eq(diags.n_errors, 1);
+    ck_assert_str_eq(diags.items[0].message, "the files together are too large");
+}
+END_TEST
+
+/* A list within the limits that a setting makes too large, and one too deep. */
+START_TEST(settings_that_grow_too_large) {
+    char *text = tsim_arena_alloc(&arena, 2 * TSIM_VALUE_MAX_NODES + 100);
+    text[0] = '[';
+    for (int i = 1; i < TSIM_VALUE_MAX_NODES; i++)
+        memcpy(text + 2 * i - 1, "1,", 2);
+    strcat(text, "]");
+    ck_assert_ptr_null(load_set("measured", text));
+    ck_assert_str_eq(diags.items[0].message, "the scenario gets too deep or too large");
+    char deep[200] = "";
+    for (int i = 0; i < TSIM_VALUE_MAX_HEIGHT - 2; i++)
+        strcat(deep, "[");
+    for (int i = 0; i < TSIM_VALUE_MAX_HEIGHT - 2; i++)
+        strcat(deep, "]");
+    ck_assert_ptr_null(load_set("measured.a.b.c", deep));
+    ck_assert_str_eq(diags.items[1].message, "the scenario gets too deep or too large");
+}
+END_TEST
+
 static void make_folder(const char *name) {
     ck_assert_int_eq(mkdir(path_of(name), 0700), 0);
 }
@@ -293,6 +331,11 @@ static const struct wrong_id {
      "an id has letters, digits, '.', '_' and '-'; a file's path has a '/' or ends in .yaml"},
     {"'net a'", "unknown fabric 'net a'",
      "an id has letters, digits, '.', '_' and '-'; a file's path has a '/' or ends in .yaml"},
+    {".yml", "unknown fabric '.yml'",
+     "an id has letters, digits, '.', '_' and '-'; a file's path has a '/' or ends in .yaml"},
+    {"a1234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
+     "unknown fabric 'a1234567890123456789012345678901234567890123456789012345678901234567890123456789'",
+     "an id has letters, digits, '.', '_' and '-'; a file's path has a '/' or ends in .yaml"},
     {"wrong-name", "the name is not that of the file", "name: wrong-name"},
     {"wrong-kind", "expected 'tsim/fabric/v1', found 'tsim/node/v1'", ""},
     {"[net-a]", "expected an id, a path or a mapping, found a list", ""},
@@ -314,6 +357,21 @@ START_TEST(catalogue_that_is_not_there) {
     const char *const *ids;
     size_t n_ids;
     ck_assert_int_eq(tsim_catalogue_list(&arena, TSIM_CATALOGUE_NODES, &ids, &n_ids, &diags), TSIM_ERR_IO);
+}
+END_TEST
+
+/* A scenario of the same name among the published ones hides nothing and is listed once. */
+START_TEST(an_id_in_two_folders) {
+    make_catalogue();
+    make_folder("scenarios");
+    make_folder("scenarios/published");
+    write_file("scenarios/job.yaml", "name: job\n");
+    write_file("scenarios/published/job.yaml", "name: job\n");
+    const char *const *ids;
+    size_t n;
+    ck_assert_int_eq(tsim_catalogue_list(&arena, TSIM_CATALOGUE_SCENARIOS, &ids, &n, &diags), TSIM_OK);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_str_eq(tsim_catalogue_file(&arena, TSIM_CATALOGUE_SCENARIOS, "job"), path_of("scenarios/job.yaml"));
 }
 END_TEST
 
@@ -574,12 +632,15 @@ static Suite *scenario_suite(void) {
     tcase_add_test(tcase, settings_reach_into_the_machine);
     tcase_add_test(tcase, estimates_that_enter);
     tcase_add_test(tcase, extending);
+    tcase_add_test(tcase, files_that_are_too_large_together);
+    tcase_add_test(tcase, settings_that_grow_too_large);
     tcase_add_test(tcase, places_of_what_is_taken_over);
     tcase_add_test(tcase, cycles);
     tcase_add_test(tcase, long_chains);
     tcase_add_test(tcase, ids_and_paths);
     tcase_add_loop_test(tcase, wrong_ids, 0, LENGTH(WRONG_IDS));
     tcase_add_test(tcase, catalogue_that_is_not_there);
+    tcase_add_test(tcase, an_id_in_two_folders);
     tcase_add_test(tcase, listing_and_describing);
     tcase_add_test(tcase, every_accelerator_has_a_single_node);
     tcase_add_test(tcase, random_scenarios_read_back);

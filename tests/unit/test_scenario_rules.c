@@ -29,6 +29,8 @@ static const struct rule {
     {"model.experts", "{count: 8, active: 2, ffn_hidden: 33}", TSIM_ERR_INFEASIBLE, "parallelism.tensor",
      "2 does not divide experts.ffn_hidden 33 of inline", "nearest that works: tensor 1"},
     {"model.experts", "{count: 8, active: 2, capacity_factor: 4}", TSIM_OK, "", "", ""},
+    {"model.encoder_layers", "8", TSIM_ERR_INFEASIBLE, "model.encoder_layers", "8 of 8 layers leave no decoder",
+     "layers counts both stacks; an encoder alone is causal: false"},
     {"model", "{kind: cnn, input: {channels: 3}, list: [{kind: conv, out: 8, kernel: 3}]}", TSIM_ERR_INFEASIBLE,
      "model.list", "layer 1: a kernel is larger than the image that it is moved over", ""},
     {"model", "{kind: mlp, input: {channels: 3}, list: [{kind: linear, out: 8}]}", TSIM_ERR_INFEASIBLE,
@@ -129,6 +131,55 @@ static const struct rule {
      "name the other scenario on the command line"},
     {"measured", "{step_time: 3 s}", TSIM_ERR_SCHEMA, "", "missing key 'measured.source'",
      "source: where the measurement was read"},
+    {"training.batch_ramp", "{from: 8}", TSIM_ERR_INFEASIBLE, "training.batch_ramp",
+     "one of from, increment, samples is missing", "write all: {from: 192, increment: 16, samples: 9765625}"},
+    {"training.batch_ramp", "{increment: 4, samples: 100}", TSIM_ERR_INFEASIBLE, "training.batch_ramp",
+     "one of from, increment, samples is missing", "write all: {from: 192, increment: 16, samples: 9765625}"},
+    {"training.batch_ramp", "{from: 8, increment: 4}", TSIM_ERR_INFEASIBLE, "training.batch_ramp",
+     "one of from, increment, samples is missing", "write all: {from: 192, increment: 16, samples: 9765625}"},
+    {"training.batch_ramp", "{from: 8, increment: 3, samples: 100}", TSIM_ERR_INFEASIBLE, "training.batch_ramp",
+     "from 8 by 3 does not come to 16",
+     "global_batch_size less from is a multiple of the increment, at most 100,000 times"},
+    {"training.batch_ramp", "{from: 16, increment: 4, samples: 100}", TSIM_ERR_INFEASIBLE, "training.batch_ramp",
+     "from 16 by 4 does not come to 16",
+     "global_batch_size less from is a multiple of the increment, at most 100,000 times"},
+    {"training.batch_ramp", "{from: 8, increment: 0.00001, samples: 100}", TSIM_ERR_INFEASIBLE, "training.batch_ramp",
+     "from 8 by 1e-05 does not come to 16",
+     "global_batch_size less from is a multiple of the increment, at most 100,000 times"},
+    {"training.recompute", "[operators]", TSIM_OK, NULL, NULL, NULL},
+    {"training.recompute", "[operators, attention]", TSIM_ERR_INFEASIBLE, "training.recompute",
+     "other parts beside operators: not simulated by this version yet", "recompute: [operators] alone"},
+    {"reliability.checkpoint", "{interval: 10 min, local: {interval: 5 min}}", TSIM_OK, NULL, NULL, NULL},
+    {"reliability.checkpoint", "{interval: 10 min, local: {interval: 50}}", TSIM_OK, NULL, NULL, NULL},
+    {"reliability.checkpoint", "{interval: 10 min, local: {interval: 15 min}}", TSIM_ERR_INFEASIBLE,
+     "reliability.checkpoint.local", "less often than the storage, which gets every so-many-th of these",
+     "local.interval shorter than checkpoint.interval"},
+    {"reliability.checkpoint", "{mode: async, memory: true}", TSIM_OK, NULL, NULL, NULL},
+    {"software.attention_kernel", "cudnn", TSIM_OK, NULL, NULL, NULL},
+    {"software.attention_kernel", "flash-triton", TSIM_ERR_INFEASIBLE, "training.attention",
+     "chip has no efficiency for the attention kernel of framework",
+     "attention: standard, or give efficiency.attention in the accelerator"},
+    {"data.storage.bandwidth", "1 GB/s", TSIM_OK, NULL, NULL, NULL},
+    {"data.storage", "{extends: nvme, bandwidth: 1 GB/s}", TSIM_OK, NULL, NULL, NULL},
+    {"software", "{extends: megatron-2022, dropout: 0}", TSIM_OK, NULL, NULL, NULL},
+    {"parallelism.data", "''", TSIM_ERR_SCHEMA, "parallelism.data", "the text is empty",
+     "write a number such as 1024, 0.5 or 1e-3"},
+    {"cluster.fabric", "{name: net, bandwidth: 100 Gb/s, efficiency: 0.8, latency: 5 us, topology: fat-tree, tiers: 5}",
+     TSIM_ERR_SCHEMA, "cluster.fabric.tiers", "expected a list of mappings, found '5'", ""},
+    {"cluster.fabric",
+     "{name: net, bandwidth: 100 Gb/s, efficiency: 0.8, latency: 5 us, topology: fat-tree, tiers: [{ports: 4}, {ports: "
+     "6}]}",
+     TSIM_ERR_INFEASIBLE, "cluster.fabric.tiers", "6 ports are no multiple of the 4 of the tier below", ""},
+    {"cluster.fabric",
+     "{name: net, bandwidth: 100 Gb/s, efficiency: 0.8, latency: 5 us, topology: fat-tree, tiers: [{}, {ports: 4}]}",
+     TSIM_ERR_SCHEMA, "", "missing key 'cluster.fabric.tiers[0].ports'",
+     "ports: node ports that reach each other without going higher"},
+    {"cluster.fabric",
+     "{name: net, bandwidth: 100 Gb/s, efficiency: 0.8, latency: 5 us, topology: fat-tree, tiers: [{ports: 4, "
+     "oversubscription: 0.5}]}",
+     TSIM_ERR_RANGE, "cluster.fabric.tiers", "an oversubscription is below 1", ""},
+    {"model", "{kind: mlp, input: {channels: 3}, list: [{kind: linear, out: 8}, {kind: conv, out: 8, kernel: 3}]}",
+     TSIM_ERR_INFEASIBLE, "model.list", "layer 2: a kernel is larger than the image that it is moved over", ""},
     {"cluster.node.accelerator.power.idle", "400", TSIM_ERR_INFEASIBLE, "cluster.node.accelerator.power.idle",
      "is above power.limit", ""},
     {"cluster.node.accelerator.peak.fp8", "5 TFLOP/s", TSIM_ERR_SCHEMA,
@@ -136,6 +187,8 @@ static const struct rule {
      "fp8: the fraction of the peak that long matrix products reach"},
     {"cluster.node.accelerator.reserve", "16 GB", TSIM_ERR_INFEASIBLE, "cluster.node.accelerator.reserve",
      "is not below memory", ""},
+    {"cluster.node.scale_up", "{kind: switch}", TSIM_ERR_SCHEMA, "cluster.node.scale_up", "missing key 'bandwidth'",
+     "per accelerator and direction, for example 450 GB/s"},
     {"cluster.node.scale_up.kind", "none", TSIM_ERR_INFEASIBLE, "cluster.node.scale_up.kind",
      "4 accelerators without links between them", "kind: switch, mesh or pcie"},
     {"cluster.fabric.oversubscription", "0.5", TSIM_ERR_RANGE, "cluster.fabric.oversubscription", "is below 1",
@@ -205,6 +258,22 @@ static const struct pair_rule {
      2,
      "dualpipe needs an even number of stages, not 1",
      "nearest that works: pipeline 2; or schedule: zb-h1"},
+    {{{"training.recompute", "[operators]"}, {"model.experts", "{count: 8, active: 2}"}},
+     2,
+     "recomputation by operator of experts, latent attention or two stacks: not simulated by this version yet",
+     "recompute: none, selective, full, sqrt, {every: N} or a list of other parts"},
+    {{{"training.recompute", "[operators]"}, {"model.latent", "{query_rank: 32, kv_rank: 16, rope_dim: 4}"}},
+     2,
+     "recomputation by operator of experts, latent attention or two stacks: not simulated by this version yet",
+     "recompute: none, selective, full, sqrt, {every: N} or a list of other parts"},
+    {{{"model.kv_heads", "3"}, {"model.heads", "24"}, {"model.head_dim", "8"}},
+     3,
+     "2 and the 3 kv_heads of inline do not divide",
+     "nearest that works: tensor 1"},
+    {{{"training.per_layer_updates", "true"}, {"parallelism.pipeline", "1"}, {"parallelism.zero", "2"}},
+     3,
+     "zero 2 frees gradients itself",
+     "zero: 0 or 1"},
     {{{"training.tokens", "1 M"}, {"training.steps", "4"}},
      2,
      "the length of the run is given twice",
@@ -276,6 +345,18 @@ static const struct effect {
      2,
      "training.attention",
      "framework has no flash attention: flash2 is taken"},
+    {{{"training.batch_ramp", "{from: 8, increment: 4, samples: 100}"}},
+     1,
+     "training.batch_ramp",
+     "has no effect: the run has no length"},
+    {{{"training.tokens", "1 G"}, {"reliability", "{preemption: {notice: 2 s, gap: 600 s}}"}},
+     2,
+     "reliability.preemption.notice",
+     "has no effect: the rate of preemption is 0"},
+    {{{"training.tokens", "1 G"}, {"reliability.checkpoint", "{memory: true, local: {}}"}},
+     2,
+     "reliability.checkpoint.memory",
+     "has no effect: it is what local is, too"},
     {{{"model.positions", "128"}}, 1, "model.positions", "has no effect: the positions are not learned"},
 };
 
@@ -285,6 +366,55 @@ START_TEST(settings_without_effect_are_warnings) {
     ck_assert_uint_eq(diags.n_warnings, 1);
     ck_assert_str_eq(diags.items[0].message, c->message);
     ck_assert_str_eq(diags.items[0].field, c->field);
+}
+END_TEST
+
+#define IMAGES "{layers: 2, hidden: 64, heads: 8, ffn_hidden: 256, vocab: 10, causal: false, image: "
+
+/* A table of positions has a row for each patch and one for the class token: (224 / 16)^2 + 1. */
+static const struct image_rule {
+    const char *model, *field, *message; /* NULL: the model is taken */
+} IMAGE_RULES[] = {
+    {IMAGES "{size: 224, patch: 16}}", NULL, NULL},
+    {IMAGES "{size: 224, patch: 16}, position: learned}", NULL, NULL},
+    {IMAGES "{size: 224, patch: 16}, position: learned, positions: 197}", NULL, NULL},
+    {IMAGES "{size: 224, patch: 16}, position: learned, positions: 30}", "model.positions",
+     "30 for an image of 197 tokens"},
+    {IMAGES "{size: 224, patch: 17}}", "model.image", "size 224 is no multiple of patch 17"},
+    {IMAGES "{size: 224, patch: 17}, position: learned}", "model.image", "size 224 is no multiple of patch 17"},
+    {IMAGES "{size: 224, patch: 17}, position: learned, positions: 30}", "model.image",
+     "size 224 is no multiple of patch 17"},
+    {IMAGES "{patch: 16}}", "model.image", "size 0 is no multiple of patch 16"},
+    {IMAGES "{size: 16}}", "model.image", "size 16 is no multiple of patch 0"},
+};
+
+START_TEST(images) {
+    const struct image_rule *c = &IMAGE_RULES[_i];
+    const struct tsim_override sets[] = {{"training", "{global_batch_size: 16}"}, {"model", c->model}};
+    write_file("image.yaml", "extends: base.yaml\ntraining: {sequence_length: 197}\n");
+    const struct tsim_scenario *scenario = load_with(path_of("image.yaml"), sets, 2);
+    ck_assert((scenario != NULL) == (c->message == NULL));
+    ck_assert_uint_eq(diags.n_items, c->message != NULL); /* one mistake is said once */
+    if (c->message) {
+        ck_assert_str_eq(diags.items[0].message, c->message);
+        ck_assert_str_eq(diags.items[0].field, c->field);
+    } else {
+        ck_assert_int_eq(scenario->model->image.tokens, 197);
+        ck_assert_int_eq(scenario->training.sequence_length, 197);
+    }
+}
+END_TEST
+
+/* What a model of two stacks cannot be beside. */
+START_TEST(one_stack_or_two) {
+    static const struct tsim_override OTHERS[] = {{"model.parallel_block", "true"},
+                                                  {"model.latent", "{kv_rank: 16, rope_dim: 4}"},
+                                                  {"model.experts", "{count: 8, active: 2}"},
+                                                  {"model.image", "{size: 224, patch: 16}"}};
+    const struct tsim_override sets[] = {{"model.encoder_layers", "4"}, OTHERS[_i]};
+    ck_assert_ptr_null(load_with(path_of("base.yaml"), sets, 2));
+    ck_assert_str_eq(diags.items[0].message,
+                     "experts, latent, parallel_block and image are for models of one stack in this version");
 }
 END_TEST
 
@@ -321,6 +451,8 @@ static Suite *scenario_rules_suite(void) {
     tcase_add_loop_test(tcase, rules, 0, LENGTH(RULES));
     tcase_add_loop_test(tcase, rules_of_several_keys, 0, LENGTH(PAIR_RULES));
     tcase_add_loop_test(tcase, settings_without_effect_are_warnings, 0, LENGTH(EFFECTS));
+    tcase_add_loop_test(tcase, images, 0, LENGTH(IMAGE_RULES));
+    tcase_add_loop_test(tcase, one_stack_or_two, 0, 4);
     tcase_add_test(tcase, fabric_is_needed_between_nodes);
     tcase_add_test(tcase, mistakes_come_in_the_order_of_the_file);
     suite_add_tcase(suite, tcase);

@@ -353,6 +353,8 @@ START_TEST(text_that_is_not_utf8_is_marked) {
                           .inner = {.power_w = 1}};
     ck_assert_str_eq(read_thing(write_thing(&thing, NULL, 0)).name, "a\xEF\xBF\xBD\xEF\xBF\xBD"
                                                                     "b");
+    thing.name = "\x80\xF0\x9F\x98\x80"; /* no first byte of a character, then one of four bytes */
+    ck_assert_str_eq(read_thing(write_thing(&thing, NULL, 0)).name, "\xEF\xBF\xBD\xF0\x9F\x98\x80");
 }
 END_TEST
 
