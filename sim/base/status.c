@@ -33,26 +33,38 @@ static struct tsim_diag *append(struct tsim_diags *list, struct tsim_place at, c
     return diag;
 }
 
-struct tsim_diag *tsim_diags_error(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
-                                   const char *field, const char *format, ...) {
+struct tsim_diag *tsim_diags_verror(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
+                                    const char *field, const char *format, va_list args) {
     struct tsim_diag *diag = append(list, at, field);
     diag->status = status;
     list->n_errors++;
+    format_cut(diag->message, sizeof diag->message, format, args);
+    return diag;
+}
+
+struct tsim_diag *tsim_diags_vwarning(struct tsim_diags *list, struct tsim_place at, const char *field,
+                                      const char *format, va_list args) {
+    struct tsim_diag *diag = append(list, at, field);
+    diag->is_warning = true;
+    list->n_warnings++;
+    format_cut(diag->message, sizeof diag->message, format, args);
+    return diag;
+}
+
+struct tsim_diag *tsim_diags_error(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
+                                   const char *field, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    format_cut(diag->message, sizeof diag->message, format, args);
+    struct tsim_diag *diag = tsim_diags_verror(list, status, at, field, format, args);
     va_end(args);
     return diag;
 }
 
 struct tsim_diag *tsim_diags_warning(struct tsim_diags *list, struct tsim_place at, const char *field,
                                      const char *format, ...) {
-    struct tsim_diag *diag = append(list, at, field);
-    diag->is_warning = true;
-    list->n_warnings++;
     va_list args;
     va_start(args, format);
-    format_cut(diag->message, sizeof diag->message, format, args);
+    struct tsim_diag *diag = tsim_diags_vwarning(list, at, field, format, args);
     va_end(args);
     return diag;
 }

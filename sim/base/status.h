@@ -9,6 +9,7 @@
 #ifndef TSIM_BASE_STATUS_H
 #define TSIM_BASE_STATUS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -60,6 +61,11 @@ struct tsim_diag *tsim_diags_error(struct tsim_diags *list, enum tsim_status sta
                                    const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
 struct tsim_diag *tsim_diags_warning(struct tsim_diags *list, struct tsim_place at, const char *field,
                                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* For functions with a '...' of their own. */
+struct tsim_diag *tsim_diags_verror(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
+                                    const char *field, const char *format, va_list args);
+struct tsim_diag *tsim_diags_vwarning(struct tsim_diags *list, struct tsim_place at, const char *field,
+                                      const char *format, va_list args);
 void tsim_diag_hint(struct tsim_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The status of the first error from item `first` on, TSIM_ERR_LIMIT when the list was full before it; TSIM_ERR_IO

@@ -71,11 +71,10 @@ static int find_word(const char *option, const char *word, const char *(*name)(i
         if (same_word(word, names[i]))
             return i;
     }
-    const char *near = tsim_did_you_mean(word, names, (size_t)n);
-    fprintf(stderr, "tsim collective: --%s: unknown '%s'", option, word);
-    if (near)
-        fprintf(stderr, "; did you mean '%s'?", near);
-    fputs("\n  one of", stderr);
+    char what[64];
+    snprintf(what, sizeof what, "tsim collective: --%s: unknown", option);
+    tsim_say_unknown(what, word, names, (size_t)n);
+    fputs("  one of", stderr);
     for (int i = 0; i < n; i++)
         fprintf(stderr, " %s", names[i]);
     fputc('\n', stderr);

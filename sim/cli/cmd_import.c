@@ -16,11 +16,8 @@ static const struct tsim_import_format *find_format(const char *name) {
         return format;
     for (size_t i = 0; i < n; i++)
         names[i] = TSIM_IMPORT_FORMATS[i].name;
-    const char *near = tsim_did_you_mean(name, names, n);
-    fprintf(stderr, "tsim import: unknown format '%s'", name);
-    if (near)
-        fprintf(stderr, "; did you mean '%s'?", near);
-    fputs("\nformats:\n", stderr);
+    tsim_say_unknown("tsim import: unknown format", name, names, n);
+    fputs("formats:\n", stderr);
     for (size_t i = 0; i < n; i++)
         fprintf(stderr, "  %-12s %s\n", names[i], TSIM_IMPORT_FORMATS[i].help);
     fputs("Try 'tsim import --help'.\n", stderr);

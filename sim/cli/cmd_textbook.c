@@ -263,15 +263,12 @@ static struct tsim_json *textbook_json(const struct tsim_textbook *textbook) {
 static enum tsim_exit unknown_example(struct tsim_arena *arena, const char *id) {
     const char *const *ids;
     size_t n = tsim_textbook_ids(arena, &ids);
-    const char *near = tsim_did_you_mean(id, ids, n);
-    fprintf(stderr, "tsim textbook: there is no example '%s'", id);
-    if (near)
-        fprintf(stderr, "; did you mean '%s'?", near);
+    tsim_say_unknown("tsim textbook: there is no example", id, ids, n);
     const char *list = "";
     for (size_t i = 0; i < n; i++)
         list = tsim_arena_printf(arena, "%s%s%s", list, i ? " " : "", ids[i]);
     struct tsim_style style = tsim_style_of(stderr);
-    fputs("\nExamples: ", stderr);
+    fputs("Examples: ", stderr);
     tsim_text_wrap(stderr, &style, 10, list);
     return TSIM_EXIT_USAGE;
 }

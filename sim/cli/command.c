@@ -197,6 +197,14 @@ const struct tsim_command TSIM_COMMANDS[] = {
 };
 const size_t TSIM_N_COMMANDS = sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0];
 
+void tsim_say_unknown(const char *what, const char *name, const char *const *names, size_t n_names) {
+    const char *near = tsim_did_you_mean(name, names, n_names);
+    fprintf(stderr, "%s '%s'", what, name);
+    if (near)
+        fprintf(stderr, "; did you mean '%s'?", near);
+    fputc('\n', stderr);
+}
+
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];
     for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
@@ -204,11 +212,8 @@ const struct tsim_command *tsim_command_find(const char *name) {
             return &TSIM_COMMANDS[i];
         names[i] = TSIM_COMMANDS[i].name;
     }
-    const char *near = tsim_did_you_mean(name, names, TSIM_N_COMMANDS);
-    fprintf(stderr, "tsim: unknown command '%s'", name);
-    if (near)
-        fprintf(stderr, "; did you mean '%s'?", near);
-    fputs("\nTry 'tsim help'.\n", stderr);
+    tsim_say_unknown("tsim: unknown command", name, names, TSIM_N_COMMANDS);
+    fputs("Try 'tsim help'.\n", stderr);
     return NULL;
 }
 
@@ -343,11 +348,10 @@ bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, en
         words[i] = tsim_catalogue_plural((enum tsim_catalogue_kind)i);
         words[TSIM_N_CATALOGUE_KINDS + i] = tsim_catalogue_word((enum tsim_catalogue_kind)i);
     }
-    const char *near = tsim_did_you_mean(word, words, 2 * TSIM_N_CATALOGUE_KINDS);
-    fprintf(stderr, "tsim %s: unknown kind '%s'", arguments->command->name, word);
-    if (near)
-        fprintf(stderr, "; did you mean '%s'?", near);
-    fputs("\nKinds:", stderr);
+    char what[64];
+    snprintf(what, sizeof what, "tsim %s: unknown kind", arguments->command->name);
+    tsim_say_unknown(what, word, words, 2 * TSIM_N_CATALOGUE_KINDS);
+    fputs("Kinds:", stderr);
     for (int i = 0; i < TSIM_N_CATALOGUE_KINDS; i++)
         fprintf(stderr, " %s", words[i]);
     fputc('\n', stderr);

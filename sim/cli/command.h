@@ -45,6 +45,9 @@ bool tsim_write_tables(const struct tsim_arguments *arguments, const struct tsim
 extern const struct tsim_command TSIM_COMMANDS[];
 extern const size_t TSIM_N_COMMANDS;
 
+/* "WHAT 'NAME'; did you mean 'NEAR'?" on standard error. */
+void tsim_say_unknown(const char *what, const char *name, const char *const *names, size_t n_names);
+
 /* NULL after a message on standard error, with a suggestion. */
 const struct tsim_command *tsim_command_find(const char *name);
 void tsim_commands_print(FILE *out); /* what `tsim help` says */

@@ -14,13 +14,12 @@ struct check {
 
 __attribute__((format(printf, 3, 4))) static struct tsim_diag *fail(const struct check *c, const char *path,
                                                                     const char *format, ...) {
-    char message[320];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    struct tsim_diag *diag =
+        tsim_value_verror(c->reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(c->draft, path), path, format, args);
     va_end(args);
-    return tsim_value_error(c->reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(c->draft, path), path, "%s",
-                            message);
+    return diag;
 }
 
 static long long num(int64_t value) {

@@ -151,14 +151,12 @@ void tsim_draft_resolve_shape(struct tsim_draft *draft) {
 
 __attribute__((format(printf, 5, 6))) static void fail(const struct tsim_draft *draft, struct tsim_reader *reader,
                                                        const char *path, const char *hint, const char *format, ...) {
-    char message[320];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
     tsim_diag_hint(
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path, "%s", message), "%s",
+        tsim_value_verror(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path, format, args), "%s",
         hint);
+    va_end(args);
 }
 
 static void check_degraded(const struct tsim_draft *draft, struct tsim_reader *reader, size_t i) {

@@ -322,35 +322,39 @@ static struct tsim_diag *finish(struct tsim_diags *diags, struct tsim_diag *diag
     return diag;
 }
 
+static struct tsim_place place_of(const struct tsim_value *value) {
+    return (struct tsim_place){value->document->file, value->line, value->column};
+}
+
+struct tsim_diag *tsim_value_verror(struct tsim_diags *diags, enum tsim_status status, const struct tsim_value *at,
+                                    const char *field, const char *format, va_list args) {
+    return finish(diags, tsim_diags_verror(diags, status, place_of(at), field, format, args), at->document);
+}
+
 struct tsim_diag *tsim_value_error(struct tsim_diags *diags, enum tsim_status status, const struct tsim_value *at,
                                    const char *field, const char *format, ...) {
-    char message[sizeof((struct tsim_diag *)NULL)->message];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    struct tsim_diag *diag = tsim_value_verror(diags, status, at, field, format, args);
     va_end(args);
-    struct tsim_place place = {at->document->file, at->line, at->column};
-    return finish(diags, tsim_diags_error(diags, status, place, field, "%s", message), at->document);
+    return diag;
 }
 
 struct tsim_diag *tsim_value_warning(struct tsim_diags *diags, const struct tsim_value *at, const char *field,
                                      const char *format, ...) {
-    char message[sizeof((struct tsim_diag *)NULL)->message];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    struct tsim_diag *diag = tsim_diags_vwarning(diags, place_of(at), field, format, args);
     va_end(args);
-    struct tsim_place place = {at->document->file, at->line, at->column};
-    return finish(diags, tsim_diags_warning(diags, place, field, "%s", message), at->document);
+    return finish(diags, diag, at->document);
 }
 
 struct tsim_diag *tsim_pair_error(struct tsim_diags *diags, enum tsim_status status, const struct tsim_pair *at,
                                   const char *field, const char *format, ...) {
-    char message[sizeof((struct tsim_diag *)NULL)->message];
+    const struct tsim_place place = {at->document->file, at->line, at->column};
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    struct tsim_diag *diag = tsim_diags_verror(diags, status, place, field, format, args);
     va_end(args);
-    struct tsim_place place = {at->document->file, at->line, at->column};
-    return finish(diags, tsim_diags_error(diags, status, place, field, "%s", message), at->document);
+    return finish(diags, diag, at->document);
 }

@@ -76,6 +76,8 @@ enum tsim_status tsim_value_set(struct tsim_arena *arena, const struct tsim_valu
 /* ---- diagnostics at a value or key, with the line's text ---- */
 struct tsim_diag *tsim_value_error(struct tsim_diags *diags, enum tsim_status status, const struct tsim_value *at,
                                    const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
+struct tsim_diag *tsim_value_verror(struct tsim_diags *diags, enum tsim_status status, const struct tsim_value *at,
+                                    const char *field, const char *format, va_list args);
 struct tsim_diag *tsim_value_warning(struct tsim_diags *diags, const struct tsim_value *at, const char *field,
                                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 struct tsim_diag *tsim_pair_error(struct tsim_diags *diags, enum tsim_status status, const struct tsim_pair *at,

@@ -51,12 +51,10 @@ static struct tsim_place place(const struct reading *r) {
 
 __attribute__((format(printf, 3, 4))) static enum tsim_status fail(struct reading *r, const char *hint,
                                                                    const char *format, ...) {
-    char text[240];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    struct tsim_diag *diag = tsim_diags_verror(r->diags, TSIM_ERR_SYNTAX, place(r), "", format, args);
     va_end(args);
-    struct tsim_diag *diag = tsim_diags_error(r->diags, TSIM_ERR_SYNTAX, place(r), "", "%s", text);
     if (hint)
         tsim_diag_hint(diag, "%s", hint);
     return TSIM_ERR_SYNTAX;

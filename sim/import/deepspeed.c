@@ -82,7 +82,7 @@ static bool is_auto(const struct tsim_value *value) {
     return tsim_value_is_text(value, "auto"); /* also of NULL */
 }
 
-static void explain_auto(struct reading *g, const char *name, const struct tsim_value *value) {
+static void explain_auto(const struct reading *g, const char *name, const struct tsim_value *value) {
     for (size_t i = 0; i < sizeof AUTOS / sizeof AUTOS[0]; i++) {
         size_t length = strlen(AUTOS[i].key);
         bool is_it = AUTOS[i].key[length - 1] == '*' ? strncmp(name, AUTOS[i].key, length - 1) == 0
@@ -96,17 +96,12 @@ static void explain_auto(struct reading *g, const char *name, const struct tsim_
 }
 
 /* "auto" counts as absent; where that matters it is said what is assumed. */
-static void add_tree(struct reading *g, const struct tsim_value *value, const char *path) {
-    for (size_t i = 0; i < value->n_items; i++) {
-        const struct tsim_pair *pair = &value->pairs[i];
-        const char *name = *path ? tsim_arena_printf(g->r->arena, "%s.%s", path, pair->key) : pair->key;
-        if (pair->value->kind == TSIM_VALUE_MAPPING)
-            add_tree(g, pair->value, name);
-        else if (is_auto(pair->value))
-            explain_auto(g, name, pair->value);
-        else
-            tsim_recipe_add(g->r, name, name, pair->value);
-    }
+static void add_setting(void *context, const char *name, const struct tsim_value *value) {
+    const struct reading *g = context;
+    if (is_auto(value))
+        explain_auto(g, name, value);
+    else
+        tsim_recipe_add(g->r, name, name, value);
 }
 
 static bool is_on(struct reading *g, const char *key) {
@@ -280,7 +275,7 @@ enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct ts
     struct reading g = {.r = &r, .input = input};
     TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "DeepSpeed", diags);
-    add_tree(&g, root, "");
+    tsim_recipe_each(g.r, root, add_setting, &g);
     find_autos(&g, root);
     build(&g);
     enum tsim_status status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], input, result);

@@ -137,16 +137,10 @@ static const char *key_of(struct tsim_arena *arena, const char *path) {
     return key;
 }
 
-static void add_tree(struct reading *g, const struct tsim_value *value, const char *path) {
-    for (size_t i = 0; i < value->n_items; i++) {
-        const struct tsim_pair *pair = &value->pairs[i];
-        const char *name = *path ? tsim_arena_printf(g->r->arena, "%s.%s", path, pair->key) : pair->key;
-        if (pair->value->kind == TSIM_VALUE_MAPPING)
-            add_tree(g, pair->value, name);
-        else
-            tsim_recipe_add(g->r, name, key_of(g->r->arena, name),
-                            pair->value->kind == TSIM_VALUE_SCALAR ? interpolated(g, pair->value) : pair->value);
-    }
+static void add_setting(void *context, const char *name, const struct tsim_value *value) {
+    const struct reading *g = context;
+    tsim_recipe_add(g->r, name, key_of(g->r->arena, name),
+                    value->kind == TSIM_VALUE_SCALAR ? interpolated(g, value) : value);
 }
 
 /* ---- the model by its class ---- */
@@ -177,7 +171,7 @@ enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_im
     TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &g.root, diags));
     tsim_recipe_init(&r, arena, input, "NeMo", diags);
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_NEMO, .input = input};
-    add_tree(&g, g.root, "");
+    tsim_recipe_each(g.r, g.root, add_setting, &g);
     find_named(&g, &gpt);
     tsim_gpt_build(&gpt);
     enum tsim_status status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], input, result);

@@ -63,6 +63,23 @@ void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, c
     r->settings[r->n_settings++] = (struct tsim_setting){name, key, value, false};
 }
 
+static void each_below(struct tsim_recipe *r, const struct tsim_value *mapping, const char *path,
+                       tsim_recipe_leaf_fn take, void *context) {
+    for (size_t i = 0; i < mapping->n_items; i++) {
+        const struct tsim_pair *pair = &mapping->pairs[i];
+        const char *name = *path ? tsim_arena_printf(r->arena, "%s.%s", path, pair->key) : pair->key;
+        if (pair->value->kind == TSIM_VALUE_MAPPING)
+            each_below(r, pair->value, name, take, context);
+        else
+            take(context, name, pair->value);
+    }
+}
+
+void tsim_recipe_each(struct tsim_recipe *r, const struct tsim_value *mapping, tsim_recipe_leaf_fn take,
+                      void *context) {
+    each_below(r, mapping, "", take, context);
+}
+
 const struct tsim_value *tsim_recipe_scalar(struct tsim_recipe *r, int line, int column, const char *text) {
     struct tsim_value at = {.document = r->document, .line = line, .column = column};
     return tsim_value_new_scalar(r->arena, &at, text);

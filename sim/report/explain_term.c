@@ -241,6 +241,17 @@ const struct tsim_term *tsim_term_close(struct tsim_terms *terms, struct tsim_te
     return term;
 }
 
+const struct tsim_term *tsim_term_close_kinds(struct tsim_terms *terms, struct tsim_term *sum, const char *const *names,
+                                              size_t n,
+                                              const struct tsim_term *(*of)(struct tsim_terms *, const char *)) {
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_term *kind = of(terms, names[i]);
+        if (kind->value > 0)
+            tsim_term_add(terms, sum, kind, 1);
+    }
+    return tsim_term_close(terms, sum, NULL);
+}
+
 struct tsim_term *tsim_term_given(struct tsim_terms *terms, const char *name, double value,
                                   enum tsim_dimension dimension, const char *source) {
     struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_GIVEN, name, NULL, value, dimension);

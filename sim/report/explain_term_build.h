@@ -48,6 +48,11 @@ void tsim_term_add(struct tsim_terms *terms, struct tsim_term *term, const struc
 /* A sum whose parts do not give its value gets `rest` as one more part. */
 const struct tsim_term *tsim_term_close(struct tsim_terms *terms, struct tsim_term *term, const char *rest);
 
+/* A sum of the terms of n names, without those that are 0. */
+const struct tsim_term *tsim_term_close_kinds(struct tsim_terms *terms, struct tsim_term *sum, const char *const *names,
+                                              size_t n,
+                                              const struct tsim_term *(*of)(struct tsim_terms *, const char *));
+
 /* a x b, and a / b. */
 const struct tsim_term *tsim_term_times(struct tsim_terms *terms, const char *name, const char *formula,
                                         enum tsim_dimension dimension, const struct tsim_term *a,

@@ -194,12 +194,7 @@ static const struct tsim_term *peak_term(struct tsim_terms *terms, const char *n
                                           tsim_arena_printf(terms->arena, "the kinds on the fullest stage, %d",
                                                             terms->explanation->result->fullest_stage),
                                           terms->explanation->result->memory.peak_bytes, TSIM_BYTES);
-    for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
-        const struct tsim_term *kind = tsim_term_of_memory(terms, KINDS[i]);
-        if (kind->value > 0)
-            tsim_term_add(terms, sum, kind, 1);
-    }
-    return tsim_term_close(terms, sum, NULL);
+    return tsim_term_close_kinds(terms, sum, KINDS, sizeof KINDS / sizeof KINDS[0], tsim_term_of_memory);
 }
 
 const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char *name) {

@@ -565,12 +565,7 @@ static const struct tsim_term *all_exposed(struct tsim_terms *terms, const char 
                                         "communication_exposed.expert_s"};
     struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "the sum of its kinds",
                                           terms->explanation->result->step.communication_exposed_s, TSIM_TIME_S);
-    for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
-        const struct tsim_term *kind = exposed_term(terms, KINDS[i]);
-        if (kind->value > 0)
-            tsim_term_add(terms, sum, kind, 1);
-    }
-    return tsim_term_close(terms, sum, NULL);
+    return tsim_term_close_kinds(terms, sum, KINDS, sizeof KINDS / sizeof KINDS[0], exposed_term);
 }
 
 static const struct tsim_term *whole_step(struct tsim_terms *terms, const char *name) {
@@ -579,12 +574,7 @@ static const struct tsim_term *whole_step(struct tsim_terms *terms, const char *
                                         "step.optimizer_s", "step.data_stall_s"};
     struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "the terms of the slowest rank",
                                           terms->explanation->result->step.time_s, TSIM_TIME_S);
-    for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
-        const struct tsim_term *kind = tsim_term_of_step(terms, KINDS[i]);
-        if (kind->value > 0)
-            tsim_term_add(terms, sum, kind, 1);
-    }
-    return tsim_term_close(terms, sum, NULL);
+    return tsim_term_close_kinds(terms, sum, KINDS, sizeof KINDS / sizeof KINDS[0], tsim_term_of_step);
 }
 
 const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *name) {

@@ -161,91 +161,75 @@ static const char SELECT_RUNS[] =
 
 static bool insert_run(const struct tsim_store *store, const struct tsim_result *r, const char *started_at) {
     bool has_campaign = r->simulated && r->campaign.has;
-    struct tsim_statement s = tsim_sql_prepare(store, INSERT_RUN);
-    tsim_sql_bind_text(&s, r->scenario->name);
-    tsim_sql_bind_text(&s, r->scenario->resolved_json);
-    tsim_sql_bind_text(&s, TSIM_VERSION);
-    tsim_sql_bind_integer(&s, r->scenario->simulation.seed);
-    tsim_sql_bind_text(&s, started_at);
-    tsim_sql_bind_text(&s, tsim_summary_status(r));
-    tsim_sql_bind_integer(&s, r->fits);
-    tsim_sql_bind_integer(&s, r->simulated);
-    tsim_sql_bind_text(&s, r->simulated ? tsim_bottleneck_kind(r) : NULL);
-    tsim_sql_bind_integer(&s, r->scenario->n_accelerators);
-    tsim_sql_bind_integer(&s, r->events);
-#define BIND(column, has, value) tsim_sql_bind_real(&s, (has) ? (value) : (double)NAN);
+    struct tsim_statement statement = tsim_sql_prepare(store, INSERT_RUN), *s = &statement;
+    tsim_sql_bind_text(s, r->scenario->name);
+    tsim_sql_bind_text(s, r->scenario->resolved_json);
+    tsim_sql_bind_text(s, TSIM_VERSION);
+    tsim_sql_bind_integer(s, r->scenario->simulation.seed);
+    tsim_sql_bind_text(s, started_at);
+    tsim_sql_bind_text(s, tsim_summary_status(r));
+    tsim_sql_bind_integer(s, r->fits);
+    tsim_sql_bind_integer(s, r->simulated);
+    tsim_sql_bind_text(s, r->simulated ? tsim_bottleneck_kind(r) : NULL);
+    tsim_sql_bind_integer(s, r->scenario->n_accelerators);
+    tsim_sql_bind_integer(s, r->events);
+#define BIND(column, has, value) tsim_sql_bind_real(s, (has) ? (value) : (double)NAN);
     RUN_FIGURES_1(BIND)
     RUN_FIGURES_3(BIND)
     RUN_FIGURES_4(BIND)
     RUN_FIGURES_5(BIND)
-    bool is_done = tsim_sql_run(&s);
-    tsim_sql_finalize(&s);
+    bool is_done = tsim_sql_run(s);
+    tsim_sql_finalize(s);
     return is_done;
 }
 
-static bool insert_steps(const struct tsim_store *store, int64_t run_id, const struct tsim_result *result) {
-    struct tsim_statement s = tsim_sql_prepare(store, INSERT_STEP);
+typedef void (*bind_row_fn)(struct tsim_statement *s, const struct tsim_result *result, int32_t i);
+
+/* n rows of a run, whose first column is its id. */
+static bool insert_rows(const struct tsim_store *store, const char *sql, int64_t run_id,
+                        const struct tsim_result *result, int32_t n, bind_row_fn bind) {
+    struct tsim_statement s = tsim_sql_prepare(store, sql);
     bool is_done = s.stmt != NULL;
-    for (int32_t i = 0; is_done && i < result->n_steps; i++) {
+    for (int32_t i = 0; is_done && i < n; i++) {
         tsim_sql_bind_integer(&s, run_id);
-        tsim_sql_bind_integer(&s, result->steps[i].step);
-        tsim_sql_bind_real(&s, result->steps[i].time_s);
+        bind(&s, result, i);
         is_done = tsim_sql_run(&s);
     }
     tsim_sql_finalize(&s);
     return is_done;
 }
 
-static bool insert_operators(const struct tsim_store *store, int64_t run_id, const struct tsim_result *result) {
-    struct tsim_statement s = tsim_sql_prepare(store, INSERT_OPERATOR);
-    bool is_done = s.stmt != NULL;
-    for (int32_t i = 0; is_done && i < result->n_operators; i++) {
-        const struct tsim_operator_row *o = &result->operators[i];
-        tsim_sql_bind_integer(&s, run_id);
-        tsim_sql_bind_integer(&s, i);
-        tsim_sql_bind_text(&s, o->name);
-        tsim_sql_bind_text(&s, o->stream);
-        tsim_sql_bind_real(&s, o->count);
-        tsim_sql_bind_real(&s, o->time_s);
-        tsim_sql_bind_real(&s, o->flops);
-        tsim_sql_bind_real(&s, o->bytes);
-        tsim_sql_bind_text(&s, tsim_bound_name(o->bound));
-        is_done = tsim_sql_run(&s);
-    }
-    tsim_sql_finalize(&s);
-    return is_done;
+static void bind_step(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
+    tsim_sql_bind_integer(s, result->steps[i].step);
+    tsim_sql_bind_real(s, result->steps[i].time_s);
 }
 
-static bool insert_ranks(const struct tsim_store *store, int64_t run_id, const struct tsim_result *result) {
-    struct tsim_statement s = tsim_sql_prepare(store, INSERT_RANK);
-    bool is_done = s.stmt != NULL;
-    for (int32_t i = 0; is_done && i < result->n_ranks; i++) {
-        const struct tsim_rank_row *r = &result->ranks[i];
-        tsim_sql_bind_integer(&s, run_id);
-        tsim_sql_bind_integer(&s, r->rank);
-        tsim_sql_bind_integer(&s, r->stage);
-        tsim_sql_bind_integer(&s, r->multiplicity);
-        RANK_FIGURES_1(BIND)
-        is_done = tsim_sql_run(&s);
-    }
-    tsim_sql_finalize(&s);
-    return is_done;
+static void bind_operator(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
+    const struct tsim_operator_row *o = &result->operators[i];
+    tsim_sql_bind_integer(s, i);
+    tsim_sql_bind_text(s, o->name);
+    tsim_sql_bind_text(s, o->stream);
+    tsim_sql_bind_real(s, o->count);
+    tsim_sql_bind_real(s, o->time_s);
+    tsim_sql_bind_real(s, o->flops);
+    tsim_sql_bind_real(s, o->bytes);
+    tsim_sql_bind_text(s, tsim_bound_name(o->bound));
 }
 
-static bool insert_measured(const struct tsim_store *store, int64_t run_id, const struct tsim_result *result) {
-    struct tsim_statement s = tsim_sql_prepare(store, INSERT_MEASURED);
-    bool is_done = s.stmt != NULL;
-    for (int32_t i = 0; is_done && i < result->n_measured; i++) {
-        const struct tsim_measured_row *m = &result->measured[i];
-        tsim_sql_bind_integer(&s, run_id);
-        tsim_sql_bind_text(&s, tsim_metric_name(m->metric));
-        tsim_sql_bind_real(&s, tsim_metric_in_json(m->metric, m->measured));
-        tsim_sql_bind_real(&s, tsim_metric_in_json(m->metric, m->predicted));
-        tsim_sql_bind_real(&s, m->error_frac);
-        is_done = tsim_sql_run(&s);
-    }
-    tsim_sql_finalize(&s);
-    return is_done;
+static void bind_rank(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
+    const struct tsim_rank_row *r = &result->ranks[i];
+    tsim_sql_bind_integer(s, r->rank);
+    tsim_sql_bind_integer(s, r->stage);
+    tsim_sql_bind_integer(s, r->multiplicity);
+    RANK_FIGURES_1(BIND)
+}
+
+static void bind_measured(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
+    const struct tsim_measured_row *m = &result->measured[i];
+    tsim_sql_bind_text(s, tsim_metric_name(m->metric));
+    tsim_sql_bind_real(s, tsim_metric_in_json(m->metric, m->measured));
+    tsim_sql_bind_real(s, tsim_metric_in_json(m->metric, m->predicted));
+    tsim_sql_bind_real(s, m->error_frac);
 }
 
 static bool insert_all(const struct tsim_store *store, const struct tsim_result *result, const char *started_at,
@@ -253,8 +237,10 @@ static bool insert_all(const struct tsim_store *store, const struct tsim_result 
     if (!insert_run(store, result, started_at))
         return false;
     *run_id = tsim_sql_last_id(store);
-    return insert_steps(store, *run_id, result) && insert_operators(store, *run_id, result) &&
-           insert_ranks(store, *run_id, result) && insert_measured(store, *run_id, result);
+    return insert_rows(store, INSERT_STEP, *run_id, result, result->n_steps, bind_step) &&
+           insert_rows(store, INSERT_OPERATOR, *run_id, result, result->n_operators, bind_operator) &&
+           insert_rows(store, INSERT_RANK, *run_id, result, result->n_ranks, bind_rank) &&
+           insert_rows(store, INSERT_MEASURED, *run_id, result, result->n_measured, bind_measured);
 }
 
 enum tsim_status tsim_store_add_run(struct tsim_store *store, const struct tsim_result *result, const char *started_at,

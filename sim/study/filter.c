@@ -35,13 +35,11 @@ enum { DEEPEST = 100 };
 
 __attribute__((format(printf, 3, 4))) static struct tsim_diag *fail(struct parser *p, size_t at, const char *format,
                                                                     ...) {
-    char message[160];
+    const struct tsim_place place = {p->origin, 1, (int)at + 1};
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    struct tsim_diag *diag = tsim_diags_verror(p->diags, TSIM_ERR_SYNTAX, place, NULL, format, args);
     va_end(args);
-    const struct tsim_place place = {p->origin, 1, (int)at + 1};
-    struct tsim_diag *diag = tsim_diags_error(p->diags, TSIM_ERR_SYNTAX, place, NULL, "%s", message);
     diag->source_line = p->text;
     p->has_failed = true;
     return diag;
