@@ -1,4 +1,6 @@
-/* words.h - a list of 64-bit words that grows: what is to be compared bit by bit. Free with tsim_words_release. */
+/* words.h - a list of 64-bit words that grows, for what is to be compared bit by bit or read again in order. Small
+ * words take few bytes: seven bits a byte, the lowest first, the sign in the lowest of all. Free with
+ * tsim_words_release. */
 #ifndef TSIM_BASE_WORDS_H
 #define TSIM_BASE_WORDS_H
 
@@ -8,29 +10,59 @@
 #include <string.h>
 
 struct tsim_words {
-    int64_t *items;
-    size_t n, capacity;
+    uint8_t *bytes;
+    size_t n, capacity; /* bytes */
 };
 
+enum { TSIM_WORD_MOST = 10 /* bytes of a word */ };
+
 static inline void tsim_words_put(struct tsim_words *words, int64_t word) {
-    if (words->n == words->capacity)
-        words->items = tsim_heap_grow(words->items, &words->capacity, words->n + 1, sizeof *words->items);
-    words->items[words->n++] = word;
+    if (words->capacity - words->n < TSIM_WORD_MOST)
+        words->bytes = tsim_heap_grow(words->bytes, &words->capacity, words->n + TSIM_WORD_MOST, 1);
+    uint8_t *at = words->bytes + words->n;
+    uint64_t rest = word < 0 ? ~((uint64_t)word << 1) : (uint64_t)word << 1;
+    for (; rest >= 0x80; rest >>= 7)
+        *at++ = (uint8_t)(rest | 0x80);
+    *at++ = (uint8_t)rest;
+    words->n = (size_t)(at - words->bytes);
 }
 
-/* A double by its bits. */
+/* A double by its bits, turned round: the last ones are mostly noughts. */
+static inline uint64_t tsim_words_turn(uint64_t bits) {
+    bits = (bits & UINT64_C(0x00ff00ff00ff00ff)) << 8 | (bits >> 8 & UINT64_C(0x00ff00ff00ff00ff));
+    bits = (bits & UINT64_C(0x0000ffff0000ffff)) << 16 | (bits >> 16 & UINT64_C(0x0000ffff0000ffff));
+    return bits << 32 | bits >> 32;
+}
+
 static inline void tsim_words_put_double(struct tsim_words *words, double value) {
-    int64_t word;
-    memcpy(&word, &value, sizeof word);
-    tsim_words_put(words, word);
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    tsim_words_put(words, (int64_t)tsim_words_turn(bits));
+}
+
+/* Reads at *at, which moves on to the next word. */
+static inline int64_t tsim_words_next(const uint8_t **at) {
+    uint64_t word = 0;
+    int shift = 0;
+    do
+        word |= (uint64_t)(**at & 0x7f) << shift, shift += 7;
+    while (*(*at)++ & 0x80);
+    return word & 1 ? ~(int64_t)(word >> 1) : (int64_t)(word >> 1);
+}
+
+static inline double tsim_words_next_double(const uint8_t **at) {
+    uint64_t bits = tsim_words_turn((uint64_t)tsim_words_next(at));
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 static inline bool tsim_words_equal(const struct tsim_words *a, const struct tsim_words *b) {
-    return a->n == b->n && memcmp(a->items, b->items, a->n * sizeof *a->items) == 0;
+    return a->n == b->n && memcmp(a->bytes, b->bytes, a->n) == 0;
 }
 
 static inline void tsim_words_release(struct tsim_words *words) {
-    tsim_heap_free(words->items);
+    tsim_heap_free(words->bytes);
     *words = (struct tsim_words){0};
 }
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { BUFFER_SIZE = 1 << 18 };
+enum { BUFFER_SIZE = 1 << 16 };
 
 /* A .gz file is packed by a thread of its own, which takes as long as what writes the text: one buffer is filled while
  * the other one is packed. */
@@ -176,20 +176,14 @@ void tsim_text_file_put(struct tsim_text_file *file, const char *text, size_t n_
     file->n_bytes += n_bytes;
 }
 
-/* By hand: a trace is mostly numbers, and printf takes several times as long. */
-void tsim_text_file_put_fixed(struct tsim_text_file *file, int64_t value, int decimals) {
-    char text[48], *at = text + sizeof text;
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    for (int i = 0; i < decimals; i++, rest /= 10)
-        *--at = (char)('0' + rest % 10);
-    if (decimals > 0)
-        *--at = '.';
-    do
-        *--at = (char)('0' + rest % 10);
-    while ((rest /= 10) > 0);
-    if (value < 0)
-        *--at = '-';
-    tsim_text_file_put(file, at, (size_t)(text + sizeof text - at));
+char *tsim_text_file_line(struct tsim_text_file *file) {
+    if (BUFFER_SIZE - file->n_bytes < TSIM_TEXT_FILE_LINE)
+        flush(file);
+    return file->buffer + file->n_bytes;
+}
+
+void tsim_text_file_end_line(struct tsim_text_file *file, const char *end) {
+    file->n_bytes = (size_t)(end - file->buffer);
 }
 
 enum tsim_status tsim_text_file_close(struct tsim_text_file *file, struct tsim_diags *diags) {

@@ -12,8 +12,10 @@ enum tsim_status tsim_text_file_open(struct tsim_arena *arena, const char *name,
                                      struct tsim_diags *diags);
 /* Nothing fails before the end: after a failed write the rest is dropped. */
 void tsim_text_file_put(struct tsim_text_file *file, const char *text, size_t n_bytes);
-/* `value` / 10^decimals. */
-void tsim_text_file_put_fixed(struct tsim_text_file *file, int64_t value, int decimals);
+/* Room for a line of at most so many bytes, which its writer fills and ends with where it stopped. */
+enum { TSIM_TEXT_FILE_LINE = 1024 };
+char *tsim_text_file_line(struct tsim_text_file *file);
+void tsim_text_file_end_line(struct tsim_text_file *file, const char *end);
 /* Says whether everything was written; if not, the file is as it was before. */
 enum tsim_status tsim_text_file_close(struct tsim_text_file *file, struct tsim_diags *diags);
 void tsim_text_file_discard(struct tsim_text_file *file);

@@ -2,6 +2,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/power.h"
+#include "report/digits.h"
 #include "report/rank_list.h"
 #include "report/text_file.h"
 #include "workload/memory.h"
@@ -12,16 +13,16 @@
 
 enum { MOST_DEFAULT_RANKS = 64, N_GAUGES = 3 /* of a stream */ };
 
-/* A counter that falls back to `idle` between the tasks that set it. Values in tenths. */
-struct gauge {
-    const char *name, *key;
-    int64_t idle, value, end_ns;
+/* What a stream's tasks set, and what falls back between them: in tenths. */
+struct gauges {
+    int64_t end_ns;
+    int64_t values[N_GAUGES];
 };
 
 struct traced_rank {
     bool is_traced;
     double activation_bytes;
-    struct gauge gauges[TSIM_N_STREAMS][N_GAUGES];
+    struct gauges gauges[TSIM_N_STREAMS];
 };
 
 struct tsim_trace {
@@ -34,74 +35,74 @@ struct tsim_trace {
     struct tsim_rank_list chosen; /* no ranges: the default */
     struct traced_rank *ranks;
     int32_t n_ranks;
-    uint8_t *is_sent; /* by message: an arrow has begun */
+    double (*pass_bytes)[TSIM_N_PASS_KINDS]; /* [stage][chunk]: by how much a pass changes the activations */
+    double idle_w, link_w;                   /* an accelerator at rest, and what its links take when they are busy */
+    uint8_t *is_sent;                        /* by message: an arrow has begun */
     bool has_event;
     struct tsim_step_sink sink;
 };
 
 static const char *const STREAM_NAMES[TSIM_N_STREAMS] = {"compute", "data", "send next", "send prev"};
-static const char *const GAUGE_NAMES[N_GAUGES] = {"power W", "scale-up GB/s", "NIC GB/s"};
 
 /* ---- writing ---- */
 
-static inline void put(struct tsim_trace *trace, const char *text) {
-    tsim_text_file_put(trace->file, text, strlen(text));
+static inline char *put(char *at, const char *text) {
+    return tsim_digits_text(at, text);
 }
 
-static inline void put_number(struct tsim_trace *trace, const char *key, int64_t value, int decimals) {
-    put(trace, key);
-    tsim_text_file_put_fixed(trace->file, value, decimals);
+static inline char *put_whole(char *at, const char *key, int64_t value) {
+    return tsim_digits_whole(tsim_digits_text(at, key), (uint64_t)value);
 }
 
-/* {"ph":"X","pid":3,"tid":0 - the beginning of every event; the rest is the caller's. A counter has no thread (-1). */
-static void begin_event(struct tsim_trace *trace, const char *phase, int64_t pid, int64_t tid) {
+static inline char *put_time(char *at, const char *key, int64_t ns) {
+    return tsim_digits_thousandths(tsim_digits_text(at, key), ns);
+}
+
+/* {"ph":"X","pid":3 - the beginning of every event, which is a line; the rest is the caller's, up to end_event. */
+static inline char *begin_event(struct tsim_trace *trace, const char *phase, int64_t pid) {
+    char *at = tsim_text_file_line(trace->file);
     if (trace->has_event)
-        put(trace, ",\n{\"ph\":\"");
-    else
-        put(trace, "\n{\"ph\":\"");
+        *at++ = ',';
     trace->has_event = true;
-    put(trace, phase);
-    put_number(trace, "\",\"pid\":", pid, 0);
-    if (tid >= 0)
-        put_number(trace, ",\"tid\":", tid, 0);
+    at = put(put(at, "\n{\"ph\":\""), phase);
+    return put_whole(at, "\",\"pid\":", pid);
+}
+
+static inline void end_event(struct tsim_trace *trace, char *at) {
+    tsim_text_file_end_line(trace->file, put(at, "}"));
 }
 
 static void put_name(struct tsim_trace *trace, const char *what, int64_t pid, int64_t tid, const char *name) {
-    begin_event(trace, "M", pid, tid);
-    put(trace, ",\"name\":\"");
-    put(trace, what);
-    put(trace, "\",\"args\":{\"name\":\"");
-    put(trace, name);
-    put(trace, "\"}}");
+    char *at = put_whole(begin_event(trace, "M", pid), ",\"tid\":", tid);
+    at = put(put(put(at, ",\"name\":\""), what), "\",\"args\":{\"name\":\"");
+    end_event(trace, put(put(at, name), "\"}"));
 }
 
-static void put_counter(struct tsim_trace *trace, int64_t pid, int64_t ns, const char *name, const char *key,
-                        int64_t value, int decimals) {
-    begin_event(trace, "C", pid, -1);
-    put_number(trace, ",\"ts\":", ns, 3);
-    put(trace, ",\"name\":\"");
-    put(trace, name);
-    put(trace, "\",\"args\":{\"");
-    put(trace, key);
-    put_number(trace, "\":", value, decimals);
-    put(trace, "}}");
+static void put_memory(struct tsim_trace *trace, int64_t pid, int64_t ns, const char *key, double bytes) {
+    char *at = put_time(begin_event(trace, "C", pid), ",\"ts\":", ns);
+    at = put(put(put(at, ",\"name\":\"memory GB\",\"args\":{\""), key), "\":");
+    end_event(trace, put(tsim_digits_thousandths(at, llround(bytes / 1e6)), "}"));
 }
 
-static void set_gauge(struct tsim_trace *trace, struct gauge *gauge, int64_t pid, int64_t ns, int64_t value) {
-    if (gauge->value == value)
+/* One line for all that changes. */
+static void set_gauges(struct tsim_trace *trace, int64_t pid, int stream, int64_t ns, const int64_t values[N_GAUGES]) {
+    static const char *const KEYS[N_GAUGES] = {"\"power W\":", "\"scale-up GB/s\":", "\"NIC GB/s\":"};
+    struct gauges *gauges = &trace->ranks[pid].gauges[stream];
+    if (memcmp(gauges->values, values, sizeof gauges->values) == 0)
         return;
-    gauge->value = value;
-    put_counter(trace, pid, ns, gauge->name, gauge->key, value, 1);
+    char *at = put_time(begin_event(trace, "C", pid), ",\"ts\":", ns);
+    at = put(put(put(at, ",\"name\":\""), STREAM_NAMES[stream]), "\",\"args\":{");
+    for (int g = 0; g < N_GAUGES; g++)
+        if (gauges->values[g] != values[g])
+            at = put(tsim_digits_tenths(put(at, KEYS[g]), values[g]), ",");
+    memcpy(gauges->values, values, sizeof gauges->values);
+    end_event(trace, put(at - 1, "}"));
 }
 
-static void raise_gauge(struct tsim_trace *trace, struct gauge *gauge, int64_t pid, int64_t begin_ns, int64_t end_ns,
-                        double value) {
-    if (end_ns <= begin_ns)
-        return;
-    if (begin_ns > gauge->end_ns)
-        set_gauge(trace, gauge, pid, gauge->end_ns, gauge->idle);
-    set_gauge(trace, gauge, pid, begin_ns, llround(value * 10));
-    gauge->end_ns = end_ns;
+/* The accelerator's own power at rest is in that of compute. */
+static void rest_gauges(struct tsim_trace *trace, int64_t pid, int stream, int64_t ns) {
+    const int64_t IDLE[N_GAUGES] = {stream == TSIM_STREAM_COMPUTE ? llround(10 * trace->idle_w) : 0};
+    set_gauges(trace, pid, stream, ns, IDLE);
 }
 
 /* ---- ranks ---- */
@@ -129,14 +130,37 @@ static void begin_rank(struct tsim_trace *trace, int32_t i) {
     put_name(trace, "process_name", i, 0, name);
     for (int s = 0; s < TSIM_N_STREAMS; s++)
         put_name(trace, "thread_name", i, s, STREAM_NAMES[s]);
-    put_counter(trace, i, 0, "memory GB", "model state", llround(state_bytes(trace, stage) / 1e6), 3);
-    put_counter(trace, i, 0, "memory GB", "activations", 0, 3);
+    put_memory(trace, i, 0, "model state", state_bytes(trace, stage));
+    put_memory(trace, i, 0, "activations", 0);
     for (int s = 0; s < TSIM_N_STREAMS; s++)
-        for (int g = 0; g < N_GAUGES; g++)
-            trace->ranks[i].gauges[s][g] = (struct gauge){.name = GAUGE_NAMES[g], .key = STREAM_NAMES[s]};
-    struct gauge *power = &trace->ranks[i].gauges[TSIM_STREAM_COMPUTE][0];
-    power->idle = llround(10 * tsim_power_accelerator_w(trace->cluster->accelerator, 0, 0, 0));
-    set_gauge(trace, power, i, 0, power->idle);
+        rest_gauges(trace, i, s, 0);
+}
+
+/* Activations are there from the beginning of a forward pass to the end of the last gradient; what weight gradients
+ * need is kept a while longer where the backward pass is split. */
+static void set_pass_bytes(const struct tsim_trace *trace, int32_t stage, int32_t chunk,
+                           double changes[TSIM_N_PASS_KINDS]) {
+    const struct tsim_scenario *sc = trace->scenario;
+    double expert = (double)tsim_chunk_expert_layers(sc, stage, chunk),
+           dense = (double)tsim_chunk_layers(sc, stage, chunk) - expert;
+    struct tsim_stage_part own;
+    double all = dense * tsim_layer_activation_bytes(tsim_stage_part(sc, stage, &own), false), kept = 0;
+    if (expert > 0)
+        all += expert * tsim_layer_activation_bytes(sc, true);
+    if (tsim_schedule_splits_backward(trace->shape.schedule)) {
+        kept = dense * tsim_layer_weight_gradient_bytes(sc, false);
+        if (expert > 0)
+            kept += expert * tsim_layer_weight_gradient_bytes(sc, true);
+    }
+    const double CHANGES[TSIM_N_PASS_KINDS] = {all, -all, kept - all, -kept};
+    memcpy(changes, CHANGES, sizeof CHANGES);
+}
+
+static void begin_passes(struct tsim_trace *trace) {
+    int32_t n_chunks = trace->shape.chunks, n = trace->shape.stages * n_chunks;
+    trace->pass_bytes = tsim_arena_alloc(trace->arena, (size_t)n * sizeof *trace->pass_bytes);
+    for (int32_t i = 0; i < n; i++)
+        set_pass_bytes(trace, i / n_chunks, i % n_chunks, trace->pass_bytes[i]);
 }
 
 static void begin(void *context, int32_t n_gangs, int64_t n_messages) {
@@ -144,6 +168,7 @@ static void begin(void *context, int32_t n_gangs, int64_t n_messages) {
     trace->n_ranks = n_gangs;
     trace->ranks = TSIM_NEW_ARRAY(trace->arena, (size_t)n_gangs, struct traced_rank);
     trace->is_sent = TSIM_NEW_ARRAY(trace->arena, (size_t)n_messages / 8 + 1, uint8_t);
+    begin_passes(trace);
     for (int32_t i = 0; i < n_gangs; i++) {
         trace->ranks[i].is_traced = is_chosen(trace, i);
         if (trace->ranks[i].is_traced)
@@ -180,36 +205,47 @@ static const char *task_name(const struct tsim_step_task *task) {
     TSIM_BUG("task %d", (int)task->kind);
 }
 
-static void put_amount(struct tsim_trace *trace, const char *key, double value) {
-    if (value > 0)
-        put_number(trace, key, llround(value), 0);
+static inline int64_t nearest(double amount) {
+    return (int64_t)(amount + 0.5);
+}
+
+static inline char *put_amount(char *at, const char *key, double value) {
+    return value > 0 ? put_whole(at, key, nearest(value)) : at;
+}
+
+/* "args" of a slice. A pass that waits in its middle is in segments. */
+static char *put_args(const struct tsim_trace *trace, const struct tsim_step_task *task, char *at) {
+    char *begin = at;
+    if (task->item)
+        at = put_whole(at, ",\"micro-batch\":", task->item->microbatch);
+    if (task->item && trace->shape.chunks > 1)
+        at = put_whole(at, ",\"chunk\":", task->item->chunk);
+    if (task->segment > 0 || (task->kind == TSIM_TASK_PASS && !task->is_last_segment))
+        at = put_whole(at, ",\"segment\":", task->segment);
+    if (task->to_gang >= 0)
+        at = put_whole(at, ",\"to rank\":", task->to_gang);
+    at = put_amount(at, ",\"FLOP\":", task->flops);
+    at = put_amount(at, ",\"scale-up bytes\":", task->scale_up_bytes);
+    at = put_amount(at, ",\"NIC bytes\":", task->nic_bytes);
+    if (at == begin)
+        return put(at, "{}");
+    *begin = '{';
+    return put(at, "}");
 }
 
 static void put_slice(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns, int64_t end_ns) {
-    begin_event(trace, "X", task->gang, task->stream);
-    put_number(trace, ",\"ts\":", begin_ns, 3);
-    put_number(trace, ",\"dur\":", end_ns - begin_ns, 3);
-    put(trace, ",\"name\":\"");
-    put(trace, task_name(task));
-    put_number(trace, "\",\"args\":{\"segment\":", task->segment, 0);
-    if (task->item) {
-        put_number(trace, ",\"micro-batch\":", task->item->microbatch, 0);
-        put_number(trace, ",\"chunk\":", task->item->chunk, 0);
-    }
-    if (task->to_gang >= 0)
-        put_number(trace, ",\"to rank\":", task->to_gang, 0);
-    put_amount(trace, ",\"FLOP\":", task->flops);
-    put_amount(trace, ",\"scale-up bytes\":", task->scale_up_bytes);
-    put_amount(trace, ",\"NIC bytes\":", task->nic_bytes);
-    put(trace, "}}");
+    char *at = put_whole(begin_event(trace, "X", task->gang), ",\"tid\":", task->stream);
+    at = put_time(put_time(at, ",\"ts\":", begin_ns), ",\"dur\":", end_ns - begin_ns);
+    at = put(put(put(at, ",\"name\":\""), task_name(task)), "\",\"args\":");
+    end_event(trace, put_args(trace, task, at));
 }
 
 /* An arrow's end belongs to the slice that encloses it: where a message begins, and where the pass does. */
 static void put_arrow(struct tsim_trace *trace, const struct tsim_step_task *task, bool is_end, int64_t ns) {
-    begin_event(trace, is_end ? "f\",\"bp\":\"e" : "s", task->gang, task->stream);
-    put_number(trace, ",\"ts\":", ns, 3);
-    put_number(trace, ",\"id\":", task->message, 0);
-    put(trace, ",\"cat\":\"message\",\"name\":\"message\"}");
+    char *at = begin_event(trace, is_end ? "f\",\"bp\":\"e" : "s", task->gang);
+    at = put_time(put_whole(at, ",\"tid\":", task->stream), ",\"ts\":", ns);
+    at = put_whole(at, ",\"id\":", task->message);
+    end_event(trace, put(at, ",\"cat\":\"message\",\"name\":\"message\""));
 }
 
 static void take_message(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns) {
@@ -223,62 +259,41 @@ static void take_message(struct tsim_trace *trace, const struct tsim_step_task *
 
 /* ---- counters ---- */
 
-/* Activations are there from the beginning of a forward pass to the end of the last gradient; what weight gradients
- * need is kept a while longer where the backward pass is split. */
 static void count_memory(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns,
                          int64_t end_ns) {
-    const struct tsim_scenario *sc = trace->scenario;
-    int32_t stage = task->gang % trace->shape.stages, chunk = task->item->chunk;
-    double expert = (double)tsim_chunk_expert_layers(sc, stage, chunk),
-           dense = (double)tsim_chunk_layers(sc, stage, chunk) - expert;
-    struct tsim_stage_part own;
-    double all = dense * tsim_layer_activation_bytes(tsim_stage_part(sc, stage, &own), false), kept = 0;
-    if (expert > 0)
-        all += expert * tsim_layer_activation_bytes(sc, true);
-    if (tsim_schedule_splits_backward(trace->shape.schedule)) {
-        kept = dense * tsim_layer_weight_gradient_bytes(sc, false);
-        if (expert > 0)
-            kept += expert * tsim_layer_weight_gradient_bytes(sc, true);
-    }
     bool is_forward = task->item->kind == TSIM_PASS_FORWARD;
     if (is_forward ? task->segment != 0 : !task->is_last_segment)
         return;
-    const double CHANGES[TSIM_N_PASS_KINDS] = {all, -all, kept - all, -kept};
+    int32_t stage = task->gang % trace->shape.stages;
     struct traced_rank *rank = &trace->ranks[task->gang];
-    rank->activation_bytes += CHANGES[task->item->kind];
-    put_counter(trace, task->gang, is_forward ? begin_ns : end_ns, "memory GB", "activations",
-                llround(fmax(rank->activation_bytes, 0) / 1e6), 3);
+    rank->activation_bytes += trace->pass_bytes[stage * trace->shape.chunks + task->item->chunk][task->item->kind];
+    put_memory(trace, task->gang, is_forward ? begin_ns : end_ns, "activations", fmax(rank->activation_bytes, 0));
 }
 
-/* The links' share of the power is that of the streams beside compute; what idles is in the latter's. */
-static double power_w(const struct tsim_trace *trace, const struct tsim_step_task *task) {
-    const struct tsim_accelerator *accelerator = trace->cluster->accelerator;
-    double duration_s = task->end_s - task->begin_s;
-    if (task->stream == TSIM_STREAM_COMPUTE)
-        return tsim_power_accelerator_w(accelerator, task->matrix_busy_s / duration_s, task->memory_busy_s / duration_s,
-                                        0);
-    return tsim_power_accelerator_w(accelerator, 0, 0, 1) - tsim_power_accelerator_w(accelerator, 0, 0, 0);
+/* The links' share of the power is that of the streams beside compute. */
+static double power_w(const struct tsim_trace *trace, const struct tsim_step_task *task, double duration_s) {
+    if (task->stream != TSIM_STREAM_COMPUTE)
+        return trace->link_w;
+    return tsim_power_accelerator_w(trace->cluster->accelerator, task->matrix_busy_s / duration_s,
+                                    task->memory_busy_s / duration_s, 0);
 }
 
 static void count_rates(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns, int64_t end_ns) {
-    struct gauge *gauges = trace->ranks[task->gang].gauges[task->stream];
-    double scale = 1e-9 / (task->end_s - task->begin_s);
+    struct gauges *gauges = &trace->ranks[task->gang].gauges[task->stream];
     if (end_ns <= begin_ns)
         return;
-    raise_gauge(trace, &gauges[0], task->gang, begin_ns, end_ns, power_w(trace, task));
-    if (task->scale_up_bytes > 0)
-        raise_gauge(trace, &gauges[1], task->gang, begin_ns, end_ns, task->scale_up_bytes * scale);
-    if (task->nic_bytes > 0)
-        raise_gauge(trace, &gauges[2], task->gang, begin_ns, end_ns, task->nic_bytes * scale);
-}
-
-static int64_t nanoseconds(double time_s) {
-    return llround(time_s * 1e9);
+    double duration_s = task->end_s - task->begin_s, scale = 1e-8 / duration_s;
+    const int64_t VALUES[N_GAUGES] = {nearest(10 * power_w(trace, task, duration_s)),
+                                      nearest(task->scale_up_bytes * scale), nearest(task->nic_bytes * scale)};
+    if (begin_ns > gauges->end_ns)
+        rest_gauges(trace, task->gang, task->stream, gauges->end_ns);
+    set_gauges(trace, task->gang, task->stream, begin_ns, VALUES);
+    gauges->end_ns = end_ns;
 }
 
 static void take(void *context, const struct tsim_step_task *task) {
     struct tsim_trace *trace = context;
-    int64_t begin_ns = nanoseconds(task->begin_s), end_ns = nanoseconds(task->end_s);
+    int64_t begin_ns = nearest(task->begin_s * 1e9), end_ns = nearest(task->end_s * 1e9);
     if (!trace->ranks[task->gang].is_traced ||
         ((task->kind == TSIM_TASK_GO || task->kind == TSIM_TASK_INPUT) && end_ns == begin_ns))
         return;
@@ -291,6 +306,10 @@ static void take(void *context, const struct tsim_step_task *task) {
 }
 
 /* ---- the document ---- */
+
+static void put_text(struct tsim_trace *trace, const char *text) {
+    tsim_text_file_put(trace->file, text, strlen(text));
+}
 
 enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_scenario *scenario, const char *file,
                                  const char *ranks, struct tsim_trace **trace, struct tsim_diags *diags) {
@@ -307,8 +326,11 @@ enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_sce
         tsim_diag_hint(diag, "as in 0,3,8-15, or all");
         return TSIM_ERR_RANGE;
     }
+    const struct tsim_accelerator *accelerator = opened->cluster->accelerator;
+    opened->idle_w = tsim_power_accelerator_w(accelerator, 0, 0, 0);
+    opened->link_w = tsim_power_accelerator_w(accelerator, 0, 0, 1) - opened->idle_w;
     TSIM_TRY(tsim_text_file_open(arena, file, &opened->file, diags));
-    put(opened, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+    put_text(opened, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
     *trace = opened;
     return TSIM_OK;
 }
@@ -328,11 +350,9 @@ static enum tsim_status check_ranks(const struct tsim_trace *trace, struct tsim_
 
 enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *diags) {
     for (int32_t i = 0; i < trace->n_ranks; i++)
-        for (int g = 0; g < TSIM_N_STREAMS * N_GAUGES && trace->ranks[i].is_traced; g++) {
-            struct gauge *gauge = &trace->ranks[i].gauges[g / N_GAUGES][g % N_GAUGES];
-            set_gauge(trace, gauge, i, gauge->end_ns, gauge->idle);
-        }
-    put(trace, "\n]}\n");
+        for (int s = 0; s < TSIM_N_STREAMS && trace->ranks[i].is_traced; s++)
+            rest_gauges(trace, i, s, trace->ranks[i].gauges[s].end_ns);
+    put_text(trace, "\n]}\n");
     enum tsim_status status = check_ranks(trace, diags);
     if (status == TSIM_OK)
         return tsim_text_file_close(trace->file, diags);

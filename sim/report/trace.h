@@ -3,8 +3,8 @@
  * A process for each simulated rank (a pipeline stage of one replica; numbered as in the summary's ranks), a thread for
  * each of its streams: compute, data-parallel collectives, messages to the next and to the previous stage. Slices carry
  * what they are (micro-batch, chunk, FLOPs, bytes per accelerator); an arrow leads from each message to the pass that
- * waited for it. Counters: model state and activations in flight, power of the kernels and of the links, bytes per
- * second on NICs and scale-up links by stream. Times are microseconds, rounded to nanoseconds.
+ * waited for it. Counters: model state and activations in flight; of each stream its power and the bytes per second on
+ * NICs and scale-up links, in tenths, where they change. Times are microseconds, rounded to nanoseconds.
  *
  * Streamed: memory grows with ranks and messages under way, not with slices. Written between the two calls by
  * whoever simulates with the sink. */

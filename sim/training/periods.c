@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { MOST_MOMENTS = 48 };
+enum { MOST_MOMENTS = 48, MOST_NOTES = 1 << 18 };
 
 /* Where the programs of a gang stand, as numbers of items: those move on from period to period. */
 enum place { AT_ITEM, AT_SEND_NEXT, AT_SEND_PREV, AT_UNIT, AT_REDUCE, AT_OLDEST, AT_LABELS, N_PLACES = AT_LABELS + 4 };
@@ -11,20 +11,25 @@ struct moment {
     uint64_t hash;
     struct tsim_words state; /* what must be the same */
     tsim_tick now;
-    int64_t n_events;
-    int64_t *places, *tallies; /* by gang */
-    double *flowed;            /* by resource */
+    int64_t n_events, n_noted;
+    int32_t *places;        /* by gang */
+    struct tsim_words sums; /* tallies by gang, what flowed by resource */
 };
 
 struct tsim_periods {
     struct tsim_engine *engine;
     struct tsim_gang *gangs;
-    int32_t n_gangs, n_resources, most_tallies;
+    int32_t n_gangs, n_resources;
     struct moment *moments; /* a ring */
     int64_t n_moments;      /* seen since the last that was left out */
     bool is_due;
     tsim_tick skipped;
     int64_t skipped_events;
+    tsim_periods_repeat_fn repeat;
+    void *context;
+    struct tsim_periods_task *notes; /* since the first moment, or the last of them */
+    size_t n_notes, notes_capacity;
+    int64_t n_forgotten; /* before them */
 };
 
 /* How often, and by how much: of forward passes, of the others. */
@@ -35,13 +40,11 @@ struct period {
 };
 
 struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engine *engine, struct tsim_gang *gangs,
-                                      int32_t n_gangs) {
+                                      int32_t n_gangs, tsim_periods_repeat_fn repeat, void *context) {
     struct tsim_periods *periods = TSIM_NEW(arena, struct tsim_periods);
-    *periods = (struct tsim_periods){.engine = engine, .gangs = gangs, .n_gangs = n_gangs};
+    *periods = (struct tsim_periods){
+        .engine = engine, .gangs = gangs, .n_gangs = n_gangs, .repeat = repeat, .context = context};
     periods->n_resources = tsim_engine_n_resources(engine);
-    for (int32_t g = 0; g < n_gangs; g++)
-        if (gangs[g].n_tally > periods->most_tallies)
-            periods->most_tallies = gangs[g].n_tally;
     periods->moments = TSIM_NEW_ARRAY(arena, MOST_MOMENTS, struct moment);
     return periods;
 }
@@ -49,11 +52,11 @@ struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engi
 void tsim_periods_release(struct tsim_periods *periods) {
     if (!periods)
         return;
+    tsim_heap_free(periods->notes);
     for (int i = 0; i < MOST_MOMENTS; i++) {
         tsim_words_release(&periods->moments[i].state);
         tsim_heap_free(periods->moments[i].places);
-        tsim_heap_free(periods->moments[i].tallies);
-        tsim_heap_free(periods->moments[i].flowed);
+        tsim_words_release(&periods->moments[i].sums);
     }
 }
 
@@ -79,6 +82,19 @@ void tsim_periods_hear(struct tsim_periods *periods, int64_t label) {
                   item.kind == TSIM_PASS_INPUT_GRADIENT;
     if (counts && item.chunk == 0 && item.microbatch % group == group - 1 && gang->item < gang->n_items)
         periods->is_due = true;
+}
+
+void tsim_periods_note(struct tsim_periods *periods, const struct tsim_periods_task *task) {
+    if (periods->n_moments == 0)
+        return;
+    if (periods->n_notes == MOST_NOTES) {
+        periods->n_notes /= 2;
+        periods->n_forgotten += MOST_NOTES / 2;
+        memcpy(periods->notes, periods->notes + MOST_NOTES / 2, MOST_NOTES / 2 * sizeof *periods->notes);
+    }
+    periods->notes =
+        tsim_heap_grow(periods->notes, &periods->notes_capacity, periods->n_notes + 1, sizeof *periods->notes);
+    periods->notes[periods->n_notes++] = *task;
 }
 
 /* ---- what a moment is ---- */
@@ -145,20 +161,22 @@ static bool put_state(const struct tsim_periods *periods, tsim_tick now, struct 
 
 static uint64_t hash_of(const struct tsim_words *words) {
     uint64_t hash = UINT64_C(0x9e3779b97f4a7c15);
-    for (size_t i = 0; i < words->n; i++) {
-        hash = (hash ^ (uint64_t)words->items[i]) * UINT64_C(0xff51afd7ed558ccd);
+    for (size_t i = 0; i < words->n; i += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        memcpy(&word, words->bytes + i, words->n - i < sizeof word ? words->n - i : sizeof word);
+        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
         hash ^= hash >> 32;
     }
     return hash;
 }
 
-static void put_places(const struct tsim_gang *gang, int64_t *places) {
+static void put_places(const struct tsim_gang *gang, int32_t *places) {
     places[AT_ITEM] = gang->item;
     places[AT_SEND_NEXT] = gang->send_at[0];
     places[AT_SEND_PREV] = gang->send_at[1];
     places[AT_UNIT] = gang->unit_item;
     places[AT_REDUCE] = gang->reduce_item;
-    int64_t oldest = gang->accounted < gang->item ? gang->accounted : gang->item;
+    int32_t oldest = gang->accounted < gang->item ? gang->accounted : gang->item;
     for (int32_t i = 0; i < gang->n_owed; i++)
         oldest = gang->owed[i] < oldest ? gang->owed[i] : oldest;
     for (int s = 0; s < TSIM_N_STREAMS; s++) {
@@ -171,23 +189,21 @@ static void put_places(const struct tsim_gang *gang, int64_t *places) {
 }
 
 static void write_moment(const struct tsim_periods *periods, struct moment *moment) {
-    size_t n_gangs = (size_t)periods->n_gangs, n_tallies = (size_t)periods->most_tallies, none = 0;
+    size_t n_gangs = (size_t)periods->n_gangs, none = 0;
     moment->now = tsim_engine_now(periods->engine);
     moment->n_events = tsim_engine_n_events(periods->engine);
-    if (!moment->places) {
+    moment->n_noted = periods->n_forgotten + (int64_t)periods->n_notes;
+    moment->sums.n = 0;
+    if (!moment->places)
         moment->places = tsim_heap_grow(NULL, &none, n_gangs * N_PLACES, sizeof *moment->places);
-        none = 0;
-        moment->tallies = tsim_heap_grow(NULL, &none, n_gangs * n_tallies, sizeof *moment->tallies);
-        none = 0;
-        moment->flowed = tsim_heap_grow(NULL, &none, (size_t)periods->n_resources, sizeof *moment->flowed);
-    }
     for (size_t g = 0; g < n_gangs; g++) {
         const struct tsim_gang *gang = &periods->gangs[g];
         put_places(gang, moment->places + g * N_PLACES);
-        memcpy(moment->tallies + g * n_tallies, gang->tally, (size_t)gang->n_tally * sizeof *gang->tally);
+        for (int32_t i = 0; i < gang->n_tally; i++)
+            tsim_words_put(&moment->sums, gang->tally[i]);
     }
     for (int32_t r = 0; r < periods->n_resources; r++)
-        moment->flowed[r] = tsim_engine_resource_flowed(periods->engine, r);
+        tsim_words_put_double(&moment->sums, tsim_engine_resource_flowed(periods->engine, r));
 }
 
 /* ---- what repeats ---- */
@@ -209,7 +225,7 @@ static bool repeats_at(const struct tsim_gang *gang, int32_t index, int32_t step
 }
 
 /* What the programs will look at next moved by `step`, too; reductions may wait for the end of the step. */
-static bool moved_alike(const struct tsim_gang *gang, const int64_t *then, const int64_t *now, int64_t step) {
+static bool moved_alike(const struct tsim_gang *gang, const int32_t *then, const int32_t *now, int64_t step) {
     static const int STREAMS[] = {TSIM_STREAM_NEXT, TSIM_STREAM_PREV};
     int64_t label;
     for (int i = 0; i < 2; i++)
@@ -224,7 +240,7 @@ static bool moved_alike(const struct tsim_gang *gang, const int64_t *then, const
     return !label_of(gang, TSIM_STREAM_DATA, &label) || reduced == step || reduced == 0;
 }
 
-static int64_t farthest(const struct tsim_gang *gang, const int64_t *then, const int64_t *now) {
+static int64_t farthest(const struct tsim_gang *gang, const int32_t *then, const int32_t *now) {
     int64_t far = now[AT_ITEM], label;
     if (gang->plan->shards_fully && now[AT_UNIT] > far)
         far = now[AT_UNIT];
@@ -235,7 +251,7 @@ static int64_t farthest(const struct tsim_gang *gang, const int64_t *then, const
 }
 
 /* Lowers period->times to what the gang's schedule allows; false when that is nothing. */
-static bool count_times(const struct tsim_gang *gang, const int64_t *then, const int64_t *now, struct period *period) {
+static bool count_times(const struct tsim_gang *gang, const int32_t *then, const int32_t *now, struct period *period) {
     int64_t step = now[AT_ITEM] - then[AT_ITEM], at = then[AT_OLDEST];
     if (step <= 0 || !moved_alike(gang, then, now, step))
         return false;
@@ -249,7 +265,7 @@ static bool count_times(const struct tsim_gang *gang, const int64_t *then, const
 }
 
 /* Without what is left out each pass is still there once: what is done already, and what comes after. */
-static bool leaves_a_schedule(const struct tsim_gang *gang, const int64_t *then, const int64_t *now,
+static bool leaves_a_schedule(const struct tsim_gang *gang, const int32_t *then, const int32_t *now,
                               const struct period *period, unsigned char *seen) {
     const struct tsim_schedule_shape *shape = &gang->plan->schedule;
     int64_t step = now[AT_ITEM] - then[AT_ITEM], out = period->times * step;
@@ -291,7 +307,22 @@ static bool find_period(const struct tsim_periods *periods, const struct moment 
 
 /* ---- leaving it out ---- */
 
-static void shorten(struct tsim_gang *gang, const int64_t *then, const int64_t *now, const struct period *period) {
+static void tell_again(struct tsim_periods *periods, const struct moment *then, const struct moment *now,
+                       const struct period *period) {
+    for (int64_t k = 1; k <= period->times; k++)
+        for (size_t i = (size_t)(then->n_noted - periods->n_forgotten); i < periods->n_notes; i++) {
+            const struct tsim_periods_task *task = &periods->notes[i];
+            ptrdiff_t at = (ptrdiff_t)task->gang * N_PLACES + AT_ITEM;
+            const struct tsim_periods_shift shift = {periods->skipped + k * (now->now - then->now),
+                                                     k * (now->places[at] - then->places[at]),
+                                                     k * period->microbatches[1]};
+            periods->repeat(periods->context, task, &shift);
+        }
+    periods->n_notes = 0;
+    periods->n_forgotten = 0;
+}
+
+static void shorten(struct tsim_gang *gang, const int32_t *then, const int32_t *now, const struct period *period) {
     int32_t out = (int32_t)(period->times * (now[AT_ITEM] - then[AT_ITEM]));
     gang->items += out;
     gang->n_items -= out;
@@ -306,15 +337,19 @@ static void shorten(struct tsim_gang *gang, const int64_t *then, const int64_t *
 
 static void leave_out(struct tsim_periods *periods, const struct moment *then, const struct moment *now,
                       const struct period *period) {
+    const uint8_t *sums = then->sums.bytes;
+    if (periods->repeat)
+        tell_again(periods, then, now, period);
     for (int32_t g = 0; g < periods->n_gangs; g++) {
         struct tsim_gang *gang = &periods->gangs[g];
-        const int64_t *before = then->tallies + (ptrdiff_t)g * periods->most_tallies;
         for (int32_t i = 0; i < gang->n_tally; i++)
-            gang->tally[i] += period->times * (gang->tally[i] - before[i]);
+            gang->tally[i] += period->times * (gang->tally[i] - tsim_words_next(&sums));
         shorten(gang, then->places + g * N_PLACES, now->places + g * N_PLACES, period);
     }
-    for (int32_t r = 0; r < periods->n_resources; r++)
-        tsim_engine_book_flow(periods->engine, r, (double)period->times * (now->flowed[r] - then->flowed[r]));
+    for (int32_t r = 0; r < periods->n_resources; r++) {
+        double flowed = tsim_engine_resource_flowed(periods->engine, r) - tsim_words_next_double(&sums);
+        tsim_engine_book_flow(periods->engine, r, (double)period->times * flowed);
+    }
     periods->skipped += period->times * (now->now - then->now);
     periods->skipped_events += period->times * (now->n_events - then->n_events);
 }
@@ -332,8 +367,8 @@ void tsim_periods_look(struct tsim_periods *periods) {
     for (int64_t i = periods->n_moments - 1; i >= first; i--) {
         const struct moment *then = &periods->moments[i % MOST_MOMENTS];
         struct period period;
-        if (then->hash != now->hash || !tsim_words_equal(&then->state, &now->state) ||
-            !find_period(periods, then, now, &period))
+        if (then->hash != now->hash || then->n_noted < periods->n_forgotten ||
+            !tsim_words_equal(&then->state, &now->state) || !find_period(periods, then, now, &period))
             continue;
         leave_out(periods, then, now, &period);
         periods->n_moments = 0;

@@ -11,7 +11,8 @@
  * gone through everything.
  *
  * A state repeats when durations do: a bit of difference in a rate, and nothing is left out. Not done message by
- * message, nor with an input pipeline or noise, nor while somebody listens to the step's tasks. */
+ * message, nor with an input pipeline or noise, nor while somebody listens who needs what tasks waited for. Others who
+ * listen are told the tasks that ended in the period so many times, each time later. */
 #ifndef TSIM_TRAINING_PERIODS_H
 #define TSIM_TRAINING_PERIODS_H
 
@@ -19,12 +20,29 @@
 
 struct tsim_periods;
 
+/* A task that has ended, and how far from it one is that repeats it: in time, in items of its gang's schedule, and in
+ * micro-batches of the passes that are not forward. */
+struct tsim_periods_task {
+    int64_t label;
+    tsim_tick begin, end;
+    int32_t stream, gang;
+};
+struct tsim_periods_shift {
+    tsim_tick later;
+    int64_t items, microbatches;
+};
+typedef void (*tsim_periods_repeat_fn)(void *context, const struct tsim_periods_task *task,
+                                       const struct tsim_periods_shift *shift);
+
+/* `repeat`: who is told what was left out, in the order in which it was noted; may be NULL. */
 struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engine *engine, struct tsim_gang *gangs,
-                                      int32_t n_gangs);
+                                      int32_t n_gangs, tsim_periods_repeat_fn repeat, void *context);
 void tsim_periods_release(struct tsim_periods *periods); /* may be NULL */
 
 /* A task of the first gang's compute stream has ended. */
 void tsim_periods_hear(struct tsim_periods *periods, int64_t label);
+/* What `repeat` may be told again. */
+void tsim_periods_note(struct tsim_periods *periods, const struct tsim_periods_task *task);
 /* Between ticks. */
 void tsim_periods_look(struct tsim_periods *periods);
 

@@ -15,7 +15,7 @@
 struct stream_owner {
     struct tsim_gang *gang;
     enum tsim_gang_stream stream;
-    struct tsim_task_events events; /* of the task under way, while somebody listens */
+    struct tsim_task_events *events; /* of the task under way; NULL: nobody needs them */
 };
 
 struct step_run {
@@ -32,6 +32,13 @@ struct step_run {
     struct tsim_periods *periods; /* NULL: nothing is left out */
 };
 
+/* A member's link of its own; -1 where it is one of the topology's. */
+static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, double bytes_per_s) {
+    if (run->has_links && run->links.topology->count[kind] > 0)
+        return -1;
+    return tsim_engine_add_resource(run->engine, fmax(bytes_per_s, 1));
+}
+
 static void add_resources(struct tsim_arena *arena, struct step_run *run, struct tsim_gang *gang) {
     const struct tsim_scenario *sc = run->plan->scenario;
     const struct tsim_cluster *cluster = run->plan->cluster;
@@ -40,10 +47,10 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
     for (int32_t i = 0; i < gang->n_members; i++) {
         members[i].rank = -1;
         members[i].device = tsim_engine_add_resource(run->engine, 1);
-        members[i].scale_up_out = tsim_engine_add_resource(run->engine, fmax(cluster->scale_up_bytes_per_s, 1));
-        members[i].scale_up_in = tsim_engine_add_resource(run->engine, fmax(cluster->scale_up_bytes_per_s, 1));
-        members[i].nic_out = tsim_engine_add_resource(run->engine, fmax(cluster->nic_bytes_per_s, 1));
-        members[i].nic_in = tsim_engine_add_resource(run->engine, fmax(cluster->nic_bytes_per_s, 1));
+        members[i].scale_up_out = add_link(run, TSIM_LINK_OUT, cluster->scale_up_bytes_per_s);
+        members[i].scale_up_in = add_link(run, TSIM_LINK_IN, cluster->scale_up_bytes_per_s);
+        members[i].nic_out = add_link(run, TSIM_LINK_NIC_OUT, cluster->nic_bytes_per_s);
+        members[i].nic_in = add_link(run, TSIM_LINK_NIC_IN, cluster->nic_bytes_per_s);
     }
     if (run->has_links)
         tsim_step_links_members(&run->links, arena, run->placement, gang, members);
@@ -126,7 +133,7 @@ static const tsim_program_fn PROGRAMS[TSIM_N_STREAMS] = {tsim_gang_compute, tsim
 /* As the gang's own program; what the task waits for is kept until it is told. */
 static bool next_heard(void *context, int32_t stream, struct tsim_task *task) {
     struct stream_owner *owner = context;
-    struct tsim_task_events *events = &owner->events;
+    struct tsim_task_events *events = owner->events;
     if (!PROGRAMS[owner->stream](owner->gang, stream, task))
         return false;
     *events = (struct tsim_task_events){.n_waits = task->n_waits,
@@ -139,7 +146,7 @@ static bool next_heard(void *context, int32_t stream, struct tsim_task *task) {
     return true;
 }
 
-static void add_streams(struct step_run *run, struct tsim_gang *gang) {
+static void add_streams(struct tsim_arena *arena, struct step_run *run, struct tsim_gang *gang) {
     for (int s = 0; s < TSIM_N_STREAMS; s++) {
         gang->streams[s] = -1;
         bool is_send = s == TSIM_STREAM_NEXT || s == TSIM_STREAM_PREV;
@@ -148,8 +155,10 @@ static void add_streams(struct step_run *run, struct tsim_gang *gang) {
             continue;
         struct stream_owner *owner = &run->owners[run->n_owned];
         *owner = (struct stream_owner){.gang = gang, .stream = (enum tsim_gang_stream)s};
-        gang->streams[s] = run->sink ? tsim_engine_add_stream(run->engine, next_heard, owner)
-                                     : tsim_engine_add_stream(run->engine, PROGRAMS[s], gang);
+        if (run->sink && run->sink->needs_events)
+            owner->events = TSIM_NEW(arena, struct tsim_task_events);
+        gang->streams[s] = owner->events ? tsim_engine_add_stream(run->engine, next_heard, owner)
+                                         : tsim_engine_add_stream(run->engine, PROGRAMS[s], gang);
         TSIM_ASSERT(gang->streams[s] == run->n_owned);
         run->n_owned++;
     }
@@ -193,8 +202,7 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
         add_resources(arena, run, gang);
         slow_down(run, gang);
         add_signals(arena, run, gang);
-        add_streams(run, gang);
-        add_input(arena, gang);
+        add_streams(arena, run, gang);
         tsim_account_begin(arena, gang);
         add_shapes(arena, gang);
     }
@@ -243,29 +251,55 @@ static void tell_collective(const struct tsim_data_collective *collective, struc
     task->n_parts = collective->n_parts;
 }
 
-static void tell(const struct step_run *run, const struct stream_owner *owner, int64_t label, tsim_tick begin,
-                 tsim_tick end) {
+/* Buckets are numbered through all micro-batches where each of these is reduced (gang.c). */
+static int32_t reduction_number(const struct step_run *run, const struct tsim_gang *gang, int64_t label,
+                                int64_t microbatches) {
+    bool counts = tsim_label_item(label) < 0 && run->plan->reduces_every_microbatch;
+    return tsim_label_segment(label) +
+           (counts ? (int32_t)(gang->n_skipped[1] + microbatches) * gang->stage_plan->n_reduces : 0);
+}
+
+/* What has ended, or what repeats it (`shift`). */
+static void tell(const struct step_run *run, const struct tsim_periods_task *ended,
+                 const struct tsim_periods_shift *shift) {
+    const struct stream_owner *owner = &run->owners[ended->stream];
     const struct tsim_gang *gang = owner->gang;
-    struct tsim_step_task task = {.gang = (int32_t)(gang - run->gangs),
+    int64_t label = ended->label;
+    struct tsim_step_task task = {.gang = ended->gang,
                                   .stream = owner->stream,
                                   .kind = tsim_label_kind(label),
                                   .segment = tsim_label_segment(label),
-                                  .begin_s = tsim_engine_seconds(run->engine, begin),
-                                  .end_s = tsim_engine_seconds(run->engine, end),
+                                  .begin_s = tsim_engine_seconds(run->engine, ended->begin + shift->later),
+                                  .end_s = tsim_engine_seconds(run->engine, ended->end + shift->later),
                                   .to_gang = -1,
                                   .message = -1,
-                                  .events = &owner->events};
+                                  .events = owner->events};
     if (task.kind == TSIM_TASK_PASS || task.kind == TSIM_TASK_SEND || task.kind == TSIM_TASK_INPUT)
-        task.item = &gang->stage_plan->items[tsim_label_item(label)];
+        task.item = &gang->items[tsim_label_item(label) + shift->items];
     if (task.kind == TSIM_TASK_PASS)
         tell_pass(run, gang, label, &task);
     else if (task.kind == TSIM_TASK_SEND)
         tell_message(run, gang, &task);
     else if (task.kind == TSIM_TASK_GATHER || task.kind == TSIM_TASK_REDUCE)
         tell_collective(tsim_gang_data_collective(gang, label), &task);
+    if (task.kind == TSIM_TASK_REDUCE)
+        task.segment = reduction_number(run, gang, label, shift->microbatches);
     else if (task.kind == TSIM_TASK_TIED)
         tell_collective(&run->plan->tied, &task);
     run->sink->take(run->sink->context, &task);
+}
+
+static void tell_again(void *context, const struct tsim_periods_task *ended, const struct tsim_periods_shift *shift) {
+    tell(context, ended, shift);
+}
+
+static void tell_and_note(const struct step_run *run, int32_t stream, int64_t label, tsim_tick begin, tsim_tick end) {
+    const struct tsim_periods_task ENDED = {label, begin, end, stream,
+                                            (int32_t)(run->owners[stream].gang - run->gangs)};
+    const struct tsim_periods_shift SHIFT = {.later = tsim_periods_ticks(run->periods)};
+    tell(run, &ENDED, &SHIFT);
+    if (run->periods)
+        tsim_periods_note(run->periods, &ENDED);
 }
 
 /* Message by message a collective's tasks take no time, but what lies between them. */
@@ -292,7 +326,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
                         (tsim_label_kind(label) != TSIM_TASK_GO || gang->expanding[TSIM_STREAM_DATA].part > 0);
         bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && gang->has_pieces;
-        tell(run, &run->owners[stream], label, is_cut ? gang->piece_begin : is_whole ? gang->go_end : begin, end);
+        tell_and_note(run, stream, label, is_cut ? gang->piece_begin : is_whole ? gang->go_end : begin, end);
     }
     switch (run->owners[stream].stream) {
     case TSIM_STREAM_COMPUTE:
@@ -431,19 +465,26 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
                                !scenario->simulation.fold && scenario->simulation.network != TSIM_NETWORK_IDEAL};
     struct tsim_engine_options options = {
         .tick_s = STEP_TICK_S, .observer = observe, .describe = describe, .between = between, .context = &run};
+    /* Unfolded, what lives as long as the simulation is tens of megabytes. */
+    struct tsim_arena own;
+    tsim_arena_init(&own);
+    struct tsim_arena *scratch = scenario->simulation.fold ? arena : &own;
     run.engine = tsim_engine_create(&options);
     run.n_gangs = run.plan->schedule.stages * run.plan->n_replicas;
-    run.owners = TSIM_NEW_ARRAY(arena, (size_t)run.n_gangs * TSIM_N_STREAMS, struct stream_owner);
+    run.owners = TSIM_NEW_ARRAY(scratch, (size_t)run.n_gangs * TSIM_N_STREAMS, struct stream_owner);
     if (run.has_links)
-        tsim_step_links_init(&run.links, arena, scenario, cluster, run.engine);
+        tsim_step_links_init(&run.links, scratch, scenario, cluster, run.engine);
     struct tsim_gang_account *accounts = TSIM_NEW_ARRAY(arena, (size_t)run.n_gangs, struct tsim_gang_account);
-    add_gangs(arena, &run, accounts);
-    for (int32_t i = 0; i < run.n_gangs; i++)
-        tsim_background_add(arena, &run.gangs[i]);
-    if (!sink && !run.plan->is_stepped && !run.plan->input && !(run.plan->noise_deviation_frac > 0))
-        run.periods = tsim_periods_new(arena, run.engine, run.gangs, run.n_gangs);
+    add_gangs(scratch, &run, accounts);
+    for (int32_t i = 0; i < run.n_gangs; i++) {
+        add_input(arena, &run.gangs[i]);
+        tsim_background_add(scratch, &run.gangs[i]);
+    }
+    if (!(sink && sink->needs_events) && !run.plan->is_stepped && !run.plan->input &&
+        !(run.plan->noise_deviation_frac > 0))
+        run.periods = tsim_periods_new(scratch, run.engine, run.gangs, run.n_gangs, sink ? tell_again : NULL, &run);
     if (run.plan->is_stepped)
-        tsim_expansion_build(&run.links, arena, placement, run.gangs, run.n_gangs);
+        tsim_expansion_build(&run.links, scratch, placement, run.gangs, run.n_gangs);
     if (sink)
         sink->begin(sink->context, run.n_gangs,
                     (int64_t)run.n_gangs * 2 * run.plan->schedule.microbatches * run.plan->schedule.chunks);
@@ -465,5 +506,6 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
     tsim_periods_release(run.periods);
     tsim_step_links_release(&run.links);
     tsim_engine_release(run.engine);
+    tsim_arena_release(&own);
     return status;
 }

@@ -126,15 +126,17 @@ struct tsim_step_task {
     bool has_embedding, has_head; /* of the second kind */
     const struct tsim_collective_part *parts; /* of gathers and reductions */
     int32_t n_parts;
-    const struct tsim_task_events *events;
+    const struct tsim_task_events *events; /* NULL unless the sink needs them */
 };
 
 /* Listens to a step: `begin` before the first task, with the number of gangs and of messages' numbers. The tasks of a
- * stream come in the order of time. */
+ * stream come in the order of time. What repeats is simulated once and told as often as it happens (periods.h), unless
+ * the sink needs the tasks' events. */
 struct tsim_step_sink {
     void (*begin)(void *context, int32_t n_gangs, int64_t n_messages);
     void (*take)(void *context, const struct tsim_step_task *task);
     void *context;
+    bool needs_events;
 };
 
 /* Of each accelerator of the gang over `time_s`, with its part of the node. */

@@ -40,6 +40,8 @@ count run-gpt-530b "$tsim" run tests/bench/gpt-530b.yaml --no-db --quiet --ignor
 count run-deepseek-v3 "$tsim" run tests/bench/deepseek-v3.yaml --no-db --quiet --ignore-memory
 count run-unfolded "$tsim" run tests/golden/unfolded.yaml --no-db --quiet --ignore-memory
 count trace-llama70b "$tsim" run $scenario --no-db --quiet --trace /dev/null
+count trace-unfolded "$tsim" run tests/bench/llama3-405b-unfolded.yaml --no-db --quiet --ignore-memory --trace /dev/null --trace-ranks all \
+  --set training.global_batch_size=4096
 count plan-llama70b "$tsim" plan $scenario --quiet --jobs 1
 count steps-ring-64 "$tsim" collective $scenario --ranks 64 --sizes 1GiB --algorithm ring --protocol Simple \
   --set simulation.network=steps

@@ -1,26 +1,98 @@
 /* What a step leaves out because it repeats, over random plans with many micro-batches: every figure is that of the
- * step that goes through everything, bit by bit; bytes on links, which are sums of fractions, nearly so. (A step that
- * somebody listens to leaves nothing out.) Prints its seed. */
+ * step that goes through everything, bit by bit; bytes on links, which are sums of fractions, nearly so. Who listens is
+ * told the same tasks. (A step to which somebody listens who needs events leaves nothing out.) Prints its seed. */
 #include "support/check_main.h"
 #include "support/random_plan.h"
 #include "training/program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { N_CASES = 400 };
 #define SEED 20261122u
 
+/* A task with what its pointers lead to, and its place among those of its stream. */
+struct heard_task {
+    struct tsim_step_task task;
+    struct tsim_pass_item item;
+    int32_t index;
+};
+
+struct heard {
+    struct heard_task *tasks;
+    size_t n, capacity;
+    int64_t n_messages;
+};
+
+static struct heard some, all_tasks;
+
 static void hear_begin(void *context, int32_t n_gangs, int64_t n_messages) {
-    (void)context, (void)n_gangs, (void)n_messages;
+    struct heard *heard = context;
+    (void)n_gangs;
+    heard->n_messages = n_messages;
 }
 
 static void hear_task(void *context, const struct tsim_step_task *task) {
-    (void)context, (void)task;
+    struct heard *heard = context;
+    heard->tasks = tsim_heap_grow(heard->tasks, &heard->capacity, heard->n + 1, sizeof *heard->tasks);
+    struct heard_task *h = &heard->tasks[heard->n];
+    memset(h, 0, sizeof *h);
+    h->task = *task;
+    h->task.events = NULL;
+    h->task.item = NULL;
+    h->task.parts = NULL;
+    h->index = (int32_t)heard->n++;
+    if (task->item)
+        h->item = *task->item;
 }
 
-static struct tsim_step_simulation simulate(struct tsim_arena *arena, const struct tsim_scenario *sc, bool is_heard) {
-    static const struct tsim_step_sink SINK = {hear_begin, hear_task, NULL};
+static int by_stream(const void *a, const void *b) {
+    const struct heard_task *x = a, *y = b;
+    if (x->task.gang != y->task.gang)
+        return x->task.gang < y->task.gang ? -1 : 1;
+    if (x->task.stream != y->task.stream)
+        return x->task.stream < y->task.stream ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+/* What differs; NULL: nothing. */
+static const char *difference(const struct heard_task *a, const struct heard_task *b, int64_t n_messages) {
+    const struct tsim_step_task *s = &a->task, *t = &b->task;
+    if (s->gang != t->gang || s->stream != t->stream || s->kind != t->kind || s->segment != t->segment ||
+        s->is_last_segment != t->is_last_segment)
+        return "task";
+    if (s->to_gang != t->to_gang || s->message != t->message || s->message >= n_messages)
+        return "message";
+    if (s->begin_s != t->begin_s || s->end_s != t->end_s)
+        return "time";
+    if (s->flops != t->flops || s->matrix_busy_s != t->matrix_busy_s || s->nic_bytes != t->nic_bytes ||
+        s->memory_busy_s != t->memory_busy_s || s->scale_up_bytes != t->scale_up_bytes || s->n_layers != t->n_layers ||
+        s->n_parts != t->n_parts)
+        return "amount";
+    bool is_same_item = a->item.microbatch == b->item.microbatch && a->item.chunk == b->item.chunk &&
+                        a->item.kind == b->item.kind && a->item.pair == b->item.pair;
+    return is_same_item ? NULL : "item";
+}
+
+static void expect_same_tasks(struct heard *a, struct heard *b, const char *plan) {
+    ck_assert_msg(a->n == b->n, "%s: %zu tasks told, not %zu", plan, a->n, b->n);
+    qsort(a->tasks, a->n, sizeof *a->tasks, by_stream);
+    qsort(b->tasks, b->n, sizeof *b->tasks, by_stream);
+    for (size_t i = 0; i < a->n; i++) {
+        const struct tsim_step_task *task = &a->tasks[i].task;
+        const char *what = difference(&a->tasks[i], &b->tasks[i], a->n_messages);
+        if (what) /* each ck_assert writes to a file */
+            ck_abort_msg("%s: gang %d, stream %d, %.15g s: another %s", plan, task->gang, (int)task->stream,
+                         task->begin_s, what);
+    }
+}
+
+static struct tsim_step_simulation simulate(struct tsim_arena *arena, const struct tsim_scenario *sc, bool is_whole,
+                                            struct heard *heard) {
+    const struct tsim_step_sink sink = {hear_begin, hear_task, heard, .needs_events = is_whole};
     struct tsim_step_simulation simulation;
+    heard->n = 0;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
@@ -28,7 +100,7 @@ static struct tsim_step_simulation simulate(struct tsim_arena *arena, const stru
     struct tsim_pass_costs costs;
     tsim_pass_costs_build(sc, cluster, placement, &costs);
     enum tsim_status status =
-        tsim_step_simulate_heard(arena, sc, cluster, placement, &costs, is_heard ? &SINK : NULL, &simulation, &diags);
+        tsim_step_simulate_heard(arena, sc, cluster, placement, &costs, &sink, &simulation, &diags);
     tsim_diags_print(&diags, stderr);
     ck_assert_int_eq(status, TSIM_OK);
     tsim_diags_release(&diags);
@@ -133,9 +205,10 @@ START_TEST(random_plans) {
         char plan[200];
         random_long_plan(&random, &e);
         describe_plan(i, &e.scenario, plan, sizeof plan);
-        struct tsim_step_simulation shortened = simulate(&arena, &e.scenario, false);
-        struct tsim_step_simulation whole = simulate(&arena, &e.scenario, true);
+        struct tsim_step_simulation shortened = simulate(&arena, &e.scenario, false, &some);
+        struct tsim_step_simulation whole = simulate(&arena, &e.scenario, true, &all_tasks);
         compare(&shortened, &whole, plan);
+        expect_same_tasks(&some, &all_tasks, plan);
         n_shortened += shortened.repeated_events > 0;
         repeated += (double)shortened.repeated_events;
         all += (double)whole.events;
@@ -159,9 +232,10 @@ static int64_t simulated_events(struct tsim_arena *arena, int64_t chunks, int64_
     e.scenario.parallelism.schedule = chunks > 1 ? TSIM_SCHEDULE_INTERLEAVED : TSIM_SCHEDULE_1F1B;
     e.scenario.training.global_batch_size = microbatches;
     example_finish(&e);
-    struct tsim_step_simulation simulation = simulate(arena, &e.scenario, false);
-    struct tsim_step_simulation whole = simulate(arena, &e.scenario, true);
+    struct tsim_step_simulation simulation = simulate(arena, &e.scenario, false, &some);
+    struct tsim_step_simulation whole = simulate(arena, &e.scenario, true, &all_tasks);
     compare(&simulation, &whole, "16 stages");
+    expect_same_tasks(&some, &all_tasks, "16 stages");
     return simulation.events - simulation.repeated_events;
 }
 

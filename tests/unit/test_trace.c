@@ -1,10 +1,13 @@
 /* The trace is read back: slices of a thread never overlap, every arrow has both ends, counters come back to rest. */
+#include "report/digits.h"
 #include "report/trace.h"
 #include "support/check_main.h"
 #include "support/example.h"
 #include "training/run.h"
 
 #include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -74,7 +77,8 @@ static bool is_phase(const json_t *event, const char *phase) {
 
 static double number(const json_t *event, const char *key) {
     const json_t *value = json_object_get(event, key);
-    ck_assert_msg(json_is_number(value), "no %s", key);
+    if (!json_is_number(value)) /* each ck_assert writes to a file */
+        ck_abort_msg("no %s", key);
     return json_number_value(value);
 }
 
@@ -93,8 +97,8 @@ static void expect_no_overlaps(const json_t *events) {
         if (!is_phase(event, "X"))
             continue;
         double *thread = &free_us[(int)number(event, "pid")][(int)number(event, "tid")];
-        ck_assert_double_ge(number(event, "ts"), *thread - 1e-4);
-        ck_assert_double_ge(number(event, "dur"), 0);
+        if (number(event, "ts") < *thread - 1e-4 || number(event, "dur") < 0)
+            ck_abort_msg("slices overlap at %.3f us", number(event, "ts"));
         *thread = number(event, "ts") + number(event, "dur");
     }
 }
@@ -110,17 +114,13 @@ static size_t expect_whole_arrows(const json_t *events) {
         if (!is_begin && !is_phase(event, "f"))
             continue;
         int id = (int)number(event, "id");
-        ck_assert_int_lt(id, MOST);
-        if (is_begin) {
-            ck_assert_double_eq(begins_us[id], 0);
-            begins_us[id] = number(event, "ts");
-            n_begun++;
-        } else {
-            ck_assert_double_gt(begins_us[id], 0);
-            ck_assert_double_ge(number(event, "ts"), begins_us[id]);
-            begins_us[id] = -1;
-            n_ended++;
-        }
+        double at_us = number(event, "ts");
+        bool is_good = id < MOST && (is_begin ? begins_us[id] == 0 : begins_us[id] > 0 && at_us >= begins_us[id]);
+        if (!is_good)
+            ck_abort_msg("arrow %d at %.3f us", id, at_us);
+        begins_us[id] = is_begin ? at_us : -1;
+        n_begun += is_begin;
+        n_ended += !is_begin;
     }
     ck_assert_uint_eq(n_begun, n_ended);
     return n_begun;
@@ -142,8 +142,45 @@ static void expect_memory_to_return(const json_t *events) {
         ck_assert_double_eq_tol(at[i], 0, 1e-9);
 }
 
+/* Each value of a counter is another than the one before it, and not earlier; at the end links carry nothing, and the
+ * accelerator's power is what it was at the beginning. */
+static void expect_counters_to_rest(const json_t *events) {
+    static const char *const NAMES[] = {"compute", "data", "send next", "send prev"}, *const KEYS[] = {"power W",
+                                                                                                       "scale-up GB/s",
+                                                                                                       "NIC GB/s"};
+    double values[64][4][3] = {{{0}}}, begins[64] = {0}, times[64][4] = {{0}};
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i), *args = json_object_get(event, "args");
+        for (int s = 0; s < 4 && is_phase(event, "C"); s++) {
+            if (strcmp(json_string_value(json_object_get(event, "name")), NAMES[s]) != 0)
+                continue;
+            int rank = (int)json_integer_value(json_object_get(event, "pid"));
+            double at_us = json_number_value(json_object_get(event, "ts"));
+            if (at_us < times[rank][s])
+                ck_abort_msg("rank %d, %s: %.3f us after %.3f us", rank, NAMES[s], at_us, times[rank][s]);
+            times[rank][s] = at_us;
+            for (int k = 0; k < 3; k++) {
+                const json_t *value = json_object_get(args, KEYS[k]);
+                if (!value)
+                    continue;
+                if (json_number_value(value) == values[rank][s][k])
+                    ck_abort_msg("rank %d, %s: %s said twice", rank, NAMES[s], KEYS[k]);
+                values[rank][s][k] = json_number_value(value);
+            }
+            if (times[rank][s] == 0 && begins[rank] == 0)
+                begins[rank] = values[rank][0][0];
+        }
+    }
+    for (int rank = 0; rank < 64; rank++)
+        for (int s = 0; s < 4; s++)
+            for (int k = 0; k < 3; k++)
+                if (values[rank][s][k] != (s == 0 && k == 0 ? begins[rank] : 0))
+                    ck_abort_msg("rank %d, %s: %s ends as %g", rank, NAMES[s], KEYS[k], values[rank][s][k]);
+}
+
 static void expect_sound(const json_t *events) {
     expect_no_overlaps(events);
+    expect_counters_to_rest(events);
     expect_whole_arrows(events);
     expect_memory_to_return(events);
 }
@@ -227,6 +264,25 @@ START_TEST(what_is_wrong_is_said) {
 }
 END_TEST
 
+START_TEST(numbers_are_those_that_printf_writes) {
+    static const int64_t VALUES[] = {0, 1, 9, 10, 99, 100, 101, 999, 1000, 1001, 10050, 123456789, INT64_MAX};
+    for (size_t i = 0; i < sizeof VALUES / sizeof VALUES[0]; i++)
+        for (int is_negative = 0; is_negative < 2; is_negative++) {
+            int64_t value = is_negative ? -VALUES[i] : VALUES[i];
+            char text[TSIM_DIGITS_MOST * 2], expected[64];
+            *tsim_digits_whole(text, (uint64_t)VALUES[i]) = '\0';
+            snprintf(expected, sizeof expected, "%lld", (long long)VALUES[i]);
+            ck_assert_str_eq(text, expected);
+            *tsim_digits_thousandths(text, value) = '\0';
+            long double read = strtold(text, NULL);
+            ck_assert(fabsl(read * 1000 - (long double)value) < 1);
+            *tsim_digits_tenths(text, value) = '\0';
+            read = strtold(text, NULL);
+            ck_assert(fabsl(read * 10 - (long double)value) < 1);
+        }
+}
+END_TEST
+
 static Suite *trace_suite(void) {
     Suite *suite = suite_create("trace");
     TCase *tcase = tcase_create("trace");
@@ -235,6 +291,7 @@ static Suite *trace_suite(void) {
     tcase_add_test(tcase, counts_are_those_of_the_schedule);
     tcase_add_test(tcase, arrows_to_ranks_that_are_left_out_are_left_out);
     tcase_add_test(tcase, compressed_is_the_same);
+    tcase_add_test(tcase, numbers_are_those_that_printf_writes);
     tcase_add_test(tcase, what_is_wrong_is_said);
     suite_add_tcase(suite, tcase);
     return suite;
