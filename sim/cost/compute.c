@@ -23,18 +23,19 @@ enum { CLOCK_STEPS = 40 };
 #define LOAD_BYTES 16.0
 #define UNALIGNED_FRAC 0.69
 
-/* Flash attention's shape terms; see the header. */
+/* Flash attention's shape terms, and FlashAttention-1's own; see the header. */
 #define FLASH_HEAD_DIM_RAMP 20.0
 #define FLASH_REFERENCE_HEAD_DIM 128.0
 #define FLASH_RAMP_TOKENS 190.0
 #define FLASH_CAUSAL_RAMP_TOKENS 600.0
-/* The Triton kernel of 2022 against FlashAttention-1: FlashAttention-2 is 1.7 to 3.0 times as fast as the one and 1.3
- * to 2.5 times as fast as the other (Dao 2023, section 4.1). */
-#define TRITON_OVER_FLASH1 1.3
-/* FlashAttention-1 keeps more of a small head on the chip: 110 against 83 TFLOP/s at 16k tokens on A100 (the same
- * repository's figure), the opposite of its successors. */
+#define FLASH1_RAMP_TOKENS 90.0
+#define FLASH1_CAUSAL_RAMP_TOKENS 310.0
 #define FLASH1_SMALL_HEAD_DIM 64.0
-#define FLASH1_SMALL_HEAD_FACTOR 1.32
+#define FLASH1_SMALL_HEAD_FACTOR 1.31
+#define FLASH1_CAUSAL_SMALL_HEAD_FACTOR 1.13
+/* FlashAttention-1 against the Triton kernel of 2022: FlashAttention-2 is up to 3.0 times as fast as the one and up to
+ * 2.5 times as fast as the other (Dao 2023, section 4.1; the least are 1.7 and 1.3). */
+#define TRITON_OVER_FLASH1 1.2
 
 double tsim_matrix_rate(const struct tsim_accelerator *a, enum tsim_precision precision) {
     return a->peak_flops_per_s[precision] * a->matrix_sustained_frac[precision];
@@ -130,21 +131,28 @@ static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_k
     return a->attention_flash2_frac;
 }
 
-static double head_dim_factor(enum tsim_attention_kernel kernel, double head_dim) {
+static bool is_first_generation(enum tsim_attention_kernel kernel) {
+    return kernel == TSIM_ATTENTION_FLASH1 || kernel == TSIM_ATTENTION_FLASH_TRITON;
+}
+
+static double head_dim_factor(enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     if (kernel == TSIM_ATTENTION_FLASH_TRITON) /* not measured apart by head dimension */
         return 1;
-    if (kernel == TSIM_ATTENTION_FLASH1)
-        return head_dim <= FLASH1_SMALL_HEAD_DIM ? FLASH1_SMALL_HEAD_FACTOR : 1;
-    return head_dim / (head_dim + FLASH_HEAD_DIM_RAMP) *
-           ((FLASH_REFERENCE_HEAD_DIM + FLASH_HEAD_DIM_RAMP) / FLASH_REFERENCE_HEAD_DIM);
+    if (kernel != TSIM_ATTENTION_FLASH1)
+        return op->head_dim / (op->head_dim + FLASH_HEAD_DIM_RAMP) *
+               ((FLASH_REFERENCE_HEAD_DIM + FLASH_HEAD_DIM_RAMP) / FLASH_REFERENCE_HEAD_DIM);
+    if (op->head_dim > FLASH1_SMALL_HEAD_DIM)
+        return 1;
+    return op->causal ? FLASH1_CAUSAL_SMALL_HEAD_FACTOR : FLASH1_SMALL_HEAD_FACTOR;
 }
 
 static double flash_s(const struct tsim_accelerator *a, const struct tsim_software *software,
                       const struct tsim_op *op) {
-    double ramp = op->causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS;
-    double head = head_dim_factor(software->attention_kernel, op->head_dim);
-    double rate = a->peak_flops_per_s[op->precision] * flash_frac(a, software->attention_kernel) * head * op->sequence /
-                  (op->sequence + ramp);
+    enum tsim_attention_kernel kernel = software->attention_kernel;
+    double ramp = is_first_generation(kernel) ? (op->causal ? FLASH1_CAUSAL_RAMP_TOKENS : FLASH1_RAMP_TOKENS)
+                                              : (op->causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS);
+    double rate = a->peak_flops_per_s[op->precision] * flash_frac(a, kernel) * head_dim_factor(kernel, op) *
+                  op->sequence / (op->sequence + ramp);
     return op->flops / rate;
 }
 
