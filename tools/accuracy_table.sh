@@ -21,6 +21,9 @@ by_source() {
 }
 
 table() {
+  echo 'Without the rows that are marked doubtful in their files:'
+  tools/accuracy_docs.sh --headline
+  printf '\nWith them, by source:\n\n'
   echo '| source | runs | mean error | median | worst | bias | not scored |'
   echo '| --- | --- | --- | --- | --- | --- | --- |'
   by_source | awk '

@@ -28,6 +28,17 @@ static const char *model_word(const struct tsim_model *model) {
     return model->experts.count > 0 ? "experts" : "dense";
 }
 
+/* Is the matrix rate that the products run at among the estimates that the scenario leans on? */
+static bool leans_on_rate(const struct tsim_scenario *s) {
+    const char *precision = tsim_precision_name(s->training.precision);
+    for (size_t i = 0; i < s->n_estimates; i++) {
+        const char *key = strstr(s->estimates[i], " efficiency.matrix_sustained.");
+        if (key && strcmp(strrchr(key, '.') + 1, precision) == 0)
+            return true;
+    }
+    return false;
+}
+
 void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits) {
     const struct tsim_scenario *s = result->scenario;
     const struct tsim_accelerator *accelerator = s->cluster.node->accelerator;
@@ -39,6 +50,7 @@ void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits
         .precision = s->training.precision,
         .model = model_word(s->model),
         .shards_parameters = s->parallelism.zero == 3,
+        .estimates_rate = leans_on_rate(s),
         .peak_flops_per_s = fmax(peak_flops_per_s, accelerator->peak_flops_per_s[TSIM_FP32]),
         .n_accelerators = (double)s->n_accelerators,
         .tensor = (double)s->parallelism.tensor,
@@ -63,6 +75,7 @@ double tsim_traits_distance(const struct tsim_traits *a, const struct tsim_trait
     distance += strcmp(a->vendor, b->vendor) != 0 ? 1.0 : 0.0;
     distance += precision_class(a->precision) != precision_class(b->precision) ? 1.0 : 0.0;
     distance += strcmp(a->model, b->model) != 0 ? 2.0 : 0.0;
+    distance += a->estimates_rate != b->estimates_rate ? 2.0 : 0.0;
     distance += a->shards_parameters != b->shards_parameters ? 0.5 : 0.0;
     distance += strcmp(a->software, b->software) != 0 ? 0.5 : 0.0;
     distance += 0.15 * doublings(a->n_accelerators, b->n_accelerators);
@@ -134,7 +147,7 @@ void tsim_interval_of(struct tsim_arena *arena, const struct tsim_residuals *res
 
 static const char HEADER[] =
     "case,source,accelerator,vendor,software,model,precision,zero3,peak_tflops,accelerators,"
-    "tensor,pipeline,micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s";
+    "tensor,pipeline,micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s,estimated_rate";
 enum {
     CASE,
     SOURCE,
@@ -155,6 +168,7 @@ enum {
     HIGH,
     HIDDEN,
     STEP_TIME,
+    ESTIMATED_RATE,
     N_COLUMNS
 };
 
@@ -205,6 +219,7 @@ static bool parse_row(struct tsim_arena *arena, char *line, struct tsim_residual
         .software = tsim_arena_strdup(arena, fields[SOFTWARE]),
         .model = tsim_arena_strdup(arena, fields[MODEL]),
         .shards_parameters = number[ZERO3] != 0.0,
+        .estimates_rate = number[ESTIMATED_RATE] != 0.0,
         .peak_flops_per_s = 1e12 * number[PEAK_TFLOPS],
         .n_accelerators = number[ACCELERATORS],
         .tensor = number[TENSOR],
@@ -310,11 +325,11 @@ void tsim_residuals_print(struct tsim_arena *arena, FILE *out, const struct tsim
         const struct tsim_traits *t = &row->traits;
         struct tsim_interval interval;
         tsim_interval_of(arena, &residuals, t, row->name, row->source, &interval);
-        fprintf(out, "%s,%s,%s,%s,%s,%s,%s,%d,%.4g,%.0f,%.0f,%.0f,%.0f,%.4g,%.4f,%.4f,%.4f,%.0f,%.4g\n", row->name,
+        fprintf(out, "%s,%s,%s,%s,%s,%s,%s,%d,%.4g,%.0f,%.0f,%.0f,%.0f,%.4g,%.4f,%.4f,%.4f,%.0f,%.4g,%d\n", row->name,
                 row->source, t->accelerator, t->vendor, t->software, t->model, tsim_precision_name(t->precision),
                 t->shards_parameters, t->peak_flops_per_s / 1e12, t->n_accelerators, t->tensor, t->pipeline,
                 t->micro_batch, t->parameters, exp(row->log_ratio), interval.low_ratio, interval.high_ratio,
-                row->hidden, row->step_time_s);
+                row->hidden, row->step_time_s, t->estimates_rate);
     }
 }
 

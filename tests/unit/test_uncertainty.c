@@ -44,6 +44,9 @@ START_TEST(distances) {
     other.precision = TSIM_FP8;
     other.model = "experts";
     ck_assert_double_eq_tol(tsim_traits_distance(&A100, &other), 0.5 + 0.8 + 1 + 2, 1e-12);
+    other = A100;
+    other.estimates_rate = true;
+    ck_assert_double_eq(tsim_traits_distance(&A100, &other), 2.0);
 }
 END_TEST
 
@@ -117,8 +120,8 @@ END_TEST
 
 #define HEADER                                                                                                         \
     "case,source,accelerator,vendor,software,model,precision,zero3,peak_tflops,accelerators,tensor,pipeline,"          \
-    "micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s\n"
-#define ROW "run-1,run,a100,NVIDIA,megatron,dense,bf16,0,312,64,8,4,1,1e10,%s,0.9,1.1,4096,2.5\n"
+    "micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s,estimated_rate\n"
+#define ROW "run-1,run,a100,NVIDIA,megatron,dense,bf16,0,312,64,8,4,1,1e10,%s,0.9,1.1,4096,2.5,0\n"
 
 static enum tsim_status read_text(struct tsim_arena *arena, const char *format, const char *ratio,
                                   struct tsim_residuals *residuals, int *line) {
