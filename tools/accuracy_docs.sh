@@ -45,6 +45,14 @@ headline() {
   by 'machines whose matrix rate is' '(estimated ? "2#an estimate from its data sheet" : "1#measured or fitted")'
 }
 
+# Without the column of intervals: there are none of memory.
+memory() {
+  printf '\n## Memory\n\nOf the fullest accelerator: what allocators report, or what nvidia-smi does (BLOOM), which counts what its allocator holds in
+reserve. Times that are doubtful do not make memory so; all rows are here.\n\n'
+  awk -F, 'NR > 1 {split($1, word, "-"); print "all\t" $5 "\t0"; print word[1] "\t" $5 "\t0"}' hardware/calibration/memory.csv |
+    score source | sed 's/ [^|]*|$//'
+}
+
 unscored() {
   local file name
   for file in scenarios/published/*.yaml; do
@@ -101,6 +109,7 @@ TEXT
   by sharding '(zero3 ? "parameters sharded (ZeRO-3)" : "parameters whole")'
   by model model
   by 'software profile' software
+  memory
   cat <<'TEXT'
 
 ## Runs off by more than ten per cent

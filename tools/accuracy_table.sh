@@ -12,7 +12,7 @@ by_source() {
     NR == 1 {next}
     {split($1, word, "-"); source = word[1]}
     $7 != "ok" {missing[source]++; next}
-    $3 == "memory_peak" {next}
+    $3 ~ /^memory_/ {next}
     {
       error = $3 ~ /_per_s|mfu|hfu|tflops/ ? 1 / (1 + $6) - 1 : $6
       printf "%s %.17g %.17g\n", source, error < 0 ? -error : error, error

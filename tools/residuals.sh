@@ -3,6 +3,7 @@
 #   --check        against the committed table: what moved by more than half a point, sources that got worse
 #   --write        writes the table, unless a source's mean error got worse by more than half a point
 #   --write-worse  writes it all the same
+# --memory prints that of the measured memories, doubtful times or not; both ways of writing write its table, too.
 # Moved means |measured / predicted| by more than 0.005; the mean error is that of predicted / measured - 1.
 set -eu
 tsim=$1 table=hardware/calibration/residuals.csv
@@ -12,6 +13,11 @@ cd "$(dirname "$0")/.."
 residuals() {
   # shellcheck disable=SC2046
   "$tsim" validate $(grep -L '^# Doubtful' scenarios/published/*.yaml) --residuals 2>/dev/null
+}
+
+memory() {
+  "$tsim" validate scenarios/published/*.yaml --csv 2>/dev/null |
+    awk -F, -v OFS=, 'NR == 1 || ($3 ~ /^memory_/ && $7 == "ok") {print $1, $3, $4, $5, $6}'
 }
 
 # COMMITTED NEW -> each case that moved; exit 1 when a source got worse, 2 when cases came, went or moved otherwise.
@@ -41,6 +47,10 @@ compare() {
     }' "$1" "$2"
 }
 
+if [ "${2-}" = --memory ]; then
+  memory
+  exit
+fi
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 residuals >"$new"
@@ -57,6 +67,7 @@ case ${2-} in
   fi
   mkdir -p "$(dirname "$table")"
   cat "$new" >"$table"
+  memory >"${table%/*}/memory.csv"
   ;;
 *) cat "$new" ;;
 esac

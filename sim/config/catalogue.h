@@ -346,6 +346,8 @@ struct tsim_software {
     enum tsim_expert_dispatch expert_dispatch;
     bool fp8_activation_input;      /* training in fp8, inputs of the activation function are kept in fp8 as well */
     int64_t nics_used;              /* per node; 0 = all */
+    bool keeps_outputs;             /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
+    double flat_bucket_elements;    /* updates from flat tensors: see flat_update_bytes in workload/memory.c. 0: none */
     double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in training/plan.c. 0: no limit */
     int64_t bucket_elements;        /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
 };

@@ -404,6 +404,13 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node, fp8 where products are"},
     {INTEGER(struct tsim_software, "nics_used", nics_used, 1e5, "network ports used in each node, or all"),
      .words = ALL_NICS, .default_text = "all"},
+    {.key = "keeps_outputs", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, keeps_outputs),
+     .help = "pipeline: what a stage sent on is kept until that micro-batch's backward pass"},
+    {QUANTITY(struct tsim_software, "flat_bucket", TSIM_COUNT, flat_bucket_elements,
+              "elements of a flat tensor to reduce gradients in, and of one to gather weights in; gradients are joined "
+              "and converted for the update"),
+     .is_omitted_when_zero = true, .default_text = "0"},
     {QUANTITY(struct tsim_software, "gather_reuse", TSIM_COUNT, gather_reuse_parameters,
               "fully sharded: what is not needed again within so many parameters is dropped, and gathered once more"),
      .is_omitted_when_zero = true, .default_text = "0"},

@@ -76,7 +76,8 @@ enum tsim_metric {
     TSIM_METRIC_HFU,
     TSIM_METRIC_MODEL_TFLOPS_PER_GPU,
     TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU,
-    TSIM_METRIC_MEMORY_PEAK,
+    TSIM_METRIC_MEMORY_PEAK, /* what allocators report */
+    TSIM_METRIC_MEMORY_USED, /* what the driver reports: its own and the runtime's part, too */
     TSIM_METRIC_ENERGY,
     TSIM_METRIC_DAYS,
     TSIM_METRIC_GOODPUT,

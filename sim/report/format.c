@@ -102,6 +102,7 @@ const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer
         snprintf(buffer, size, "%.1f", value / 1e12);
         return buffer;
     case TSIM_METRIC_MEMORY_PEAK:
+    case TSIM_METRIC_MEMORY_USED:
         return tsim_gigabytes_text(value, buffer, size);
     case TSIM_METRIC_ENERGY:
         return tsim_quantity_human(value, TSIM_JOULES, buffer, size);

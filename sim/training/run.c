@@ -406,8 +406,8 @@ static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *re
         [TSIM_METRIC_HFU] = result->throughput.hfu,
         [TSIM_METRIC_MODEL_TFLOPS_PER_GPU] = result->throughput.model_tflops_per_gpu * 1e12,
         [TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU] = result->throughput.hardware_tflops_per_gpu * 1e12,
-        [TSIM_METRIC_MEMORY_PEAK] =
-            result->memory.peak_bytes - result->memory.reserve_bytes, /* what allocators report */
+        [TSIM_METRIC_MEMORY_PEAK] = result->memory.peak_bytes - result->memory.reserve_bytes,
+        [TSIM_METRIC_MEMORY_USED] = result->memory.peak_bytes,
         [TSIM_METRIC_ENERGY] = result->step_energy_j,
         [TSIM_METRIC_DAYS] = result->campaign.has ? result->campaign.days : (double)NAN,
         [TSIM_METRIC_GOODPUT] = result->campaign.goodput,

@@ -418,6 +418,8 @@ static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t sta
         bytes += first.ts * k.h * k.e; /* the encoder's final norm */
     if (tsim_chunk_has_head(sc, stage, chunk))
         bytes += (k.ts + fmin(k.ts, tsim_head_tokens(sc))) * k.h * k.e; /* the final norm's input and the head's */
+    else if (sc->software->keeps_outputs && sc->parallelism.pipeline > 1)
+        bytes += (k.ts + (is_stacked ? first.ts : 0)) * k.h * k.e;
     return bytes;
 }
 
@@ -580,6 +582,18 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     return bytes + context_bytes(sc, &k);
 }
 
+/* Frameworks that update from flat tensors (DeepSpeed, runtime/zero/stage_1_and_2.py, runtime/fp16/fused_optimizer.py)
+ * hold a bucket that gradients are copied into to be reduced, with sharded states another that weights are gathered in,
+ * and for the update the gradients of what they update joined, in their own precision and converted to fp32. These are
+ * pieces too large for what activations leave to the allocator, so they come on top. */
+static double flat_update_bytes(const struct tsim_scenario *sc, double updated) {
+    double bucket = sc->software->flat_bucket_elements, gradient_bytes = tsim_gradient_bytes(sc);
+    if (!(bucket > 0) || sc->parallelism.zero == 3 || sc->training.updates_by_layer || sc->training.offload.optimizer)
+        return 0;
+    double joined = tsim_has_master_weights(sc) && gradient_bytes < 4 ? gradient_bytes + 4 : 0;
+    return updated * joined + (sc->parallelism.zero >= 1 ? 2 : 1) * bucket * tsim_weight_bytes(sc->training.precision);
+}
+
 /* Batches of the input pipeline on the device: the one that is worked on, and one that has been copied ahead. */
 static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (!sc->data.has || !tsim_stage_has_embedding(sc, stage))
@@ -652,7 +666,8 @@ void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsi
     memory->master_bytes = tsim_has_master_weights(sc) ? 4 * (zero >= 1 ? sharded : n) : 0;
     memory->optimizer_bytes = (zero >= 1 ? sharded : n) * tsim_optimizer_state_bytes(sc) + tsim_tables_state_bytes(sc);
     memory->activations_bytes = peak_activation_bytes(sc, stage);
-    memory->buffers_bytes = buffer_bytes(sc, stage) + batch_bytes(sc, stage);
+    memory->buffers_bytes =
+        buffer_bytes(sc, stage) + batch_bytes(sc, stage) + flat_update_bytes(sc, zero >= 1 ? sharded : n);
     memory->host_bytes = 0;
     offload(sc, stage, zero >= 1 ? sharded : n, memory);
     stream_weights(sc, stage, memory);

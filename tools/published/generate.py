@@ -170,14 +170,17 @@ def metric_of(row):
 
 
 def memory_key(row):
+    line = re.search(r"line \d+", row["notes"])  # of BLOOM's chronicle: time and memory of one run
+    if "bigscience" in row["source"] and line:
+        return line.group(0)
     return row["source"], row["model"], row["notes"].split(";")[0] if "torchtitan" in row["source"] else ""
 
 
 def memory_of(row, peaks):
-    """Measured with the run, in a row of its own that holds for every batch size. Printed as GB; what Megatron-LM reports
-    is torch.cuda.max_memory_allocated in MiB."""
+    """Measured with the run, in a row of its own, which may hold for every batch size. Printed as GB; what Megatron-LM
+    reports is torch.cuda.max_memory_allocated in MiB; MiB, too, is what nvidia-smi prints (BLOOM's)."""
     peak = peaks.get(memory_key(row))
-    return [f"  memory_peak: {peak} GiB"] if peak else []
+    return [f"  memory_{'used' if 'nvidia-smi' in row['notes'] or 'bigscience' in row['source'] else 'peak'}: {peak} GiB"] if peak else []
 
 
 def mapping(keys):
@@ -234,6 +237,9 @@ def scenario(row, peaks):
     assumed, why = ASSUMED.get(row["id"], ({}, ""))
     row = row | assumed | {"recompute": RECOMPUTED.get(row["recompute"], assumed.get("recompute", row["recompute"]))}
     source, software = source_of(row)
+    if source == "bloom" and not row["heads"]:
+        row["heads"] = "120" if row["hidden"] == "14400" else "64"
+        why = f"The number of heads is not stated: {row['heads']} assumed."
     if source == "dle":
         return example(row, software)
     if "BERT" in row["model"]:
