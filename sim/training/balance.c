@@ -8,8 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-/* More than any stage takes: what does not fit is taken only where nothing does. */
-#define DOES_NOT_FIT_S 1e6
+/* What does not fit counts so many times as long as it takes: it is taken only where nothing fits, and then the fastest
+ * of it. */
+#define DOES_NOT_FIT_FACTOR 1e12
 
 struct balance {
     struct tsim_scenario *sc; /* its layers_per_chunk are `parts` */
@@ -60,7 +61,7 @@ static bool stage_fits(const struct balance *b, int32_t stage) {
 /* ---- one part per stage ---- */
 
 /* Of stage k with layers first .. last - 1; infinite where a stage between the ends would have none. What does not fit
- * costs so much more that it is taken only when everything else does not fit either. */
+ * costs so much more that it is taken only when nothing fits. */
 static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t last) {
     double *known = b->are_alike ? &b->known[(int64_t)k * (b->sc->model->layers + 1) + last - first] : NULL;
     if (last == first && k > 0 && k < b->n_parts - 1)
@@ -72,7 +73,7 @@ static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t la
     b->parts[k] = last - first; /* the first stage begins at 0 */
     double time_s = tsim_balance_stage_s(b->sc, &b->costs, k);
     if (!stage_fits(b, k))
-        time_s += DOES_NOT_FIT_S;
+        time_s *= DOES_NOT_FIT_FACTOR;
     if (known)
         *known = time_s;
     return time_s;
@@ -124,9 +125,9 @@ static void partition(struct balance *b) {
 
 /* ---- several parts per stage ---- */
 
-/* A stage's time, with what it costs not to fit. */
+/* A stage's time, with what it counts not to fit. */
 static double whole_cost(const struct balance *b, int32_t stage) {
-    return tsim_balance_stage_s(b->sc, &b->costs, stage) + (stage_fits(b, stage) ? 0 : DOES_NOT_FIT_S);
+    return tsim_balance_stage_s(b->sc, &b->costs, stage) * (stage_fits(b, stage) ? 1 : DOES_NOT_FIT_FACTOR);
 }
 
 static int32_t stage_of(const struct balance *b, int32_t part) {

@@ -73,9 +73,21 @@ static void draw_links(struct draft *d, int nodes) {
                 random_between(d->source, 1, 20), PICK(d, "0", "1 GB"));
 }
 
-static void draw_cluster(struct draft *d) {
+static bool is_single(const char *node) {
+    return strncmp(node, "single-", 7) == 0;
+}
+
+/* Half of the nodes that there are have one accelerator, with which most plans are valid: they are drawn seldom. */
+static const char *draw_node(struct draft *d) {
     const char *node = pick_id(d, TSIM_CATALOGUE_NODES);
-    d->is_single = strncmp(node, "single-", 7) == 0;
+    for (bool takes_single = once_in(d, 8); is_single(node) && !takes_single;)
+        node = pick_id(d, TSIM_CATALOGUE_NODES);
+    return node;
+}
+
+static void draw_cluster(struct draft *d) {
+    const char *node = draw_node(d);
+    d->is_single = is_single(node);
     int nodes = d->is_single ? 1 : once_in(d, 6) ? random_between(d->source, 1, 12) : power_of_two(d, 3);
     fprintf(d->out, "cluster: {node: %s, nodes: %d", node, nodes);
     if (nodes > 1)

@@ -115,12 +115,38 @@ START_TEST(a_heavy_head_takes_the_place_of_layers) {
 }
 END_TEST
 
+/* Where no split fits, the fastest of all is taken, however short its passes are. */
+START_TEST(where_nothing_fits_the_fastest_is_taken) {
+    example.model.layers = 11;
+    example.model.vocab = 400000;
+    example.scenario.parallelism.pipeline = 4;
+    example_finish(&example);
+    example.scenario.parallelism.balances = true;
+    const double capacity_bytes = example.accelerator.memory_bytes;
+    for (double k = 1; k <= 1e6; k *= 10) {
+        for (int precision = 0; precision < TSIM_N_PRECISIONS; precision++)
+            example.accelerator.peak_flops_per_s[precision] = 1e15 * k;
+        example.accelerator.memory_bytes_per_s = 1e12 * k;
+        struct tsim_pass_costs costs = costs_of(&example.scenario);
+        struct tsim_scenario copy = example.scenario;
+        int64_t parts[16];
+        copy.parallelism.layers_per_chunk = parts;
+        double best_s = best_of_all(&copy, parts, &costs, 0, example.model.layers);
+        example.accelerator.memory_bytes = 1;
+        const struct tsim_scenario *found = tsim_balance(&arena, &example.scenario);
+        example.accelerator.memory_bytes = capacity_bytes;
+        ck_assert_double_le(slowest_s(found, &costs), best_s * (1 + 1e-9));
+    }
+}
+END_TEST
+
 static Suite *balance_suite(void) {
     Suite *suite = suite_create("balance");
     TCase *tcase = tcase_create("balance");
     tcase_add_checked_fixture(tcase, set_up_example, tear_down);
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, nothing_is_better);
+    tcase_add_test(tcase, where_nothing_fits_the_fastest_is_taken);
     tcase_add_test(tcase, a_heavy_head_takes_the_place_of_layers);
     suite_add_tcase(suite, tcase);
     return suite;
