@@ -445,9 +445,9 @@ static enum tsim_status load(struct tsim_arena *arena, enum tsim_catalogue_kind 
     enum tsim_status tsim_catalogue_load_##word(struct tsim_arena *arena, const char *id,                              \
                                                 const struct tsim_##word **word, struct tsim_diags *diags) {           \
         const void *object;                                                                                            \
-        enum tsim_status status = load(arena, kind, id, &object, diags);                                               \
+        TSIM_TRY(load(arena, kind, id, &object, diags));                                                               \
         *word = object;                                                                                                \
-        return status;                                                                                                 \
+        return TSIM_OK;                                                                                                \
     }
 LOADER(model, TSIM_CATALOGUE_MODELS)
 LOADER(accelerator, TSIM_CATALOGUE_ACCELERATORS)

@@ -329,7 +329,7 @@ struct tsim_software {
     const char *name, *source;
     enum tsim_attention_kernel attention_kernel;
     enum tsim_fusion fusion;
-    double dropout;
+    double dropout; /* fraction of the elements that are dropped; 0: no such kernels and masks */
     double host_time_per_op_s, host_time_per_collective_s, host_time_per_checkpoint_s;
     bool launch_blocking;          /* the host waits for each kernel: its time comes on top (CUDA_LAUNCH_BLOCKING=1) */
     double host_time_per_fp8_op_s; /* training in fp8; 0: as in 16 bits */

@@ -55,8 +55,7 @@ enum tsim_status tsim_catalogue_describe(struct tsim_arena *arena, enum tsim_cat
                                          const struct tsim_catalogue_entry **entries, size_t *n_entries,
                                          struct tsim_diags *diags);
 
-/* Reads ID (or a path with '/' or ending in .yaml) into a struct owned by `arena`; NULL after a mistake, which is in
- * `diags`. */
+/* Reads ID (or a path with '/' or ending in .yaml) into a struct owned by `arena`. */
 enum tsim_status tsim_catalogue_load_model(struct tsim_arena *arena, const char *id, const struct tsim_model **model,
                                            struct tsim_diags *diags);
 enum tsim_status tsim_catalogue_load_accelerator(struct tsim_arena *arena, const char *id,

@@ -23,7 +23,8 @@ enum tsim_calibrated {
 struct tsim_kernel_row {
     int line;
     bool is_copy;
-    double batch, m, n, k, bytes;
+    double batch, m, n, k;                /* a product: so many of m x k by k x n */
+    double bytes;                         /* a copy: read and written together */
     double measured_s, before_s, after_s; /* predicted with the catalogue's values, and with those fitted */
 };
 

@@ -21,7 +21,7 @@ enum tsim_kernel_class {
 struct tsim_profile_kernel { /* all of one name, in a step */
     const char *name;
     enum tsim_kernel_class class;
-    double count, time_s;
+    double count, time_s; /* kernels in a step, and all of them together */
 };
 
 struct tsim_profile {

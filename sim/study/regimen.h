@@ -22,8 +22,10 @@ struct tsim_regimen { /* NAN: does not apply */
     double tokens_per_parameter;
     double optimal_parameters, optimal_tokens; /* for the same compute: 6 N D with D = 20 N */
     double loss_nats;
-    double critical_batch_tokens, tokens_factor, steps_factor;
-    double epochs, effective_tokens;
+    double critical_batch_tokens;
+    double tokens_factor;                       /* tokens needed, of those that a very small batch needs */
+    double steps_factor;                        /* steps needed, of those that a very large batch needs */
+    double epochs, effective_tokens;            /* passes over the data; fresh tokens that are worth as much */
     double learning_rate;                       /* of a CNN with momentum, by the linear rule */
     const char *notes[TSIM_REGIMEN_MOST_NOTES]; /* what a reader should know, with its source */
     int n_notes;

@@ -28,7 +28,7 @@ struct textbook_term {
     char op; /* + - * / */
     enum textbook_term_kind kind;
     const char *of, *name;
-    double numbers[8];
+    double numbers[8]; /* a number is the first; else arguments of the call, product or feed, in their order */
     enum textbook_quantity quantity;
     double (*call)(double, double, double, double);
     const char *call_name;

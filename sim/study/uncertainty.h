@@ -19,7 +19,7 @@ struct tsim_traits {
     bool shards_parameters;  /* ZeRO-3 */
     bool estimates_rate;     /* the accelerator's sustained matrix rate at the precision is an estimate */
     double peak_flops_per_s; /* of the accelerator, in 16 bits */
-    double n_accelerators, tensor, pipeline, micro_batch, parameters;
+    double n_accelerators, tensor, pipeline, micro_batch, parameters; /* counts; the micro-batch in samples */
 };
 
 struct tsim_residual {
@@ -39,7 +39,8 @@ void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits
 /* 0: alike in all that is looked at; above TSIM_SIMILAR_DISTANCE hardly comparable. Another accelerator counts 0.5 and
  * 0.4 for each doubling of the peak, another vendor 1, fp8 against 16 bits (or either against more) 1, experts against
  * none (or another kind of model) 2, a rate that is an estimate against a measured or fitted one 2, parameters sharded
- * against whole 0.5, another software profile 0.5; each doubling of the number of accelerators 0.15, of the tensor and pipeline degrees, of the parameters and of the micro-batch 0.1.
+ * against whole 0.5, another software profile 0.5; each doubling of the number of accelerators 0.15, of the tensor and
+ * pipeline degrees, of the parameters and of the micro-batch 0.1.
  */
 double tsim_traits_distance(const struct tsim_traits *a, const struct tsim_traits *b);
 #define TSIM_SIMILAR_DISTANCE 0.75
@@ -48,7 +49,7 @@ struct tsim_interval {
     double low_ratio, high_ratio; /* of the predicted step time: low <= 1 <= high */
     int32_t n_neighbours;         /* 0: nothing to go by, both ratios are NAN */
     int32_t n_similar;            /* neighbours within TSIM_SIMILAR_DISTANCE */
-    double mean_distance;
+    double mean_distance;         /* of the neighbours, as tsim_traits_distance has it */
 };
 
 /* The residuals of `without_name` and `without_source` (NULL: none) are passed over. */

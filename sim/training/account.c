@@ -261,7 +261,6 @@ static void price_passes(struct tsim_gang *gang, struct tsim_pass_item item, int
     account->terms.exposed_expert_s += n * cost.exposed_expert_s;
     account->terms.exposed_data_s += n * cost.exposed_data_s;
     account->interference_s -= n * cost.time_s;
-    account->flops += n * cost.flops;
     account->matrix_busy_s += n * cost.matrix_busy_s;
     account->memory_busy_s += n * cost.memory_busy_s;
     account->scale_up_bytes += n * cost.scale_up_bytes;

@@ -82,9 +82,9 @@ enum tsim_campaign_loss {
 const char *tsim_campaign_loss_name(int loss); /* also of a cause: "hbm", "checkpoint" */
 
 struct tsim_replication {
-    bool is_finished; /* false: given up after TSIM_CAMPAIGN_MOST_EVENTS, or give_up_s */
-    double time_s;    /* work_s + the sum of lost_s */
-    double interruptions[TSIM_N_CAUSES];
+    bool is_finished;                    /* false: given up after TSIM_CAMPAIGN_MOST_EVENTS, or give_up_s */
+    double time_s;                       /* work_s + the sum of lost_s */
+    double interruptions[TSIM_N_CAUSES]; /* how many, by cause */
     double lost_s[TSIM_N_CAMPAIGN_LOSSES];
     double redone_s;       /* work that was done and lost: part of lost_s, but at full load */
     double local_restarts; /* interruptions after which the local tier was there to go back to */

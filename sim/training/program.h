@@ -52,8 +52,8 @@ enum tsim_task_kind {
 
 struct tsim_gang_account {
     int32_t stage, replica;
-    struct tsim_step_terms terms; /* sums to the step's time */
-    double flops;
+    struct tsim_step_terms terms;        /* sums to the step's time */
+    double flops;                        /* executed on one accelerator */
     double matrix_busy_s, memory_busy_s; /* per accelerator of the gang */
     double scale_up_bytes, nic_bytes;    /* sent per accelerator */
     double pass_nic_bytes;               /* of nic_bytes: by collectives inside passes */
@@ -92,7 +92,7 @@ enum tsim_among { TSIM_AMONG_ALL, TSIM_AMONG_SHARDS, TSIM_AMONG_REPLICAS };
 
 struct tsim_collective_part {
     enum tsim_collective_op op;
-    double bytes;
+    double bytes; /* S of cost/collective.h */
     enum tsim_among among;
     bool is_expert; /* the group that holds the same experts */
 };

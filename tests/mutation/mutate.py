@@ -174,8 +174,9 @@ def main():
     by_stage, unknown = collections.Counter(), 0
     with tempfile.TemporaryDirectory() as folder:
         place = Workplace(pathlib.Path(folder) / "tree")
-        for path, change in drawn:
+        for number, (path, change) in enumerate(drawn, options.skip + 1):
             stage, entry = try_change(place, path, change)
+            print(f"{number}: {stage if stage else 'does not compile' if stage is None else 'survived'}", file=sys.stderr, flush=True)
             if stage is None:
                 continue
             by_stage[stage] += 1

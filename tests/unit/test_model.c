@@ -79,11 +79,38 @@ START_TEST(latent_attention) {
 }
 END_TEST
 
+/* One layer in each stack, without gates: attention 256, norms 16 and a block of 2 x 8 x 16 in both; the second attends
+ * to the first, 256 and a norm of 8; table and head 80 each, a final norm of 8 for each stack. */
+START_TEST(a_layer_in_each_stack) {
+    struct tsim_model m = {.layers = 2,
+                           .encoder_layers = 1,
+                           .hidden = 8,
+                           .heads = 2,
+                           .kv_heads = 2,
+                           .head_dim = 4,
+                           .ffn_hidden = 16,
+                           .vocab = 10,
+                           .norm = TSIM_NORM_RMSNORM,
+                           .position = TSIM_POSITION_ROPE};
+    ck_assert_double_eq(tsim_model_parameters(&m), 2 * (256 + 16 + 256) + 256 + 8 + 2 * 80 + 2 * 8);
+}
+END_TEST
+
+/* A mixture of one expert is dense. */
+START_TEST(a_single_expert) {
+    struct tsim_model m = small_mixture(1, 2);
+    m.experts.count = m.experts.active = 1;
+    ck_assert_double_eq(tsim_model_active_parameters(&m), tsim_model_parameters(&m));
+}
+END_TEST
+
 static Suite *model_suite(void) {
     Suite *suite = suite_create("model");
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, expert_layers);
     tcase_add_test(tcase, parameters);
+    tcase_add_test(tcase, a_layer_in_each_stack);
+    tcase_add_test(tcase, a_single_expert);
     tcase_add_test(tcase, flops);
     tcase_add_test(tcase, latent_attention);
     suite_add_tcase(suite, tcase);

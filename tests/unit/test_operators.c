@@ -43,13 +43,15 @@ START_TEST(flash_flops) {
 END_TEST
 
 /* ViT-L/16, two images of 224 x 224: 196 patches of 3 x 16 x 16 values each are projected to h; the class token alone
- * meets 1,000 classes; on every tensor rank whole. Pixels need no gradient. */
+ * meets 1,000 classes; on every tensor rank whole. Pixels need no gradient. Of 14 x 14 with a patch for each pixel: 3
+ * values in each. */
 START_TEST(image_ends) {
     struct tsim_op_list list;
-    const double patches = 2.0 * 2 * 196 * 768 * 1024, classes = 2.0 * 2 * 1024 * 1000;
+    const int64_t patch = _i == 0 ? 16 : 1;
+    const double patches = 2.0 * 2 * 196 * (double)(3 * patch * patch) * 1024, classes = 2.0 * 2 * 1024 * 1000;
     for (int64_t tensor = 1; tensor <= 2; tensor++) {
         example_init(&e);
-        e.model.image = (struct tsim_image){.patch = 16, .size = 224, .channels = 3, .tokens = 197};
+        e.model.image = (struct tsim_image){.patch = patch, .size = 14 * patch, .channels = 3, .tokens = 197};
         e.model.vocab = 1000;
         e.scenario.training.sequence_length = 197;
         e.scenario.training.micro_batch_size = 2;
@@ -417,7 +419,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, layer_flops);
     tcase_add_test(tcase, flash_flops);
     tcase_add_test(tcase, model_flops);
-    tcase_add_test(tcase, image_ends);
+    tcase_add_loop_test(tcase, image_ends, 0, 2);
     tcase_add_test(tcase, decoder_layer_flops);
     tcase_add_test(tcase, stacked_flops);
     tcase_add_test(tcase, decoder_layer_volumes);

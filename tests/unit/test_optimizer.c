@@ -181,6 +181,32 @@ START_TEST(products) {
 }
 END_TEST
 
+/* T5's shapes in n + n layers: whatever is counted grows by as much with every pair of layers, the first pair included.
+ */
+static double of_stacks(int64_t n, double (*what)(const struct tsim_optimizer_cost *)) {
+    use_model("t5-11b");
+    e.model.encoder_layers = n;
+    e.model.layers = 2 * n;
+    struct tsim_optimizer_cost cost = cost_of(TSIM_GALORE_8BIT);
+    return what(&cost) * tsim_model_parameters(&e.model);
+}
+
+static double states(const struct tsim_optimizer_cost *cost) {
+    return cost->state_bytes;
+}
+
+static double products_of(const struct tsim_optimizer_cost *cost) {
+    return cost->matrix_flops;
+}
+
+START_TEST(each_pair_of_layers_is_as_the_first) {
+    double (*const WHAT[])(const struct tsim_optimizer_cost *) = {states, products_of};
+    double one = of_stacks(1, WHAT[_i]), two = of_stacks(2, WHAT[_i]), three = of_stacks(3, WHAT[_i]);
+    ck_assert_double_gt(two, one);
+    ck_assert_double_eq_tol((three - two) / (two - one), 1, 1e-9);
+}
+END_TEST
+
 static Suite *optimizer_suite(void) {
     Suite *suite = suite_create("optimizer");
     TCase *tc = tcase_create("optimizer");
@@ -195,6 +221,7 @@ static Suite *optimizer_suite(void) {
     tcase_add_test(tc, galore_traffic);
     tcase_add_test(tc, updates_by_layer);
     tcase_add_test(tc, products);
+    tcase_add_loop_test(tc, each_pair_of_layers_is_as_the_first, 0, 2);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -360,6 +360,28 @@ START_TEST(catalogue_that_is_not_there) {
 }
 END_TEST
 
+/* What is unknown leaves the pointer as it was. */
+START_TEST(loading_by_id) {
+    make_catalogue();
+    const struct tsim_model *model = NULL;
+    const struct tsim_accelerator *accelerator = NULL;
+    const struct tsim_node *node = NULL;
+    const struct tsim_fabric *fabric = NULL, *found = NULL;
+    const struct tsim_software *software = NULL;
+    const struct tsim_region *region = NULL;
+    ck_assert_int_eq(tsim_catalogue_load_model(&arena, "no", &model, &diags), TSIM_ERR_REFERENCE);
+    ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, "no", &accelerator, &diags), TSIM_ERR_REFERENCE);
+    ck_assert_int_eq(tsim_catalogue_load_node(&arena, "no", &node, &diags), TSIM_ERR_REFERENCE);
+    ck_assert_int_eq(tsim_catalogue_load_fabric(&arena, "no", &fabric, &diags), TSIM_ERR_REFERENCE);
+    ck_assert_int_eq(tsim_catalogue_load_software(&arena, "no", &software, &diags), TSIM_ERR_REFERENCE);
+    ck_assert_int_eq(tsim_catalogue_load_region(&arena, "no", &region, &diags), TSIM_ERR_REFERENCE);
+    ck_assert(!model && !accelerator && !node && !fabric && !software && !region);
+    ck_assert_uint_eq(diags.n_errors, 6);
+    ck_assert_int_eq(tsim_catalogue_load_fabric(&arena, "net-a", &found, &diags), TSIM_OK);
+    ck_assert_str_eq(found->name, "net-a");
+}
+END_TEST
+
 /* A scenario of the same name among the published ones hides nothing and is listed once. */
 START_TEST(an_id_in_two_folders) {
     make_catalogue();
@@ -640,6 +662,7 @@ static Suite *scenario_suite(void) {
     tcase_add_test(tcase, ids_and_paths);
     tcase_add_loop_test(tcase, wrong_ids, 0, LENGTH(WRONG_IDS));
     tcase_add_test(tcase, catalogue_that_is_not_there);
+    tcase_add_test(tcase, loading_by_id);
     tcase_add_test(tcase, an_id_in_two_folders);
     tcase_add_test(tcase, listing_and_describing);
     tcase_add_test(tcase, every_accelerator_has_a_single_node);
