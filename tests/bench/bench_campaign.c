@@ -1,16 +1,10 @@
 /* 1,000 replications of a run of 60 days on 16,384 H100s at the default failure rates, on one thread. A figure for
  * comparing side by side, no assertion. */
+#include "support/clock.h"
 #include "training/campaign.h"
 #include "training/reliability.h"
 
 #include <stdio.h>
-#include <time.h>
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 int main(void) {
     const char *file = "scenarios/campaigns/llama3-405b-54-days.yaml";

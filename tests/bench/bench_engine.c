@@ -2,12 +2,12 @@
  * one end or one solve (tsim_engine_n_events); a hold is one pop and one put of the event queue. */
 #include "engine/engine.h"
 #include "engine/event_queue.h"
+#include "support/clock.h"
 #include "support/random.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { N_PENDING = 4096, N_DELAYS = 1 << 16 };
 
@@ -17,12 +17,6 @@ static void make_delays(void) {
     struct random_source random = {1};
     for (int i = 0; i < N_DELAYS; i++)
         delays[i] = 1 + (tsim_tick)(-log(1 - random_real(&random)) * 1e6);
-}
-
-static double clock_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static void print_figure(const char *name, int64_t n_events, double elapsed_s) {
@@ -36,13 +30,13 @@ static void bench_queue(void) {
     tsim_event_queue_init(&queue);
     for (int32_t item = 0; item < N_PENDING; item++)
         tsim_event_queue_put(&queue, item, delays[item], TSIM_PHASE_END);
-    double begin_s = clock_s();
+    double begin_s = now_s();
     for (int64_t i = 0; i < n_holds; i++) {
         struct tsim_event event;
         tsim_event_queue_pop(&queue, &event);
         tsim_event_queue_put(&queue, event.item, event.tick + delays[i % N_DELAYS], TSIM_PHASE_END);
     }
-    print_figure("event queue, hold, 4096 pending", n_holds, clock_s() - begin_s);
+    print_figure("event queue, hold, 4096 pending", n_holds, now_s() - begin_s);
     tsim_event_queue_release(&queue);
 }
 
@@ -72,9 +66,9 @@ static void set_up(struct system *system, int32_t n_streams, int64_t n_tasks, ts
 static void run_and_print(const char *name, struct system *system) {
     struct tsim_diags diags;
     tsim_diags_init(&diags);
-    double begin_s = clock_s();
+    double begin_s = now_s();
     enum tsim_status status = tsim_engine_run(system->engine, &diags);
-    double elapsed_s = clock_s() - begin_s;
+    double elapsed_s = now_s() - begin_s;
     tsim_diags_print(&diags, stderr);
     tsim_diags_release(&diags);
     if (status != TSIM_OK)

@@ -1,27 +1,14 @@
 /* Collectives with every message an event: one line per figure, then the exponents of cost against messages and ranks.
  */
 #include "network/traffic.h"
+#include "support/clock.h"
 #include "support/example.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #define GIB 1073741824.0
-
-static double clock_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double peak_mb(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss / 1024;
-}
 
 /* Nodes of `per_node` accelerators on NDR InfiniBand. Returns what one simulation took. */
 static double bench(const char *name, int32_t n_ranks, int32_t per_node, enum tsim_algorithm algorithm,
@@ -42,12 +29,12 @@ static double bench(const char *name, int32_t n_ranks, int32_t per_node, enum ts
     int32_t *ranks = TSIM_NEW_ARRAY(&arena, (size_t)n_ranks, int32_t);
     for (int32_t i = 0; i < n_ranks; i++)
         ranks[i] = i;
-    double begin_s = clock_s();
+    double begin_s = now_s();
     const struct tsim_topology *topology =
         tsim_topology_build(&arena, &example.scenario, tsim_cluster_build(&arena, &example.scenario));
     if (tsim_collective_alone(topology, ranks, n_ranks, &request, &cost, n_messages, &diags) != TSIM_OK)
         exit(EXIT_FAILURE);
-    double elapsed_s = clock_s() - begin_s;
+    double elapsed_s = now_s() - begin_s;
     printf("%-34s %9.3f s, %5.1f ns per message, %9lld messages, peak so far %.1f MB\n", name, elapsed_s,
            elapsed_s / (double)*n_messages * 1e9, (long long)*n_messages, peak_mb());
     tsim_diags_release(&diags);

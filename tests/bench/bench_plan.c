@@ -2,14 +2,7 @@
  * which the bounds' share of time counts, too), then as the search goes; Llama 3 405B on 16,384 H100s. Seconds of the
  * processor. Figures for comparing side by side, no assertions. */
 #include "study/plan.h"
-
-#include <time.h>
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "support/clock.h"
 
 static bool measure(const char *name, const char *file, bool is_exhaustive) {
     struct tsim_arena arena;
@@ -21,11 +14,11 @@ static bool measure(const char *name, const char *file, bool is_exhaustive) {
     search.ranking.objective = TSIM_OUTCOME_TOKENS_PER_S;
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    double start_s = now_s();
+    double start_s = processor_s();
     bool is_good = tsim_scenario_open(&arena, file, &source, &diags) == TSIM_OK &&
                    tsim_plan_space_read(&arena, &source, NULL, 0, NULL, &space, &diags) == TSIM_OK &&
                    tsim_plan_run(&arena, &search, NULL, NULL, &result, &diags) == TSIM_OK;
-    double s = now_s() - start_s;
+    double s = processor_s() - start_s;
     tsim_diags_print(&diags, stderr);
     if (is_good)
         printf("%-40s %.2f s, %lld plans (%.0f/s), %lld simulated (%.0f/s)\n", name, s, (long long)result.n_plans,

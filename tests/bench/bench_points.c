@@ -1,31 +1,12 @@
 /* 400,000 points of a sweep into a database and out of it again, and a space of 10 million points walked through: time,
  * and that memory stays what it was. Figures for comparing side by side, no assertions. bench_points [FILE] */
 #include "report/store_points.h"
+#include "support/clock.h"
 
 #include <math.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { N_POINTS = 400000, BATCH = 2000 };
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double processor_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double peak_mb(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss / 1024;
-}
 
 static void fill(struct tsim_point *point, int64_t position) {
     struct tsim_hash hash;

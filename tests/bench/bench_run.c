@@ -1,16 +1,8 @@
 /* One scenario again and again: how long a prediction takes from the loaded scenario on, and with reading the YAML,
  * with events (what repeats is simulated once) and events/s. Figures for comparing side by side, no
  * assertions. bench_run [SCENARIO] */
+#include "support/clock.h"
 #include "training/run.h"
-
-#include <sys/resource.h>
-#include <time.h>
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static bool run_once(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_result *result) {
     const struct tsim_run_options options = {.ignore_memory = true};
