@@ -34,7 +34,7 @@ for program in "$build"/tests/fuzz/replay_*; do
 done
 for script in tests/cli/run.sh tests/golden/run.sh tests/data.sh tests/docs.sh tests/reference_keys.sh tests/hardware_docs.sh \
   tests/textbook_docs.sh tests/catalogue_ids.sh tests/faults/run.sh tests/faults/situations.sh tests/accuracy.sh \
-  tests/install.sh tests/make.sh tests/setup_packages.sh tests/browser/run.sh; do
+  tests/install.sh tests/make.sh tests/gate.sh tests/setup_packages.sh tests/browser/run.sh; do
   [ -f "$script" ] && one "${script#tests/}" bash "$script" "$tsim"
 done
 echo "$passed passed, $failed failed"
