@@ -73,7 +73,8 @@ struct figure {
 
 static void add_figures(struct tsim_json *parent, const struct figure *figures, const void *object) {
     for (const struct figure *f = figures; f->key; f++) {
-        double value = *(const double *)((const char *)object + f->offset);
+        const void *member = (const char *)object + f->offset;
+        double value = *(const double *)member;
         tsim_json_number(parent, f->key, f->may_be_infinite && !isfinite(value) ? (double)NAN : value);
     }
 }
