@@ -15,7 +15,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -W
 OPT := -O2
 SANITIZE_release :=
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
-SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fsanitize-coverage-ignorelist=tests/fuzz/unwatched.txt
 SANITIZE_tsan := -fsanitize=thread
 SANITIZE_cov := --coverage -fprofile-update=atomic
 OPT_asan := -O1
@@ -154,10 +154,10 @@ fuzz: setup
 	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=fuzz fuzz-programs
 	@tests/fuzz/run.sh build/fuzz $(FUZZ_S)
 
-# Calls of the system, of malloc and of SQLite that fail: at most FAULTS of each kind under each command, 0 means every one
-# (an hour). And a hundred sweeps that are killed.
+# Calls of the system, of malloc and of SQLite that fail under each command: FAULTS=stacks takes each way to get to a call (the
+# first, second, fourth ... time), FAULTS=all every single call (an hour). And a hundred sweeps that are killed.
 .PHONY: check-faults
-FAULTS ?= 700
+FAULTS ?= stacks
 check-faults: setup
 	@$(MAKE) --no-print-directory -j2 build/tsim
 	@tests/faults/run.sh build/tsim $(FAULTS)
@@ -286,7 +286,7 @@ help:
 	@echo "make mutate   whether the fast tests see changed operators and constants (MUTANTS=100, 0: all)"
 	@echo "make coverage the share of branches that the tests take, per folder"
 	@echo "make fuzz     libFuzzer on every reader, FUZZ_S=600 seconds each (needs clang, libclang-rt-14-dev)"
-	@echo "make check-faults   failing memory, disks and databases, kills (FAULTS=0 for every single call)"
+	@echo "make check-faults   failing memory, disks and databases, kills (FAULTS=all for every single call)"
 	@echo "make check-determinism  the same bytes from other compilers, optimizations, sanitizers, threads and shards"
 	@echo "make check-cluster  sweeps under a real Slurm and Open MPI on this machine (installs them)"
 	@echo "make docs-hardware  the tables of docs/hardware.md, after a change of hardware/"

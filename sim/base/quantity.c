@@ -175,6 +175,8 @@ const char *tsim_did_you_mean(const char *wrong, const char *const *candidates, 
         size_t candidate_length = strlen(candidates[i]);
         if (candidate_length == 0 || candidate_length >= MAX_WORD)
             continue;
+        if (2 * abs((int)length - (int)candidate_length) > slip_limit(length)) /* each letter more is an edit */
+            continue;
         int distance = edit_distance(wrong, length, candidates[i], candidate_length);
         if (distance <= slip_limit(length) && distance < 2 * (int)length && (!best || distance < best_distance)) {
             best = candidates[i];

@@ -1,6 +1,7 @@
 /* The figures and charts of a scenario, a logged run or a logged sweep for other programs. */
 #include "cli/command.h"
 
+#include "base/output.h"
 #include "report/chart.h"
 #include "report/export.h"
 #include "report/page.h"
@@ -106,29 +107,25 @@ static enum tsim_status load(struct export *x) {
 
 /* ---- writing ---- */
 
-/* librsvg's program turns the picture into pixels; `file` NULL: onto standard output. NULL when it cannot be started.
- */
-static FILE *start_converter(const char *file, pid_t *child) {
+/* librsvg's program turns the picture into pixels and writes them to `to`. NULL when it cannot be started. */
+static FILE *start_converter(int to, pid_t *child) {
     int ends[2];
     if (pipe(ends) != 0)
         return NULL;
-    fflush(stdout);
     *child = fork();
     if (*child == 0) {
         dup2(ends[0], STDIN_FILENO);
+        dup2(to, STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
-        if (file)
-            execlp("rsvg-convert", "rsvg-convert", "--zoom=2", "--output", file, (char *)NULL);
-        else
-            execlp("rsvg-convert", "rsvg-convert", "--zoom=2", (char *)NULL);
+        execlp("rsvg-convert", "rsvg-convert", "--zoom=2", (char *)NULL);
         _exit(127);
     }
     close(ends[0]);
-    if (*child > 0)
-        return fdopen(ends[1], "w");
-    close(ends[1]);
-    return NULL;
+    FILE *stream = *child > 0 ? fdopen(ends[1], "w") : NULL;
+    if (!stream)
+        close(ends[1]);
+    return stream;
 }
 
 static bool draw(const struct export *x, FILE *out) {
@@ -145,15 +142,16 @@ static enum tsim_exit nothing_to_draw(const struct export *x) {
     return TSIM_EXIT_INVALID;
 }
 
-static enum tsim_exit write_png(const struct export *x, const char *file) {
-    pid_t child;
+static enum tsim_exit draw_png(const struct export *x, FILE *to) {
+    pid_t child = 0;
     int status = 0;
-    FILE *out = start_converter(file, &child);
+    fflush(to);
+    signal(SIGPIPE, SIG_IGN); /* a converter that could not be started is told below */
+    FILE *out = start_converter(fileno(to), &child);
     if (!out) {
         fprintf(stderr, "tsim export: error: cannot start a program: %s\n", strerror(errno));
         return TSIM_EXIT_IO;
     }
-    signal(SIGPIPE, SIG_IGN); /* a converter that could not be started is told below */
     bool is_drawn = draw(x, out);
     fclose(out);
     waitpid(child, &status, 0);
@@ -169,17 +167,24 @@ static enum tsim_exit write_png(const struct export *x, const char *file) {
     return TSIM_EXIT_IO;
 }
 
-static enum tsim_exit write_file(const struct export *x, const char *file) {
-    FILE *out = file ? fopen(file, "w") : stdout;
-    bool is_drawn = out && draw(x, out);
-    bool is_written = out && fflush(out) == 0 && !ferror(out);
-    if (out && file)
-        is_written = fclose(out) == 0 && is_written;
-    if (!is_written && file) {
-        fprintf(stderr, "%s: error: cannot write: %s\n", file, strerror(errno));
-        return TSIM_EXIT_IO;
+static enum tsim_exit draw_to(const struct export *x, FILE *out) {
+    if (x->is_png)
+        return draw_png(x, out);
+    return draw(x, out) ? TSIM_EXIT_OK : nothing_to_draw(x);
+}
+
+static enum tsim_exit write_file(struct export *x, const char *file) {
+    struct tsim_output *output;
+    enum tsim_status status = tsim_output_open(&x->arena, file, &output, &x->diags);
+    if (status == TSIM_OK) {
+        enum tsim_exit code = draw_to(x, tsim_output_stream(output));
+        if (code != TSIM_EXIT_OK) {
+            tsim_output_discard(output);
+            return code;
+        }
+        status = tsim_output_keep(output, &x->diags);
     }
-    return is_drawn ? TSIM_EXIT_OK : nothing_to_draw(x);
+    return tsim_exit_of(status);
 }
 
 enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments) {
@@ -194,10 +199,10 @@ enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments) {
     tsim_diags_init(&x.diags);
     x.page = tsim_page_new();
     code = tsim_exit_of(load(&x));
-    tsim_report_diags(arguments, &x.diags);
     if (code == TSIM_EXIT_OK)
-        code = x.is_png ? write_png(&x, arguments->value[TSIM_OPTION_OUTPUT])
-                        : write_file(&x, arguments->value[TSIM_OPTION_OUTPUT]);
+        code = arguments->has[TSIM_OPTION_OUTPUT] ? write_file(&x, arguments->value[TSIM_OPTION_OUTPUT])
+                                                  : draw_to(&x, stdout);
+    tsim_report_diags(arguments, &x.diags);
     tsim_json_release(x.page);
     tsim_diags_release(&x.diags);
     tsim_arena_release(&x.arena);

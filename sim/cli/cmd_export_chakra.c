@@ -72,8 +72,9 @@ static enum tsim_status write_files(struct chakra *x) {
             continue;
         tsim_arena_init(&scratch);
         tsim_recorder_history(x->recorder, &scratch, rank, &execution);
+        /* a diagnostic keeps the file's name */
         status =
-            tsim_chakra_write(&scratch, tsim_arena_printf(&scratch, "%s.%d.et", name, rank), &execution, &x->diags);
+            tsim_chakra_write(&x->arena, tsim_arena_printf(&x->arena, "%s.%d.et", name, rank), &execution, &x->diags);
         x->n_files++;
         x->n_nodes += execution.n_nodes;
         tsim_arena_release(&scratch);

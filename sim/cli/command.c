@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #define LOG_OPTIONS (TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_NO_DB))
-#define INPUT_OPTIONS                                                                                                  \
-    (TSIM_HAS(TSIM_OPTION_MAX_MEMORY) | TSIM_HAS(TSIM_OPTION_TIMEOUT) | TSIM_HAS(TSIM_OPTION_SET) |                    \
-     TSIM_HAS(TSIM_OPTION_SEED) | TSIM_HAS(TSIM_OPTION_QUIET))
+/* Of what reads a file that others may have made, or simulates. */
+#define BASE_OPTIONS (TSIM_HAS(TSIM_OPTION_MAX_MEMORY) | TSIM_HAS(TSIM_OPTION_TIMEOUT) | TSIM_HAS(TSIM_OPTION_QUIET))
+#define INPUT_OPTIONS (BASE_OPTIONS | TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_SEED))
 #define JSON_OPTION TSIM_HAS(TSIM_OPTION_JSON)
 #define CSV_OPTION TSIM_HAS(TSIM_OPTION_CSV)
 #define JOBS_OPTION TSIM_HAS(TSIM_OPTION_JOBS)
@@ -24,7 +24,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "output).",
      0, 1,
      TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_NODE) | TSIM_HAS(TSIM_OPTION_NODES) |
-         TSIM_HAS(TSIM_OPTION_FABRIC) | TSIM_HAS(TSIM_OPTION_GOAL) | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_QUIET),
+         TSIM_HAS(TSIM_OPTION_FABRIC) | TSIM_HAS(TSIM_OPTION_GOAL) | JOBS_OPTION | BASE_OPTIONS,
      tsim_cmd_init},
     {"run", "SCENARIO", "simulate a scenario: step time, memory, energy, cost",
      "SCENARIO is a YAML file, or '-' for standard input. The run is logged to a\n"
@@ -100,11 +100,11 @@ const struct tsim_command TSIM_COMMANDS[] = {
     {"merge", "OUT.db IN.db...", "one database out of the shards of a sweep",
      "Merging twice changes nothing. Databases of different versions of tsim are\n"
      "not mixed: exit status 3.",
-     2, SIZE_MAX, TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_merge},
+     2, SIZE_MAX, BASE_OPTIONS, tsim_cmd_merge},
     {"query", "[VIEW|SQL]", "read the database: a ready view, or any SELECT",
      "Without an operand: the views. As in: tsim query best_per_gpu_count,\n"
      "tsim query \"SELECT set_json, mfu FROM points WHERE mfu > 0.4\".",
-     0, 1, TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_query},
+     0, 1, TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_query},
     {"collective", "SCENARIO", "what nccl-tests would print on the scenario's cluster",
      "One collective alone, by size, with the algorithm and protocol that the library\n"
      "would choose. Sizes and bus bandwidth are nccl-tests' (all_gather: the gathered\n"
@@ -117,8 +117,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "RUN is the number of a run, as 'tsim runs' has them, or sweep:N; without one,\n"
      "the newest run and the newest sweep. Runs are simulated again from what was\n"
      "logged. The page needs nothing else: no network, no other file.",
-     0, SIZE_MAX, TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET),
-     tsim_cmd_report},
+     0, SIZE_MAX, TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_OUTPUT) | BASE_OPTIONS, tsim_cmd_report},
     {"export", "SCENARIO|RUN", "figures and charts for papers, sheets and monitoring",
      "A scenario, the number of a logged run, or sweep:N of the database. --format is\n"
      "csv (every figure), markdown or latex (a table with units), prometheus, svg or\n"
@@ -150,7 +149,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "prints each value beside the catalogue's with its 95 % interval, and each error.",
      2, SIZE_MAX,
      TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_OUTPUT) |
-         JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET),
+         JSON_OPTION | CSV_OPTION | BASE_OPTIONS,
      tsim_cmd_calibrate},
     {"import", "FORMAT FILE...", "a foreign file as a model file or a scenario, in YAML",
      "FORMAT is one of\n"
@@ -166,8 +165,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "What a recipe does not say (which machine) is assumed and marked so; --set\n"
      "changes it. Settings without effect, or not modelled, are listed aside and in\n"
      "comments; contradictory ones are errors. FILE may be '-'.",
-     2, SIZE_MAX, TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_QUIET),
-     tsim_cmd_import},
+     2, SIZE_MAX, TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | BASE_OPTIONS, tsim_cmd_import},
     {"replay", "FILE", "execution traces of a job, replayed on a cluster",
      "FILE names traces of MLCommons Chakra and a cluster, as 'tsim import chakra'\n"
      "writes it. Kernels take the time that was recorded, or that of a roofline\n"
@@ -178,9 +176,9 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "Each number of the text beside tsim's, which is simulated or computed anew;\n"
      "where they differ, which is right and why. With an ID that example alone.\n"
      "--markdown writes docs/textbook.md.",
-     0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_MARKDOWN) | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_textbook},
+     0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_MARKDOWN) | BASE_OPTIONS, tsim_cmd_textbook},
     {"runs", "", "what is in the database of runs", NULL, 0, 0,
-     TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_runs},
+     TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_runs},
     {"list", "[KIND]", "what is in the catalogue",
      "KIND is models, accelerators, nodes, fabrics, storage, software, regions (with\n"
      "what their electricity emits and costs) or scenarios; without it, all of them.",

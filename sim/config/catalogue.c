@@ -136,15 +136,22 @@ static void add_id(struct id_list *list, const char *id) {
     list->ids[list->n++] = id;
 }
 
-static void add_folder(struct id_list *list, const char *folder, const char *prefix) {
-    errno = 0;
-    DIR *dir = opendir(folder);
-    if (!dir && errno == ENOMEM)
+static enum tsim_status cannot_list(const char *folder, int error, struct tsim_diags *diags) {
+    if (error == ENOMEM)
         tsim_out_of_memory();
+    tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){.file = folder}, "", "cannot read the folder: %s",
+                     strerror(error));
+    return TSIM_ERR_IO;
+}
+
+/* A folder that is not there holds nothing. */
+static enum tsim_status add_folder(struct id_list *list, const char *folder, const char *prefix,
+                                   struct tsim_diags *diags) {
+    DIR *dir = opendir(folder);
     if (!dir)
-        return;
+        return errno == ENOENT ? TSIM_OK : cannot_list(folder, errno, diags);
     const struct dirent *item;
-    while ((item = readdir(dir)) != NULL) {
+    while (errno = 0, (item = readdir(dir)) != NULL) {
         size_t length = strlen(item->d_name);
         if (length <= 5 || strcmp(item->d_name + length - 5, ".yaml") != 0)
             continue;
@@ -152,7 +159,9 @@ static void add_folder(struct id_list *list, const char *folder, const char *pre
         if (is_id(id))
             add_id(list, id);
     }
+    int error = errno;
     closedir(dir);
+    return error ? cannot_list(folder, error, diags) : TSIM_OK;
 }
 
 static int compare_ids(const void *a, const void *b) {
@@ -173,15 +182,18 @@ static const char *const *finish_list(struct id_list *list, size_t *n_ids) {
     return ids;
 }
 
-static const char *const *list_ids(struct tsim_arena *arena, const char *root, enum tsim_catalogue_kind kind,
-                                   size_t *n_ids) {
+static enum tsim_status list_ids(struct tsim_arena *arena, const char *root, enum tsim_catalogue_kind kind,
+                                 const char *const **ids, size_t *n_ids, struct tsim_diags *diags) {
     struct id_list list = {.arena = arena};
-    for (size_t i = 0; i < MAX_FOLDERS && KINDS[kind].folders[i]; i++)
-        add_folder(&list, tsim_arena_printf(arena, "%s/%s", root, KINDS[kind].folders[i]), "");
-    if (kind == TSIM_CATALOGUE_NODES)
-        add_folder(&list, tsim_arena_printf(arena, "%s/%s", root, KINDS[TSIM_CATALOGUE_ACCELERATORS].folders[0]),
-                   SINGLE);
-    return finish_list(&list, n_ids);
+    enum tsim_status status = TSIM_OK;
+    for (size_t i = 0; i < MAX_FOLDERS && KINDS[kind].folders[i] && status == TSIM_OK; i++)
+        status = add_folder(&list, tsim_arena_printf(arena, "%s/%s", root, KINDS[kind].folders[i]), "", diags);
+    if (kind == TSIM_CATALOGUE_NODES && status == TSIM_OK)
+        status =
+            add_folder(&list, tsim_arena_printf(arena, "%s/%s", root, KINDS[TSIM_CATALOGUE_ACCELERATORS].folders[0]),
+                       SINGLE, diags);
+    *ids = finish_list(&list, n_ids);
+    return status;
 }
 
 /* NULL after a mistake. */
@@ -201,10 +213,7 @@ static const char *find_folder(struct tsim_arena *arena, struct tsim_diags *diag
 enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *const **ids,
                                      size_t *n_ids, struct tsim_diags *diags) {
     const char *folder = find_folder(arena, diags);
-    if (!folder)
-        return TSIM_ERR_IO;
-    *ids = list_ids(arena, folder, kind, n_ids);
-    return TSIM_OK;
+    return folder ? list_ids(arena, folder, kind, ids, n_ids, diags) : TSIM_ERR_IO;
 }
 
 /* ---- references ---- */
@@ -229,7 +238,9 @@ static const struct tsim_value *resolve_mapping(const struct resolver *r, const 
 static void report_unknown_id(const struct resolver *r, const char *folder, const struct tsim_value *reference) {
     struct tsim_arena *arena = r->reader->arena;
     size_t n_ids;
-    const char *const *ids = list_ids(arena, folder, r->kind, &n_ids);
+    const char *const *ids;
+    if (list_ids(arena, folder, r->kind, &ids, &n_ids, r->reader->diags) != TSIM_OK)
+        return;
     const char *nearest = tsim_did_you_mean(reference->text, ids, n_ids);
     struct tsim_diag *diag = tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path,
                                               "unknown %s '%.80s'", KINDS[r->kind].word, reference->text);

@@ -143,17 +143,16 @@ static enum tsim_status load_cluster(struct tsim_arena *arena, struct tsim_repla
     static const enum tsim_precision PREFERRED[] = {TSIM_BF16, TSIM_FP16};
     if (tsim_value_find(root, "precision"))
         return load_scenario(arena, spec, root, diags);
+    const struct tsim_diags before = *diags;
     spec->precision = TSIM_FP32;
     TSIM_TRY(load_scenario(arena, spec, root, diags));
     const struct tsim_accelerator *accelerator = spec->scenario->cluster.node->accelerator;
     for (size_t i = 0; i < sizeof PREFERRED / sizeof PREFERRED[0]; i++)
         if (accelerator->peak_flops_per_s[PREFERRED[i]] > 0) {
-            struct tsim_diags said; /* warnings that were given before */
-            tsim_diags_init(&said);
+            diags->n_items = before.n_items; /* warnings, which come again */
+            diags->n_warnings = before.n_warnings;
             spec->precision = PREFERRED[i];
-            enum tsim_status status = load_scenario(arena, spec, root, &said);
-            tsim_diags_release(&said);
-            return status;
+            return load_scenario(arena, spec, root, diags);
         }
     return TSIM_OK;
 }

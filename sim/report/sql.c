@@ -225,8 +225,42 @@ bool tsim_sql_is_empty(const struct tsim_store *store) {
     return tsim_sql_query_integer(store, "SELECT count(*) FROM sqlite_schema") == 0;
 }
 
-static enum tsim_status check_version(const struct tsim_store *store, struct tsim_diags *diags) {
+/* A database may come from anywhere: what its views and triggers may call is limited, texts are below 64 MB, pages are
+ * checked as they are read. */
+static void distrust(sqlite3 *db) {
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MOST_TEXT_BYTES);
+    sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
+}
+
+static bool copy_all(sqlite3 *to, sqlite3 *from) {
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+    bool is_done = backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE;
+    return sqlite3_backup_finish(backup) == SQLITE_OK && is_done;
+}
+
+/* What reads expects the tables of today: a temporary copy gets them, and the file stays as it is. */
+static enum tsim_status read_older(struct tsim_store *store, struct tsim_diags *diags) {
+    struct tsim_store copy = *store;
+    enum tsim_status status = TSIM_OK;
+    if (sqlite3_open_v2("", &copy.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+            SQLITE_OK ||
+        !copy_all(copy.db, store->db)) {
+        status = tsim_sql_fail(&copy, "copy the tables of an older tsim", diags);
+    } else {
+        distrust(copy.db);
+        status = migrate(&copy, diags);
+    }
+    sqlite3_close(status == TSIM_OK ? store->db : copy.db);
+    if (status == TSIM_OK)
+        store->db = copy.db;
+    return status;
+}
+
+static enum tsim_status check_version(struct tsim_store *store, struct tsim_diags *diags) {
     int64_t version = tsim_sql_query_integer(store, "PRAGMA user_version");
+    store->file_version = version;
     if (version < 0 && sqlite3_errcode(store->db) != SQLITE_OK)
         return tsim_sql_fail(store, "read the database", diags);
     if (version == 0 && tsim_sql_is_empty(store))
@@ -242,21 +276,12 @@ static enum tsim_status check_version(const struct tsim_store *store, struct tsi
                        (long long)version, TSIM_VERSION, TSIM_STORE_VERSION);
         return TSIM_ERR_DB;
     }
-    if (version < TSIM_STORE_VERSION && store->mode == TSIM_STORE_WRITE)
-        return migrate(store, diags);
-    return TSIM_OK;
+    if (version >= TSIM_STORE_VERSION)
+        return TSIM_OK;
+    return store->mode == TSIM_STORE_WRITE ? migrate(store, diags) : read_older(store, diags);
 }
 
-/* A database may come from anywhere: what its views and triggers may call is limited, texts are below 64 MB, pages are
- * checked as they are read. */
-static void distrust(sqlite3 *db) {
-    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MOST_TEXT_BYTES);
-    sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
-}
-
-static enum tsim_status set_up(const struct tsim_store *store, struct tsim_diags *diags) {
+static enum tsim_status set_up(struct tsim_store *store, struct tsim_diags *diags) {
     if (store->mode == TSIM_STORE_WRITE && sqlite3_db_readonly(store->db, "main") == 1) {
         tsim_diag_hint(tsim_sql_refuse(store, diags, "cannot write to the database: the file is read-only"),
                        "--db FILE logs to another file, --no-db to none");

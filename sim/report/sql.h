@@ -12,6 +12,7 @@ struct tsim_store {
     struct sqlite3 *db;
     const char *file;
     enum tsim_store_mode mode;
+    int64_t file_version; /* of the tables in the file; when reading, `db` has those of today even so */
 };
 
 /* Statement i takes the tables from version i to i + 1; a later version adds statements and leaves these as they are.

@@ -49,7 +49,7 @@ static enum tsim_status check_versions(struct tsim_arena *arena, const struct ts
 
 /* A sweep that was killed before its first transaction leaves a file without tables: a shard that has no points yet. */
 static enum tsim_status check_tables(const struct tsim_store *store, struct tsim_diags *diags) {
-    if (tsim_sql_query_integer(store, "PRAGMA user_version") == TSIM_STORE_VERSION)
+    if (store->file_version == TSIM_STORE_VERSION)
         return TSIM_OK;
     if (tsim_sql_is_empty(store)) {
         tsim_diag_hint(
@@ -57,7 +57,9 @@ static enum tsim_status check_tables(const struct tsim_store *store, struct tsim
             "its sweep was stopped before it began; run it again, and merge again");
         return TSIM_OK;
     }
-    tsim_diag_hint(tsim_sql_refuse(store, diags, "there are no sweeps in it"), "`tsim sweep SCENARIO` writes one");
+    tsim_diag_hint(tsim_sql_refuse(store, diags, "its tables are those of an older tsim"),
+                   "version %lld, this tsim has version %d: merge with the older tsim, or run the sweep again",
+                   (long long)store->file_version, TSIM_STORE_VERSION);
     return TSIM_ERR_DB;
 }
 

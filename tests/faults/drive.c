@@ -6,11 +6,14 @@
  * - files that it writes are whole or not there (or as they were before), and no temporary one stays;
  * - the database is sound, and whatever a sweep leaves in it, the same sweep goes on to the same table.
  *
- * drive TSIM FAIL_LIBRARY MOST: of each kind at most MOST failures of each command, evenly spread; 0: every one. */
+ * drive TSIM FAIL_LIBRARY HOW COMMAND, or --commands, which lists them. HOW is
+ *   one      of each kind one call of each command, each time another
+ *   stacks   of the calls that come through the same functions the first, second, fourth, eighth ...
+ *   all      every single one */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -21,9 +24,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { WAIT_S = 20, MOST_FILES = 4, MOST_PROBLEMS = 20, MOST_BYTES = 8 << 20 };
+enum { WAIT_S = 20, MOST_FILES = 4, MOST_READY = 32, MOST_KINDS = 12, MOST_PROBLEMS = 20, MOST_BYTES = 8 << 20 };
 
 struct subject {
     const char *name, *command;
@@ -32,39 +36,57 @@ struct subject {
 };
 
 #define AXES "--vary parallelism.tensor=2,4,8 --vary parallelism.pipeline=1,4 --vary simulation.seed=1,2"
+#define PLAN                                                                                                           \
+    "--vary parallelism.zero=1 --vary training.micro_batch_size=1 --vary training.recompute=none "                     \
+    "--vary parallelism.schedule=1f1b"
 static const struct subject SUBJECTS[] = {
     {"run",
      "run small.yaml --db a.db --json=o.json --trace t.json --report r.html --quiet",
      {"o.json", "t.json", "r.html"},
      false},
     {"run-again", "run small.yaml --db full.db --trace t.json.gz", {"t.json.gz"}, false},
+    {"campaign", "run campaign.yaml --db full.db --json", {NULL}, false},
     {"check", "check small.yaml --json=o.json", {"o.json"}, false},
     {"sweep", "sweep small.yaml " AXES " --db a.db --csv --jobs 1", {NULL}, true},
     {"sweep-2", "sweep small.yaml " AXES " --db a.db --json=o.json --jobs 2", {"o.json"}, true},
     {"merge", "merge a.db full.db other.db", {NULL}, false},
     {"query", "query best_per_gpu_count --db full.db", {NULL}, false},
+    {"query-json", "query points --db full.db --json=o.json", {"o.json"}, false},
     {"runs", "runs --db full.db --json", {NULL}, false},
     {"report", "report --db full.db --output r.html", {"r.html"}, false},
+    {"report-run", "report 1 --db full.db --output r.html", {"r.html"}, false},
     {"compare", "compare 1 small.yaml --db full.db", {NULL}, false},
     {"explain", "explain small.yaml --json", {NULL}, false},
     {"explain-term", "explain small.yaml mfu", {NULL}, false},
     {"validate", "validate small-measured.yaml --jobs 2", {NULL}, false},
-    {"plan",
-     "plan small.yaml --vary parallelism.zero=1 --vary training.micro_batch_size=1 --vary training.recompute=none "
-     "--jobs 2",
-     {NULL},
-     false},
+    {"plan", "plan small.yaml " PLAN " --jobs 2", {NULL}, false},
+    {"plan-csv", "plan small.yaml " PLAN " --jobs 1 --csv", {NULL}, false},
     {"scale", "scale small.yaml --gpus 32,64 --db a.db --jobs 1", {NULL}, false},
     {"collective", "collective small.yaml --sizes 1MiB:4MiB --set simulation.network=steps", {NULL}, false},
     {"list", "list accelerators", {NULL}, false},
     {"show", "show node/dgx-h100 --json", {NULL}, false},
     {"import", "import hf-config config.json --output m.yaml", {"m.yaml"}, false},
+    {"import-launch", "import megatron launch.sh --output m.yaml", {"m.yaml"}, false},
+    {"import-topology", "import nccl-xml topology.xml --output m.yaml", {"m.yaml"}, false},
+    {"import-chakra", "import chakra step.0.et step.1.et --output m.yaml", {"m.yaml"}, false},
+    {"replay", "replay step.yaml --csv", {NULL}, false},
+    {"export-svg", "export small.yaml --format svg --chart memory --output o.svg", {"o.svg"}, false},
+    {"export-run", "export 1 --db full.db --format csv", {NULL}, false},
+    {"export-chakra",
+     "export small.yaml --format chakra --ranks 2 --output e",
+     {"e.0.et", "e.1.et", "e.groups.json"},
+     false},
     {"calibrate", "calibrate kernels kernels.csv mine.yaml", {"mine.yaml"}, false},
+    {"calibrate-links", "calibrate nccl-tests all-reduce.txt --output n.yaml", {"n.yaml"}, false},
+    {"calibrate-profile", "calibrate profile trace.json.gz gpt2.yaml --json=o.json", {"o.json"}, false},
+    {"init", "init i.yaml --model gpt2-small --node dgx-a100 --nodes 1 --goal time --jobs 1", {"i.yaml"}, false},
+    {"help", "help --format man run", {NULL}, false},
 };
 
-static const char *tsim, *library;
-static long most;
-static char work[] = "/tmp/tsim-faults-XXXXXX";
+enum { N_SUBJECTS = sizeof SUBJECTS / sizeof SUBJECTS[0] };
+
+static const char *tsim, *library, *how;
+static char work[64];
 static int n_problems;
 static long n_tried;
 
@@ -109,14 +131,6 @@ static bool is_whole(const struct text *a, const struct text *good) {
     enum { TAIL = 12 };
     return a->size > TAIL && good->size > TAIL &&
            memcmp(a->data + a->size - TAIL, good->data + good->size - TAIL, TAIL) == 0;
-}
-
-static int n_temporary;
-static int look_for_temporary(const char *name, const struct stat *info, int type, struct FTW *walk) {
-    (void)info, (void)type, (void)walk;
-    size_t length = strlen(name);
-    n_temporary += length > 4 && strcmp(name + length - 4, ".tmp") == 0;
-    return 0;
 }
 
 /* ---- one run ---- */
@@ -164,20 +178,69 @@ _Noreturn static void become(const struct subject *subject, const struct fault *
     _exit(127);
 }
 
+/* SIGCHLD is blocked here. */
 static void wait_for(pid_t pid, struct end *end) {
-    for (int i = 0; i < WAIT_S * 200; i++) {
-        if (waitpid(pid, &end->status, WNOHANG) == pid)
-            return;
-        usleep(i < 100 ? 1000 : 5000);
-    }
+    const struct timespec most = {WAIT_S, 0};
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigtimedwait(&child, NULL, &most);
+    if (waitpid(pid, &end->status, WNOHANG) == pid)
+        return;
     end->is_late = true;
     kill(pid, SIGKILL);
     waitpid(pid, &end->status, 0);
+    sigtimedwait(&child, NULL, &most);
+}
+
+/* ---- what the commands find: the files of a folder, kept here ---- */
+
+static struct {
+    char name[65];
+    struct text text;
+} ready[MOST_READY];
+static int n_ready;
+
+static void keep_ready(const char *folder) {
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir)) && n_ready < MOST_READY;) {
+        char path[400];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        snprintf(ready[n_ready].name, sizeof ready[n_ready].name, "%.64s", entry->d_name);
+        if (entry->d_name[0] != '.')
+            ready[n_ready++].text = read_text(path);
+    }
+    closedir(dir);
+}
+
+static void remove_all(void) {
+    DIR *dir = opendir("run");
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        unlinkat(dirfd(dir), entry->d_name, 0);
+    closedir(dir);
 }
 
 static void start_anew(void) {
-    if (system("rm -rf run && cp -r ready run") != 0)
-        exit(2);
+    remove_all();
+    for (int i = 0; i < n_ready; i++) {
+        char path[80];
+        snprintf(path, sizeof path, "run/%.64s", ready[i].name);
+        FILE *file = fopen(path, "wb");
+        if (!file || fwrite(ready[i].text.data, 1, (size_t)ready[i].text.size, file) != (size_t)ready[i].text.size ||
+            fclose(file) != 0)
+            exit(2);
+    }
+}
+
+static bool has_temporary(void) {
+    int n = 0;
+    DIR *dir = opendir("run");
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        size_t length = strlen(entry->d_name);
+        n += length > 4 && strcmp(entry->d_name + length - 4, ".tmp") == 0;
+    }
+    closedir(dir);
+    return n > 0;
 }
 
 static struct end run(const struct subject *subject, const struct fault *fault) {
@@ -185,6 +248,9 @@ static struct end run(const struct subject *subject, const struct fault *fault) 
     unlink("mark");
     pid_t pid = fork();
     if (pid == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
         int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0666),
             err = open("err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
         dup2(out, STDOUT_FILENO);
@@ -217,10 +283,28 @@ static void problem(const struct subject *subject, const struct fault *fault, co
     n_problems++;
 }
 
-static bool is_sound(const char *file) {
+/* As it was before, with nothing beside it. */
+static bool is_untouched(const char *name) {
+    char path[100];
+    struct text now;
+    bool is_same_text = false;
+    snprintf(path, sizeof path, "run/%s-wal", name);
+    if (access(path, F_OK) == 0)
+        return false;
+    snprintf(path, sizeof path, "run/%s", name);
+    now = read_text(path);
+    for (int i = 0; i < n_ready; i++)
+        is_same_text |= strcmp(ready[i].name, name) == 0 && is_same(&ready[i].text, &now);
+    free(now.data);
+    return is_same_text;
+}
+
+static bool is_sound(const char *name) {
+    char file[100];
     sqlite3 *db;
     sqlite3_stmt *stmt = NULL;
-    if (access(file, F_OK) != 0)
+    snprintf(file, sizeof file, "run/%s", name);
+    if (access(file, F_OK) != 0 || is_untouched(name))
         return true;
     bool sound = sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
                  sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &stmt, NULL) == SQLITE_OK &&
@@ -236,11 +320,9 @@ static void check_files(const struct subject *subject, const struct fault *fault
         if (end->files[i].size >= 0 && !is_same(&end->files[i], &good->files[i]) &&
             (end->status == 0 || !is_whole(&end->files[i], &good->files[i])))
             problem(subject, fault, end, subject->files[i]);
-    n_temporary = 0;
-    nftw("run", look_for_temporary, 8, FTW_PHYS);
-    if (n_temporary > 0)
+    if (has_temporary())
         problem(subject, fault, end, "a temporary file is left");
-    if (!is_sound("run/a.db") || !is_sound("run/full.db"))
+    if (!is_sound("a.db") || !is_sound("full.db"))
         problem(subject, fault, end, "the database is broken");
 }
 
@@ -289,34 +371,62 @@ static bool try(const struct subject *subject, const struct fault *fault, const 
     return is_hit;
 }
 
-enum { N_KINDS = 9 };
-static const char *const KINDS[N_KINDS] = {"alloc",  "write",  "sync", "open",  "read",
-                                           "rename", "thread", "sql",  "signal"};
+/* ---- which calls ---- */
 
-static void count(const struct subject *subject, long counts[N_KINDS]) {
+struct call {
+    char kind[8];
+    long n;
+};
+
+/* Those that the command does, as `how` wants them; the caller frees them. */
+static struct call *list_calls(const struct subject *subject, long *n_calls) {
     const struct fault nothing = {"none", 0, false};
+    struct call *calls = NULL;
+    long n = 0, capacity = 0;
     start_anew();
-    setenv("TSIM_FAIL_COUNT", "../counts", 1);
+    setenv("TSIM_FAIL_CALLS", "../calls", 1);
     struct end end = run(subject, &nothing);
-    unsetenv("TSIM_FAIL_COUNT");
+    unsetenv("TSIM_FAIL_CALLS");
     release(&end);
-    FILE *file = fopen("counts", "r");
-    for (int k = 0; k < N_KINDS; k++)
-        if (!file || fscanf(file, "%ld", &counts[k]) != 1)
+    FILE *file = fopen("calls", "r");
+    for (struct call call; file && fscanf(file, "%7s %ld", call.kind, &call.n) == 2; calls[n++] = call)
+        if (n == capacity && !(calls = realloc(calls, (size_t)(capacity = 2 * capacity + 64) * sizeof *calls)))
             exit(2);
-    fclose(file);
-    unlink("counts");
+    if (!file || fclose(file) != 0)
+        exit(2);
+    unlink("calls");
+    *n_calls = n;
+    return calls;
 }
 
-static void fail_all(const struct subject *subject, const char *kind, long total, bool is_lasting,
-                     const struct end *good) {
-    long step = most > 0 && total > most ? (total + most - 1) / most : 1, n_before = n_problems;
-    long first = most > 0 ? 1 + (long)((unsigned)getpid() % (unsigned)step) : 1; /* each time others */
-    for (long n = first; n <= total && n_problems < MOST_PROBLEMS; n += step)
-        try(subject, &(struct fault){kind, n, is_lasting}, good);
-    if (getenv("TSIM_FAULTS_VERBOSE"))
-        printf("     %s: %ld calls of kind %s, %s\n", subject->name, total, kind,
-               n_problems > n_before ? "FAIL" : "ok");
+/* Leaves of each kind one, each time another (of a stream the k-th is taken with chance 1 / k); how many that are. */
+static long draw(struct call *calls, long n_calls) {
+    struct call drawn[MOST_KINDS];
+    long seen[MOST_KINDS] = {0};
+    int n_kinds = 0;
+    for (long i = 0; i < n_calls; i++) {
+        int k = 0;
+        while (k < n_kinds && strcmp(drawn[k].kind, calls[i].kind) != 0)
+            k++;
+        n_kinds = k < n_kinds ? n_kinds : k + 1;
+        if (random() % ++seen[k] == 0)
+            drawn[k] = calls[i];
+    }
+    memcpy(calls, drawn, (size_t)n_kinds * sizeof *drawn);
+    return n_kinds;
+}
+
+static void fail_calls(const struct subject *subject, const struct end *good) {
+    long n_calls;
+    struct call *calls = list_calls(subject, &n_calls);
+    if (strcmp(how, "one") == 0)
+        n_calls = draw(calls, n_calls);
+    for (long i = 0; i < n_calls && n_problems < MOST_PROBLEMS; i++) {
+        try(subject, &(struct fault){calls[i].kind, calls[i].n, false}, good);
+        if (strcmp(calls[i].kind, "write") == 0 || strcmp(calls[i].kind, "sync") == 0)
+            try(subject, &(struct fault){calls[i].kind, calls[i].n, true}, good);
+    }
+    free(calls);
 }
 
 static void limit_sizes(const struct subject *subject, const struct end *good) {
@@ -324,57 +434,70 @@ static void limit_sizes(const struct subject *subject, const struct end *good) {
     for (int i = 0; i < MOST_FILES && subject->files[i]; i++)
         largest = good->files[i].size > largest ? good->files[i].size : largest;
     largest = largest > 70000 ? largest : 70000;
-    long n_steps = most > 0 ? most : 40;
+    long n_steps = strcmp(how, "one") == 0 ? 1 : strcmp(how, "stacks") == 0 ? 40 : 400;
     for (long i = 0; i < n_steps && n_problems < MOST_PROBLEMS; i++)
         try(subject, &(struct fault){"size", 64 + i * largest / n_steps, true}, good);
 }
 
 static void test(const struct subject *subject) {
-    int n_before = n_problems;
-    long counts[N_KINDS];
     start_anew();
     struct end good = run(subject, NULL);
     if (!WIFEXITED(good.status) || WEXITSTATUS(good.status) != 0) {
         problem(subject, &(struct fault){"nothing", 0, false}, &good, "fails anyway");
         return;
     }
-    count(subject, counts);
-    for (size_t k = 0; k < N_KINDS; k++) {
-        fail_all(subject, KINDS[k], counts[k], false, &good);
-        if (strcmp(KINDS[k], "write") == 0 || strcmp(KINDS[k], "sync") == 0)
-            fail_all(subject, KINDS[k], counts[k], true, &good);
-    }
+    fail_calls(subject, &good);
     limit_sizes(subject, &good);
     release(&good);
-    if (n_problems == n_before)
-        printf("ok   %s\n", subject->name);
-    fflush(stdout);
+}
+
+static int list_commands(void) {
+    for (size_t i = 0; i < N_SUBJECTS; i++)
+        puts(SUBJECTS[i].name);
+    return 0;
+}
+
+/* A folder in memory where there is one: what is written is synced. */
+static bool start_work(const char *folder) {
+    static char mark[80];
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    keep_ready(folder);
+    snprintf(work, sizeof work, "%s/tsim-faults-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    if (!mkdtemp(work) || chdir(work) != 0 || mkdir("run", 0777) != 0)
+        return false;
+    snprintf(mark, sizeof mark, "%s/mark", work);
+    setenv("TSIM_FAIL_MARK", mark, 1);
+    return true;
+}
+
+static void end_work(void) {
+    static const char *const FILES[] = {"out", "err", "mark", "calls"};
+    remove_all();
+    for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++)
+        unlink(FILES[i]);
+    if (rmdir("run") != 0 || rmdir(work) != 0)
+        printf("     %s is left\n", work);
 }
 
 int main(int argc, char **argv) {
-    char mark[128];
-    if (argc < 4 || !mkdtemp(work))
+    if (argc == 2 && strcmp(argv[1], "--commands") == 0)
+        return list_commands();
+    const char *folder = getenv("TSIM_FAULTS_READY"); /* what the commands need */
+    if (argc != 5 || !start_work(folder ? folder : "."))
         return 2;
     tsim = argv[1];
     library = argv[2];
-    most = strtol(argv[3], NULL, 10);
-    const char *ready = getenv("TSIM_FAULTS_READY"); /* a folder with what the commands need */
-    char command[512];
-    snprintf(command, sizeof command, "cp -r '%s' '%s/ready'", ready ? ready : ".", work);
-    snprintf(mark, sizeof mark, "%s/mark", work);
-    setenv("TSIM_FAIL_MARK", mark, 1);
-    if (system(command) != 0 || chdir(work) != 0)
-        return 2;
-    int n_subjects = 0, n_good = 0;
-    for (size_t i = 0; i < sizeof SUBJECTS / sizeof SUBJECTS[0] && n_problems < MOST_PROBLEMS; i++) {
-        if (argc > 4 && strcmp(argv[4], SUBJECTS[i].name) != 0)
-            continue;
-        int n_before = n_problems;
-        test(&SUBJECTS[i]);
-        n_subjects++;
-        n_good += n_problems == n_before;
-    }
-    printf("%ld failures tried\n%d passed, %d failed\n", n_tried, n_good, n_subjects - n_good);
-    snprintf(command, sizeof command, "rm -rf '%s'", work);
-    return system(command) != 0 || n_problems > 0 || n_subjects == 0;
+    how = argv[3];
+    srandom((unsigned)getpid());
+    if (strcmp(how, "stacks") == 0)
+        setenv("TSIM_FAIL_STACKS", "1", 1);
+    for (size_t i = 0; i < N_SUBJECTS; i++)
+        if (strcmp(argv[4], SUBJECTS[i].name) == 0)
+            test(&SUBJECTS[i]);
+    end_work();
+    printf("%s %s, %ld failures\n", n_problems == 0 && n_tried > 0 ? "ok  " : "FAIL", argv[4], n_tried);
+    return n_problems > 0 || n_tried == 0;
 }

@@ -5,32 +5,52 @@
  * KINDS: alloc (memory), write, sync, open, read, rename, thread, sql (the calls of SQLite that tsim makes itself); and
  * signal: after the N-th call that does something to a file or a folder, which succeeds, comes a SIGTERM
  * TSIM_FAIL_MARK      a file that gets a byte when the first call fails
- * TSIM_FAIL_COUNT     a file that gets the number of calls of each kind at the end, a line each */
+ * TSIM_FAIL_CALLS     a file that gets a line "KIND N" for each call; with TSIM_FAIL_STACKS set, only for the first,
+ * second, fourth, eighth ... call of a kind that comes through the same functions (the whole call stack) */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum kind { ALLOC, WRITE, SYNC, OPEN, READ, RENAME, THREAD, SQL, SIGNAL, N_KINDS };
 static const char *const NAMES[] = {"alloc", "write", "sync", "open", "read", "rename", "thread", "sql", "signal"};
 
+enum { N_STACKS = 1 << 16, MOST_FRAMES = 100 };
+
 static enum kind kind = N_KINDS;
 static long at;
 static int is_lasting;
 static atomic_long n_calls[N_KINDS];
 static atomic_int has_failed;
+static int calls_fd = -1, by_stack;
+static struct {
+    uint64_t hash;
+    long n;
+} stacks[N_STACKS];
+static pthread_mutex_t stacks_lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void start(void) {
-    const char *text = getenv("TSIM_FAIL"), *colon = text ? strchr(text, ':') : NULL;
+    const char *text = getenv("TSIM_FAIL"), *colon = text ? strchr(text, ':') : NULL,
+               *calls = getenv("TSIM_FAIL_CALLS");
+    void *frame;
+    if (calls) {
+        backtrace(&frame, 1); /* the first one allocates */
+        by_stack = getenv("TSIM_FAIL_STACKS") != NULL;
+        calls_fd = (int)syscall(SYS_openat, AT_FDCWD, calls, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
     if (!colon)
         return;
     char *end;
@@ -50,21 +70,34 @@ static void mark(void) {
     syscall(SYS_close, (int)fd);
 }
 
-__attribute__((destructor)) static void write_counts(void) {
-    const char *file = getenv("TSIM_FAIL_COUNT");
-    char text[400];
-    int length = 0;
-    if (!file)
-        return;
-    for (int i = 0; i < N_KINDS; i++)
-        length += sprintf(text + length, "%ld\n", atomic_load(&n_calls[i]));
-    long fd = syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT, 0666);
-    syscall(SYS_write, (int)fd, text, length);
-    syscall(SYS_close, (int)fd);
+/* How many calls of this kind, this one too, have come through these functions. */
+static long n_through_here(enum kind of) {
+    void *frames[MOST_FRAMES];
+    uint64_t hash = 14695981039346656037u + (uint64_t)of; /* FNV-1a */
+    int n_frames = backtrace(frames, MOST_FRAMES);
+    for (int i = 2; i < n_frames; i++)
+        hash = (hash ^ (uint64_t)(uintptr_t)frames[i]) * 1099511628211u;
+    pthread_mutex_lock(&stacks_lock);
+    size_t slot = hash % N_STACKS;
+    for (int i = 0; i < N_STACKS && stacks[slot].n > 0 && stacks[slot].hash != hash; i++)
+        slot = (slot + 1) % N_STACKS;
+    stacks[slot].hash = hash;
+    long n = ++stacks[slot].n;
+    pthread_mutex_unlock(&stacks_lock);
+    return n;
+}
+
+static void note(enum kind of, long n) {
+    char line[64];
+    long same = by_stack ? n_through_here(of) : 1;
+    if ((same & (same - 1)) == 0)
+        syscall(SYS_write, calls_fd, line, sprintf(line, "%s %ld\n", NAMES[of], n));
 }
 
 static int fails(enum kind of, int error) {
     long n = atomic_fetch_add(&n_calls[of], 1) + 1;
+    if (calls_fd >= 0)
+        note(of, n);
     if (of != kind || (n != at && !(is_lasting && n > at)))
         return 0;
     mark();
@@ -101,6 +134,13 @@ void *realloc(void *old, size_t size) {
     return fails(ALLOC, ENOMEM) ? NULL : __libc_realloc(old, size);
 }
 
+void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset) {
+    return fails(ALLOC, ENOMEM) ? MAP_FAILED : REAL(mmap)(address, size, protection, flags, fd, offset);
+}
+void *mmap64(void *address, size_t size, int protection, int flags, int fd, off64_t offset) {
+    return fails(ALLOC, ENOMEM) ? MAP_FAILED : REAL(mmap64)(address, size, protection, flags, fd, offset);
+}
+
 /* ---- files: glibc's stdio writes past these, limits on the file's size (drive.c) are for that ---- */
 
 ssize_t write(int fd, const void *data, size_t size) {
@@ -135,7 +175,12 @@ int unlink(const char *name) {
     return did(REAL(unlink)(name));
 }
 int fclose(FILE *stream) {
-    return did(REAL(fclose)(stream));
+    int result = REAL(fclose)(stream);
+    return fails(WRITE, EIO) ? EOF : did(result); /* as over a network */
+}
+int close(int fd) {
+    int result = REAL(close)(fd);
+    return fails(WRITE, EIO) ? -1 : result;
 }
 
 FILE *fopen(const char *name, const char *mode) {
@@ -160,6 +205,10 @@ int open64(const char *name, int flags, ...) {
     int mode = flags & O_CREAT ? va_arg(args, int) : 0;
     va_end(args);
     return fails(OPEN, EMFILE) ? -1 : did(REAL(open64)(name, flags, mode));
+}
+
+DIR *opendir(const char *name) {
+    return fails(OPEN, EMFILE) ? NULL : REAL(opendir)(name);
 }
 
 ssize_t read(int fd, void *data, size_t size) {

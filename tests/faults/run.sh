@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# tests/faults/run.sh TSIM [MOST [COMMAND]] - makes calls of the system, of malloc and of SQLite fail one at a time, under every
-# command (see drive.c). MOST failures of each kind (1 unless given, each time another); 0: every single one, which takes a while.
+# tests/faults/run.sh TSIM [HOW [COMMAND...]] - makes calls of the system, of malloc and of SQLite fail one at a time, under every
+# command (see drive.c), two commands at once. HOW: one (of each kind, each time another), stacks (each way to get to a call, the
+# first, second, fourth ... time; minutes) or all (every single call; an hour).
 set -u
-tsim=$(realpath "$1") most=${2:-1} root=$(realpath "$(dirname "$0")/../..")
+tsim=$(realpath "$1") how=${2:-one} root=$(realpath "$(dirname "$0")/../..")
 if ldd "$tsim" | grep -q "lib[a-z]*san" || nm "$tsim" 2>/dev/null | grep -q __gcov_; then
     echo "0 passed, 0 failed (allocations of a sanitizer or of gcov stand in the way: the plain build runs these)"
     exit 0
@@ -22,11 +23,30 @@ extends: small.yaml
 name: small-measured
 measured: {source: made up, step_time: 20 s}
 YAML
+cat >campaign.yaml <<YAML
+extends: small.yaml
+name: campaign
+reliability: {node_mtbf: 50000 h, checkpoint: {interval: optimal, mode: async, bandwidth: 50 GB/s}, restart: 10 min, replications: 20}
+YAML
 cp "$root/docs/examples/qwen2-7b.json" config.json
-sed "/^#/d" "$root/hardware/calibration/a100-80gb-kernels.csv" >kernels.csv
+cp "$root/docs/examples/megatron-llama3-8b.sh" launch.sh
+cp "$root/docs/examples/nccl-h100.xml" topology.xml
+cp "$root/docs/examples/nccl-tests-h100.txt" all-reduce.txt
+cp "$root/docs/examples/gpt2-trace.json.gz" trace.json.gz
+cp "$root/docs/examples/gpt2.yaml" .
+for rank in 0 1; do cp "$root/docs/examples/gpt2.$rank.et" "step.$rank.et"; done
+grep -v '^#' "$root/hardware/calibration/a100-80gb-kernels.csv" >kernels.csv
 {
-    "$tsim" run small.yaml --db full.db &&
+    "$tsim" import chakra step.0.et step.1.et --output step.yaml &&
+        "$tsim" run small.yaml --db full.db &&
         "$tsim" sweep small.yaml --vary parallelism.tensor=4,8 --vary parallelism.pipeline=2,4 --db full.db &&
         "$tsim" sweep small.yaml --vary parallelism.tensor=2,8 --db other.db
 } >/dev/null || exit 1
-TSIM_FAULTS_READY=$PWD "$work/drive" "$tsim" "$work/fail.so" "$most" ${3:+"$3"}
+commands=("${@:3}")
+[ ${#commands[@]} -gt 0 ] || mapfile -t commands < <("$work/drive" --commands)
+printf '%s\n' "${commands[@]}" |
+    TSIM_FAULTS_READY=$PWD xargs -P "${JOBS:-2}" -n 1 "$work/drive" "$tsim" "$work/fail.so" "$how" | tee "$work/log"
+echo "$(awk '/^(ok|FAIL) .* failures$/ {n += $(NF - 1)} END {print n + 0}' "$work/log") failures tried"
+passed=$(grep -c '^ok .* failures$' "$work/log")
+echo "$passed passed, $((${#commands[@]} - passed)) failed"
+[ "$passed" = ${#commands[@]} ]

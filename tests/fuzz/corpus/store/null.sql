@@ -1,0 +1,1 @@
+PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(replace(sql, ' NOT NULL', ''), ' STRICT', '') WHERE type = 'table' AND name <> 'sweeps'; PRAGMA writable_schema = RESET; UPDATE runs SET resolved_json = NULL; UPDATE points SET set_json = NULL, status = NULL, key = NULL

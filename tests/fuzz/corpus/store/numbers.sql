@@ -1,0 +1,1 @@
+UPDATE runs SET step_time_s = -1e308, seed = -9223372036854775808, accelerators = 0, mfu = 9e999, events = -1; UPDATE points SET seed = 9223372036854775807, position = -position, accelerators = 1e300, tokens_per_s = -1

@@ -1,0 +1,1 @@
+PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' STRICT', ''); PRAGMA writable_schema = RESET; UPDATE points SET set_json = x'ff00fe', key = 1, status = 'ok', step_time_s = 'soon'

@@ -1,0 +1,1 @@
+DROP VIEW best_per_gpu_count; CREATE VIEW best_per_gpu_count AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n
