@@ -19,7 +19,7 @@ SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recov
 SANITIZE_tsan := -fsanitize=thread
 SANITIZE_cov := --coverage -fprofile-update=atomic
 OPT_asan := -O1
-OPT_fuzz := -O1
+OPT_fuzz := -O2
 OPT_tsan := -O1
 OPT_debug := -O0
 OPT_cov := -O0

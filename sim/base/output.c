@@ -81,6 +81,8 @@ enum tsim_status tsim_output_open(struct tsim_arena *arena, const char *name, st
     errno = 0;
     if (is_there && is_written_directly(name, &there))
         opened->stream = fopen(name, "w");
+    else if (!is_there && lstat(name, &there) == 0) /* a link that leads nowhere: errno says why */
+        stat(name, &there);
     else
         opened->stream = open_temporary(arena, opened, is_there ? &there : NULL);
     if (!opened->stream)

@@ -359,7 +359,7 @@ enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimen
         explain(hint, "the largest number is about 1.8e308");
         return TSIM_ERR_RANGE;
     }
-    *value = number * scale;
+    *value = number * scale + 0.0; /* no -0 */
     return TSIM_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "base/status.h"
 
 #include "base/arena.h"
+#include "base/plain_text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -85,27 +86,38 @@ enum tsim_status tsim_diags_status(const struct tsim_diags *list, size_t first) 
 }
 
 static void print_caret(FILE *out, const struct tsim_diag *diag) {
-    fprintf(out, "  %s\n  ", diag->source_line);
+    fputs("  ", out);
+    tsim_put_plain(out, diag->source_line);
+    fputs("\n  ", out);
     for (int i = 1; i < diag->at.column && diag->source_line[i - 1]; i++)
         fputc(diag->source_line[i - 1] == '\t' ? '\t' : ' ', out);
     fputs("^\n", out);
 }
 
+/* Nothing when the text is empty. */
+static void print_between(FILE *out, const char *before, const char *text, const char *after) {
+    if (!text[0])
+        return;
+    fputs(before, out);
+    tsim_put_plain(out, text);
+    fputs(after, out);
+}
+
 void tsim_diags_print(const struct tsim_diags *list, FILE *out) {
     for (size_t i = 0; i < list->n_items; i++) {
         const struct tsim_diag *diag = &list->items[i];
+        if (diag->at.file)
+            tsim_put_plain(out, diag->at.file);
         if (diag->at.file && diag->at.line)
-            fprintf(out, "%s:%d:%d: ", diag->at.file, diag->at.line, diag->at.column);
-        else if (diag->at.file)
-            fprintf(out, "%s: ", diag->at.file);
+            fprintf(out, ":%d:%d", diag->at.line, diag->at.column);
+        fputs(diag->at.file ? ": " : "", out);
         fputs(diag->is_warning ? "warning: " : "error: ", out);
-        if (diag->field[0])
-            fprintf(out, "%s: ", diag->field);
-        fprintf(out, "%s\n", diag->message);
+        print_between(out, "", diag->field, ": ");
+        tsim_put_plain(out, diag->message);
+        fputc('\n', out);
         if (diag->source_line && diag->at.line)
             print_caret(out, diag);
-        if (diag->hint[0])
-            fprintf(out, "  %s\n", diag->hint);
+        print_between(out, "  ", diag->hint, "\n");
     }
     size_t n_all = list->n_errors + list->n_warnings;
     if (n_all > list->n_items)

@@ -132,6 +132,9 @@ static enum tsim_exit write_results(struct run *run) {
     if (run->result.n_best > 0)
         return code;
     bool is_memory = run->result.n_too_large > 0 && run->result.n_evaluated + run->result.n_pruned == 0;
+    if (arguments->has[TSIM_OPTION_CSV] || tsim_is_json_on_stdout(arguments)) /* the text says it itself */
+        fprintf(stderr, "%s: error: no plan %s\n", run->space.candidates[0].job->name,
+                is_memory ? "fits in memory" : "is valid, or none keeps the limits");
     return tsim_exit_worse(code, is_memory ? TSIM_EXIT_DOES_NOT_FIT : TSIM_EXIT_INVALID);
 }
 

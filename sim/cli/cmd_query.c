@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "base/plain_text.h"
 #include "report/store_query.h"
 #include "report/table.h"
 
@@ -41,6 +42,10 @@ static const char *cell_text(struct run *run, int column, bool is_exact) {
 
 /* ---- the table: read twice, the first time for the widths ---- */
 
+static const char *shown_text(struct run *run, int column) {
+    return tsim_plain_text(&run->row, cell_text(run, column, false));
+}
+
 struct sheet {
     int *widths;
     bool *is_number;
@@ -60,7 +65,7 @@ static enum tsim_status measure(struct run *run, struct sheet *sheet) {
         if (!is_there)
             return TSIM_OK;
         for (int c = 0; c < n_columns; c++) {
-            int width = tsim_text_width(cell_text(run, c, false));
+            int width = tsim_text_width(shown_text(run, c));
             sheet->widths[c] = width > sheet->widths[c] ? width : sheet->widths[c];
             sheet->is_number[c] &= tsim_query_kind(run->query, c) != TSIM_QUERY_TEXT;
         }
@@ -82,14 +87,14 @@ static enum tsim_status print_rows(struct run *run, const struct sheet *sheet) {
     int n_columns = (int)sheet->n_shown;
     fputs(tsim_tint_on(&style, TSIM_TINT_BOLD), stdout);
     for (int c = 0; c < n_columns; c++)
-        print_cell(sheet, c, tsim_query_column_name(run->query, c), c + 1 == n_columns);
+        print_cell(sheet, c, tsim_plain_text(&run->row, tsim_query_column_name(run->query, c)), c + 1 == n_columns);
     printf("%s\n", tsim_tint_off(&style));
     for (;;) {
         TSIM_TRY(tsim_query_next(run->query, &is_there, &run->diags));
         if (!is_there)
             return TSIM_OK;
         for (int c = 0; c < n_columns; c++)
-            print_cell(sheet, c, cell_text(run, c, false), c + 1 == n_columns);
+            print_cell(sheet, c, shown_text(run, c), c + 1 == n_columns);
         putchar('\n');
         tsim_arena_reset(&run->row);
     }

@@ -225,11 +225,12 @@ bool tsim_sql_is_empty(const struct tsim_store *store) {
     return tsim_sql_query_integer(store, "SELECT count(*) FROM sqlite_schema") == 0;
 }
 
-/* A database may come from anywhere: what its views and triggers may call is limited, texts are below 64 MB, pages are
- * checked as they are read. */
+/* A database may come from anywhere: its triggers do nothing, what its views may call is limited, texts are below 64
+ * MB, pages are checked as they are read. */
 static void distrust(sqlite3 *db) {
     sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MOST_TEXT_BYTES);
     sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
 }

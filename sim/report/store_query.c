@@ -100,7 +100,11 @@ const char *tsim_query_column_name(const struct tsim_query *query, int column) {
 enum tsim_status tsim_query_next(struct tsim_query *query, bool *is_there, struct tsim_diags *diags) {
     enum tsim_sql_step step = tsim_sql_step(&query->statement);
     *is_there = step == TSIM_SQL_ROW;
-    return step == TSIM_SQL_FAILED ? tsim_sql_fail(query->store, "read the database", diags) : TSIM_OK;
+    if (step != TSIM_SQL_FAILED)
+        return TSIM_OK;
+    if (tsim_sql_is_broken(query->store))
+        return tsim_sql_fail(query->store, "read the database", diags);
+    return refuse(query->store, "SELECT", false, diags);
 }
 
 void tsim_query_rewind(struct tsim_query *query) {

@@ -1,5 +1,6 @@
 #include "report/table.h"
 
+#include "base/plain_text.h"
 #include "base/status.h"
 
 #include <limits.h>
@@ -258,7 +259,8 @@ static bool print_line(const struct tsim_text_table *table, const struct block *
 static void print_row(const struct tsim_text_table *table, const struct block *block, const int *widths,
                       const char *const *cells, FILE *out) {
     const char **rest = TSIM_NEW_ARRAY(table->arena, table->n_columns, const char *);
-    memcpy(rest, cells, table->n_columns * sizeof *rest);
+    for (size_t c = 0; c < table->n_columns; c++)
+        rest[c] = tsim_plain_text(table->arena, cells[c]);
     while (print_line(table, block, widths, rest, out))
         fputc('\n', out);
 }

@@ -6,7 +6,12 @@
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
 
-enum { MOST_ITERATIONS = 200 };
+enum { MOST_ITERATIONS = 200, MOST_LOG = 230 }; /* of 1e100 */
+
+/* A step may go far; beyond these bounds nothing is a rate or a time any more. */
+static double value_of(double log_value) {
+    return exp(fmax(-MOST_LOG, fmin(MOST_LOG, log_value)));
+}
 
 static int errors_at(const gsl_vector *logs, void *context, gsl_vector *errors) {
     const struct tsim_least_squares *problem = context;
@@ -15,7 +20,7 @@ static int errors_at(const gsl_vector *logs, void *context, gsl_vector *errors) 
     values = tsim_heap_grow(values, &values_capacity, problem->n_values, sizeof *values);
     row = tsim_heap_grow(row, &row_capacity, problem->n_rows, sizeof *row);
     for (size_t i = 0; i < problem->n_values; i++)
-        values[i] = exp(gsl_vector_get(logs, i));
+        values[i] = value_of(gsl_vector_get(logs, i));
     problem->errors(values, row, problem->context);
     bool is_finite = true;
     for (size_t i = 0; i < problem->n_rows; i++) {
@@ -41,7 +46,7 @@ static void take_values(const struct tsim_least_squares *problem, gsl_multifit_n
         double log_value = gsl_vector_get(logs, i), width = (double)NAN;
         if (freedom > 0)
             width = tsim_student_quantile(0.975, freedom) * sqrt(gsl_matrix_get(covariance, i, i) * sum / freedom);
-        values[i] = exp(log_value);
+        values[i] = value_of(log_value);
         low_95[i] = exp(log_value - width);
         high_95[i] = exp(log_value + width);
     }

@@ -73,7 +73,7 @@ static const struct subject SUBJECTS[] = {
     {"export-svg", "export small.yaml --format svg --chart memory --output o.svg", {"o.svg"}, false},
     {"export-run", "export 1 --db full.db --format csv", {NULL}, false},
     {"export-chakra",
-     "export small.yaml --format chakra --ranks 2 --output e",
+     "export small.yaml --format chakra --ranks 0,1 --output e",
      {"e.0.et", "e.1.et", "e.groups.json"},
      false},
     {"calibrate", "calibrate kernels kernels.csv mine.yaml", {"mine.yaml"}, false},

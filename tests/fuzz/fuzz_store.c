@@ -62,15 +62,12 @@ static void merge_and_write(const char *file) {
     struct tsim_store *store = NULL;
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    const char *out = tsim_arena_printf(&arena, "%s.out", file);
-    tsim_store_merge(&arena, out, &file, 1, &merged, &diags);
+    tsim_store_merge(&arena, ":memory:", &file, 1, &merged, &diags);
     tsim_store_open(&arena, file, TSIM_STORE_WRITE, &store, &diags);
     tsim_store_close(store);
     static const char *const SUFFIXES[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++) {
+    for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++)
         unlink(tsim_arena_printf(&arena, "%s%s", file, SUFFIXES[i]));
-        unlink(tsim_arena_printf(&arena, "%s%s", out, SUFFIXES[i]));
-    }
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }

@@ -10,6 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 done
 mkdir -p "$build/found"
 [ -w /dev/shm ] && export TMPDIR=/dev/shm
+export ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=16:malloc_context_size=6} # twice as fast, and enough to tell where
 {
     grep -rhoE '"[a-z][a-z0-9_-]{1,30}"' sim/config/*.c sim/import/*.c sim/base/quantity.c sim/study/filter.c
     for file in models/*/*.yaml hardware/*/*.yaml; do echo "\"$(basename "$file" .yaml)\""; done
@@ -23,7 +24,7 @@ for target in "$@"; do
     [ -n "$(ls "$build/corpus/$target")" ] || cp --backup=numbered $(bash tests/fuzz/seeds.sh "$target") "$build/corpus/$target"
     echo "$target: $seconds s"
     (
-        cd "$build/corpus" && nice -n 10 "$build/tests/fuzz/libfuzzer_$target" -max_total_time="$seconds" -timeout=2 -rss_limit_mb=2048 \
+        cd "$build/corpus" && nice -n 10 "$build/tests/fuzz/libfuzzer_$target" -max_total_time="$seconds" -timeout=2 -report_slow_units=1 -rss_limit_mb=2048 \
             -max_len=65536 -len_control=50 -dict="$build/words.dict" -artifact_prefix="$build/found/$target-" -print_final_stats=1 "$target" \
             >"$build/$target.log" 2>&1
     ) || { failed=1; echo "FAIL $target"; grep -E 'ERROR|SUMMARY|bug in tsim|Test unit' "$build/$target.log" | head -5; }
