@@ -139,7 +139,7 @@ check: test
 	@tests/bench/instructions.sh build/tsim --gate
 	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
 	@tests/run.sh build/asan build/asan/tsim
-	@TSIM_CASES=10000 build/asan/tests/property/test_catalogue_random
+	@printf '%s\n' 1 2 | TSIM_CASES=5000 xargs -P 2 -I{} env TSIM_SEED={} build/asan/tests/property/test_catalogue_random
 	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs
 	@tests/run.sh build/clang build/clang/tsim
 	@$(MAKE) --no-print-directory check-faults check-determinism check-cluster

@@ -19,7 +19,7 @@ same() { # WHAT FILE FILE
     fi
 }
 # What is of the clock and the machine, not of the scenario.
-steady() { sed -E 's/"(wall_s|peak_rss_bytes|run_id)": [0-9.e+-]+/"\1": 0/g'; }
+steady() { sed -E 's/"(wall_s|peak_rss_bytes|run_id|started_at)":( ?)("[^"]*"|[0-9.e+-]+)/"\1":\20/g'; }
 # Every row of every table, without clock times.
 dump() { # TSIM DB
     local table
@@ -46,13 +46,32 @@ work_of() { # TSIM NAME: everything that is compared between builds
     "$1" validate "$root"/scenarios/published/kor*.yaml --json --jobs 2 >"$2.validate"
     "$1" collective "$root/scenarios/llama70b.yaml" --sizes 1MiB:64MiB --json >"$2.collective"
     "$1" run "$root/scenarios/llama70b.yaml" --no-db --quiet --trace "$2.trace.json" >/dev/null
+    campaigns "$1" "$2" 2
+    traces_of_ranks "$1" "$2"
+    "$1" report 1 --db "$2.runs.db" --output "$2.report" --quiet >/dev/null
+    "$1" report sweep:1 --db "$2.sweep.db" --output "$2.sweep.report" --quiet >/dev/null
+    steady <"$2.report" >"$2.html" && steady <"$2.sweep.report" >>"$2.html"
+}
+campaigns() { # TSIM NAME JOBS: whole runs with failures, drawn at random
+    local scenario
+    for scenario in "$root"/scenarios/campaigns/*.yaml; do
+        "$1" run "$scenario" --no-db --json --quiet --jobs "$3" 2>&1 | steady
+    done >"$2.campaigns"
+}
+traces_of_ranks() { # TSIM NAME: written, and replayed elsewhere
+    "$1" export "$root/tests/cli/common/small.yaml" --format chakra --ranks 0,8 --output step --quiet >/dev/null
+    cat step.0.et step.8.et step.groups.json >"$2.chakra"
+    "$1" import chakra "$root"/docs/examples/gpt2.[01].et --set cluster.node=dgx-a100 --output job.yaml --quiet
+    "$1" replay job.yaml --json --quiet --set kernels=roofline >"$2.replay"
+    "$1" export "$root/tests/cli/common/small.yaml" --format svg --chart schedule --quiet >"$2.svg"
+    "$1" explain "$root/tests/cli/common/small.yaml" mfu >"$2.term"
 }
 work_of "$tsim" this
 i=0
 for other in "${others[@]}"; do
     i=$((i + 1))
     work_of "$other" "that$i"
-    for what in runs runs.dump sweep.json sweep.dump plan explain validate collective trace.json; do
+    for what in runs runs.dump sweep.json sweep.dump plan explain validate collective trace.json campaigns chakra replay svg term html; do
         same "$other: $what" "this.$what" "that$i.$what"
     done
 done
@@ -64,6 +83,8 @@ for jobs in 1 3 8; do
     same "$jobs threads: plan" this.plan "jobs$jobs.plan"
     "$tsim" validate "$root"/scenarios/published/kor*.yaml --json --jobs "$jobs" >"jobs$jobs.validate"
     same "$jobs threads: validate" this.validate "jobs$jobs.validate"
+    campaigns "$tsim" "jobs$jobs" "$jobs"
+    same "$jobs threads: campaigns" this.campaigns "jobs$jobs.campaigns"
 done
 for shards in 2 5; do
     for shard in $(seq "$shards"); do
