@@ -138,10 +138,11 @@ check: test
 	@tests/reference_docs.sh build/tsim
 	@tests/bench/instructions.sh build/tsim --gate
 	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
-	@tests/run.sh build/asan build/asan/tsim
+	@tests/run.sh build/asan build/asan/tsim code
+	@tests/docs.sh build/asan/tsim
 	@printf '%s\n' 1 2 | TSIM_CASES=5000 xargs -P 2 -I{} env TSIM_SEED={} build/asan/tests/property/test_catalogue_random
 	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs
-	@tests/run.sh build/clang build/clang/tsim
+	@tests/run.sh build/clang build/clang/tsim code
 	@$(MAKE) --no-print-directory check-faults check-determinism check-cluster
 	@$(MAKE) --no-print-directory lint
 

@@ -226,7 +226,7 @@ void tsim_commands_print(FILE *out) {
     }
     fputs("\n'tsim help COMMAND' lists a command's options.\n"
           "Exit status: 0 done, 2 wrong usage, 3 invalid input, 4 does not fit in memory,\n"
-          "5 input/output or database failure, 6 a gate failed, 70 a bug, 130 interrupted.\n",
+          "5 a file, the database or memory failed, 6 a gate failed, 70 a bug, 130 interrupted.\n",
           out);
 }
 
