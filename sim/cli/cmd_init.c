@@ -170,8 +170,8 @@ static enum tsim_status write_file(struct init *init, const char *file, const ch
 static enum tsim_exit answer(struct init *init) {
     const struct tsim_arguments *arguments = init->arguments;
     const char *yaml, *file = arguments->n_operands > 0 ? arguments->operands[0] : "scenario.yaml";
-    if (!ask_all(init))
-        return TSIM_EXIT_INVALID;
+    if (!ask_all(init)) /* a wrong answer, or a file that cannot be read */
+        return init->diags.n_errors > 0 ? tsim_exit_of(tsim_diags_status(&init->diags, 0)) : TSIM_EXIT_INVALID;
     enum tsim_status status =
         tsim_starter_write(&init->arena, &init->starter, tsim_n_jobs(arguments), &yaml, &init->diags);
     if (status == TSIM_OK && !yaml)

@@ -169,6 +169,8 @@ static enum tsim_status parse(struct reading *g, const struct tsim_import_input 
     XML_SetUserData(g->parser, g);
     XML_SetElementHandler(g->parser, on_start, on_end);
     if (XML_Parse(g->parser, input->text ? input->text : "", (int)input->size, XML_TRUE) != XML_STATUS_OK) {
+        if (XML_GetErrorCode(g->parser) == XML_ERROR_NO_MEMORY)
+            tsim_out_of_memory();
         const char *problem =
             g->problem ? g->problem
                        : tsim_arena_printf(g->arena, "not valid XML: %s", XML_ErrorString(XML_GetErrorCode(g->parser)));
