@@ -155,8 +155,8 @@ fuzz: setup
 	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=fuzz fuzz-programs
 	@tests/fuzz/run.sh build/fuzz $(FUZZ_S)
 
-# Calls of the system, of malloc and of SQLite that fail under each command: FAULTS=stacks takes each way to get to a call (the
-# first, second, fourth ... time), FAULTS=all every single call (an hour). And a hundred sweeps that are killed.
+# Calls of the system, of malloc and of SQLite that fail under each command: FAULTS=stacks takes each way to get to a call,
+# FAULTS=all every single call (an hour). And a hundred sweeps that are killed.
 .PHONY: check-faults
 FAULTS ?= stacks
 check-faults: setup

@@ -5,8 +5,9 @@
  * KINDS: alloc (memory), write, sync, open, read, rename, thread, sql (the calls of SQLite that tsim makes itself); and
  * signal: after the N-th call that does something to a file or a folder, which succeeds, comes a SIGTERM
  * TSIM_FAIL_MARK      a file that gets a byte when the first call fails
- * TSIM_FAIL_CALLS     a file that gets a line "KIND N" for each call; with TSIM_FAIL_STACKS set, only for the first,
- * second, fourth, eighth ... call of a kind that comes through the same functions (the whole call stack) */
+ * TSIM_FAIL_CALLS     a file that gets a line "KIND N" for each call; with TSIM_FAIL_STACKS set, of the calls of a kind
+ * that come through the same functions (the whole call stack) only for the first of memory, and of the others, which
+ *                     are rare, for the first, second, fourth, eighth ... */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -90,7 +91,7 @@ static long n_through_here(enum kind of) {
 static void note(enum kind of, long n) {
     char line[64];
     long same = by_stack ? n_through_here(of) : 1;
-    if ((same & (same - 1)) == 0)
+    if (same == 1 || (of != ALLOC && (same & (same - 1)) == 0))
         syscall(SYS_write, calls_fd, line, sprintf(line, "%s %ld\n", NAMES[of], n));
 }
 

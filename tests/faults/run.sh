@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/faults/run.sh TSIM [HOW [COMMAND...]] - makes calls of the system, of malloc and of SQLite fail one at a time, under every
-# command (see drive.c), two commands at once. HOW: one (of each kind, each time another), stacks (each way to get to a call, the
-# first, second, fourth ... time; minutes) or all (every single call; an hour).
+# command (see drive.c), two commands at once. HOW: one (of each kind, each time another), stacks (each way to get to a call;
+# minutes) or all (every single call; an hour).
 set -u
 tsim=$(realpath "$1") how=${2:-one} root=$(realpath "$(dirname "$0")/../..")
 if ldd "$tsim" | grep -q "lib[a-z]*san" || nm "$tsim" 2>/dev/null | grep -q __gcov_; then
@@ -40,7 +40,7 @@ grep -v '^#' "$root/hardware/calibration/a100-80gb-kernels.csv" >kernels.csv
     "$tsim" import chakra step.0.et step.1.et --output step.yaml &&
         "$tsim" run small.yaml --db full.db &&
         "$tsim" sweep small.yaml --vary parallelism.tensor=4,8 --vary parallelism.pipeline=2,4 --db full.db &&
-        "$tsim" sweep small.yaml --vary parallelism.tensor=2,8 --db other.db
+        "$tsim" sweep small.yaml --vary parallelism.tensor=2,8 --db other.db && cp other.db a.db
 } >/dev/null || exit 1
 commands=("${@:3}")
 [ ${#commands[@]} -gt 0 ] || mapfile -t commands < <("$work/drive" --commands)
