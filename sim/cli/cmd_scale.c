@@ -111,13 +111,10 @@ static void print_curve(struct run *run, const struct tsim_style *style) {
     double *x = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),
            *y = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),
            *ideal = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double);
-    bool has_tokens = false;
-    for (size_t i = 0; i < scale->n_rows; i++)
-        has_tokens |= scale->rows[i].point.outcome.value[TSIM_OUTCOME_TOKENS_PER_S] > 0;
     for (size_t i = 0; i < scale->n_rows; i++) {
         const struct tsim_scale_row *row = &scale->rows[i];
         x[i] = (double)row->n_accelerators;
-        y[i] = row->point.outcome.value[has_tokens ? TSIM_OUTCOME_TOKENS_PER_S : TSIM_OUTCOME_SAMPLES_PER_S];
+        y[i] = row->point.outcome.value[run->is_of_samples ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S];
         ideal[i] = y[i] / row->efficiency_frac;
     }
     const struct tsim_plot_curve curves[] = {{y, false}, {ideal, true}};
@@ -127,7 +124,7 @@ static void print_curve(struct run *run, const struct tsim_style *style) {
                                         .n = scale->n_rows,
                                         .curves = curves,
                                         .n_curves = 2,
-                                        .unit = has_tokens ? "tokens/s" : "samples/s",
+                                        .unit = run->is_of_samples ? "samples/s" : "tokens/s",
                                         .mark = scale->has_knee ? scale->knee : scale->n_rows});
 }
 
