@@ -16,7 +16,7 @@ static bool is_small(const struct tsim_scenario *sc) {
     double ranks = (double)p->tensor * (double)p->pipeline * (double)p->context * (double)p->data;
     bool is_unfolded = !sc->simulation.fold || sc->simulation.network == TSIM_NETWORK_STEPS ||
                        sc->cluster.n_degraded > 0 || sc->cluster.fabric;
-    return passes <= 512 && (!is_unfolded || ranks * passes <= 4096) && ranks <= 1024 && sc->model->layers <= 128 &&
+    return passes <= 512 && (!is_unfolded || ranks * passes <= 1024) && ranks <= 1024 && sc->model->layers <= 128 &&
            sc->simulation.steps <= 4 && !sc->data.has && !sc->reliability.has;
 }
 
