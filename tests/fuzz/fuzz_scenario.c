@@ -1,5 +1,7 @@
-/* YAML to a scenario, and, where that is small, a run of it with everything that is printed about it. */
+/* YAML to a scenario, and, where that is small, a run of it with everything that is printed about it; or to a replay of
+ * traces, which are not read. */
 #include "config/document.h"
+#include "config/replay_spec.h"
 #include "config/scenario.h"
 #include "fuzz/fuzz.h"
 #include "report/summary.h"
@@ -60,6 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *text = fuzz_text(&arena, data, size);
     if (!text) {
         tsim_document_parse(&arena, "fuzz.yaml", (const char *)data, size, &root, &diags);
+    } else if (strstr(text, "tsim/replay")) {
+        const struct tsim_replay_spec *spec;
+        tsim_replay_load_text(&arena, "fuzz.yaml", text, NULL, 0, &spec, &diags);
     } else if (tsim_scenario_open_text(&arena, "fuzz.yaml", text, &source, &diags) == TSIM_OK &&
                tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags) == TSIM_OK) {
         run(&arena, scenario, &diags);
