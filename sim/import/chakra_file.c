@@ -708,7 +708,7 @@ static void put_groups(struct tsim_arena *arena, struct writing *w, const struct
     FILE *out = open_memstream(&text, &size);
     if (out)
         put_group_list(out, e);
-    if (!out || fclose(out) != 0)
+    if (!out || ferror(out) || fclose(out) != 0 || !text) /* where the last realloc fails, fclose says nothing */
         tsim_out_of_memory();
     tsim__chakra__node__init(&node);
     tsim__chakra__values__init(&values);

@@ -72,10 +72,10 @@ static const char *text_of(struct tsim_arena *arena, print_fn print, const void 
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    if (!out)
-        TSIM_BUG("no memory for a text");
-    print(what, out);
-    fclose(out);
+    if (out)
+        print(what, out);
+    if (!out || ferror(out) || fclose(out) != 0 || !text) /* where the last realloc fails, fclose says nothing */
+        tsim_out_of_memory();
     const char *copy = tsim_arena_strndup(arena, text, size);
     tsim_heap_free(text);
     return copy;
