@@ -37,7 +37,7 @@ def log_errors(tsim, files, rate):
     done = subprocess.run([tsim, "validate", *files, "--no-db", "--csv", *sets], capture_output=True, text=True, check=False)
     errors = {}
     for row in csv.DictReader(io.StringIO(done.stdout)):
-        if row["status"] == "ok" and row["metric"] != "memory_peak":
+        if row["status"] == "ok" and not row["metric"].startswith("memory_"):
             sign = -1 if re.search("_per_s|mfu|hfu|tflops", row["metric"]) else 1
             errors[row["file"]] = sign * math.log1p(float(row["error"]))
     return errors

@@ -27,8 +27,8 @@ enum tsim_status {
     TSIM_ERR_DB          /* SQLite */
 };
 
-/* Where in the input: 1-based; line 0 = not from a file (a --set, a default). The name outlives every list of diags with
- * it, as does the text of a diag's source_line. */
+/* Where in the input: 1-based; line 0 = not from a file (a --set, a default). The name outlives every list of diags
+ * with it, as does the text of a diag's source_line. */
 struct tsim_place {
     const char *file;
     int line;

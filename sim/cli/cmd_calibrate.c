@@ -127,9 +127,10 @@ static void write_value(FILE *out, const struct tsim_calibration *c, int i, cons
         fprintf(out, "{%s: ", tsim_precision_name(c->precision));
     fprintf(out, "{value: %.4g%s, source: \"tsim calibrate kernels %s: %zu kernels", scale * value->after, unit, file,
             c->n_rows);
+    fprintf(out, "\", status: fitted");
     if (!isnan(value->low_95))
-        fprintf(out, ", 95 %% from %.4g to %.4g", scale * value->low_95, scale * value->high_95);
-    fprintf(out, "\", status: fitted}%s\n", i == TSIM_CALIBRATED_MATRIX_SUSTAINED ? "}" : "");
+        fprintf(out, ", interval: [%.4g%s, %.4g%s]", scale * value->low_95, unit, scale * value->high_95, unit);
+    fprintf(out, "}%s\n", i == TSIM_CALIBRATED_MATRIX_SUSTAINED ? "}" : "");
 }
 
 struct writing {

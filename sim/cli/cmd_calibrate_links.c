@@ -191,10 +191,11 @@ static void write_value(FILE *out, struct tsim_arena *arena, const struct tsim_l
         return;
     fprintf(out, "%s%s: {value: %s, source: \"tsim calibrate nccl-tests: %zu sizes", dot ? "  " : "",
             dot ? dot + 1 : name, value_text(arena, which, value->after), c->n_rows - c->n_left_out);
+    fprintf(out, "\", status: fitted");
     if (!isnan(value->low_95))
-        fprintf(out, ", 95 %% from %s to %s", value_text(arena, which, value->low_95),
+        fprintf(out, ", interval: [%s, %s]", value_text(arena, which, value->low_95),
                 value_text(arena, which, value->high_95));
-    fprintf(out, "\", status: fitted}\n");
+    fprintf(out, "}\n");
 }
 
 static bool has_fitted(const struct tsim_link_calibration *c, bool is_node) {

@@ -71,6 +71,20 @@ static bool is_said_elsewhere(const struct tsim_catalogue_entry *entry) {
     return strcmp(entry->key, "name") == 0 || strcmp(entry->key, "source") == 0 || strcmp(entry->key, "schema") == 0;
 }
 
+/* "0.74 (0.715 to 0.77)". */
+static const char *value_with_interval(struct tsim_arena *arena, const struct tsim_catalogue_entry *entry) {
+    char value[64], low[64], high[64];
+    if (isnan(entry->interval[0]))
+        return tsim_arena_strdup(arena, human_value(entry, value, sizeof value));
+    if (!entry->unit || !entry->unit[0])
+        return tsim_arena_printf(arena, "%s (%.4g to %.4g)", entry->value_si, entry->interval[0], entry->interval[1]);
+    struct tsim_catalogue_entry least = *entry, most = *entry;
+    least.number = entry->interval[0];
+    most.number = entry->interval[1];
+    return tsim_arena_printf(arena, "%s (%s to %s)", human_value(entry, value, sizeof value),
+                             human_value(&least, low, sizeof low), human_value(&most, high, sizeof high));
+}
+
 static void print_people(struct tsim_arena *arena, const struct shown *shown) {
     static const struct tsim_column columns[] = {
         {"key", false}, {"value", false}, {"status", false}, {"source", false}};
@@ -86,7 +100,7 @@ static void print_people(struct tsim_arena *arena, const struct shown *shown) {
             continue;
         size_t number = number_of_source(sources, &n_sources, entry->source);
         tsim_text_table_add(&table, entry->key);
-        tsim_text_table_add(&table, human_value(entry, text, sizeof text));
+        tsim_text_table_add(&table, value_with_interval(arena, entry));
         tsim_text_table_add(&table, entry->status);
         snprintf(text, sizeof text, "[%zu]", number);
         tsim_text_table_add(&table, number ? text : "-");
@@ -131,6 +145,10 @@ static void add_value(struct tsim_json *values, const struct tsim_catalogue_entr
         tsim_json_text(value, "value", entry->value_si);
     if (entry->unit && entry->unit[0])
         tsim_json_text(value, "unit", entry->unit);
+    if (!isnan(entry->interval[0])) {
+        tsim_json_number(value, "low", entry->interval[0]);
+        tsim_json_number(value, "high", entry->interval[1]);
+    }
     tsim_json_text(value, "status", entry->status);
     tsim_json_text(value, "source", entry->source);
 }

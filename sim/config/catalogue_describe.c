@@ -9,6 +9,7 @@
 struct kept_note {
     const char *path, *source;
     enum tsim_source_status status;
+    double interval[2];
 };
 
 struct description {
@@ -24,7 +25,8 @@ static void keep_note(void *context, const struct tsim_note *note) {
     if (note->is_default)
         return;
     d->notes = tsim_heap_grow(d->notes, &d->notes_capacity, d->n_notes + 1, sizeof *d->notes);
-    d->notes[d->n_notes++] = (struct kept_note){note->path, note->source, note->status};
+    d->notes[d->n_notes++] =
+        (struct kept_note){note->path, note->source, note->status, {note->interval[0], note->interval[1]}};
 }
 
 static struct tsim_catalogue_entry *add_entry(struct description *d, const char *path, const char *value) {
@@ -34,11 +36,16 @@ static struct tsim_catalogue_entry *add_entry(struct description *d, const char 
                                            [TSIM_SOURCE_ESTIMATE] = "estimate"};
     d->entries = tsim_heap_grow(d->entries, &d->entries_capacity, d->n_entries + 1, sizeof *d->entries);
     struct tsim_catalogue_entry *entry = &d->entries[d->n_entries++];
-    *entry = (struct tsim_catalogue_entry){.key = path, .value_si = value, .number = (double)NAN, .status = "default"};
+    *entry = (struct tsim_catalogue_entry){.key = path,
+                                           .value_si = value,
+                                           .number = (double)NAN,
+                                           .interval = {(double)NAN, (double)NAN},
+                                           .status = "default"};
     for (size_t i = 0; i < d->n_notes; i++)
         if (strcmp(d->notes[i].path, path) == 0) {
             entry->source = d->notes[i].source;
             entry->status = statuses[d->notes[i].status];
+            memcpy(entry->interval, d->notes[i].interval, sizeof entry->interval);
         }
     return entry;
 }

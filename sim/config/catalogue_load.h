@@ -47,6 +47,7 @@ struct tsim_catalogue_entry {
     const char *unit;     /* SI unit, "" for pure numbers, NULL where the value is no number */
     const char *source;   /* NULL: none given */
     const char *status;   /* "read", "derived", "fitted", "estimate", "default" */
+    double interval[2];   /* SI: 95 % confidence or the range of sources; NAN where the file says none */
 };
 
 /* Every value of ID in the order of its kind's table. A node's accelerator is one entry, its id. For scenarios the keys

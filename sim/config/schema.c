@@ -269,6 +269,7 @@ struct sourced {
     const struct tsim_value *value;
     const char *source;
     enum tsim_source_status status;
+    const struct tsim_value *interval; /* NULL: none given */
 };
 
 static const struct tsim_word STATUS_WORDS[] = {{"read", TSIM_SOURCE_READ},
@@ -299,13 +300,18 @@ static const struct tsim_key SOURCED_KEYS[] = {
      .words = STATUS_WORDS,
      .default_text = "read",
      .help = "how far it can be trusted"},
+    {.key = "interval",
+     .kind = TSIM_KEY_CUSTOM,
+     .offset = offsetof(struct sourced, interval),
+     .read = keep_value,
+     .help = "[low, high]: 95 % confidence of a fit, or what its sources imply one by one"},
 };
 TSIM_TABLE(SOURCED, SOURCED_KEYS, false);
 
 /* Takes a value out of its {value: ..., source: ..., status: ...}, if it has one. */
 static struct sourced unwrap(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_key *key,
                              const struct tsim_value *value, const char *path) {
-    struct sourced sourced = {value, value ? value->document->source : NULL, TSIM_SOURCE_READ};
+    struct sourced sourced = {value, value ? value->document->source : NULL, TSIM_SOURCE_READ, NULL};
     bool is_sourced =
         tsim_value_find(value, "value") || tsim_value_find(value, "source") || tsim_value_find(value, "status");
     if (!table->is_sourced || !is_sourced || key->kind == TSIM_KEY_MAPPING || key->kind == TSIM_KEY_CUSTOM)
@@ -316,12 +322,36 @@ static struct sourced unwrap(struct tsim_reader *reader, const struct tsim_table
     return sourced;
 }
 
+/* Two numbers as the key wants them, and the value between them. */
+static bool read_interval(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *interval,
+                          const char *path, const void *field, double bounds[2]) {
+    if (key->kind != TSIM_KEY_QUANTITY || interval->kind != TSIM_VALUE_SEQUENCE || interval->n_items != 2) {
+        tsim_schema_wrong_kind(reader, interval, tsim_schema_path(reader->arena, path, "interval"),
+                               key->kind == TSIM_KEY_QUANTITY ? "a list of two, [low, high]"
+                                                              : "none: intervals are of quantities");
+        return false;
+    }
+    for (int i = 0; i < 2; i++)
+        if (!tsim_schema_read_value(reader, key, interval->items[i], path, &bounds[i]))
+            return false;
+    const double *value = field;
+    if (bounds[0] <= *value && *value <= bounds[1])
+        return true;
+    struct tsim_diag *diag =
+        tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, interval, path, "the value is not within its interval");
+    tsim_diag_hint(diag, "[low, high] with the value between them");
+    return false;
+}
+
 static void take_note(struct tsim_reader *reader, const struct tsim_key *key, const struct sourced *sourced,
                       const char *path, const void *field) {
+    double bounds[2];
+    if (sourced->interval && !read_interval(reader, key, sourced->interval, path, field, bounds))
+        return;
     bool is_plain = key->kind != TSIM_KEY_MAPPING && key->kind != TSIM_KEY_CUSTOM && key->kind != TSIM_KEY_CONSTANT;
     if (!reader->note || !is_plain)
         return;
-    struct tsim_note note = {.path = path, .key = key, .number = (double)NAN};
+    struct tsim_note note = {.path = path, .key = key, .number = (double)NAN, .interval = {(double)NAN, (double)NAN}};
     note.is_default = sourced->value == NULL;
     note.text = note.is_default ? key->default_text : sourced->value->text;
     note.source = sourced->source;
@@ -330,6 +360,8 @@ static void take_note(struct tsim_reader *reader, const struct tsim_key *key, co
         note.number = *(const double *)field;
     else if (key->kind == TSIM_KEY_INT)
         note.number = (double)*(const int64_t *)field;
+    if (sourced->interval)
+        memcpy(note.interval, bounds, sizeof note.interval);
     reader->note(reader->context, &note);
 }
 
@@ -353,7 +385,7 @@ static void read_absent(struct tsim_reader *reader, const struct tsim_key *key, 
         tsim_schema_read_value(reader, key, NULL, path, field);
     } else if (key->default_text) {
         read_default(reader, key, path, field);
-        struct sourced absent = {NULL, NULL, TSIM_SOURCE_READ};
+        struct sourced absent = {NULL, NULL, TSIM_SOURCE_READ, NULL};
         take_note(reader, key, &absent, path, field);
     }
 }

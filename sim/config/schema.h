@@ -69,8 +69,9 @@ struct tsim_table {
 struct tsim_note {
     const char *path;
     const struct tsim_key *key;
-    const char *text; /* as written, or the default */
-    double number;    /* SI; NAN unless a count or quantity */
+    const char *text;   /* as written, or the default */
+    double number;      /* SI; NAN unless a count or quantity */
+    double interval[2]; /* SI; NAN where none is given */
     bool is_default;
     const char *source; /* or NULL */
     enum tsim_source_status status;

@@ -12,7 +12,8 @@ static void read_collectives(struct tsim_arena *arena, const char *text, size_t 
     const struct tsim_nccl_hints hints = {.has_op = true, .op = TSIM_ALL_REDUCE, .n_ranks = 8};
     struct tsim_nccl_run run;
     struct tsim_link_calibration links;
-    if (tsim_nccl_tests_read(arena, "all_reduce.txt", text, size, &hints, &run, diags) == TSIM_OK && run.n_rows <= MOST_ROWS)
+    if (tsim_nccl_tests_read(arena, "all_reduce.txt", text, size, &hints, &run, diags) == TSIM_OK &&
+        run.n_rows <= MOST_ROWS)
         tsim_calibrate_links(arena, "dgx-h100", "ib-ndr", &run, 1, &links, diags);
 }
 

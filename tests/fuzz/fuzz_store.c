@@ -1,5 +1,5 @@
-/* A database: listed, asked, read point by point, merged into another one, and opened for writing. Input that is none is
- * SQL, which changes a sound one first (corpus/store/small): what a table of others may hold. */
+/* A database: listed, asked, read point by point, merged into another one, and opened for writing. Input that is none
+ * is SQL, which changes a sound one first (corpus/store/small): what a table of others may hold. */
 #include "fuzz/fuzz.h"
 #include "report/page.h"
 #include "report/store_merge.h"

@@ -190,6 +190,16 @@ static const struct mistake {
      "did you mean 'source'?"},
     {"name: n\nrate: {value: 5 GB/s, status: guess}\n", TSIM_ERR_SCHEMA, 2, 31, "rate.status", "unknown word 'guess'",
      "one of: read, derived, fitted, estimate"},
+    {"name: n\nrate: {value: 5 GB/s, interval: 4 GB/s}\n", TSIM_ERR_SCHEMA, 2, 33, "rate.interval",
+     "expected a list of two, [low, high], found '4 GB/s'", ""},
+    {"name: n\nrate: {value: 5 GB/s, interval: [4 GB/s]}\n", TSIM_ERR_SCHEMA, 2, 33, "rate.interval",
+     "expected a list of two, [low, high], found a list", ""},
+    {"name: n\nrate: {value: 5 GB/s, interval: [6 GB/s, 7 GB/s]}\n", TSIM_ERR_SCHEMA, 2, 33, "rate",
+     "the value is not within its interval", "[low, high] with the value between them"},
+    {"name: n\nrate: {value: 5 GB/s, interval: [4 W, 7 GB/s]}\n", TSIM_ERR_UNIT, 2, 34, "rate",
+     "'4 W' is power, expected bytes per second", "for example '3.35 TB/s'"},
+    {"name: n\ncolour: {value: red, interval: [1, 2]}\n", TSIM_ERR_SCHEMA, 2, 32, "colour.interval",
+     "expected none: intervals are of quantities, found a list", ""},
 };
 
 START_TEST(mistakes) {
