@@ -1,6 +1,6 @@
 #include "cli/command.h"
 
-#include "report/plan_output.h"
+#include "report/page.h"
 #include "report/robust_output.h"
 
 #include <stdlib.h>
@@ -116,6 +116,48 @@ static enum tsim_status find_sensitivity(struct run *run) {
     return TSIM_OK;
 }
 
+/* ---- the page ---- */
+
+/* The best plan as a scenario of its own: what is set on the command line, then what the plan sets. */
+static enum tsim_status load_best(struct run *run, const struct tsim_scenario **scenario, struct tsim_diags *diags) {
+    const struct tsim_arguments *arguments = run->arguments;
+    struct tsim_json *set = tsim_json_new_parsed(run->result.best[0].set_json);
+    size_t n_own = tsim_json_count(set), n = arguments->n_overrides;
+    struct tsim_override *all = TSIM_NEW_ARRAY(&run->arena, n + n_own, struct tsim_override);
+    for (size_t i = 0; i < n; i++)
+        all[i] = arguments->overrides[i];
+    for (size_t i = 0; i < n_own; i++) {
+        const char *key = tsim_json_key(set, i);
+        all[n++] = (struct tsim_override){tsim_arena_strdup(&run->arena, key),
+                                          tsim_json_value_text(&run->arena, tsim_json_find(set, key))};
+    }
+    tsim_json_release(set);
+    return tsim_scenario_load_from(&run->arena, &run->source, all, n, scenario, diags);
+}
+
+static enum tsim_exit write_report(struct run *run, const struct tsim_plan_output *output) {
+    enum { MOST_SLICES = 3000 };
+    const struct tsim_logged logged = {.run_id = 0};
+    const struct tsim_scenario *best;
+    struct tsim_json *page = tsim_page_new();
+    struct tsim_diags diags; /* its warnings have been given for the candidates */
+    tsim_diags_init(&diags);
+    enum tsim_status status = TSIM_OK;
+    tsim_page_add_plans(page, output);
+    if (run->result.n_best > 0)
+        status = load_best(run, &best, &diags);
+    if (run->result.n_best > 0 && status == TSIM_OK)
+        status = tsim_page_add_run(&run->arena, page, best, false, &logged, MOST_SLICES, &diags);
+    if (status != TSIM_OK)
+        tsim_report_diags(run->arguments, &diags);
+    enum tsim_exit code = tsim_exit_of(status);
+    if (code == TSIM_EXIT_OK)
+        code = tsim_write_page(run->arguments->value[TSIM_OPTION_REPORT], page);
+    tsim_diags_release(&diags);
+    tsim_json_release(page);
+    return code;
+}
+
 static enum tsim_exit write_results(struct run *run) {
     const struct tsim_arguments *arguments = run->arguments;
     const struct tsim_plan_output output = {run->space.candidates[0].job->name, &run->search, &run->result,
@@ -129,6 +171,8 @@ static enum tsim_exit write_results(struct run *run) {
     }
     if (arguments->has[TSIM_OPTION_JSON])
         code = tsim_write_json(arguments, tsim_plan_json(&output));
+    if (arguments->has[TSIM_OPTION_REPORT])
+        code = tsim_exit_worse(code, write_report(run, &output));
     if (run->result.n_best > 0)
         return code;
     bool is_memory = run->result.n_too_large > 0 && run->result.n_evaluated + run->result.n_pruned == 0;

@@ -83,11 +83,11 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "--vary) over these keys say which values to try, axes over other keys\n"
      "(cluster.node, cluster.nodes) are candidates; sweep.limits are kept. The plans\n"
      "are those that simulating all of them would find. --sensitivity asks whether\n"
-     "the order of the two best candidates survives each input a tenth off. Nothing\n"
-     "is logged.",
+     "the order of the two best candidates survives each input a tenth off. --report\n"
+     "makes a page of it, with a run of the best plan. Nothing is logged.",
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
-         TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
+         TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_REPORT),
      tsim_cmd_plan},
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"

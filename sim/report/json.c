@@ -234,6 +234,13 @@ static void write_string(const json_t *string, FILE *out) {
     tsim_heap_free(text);
 }
 
+const char *tsim_json_value_text(struct tsim_arena *arena, const struct tsim_json *value) {
+    char *text = json_dumps((const json_t *)value, JSON_ENCODE_ANY | JSON_COMPACT);
+    const char *kept = tsim_arena_strdup(arena, text);
+    tsim_heap_free(text);
+    return kept;
+}
+
 static void write_scalar(json_t *value, FILE *out) {
     if (json_is_real(value)) {
         char text[40];

@@ -7,6 +7,7 @@
 #ifndef TSIM_REPORT_JSON_H
 #define TSIM_REPORT_JSON_H
 
+#include "base/arena.h"
 #include "base/status.h"
 
 #include <stdint.h>
@@ -32,6 +33,9 @@ const char *tsim_json_key(const struct tsim_json *object, size_t i);            
 const char *tsim_json_text_of(const struct tsim_json *object, const char *key);          /* NULL: no text there */
 const char *tsim_json_text_at(const struct tsim_json *array, size_t i);                  /* NULL: no text there */
 double tsim_json_number_of(const struct tsim_json *value); /* true and false are 1 and 0; NAN: no number */
+
+/* A value as JSON on one line, which YAML reads, too: what a --set says. */
+const char *tsim_json_value_text(struct tsim_arena *arena, const struct tsim_json *value);
 
 /* Every scalar of a document, in order: "step.time_s", "bottleneck.advice[0]". */
 struct tsim_json_leaf {

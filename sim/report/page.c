@@ -12,6 +12,7 @@ struct tsim_json *tsim_page_new(void) {
     tsim_json_text(page, "schema", "tsim/report/v1");
     tsim_json_text(page, "version", TSIM_VERSION);
     tsim_json_array(page, "comparisons");
+    tsim_json_array(page, "plans");
     tsim_json_array(page, "runs");
     tsim_json_array(page, "sweeps");
     return page;

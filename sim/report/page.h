@@ -1,11 +1,12 @@
 /* page.h - reports as one HTML file that needs nothing else: the template (page.html), Chart.js and the data are in it.
  *
- * The data is one JSON object, {"schema": "tsim/report/v1", "comparisons": [...], "runs": [...], "sweeps": [...]}; the
+ * The data is one JSON object, {"schema": "tsim/report/v1", "comparisons", "plans", "runs", "sweeps": [...]}; the
  * page's own script draws it, with text set as text, never as markup. In the file no '<' of the data is left, so that
  * no name or description can end the element that holds it. */
 #ifndef TSIM_REPORT_PAGE_H
 #define TSIM_REPORT_PAGE_H
 
+#include "report/plan_output.h"
 #include "report/store_query.h"
 #include "report/summary.h"
 
@@ -13,6 +14,7 @@ enum {
     TSIM_PAGE_MOST_RUNS = 8,
     TSIM_PAGE_MOST_POINTS = 2000,
     TSIM_PAGE_MOST_SLICES = 8000,
+    TSIM_PAGE_MOST_CANDIDATES = 64,
     TSIM_PAGE_MOST_COUNTS = 64
 };
 
@@ -33,6 +35,9 @@ enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json 
 /* Two runs side by side, as tsim_comparison_json says it, which the page owns from here on. It stands before the runs.
  */
 void tsim_page_add_comparison(struct tsim_json *page, struct tsim_json *comparison);
+
+/* A search for plans: its JSON, with the space that was searched and the limits. It stands before the runs. */
+void tsim_page_add_plans(struct tsim_json *page, const struct tsim_plan_output *output);
 
 /* Write errors are left in `out`. */
 void tsim_page_write(struct tsim_json *page, FILE *out);

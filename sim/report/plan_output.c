@@ -320,10 +320,16 @@ void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output
 
 /* ---- JSON ---- */
 
-static struct tsim_json *add_point(struct tsim_json *list, const struct tsim_plan *plan) {
+static struct tsim_json *add_point(const struct tsim_plan_output *output, struct tsim_json *list,
+                                   const struct tsim_plan *plan) {
     struct tsim_json *object = tsim_json_object(list, NULL);
     tsim_json_parsed(object, "set", plan->set_json);
     tsim_json_text(object, "status", tsim_point_status_name(plan->point.status));
+    tsim_json_integer(object, "cluster", plan->candidate - output->search->space->candidates + 1);
+    struct tsim_json *token = tsim_json_object(object, "per_token");
+    tsim_json_number(token, "time_s", plan->price.time_s);
+    tsim_json_number(token, "cost_usd", plan->price.cost_usd > 0 ? plan->price.cost_usd : (double)NAN);
+    tsim_json_number(token, "energy_j", plan->price.energy_j);
     return object;
 }
 
@@ -345,7 +351,7 @@ struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output) {
     tsim_json_text(root, "objective", tsim_outcome_spec(output->search->ranking.objective)->name);
     struct tsim_json *best = tsim_json_array(root, "best");
     for (size_t i = 0; i < result->n_best; i++) {
-        struct tsim_json *object = add_point(best, &result->best[i]);
+        struct tsim_json *object = add_point(output, best, &result->best[i]);
         if (i > 0)
             add_losses(object, &result->best[0], &result->best[i]);
         tsim_outcome_json(&result->best[i].point.outcome, tsim_json_object(object, "summary"));
@@ -353,12 +359,12 @@ struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output) {
     struct tsim_json *points = tsim_json_array(root, "points");
     for (size_t i = 0; i < result->n_front; i++)
         tsim_outcome_json(&result->front[i].point.outcome,
-                          tsim_json_object(add_point(points, &result->front[i]), "summary"));
+                          tsim_json_object(add_point(output, points, &result->front[i]), "summary"));
     if (output->search->space->n_candidates > 1) {
         struct tsim_json *own = tsim_json_array(root, "best_of_each");
         for (size_t i = 0; i < result->n_own; i++)
             tsim_outcome_json(&result->own[i].point.outcome,
-                              tsim_json_object(add_point(own, &result->own[i]), "summary"));
+                              tsim_json_object(add_point(output, own, &result->own[i]), "summary"));
     }
     if (output->sensitivity->n_cells > 0)
         tsim_figures_json(output->sensitivity, root);

@@ -20,7 +20,8 @@ void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *ou
 /* One table after the other, named as the members of the JSON: best, best_of_each, points (the front), sensitivity. */
 void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output *output, FILE *out);
 
-/* {"best": [{"set", "status", "loses", "summary"}], "points": [the front: {"set", "status", "summary"}],
+/* {"best": [{"set", "status", "cluster", "per_token", "loses", "summary"}], "points": [the front: the same without
+ * "loses"],
  * "best_of_each": [as points; where there are several candidates], "evaluated", "pruned", ...; "sensitivity" and
  * "verdict" with them}. The caller releases it.
  */

@@ -1,7 +1,7 @@
 // The pages in a browser: nothing on the console, charts drawn with data, the Gantt zooms and tells, tables sort and
 // filter, text stays text, both themes, print. node pages.js CHROMIUM FOLDER
 "use strict";
-const assert = require("assert");
+const assert = require("assert"), fs = require("fs");
 const {chromium} = require("playwright-core");
 const [executablePath, folder] = process.argv.slice(2);
 let passed = 0;
@@ -124,10 +124,64 @@ async function test(name, f) {
     assert((await page.locator(".heat tbody td").allTextContents()).filter(t => t).length >= 4);
     await page.close();
   });
-  await test("pages print", async () => {
-    const page = await open(browser, "run.html", "dark"), pdf = await page.pdf({format: "A4"});
-    assert(pdf.length > 20000);
+  for (const theme of ["light", "dark"])
+    await test(`a search for plans is drawn, ${theme}`, async () => {
+      const page = await open(browser, "plan.html", theme), all = await charts(page);
+      assert.deepStrictEqual(all.slice(0, 4).map(c => c.name), ["terms of the step of the best plans", "memory of the best plans against capacity", "plans: time and cost", "plans: time and energy"]);
+      assert.strictEqual(all[4].name, "stacked bar of the terms of the step"); // the best plan's run
+      for (const c of all) assert(c.points > 0 && c.colours > 5, `${c.name}: ${c.points} points, ${c.colours} colours`);
+      assert((await page.locator(".card").first().innerText()).startsWith("best plan"));
+      const card = await page.locator(".card:has-text('step time')").first().innerText(), [step, low, high] = card.match(/[\d.]+ m?s/g).map(parseFloat);
+      assert(low < step && step < high, card);
+      // The terms of each step add up to it; the run of the best plan is that plan.
+      const sums = await page.locator("canvas[aria-label^='terms of']").evaluate(c => { const d = Chart.getChart(c).data; return d.labels.map((_, i) => d.datasets.reduce((n, s) => n + s.data[i], 0)); });
+      assert.strictEqual(sums.length, 5);
+      assert(Math.abs(sums[0] / step - 1) < .005, `${sums[0]} ${step}`);
+      const run = await page.locator("article:nth-of-type(2) .card:has-text('step time') b").innerText();
+      assert.strictEqual(parseFloat(run), step);
+      assert.strictEqual(await page.locator("h3:text('Why the others lose') ~ ul li").count(), 4);
+      assert.strictEqual(await page.locator("main img, main script").count(), 0);
+      await page.close();
+    });
+  await test("a search's tables sort", async () => {
+    const page = await open(browser, "plan.html", "light"), s = page.locator("section:has(h2:text-is('The best plans'))"), cells = i => s.locator(`tbody td:nth-child(${i})`).allInnerTexts();
+    const heads = await s.locator("th").allInnerTexts(), memory = heads.indexOf("memory") + 1;
+    assert.deepStrictEqual(await cells(1), ["1", "2", "3", "4", "5"]);
+    await s.locator("th button:text-is('memory')").click();
+    const down = (await cells(memory)).map(parseFloat);
+    assert.deepStrictEqual(down, [...down].sort((a, b) => b - a));
     await page.close();
+  });
+  await test("a search over clusters compares them", async () => {
+    const page = await open(browser, "clusters.html", "light"), all = await charts(page), c = all.find(c => c.name === "time and rent of each cluster's best plan");
+    assert(c && c.points === 2 * 4 && c.colours > 5, JSON.stringify(c));
+    const s = page.locator("section:has(h2:text-is('The best of each cluster'))");
+    assert.strictEqual(await s.locator("td:text-is('no plan fits or is within the limits')").count(), 2);
+    assert.match(await s.locator("p").last().innerText(), /cluster \d is .* per token than cluster \d/);
+    assert(await s.locator("details tbody tr").count() > 5);
+    await page.close();
+  });
+  await test("a search that finds nothing says so", async () => {
+    const page = await open(browser, "nothing.html", "light");
+    assert.strictEqual(await page.locator(".warn").innerText(), "No plan fits in memory.");
+    assert(await page.locator("h2:text-is('What was searched')").count() === 1);
+    await page.close();
+  });
+  await test("pages fit a telephone, are small, and need nothing else", async () => {
+    for (const file of ["run.html", "campaign.html", "sweep.html", "compare.html", "plan.html", "clusters.html"]) {
+      assert(fs.statSync(`${folder}/${file}`).size < 1e6, file);
+      const page = await open(browser, file, "light");
+      await page.setViewportSize({width: 360, height: 740});
+      await page.waitForFunction(() => document.documentElement.scrollWidth <= 360, null, {timeout: 5000}).catch(() => assert.fail(`${file} is wider than a telephone`));
+      await page.close();
+    }
+  });
+  await test("pages print", async () => {
+    for (const file of ["run.html", "plan.html", "sweep.html"]) {
+      const page = await open(browser, file, "dark"), pdf = await page.pdf({format: "A4"});
+      assert(pdf.length > 20000, file);
+      await page.close();
+    }
   });
   await browser.close();
   console.log(`${passed} passed, 0 failed`);

@@ -25,5 +25,10 @@ cd "$work" || exit 1
     "$tsim" sweep "$root/scenarios/llama70b.yaml" --quiet --vary parallelism.tensor=4,8 --vary parallelism.pipeline=2,4,8 \
         --vary cluster.nodes=64,128 --set parallelism.data=auto >/dev/null &&
     "$tsim" report sweep:1 --output sweep.html >/dev/null &&
+    "$tsim" plan "$root/scenarios/llama70b.yaml" --quiet --report plan.html \
+        --set 'description=</script><script>alert(1)</script><img src=x onerror=alert(2)>' >/dev/null &&
+    "$tsim" plan "$root/scenarios/llama70b.yaml" --quiet --vary cluster.nodes=1,64,128 --vary cluster.node=dgx-h100,dgx-a100 \
+        --sensitivity --report clusters.html >/dev/null &&
+    { "$tsim" plan "$root/scenarios/llama70b.yaml" --quiet --vary cluster.nodes=1 --report nothing.html >/dev/null || [ $? = 4 ]; } &&
     "$tsim" compare "$root/scenarios/llama70b.yaml" "$root/tests/golden/campaign.yaml" --quiet --report compare.html >/dev/null || exit 1
 NODE_PATH=$modules/node_modules node "$root/tests/browser/pages.js" "$chromium" "$work"
