@@ -34,7 +34,7 @@ for program in "$build"/tests/fuzz/replay_*; do
   one "fuzz/$target" "$program" $(bash tests/fuzz/seeds.sh "$target")
 done
 scripts=(tests/cli/run.sh tests/golden/run.sh tests/textbook_docs.sh tests/catalogue_ids.sh tests/faults/situations.sh tests/accuracy.sh)
-[ "$part" = code ] || scripts+=(tests/data.sh tests/docs.sh tests/reference_keys.sh tests/hardware_docs.sh tests/faults/run.sh
+[ "$part" = code ] || scripts+=(tests/widths.sh tests/data.sh tests/docs.sh tests/reference_keys.sh tests/hardware_docs.sh tests/faults/run.sh
   tests/install.sh tests/make.sh tests/gate.sh tests/setup_packages.sh tests/browser/run.sh)
 for script in "${scripts[@]}"; do
   one "${script#tests/}" bash "$script" "$tsim"

@@ -60,8 +60,11 @@ static void print_rows(struct tsim_arena *arena, const struct tsim_calibration *
     }
     putchar('\n');
     tsim_text_table_print(&table, &style, stdout);
-    printf("\n%zu kernels: mean |error| %.1f %%, with the catalogue's values %.1f %%\n", c->n_rows,
-           100.0 * c->after_frac, 100.0 * c->before_frac);
+    struct tsim_fold fold;
+    fprintf(tsim_fold_open(&fold, &style, stdout),
+            "\n%zu kernels: mean |error| %.1f %%, with the catalogue's values %.1f %%\n", c->n_rows,
+            100.0 * c->after_frac, 100.0 * c->before_frac);
+    tsim_fold_close(&fold);
 }
 
 /* ---- for programs ---- */

@@ -126,8 +126,11 @@ static void print_rows(struct tsim_arena *arena, const struct tsim_link_calibrat
     }
     putchar('\n');
     tsim_text_table_print(&table, &style, stdout);
-    printf("\n%zu sizes: mean |error| %.1f %%, with the catalogue's values %.1f %%\n", c->n_rows - c->n_left_out,
-           100 * c->after_frac, 100 * c->before_frac);
+    struct tsim_fold fold;
+    fprintf(tsim_fold_open(&fold, &style, stdout),
+            "\n%zu sizes: mean |error| %.1f %%, with the catalogue's values %.1f %%\n", c->n_rows - c->n_left_out,
+            100 * c->after_frac, 100 * c->before_frac);
+    tsim_fold_close(&fold);
 }
 
 static void fill_values(struct tsim_figures *table, const struct tsim_link_calibration *c) {

@@ -177,16 +177,21 @@ static void print_verdict(const struct tsim_profile *p, const struct tsim_profil
             most_s = apart_s, which = i;
     }
     double exposed_s = c->predicted_exposed_s - p->exposed_s;
-    putchar('\n');
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_fold fold;
+    FILE *out = tsim_fold_open(&fold, &style, stdout);
+    fputc('\n', out);
     if (fabs(idle_s) > fabs(most_s) && fabs(idle_s) > fabs(exposed_s))
-        printf("They part most where nothing runs: %.3f ms %s than predicted%s\n", 1e3 * fabs(idle_s),
-               idle_s > 0 ? "more" : "less", idle_s > 0 ? " (the host, or waits for others)" : "");
+        fprintf(out, "They part most where nothing runs: %.3f ms %s than predicted%s\n", 1e3 * fabs(idle_s),
+                idle_s > 0 ? "more" : "less", idle_s > 0 ? " (the host, or waits for others)" : "");
     else if (fabs(exposed_s) > fabs(most_s))
-        printf("They part most in communication that nothing hides: %.3f ms %s predicted\n", 1e3 * fabs(exposed_s),
-               exposed_s > 0 ? "more" : "less");
+        fprintf(out, "They part most in communication that nothing hides: %.3f ms %s predicted\n",
+                1e3 * fabs(exposed_s), exposed_s > 0 ? "more" : "less");
     else if (which >= 0)
-        printf("They part most in %s: %.3f ms %s predicted\n", tsim_kernel_class_name((enum tsim_kernel_class)which),
-               1e3 * fabs(most_s), most_s > 0 ? "more" : "less");
+        fprintf(out, "They part most in %s: %.3f ms %s predicted\n",
+                tsim_kernel_class_name((enum tsim_kernel_class)which), 1e3 * fabs(most_s),
+                most_s > 0 ? "more" : "less");
+    tsim_fold_close(&fold);
 }
 
 static enum tsim_exit write_all(const struct tsim_arguments *arguments, struct tsim_arena *arena,

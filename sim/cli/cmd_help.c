@@ -6,13 +6,6 @@
 
 #include <string.h>
 
-static void print_text(const struct tsim_command *command) {
-    if (command)
-        tsim_options_help(command, stdout);
-    else
-        tsim_commands_print(stdout);
-}
-
 static enum tsim_exit wrong_format(const char *format) {
     fprintf(stderr,
             "tsim help: --format needs text or man, or without a command bash, zsh or reference, not '%s'\n"
@@ -30,7 +23,7 @@ enum tsim_exit tsim_cmd_help(const struct tsim_arguments *arguments) {
             return TSIM_EXIT_USAGE;
     }
     if (strcmp(format, "text") == 0)
-        print_text(command);
+        tsim_options_help(command, stdout);
     else if (strcmp(format, "man") == 0)
         tsim_manual_page(command, stdout);
     else if (strcmp(format, "bash") == 0 && !command)

@@ -15,10 +15,14 @@ struct run {
 };
 
 static void list_views(void) {
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_fold fold;
+    FILE *out = tsim_fold_open(&fold, &style, stdout);
     for (size_t i = 0; i < TSIM_N_VIEWS; i++) {
-        tsim_text_pad(stdout, TSIM_VIEWS[i].name, 26);
-        printf("%s\n", TSIM_VIEWS[i].help);
+        tsim_text_pad(out, TSIM_VIEWS[i].name, 26);
+        fprintf(out, "%s\n", TSIM_VIEWS[i].help);
     }
+    tsim_fold_close(&fold);
 }
 
 /* Six digits for people, all of them for programs. */
@@ -112,9 +116,12 @@ static enum tsim_status print_table(struct run *run) {
         puts("no rows");
     else
         TSIM_TRY(print_rows(run, &sheet));
+    struct tsim_fold fold;
+    FILE *out = tsim_fold_open(&fold, &style, stdout);
     for (size_t c = sheet.n_shown; c < n_columns; c++)
-        printf("%s%s", c == sheet.n_shown ? "no room for " : ", ", tsim_query_column_name(run->query, (int)c));
-    fputs(sheet.n_shown < n_columns ? ": --csv has all\n" : "", stdout);
+        fprintf(out, "%s%s", c == sheet.n_shown ? "no room for " : ", ", tsim_query_column_name(run->query, (int)c));
+    fputs(sheet.n_shown < n_columns ? ": --csv has all\n" : "", out);
+    tsim_fold_close(&fold);
     return TSIM_OK;
 }
 

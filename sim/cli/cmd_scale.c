@@ -88,21 +88,22 @@ static void add_row(struct tsim_arena *arena, struct tsim_text_table *table, con
         tsim_text_table_add(table, row->point.reason);
 }
 
-static void print_knee(const struct run *run) {
+static void print_knee(const struct run *run, FILE *out) {
     const struct tsim_scale *scale = &run->scale;
     double limit_frac = run->arguments->until_efficiency_frac;
     char excess[32], limit[32];
     if (limit_frac > 0 && scale->has_last_above)
-        printf("\nefficiency is at least %s up to %lld GPUs\n", tsim_percent_text(limit_frac, limit, sizeof limit),
-               (long long)scale->rows[scale->last_above].n_accelerators);
+        fprintf(out, "\nefficiency is at least %s up to %lld GPUs\n",
+                tsim_percent_text(limit_frac, limit, sizeof limit),
+                (long long)scale->rows[scale->last_above].n_accelerators);
     if (!scale->has_knee) {
-        printf("\nno knee%s\n", limit_frac > 0 ? ": no count is below the limit" : ": the curve bends nowhere");
+        fprintf(out, "\nno knee%s\n", limit_frac > 0 ? ": no count is below the limit" : ": the curve bends nowhere");
         return;
     }
-    printf("\nknee %s %lld GPUs: %s costs %s more a step than if it scaled, %.0f %% of what is lost %s\n",
-           limit_frac > 0 ? "at" : "after", (long long)scale->rows[scale->knee].n_accelerators,
-           tsim_loss_text(scale->knee_cause), seconds_text(scale->knee_excess_s, excess, sizeof excess),
-           100 * scale->knee_share_frac, limit_frac > 0 ? "there" : "by the next count");
+    fprintf(out, "\nknee %s %lld GPUs: %s costs %s more a step than if it scaled, %.0f %% of what is lost %s\n",
+            limit_frac > 0 ? "at" : "after", (long long)scale->rows[scale->knee].n_accelerators,
+            tsim_loss_text(scale->knee_cause), seconds_text(scale->knee_excess_s, excess, sizeof excess),
+            100 * scale->knee_share_frac, limit_frac > 0 ? "there" : "by the next count");
 }
 
 /* Throughput over the count, dotted what it would be at the first one's efficiency; a line at the knee. */
@@ -133,6 +134,7 @@ static void print_table(struct run *run) {
     struct tsim_text_table table;
     struct tsim_column columns[N_COLUMNS];
     memcpy(columns, COLUMNS, sizeof columns);
+    struct tsim_fold fold;
     if (run->is_of_samples)
         columns[RATE_COLUMN].title = "samples/s";
     tsim_text_table_init(&table, &run->arena, columns, N_COLUMNS);
@@ -143,7 +145,8 @@ static void print_table(struct run *run) {
     tsim_text_table_print(&table, &style, stdout);
     if (judge(&run->scale) != TSIM_EXIT_OK)
         return;
-    print_knee(run);
+    print_knee(run, tsim_fold_open(&fold, &style, stdout));
+    tsim_fold_close(&fold);
     print_curve(run, &style);
 }
 

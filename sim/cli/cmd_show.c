@@ -54,16 +54,19 @@ static void print_parameters(const struct tsim_model *model) {
     printf("active parameters  %s\n\n", tsim_count_text(tsim_model_active_parameters(model), text, sizeof text));
 }
 
-static void print_ridge_points(const struct tsim_accelerator *accelerator) {
-    printf("ridge points  ");
+static void print_ridge_points(const struct tsim_accelerator *accelerator, const struct tsim_style *style) {
+    struct tsim_fold fold;
+    FILE *out = tsim_fold_open(&fold, style, stdout);
+    fputs("ridge points  ", out);
     const char *before = "";
     for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
         if (accelerator->peak_flops_per_s[p] <= 0)
             continue;
-        printf("%s%s %.3g", before, tsim_precision_name((enum tsim_precision)p), ridge_point(accelerator, p));
+        fprintf(out, "%s%s %.3g", before, tsim_precision_name((enum tsim_precision)p), ridge_point(accelerator, p));
         before = ", ";
     }
-    printf(" FLOP/B\n\n");
+    fputs(" FLOP/B\n\n", out);
+    tsim_fold_close(&fold);
 }
 
 /* The name is in the heading, and the file's own source is the first of those below the table. */
@@ -109,7 +112,7 @@ static void print_people(struct tsim_arena *arena, const struct shown *shown) {
     if (shown->model)
         print_parameters(shown->model);
     if (shown->accelerator)
-        print_ridge_points(shown->accelerator);
+        print_ridge_points(shown->accelerator, &style);
     tsim_text_table_print(&table, &style, stdout);
     for (size_t i = 0; i < n_sources; i++) {
         printf("%s[%zu] ", i ? "" : "\n", i + 1);

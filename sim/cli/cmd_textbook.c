@@ -91,7 +91,10 @@ static void print_example(struct tsim_arena *arena, const struct tsim_style *sty
     static const struct tsim_column COLUMNS[] = {
         {"what", false}, {"text", true}, {"tsim", true}, {"differ", true}, {"right", false}};
     struct tsim_text_table table;
-    printf("%s%s%s  (%s)\n", tsim_tint_on(style, TSIM_TINT_BOLD), example->title, tsim_tint_off(style), example->id);
+    struct tsim_fold fold;
+    fprintf(tsim_fold_open(&fold, style, stdout), "%s%s%s  (%s)\n", tsim_tint_on(style, TSIM_TINT_BOLD), example->title,
+            tsim_tint_off(style), example->id);
+    tsim_fold_close(&fold);
     tsim_text_wrap(stdout, style, 0, example->problem);
     putchar('\n');
     tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);

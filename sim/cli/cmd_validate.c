@@ -42,14 +42,17 @@ static void add_csv_row(struct tsim_text_table *table, const struct tsim_case_ro
     tsim_text_table_add(table, tsim_case_status_name(row->of->status));
 }
 
-static void print_score(const struct tsim_score *score) {
+static void print_score(const struct tsim_score *score, const struct tsim_style *style) {
+    struct tsim_fold fold;
     if (score->n == 0) {
         puts("\nnothing to score");
         return;
     }
-    printf("\n%zu value%s: mean |error| %.1f %%, median %.1f %%, p90 %.1f %%, max %.1f %%, bias %+.1f %%\n", score->n,
-           score->n == 1 ? "" : "s", 100.0 * score->mape_frac, 100.0 * score->median_ape_frac,
-           100.0 * score->p90_ape_frac, 100.0 * score->max_ape_frac, 100.0 * score->bias_frac);
+    fprintf(tsim_fold_open(&fold, style, stdout),
+            "\n%zu value%s: mean |error| %.1f %%, median %.1f %%, p90 %.1f %%, max %.1f %%, bias %+.1f %%\n", score->n,
+            score->n == 1 ? "" : "s", 100.0 * score->mape_frac, 100.0 * score->median_ape_frac,
+            100.0 * score->p90_ape_frac, 100.0 * score->max_ape_frac, 100.0 * score->bias_frac);
+    tsim_fold_close(&fold);
 }
 
 static void print_table(struct tsim_arena *arena, const struct tsim_validation *validation) {
@@ -60,7 +63,7 @@ static void print_table(struct tsim_arena *arena, const struct tsim_validation *
         add_text_row(&table, &validation->rows[i]);
     if (validation->n_rows > 0)
         tsim_text_table_print(&table, &style, stdout);
-    print_score(&validation->score);
+    print_score(&validation->score, &style);
 }
 
 static void print_csv(struct tsim_arena *arena, const struct tsim_validation *validation) {

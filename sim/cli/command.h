@@ -50,7 +50,7 @@ void tsim_say_unknown(const char *what, const char *name, const char *const *nam
 
 /* NULL after a message on standard error, with a suggestion. */
 const struct tsim_command *tsim_command_find(const char *name);
-void tsim_commands_print(FILE *out); /* what `tsim help` says */
+void tsim_commands_print(FILE *out); /* the lines of `tsim help` */
 
 enum tsim_exit tsim_exit_of(enum tsim_status status);
 

@@ -23,7 +23,7 @@ static void on_hang_up(int signal_number) {
 
 static enum tsim_exit run_command(int argc, char **argv) {
     if (argc < 2) {
-        tsim_commands_print(stderr);
+        tsim_options_help(NULL, stderr);
         return TSIM_EXIT_USAGE;
     }
     const char *name = argv[1];

@@ -18,11 +18,14 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
 static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                   const struct tsim_explanation *explanation) {
     (void)arena;
+    struct tsim_fold fold;
     tsim_explain_heading(out, style, "advice, the largest gain first (each simulated alone)");
+    FILE *lines = tsim_fold_open(&fold, style, out);
     for (int32_t i = 0; i < explanation->result->n_advice; i++)
-        fprintf(out, "%d. %s\n", i + 1, explanation->result->advice[i]);
+        fprintf(lines, "%d. %s\n", i + 1, explanation->result->advice[i]);
     if (explanation->result->n_advice == 0)
-        fputs("no single change that was tried gains 1 %\n", out);
+        fputs("no single change that was tried gains 1 %\n", lines);
+    tsim_fold_close(&fold);
 }
 
 const struct tsim_explain_section tsim_explain_advice = {.needs_step = true, .tables = tables, .print = print};

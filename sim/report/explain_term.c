@@ -9,7 +9,7 @@
 /* Sums and products of doubles, over at most some hundred parts. */
 #define RULE_TOLERANCE 1e-9
 
-enum { TEXT_BYTES = 64, VALUE_COLUMNS = 13, MOST_SOURCES = 128 };
+enum { TEXT_BYTES = 64, VALUE_COLUMNS = 13, NARROW = 80, MOST_SOURCES = 128 };
 
 /* ---- names ---- */
 
@@ -387,7 +387,8 @@ static void print_node(struct printing *p, const struct tsim_term *term, int dep
     bool is_repeated = term->n_parts > 0 && was_written(p, term);
     const char *text = term->name;
     tsim_text_pad(p->out, value_text(term, value, sizeof value), -VALUE_COLUMNS);
-    fprintf(p->out, "%*s", 2 + 2 * depth, "");
+    int indent = 2 + (p->style->table_width > 0 && p->style->table_width < NARROW ? 1 : 2) * depth;
+    fprintf(p->out, "%*s", indent, "");
     if (is_repeated)
         text = tsim_arena_printf(&p->arena, "%s (above)", text);
     else if (term->formula)
@@ -395,7 +396,7 @@ static void print_node(struct printing *p, const struct tsim_term *term, int dep
     if (term->source)
         text = tsim_arena_printf(&p->arena, "%s [%zu]%s%s", text, number_of_source(p, term->source),
                                  term->status ? " " : "", term->status ? term->status : "");
-    tsim_text_wrap(p->out, p->style, VALUE_COLUMNS + 2 + 2 * depth, text);
+    tsim_text_wrap(p->out, p->style, VALUE_COLUMNS + indent, text);
     for (int32_t i = 0; i < term->n_parts && !is_repeated; i++)
         print_node(p, term->parts[i].term, depth + 1);
 }

@@ -204,8 +204,8 @@ static void print_nothing(const struct tsim_plan_result *result, FILE *out) {
         fputs("no plan is within the limits\n", out);
 }
 
-void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
-                     FILE *out) {
+static void print_search(struct tsim_arena *arena, const struct tsim_plan_output *output,
+                         const struct tsim_style *style, FILE *out) {
     const struct tsim_plan_result *result = output->result;
     fprintf(out, "%s%s%s: best plans by %s\n", tsim_tint_on(style, TSIM_TINT_BOLD), output->scenario,
             tsim_tint_off(style), tsim_outcome_spec(output->search->ranking.objective)->name);
@@ -238,6 +238,13 @@ void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *ou
         tsim_text_wrap(out, style, 2, result->best[0].set_json);
     else
         fprintf(out, "%s\n", result->best[0].set_json);
+}
+
+void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
+                     FILE *out) {
+    struct tsim_fold fold;
+    print_search(arena, output, style, tsim_fold_open(&fold, style, out));
+    tsim_fold_close(&fold);
 }
 
 /* ---- CSV ---- */

@@ -389,8 +389,13 @@ void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct 
         print_terms(&screen, &result->step);
     }
     print_memory(&screen, result);
-    if (!result->fits)
+    if (!result->fits) {
+        struct tsim_fold fold;
+        screen.out = tsim_fold_open(&fold, style, out);
         print_misfit(&screen, result);
+        tsim_fold_close(&fold);
+        screen.out = out;
+    }
     fputc('\n', out);
     if (result->simulated)
         print_outcome(&screen, result);

@@ -314,17 +314,24 @@ static bool is_fixed(const struct tsim_sweep_output *output, enum tsim_outcome_f
     return false;
 }
 
-static enum tsim_status print_sheet(struct sheet *sheet, struct tsim_diags *diags) {
-    TSIM_TRY(measure(sheet, diags));
-    tsim_point_reader_rewind(sheet->output->reader);
-    sheet->n_shown = tsim_columns_fit(sheet->style, sheet->widths, sheet->is_number, sheet->n_columns);
-    if (sheet->n_rows > 0)
-        TSIM_TRY(print_rows(sheet, diags));
+static void print_below(struct sheet *sheet) {
     for (size_t i = sheet->n_shown; i < sheet->n_columns; i++)
         fprintf(sheet->out, "%s%s", i == sheet->n_shown ? "no room for " : ", ", sheet->titles[i]);
     fputs(sheet->n_shown < sheet->n_columns ? ": --csv has all\n" : "", sheet->out);
     print_best(sheet);
     print_counts(sheet);
+}
+
+static enum tsim_status print_sheet(struct sheet *sheet, struct tsim_diags *diags) {
+    struct tsim_fold fold;
+    TSIM_TRY(measure(sheet, diags));
+    tsim_point_reader_rewind(sheet->output->reader);
+    sheet->n_shown = tsim_columns_fit(sheet->style, sheet->widths, sheet->is_number, sheet->n_columns);
+    if (sheet->n_rows > 0)
+        TSIM_TRY(print_rows(sheet, diags));
+    sheet->out = tsim_fold_open(&fold, sheet->style, sheet->out);
+    print_below(sheet);
+    tsim_fold_close(&fold);
     return TSIM_OK;
 }
 

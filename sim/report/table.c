@@ -107,6 +107,110 @@ void tsim_text_wrap(FILE *out, const struct tsim_style *style, int indent, const
     fputc('\n', out);
 }
 
+/* ---- folding ---- */
+
+/* Bytes that take no column: an escape sequence that colours, or the rest of a code point. */
+static size_t invisible_bytes(const char *text) {
+    if (*text == '\033')
+        return strcspn(text, "m") + 1;
+    return !starts_code_point(*text);
+}
+
+static int visible_width(const char *text, size_t n_bytes) {
+    int width = 0;
+    for (size_t i = 0; i < n_bytes;) {
+        size_t n = invisible_bytes(text + i);
+        width += n == 0;
+        i += n ? n : 1;
+    }
+    return width;
+}
+
+/* Where the rest of a line goes on: below its second column, else a little to the right of its beginning. */
+static int hanging_indent(const char *line, size_t n_bytes, int width) {
+    size_t begin = strspn(line, " ");
+    for (size_t i = begin; i + 2 < n_bytes; i++)
+        if (line[i] == ' ' && line[i + 1] == ' ') {
+            i += strspn(line + i, " ");
+            return visible_width(line, i) <= width / 2 ? visible_width(line, i) : (int)begin + 2;
+        }
+    return (int)begin + 2;
+}
+
+static void fold_line(FILE *out, const char *line, size_t n_bytes, int width, int hang) {
+    size_t at = strspn(line, " "), first = at + strcspn(line + at, " \n");
+    int room = width - visible_width(line + at, (first < n_bytes ? first : n_bytes) - at);
+    int column = room < 0 ? 0 : (int)at < room ? (int)at : room; /* a word that has no room there begins further left */
+    bool is_begin = true;
+    fprintf(out, "%*s", column, "");
+    while (at < n_bytes) {
+        size_t n_blanks = is_begin ? 0 : strspn(line + at, " "), n_word = strcspn(line + at + n_blanks, " ");
+        n_word = at + n_blanks + n_word > n_bytes ? n_bytes - at - n_blanks : n_word;
+        int word = visible_width(line + at + n_blanks, n_word);
+        if (!is_begin && column + (int)n_blanks + word > width) {
+            fprintf(out, "\n%*s", hang, "");
+            column = hang;
+        } else {
+            fprintf(out, "%*s", (int)n_blanks, "");
+            column += (int)n_blanks;
+        }
+        fwrite(line + at + n_blanks, 1, n_word, out);
+        column += word;
+        at += n_blanks + n_word;
+        is_begin = false;
+    }
+}
+
+static bool is_prose(const char *line, size_t n_bytes) {
+    return n_bytes > 0 && line[0] != ' ' && hanging_indent(line, n_bytes, INT_MAX) == 2;
+}
+
+/* The lines of the paragraph that begins here, made one; returns its bytes. */
+static size_t join_lines(char *text) {
+    size_t n = strcspn(text, "\n");
+    while (is_prose(text, n) && text[n] && is_prose(text + n + 1, strcspn(text + n + 1, "\n"))) {
+        text[n] = ' ';
+        n += 1 + strcspn(text + n + 1, "\n");
+    }
+    return n;
+}
+
+static void write_folded(const struct tsim_fold *fold) {
+    char *at = fold->text;
+    while (*at) {
+        size_t n = strcspn(at, "\n"), n_joined = n;
+        bool is_wide = visible_width(at, n) > fold->width;
+        if (fold->joins && is_prose(at, n))
+            n_joined = join_lines(at);
+        if (n_joined > n || is_wide)
+            fold_line(fold->out, at, n_joined, fold->width, n_joined > n ? 0 : hanging_indent(at, n, fold->width));
+        else
+            fwrite(at, 1, n, fold->out);
+        at += n_joined;
+        if (*at)
+            fputc(*at++, fold->out);
+    }
+}
+
+FILE *tsim_fold_open(struct tsim_fold *fold, const struct tsim_style *style, FILE *out) {
+    *fold = (struct tsim_fold){.out = out, .stream = out, .width = style->table_width};
+    if (style->table_width == 0)
+        return out;
+    fold->stream = open_memstream(&fold->text, &fold->size);
+    if (!fold->stream)
+        fold->stream = out;
+    return fold->stream;
+}
+
+void tsim_fold_close(struct tsim_fold *fold) {
+    if (fold->stream == fold->out)
+        return;
+    if (fclose(fold->stream) != 0 || !fold->text)
+        tsim_out_of_memory();
+    write_folded(fold);
+    free(fold->text);
+}
+
 const char *tsim_bar(double frac, int columns, char *buffer, size_t size) {
     static const char *const EIGHTHS[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     TSIM_ASSERT(size >= 3 * (size_t)columns + 1);

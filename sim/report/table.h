@@ -34,6 +34,19 @@ void tsim_text_pad(FILE *out, const char *text, int width);
  * (already printed), all others are indented by so much. Ends with a newline. */
 void tsim_text_wrap(FILE *out, const struct tsim_style *style, int indent, const char *text);
 
+/* Lines that may be wider than a table may be: what is written to the stream that tsim_fold_open returns reaches `out`
+ * when it is closed, with lines that are too wide broken at blanks and carried on below their text, or below their
+ * second column. With `joins`, lines of a paragraph are filled again. */
+struct tsim_fold {
+    FILE *out, *stream; /* the same where nothing is folded */
+    int width;
+    bool joins;
+    char *text;
+    size_t size;
+};
+FILE *tsim_fold_open(struct tsim_fold *fold, const struct tsim_style *style, FILE *out);
+void tsim_fold_close(struct tsim_fold *fold);
+
 /* A bar of up to `columns` columns for `frac` of full length (clamped to 0..1), in eighths of a column. A fraction
  * above zero shows at least an eighth. Returns `buffer`, which needs 3 bytes a column and one more. */
 const char *tsim_bar(double frac, int columns, char *buffer, size_t size);
