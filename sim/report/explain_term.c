@@ -13,7 +13,8 @@ enum { TEXT_BYTES = 64, VALUE_COLUMNS = 13, NARROW = 80, MOST_SOURCES = 128 };
 
 /* ---- names ---- */
 
-static const char *const NAMES[] = {"step.time_s",
+static const char *const NAMES[] = {"accelerators",
+                                    "step.time_s",
                                     "step.compute_s",
                                     "step.bubble_s",
                                     "step.communication_exposed_s",
@@ -62,6 +63,50 @@ static const char *const NAMES[] = {"step.time_s",
                                     "campaign.failures",
                                     "campaign.days_p10",
                                     "campaign.days_p90",
+                                    "campaign.mean_days",
+                                    "campaign.spares",
+                                    "campaign.checkpoint_interval_s",
+                                    "campaign.goodput_p10",
+                                    "campaign.goodput_p90",
+                                    "campaign.failures_p10",
+                                    "campaign.failures_p90",
+                                    "campaign.distribution.from_days",
+                                    "campaign.distribution.to_days",
+                                    "campaign.mtbf_s",
+                                    "campaign.interruptions.accelerator",
+                                    "campaign.interruptions.hbm",
+                                    "campaign.interruptions.nic",
+                                    "campaign.interruptions.link",
+                                    "campaign.interruptions.switch",
+                                    "campaign.interruptions.host",
+                                    "campaign.interruptions.software",
+                                    "campaign.interruptions.preemption",
+                                    "campaign.interruptions.straggler",
+                                    "campaign.lost_accelerator_hours.accelerator",
+                                    "campaign.lost_accelerator_hours.hbm",
+                                    "campaign.lost_accelerator_hours.nic",
+                                    "campaign.lost_accelerator_hours.link",
+                                    "campaign.lost_accelerator_hours.switch",
+                                    "campaign.lost_accelerator_hours.host",
+                                    "campaign.lost_accelerator_hours.software",
+                                    "campaign.lost_accelerator_hours.preemption",
+                                    "campaign.lost_accelerator_hours.straggler",
+                                    "campaign.lost_accelerator_hours.checkpoint",
+                                    "campaign.lost_accelerator_hours.evaluation",
+                                    "campaign.lost_accelerator_hours.maintenance",
+                                    "campaign.lost_accelerator_hours.shrunk",
+                                    "campaign.power.loaded_w",
+                                    "campaign.power.idle_w",
+                                    "campaign.power.mean_w",
+                                    "campaign.checkpoint.bytes",
+                                    "campaign.checkpoint.interval_s",
+                                    "campaign.checkpoint.stall_s",
+                                    "campaign.checkpoint.local.interval_s",
+                                    "campaign.checkpoint.local.stall_s",
+                                    "campaign.checkpoint.local.restarts",
+                                    "campaign.spot.on_demand_days",
+                                    "campaign.spot.on_demand_usd",
+                                    "campaign.spot.breakeven_rate_per_h",
                                     "campaign.rent_usd_per_trillion_tokens",
                                     "campaign.embodied_co2_kg",
                                     "campaign.ownership.capital_usd",
@@ -120,6 +165,12 @@ const char *const *tsim_term_names(size_t *n) {
     return NAMES;
 }
 
+/* What is behind the group; the name itself where it is in none. */
+static const char *last_part(const char *path) {
+    const char *dot = strchr(path, '.');
+    return dot ? dot + 1 : path;
+}
+
 /* NULL: unknown. */
 static const char *path_of(const char *name) {
     const char *found = NULL;
@@ -130,7 +181,7 @@ static const char *path_of(const char *name) {
         if (strcmp(WORDS[i].word, name) == 0)
             return WORDS[i].name;
     for (size_t i = 0; i < N_NAMES; i++) {
-        if (strcmp(strchr(NAMES[i], '.') + 1, name) != 0)
+        if (strcmp(last_part(NAMES[i]), name) != 0)
             continue;
         if (found)
             return NULL;
@@ -148,8 +199,8 @@ const char *tsim_term_near(const char *wrong) {
     size_t n = 0;
     for (size_t i = 0; i < N_NAMES; i++) {
         candidates[n++] = NAMES[i];
-        if (tsim_term_exists(strchr(NAMES[i], '.') + 1))
-            candidates[n++] = strchr(NAMES[i], '.') + 1;
+        if (tsim_term_exists(last_part(NAMES[i])))
+            candidates[n++] = last_part(NAMES[i]);
     }
     for (size_t i = 0; i < N_WORDS; i++)
         candidates[n++] = WORDS[i].word;
@@ -158,6 +209,21 @@ const char *tsim_term_near(const char *wrong) {
 
 static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Figures of a run that fails; the others of a campaign are there without failures, too. */
+static bool is_of_failures(const char *path) {
+    static const char *const STARTS[] = {"interruptions.", "lost_accelerator_hours.",
+                                         "distribution.",  "power.",
+                                         "checkpoint",     "spot.",
+                                         "spares",         "mtbf_s",
+                                         "mean_days",      "goodput",
+                                         "failures",       "days_p"};
+    const char *start = "campaign.";
+    for (size_t i = 0; i < sizeof STARTS / sizeof STARTS[0] && starts_with(path, start); i++)
+        if (starts_with(path + strlen(start), STARTS[i]))
+            return true;
+    return false;
 }
 
 const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct tsim_explanation *explanation,
@@ -172,6 +238,8 @@ const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct t
         return tsim_term_of_memory(&terms, path);
     if (starts_with(path, "model."))
         return tsim_term_of_rates(&terms, path);
+    if (strcmp(path, "accelerators") == 0)
+        return tsim_term_accelerators(&terms);
     if (!explanation->result->simulated)
         return NULL;
     if (starts_with(path, "step.") || starts_with(path, "communication_exposed."))
@@ -179,6 +247,8 @@ const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct t
     if (starts_with(path, "campaign.ownership.") || strcmp(path, "campaign.embodied_co2_kg") == 0 ||
         strcmp(path, "campaign.rent_usd_per_trillion_tokens") == 0)
         return tsim_term_of_ownership(&terms, path);
+    if (is_of_failures(path))
+        return tsim_term_of_failures(&terms, path);
     if (starts_with(path, "regimen."))
         return tsim_term_of_regimen(&terms, path);
     if (starts_with(path, "bottleneck."))

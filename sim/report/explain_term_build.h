@@ -75,6 +75,9 @@ const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *
 const struct tsim_term *tsim_term_of_input(struct tsim_terms *terms, const char *name);  /* step.data_stall_s */
 const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char *name); /* memory */
 const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char *name);  /* all others */
+const struct tsim_term *tsim_term_run_work(struct tsim_terms *terms); /* time of the whole run without failures */
+/* explain_term_campaign.c: of runs with failures */
+const struct tsim_term *tsim_term_of_failures(struct tsim_terms *terms, const char *name);
 /* explain_term_owned.c */
 const struct tsim_term *tsim_term_of_ownership(struct tsim_terms *terms, const char *name); /* and what is beside it */
 const struct tsim_term *tsim_term_of_regimen(struct tsim_terms *terms, const char *name);   /* regimen */

@@ -41,7 +41,9 @@ static const struct tsim_term *cost(struct tsim_terms *terms, const char *key, d
 /* With those of the spare nodes. */
 static const struct tsim_term *accelerators(struct tsim_terms *terms) {
     const struct tsim_scenario *sc = terms->scenario;
-    double all = (double)(sc->cluster.nodes + sc->reliability.spares) * (double)sc->cluster.accelerators_per_node;
+    const struct tsim_campaign *c = &result_of(terms)->campaign;
+    double spares = c->has_failures ? c->spares : 0; /* as given, or found */
+    double all = ((double)sc->cluster.nodes + spares) * (double)sc->cluster.accelerators_per_node;
     const struct tsim_term *used = tsim_term_accelerators(terms);
     if (!(all > used->value))
         return used;

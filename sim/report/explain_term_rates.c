@@ -343,12 +343,14 @@ static const struct tsim_term *work_time(struct tsim_terms *terms, const char *n
     return tsim_term_close(terms, term, NULL);
 }
 
+const struct tsim_term *tsim_term_run_work(struct tsim_terms *terms) {
+    return work_time(terms, "time without failures");
+}
+
 static const struct tsim_term *run_time(struct tsim_terms *terms) {
     if (result_of(terms)->campaign.has_failures)
-        return tsim_term_over(
-            terms, "time of the run", "steps x step time / goodput", TSIM_TIME_S,
-            work_time(terms, "time without failures"),
-            of_replications(terms, "campaign.goodput", result_of(terms)->campaign.goodput, TSIM_FRACTION));
+        return tsim_term_over(terms, "time of the run", "steps x step time / goodput", TSIM_TIME_S,
+                              tsim_term_run_work(terms), tsim_term_of_failures(terms, "campaign.goodput"));
     return work_time(terms, "time of the run");
 }
 
@@ -423,14 +425,6 @@ static const struct tsim_term *campaign_term(struct tsim_terms *terms, const cha
     if (strcmp(name, "campaign.days") == 0)
         return tsim_term_over(terms, name, "time of the run / a day", TSIM_FRACTION, run_time(terms),
                               tsim_term_given(terms, "a day", SECONDS_PER_DAY, TSIM_TIME_S, "definition"));
-    if (strcmp(name, "campaign.goodput") == 0)
-        return c->has_failures ? of_replications(terms, name, c->goodput, TSIM_FRACTION) : NULL;
-    if (strcmp(name, "campaign.failures") == 0)
-        return c->has_failures ? of_replications(terms, name, c->failures, TSIM_FRACTION) : NULL;
-    if (strcmp(name, "campaign.days_p10") == 0)
-        return c->has_failures ? of_replications(terms, name, c->days_p10, TSIM_FRACTION) : NULL;
-    if (strcmp(name, "campaign.days_p90") == 0)
-        return c->has_failures ? of_replications(terms, name, c->days_p90, TSIM_FRACTION) : NULL;
     if (strcmp(name, "campaign.energy_kwh") == 0)
         return tsim_term_over(terms, name, "energy of the run / a kWh", TSIM_FRACTION, run_energy(terms),
                               tsim_term_given(terms, "a kWh", JOULES_PER_KWH, TSIM_JOULES, "definition"));
