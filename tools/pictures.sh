@@ -21,11 +21,12 @@ scenario=$root/scenarios/llama70b.yaml
 "$tsim" report sweep:2 --output scale.html >/dev/null
 printf '%s\n' 'schema: tsim/v1' "extends: $scenario" 'name: b200' 'cluster: {node: dgx-b200}' >b200.yaml
 "$tsim" compare "$scenario" b200.yaml --quiet --report compare.html >/dev/null
+"$tsim" plan "$scenario" --quiet --report plans.html >/dev/null
 mkdir -p "$root/docs/pictures"
 NODE_PATH=$modules/node_modules node "$root/tools/pictures.js" "$(command -v chromium)" "$work" "$root/docs/pictures" light \
     "run.html:Where the step goes:step" "run.html:The pipeline over time:pipeline" "run.html:Roofline of every operator:roofline" \
     "sweep.html:Heat map:heat-map" "sweep.html:Pareto front:pareto" scale.html:Scaling:scaling \
-    "compare.html:From A's step to B's:waterfall"
+    "compare.html:From A's step to B's:waterfall" "plans.html:Where the step goes:plans"
 for chart in memory schedule; do
     "$tsim" export "$scenario" --format svg --chart $chart --output "$root/docs/pictures/$chart.svg"
 done
