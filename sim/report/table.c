@@ -198,17 +198,17 @@ FILE *tsim_fold_open(struct tsim_fold *fold, const struct tsim_style *style, FIL
         return out;
     fold->stream = open_memstream(&fold->text, &fold->size);
     if (!fold->stream)
-        fold->stream = out;
+        tsim_out_of_memory();
     return fold->stream;
 }
 
 void tsim_fold_close(struct tsim_fold *fold) {
     if (fold->stream == fold->out)
         return;
-    if (fclose(fold->stream) != 0 || !fold->text)
+    if (ferror(fold->stream) || fclose(fold->stream) != 0 || !fold->text) /* the last realloc's failure is not told */
         tsim_out_of_memory();
     write_folded(fold);
-    free(fold->text);
+    tsim_heap_free(fold->text);
 }
 
 const char *tsim_bar(double frac, int columns, char *buffer, size_t size) {
