@@ -8,40 +8,43 @@
 set -u
 
 # The folders that a folder may include, itself apart.
-allowed() {
-    case $1 in
-    base) ;;
-    engine | config) echo base ;;
-    workload | cluster) echo base config ;;
-    cost) echo base config workload cluster ;;
-    network) echo base config cluster cost engine ;;
-    import) echo base config workload ;;
-    training) echo base config workload cluster cost engine network ;;
-    study | report) echo base config workload cluster cost engine network training study report ;;
-    library) echo base config workload cluster cost engine network training study report ;;
-    cli) echo base config workload cluster cost engine network training study report import ;;
-    *) return 1 ;;
-    esac
-}
+ALLOWED='base:
+engine: base
+config: base
+workload: base config
+cluster: base config
+cost: base config workload cluster
+network: base config cluster cost engine
+import: base config workload
+training: base config workload cluster cost engine network
+study: base config workload cluster cost engine network training report
+report: base config workload cluster cost engine network training study
+library: base config workload cluster cost engine network training study report
+cli: base config workload cluster cost engine network training study report import'
 
 # FILE:LINE:text of every include of one of our own headers that points the wrong way.
 wrong_arrows() {
-    local folder file line text target
-    for file in sim/*/*.[ch]; do
-        folder=${file#sim/} folder=${folder%%/*}
-        if ! allowed "$folder" >/dev/null; then
-            echo "$file:1: the folder sim/$folder has no place in the layers"
-            continue
-        fi
-        while IFS=: read -r line text; do
-            target=${text#*\"} target=${target%%\"*}
-            if [[ $target != */* ]]; then
-                echo "$file:$line: $text   (write the folder: \"$folder/$target\")"
-            elif [[ " $folder $(allowed "$folder") " != *" ${target%%/*} "* ]]; then
-                echo "$file:$line: $text   (sim/$folder may not include sim/${target%%/*})"
-            fi
-        done < <(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$file")
-    done
+    awk -v rules="$ALLOWED" '
+        BEGIN {
+            n = split(rules, lines, "\n")
+            for (i = 1; i <= n; i++) {
+                split(lines[i], parts, ":")
+                allowed[parts[1]] = " " parts[1] parts[2] " "
+            }
+        }
+        FNR == 1 {
+            split(FILENAME, path, "/")
+            folder = path[2]
+            if (!(folder in allowed)) print FILENAME ":1: the folder sim/" folder " has no place in the layers"
+        }
+        folder in allowed && /^[ \t]*#[ \t]*include[ \t]*"/ {
+            split($0, quoted, "\"")
+            split(quoted[2], target, "/")
+            if (quoted[2] !~ "/")
+                print FILENAME ":" FNR ": " $0 "   (write the folder: \"" folder "/" quoted[2] "\")"
+            else if (index(allowed[folder], " " target[1] " ") == 0)
+                print FILENAME ":" FNR ": " $0 "   (sim/" folder " may not include sim/" target[1] ")"
+        }' sim/*/*.[ch]
 }
 
 # Third-party headers: only in .c files, and each in one of them.
@@ -59,12 +62,15 @@ third_party() {
 
 # The heap belongs to base/arena.c. Comments may speak of it.
 allocations() {
-    local file
-    for file in sim/*/*.[ch]; do
-        [ "$file" = sim/base/arena.c ] && continue
-        sed 's,/\*.*,,; s,^ \* .*,,; s,//.*,,' "$file" | grep -nE '(^|[^A-Za-z0-9_.>])(malloc|calloc|realloc|free|strdup|strndup)[[:space:]]*\(' |
-            sed "s|^|$file:|; s|\$|   (memory comes from arenas)|"
-    done
+    awk '
+        FILENAME != "sim/base/arena.c" {
+            code = $0
+            sub("/[*].*", "", code)
+            sub("^ [*] .*", "", code)
+            sub("//.*", "", code)
+            if (code ~ /(^|[^A-Za-z0-9_.>])(malloc|calloc|realloc|free|strdup|strndup)[ \t]*\(/)
+                print FILENAME ":" FNR ":" code "   (memory comes from arenas)"
+        }' sim/*/*.[ch]
 }
 
 check() {
