@@ -140,6 +140,31 @@ START_TEST(algorithms) {
 }
 END_TEST
 
+/* A bias that no kernel takes along is read and written with every result: 5 samples of 32 x 64 in 2 bytes. */
+START_TEST(a_bias_by_itself) {
+    struct example x;
+    struct tsim_op_list list;
+    struct tsim_list_layer conv = {.kind = TSIM_LIST_PRODUCT,
+                                   .in = 32,
+                                   .in_area = 64,
+                                   .out = 32,
+                                   .out_area = 64,
+                                   .kernel_area = 9,
+                                   .groups = 1,
+                                   .stride = 1,
+                                   .has_bias = true};
+    init_small(&x);
+    x.model.list = &conv;
+    x.model.n_list = 1;
+    x.software.fusion = TSIM_FUSION_NONE;
+    tsim_list_forward(&x.scenario, 0, &list);
+    ck_assert_double_eq(find(&list, "bias")->bytes, 5 * 32 * 64 * 2 * 2);
+    x.software.fusion = TSIM_FUSION_COMPILE;
+    tsim_list_forward(&x.scenario, 0, &list);
+    ck_assert_ptr_null(seek(&list, "bias"));
+}
+END_TEST
+
 /* DLRM's interaction of 5 samples, fp16: 9 vectors of 16, 36 products of two and the 16 of the bottom MLP go on.
  * Products of all with all are 2 x 9 x 9 x 16 FLOPs, twice that for the gradients. A fused kernel reads and writes each
  * once; otherwise a copy puts the vectors side by side before the product and another picks the triangle after it. */
@@ -195,6 +220,7 @@ static Suite *layer_list_suite(void) {
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, published_macs);
     tcase_add_test(tc, resnet_blocks);
+    tcase_add_test(tc, a_bias_by_itself);
     tcase_add_test(tc, interaction_by_hand);
     tcase_add_test(tc, parts_of_blocks);
     tcase_add_test(tc, kernels_by_hand);

@@ -433,12 +433,28 @@ START_TEST(bytes_of_a_parameter) {
 }
 END_TEST
 
+/* Weights that stream in, their gradients and the optimizer's states lie outside, all of them. */
+START_TEST(streamed_weights_lie_outside) {
+    struct tsim_stage_memory here, outside;
+    example_init(&e);
+    tsim_stage_memory(&e.scenario, 0, &here);
+    e.accelerator.execution = TSIM_EXECUTION_WEIGHT_STREAMING;
+    tsim_stage_memory(&e.scenario, 0, &outside);
+    ck_assert_double_eq(here.host_bytes, 0);
+    ck_assert_double_eq(outside.host_bytes,
+                        here.weights_bytes + here.gradients_bytes + here.master_bytes + here.optimizer_bytes);
+    ck_assert_double_eq(outside.master_bytes + outside.optimizer_bytes, 0);
+    ck_assert_double_lt(outside.weights_bytes, here.weights_bytes);
+}
+END_TEST
+
 static Suite *memory_suite(void) {
     Suite *suite = suite_create("memory");
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, layer_activations);
     tcase_add_test(tcase, flash_activations);
     tcase_add_test(tcase, decoder_activations);
+    tcase_add_test(tcase, streamed_weights_lie_outside);
     tcase_add_test(tcase, every_k_layers);
     tcase_add_test(tcase, flat_updates);
     tcase_add_test(tcase, outputs_in_flight);

@@ -150,10 +150,21 @@ START_TEST(ideal_links_have_no_latency) {
 }
 END_TEST
 
+/* A torus has one way for everything; what it is asked for otherwise is NCCL's. */
+START_TEST(no_other_algorithm_can) {
+    const struct tsim_cluster cube = torus(4, 4, 4, true);
+    const struct tsim_group group = {.n_ranks = 64, .n_nodes = 16, .max_ranks_per_node = 4, .min_ranks_per_node = 4};
+    for (int algorithm = 0; algorithm < TSIM_N_ALGORITHMS; algorithm++)
+        ck_assert_int_eq(tsim_collective_can(&cube, TSIM_ALL_REDUCE, &group, (enum tsim_algorithm)algorithm),
+                         algorithm == TSIM_ALGORITHM_AUTO || algorithm == TSIM_ALGORITHM_TORUS);
+}
+END_TEST
+
 static Suite *torus_suite(void) {
     Suite *suite = suite_create("torus");
     TCase *tests = tcase_create("torus");
     tcase_add_test(tests, a_cube_uses_all_its_links);
+    tcase_add_test(tests, no_other_algorithm_can);
     tcase_add_test(tests, a_row_is_a_ring);
     tcase_add_test(tests, lines_and_strides_take_longer);
     tcase_add_test(tests, sides_that_differ_wait_for_the_longer);
