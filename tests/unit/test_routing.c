@@ -119,10 +119,18 @@ START_TEST(ranks_of_a_token) {
 }
 END_TEST
 
+/* A buffer of the mean's size: nothing is over it, whatever chance does. */
+START_TEST(a_capacity_of_the_mean) {
+    const struct tsim_experts experts = {.count = 8, .active = 2, .capacity_factor = 1};
+    ck_assert_double_eq(tsim_routing_imbalance(&experts, 4, 1000), 1);
+}
+END_TEST
+
 static Suite *routing_suite(void) {
     Suite *suite = suite_create("routing");
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, chance);
+    tcase_add_test(tcase, a_capacity_of_the_mean);
     tcase_add_test(tcase, popularity);
     tcase_add_test(tcase, without_chance);
     tcase_add_test(tcase, nodes_of_a_token);
