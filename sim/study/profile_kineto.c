@@ -1,5 +1,6 @@
 #include "study/profile.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
  * it would take ten times its size. */
 
 enum { MOST_DEPTH = 64, NAME_BYTES = 512 };
+#define MOST_US 1e16 /* three hundred years */
 
 /* Times are microseconds, in older traces since 1970, where a double of seconds is a quarter of a microsecond off: they
  * are counted from the first event. */
@@ -159,13 +161,15 @@ static bool is_one_of(const char *text, const char *const *words, size_t n) {
 #define IS_ONE_OF(text, words) is_one_of(text, words, sizeof(words) / sizeof(words)[0])
 
 /* Categories as they are called today, and as they were before PyTorch 1.13. */
-static void take(struct reader *t, const struct fields *f) {
+static bool take(struct reader *t, const struct fields *f) {
     static const char *const KERNELS[] = {"kernel", "Kernel"},
                              *const COPIES[] = {"gpu_memcpy", "gpu_memset", "Memcpy", "Memset"},
                              *const NOTES[] = {"user_annotation", "gpu_user_annotation", "Operator", "cpu_op"};
     bool is_copy = IS_ONE_OF(f->category, COPIES), is_kernel = IS_ONE_OF(f->category, KERNELS);
     if (strcmp(f->phase, "X") != 0 || !f->has_start || !f->has_duration)
-        return;
+        return true;
+    if (!(fabs(f->start_us) <= MOST_US) || !(f->duration_us >= 0 && f->duration_us <= MOST_US))
+        return fail(t, "an event at a time, or of a length, that no clock shows");
     if (!t->has_origin)
         t->origin_us = f->start_us;
     t->has_origin = true;
@@ -174,6 +178,7 @@ static void take(struct reader *t, const struct fields *f) {
         tsim_profile_add_kernel(t->builder, f->name, is_copy, f->device, start_s, end_s);
     else if (IS_ONE_OF(f->category, NOTES) && strncmp(f->name, "ProfilerStep#", 13) == 0)
         tsim_profile_add_step(t->builder, f->category[0] == 'g', start_s, end_s);
+    return true;
 }
 
 static bool read_event(struct reader *t) {
@@ -190,8 +195,7 @@ static bool read_event(struct reader *t) {
             return fail(t, "',' or '}' is expected here");
     }
     t->c++;
-    take(t, &f);
-    return true;
+    return take(t, &f);
 }
 
 static bool read_events(struct reader *t) {
