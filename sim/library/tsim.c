@@ -74,11 +74,13 @@ static const char *text_of(struct tsim_arena *arena, print_fn print, const void 
     FILE *out = open_memstream(&text, &size);
     if (out)
         print(what, out);
-    if (!out || ferror(out) || fclose(out) != 0 || !text) /* where the last realloc fails, fclose says nothing */
-        tsim_out_of_memory();
-    const char *copy = tsim_arena_strndup(arena, text, size);
-    tsim_heap_free(text);
-    return copy;
+    bool is_written = out && !ferror(out) && fclose(out) == 0;
+    if (is_written && text) { /* where the last realloc fails, fclose says nothing */
+        const char *copy = tsim_arena_strndup(arena, text, size);
+        tsim_heap_free(text);
+        return copy;
+    }
+    tsim_out_of_memory();
 }
 
 static void print_diags(const void *diags, FILE *out) {
