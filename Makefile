@@ -23,6 +23,14 @@ OPT_fuzz := -O2
 OPT_tsan := -O1
 OPT_debug := -O0
 OPT_cov := -O0
+# Where a simulation spends its time: optimized more, and as a whole when program and benchmarks are linked (each object holds
+# both forms; tests take the other one).
+HOT := engine training workload
+ifeq ($(VARIANT)$(CC),releasegcc)
+HOT_CFLAGS := -O3 -flto -ffat-lto-objects
+HOT_LDFLAGS := -O3 -flto=2
+COLD_LDFLAGS := -fno-lto
+endif
 CFLAGS ?= $(or $(OPT_$(VARIANT)),$(OPT)) -g
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off -fno-common
 ALL_CFLAGS = $(STD) $(WARNINGS) $(if $(DEV),-Werror) $(CFLAGS) $(SANITIZE_$(VARIANT)) -Isim -isystem $(GENERATED) \
@@ -64,7 +72,7 @@ build/tsim: $(BUILD)/tsim
 
 $(BUILD)/tsim: $(OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 $(BUILD)/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
@@ -88,6 +96,8 @@ $(BUILD)/sim/import/chakra_file.o: $(GENERATED)/chakra.pb-c.h
 $(CHART_JS):
 	@echo "$@ is missing (Debian: libjs-chart.js); 'make setup' installs it, CHART_JS=FILE names another place"; exit 1
 
+$(filter $(HOT:%=$(BUILD)/sim/%/%),$(OBJECTS)): ALL_CFLAGS += $(HOT_CFLAGS)
+
 -include $(OBJECTS:.o=.d)
 
 # ---- running and testing ----
@@ -103,16 +113,16 @@ CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null)
 
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 $(BUILD)/tests/property/test_%: $(BUILD)/tests/property/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 # Fuzz targets: with replay.c a test of their corpus, with libFuzzer what `make fuzz` runs.
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/replay_%)
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 $(BUILD)/tests/fuzz/libfuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJECTS)
 	@echo "link  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LIBS)
@@ -210,7 +220,7 @@ format:
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 bench: build/tsim $(BENCHES)
 	@tests/bench/run.sh "$(BUILD)" build/tsim
 # After a change that is meant to cost time: the counts that make check compares with.
@@ -259,12 +269,12 @@ $(INSTALLED)/catalogue.o: build/tsim
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -DTSIM_SOURCE_TREE=%,$(ALL_CFLAGS)) -DTSIM_SOURCE_TREE='""' -c -o $@ sim/config/catalogue.c
 $(INSTALLED)/tsim: $(INSTALLED)/catalogue.o
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter-out $(CATALOGUE_OBJECT),$(OBJECTS)) $< $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $(filter-out $(CATALOGUE_OBJECT),$(OBJECTS)) $< $(ALL_LIBS)
 # One object, in which only what tsim.h declares can be seen from outside.
 LIBRARY_PARTS = $(filter-out $(BUILD)/sim/cli/% $(BUILD)/sim/import/% %/chakra.pb-c.o %/page_assets.o %/page.o %/page_run.o %/page_sweep.o,$(OBJECTS))
 $(INSTALLED)/libtsim.a: $(INSTALLED)/catalogue.o
 	$(Q)$(LD) -r -o $(INSTALLED)/all.o $(filter-out $(CATALOGUE_OBJECT),$(LIBRARY_PARTS)) $<
-	$(Q)objcopy --wildcard --keep-global-symbol='tsim_job_*' $(INSTALLED)/all.o
+	$(Q)objcopy --wildcard --keep-global-symbol='tsim_job_*' -R '.gnu.lto_*' -R '.gnu.debuglto_*' $(INSTALLED)/all.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(INSTALLED)/all.o
 
 TO := $(DESTDIR)$(PREFIX)

@@ -26,6 +26,9 @@ void tsim_diags_release(struct tsim_diags *list) {
 static struct tsim_diag *append(struct tsim_diags *list, struct tsim_place at, const char *field) {
     list->items = tsim_heap_grow(list->items, &list->capacity, list->n_items + 1, sizeof *list->items);
     struct tsim_diag *diag = &list->items[list->n_items];
+    diag->is_mute = list->is_mute;
+    if (list->is_mute)
+        return diag;
     if (list->n_items < TSIM_MAX_DIAGS)
         list->n_items++;
     memset(diag, 0, sizeof *diag);
@@ -39,6 +42,8 @@ struct tsim_diag *tsim_diags_verror(struct tsim_diags *list, enum tsim_status st
     struct tsim_diag *diag = append(list, at, field);
     diag->status = status;
     list->n_errors++;
+    if (diag->is_mute)
+        return diag;
     format_cut(diag->message, sizeof diag->message, format, args);
     return diag;
 }
@@ -48,6 +53,8 @@ struct tsim_diag *tsim_diags_vwarning(struct tsim_diags *list, struct tsim_place
     struct tsim_diag *diag = append(list, at, field);
     diag->is_warning = true;
     list->n_warnings++;
+    if (diag->is_mute)
+        return diag;
     format_cut(diag->message, sizeof diag->message, format, args);
     return diag;
 }
@@ -71,6 +78,8 @@ struct tsim_diag *tsim_diags_warning(struct tsim_diags *list, struct tsim_place 
 }
 
 void tsim_diag_hint(struct tsim_diag *diag, const char *format, ...) {
+    if (diag->is_mute)
+        return;
     va_list args;
     va_start(args, format);
     format_cut(diag->hint, sizeof diag->hint, format, args);

@@ -43,6 +43,7 @@ struct tsim_diag {
     char field[160];         /* dotted path, "cluster.node"; may be empty */
     char message[320];       /* what is wrong */
     char hint[320];          /* what would be right; may be empty */
+    bool is_mute;            /* nobody will read it: it stays empty */
 };
 
 /* A growing list; keeps at most TSIM_MAX_DIAGS and counts the rest. Owns its items (tsim_diags_release). */
@@ -51,6 +52,7 @@ struct tsim_diags {
     struct tsim_diag *items;
     size_t n_items, capacity;
     size_t n_errors, n_warnings; /* also those beyond the cap */
+    bool is_mute;                /* set by its owner: errors and warnings are counted, and nothing is kept */
 };
 
 void tsim_diags_init(struct tsim_diags *list);

@@ -332,6 +332,7 @@ bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *
     struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
     struct tsim_diags diags;
     tsim_diags_init(&diags);
+    diags.is_mute = true;
     struct tsim_reader reader = {.arena = arena, .diags = &diags};
     draft->root = &root;
     draft_choice(job, choice, draft);

@@ -40,7 +40,7 @@ static void start_undisturbed(struct tsim_engine *engine, int32_t leader) {
             tsim_engine_tell(engine, leader, who, sizeof who);
             TSIM_BUG("%s: work without a demand and without a bound never ends", who);
         }
-        tsim_tick flow = ticks_of_flow(engine, task->work / task->bound_per_s);
+        tsim_tick flow = task->flow > 0 ? task->flow : ticks_of_flow(engine, task->work / task->bound_per_s);
         duration = flow > INT64_MAX - duration ? INT64_MAX : duration + flow;
     }
     engine->streams[leader].state = task->work > 0 ? STREAM_FLOWING : STREAM_LATENCY;
@@ -67,46 +67,106 @@ void tsim_engine_start_task(struct tsim_engine *engine, int32_t leader) {
     }
 }
 
+/* The activity has a rate from now on: when does it end? True: now. */
+static bool take_rate(struct tsim_engine *engine, int32_t leader, double rate) {
+    struct tsim_engine_stream *s = &engine->streams[leader];
+    s->rate = rate;
+    s->since = engine->now;
+    /* A rest of less than half a tick is none: it ends now. (Of a whole activity it is one tick: tsim_engine_ticks.) */
+    bool is_rest = s->remaining < s->task.work;
+    if (!is_rest && s->task.flow > 0 && rate == s->task.bound_per_s) {
+        put_event(engine, leader, tsim_engine_later(engine, s->task.flow), TSIM_PHASE_END);
+        return false;
+    }
+    double duration_s = s->remaining / s->rate;
+    tsim_tick left = is_rest && duration_s < 0.5 * engine->options.tick_s ? 0 : ticks_of_flow(engine, duration_s);
+    put_event(engine, leader, tsim_engine_later(engine, left), TSIM_PHASE_END);
+    return left == 0;
+}
+
+static bool change_rate(struct tsim_engine *engine, int32_t leader, double rate) {
+    struct tsim_engine_stream *s = &engine->streams[leader];
+    s->remaining -= s->rate * tsim_engine_seconds(engine, engine->now - s->since);
+    return take_rate(engine, leader, rate);
+}
+
+static bool flow_among_few(struct tsim_engine *engine, int32_t leader, double weight, double bound) {
+    struct tsim_engine_stream *s = &engine->streams[leader];
+    if (s->lingers) {
+        s->lingers = false;
+        if (tsim_few_renew(&engine->few, leader, s->lingering_work, weight, bound, s->task.demands, s->task.n_demands))
+            return true;
+        tsim_few_end(&engine->few, leader, s->lingering_work);
+    }
+    tsim_few_set(&engine->few, leader, weight, bound);
+    for (int32_t party = engine->streams[leader].first_party; party >= 0; party = engine->streams[party].next_party) {
+        const struct tsim_task *task = &engine->streams[party].task;
+        tsim_few_demand(&engine->few, leader, task->demands, task->n_demands);
+        if (task->n_more_demands > 0)
+            tsim_few_demand(&engine->few, leader, task->more_demands, task->n_more_demands);
+    }
+    return tsim_few_start(&engine->few, leader);
+}
+
 static void add_demands(struct tsim_engine *engine, int32_t leader, const struct tsim_demand *demands, int32_t count) {
     for (int32_t i = 0; i < count; i++)
         tsim_sharing_demand(&engine->sharing, leader, demands[i].resource, demands[i].per_unit);
 }
 
-/* The activity has a rate from now on: when does it end? */
-static void take_rate(struct tsim_engine *engine, int32_t leader) {
-    struct tsim_engine_stream *s = &engine->streams[leader];
-    s->rate = tsim_sharing_rate(&engine->sharing, leader);
-    s->since = engine->now;
-    /* A rest of less than half a tick is none: it ends now. (Of a whole activity it is one tick: tsim_engine_ticks.) */
-    bool is_rest = s->remaining < s->task.work;
-    double duration_s = s->remaining / s->rate;
-    tsim_tick left = is_rest && duration_s < 0.5 * engine->options.tick_s ? 0 : ticks_of_flow(engine, duration_s);
-    put_event(engine, leader, tsim_engine_later(engine, left), TSIM_PHASE_END);
-}
-
-void tsim_engine_flow(struct tsim_engine *engine, int32_t leader) {
-    struct tsim_engine_stream *s = &engine->streams[leader];
-    s->state = STREAM_FLOWING;
-    s->remaining = s->task.work;
-    s->since = engine->now;
-    tsim_sharing_set(&engine->sharing, leader, s->task.weight > 0 ? s->task.weight : 1,
-                     s->task.bound_per_s > 0 ? s->task.bound_per_s : HUGE_VAL);
-    for (int32_t party = s->first_party; party >= 0; party = engine->streams[party].next_party) {
+static bool flow_among_many(struct tsim_engine *engine, int32_t leader, double weight, double bound) {
+    tsim_sharing_set(&engine->sharing, leader, weight, bound);
+    for (int32_t party = engine->streams[leader].first_party; party >= 0; party = engine->streams[party].next_party) {
         const struct tsim_task *task = &engine->streams[party].task;
         add_demands(engine, leader, task->demands, task->n_demands);
         add_demands(engine, leader, task->more_demands, task->n_more_demands);
     }
-    if (tsim_sharing_start(&engine->sharing, leader))
-        take_rate(engine, leader);
+    return tsim_sharing_start(&engine->sharing, leader);
 }
 
-void tsim_engine_solve(struct tsim_engine *engine) {
-    tsim_sharing_solve(&engine->sharing);
-    engine->n_events += engine->sharing.n_changed > 0;
-    for (size_t i = 0; i < engine->sharing.n_changed; i++) {
-        int32_t leader = engine->sharing.changed[i];
-        struct tsim_engine_stream *s = &engine->streams[leader];
-        s->remaining -= s->rate * tsim_engine_seconds(engine, engine->now - s->since);
-        take_rate(engine, leader);
-    }
+void tsim_engine_flow(struct tsim_engine *engine, int32_t leader) {
+    struct tsim_engine_stream *s = &engine->streams[leader];
+    double weight = s->task.weight > 0 ? s->task.weight : 1,
+           bound = s->task.bound_per_s > 0 ? s->task.bound_per_s : HUGE_VAL;
+    s->state = STREAM_FLOWING;
+    s->remaining = s->task.work;
+    s->since = engine->now;
+    if (engine->has_few ? flow_among_few(engine, leader, weight, bound)
+                        : flow_among_many(engine, leader, weight, bound))
+        take_rate(engine, leader,
+                  engine->has_few ? engine->few.activities[leader].rate : tsim_sharing_rate(&engine->sharing, leader));
+}
+
+void tsim_engine_leave(struct tsim_engine *engine, int32_t leader, double work) {
+    if (engine->has_few)
+        tsim_few_end(&engine->few, leader, work);
+    else
+        tsim_sharing_end(&engine->sharing, leader, work);
+}
+
+bool tsim_engine_flows_at_once(const struct tsim_engine *engine, int32_t stream) {
+    const struct tsim_engine_stream *s = &engine->streams[stream];
+    return (s->state == STREAM_STARTING) & (s->task.join < 0) & (s->task.latency == 0) & (s->task.work > 0) &
+           (s->task.n_demands > 0) & (s->task.n_more_demands == 0);
+}
+
+static bool solve_few(struct tsim_engine *engine) {
+    struct tsim_few *few = &engine->few;
+    bool ends = false;
+    tsim_few_solve(few);
+    engine->n_events += few->n_changed > 0;
+    for (int32_t i = 0; i < few->n_changed; i++)
+        ends |= change_rate(engine, few->changed[i], few->activities[few->changed[i]].rate);
+    return ends;
+}
+
+bool tsim_engine_solve(struct tsim_engine *engine) {
+    struct tsim_sharing *sharing = &engine->sharing;
+    bool ends = false;
+    if (engine->has_few)
+        return solve_few(engine);
+    tsim_sharing_solve(sharing);
+    engine->n_events += sharing->n_changed > 0;
+    for (size_t i = 0; i < sharing->n_changed; i++)
+        ends |= change_rate(engine, sharing->changed[i], tsim_sharing_rate(sharing, sharing->changed[i]));
+    return ends;
 }

@@ -29,16 +29,26 @@ void tsim_engine_release(struct tsim_engine *engine) {
         return;
     tsim_event_queue_release(&engine->events);
     tsim_sharing_release(&engine->sharing);
+    tsim_few_release(&engine->few);
     tsim_heap_free(engine->streams);
     tsim_heap_free(engine->signals);
     tsim_heap_free(engine->counters);
     tsim_heap_free(engine->joins);
+    tsim_heap_free(engine->meters);
     tsim_heap_free(engine);
 }
 
 int32_t tsim_engine_add_resource(struct tsim_engine *engine, double capacity_per_s) {
     TSIM_ASSERT(!engine->has_begun);
     return tsim_sharing_add_resource(&engine->sharing, capacity_per_s);
+}
+
+int32_t tsim_engine_add_meter(struct tsim_engine *engine) {
+    TSIM_ASSERT(engine->n_meters < INT32_MAX);
+    engine->meters =
+        tsim_heap_grow(engine->meters, &engine->meter_capacity, engine->n_meters + 1, sizeof *engine->meters);
+    engine->meters[engine->n_meters++] = (struct tsim_flowed){0, 0};
+    return -(int32_t)engine->n_meters;
 }
 
 int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn program, void *context) {
@@ -88,30 +98,53 @@ noreturn void tsim_engine_goes_round(const struct tsim_engine *engine, int32_t s
              (long long)engine->options.max_events_per_tick, (long long)engine->now, who);
 }
 
-/* One thing of the present tick, in the order that engine.h promises; false when the tick is over. */
-static bool step_in_tick(struct tsim_engine *engine) {
-    struct tsim_event first;
-    int place = tsim_event_queue_find(&engine->events, &first);
-    bool is_due = place >= TSIM_QUEUE_HEAP && first.tick == engine->now;
-    if (is_due && first.phase == TSIM_PHASE_END) {
-        tsim_event_queue_take(&engine->events, place, first.item);
-        const struct tsim_engine_stream *s = &engine->streams[first.item];
-        if (s->rate > 0)
-            tsim_sharing_end(&engine->sharing, first.item, s->task.work);
-        tsim_engine_end_task(engine, first.item);
-    } else if (engine->ends.first >= 0) {
-        tsim_engine_end_task(engine, take_first(engine, &engine->ends));
-    } else if (is_due) {
-        tsim_event_queue_take(&engine->events, place, first.item);
-        tsim_engine_flow(engine, first.item);
-    } else if (engine->starts.first >= 0) {
-        tsim_engine_start_task(engine, take_first(engine, &engine->starts));
-    } else if (tsim_sharing_needs_solve(&engine->sharing)) {
-        tsim_engine_solve(engine);
-    } else {
-        return false;
+static bool needs_solve(const struct tsim_engine *engine) {
+    return engine->has_few ? engine->few.n_marked > 0 : tsim_sharing_needs_solve(&engine->sharing);
+}
+
+/* Where the stream goes on at once, and asks for the same, nothing need be shared anew. */
+static void end_due(struct tsim_engine *engine, int place, int32_t stream) {
+    struct tsim_engine_stream *s = &engine->streams[stream];
+    double rate = s->rate, work = s->task.work;
+    tsim_event_queue_take(&engine->events, place, stream);
+    if (rate > 0 && !engine->has_few)
+        tsim_engine_leave(engine, stream, work);
+    tsim_engine_end_task(engine, stream);
+    if (!(rate > 0) || !engine->has_few)
+        return;
+    s->lingers = tsim_engine_flows_at_once(engine, stream);
+    s->lingering_work = work;
+    if (!s->lingers)
+        tsim_engine_leave(engine, stream, work);
+}
+
+/* All of the present tick, in the order that engine.h promises. What starts brings no event of this tick, but may end
+ * at once. */
+static void run_tick(struct tsim_engine *engine) {
+    for (;;) {
+        struct tsim_event first;
+        int place = tsim_event_queue_find(&engine->events, &first);
+        bool is_due = place >= TSIM_QUEUE_HEAP && first.tick == engine->now;
+        if (is_due && first.phase == TSIM_PHASE_END) {
+            end_due(engine, place, first.item);
+            continue;
+        }
+        if (engine->ends.first >= 0) {
+            tsim_engine_end_task(engine, take_first(engine, &engine->ends));
+            continue;
+        }
+        if (is_due) {
+            tsim_event_queue_take(&engine->events, place, first.item);
+            tsim_engine_flow(engine, first.item);
+            continue;
+        }
+        while (engine->starts.first >= 0 && engine->ends.first < 0)
+            tsim_engine_start_task(engine, take_first(engine, &engine->starts));
+        if (engine->ends.first >= 0)
+            continue;
+        if (!needs_solve(engine) || !tsim_engine_solve(engine))
+            return;
     }
-    return true;
 }
 
 static enum tsim_status report_end_of_time(const struct tsim_engine *engine, int32_t stream, struct tsim_diags *diags) {
@@ -129,15 +162,17 @@ static enum tsim_status report_end_of_time(const struct tsim_engine *engine, int
 enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags) {
     TSIM_ASSERT(!engine->has_begun);
     engine->has_begun = true;
+    engine->has_few = engine->n_streams <= TSIM_FEW && engine->sharing.n_resources <= TSIM_FEW_RESOURCES;
+    if (engine->has_few)
+        tsim_few_init(&engine->few, &engine->sharing);
     for (size_t stream = 0; stream < engine->n_streams; stream++)
         tsim_engine_fetch(engine, (int32_t)stream);
     struct tsim_event next;
     for (;;) {
-        while (step_in_tick(engine)) {
-        }
+        run_tick(engine);
         if (engine->options.between)
             engine->options.between(engine->options.context);
-        if (!tsim_event_queue_peek(&engine->events, &next))
+        if (tsim_event_queue_find(&engine->events, &next) < TSIM_QUEUE_HEAP)
             break;
         if (next.tick == INT64_MAX)
             return report_end_of_time(engine, next.item, diags);
@@ -155,23 +190,55 @@ int64_t tsim_engine_n_events(const struct tsim_engine *engine) {
     return engine->n_events;
 }
 
-double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource) {
-    double units = tsim_sharing_flowed(&engine->sharing, resource);
-    const struct tsim_sharing *sharing = &engine->sharing;
-    for (int32_t i = sharing->resources[resource].first_user; i >= 0; i = sharing->demands[i].next_user) {
-        const struct tsim_engine_stream *s = &engine->streams[sharing->demands[i].activity];
-        double remaining = s->remaining - s->rate * tsim_engine_seconds(engine, engine->now - s->since);
-        units += sharing->demands[i].per_unit * (s->task.work - (remaining > 0 ? remaining : 0));
-    }
+static struct tsim_flowed *meter_at(const struct tsim_engine *engine, int32_t meter) {
+    TSIM_ASSERT(meter < 0 && (size_t)-meter <= engine->n_meters);
+    return &engine->meters[-1 - meter];
+}
+
+/* Units of the stream's task so far. */
+static double done_of(const struct tsim_engine *engine, int32_t stream) {
+    const struct tsim_engine_stream *s = &engine->streams[stream];
+    double remaining = s->remaining - s->rate * tsim_engine_seconds(engine, engine->now - s->since);
+    return s->task.work - (remaining > 0 ? remaining : 0);
+}
+
+static double flowed_of_few(const struct tsim_engine *engine, int32_t resource) {
+    const struct tsim_few_resource *r = &engine->few.resources[resource];
+    double units = r->flowed.sum + r->flowed.lost;
+    for (int32_t i = 0; i < r->n_users; i++)
+        units += r->users[i].per_unit * done_of(engine, r->users[i].activity);
     return units;
+}
+
+static double flowed_of_many(const struct tsim_engine *engine, int32_t resource) {
+    const struct tsim_sharing *sharing = &engine->sharing;
+    double units = tsim_sharing_flowed(sharing, resource);
+    for (int32_t i = sharing->resources[resource].first_user; i >= 0; i = sharing->demands[i].next_user)
+        units += sharing->demands[i].per_unit * done_of(engine, sharing->demands[i].activity);
+    return units;
+}
+
+double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource) {
+    if (resource < 0)
+        return meter_at(engine, resource)->sum + meter_at(engine, resource)->lost;
+    return engine->has_few ? flowed_of_few(engine, resource) : flowed_of_many(engine, resource);
 }
 
 int32_t tsim_engine_n_resources(const struct tsim_engine *engine) {
     return (int32_t)engine->sharing.n_resources;
 }
 
+int32_t tsim_engine_n_meters(const struct tsim_engine *engine) {
+    return (int32_t)engine->n_meters;
+}
+
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units) {
-    tsim_sharing_book(&engine->sharing, resource, units);
+    if (resource < 0)
+        tsim_flowed_add(meter_at(engine, resource), units);
+    else if (engine->has_few)
+        tsim_flowed_add(&engine->few.resources[resource].flowed, units);
+    else
+        tsim_sharing_book(&engine->sharing, resource, units);
 }
 
 tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s) {

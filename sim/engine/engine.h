@@ -2,6 +2,8 @@
  *
  * Nouns
  *   resource  anything with a capacity in units/s (bytes/s of a link direction, 1.0 "device second per second").
+ *   meter     counts what flows, and holds nothing up: for what has capacity to spare whatever happens. Meters have
+ *             negative numbers, and are demanded apart.
  *   activity  `work` units that progress at a rate x (units/s) subject to  x <= bound  and, for every resource r,
  *             sum over running activities of demand[r] * x <= capacity[r]. Rates are weighted max-min fair: see
  *             sharing.h for the theory. Before it flows an activity waits out its latency without using anything.
@@ -57,8 +59,9 @@ struct tsim_task {
     double weight;      /* share weight (see above); 0 means 1 */
     double bound_per_s; /* own rate limit; 0 means none (then at least one demand is needed if work > 0) */
     tsim_tick latency;  /* >= 0 */
-    int32_t n_demands, n_waits, n_lowers;
-    struct tsim_demand demands[TSIM_TASK_MAX_DEMANDS];
+    tsim_tick flow;     /* what tsim_engine_ticks(work / bound_per_s) says; 0: to be computed */
+    int32_t n_demands, n_metered, n_waits, n_lowers;
+    struct tsim_demand demands[TSIM_TASK_MAX_DEMANDS], metered[TSIM_TASK_MAX_DEMANDS]; /* the second: of meters */
     int32_t waits[TSIM_TASK_MAX_SIGNALS];  /* signals that must have fired */
     int32_t lowers[TSIM_TASK_MAX_SIGNALS]; /* signals lowered by one at the end */
     int32_t awaited_counter;               /* must have reached awaited_value; -1 = none */
@@ -104,6 +107,7 @@ struct tsim_engine *tsim_engine_create(const struct tsim_engine_options *options
 void tsim_engine_release(struct tsim_engine *engine);
 
 int32_t tsim_engine_add_resource(struct tsim_engine *engine, double capacity_per_s); /* > 0, finite */
+int32_t tsim_engine_add_meter(struct tsim_engine *engine);                           /* -1, then -2, ... */
 int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn program, void *context);
 /* `count` signals in a row, each needing `initial` lowerings to fire (0 = has fired); returns the first. To lower a
  * signal that has fired is TSIM_BUG. */
@@ -127,7 +131,8 @@ enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *
 tsim_tick tsim_engine_now(const struct tsim_engine *engine);
 /* Task starts, task ends, and solves that changed a rate. */
 int64_t tsim_engine_n_events(const struct tsim_engine *engine);
-/* Units that flowed through a resource so far, with what is under way: energy and link load need no second model. */
+/* Units that flowed through a resource so far, with what is under way: energy and link load need no second model. Of a
+ * meter: without what is under way. */
 double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource);
 
 /* Between ticks: adds to `state` what the engine is doing, with times counted from now, and neither labels nor signals.
@@ -140,6 +145,7 @@ bool tsim_engine_put_state(const struct tsim_engine *engine, struct tsim_words *
 bool tsim_engine_label(const struct tsim_engine *engine, int32_t stream, int64_t *label);
 
 int32_t tsim_engine_n_resources(const struct tsim_engine *engine);
+int32_t tsim_engine_n_meters(const struct tsim_engine *engine);
 /* Units that flow without being simulated: added to what the resource tells. */
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units);
 

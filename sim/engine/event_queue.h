@@ -5,7 +5,10 @@
  * made of the key alone, (tick, phase, item), so that neither the history of the queue nor the order of insertion can
  * be seen from outside.
  *
- * Two containers hold the events, and the next one is the smaller of their first ones:
+ * Of a few items (TSIM_QUEUE_FEW, and ticks from 0 to 2^56) the keys lie in a row, by item, in groups of eight whose
+ * first ones are known. To put one is to write it and, at most, to go through its group, without a branch that could be
+ * guessed wrong. Once there is another item or tick all moves, for good, to two containers, and the next event is the
+ * smaller of their first ones:
  *   - an implicit 4-ary heap of 16-byte entries with an index from item to position;
  *   - TSIM_QUEUE_RUNS runs, FIFOs whose keys ascend: an event that comes after the last of a run is appended to it, no
  *     sifting. Symmetric work (every rank sends its k-th message at the same tick, in the order of their numbers)
@@ -43,7 +46,16 @@ struct tsim_event_entry {
     uint64_t rank; /* phase in the upper half, item in the lower: compared as one number */
 };
 
-enum { TSIM_QUEUE_RUNS = 2 };
+enum { TSIM_QUEUE_RUNS = 2, TSIM_QUEUE_FEW = 64 };
+
+/* From the highest bit: 57 of the tick, 1 of the phase, 6 of the item. UINT64_MAX: not queued. */
+enum { TSIM_QUEUE_GROUP = 8 };
+struct tsim_event_row {
+    int32_t n_groups; /* in use */
+    uint64_t firsts[TSIM_QUEUE_FEW / TSIM_QUEUE_GROUP];
+    uint64_t keys[TSIM_QUEUE_FEW];
+};
+#define TSIM_QUEUE_LAST_TICK ((UINT64_C(1) << 56) - 1)
 
 struct tsim_event_run {
     struct tsim_event_entry *entries;    /* of item HOLE where one was taken out */
@@ -52,6 +64,8 @@ struct tsim_event_run {
 
 /* All private. */
 struct tsim_event_queue {
+    bool has_many;
+    struct tsim_event_row few;
     struct tsim_event_entry *entries;
     int32_t
         *position; /* of each item: in entries; -1 = not queued; below: in a run, ~(at * TSIM_QUEUE_RUNS + run) - 1 */
@@ -66,8 +80,44 @@ struct tsim_event_queue {
 void tsim_event_queue_init(struct tsim_event_queue *queue);
 void tsim_event_queue_release(struct tsim_event_queue *queue);
 
+static inline uint64_t tsim_event_smaller(uint64_t a, uint64_t b) {
+    return b < a ? b : a;
+}
+
+static inline void tsim_event_row_sort(struct tsim_event_row *row, int32_t group) {
+    const uint64_t *keys = row->keys + group * TSIM_QUEUE_GROUP;
+    uint64_t a = tsim_event_smaller(keys[0], keys[1]), b = tsim_event_smaller(keys[2], keys[3]),
+             c = tsim_event_smaller(keys[4], keys[5]), d = tsim_event_smaller(keys[6], keys[7]);
+    row->firsts[group] = tsim_event_smaller(tsim_event_smaller(a, b), tsim_event_smaller(c, d));
+}
+
+static inline void tsim_event_row_put(struct tsim_event_row *row, int32_t item, uint64_t key) {
+    int32_t group = item / TSIM_QUEUE_GROUP;
+    uint64_t first = row->firsts[group];
+    row->keys[item] = key;
+    row->n_groups = group < row->n_groups ? row->n_groups : group + 1;
+    if (key <= first)
+        row->firsts[group] = key;
+    else if ((first & (TSIM_QUEUE_FEW - 1)) == (uint64_t)item)
+        tsim_event_row_sort(row, group);
+}
+
+static inline uint64_t tsim_event_row_first(const struct tsim_event_row *row) {
+    uint64_t first = UINT64_MAX;
+    for (int32_t i = 0; i < row->n_groups; i++)
+        first = tsim_event_smaller(first, row->firsts[i]);
+    return first;
+}
+
+void tsim_event_queue_put_among_many(struct tsim_event_queue *queue, int32_t item, int64_t tick, enum tsim_phase phase);
 /* Queues the item, or moves it if it is queued. item >= 0; memory grows with the largest item. */
-void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t item, int64_t tick, enum tsim_phase phase);
+static inline void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t item, int64_t tick,
+                                        enum tsim_phase phase) {
+    if (queue->has_many | ((uint32_t)item >= TSIM_QUEUE_FEW) | ((uint64_t)tick > TSIM_QUEUE_LAST_TICK))
+        tsim_event_queue_put_among_many(queue, item, tick, phase);
+    else
+        tsim_event_row_put(&queue->few, item, (uint64_t)tick << 7 | (uint64_t)phase << 6 | (uint32_t)item);
+}
 void tsim_event_queue_remove(struct tsim_event_queue *queue, int32_t item); /* nothing if it is not queued */
 bool tsim_event_queue_has(const struct tsim_event_queue *queue, int32_t item);
 int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item); /* of an item that is queued */
@@ -81,12 +131,27 @@ bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *eve
 enum { TSIM_QUEUE_HEAP = -1 };
 int tsim_event_queue_look(struct tsim_event_queue *queue); /* for it, where it is not known */
 static inline int tsim_event_queue_find(struct tsim_event_queue *queue, struct tsim_event *event) {
+    if (!queue->has_many) {
+        uint64_t key = tsim_event_row_first(&queue->few);
+        event->tick = (int64_t)(key >> 7);
+        event->phase = (enum tsim_phase)(key >> 6 & 1);
+        event->item = (int32_t)(key & (TSIM_QUEUE_FEW - 1));
+        return key == UINT64_MAX ? TSIM_QUEUE_HEAP - 1 : TSIM_QUEUE_HEAP;
+    }
     int place = queue->first_is_known ? queue->first_place : tsim_event_queue_look(queue);
     event->tick = queue->first.tick;
     event->phase = (enum tsim_phase)(queue->first.rank >> 32);
     event->item = (int32_t)(queue->first.rank & INT32_MAX);
     return place;
 }
-void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item);
+void tsim_event_queue_take_from_many(struct tsim_event_queue *queue, int place, int32_t item);
+static inline void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item) {
+    if (queue->has_many) {
+        tsim_event_queue_take_from_many(queue, place, item);
+        return;
+    }
+    queue->few.keys[item] = UINT64_MAX;
+    tsim_event_row_sort(&queue->few, item / TSIM_QUEUE_GROUP);
+}
 
 #endif

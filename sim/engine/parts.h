@@ -18,6 +18,7 @@
 
 #include "engine/engine.h"
 #include "engine/event_queue.h"
+#include "engine/few.h"
 #include "engine/sharing.h"
 
 #include <stdnoreturn.h>
@@ -50,6 +51,8 @@ struct tsim_engine_stream {
     /* while flowing, as of tick `since` */
     tsim_tick since;
     double remaining, rate;
+    bool lingers; /* among few: what has ended takes its part until the next task takes it over, in this tick */
+    double lingering_work; /* of what has ended */
     struct tsim_task task;
     int32_t next_waiter[TSIM_TASK_MAX_SIGNALS];
 };
@@ -75,12 +78,16 @@ struct tsim_engine {
     struct tsim_engine_stream *streams;
     struct tsim_engine_signal *signals;
     struct tsim_engine_counter *counters;
+    struct tsim_flowed *meters;
     struct tsim_engine_join *joins; /* open addressing, join_capacity is 0 or a power of two */
-    size_t n_streams, stream_capacity, n_signals, signal_capacity, n_counters, counter_capacity, n_joins, join_capacity;
+    size_t n_streams, stream_capacity, n_signals, signal_capacity, n_counters, counter_capacity, n_joins, join_capacity,
+        n_meters, meter_capacity;
     int32_t n_unfinished; /* streams that are not excused */
     struct tsim_engine_list starts, ends;
     struct tsim_event_queue events;
-    struct tsim_sharing sharing;
+    struct tsim_sharing sharing; /* knows the resources; of more than a few streams also what is under way */
+    struct tsim_few few;
+    bool has_few; /* streams and resources */
 };
 
 static inline void tsim_engine_append(struct tsim_engine *engine, struct tsim_engine_list *list, int32_t stream) {
@@ -113,7 +120,10 @@ void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader);
 /* activity.c */
 void tsim_engine_start_task(struct tsim_engine *engine, int32_t leader);
 void tsim_engine_flow(struct tsim_engine *engine, int32_t leader);
-void tsim_engine_solve(struct tsim_engine *engine);
+void tsim_engine_leave(struct tsim_engine *engine, int32_t leader, double work); /* it no longer flows */
+/* The stream's task, which is in the list of starts, will flow within this tick. */
+bool tsim_engine_flows_at_once(const struct tsim_engine *engine, int32_t stream);
+bool tsim_engine_solve(struct tsim_engine *engine); /* true: a task ends in this tick */
 
 /* join.c: the stream has come to its join. Returns the leader once all have come, else -1. */
 int32_t tsim_engine_arrive(struct tsim_engine *engine, int32_t stream);

@@ -136,14 +136,8 @@ bool tsim_sharing_start(struct tsim_sharing *sharing, int32_t activity) {
     return true;
 }
 
-static void book_flowed(struct tsim_sharing_resource *r, double units) {
-    double sum = r->flowed + units;
-    r->flowed_lost += fabs(r->flowed) >= units ? (r->flowed - sum) + units : (units - sum) + r->flowed;
-    r->flowed = sum;
-}
-
 void tsim_sharing_book(struct tsim_sharing *sharing, int32_t resource, double units) {
-    book_flowed(&sharing->resources[resource], units);
+    tsim_flowed_add(&sharing->resources[resource].flowed, units);
 }
 
 static void leave_resource(struct tsim_sharing *sharing, const struct tsim_sharing_demand *d) {
@@ -169,7 +163,7 @@ void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double wor
     for (int32_t i = a->first_demand, next; i >= 0; i = next) {
         struct tsim_sharing_demand *d = &sharing->demands[i];
         next = d->next_demand;
-        book_flowed(&sharing->resources[d->resource], d->per_unit * work);
+        tsim_flowed_add(&sharing->resources[d->resource].flowed, d->per_unit * work);
         leave_resource(sharing, d);
         d->next_demand = sharing->first_free_demand;
         sharing->first_free_demand = i;
@@ -179,5 +173,5 @@ void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double wor
 
 double tsim_sharing_flowed(const struct tsim_sharing *sharing, int32_t resource) {
     TSIM_ASSERT(resource >= 0 && (size_t)resource < sharing->n_resources);
-    return sharing->resources[resource].flowed + sharing->resources[resource].flowed_lost;
+    return sharing->resources[resource].flowed.sum + sharing->resources[resource].flowed.lost;
 }

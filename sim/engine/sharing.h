@@ -41,6 +41,7 @@
 #ifndef TSIM_ENGINE_SHARING_H
 #define TSIM_ENGINE_SHARING_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,10 +60,20 @@ struct tsim_sharing_demand {
     int32_t next_demand;              /* of the activity; the free list too */
 };
 
+/* Units of ended activities, Neumaier's compensated sum. */
+struct tsim_flowed {
+    double sum, lost;
+};
+static inline void tsim_flowed_add(struct tsim_flowed *flowed, double units) {
+    double sum = flowed->sum + units;
+    flowed->lost += fabs(flowed->sum) >= units ? (flowed->sum - sum) + units : (units - sum) + flowed->sum;
+    flowed->sum = sum;
+}
+
 struct tsim_sharing_resource {
     double capacity;
-    double used;                /* sum of per_unit * rate */
-    double flowed, flowed_lost; /* units of ended activities, Neumaier's compensated sum */
+    double used; /* sum of per_unit * rate */
+    struct tsim_flowed flowed;
     int32_t first_user, n_users;
     bool is_marked;           /* in `marked`: the next solve begins here */
     bool is_touched;          /* the fields below are those of the solve under way */

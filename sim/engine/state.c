@@ -1,14 +1,24 @@
 /* state.c - what the engine is doing now, in words that do not depend on when it is now. */
 #include "engine/parts.h"
 
+static void put_demand(struct tsim_words *state, int32_t resource, double per_unit) {
+    tsim_words_put(state, resource);
+    tsim_words_put_double(state, per_unit);
+}
+
+static void put_demands_of_few(const struct tsim_few *few, int32_t leader, struct tsim_words *state) {
+    const struct tsim_few_activity *a = &few->activities[leader];
+    tsim_words_put(state, a->bottleneck);
+    for (int32_t i = 0; i < a->n_demands; i++)
+        put_demand(state, tsim_few_demands(few, leader)[i].resource, tsim_few_demands(few, leader)[i].per_unit);
+}
+
 static void put_demands(const struct tsim_engine *engine, int32_t leader, struct tsim_words *state) {
     const struct tsim_sharing *sharing = &engine->sharing;
     const struct tsim_sharing_activity *a = &sharing->activities[leader];
     tsim_words_put(state, a->bottleneck);
-    for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand) {
-        tsim_words_put(state, sharing->demands[i].resource);
-        tsim_words_put_double(state, sharing->demands[i].per_unit);
-    }
+    for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand)
+        put_demand(state, sharing->demands[i].resource, sharing->demands[i].per_unit);
 }
 
 static void put_stream(const struct tsim_engine *engine, int32_t stream, struct tsim_words *state) {
@@ -28,7 +38,10 @@ static void put_stream(const struct tsim_engine *engine, int32_t stream, struct 
         return;
     tsim_words_put(state, engine->now - s->since);
     tsim_words_put_double(state, s->remaining);
-    put_demands(engine, stream, state);
+    if (engine->has_few)
+        put_demands_of_few(&engine->few, stream, state);
+    else
+        put_demands(engine, stream, state);
 }
 
 /* Sums over the users of a resource are taken in the order in which they came. */
@@ -46,7 +59,7 @@ bool tsim_engine_put_state(const struct tsim_engine *engine, struct tsim_words *
         return false;
     for (size_t i = 0; i < engine->n_streams; i++)
         put_stream(engine, (int32_t)i, state);
-    for (size_t i = 0; i < engine->sharing.n_resources; i++)
+    for (size_t i = 0; i < engine->sharing.n_resources && !engine->has_few; i++)
         put_resource(&engine->sharing, i, state);
     return true;
 }

@@ -9,8 +9,8 @@
 static void clear_task(struct tsim_task *task) {
     task->label = 0;
     task->work = task->weight = task->bound_per_s = 0;
-    task->latency = 0;
-    task->n_demands = task->n_waits = task->n_lowers = 0;
+    task->latency = task->flow = 0;
+    task->n_demands = task->n_metered = task->n_waits = task->n_lowers = 0;
     task->awaited_counter = task->raised_counter = -1;
     task->awaited_value = 0;
     task->join = -1;
@@ -20,12 +20,14 @@ static void clear_task(struct tsim_task *task) {
 }
 
 static void check_task(const struct tsim_engine *engine, int32_t stream, const struct tsim_task *task) {
-    bool counts = task->n_demands >= 0 && task->n_demands <= TSIM_TASK_MAX_DEMANDS && task->n_waits >= 0 &&
-                  task->n_waits <= TSIM_TASK_MAX_SIGNALS && task->n_lowers >= 0 &&
-                  task->n_lowers <= TSIM_TASK_MAX_SIGNALS && task->n_more_demands >= 0;
-    bool numbers = task->work >= 0 && task->work <= DBL_MAX && task->weight >= 0 && task->weight <= DBL_MAX &&
-                   task->bound_per_s >= 0 && task->bound_per_s <= DBL_MAX && task->latency >= 0;
-    bool join = task->join < 0 || task->n_parties >= 1;
+    /* Bitwise: of each task, and hardly ever false. */
+    bool counts = ((uint32_t)task->n_demands <= TSIM_TASK_MAX_DEMANDS) &
+                  ((uint32_t)task->n_metered <= TSIM_TASK_MAX_DEMANDS) &
+                  ((uint32_t)task->n_waits <= TSIM_TASK_MAX_SIGNALS) &
+                  ((uint32_t)task->n_lowers <= TSIM_TASK_MAX_SIGNALS) & (task->n_more_demands >= 0);
+    bool numbers = (task->work >= 0) & (task->work <= DBL_MAX) & (task->weight >= 0) & (task->weight <= DBL_MAX) &
+                   (task->bound_per_s >= 0) & (task->bound_per_s <= DBL_MAX) & (task->latency >= 0);
+    bool join = (task->join < 0) | (task->n_parties >= 1);
     if (counts && numbers && join)
         return;
     char who[200];
@@ -160,6 +162,9 @@ void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader) {
         tsim_engine_count(engine, party, 1);
         if (engine->options.observer)
             engine->options.observer(engine->options.context, party, s->task.label, s->ready, begin, engine->now);
+        for (int32_t i = 0; i < s->task.n_metered; i++)
+            tsim_flowed_add(&engine->meters[-1 - s->task.metered[i].resource],
+                            s->task.metered[i].per_unit * s->task.work);
         lower_signals(engine, &s->task);
         if (s->task.raised_counter >= 0)
             raise_counter(engine, s->task.raised_counter);

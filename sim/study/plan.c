@@ -390,8 +390,8 @@ static void count(const struct search *search, struct tsim_plan_result *result) 
 }
 
 /* Run again, in full: for what the search itself does without. */
-static enum tsim_status complete(struct tsim_arena *arena, const struct search *search, int64_t position,
-                                 struct tsim_plan *plan, struct tsim_diags *diags) {
+static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
+                                  struct tsim_plan *plan, struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = false};
     const struct tsim_scenario *scenario = plan_of(search, arena, position, &plan->candidate);
     struct tsim_result result;
@@ -402,6 +402,25 @@ static enum tsim_status complete(struct tsim_arena *arena, const struct search *
     tsim_outcome_of(&result, &plan->point.outcome);
     plan->price = price_of(scenario, &plan->point.outcome);
     plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
+    return TSIM_OK;
+}
+
+static const struct tsim_plan *completed(const struct tsim_plan *plans, size_t n, int64_t position) {
+    for (size_t i = 0; i < n; i++)
+        if (plans[i].point.position == position)
+            return &plans[i];
+    return NULL;
+}
+
+/* Once for each plan: most of the front are among the best. */
+static enum tsim_status complete(struct tsim_arena *arena, const struct search *search, int64_t position,
+                                 const struct tsim_plan_result *result, struct tsim_plan *plan,
+                                 struct tsim_diags *diags) {
+    const struct tsim_plan *done = completed(result->best, result->n_best, position);
+    done = done ? done : completed(result->front, result->n_front, position);
+    if (!done)
+        return run_again(arena, search, position, plan, diags);
+    *plan = *done;
     return TSIM_OK;
 }
 
@@ -416,18 +435,19 @@ static enum tsim_status complete_all(struct tsim_arena *arena, const struct sear
                                      struct tsim_plan_result *result, struct tsim_diags *diags) {
     const struct known *known = &search->known;
     struct tsim_plan *front = TSIM_NEW_ARRAY(arena, known->n_front, struct tsim_plan);
+    result->front = front;
     for (; result->n_best < known->best.n; result->n_best++)
-        TSIM_TRY(
-            complete(arena, search, known->best.points[result->n_best].position, &result->best[result->n_best], diags));
+        TSIM_TRY(complete(arena, search, known->best.points[result->n_best].position, result,
+                          &result->best[result->n_best], diags));
     if (known->n_front > 0)
         qsort(known->front, known->n_front, sizeof *known->front, by_time);
     for (; result->n_front < known->n_front; result->n_front++)
-        TSIM_TRY(complete(arena, search, known->front[result->n_front].position, &front[result->n_front], diags));
-    result->front = front;
+        TSIM_TRY(
+            complete(arena, search, known->front[result->n_front].position, result, &front[result->n_front], diags));
     struct tsim_plan *own = TSIM_NEW_ARRAY(arena, search->options->space->n_candidates, struct tsim_plan);
     for (size_t i = 0; i < search->options->space->n_candidates; i++)
         if (known->own[i].fate == FATE_SIMULATED)
-            TSIM_TRY(complete(arena, search, known->own[i].position, &own[result->n_own++], diags));
+            TSIM_TRY(complete(arena, search, known->own[i].position, result, &own[result->n_own++], diags));
     result->own = own;
     return TSIM_OK;
 }

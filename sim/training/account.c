@@ -47,7 +47,7 @@ static void message_times(const struct tsim_gang *gang, int32_t index, tsim_tick
     int32_t last = index + (tsim_gang_item(gang, index).pair == TSIM_PAIR_FIRST);
     for (int32_t i = index; i <= last; i++) {
         struct tsim_pass_item item = tsim_gang_item(gang, i);
-        if (!tsim_schedule_receives(&gang->plan->schedule, gang->stage, item))
+        if (!tsim_gang_receives(gang, item))
             continue;
         bool is_forward = item.kind == TSIM_PASS_FORWARD;
         int32_t slot = tsim_gang_slot(gang, item);
@@ -102,7 +102,7 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
     account_pass_wait(gang, index, segment, from, ready);
     if (segment == 0) {
         gang->accounted = index + 1;
-        gang->n_pending -= tsim_schedule_receives(&gang->plan->schedule, gang->stage, item);
+        gang->n_pending -= tsim_gang_receives(gang, item);
     }
     account_noise(gang, index, segment);
     gang->tally[TSIM_TALLY_PASSES] += end - begin;
@@ -111,7 +111,7 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
 
 void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end) {
     struct tsim_pass_item item = tsim_gang_item(gang, tsim_label_item(label));
-    struct tsim_schedule_hop hop = tsim_schedule_hop(&gang->plan->schedule, gang->stage, item);
+    struct tsim_schedule_hop hop = tsim_gang_hop(gang, item);
     struct tsim_gang *to = hop.to_next ? gang->next : gang->prev;
     int32_t slot = tsim_gang_slot(to, (struct tsim_pass_item){.microbatch = item.microbatch, .chunk = hop.chunk});
     bool is_forward = item.kind == TSIM_PASS_FORWARD;

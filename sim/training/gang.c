@@ -13,10 +13,7 @@ static struct tsim_chunk_plan *chunk_of(const struct tsim_gang *gang, int32_t ch
 
 /* Buckets of gathers or reductions are numbered chunk by chunk. */
 static int32_t bucket_index(const struct tsim_gang *gang, int32_t chunk, bool backward, int32_t bucket) {
-    int32_t at = 0;
-    for (int32_t c = 0; c < chunk; c++)
-        at += backward ? chunk_of(gang, c)->n_reduces : chunk_of(gang, c)->n_gathers;
-    return at + bucket;
+    return bucket + (backward ? chunk_of(gang, chunk)->first_reduce : chunk_of(gang, chunk)->first_gather);
 }
 
 /* The chunk that comes n-th where all ranks that hold a part must take the parts in the same order. */
@@ -28,6 +25,8 @@ static int32_t nth_chunk(const struct tsim_gang *gang, int32_t n) {
 /* The bucket's number among those who join it: of the pair of stages, as the first of the two numbers them. */
 static int32_t joint_index(const struct tsim_gang *gang, int32_t chunk, bool backward, int32_t bucket) {
     int32_t at = 0;
+    if (!gang->plan->is_mirrored)
+        return bucket_index(gang, chunk, backward, bucket);
     for (int32_t n = 0; nth_chunk(gang, n) != chunk; n++) {
         const struct tsim_chunk_plan *before = chunk_of(gang, nth_chunk(gang, n));
         at += backward ? before->n_reduces : before->n_gathers;
@@ -185,6 +184,32 @@ static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost,
     }
 }
 
+static void keep_shape(const struct tsim_gang *gang, const struct tsim_task *task, struct tsim_task_shape *shape) {
+    *shape = (struct tsim_task_shape){.is_made = true,
+                                      .n_demands = task->n_demands,
+                                      .n_metered = task->n_metered,
+                                      .latency = task->latency,
+                                      .flow = tsim_engine_ticks(gang->engine, task->work),
+                                      .work = task->work,
+                                      .weight = task->weight};
+    memcpy(shape->demands, task->demands, (size_t)task->n_demands * sizeof task->demands[0]);
+    memcpy(shape->metered, task->metered, (size_t)task->n_metered * sizeof task->metered[0]);
+}
+
+static void use_shape(const struct tsim_task_shape *shape, struct tsim_task *task) {
+    task->latency = shape->latency;
+    task->flow = shape->flow;
+    task->work = shape->work;
+    task->weight = shape->weight;
+    task->bound_per_s = 1;
+    task->n_demands = shape->n_demands;
+    for (int32_t i = 0; i < shape->n_demands; i++)
+        task->demands[i] = shape->demands[i];
+    task->n_metered = shape->n_metered;
+    for (int32_t i = 0; i < shape->n_metered; i++)
+        task->metered[i] = shape->metered[i];
+}
+
 static void join_replicas(const struct tsim_gang *gang, int64_t kind, int64_t index, struct tsim_task *task) {
     int32_t stages = gang->plan->schedule.stages, owner = gang->stage;
     if (gang->plan->is_stepped)
@@ -212,7 +237,7 @@ static void lower(struct tsim_task *task, int32_t signal) {
 
 bool tsim_gang_route(const struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_gang **to,
                      struct tsim_pass_item *there) {
-    struct tsim_schedule_hop hop = tsim_schedule_hop(&gang->plan->schedule, gang->stage, item);
+    struct tsim_schedule_hop hop = tsim_gang_hop(gang, item);
     *to = hop.to_next ? gang->next : gang->prev;
     *there = item;
     there->chunk = hop.chunk;
@@ -226,11 +251,11 @@ static const struct tsim_collective_cost *message_to(const struct tsim_gang *gan
 
 const struct tsim_collective_cost *tsim_gang_message(const struct tsim_gang *gang, struct tsim_pass_item item,
                                                      bool *on_node) {
-    return message_to(gang, tsim_schedule_hop(&gang->plan->schedule, gang->stage, item).to_next, on_node);
+    return message_to(gang, tsim_gang_hop(gang, item).to_next, on_node);
 }
 
 static bool sends(const struct tsim_gang *gang, struct tsim_pass_item item) {
-    return tsim_schedule_hop(&gang->plan->schedule, gang->stage, item).sends;
+    return tsim_gang_hop(gang, item).sends;
 }
 
 static int32_t out_signal(const struct tsim_gang *gang, struct tsim_pass_item item) {
@@ -246,21 +271,16 @@ static void message_demands(struct tsim_gang *gang, enum tsim_gang_stream stream
         tsim_gang_demand(gang, stream, task, gang->links->first_resource + route.links[i], per_unit);
 }
 
-static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int32_t index, struct tsim_schedule_hop hop,
-                      struct tsim_task *task) {
-    struct tsim_gang *to = hop.to_next ? gang->next : gang->prev;
-    struct tsim_pass_item item = tsim_gang_item(gang, index), there = item;
+/* The message without what it waits for and lowers. */
+static void message_task(struct tsim_gang *gang, enum tsim_gang_stream stream, bool to_next, struct tsim_task *task) {
+    struct tsim_gang *to = to_next ? gang->next : gang->prev;
     bool on_node;
-    const struct tsim_collective_cost *cost = message_to(gang, hop.to_next, &on_node);
-    there.chunk = hop.chunk;
+    const struct tsim_collective_cost *cost = message_to(gang, to_next, &on_node);
     double flow_s = cost->time_s - cost->latency_s;
-    task->label = tsim_label(TSIM_TASK_SEND, index, 0);
     task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
     task->work = fmax(flow_s, 0);
     task->bound_per_s = 1;
     task->weight = TSIM_COLLECTIVE_WEIGHT;
-    int32_t slot = tsim_gang_slot(to, there);
-    lower(task, item.kind == TSIM_PASS_FORWARD ? to->activation_in + slot : to->gradient_in + slot);
     if (gang->plan->is_ideal || !(flow_s > 0))
         return;
     for (int32_t i = 0; i < gang->n_members; i++) {
@@ -277,12 +297,29 @@ static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int3
     }
 }
 
+static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int32_t index, struct tsim_schedule_hop hop,
+                      struct tsim_task *task) {
+    struct tsim_gang *to = hop.to_next ? gang->next : gang->prev;
+    struct tsim_pass_item item = tsim_gang_item(gang, index), there = item;
+    struct tsim_task_shape *shape = &gang->messages[hop.to_next ? 0 : 1];
+    there.chunk = hop.chunk;
+    if (shape->is_made)
+        use_shape(shape, task);
+    else
+        message_task(gang, stream, hop.to_next, task);
+    if (!shape->is_made && gang->shapes && !gang->links)
+        keep_shape(gang, task, shape);
+    task->label = tsim_label(TSIM_TASK_SEND, index, 0);
+    int32_t slot = tsim_gang_slot(to, there);
+    lower(task, item.kind == TSIM_PASS_FORWARD ? to->activation_in + slot : to->gradient_in + slot);
+}
+
 static int32_t unit_index(const struct tsim_gang *gang, int32_t item, int32_t segment) {
     return item * gang->plan->n_units + segment;
 }
 
 static void wait_for_message(struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_task *task) {
-    if (tsim_schedule_receives(&gang->plan->schedule, gang->stage, item))
+    if (tsim_gang_receives(gang, item))
         wait_for(task, (item.kind == TSIM_PASS_FORWARD ? gang->activation_in : gang->gradient_in) +
                            tsim_gang_slot(gang, item));
 }
@@ -306,6 +343,11 @@ static void message_signals(struct tsim_gang *gang, struct tsim_pass_item item, 
         wait_for_message(gang, tsim_gang_item(gang, gang->item + 1), task);
     if (gang->segment < n_segments - 1 || !gang->plan->sends_async)
         return;
+    if (item.pair == TSIM_PAIR_NONE) {
+        if (sends(gang, item))
+            lower(task, out_signal(gang, item));
+        return;
+    }
     int32_t messages[2], n = messages_after(gang, gang->item, messages);
     for (int32_t i = 0; i < n; i++)
         lower(task, out_signal(gang, tsim_gang_item(gang, messages[i])));
@@ -315,13 +357,17 @@ static void pass_signals(struct tsim_gang *gang, struct tsim_pass_item item, int
                          struct tsim_task *task) {
     const struct tsim_step_plan *plan = gang->plan;
     message_signals(gang, item, n_segments, task);
-    if (plan->shards_fully && plan->has_data_group) {
+    if (!plan->has_data_group)
+        return;
+    if (plan->shards_fully) {
         int32_t unit = unit_index(gang, gang->item, gang->segment);
         wait_for(task, gang->gathered + unit);
         lower(task, gang->segment_done + unit);
-    } else if (tsim_gang_meets_data(gang, item) && item.kind == TSIM_PASS_FORWARD) {
+    } else if (!tsim_gang_meets_data(gang, item)) {
+        return;
+    } else if (item.kind == TSIM_PASS_FORWARD) {
         wait_for(task, gang->gathered + bucket_index(gang, item.chunk, false, gang->segment));
-    } else if (tsim_gang_meets_data(gang, item)) {
+    } else {
         int32_t buckets = gang->stage_plan->n_reduces, round = plan->reduces_every_microbatch ? item.microbatch : 0;
         lower(task, gang->segment_done + round * buckets + bucket_index(gang, item.chunk, true, gang->segment));
     }
@@ -360,21 +406,16 @@ static void begin_pieces(struct tsim_gang *gang, struct tsim_task *task) {
 
 static void shaped_task(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
                         struct tsim_task *task) {
-    struct tsim_pass_shape *shape = &gang->shapes[tsim_gang_place(gang, item, n_segments > 1 ? 1 + gang->segment : 0)];
-    if (!shape->is_made) {
-        struct tsim_pass_cost cost;
-        tsim_gang_pass_cost(gang, item, gang->segment, n_segments, &cost);
-        pass_task(gang, &cost, task);
-        *shape = (struct tsim_pass_shape){true, task->n_demands, task->work, task->weight, {{0}}};
-        memcpy(shape->demands, task->demands, (size_t)task->n_demands * sizeof task->demands[0]);
+    struct tsim_task_shape **shape = &gang->shapes[tsim_gang_place(gang, item, n_segments > 1 ? 1 + gang->segment : 0)];
+    if (*shape) {
+        use_shape(*shape, task);
         return;
     }
-    task->work = shape->work;
-    task->weight = shape->weight;
-    task->bound_per_s = 1;
-    task->n_demands = shape->n_demands;
-    for (int32_t i = 0; i < shape->n_demands; i++)
-        task->demands[i] = shape->demands[i];
+    struct tsim_pass_cost cost;
+    tsim_gang_pass_cost(gang, item, gang->segment, n_segments, &cost);
+    pass_task(gang, &cost, task);
+    *shape = TSIM_NEW(gang->arena, struct tsim_task_shape);
+    keep_shape(gang, task, *shape);
 }
 
 /* True when the task is the first piece of several. */
@@ -521,8 +562,7 @@ static bool next_compute(struct tsim_gang *gang, struct tsim_task *task) {
     }
     if (gang->n_owed > 0) {
         struct tsim_pass_item item = tsim_gang_item(gang, gang->owed[0]);
-        send_task(gang, TSIM_STREAM_COMPUTE, gang->owed[0], tsim_schedule_hop(&gang->plan->schedule, gang->stage, item),
-                  task);
+        send_task(gang, TSIM_STREAM_COMPUTE, gang->owed[0], tsim_gang_hop(gang, item), task);
         gang->owed[0] = gang->owed[1];
         gang->n_owed--;
         return true;
@@ -536,8 +576,30 @@ static bool next_compute(struct tsim_gang *gang, struct tsim_task *task) {
     return next_tail(gang, task);
 }
 
+static bool next_plain_pass(struct tsim_gang *gang, struct tsim_task *task) {
+    if (gang->segment > 0 || gang->item >= gang->n_items)
+        return false;
+    struct tsim_pass_item item = tsim_gang_item(gang, gang->item);
+    const struct tsim_pass_route *route = tsim_gang_path(gang, item);
+    const struct tsim_task_shape *shape = gang->shapes[tsim_gang_place(gang, item, 0)];
+    if (!shape || tsim_gang_meets_data(gang, item))
+        return false;
+    use_shape(shape, task);
+    task->label = tsim_label(TSIM_TASK_PASS, gang->item, 0);
+    if (route->receives)
+        wait_for(task, (item.kind == TSIM_PASS_FORWARD ? gang->activation_in : gang->gradient_in) +
+                           tsim_gang_slot(gang, item));
+    if (route->hop.sends)
+        lower(task, out_signal(gang, item));
+    gang->item++;
+    return true;
+}
+
 bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task) {
+    struct tsim_gang *gang = context;
     (void)stream;
+    if (gang->is_plain && next_plain_pass(gang, task))
+        return true;
     return tsim_gang_next(context, TSIM_STREAM_COMPUTE, task, next_compute);
 }
 
@@ -547,7 +609,7 @@ static bool next_send(struct tsim_gang *gang, bool to_next, enum tsim_gang_strea
     int32_t *at = &gang->send_at[to_next ? 0 : 1];
     for (; *at < gang->n_items; (*at)++) {
         struct tsim_pass_item item = tsim_gang_item(gang, *at);
-        struct tsim_schedule_hop hop = tsim_schedule_hop(&gang->plan->schedule, gang->stage, item);
+        struct tsim_schedule_hop hop = tsim_gang_hop(gang, item);
         if (!hop.sends || hop.to_next != to_next)
             continue;
         send_task(gang, stream, *at, hop, task);

@@ -59,12 +59,13 @@ struct tsim_part_pieces {
     double kernel_s, collective_s, scale_up_bytes, nic_bytes; /* sums; of the collectives those that are cut at */
 };
 
-/* What is the same in all passes of one kind through one chunk, or in one segment of them. */
-struct tsim_pass_shape {
+/* What is the same in all passes of one kind through one chunk, or in one segment of them; in all messages one way. */
+struct tsim_task_shape {
     bool is_made;
-    int32_t n_demands;
+    int32_t n_demands, n_metered;
+    tsim_tick latency, flow;
     double work, weight;
-    struct tsim_demand demands[5];
+    struct tsim_demand demands[5], metered[5];
 };
 
 /* Where a pass that is cut into pieces stands. */
@@ -88,14 +89,22 @@ struct tsim_chunk_plan {
     double parameters, expert_parameters;               /* per tensor rank; the second of them */
     struct tsim_direction_plan ways[TSIM_N_PASS_KINDS]; /* by enum tsim_pass_kind */
     int32_t n_gathers, n_reduces; /* buckets: segments of the passes that meet the gathers, release the reductions */
+    int32_t first_gather, first_reduce;         /* of all chunks' buckets */
     struct tsim_data_collective gather, reduce; /* of one bucket */
+};
+
+/* Of passes of one kind through one chunk. */
+struct tsim_pass_route {
+    struct tsim_schedule_hop hop;
+    bool receives;
 };
 
 struct tsim_stage_plan {
     struct tsim_chunk_plan *chunks;
     const struct tsim_pass_item *items; /* the schedule's order */
     int32_t n_items;
-    int32_t n_gathers, n_reduces; /* buckets over all chunks */
+    const struct tsim_pass_route *routes; /* by chunk and kind */
+    int32_t n_gathers, n_reduces;         /* buckets over all chunks */
     double optimizer_s, optimizer_hbm_bytes;
     struct tsim_collective_cost send_next, send_prev;
     bool next_on_node, prev_on_node;
@@ -135,7 +144,8 @@ struct tsim_step_plan {
     int32_t n_pass_collectives;
 };
 
-/* Resources of one rank. Folded they are its own; unfolded scale_up and NICs are links of the topology. */
+/* Resources of one rank. Folded they are its own, and meters where they cannot be short (spare.h); unfolded scale_up
+ * and NICs are links of the topology. */
 struct tsim_member {
     int32_t rank; /* -1: stands for many */
     int32_t device, scale_up_out, scale_up_in, nic_out, nic_in;
@@ -210,7 +220,9 @@ struct tsim_gang {
     int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
     int64_t *tally;                  /* account.c */
     int32_t n_tally, most_segments;
-    struct tsim_pass_shape *shapes; /* by tsim_gang_place; NULL where passes differ, or have many members */
+    struct tsim_task_shape messages[2]; /* to the next, to the previous stage; made where passes have shapes */
+    struct tsim_task_shape **shapes;    /* by tsim_gang_place; NULL where passes differ, or have many members */
+    bool is_plain; /* most passes: of a shape, with a message before and one after, and nothing else */
     struct tsim_gang_account *account;
 };
 
@@ -300,6 +312,16 @@ static inline struct tsim_pass_item tsim_gang_item(const struct tsim_gang *gang,
     struct tsim_pass_item item = gang->items[index];
     item.microbatch -= gang->n_skipped[item.kind != TSIM_PASS_FORWARD];
     return item;
+}
+
+static inline const struct tsim_pass_route *tsim_gang_path(const struct tsim_gang *gang, struct tsim_pass_item item) {
+    return &gang->stage_plan->routes[item.chunk * TSIM_N_PASS_KINDS + (int32_t)item.kind];
+}
+static inline struct tsim_schedule_hop tsim_gang_hop(const struct tsim_gang *gang, struct tsim_pass_item item) {
+    return tsim_gang_path(gang, item)->hop;
+}
+static inline bool tsim_gang_receives(const struct tsim_gang *gang, struct tsim_pass_item item) {
+    return tsim_gang_path(gang, item)->receives;
 }
 
 /* Does the item's pass need a batch of the input pipeline? */

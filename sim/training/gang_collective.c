@@ -21,6 +21,11 @@ void tsim_gang_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, stru
     if (!(per_unit > 0))
         return;
     struct tsim_demand demand = {.resource = resource, .per_unit = per_unit};
+    if (resource < 0) {
+        TSIM_ASSERT(task->n_metered < TSIM_TASK_MAX_DEMANDS);
+        task->metered[task->n_metered++] = demand;
+        return;
+    }
     if (task->n_demands < TSIM_TASK_MAX_DEMANDS) {
         task->demands[task->n_demands++] = demand;
         return;

@@ -4,6 +4,10 @@
 
 enum { MOST_MOMENTS = 48, MOST_NOTES = 1 << 18 };
 
+/* The first group begins alone, the last ends alone, two must be seen to be alike: what is between them can be left
+ * out. */
+enum { LEAST_GROUPS = 5 };
+
 /* Where the programs of a gang stand, as numbers of items: those move on from period to period. */
 enum place { AT_ITEM, AT_SEND_NEXT, AT_SEND_PREV, AT_UNIT, AT_REDUCE, AT_OLDEST, AT_LABELS, N_PLACES = AT_LABELS + 4 };
 
@@ -19,10 +23,9 @@ struct moment {
 struct tsim_periods {
     struct tsim_engine *engine;
     struct tsim_gang *gangs;
-    int32_t n_gangs, n_resources;
+    int32_t n_gangs, n_resources, n_meters;
     struct moment *moments; /* a ring */
     int64_t n_moments;      /* seen since the last that was left out */
-    bool is_due;
     tsim_tick skipped;
     int64_t skipped_events;
     tsim_periods_repeat_fn repeat;
@@ -45,6 +48,7 @@ struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engi
     *periods = (struct tsim_periods){
         .engine = engine, .gangs = gangs, .n_gangs = n_gangs, .repeat = repeat, .context = context};
     periods->n_resources = tsim_engine_n_resources(engine);
+    periods->n_meters = tsim_engine_n_meters(engine);
     periods->moments = TSIM_NEW_ARRAY(arena, MOST_MOMENTS, struct moment);
     return periods;
 }
@@ -71,17 +75,18 @@ int64_t tsim_periods_events(const struct tsim_periods *periods) {
 /* ---- when to look ---- */
 
 /* Once a micro-batch, or a group of them: at the end of its last pass on the first stage. */
-void tsim_periods_hear(struct tsim_periods *periods, int64_t label) {
+bool tsim_periods_is_due(const struct tsim_periods *periods, int64_t label) {
     const struct tsim_gang *gang = &periods->gangs[0];
     const struct tsim_schedule_shape *shape = &gang->plan->schedule;
     if (tsim_label_kind(label) != TSIM_TASK_PASS)
-        return;
+        return false;
     struct tsim_pass_item item = tsim_gang_item(gang, tsim_label_item(label));
     int32_t group = shape->schedule == TSIM_SCHEDULE_INTERLEAVED ? shape->stages : 1;
+    if (shape->microbatches / group < LEAST_GROUPS || tsim_label_segment(label) > 0)
+        return false;
     bool counts = shape->schedule == TSIM_SCHEDULE_GPIPE || item.kind == TSIM_PASS_BACKWARD ||
                   item.kind == TSIM_PASS_INPUT_GRADIENT;
-    if (counts && item.chunk == 0 && item.microbatch % group == group - 1 && gang->item < gang->n_items)
-        periods->is_due = true;
+    return counts && item.chunk == 0 && item.microbatch % group == group - 1 && gang->item < gang->n_items;
 }
 
 void tsim_periods_note(struct tsim_periods *periods, const struct tsim_periods_task *task) {
@@ -114,7 +119,7 @@ static bool put_messages(const struct tsim_gang *gang, tsim_tick now, struct tsi
         bool is_forward = item.kind == TSIM_PASS_FORWARD;
         int32_t slot = tsim_gang_slot(gang, item);
         tsim_tick end = (is_forward ? gang->activation_end : gang->gradient_end)[slot];
-        if (!tsim_schedule_receives(&gang->plan->schedule, gang->stage, item) || end == 0)
+        if (!tsim_gang_receives(gang, item) || end == 0)
             continue;
         tsim_words_put(state, i - gang->accounted);
         tsim_words_put(state, now - end);
@@ -202,7 +207,7 @@ static void write_moment(const struct tsim_periods *periods, struct moment *mome
         for (int32_t i = 0; i < gang->n_tally; i++)
             tsim_words_put(&moment->sums, gang->tally[i]);
     }
-    for (int32_t r = 0; r < periods->n_resources; r++)
+    for (int32_t r = -periods->n_meters; r < periods->n_resources; r++)
         tsim_words_put_double(&moment->sums, tsim_engine_resource_flowed(periods->engine, r));
 }
 
@@ -346,7 +351,7 @@ static void leave_out(struct tsim_periods *periods, const struct moment *then, c
             gang->tally[i] += period->times * (gang->tally[i] - tsim_words_next(&sums));
         shorten(gang, then->places + g * N_PLACES, now->places + g * N_PLACES, period);
     }
-    for (int32_t r = 0; r < periods->n_resources; r++) {
+    for (int32_t r = -periods->n_meters; r < periods->n_resources; r++) {
         double flowed = tsim_engine_resource_flowed(periods->engine, r) - tsim_words_next_double(&sums);
         tsim_engine_book_flow(periods->engine, r, (double)period->times * flowed);
     }
@@ -355,9 +360,6 @@ static void leave_out(struct tsim_periods *periods, const struct moment *then, c
 }
 
 void tsim_periods_look(struct tsim_periods *periods) {
-    if (!periods->is_due)
-        return;
-    periods->is_due = false;
     struct moment *now = &periods->moments[periods->n_moments % MOST_MOMENTS];
     if (!put_state(periods, tsim_engine_now(periods->engine), &now->state))
         return;

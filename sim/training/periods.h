@@ -39,11 +39,11 @@ struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engi
                                       int32_t n_gangs, tsim_periods_repeat_fn repeat, void *context);
 void tsim_periods_release(struct tsim_periods *periods); /* may be NULL */
 
-/* A task of the first gang's compute stream has ended. */
-void tsim_periods_hear(struct tsim_periods *periods, int64_t label);
+/* A task of the first gang's compute stream has ended: should one look after this tick? */
+bool tsim_periods_is_due(const struct tsim_periods *periods, int64_t label);
 /* What `repeat` may be told again. */
 void tsim_periods_note(struct tsim_periods *periods, const struct tsim_periods_task *task);
-/* Between ticks. */
+/* Between ticks, when it is due. */
 void tsim_periods_look(struct tsim_periods *periods);
 
 /* What was left out so far. */

@@ -293,6 +293,13 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
                        const struct data_groups *data, int32_t stage, int32_t index, const struct tsim_chunk_plan *like,
                        struct tsim_chunk_plan *chunk) {
     const struct tsim_scenario *sc = plan->scenario;
+    if (like && tsim_chunk_is_like_last(sc, stage, index)) {
+        *chunk = *like;
+        for (int32_t part = tsim_schedule_part(&plan->schedule, stage, index - 1);
+             part < tsim_schedule_part(&plan->schedule, stage, index); part++)
+            chunk->first_layer += sc->parallelism.layers_per_chunk[part];
+        return;
+    }
     chunk->has_embedding = tsim_chunk_has_embedding(sc, stage, index);
     chunk->has_head = tsim_chunk_has_head(sc, stage, index);
     chunk->n_layers = (int32_t)tsim_chunk_layers(sc, stage, index);
@@ -457,6 +464,19 @@ static double optimizer_s(const struct tsim_step_plan *plan, double held, double
     return update_s + (cost.matrix_flops > 0 ? products_s : 0) + OPTIMIZER_KERNELS * a->kernel_latency_s;
 }
 
+static const struct tsim_pass_route *find_routes(struct tsim_arena *arena, const struct tsim_schedule_shape *shape,
+                                                 int32_t stage) {
+    size_t n = (size_t)shape->chunks * TSIM_N_PASS_KINDS;
+    struct tsim_pass_route *routes = TSIM_NEW_ARRAY(arena, n, struct tsim_pass_route);
+    for (size_t i = 0; i < n; i++) {
+        struct tsim_pass_item item = {.kind = (enum tsim_pass_kind)(i % TSIM_N_PASS_KINDS),
+                                      .chunk = (int32_t)(i / TSIM_N_PASS_KINDS)};
+        routes[i].hop = tsim_schedule_hop(shape, stage, item);
+        routes[i].receives = tsim_schedule_receives(shape, stage, item);
+    }
+    return routes;
+}
+
 static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
                        const struct tsim_placement *placement, const struct data_groups *data, int32_t stage,
                        struct tsim_stage_plan *sp) {
@@ -468,6 +488,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     if (plan->is_forward_only)
         sp->n_items = keep_forward(items, sp->n_items);
     sp->items = items;
+    sp->routes = find_routes(arena, &plan->schedule, stage);
     const struct data_groups of_stage = {.dense = holders(plan, placement, data->dense, stage),
                                          .expert = holders(plan, placement, data->expert, stage)};
     struct tsim_stage_part own;
@@ -483,6 +504,8 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
                                              : stage > 0 ? plan->stages[stage - 1].chunks
                                                          : NULL;
         plan_chunk(plan, costs, &of_stage, stage, c, plan->is_mirrored || part != sc ? NULL : like, &sp->chunks[c]);
+        sp->chunks[c].first_gather = sp->n_gathers;
+        sp->chunks[c].first_reduce = sp->n_reduces;
         sp->n_gathers += sp->chunks[c].n_gathers;
         sp->n_reduces += sp->chunks[c].n_reduces;
     }

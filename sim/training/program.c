@@ -5,6 +5,7 @@
 #include "training/loads.h"
 #include "training/noise.h"
 #include "training/periods.h"
+#include "training/spare.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -30,13 +31,24 @@ struct step_run {
     tsim_tick end;            /* of the last task of a gang */
     const struct tsim_step_sink *sink;
     struct tsim_periods *periods; /* NULL: nothing is left out */
+    bool is_due;                  /* to look for one between ticks */
 };
 
-/* A member's link of its own; -1 where it is one of the topology's. */
-static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, double bytes_per_s) {
+/* Unfolded, messages go through the topology's links, whose users are not known; the traffic of others is not, either.
+ */
+static int32_t add_resource(const struct step_run *run, double capacity, struct tsim_most_used most) {
+    const struct tsim_scenario *sc = run->plan->scenario;
+    bool can_spare = sc->simulation.fold && sc->cluster.n_background == 0 && !run->plan->is_stepped;
+    return can_spare && tsim_can_spare(capacity, most) ? tsim_engine_add_meter(run->engine)
+                                                       : tsim_engine_add_resource(run->engine, capacity);
+}
+
+/* A member's link of its own; -1 where it is one of the topology's, which takes its place. */
+static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, double bytes_per_s,
+                        struct tsim_most_used most) {
     if (run->has_links && run->links.topology->count[kind] > 0)
         return -1;
-    return tsim_engine_add_resource(run->engine, fmax(bytes_per_s, 1));
+    return add_resource(run, fmax(bytes_per_s, 1), most);
 }
 
 static void add_resources(struct tsim_arena *arena, struct step_run *run, struct tsim_gang *gang) {
@@ -44,13 +56,15 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
     const struct tsim_cluster *cluster = run->plan->cluster;
     gang->n_members = sc->simulation.fold ? 1 : (int32_t)(sc->parallelism.tensor * sc->parallelism.context);
     struct tsim_member *members = TSIM_NEW_ARRAY(arena, (size_t)gang->n_members, struct tsim_member);
+    struct tsim_gang_most most;
+    tsim_gang_most_used(run->plan, gang->stage, &most);
     for (int32_t i = 0; i < gang->n_members; i++) {
         members[i].rank = -1;
-        members[i].device = tsim_engine_add_resource(run->engine, 1);
-        members[i].scale_up_out = add_link(run, TSIM_LINK_OUT, cluster->scale_up_bytes_per_s);
-        members[i].scale_up_in = add_link(run, TSIM_LINK_IN, cluster->scale_up_bytes_per_s);
-        members[i].nic_out = add_link(run, TSIM_LINK_NIC_OUT, cluster->nic_bytes_per_s);
-        members[i].nic_in = add_link(run, TSIM_LINK_NIC_IN, cluster->nic_bytes_per_s);
+        members[i].device = add_resource(run, 1, most.device);
+        members[i].scale_up_out = add_link(run, TSIM_LINK_OUT, cluster->scale_up_bytes_per_s, most.scale_up_out);
+        members[i].scale_up_in = add_link(run, TSIM_LINK_IN, cluster->scale_up_bytes_per_s, most.scale_up_in);
+        members[i].nic_out = add_link(run, TSIM_LINK_NIC_OUT, cluster->nic_bytes_per_s, most.nic_out);
+        members[i].nic_in = add_link(run, TSIM_LINK_NIC_IN, cluster->nic_bytes_per_s, most.nic_in);
     }
     if (run->has_links)
         tsim_step_links_members(&run->links, arena, run->placement, gang, members);
@@ -178,7 +192,9 @@ static void add_shapes(struct tsim_arena *arena, struct tsim_gang *gang) {
     if (gang->n_members > 1 || plan->n_replicas > 1 || plan->is_stepped || plan->noise_deviation_frac > 0)
         return;
     size_t n = (size_t)tsim_gang_place(gang, (struct tsim_pass_item){.chunk = plan->schedule.chunks}, 0);
-    gang->shapes = TSIM_NEW_ARRAY(arena, n, struct tsim_pass_shape);
+    gang->shapes = TSIM_NEW_ARRAY(arena, n, struct tsim_task_shape *);
+    gang->is_plain =
+        plan->sends_async && !plan->waits_for_reductions && !plan->shards_fully && !plan->input && !plan->is_mirrored;
 }
 
 static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsim_gang_account *accounts) {
@@ -228,7 +244,7 @@ static void tell_pass(const struct step_run *run, const struct tsim_gang *gang, 
     task->n_expert_layers = tsim_model_expert_layers(run->plan->scenario->model, layers.from, layers.to);
     task->has_embedding = layers.has_embedding;
     task->has_head = layers.has_head;
-    if (task->segment == 0 && tsim_schedule_receives(&run->plan->schedule, gang->stage, *task->item))
+    if (task->segment == 0 && tsim_gang_receives(gang, *task->item))
         task->message = message_number(run, gang, *task->item);
 }
 
@@ -332,7 +348,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     case TSIM_STREAM_COMPUTE:
         tsim_account_compute(gang, label, ready, begin, end);
         if (run->periods && gang == run->gangs)
-            tsim_periods_hear(run->periods, label);
+            run->is_due |= tsim_periods_is_due(run->periods, label);
         return;
     case TSIM_STREAM_DATA:
         account_data(run, gang, label, begin, end);
@@ -348,10 +364,16 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     TSIM_BUG("stream %d", (int)stream);
 }
 
+static __attribute__((noinline)) void look(struct step_run *run) {
+    run->is_due = false;
+    tsim_periods_look(run->periods);
+}
+
+/* After every tick; hardly ever is anything due. */
 static void between(void *context) {
     struct step_run *run = context;
-    if (run->periods)
-        tsim_periods_look(run->periods);
+    if (run->is_due)
+        look(run);
 }
 
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {

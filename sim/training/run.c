@@ -55,6 +55,8 @@ static struct tsim_memory fullest_stage(const struct tsim_scenario *sc, int32_t 
     struct tsim_memory fullest = stage_memory(sc, 0);
     *stage = 0;
     for (int32_t s = 1; s < sc->parallelism.pipeline; s++) {
+        if (tsim_stage_is_like_last(sc, s))
+            continue;
         struct tsim_memory m = stage_memory(sc, s);
         if (m.peak_bytes > fullest.peak_bytes) {
             fullest = m;

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+enum { FEW_CHUNKS = 128 };
+
 struct tsim_schedule_shape tsim_scenario_schedule(const struct tsim_scenario *sc) {
     return (struct tsim_schedule_shape){
         .schedule = sc->parallelism.schedule,
@@ -123,7 +125,7 @@ double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int3
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
     double n = (n_layers - with_experts) * tsim_layer_rank_parameters(part, false) +
-               with_experts * tsim_layer_rank_parameters(part, true);
+               (with_experts > 0 ? with_experts * tsim_layer_rank_parameters(part, true) : 0);
     bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
     bool is_image = m->image.patch > 0;
     if (first)
@@ -141,15 +143,40 @@ double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int3
     return n;
 }
 
+bool tsim_chunk_is_like_last(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    if (chunk == 0 || sc->model->list || sc->model->experts.count > 0 || sc->model->encoder_layers > 0)
+        return false;
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    int32_t part = tsim_schedule_part(&shape, stage, chunk), last = tsim_schedule_part(&shape, stage, chunk - 1),
+            end = tsim_schedule_n_parts(&shape) - 1;
+    return part > 0 && last > 0 && part < end && last < end &&
+           sc->parallelism.layers_per_chunk[part] == sc->parallelism.layers_per_chunk[last];
+}
+
+bool tsim_stage_is_like_last(const struct tsim_scenario *sc, int32_t stage) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    if (stage < 2 || stage == shape.stages - 1 || sc->model->list || sc->model->experts.count > 0 ||
+        sc->model->encoder_layers > 0 || tsim_schedule_splits_backward(shape.schedule))
+        return false;
+    for (int32_t c = 0; c < shape.chunks; c++)
+        if (tsim_chunk_layers(sc, stage, c) != tsim_chunk_layers(sc, stage - 1, c))
+            return false;
+    return true;
+}
+
 double tsim_stage_parameters(const struct tsim_scenario *sc, int32_t stage) {
-    double n = 0;
-    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
-        n += tsim_chunk_parameters(sc, stage, c);
+    double n = 0, of_chunk = 0;
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++) {
+        of_chunk = tsim_chunk_is_like_last(sc, stage, c) ? of_chunk : tsim_chunk_parameters(sc, stage, c);
+        n += of_chunk;
+    }
     return n;
 }
 
 double tsim_stage_expert_parameters(const struct tsim_scenario *sc, int32_t stage) {
     double n = 0;
+    if (sc->model->experts.count == 0)
+        return 0;
     for (int32_t c = 0; c < sc->parallelism.virtual_pipeline; c++)
         n += tsim_chunk_expert_parameters(sc, stage, c);
     return n;
@@ -407,7 +434,7 @@ static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t sta
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
     double bytes = (n_layers - with_experts) * tsim_layer_activation_bytes(part, false) +
-                   with_experts * tsim_layer_activation_bytes(part, true);
+                   (with_experts > 0 ? with_experts * tsim_layer_activation_bytes(part, true) : 0);
     if (sc->model->list)
         return bytes;
     if (tsim_chunk_has_embedding(sc, stage, chunk))
@@ -465,24 +492,17 @@ static double peak_activation_bytes(const struct tsim_scenario *sc, int32_t stag
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     if (tsim_schedule_splits_backward(shape.schedule))
         return split_peak_activation_bytes(sc, stage);
-    enum { MOST_KNOWN = 128 };
-    double known[MOST_KNOWN] = {chunk_activation_bytes(sc, stage, 0)}; /* of the first chunks */
+    double few[FEW_CHUNKS],
+        *many = shape.chunks > FEW_CHUNKS ? tsim_heap_alloc((size_t)shape.chunks * sizeof *many) : NULL;
+    double *held = many ? many : few;
     bool equal = true;
-    for (int32_t c = 1; c < shape.chunks; c++) {
-        double bytes = chunk_activation_bytes(sc, stage, c);
-        if (c < MOST_KNOWN)
-            known[c] = bytes;
-        equal = equal && bytes == known[0];
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        held[c] = tsim_chunk_is_like_last(sc, stage, c) ? held[c - 1] : chunk_activation_bytes(sc, stage, c);
+        equal = equal && held[c] == held[0];
     }
-    if (equal)
-        return known[0] * tsim_schedule_peak_in_flight(&shape, stage);
-    double live = 0, peak = 0;
-    for (int32_t i = 0; i < tsim_schedule_n_items(&shape, stage); i++) {
-        struct tsim_pass_item item = tsim_schedule_item(&shape, stage, i);
-        double bytes = item.chunk < MOST_KNOWN ? known[item.chunk] : chunk_activation_bytes(sc, stage, item.chunk);
-        live += item.kind == TSIM_PASS_FORWARD ? bytes : -bytes;
-        peak = fmax(peak, live);
-    }
+    double peak =
+        equal ? held[0] * tsim_schedule_peak_in_flight(&shape, stage) : tsim_schedule_peak(&shape, stage, held);
+    tsim_heap_free(many);
     return peak;
 }
 

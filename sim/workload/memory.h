@@ -106,6 +106,11 @@ static inline int64_t tsim_chunk_layers(const struct tsim_scenario *scenario, in
 /* Does the chunk hold the model's first part, with the embedding; its last, with the head? */
 bool tsim_chunk_has_embedding(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 bool tsim_stage_has_embedding(const struct tsim_scenario *scenario, int32_t stage); /* one of its chunks does */
+/* Is it like the stage's chunk before it: as many layers, all of one kind, and neither end of the model? Most are. */
+bool tsim_chunk_is_like_last(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+/* Does it hold in each chunk what the stage before it holds there, in a schedule in which later stages keep no more
+ * micro-batches than earlier ones? Then it does not need more memory. */
+bool tsim_stage_is_like_last(const struct tsim_scenario *scenario, int32_t stage);
 bool tsim_chunk_has_head(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* Does one stage hold both? Then it holds a tied table once. */
 bool tsim_ends_share_stage(const struct tsim_scenario *scenario);

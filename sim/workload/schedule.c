@@ -122,11 +122,49 @@ int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *z, int32_t stage
     return tsim_schedule_program_n_items(&program);
 }
 
+/* Goes through chunks as nth_pass does. */
+struct chunk_walk {
+    int32_t stages, chunks, group, chunk, microbatch; /* the last of the group */
+};
+
+static int32_t next_chunk(struct chunk_walk *walk) {
+    int32_t chunk = walk->chunk;
+    if (++walk->microbatch < walk->stages)
+        return chunk;
+    walk->microbatch = 0;
+    if (++walk->chunk == walk->chunks) {
+        walk->chunk = 0;
+        walk->group++;
+    }
+    return chunk;
+}
+
+static struct tsim_pass_item next_item(struct chunk_walk *walk, enum tsim_pass_kind kind) {
+    int32_t microbatch = walk->group * walk->stages + walk->microbatch, chunk = next_chunk(walk);
+    return (struct tsim_pass_item){
+        .kind = kind, .microbatch = microbatch, .chunk = kind == TSIM_PASS_FORWARD ? chunk : walk->chunks - 1 - chunk};
+}
+
+static void fill_interleaved(const struct tsim_schedule_shape *z, int32_t stage, struct tsim_pass_item *items) {
+    struct chunk_walk forward = {z->stages, z->chunks, 0, 0, 0}, backward = forward;
+    int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage), n = 0;
+    for (int32_t i = 0; i < all + warmup; i++) {
+        if (i < all)
+            items[n++] = next_item(&forward, TSIM_PASS_FORWARD);
+        if (i >= warmup)
+            items[n++] = next_item(&backward, TSIM_PASS_BACKWARD);
+    }
+}
+
 void tsim_schedule_fill(const struct tsim_schedule_shape *z, int32_t stage, struct tsim_pass_item *items) {
     if (tsim_schedule_splits_backward(z->schedule)) {
         struct tsim_schedule_program program;
         tsim_schedule_program_build(z, stage, &program);
         tsim_schedule_program_fill(&program, items);
+        return;
+    }
+    if (z->chunks > 1) {
+        fill_interleaved(z, stage, items);
         return;
     }
     for (int32_t i = 0; i < tsim_schedule_n_items(z, stage); i++)
@@ -143,6 +181,19 @@ int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *z, int32_
     if (z->schedule == TSIM_SCHEDULE_SEQUENTIAL)
         return 1;
     return min_int(n_warmup(z, stage) + 1, z->microbatches * z->chunks);
+}
+
+double tsim_schedule_peak(const struct tsim_schedule_shape *z, int32_t stage, const double *held) {
+    struct chunk_walk forward = {z->stages, z->chunks, 0, 0, 0}, backward = forward;
+    int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage);
+    double live = 0, peak = 0;
+    for (int32_t i = 0; i < all; i++) {
+        live += held[next_chunk(&forward)];
+        peak = live > peak ? live : peak;
+        if (i >= warmup)
+            live -= held[z->chunks - 1 - next_chunk(&backward)];
+    }
+    return peak;
 }
 
 double tsim_schedule_bubble_s(const struct tsim_schedule_shape *z, struct tsim_stage_times t) {

@@ -48,6 +48,10 @@ void tsim_schedule_fill(const struct tsim_schedule_shape *shape, int32_t stage, 
 /* Most (micro-batch, chunk) activations that the stage holds at once: from the forward pass to the last gradient. */
 int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *shape, int32_t stage);
 
+/* The most that the stage holds at once when a pass through chunk c holds held[c] from forward to backward.
+ * Interleaved. */
+double tsim_schedule_peak(const struct tsim_schedule_shape *shape, int32_t stage, const double *held);
+
 bool tsim_schedule_splits_backward(enum tsim_schedule schedule);
 /* Chunks of a stage in a scenario that asks for `virtual_pipeline` of them: 2 where the schedule says so itself. */
 int32_t tsim_schedule_chunks(enum tsim_schedule schedule, int64_t virtual_pipeline);

@@ -2,6 +2,7 @@
  *   - on the engine;
  *   - on the engine again with streams, resources, signals and counters renumbered, and what a task demands, waits for
  *     and lowers in another order: the same times to the tick, but for rounding;
+ *   - on the engine beside so many idle streams that it shares as among many: the same times, but for rounding;
  *   - on a naive fluid simulator in doubles, which solves the whole system by water-filling at every step: the same
  * times; and on every run: tasks of a stream do not overlap, no task is faster than alone, what flowed through a
  * resource is the sum of work x demand, and no resource could have carried more in the time. */
@@ -14,7 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MAX_STREAMS = 8, MAX_TASKS = 6, MAX_RESOURCES = 5, N_SYSTEMS = 10000 };
+enum { MAX_STREAMS = 8, MAX_TASKS = 6, MAX_RESOURCES = 5, N_SYSTEMS = 10000, N_MANY = 64 };
 static const uint64_t SEED = 20260220;
 
 /* The naive run differs by rounding to ticks of 1 ps, at every end of every task, in runs of a few seconds. */
@@ -212,7 +213,12 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     player->system->end_s[s][label] = tsim_engine_seconds(player->engine, end);
 }
 
-static void run_on_engine(struct system *system, struct random_source *renumber) {
+static bool idle(void *context, int32_t stream, struct tsim_task *task) {
+    (void)context, (void)stream, (void)task;
+    return false;
+}
+
+static void run_on_engine(struct system *system, struct random_source *renumber, int n_idle) {
     struct player player = {.system = system, .renumber = renumber};
     struct tsim_engine_options options = {.tick_s = 1e-12, .observer = observe, .context = &player};
     struct tsim_diags diags;
@@ -230,6 +236,8 @@ static void run_on_engine(struct system *system, struct random_source *renumber)
         player.system_stream[player.stream_at[s]] = s;
         tsim_engine_add_stream(player.engine, play, &player);
     }
+    for (int i = 0; i < n_idle; i++)
+        tsim_engine_add_stream(player.engine, idle, NULL);
     tsim_engine_add_signals(player.engine, 2 * system->n_streams * system->n_tasks, 1);
     tsim_engine_add_counters(player.engine, system->n_streams);
     TSIM_ALWAYS(tsim_engine_run(player.engine, &diags) == TSIM_OK, "the run fails");
@@ -411,16 +419,19 @@ static bool is_same_to_the_tick(const struct system *a, const struct system *b) 
 START_TEST(random_systems) {
     int n_different = 0;
     for (uint64_t seed = SEED; seed < SEED + N_SYSTEMS; seed++) {
-        static struct system straight, renumbered, naive;
+        static struct system straight, renumbered, among_many, naive;
         make_system(&straight, seed);
-        renumbered = naive = straight;
-        run_on_engine(&straight, NULL);
+        renumbered = among_many = naive = straight;
+        run_on_engine(&straight, NULL, 0);
         check_times(&straight, seed);
         check_flows(&straight, seed);
-        run_on_engine(&renumbered, &(struct random_source){seed});
+        run_on_engine(&renumbered, &(struct random_source){seed}, 0);
         check_flows(&renumbered, seed);
         check_same(&straight, &renumbered, "renumbered", RENUMBERED_TOLERANCE_S, seed);
         n_different += !is_same_to_the_tick(&straight, &renumbered);
+        run_on_engine(&among_many, NULL, N_MANY);
+        check_flows(&among_many, seed);
+        check_same(&straight, &among_many, "among many", RENUMBERED_TOLERANCE_S, seed);
         run_naively(&naive);
         check_same(&straight, &naive, "naively", NAIVE_TOLERANCE_S, seed);
     }
@@ -434,7 +445,7 @@ START_TEST(wide_systems_obey_the_laws) {
         static struct system system;
         make_system(&system, seed);
         widen_system(&system, seed);
-        run_on_engine(&system, NULL);
+        run_on_engine(&system, NULL, seed % 2 == 0 ? 0 : N_MANY);
         check_times(&system, seed);
         check_flows(&system, seed);
     }

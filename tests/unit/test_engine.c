@@ -29,6 +29,45 @@ START_TEST(its_bound_holds) {
 }
 END_TEST
 
+/* A meter counts what goes through it, and holds up nobody: two tasks of 10 units, each at its bound. */
+START_TEST(a_meter_only_counts) {
+    int32_t meter = tsim_engine_add_meter(engine), link = tsim_engine_add_resource(engine, 1e9);
+    ck_assert_int_eq(meter, -1);
+    ck_assert_int_eq(tsim_engine_n_meters(engine), 1);
+    for (int i = 0; i < 2; i++) {
+        struct tsim_task *task = i == 0 ? add_task(add_stream(), 10, 0) : add_flow(add_stream(), 10, 0, link);
+        task->bound_per_s = 4;
+        task->metered[task->n_metered++] = (struct tsim_demand){meter, 3};
+    }
+    run();
+    expect(0, 0, 0, 0, 2 * S + S / 2);
+    expect(1, 0, 0, 0, 2 * S + S / 2);
+    expect_flowed(meter, 60);
+    tsim_engine_book_flow(engine, meter, 5);
+    expect_flowed(meter, 65);
+}
+END_TEST
+
+/* Tasks of one stream that follow at once and ask for the same, or for another amount of the same: beside a flow that
+ * takes half of the link they get the other half, and beside nobody all of it. */
+START_TEST(what_follows_at_once_shares_alike) {
+    int32_t link = tsim_engine_add_resource(engine, 10), first = add_stream(), second = add_stream();
+    add_flow(first, 10, 0, link);
+    add_flow(first, 10, 0, link);
+    add_flow(first, 10, 0, link)->demands[0].per_unit = 2;
+    add_flow(first, 10, 0, link)->demands[0].per_unit = 2;
+    add_flow(second, 40, 0, link);
+    run();
+    expect(0, 0, 0, 0, 2 * S);
+    expect(0, 1, 2 * S, 2 * S, 4 * S);
+    /* 2 x + x = 10: of the second 20 units are left, and go in 6 s */
+    expect(0, 2, 4 * S, 4 * S, 7 * S);
+    expect(0, 3, 7 * S, 7 * S, 10 * S);
+    expect(1, 0, 0, 0, 10 * S);
+    expect_flowed(link, 20 + 40 + 40);
+}
+END_TEST
+
 /* Two tasks of nothing at tick 0, one of latency only, one of nothing at its end, all in order on one stream; a task of
  * no work with a demand takes nothing of the resource. */
 START_TEST(nothing_takes_no_time) {
@@ -477,6 +516,8 @@ static void add_time_tests(Suite *suite) {
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, alone_it_takes_its_roofline_time);
     tcase_add_test(tcase, its_bound_holds);
+    tcase_add_test(tcase, a_meter_only_counts);
+    tcase_add_test(tcase, what_follows_at_once_shares_alike);
     tcase_add_test(tcase, nothing_takes_no_time);
     tcase_add_test(tcase, a_little_work_takes_a_tick);
     tcase_add_test(tcase, seconds_and_ticks);

@@ -67,6 +67,31 @@ START_TEST(every_pass_once) {
 }
 END_TEST
 
+/* What fills an order at once, and what replays what it holds, against item by item. */
+START_TEST(filled_as_item_by_item) {
+    static const struct tsim_schedule_shape shapes[] = {{TSIM_SCHEDULE_1F1B, 4, 1, 6},
+                                                        {TSIM_SCHEDULE_GPIPE, 2, 1, 3},
+                                                        {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 8},
+                                                        {TSIM_SCHEDULE_INTERLEAVED, 4, 2, 4},
+                                                        {TSIM_SCHEDULE_INTERLEAVED, 2, 5, 6}};
+    static const double HELD[] = {7, 3, 2, 5, 11};
+    const struct tsim_schedule_shape *z = &shapes[_i];
+    for (int32_t stage = 0; stage < z->stages; stage++) {
+        struct tsim_pass_item items[64];
+        double live = 0, peak = 0;
+        ck_assert_int_le(tsim_schedule_n_items(z, stage), 64);
+        tsim_schedule_fill(z, stage, items);
+        for (int32_t i = 0; i < tsim_schedule_n_items(z, stage); i++) {
+            struct tsim_pass_item item = tsim_schedule_item(z, stage, i);
+            ck_assert_mem_eq(&items[i], &item, sizeof item);
+            live += item.kind == TSIM_PASS_FORWARD ? HELD[item.chunk] : -HELD[item.chunk];
+            peak = live > peak ? live : peak;
+        }
+        ck_assert_double_eq(tsim_schedule_peak(z, stage, HELD), peak);
+    }
+}
+END_TEST
+
 static Suite *schedule_suite(void) {
     Suite *suite = suite_create("schedule");
     TCase *tcase = tcase_create("orders");
@@ -75,6 +100,7 @@ static Suite *schedule_suite(void) {
     tcase_add_test(tcase, interleaved);
     tcase_add_test(tcase, interleaved_with_one_group);
     tcase_add_test(tcase, every_pass_once);
+    tcase_add_loop_test(tcase, filled_as_item_by_item, 0, 5);
     suite_add_tcase(suite, tcase);
     return suite;
 }

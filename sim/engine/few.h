@@ -1,0 +1,73 @@
+/* few.h - sharing.h for systems of up to TSIM_FEW activities: the same solution, found afresh.
+ *
+ * Sharing among thousands needs lists that change in place, and takes care to look at no more than it must. Among a few
+ * it is faster to add up anew: each resource has its users in a row, in the order of their numbers, and a solve fills
+ * all that is connected with what has changed. Two activities are connected where they meet on a resource that could be
+ * full, which is one whose users would together ask for more than it has if each ran at its bound. Sums are taken in
+ * the order of numbers each time, so rates do not depend on what was before, but for this: as in sharing.h a rate that
+ * would change by less than TSIM_SHARING_SAME of itself is left alone.
+ *
+ * The functions are those of sharing.h; activities are numbers below TSIM_FEW. */
+#ifndef TSIM_ENGINE_FEW_H
+#define TSIM_ENGINE_FEW_H
+
+#include "base/status.h"
+#include "engine/engine.h"
+#include "engine/sharing.h"
+
+#include <float.h>
+
+enum { TSIM_FEW = 64, TSIM_FEW_RESOURCES = 512 };
+
+struct tsim_few_user {
+    double per_unit;
+    int32_t activity;
+};
+
+struct tsim_few_resource {
+    double capacity;
+    double free_up_to; /* below it what is asked binds nobody */
+    double asked;      /* sum over users of what they would use alone */
+    struct tsim_flowed flowed;
+    int32_t n_users;
+    int32_t local; /* of the solve under way: its number there; -1 outside it */
+    bool is_marked;
+    struct tsim_few_user users[TSIM_FEW]; /* by number */
+};
+
+struct tsim_few_activity {
+    double weight, bound, rate, bound_level; /* the last: bound / weight */
+    int32_t n_demands;
+    int32_t bottleneck; /* resource, or -1 = its bound */
+    bool is_new;
+};
+
+/* Read-only to others, except through the functions. */
+struct tsim_few {
+    struct tsim_few_resource *resources;
+    struct tsim_demand *demands; /* of activity a: from a * room on */
+    int32_t *marked;
+    struct tsim_few_activity activities[TSIM_FEW];
+    int32_t changed[TSIM_FEW];
+    int32_t n_resources, room, n_marked, n_changed;
+};
+
+/* The system of the resources of `sharing`, in which nothing is under way. */
+void tsim_few_init(struct tsim_few *few, const struct tsim_sharing *sharing);
+void tsim_few_release(struct tsim_few *few);
+
+void tsim_few_set(struct tsim_few *few, int32_t activity, double weight, double bound);
+void tsim_few_demand(struct tsim_few *few, int32_t activity, const struct tsim_demand *demands, int32_t n_demands);
+bool tsim_few_start(struct tsim_few *few, int32_t activity);
+void tsim_few_end(struct tsim_few *few, int32_t activity, double work);
+/* Instead of end, set, demand and start, where the activity goes on with the same weight and bound on the same
+ * resources: with the rate that it has, until the next solve. False, and nothing has happened, where it does not. */
+bool tsim_few_renew(struct tsim_few *few, int32_t activity, double work, double weight, double bound,
+                    const struct tsim_demand *demands, int32_t n_demands);
+void tsim_few_solve(struct tsim_few *few);
+
+static inline const struct tsim_demand *tsim_few_demands(const struct tsim_few *few, int32_t activity) {
+    return few->demands + (ptrdiff_t)activity * few->room;
+}
+
+#endif
