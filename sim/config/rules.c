@@ -217,11 +217,12 @@ static void check_precision(const struct check *c) {
     enum tsim_precision precision = c->sc->training.precision;
     if (a->peak_flops_per_s[precision] > 0 && precision == TSIM_FP8)
         precision = TSIM_BF16;
+    if (a->peak_flops_per_s[precision] > 0)
+        return;
     char has[64];
     precisions_of(a, has);
-    if (a->peak_flops_per_s[precision] <= 0)
-        tsim_diag_hint(fail(c, "training.precision", "%.40s has no %s", a->name, tsim_precision_name(precision)),
-                       "it has %s", has);
+    tsim_diag_hint(fail(c, "training.precision", "%.40s has no %s", a->name, tsim_precision_name(precision)),
+                   "it has %s", has);
 }
 
 /* What makes no sense on the accelerator. */

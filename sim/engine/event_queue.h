@@ -52,6 +52,8 @@ enum { TSIM_QUEUE_RUNS = 2, TSIM_QUEUE_FEW = 64 };
 enum { TSIM_QUEUE_GROUP = 8 };
 struct tsim_event_row {
     int32_t n_groups; /* in use */
+    bool knows_first; /* of all */
+    uint64_t first;
     uint64_t firsts[TSIM_QUEUE_FEW / TSIM_QUEUE_GROUP];
     uint64_t keys[TSIM_QUEUE_FEW];
 };
@@ -95,6 +97,8 @@ static inline void tsim_event_row_put(struct tsim_event_row *row, int32_t item, 
     int32_t group = item / TSIM_QUEUE_GROUP;
     uint64_t first = row->firsts[group];
     row->keys[item] = key;
+    row->knows_first &= key <= row->first || (row->first & (TSIM_QUEUE_FEW - 1)) != (uint64_t)item;
+    row->first = tsim_event_smaller(row->first, key);
     row->n_groups = group < row->n_groups ? row->n_groups : group + 1;
     if (key <= first)
         row->firsts[group] = key;
@@ -102,11 +106,14 @@ static inline void tsim_event_row_put(struct tsim_event_row *row, int32_t item, 
         tsim_event_row_sort(row, group);
 }
 
-static inline uint64_t tsim_event_row_first(const struct tsim_event_row *row) {
-    uint64_t first = UINT64_MAX;
+static inline uint64_t tsim_event_row_first(struct tsim_event_row *row) {
+    if (row->knows_first)
+        return row->first;
+    row->first = UINT64_MAX;
     for (int32_t i = 0; i < row->n_groups; i++)
-        first = tsim_event_smaller(first, row->firsts[i]);
-    return first;
+        row->first = tsim_event_smaller(row->first, row->firsts[i]);
+    row->knows_first = true;
+    return row->first;
 }
 
 void tsim_event_queue_put_among_many(struct tsim_event_queue *queue, int32_t item, int64_t tick, enum tsim_phase phase);
@@ -151,6 +158,7 @@ static inline void tsim_event_queue_take(struct tsim_event_queue *queue, int pla
         return;
     }
     queue->few.keys[item] = UINT64_MAX;
+    queue->few.knows_first = false;
     tsim_event_row_sort(&queue->few, item / TSIM_QUEUE_GROUP);
 }
 

@@ -221,8 +221,6 @@ struct region {
     int32_t bottlenecks[TSIM_FEW];
     uint64_t inside, open; /* activities */
     int32_t resources[TSIM_FEW_RESOURCES];
-    double levels[TSIM_FEW_RESOURCES]; /* at which they are full; below 0: to be found */
-    int32_t n_open[TSIM_FEW_RESOURCES];
 };
 
 static void include_users(struct region *region, const struct tsim_few_resource *r) {
@@ -252,8 +250,6 @@ static void include_demands(struct tsim_few *few, struct region *region, int32_t
             continue;
         r->local = region->n_resources++;
         region->resources[r->local] = own[i].resource;
-        region->levels[r->local] = -1;
-        region->n_open[r->local] = r->n_users;
         include_users(region, r);
     }
 }
@@ -272,7 +268,7 @@ static void connect(struct tsim_few *few, struct region *region) {
     region->open = region->inside;
 }
 
-/* The level at which the resource would be full if only its open users' rates still rose. */
+/* The level at which the resource would be full if only its open users' rates still rose; infinite where none is. */
 static double full_level(const struct tsim_few *few, const struct region *region, const struct tsim_few_resource *r) {
     double remaining = r->capacity, load = 0;
     for (int32_t i = 0; i < r->n_users; i++) {
@@ -282,40 +278,26 @@ static double full_level(const struct tsim_few *few, const struct region *region
         else
             remaining -= user->per_unit * region->rates[user->activity];
     }
+    if (!(load > 0))
+        return HUGE_VAL;
     return remaining > 0 ? remaining / load : 0;
 }
 
-static void fix(struct tsim_few *few, struct region *region, int32_t activity, double rate, int32_t bottleneck) {
-    const struct tsim_demand *own = tsim_few_demands(few, activity);
+static void fix(struct region *region, int32_t activity, double rate, int32_t bottleneck) {
     region->open &= ~(UINT64_C(1) << activity);
     region->rates[activity] = rate;
     region->bottlenecks[activity] = bottleneck;
-    for (int32_t i = 0; i < few->activities[activity].n_demands; i++) {
-        int32_t local = few->resources[own[i].resource].local;
-        if (local < 0)
-            continue;
-        region->levels[local] = -1;
-        region->n_open[local]--;
-    }
-}
-
-static void fix_at_bound(struct region *region, int32_t activity) {
-    region->open &= ~(UINT64_C(1) << activity);
-    region->rates[activity] = region->bounds[activity];
 }
 
 /* The lowest level at which an open activity reaches its bound (returns the activity), or a resource is full (its
  * number in the region, less TSIM_FEW_RESOURCES). */
-static int32_t lowest(const struct tsim_few *few, struct region *region, double *level) {
+static int32_t lowest(const struct tsim_few *few, const struct region *region, double *level) {
     int32_t who = 0;
     *level = HUGE_VAL;
     for (int32_t i = 0; i < region->n_resources; i++) {
-        if (region->n_open[i] == 0)
-            continue;
-        if (region->levels[i] < 0)
-            region->levels[i] = full_level(few, region, &few->resources[region->resources[i]]);
-        if (region->levels[i] < *level) {
-            *level = region->levels[i];
+        double full = full_level(few, region, &few->resources[region->resources[i]]);
+        if (full < *level) {
+            *level = full;
             who = i - TSIM_FEW_RESOURCES;
         }
     }
@@ -331,15 +313,12 @@ static int32_t lowest(const struct tsim_few *few, struct region *region, double 
 
 static void fill(struct tsim_few *few, struct region *region) {
     double level = 0;
-    if (region->n_resources == 0) /* whoever is left has what it can use */
-        while (region->open)
-            fix_at_bound(region, __builtin_ctzll(region->open));
     while (region->open) {
         double next;
         int32_t who = lowest(few, region, &next);
         level = next <= level * (1 + TSIM_SHARING_SAME) ? level : next;
         if (who >= 0) {
-            fix(few, region, who, region->bounds[who], region->bottlenecks[who]);
+            fix(region, who, region->bounds[who], region->bottlenecks[who]);
             continue;
         }
         int32_t resource = region->resources[who + TSIM_FEW_RESOURCES];
@@ -348,7 +327,7 @@ static void fill(struct tsim_few *few, struct region *region) {
             int32_t user = r->users[i].activity;
             double rate = few->activities[user].weight * level, bound = region->bounds[user];
             if (region->open >> user & 1)
-                fix(few, region, user, rate < bound ? rate : bound, resource);
+                fix(region, user, rate < bound ? rate : bound, resource);
         }
     }
 }

@@ -153,22 +153,24 @@ static void raise_counter(struct tsim_engine *engine, int32_t raised) {
         be_ready(engine, waiter);
 }
 
+static void end_party(struct tsim_engine *engine, int32_t party, tsim_tick begin) {
+    const struct tsim_engine_stream *s = &engine->streams[party];
+    tsim_engine_count(engine, party, 1);
+    if (engine->options.observer)
+        engine->options.observer(engine->options.context, party, s->task.label, s->ready, begin, engine->now);
+    for (int32_t i = 0; i < s->task.n_metered; i++)
+        tsim_flowed_add(&engine->meters[-1 - s->task.metered[i].resource], s->task.metered[i].per_unit * s->task.work);
+    lower_signals(engine, &s->task);
+    if (s->task.raised_counter >= 0)
+        raise_counter(engine, s->task.raised_counter);
+}
+
 void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader) {
     struct tsim_engine_stream *streams = engine->streams;
     tsim_tick begin = streams[leader].begin;
     int32_t first = streams[leader].first_party;
-    for (int32_t party = first; party >= 0; party = streams[party].next_party) {
-        const struct tsim_engine_stream *s = &streams[party];
-        tsim_engine_count(engine, party, 1);
-        if (engine->options.observer)
-            engine->options.observer(engine->options.context, party, s->task.label, s->ready, begin, engine->now);
-        for (int32_t i = 0; i < s->task.n_metered; i++)
-            tsim_flowed_add(&engine->meters[-1 - s->task.metered[i].resource],
-                            s->task.metered[i].per_unit * s->task.work);
-        lower_signals(engine, &s->task);
-        if (s->task.raised_counter >= 0)
-            raise_counter(engine, s->task.raised_counter);
-    }
+    for (int32_t party = first; party >= 0; party = streams[party].next_party)
+        end_party(engine, party, begin);
     for (int32_t party = first, next; party >= 0; party = next) {
         next = streams[party].next_party; /* fetch may make the party ready, which begins a new list */
         tsim_engine_fetch(engine, party);
