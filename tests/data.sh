@@ -16,7 +16,7 @@ catalogue_file() {
         /\t/ { bad(NR, "a tab") }
         /value:/ && !/^ *#/ {
             if ($0 !~ /source: "[^"]+"/) bad(NR, "a value without a source")
-            if ($0 !~ /status: (read|derived|fitted|estimate)}/) bad(NR, "a value without a status (read, derived, fitted, estimate)")
+            if ($0 !~ /status: (read|derived|fitted|estimate)[,}]/) bad(NR, "a value without a status (read, derived, fitted, estimate)")
         }
         END {
             if (schema != "tsim/" kind "/v1") bad(1, "schema is \"" schema "\", not tsim/" kind "/v1")
