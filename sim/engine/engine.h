@@ -61,11 +61,11 @@ struct tsim_task {
     tsim_tick latency;  /* >= 0 */
     tsim_tick flow;     /* what tsim_engine_ticks(work / bound_per_s) says; 0: to be computed */
     int32_t n_demands, n_metered, n_waits, n_lowers;
-    struct tsim_demand demands[TSIM_TASK_MAX_DEMANDS], metered[TSIM_TASK_MAX_DEMANDS]; /* the second: of meters */
-    int32_t waits[TSIM_TASK_MAX_SIGNALS];  /* signals that must have fired */
-    int32_t lowers[TSIM_TASK_MAX_SIGNALS]; /* signals lowered by one at the end */
-    int32_t awaited_counter;               /* must have reached awaited_value; -1 = none */
-    int32_t raised_counter;                /* raised by one at the end; -1 = none */
+    struct tsim_demand demands[TSIM_TASK_MAX_DEMANDS]; /* of resources from the front, of meters from the back */
+    int32_t waits[TSIM_TASK_MAX_SIGNALS];              /* signals that must have fired */
+    int32_t lowers[TSIM_TASK_MAX_SIGNALS];             /* signals lowered by one at the end */
+    int32_t awaited_counter;                           /* must have reached awaited_value; -1 = none */
+    int32_t raised_counter;                            /* raised by one at the end; -1 = none */
     int64_t awaited_value;
     int64_t join;      /* -1 = none; otherwise any number that the parties agree on, unique in a run */
     int32_t n_parties; /* of the join */
@@ -75,6 +75,11 @@ struct tsim_task {
     const struct tsim_demand *more_demands;
     int32_t n_more_demands;
 };
+
+/* The i-th demand of a meter, of n_metered; n_demands + n_metered <= TSIM_TASK_MAX_DEMANDS. */
+static inline struct tsim_demand *tsim_task_metered(struct tsim_task *task, int32_t i) {
+    return &task->demands[TSIM_TASK_MAX_DEMANDS - 1 - i];
+}
 
 /* Fills *task with the stream's next task and returns true, or returns false when the stream is finished. Called when
  * the previous task of the stream has ended, its observer and its signals included (and once at the start). *task

@@ -54,7 +54,7 @@ static int32_t take_demand(struct tsim_sharing *sharing) {
         sharing->first_free_demand = sharing->demands[taken].next_demand;
         return taken;
     }
-    TSIM_ASSERT(sharing->n_demands < INT32_MAX);
+    TSIM_ASSERT(sharing->n_demands < 1 << 29);
     sharing->demands =
         tsim_heap_grow(sharing->demands, &sharing->demand_capacity, sharing->n_demands + 1, sizeof *sharing->demands);
     return (int32_t)sharing->n_demands++;

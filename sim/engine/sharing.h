@@ -75,13 +75,15 @@ struct tsim_sharing_resource {
     double used; /* sum of per_unit * rate */
     struct tsim_flowed flowed;
     int32_t first_user, n_users;
-    bool is_marked;           /* in `marked`: the next solve begins here */
-    bool is_touched;          /* the fields below are those of the solve under way */
-    int32_t n_inside, n_open; /* users in the region; those of them that are not yet fixed */
-    double outside;           /* used by activities that are not in the region */
-    double remaining;         /* capacity less outside less what is fixed */
-    double load, load_mark;   /* sum of weight * per_unit of the open ones; its value when last summed afresh */
-    double most;              /* used by those in the region when all are at their bounds */
+    /* of the solve under way, where is_touched: users in the region; those of them that are not yet fixed */
+    int32_t n_inside;
+    int32_t n_open : 30;    /* in 30 bits, because large clusters have a hundred thousand resources */
+    bool is_marked : 1;     /* in `marked`: the next solve begins here */
+    bool is_touched : 1;    /* the fields below are those of the solve under way, too */
+    double outside;         /* used by activities that are not in the region */
+    double remaining;       /* capacity less outside less what is fixed */
+    double load, load_mark; /* sum of weight * per_unit of the open ones; its value when last summed afresh */
+    double most;            /* used by those in the region when all are at their bounds */
 };
 
 struct tsim_sharing_activity {

@@ -21,8 +21,8 @@ static void clear_task(struct tsim_task *task) {
 
 static void check_task(const struct tsim_engine *engine, int32_t stream, const struct tsim_task *task) {
     /* Bitwise: of each task, and hardly ever false. */
-    bool counts = ((uint32_t)task->n_demands <= TSIM_TASK_MAX_DEMANDS) &
-                  ((uint32_t)task->n_metered <= TSIM_TASK_MAX_DEMANDS) &
+    bool counts = (task->n_demands >= 0) & (task->n_metered >= 0) &
+                  ((uint32_t)task->n_demands + (uint32_t)task->n_metered <= TSIM_TASK_MAX_DEMANDS) &
                   ((uint32_t)task->n_waits <= TSIM_TASK_MAX_SIGNALS) &
                   ((uint32_t)task->n_lowers <= TSIM_TASK_MAX_SIGNALS) & (task->n_more_demands >= 0);
     bool numbers = (task->work >= 0) & (task->work <= DBL_MAX) & (task->weight >= 0) & (task->weight <= DBL_MAX) &
@@ -158,8 +158,10 @@ static void end_party(struct tsim_engine *engine, int32_t party, tsim_tick begin
     tsim_engine_count(engine, party, 1);
     if (engine->options.observer)
         engine->options.observer(engine->options.context, party, s->task.label, s->ready, begin, engine->now);
-    for (int32_t i = 0; i < s->task.n_metered; i++)
-        tsim_flowed_add(&engine->meters[-1 - s->task.metered[i].resource], s->task.metered[i].per_unit * s->task.work);
+    for (int32_t i = 0; i < s->task.n_metered; i++) {
+        const struct tsim_demand *metered = &s->task.demands[TSIM_TASK_MAX_DEMANDS - 1 - i];
+        tsim_flowed_add(&engine->meters[-1 - metered->resource], metered->per_unit * s->task.work);
+    }
     lower_signals(engine, &s->task);
     if (s->task.raised_counter >= 0)
         raise_counter(engine, s->task.raised_counter);

@@ -286,8 +286,8 @@ static void count_rates(struct tsim_trace *trace, const struct tsim_step_task *t
     const int64_t VALUES[N_GAUGES] = {nearest(10 * power_w(trace, task, duration_s)),
                                       nearest(task->scale_up_bytes * scale), nearest(task->nic_bytes * scale)};
     if (begin_ns > gauges->end_ns)
-        rest_gauges(trace, task->gang, task->stream, gauges->end_ns);
-    set_gauges(trace, task->gang, task->stream, begin_ns, VALUES);
+        rest_gauges(trace, task->gang, (int)task->stream, gauges->end_ns);
+    set_gauges(trace, task->gang, (int)task->stream, begin_ns, VALUES);
     gauges->end_ns = end_ns;
 }
 

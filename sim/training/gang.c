@@ -193,7 +193,8 @@ static void keep_shape(const struct tsim_gang *gang, const struct tsim_task *tas
                                       .work = task->work,
                                       .weight = task->weight};
     memcpy(shape->demands, task->demands, (size_t)task->n_demands * sizeof task->demands[0]);
-    memcpy(shape->metered, task->metered, (size_t)task->n_metered * sizeof task->metered[0]);
+    for (int32_t i = 0; i < task->n_metered; i++)
+        shape->metered[i] = task->demands[TSIM_TASK_MAX_DEMANDS - 1 - i];
 }
 
 static void use_shape(const struct tsim_task_shape *shape, struct tsim_task *task) {
@@ -207,7 +208,7 @@ static void use_shape(const struct tsim_task_shape *shape, struct tsim_task *tas
         task->demands[i] = shape->demands[i];
     task->n_metered = shape->n_metered;
     for (int32_t i = 0; i < shape->n_metered; i++)
-        task->metered[i] = shape->metered[i];
+        *tsim_task_metered(task, i) = shape->metered[i];
 }
 
 static void join_replicas(const struct tsim_gang *gang, int64_t kind, int64_t index, struct tsim_task *task) {

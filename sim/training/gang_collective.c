@@ -21,12 +21,13 @@ void tsim_gang_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, stru
     if (!(per_unit > 0))
         return;
     struct tsim_demand demand = {.resource = resource, .per_unit = per_unit};
+    bool has_room = task->n_demands + task->n_metered < TSIM_TASK_MAX_DEMANDS;
     if (resource < 0) {
-        TSIM_ASSERT(task->n_metered < TSIM_TASK_MAX_DEMANDS);
-        task->metered[task->n_metered++] = demand;
+        TSIM_ASSERT(has_room);
+        *tsim_task_metered(task, task->n_metered++) = demand;
         return;
     }
-    if (task->n_demands < TSIM_TASK_MAX_DEMANDS) {
+    if (has_room) {
         task->demands[task->n_demands++] = demand;
         return;
     }
