@@ -23,7 +23,8 @@ void tsim_diags_release(struct tsim_diags *list) {
 }
 
 /* The list always has room for one item more than the cap: that last one is the scratch item. */
-static struct tsim_diag *append(struct tsim_diags *list, struct tsim_place at, const char *field) {
+static struct tsim_diag *append(struct tsim_diags *list, struct tsim_place at, const char *field, const char *format,
+                                va_list args) {
     list->items = tsim_heap_grow(list->items, &list->capacity, list->n_items + 1, sizeof *list->items);
     struct tsim_diag *diag = &list->items[list->n_items];
     diag->is_mute = list->is_mute;
@@ -34,28 +35,23 @@ static struct tsim_diag *append(struct tsim_diags *list, struct tsim_place at, c
     memset(diag, 0, sizeof *diag);
     diag->at = at;
     snprintf(diag->field, sizeof diag->field, "%s", field ? field : "");
+    format_cut(diag->message, sizeof diag->message, format, args);
     return diag;
 }
 
 struct tsim_diag *tsim_diags_verror(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
                                     const char *field, const char *format, va_list args) {
-    struct tsim_diag *diag = append(list, at, field);
+    struct tsim_diag *diag = append(list, at, field, format, args);
     diag->status = status;
     list->n_errors++;
-    if (diag->is_mute)
-        return diag;
-    format_cut(diag->message, sizeof diag->message, format, args);
     return diag;
 }
 
 struct tsim_diag *tsim_diags_vwarning(struct tsim_diags *list, struct tsim_place at, const char *field,
                                       const char *format, va_list args) {
-    struct tsim_diag *diag = append(list, at, field);
+    struct tsim_diag *diag = append(list, at, field, format, args);
     diag->is_warning = true;
     list->n_warnings++;
-    if (diag->is_mute)
-        return diag;
-    format_cut(diag->message, sizeof diag->message, format, args);
     return diag;
 }
 

@@ -76,9 +76,9 @@ struct tsim_task {
     int32_t n_more_demands;
 };
 
-/* The i-th demand of a meter, of n_metered; n_demands + n_metered <= TSIM_TASK_MAX_DEMANDS. */
-static inline struct tsim_demand *tsim_task_metered(struct tsim_task *task, int32_t i) {
-    return &task->demands[TSIM_TASK_MAX_DEMANDS - 1 - i];
+/* Where in `demands` the i-th of a meter is, of n_metered; n_demands + n_metered <= TSIM_TASK_MAX_DEMANDS. */
+static inline int32_t tsim_metered_place(int32_t i) {
+    return TSIM_TASK_MAX_DEMANDS - 1 - i;
 }
 
 /* Fills *task with the stream's next task and returns true, or returns false when the stream is finished. Called when

@@ -159,7 +159,7 @@ static void end_party(struct tsim_engine *engine, int32_t party, tsim_tick begin
     if (engine->options.observer)
         engine->options.observer(engine->options.context, party, s->task.label, s->ready, begin, engine->now);
     for (int32_t i = 0; i < s->task.n_metered; i++) {
-        const struct tsim_demand *metered = &s->task.demands[TSIM_TASK_MAX_DEMANDS - 1 - i];
+        const struct tsim_demand *metered = &s->task.demands[tsim_metered_place(i)];
         tsim_flowed_add(&engine->meters[-1 - metered->resource], metered->per_unit * s->task.work);
     }
     lower_signals(engine, &s->task);

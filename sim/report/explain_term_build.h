@@ -74,7 +74,9 @@ const struct tsim_term *tsim_term_link_rate(struct tsim_terms *terms, bool betwe
 const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *name); /* step, communication_exposed */
 const struct tsim_term *tsim_term_of_input(struct tsim_terms *terms, const char *name);  /* step.data_stall_s */
 const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char *name); /* memory */
-const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char *name);  /* all others */
+/* What a port of the fabric draws, if there is a fabric. */
+void tsim_term_add_port_power(struct tsim_terms *terms, struct tsim_term *term);
+const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char *name); /* all others */
 const struct tsim_term *tsim_term_run_work(struct tsim_terms *terms); /* time of the whole run without failures */
 /* explain_term_campaign.c: of runs with failures */
 const struct tsim_term *tsim_term_of_failures(struct tsim_terms *terms, const char *name);

@@ -237,11 +237,7 @@ static const struct tsim_term *idle_power(struct tsim_terms *terms) {
         terms, term,
         tsim_term_of_file(terms, TSIM_CATALOGUE_NODES, "power.overhead_idle", node->power_overhead_idle_w, TSIM_WATTS),
         1);
-    if (terms->scenario->cluster.fabric)
-        tsim_term_add(terms, term,
-                      tsim_term_of_file(terms, TSIM_CATALOGUE_FABRICS, "power_per_port",
-                                        terms->scenario->cluster.fabric->power_w_per_port, TSIM_WATTS),
-                      1);
+    tsim_term_add_port_power(terms, term);
     return term;
 }
 

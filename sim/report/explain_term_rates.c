@@ -233,6 +233,15 @@ static const struct tsim_term *fraction_term(struct tsim_terms *terms, const cha
 
 /* ---- energy and the whole run ---- */
 
+void tsim_term_add_port_power(struct tsim_terms *terms, struct tsim_term *term) {
+    const struct tsim_fabric *fabric = terms->scenario->cluster.fabric;
+    if (fabric)
+        tsim_term_add(
+            terms, term,
+            tsim_term_of_file(terms, TSIM_CATALOGUE_FABRICS, "power_per_port", fabric->power_w_per_port, TSIM_WATTS),
+            1);
+}
+
 static const struct tsim_term *power_term(struct tsim_terms *terms, const char *name) {
     const struct tsim_node *node = terms->scenario->cluster.node;
     const struct tsim_accelerator *a = node->accelerator;
@@ -258,11 +267,7 @@ static const struct tsim_term *power_term(struct tsim_terms *terms, const char *
             terms, term,
             tsim_term_of_file(terms, CONSTANTS[i].kind, CONSTANTS[i].key, CONSTANTS[i].value, CONSTANTS[i].dimension),
             1);
-    if (terms->scenario->cluster.fabric)
-        tsim_term_add(terms, term,
-                      tsim_term_of_file(terms, TSIM_CATALOGUE_FABRICS, "power_per_port",
-                                        terms->scenario->cluster.fabric->power_w_per_port, TSIM_WATTS),
-                      1);
+    tsim_term_add_port_power(terms, term);
     return term;
 }
 

@@ -168,9 +168,9 @@ static const struct tsim_term *shape_share(struct tsim_terms *terms, const struc
         tsim_term_add(terms, term, tsim_term_given(terms, "tokens attended to", op->sequence, TSIM_COUNT, OF_SHAPE), 1);
         return term;
     }
-    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, "share of it at this shape",
-                                           "tiles in waves over the units, and their start-up (sim/cost/compute.h)",
-                                           share_frac, TSIM_FRACTION);
+    struct tsim_term *term = tsim_term_new(
+        terms, TSIM_TERM_MODEL, "share of it at this shape",
+        "tiles in waves over the units, and their start-up, a time (sim/cost/compute.h)", share_frac, TSIM_FRACTION);
     tsim_term_add(terms, term, file_value(terms, "compute_units", (double)a->compute_units, TSIM_COUNT), 1);
     tsim_term_add(terms, term, file_value(terms, "efficiency.matrix_ramp_k", a->matrix_ramp_k, TSIM_COUNT), 1);
     return term;

@@ -194,7 +194,7 @@ static void keep_shape(const struct tsim_gang *gang, const struct tsim_task *tas
                                       .weight = task->weight};
     memcpy(shape->demands, task->demands, (size_t)task->n_demands * sizeof task->demands[0]);
     for (int32_t i = 0; i < task->n_metered; i++)
-        shape->metered[i] = task->demands[TSIM_TASK_MAX_DEMANDS - 1 - i];
+        shape->metered[i] = task->demands[tsim_metered_place(i)];
 }
 
 static void use_shape(const struct tsim_task_shape *shape, struct tsim_task *task) {
@@ -208,7 +208,7 @@ static void use_shape(const struct tsim_task_shape *shape, struct tsim_task *tas
         task->demands[i] = shape->demands[i];
     task->n_metered = shape->n_metered;
     for (int32_t i = 0; i < shape->n_metered; i++)
-        *tsim_task_metered(task, i) = shape->metered[i];
+        task->demands[tsim_metered_place(i)] = shape->metered[i];
 }
 
 static void join_replicas(const struct tsim_gang *gang, int64_t kind, int64_t index, struct tsim_task *task) {

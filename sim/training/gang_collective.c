@@ -24,7 +24,7 @@ void tsim_gang_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, stru
     bool has_room = task->n_demands + task->n_metered < TSIM_TASK_MAX_DEMANDS;
     if (resource < 0) {
         TSIM_ASSERT(has_room);
-        *tsim_task_metered(task, task->n_metered++) = demand;
+        task->demands[tsim_metered_place(task->n_metered++)] = demand;
         return;
     }
     if (has_room) {

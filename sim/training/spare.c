@@ -24,14 +24,22 @@ static void raise_collective(struct use *most, const struct tsim_data_collective
     raise(most, of_flow(&collective->cost, collective->kernel_s > 0 ? 1 : collective->device_share));
 }
 
+/* Of a pass that takes this long. By chance (noise.h) it may be shorter, and ask for any rate. */
+static double asked_per_s(const struct tsim_step_plan *plan, double bytes, double time_s, double capacity_per_s) {
+    if (plan->noise_deviation_frac > 0)
+        return bytes > 0 ? (double)INFINITY : 0;
+    return fmin(bytes / time_s, capacity_per_s);
+}
+
 static void raise_passes(const struct tsim_step_plan *plan, const struct tsim_chunk_plan *chunk, struct use *most) {
     for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++) {
         const struct tsim_pass_cost *cost = &chunk->ways[kind].whole;
         if (cost->time_s > 0)
-            raise(most, (struct use){.device = 1,
-                                     .scale_up =
-                                         fmin(cost->scale_up_bytes / cost->time_s, plan->cluster->scale_up_bytes_per_s),
-                                     .nic = fmin(cost->nic_bytes / cost->time_s, plan->cluster->nic_bytes_per_s)});
+            raise(most, (struct use){
+                            .device = 1,
+                            .scale_up = asked_per_s(plan, cost->scale_up_bytes, cost->time_s,
+                                                    plan->cluster->scale_up_bytes_per_s),
+                            .nic = asked_per_s(plan, cost->nic_bytes, cost->time_s, plan->cluster->nic_bytes_per_s)});
     }
 }
 

@@ -37,7 +37,7 @@ START_TEST(a_meter_only_counts) {
     for (int i = 0; i < 2; i++) {
         struct tsim_task *task = i == 0 ? add_task(add_stream(), 10, 0) : add_flow(add_stream(), 10, 0, link);
         task->bound_per_s = 4;
-        *tsim_task_metered(task, task->n_metered++) = (struct tsim_demand){meter, 3};
+        task->demands[tsim_metered_place(task->n_metered++)] = (struct tsim_demand){meter, 3};
     }
     run();
     expect(0, 0, 0, 0, 2 * S + S / 2);

@@ -3,6 +3,7 @@
 #include "support/check_main.h"
 #include "support/example.h"
 #include "training/run.h"
+#include "training/spare.h"
 
 #include <math.h>
 
@@ -145,6 +146,30 @@ START_TEST(seeds) {
 }
 END_TEST
 
+static struct tsim_gang_most most_used(double noise_deviation_frac) {
+    static const struct tsim_cluster cluster = {.nic_bytes_per_s = 100, .scale_up_bytes_per_s = 100};
+    static struct tsim_chunk_plan chunk = {.ways = {{.whole = {.time_s = 2, .nic_bytes = 100}}}};
+    static struct tsim_stage_plan stage = {.chunks = &chunk};
+    const struct tsim_step_plan plan = {.cluster = &cluster,
+                                        .stages = &stage,
+                                        .schedule = {.stages = 1, .chunks = 1},
+                                        .noise_deviation_frac = noise_deviation_frac};
+    struct tsim_gang_most most;
+    tsim_gang_most_used(&plan, 0, &most);
+    return most;
+}
+
+/* Half of the adapter's rate, on average; a pass that is shorter by chance asks for more, also than there is. */
+START_TEST(short_passes_are_not_spare) {
+    struct tsim_gang_most on_average = most_used(0), by_chance = most_used(0.1);
+    ck_assert_double_eq(on_average.nic_out.units_per_s, 50);
+    ck_assert(tsim_can_spare(50, on_average.nic_out));
+    ck_assert(!tsim_can_spare(49, on_average.nic_out));
+    ck_assert(!tsim_can_spare(1e6, by_chance.nic_out));
+    ck_assert(tsim_can_spare(100, by_chance.scale_up_out));
+}
+END_TEST
+
 static void set_up(void) {
     tsim_arena_init(&arena);
 }
@@ -164,6 +189,7 @@ static Suite *variation_suite(void) {
     tcase_add_test(tcase, terms);
     tcase_add_test(tcase, stragglers);
     tcase_add_test(tcase, seeds);
+    tcase_add_test(tcase, short_passes_are_not_spare);
     suite_add_tcase(suite, tcase);
     return suite;
 }
