@@ -13,7 +13,11 @@ static void put_event(struct tsim_engine *engine, int32_t leader, tsim_tick tick
 
 /* As tsim_engine_ticks, but what lies beyond the end of time is put there: INT64_MAX. */
 static tsim_tick ticks_of_flow(const struct tsim_engine *engine, double duration_s) {
-    return duration_s < engine->end_of_time_s ? tsim_engine_ticks(engine, duration_s) : INT64_MAX;
+    return duration_s < engine->end_of_time_s ? tsim_engine_rounded_ticks(engine, duration_s) : INT64_MAX;
+}
+
+static bool is_alone(const struct tsim_engine_stream *s, int32_t stream) {
+    return s->next_party < 0 && s->first_party == stream;
 }
 
 static int32_t n_demands_of_task(const struct tsim_engine *engine, int32_t leader) {
@@ -54,10 +58,10 @@ void tsim_engine_start_task(struct tsim_engine *engine, int32_t leader) {
     struct tsim_engine_stream *s = &engine->streams[leader];
     s->begin = engine->now;
     s->rate = 0;
-    bool is_alone = s->next_party < 0 && s->first_party == leader;
-    tsim_engine_count(engine, leader, is_alone ? 1 : n_parties_of_task(engine, leader));
+    bool has_one_party = is_alone(s, leader);
+    tsim_engine_count(engine, leader, has_one_party ? 1 : n_parties_of_task(engine, leader));
     if (s->task.work <= 0 ||
-        (is_alone ? s->task.n_demands + s->task.n_more_demands : n_demands_of_task(engine, leader)) == 0) {
+        (has_one_party ? s->task.n_demands + s->task.n_more_demands : n_demands_of_task(engine, leader)) == 0) {
         start_undisturbed(engine, leader);
     } else if (s->task.latency > 0) {
         s->state = STREAM_LATENCY;
@@ -68,7 +72,7 @@ void tsim_engine_start_task(struct tsim_engine *engine, int32_t leader) {
 }
 
 /* The activity has a rate from now on: when does it end? True: now. */
-static bool take_rate(struct tsim_engine *engine, int32_t leader, double rate) {
+static inline bool take_rate(struct tsim_engine *engine, int32_t leader, double rate) {
     struct tsim_engine_stream *s = &engine->streams[leader];
     s->rate = rate;
     s->since = engine->now;
@@ -78,13 +82,13 @@ static bool take_rate(struct tsim_engine *engine, int32_t leader, double rate) {
         put_event(engine, leader, tsim_engine_later(engine, s->task.flow), TSIM_PHASE_END);
         return false;
     }
-    double duration_s = s->remaining / s->rate;
+    double duration_s = rate == 1 ? s->remaining : s->remaining / rate;
     tsim_tick left = is_rest && duration_s < 0.5 * engine->options.tick_s ? 0 : ticks_of_flow(engine, duration_s);
     put_event(engine, leader, tsim_engine_later(engine, left), TSIM_PHASE_END);
     return left == 0;
 }
 
-static bool change_rate(struct tsim_engine *engine, int32_t leader, double rate) {
+static inline bool change_rate(struct tsim_engine *engine, int32_t leader, double rate) {
     struct tsim_engine_stream *s = &engine->streams[leader];
     s->remaining -= s->rate * tsim_engine_seconds(engine, engine->now - s->since);
     return take_rate(engine, leader, rate);
@@ -98,8 +102,10 @@ static bool flow_among_few(struct tsim_engine *engine, int32_t leader, double we
             return true;
         tsim_few_end(&engine->few, leader, s->lingering_work);
     }
+    if (is_alone(s, leader) && s->task.n_more_demands == 0)
+        return tsim_few_begin(&engine->few, leader, weight, bound, s->task.demands, s->task.n_demands);
     tsim_few_set(&engine->few, leader, weight, bound);
-    for (int32_t party = engine->streams[leader].first_party; party >= 0; party = engine->streams[party].next_party) {
+    for (int32_t party = s->first_party; party >= 0; party = engine->streams[party].next_party) {
         const struct tsim_task *task = &engine->streams[party].task;
         tsim_few_demand(&engine->few, leader, task->demands, task->n_demands);
         if (task->n_more_demands > 0)
@@ -145,8 +151,8 @@ void tsim_engine_leave(struct tsim_engine *engine, int32_t leader, double work) 
 
 bool tsim_engine_flows_at_once(const struct tsim_engine *engine, int32_t stream) {
     const struct tsim_engine_stream *s = &engine->streams[stream];
-    return (s->state == STREAM_STARTING) & (s->task.join < 0) & (s->task.latency == 0) & (s->task.work > 0) &
-           (s->task.n_demands > 0) & (s->task.n_more_demands == 0);
+    return s->state == STREAM_STARTING && (s->task.join < 0) & (s->task.latency == 0) & (s->task.work > 0) &
+                                              (s->task.n_demands > 0) & (s->task.n_more_demands == 0);
 }
 
 static bool solve_few(struct tsim_engine *engine) {

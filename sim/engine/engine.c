@@ -123,8 +123,8 @@ static void end_due(struct tsim_engine *engine, int place, int32_t stream) {
 static void run_tick(struct tsim_engine *engine) {
     for (;;) {
         struct tsim_event first;
-        int place = tsim_event_queue_find(&engine->events, &first);
-        bool is_due = place >= TSIM_QUEUE_HEAP && first.tick == engine->now;
+        int place;
+        bool is_due = tsim_event_queue_find_at(&engine->events, engine->now, &place, &first);
         if (is_due && first.phase == TSIM_PHASE_END) {
             end_due(engine, place, first.item);
             continue;
@@ -244,12 +244,7 @@ void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double 
 tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s) {
     if (!(duration_s >= 0 && duration_s < engine->end_of_time_s))
         TSIM_BUG("a duration of %g s is not between 0 and %g s", duration_s, engine->end_of_time_s);
-    if (duration_s <= 0)
-        return 0;
-    double ticks = duration_s / engine->options.tick_s;
-    /* from 2^52 on a double is a whole number, and adding a half would round it up */
-    tsim_tick rounded = (tsim_tick)(ticks < 0x1p52 ? ticks + 0.5 : ticks);
-    return rounded > 0 ? rounded : 1;
+    return tsim_engine_rounded_ticks(engine, duration_s);
 }
 
 double tsim_engine_seconds(const struct tsim_engine *engine, tsim_tick ticks) {

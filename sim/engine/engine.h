@@ -67,13 +67,13 @@ struct tsim_task {
     int32_t awaited_counter;                           /* must have reached awaited_value; -1 = none */
     int32_t raised_counter;                            /* raised by one at the end; -1 = none */
     int64_t awaited_value;
-    int64_t join;      /* -1 = none; otherwise any number that the parties agree on, unique in a run */
-    int32_t n_parties; /* of the join */
+    int64_t join; /* -1 = none; otherwise any number that the parties agree on, unique in a run */
     /* Parties of a join: work, weight, bound and latency are taken from the party with the smallest stream number; work
      * must be equal in all, demands on the same resource add up (also within one task). A task may reach over
      * TSIM_TASK_MAX_DEMANDS through more_demands (the caller keeps the array until the task has ended). */
     const struct tsim_demand *more_demands;
     int32_t n_more_demands;
+    int32_t n_parties; /* of the join */
 };
 
 /* Where in `demands` the i-th of a meter is, of n_metered; n_demands + n_metered <= TSIM_TASK_MAX_DEMANDS. */

@@ -9,6 +9,7 @@ enum { ARITY = 4, HOLE = INT32_MAX, MIN_RUN_CAPACITY = 64 };
 
 void tsim_event_queue_init(struct tsim_event_queue *queue) {
     memset(queue, 0, sizeof *queue);
+    queue->few.first = UINT64_MAX;
     memset(queue->few.keys, 0xff, sizeof queue->few.keys);
     memset(queue->few.firsts, 0xff, sizeof queue->few.firsts);
 }

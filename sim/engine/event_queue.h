@@ -6,9 +6,9 @@
  * be seen from outside.
  *
  * Of a few items (TSIM_QUEUE_FEW, and ticks from 0 to 2^56) the keys lie in a row, by item, in groups of eight whose
- * first ones are known. To put one is to write it and, at most, to go through its group, without a branch that could be
- * guessed wrong. Once there is another item or tick all moves, for good, to two containers, and the next event is the
- * smaller of their first ones:
+ * first ones are known, as is the first of all. To put one is to write it; where one was first and goes or comes later,
+ * its group and the groups' first ones are gone through, without a branch that could be guessed wrong. Once there is
+ * another item or tick all moves, for good, to two containers, and the next event is the smaller of their first ones:
  *   - an implicit 4-ary heap of 16-byte entries with an index from item to position;
  *   - TSIM_QUEUE_RUNS runs, FIFOs whose keys ascend: an event that comes after the last of a run is appended to it, no
  *     sifting. Symmetric work (every rank sends its k-th message at the same tick, in the order of their numbers)
@@ -52,8 +52,7 @@ enum { TSIM_QUEUE_RUNS = 2, TSIM_QUEUE_FEW = 64 };
 enum { TSIM_QUEUE_GROUP = 8 };
 struct tsim_event_row {
     int32_t n_groups; /* in use */
-    bool knows_first; /* of all */
-    uint64_t first;
+    uint64_t first;   /* of all */
     uint64_t firsts[TSIM_QUEUE_FEW / TSIM_QUEUE_GROUP];
     uint64_t keys[TSIM_QUEUE_FEW];
 };
@@ -86,34 +85,29 @@ static inline uint64_t tsim_event_smaller(uint64_t a, uint64_t b) {
     return b < a ? b : a;
 }
 
+/* After a change that was not to an earlier key. */
 static inline void tsim_event_row_sort(struct tsim_event_row *row, int32_t group) {
     const uint64_t *keys = row->keys + group * TSIM_QUEUE_GROUP;
     uint64_t a = tsim_event_smaller(keys[0], keys[1]), b = tsim_event_smaller(keys[2], keys[3]),
              c = tsim_event_smaller(keys[4], keys[5]), d = tsim_event_smaller(keys[6], keys[7]);
     row->firsts[group] = tsim_event_smaller(tsim_event_smaller(a, b), tsim_event_smaller(c, d));
+    row->first = row->firsts[0];
+    for (int32_t i = 1; i < row->n_groups; i++)
+        row->first = tsim_event_smaller(row->first, row->firsts[i]);
 }
 
 static inline void tsim_event_row_put(struct tsim_event_row *row, int32_t item, uint64_t key) {
-    int32_t group = item / TSIM_QUEUE_GROUP;
-    uint64_t first = row->firsts[group];
+    int32_t group = (int32_t)((uint32_t)item / TSIM_QUEUE_GROUP);
+    uint64_t before = row->keys[item];
     row->keys[item] = key;
-    row->knows_first &= key <= row->first || (row->first & (TSIM_QUEUE_FEW - 1)) != (uint64_t)item;
-    row->first = tsim_event_smaller(row->first, key);
-    row->n_groups = group < row->n_groups ? row->n_groups : group + 1;
-    if (key <= first)
-        row->firsts[group] = key;
-    else if ((first & (TSIM_QUEUE_FEW - 1)) == (uint64_t)item)
+    if (group >= row->n_groups)
+        row->n_groups = group + 1;
+    if (before < key && before == row->firsts[group]) {
         tsim_event_row_sort(row, group);
-}
-
-static inline uint64_t tsim_event_row_first(struct tsim_event_row *row) {
-    if (row->knows_first)
-        return row->first;
-    row->first = UINT64_MAX;
-    for (int32_t i = 0; i < row->n_groups; i++)
-        row->first = tsim_event_smaller(row->first, row->firsts[i]);
-    row->knows_first = true;
-    return row->first;
+        return;
+    }
+    row->firsts[group] = tsim_event_smaller(row->firsts[group], key);
+    row->first = tsim_event_smaller(row->first, key);
 }
 
 void tsim_event_queue_put_among_many(struct tsim_event_queue *queue, int32_t item, int64_t tick, enum tsim_phase phase);
@@ -139,7 +133,7 @@ enum { TSIM_QUEUE_HEAP = -1 };
 int tsim_event_queue_look(struct tsim_event_queue *queue); /* for it, where it is not known */
 static inline int tsim_event_queue_find(struct tsim_event_queue *queue, struct tsim_event *event) {
     if (!queue->has_many) {
-        uint64_t key = tsim_event_row_first(&queue->few);
+        uint64_t key = queue->few.first;
         event->tick = (int64_t)(key >> 7);
         event->phase = (enum tsim_phase)(key >> 6 & 1);
         event->item = (int32_t)(key & (TSIM_QUEUE_FEW - 1));
@@ -158,8 +152,16 @@ static inline void tsim_event_queue_take(struct tsim_event_queue *queue, int pla
         return;
     }
     queue->few.keys[item] = UINT64_MAX;
-    queue->few.knows_first = false;
-    tsim_event_row_sort(&queue->few, item / TSIM_QUEUE_GROUP);
+    tsim_event_row_sort(&queue->few, (int32_t)((uint32_t)item / TSIM_QUEUE_GROUP));
+}
+/* tsim_event_queue_find for one of that tick, than which there is no earlier one; false and no event when there is
+ * none. */
+static inline bool tsim_event_queue_find_at(struct tsim_event_queue *queue, int64_t tick, int *place,
+                                            struct tsim_event *event) {
+    if (!queue->has_many && queue->few.first >> 7 != (uint64_t)tick)
+        return false;
+    *place = tsim_event_queue_find(queue, event);
+    return *place >= TSIM_QUEUE_HEAP && event->tick == tick;
 }
 
 #endif

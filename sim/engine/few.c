@@ -27,7 +27,6 @@ void tsim_few_init(struct tsim_few *few, const struct tsim_sharing *sharing) {
         memset(r, 0, offsetof(struct tsim_few_resource, users));
         r->capacity = sharing->resources[i].capacity;
         r->free_up_to = r->capacity * (1 - SPARE_FRAC);
-        r->local = -1;
     }
 }
 
@@ -36,13 +35,6 @@ void tsim_few_release(struct tsim_few *few) {
     tsim_heap_free(few->demands);
     tsim_heap_free(few->marked);
     memset(few, 0, sizeof *few);
-}
-
-void tsim_few_set(struct tsim_few *few, int32_t activity, double weight, double bound) {
-    TSIM_ASSERT((uint32_t)activity < TSIM_FEW && weight > 0 && weight <= DBL_MAX && bound > 0);
-    TSIM_ASSERT(few->activities[activity].n_demands == 0);
-    few->activities[activity] = (struct tsim_few_activity){
-        .weight = weight, .bound = bound, .bound_level = bound / weight, .bottleneck = -1, .is_new = true};
 }
 
 static void make_room(struct tsim_few *few) {
@@ -55,37 +47,69 @@ static void make_room(struct tsim_few *few) {
     few->room *= 2;
 }
 
+static uint64_t bit_of(int32_t activity) {
+    return UINT64_C(1) << activity;
+}
+
+/* Of each demand that begins, and hardly ever false: positive and finite, by its bits. */
+static bool is_proper(double number) {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits - 1 < (UINT64_C(0x7ff) << 52) - 1;
+}
+
+static bool is_known(const struct tsim_few *few, const struct tsim_demand *demand) {
+    return (uint32_t)demand->resource < (uint32_t)few->n_resources && is_proper(demand->per_unit);
+}
+
+void tsim_few_set(struct tsim_few *few, int32_t activity, double weight, double bound) {
+    TSIM_ASSERT((uint32_t)activity < TSIM_FEW && is_proper(weight) && bound > 0);
+    TSIM_ASSERT(few->activities[activity].n_demands == 0);
+    few->activities[activity] =
+        (struct tsim_few_activity){.weight = weight, .bound = bound, .bound_level = bound / weight, .is_new = true};
+}
+
 static double asked(const struct tsim_few_resource *r, double per_unit, double bound) {
     double most = per_unit * bound;
     return most < r->capacity ? most : r->capacity;
 }
 
-/* Of a resource that the activity has demanded already, as its user number `user`, more. */
-static void demand_more(struct tsim_few *few, int32_t activity, int32_t user, const struct tsim_demand *more) {
+static struct tsim_few_user *user_of(struct tsim_few_resource *r, int32_t activity) {
+    struct tsim_few_user *user = r->users;
+    while (user->activity != activity)
+        user++;
+    return user;
+}
+
+/* Of a resource that the activity has demanded already. */
+static void demand_more(struct tsim_few *few, int32_t activity, const struct tsim_demand *more) {
     struct tsim_few_resource *r = &few->resources[more->resource];
     struct tsim_demand *own = few->demands + (ptrdiff_t)activity * few->room;
     while (own->resource != more->resource)
         own++;
     r->asked -= asked(r, own->per_unit, few->activities[activity].bound);
     own->per_unit += more->per_unit;
-    r->users[user].per_unit = own->per_unit;
+    user_of(r, activity)->per_unit = own->per_unit;
     r->asked += asked(r, own->per_unit, few->activities[activity].bound);
+}
+
+static inline void add_user(struct tsim_few_resource *r, int32_t activity, double per_unit, double bound) {
+    int32_t at = r->n_users++;
+    for (; at > 0 && r->users[at - 1].activity > activity; at--)
+        r->users[at] = r->users[at - 1];
+    r->users[at] = (struct tsim_few_user){per_unit, activity};
+    r->who |= bit_of(activity);
+    r->asked += asked(r, per_unit, bound);
 }
 
 static void add_demand(struct tsim_few *few, int32_t activity, const struct tsim_demand *demand) {
     struct tsim_few_activity *a = &few->activities[activity];
     struct tsim_few_resource *r = &few->resources[demand->resource];
-    int32_t at = r->n_users;
-    while (at > 0 && r->users[at - 1].activity > activity)
-        at--;
-    if (at > 0 && r->users[at - 1].activity == activity) {
-        demand_more(few, activity, at - 1, demand);
+    if (r->who & bit_of(activity)) {
+        demand_more(few, activity, demand);
         return;
     }
-    for (int32_t i = r->n_users++; i > at; i--)
-        r->users[i] = r->users[i - 1];
-    r->users[at] = (struct tsim_few_user){demand->per_unit, activity};
-    r->asked += asked(r, demand->per_unit, a->bound);
+    add_user(r, activity, demand->per_unit, a->bound);
     if (a->n_demands == few->room)
         make_room(few);
     few->demands[(ptrdiff_t)activity * few->room + a->n_demands++] = *demand;
@@ -93,8 +117,7 @@ static void add_demand(struct tsim_few *few, int32_t activity, const struct tsim
 
 void tsim_few_demand(struct tsim_few *few, int32_t activity, const struct tsim_demand *demands, int32_t n_demands) {
     for (int32_t i = 0; i < n_demands; i++) {
-        TSIM_ASSERT(demands[i].resource >= 0 && demands[i].resource < few->n_resources && demands[i].per_unit > 0 &&
-                    demands[i].per_unit <= DBL_MAX);
+        TSIM_ASSERT(is_known(few, &demands[i]));
         add_demand(few, activity, &demands[i]);
     }
 }
@@ -114,19 +137,10 @@ static double used(const struct tsim_few *few, const struct tsim_few_resource *r
     return sum;
 }
 
-bool tsim_few_start(struct tsim_few *few, int32_t activity) {
-    struct tsim_few_activity *a = &few->activities[activity];
+static bool fits(struct tsim_few *few, int32_t activity, double rate) {
     const struct tsim_demand *own = tsim_few_demands(few, activity);
-    double rate = a->bound;
-    TSIM_ASSERT(a->n_demands > 0);
-    for (int32_t i = 0; i < a->n_demands; i++)
-        if (rate * own[i].per_unit > few->resources[own[i].resource].capacity) {
-            rate = few->resources[own[i].resource].capacity / own[i].per_unit;
-            a->bottleneck = own[i].resource;
-        }
-    TSIM_ASSERT(rate <= DBL_MAX);
     bool fits = true;
-    for (int32_t i = 0; i < a->n_demands; i++) {
+    for (int32_t i = 0; i < few->activities[activity].n_demands; i++) {
         const struct tsim_few_resource *r = &few->resources[own[i].resource];
         if (r->n_users == 1 || r->asked <= r->free_up_to ||
             used(few, r) + own[i].per_unit * rate <= r->capacity * (1 - TSIM_SHARING_TOLERANCE))
@@ -134,18 +148,63 @@ bool tsim_few_start(struct tsim_few *few, int32_t activity) {
         fits = false;
         mark(few, own[i].resource);
     }
-    if (!fits) {
-        a->bottleneck = -1;
+    return fits;
+}
+
+/* The rate that the activity would have alone, and whether it meets others where they could be in its way. */
+struct alone {
+    double rate;
+    bool meets_others;
+};
+
+static inline void add_alone(struct alone *alone, const struct tsim_few_resource *r, double per_unit) {
+    alone->meets_others |= (r->n_users > 1) & (r->asked > r->free_up_to);
+    if (alone->rate * per_unit > r->capacity)
+        alone->rate = r->capacity / per_unit;
+}
+
+static inline bool start(struct tsim_few *few, int32_t activity, const struct alone *alone) {
+    struct tsim_few_activity *a = &few->activities[activity];
+    TSIM_ASSERT((a->n_demands > 0) & (alone->rate <= DBL_MAX));
+    if (alone->meets_others && !fits(few, activity, alone->rate))
         return false;
-    }
-    a->rate = rate;
+    a->rate = alone->rate;
     a->is_new = false;
     return true;
 }
 
+bool tsim_few_start(struct tsim_few *few, int32_t activity) {
+    const struct tsim_few_activity *a = &few->activities[activity];
+    const struct tsim_demand *own = tsim_few_demands(few, activity);
+    struct alone alone = {.rate = a->bound};
+    for (int32_t i = 0; i < a->n_demands; i++)
+        add_alone(&alone, &few->resources[own[i].resource], own[i].per_unit);
+    return start(few, activity, &alone);
+}
+
+bool tsim_few_begin(struct tsim_few *few, int32_t activity, double weight, double bound,
+                    const struct tsim_demand *demands, int32_t n_demands) {
+    struct tsim_demand *own = few->demands + (ptrdiff_t)activity * few->room;
+    struct alone alone = {.rate = bound};
+    tsim_few_set(few, activity, weight, bound);
+    for (int32_t i = 0; i < n_demands; i++) {
+        TSIM_ASSERT(is_known(few, &demands[i]));
+        struct tsim_few_resource *r = &few->resources[demands[i].resource];
+        if ((i == few->room) | ((r->who >> activity & 1) != 0)) {
+            tsim_few_demand(few, activity, demands + i, n_demands - i);
+            return tsim_few_start(few, activity);
+        }
+        add_user(r, activity, demands[i].per_unit, bound);
+        add_alone(&alone, r, demands[i].per_unit);
+        own[i] = demands[i];
+        few->activities[activity].n_demands = i + 1;
+    }
+    return start(few, activity, &alone);
+}
+
 static void leave(struct tsim_few *few, int32_t activity, const struct tsim_demand *demand) {
     struct tsim_few_resource *r = &few->resources[demand->resource];
-    int32_t at = 0;
+    r->who &= ~bit_of(activity);
     if (r->n_users == 1) {
         r->n_users = 0;
         r->asked = 0;
@@ -154,20 +213,18 @@ static void leave(struct tsim_few *few, int32_t activity, const struct tsim_dema
     if (r->asked > r->free_up_to && used(few, r) >= r->capacity * (1 - TSIM_SHARING_TOLERANCE))
         mark(few, demand->resource);
     r->asked -= asked(r, demand->per_unit, few->activities[activity].bound);
-    while (r->users[at].activity != activity)
-        at++;
-    r->n_users--;
-    for (; at < r->n_users; at++)
-        r->users[at] = r->users[at + 1];
+    struct tsim_few_user *end = r->users + --r->n_users;
+    for (struct tsim_few_user *user = user_of(r, activity); user < end; user++)
+        user[0] = user[1];
 }
 
 void tsim_few_end(struct tsim_few *few, int32_t activity, double work) {
     struct tsim_few_activity *a = &few->activities[activity];
-    const struct tsim_demand *own = tsim_few_demands(few, activity);
-    TSIM_ASSERT(a->n_demands > 0);
-    for (int32_t i = 0; i < a->n_demands; i++) {
-        tsim_flowed_add(&few->resources[own[i].resource].flowed, own[i].per_unit * work);
-        leave(few, activity, &own[i]);
+    const struct tsim_demand *own = tsim_few_demands(few, activity), *end = own + a->n_demands;
+    TSIM_ASSERT(own < end);
+    for (; own < end; own++) {
+        tsim_flowed_add(&few->resources[own->resource].flowed, own->per_unit * work);
+        leave(few, activity, own);
     }
     a->n_demands = 0;
     a->rate = 0;
@@ -187,11 +244,8 @@ static bool asks_alike(const struct tsim_few *few, int32_t activity, double weig
 static void redemand(struct tsim_few *few, int32_t activity, struct tsim_demand *own, double per_unit) {
     struct tsim_few_resource *r = &few->resources[own->resource];
     double bound = few->activities[activity].bound, before = r->asked;
-    int32_t user = 0;
-    while (r->users[user].activity != activity)
-        user++;
     r->asked += asked(r, per_unit, bound) - asked(r, own->per_unit, bound);
-    r->users[user].per_unit = own->per_unit = per_unit;
+    user_of(r, activity)->per_unit = own->per_unit = per_unit;
     if (before > r->free_up_to || r->asked > r->free_up_to)
         mark(few, own->resource);
 }
@@ -211,66 +265,59 @@ bool tsim_few_renew(struct tsim_few *few, int32_t activity, double work, double 
 
 /* ---- filling ---- */
 
-/* What is connected with the marked resources, by numbers of its own. */
+/* What is connected with the marked resources. */
 struct region {
-    int32_t n, n_resources;
-    int32_t activities[TSIM_FEW];
+    uint64_t inside, open;   /* activities: a bit each */
     double bounds[TSIM_FEW]; /* by activity, as what follows: its own, or of a resource that it has for itself */
     double bound_levels[TSIM_FEW];
     double rates[TSIM_FEW];
-    int32_t bottlenecks[TSIM_FEW];
-    uint64_t inside, open; /* activities */
-    int32_t resources[TSIM_FEW_RESOURCES];
+    struct tsim_few_resource *resources[TSIM_FEW_RESOURCES]; /* those on which they meet */
+    double full_levels[TSIM_FEW_RESOURCES];
+    int32_t n_resources;
 };
 
-static void include_users(struct region *region, const struct tsim_few_resource *r) {
-    for (int32_t i = 0; i < r->n_users; i++) {
-        int32_t user = r->users[i].activity;
-        if (region->inside >> user & 1)
-            continue;
-        region->inside |= UINT64_C(1) << user;
-        region->activities[region->n++] = user;
-    }
-}
-
-static void include_demands(struct tsim_few *few, struct region *region, int32_t activity) {
+static void include(struct tsim_few *few, struct region *region, int32_t activity) {
     const struct tsim_few_activity *a = &few->activities[activity];
     const struct tsim_demand *own = tsim_few_demands(few, activity);
-    region->bounds[activity] = a->bound;
-    region->bound_levels[activity] = a->bound_level;
-    region->bottlenecks[activity] = -1;
+    double bound = a->bound, bound_level = a->bound_level;
     for (int32_t i = 0; i < a->n_demands; i++) {
         struct tsim_few_resource *r = &few->resources[own[i].resource];
-        if (r->n_users == 1 && region->bounds[activity] * own[i].per_unit > r->capacity) {
-            region->bounds[activity] = r->capacity / own[i].per_unit;
-            region->bound_levels[activity] = region->bounds[activity] / a->weight;
-            region->bottlenecks[activity] = own[i].resource;
+        if (r->n_users == 1 && bound * own[i].per_unit > r->capacity) {
+            bound = r->capacity / own[i].per_unit;
+            bound_level = bound / a->weight;
         }
-        if (r->n_users == 1 || r->local >= 0 || r->asked <= r->free_up_to)
+        if (r->n_users == 1 || r->is_inside || r->asked <= r->free_up_to)
             continue;
-        r->local = region->n_resources++;
-        region->resources[r->local] = own[i].resource;
-        include_users(region, r);
+        r->is_inside = true;
+        region->resources[region->n_resources++] = r;
+        region->inside |= r->who;
     }
+    region->bounds[activity] = bound;
+    region->bound_levels[activity] = bound_level;
 }
 
 static void connect(struct tsim_few *few, struct region *region) {
-    region->n = region->n_resources = 0;
+    region->n_resources = 0;
     region->inside = 0;
     for (int32_t i = 0; i < few->n_marked; i++) {
         struct tsim_few_resource *r = &few->resources[few->marked[i]];
         r->is_marked = false;
-        include_users(region, r);
+        region->inside |= r->who;
     }
     few->n_marked = 0;
-    for (int32_t i = 0; i < region->n; i++) /* grows meanwhile */
-        include_demands(few, region, region->activities[i]);
+    uint64_t done = 0;
+    for (uint64_t left = region->inside; left; left = region->inside & ~done) { /* grows meanwhile */
+        done |= left & -left;
+        include(few, region, __builtin_ctzll(left));
+    }
     region->open = region->inside;
 }
 
 /* The level at which the resource would be full if only its open users' rates still rose; infinite where none is. */
 static double full_level(const struct tsim_few *few, const struct region *region, const struct tsim_few_resource *r) {
     double remaining = r->capacity, load = 0;
+    if (!(r->who & region->open))
+        return HUGE_VAL;
     for (int32_t i = 0; i < r->n_users; i++) {
         const struct tsim_few_user *user = &r->users[i];
         if (region->open >> user->activity & 1)
@@ -283,24 +330,23 @@ static double full_level(const struct tsim_few *few, const struct region *region
     return remaining > 0 ? remaining / load : 0;
 }
 
-static void fix(struct region *region, int32_t activity, double rate, int32_t bottleneck) {
-    region->open &= ~(UINT64_C(1) << activity);
-    region->rates[activity] = rate;
-    region->bottlenecks[activity] = bottleneck;
+/* Of those that `who` are users of. */
+static void find_full_levels(const struct tsim_few *few, struct region *region, uint64_t who) {
+    for (int32_t i = 0; i < region->n_resources; i++)
+        if (region->resources[i]->who & who)
+            region->full_levels[i] = full_level(few, region, region->resources[i]);
 }
 
 /* The lowest level at which an open activity reaches its bound (returns the activity), or a resource is full (its
  * number in the region, less TSIM_FEW_RESOURCES). */
-static int32_t lowest(const struct tsim_few *few, const struct region *region, double *level) {
+static int32_t lowest(const struct region *region, double *level) {
     int32_t who = 0;
     *level = HUGE_VAL;
-    for (int32_t i = 0; i < region->n_resources; i++) {
-        double full = full_level(few, region, &few->resources[region->resources[i]]);
-        if (full < *level) {
-            *level = full;
+    for (int32_t i = 0; i < region->n_resources; i++)
+        if (region->full_levels[i] < *level) {
+            *level = region->full_levels[i];
             who = i - TSIM_FEW_RESOURCES;
         }
-    }
     for (uint64_t left = region->open; left; left &= left - 1) {
         int32_t activity = __builtin_ctzll(left);
         if (region->bound_levels[activity] < *level) {
@@ -311,42 +357,59 @@ static int32_t lowest(const struct tsim_few *few, const struct region *region, d
     return who;
 }
 
-static void fill(struct tsim_few *few, struct region *region) {
+/* The resource's open users, at that level; returns them. */
+static uint64_t fix_users(const struct tsim_few *few, struct region *region, const struct tsim_few_resource *r,
+                          double level) {
+    uint64_t users = r->who & region->open;
+    for (uint64_t left = users; left; left &= left - 1) {
+        int32_t user = __builtin_ctzll(left);
+        double rate = few->activities[user].weight * level, bound = region->bounds[user];
+        region->rates[user] = rate < bound ? rate : bound;
+    }
+    return users;
+}
+
+static void fill(const struct tsim_few *few, struct region *region) {
     double level = 0;
-    while (region->open) {
+    find_full_levels(few, region, region->inside);
+    for (;;) {
         double next;
-        int32_t who = lowest(few, region, &next);
+        int32_t who = lowest(region, &next);
+        uint64_t fixed;
         level = next <= level * (1 + TSIM_SHARING_SAME) ? level : next;
         if (who >= 0) {
-            fix(region, who, region->bounds[who], region->bottlenecks[who]);
+            region->rates[who] = region->bounds[who];
+            fixed = bit_of(who);
+        } else {
+            fixed = fix_users(few, region, region->resources[who + TSIM_FEW_RESOURCES], level);
+        }
+        region->open &= ~fixed;
+        if (!region->open)
+            return;
+        find_full_levels(few, region, fixed);
+    }
+}
+
+static void take_rates(struct tsim_few *few, uint64_t inside, const double *rates) {
+    few->n_changed = 0;
+    for (uint64_t left = inside; left; left &= left - 1) {
+        int32_t activity = __builtin_ctzll(left);
+        struct tsim_few_activity *a = &few->activities[activity];
+        double rate = rates[activity];
+        if (!a->is_new && fabs(rate - a->rate) <= a->rate * TSIM_SHARING_SAME)
             continue;
-        }
-        int32_t resource = region->resources[who + TSIM_FEW_RESOURCES];
-        const struct tsim_few_resource *r = &few->resources[resource];
-        for (int32_t i = 0; i < r->n_users; i++) {
-            int32_t user = r->users[i].activity;
-            double rate = few->activities[user].weight * level, bound = region->bounds[user];
-            if (region->open >> user & 1)
-                fix(region, user, rate < bound ? rate : bound, resource);
-        }
+        a->rate = rate;
+        a->is_new = false;
+        few->changed[few->n_changed++] = activity;
     }
 }
 
 void tsim_few_solve(struct tsim_few *few) {
     struct region region;
     connect(few, &region);
-    fill(few, &region);
-    few->n_changed = 0;
+    if (region.n_resources > 0)
+        fill(few, &region);
+    take_rates(few, region.inside, region.n_resources > 0 ? region.rates : region.bounds);
     for (int32_t i = 0; i < region.n_resources; i++)
-        few->resources[region.resources[i]].local = -1;
-    for (int32_t i = 0; i < region.n; i++) {
-        int32_t activity = region.activities[i];
-        struct tsim_few_activity *a = &few->activities[activity];
-        a->bottleneck = region.bottlenecks[activity];
-        if (!a->is_new && fabs(region.rates[activity] - a->rate) <= a->rate * TSIM_SHARING_SAME)
-            continue;
-        a->rate = region.rates[activity];
-        a->is_new = false;
-        few->changed[few->n_changed++] = activity;
-    }
+        region.resources[i]->is_inside = false;
 }

@@ -29,8 +29,9 @@ struct tsim_few_resource {
     double free_up_to; /* below it what is asked binds nobody */
     double asked;      /* sum over users of what they would use alone */
     struct tsim_flowed flowed;
+    uint64_t who; /* the users: a bit each */
     int32_t n_users;
-    int32_t local; /* of the solve under way: its number there; -1 outside it */
+    bool is_inside; /* the solve under way */
     bool is_marked;
     struct tsim_few_user users[TSIM_FEW]; /* by number */
 };
@@ -38,7 +39,6 @@ struct tsim_few_resource {
 struct tsim_few_activity {
     double weight, bound, rate, bound_level; /* the last: bound / weight */
     int32_t n_demands;
-    int32_t bottleneck; /* resource, or -1 = its bound */
     bool is_new;
 };
 
@@ -59,6 +59,9 @@ void tsim_few_release(struct tsim_few *few);
 void tsim_few_set(struct tsim_few *few, int32_t activity, double weight, double bound);
 void tsim_few_demand(struct tsim_few *few, int32_t activity, const struct tsim_demand *demands, int32_t n_demands);
 bool tsim_few_start(struct tsim_few *few, int32_t activity);
+/* All three at once. */
+bool tsim_few_begin(struct tsim_few *few, int32_t activity, double weight, double bound,
+                    const struct tsim_demand *demands, int32_t n_demands);
 void tsim_few_end(struct tsim_few *few, int32_t activity, double work);
 /* Instead of end, set, demand and start, where the activity goes on with the same weight and bound on the same
  * resources: with the rate that it has, until the next solve. False, and nothing has happened, where it does not. */

@@ -43,6 +43,7 @@ struct tsim_engine_stream {
     void *context;
     enum stream_state state;
     bool is_excused;
+    bool lingers;        /* among few: what has ended takes its part until the next task takes it over, in this tick */
     int32_t n_unfired;   /* signals, and counters, that the task still waits for */
     int32_t next;        /* in the list of starts, or of ends */
     int32_t first_party; /* of a leader: the parties in the order of their coming */
@@ -51,7 +52,6 @@ struct tsim_engine_stream {
     /* while flowing, as of tick `since` */
     tsim_tick since;
     double remaining, rate;
-    bool lingers; /* among few: what has ended takes its part until the next task takes it over, in this tick */
     double lingering_work; /* of what has ended */
     struct tsim_task task;
     int32_t next_waiter[TSIM_TASK_MAX_SIGNALS];
@@ -112,6 +112,13 @@ static inline void tsim_engine_count(struct tsim_engine *engine, int32_t stream,
         tsim_engine_goes_round(engine, stream);
 }
 void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size); /* "stream 3 (...)" */
+/* Of a duration that is not negative and before the end of time. */
+static inline tsim_tick tsim_engine_rounded_ticks(const struct tsim_engine *engine, double duration_s) {
+    double ticks = duration_s / engine->options.tick_s;
+    /* from 2^52 on a double is a whole number, and adding a half would round it up */
+    tsim_tick rounded = (tsim_tick)(ticks < 0x1p52 ? ticks + 0.5 : ticks);
+    return rounded > 0 ? rounded : duration_s > 0;
+}
 
 /* stream.c */
 void tsim_engine_fetch(struct tsim_engine *engine, int32_t stream);

@@ -7,10 +7,9 @@ static void put_demand(struct tsim_words *state, int32_t resource, double per_un
 }
 
 static void put_demands_of_few(const struct tsim_few *few, int32_t leader, struct tsim_words *state) {
-    const struct tsim_few_activity *a = &few->activities[leader];
-    tsim_words_put(state, a->bottleneck);
-    for (int32_t i = 0; i < a->n_demands; i++)
-        put_demand(state, tsim_few_demands(few, leader)[i].resource, tsim_few_demands(few, leader)[i].per_unit);
+    const struct tsim_demand *own = tsim_few_demands(few, leader);
+    for (int32_t i = 0; i < few->activities[leader].n_demands; i++)
+        put_demand(state, own[i].resource, own[i].per_unit);
 }
 
 static void put_demands(const struct tsim_engine *engine, int32_t leader, struct tsim_words *state) {

@@ -19,15 +19,15 @@ static void clear_task(struct tsim_task *task) {
     task->n_more_demands = 0;
 }
 
-static void check_task(const struct tsim_engine *engine, int32_t stream, const struct tsim_task *task) {
-    /* Bitwise: of each task, and hardly ever false. */
-    bool counts = (task->n_demands >= 0) & (task->n_metered >= 0) &
-                  ((uint32_t)task->n_demands + (uint32_t)task->n_metered <= TSIM_TASK_MAX_DEMANDS) &
-                  ((uint32_t)task->n_waits <= TSIM_TASK_MAX_SIGNALS) &
-                  ((uint32_t)task->n_lowers <= TSIM_TASK_MAX_SIGNALS) & (task->n_more_demands >= 0);
-    bool numbers = (task->work >= 0) & (task->work <= DBL_MAX) & (task->weight >= 0) & (task->weight <= DBL_MAX) &
-                   (task->bound_per_s >= 0) & (task->bound_per_s <= DBL_MAX) & (task->latency >= 0);
-    bool join = (task->join < 0) | (task->n_parties >= 1);
+static __attribute__((noinline)) void look_closely(const struct tsim_engine *engine, int32_t stream,
+                                                   const struct tsim_task *task) {
+    bool counts = task->n_demands >= 0 && task->n_metered >= 0 &&
+                  (uint32_t)task->n_demands + (uint32_t)task->n_metered <= TSIM_TASK_MAX_DEMANDS &&
+                  (uint32_t)task->n_waits <= TSIM_TASK_MAX_SIGNALS &&
+                  (uint32_t)task->n_lowers <= TSIM_TASK_MAX_SIGNALS && task->n_more_demands >= 0;
+    bool numbers = task->work >= 0 && task->work <= DBL_MAX && task->weight >= 0 && task->weight <= DBL_MAX &&
+                   task->bound_per_s >= 0 && task->bound_per_s <= DBL_MAX && task->latency >= 0;
+    bool join = task->join < 0 || task->n_parties >= 1;
     if (counts && numbers && join)
         return;
     char who[200];
@@ -38,14 +38,35 @@ static void check_task(const struct tsim_engine *engine, int32_t stream, const s
                         : "a join without parties");
 }
 
+static inline uint64_t bits_of(double number) {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+/* Of each task, so by the bits of its numbers: what is not negative and finite has none of the sign and exponent that
+ * others have (-0 has, which is looked at closely). */
+static inline void check_task(const struct tsim_engine *engine, int32_t stream, const struct tsim_task *task) {
+    uint64_t infinite = UINT64_C(0x7ff) << 52, work = bits_of(task->work), weight = bits_of(task->weight),
+             bound = bits_of(task->bound_per_s);
+    bool is_good = ((uint32_t)task->n_demands <= TSIM_TASK_MAX_DEMANDS) &
+                   ((uint32_t)task->n_metered <= (uint32_t)(TSIM_TASK_MAX_DEMANDS - task->n_demands)) &
+                   ((uint32_t)task->n_waits <= TSIM_TASK_MAX_SIGNALS) &
+                   ((uint32_t)task->n_lowers <= TSIM_TASK_MAX_SIGNALS) & (task->n_more_demands >= 0) &
+                   (work < infinite) & (weight < infinite) & (bound < infinite) & (task->latency >= 0) &
+                   (task->join < 0);
+    if (!is_good)
+        look_closely(engine, stream, task);
+}
+
 static struct tsim_engine_signal *signal_at(struct tsim_engine *engine, int32_t signal) {
-    if (signal < 0 || (size_t)signal >= engine->n_signals)
+    if ((size_t)signal >= engine->n_signals) /* a negative one, too */
         TSIM_BUG("there is no signal %d", signal);
     return &engine->signals[signal];
 }
 
 static int32_t *waiter_link(struct tsim_engine *engine, int32_t waiter) {
-    return &engine->streams[waiter / WAITER_STRIDE].next_waiter[waiter % WAITER_STRIDE];
+    return &engine->streams[(uint32_t)waiter / WAITER_STRIDE].next_waiter[(uint32_t)waiter % WAITER_STRIDE];
 }
 
 static void wait_for(struct tsim_engine *engine, struct tsim_engine_signal *signal, int32_t waiter) {
@@ -78,24 +99,31 @@ static void await_counter(struct tsim_engine *engine, int32_t stream) {
     s->n_unfired++;
 }
 
-/* At the head of its stream, with all signals fired. */
-static void be_ready(struct tsim_engine *engine, int32_t stream) {
-    struct tsim_engine_stream *s = &engine->streams[stream];
-    s->ready = engine->now;
-    s->next_party = -1;
-    s->first_party = stream;
-    int32_t leader = stream;
-    if (s->task.join >= 0) {
-        s->state = STREAM_JOINING;
-        leader = tsim_engine_arrive(engine, stream);
-        if (leader < 0)
-            return;
-    }
+static void start(struct tsim_engine *engine, int32_t leader) {
     engine->streams[leader].state = STREAM_STARTING;
     tsim_engine_append(engine, &engine->starts, leader);
 }
 
-void tsim_engine_fetch(struct tsim_engine *engine, int32_t stream) {
+static __attribute__((noinline)) void join_others(struct tsim_engine *engine, int32_t stream) {
+    engine->streams[stream].state = STREAM_JOINING;
+    int32_t leader = tsim_engine_arrive(engine, stream);
+    if (leader >= 0)
+        start(engine, leader);
+}
+
+/* At the head of its stream, with all signals fired. */
+static inline void be_ready(struct tsim_engine *engine, int32_t stream) {
+    struct tsim_engine_stream *s = &engine->streams[stream];
+    s->ready = engine->now;
+    s->next_party = -1;
+    s->first_party = stream;
+    if (s->task.join >= 0)
+        join_others(engine, stream);
+    else
+        start(engine, stream);
+}
+
+static inline void fetch(struct tsim_engine *engine, int32_t stream) {
     struct tsim_engine_stream *s = &engine->streams[stream];
     clear_task(&s->task);
     if (!s->program(s->context, stream, &s->task)) {
@@ -119,6 +147,10 @@ void tsim_engine_fetch(struct tsim_engine *engine, int32_t stream) {
         be_ready(engine, stream);
 }
 
+void tsim_engine_fetch(struct tsim_engine *engine, int32_t stream) {
+    fetch(engine, stream);
+}
+
 static void fire(struct tsim_engine *engine, struct tsim_engine_signal *signal) {
     int32_t last = signal->last_waiter;
     if (last < 0)
@@ -128,8 +160,9 @@ static void fire(struct tsim_engine *engine, struct tsim_engine_signal *signal) 
     do { /* be_ready does not touch these links */
         waiter = next;
         next = *waiter_link(engine, waiter);
-        if (--engine->streams[waiter / WAITER_STRIDE].n_unfired == 0)
-            be_ready(engine, waiter / WAITER_STRIDE);
+        int32_t stream = (int32_t)((uint32_t)waiter / WAITER_STRIDE);
+        if (--engine->streams[stream].n_unfired == 0)
+            be_ready(engine, stream);
     } while (waiter != last);
 }
 
@@ -167,7 +200,7 @@ static void end_party(struct tsim_engine *engine, int32_t party, tsim_tick begin
         raise_counter(engine, s->task.raised_counter);
 }
 
-void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader) {
+static __attribute__((noinline)) void end_join(struct tsim_engine *engine, int32_t leader) {
     struct tsim_engine_stream *streams = engine->streams;
     tsim_tick begin = streams[leader].begin;
     int32_t first = streams[leader].first_party;
@@ -177,6 +210,16 @@ void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader) {
         next = streams[party].next_party; /* fetch may make the party ready, which begins a new list */
         tsim_engine_fetch(engine, party);
     }
+}
+
+void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader) {
+    const struct tsim_engine_stream *s = &engine->streams[leader];
+    if (s->next_party >= 0 || s->first_party != leader) {
+        end_join(engine, leader);
+        return;
+    }
+    end_party(engine, leader, s->begin);
+    fetch(engine, leader);
 }
 
 int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32_t initial) {

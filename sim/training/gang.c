@@ -184,9 +184,9 @@ static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost,
     }
 }
 
-static void keep_shape(const struct tsim_gang *gang, const struct tsim_task *task, struct tsim_task_shape *shape) {
-    *shape = (struct tsim_task_shape){.is_made = true,
-                                      .n_demands = task->n_demands,
+static struct tsim_task_shape *keep_shape(const struct tsim_gang *gang, const struct tsim_task *task) {
+    struct tsim_task_shape *shape = TSIM_NEW(gang->arena, struct tsim_task_shape);
+    *shape = (struct tsim_task_shape){.n_demands = task->n_demands,
                                       .n_metered = task->n_metered,
                                       .latency = task->latency,
                                       .flow = tsim_engine_ticks(gang->engine, task->work),
@@ -195,6 +195,7 @@ static void keep_shape(const struct tsim_gang *gang, const struct tsim_task *tas
     memcpy(shape->demands, task->demands, (size_t)task->n_demands * sizeof task->demands[0]);
     for (int32_t i = 0; i < task->n_metered; i++)
         shape->metered[i] = task->demands[tsim_metered_place(i)];
+    return shape;
 }
 
 static void use_shape(const struct tsim_task_shape *shape, struct tsim_task *task) {
@@ -302,14 +303,14 @@ static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int3
                       struct tsim_task *task) {
     struct tsim_gang *to = hop.to_next ? gang->next : gang->prev;
     struct tsim_pass_item item = tsim_gang_item(gang, index), there = item;
-    struct tsim_task_shape *shape = &gang->messages[hop.to_next ? 0 : 1];
+    struct tsim_task_shape **shape = &gang->messages[hop.to_next ? 0 : 1];
     there.chunk = hop.chunk;
-    if (shape->is_made)
-        use_shape(shape, task);
+    if (*shape)
+        use_shape(*shape, task);
     else
         message_task(gang, stream, hop.to_next, task);
-    if (!shape->is_made && gang->shapes && !gang->links)
-        keep_shape(gang, task, shape);
+    if (!*shape && gang->shapes && !gang->links)
+        *shape = keep_shape(gang, task);
     task->label = tsim_label(TSIM_TASK_SEND, index, 0);
     int32_t slot = tsim_gang_slot(to, there);
     lower(task, item.kind == TSIM_PASS_FORWARD ? to->activation_in + slot : to->gradient_in + slot);
@@ -415,8 +416,7 @@ static void shaped_task(struct tsim_gang *gang, struct tsim_pass_item item, int3
     struct tsim_pass_cost cost;
     tsim_gang_pass_cost(gang, item, gang->segment, n_segments, &cost);
     pass_task(gang, &cost, task);
-    *shape = TSIM_NEW(gang->arena, struct tsim_task_shape);
-    keep_shape(gang, task, *shape);
+    *shape = keep_shape(gang, task);
 }
 
 /* True when the task is the first piece of several. */

@@ -61,7 +61,6 @@ struct tsim_part_pieces {
 
 /* What is the same in all passes of one kind through one chunk, or in one segment of them; in all messages one way. */
 struct tsim_task_shape {
-    bool is_made;
     int32_t n_demands, n_metered;
     tsim_tick latency, flow;
     double work, weight;
@@ -220,8 +219,8 @@ struct tsim_gang {
     int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
     int64_t *tally;                  /* account.c */
     int32_t n_tally, most_segments;
-    struct tsim_task_shape messages[2]; /* to the next, to the previous stage; made where passes have shapes */
-    struct tsim_task_shape **shapes;    /* by tsim_gang_place; NULL where passes differ, or have many members */
+    struct tsim_task_shape *messages[2]; /* to the next, to the previous stage; made where passes have shapes */
+    struct tsim_task_shape **shapes;     /* by tsim_gang_place; NULL where passes differ, or have many members */
     bool is_plain; /* most passes: of a shape, with a message before and one after, and nothing else */
     struct tsim_gang_account *account;
 };
