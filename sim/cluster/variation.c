@@ -9,8 +9,7 @@ const struct tsim_accelerator *tsim_slowest_of(struct tsim_arena *arena, const s
     *slowest = *accelerator;
     for (int p = 0; p < TSIM_N_PRECISIONS; p++)
         slowest->matrix_sustained_frac[p] /= factor;
-    slowest->attention_flash1_frac /= factor;
-    slowest->attention_flash2_frac /= factor;
-    slowest->attention_flash3_frac /= factor;
+    for (int f = 0; f < TSIM_N_FLASH; f++)
+        slowest->attention_frac[f] /= factor;
     return slowest;
 }

@@ -149,6 +149,9 @@ enum tsim_execution {
  * which rows stream past weights that stay, or which keeps a square of results while operands stream past. */
 enum tsim_stationary { TSIM_STATIONARY_NONE, TSIM_STATIONARY_WEIGHTS, TSIM_STATIONARY_OUTPUTS };
 
+/* Generations of flash attention that an accelerator has rates for. */
+enum tsim_flash { TSIM_FLASH1, TSIM_FLASH2, TSIM_FLASH3, TSIM_FLASH_CUDNN, TSIM_N_FLASH };
+
 struct tsim_accelerator {
     const char *name, *vendor, *source;
     int64_t year;
@@ -166,9 +169,9 @@ struct tsim_accelerator {
     double matrix_sustained_frac[TSIM_N_PRECISIONS]; /* long-run fraction of peak for large products (power, clocks) */
     double memory_sustained_frac;                    /* of memory_bytes_per_s for element-wise kernels */
     double matrix_ramp_k; /* of a 16-bit product: depth at which half its tile time is start-up, eff = K / (K + ramp) */
-    double speed_spread_frac; /* coefficient of variation of the sustained matrix rates between specimens */
-    double attention_flash1_frac, attention_flash2_frac, attention_flash3_frac; /* of peak; forward, long sequences */
-    double kernel_latency_s; /* shortest kernel, and the gap that a kernel adds beside its roofline time */
+    double speed_spread_frac;            /* coefficient of variation of the sustained matrix rates between specimens */
+    double attention_frac[TSIM_N_FLASH]; /* of peak; forward and backward, long sequences; cuDNN: 0 = as flash3 */
+    double kernel_latency_s;             /* shortest kernel, and the gap that a kernel adds beside its roofline time */
     double power_idle_w, power_limit_w;
     double power_cap_w; /* set below the limit: clocks fall (cost/compute.h); 0: none */
     double power_compute_frac, power_memory_frac, power_link_frac; /* share of (limit - idle) at full use of each */
@@ -291,6 +294,11 @@ enum tsim_attention_kernel {
     TSIM_ATTENTION_FLASH3,
     TSIM_ATTENTION_CUDNN
 };
+/* Which of the accelerator's rates the kernel runs at; standard kernels: FlashAttention-2's. And the rate's key below
+ * efficiency.attention. */
+enum tsim_flash tsim_flash_of(const struct tsim_accelerator *accelerator, enum tsim_attention_kernel kernel);
+const char *tsim_flash_name(enum tsim_flash flash);
+
 enum tsim_fusion { TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE, TSIM_FUSION_COMPILE };
 
 struct tsim_overlap {

@@ -29,12 +29,36 @@ static const struct tsim_key SUSTAINED_KEYS[] = {
     SUSTAINED("bf16", TSIM_BF16), SUSTAINED("fp8", TSIM_FP8)};
 TSIM_TABLE(SUSTAINED, SUSTAINED_KEYS, true);
 
+#define FLASH_RATE(name_, index_, help_)                                                                               \
+    SHARE(name_, offsetof(struct tsim_accelerator, attention_frac) + (index_) * sizeof(double), false, help_)
 static const struct tsim_key FLASH_KEYS[] = {
-    SHARE("flash1", offsetof(struct tsim_accelerator, attention_flash1_frac), false, "FlashAttention 1 and Triton kernels"),
-    SHARE("flash2", offsetof(struct tsim_accelerator, attention_flash2_frac), false, "FlashAttention 2"),
-    SHARE("flash3", offsetof(struct tsim_accelerator, attention_flash3_frac), false, "FlashAttention 3 and cuDNN"),
+    FLASH_RATE("flash1", TSIM_FLASH1, "FlashAttention 1 and Triton kernels"),
+    FLASH_RATE("flash2", TSIM_FLASH2, "FlashAttention 2"),
+    FLASH_RATE("flash3", TSIM_FLASH3, "FlashAttention 3"),
+    FLASH_RATE("cudnn", TSIM_FLASH_CUDNN, "cuDNN's kernel; 0: as flash3"),
 };
 TSIM_TABLE(FLASH, FLASH_KEYS, true);
+
+const char *tsim_flash_name(enum tsim_flash flash) {
+    return FLASH_KEYS[flash].key; /* in the order of the enumeration */
+}
+
+enum tsim_flash tsim_flash_of(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel) {
+    switch (kernel) {
+    case TSIM_ATTENTION_FLASH_TRITON:
+    case TSIM_ATTENTION_FLASH1:
+        return TSIM_FLASH1;
+    case TSIM_ATTENTION_FLASH3:
+        return TSIM_FLASH3;
+    case TSIM_ATTENTION_CUDNN:
+        return a->attention_frac[TSIM_FLASH_CUDNN] > 0 ? TSIM_FLASH_CUDNN : TSIM_FLASH3;
+    case TSIM_ATTENTION_FLASH2:
+    case TSIM_ATTENTION_UNFUSED: /* `attention: flash` with a profile of standard kernels: flash2 (a warning said so) */
+    case TSIM_ATTENTION_FUSED_SOFTMAX:
+        break;
+    }
+    return TSIM_FLASH2;
+}
 
 static const struct tsim_key EFFICIENCY_KEYS[] = {
     {.key = "matrix_sustained", .kind = TSIM_KEY_MAPPING, .table = &SUSTAINED, .is_required = true,

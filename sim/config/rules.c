@@ -273,13 +273,6 @@ static void check_execution(const struct check *c) {
     }
 }
 
-static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel) {
-    if (kernel == TSIM_ATTENTION_FLASH_TRITON || kernel == TSIM_ATTENTION_FLASH1)
-        return a->attention_flash1_frac;
-    bool is_newest = kernel == TSIM_ATTENTION_FLASH3 || kernel == TSIM_ATTENTION_CUDNN;
-    return is_newest ? a->attention_flash3_frac : a->attention_flash2_frac;
-}
-
 static void check_attention(const struct check *c) {
     enum tsim_attention_kernel kernel = c->sc->software->attention_kernel;
     if (c->sc->training.attention != TSIM_ATTENTION_FLASH || c->sc->model->list)
@@ -290,7 +283,8 @@ static void check_attention(const struct check *c) {
                                           "training.attention", "%.40s has no flash attention: flash2 is taken",
                                           c->sc->software->name),
                        "choose another with software: {extends: %.60s, attention_kernel: ...}", c->sc->software->name);
-    if (flash_frac(c->sc->cluster.node->accelerator, kernel) <= 0)
+    const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
+    if (a->attention_frac[tsim_flash_of(a, kernel)] <= 0)
         tsim_diag_hint(fail(c, "training.attention", "%.40s has no efficiency for the attention kernel of %.40s",
                             c->sc->cluster.node->accelerator->name, c->sc->software->name),
                        "attention: standard, or give efficiency.attention in the accelerator");

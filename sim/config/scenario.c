@@ -39,14 +39,11 @@ static bool enters_run(const struct tsim_scenario *sc, const char *accelerator_k
     if (precision)
         return strcmp(precision, tsim_precision_name(sc->training.precision)) == 0 ||
                (sc->training.precision == TSIM_FP8 && strcmp(precision, "bf16") == 0);
-    const char *flash = tail_after(accelerator_key, "efficiency.attention.flash");
+    const char *flash = tail_after(accelerator_key, "efficiency.attention.");
     if (!flash)
         return true;
-    enum tsim_attention_kernel kernel = sc->software->attention_kernel;
-    char used = kernel == TSIM_ATTENTION_FLASH_TRITON || kernel == TSIM_ATTENTION_FLASH1 ? '1'
-                : kernel == TSIM_ATTENTION_FLASH3 || kernel == TSIM_ATTENTION_CUDNN      ? '3'
-                                                                                         : '2';
-    return !sc->model->list && sc->training.attention == TSIM_ATTENTION_FLASH && flash[0] == used;
+    const char *used = tsim_flash_name(tsim_flash_of(sc->cluster.node->accelerator, sc->software->attention_kernel));
+    return !sc->model->list && sc->training.attention == TSIM_ATTENTION_FLASH && strcmp(flash, used) == 0;
 }
 
 /* "h100-sxm power.idle" for cluster.node.accelerator.power.idle; NULL when the run does not lean on it. */

@@ -23,11 +23,13 @@ enum { CLOCK_STEPS = 40 };
 #define LOAD_BYTES 16.0
 #define UNALIGNED_FRAC 0.69
 
-/* Flash attention's shape terms, and FlashAttention-1's own; see the header. */
+/* Flash attention's shape terms, and cuDNN's and FlashAttention-1's own; see the header. */
 #define FLASH_HEAD_DIM_RAMP 20.0
 #define FLASH_REFERENCE_HEAD_DIM 128.0
 #define FLASH_RAMP_TOKENS 190.0
 #define FLASH_CAUSAL_RAMP_TOKENS 600.0
+#define CUDNN_RAMP_TOKENS 330.0
+#define CUDNN_CAUSAL_RAMP_TOKENS 1000.0
 #define FLASH1_RAMP_TOKENS 90.0
 #define FLASH1_CAUSAL_RAMP_TOKENS 310.0
 #define FLASH1_SMALL_HEAD_DIM 64.0
@@ -115,25 +117,22 @@ static double product_s(const struct tsim_accelerator *a, const struct tsim_op *
     return is_aligned(op) || a->array_side > 0 ? aligned_s : aligned_s / UNALIGNED_FRAC;
 }
 
-static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel) {
-    switch (kernel) {
-    case TSIM_ATTENTION_FLASH_TRITON:
-        return TRITON_OVER_FLASH1 * a->attention_flash1_frac;
-    case TSIM_ATTENTION_FLASH1:
-        return a->attention_flash1_frac;
-    case TSIM_ATTENTION_FLASH3:
-    case TSIM_ATTENTION_CUDNN:
-        return a->attention_flash3_frac;
-    case TSIM_ATTENTION_FLASH2:
-    case TSIM_ATTENTION_UNFUSED: /* `attention: flash` with a profile of standard kernels: flash2 (a warning said so) */
-    case TSIM_ATTENTION_FUSED_SOFTMAX:
-        break;
-    }
-    return a->attention_flash2_frac;
-}
-
 static bool is_first_generation(enum tsim_attention_kernel kernel) {
     return kernel == TSIM_ATTENTION_FLASH1 || kernel == TSIM_ATTENTION_FLASH_TRITON;
+}
+
+static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel) {
+    double frac = a->attention_frac[tsim_flash_of(a, kernel)];
+    return kernel == TSIM_ATTENTION_FLASH_TRITON ? TRITON_OVER_FLASH1 * frac : frac;
+}
+
+/* Tokens at which half of the time is not in proportion to the length. */
+static double flash_ramp(enum tsim_attention_kernel kernel, bool is_causal) {
+    if (is_first_generation(kernel))
+        return is_causal ? FLASH1_CAUSAL_RAMP_TOKENS : FLASH1_RAMP_TOKENS;
+    if (kernel == TSIM_ATTENTION_CUDNN)
+        return is_causal ? CUDNN_CAUSAL_RAMP_TOKENS : CUDNN_RAMP_TOKENS;
+    return is_causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS;
 }
 
 static double head_dim_factor(enum tsim_attention_kernel kernel, const struct tsim_op *op) {
@@ -150,10 +149,8 @@ static double head_dim_factor(enum tsim_attention_kernel kernel, const struct ts
 static double flash_s(const struct tsim_accelerator *a, const struct tsim_software *software,
                       const struct tsim_op *op) {
     enum tsim_attention_kernel kernel = software->attention_kernel;
-    double ramp = is_first_generation(kernel) ? (op->causal ? FLASH1_CAUSAL_RAMP_TOKENS : FLASH1_RAMP_TOKENS)
-                                              : (op->causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS);
     double rate = a->peak_flops_per_s[op->precision] * flash_frac(a, kernel) * head_dim_factor(kernel, op) *
-                  op->sequence / (op->sequence + ramp);
+                  op->sequence / (op->sequence + flash_ramp(kernel, op->causal));
     return op->flops / rate;
 }
 

@@ -24,9 +24,11 @@
  * 128 (per kernel generation), the head dimension and ramp terms are fits to the measured curves of the
  * FlashAttention-2 and -3 repositories (A100 and H100, 512 to 16k tokens, d = 64 and 128; residuals under 5 % from 1k
  * tokens on): r = 190 tokens, and 600 for causal attention, whose diagonal blocks are computed whole.
- * FlashAttention-1 is flatter: r = 90 and 310, and a head of 64 is 1.31 and 1.13 times as fast as one of 128, because
- * it keeps more of it on the chip (least squares on the same figure's 24 points for A100, residuals 4 %). The Triton
- * kernel of 2022 has its lengths, 1.2 times its rate, and no rule for heads.
+ * cuDNN's kernel has longer ones, r = 330 and 1,000 (NVIDIA/cudnn-frontend@816ea45 and @df73764, H200, 2k to 32k
+ * tokens, forward and backward, 1 and 2 sequences: residuals 5 % while the chip is cool). FlashAttention-1 is flatter:
+ * r = 90 and 310, and a head of 64 is 1.31 and 1.13 times as fast as one of 128, because it keeps more of it on the
+ * chip (least squares on the same figure's 24 points for A100, residuals 4 %). The Triton kernel of 2022 has its
+ * lengths, 1.2 times its rate, and no rule for heads.
  *
  * Arrays of multipliers (a x a in each of U units; accelerators with `array`) instead of tiles. Those of TPU and
  * Trainium keep a x a weights while rows stream past them, a row each cycle, and load the next weights meanwhile, which

@@ -142,13 +142,9 @@ const struct tsim_term *tsim_term_link_rate(struct tsim_terms *terms, bool betwe
 /* Which of the accelerator's attention rates the software's kernel takes (cost/compute.c). */
 static const struct tsim_term *attention_rate(struct tsim_terms *terms, enum tsim_precision precision) {
     const struct tsim_accelerator *a = accelerator_of(terms);
-    enum tsim_attention_kernel kernel = terms->scenario->software->attention_kernel;
-    bool is_first = kernel == TSIM_ATTENTION_FLASH1 || kernel == TSIM_ATTENTION_FLASH_TRITON;
-    bool is_third = kernel == TSIM_ATTENTION_FLASH3 || kernel == TSIM_ATTENTION_CUDNN;
-    const struct tsim_term *frac =
-        is_first   ? file_value(terms, "efficiency.attention.flash1", a->attention_flash1_frac, TSIM_FRACTION)
-        : is_third ? file_value(terms, "efficiency.attention.flash3", a->attention_flash3_frac, TSIM_FRACTION)
-                   : file_value(terms, "efficiency.attention.flash2", a->attention_flash2_frac, TSIM_FRACTION);
+    enum tsim_flash flash = tsim_flash_of(a, terms->scenario->software->attention_kernel);
+    const char *key = tsim_arena_printf(terms->arena, "efficiency.attention.%s", tsim_flash_name(flash));
+    const struct tsim_term *frac = file_value(terms, key, a->attention_frac[flash], TSIM_FRACTION);
     struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_PRODUCT, "long-sequence rate",
                                            "peak x the kernel's fraction / slowest", (double)NAN, TSIM_FLOPS_PER_S);
     tsim_term_add(terms, term, tsim_term_peak(terms, precision), 1);

@@ -170,9 +170,8 @@ static double device_share(const struct tsim_step_plan *plan, const struct tsim_
     rest.compute_units = (int64_t)left;
     for (int p = 0; p < TSIM_N_PRECISIONS; p++)
         rest.matrix_sustained_frac[p] *= left / units;
-    rest.attention_flash1_frac *= left / units;
-    rest.attention_flash2_frac *= left / units;
-    rest.attention_flash3_frac *= left / units;
+    for (int f = 0; f < TSIM_N_FLASH; f++)
+        rest.attention_frac[f] *= left / units;
     rest.memory_sustained_frac *= 1 - hbm_frac;
     double share = 1 - plan->layer_s / layer_kernels_s(plan->scenario, &rest);
     return fmin(share * cost->time_s / flow_s, MOST_DEVICE_SHARE);

@@ -88,8 +88,8 @@ START_TEST(accelerators) {
         ck_assert_msg(a->usable_memory_reserve_bytes < 0.2 * a->memory_bytes, "%s", ids[i]);
         /* at full use of everything the limit is reached, so power capping can be seen */
         ck_assert_msg(a->power_compute_frac + a->power_memory_frac + a->power_link_frac >= 1, "%s", ids[i]);
-        ck_assert_msg(a->attention_flash1_frac <= a->attention_flash2_frac &&
-                          a->attention_flash2_frac <= a->attention_flash3_frac,
+        ck_assert_msg(a->attention_frac[TSIM_FLASH1] <= a->attention_frac[TSIM_FLASH2] &&
+                          a->attention_frac[TSIM_FLASH2] <= a->attention_frac[TSIM_FLASH3],
                       "%s: later attention kernels are no slower", ids[i]);
     }
 }

@@ -134,9 +134,9 @@ struct attention_row {
     double tflops;
 };
 
-/* On A100, forward and backward (Dao-AILab/flash-attention's figure; causal rows count half). */
-static void check_attention(const struct attention_row *rows, size_t n, double tolerance_frac) {
-    e.accelerator.peak_flops_per_s[TSIM_FP16] = 312e12;
+/* Forward and backward; causal rows count half. */
+static void check_attention(const struct attention_row *rows, size_t n, double peak_tflops, double tolerance_frac) {
+    e.accelerator.peak_flops_per_s[TSIM_FP16] = peak_tflops * 1e12;
     for (size_t i = 0; i < n; i++) {
         struct tsim_op op = {.kind = TSIM_OP_FLASH,
                              .precision = TSIM_FP16,
@@ -151,7 +151,8 @@ static void check_attention(const struct attention_row *rows, size_t n, double t
     }
 }
 
-/* With a long-sequence fraction of 205/312 at head dimension 128 every row from 1k tokens on is met within 8 %. */
+/* Dao-AILab/flash-attention's figure. With a long-sequence fraction of 205/312 at head dimension 128 every row from 1k
+ * tokens on is met within 8 %. */
 START_TEST(flash_attention_2_on_a100) {
     static const struct attention_row ROWS[] = {
         {2048, 128, false, 187}, {4096, 128, false, 196}, {8192, 128, false, 201}, {16384, 128, false, 203},
@@ -159,13 +160,13 @@ START_TEST(flash_attention_2_on_a100) {
         {16384, 128, true, 189}, {1024, 64, false, 153},  {2048, 64, false, 162},  {16384, 64, false, 176},
         {1024, 64, true, 119},   {2048, 64, true, 140},   {4096, 64, true, 156},   {16384, 64, true, 171}};
     example_init(&e);
-    e.accelerator.attention_flash2_frac = 205.0 / 312;
+    e.accelerator.attention_frac[TSIM_FLASH2] = 205.0 / 312;
     e.software.attention_kernel = TSIM_ATTENTION_FLASH2;
-    check_attention(ROWS, sizeof ROWS / sizeof ROWS[0], 0.08);
+    check_attention(ROWS, sizeof ROWS / sizeof ROWS[0], 312, 0.08);
 }
 END_TEST
 
-/* FlashAttention-1, every point of the figure from 512 tokens on: flatter, and faster with small heads. */
+/* FlashAttention-1, every point of the same figure from 512 tokens on: flatter, and faster with small heads. */
 START_TEST(flash_attention_1_on_a100) {
     static const struct attention_row ROWS[] = {
         {512, 64, false, 91},   {1024, 64, false, 92},   {2048, 64, false, 104}, {4096, 64, false, 108},
@@ -175,9 +176,34 @@ START_TEST(flash_attention_1_on_a100) {
         {8192, 64, true, 92},   {16384, 64, true, 97},   {512, 128, true, 55},   {1024, 128, true, 62},
         {2048, 128, true, 69},  {4096, 128, true, 76},   {8192, 128, true, 80},  {16384, 128, true, 83}};
     example_init(&e);
-    e.accelerator.attention_flash1_frac = 0.265;
+    e.accelerator.attention_frac[TSIM_FLASH1] = 0.265;
     e.software.attention_kernel = TSIM_ATTENTION_FLASH1;
-    check_attention(ROWS, sizeof ROWS / sizeof ROWS[0], 0.09);
+    check_attention(ROWS, sizeof ROWS / sizeof ROWS[0], 312, 0.09);
+}
+END_TEST
+
+/* cuDNN on H200, forward and backward, one and two sequences of 64 heads of 128 (rates of the two passes joined as 3.5
+ * / (1 / forward + 2.5 / backward)), while the chip is cool: 640 TFLOP/s at length, of a peak of 989. */
+START_TEST(cudnn_attention_on_h200) {
+    static const struct attention_row ROWS[] = {
+        {2048, 128, true, 396},  {4096, 128, true, 502},  {8192, 128, true, 567},  {16384, 128, true, 603},
+        {2048, 128, false, 535}, {4096, 128, false, 588}, {8192, 128, false, 619}, {16384, 128, false, 635},
+        {2048, 128, true, 433},  {4096, 128, true, 524},  {2048, 128, false, 553}, {4096, 128, false, 604}};
+    example_init(&e);
+    e.accelerator.attention_frac[TSIM_FLASH_CUDNN] = 640.0 / 989;
+    e.software.attention_kernel = TSIM_ATTENTION_CUDNN;
+    check_attention(ROWS, sizeof ROWS / sizeof ROWS[0], 989, 0.09);
+}
+END_TEST
+
+/* An accelerator without a rate of cuDNN's kernel takes FlashAttention-3's. */
+START_TEST(cudnn_without_a_rate) {
+    example_init(&e);
+    ck_assert_int_eq(tsim_flash_of(&e.accelerator, TSIM_ATTENTION_CUDNN), TSIM_FLASH3);
+    e.accelerator.attention_frac[TSIM_FLASH_CUDNN] = 0.1;
+    ck_assert_int_eq(tsim_flash_of(&e.accelerator, TSIM_ATTENTION_CUDNN), TSIM_FLASH_CUDNN);
+    ck_assert_str_eq(tsim_flash_name(TSIM_FLASH_CUDNN), "cudnn");
+    ck_assert_str_eq(tsim_flash_name(TSIM_FLASH1), "flash1");
 }
 END_TEST
 
@@ -227,6 +253,8 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, roofline);
     tcase_add_test(tcase, flash_attention_2_on_a100);
     tcase_add_test(tcase, flash_attention_1_on_a100);
+    tcase_add_test(tcase, cudnn_attention_on_h200);
+    tcase_add_test(tcase, cudnn_without_a_rate);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -234,13 +234,13 @@ START_TEST(pipelines_wait) {
             &arena,
             "schema: tsim/v1\nname: p\nmodel: gpt2-xl\ncluster: {node: dgx-a100}\n"
             "training: {sequence_length: 1024, global_batch_size: 64, micro_batch_size: 4}\n"
-            "parallelism: {pipeline: 4, schedule: %s%s}\ndata: {sample_cpu_time: 100 ms, workers: 8}\n",
+            "parallelism: {pipeline: 4, schedule: %s%s}\ndata: {sample_cpu_time: 125 ms, workers: 8}\n",
             SCHEDULES[i], strcmp(SCHEDULES[i], "interleaved") == 0 ? ", virtual_pipeline: 2" : "");
         const struct tsim_scenario *scenario = load_text(text);
         struct tsim_result fed = train(scenario);
         struct tsim_scenario without = *scenario;
         without.data.has = false;
-        double alone_s = train(&without).step.time_s, supply_s = 64 * 0.1 / 8;
+        double alone_s = train(&without).step.time_s, supply_s = 64 * 0.125 / 8;
         ck_assert_msg(fed.step.data_stall_s > 0 && fabs(fed.step.time_s / supply_s - 1) < 1e-3, "%s: %g s, supply %g s",
                       SCHEDULES[i], fed.step.time_s, supply_s);
         ck_assert_msg(fed.step.time_s <= alone_s + fed.step.data_stall_s * (1 + 1e-6) + 1e-9,

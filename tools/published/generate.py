@@ -76,7 +76,8 @@ def variant_of(row, source, software):
 
 def source_of(row):
     s = row["source"]
-    for word, name, software in (("llm-foundry", "mpt", "llm-foundry-2023"), ("dgxc", "dgxc", "megatron-core-2024"),
+    for word, name, software in (("llm-foundry", "mpt", "llm-foundry-2023"), ("grok1", "grok", "megatron-core-2024"),
+                                 ("dgxc", "dgxc", "megatron-core-2024"),
                                  ("NeMo@", "nemo", "nemo-2024"), ("Zero Bubble", "zero-bubble", "zero-bubble-2023"),
                                  ("bigscience", "bloom", "bloom-2022"), ("2104.04473", "megatron2021", "megatron-2021"),
                                  ("2201.11990", "mtnlg", "megatron-2021"), ("MegaScale", "megascale", "megatron-2022"),
@@ -118,6 +119,9 @@ def model_of(row, source):
             "kv_heads": row["kv_heads"] or row["heads"], "ffn_hidden": row["ffn_hidden"], "vocab": vocab}
     if is_llama:
         keys |= {"gated_mlp": "true", "norm": "rmsnorm", "position": "rope"}
+    elif source == "grok":
+        keys |= {"head_dim": 128, "gated_mlp": "true", "norm": "rmsnorm", "position": "rope",
+                 "experts": "{count: 8, active: 2, ffn_hidden: 32768}"}
     elif source == "fatrain":
         keys |= {"norm": "layernorm", "position": "rope", "bias": "true", "tied_embeddings": "true"}
     elif "nemotron" in row["model"].lower():
@@ -265,12 +269,14 @@ def scenario(row, peaks):
                 "gradient_precision": gradients_of(row, source), "optimizer": "adam", "recompute": recompute}
     parallelism = {"tensor": tensor, "pipeline": row["pp"] or 1, "virtual_pipeline": row["vpp"] or 1,
                    "context": row["cp"] or 1, "zero": zero_of(row, source)}
+    if source == "grok":
+        parallelism["expert"] = re.search(r"experts over (\d+) ranks", row["notes"]).group(1)
     if tensor > 1:
         parallelism["sequence"] = "true" if row["seq_parallel"] == "yes" else "false"
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + "."]
     if doubt_of(row):
         lines.append("# Doubtful: " + doubt_of(row) + ".")
-    if source in ("habana", "neuron", "rocm"):
+    if source in ("habana", "neuron", "rocm", "grok"):
         lines.append("# " + row["notes"] + ".")
     if why:
         lines.append(f"# {why}")
