@@ -2,6 +2,8 @@
 
 #include "report/page.h"
 #include "report/robust_output.h"
+#include "study/section.h"
+#include "study/uncertainty.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,9 +62,9 @@ static enum tsim_status search(struct run *run) {
     const struct tsim_space *axes;
     const char *term = getenv("TERM");
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
-    const struct tsim_value *section = tsim_value_find(run->source.root, "sweep");
-    if (section && section->kind != TSIM_VALUE_MAPPING)
-        section = NULL; /* the scenario's own reader says what is wrong with it */
+    const struct tsim_value *section;
+    TSIM_TRY(tsim_section_find(&run->arena, &run->source, arguments->overrides, arguments->n_overrides, &section,
+                               &run->diags));
     warn_of_where(run, section);
     TSIM_TRY(read_axes(run, section, &axes));
     TSIM_TRY(tsim_ranking_read(&run->arena, section, arguments->value[TSIM_OPTION_OBJECTIVE], &run->search.ranking,
@@ -85,7 +87,8 @@ static enum tsim_status run_again(struct run *run, const struct tsim_plan *plan,
     const struct tsim_scenario *scenario;
     if (!tsim_scenario_replan(&run->arena, plan->candidate->job, &plan->choice, &scenario))
         TSIM_BUG("a plan that was simulated is not valid");
-    return tsim_train_run(&run->arena, scenario, &options, result, &run->diags);
+    TSIM_TRY(tsim_train_run(&run->arena, scenario, &options, result, &run->diags));
+    return tsim_uncertainty_add(&run->arena, result, &run->diags);
 }
 
 static const struct tsim_plan *best_of(const struct run *run, const struct tsim_plan *without) {
@@ -143,7 +146,7 @@ static enum tsim_exit write_report(struct run *run, const struct tsim_plan_outpu
     struct tsim_diags diags; /* its warnings have been given for the candidates */
     tsim_diags_init(&diags);
     enum tsim_status status = TSIM_OK;
-    tsim_page_add_plans(page, output);
+    tsim_page_add_plans(&run->arena, page, output);
     if (run->result.n_best > 0)
         status = load_best(run, &best, &diags);
     if (run->result.n_best > 0 && status == TSIM_OK)
@@ -170,15 +173,16 @@ static enum tsim_exit write_results(struct run *run) {
         tsim_plan_print(&run->arena, &output, &style, stdout);
     }
     if (arguments->has[TSIM_OPTION_JSON])
-        code = tsim_write_json(arguments, tsim_plan_json(&output));
+        code = tsim_write_json(arguments, tsim_plan_json(&run->arena, &output));
     if (arguments->has[TSIM_OPTION_REPORT])
         code = tsim_exit_worse(code, write_report(run, &output));
     if (run->result.n_best > 0)
         return code;
     bool is_memory = run->result.n_too_large > 0 && run->result.n_evaluated + run->result.n_pruned == 0;
-    if (arguments->has[TSIM_OPTION_CSV] || tsim_is_json_on_stdout(arguments)) /* the text says it itself */
-        fprintf(stderr, "%s: error: no plan %s\n", run->space.candidates[0].job->name,
-                is_memory ? "fits in memory" : "is valid, or none keeps the limits");
+    bool is_told = !arguments->has[TSIM_OPTION_CSV] && !tsim_is_json_on_stdout(arguments);
+    for (size_t i = 0; i < run->result.n_gaps && !is_told; i++)
+        fprintf(stderr, "%s: error: %s\n", run->space.candidates[0].job->name,
+                tsim_plan_gap_text(&run->arena, &output, &run->result.gaps[i]));
     return tsim_exit_worse(code, is_memory ? TSIM_EXIT_DOES_NOT_FIT : TSIM_EXIT_INVALID);
 }
 

@@ -138,6 +138,8 @@ static enum tsim_status read_sweep(struct run *run) {
         .space = {arguments->vary, arguments->n_vary, arguments->zip, arguments->n_zip},
         .objective = arguments->value[TSIM_OPTION_OBJECTIVE],
         .where = arguments->value[TSIM_OPTION_WHERE],
+        .overrides = arguments->overrides,
+        .n_overrides = arguments->n_overrides,
     };
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
     TSIM_TRY(tsim_section_read(&run->arena, &run->source, &words, &run->section, &run->diags));

@@ -245,7 +245,8 @@ static enum tsim_status hand_out(struct study *study, struct tsim_diags *diags) 
 
 static enum tsim_status sweep(struct tsim_job *job, struct study *study, const char *const *axes, size_t n_axes,
                               int n_threads, struct tsim_diags *diags) {
-    const struct tsim_section_words words = {.space = {.vary = axes, .n_vary = n_axes}};
+    const struct tsim_section_words words = {
+        .space = {.vary = axes, .n_vary = n_axes}, .overrides = job->overrides, .n_overrides = job->n_overrides};
     struct tsim_scenario_source source;
     TSIM_TRY(tsim_scenario_reopen(&study->arena, &job->source, &source, diags));
     TSIM_TRY(tsim_section_read(&study->arena, &source, &words, &study->section, diags));

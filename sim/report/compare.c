@@ -34,6 +34,18 @@ static const char *text_of(struct tsim_arena *arena, const struct tsim_value *va
     return tsim_arena_printf(arena, value->kind == TSIM_VALUE_SEQUENCE ? "[%s]" : "{%s}", text);
 }
 
+/* "0.00081944 USD/s" -> "2.95 USD/h": as scenarios say it. */
+static const char *rate_text(struct tsim_arena *arena, double number, const char *unit) {
+    static const struct {
+        const char *unit, *usual;
+        double factor;
+    } RATES[] = {{"USD/s", "USD/h", 3600}, {"USD/J", "USD/kWh", 3.6e6}, {"kg/J", "kg/kWh", 3.6e6}};
+    for (size_t i = 0; i < sizeof RATES / sizeof RATES[0]; i++)
+        if (strcmp(unit, RATES[i].unit) == 0)
+            return tsim_arena_printf(arena, "%.4g %s", number * RATES[i].factor, RATES[i].usual);
+    return NULL;
+}
+
 /* "50000000000 B/s" -> "50 GB/s"; other texts as they are. */
 static const char *scaled_text(struct tsim_arena *arena, const char *text) {
     static const char *const UNITS[] = {"s", "B", "B/s", "b/s", "W", "J", "FLOP/s", "Hz"}, *const PREFIXES[] = {
@@ -46,6 +58,9 @@ static const char *scaled_text(struct tsim_arena *arena, const char *text) {
     if (unit == text || *unit != ' ')
         return text;
     unit++;
+    const char *rate = rate_text(arena, number, unit);
+    if (rate)
+        return rate;
     for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++)
         is_known |= strcmp(unit, UNITS[i]) == 0;
     for (; is_known && fabs(number) >= 999.95 && prefix < 8; prefix++)
@@ -291,7 +306,9 @@ void tsim_comparison_print(FILE *out, const struct tsim_style *style, const stru
     heading(out, style, comparison->outputs.n_cells ? "what that changes" : "nothing changes in the outputs");
     if (comparison->outputs.n_cells > 0)
         tsim_figures_print(&comparison->outputs, style, out);
-    if (!isnan(comparison->step_change_frac))
+    if (comparison->step_change_frac > 1)
+        fprintf(out, "\nB's step takes %.3g times as long as A's\n", 1 + comparison->step_change_frac);
+    else if (!isnan(comparison->step_change_frac))
         fprintf(out, "\nB's step takes %s of A's\n",
                 tsim_percent_text(1 + comparison->step_change_frac, text, sizeof text));
     if (comparison->sensitivity.n_cells > 0) {

@@ -20,6 +20,7 @@ static const struct {
 } OTHER_NAMES[] = {{"time_s", TSIM_OUTCOME_STEP_TIME},
                    {"step_time", TSIM_OUTCOME_STEP_TIME},
                    {"cost", TSIM_OUTCOME_RENT},
+                   {"budget", TSIM_OUTCOME_RENT},
                    {"gpus", TSIM_OUTCOME_ACCELERATORS},
                    {"memory", TSIM_OUTCOME_MEMORY_PEAK},
                    {"memory_peak", TSIM_OUTCOME_MEMORY_PEAK},

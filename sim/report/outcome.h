@@ -110,8 +110,8 @@ struct tsim_outcome_spec {
 };
 const struct tsim_outcome_spec *tsim_outcome_spec(enum tsim_outcome_figure figure);
 
-/* By "throughput.mfu", by the column's name ("step_time_s"), or by "mfu" alone; also "days", "cost" (the rent of the
- * campaign). False: none, or more than one; *near then has the nearest name, or NULL. */
+/* By "throughput.mfu", by the column's name ("step_time_s"), or by "mfu" alone; also "days", "cost" and "budget" (the
+ * rent of the campaign). False: none, or more than one; *near then has the nearest name, or NULL. */
 bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const char **near);
 
 /* The constant word that `text` equals ("compute", "memory", ...), or NULL: for figures read back. */

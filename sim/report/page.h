@@ -37,7 +37,7 @@ enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json 
 void tsim_page_add_comparison(struct tsim_json *page, struct tsim_json *comparison);
 
 /* A search for plans: its JSON, with the space that was searched and the limits. It stands before the runs. */
-void tsim_page_add_plans(struct tsim_json *page, const struct tsim_plan_output *output);
+void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const struct tsim_plan_output *output);
 
 /* Write errors are left in `out`. */
 void tsim_page_write(struct tsim_json *page, FILE *out);

@@ -31,10 +31,10 @@ static void add_candidate(struct tsim_json *space, const struct tsim_plan_candid
     }
 }
 
-void tsim_page_add_plans(struct tsim_json *page, const struct tsim_plan_output *output) {
+void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const struct tsim_plan_output *output) {
     const struct tsim_plan_space *space = output->search->space;
     const struct tsim_ranking *ranking = &output->search->ranking;
-    struct tsim_json *plans = tsim_plan_json(output), *candidates = tsim_json_array(plans, "space");
+    struct tsim_json *plans = tsim_plan_json(arena, output), *candidates = tsim_json_array(plans, "space");
     for (size_t i = 0; i < space->n_candidates && i < TSIM_PAGE_MOST_CANDIDATES; i++)
         add_candidate(candidates, &space->candidates[i]);
     struct tsim_json *limits = tsim_json_object(plans, "limits");

@@ -16,24 +16,10 @@ static const struct tsim_column COLUMNS[] = {
     {"ep", true},   {"dp", true},       {"zero", true}, {"batch", true}, {"recompute", false}, {"schedule", false},
     {"seq", false}, {"memory", true},   {"step", true}, {"90 %", true},  {"MFU", true},        {"tokens/s", true},
 };
-enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], N_CAMPAIGN_COLUMNS = 4 };
-
-/* Per million million tokens, or samples. */
-static const struct tsim_column PRICE_COLUMNS[] = {
-    {"", true},
-    {"days/T tokens", true},
-    {"rent/T tokens", true},
-    {"MWh/T tokens", true},
-};
-static const struct tsim_column SAMPLE_PRICE_COLUMNS[] = {
-    {"", true},
-    {"days/T samples", true},
-    {"rent/T samples", true},
-    {"MWh/T samples", true},
-};
-enum { N_PRICE_COLUMNS = sizeof PRICE_COLUMNS / sizeof PRICE_COLUMNS[0] };
+enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
 
 #define TRILLION 1e12
+#define JOULES_PER_MWH 3.6e9
 
 /* A search is for one model. */
 static bool is_of_samples(const struct tsim_plan *plan) {
@@ -103,6 +89,14 @@ static bool has_failures(const struct tsim_plan *plan) {
     return plan->candidate->job->reliability.has && !isnan(figure(plan, TSIM_OUTCOME_GOODPUT));
 }
 
+/* "256 x b200". */
+static const char *accelerators_text(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate) {
+    char text[96];
+    return tsim_arena_printf(arena, "%s x %s",
+                             tsim_count_text((double)candidate->job->n_accelerators, text, sizeof text),
+                             candidate->job->cluster.node->accelerator->name);
+}
+
 static void add_plan(struct tsim_text_table *table, const struct tsim_plan_output *output, const struct tsim_plan *plan,
                      size_t number) {
     const struct tsim_plan_choice *c = &plan->choice;
@@ -129,54 +123,230 @@ static void add_plan(struct tsim_text_table *table, const struct tsim_plan_outpu
     tsim_text_table_add(table, tsim_percent_text(figure(plan, TSIM_OUTCOME_MFU), text, sizeof text));
     enum tsim_outcome_figure rate = is_of_samples(plan) ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S;
     tsim_text_table_add(table, tsim_rate_text(figure(plan, rate), text, sizeof text));
-    if (has_failures(plan)) {
-        snprintf(text, sizeof text, "%.2f", figure(plan, TSIM_OUTCOME_DAYS));
-        tsim_text_table_add(table, text);
-        tsim_text_table_add(table, tsim_quantity_human(figure(plan, TSIM_OUTCOME_RENT), TSIM_USD, text, sizeof text));
-        add(table, "%lld", (int64_t)figure(plan, TSIM_OUTCOME_SPARES));
-        double interval_s = figure(plan, TSIM_OUTCOME_CHECKPOINT_INTERVAL);
-        tsim_text_table_add(table,
-                            isnan(interval_s) ? "-" : tsim_quantity_human(interval_s, TSIM_TIME_S, text, sizeof text));
-    }
 }
 
 static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
                         size_t n, const struct tsim_style *style, FILE *out) {
     struct tsim_text_table table;
-    struct tsim_column columns[N_COLUMNS + N_CAMPAIGN_COLUMNS] = {
-        [N_COLUMNS] = {"days", true}, {"rent", true}, {"spares", true}, {"saved every", true}};
+    struct tsim_column columns[N_COLUMNS];
     memcpy(columns, COLUMNS, sizeof COLUMNS);
     if (n > 0 && is_of_samples(&plans[0]))
         columns[N_COLUMNS - 1].title = "samples/s";
-    tsim_text_table_init(&table, arena, columns,
-                         N_COLUMNS + (n > 0 && has_failures(&plans[0]) ? N_CAMPAIGN_COLUMNS : 0));
+    tsim_text_table_init(&table, arena, columns, N_COLUMNS);
     for (size_t i = 0; i < n; i++)
         add_plan(&table, output, &plans[i], i);
     tsim_text_table_print(&table, style, out);
 }
 
-static void print_prices(struct tsim_arena *arena, const struct tsim_plan *plans, size_t n,
-                         const struct tsim_style *style, FILE *out) {
-    struct tsim_text_table table;
-    char text[96];
-    bool per_sample = n > 0 && is_of_samples(&plans[0]);
-    tsim_text_table_init(&table, arena, per_sample ? SAMPLE_PRICE_COLUMNS : PRICE_COLUMNS, N_PRICE_COLUMNS);
-    for (size_t i = 0; i < n; i++) {
-        double each = per_sample ? (double)plans[i].candidate->job->training.sequence_length : 1;
-        const struct tsim_plan_price *price = &plans[i].price;
-        add(&table, "%lld", (int64_t)i + 1);
-        tsim_text_table_add(&table, tsim_rate_text(price->time_s * each * TRILLION / 86400, text, sizeof text));
-        snprintf(text, sizeof text, "%.0f USD", price->cost_usd * each * TRILLION);
-        tsim_text_table_add(&table, price->cost_usd > 0 ? text : "-");
-        tsim_text_table_add(&table, tsim_rate_text(price->energy_j * each * TRILLION / 3.6e9, text, sizeof text));
-    }
-    tsim_text_table_print(&table, style, out);
+/* ---- what plans cost ---- */
+
+/* Four digits: "1.215 M USD", "54.42 k USD". */
+static const char *money_text(double usd, char *buffer, size_t size) {
+    double scale = usd >= 1e6 ? 1e6 : usd >= 1e3 ? 1e3 : 1;
+    if (!(usd > 0))
+        return "-";
+    snprintf(buffer, size, "%.4g %sUSD", usd / scale, scale > 1e3 ? "M " : scale > 1 ? "k " : "");
+    return buffer;
 }
 
-static void print_candidates(const struct tsim_plan_space *space, FILE *out) {
+static const char *days_text(double days, char *buffer, size_t size) {
+    snprintf(buffer, size, days >= 100 ? "%.0f" : days >= 10 ? "%.1f" : days >= 1 ? "%.2f" : "%.3g", days);
+    return buffer;
+}
+
+static const char *megawatt_hours_text(double joules, char *buffer, size_t size) {
+    return tsim_rate_text(joules / JOULES_PER_MWH, buffer, size);
+}
+
+/* A run whose length is said has days of its own: its failures count, and the step's interval stretches it. */
+static bool has_run(const struct tsim_plan *plan) {
+    return !isnan(figure(plan, TSIM_OUTCOME_DAYS));
+}
+
+static void add_run_price(struct tsim_text_table *table, const struct tsim_plan *plan) {
+    char text[96], low[48], high[48];
+    double days = figure(plan, TSIM_OUTCOME_DAYS), step_s = figure(plan, TSIM_OUTCOME_STEP_TIME);
+    double low_s = figure(plan, TSIM_OUTCOME_STEP_LOW), high_s = figure(plan, TSIM_OUTCOME_STEP_HIGH);
+    tsim_text_table_add(table, days_text(days, text, sizeof text));
+    if (isnan(low_s)) {
+        tsim_text_table_add(table, "-");
+    } else {
+        snprintf(text, sizeof text, "%s-%s", days_text(days * low_s / step_s, low, sizeof low),
+                 days_text(days * high_s / step_s, high, sizeof high));
+        tsim_text_table_add(table, text);
+    }
+    tsim_text_table_add(table, money_text(figure(plan, TSIM_OUTCOME_RENT), text, sizeof text));
+    tsim_text_table_add(table, megawatt_hours_text(figure(plan, TSIM_OUTCOME_ENERGY_KWH) * 3.6e6, text, sizeof text));
+    if (!has_failures(plan))
+        return;
+    double interval_s = figure(plan, TSIM_OUTCOME_CHECKPOINT_INTERVAL);
+    add(table, "%lld", (int64_t)figure(plan, TSIM_OUTCOME_SPARES));
+    tsim_text_table_add(table,
+                        isnan(interval_s) ? "-" : tsim_quantity_human(interval_s, TSIM_TIME_S, text, sizeof text));
+}
+
+/* Per million million tokens, or samples. */
+static void add_trillion_price(struct tsim_text_table *table, const struct tsim_plan *plan, bool with_all) {
+    double each = is_of_samples(plan) ? (double)plan->candidate->job->training.sequence_length : 1;
+    char text[96];
+    if (with_all)
+        tsim_text_table_add(table, tsim_rate_text(plan->price.time_s * each * TRILLION / 86400, text, sizeof text));
+    tsim_text_table_add(table, money_text(plan->price.cost_usd * each * TRILLION, text, sizeof text));
+    if (with_all)
+        tsim_text_table_add(table, megawatt_hours_text(plan->price.energy_j * each * TRILLION, text, sizeof text));
+}
+
+/* The same plan when its step takes as long as the interval has it: are the limits on days and rent still kept? */
+static void print_risks(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plan,
+                        size_t number, const struct tsim_style *style, FILE *out) {
+    const struct tsim_ranking *ranking = &output->search->ranking;
+    double stretch = figure(plan, TSIM_OUTCOME_STEP_HIGH) / figure(plan, TSIM_OUTCOME_STEP_TIME);
+    char most[96], allowed[96];
+    for (size_t i = 0; i < ranking->n_limits; i++) {
+        const struct tsim_limit *limit = &ranking->limits[i];
+        bool follows_step = limit->figure == TSIM_OUTCOME_DAYS || limit->figure == TSIM_OUTCOME_RENT;
+        double value = figure(plan, limit->figure) * stretch;
+        if (!follows_step || !(value > limit->value))
+            continue;
+        enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->dimension;
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4,
+                       tsim_arena_printf(arena, "%zu can miss the limit: %s up to %s at 90 %%, %s allowed", number + 1,
+                                         limit->figure == TSIM_OUTCOME_DAYS ? "days" : "rent",
+                                         tsim_quantity_human(value, dimension, most, sizeof most),
+                                         tsim_quantity_human(limit->value, dimension, allowed, sizeof allowed)));
+    }
+}
+
+static void print_prices(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
+                         size_t n, const struct tsim_style *style, FILE *out) {
+    struct tsim_text_table table;
+    struct tsim_column columns[9] = {{"", true}};
+    bool of_run = n > 0 && has_run(&plans[0]), of_samples = n > 0 && is_of_samples(&plans[0]);
+    bool is_choice = output->search->space->n_candidates > 1;
+    size_t n_columns = 1;
+    if (is_choice)
+        columns[n_columns++] = (struct tsim_column){"accelerators", false};
+    if (of_run) {
+        columns[n_columns++] = (struct tsim_column){"days", true};
+        columns[n_columns++] = (struct tsim_column){"90 %", true};
+        columns[n_columns++] = (struct tsim_column){"rent", true};
+        columns[n_columns++] = (struct tsim_column){"MWh", true};
+    }
+    if (of_run && has_failures(&plans[0])) {
+        columns[n_columns++] = (struct tsim_column){"spares", true};
+        columns[n_columns++] = (struct tsim_column){"saved every", true};
+    }
+    if (!of_run)
+        columns[n_columns++] = (struct tsim_column){of_samples ? "days/T samples" : "days/T tokens", true};
+    columns[n_columns++] = (struct tsim_column){of_samples ? "rent/T samples" : "rent/T tokens", true};
+    if (!of_run)
+        columns[n_columns++] = (struct tsim_column){of_samples ? "MWh/T samples" : "MWh/T tokens", true};
+    tsim_text_table_init(&table, arena, columns, n_columns);
+    for (size_t i = 0; i < n; i++) {
+        add(&table, "%lld", (int64_t)i + 1);
+        if (is_choice)
+            tsim_text_table_add(&table, accelerators_text(arena, plans[i].candidate));
+        if (of_run)
+            add_run_price(&table, &plans[i]);
+        add_trillion_price(&table, &plans[i], !of_run);
+    }
+    tsim_text_table_print(&table, style, out);
+    for (size_t i = 0; i < n && of_run; i++)
+        print_risks(arena, output, &plans[i], i, style, out);
+}
+
+/* ---- clusters without a plan ---- */
+
+/* "campaign.days" -> "days", "campaign.rent_usd" -> "rent", "memory.peak_bytes" -> "memory peak". */
+static const char *limit_name(struct tsim_arena *arena, enum tsim_outcome_figure which) {
+    static const char *const UNITS[] = {"_usd", "_bytes", "_w", "_s", "_j", "_kwh", "_kg"};
+    const char *name = tsim_outcome_spec(which)->name, *dot = strchr(name, '.');
+    char *text = tsim_arena_strdup(arena, dot && strncmp(name, "memory.", 7) != 0 ? dot + 1 : name);
+    size_t length = strlen(text);
+    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++) {
+        size_t n = strlen(UNITS[i]);
+        if (length > n && strcmp(text + length - n, UNITS[i]) == 0) {
+            text[length -= n] = '\0';
+            break;
+        }
+    }
+    for (char *c = text; *c; c++)
+        *c = *c == '_' || *c == '.' ? ' ' : *c;
+    return text;
+}
+
+static const char *limit_text(struct tsim_arena *arena, const struct tsim_limit *limit, double nearest) {
+    enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->dimension;
+    bool is_more = tsim_outcome_spec(limit->figure)->goal == TSIM_GOAL_MORE;
+    char here[64], allowed[64], count[96], miss[128] = "";
+    double ratio = nearest / limit->value;
+    tsim_quantity_human(nearest, dimension, here, sizeof here);
+    tsim_quantity_human(limit->value, dimension, allowed, sizeof allowed);
+    if (ratio < 10)
+        tsim_error_text(ratio - 1, miss, sizeof miss);
+    else if (isfinite(ratio))
+        snprintf(miss, sizeof miss, "%s times", tsim_count_text(ratio, count, sizeof count));
+    return tsim_arena_printf(arena, "no plan is within the limits: %s: %s at %s, %s %s%s%s%s",
+                             limit_name(arena, limit->figure), here, is_more ? "most" : "least", allowed,
+                             is_more ? "asked for" : "allowed", miss[0] ? " (" : "", miss, miss[0] ? ")" : "");
+}
+
+static const char *batch_text(struct tsim_arena *arena, const struct tsim_plan_gap *gap) {
+    const struct tsim_scenario *job = gap->candidate->job;
+    char batch[96], below[96], above[96], n[96];
+    tsim_count_text((double)job->training.global_batch_size, batch, sizeof batch);
+    tsim_count_text((double)gap->batch_below, below, sizeof below);
+    tsim_count_text((double)gap->batch_above, above, sizeof above);
+    tsim_count_text((double)job->n_accelerators, n, sizeof n);
+    if (!gap->batch_below && !gap->batch_above)
+        return tsim_arena_printf(arena,
+                                 "no plan is valid, whatever the batch: no listed values of the plan's keys divide "
+                                 "both the model and %s accelerators",
+                                 n);
+    return tsim_arena_printf(arena,
+                             "no plan is valid: a global batch of %s divides over none of them on %s accelerators; "
+                             "the nearest that does is %s%s%s",
+                             batch, n, gap->batch_below ? below : above,
+                             gap->batch_below && gap->batch_above ? " or " : "",
+                             gap->batch_below && gap->batch_above ? above : "");
+}
+
+static const char *reason_text(struct tsim_arena *arena, const struct tsim_plan_gap *gap) {
+    char lacks[96], has[96];
+    if (gap->lack == TSIM_PLAN_LACKS_VALID)
+        return batch_text(arena, gap);
+    if (gap->lack == TSIM_PLAN_LACKS_MEMORY)
+        return tsim_arena_printf(arena, "no plan fits in memory: the smallest needs %s on an accelerator of %s",
+                                 tsim_gigabytes_text(gap->capacity_bytes + gap->excess_bytes, lacks, sizeof lacks),
+                                 tsim_gigabytes_text(gap->capacity_bytes, has, sizeof has));
+    if (gap->limit)
+        return limit_text(arena, gap->limit, gap->nearest);
+    return "no plan is within the limits: each of them is kept by some plan, all of them by none";
+}
+
+const char *tsim_plan_gap_text(struct tsim_arena *arena, const struct tsim_plan_output *output,
+                               const struct tsim_plan_gap *gap) {
+    const struct tsim_plan_space *space = output->search->space;
+    const char *text = reason_text(arena, gap);
+    return space->n_candidates < 2
+               ? text
+               : tsim_arena_printf(arena, "cluster %d: %s", (int)(gap->candidate - space->candidates + 1), text);
+}
+
+static void print_gaps(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
+                       FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    for (size_t i = 0; i < result->n_gaps; i++) {
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4, tsim_plan_gap_text(arena, output, &result->gaps[i]));
+    }
+}
+
+static void print_candidates(struct tsim_arena *arena, const struct tsim_plan_space *space, FILE *out) {
     for (size_t c = 0; c < space->n_candidates && space->n_candidates > 1; c++) {
         const struct tsim_plan_candidate *candidate = &space->candidates[c];
-        fprintf(out, "cluster %zu:", c + 1);
+        fprintf(out, "cluster %zu: %s:", c + 1, accelerators_text(arena, candidate));
         for (size_t i = 0; i < candidate->n_settings; i++)
             fprintf(out, " %s=%s", candidate->settings[i]->path, candidate->settings[i]->text);
         fputc('\n', out);
@@ -193,15 +363,32 @@ static void print_counts(const struct tsim_plan_result *result, FILE *out) {
             tsim_count_text((double)result->n_pruned, pruned, sizeof pruned));
 }
 
-static void print_nothing(const struct tsim_plan_result *result, FILE *out) {
-    char text[96];
-    if (result->n_plans == result->n_invalid)
-        fputs("no plan is valid: the batch, the layers or the accelerators do not divide\n", out);
-    else if (result->n_too_large + result->n_invalid == result->n_plans)
-        fprintf(out, "no plan fits in memory: the smallest lacks %s\n",
-                tsim_gigabytes_text(result->least_excess_bytes, text, sizeof text));
-    else
-        fputs("no plan is within the limits\n", out);
+/* One for a shell: 'cost.rent=4.20 USD/h'. A text of plain characters needs no quotes of its own. */
+static const char *set_word(struct tsim_arena *arena, const struct tsim_json *set, const char *key) {
+    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/+% ";
+    const char *value = tsim_json_value_text(arena, tsim_json_find(set, key));
+    size_t length = strlen(value);
+    if (length > 2 && value[0] == '"' && strspn(value + 1, PLAIN) == length - 2)
+        value = tsim_arena_printf(arena, "%.*s", (int)length - 2, value + 1);
+    const char *quote = strspn(value, PLAIN) == strlen(value) && !strchr(value, ' ') ? "" : "'";
+    return tsim_arena_printf(arena, "--set %s%s=%s%s", quote, key, value, quote);
+}
+
+/* On a terminal in lines that a shell takes together, else in one. */
+static void print_settings(struct tsim_arena *arena, const char *set_json, const struct tsim_style *style, FILE *out) {
+    struct tsim_json *set = tsim_json_new_parsed(set_json);
+    int at = 1;
+    fputc(' ', out);
+    for (size_t i = 0; i < tsim_json_count(set); i++) {
+        const char *word = set_word(arena, set, tsim_json_key(set, i));
+        int width = tsim_text_width(word);
+        if (style->table_width > 0 && i > 0 && at + width + 3 > style->width)
+            at = fputs(" \\\n ", out) < 0 ? 0 : 1;
+        fprintf(out, " %s", word);
+        at += 1 + width;
+    }
+    fputc('\n', out);
+    tsim_json_release(set);
 }
 
 static void print_search(struct tsim_arena *arena, const struct tsim_plan_output *output,
@@ -210,19 +397,21 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
     fprintf(out, "%s%s%s: best plans by %s\n", tsim_tint_on(style, TSIM_TINT_BOLD), output->scenario,
             tsim_tint_off(style), tsim_outcome_spec(output->search->ranking.objective)->name);
     print_counts(result, out);
-    print_candidates(output->search->space, out);
+    print_candidates(arena, output->search->space, out);
     if (result->n_best == 0) {
-        print_nothing(result, out);
+        print_gaps(arena, output, style, out);
         return;
     }
     fputc('\n', out);
     print_plans(arena, output, result->best, result->n_best, style, out);
+    print_prices(arena, output, result->best, result->n_best, style, out);
     for (size_t i = 1; i < result->n_best; i++)
         print_loss(&result->best[0], &result->best[i], i, style, out);
     if (output->search->space->n_candidates > 1) {
         fputs("\nthe best of each cluster\n", out);
         print_plans(arena, output, result->own, result->n_own, style, out);
-        print_prices(arena, result->own, result->n_own, style, out);
+        print_prices(arena, output, result->own, result->n_own, style, out);
+        print_gaps(arena, output, style, out);
     }
     if (output->sensitivity->n_cells > 0) {
         fputs("\nwhat one input a tenth off does to the time per token of the two best clusters\n", out);
@@ -232,12 +421,9 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
         tsim_text_wrap(out, style, 0, output->verdict);
     fputs("\nnot beaten in time, cost and energy together\n", out);
     print_plans(arena, output, result->front, result->n_front, style, out);
-    print_prices(arena, result->front, result->n_front, style, out);
-    fputs("\nrun the best with\n  ", out);
-    if (style->table_width > 0)
-        tsim_text_wrap(out, style, 2, result->best[0].set_json);
-    else
-        fprintf(out, "%s\n", result->best[0].set_json);
+    print_prices(arena, output, result->front, result->n_front, style, out);
+    fputs("\nrun the best with\n", out);
+    print_settings(arena, result->best[0].set_json, style, out);
 }
 
 void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
@@ -327,6 +513,23 @@ void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output
 
 /* ---- JSON ---- */
 
+static void add_gaps(struct tsim_arena *arena, const struct tsim_plan_output *output, struct tsim_json *root) {
+    struct tsim_json *list = tsim_json_array(root, "without");
+    for (size_t i = 0; i < output->result->n_gaps; i++) {
+        const struct tsim_plan_gap *gap = &output->result->gaps[i];
+        struct tsim_json *object = tsim_json_object(list, NULL);
+        tsim_json_integer(object, "cluster", gap->candidate - output->search->space->candidates + 1);
+        tsim_json_text(object, "why", reason_text(arena, gap));
+        if (gap->lack == TSIM_PLAN_LACKS_MEMORY)
+            tsim_json_number(object, "excess_bytes", gap->excess_bytes);
+        if (gap->limit) {
+            tsim_json_text(object, "figure", tsim_outcome_spec(gap->limit->figure)->name);
+            tsim_json_number(object, "limit", gap->limit->value);
+            tsim_json_number(object, "nearest", gap->nearest);
+        }
+    }
+}
+
 static struct tsim_json *add_point(const struct tsim_plan_output *output, struct tsim_json *list,
                                    const struct tsim_plan *plan) {
     struct tsim_json *object = tsim_json_object(list, NULL);
@@ -350,7 +553,7 @@ static void add_losses(struct tsim_json *object, const struct tsim_plan *best, c
             tsim_json_number(loses, terms[i].word, terms[i].excess_s);
 }
 
-struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output) {
+struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_plan_output *output) {
     const struct tsim_plan_result *result = output->result;
     struct tsim_json *root = tsim_json_new_object();
     tsim_json_text(root, "schema", "tsim/plan/v1");
@@ -373,6 +576,8 @@ struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output) {
             tsim_outcome_json(&result->own[i].point.outcome,
                               tsim_json_object(add_point(output, own, &result->own[i]), "summary"));
     }
+    if (output->result->n_gaps > 0)
+        add_gaps(arena, output, root);
     if (output->sensitivity->n_cells > 0)
         tsim_figures_json(output->sensitivity, root);
     if (output->verdict)

@@ -17,14 +17,19 @@ struct tsim_plan_output {
 void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
                      FILE *out);
 
+/* "cluster 2: no plan is within the limits: days: 213 at least, 60 allowed (+255.0 %)". */
+const char *tsim_plan_gap_text(struct tsim_arena *arena, const struct tsim_plan_output *output,
+                               const struct tsim_plan_gap *gap);
+
 /* One table after the other, named as the members of the JSON: best, best_of_each, points (the front), sensitivity. */
 void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output *output, FILE *out);
 
 /* {"best": [{"set", "status", "cluster", "per_token", "loses", "summary"}], "points": [the front: the same without
  * "loses"],
- * "best_of_each": [as points; where there are several candidates], "evaluated", "pruned", ...; "sensitivity" and
+ * "best_of_each": [as points; where there are several candidates], "without": [{"cluster", "why"}: the candidates that
+ * have no plan], "evaluated", "pruned", ...; "sensitivity" and
  * "verdict" with them}. The caller releases it.
  */
-struct tsim_json *tsim_plan_json(const struct tsim_plan_output *output);
+struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_plan_output *output);
 
 #endif

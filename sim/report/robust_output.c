@@ -29,20 +29,35 @@ void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *rob
     }
 }
 
+static const char *interval_words(const struct tsim_robust *robust) {
+    return !robust->has_intervals      ? ""
+           : robust->intervals_overlap ? "; their 90 % intervals overlap"
+                                       : "; their 90 % intervals do not overlap";
+}
+
+/* Rents as they are written, per hour. */
+static const char *rent_words(struct tsim_arena *arena, const struct tsim_robust *robust, const char *name) {
+    return tsim_arena_printf(arena, "; at a rent of %.2f USD/h instead of %.2f %s would cost the same",
+                             robust->even_rent_usd_per_s * 3600, robust->rent_usd_per_s[1] * 3600, name);
+}
+
 static const char *sentence(struct tsim_arena *arena, const char *const names[2], double frac, bool survives,
-                            const char *less, const char *more) {
+                            const char *less, const char *more, const char *rest) {
     char text[64];
     if (isnan(frac) || fabs(frac) <= 0)
         return "";
-    return tsim_arena_printf(arena, "%s is %s %s per token than %s%s.", names[1],
+    return tsim_arena_printf(arena, "%s is %s %s per token than %s%s%s.", names[1],
                              tsim_percent_text(fabs(frac), text, sizeof text), frac < 0 ? less : more, names[0],
                              survives ? ", whichever input of one side is a tenth off"
-                                      : "; an input that is a tenth off can turn that round");
+                                      : "; an input that is a tenth off can turn that round",
+                             rest);
 }
 
 const char *tsim_robust_verdict(struct tsim_arena *arena, const struct tsim_robust *robust,
                                 const char *const names[2]) {
-    const char *time = sentence(arena, names, robust->time_frac, robust->time_survives, "faster", "slower");
-    const char *cost = sentence(arena, names, robust->cost_frac, robust->cost_survives, "cheaper", "dearer");
+    const char *time =
+        sentence(arena, names, robust->time_frac, robust->time_survives, "faster", "slower", interval_words(robust));
+    const char *cost = sentence(arena, names, robust->cost_frac, robust->cost_survives, "cheaper", "dearer",
+                                rent_words(arena, robust, names[1]));
     return time[0] || cost[0] ? tsim_arena_printf(arena, "%s%s%s", time, time[0] && cost[0] ? " " : "", cost) : NULL;
 }

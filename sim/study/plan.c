@@ -136,7 +136,8 @@ static bool is_excluded(const struct search *search, const struct item *item) {
 
 /* ---- threads: each takes the next piece of work until there is none ---- */
 
-typedef void (*work_fn)(struct search *search, struct tsim_arena *arena, struct tsim_pass_memo **memos, size_t index);
+struct worker;
+typedef void (*work_fn)(struct search *search, struct worker *worker, size_t index);
 
 struct crew {
     struct search *search;
@@ -150,6 +151,7 @@ struct worker {
     struct crew *crew;
     struct tsim_arena kept, scratch; /* for the search; for one piece */
     struct tsim_pass_memo **memos;   /* by candidate, made when first used */
+    double *nearest;                 /* by candidate and limit: the best that a plan could reach; NAN: none so far */
 };
 
 static void *work(void *argument) {
@@ -161,7 +163,7 @@ static void *work(void *argument) {
         pthread_mutex_unlock(&crew->mutex);
         if (piece == SIZE_MAX)
             return NULL;
-        crew->work(crew->search, &worker->scratch, worker->memos, piece);
+        crew->work(crew->search, worker, piece);
     }
 }
 
@@ -180,6 +182,10 @@ static void team_init(struct team *team, const struct tsim_plan_search *options)
         worker->memos = TSIM_NEW_ARRAY(&worker->kept, n_candidates, struct tsim_pass_memo *);
         for (size_t c = 0; c < n_candidates; c++)
             worker->memos[c] = tsim_pass_memo_new(&worker->kept);
+        size_t n_nearest = n_candidates * options->ranking.n_limits;
+        worker->nearest = TSIM_NEW_ARRAY(&worker->kept, n_nearest, double);
+        for (size_t k = 0; k < n_nearest; k++)
+            worker->nearest[k] = (double)NAN;
     }
 }
 
@@ -209,9 +215,25 @@ static void team_run(struct team *team, struct search *search, work_fn fn, size_
 
 /* ---- bounds ---- */
 
-static struct tsim_pass_memo *memo_of(const struct search *search, struct tsim_pass_memo **memos,
+static struct tsim_pass_memo *memo_of(const struct search *search, const struct worker *worker,
                                       const struct tsim_plan_candidate *candidate) {
-    return memos[candidate - search->options->space->candidates];
+    return worker->memos[candidate - search->options->space->candidates];
+}
+
+static double better_of(enum tsim_outcome_figure figure, double a, double b) {
+    return is_more(figure) ? fmax(a, b) : fmin(a, b); /* of a number and NAN the number */
+}
+
+/* Figures that are bounded are taken from the bounds of all plans, others from those that are simulated. */
+static void note_nearest(const struct search *search, struct worker *worker, const struct item *item,
+                         const struct tsim_outcome *outcome, bool is_bound) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    double *nearest = worker->nearest + (size_t)item->candidate * ranking->n_limits;
+    for (size_t i = 0; i < ranking->n_limits; i++) {
+        enum tsim_outcome_figure figure = ranking->limits[i].figure;
+        if (is_bounded(figure) == is_bound)
+            nearest[i] = better_of(figure, nearest[i], outcome->value[figure]);
+    }
 }
 
 static const struct tsim_scenario *plan_of(const struct search *search, struct tsim_arena *arena, int64_t position,
@@ -225,7 +247,8 @@ static const struct tsim_scenario *plan_of(const struct search *search, struct t
                : NULL;
 }
 
-static void set_bound(const struct search *search, const struct tsim_result *bound, struct item *item) {
+static void set_bound(const struct search *search, struct worker *worker, const struct tsim_result *bound,
+                      struct item *item) {
     struct tsim_outcome outcome;
     item->fate = bound->fits ? FATE_OPEN : FATE_TOO_LARGE;
     item->excess_bytes = bound->memory.peak_bytes - bound->memory.capacity_bytes;
@@ -235,37 +258,39 @@ static void set_bound(const struct search *search, const struct tsim_result *bou
     item->objective = objective_of(search, &outcome, true);
     item->breaks_limit = breaks_limit(search, &outcome);
     item->price = price_of(bound->scenario, &outcome);
+    note_nearest(search, worker, item, &outcome, true);
 }
 
-static void bound_block(struct search *search, struct tsim_arena *arena, struct tsim_pass_memo **memos, size_t block) {
+static void bound_block(struct search *search, struct worker *worker, size_t block) {
     size_t end = (block + 1) * BLOCK_ITEMS < search->n_items ? (block + 1) * BLOCK_ITEMS : search->n_items;
     for (size_t i = block * BLOCK_ITEMS; i < end; i++) {
         struct item *item = &search->items[i];
         const struct tsim_plan_candidate *candidate;
         struct tsim_result bound;
-        const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
+        const struct tsim_scenario *scenario = plan_of(search, &worker->scratch, item->position, &candidate);
         item->fate = FATE_INVALID;
         if (scenario) {
-            tsim_train_bound(arena, scenario, memo_of(search, memos, candidate), false, &bound);
-            set_bound(search, &bound, item);
+            tsim_train_bound(&worker->scratch, scenario, memo_of(search, worker, candidate), false, &bound);
+            set_bound(search, worker, &bound, item);
         }
-        tsim_arena_reset(arena);
+        tsim_arena_reset(&worker->scratch);
     }
 }
 
 /* ---- rounds ---- */
 
-static void simulate(struct search *search, struct tsim_arena *arena, struct tsim_pass_memo **memos, size_t index) {
+static void simulate(struct search *search, struct worker *worker, size_t index) {
+    struct tsim_arena *arena = &worker->scratch;
     struct item *item = search->round[index];
     struct tsim_point *point = &search->points[index];
     const struct tsim_plan_candidate *candidate;
     const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
-    struct tsim_run_options options = {.is_brief = true, .memo = memo_of(search, memos, candidate)};
+    struct tsim_run_options options = {.is_brief = true, .memo = memo_of(search, worker, candidate)};
     struct tsim_result result;
     struct tsim_diags diags;
     if (!search->options->is_exhaustive) {
         tsim_train_bound(arena, scenario, options.memo, true, &result);
-        set_bound(search, &result, item);
+        set_bound(search, worker, &result, item);
     }
     item->fate = FATE_PRUNED;
     if (!is_excluded(search, item)) {
@@ -280,6 +305,7 @@ static void simulate(struct search *search, struct tsim_arena *arena, struct tsi
     if (item->fate == FATE_SIMULATED) {
         item->objective = objective_of(search, &point->outcome, false);
         item->price = price_of(scenario, &point->outcome);
+        note_nearest(search, worker, item, &point->outcome, false);
     }
     tsim_arena_reset(arena);
 }
@@ -389,6 +415,66 @@ static void count(const struct search *search, struct tsim_plan_result *result) 
     }
 }
 
+/* ---- candidates without a plan ---- */
+
+static double nearest_of(const struct search *search, const struct team *team, size_t candidate, size_t limit) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    double nearest = (double)NAN;
+    for (int32_t i = 0; i < team->n; i++)
+        nearest = better_of(ranking->limits[limit].figure, nearest,
+                            team->workers[i].nearest[candidate * ranking->n_limits + limit]);
+    return nearest;
+}
+
+static void find_missed_limit(const struct search *search, const struct team *team, size_t candidate,
+                              struct tsim_plan_gap *gap) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    double worst = 0;
+    for (size_t i = 0; i < ranking->n_limits; i++) {
+        const struct tsim_limit *limit = &ranking->limits[i];
+        double nearest = nearest_of(search, team, candidate, i);
+        double miss = is_more(limit->figure) ? limit->value - nearest : nearest - limit->value;
+        double relative = miss / fabs(limit->value);
+        if (!(miss > 0) || relative <= worst)
+            continue;
+        worst = relative;
+        gap->limit = limit;
+        gap->nearest = nearest;
+    }
+}
+
+static void find_gap(const struct search *search, const struct team *team, size_t candidate,
+                     struct tsim_plan_gap *gap) {
+    bool is_valid = false, fits = false;
+    *gap = (struct tsim_plan_gap){.candidate = &search->options->space->candidates[candidate],
+                                  .excess_bytes = (double)NAN};
+    gap->capacity_bytes = gap->candidate->job->cluster.node->accelerator->memory_bytes;
+    for (size_t i = 0; i < search->n_items; i++) {
+        const struct item *item = &search->items[i];
+        if ((size_t)item->candidate != candidate || item->fate == FATE_INVALID)
+            continue;
+        is_valid = true;
+        fits |= item->fate != FATE_TOO_LARGE;
+        if (item->fate == FATE_TOO_LARGE)
+            gap->excess_bytes = fmin(gap->excess_bytes, item->excess_bytes);
+    }
+    gap->lack = !is_valid ? TSIM_PLAN_LACKS_VALID : !fits ? TSIM_PLAN_LACKS_MEMORY : TSIM_PLAN_LACKS_LIMIT;
+    if (!is_valid)
+        tsim_plan_nearest_batches(gap->candidate, &gap->batch_below, &gap->batch_above);
+    else if (fits)
+        find_missed_limit(search, team, candidate, gap);
+}
+
+static void find_gaps(struct tsim_arena *arena, const struct search *search, const struct team *team,
+                      struct tsim_plan_result *result) {
+    size_t n = search->options->space->n_candidates;
+    struct tsim_plan_gap *gaps = TSIM_NEW_ARRAY(arena, n, struct tsim_plan_gap);
+    for (size_t c = 0; c < n; c++)
+        if (search->known.own[c].fate != FATE_SIMULATED)
+            find_gap(search, team, c, &gaps[result->n_gaps++]);
+    result->gaps = gaps;
+}
+
 /* Run again, in full: for what the search itself does without. */
 static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
                                   struct tsim_plan *plan, struct tsim_diags *diags) {
@@ -467,6 +553,7 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
     team_run(team, &search, bound_block, (search.n_items + BLOCK_ITEMS - 1) / BLOCK_ITEMS);
     simulate_all(&search, team, report, context, result);
     count(&search, result);
+    find_gaps(arena, &search, team, result);
     enum tsim_status status = complete_all(arena, &search, result, diags);
     team_release(team);
     tsim_heap_free(search.known.front);

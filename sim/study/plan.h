@@ -37,6 +37,23 @@ struct tsim_plan {
     const char *set_json;
 };
 
+/* A candidate that has no plan among those admitted, and why not. Of the limits that none of its plans can keep, the
+ * one that is missed by most; `nearest` is the best that any of them could reach: of a figure that is bounded before a
+ * plan is simulated (days, cost, memory) the bound, which is a little better than any plan is. */
+enum tsim_plan_lack {
+    TSIM_PLAN_LACKS_VALID,  /* none is valid: the batch, the layers or the accelerators do not divide */
+    TSIM_PLAN_LACKS_MEMORY, /* none fits; excess_bytes: what the smallest lacks */
+    TSIM_PLAN_LACKS_LIMIT   /* `limit` NULL: each limit is kept by some plan, all of them by none */
+};
+struct tsim_plan_gap {
+    const struct tsim_plan_candidate *candidate;
+    enum tsim_plan_lack lack;
+    int64_t batch_below, batch_above; /* not valid: the nearest global batches that have valid plans; 0: none */
+    double excess_bytes, capacity_bytes;
+    const struct tsim_limit *limit;
+    double nearest;
+};
+
 struct tsim_plan_result {
     struct tsim_plan best[TSIM_BEST_POINTS]; /* best first */
     size_t n_best;
@@ -44,6 +61,8 @@ struct tsim_plan_result {
     size_t n_front;
     const struct tsim_plan *own; /* the best of each candidate that has one, in their order */
     size_t n_own;
+    const struct tsim_plan_gap *gaps; /* the candidates that have none, in their order */
+    size_t n_gaps;
     /* Of the plans that divide: not valid by the rules, too large, simulated, excluded by a bound. */
     int64_t n_plans, n_invalid, n_too_large, n_evaluated, n_pruned;
     int64_t n_admitted;        /* of those simulated: within the limits */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VALUES = 512, LEAST_CONTEXT_TOKENS = 4096 };
+enum { MOST_VALUES = 512, LEAST_CONTEXT_TOKENS = 4096, MOST_MICRO_BATCH_TOKENS = 32768 };
 
 static const char *const PATHS[TSIM_N_PLAN_KEYS] = {[TSIM_PLAN_TENSOR] = "parallelism.tensor",
                                                     [TSIM_PLAN_PIPELINE] = "parallelism.pipeline",
@@ -94,6 +94,10 @@ static enum tsim_status split_axes(struct tsim_arena *arena, const struct tsim_s
             for (size_t i = 0; i < axis->choices[c].n_settings; i++, n_settings++)
                 if (find_key(axis->choices[c].settings[i].path, &other))
                     n_plan++, key = other;
+                else if (strcmp(axis->choices[c].settings[i].path, "parallelism.data") == 0)
+                    return wrong(diags, "parallelism.data",
+                                 "a search takes what a plan leaves of the cluster as replicas",
+                                 "vary cluster.nodes, or the plan's keys: parallelism.tensor, parallelism.pipeline");
         if (n_plan > 0 && (n_plan != n_settings || n_settings != axis->n_choices))
             return wrong(diags, PATHS[key], "a key of the plan cannot change together with others",
                          "an axis of its own says which values to try");
@@ -142,6 +146,13 @@ static void add_schedules(struct values *values, const struct tsim_scenario *job
         add(values, TSIM_SCHEDULE_DUALPIPE);
 }
 
+/* Small samples come in larger micro-batches: what keeps the matrix units busy are tokens. */
+static int64_t most_micro_batch(const struct tsim_scenario *job) {
+    int64_t batch = job->training.global_batch_size, tokens = MOST_MICRO_BATCH_TOKENS / job->training.sequence_length;
+    int64_t most = job->model->kind != TSIM_MODEL_TRANSFORMER ? batch : tokens > 16 ? tokens : 16;
+    return most < batch ? most : batch;
+}
+
 static void add_values(struct values *values, const struct tsim_scenario *job, enum tsim_plan_key key) {
     const struct tsim_model *m = job->model;
     bool is_selective = job->training.attention == TSIM_ATTENTION_STANDARD || job->training.recompute_parts ||
@@ -170,7 +181,7 @@ static void add_values(struct values *values, const struct tsim_scenario *job, e
             add(values, zero);
         return;
     case TSIM_PLAN_MICRO_BATCH:
-        add_powers(values, job->training.global_batch_size < 16 ? job->training.global_batch_size : 16);
+        add_powers(values, most_micro_batch(job));
         return;
     case TSIM_PLAN_RECOMPUTE:
         add(values, TSIM_RECOMPUTE_NONE);
@@ -314,6 +325,42 @@ bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t po
     bool is_alone = job->n_accelerators == choice->tensor * choice->pipeline;
     return is_own_schedule(candidate, choice, at[TSIM_PLAN_SCHEDULE]) &&
            (choice->tensor > 1 || at[TSIM_PLAN_SEQUENCE] == 0) && (!is_alone || at[TSIM_PLAN_ZERO] == 0);
+}
+
+/* ---- the batch that would divide ---- */
+
+static bool has_plan(struct tsim_arena *scratch, const struct tsim_plan_candidate *candidate, int64_t batch) {
+    struct tsim_scenario job = *candidate->job;
+    struct tsim_plan_candidate changed = *candidate;
+    bool has = false;
+    job.training.global_batch_size = batch;
+    changed.job = &job;
+    for (int64_t i = 0; i < candidate->n_points && !has; i++) {
+        struct tsim_plan_choice choice;
+        const struct tsim_scenario *scenario;
+        has = tsim_plan_choice_at(&changed, candidate->first_position + i, &choice) &&
+              tsim_scenario_replan(scratch, &job, &choice, &scenario);
+        tsim_arena_reset(scratch);
+    }
+    return has;
+}
+
+/* A multiple of the accelerators divides over any number of replicas: where that has no plan, no batch has one. */
+void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int64_t *below, int64_t *above) {
+    enum { MOST_TRIES = 1024 };
+    struct tsim_arena scratch;
+    const struct tsim_scenario *job = candidate->job;
+    int64_t batch = job->training.global_batch_size, n = job->n_accelerators;
+    *below = *above = 0;
+    tsim_arena_init(&scratch);
+    if (has_plan(&scratch, candidate, n * batch))
+        for (int64_t d = 1; d <= n && d <= MOST_TRIES && !(*below && *above); d++) {
+            if (!*below && batch > d && has_plan(&scratch, candidate, batch - d))
+                *below = batch - d;
+            if (!*above && has_plan(&scratch, candidate, batch + d))
+                *above = batch + d;
+        }
+    tsim_arena_release(&scratch);
 }
 
 static const char *key_json(struct tsim_arena *arena, enum tsim_plan_key key, int64_t value) {

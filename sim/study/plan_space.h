@@ -8,7 +8,8 @@
  *   context            powers of 2 that leave a rank at least 4096 tokens of a sequence
  *   expert             divisors of the number of experts
  *   zero               0, 1, 2, 3
- *   micro_batch_size   1, 2, 4, 8, 16
+ *   micro_batch_size   powers of 2 up to 16, or up to 32,768 tokens where those are more samples; of models without
+ *                      tokens (CNN, MLP, DLRM) up to the global batch
  *   recompute          none, selective (where it is not the same: attention: standard, or recompute_parts), full
  *   schedule           1f1b, interleaved, zb-h1, zb-v, and with experts dualpipe
  *   sequence           true, false
@@ -69,6 +70,10 @@ const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_
 /* False: the combination is the same plan as another one, or cannot be one by its divisions alone. */
 bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
                          struct tsim_plan_choice *choice);
+
+/* For a candidate none of whose combinations is valid: the nearest global batches below and above its own with which
+ * some are, 0 where there is none (of those tried). Memory and limits are not asked. */
+void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int64_t *below, int64_t *above);
 
 /* {"cluster.nodes": 16, "parallelism.tensor": 8, ...}: with these --set a run is the plan. `data` comes with them,
  * since a scenario may say it, and layers_per_stage where it is a list. */

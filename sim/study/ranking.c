@@ -1,6 +1,7 @@
 #include "study/ranking.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static void explain_unknown(struct tsim_diag *diag, const char *near) {
     if (near)
@@ -52,8 +53,12 @@ static bool read_limit(const struct tsim_pair *pair, struct tsim_limit *limit, s
         return false;
     }
     enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->dimension;
-    if (tsim_quantity_parse(pair->value->text, dimension, true, &limit->value, why_not, hint) == TSIM_OK)
-        return true;
+    if (tsim_quantity_parse(pair->value->text, dimension, true, &limit->value, why_not, hint) == TSIM_OK) {
+        if (limit->value >= 0)
+            return true;
+        snprintf(why_not, sizeof why_not, "nothing keeps a limit below 0");
+        snprintf(hint, sizeof hint, "write what is allowed (of what should be large: what is asked for), such as 60");
+    }
     tsim_diag_hint(tsim_value_error(diags, TSIM_ERR_UNIT, pair->value, "sweep.limits", "%s", why_not), "%s", hint);
     return false;
 }

@@ -10,6 +10,14 @@ static double time_of(const struct tsim_result *r) {
     return r->step.time_s / tokens_of(r);
 }
 
+static void compare_intervals(const struct tsim_result *a, const struct tsim_result *b, struct tsim_robust *robust) {
+    robust->has_intervals = a->uncertainty.basis && b->uncertainty.basis;
+    if (robust->has_intervals)
+        robust->intervals_overlap =
+            a->uncertainty.step_time_low_s / tokens_of(a) <= b->uncertainty.step_time_high_s / tokens_of(b) &&
+            b->uncertainty.step_time_low_s / tokens_of(b) <= a->uncertainty.step_time_high_s / tokens_of(a);
+}
+
 static double rent_of(const struct tsim_result *r) {
     double usd_per_s = r->scenario->cost.rent_usd_per_s * (double)r->scenario->n_accelerators;
     return usd_per_s > 0 ? usd_per_s * time_of(r) : (double)NAN;
@@ -63,7 +71,10 @@ enum tsim_status tsim_robust_run(struct tsim_arena *arena, const struct tsim_res
                              .time_frac = time_of(b) / time_of(a) - 1,
                              .cost_frac = rent_of(b) / rent_of(a) - 1,
                              .time_survives = true,
-                             .cost_survives = true};
+                             .cost_survives = true,
+                             .rent_usd_per_s = {a->scenario->cost.rent_usd_per_s, b->scenario->cost.rent_usd_per_s}};
+    robust->even_rent_usd_per_s = robust->rent_usd_per_s[1] / (1 + robust->cost_frac);
+    compare_intervals(a, b, robust);
     TSIM_TRY(add_side(arena, robust, 0, a, diags));
     return add_side(arena, robust, 1, b, diags);
 }

@@ -19,6 +19,9 @@ struct tsim_robust {
     int32_t n;
     double time_frac, cost_frac; /* B / A - 1 of time and rent per token; the cost NAN where a rent is not known */
     bool time_survives, cost_survives;
+    bool has_intervals, intervals_overlap; /* of the times per token, where both results have one */
+    double rent_usd_per_s[2];              /* of one accelerator; 0: not known */
+    double even_rent_usd_per_s;            /* B's with which both cost the same per token; NAN with cost_frac */
 };
 
 /* Both results are simulated. Rows are allocated from `arena`. Fails only as tsim_train_run does. */

@@ -1,9 +1,27 @@
 #include "study/section.h"
 
-/* That it is a mapping is checked when the scenario is read. */
-static const struct tsim_value *find_section(const struct tsim_scenario_source *source) {
-    const struct tsim_value *section = tsim_value_find(source->root, "sweep");
-    return section && section->kind == TSIM_VALUE_MAPPING ? section : NULL;
+#include <string.h>
+
+static bool is_of_section(const char *path) {
+    size_t length = strlen("sweep");
+    return strncmp(path, "sweep", length) == 0 && (path[length] == '\0' || path[length] == '.');
+}
+
+enum tsim_status tsim_section_find(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                   const struct tsim_override *overrides, size_t n_overrides,
+                                   const struct tsim_value **section, struct tsim_diags *diags) {
+    struct tsim_override *own = TSIM_NEW_ARRAY(arena, n_overrides, struct tsim_override);
+    const struct tsim_value *root = source->root;
+    size_t n = 0;
+    for (size_t i = 0; i < n_overrides; i++)
+        if (is_of_section(overrides[i].path))
+            own[n++] = overrides[i];
+    *section = NULL;
+    TSIM_TRY(tsim_scenario_override(arena, own, n, &root, diags));
+    const struct tsim_value *found = tsim_value_find(root, "sweep");
+    if (found && found->kind == TSIM_VALUE_MAPPING)
+        *section = found;
+    return TSIM_OK;
 }
 
 static enum tsim_status read_where(struct tsim_arena *arena, const struct tsim_value *section, const char *word,
@@ -32,8 +50,9 @@ static enum tsim_status read_rest(struct tsim_arena *arena, const struct tsim_va
 enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                    const struct tsim_section_words *words, struct tsim_section *section,
                                    struct tsim_diags *diags) {
-    const struct tsim_value *found = find_section(source);
+    const struct tsim_value *found;
     struct tsim_section read = {.filter = NULL};
+    TSIM_TRY(tsim_section_find(arena, source, words->overrides, words->n_overrides, &found, diags));
     enum tsim_status status = tsim_space_read(arena, found, &words->space, &read.space, diags);
     TSIM_TRY(read_rest(arena, found, words, status, &read, diags));
     *section = read;
@@ -43,9 +62,10 @@ enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_s
 enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides,
                                     struct tsim_diags *diags) {
-    const struct tsim_value *found = find_section(source);
-    const struct tsim_section_words none = {.objective = NULL};
+    const struct tsim_section_words none = {.overrides = overrides, .n_overrides = n_overrides};
+    const struct tsim_value *found;
     struct tsim_section section;
+    TSIM_TRY(tsim_section_find(arena, source, overrides, n_overrides, &found, diags));
     if (!found)
         return TSIM_OK;
     if (!tsim_value_find(found, "axes") && !tsim_value_find(found, "zip") && !tsim_value_find(found, "points"))

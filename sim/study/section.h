@@ -10,7 +10,9 @@
 
 struct tsim_section_words {
     struct tsim_space_words space;
-    const char *objective, *where; /* NULL: as the section says */
+    const char *objective, *where;         /* NULL: as the section says */
+    const struct tsim_override *overrides; /* those of the section (sweep.limits.days) change it */
+    size_t n_overrides;
 };
 
 struct tsim_section {
@@ -18,6 +20,12 @@ struct tsim_section {
     struct tsim_ranking ranking;
     const struct tsim_filter *filter; /* NULL: all points */
 };
+
+/* `sweep:` of an opened scenario with what --set says of it; NULL where there is none, or where it is no mapping (the
+ * scenario's own reader says so). */
+enum tsim_status tsim_section_find(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                   const struct tsim_override *overrides, size_t n_overrides,
+                                   const struct tsim_value **section, struct tsim_diags *diags);
 
 /* The section of an opened scenario, or none. Mistakes of all its parts go to `diags`. */
 enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,

@@ -123,6 +123,60 @@ START_TEST(values_come_from_the_job) {
 }
 END_TEST
 
+static int64_t largest_micro_batch(const struct example *e) {
+    const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
+    struct tsim_plan_space space;
+    tsim_plan_space_of(&arena, &e->scenario, none, &space);
+    const struct tsim_plan_axis *axis = &space.candidates[0].axes[TSIM_PLAN_MICRO_BATCH];
+    return axis->values[axis->n - 1];
+}
+
+/* 16 samples, or 32,768 tokens, or the batch: 32768 / 1024 = 32, / 128 = 256, / 8192 = 4 (so 16). */
+START_TEST(micro_batches_of_short_samples_are_larger) {
+    struct example e;
+    make_job(&e);
+    e.scenario.training.global_batch_size = 4096;
+    e.scenario.training.sequence_length = 1024;
+    ck_assert_int_eq(largest_micro_batch(&e), 32);
+    e.scenario.training.sequence_length = 128;
+    ck_assert_int_eq(largest_micro_batch(&e), 256);
+    e.scenario.training.sequence_length = 8192;
+    ck_assert_int_eq(largest_micro_batch(&e), 16);
+    e.model.kind = TSIM_MODEL_CNN;
+    ck_assert_int_eq(largest_micro_batch(&e), 4096);
+    e.scenario.training.global_batch_size = 8;
+    ck_assert_int_eq(largest_micro_batch(&e), 8);
+}
+END_TEST
+
+/* 7 accelerators, 8 layers and 8 heads: only replicas can be seven, so the batch is a multiple of 7. With 3 tensor
+ * ranks that do not divide 8 heads there is no batch. */
+START_TEST(nearest_batches_divide) {
+    static const int64_t THREE[] = {3};
+    struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
+    struct tsim_plan_space space;
+    struct example e;
+    int64_t below, above;
+    make_job(&e);
+    e.scenario.n_accelerators = e.scenario.cluster.accelerators_per_node = 7;
+    tsim_plan_space_of(&arena, &e.scenario, axes, &space);
+    tsim_plan_nearest_batches(&space.candidates[0], &below, &above);
+    ck_assert_int_eq(below, 63);
+    ck_assert_int_eq(above, 70);
+    e.scenario.training.global_batch_size = 5;
+    tsim_plan_space_of(&arena, &e.scenario, axes, &space);
+    tsim_plan_nearest_batches(&space.candidates[0], &below, &above);
+    ck_assert_int_eq(below, 0);
+    ck_assert_int_eq(above, 7);
+    axes[TSIM_PLAN_TENSOR] = (struct tsim_plan_axis){THREE, 1};
+    e.scenario.n_accelerators = e.scenario.cluster.accelerators_per_node = 9;
+    tsim_plan_space_of(&arena, &e.scenario, axes, &space);
+    tsim_plan_nearest_batches(&space.candidates[0], &below, &above);
+    ck_assert_int_eq(below, 0);
+    ck_assert_int_eq(above, 0);
+}
+END_TEST
+
 START_TEST(settings_of_a_plan) {
     const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct example e;
@@ -195,6 +249,8 @@ static Suite *plan_space_suite(void) {
     tcase_add_test(tcase, overlap_follows_the_schedule);
     tcase_add_test(tcase, equal_plans_are_there_once);
     tcase_add_test(tcase, values_come_from_the_job);
+    tcase_add_test(tcase, micro_batches_of_short_samples_are_larger);
+    tcase_add_test(tcase, nearest_batches_divide);
     tcase_add_test(tcase, settings_of_a_plan);
     tcase_add_test(tcase, memo_changes_nothing);
     tcase_add_test(tcase, bound_is_the_closed_form);

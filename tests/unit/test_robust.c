@@ -6,14 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-static struct tsim_robust compare(struct example *a, struct example *b) {
+static void run(struct example *e, struct tsim_result *result) {
     const struct tsim_run_options options = {.ignore_memory = true};
+    example_finish(e);
+    ck_assert_int_eq(tsim_train_run(&arena, &e->scenario, &options, result, &diags), TSIM_OK);
+}
+
+static struct tsim_robust compare(struct example *a, struct example *b) {
     struct tsim_result results[2];
     struct tsim_robust robust;
-    example_finish(a);
-    example_finish(b);
-    ck_assert_int_eq(tsim_train_run(&arena, &a->scenario, &options, &results[0], &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_train_run(&arena, &b->scenario, &options, &results[1], &diags), TSIM_OK);
+    run(a, &results[0]);
+    run(b, &results[1]);
     ck_assert_int_eq(tsim_robust_run(&arena, &results[0], &results[1], &robust, &diags), TSIM_OK);
     return robust;
 }
@@ -83,6 +86,32 @@ START_TEST(rents_count) {
 }
 END_TEST
 
+/* B takes twice as long at the same rent: at half of it both cost the same. Intervals of 1 to 2 and 2.5 to 4 s are
+ * apart, 1.5 to 3 s meets the first. */
+START_TEST(even_rent_and_intervals) {
+    struct example a, b;
+    struct tsim_result results[2];
+    struct tsim_robust robust;
+    pair(&a, &b);
+    a.scenario.cost.rent_usd_per_s = b.scenario.cost.rent_usd_per_s = 1;
+    robust = compare(&a, &b);
+    ck_assert_double_eq_tol(robust.even_rent_usd_per_s, 1, 1e-12);
+    ck_assert(!robust.has_intervals);
+    slow_products(&b, 0.5);
+    robust = compare(&a, &b);
+    ck_assert_double_eq_tol(robust.even_rent_usd_per_s * (1 + robust.time_frac), 1, 1e-12);
+    run(&a, &results[0]);
+    run(&b, &results[1]);
+    results[0].uncertainty = (struct tsim_uncertainty){.basis = "", .step_time_low_s = 1, .step_time_high_s = 2};
+    results[1].uncertainty = (struct tsim_uncertainty){.basis = "", .step_time_low_s = 2.5, .step_time_high_s = 4};
+    ck_assert_int_eq(tsim_robust_run(&arena, &results[0], &results[1], &robust, &diags), TSIM_OK);
+    ck_assert(robust.has_intervals && !robust.intervals_overlap);
+    results[1].uncertainty.step_time_low_s = 1.5;
+    ck_assert_int_eq(tsim_robust_run(&arena, &results[0], &results[1], &robust, &diags), TSIM_OK);
+    ck_assert(robust.intervals_overlap);
+}
+END_TEST
+
 START_TEST(equal_ones_have_no_order) {
     struct example a, b;
     pair(&a, &b);
@@ -99,6 +128,7 @@ static Suite *robust_suite(void) {
     tcase_add_test(tcase, a_tenth_turns_five_percent);
     tcase_add_test(tcase, half_as_fast_stays_so);
     tcase_add_test(tcase, rents_count);
+    tcase_add_test(tcase, even_rent_and_intervals);
     tcase_add_test(tcase, equal_ones_have_no_order);
     suite_add_tcase(suite, tcase);
     return suite;
