@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Changes one operator or constant of sim/cost or sim/workload at a time and asks whether the tests of `make test` see it.
 
-mutate.py [--sample N] [--seed S] [--skip M] [FILE...]
+mutate.py [--sample N] [--seed S] [--skip M] [--tree FOLDER] [--quick] [FILE...]
 
 Changes are taken in the order of a hash of the seed, their line and what becomes of it, so that a sample stays the same
 when other lines change. Each is compiled alone and linked into a shared library, which the test programs load; they run
 from the ones that know the code best to those that take long, until one fails: units of the folder, units of whole runs,
 the textbook, golden summaries, the published runs' residuals, all other units, the commands. Printed: a line for each change
 that nothing caught, how many each stage caught, and the share that was caught. Survivors that were looked at, with the
-reason, are in tests/mutation/survivors.txt; others end it with status 1.
+reason, are in tests/mutation/survivors.txt: the stages that take long are left out for them; others end it with status 1, and
+so does an entry there that names no change. With --quick the stages that take long (all other units,
+the commands) are left out, so that more survive: a way to look for candidates. With --tree the copy of the tree that changes
+are made in is kept there, and what it holds built is used again.
 """
 import argparse
 import collections
 import hashlib
+import os
 import pathlib
 import re
 import resource
@@ -27,16 +31,17 @@ SWAPS = {"+": "-", "-": "+", "*": "/", "/": "*", "<": "<=", "<=": "<", ">": ">="
 OPERATOR = re.compile(r" (\+|-|\*|/|<=|>=|==|!=|<|>|&&|\|\|) ")
 CONSTANT = re.compile(r"(?<![\w.\[])(\d+\.?\d*(?:[eE][-+]?\d+)?)(?![\w.\]])")
 UNITS = {
-    "cost": ["collective", "torus", "compute", "character", "collective_measured", "dispatch_measured", "operators", "topology", "traffic"],
-    "workload": ["operators", "operators_experts", "memory", "model", "routing", "schedule", "schedule_zero_bubble", "layer_list",
-                 "optimizer", "tables", "arithmetic", "offload", "catalogue_counts"],
+    "cost": ["collective", "torus", "compute", "character", "operators", "dispatch_measured", "collective_measured", "topology", "traffic"],
+    "workload": ["operators", "operators_experts", "memory", "model", "schedule", "layer_list", "optimizer", "tables", "arithmetic",
+                 "offload", "catalogue_counts", "routing", "schedule_zero_bubble"],
 }
 WHOLE = ["run", "program", "validate", "explain", "power"]
 QUICK_SCRIPTS = ["textbook_docs.sh", "golden/run.sh", "accuracy.sh"]
 SLOW_SCRIPTS = ["cli/run.sh", "docs.sh"]
 BUILD = pathlib.Path("build/mutate")
-MAKE = ["make", "-s", "-j2", "VARIANT=mutate", "CFLAGS=-O2 -fPIC"]
-MOST_BYTES = 8 << 30
+MAKE = ["make", "-s", "-j2", "VARIANT=mutate", "CFLAGS=-O1 -fPIC"]
+MOST_BYTES, MOST_CPU_S = 8 << 30, 60
+ENVIRONMENT = {**os.environ, "CK_FORK": "no"}  # one process a program: what crashes it is a failure as well
 
 
 def changes(path):
@@ -61,22 +66,36 @@ def changes(path):
     return found
 
 
+def sources():
+    return sorted(ROOT.glob("sim/cost/*.c")) + sorted(ROOT.glob("sim/workload/*.c"))
+
+
+def entry_of(path, line, change):
+    """As in survivors.txt."""
+    _, column, length, replacement = change
+    return f"{path.relative_to(ROOT)}: {line.strip()}: {line[column : column + length]} -> {replacement}"
+
+
 def draw(files, seed):
-    """Every change of the files, in the order in which they are tried."""
+    """(file, change, entry) of every change of the files, in the order in which they are tried."""
     keyed, seen = [], collections.Counter()
     for path in files:
         lines = path.read_text().splitlines()
         for change in changes(path):
             key = f"{seed}|{path.name}|{lines[change[0]].strip()}|{change[1:]}"
             seen[key] += 1
-            keyed.append((hashlib.sha256(f"{key}|{seen[key]}".encode()).digest(), path, change))
-    return [(path, change) for _, path, change in sorted(keyed, key=lambda item: item[0])]
+            keyed.append((hashlib.sha256(f"{key}|{seen[key]}".encode()).digest(), path, change, entry_of(path, lines[change[0]], change)))
+    return [item[1:] for item in sorted(keyed, key=lambda item: item[0])]
 
 
 def run(command, folder, seconds=120):
-    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    def limit():  # of each process: some changes make a loop endless
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_S, MOST_CPU_S))
+
     try:
-        return subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds, preexec_fn=limit).returncode
+        return subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds,
+                              preexec_fn=limit, env=ENVIRONMENT).returncode
     except subprocess.TimeoutExpired:
         return -1
 
@@ -85,12 +104,30 @@ def make(tree, *targets):
     return run([*MAKE, *targets], tree, 1200) == 0
 
 
+def copy_tree(origin, copy):
+    """Files that are as they were keep their time, so that make makes nothing of them again."""
+    wanted = set()
+    for source in origin.rglob("*"):
+        part = source.relative_to(origin)
+        if part.parts[0] in ("build", ".git") or not (source.is_file() or source.is_symlink()):
+            continue
+        target = copy / part
+        wanted.add(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_symlink() or not target.exists() or target.read_bytes() != source.read_bytes():
+            target.unlink(missing_ok=True)
+            shutil.copy(source, target, follow_symlinks=False)
+    for old in [f for f in copy.rglob("*") if f.is_file() and f.relative_to(copy).parts[0] != "build"]:
+        if old not in wanted:
+            old.unlink()
+
+
 class Workplace:
     """A copy of the tree in which the test programs load the library under test."""
 
-    def __init__(self, tree):
-        self.tree = tree
-        shutil.copytree(ROOT, tree, symlinks=True, ignore=shutil.ignore_patterns("build", ".git"))
+    def __init__(self, tree, is_quick):
+        self.tree, self.is_quick = tree, is_quick
+        copy_tree(ROOT, tree)
         if not make(tree, f"{BUILD}/tsim", "unit-programs"):
             sys.exit("the tree does not build")
         sources = sorted(str(p.relative_to(ROOT).with_suffix("")) for p in (ROOT / "sim").glob("*/*.[cS]"))
@@ -124,45 +161,50 @@ class Workplace:
     def programs(self, names):
         return [[f"{BUILD}/tests/{self.kind(n)}/{n}"] for n in names]
 
-    def stages(self, path):
+    def stages(self, path, is_quick):
         """(name, commands): what is run after a change of the file, in this order."""
         own = [f"test_{n}" for n in UNITS[path.parent.name] if f"test_{n}" in self.units]
+        own.sort(key=lambda n: not f"{n}_".startswith(f"test_{path.stem}_"))  # the file's own first
         whole = [f"test_{n}" for n in WHOLE]
         rest = [n for n in self.units if n not in own + whole]
         yield "its units", self.programs(own)
         yield "units of runs", self.programs(whole)
         yield from ((s, [["bash", f"tests/{s}", "build/tsim"]]) for s in QUICK_SCRIPTS)
+        if is_quick:
+            return
         yield "other units", self.programs(rest)
         yield from ((s, [["bash", f"tests/{s}", "build/tsim"]]) for s in SLOW_SCRIPTS)
 
-    def failing(self, path):
+    def failing(self, path, is_quick=False):
         """The first stage that fails, and its command; None when all pass."""
-        for name, commands in self.stages(path):
+        for name, commands in self.stages(path, is_quick or self.is_quick):
             for command in commands:
                 if run(command, self.tree, 600) != 0:
                     return name, command
         return None
 
-    def stage_that_fails(self, path):
-        """'' when all pass, None when it does not compile."""
-        if not make(self.tree, f"{BUILD}/{path.relative_to(ROOT).with_suffix('.o')}") or not self.link():
-            return None
-        failed = self.failing(path)
-        return failed[0] if failed else ""
+    def stage_that_fails(self, path, text, is_quick):
+        """'' when all pass, None when `text` in place of the file does not compile."""
+        target = self.tree / path.relative_to(ROOT)
+        compiled = self.tree / BUILD / path.relative_to(ROOT).with_suffix(".o")
+        original, good = target.read_bytes(), compiled.read_bytes()
+        target.write_text(text)
+        try:
+            if not make(self.tree, str(compiled.relative_to(self.tree))) or not self.link():
+                return None
+            failed = self.failing(path, is_quick)
+            return failed[0] if failed else ""
+        finally:
+            target.write_bytes(original)
+            compiled.write_bytes(good)  # newer than its source
 
 
-def try_change(place, path, change):
+def try_change(place, path, change, is_quick):
     number, column, length, replacement = change
-    target = place.tree / path.relative_to(ROOT)
-    original = target.read_text()  # of the copy: the tree that it is of may have gone on
-    lines = original.splitlines(keepends=True)
+    lines = (place.tree / path.relative_to(ROOT)).read_text().splitlines(keepends=True)  # the tree that it is of may have gone on
     line = lines[number]
     lines[number] = line[:column] + replacement + line[column + length :]
-    target.write_text("".join(lines))
-    stage = place.stage_that_fails(path)
-    target.write_text(original)
-    make(place.tree, f"{BUILD}/{path.relative_to(ROOT).with_suffix('.o')}")
-    return stage, f"{path.relative_to(ROOT)}: {line.strip()}: {line[column : column + length]} -> {replacement}"
+    return place.stage_that_fails(path, "".join(lines), is_quick)
 
 
 def main():
@@ -170,22 +212,26 @@ def main():
     parser.add_argument("--sample", type=int, default=100, help="so many changes; 0: all")
     parser.add_argument("--skip", type=int, default=0, help="so many of the sample are left out: an interrupted run goes on")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tree", type=pathlib.Path, help="the folder of the copy, which is kept")
+    parser.add_argument("--quick", action="store_true", help="without the stages that take long")
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
-    files = [pathlib.Path(f).resolve() for f in options.files] or sorted(ROOT.glob("sim/cost/*.c")) + sorted(ROOT.glob("sim/workload/*.c"))
-    every = draw(files, options.seed)
+    every = draw([pathlib.Path(f).resolve() for f in options.files] or sources(), options.seed)
     drawn = every[options.skip : options.sample or len(every)]
     known = (ROOT / "tests/mutation/survivors.txt").read_text().splitlines()
     known = [entry.split(" | ")[0] for entry in known if entry and not entry.startswith("#")]
     by_stage, unknown = collections.Counter(), 0
+    stale = set(known) - {entry for _, _, entry in draw(sources(), 0)}
+    for entry in sorted(stale):
+        print(f"survivors.txt: no such change: {entry}")
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(pathlib.Path(folder) / "tree")
+        place = Workplace(options.tree.resolve() if options.tree else pathlib.Path(folder) / "tree", options.quick)
         for folder_name in UNITS:  # what fails without a change would seem to catch every one
             failed = place.failing(ROOT / "sim" / folder_name / "x.c")
             if failed:
                 sys.exit(f"fails without a change: {' '.join(failed[1])}")
-        for number, (path, change) in enumerate(drawn, options.skip + 1):
-            stage, entry = try_change(place, path, change)
+        for number, (path, change, entry) in enumerate(drawn, options.skip + 1):
+            stage = try_change(place, path, change, entry in known)
             print(f"{number}: {stage if stage else 'does not compile' if stage is None else 'survived'}", file=sys.stderr, flush=True)
             if stage is None:
                 continue
@@ -198,7 +244,7 @@ def main():
     tried, survived = sum(by_stage.values()), by_stage.pop("", 0)
     print(", ".join(f"{name} {n}" for name, n in by_stage.most_common()))
     print(f"{tried - survived} of {tried} changes caught, of {len(every)} that there are; {unknown} survivors without a reason")
-    sys.exit(1 if unknown else 0)
+    sys.exit(1 if unknown or stale else 0)
 
 
 main()

@@ -11,7 +11,8 @@ static double flops_of(const struct tsim_model *model, const char *name, bool ba
     return tsim_op_vector_flops(model, &op, backward) / 1000;
 }
 
-/* max(x, 0) is a comparison; 0.5 x (1 + tanh(c (x + 0.044715 x x x))) is 8 operations and a tanh. */
+/* max(x, 0) is a comparison; 0.5 x (1 + tanh(c (x + 0.044715 x x x))) is 8 operations and a tanh; 1 / (1 + e^-x) an
+ * exponential, a sum and a reciprocal, its derivative y (1 - y) two and times what comes in; tanh's (1 - y y), too. */
 START_TEST(activations) {
     struct tsim_model m = {.activation = TSIM_ACTIVATION_RELU};
     ck_assert_double_eq(flops_of(&m, "activation", false), 1);
@@ -22,6 +23,12 @@ START_TEST(activations) {
     ck_assert_double_eq(flops_of(&m, "activation", false), 8 + 1 + 8 + 1 + 1);
     ck_assert_double_eq(flops_of(&m, "expert activation", false), 19);
     ck_assert(flops_of(&m, "activation", true) > flops_of(&m, "activation", false));
+    m.activation = TSIM_ACTIVATION_SIGMOID;
+    ck_assert_double_eq(flops_of(&m, "activation", false), 8 + 1 + 8);
+    ck_assert_double_eq(flops_of(&m, "activation", true), 2 + 1);
+    m.activation = TSIM_ACTIVATION_TANH;
+    ck_assert_double_eq(flops_of(&m, "activation", false), 8);
+    ck_assert_double_eq(flops_of(&m, "activation", true), 2 + 1);
 }
 END_TEST
 

@@ -62,6 +62,9 @@ START_TEST(image_ends) {
         ck_assert_double_eq(sum_flops(&list), patches);
         tsim_operators_backward(&e.scenario, TSIM_PART_EMBEDDING, &list);
         ck_assert_double_eq(sum_flops(&list), patches);
+        const double values = (double)(3 * patch * patch); /* of a patch: operands of 2 bytes, an fp32 sum, both ways */
+        ck_assert_double_eq(find(&list, "patches, weight")->bytes,
+                            2 * (1024 * 2 * 196 + 2 * 196 * values) + 2 * 4 * 1024 * values);
         tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
         ck_assert_double_eq(sum_flops(&list), classes);
         ck_assert_double_eq(find(&list, "head")->m, 2);
@@ -300,6 +303,24 @@ START_TEST(context_exchanges) {
 }
 END_TEST
 
+/* Of standard attention a rank of four has a quarter of the rows of each product, and all columns. */
+START_TEST(context_rows) {
+    struct tsim_op_list whole, part;
+    static const char *const PRODUCTS[] = {"attention scores", "attention values"};
+    example_init(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &whole);
+    e.scenario.parallelism.context = 4;
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &part);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_double_eq(find(&part, PRODUCTS[i])->m, 256);
+        ck_assert_double_eq(find(&whole, PRODUCTS[i])->m, 1024);
+        ck_assert_double_eq(find(&part, PRODUCTS[i])->flops, find(&whole, PRODUCTS[i])->flops / 4);
+    }
+    ck_assert_double_eq(find(&part, "attention scores")->n, 1024);
+}
+END_TEST
+
 /* Blocks side by side do the same products from one norm, and with 8 tensor ranks and sequence parallelism gather their
  * input and reduce their sum once where blocks in a row do it twice: forward one of each; backward the output's
  * gradient and the input again are gathered, and the input's gradient is reduced: 3 collectives instead of 6. */
@@ -430,6 +451,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, fp8);
     tcase_add_test(tcase, padded_vocabulary);
     tcase_add_test(tcase, context_exchanges);
+    tcase_add_test(tcase, context_rows);
     tcase_add_test(tcase, blocks_side_by_side);
     tcase_add_test(tcase, separate_accumulation);
     tcase_add_test(tcase, recomputed_by_operator);

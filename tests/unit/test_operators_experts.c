@@ -235,6 +235,31 @@ START_TEST(latent_attention_with_whole_queries) {
 }
 END_TEST
 
+/* One wide, and no positions: down 2 t h (1 + 1), up 2 t 8 (128 + 256), two norms of one. */
+START_TEST(latent_attention_one_wide) {
+    struct tsim_op_list forward, backward;
+    struct tsim_parameters p;
+    example_init(&e);
+    e.model.latent = (struct tsim_latent){.kv_rank = 1, .query_rank = 1};
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+    double flops = 2 * T * H * 2 + 2 * T * 8 * 384 + 2 * T * T * 8 * 256 + 18 * UNIT;
+    ck_assert_double_eq_tol(sum_flops(&forward), flops, 1);
+    ck_assert_double_eq_tol(sum_flops(&backward), 2 * flops, 1);
+    ck_assert_double_eq(find(&forward, "attention q up")->k, 1);
+    ck_assert_double_eq(find(&forward, "latent norms")->bytes, T * 2 * 2 * 2);
+    ck_assert_double_eq(find(&forward, "latent norms")->kernels, 2);
+    ck_assert_double_eq(find(&backward, "latent norms")->kernels, 2);
+    tsim_model_count(&e.model, &p);
+    ck_assert_double_eq(p.layer_latent, 1024 * 2 + 2);
+    e.scenario.parallelism.tensor = 4;
+    e.scenario.parallelism.sequence = true;
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    ck_assert_double_eq(find(&forward, "tensor: gather, latents")->collective_bytes, T * 2 * 2);
+}
+END_TEST
+
 /* Latent vectors of 256 (queries) and 128, 64 more for positions: down 2 t h (256 + 192), up 2 t 8 (256 x 192 + 128 x
  * 256), result 2 t h^2, core 2 t s 8 (192 + 128); the block 16. Backward twice. Over 4 tensor ranks the projections
  * down are whole, on a quarter of the tokens with sequence parallelism, and the gathers are of latents. */
@@ -281,6 +306,7 @@ static Suite *operators_experts_suite(void) {
     tcase_add_test(tcase, parts_to_recompute);
     tcase_add_test(tcase, latent_attention_with_whole_queries);
     tcase_add_test(tcase, latent_attention);
+    tcase_add_test(tcase, latent_attention_one_wide);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -67,14 +67,14 @@ START_TEST(every_pass_once) {
 }
 END_TEST
 
-/* What fills an order at once, and what replays what it holds, against item by item. */
+/* What fills an order at once, and what replays what it holds, against item by item; the latter in any unit. */
 START_TEST(filled_as_item_by_item) {
     static const struct tsim_schedule_shape shapes[] = {{TSIM_SCHEDULE_1F1B, 4, 1, 6},
                                                         {TSIM_SCHEDULE_GPIPE, 2, 1, 3},
                                                         {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 8},
                                                         {TSIM_SCHEDULE_INTERLEAVED, 4, 2, 4},
                                                         {TSIM_SCHEDULE_INTERLEAVED, 2, 5, 6}};
-    static const double HELD[] = {7, 3, 2, 5, 11};
+    static const double HELD[] = {7, 3, 2, 5, 11}, KILO[] = {7e-3, 3e-3, 2e-3, 5e-3, 11e-3};
     const struct tsim_schedule_shape *z = &shapes[_i];
     for (int32_t stage = 0; stage < z->stages; stage++) {
         struct tsim_pass_item items[64];
@@ -88,6 +88,7 @@ START_TEST(filled_as_item_by_item) {
             peak = live > peak ? live : peak;
         }
         ck_assert_double_eq(tsim_schedule_peak(z, stage, HELD), peak);
+        ck_assert_double_eq_tol(tsim_schedule_peak(z, stage, KILO), peak / 1000, 1e-12);
     }
 }
 END_TEST

@@ -55,6 +55,19 @@ START_TEST(dealt_by_capacity) {
 }
 END_TEST
 
+/* Three tables of one size to two ranks, in the order of the model: the first, with five lookups, alone, the others
+ * together. From the last on the first would come on top of the second. */
+START_TEST(equal_ones_in_order) {
+    static const struct tsim_embedding_table EQUAL[] = {{10, 2, 5}, {10, 2, 1}, {10, 2, 1}};
+    struct tsim_model m = {.tables = EQUAL, .n_tables = 3};
+    struct tsim_tables_share share;
+    tsim_tables_share(&m, 2, &share);
+    ck_assert_double_eq(share.rows, 20);
+    ck_assert_double_eq(share.lookups, 5);
+    ck_assert_double_eq(share.lookup_elements, 5 * 2);
+}
+END_TEST
+
 /* More ranks hold no more each, all rows are somewhere, and nothing is lost beyond the number that is dealt to. */
 START_TEST(dealt_to_many) {
     const struct tsim_model *m = load("dlrm");
@@ -106,6 +119,7 @@ START_TEST(kernels_by_hand) {
     tsim_list_backward(&x.scenario, 0, &list);
     ck_assert_double_eq(list.ops[1].collective_bytes, 10 * 24);
     ck_assert_double_eq(list.ops[2].bytes, 10 * 3 * 4 * 2 * 16);
+    ck_assert_double_eq(list.ops[2].kernels, 4 * 2); /* a digit's counts, then its moves */
     ck_assert_double_eq(list.ops[3].bytes, 10 * (24 + 48 + 24));
     x.scenario.training.optimizer = TSIM_ADAM;
     tsim_list_backward(&x.scenario, 0, &list);
@@ -137,6 +151,7 @@ static Suite *tables_suite(void) {
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, published_counts);
     tcase_add_test(tc, dealt_by_capacity);
+    tcase_add_test(tc, equal_ones_in_order);
     tcase_add_test(tc, dealt_to_many);
     tcase_add_test(tc, kernels_by_hand);
     tcase_add_test(tc, memory_by_hand);
