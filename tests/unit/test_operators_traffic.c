@@ -1,0 +1,411 @@
+/* Every kernel of a layer, an embedding and a head, in order: bytes read and written and number of kernels, counted by
+ * hand. The example has 1,024 tokens, hidden 1,024, 8 heads, a feed-forward of 4,096, a vocabulary of 32,768, so all
+ * counts are in MiB for tensors of U = 2^20 elements: activations 2 U, a score matrix of all heads 8 U, logits 32 U.
+ *
+ * A product of m x k by k x n in bf16 moves 2 (mk + kn + mn), its weight gradient added to an fp32 sum 2 (mk + kn) +
+ * 8 mn. */
+#include "support/example.h"
+#include "support/operator_list.h"
+
+static struct example e;
+
+struct row {
+    const char *name;
+    double mib, kernels;
+};
+
+static void assert_rows(const struct tsim_op_list *list, const struct row *rows, size_t n) {
+    size_t at = 0;
+    for (int32_t i = 0; i < list->n; i++) {
+        const struct tsim_op *op = &list->ops[i];
+        if (op->kind == TSIM_OP_COLLECTIVE)
+            continue;
+        ck_assert_msg(at < n, "%s follows the last", op->name);
+        ck_assert_str_eq(op->name, rows[at].name);
+        ck_assert_msg(op->bytes == rows[at].mib * (1 << 20), "%s: %g MiB, not %g", op->name, op->bytes / (1 << 20),
+                      rows[at].mib);
+        ck_assert_msg(op->kernels == rows[at].kernels, "%s: %g kernels", op->name, op->kernels);
+        at++;
+    }
+    ck_assert_uint_eq(at, n);
+}
+#define assert_forward(part, rows) assert_list(tsim_operators_forward, part, rows)
+#define assert_backward(part, rows) assert_list(tsim_operators_backward, part, rows)
+#define assert_list(make, part, rows)                                                                                  \
+    do {                                                                                                               \
+        struct tsim_op_list list;                                                                                      \
+        make(&e.scenario, part, &list);                                                                                \
+        assert_rows(&list, rows, sizeof rows / sizeof rows[0]);                                                        \
+    } while (0)
+
+/* PyTorch as written, with dropout and biases. Norm: x and y. Scores: 8 x 2 (2 x 1/8 + 1). Softmax: scale 4, mask 5, to
+ * fp32 6, softmax 8, back 6 a score. Dropout 2 + 2 + a mask byte; then add. Backward a bias sums its output's gradient.
+ */
+START_TEST(as_written) {
+    static const struct row FORWARD[] = {{"norm 1", 4, 1},
+                                         {"attention qkv", 2 * (1 + 3 + 3), 1},
+                                         {"attention scores", 20, 1},
+                                         {"attention softmax", 8 * (4 + 5 + 6 + 8 + 6), 5},
+                                         {"attention dropout", 8 * 5, 1},
+                                         {"attention values", 20, 1},
+                                         {"attention output", 6, 1},
+                                         {"residual 1", 5 + 6, 2},
+                                         {"norm 2", 4, 1},
+                                         {"ffn up", 2 * (1 + 4 + 4), 1},
+                                         {"activation", 4 * 4, 1},
+                                         {"ffn down", 2 * (4 + 4 + 1), 1},
+                                         {"residual 2", 5 + 6, 2}};
+    static const struct row BACKWARD[] = {{"residual 2", 5, 1},
+                                          {"ffn down, input", 18, 1},
+                                          {"ffn down, weight", 2 * (1 + 4) + 8 * 4, 1},
+                                          {"bias gradient", 2, 1},
+                                          {"activation", 4 * 6, 1},
+                                          {"ffn up, input", 18, 1},
+                                          {"ffn up, weight", 2 * (4 + 1) + 8 * 4, 1},
+                                          {"bias gradient", 4 * 2, 1},
+                                          {"norm 2", 6 + 4, 2},
+                                          {"residual gradient", 6, 1},
+                                          {"residual 1", 5, 1},
+                                          {"attention output, input", 6, 1},
+                                          {"attention output, weight", 4 + 8, 1},
+                                          {"bias gradient", 2, 1},
+                                          {"attention values, dP", 20, 1},
+                                          {"attention values, dV", 20, 1},
+                                          {"attention dropout", 8 * 5, 1},
+                                          {"attention softmax", 8 * (6 + 12 + 6 + 5 + 4), 5},
+                                          {"attention scores, dQ", 20, 1},
+                                          {"attention scores, dK", 20, 1},
+                                          {"attention qkv, input", 14, 1},
+                                          {"attention qkv, weight", 2 * (3 + 1) + 8 * 3, 1},
+                                          {"bias gradient", 3 * 2, 1},
+                                          {"norm 1", 6 + 4, 2},
+                                          {"residual gradient", 6, 1}};
+    static const struct row TABLE[] = {{"embedding", 4, 1}, {"positions", 6, 1}, {"embedding dropout", 5, 1}};
+    static const struct row TABLE_BACK[] = {{"embedding dropout", 5, 1}, {"embedding", 2 + 2 * 4, 3}};
+    example_init(&e);
+    e.software.fusion = TSIM_FUSION_NONE;
+    e.software.attention_kernel = TSIM_ATTENTION_UNFUSED;
+    e.software.dropout = 0.1;
+    e.model.position = TSIM_POSITION_LEARNED;
+    e.model.bias = true;
+    assert_forward(TSIM_PART_LAYER, FORWARD);
+    assert_backward(TSIM_PART_LAYER, BACKWARD);
+    assert_forward(TSIM_PART_EMBEDDING, TABLE);
+    assert_backward(TSIM_PART_EMBEDDING, TABLE_BACK);
+}
+END_TEST
+
+/* Llama as written: the norm's square, mean, quotient and scale in fp32, 24 bytes an element (backward 40 in 8); rotary
+ * of queries and keys in four passes, 9 times 2 bytes; silu, then the product. Gradients are added by a kernel: 2 bytes
+ * read, 4 read and written. Flash attention reads q, k, v and writes o; backward reads q, k, v, o, do, writes dq, dk,
+ * dv, and reads dO for row sums: 9 tensors, two kernels. */
+START_TEST(gated_as_written) {
+    static const struct row FORWARD[] = {{"norm 1", 24, 4},
+                                         {"attention qkv", 14, 1},
+                                         {"rotary", 2 * 18, 4},
+                                         {"attention core", 4 * 2, 1},
+                                         {"attention output", 6, 1},
+                                         {"residual 1", 6, 1},
+                                         {"norm 2", 24, 4},
+                                         {"ffn up", 2 * (1 + 8 + 8), 1},
+                                         {"activation", 4 * (4 + 6), 2},
+                                         {"ffn down", 18, 1},
+                                         {"residual 2", 6, 1}};
+    static const struct row BACKWARD[] = {{"ffn down, input", 18, 1},
+                                          {"ffn down, weight", 18, 1},
+                                          {"gradient accumulation", 4 * 10, 1},
+                                          {"activation", 4 * 16, 3},
+                                          {"ffn up, input", 34, 1},
+                                          {"ffn up, weight", 34, 1},
+                                          {"gradient accumulation", 8 * 10, 1},
+                                          {"norm 2", 40, 8},
+                                          {"residual gradient", 6, 1},
+                                          {"attention output, input", 6, 1},
+                                          {"attention output, weight", 6, 1},
+                                          {"gradient accumulation", 10, 1},
+                                          {"attention core", 9 * 2, 2},
+                                          {"rotary", 2 * 18, 4},
+                                          {"attention qkv, input", 14, 1},
+                                          {"attention qkv, weight", 14, 1},
+                                          {"gradient accumulation", 3 * 10, 1},
+                                          {"norm 1", 40, 8},
+                                          {"residual gradient", 6, 1}};
+    example_init(&e);
+    e.software.fusion = TSIM_FUSION_NONE;
+    e.software.accumulation = TSIM_ACCUMULATION_SEPARATE;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    e.model.position = TSIM_POSITION_ROPE;
+    e.model.norm = TSIM_NORM_RMSNORM;
+    e.model.gated_mlp = true;
+    assert_forward(TSIM_PART_LAYER, FORWARD);
+    assert_backward(TSIM_PART_LAYER, BACKWARD);
+}
+END_TEST
+
+/* Fused, in fp8: operands of products 1 byte; attention's result and every gradient are cast, 2 read, 1 and 1 written.
+ * Gate, silu and product in one kernel. */
+START_TEST(fused_fp8) {
+    static const struct row FORWARD[] = {{"norm 1", 4, 1},
+                                         {"attention qkv", 1 + 3 + 2 * 3, 1},
+                                         {"rotary", 2 * 4, 1},
+                                         {"attention core", 8, 1},
+                                         {"cast", 4, 1},
+                                         {"attention output", 1 + 1 + 2, 1},
+                                         {"residual 1", 6, 1},
+                                         {"norm 2", 4, 1},
+                                         {"ffn up", 1 + 8 + 2 * 8, 1},
+                                         {"activation", 4 * 6, 1},
+                                         {"ffn down", 4 + 4 + 2, 1},
+                                         {"residual 2", 6, 1}};
+    static const struct row BACKWARD[] = {{"cast, gradient", 4, 1},
+                                          {"ffn down, input", 1 + 4 + 2 * 4, 1},
+                                          {"ffn down, weight", 1 + 4 + 8 * 4, 1},
+                                          {"activation", 4 * 10, 1},
+                                          {"cast, gradient", 8 * 4, 1},
+                                          {"ffn up, input", 8 + 8 + 2, 1},
+                                          {"ffn up, weight", 8 + 1 + 8 * 8, 1},
+                                          {"norm 2", 10, 2},
+                                          {"residual gradient", 6, 1},
+                                          {"cast, gradient", 4, 1},
+                                          {"attention output, input", 4, 1},
+                                          {"attention output, weight", 2 + 8, 1},
+                                          {"attention core", 18, 2},
+                                          {"rotary", 8, 1},
+                                          {"cast, gradient", 3 * 4, 1},
+                                          {"attention qkv, input", 3 + 3 + 2, 1},
+                                          {"attention qkv, weight", 3 + 1 + 8 * 3, 1},
+                                          {"norm 1", 10, 2},
+                                          {"residual gradient", 6, 1}};
+    example_init(&e);
+    e.software.fusion = TSIM_FUSION_TE;
+    e.scenario.training.precision = TSIM_FP8;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    e.model.position = TSIM_POSITION_ROPE;
+    e.model.norm = TSIM_NORM_RMSNORM;
+    e.model.gated_mlp = true;
+    assert_forward(TSIM_PART_LAYER, FORWARD);
+    assert_backward(TSIM_PART_LAYER, BACKWARD);
+}
+END_TEST
+
+/* Side by side: one norm, one residual, and a sum of the two blocks' results, backward of their gradients. */
+START_TEST(side_by_side) {
+    static const struct row FORWARD[] = {{"norm 1", 4, 1},           {"attention qkv", 14, 1}, {"attention core", 8, 1},
+                                         {"attention output", 6, 1}, {"blocks, add", 6, 1},    {"ffn up", 18, 1},
+                                         {"activation", 16, 1},      {"ffn down", 18, 1},      {"residual 2", 6, 1}};
+    static const struct row BACKWARD[] = {
+        {"ffn down, input", 18, 1},        {"ffn down, weight", 42, 1},         {"activation", 24, 1},
+        {"ffn up, input", 18, 1},          {"ffn up, weight", 42, 1},           {"block gradients, add", 6, 1},
+        {"attention output, input", 6, 1}, {"attention output, weight", 12, 1}, {"attention core", 18, 2},
+        {"attention qkv, input", 14, 1},   {"attention qkv, weight", 32, 1},    {"norm 1", 10, 2},
+        {"residual gradient", 6, 1}};
+    example_init(&e);
+    e.model.parallel_block = true;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    assert_forward(TSIM_PART_LAYER, FORWARD);
+    assert_backward(TSIM_PART_LAYER, BACKWARD);
+}
+END_TEST
+
+/* T5's decoder layer on 256 tokens beside an encoder's 1,024: its own activations U / 4, its scores U / 2, those with
+ * the encoder's 2 U, not causal. Each head's learned bias is read once (U / 2 of 2 bytes) where scores are read and
+ * written; backward summed in fp32 from their gradients. */
+START_TEST(decoder_layer) {
+    static const struct row FORWARD[] = {{"norm 1", 1, 1},
+                                         {"attention qkv", 2 * (0.25 + 3 + 0.75), 1},
+                                         {"attention scores", 2, 1},
+                                         {"attention bias", 0.5 * 4 + 0.5 * 2, 1},
+                                         {"attention softmax", 0.5 * 3, 1},
+                                         {"attention values", 2, 1},
+                                         {"attention output", 2 * (0.25 + 1 + 0.25), 1},
+                                         {"residual 1", 1.5, 1},
+                                         {"norm, cross", 1, 1},
+                                         {"cross q", 3, 1},
+                                         {"cross kv", 2 * (1 + 2 + 2), 1},
+                                         {"attention scores", 8 * 2 * (1 / 32.0 + 1 / 8.0 + 1 / 4.0), 1},
+                                         {"attention softmax", 2 * 4, 1},
+                                         {"attention values", 6.5, 1},
+                                         {"cross output", 3, 1},
+                                         {"residual, cross", 1.5, 1},
+                                         {"norm 2", 1, 1},
+                                         {"ffn up", 2 * (0.25 + 4 + 1), 1},
+                                         {"activation", 4, 1},
+                                         {"ffn down", 10.5, 1},
+                                         {"residual 2", 1.5, 1}};
+    static const struct row BACKWARD[] = {{"ffn down, input", 10.5, 1},
+                                          {"ffn down, weight", 2 * (0.25 + 1) + 32, 1},
+                                          {"activation", 6, 1},
+                                          {"ffn up, input", 10.5, 1},
+                                          {"ffn up, weight", 34.5, 1},
+                                          {"norm 2", 2.5, 2},
+                                          {"residual gradient", 1.5, 1},
+                                          {"cross output, input", 3, 1},
+                                          {"cross output, weight", 2 * 0.5 + 8, 1},
+                                          {"attention values, dP", 6.5, 1},
+                                          {"attention values, dV", 6.5, 1},
+                                          {"attention softmax", 2 * 6, 1},
+                                          {"attention scores, dQ", 6.5, 1},
+                                          {"attention scores, dK", 6.5, 1},
+                                          {"cross kv, input", 10, 1},
+                                          {"cross kv, weight", 2 * (2 + 1) + 8 * 2, 1},
+                                          {"encoder gradient, add", 6, 1},
+                                          {"cross q, input", 3, 1},
+                                          {"cross q, weight", 9, 1},
+                                          {"norm, cross", 2.5, 2},
+                                          {"residual gradient", 1.5, 1},
+                                          {"attention output, input", 3, 1},
+                                          {"attention output, weight", 9, 1},
+                                          {"attention values, dP", 2, 1},
+                                          {"attention values, dV", 2, 1},
+                                          {"attention softmax", 0.5 * 4, 1},
+                                          {"attention bias gradient", 0.5 * 2 + 0.5 * 4, 1},
+                                          {"attention scores, dQ", 2, 1},
+                                          {"attention scores, dK", 2, 1},
+                                          {"attention qkv, input", 8, 1},
+                                          {"attention qkv, weight", 2 * (0.75 + 0.25) + 8 * 3, 1},
+                                          {"norm 1", 2.5, 2},
+                                          {"residual gradient", 1.5, 1}};
+    static const struct row TABLE[] = {{"embedding", 4, 1}, {"embedding", 1, 1}};
+    static const struct row TABLE_BACK[] = {{"embedding", 10, 3}, {"embedding", 2.5, 3}};
+    example_init(&e);
+    e.model.encoder_layers = 1;
+    e.model.position = TSIM_POSITION_RELATIVE;
+    e.scenario.training.decoder_sequence_length = 256;
+    assert_forward(TSIM_PART_EXPERT_LAYER, FORWARD);
+    assert_backward(TSIM_PART_EXPERT_LAYER, BACKWARD);
+    assert_forward(TSIM_PART_EMBEDDING, TABLE);
+    assert_backward(TSIM_PART_EMBEDDING, TABLE_BACK);
+}
+END_TEST
+
+/* Megatron's loss: to fp32 6, maximum 4, subtract 8, exponential 8, sum 4, divide 8 a logit; backward 6 + 8 in three.
+ * The encoder's last norm is here, too. */
+START_TEST(heads) {
+    static const struct row FORWARD[] = {{"final norm", 1, 1},
+                                         {"head", 2 * (0.25 + 32 + 8), 1},
+                                         {"loss", 8 * (6 + 4 + 8 + 8 + 4 + 8), 6},
+                                         {"final norm, encoder", 4, 1}};
+    static const struct row BACKWARD[] = {
+        {"loss", 8 * 14, 3},        {"head, input", 80.5, 1},      {"head, weight", 2 * (8 + 0.25) + 8 * 32, 1},
+        {"final norm", 2.5, 2},     {"residual gradient", 1.5, 1}, {"final norm, encoder", 10, 2},
+        {"residual gradient", 6, 1}};
+    example_init(&e);
+    e.model.encoder_layers = 1;
+    e.scenario.training.decoder_sequence_length = 256;
+    assert_forward(TSIM_PART_HEAD, FORWARD);
+    assert_backward(TSIM_PART_HEAD, BACKWARD);
+}
+END_TEST
+
+/* BERT: a pooler of one token (1 / 1,024 U), an eighth of the tokens picked, fused loss: 2 read and 2 written. */
+START_TEST(masked_head) {
+    static const double K = 1 / 1024.0;
+    const struct row forward[] = {{"final norm", 4, 1},
+                                  {"pooler", 2 * (K + 1 + K), 1},
+                                  {"pooler, tanh", 4 * K, 1},
+                                  {"head, pick tokens", 4 / 8.0, 1},
+                                  {"head", 2 * (1 / 8.0 + 32 + 4), 1},
+                                  {"loss", 4 * 4, 1}};
+    const struct row backward[] = {{"loss", 4 * 4, 1},
+                                   {"head, input", 2 * (1 / 8.0 + 32 + 4), 1},
+                                   {"head, weight", 2 * (4 + 1 / 8.0) + 8 * 32, 1},
+                                   {"pooler, tanh", 6 * K, 1},
+                                   {"pooler, input", 2 * (K + 1 + K), 1},
+                                   {"pooler, weight", 2 * (K + K) + 8, 1},
+                                   {"head, put tokens back", 2, 1},
+                                   {"final norm", 10, 2},
+                                   {"residual gradient", 6, 1}};
+    example_init(&e);
+    e.model.pooler = true;
+    e.model.head_frac = 0.125;
+    e.software.cross_entropy = TSIM_LOSS_FUSED;
+    assert_forward(TSIM_PART_HEAD, forward);
+    assert_backward(TSIM_PART_HEAD, backward);
+}
+END_TEST
+
+/* 8 images of 256 patches of 16 x 16 x 3 values: 2 U of results, 1.5 U of pixels, weights of 0.75 U; their bias. */
+START_TEST(patches) {
+    static const struct row FORWARD[] = {{"patches", 2 * (1.5 + 0.75 + 2), 1}};
+    static const struct row BACKWARD[] = {{"patches, weight", 2 * (2 + 1.5) + 8 * 0.75, 1},
+                                          {"patches, bias gradient", 2 * 2, 1}};
+    example_init(&e);
+    e.model.image = (struct tsim_image){.patch = 16, .size = 256, .channels = 3, .tokens = 256};
+    e.scenario.training.micro_batch_size = 8;
+    assert_forward(TSIM_PART_EMBEDDING, FORWARD);
+    assert_backward(TSIM_PART_EMBEDDING, BACKWARD);
+}
+END_TEST
+
+/* 8 experts, 2 for each token, on one rank: scores of 8 a token (1 / 128 U), fp32, in five passes of 12 kernels; rows
+ * of two copies, 2 U; each expert's product of 256 rows, one after another. The shared expert beside them. */
+START_TEST(expert_layer) {
+    static const double S = 1 / 128.0;
+    const struct row forward[] = {{"norm 1", 4, 1},
+                                  {"attention qkv", 14, 1},
+                                  {"attention core", 8, 1},
+                                  {"attention output", 6, 1},
+                                  {"residual 1", 6, 1},
+                                  {"norm 2", 4, 1},
+                                  {"ffn up", 18, 1},
+                                  {"activation", 16, 1},
+                                  {"ffn down", 18, 1},
+                                  {"router", 2 * (1 + S) + 4 * S, 1},
+                                  {"routing", S * 4 * 5, 12},
+                                  {"permute", 3 * 2, 1},
+                                  {"expert up", 8 * 2 * (0.25 + 4 + 1), 1},
+                                  {"expert activation", 2 * 4 * 4, 1},
+                                  {"expert down", 8 * 2 * (1 + 4 + 0.25), 1},
+                                  {"unpermute", 3 * 2, 1},
+                                  {"shared, add", 6, 1},
+                                  {"residual 2", 6, 1}};
+    const struct row backward[] = {{"unpermute", 3 * 2, 1},
+                                   {"expert down, input", 8 * 2 * (0.25 + 4 + 1), 1},
+                                   {"expert down, weight", 8 * (2 * (0.25 + 1) + 8 * 4), 1},
+                                   {"expert activation", 2 * 4 * 6, 1},
+                                   {"expert up, input", 8 * 2 * (1 + 4 + 0.25), 1},
+                                   {"expert up, weight", 8 * (2 * (1 + 0.25) + 8 * 4), 1},
+                                   {"permute", 3 * 2, 1},
+                                   {"routing", S * 4 * 3, 3},
+                                   {"router, input", 2 * (S + S + 1), 1},
+                                   {"router, weight", 2 * (S + 1) + 8 * S, 1},
+                                   {"ffn down, input", 18, 1},
+                                   {"ffn down, weight", 42, 1},
+                                   {"activation", 24, 1},
+                                   {"ffn up, input", 18, 1},
+                                   {"ffn up, weight", 42, 1},
+                                   {"shared, add", 6, 1},
+                                   {"norm 2", 10, 2},
+                                   {"residual gradient", 6, 1},
+                                   {"attention output, input", 6, 1},
+                                   {"attention output, weight", 12, 1},
+                                   {"attention core", 18, 2},
+                                   {"attention qkv, input", 14, 1},
+                                   {"attention qkv, weight", 32, 1},
+                                   {"norm 1", 10, 2},
+                                   {"residual gradient", 6, 1}};
+    example_init(&e);
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 4096, .shared = 1, .every = 1};
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    assert_forward(TSIM_PART_EXPERT_LAYER, forward);
+    assert_backward(TSIM_PART_EXPERT_LAYER, backward);
+}
+END_TEST
+
+static Suite *traffic_suite(void) {
+    Suite *suite = suite_create("operators, traffic");
+    TCase *tcase = tcase_create("by hand");
+    tcase_add_test(tcase, as_written);
+    tcase_add_test(tcase, gated_as_written);
+    tcase_add_test(tcase, fused_fp8);
+    tcase_add_test(tcase, side_by_side);
+    tcase_add_test(tcase, decoder_layer);
+    tcase_add_test(tcase, heads);
+    tcase_add_test(tcase, masked_head);
+    tcase_add_test(tcase, patches);
+    tcase_add_test(tcase, expert_layer);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(traffic_suite)
