@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define NOBODYS_LAYERS 1000003 /* of parts that there are not */
+
 static void init_hardware(struct example *e) {
     e->accelerator = (struct tsim_accelerator){.name = "example",
                                                .year = 2022,
@@ -110,6 +112,6 @@ void example_finish(struct example *e) {
     sc->n_microbatches = sc->training.global_batch_size / (p->data * sc->training.micro_batch_size);
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     int32_t parts = tsim_schedule_n_parts(&shape);
-    for (int32_t i = 0; i < parts; i++)
-        e->layers_per_chunk[i] = e->model.layers / parts;
+    for (int32_t i = 0; i < (int32_t)(sizeof e->layers_per_chunk / sizeof e->layers_per_chunk[0]); i++)
+        e->layers_per_chunk[i] = i < parts ? e->model.layers / parts : NOBODYS_LAYERS;
 }

@@ -22,7 +22,16 @@ START_TEST(activations) {
     ck_assert_int_eq(tsim_model_activation(&m), TSIM_ACTIVATION_SILU);
     ck_assert_double_eq(flops_of(&m, "activation", false), 8 + 1 + 8 + 1 + 1);
     ck_assert_double_eq(flops_of(&m, "expert activation", false), 19);
-    ck_assert(flops_of(&m, "activation", true) > flops_of(&m, "activation", false));
+    /* dy (sigmoid + x sigmoid (1 - sigmoid)) and the other half's: the exponential and the reciprocal again */
+    ck_assert_double_eq(flops_of(&m, "activation", true), 28);
+    m.gated_mlp = false;
+    m.activation = TSIM_ACTIVATION_SILU;
+    ck_assert_double_eq(flops_of(&m, "activation", false), 8 + 1 + 8 + 1);
+    ck_assert_double_eq(flops_of(&m, "activation", true), 26);
+    m.activation = TSIM_ACTIVATION_GELU;
+    ck_assert_double_eq(flops_of(&m, "activation", true), 24);
+    m.activation = TSIM_ACTIVATION_RELU;
+    ck_assert_double_eq(flops_of(&m, "activation", true), 1);
     m.activation = TSIM_ACTIVATION_SIGMOID;
     ck_assert_double_eq(flops_of(&m, "activation", false), 8 + 1 + 8);
     ck_assert_double_eq(flops_of(&m, "activation", true), 2 + 1);
@@ -40,6 +49,21 @@ START_TEST(others) {
     ck_assert_double_eq(flops_of(&m, "batch norm", false), 8);
     ck_assert_double_eq(flops_of(&m, "attention softmax", false), 13);
     ck_assert_double_eq(flops_of(&m, "residual 1", false), 1);
+    ck_assert_double_eq(flops_of(&m, "residual 1", true), 1);
+    /* softmax: y (dy - sum y dy): a product, its sum, a difference, a product, the scale; the loss p - 1 of the target,
+     * times what comes in; a mask is one product, rotations three operations both ways, tanh's 1 - y y, times dy */
+    ck_assert_double_eq(flops_of(&m, "attention softmax", true), 5);
+    ck_assert_double_eq(flops_of(&m, "loss", true), 2);
+    ck_assert_double_eq(flops_of(&m, "embedding dropout", true), 1);
+    ck_assert_double_eq(flops_of(&m, "rotary", false), 3);
+    ck_assert_double_eq(flops_of(&m, "rotary", true), 3);
+    ck_assert_double_eq(flops_of(&m, "pooler, tanh", false), 8);
+    ck_assert_double_eq(flops_of(&m, "pooler, tanh", true), 3);
+    ck_assert_double_eq(flops_of(&m, "loss", false), 8 + 3);
+    ck_assert_double_eq(flops_of(&m, "final norm", true), 8);
+    ck_assert_double_eq(flops_of(&m, "batch norm", true), 13);
+    m.norm = TSIM_NORM_LAYERNORM;
+    ck_assert_double_eq(flops_of(&m, "norm 1", true), 13);
     ck_assert_double_eq(flops_of(&m, "embedding", false), 0);
     ck_assert_double_eq(flops_of(&m, "embedding dropout", false), 2);
     ck_assert_double_eq(flops_of(&m, "permute", true), 0);

@@ -195,6 +195,106 @@ START_TEST(interaction_by_hand) {
 }
 END_TEST
 
+/* One kernel after another in fp16, of 5 samples: a 3 x 3 convolution of stride 2 in 2 groups from 4 x 64 to 6 x 16
+ * values, with a bias; norm, sum, activation, pools to 4 places, with the places of maxima in 8 bytes; 6 to 8 features.
+ * A weight's gradient is added to an fp32 sum. The input's gradient: each of 4 parts of the pixels takes a quarter of
+ * the kernel. */
+START_TEST(traffic_by_hand) {
+    static const struct tsim_list_layer MIXED[] = {{TSIM_LIST_PRODUCT, 0, 4, 6, 64, 16, 9, 2, 2, true, false},
+                                                   {TSIM_LIST_NORM, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_ADD, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_MAX_POOL, 0, 6, 6, 16, 4, 4, 2, 1, false, false},
+                                                   {TSIM_LIST_RELU, 0, 6, 6, 4, 4, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_AVERAGE_POOL, 0, 6, 6, 4, 1, 4, 2, 1, false, false},
+                                                   {TSIM_LIST_PRODUCT, 0, 6, 8, 1, 1, 1, 1, 1, false, false}};
+    static const struct {
+        const char *name;
+        double bytes, kernels;
+    } FORWARD[] = {{"convolution", 2 * (1280 + 108 + 480), 1},
+                   {"bias", 480 * 4, 1},
+                   {"batch norm", 480 * 6, 2},
+                   {"residual", 480 * 6, 1},
+                   {"pool", 480 * 2 + 120 * (2 + 8), 1},
+                   {"activation", 120 * 4, 1},
+                   {"pool", (120 + 30) * 2, 1},
+                   {"linear", 2 * (30 + 48 + 40), 1},
+                   {"loss", 40 * 6, 3}},
+      BACKWARD[] = {{"loss", 40 * 6, 3},
+                    {"linear, input", 2 * (30 + 48 + 40), 1},
+                    {"linear, weight", 2 * (30 + 40) + 8 * 48, 1},
+                    {"pool", (120 + 30) * 2, 1},
+                    {"activation", 120 * 6, 1},
+                    {"pool", 480 * 2 + 120 * (2 + 8), 1},
+                    {"residual gradient", 480 * 6, 1},
+                    {"batch norm", 480 * 10, 2},
+                    {"convolution, input", 2 * (1280 + 108 + 480), 1},
+                    {"convolution, weight", 2 * (1280 + 480) + 8 * 108, 1},
+                    {"bias gradient", 480 * 2, 1}};
+    struct example x;
+    struct tsim_op_list list;
+    init_small(&x);
+    x.model.list = MIXED;
+    x.model.n_list = 7;
+    x.model.layers = 1;
+    example_finish(&x);
+    for (int backward = 0; backward < 2; backward++) {
+        (backward ? tsim_list_backward : tsim_list_forward)(&x.scenario, 0, &list);
+        ck_assert_int_eq(list.n, backward ? 11 : 9);
+        for (int32_t i = 0; i < list.n; i++) {
+            ck_assert_str_eq(list.ops[i].name, (backward ? BACKWARD : FORWARD)[i].name);
+            ck_assert_double_eq(list.ops[i].bytes, (backward ? BACKWARD : FORWARD)[i].bytes);
+            ck_assert_double_eq(list.ops[i].kernels, (backward ? BACKWARD : FORWARD)[i].kernels);
+        }
+    }
+    const struct tsim_op *input = find(&list, "convolution, input"), *weight = find(&list, "convolution, weight");
+    ck_assert(input->batch == 2 && input->m == 320 && input->n == 2 && input->k == 27 / 4.0);
+    ck_assert(weight->batch == 2 && weight->m == 3 && weight->n == 18 && weight->k == 80);
+    ck_assert(!input->is_weight_gradient && weight->is_weight_gradient);
+    ck_assert(find(&list, "bias gradient")->is_weight_gradient);
+    ck_assert_double_eq(input->flops, 2 * 5 * 16 * 108.0);
+    x.scenario.training.gradient_precision = TSIM_FP16;
+    tsim_list_backward(&x.scenario, 0, &list);
+    ck_assert_double_eq(find(&list, "linear, weight")->bytes, 2 * (30 + 40) + 4 * 48);
+    struct tsim_stage_memory
+        memory; /* inputs of products 1,280 + 30, of the norm 480, of the pool 480 and its places */
+    tsim_stage_memory(&x.scenario, 0, &memory);
+    ck_assert_double_eq(memory.activations_bytes, 2 * (1280 + 30) + 2 * 480 + 2 * 480 + 8 * 120);
+    ck_assert_double_eq(memory.buffers_bytes, 2 * 2 * 1280); /* the widest is the image */
+}
+END_TEST
+
+/* Fused, an activation goes with what is before it; the first of a stage, after a pool, or of a model does not. Two
+ * stages in a row hold twice their widest tensor and what the other one sends. */
+START_TEST(first_of_a_stage) {
+    static const struct tsim_list_layer CUT[] = {{TSIM_LIST_PRODUCT, 0, 6, 7, 1, 1, 1, 1, 1, false, true},
+                                                 {TSIM_LIST_RELU, 1, 7, 7, 1, 1, 1, 1, 1, false, false},
+                                                 {TSIM_LIST_PRODUCT, 1, 7, 9, 1, 1, 1, 1, 1, false, false}};
+    struct example x;
+    struct tsim_op_list list;
+    struct tsim_stage_part part;
+    init_small(&x);
+    x.model.list = CUT;
+    x.model.n_list = 3;
+    x.software.fusion = TSIM_FUSION_MEGATRON;
+    tsim_list_forward(&x.scenario, 1, &list);
+    ck_assert_ptr_null(seek(&list, "activation"));
+    x.scenario.parallelism.pipeline = 2;
+    x.scenario.parallelism.schedule = TSIM_SCHEDULE_GPIPE;
+    example_finish(&x);
+    const struct tsim_scenario *second = tsim_stage_part(&x.scenario, 1, &part);
+    tsim_list_forward(second, 0, &list);
+    ck_assert_double_eq(find(&list, "activation")->bytes, 5 * 7 * 4);
+    tsim_list_backward(second, 0, &list);
+    ck_assert_double_eq(find(&list, "activation")->bytes, 5 * 7 * 6);
+    static const double WIDEST[] = {7, 9};
+    for (int32_t s = 0; s < 2; s++) {
+        struct tsim_stage_memory memory;
+        tsim_stage_memory(&x.scenario, s, &memory);
+        ck_assert_double_eq(memory.buffers_bytes, 2 * 5 * (2 * WIDEST[s] + 7));
+    }
+}
+END_TEST
+
 /* Stages of whole blocks: each layer of the list is in one part, and no part looks behind the last. */
 START_TEST(parts_of_blocks) {
     const struct tsim_model *m = load("resnet50");
@@ -222,6 +322,8 @@ static Suite *layer_list_suite(void) {
     tcase_add_test(tc, resnet_blocks);
     tcase_add_test(tc, a_bias_by_itself);
     tcase_add_test(tc, interaction_by_hand);
+    tcase_add_test(tc, traffic_by_hand);
+    tcase_add_test(tc, first_of_a_stage);
     tcase_add_test(tc, parts_of_blocks);
     tcase_add_test(tc, kernels_by_hand);
     tcase_add_test(tc, activations_by_hand);

@@ -275,30 +275,37 @@ START_TEST(padded_vocabulary) {
 }
 END_TEST
 
-/* 4 context ranks of 256 tokens each; a token's keys and values are 2 x 1,024 numbers of 2 bytes, so a rank's own are
- * 1 MiB, its queries half of that. Forward and backward, by kind of collective. */
+/* Of 2 or 4 context ranks each has 1,024 / n tokens; a token's keys and values are 2 x 1,024 numbers of 2 bytes, so a
+ * rank's own are 4 / n MiB, its queries half of that. Forward and backward, by kind of collective; one rank alone has
+ * none. */
 START_TEST(context_exchanges) {
     static const double MIB = 1 << 20;
-    static const struct {
+    const double n = _i, own = 4 * MIB / n;
+    const struct {
         enum tsim_context_exchange exchange;
         enum tsim_op_collective collective;
-        double forward_mib, backward_mib;
-    } CASES[] = {{TSIM_CONTEXT_RING, TSIM_OP_RING_EXCHANGE, 3, 6}, /* those of 3 others; with their gradients */
-                 {TSIM_CONTEXT_ALL_GATHER, TSIM_OP_ALL_GATHER, 4, 4},
-                 {TSIM_CONTEXT_ALL_GATHER, TSIM_OP_REDUCE_SCATTER, 0, 4},
+        double forward, backward;                                                /* of a rank's own keys and values */
+    } CASES[] = {{TSIM_CONTEXT_RING, TSIM_OP_RING_EXCHANGE, n - 1, 2 * (n - 1)}, /* of others; and their gradients */
+                 {TSIM_CONTEXT_ALL_GATHER, TSIM_OP_ALL_GATHER, n, n},
+                 {TSIM_CONTEXT_ALL_GATHER, TSIM_OP_REDUCE_SCATTER, 0, n},
                  {TSIM_CONTEXT_ALL_TO_ALL, TSIM_OP_ALL_TO_ALL, 1.5 + 0.5, 0.5 + 1.5}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
         for (int flash = 0; flash < 2; flash++) {
             struct tsim_op_list forward, backward;
+            const double share = _i > 1 ? own : 0;
             example_init(&e);
-            e.scenario.parallelism.context = 4;
+            e.scenario.parallelism.context = _i;
             e.scenario.parallelism.context_exchange = CASES[i].exchange;
             e.scenario.training.attention = flash ? TSIM_ATTENTION_FLASH : TSIM_ATTENTION_STANDARD;
             example_finish(&e);
             tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
             tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
-            ck_assert_double_eq_tol(sum_collective(&forward, CASES[i].collective), CASES[i].forward_mib * MIB, 1);
-            ck_assert_double_eq_tol(sum_collective(&backward, CASES[i].collective), CASES[i].backward_mib * MIB, 1);
+            ck_assert_double_eq_tol(sum_collective(&forward, CASES[i].collective), CASES[i].forward * share, 1);
+            ck_assert_double_eq_tol(sum_collective(&backward, CASES[i].collective), CASES[i].backward * share, 1);
+            for (int32_t k = 0; k < forward.n && _i == 1; k++)
+                ck_assert_int_ne(forward.ops[k].kind, TSIM_OP_COLLECTIVE);
+            for (int32_t k = 0; k < backward.n && _i == 1; k++)
+                ck_assert_int_ne(backward.ops[k].kind, TSIM_OP_COLLECTIVE);
         }
 }
 END_TEST
@@ -450,7 +457,8 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, elementwise_bytes);
     tcase_add_test(tcase, fp8);
     tcase_add_test(tcase, padded_vocabulary);
-    tcase_add_test(tcase, context_exchanges);
+    for (int n = 1; n <= 4; n *= 2)
+        tcase_add_loop_test(tcase, context_exchanges, n, n + 1);
     tcase_add_test(tcase, context_rows);
     tcase_add_test(tcase, blocks_side_by_side);
     tcase_add_test(tcase, separate_accumulation);

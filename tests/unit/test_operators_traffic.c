@@ -265,6 +265,7 @@ START_TEST(decoder_layer) {
                                           {"attention qkv, weight", 2 * (0.75 + 0.25) + 8 * 3, 1},
                                           {"norm 1", 2.5, 2},
                                           {"residual gradient", 1.5, 1}};
+    static const struct row CAST[] = {{"cast", 1, 1}, {"cast", 1, 1}}; /* in fp8: the result of either attention */
     static const struct row TABLE[] = {{"embedding", 4, 1}, {"embedding", 1, 1}};
     static const struct row TABLE_BACK[] = {{"embedding", 10, 3}, {"embedding", 2.5, 3}};
     example_init(&e);
@@ -275,6 +276,13 @@ START_TEST(decoder_layer) {
     assert_backward(TSIM_PART_EXPERT_LAYER, BACKWARD);
     assert_forward(TSIM_PART_EMBEDDING, TABLE);
     assert_backward(TSIM_PART_EMBEDDING, TABLE_BACK);
+    struct tsim_op_list list, casts = {.n = 0};
+    e.scenario.training.precision = TSIM_FP8;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    for (int32_t i = 0; i < list.n; i++)
+        if (strcmp(list.ops[i].name, "cast") == 0)
+            casts.ops[casts.n++] = list.ops[i];
+    assert_rows(&casts, CAST, 2);
 }
 END_TEST
 

@@ -57,6 +57,9 @@ START_TEST(operations_of_an_update) {
     ck_assert_double_eq(cost_of(TSIM_RMSPROP).vector_flops, 4 + 4);
     ck_assert_double_eq(cost_of(TSIM_ADAM).vector_flops, 3 + 4 + 5);
     ck_assert_double_eq(cost_of(TSIM_ADAMW).vector_flops, 3 + 4 + 5 + 2);
+    /* 8 bits: each of two states looked up, scaled, and sought among 256 values, 8 comparisons (2^8 = 256) */
+    ck_assert_double_eq(cost_of(TSIM_ADAM_8BIT).vector_flops, 3 + 4 + 5 + 2 + 2 * (8 + 2));
+    ck_assert_double_eq(cost_of(TSIM_GALORE_8BIT).vector_flops, 34);
 }
 END_TEST
 
@@ -87,6 +90,85 @@ START_TEST(adafactor_state) {
     ck_assert_double_eq_tol(cost.least_bytes, 14 + 8 + 4 + 2 * cost.state_bytes, 1e-9);
     use_model("t5-11b"); /* trained with it (Raffel et al. 2020, section 3.1.2): next to nothing */
     ck_assert_double_lt(cost_of(TSIM_ADAFACTOR).state_bytes, 0.005);
+}
+END_TEST
+
+/* 4 layers of h = 64, 4 heads of 16 and 2 for keys and values, a gated block of 128, 1,000 words and 32 positions, in
+ * matrices of rows and columns; layer norms, 2 x 2 h a layer and the last, are none. Attention 64 + 64, twice 64 + 32,
+ * 64 + 64. */
+static void use_small_model(void) {
+    e.model = (struct tsim_model){.layers = 4,
+                                  .hidden = 64,
+                                  .heads = 4,
+                                  .kv_heads = 2,
+                                  .head_dim = 16,
+                                  .ffn_hidden = 128,
+                                  .vocab = 1000,
+                                  .positions = 32,
+                                  .gated_mlp = true,
+                                  .norm = TSIM_NORM_LAYERNORM,
+                                  .position = TSIM_POSITION_LEARNED};
+    e.scenario.model = &e.model;
+}
+enum { ENDS = 2 * (1000 + 64) + 32 + 64, END_ELEMENTS = 2 * 64000 + 2048, NORMS = 9 * 128 };
+
+static void assert_factored(double rows_and_columns, double elements, double norms) {
+    double all = tsim_model_parameters(&e.model);
+    ck_assert_double_eq(all, elements + norms);
+    ck_assert_double_eq_tol(cost_of(TSIM_ADAFACTOR).state_bytes * all, 4 * (rows_and_columns + norms), 1e-6);
+}
+
+START_TEST(matrices_of_models) {
+    const double attention = 128 + 2 * 96 + 128, products = 3 * (64 + 128), expert = 3 * (64 + 96);
+    use_small_model();
+    assert_factored(4 * (attention + products) + ENDS, 4 * (12288 + 24576) + END_ELEMENTS, NORMS);
+    e.model.tied_embeddings = true;
+    assert_factored(4 * (attention + products) + ENDS - 1064, 4 * (12288 + 24576) + END_ELEMENTS - 64000, NORMS);
+    use_small_model(); /* 4 experts of 96 and a shared one, in two layers or in all, with a router */
+    for (int64_t every = 1; every <= 2; every++) {
+        const double n = every == 1 ? 4 : 2;
+        e.model.experts = (struct tsim_experts){.count = 4, .active = 1, .ffn_hidden = 96, .shared = 1, .every = every};
+        assert_factored(4 * attention + (4 - n) * products + n * (5 * expert + 64 + 4) + ENDS,
+                        4 * 12288 + (4 - n) * 24576 + n * (5 * 3 * 64 * 96 + 256) + END_ELEMENTS, NORMS);
+    }
+    use_small_model(); /* three decoder layers attend twice, with a norm more */
+    e.model.encoder_layers = 1;
+    assert_factored(7 * attention + 4 * products + ENDS, 7 * 12288 + 4 * 24576 + END_ELEMENTS, NORMS + 3 * 128 + 128);
+    use_small_model();
+    e.model.gated_mlp = false;
+    assert_factored(4 * (attention + 2 * 192) + ENDS, 4 * (12288 + 2 * 8192) + END_ELEMENTS, NORMS);
+}
+END_TEST
+
+/* Latent vectors of 8 for keys and values, of 12, 1 or none for queries, 4 for positions. */
+START_TEST(matrices_of_latent_attention) {
+    for (int64_t query = 0; query <= 12; query += query == 0 ? 1 : 11) {
+        const double r = (double)query, from = query > 0 ? r : 64;
+        use_small_model();
+        e.model.kv_heads = 4;
+        e.model.latent = (struct tsim_latent){.kv_rank = 8, .query_rank = query, .rope_dim = 4};
+        double rows = (query > 0 ? 64 + r : 0) + (from + 80) + (64 + 12) + (8 + 128) + 128,
+               elements = 64 * r + from * 80 + 64 * 12 + 8 * 128 + 64 * 64;
+        assert_factored(4 * (rows + 3 * 192) + ENDS, 4 * (elements + 24576) + END_ELEMENTS, NORMS + 4 * (8 + r));
+    }
+}
+END_TEST
+
+/* Projected to rank 64 / 4: of each matrix of the layers both moments are 16 times its longer side, in a byte, and a
+ * projection 16 times the shorter; all else has whole moments. Of fp32 gradients and a bf16 weight with a copy the
+ * update reads and writes states, a gradient and an update of the moments' size in fp32 both ways, and the whole
+ * update. 2 x 16 operations an element project there, and back. */
+START_TEST(galore_by_hand) {
+    const double longer = 2 * 64 + 2 * 64 + 3 * 128, shorter = 2 * 64 + 2 * 32 + 3 * 64, all_but = 130048 + 1152,
+                 projected = 4 * (12288 + 24576), all = projected + all_but, block = 1 + 4 / 2048.0;
+    use_small_model();
+    struct tsim_optimizer_cost cost = cost_of(TSIM_GALORE_8BIT);
+    const double moments = 4 * 16 * longer, states = (2 * (moments + all_but) + 4 * 16 * shorter) * block;
+    ck_assert_double_eq(tsim_model_parameters(&e.model), all);
+    ck_assert_double_eq_tol(cost.state_bytes * all, states, 1e-6);
+    ck_assert_double_eq_tol(cost.least_bytes * all, (4 + 8 + 2) * all + 2 * states + 16 * moments + 8 * projected,
+                            1e-6);
+    ck_assert_double_eq_tol(cost.matrix_flops * all, 2 * 2 * 16 * projected, 1e-6);
 }
 END_TEST
 
@@ -215,6 +297,9 @@ static Suite *optimizer_suite(void) {
     tcase_add_test(tc, operations_of_an_update);
     tcase_add_test(tc, traffic_of_software);
     tcase_add_test(tc, adafactor_state);
+    tcase_add_test(tc, matrices_of_models);
+    tcase_add_test(tc, matrices_of_latent_attention);
+    tcase_add_test(tc, galore_by_hand);
     tcase_add_test(tc, textbook_states);
     tcase_add_test(tc, adam_8bit_state);
     tcase_add_test(tc, galore_published);

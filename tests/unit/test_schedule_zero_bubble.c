@@ -246,11 +246,11 @@ START_TEST(published_memory) {
 }
 END_TEST
 
-/* The peak with what stays for the weight gradient is that of counting item by item. */
+/* The peak with what stays for the weight gradient is that of counting item by item, in any unit. */
 START_TEST(peak_by_counting) {
     static const enum tsim_schedule SCHEDULES[] = {TSIM_SCHEDULE_ZB_H1, TSIM_SCHEDULE_ZB_H2, TSIM_SCHEDULE_ZB_V,
                                                    TSIM_SCHEDULE_DUALPIPE};
-    static const double WHOLE[] = {5, 3}, KEPT[] = {2, 4};
+    static const double WHOLE[] = {5, 3}, KEPT[] = {2, 4}, KILO_WHOLE[] = {5e-3, 3e-3}, KILO_KEPT[] = {2e-3, 4e-3};
     for (size_t k = 0; k < 4; k++)
         for (int32_t s = 0; s < 6; s++) {
             struct tsim_schedule_shape z = {SCHEDULES[k], 6, tsim_schedule_chunks(SCHEDULES[k], 1), 22};
@@ -267,6 +267,7 @@ START_TEST(peak_by_counting) {
             }
             tsim_schedule_program_build(&z, s, &program);
             ck_assert_double_eq(tsim_schedule_program_peak(&program, WHOLE, KEPT), peak);
+            ck_assert_double_eq_tol(tsim_schedule_program_peak(&program, KILO_WHOLE, KILO_KEPT), peak / 1000, 1e-12);
             ck_assert_double_eq(held, 0);
         }
 }

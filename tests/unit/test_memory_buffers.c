@@ -1,0 +1,297 @@
+/* Buffers, parameters and what is kept beside the layers, counted by hand. The example has 1,024 tokens, hidden 1,024,
+ * 8 heads, a feed-forward of 4,096 and a vocabulary of 32,768: with U = 2^20 elements activations are U, the inner
+ * tensor 4 U, all heads' scores 8 U, logits 32 U; sizes are in MiB. */
+#include "support/check_main.h"
+#include "support/example.h"
+#include "workload/memory.h"
+#include "workload/model.h"
+
+#include <math.h>
+
+static struct example e;
+static const double MIB = 1 << 20, H = 1024;
+
+static void assert_mib(double bytes, double expected) {
+    ck_assert_msg(fabs(bytes / MIB - expected) < 1e-9 * (1 + expected), "%.9g MiB, not %.9g", bytes / MIB, expected);
+}
+
+static struct tsim_stage_memory stage(int32_t s) {
+    struct tsim_stage_memory memory;
+    tsim_stage_memory(&e.scenario, s, &memory);
+    return memory;
+}
+
+/* At the loss, a logit: bf16 and its fp32 copy in place (Megatron); fused its gradient beside it; written out
+ * log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient, the scores' 8 U or the
+ * inner tensor's 4 U, and two of the residual stream. Flash attention has its rows' statistics, 4 bytes x 8 x 1,024, in
+ * place of scores. */
+START_TEST(one_stage) {
+    example_init(&e);
+    assert_mib(stage(0).buffers_bytes, 16 + 2 * 2 + 32 * (2 + 4));
+    e.software.fusion = TSIM_FUSION_TE;
+    e.software.cross_entropy = TSIM_LOSS_FUSED; /* Transformer Engine's own works in fp32, too */
+    assert_mib(stage(0).buffers_bytes, 16 + 4 + 32 * 6);
+    e.software.fusion = TSIM_FUSION_COMPILE;
+    assert_mib(stage(0).buffers_bytes, 16 + 4 + 32 * (2 + 2));
+    e.software.fusion = TSIM_FUSION_NONE;
+    e.software.cross_entropy = TSIM_LOSS_WRITTEN_OUT;
+    assert_mib(stage(0).buffers_bytes, 16 + 4 + 32 * (2 + 12));
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    assert_mib(stage(0).buffers_bytes, 8 + 4 + 32 * 14);
+    e.model.gated_mlp = true; /* gradients of both halves at once */
+    assert_mib(stage(0).buffers_bytes, 16 + 4 + 32 * 14);
+    e.scenario.training.precision = TSIM_FP32;
+    assert_mib(stage(0).buffers_bytes, 32 + 8 + 32 * 16);
+}
+END_TEST
+
+/* The last of two stages has the logits; both receive activations and gradients, 2 x 2 MiB. */
+START_TEST(two_stages) {
+    example_init(&e);
+    e.scenario.parallelism.pipeline = 2;
+    example_finish(&e);
+    assert_mib(stage(0).buffers_bytes, 16 + 4 + 4);
+    assert_mib(stage(1).buffers_bytes, 16 + 4 + 4 + 32 * 6);
+}
+END_TEST
+
+/* Fully sharded: the layer in use and one prefetched whole in bf16, one layer's gradients in fp32; 12 U and two norms'
+ * 2 x 2 h weights a layer. No more is gathered than there is; kept whole: all 8 layers, table, head, final norm. */
+START_TEST(gathered_weights) {
+    const double layer = 12 + 4 / H, all = 8 * layer + 64 + 2 / H;
+    example_init(&e);
+    e.scenario.parallelism.zero = 3;
+    const double others = 16 + 4 + 32 * 6;
+    assert_mib(stage(0).buffers_bytes, others + 2 * 2 * layer + 4 * layer);
+    e.scenario.parallelism.prefetch = 0;
+    assert_mib(stage(0).buffers_bytes, others + 2 * layer + 4 * layer);
+    e.scenario.parallelism.prefetch = 100;
+    assert_mib(stage(0).buffers_bytes, others + 2 * all + 4 * layer);
+    e.scenario.parallelism.prefetch = 1;
+    e.scenario.parallelism.reshard_after_forward = false;
+    assert_mib(stage(0).buffers_bytes, others + 2 * all + 4 * layer);
+    e.scenario.training.gradient_precision = TSIM_BF16;
+    assert_mib(stage(0).buffers_bytes, others + 2 * all + 2 * layer);
+    e.software.flat_bucket_elements = 1e6; /* of ZeRO-1 and -2 alone */
+    assert_mib(stage(0).buffers_bytes, others + 2 * all + 2 * layer);
+}
+END_TEST
+
+/* Of cp ranks each has 1,024 / cp tokens: own keys and values 4 / cp MiB, own queries 2 / cp. A ring holds two pieces,
+ * gathering all, all-to-all its own of all three. Scores are of own rows by all columns. */
+START_TEST(context_ranks) {
+    static const enum tsim_context_exchange KINDS[] = {TSIM_CONTEXT_RING, TSIM_CONTEXT_ALL_GATHER,
+                                                       TSIM_CONTEXT_ALL_TO_ALL};
+    for (int64_t cp = 2; cp <= 4; cp += 2) {
+        const double n = (double)cp, exchanged[] = {2 * 4 / n, n * 4 / n, 4 / n + 2 / n};
+        for (int i = 0; i < 3; i++) {
+            example_init(&e);
+            e.scenario.parallelism.context = cp;
+            e.scenario.parallelism.context_exchange = KINDS[i];
+            example_finish(&e);
+            assert_mib(stage(0).buffers_bytes, (16 + 4 + 32 * 6) / n + exchanged[i]);
+        }
+    }
+}
+END_TEST
+
+/* Full recomputation brings one layer back whole: the norms' and products' inputs 4 U, queries to result 4 U, the inner
+ * tensors 8 U, probabilities 8 U, of 2 bytes. Selective of the norms: their results again. */
+START_TEST(recomputation) {
+    example_init(&e);
+    const double others = 16 + 4 + 32 * 6;
+    e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+    assert_mib(stage(0).buffers_bytes, others + 2 * (4 + 4 + 8 + 8));
+    e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+    e.scenario.training.recompute_parts = TSIM_RECOMPUTE_NORMS;
+    assert_mib(stage(0).buffers_bytes, others + 2 * 2);
+    e.scenario.training.recompute_parts = TSIM_RECOMPUTE_ATTENTION; /* in place of what the widest gradient counts */
+    assert_mib(stage(0).buffers_bytes, others);
+}
+END_TEST
+
+/* An encoder of 1,024 tokens and a decoder of 256, or the other way around: the longer stack has the widest gradient
+ * and residual stream, both are received; the head is the decoder's. */
+START_TEST(two_stacks) {
+    for (int64_t layers = 1; layers <= 4; layers += 3)
+        for (int is_long = 0; is_long < 2; is_long++) {
+            example_init(&e);
+            e.model.encoder_layers = layers;
+            e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+            e.scenario.training.sequence_length = is_long ? 1024 : 256;
+            e.scenario.training.decoder_sequence_length = is_long ? 256 : 1024;
+            assert_mib(stage(0).buffers_bytes, 8 + 4 + 32 * 6 / (is_long ? 4.0 : 1));
+            e.scenario.parallelism.pipeline = 2;
+            example_finish(&e);
+            assert_mib(stage(0).buffers_bytes, 8 + 4 + 4 + 1);
+            e.scenario.training.attention = TSIM_ATTENTION_STANDARD;
+            e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+            e.scenario.training.recompute_parts = TSIM_RECOMPUTE_ATTENTION;
+            assert_mib(stage(0).buffers_bytes, 16 + 4 + 4 + 1);
+        }
+}
+END_TEST
+
+/* Beside the layers of both stacks: dropout's masks of both embeddings, the encoder's result for the decoder's layers,
+ * the two final norms' inputs and the head's. */
+START_TEST(kept_beside_layers) {
+    for (int64_t encoder = 1; encoder <= 4; encoder += 3) {
+        example_init(&e);
+        e.model.encoder_layers = encoder;
+        e.software.dropout = 0.1;
+        e.scenario.training.decoder_sequence_length = 256;
+        const double layers = (double)encoder * tsim_layer_activation_bytes(&e.scenario, false) +
+                              (double)(8 - encoder) * tsim_layer_activation_bytes(&e.scenario, true);
+        assert_mib(stage(0).activations_bytes - layers, (1 + 0.25) + 2 + 2 + 2 * 0.5);
+    }
+    example_init(&e);
+    e.model.head_frac = 0.125;
+    assert_mib(stage(0).activations_bytes - 8 * tsim_layer_activation_bytes(&e.scenario, false), 2 + 2 / 8.0);
+}
+END_TEST
+
+/* Of a stage that sends on: what it sent, with each micro-batch in flight (two on the first of two stages). */
+START_TEST(outputs_of_two_stacks) {
+    example_init(&e);
+    e.model.encoder_layers = 4;
+    e.scenario.training.decoder_sequence_length = 256;
+    e.scenario.parallelism.pipeline = 2;
+    example_finish(&e);
+    const double without = stage(0).activations_bytes;
+    e.software.keeps_outputs = true;
+    assert_mib(stage(0).activations_bytes - without, 2 * (2 + 0.5));
+}
+END_TEST
+
+/* Each stack learns a bias of 32 distances for every head, divided over the tensor ranks. */
+START_TEST(relative_positions) {
+    for (int64_t encoder = 0; encoder <= 1; encoder++)
+        for (int64_t tensor = 1; tensor <= 2; tensor++) {
+            example_init(&e);
+            e.model.encoder_layers = encoder;
+            e.scenario.training.decoder_sequence_length = 256;
+            e.scenario.parallelism.tensor = tensor;
+            example_finish(&e);
+            const double without = tsim_stage_parameters(&e.scenario, 0);
+            e.model.relative_buckets = 32;
+            ck_assert_double_eq(tsim_stage_parameters(&e.scenario, 0) - without,
+                                (double)(1 + encoder) * 32 * 8 / (double)tensor);
+        }
+}
+END_TEST
+
+/* The batch that is worked on, and one more where batches are fetched ahead; on the first stage. */
+START_TEST(batches) {
+    example_init(&e);
+    e.scenario.training.micro_batch_size = 3;
+    e.scenario.parallelism.pipeline = 2;
+    example_finish(&e);
+    const double first = stage(0).buffers_bytes, last = stage(1).buffers_bytes;
+    e.scenario.data.has = true;
+    e.scenario.data.transfer_bytes = 1000;
+    for (int64_t prefetch = 0; prefetch <= 2; prefetch++) {
+        e.scenario.data.prefetch = prefetch;
+        ck_assert_double_eq(stage(0).buffers_bytes - first, (prefetch > 0 ? 2 : 1) * 3 * 1000);
+        ck_assert_double_eq(stage(1).buffers_bytes, last);
+    }
+}
+END_TEST
+
+/* Flat tensors are not held where layers are updated one by one or on the host; gradients of the largest unit alone
+ * are: a layer's 12 U, or table and head by turns, 32 U each with half of the final norm; one of a tied pair, whole. */
+START_TEST(updated_by_layer) {
+    example_init(&e);
+    const double plain = stage(0).buffers_bytes;
+    e.software.flat_bucket_elements = 1e6;
+    ck_assert_double_gt(stage(0).buffers_bytes, plain);
+    e.scenario.training.offload.optimizer = true;
+    ck_assert_double_eq(stage(0).buffers_bytes, plain);
+    e.scenario.training.offload.optimizer = false;
+    e.scenario.training.updates_by_layer = true;
+    ck_assert_double_eq(stage(0).buffers_bytes, plain);
+    assert_mib(stage(0).gradients_bytes, 4 * (32 + 1 / H));
+    e.model.tied_embeddings = true;
+    assert_mib(stage(0).gradients_bytes, 4 * (32 + 2 / H));
+    e.model.vocab = 1024;
+    assert_mib(stage(0).gradients_bytes, 4 * (12 + 4 / H));
+}
+END_TEST
+
+/* What waits for weight gradients on the last stage: the head's input and the logits' gradient, 2 x 33 U. */
+START_TEST(the_heads_weight_gradient) {
+    static const double ONE = 1;
+    struct tsim_stage_memory first, last;
+    example_init(&e);
+    e.scenario.parallelism.pipeline = 2;
+    e.scenario.parallelism.schedule = TSIM_SCHEDULE_ZB_H1;
+    e.scenario.training.global_batch_size = 4;
+    e.scenario.cluster.accelerators_per_node = 2;
+    example_finish(&e);
+    ck_assert_int_eq(e.scenario.n_microbatches, 4);
+    first = stage(0);
+    last = stage(1);
+    /* F, I put off, F, I, W, ...: the second micro-batch is whole while the first waits. */
+    const double layers = 4 * tsim_layer_activation_bytes(&e.scenario, false),
+                 waits = 4 * tsim_layer_weight_gradient_bytes(&e.scenario, false), head = 2 * 2 * MIB;
+    assert_mib(first.activations_bytes, 2 * layers / MIB);
+    assert_mib(last.activations_bytes, (layers + head + waits + 2 * 33 * MIB * ONE) / MIB);
+}
+END_TEST
+
+/* Chunks and stages that need not be counted again are those that are like the one before in all that counts. */
+START_TEST(alike) {
+    example_init(&e);
+    e.model.layers = 64;
+    e.scenario.parallelism.pipeline = 8;
+    example_finish(&e);
+    static const int64_t LAYERS[] = {8, 8, 8, 8, 9, 9, 7, 7};
+    static const bool ALIKE[] = {false, false, true, true, false, true, false, false}; /* the last has the head */
+    for (int32_t s = 0; s < 8; s++)
+        e.layers_per_chunk[s] = LAYERS[s];
+    for (int32_t s = 0; s < 8; s++)
+        ck_assert_int_eq(tsim_stage_is_like_last(&e.scenario, s), ALIKE[s]);
+    e.model.experts = (struct tsim_experts){.count = 1, .active = 1, .ffn_hidden = 64, .every = 1};
+    ck_assert(!tsim_stage_is_like_last(&e.scenario, 2));
+    e.model.experts.count = 0;
+    e.model.encoder_layers = 1;
+    ck_assert(!tsim_stage_is_like_last(&e.scenario, 2));
+    e.model.encoder_layers = 0;
+    e.scenario.parallelism.pipeline = 2;
+    e.scenario.parallelism.virtual_pipeline = 4;
+    e.scenario.parallelism.schedule = TSIM_SCHEDULE_INTERLEAVED;
+    static const bool FIRST[] = {false, false, true, false}, SECOND[] = {false, true, true, false};
+    for (int32_t c = 0; c < 8; c++)
+        e.layers_per_chunk[c] = c == 6 ? 9 : 8;
+    for (int32_t c = 0; c < 4; c++) {
+        ck_assert_int_eq(tsim_chunk_is_like_last(&e.scenario, 0, c), FIRST[c]);
+        ck_assert_int_eq(tsim_chunk_is_like_last(&e.scenario, 1, c), SECOND[c]);
+    }
+    e.model.experts.count = 1;
+    ck_assert(!tsim_chunk_is_like_last(&e.scenario, 1, 1));
+    e.model.experts.count = 0;
+    e.model.encoder_layers = 1;
+    ck_assert(!tsim_chunk_is_like_last(&e.scenario, 1, 1));
+}
+END_TEST
+
+static Suite *buffers_suite(void) {
+    Suite *suite = suite_create("memory, buffers");
+    TCase *tcase = tcase_create("by hand");
+    tcase_add_test(tcase, one_stage);
+    tcase_add_test(tcase, two_stages);
+    tcase_add_test(tcase, gathered_weights);
+    tcase_add_test(tcase, context_ranks);
+    tcase_add_test(tcase, recomputation);
+    tcase_add_test(tcase, two_stacks);
+    tcase_add_test(tcase, kept_beside_layers);
+    tcase_add_test(tcase, outputs_of_two_stacks);
+    tcase_add_test(tcase, relative_positions);
+    tcase_add_test(tcase, batches);
+    tcase_add_test(tcase, updated_by_layer);
+    tcase_add_test(tcase, the_heads_weight_gradient);
+    tcase_add_test(tcase, alike);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(buffers_suite)
