@@ -329,37 +329,40 @@ bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t po
 
 /* ---- the batch that would divide ---- */
 
-static bool has_plan(struct tsim_arena *scratch, const struct tsim_plan_candidate *candidate, int64_t batch) {
+static bool is_plan(struct tsim_arena *scratch, const struct tsim_plan_candidate *candidate, int64_t position,
+                    int64_t batch) {
     struct tsim_scenario job = *candidate->job;
     struct tsim_plan_candidate changed = *candidate;
-    bool has = false;
+    struct tsim_plan_choice choice;
+    const struct tsim_scenario *scenario;
     job.training.global_batch_size = batch;
     changed.job = &job;
-    for (int64_t i = 0; i < candidate->n_points && !has; i++) {
-        struct tsim_plan_choice choice;
-        const struct tsim_scenario *scenario;
-        has = tsim_plan_choice_at(&changed, candidate->first_position + i, &choice) &&
-              tsim_scenario_replan(scratch, &job, &choice, &scenario);
-        tsim_arena_reset(scratch);
-    }
-    return has;
+    bool is =
+        tsim_plan_choice_at(&changed, position, &choice) && tsim_scenario_replan(scratch, &job, &choice, &scenario);
+    tsim_arena_reset(scratch);
+    return is;
 }
 
-/* A multiple of the accelerators divides over any number of replicas: where that has no plan, no batch has one. */
+/* Each combination divides multiples of its replicas' micro-batches: the two next to the batch are tried. */
 void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int64_t *below, int64_t *above) {
-    enum { MOST_TRIES = 1024 };
     struct tsim_arena scratch;
     const struct tsim_scenario *job = candidate->job;
-    int64_t batch = job->training.global_batch_size, n = job->n_accelerators;
+    int64_t batch = job->training.global_batch_size, end = candidate->first_position + candidate->n_points;
     *below = *above = 0;
     tsim_arena_init(&scratch);
-    if (has_plan(&scratch, candidate, n * batch))
-        for (int64_t d = 1; d <= n && d <= MOST_TRIES && !(*below && *above); d++) {
-            if (!*below && batch > d && has_plan(&scratch, candidate, batch - d))
-                *below = batch - d;
-            if (!*above && has_plan(&scratch, candidate, batch + d))
-                *above = batch + d;
-        }
+    for (int64_t i = candidate->first_position; i < end; i++) {
+        struct tsim_plan_choice choice;
+        (void)tsim_plan_choice_at(candidate, i, &choice); /* false: what keeps it from being one is asked for here */
+        int64_t ranks = choice.tensor * choice.pipeline * choice.context;
+        if (job->n_accelerators % ranks != 0)
+            continue;
+        int64_t unit = job->n_accelerators / ranks * choice.micro_batch_size;
+        int64_t lower = (batch - 1) / unit * unit, upper = (batch / unit + 1) * unit;
+        if (lower > *below && is_plan(&scratch, candidate, i, lower))
+            *below = lower;
+        if ((!*above || upper < *above) && is_plan(&scratch, candidate, i, upper))
+            *above = upper;
+    }
     tsim_arena_release(&scratch);
 }
 
