@@ -76,6 +76,16 @@ static void sort_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, 
         elementwise(list, name, x->imbalance * x->own * x->active * z->h, 2 * z->element_bytes, 1);
 }
 
+/* Products in fp8 take whole 16 rows of an expert. Transformer Engine's modules copy the rows to where they are, and
+ * the results back (Megatron-Core, transformer/moe/experts.py, TEGroupedMLP: fp8_padding, fp8_unpadding). Buffers of a
+ * capacity are laid out so to begin with, and so are what DeepEP's kernels bring. */
+static void pad_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                     const char *name) {
+    bool is_laid_out = z->model->experts.capacity_factor > 0 || z->software->expert_dispatch == TSIM_DISPATCH_PER_NODE;
+    if (z->linear_precision == TSIM_FP8 && z->software->fusion == TSIM_FUSION_TE && !is_laid_out)
+        elementwise(list, name, x->rows * z->h, 2 * z->element_bytes, 1);
+}
+
 /* Rows of all tensor ranks, whole on each before a product and summed back to shards after one. */
 static void join_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                       const char *name, bool scatters) {
@@ -101,6 +111,7 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     exchange(list, z, &x, "expert: dispatch", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
+    pad_rows(list, z, &x, "pad, experts");
     cast(list, g, "cast, experts", x.rows * z->h);
     grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g);
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
@@ -108,6 +119,7 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
     cast(list, g, "cast, expert activation", x.rows * x.f);
     grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g);
+    pad_rows(list, z, &x, "unpad, experts");
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: combine", e);
@@ -137,6 +149,7 @@ void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_sh
     exchange(list, z, &x, "expert: combine, gradient", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
+    pad_rows(list, z, &x, "pad, experts");
     tsim_op_linear_backward(
         list, &x.grouped,
         &(struct tsim_op_linear){.input = "expert down, input", .weight = "expert down, weight", .n = z->h, .k = x.f});
@@ -147,6 +160,7 @@ void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_sh
                                                      .weight = "expert up, weight",
                                                      .n = (z->model->gated_mlp ? 2 : 1) * x.f,
                                                      .k = z->h});
+    pad_rows(list, z, &x, "unpad, experts");
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: dispatch, gradient", e);

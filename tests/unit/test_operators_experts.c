@@ -162,6 +162,39 @@ START_TEST(dispatch_per_node) {
 }
 END_TEST
 
+static double padded_bytes(void) {
+    struct tsim_op_list list;
+    double bytes = 0;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    for (int direction = 0; direction < 2; direction++) {
+        for (int32_t i = 0; i < list.n; i++)
+            if (strcmp(list.ops[i].name, "pad, experts") == 0 || strcmp(list.ops[i].name, "unpad, experts") == 0)
+                bytes += list.ops[i].bytes;
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    }
+    return bytes;
+}
+
+/* Transformer Engine in fp8: rows in and results out are copied, there and back, 2 bytes read and 2 written each time.
+ * Not in 16 bits, by other software, into buffers of a capacity, or where one copy a node came in order. */
+START_TEST(rows_are_padded_for_fp8) {
+    init_mixture(1, 4);
+    double g = tsim_routing_imbalance(&e.model.experts, 4, T);
+    e.software.fusion = TSIM_FUSION_TE;
+    ck_assert_double_eq(padded_bytes(), 0);
+    e.scenario.training.precision = TSIM_FP8;
+    ck_assert_double_eq_tol(padded_bytes(), 4 * 4 * g * T * K * H, 1);
+    e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
+    ck_assert_double_eq(padded_bytes(), 0);
+    e.software.expert_dispatch = TSIM_DISPATCH_ALL_TO_ALL;
+    e.model.experts.capacity_factor = 1;
+    ck_assert_double_eq(padded_bytes(), 0);
+    e.model.experts.capacity_factor = 0;
+    e.software.fusion = TSIM_FUSION_NONE;
+    ck_assert_double_eq(padded_bytes(), 0);
+}
+END_TEST
+
 /* Recomputation that stops at the last tensor that is needed leaves out the second product and all that follows. */
 START_TEST(last_projection) {
     struct tsim_op_list list;
@@ -302,6 +335,7 @@ static Suite *operators_experts_suite(void) {
     tcase_add_test(tcase, whole_experts_on_tensor_ranks);
     tcase_add_test(tcase, shared_experts);
     tcase_add_test(tcase, dispatch_per_node);
+    tcase_add_test(tcase, rows_are_padded_for_fp8);
     tcase_add_test(tcase, last_projection);
     tcase_add_test(tcase, parts_to_recompute);
     tcase_add_test(tcase, latent_attention_with_whole_queries);
