@@ -339,6 +339,10 @@ static void print_notes(struct tsim_screen *screen, const struct tsim_result *re
         text = tsim_arena_printf(&screen->arena, "%s and %zu more", text, scenario->n_estimates - MOST_ESTIMATES);
     if (scenario->n_estimates > 0)
         tsim_screen_line(screen, "estimates", "leans on %s", text);
+    const struct tsim_experts *experts = &scenario->model->experts;
+    if (experts->count > 0 && scenario->parallelism.expert > 1 && !(experts->capacity_factor > 0) &&
+        !(experts->imbalance_frac > 0))
+        tsim_screen_line(screen, "assumed", "loads of the experts are even but for chance (experts.imbalance)");
     if (!scenario->reliability.has)
         tsim_screen_line(screen, "not modelled", "failures, checkpoints%s: add a margin to the whole run",
                          result->variation.has ? "" : ", stragglers");
