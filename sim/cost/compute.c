@@ -127,10 +127,10 @@ static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_k
 }
 
 /* Tokens at which half of the time is not in proportion to the length. */
-static double flash_ramp(enum tsim_attention_kernel kernel, bool is_causal) {
+static double flash_ramp(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel, bool is_causal) {
     if (is_first_generation(kernel))
         return is_causal ? FLASH1_CAUSAL_RAMP_TOKENS : FLASH1_RAMP_TOKENS;
-    if (kernel == TSIM_ATTENTION_CUDNN)
+    if (tsim_flash_of(a, kernel) == TSIM_FLASH_CUDNN)
         return is_causal ? CUDNN_CAUSAL_RAMP_TOKENS : CUDNN_RAMP_TOKENS;
     return is_causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS;
 }
@@ -150,7 +150,7 @@ static double flash_s(const struct tsim_accelerator *a, const struct tsim_softwa
                       const struct tsim_op *op) {
     enum tsim_attention_kernel kernel = software->attention_kernel;
     double rate = a->peak_flops_per_s[op->precision] * flash_frac(a, kernel) * head_dim_factor(kernel, op) *
-                  op->sequence / (op->sequence + flash_ramp(kernel, op->causal));
+                  op->sequence / (op->sequence + flash_ramp(a, kernel, op->causal));
     return op->flops / rate;
 }
 
