@@ -166,7 +166,7 @@ fuzz: setup
 	@tests/fuzz/run.sh build/fuzz $(FUZZ_S)
 
 # Calls of the system, of malloc and of SQLite that fail under each command: FAULTS=stacks takes each way to get to a call,
-# FAULTS=all every single call (an hour). And a hundred sweeps that are killed.
+# FAULTS=all every single call (a quarter of an hour). And a hundred sweeps that are killed.
 .PHONY: check-faults
 FAULTS ?= stacks
 check-faults: setup

@@ -7,13 +7,19 @@
  * - the database is sound, and whatever a sweep leaves in it, the same sweep goes on to the same table.
  *
  * drive TSIM FAIL_LIBRARY HOW COMMAND, or --commands, which lists them. HOW is
- *   one      of each kind one call of each command, each time another
- *   stacks   of the calls that come through the same functions the first (of rare kinds also the second, fourth, eighth
- * ...) all      every single one */
+ *
+ * - one: of each kind one call of each command, each time another;
+ * - stacks: of the calls that come through the same functions the first (of rare kinds the second, fourth, ... as
+ * well);
+ * - all: every single one, in children of one process (TSIM_FAIL_SERVER) that go on from the call; those that are made
+ *   while a second thread runs from the start, and where several work, in another order each time, as with stacks. */
 #define _GNU_SOURCE
+#include "server.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -214,15 +220,15 @@ static void keep_ready(const char *folder) {
     closedir(dir);
 }
 
-static void remove_all(void) {
-    DIR *dir = opendir("run");
+static void clear(const char *folder) {
+    DIR *dir = opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
         unlinkat(dirfd(dir), entry->d_name, 0);
     closedir(dir);
 }
 
 static void start_anew(void) {
-    remove_all();
+    clear("run");
     for (int i = 0; i < n_ready; i++) {
         char path[80];
         snprintf(path, sizeof path, "run/%.64s", ready[i].name);
@@ -244,33 +250,39 @@ static bool has_temporary(void) {
     return n > 0;
 }
 
+_Noreturn static void start(const struct subject *subject, const struct fault *fault) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0666), err = open("err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    if (chdir("run") != 0)
+        _exit(127);
+    become(subject, fault);
+}
+
+static void read_what_is_left(const struct subject *subject, struct end *end) {
+    end->out = read_text("out");
+    end->err = read_text("err");
+    blank_times(&end->out);
+    for (int i = 0; i < MOST_FILES && subject->files[i]; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "run/%s", subject->files[i]);
+        end->files[i] = read_text(name);
+        blank_times(&end->files[i]);
+    }
+}
+
 static struct end run(const struct subject *subject, const struct fault *fault) {
     struct end end = {.status = 0};
     unlink("mark");
     pid_t pid = fork();
-    if (pid == 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0666),
-            err = open("err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-        dup2(out, STDOUT_FILENO);
-        dup2(err, STDERR_FILENO);
-        if (chdir("run") != 0)
-            _exit(127);
-        become(subject, fault);
-    }
+    if (pid == 0)
+        start(subject, fault);
     wait_for(pid, &end);
     end.is_hit = access("mark", F_OK) == 0;
-    end.out = read_text("out");
-    end.err = read_text("err");
-    blank_times(&end.out);
-    for (int i = 0; i < MOST_FILES && subject->files[i]; i++) {
-        char name[128];
-        snprintf(name, sizeof name, "run/%s", subject->files[i]);
-        end.files[i] = read_text(name);
-        blank_times(&end.files[i]);
-    }
+    read_what_is_left(subject, &end);
     return end;
 }
 
@@ -350,6 +362,24 @@ static void check_end(const struct subject *subject, const struct fault *fault, 
             problem(subject, fault, end, "exit status 0 and no file");
 }
 
+/* Has no sweep gone on from these bytes before? */
+static bool is_new_database(void) {
+    static uint64_t seen[1 << 16];
+    static const char *const PARTS[] = {"run/a.db", "run/a.db-wal"};
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (int i = 0; i < 2; i++) {
+        struct text text = read_text(PARTS[i]);
+        hash = (hash ^ (uint64_t)text.size) * 1099511628211u;
+        for (long at = 0; at < text.size; at++)
+            hash = (hash ^ (unsigned char)text.data[at]) * 1099511628211u;
+        free(text.data);
+    }
+    uint64_t *slot = &seen[hash % (sizeof seen / sizeof seen[0])];
+    bool is_new = *slot != hash;
+    *slot = hash;
+    return is_new;
+}
+
 static void check_resumed(const struct subject *subject, const struct fault *fault, const struct end *good) {
     struct end again = run(subject, NULL);
     if (!WIFEXITED(again.status) || WEXITSTATUS(again.status) != 0 || !is_same(&again.out, &good->out) ||
@@ -358,18 +388,21 @@ static void check_resumed(const struct subject *subject, const struct fault *fau
     release(&again);
 }
 
-/* False when the command is over before the failure. */
-static bool try(const struct subject *subject, const struct fault *fault, const struct end *good) {
+static void check(const struct subject *subject, const struct fault *fault, const struct end *end,
+                  const struct end *good) {
+    n_tried++;
+    check_end(subject, fault, end, good);
+    check_files(subject, fault, end, good);
+    if (subject->is_sweep && (end->is_hit || (strcmp(fault->kind, "size") == 0 && end->status != 0)) &&
+        is_new_database())
+        check_resumed(subject, fault, good);
+}
+
+static void try(const struct subject *subject, const struct fault *fault, const struct end *good) {
     start_anew();
     struct end end = run(subject, fault);
-    bool is_hit = end.is_hit || (strcmp(fault->kind, "size") == 0 && end.status != 0);
-    n_tried++;
-    check_end(subject, fault, &end, good);
-    check_files(subject, fault, &end, good);
-    if (subject->is_sweep && is_hit)
-        check_resumed(subject, fault, good);
+    check(subject, fault, &end, good);
     release(&end);
-    return is_hit;
 }
 
 /* ---- which calls ---- */
@@ -379,16 +412,10 @@ struct call {
     long n;
 };
 
-/* Those that the command does, as `how` wants them; the caller frees them. */
-static struct call *list_calls(const struct subject *subject, long *n_calls) {
-    const struct fault nothing = {"none", 0, false};
+/* Those that fail.c has noted; the caller frees them. */
+static struct call *read_calls(long *n_calls) {
     struct call *calls = NULL;
     long n = 0, capacity = 0;
-    start_anew();
-    setenv("TSIM_FAIL_CALLS", "../calls", 1);
-    struct end end = run(subject, &nothing);
-    unsetenv("TSIM_FAIL_CALLS");
-    release(&end);
     FILE *file = fopen("calls", "r");
     for (struct call call; file && fscanf(file, "%7s %ld", call.kind, &call.n) == 2; calls[n++] = call)
         if (n == capacity && !(calls = realloc(calls, (size_t)(capacity = 2 * capacity + 64) * sizeof *calls)))
@@ -398,6 +425,14 @@ static struct call *list_calls(const struct subject *subject, long *n_calls) {
     unlink("calls");
     *n_calls = n;
     return calls;
+}
+
+static void note_calls(const struct subject *subject) {
+    start_anew();
+    setenv("TSIM_FAIL_CALLS", "../calls", 1);
+    struct end end = run(subject, &(struct fault){"none", 0, false});
+    unsetenv("TSIM_FAIL_CALLS");
+    release(&end);
 }
 
 /* Leaves of each kind one, each time another (of a stream the k-th is taken with chance 1 / k); how many that are. */
@@ -417,9 +452,158 @@ static long draw(struct call *calls, long n_calls) {
     return n_kinds;
 }
 
+/* ---- every call, by a server ---- */
+
+/* Files as they are now, each held by a second link so that restoring it gives the server, which may have it open, the
+ * same one. */
+static struct {
+    char name[65];
+    struct text text;
+} before[MOST_READY];
+static int n_before;
+
+static void hold(const char *path, const char *name) {
+    char link_name[80];
+    snprintf(link_name, sizeof link_name, "held/%.64s", name);
+    if (n_before == MOST_READY || link(path, link_name) != 0)
+        exit(2);
+    snprintf(before[n_before].name, sizeof before[n_before].name, "%.64s", name);
+    free(before[n_before].text.data);
+    before[n_before++].text = read_text(path);
+}
+
+static void hold_files(void) {
+    char path[80];
+    clear("held");
+    n_before = 0;
+    hold("out", "out");
+    hold("err", "err");
+    DIR *dir = opendir("run");
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.') {
+            snprintf(path, sizeof path, "run/%.64s", entry->d_name);
+            hold(path, entry->d_name);
+        }
+    closedir(dir);
+}
+
+static void write_back(const char *path, const struct text *text) {
+    struct text now = read_text(path);
+    int fd = is_same(&now, text) ? -1 : open(path, O_WRONLY);
+    free(now.data);
+    if (fd < 0)
+        return;
+    if (pwrite(fd, text->data, (size_t)text->size, 0) != text->size || ftruncate(fd, text->size) != 0 || close(fd) != 0)
+        exit(2);
+}
+
+static void restore_files(void) {
+    clear("run");
+    for (int i = 0; i < n_before; i++) {
+        char held[80], path[80];
+        snprintf(held, sizeof held, "held/%.64s", before[i].name);
+        snprintf(path, sizeof path, "run/%.64s", before[i].name);
+        write_back(held, &before[i].text);
+        if (i > 1 && link(held, path) != 0) /* out and err lie beside the folder */
+            exit(2);
+    }
+}
+
+struct server {
+    pid_t pid;
+    int reports, answers;
+};
+
+static struct server serve(const struct subject *subject) {
+    int reports[2], answers[2];
+    if (pipe(reports) != 0 || pipe(answers) != 0)
+        exit(2);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(answers[0], ANSWERS_FD);
+        dup2(reports[1], REPORTS_FD);
+        for (int i = 0; i < 2; i++)
+            close(reports[i]), close(answers[i]);
+        setenv("TSIM_FAIL_SERVER", "1", 1);
+        if (strstr(subject->command, "--jobs 2"))
+            setenv("TSIM_FAIL_STACKS", "1", 1);
+        setenv("TSIM_FAIL_CALLS", "../calls", 1);
+        start(subject, &(struct fault){"none", 0, false});
+    }
+    close(reports[1]);
+    close(answers[0]);
+    return (struct server){pid, reports[0], answers[1]};
+}
+
+/* False when the server has ended. */
+static bool hear(const struct server *server, void *data, size_t size) {
+    ssize_t n = read(server->reports, data, size);
+    if (n != 0 && n != (ssize_t)size)
+        exit(2);
+    return n > 0;
+}
+
+static void answer(const struct server *server) {
+    if (write(server->answers, "", 1) != 1)
+        exit(2);
+}
+
+static void await_child(const struct server *server, struct end *end) {
+    struct pollfd ended = {.fd = server->reports, .events = POLLIN};
+    pid_t pid;
+    if (!hear(server, &pid, sizeof pid))
+        exit(2);
+    if (poll(&ended, 1, WAIT_S * 1000) == 0) {
+        end->is_late = true;
+        kill(pid, SIGKILL);
+    }
+    if (!hear(server, &end->status, sizeof end->status))
+        exit(2);
+}
+
+/* The server's own run, which all this must not have disturbed, ends like any other. */
+static void check_server(const struct subject *subject, const struct server *server, const struct end *good) {
+    const struct fault nothing = {"nothing", 0, false};
+    struct end end = {.status = 0};
+    wait_for(server->pid, &end);
+    read_what_is_left(subject, &end);
+    if (end.status != good->status)
+        problem(subject, &nothing, &end, "fails as a server");
+    check_end(subject, &nothing, &end, good);
+    check_files(subject, &nothing, &end, good);
+    release(&end);
+}
+
+static void fail_every_call(const struct subject *subject, const struct end *good) {
+    static const char *const KINDS[] = FAIL_KINDS;
+    struct report call;
+    start_anew();
+    struct server server = serve(subject);
+    while (hear(&server, &call, sizeof call)) {
+        struct end end = {.is_hit = true};
+        hold_files();
+        answer(&server);
+        await_child(&server, &end);
+        read_what_is_left(subject, &end);
+        if (n_problems < MOST_PROBLEMS)
+            check(subject, &(struct fault){KINDS[call.kind], call.n, call.is_lasting}, &end, good);
+        release(&end);
+        restore_files();
+        answer(&server);
+    }
+    check_server(subject, &server, good);
+    close(server.reports);
+    close(server.answers);
+    clear("held");
+}
+
 static void fail_calls(const struct subject *subject, const struct end *good) {
     long n_calls;
-    struct call *calls = list_calls(subject, &n_calls);
+    if (strcmp(how, "all") == 0)
+        fail_every_call(subject, good); /* and notes the others */
+    else
+        note_calls(subject);
+    struct call *calls = read_calls(&n_calls);
     if (strcmp(how, "one") == 0)
         n_calls = draw(calls, n_calls);
     for (long i = 0; i < n_calls && n_problems < MOST_PROBLEMS; i++) {
@@ -435,7 +619,7 @@ static void limit_sizes(const struct subject *subject, const struct end *good) {
     for (int i = 0; i < MOST_FILES && subject->files[i]; i++)
         largest = good->files[i].size > largest ? good->files[i].size : largest;
     largest = largest > 70000 ? largest : 70000;
-    long n_steps = strcmp(how, "one") == 0 ? 1 : strcmp(how, "stacks") == 0 ? 40 : 400;
+    long n_steps = strcmp(how, "one") == 0 ? 1 : strcmp(how, "stacks") == 0 ? 40 : 100;
     for (long i = 0; i < n_steps && n_problems < MOST_PROBLEMS; i++)
         try(subject, &(struct fault){"size", 64 + i * largest / n_steps, true}, good);
 }
@@ -467,7 +651,7 @@ static bool start_work(const char *folder) {
     sigprocmask(SIG_BLOCK, &child, NULL);
     keep_ready(folder);
     snprintf(work, sizeof work, "%s/tsim-faults-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    if (!mkdtemp(work) || chdir(work) != 0 || mkdir("run", 0777) != 0)
+    if (!mkdtemp(work) || chdir(work) != 0 || mkdir("run", 0777) != 0 || mkdir("held", 0777) != 0)
         return false;
     snprintf(mark, sizeof mark, "%s/mark", work);
     setenv("TSIM_FAIL_MARK", mark, 1);
@@ -476,10 +660,10 @@ static bool start_work(const char *folder) {
 
 static void end_work(void) {
     static const char *const FILES[] = {"out", "err", "mark", "calls"};
-    remove_all();
+    clear("run");
     for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++)
         unlink(FILES[i]);
-    if (rmdir("run") != 0 || rmdir(work) != 0)
+    if (rmdir("run") != 0 || rmdir("held") != 0 || rmdir(work) != 0)
         printf("     %s is left\n", work);
 }
 

@@ -7,8 +7,14 @@
  * TSIM_FAIL_MARK      a file that gets a byte when the first call fails
  * TSIM_FAIL_CALLS     a file that gets a line "KIND N" for each call; with TSIM_FAIL_STACKS set, of the calls of a kind
  * that come through the same functions (the whole call stack) only for the first of memory, and of the others, which
- *                     are rare, for the first, second, fourth, eighth ... */
+ *                     are rare, for the first, second, fourth, eighth ...
+ * TSIM_FAIL_SERVER    before each call, while there is one thread, a child is made that it fails in, and the process
+ * goes on when the child has ended: so every single call fails in one run (server.h says how drive.c is asked and
+ * told). Locks of files are not taken, which no child would inherit; calls while there are other threads, which no
+ * child would have, are noted in TSIM_FAIL_CALLS instead */
 #define _GNU_SOURCE
+#include "server.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,17 +23,20 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum kind { ALLOC, WRITE, SYNC, OPEN, READ, RENAME, THREAD, SQL, SIGNAL, N_KINDS };
-static const char *const NAMES[] = {"alloc", "write", "sync", "open", "read", "rename", "thread", "sql", "signal"};
+static const char *const NAMES[] = FAIL_KINDS;
 
 enum { N_STACKS = 1 << 16, MOST_FRAMES = 100 };
 
@@ -36,7 +45,7 @@ static long at;
 static int is_lasting;
 static atomic_long n_calls[N_KINDS];
 static atomic_int has_failed;
-static int calls_fd = -1, by_stack;
+static int calls_fd = -1, by_stack, is_server, has_no_locks, has_threads;
 static struct {
     uint64_t hash;
     long n;
@@ -52,6 +61,7 @@ __attribute__((constructor)) static void start(void) {
         by_stack = getenv("TSIM_FAIL_STACKS") != NULL;
         calls_fd = (int)syscall(SYS_openat, AT_FDCWD, calls, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     }
+    is_server = has_no_locks = getenv("TSIM_FAIL_SERVER") != NULL;
     if (!colon)
         return;
     char *end;
@@ -95,8 +105,64 @@ static void note(enum kind of, long n) {
         syscall(SYS_write, calls_fd, line, sprintf(line, "%s %ld\n", NAMES[of], n));
 }
 
+/* ---- a child for each call ---- */
+
+static void tell(const void *data, size_t size) {
+    if (syscall(SYS_write, REPORTS_FD, data, size) != (long)size)
+        syscall(SYS_exit_group, 99);
+}
+
+static int ask(void) {
+    char answer;
+    if (syscall(SYS_read, ANSWERS_FD, &answer, 1) != 1)
+        syscall(SYS_exit_group, 99);
+    return answer;
+}
+
+static int is_alone(void) {
+    struct stat tasks;
+    return !has_threads || (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3);
+}
+
+/* True in the child, in which the call, and with `lasting` all after it, is to fail. */
+static int child_fails(enum kind of, long n, int lasting) {
+    off_t at_byte[N_FILES]; /* of open files: children share them */
+    int status = 0;
+    const struct report call = {of, lasting, n};
+    tell(&call, sizeof call);
+    ask();
+    for (int fd = 0; fd < N_FILES; fd++)
+        at_byte[fd] = (off_t)syscall(SYS_lseek, fd, 0L, SEEK_CUR);
+    pid_t pid = fork();
+    if (pid == 0) {
+        syscall(SYS_close, ANSWERS_FD);
+        syscall(SYS_close, REPORTS_FD);
+        is_server = 0, calls_fd = -1;
+        kind = of, at = n, is_lasting = lasting;
+        return 1;
+    }
+    tell(&pid, sizeof pid);
+    waitpid(pid, &status, 0);
+    tell(&status, sizeof status);
+    ask();
+    for (int fd = 0; fd < N_FILES; fd++)
+        if (at_byte[fd] >= 0)
+            syscall(SYS_lseek, fd, (long)at_byte[fd], SEEK_SET);
+    return 0;
+}
+
+static int serve(enum kind of, long n, int error) {
+    int has_lasting = of == WRITE || of == SYNC;
+    int is_child = child_fails(of, n, 0) || (has_lasting && child_fails(of, n, 1));
+    errno = error;
+    return is_child;
+}
+
 static int fails(enum kind of, int error) {
     long n = atomic_fetch_add(&n_calls[of], 1) + 1;
+    int before = errno;
+    if (is_server && is_alone())
+        return serve(of, n, before) ? (errno = error, 1) : 0;
     if (calls_fd >= 0)
         note(of, n);
     if (of != kind || (n != at && !(is_lasting && n > at)))
@@ -224,8 +290,27 @@ ssize_t pread64(int fd, void *data, size_t size, off64_t offset) {
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start_routine)(void *),
                    void *argument) {
-    return fails(THREAD, EAGAIN) ? EAGAIN : REAL(pthread_create)(thread, attributes, start_routine, argument);
+    if (fails(THREAD, EAGAIN))
+        return EAGAIN;
+    has_threads = 1;
+    return REAL(pthread_create)(thread, attributes, start_routine, argument);
 }
+
+static int is_lock(int command) {
+    return command == F_SETLK || command == F_SETLKW || command == F_GETLK;
+}
+int fcntl(int fd, int command, ...) {
+    va_list args;
+    va_start(args, command);
+    void *argument = va_arg(args, void *);
+    va_end(args);
+    if (!has_no_locks || !is_lock(command))
+        return REAL(fcntl)(fd, command, argument);
+    if (command == F_GETLK)
+        ((struct flock *)argument)->l_type = F_UNLCK;
+    return 0;
+}
+int fcntl64(int fd, int command, ...) __attribute__((alias("fcntl")));
 
 /* ---- SQLite: what it says about a call that failed here has to fit, too ---- */
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/faults/run.sh TSIM [HOW [COMMAND...]] - makes calls of the system, of malloc and of SQLite fail one at a time, under every
 # command (see drive.c), two commands at once. HOW: one (of each kind, each time another), stacks (each way to get to a call;
-# minutes) or all (every single call; an hour).
+# minutes) or all (every single call; a quarter of an hour).
 set -u
 tsim=$(realpath "$1") how=${2:-one} root=$(realpath "$(dirname "$0")/../..")
 if ldd "$tsim" | grep -q "lib[a-z]*san" || nm "$tsim" 2>/dev/null | grep -q __gcov_; then
