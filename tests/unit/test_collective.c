@@ -311,6 +311,50 @@ START_TEST(corrections_between_sizes) {
 }
 END_TEST
 
+/* Simple's column ends with 0.9 at 512 MiB; from there to 1 GiB it rises to 1. */
+START_TEST(corrections_at_the_end) {
+    const struct tsim_cluster *c = build(1);
+    static const double LOG2[] = {29, 29.5, 30, 31}, FACTORS[] = {0.9, 0.95, 1, 1};
+    double rates[4];
+    for (int i = 0; i < 4; i++) {
+        struct tsim_collective_cost cost =
+            all_reduce(c, even(1, 8), exp2(LOG2[i]), TSIM_ALGORITHM_TREE, TSIM_PROTOCOL_SIMPLE);
+        rates[i] = exp2(LOG2[i]) / (cost.time_s - cost.latency_s) / FACTORS[i];
+        ck_assert_double_eq_tol(rates[i], rates[0], 1e-9 * rates[0]);
+    }
+}
+END_TEST
+
+/* What can run where: reductions in the switch for two ranks of a node and more, on one node or between. */
+START_TEST(what_can_run) {
+    const struct tsim_cluster *c = dgx_h100(2);
+    for (int ranks = 1; ranks <= 3; ranks++)
+        for (int nodes = 1; nodes <= 2; nodes++) {
+            const struct tsim_group group = even(nodes, ranks);
+            const bool reduces = ranks > 1;
+            ck_assert_int_eq(tsim_collective_can(c, TSIM_ALL_REDUCE, &group, TSIM_ALGORITHM_NVLS),
+                             reduces && nodes == 1);
+            ck_assert_int_eq(tsim_collective_can(c, TSIM_ALL_REDUCE, &group, TSIM_ALGORITHM_NVLS_TREE),
+                             reduces && nodes == 2);
+            ck_assert_int_eq(tsim_collective_can(c, TSIM_ALL_REDUCE, &group, TSIM_ALGORITHM_HIERARCHICAL),
+                             reduces && nodes == 2);
+            ck_assert(!tsim_collective_can(c, TSIM_ALL_GATHER, &group, TSIM_ALGORITHM_NVLS));
+            ck_assert(!tsim_collective_can(c, TSIM_ALL_GATHER, &group, TSIM_ALGORITHM_TREE));
+            ck_assert(!tsim_collective_can(c, TSIM_ALL_TO_ALL, &group, TSIM_ALGORITHM_RING));
+            ck_assert(!tsim_collective_can(c, TSIM_SEND_RECV, &group, TSIM_ALGORITHM_RING));
+            ck_assert(!tsim_collective_can(c, TSIM_SEND_RECV, &group, TSIM_ALGORITHM_TORUS));
+            ck_assert(tsim_collective_can(c, TSIM_SEND_RECV, &group, TSIM_ALGORITHM_DIRECT));
+            ck_assert(tsim_collective_can(c, TSIM_ALL_TO_ALL, &group, TSIM_ALGORITHM_PAIRWISE));
+        }
+    const struct tsim_cluster no_switch = {.node = &example.node},
+                              line = {.node = &example.node, .torus_shape = {1, 4, 1}};
+    const struct tsim_group pair = even(1, 2);
+    ck_assert(!tsim_collective_can(&no_switch, TSIM_ALL_REDUCE, &pair, TSIM_ALGORITHM_NVLS));
+    ck_assert(tsim_collective_can(&line, TSIM_ALL_REDUCE, &pair, TSIM_ALGORITHM_TORUS));
+    ck_assert(!tsim_collective_can(&line, TSIM_ALL_REDUCE, &pair, TSIM_ALGORITHM_RING));
+}
+END_TEST
+
 /* In a mesh of 8 a pair has one of an accelerator's seven links; MI300X: 2 of 8 reach 47.7 GB/s where 8 reach 313. */
 START_TEST(mesh_shares_links) {
     example.node.scale_up = TSIM_SCALE_UP_MESH;
@@ -448,6 +492,8 @@ static Suite *collective_suite(void) {
                                                 &hierarchical,
                                                 &hierarchical_latency,
                                                 &corrections_between_sizes,
+                                                &corrections_at_the_end,
+                                                &what_can_run,
                                                 &small_messages_go_as_ll,
                                                 &mesh_shares_links,
                                                 &nic_shares,

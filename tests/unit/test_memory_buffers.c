@@ -174,8 +174,10 @@ START_TEST(relative_positions) {
             example_finish(&e);
             const double without = tsim_stage_parameters(&e.scenario, 0);
             e.model.relative_buckets = 32;
-            ck_assert_double_eq(tsim_stage_parameters(&e.scenario, 0) - without,
-                                (double)(1 + encoder) * 32 * 8 / (double)tensor);
+            const double whole = (double)(1 + encoder) * 32 * 8, of_model = tsim_model_parameters(&e.model);
+            ck_assert_double_eq(tsim_stage_parameters(&e.scenario, 0) - without, whole / (double)tensor);
+            e.model.relative_buckets = 0;
+            ck_assert_double_eq(of_model - tsim_model_parameters(&e.model), whole);
         }
 }
 END_TEST
@@ -238,6 +240,47 @@ START_TEST(the_heads_weight_gradient) {
 }
 END_TEST
 
+/* Blocks side by side have one norm's and one block's input, U each; queries, keys, values and the result 4 U, the
+ * inner tensor and its activation 8 U, probabilities 8 U. */
+START_TEST(side_by_side) {
+    example_init(&e);
+    e.model.parallel_block = true;
+    assert_mib(tsim_layer_activation_bytes(&e.scenario, false), 2 * (1 + 1 + 4 + 8 + 8));
+    e.software.dropout = 0.1; /* masks of the one residual, and of probabilities, which are kept dropped as well */
+    assert_mib(tsim_layer_activation_bytes(&e.scenario, false), 2 * (1 + 1 + 4 + 8 + 16) + 1 + 8);
+}
+END_TEST
+
+/* What weight gradients of experts wait with, in bf16: attention's inputs 2 U and output gradients 4 U, the block's
+ * input U; of two rows of h a token (and the gradients) 4 U, inner tensors of 2,048 and their gradients: 8 U, gated 12.
+ */
+START_TEST(experts_weight_gradients) {
+    example_init(&e);
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 1};
+    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, true), 2 * (2 + 4 + 1 + 4 + 8));
+    e.model.gated_mlp = true;
+    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, true), 2 * (2 + 4 + 1 + 4 + 12));
+    e.model.experts = (struct tsim_experts){.count = 1, .active = 1, .ffn_hidden = 2048, .every = 2};
+    ck_assert_int_eq(tsim_chunk_expert_layers(&e.scenario, 0, 0), 4); /* a single expert is one, too */
+}
+END_TEST
+
+/* U of 2 or 4 bytes goes to the next stage; no weight of 4 bytes has a copy in fp32. */
+START_TEST(precisions) {
+    for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
+        const double bytes = p == TSIM_FP32 || p == TSIM_TF32 ? 4 : 2;
+        example_init(&e);
+        e.scenario.training.precision = (enum tsim_precision)p;
+        assert_mib(tsim_message_bytes(&e.scenario, 0, 1), bytes);
+        for (int zero = 0; zero < 2; zero++) {
+            e.scenario.parallelism.zero = zero;
+            ck_assert_double_eq(stage(0).master_bytes,
+                                bytes == 4 ? 0 : 4 * tsim_stage_parameters(&e.scenario, 0) / (zero ? 8 : 1));
+        }
+    }
+}
+END_TEST
+
 /* Chunks and stages that need not be counted again are those that are like the one before in all that counts. */
 START_TEST(alike) {
     example_init(&e);
@@ -289,6 +332,9 @@ static Suite *buffers_suite(void) {
     tcase_add_test(tcase, batches);
     tcase_add_test(tcase, updated_by_layer);
     tcase_add_test(tcase, the_heads_weight_gradient);
+    tcase_add_test(tcase, side_by_side);
+    tcase_add_test(tcase, experts_weight_gradients);
+    tcase_add_test(tcase, precisions);
     tcase_add_test(tcase, alike);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -325,6 +325,13 @@ START_TEST(context_rows) {
         ck_assert_double_eq(find(&part, PRODUCTS[i])->flops, find(&whole, PRODUCTS[i])->flops / 4);
     }
     ck_assert_double_eq(find(&part, "attention scores")->n, 1024);
+    e.model.position = TSIM_POSITION_RELATIVE; /* learned: 8 heads' 256 x 1,024, read as often as scores, both ways */
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &part);
+    ck_assert_double_eq(find(&part, "attention bias")->bytes, 8.0 * 256 * 1024 * (2 + 2 + 2));
+    e.scenario.training.micro_batch_size = 2; /* one for all samples */
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &part);
+    ck_assert_double_eq(find(&part, "attention bias")->bytes, 8.0 * 256 * 1024 * (2 * (2 + 2) + 2));
 }
 END_TEST
 

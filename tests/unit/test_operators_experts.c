@@ -73,6 +73,16 @@ START_TEST(expert_ranks) {
     ck_assert_double_eq_tol(sum_collective(&forward, TSIM_OP_ALL_TO_ALL), 2 * g * T * K * H * 2, 1);
     ck_assert_double_eq_tol(sum_collective(&backward, TSIM_OP_ALL_TO_ALL), 2 * g * T * K * H * 2, 1);
     ck_assert_int_eq(find(&forward, "expert: dispatch")->axis, TSIM_AXIS_EXPERT);
+    for (int64_t ranks = 2; ranks <= 4; ranks += 2) { /* 4 or 2 experts of 8 each: rows are read and written in order */
+        init_mixture(1, ranks);
+        double rows = tsim_routing_imbalance(&e.model.experts, (double)ranks, T) * T * K;
+        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+        ck_assert_double_eq_tol(find(&forward, "sort by expert")->bytes, rows * H * 2 * 2, 1e-3);
+        ck_assert_double_eq_tol(find(&forward, "sort by sender")->bytes, rows * H * 2 * 2, 1e-3);
+        ck_assert_double_eq_tol(find(&backward, "sort by sender")->bytes, rows * H * 2 * 2, 1e-3);
+        ck_assert_double_eq(find(&backward, "sort by expert")->kernels, 1);
+    }
 }
 END_TEST
 

@@ -88,6 +88,13 @@ START_TEST(adafactor_state) {
     ck_assert_double_eq_tol(cost.state_bytes * (300 * 785), 4 * (1084 + 300), 1e-6);
     /* the gradient three times, the copy three times: Adam's 30 less its states and more by those */
     ck_assert_double_eq_tol(cost.least_bytes, 14 + 8 + 4 + 2 * cost.state_bytes, 1e-9);
+    static const struct tsim_list_layer TWO[] = {
+        {.in = 784, .out = 300, .in_area = 1, .out_area = 1, .kernel_area = 1, .groups = 1},
+        {.block = 1, .in = 300, .out = 10, .in_area = 1, .out_area = 1, .kernel_area = 9, .groups = 2}};
+    e.model.list = TWO; /* and one of 9 x 150 rows by 10 */
+    e.model.n_list = 2;
+    e.model.layers = 2;
+    ck_assert_double_eq_tol(cost_of(TSIM_ADAFACTOR).state_bytes * (300 * 784 + 13500), 4 * (1084 + 1360), 1e-6);
     use_model("t5-11b"); /* trained with it (Raffel et al. 2020, section 3.1.2): next to nothing */
     ck_assert_double_lt(cost_of(TSIM_ADAFACTOR).state_bytes, 0.005);
 }

@@ -2,11 +2,13 @@
 #include "config/catalogue_load.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
+#include "support/random.h"
 #include "workload/layer_list.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 #include "workload/tables.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct tsim_model *load(const char *id) {
@@ -65,6 +67,44 @@ START_TEST(equal_ones_in_order) {
     ck_assert_double_eq(share.rows, 20);
     ck_assert_double_eq(share.lookups, 5);
     ck_assert_double_eq(share.lookup_elements, 5 * 2);
+}
+END_TEST
+
+/* A table below a hundredth of a share goes to the rank with fewer lookups, though it is the fuller one: 100 rows with
+ * one lookup, 90 with nine. */
+START_TEST(small_ones_by_lookups) {
+    static const struct tsim_embedding_table UNEVEN[] = {{100, 2, 1}, {90, 2, 9}, {1, 1, 1}};
+    struct tsim_model m = {.tables = UNEVEN, .n_tables = 3};
+    struct tsim_tables_share share;
+    tsim_tables_share(&m, 2, &share);
+    ck_assert_double_eq(share.rows, 101);
+    ck_assert_double_eq(share.lookups, 9);
+    ck_assert_double_eq(share.lookup_elements, 18);
+}
+END_TEST
+
+/* Tables of different sizes, none above a share or below a hundredth of it: each, the largest first, to the emptiest of
+ * seven ranks, which is sought among all here. */
+START_TEST(always_to_the_emptiest) {
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct random_source random = {seed};
+        struct tsim_embedding_table tables[40];
+        struct tsim_model m = {.tables = tables, .n_tables = 40};
+        struct tsim_tables_share share;
+        double rows[7] = {0}, fullest = 0;
+        for (int i = 0; i < 40; i++) /* falling */
+            tables[i] = (struct tsim_embedding_table){
+                .rows = (40 - i) * 1000 + random_between(&random, 0, 999), .dim = 1, .pooling = 1};
+        for (int i = 0; i < 40; i++) {
+            int emptiest = 0;
+            for (int r = 1; r < 7; r++)
+                emptiest = rows[r] < rows[emptiest] ? r : emptiest;
+            rows[emptiest] += (double)tables[i].rows;
+            fullest = fmax(fullest, rows[emptiest]);
+        }
+        tsim_tables_share(&m, 7, &share);
+        ck_assert_double_eq(share.rows, fullest);
+    }
 }
 END_TEST
 
@@ -155,6 +195,8 @@ static Suite *tables_suite(void) {
     tcase_add_test(tc, published_counts);
     tcase_add_test(tc, dealt_by_capacity);
     tcase_add_test(tc, equal_ones_in_order);
+    tcase_add_test(tc, small_ones_by_lookups);
+    tcase_add_test(tc, always_to_the_emptiest);
     tcase_add_test(tc, dealt_to_many);
     tcase_add_test(tc, kernels_by_hand);
     tcase_add_test(tc, memory_by_hand);
