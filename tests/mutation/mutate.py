@@ -32,7 +32,7 @@ OPERATOR = re.compile(r" (\+|-|\*|/|<=|>=|==|!=|<|>|&&|\|\|) ")
 CONSTANT = re.compile(r"(?<![\w.\[])(\d+\.?\d*(?:[eE][-+]?\d+)?)(?![\w.\]])")
 UNITS = {
     "cost": ["collective", "torus", "compute", "character", "operators", "dispatch_measured", "collective_measured", "topology", "traffic"],
-    "workload": ["operators", "operators_experts", "memory", "model", "schedule", "layer_list", "optimizer", "tables", "arithmetic",
+    "workload": ["operators", "operators_traffic", "operators_experts", "memory", "memory_buffers", "model", "schedule", "layer_list", "optimizer", "tables", "arithmetic",
                  "offload", "catalogue_counts", "routing", "schedule_zero_bubble"],
 }
 WHOLE = ["run", "program", "validate", "explain", "power"]
