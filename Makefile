@@ -197,7 +197,7 @@ mutate: setup
 coverage: setup
 	@$(MAKE) --no-print-directory -j2 VARIANT=cov build/cov/tsim unit-programs
 	@find build/cov -name '*.gcda' -delete
-	@tests/run.sh build/cov build/cov/tsim
+	@TSIM_TEST_SLOWNESS=10 tests/run.sh build/cov build/cov/tsim
 	@tests/reference_docs.sh build/cov/tsim
 	@tests/coverage/branches.py build/cov --least 95 base config cost engine
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test of a tier: tests/run.sh BUILD_FOLDER TSIM [code]. Prints a line per program and 'N passed, M failed' at the end.
 # With `code` those alone that another compiler or a sanitizer can make a difference to: nothing about texts, pages, installing.
+# TSIM_TEST_SLOWNESS=N: each test may take N times as long (programs that count their branches do).
 set -u
 build=$1 tsim=$2 part=${3:-all}
 unset COLUMNS # a width that tests do not expect
@@ -25,7 +26,7 @@ one() { # NAME COMMAND...
 [ "$part" = code ] || one layers bash tests/layers.sh
 for program in "$build"/tests/unit/test_* "$build"/tests/property/test_*; do
   case $program in *.o | *.d | *.gc?? | *'*') continue ;; esac
-  one "${program#"$build"/tests/}" env CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 "$program"
+  one "${program#"$build"/tests/}" env CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 CK_TIMEOUT_MULTIPLIER="${TSIM_TEST_SLOWNESS:-1}" "$program"
 done
 for program in "$build"/tests/fuzz/replay_*; do
   case $program in *.o | *.d | *.gc?? | *'*') continue ;; esac

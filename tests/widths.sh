@@ -19,7 +19,7 @@ cp "$root/docs/examples/gpt2-trace.json.gz" "$root/docs/examples/gpt2.yaml" .
 fits() { # COMMAND...
   local columns wide
   for columns in 60 80 120; do
-    COLUMNS=$columns timeout 60 "$tsim" "$@" >out 2>/dev/null </dev/null
+    COLUMNS=$columns timeout $((60 * ${TSIM_TEST_SLOWNESS:-1})) "$tsim" "$@" >out 2>/dev/null </dev/null
     if [ ! -s out ]; then
       echo "$columns columns: tsim $*: printed nothing"
       failed=$((failed + 1))

@@ -36,7 +36,7 @@ run_case() {
         cd "$folder" || exit 125
         unset TSIM_DATA NO_COLOR COLUMNS
         export PATH=$work/bin:$PATH LC_ALL=C TERM=dumb TZ=UTC ROOT=$root
-        timeout 60 bash -o pipefail "$root/tests/cli/$name/cmd" >"$work/$name.out" 2>"$work/$name.err" </dev/null
+        timeout $((60 * ${TSIM_TEST_SLOWNESS:-1})) bash -o pipefail "$root/tests/cli/$name/cmd" >"$work/$name.out" 2>"$work/$name.err" </dev/null
     )
     local status=$?
     {
