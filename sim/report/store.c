@@ -10,6 +10,16 @@
 
 /* ---- version 1 of the tables: a later version adds statements of its own and leaves these as they are ---- */
 
+/* Columns of both tables, of a row `r` that has `memory`. */
+#define MEMORY_FIGURES(X)                                                                                              \
+    X(memory_peak_bytes, true, r->memory.peak_bytes)                                                                   \
+    X(weights_bytes, true, r->memory.weights_bytes)                                                                    \
+    X(gradients_bytes, true, r->memory.gradients_bytes)                                                                \
+    X(master_bytes, true, r->memory.master_bytes)                                                                      \
+    X(optimizer_bytes, true, r->memory.optimizer_bytes)                                                                \
+    X(activations_bytes, true, r->memory.activations_bytes)                                                            \
+    X(buffers_bytes, true, r->memory.buffers_bytes + r->memory.reserve_bytes)
+
 /* X(column, whether the run has it, value): the REAL columns of `runs`. */
 #define RUN_FIGURES_1(X)                                                                                               \
     X(step_time_s, r->simulated, r->step.time_s)                                                                       \
@@ -35,13 +45,7 @@
     X(communication_exposed_frac, r->simulated, r->step.communication_exposed_s / r->step.time_s)                      \
     X(data_stall_frac, r->simulated, r->step.data_stall_s / r->step.time_s)                                            \
     X(memory_capacity_bytes, true, r->memory.capacity_bytes)                                                           \
-    X(memory_peak_bytes, true, r->memory.peak_bytes)                                                                   \
-    X(weights_bytes, true, r->memory.weights_bytes)                                                                    \
-    X(gradients_bytes, true, r->memory.gradients_bytes)                                                                \
-    X(master_bytes, true, r->memory.master_bytes)                                                                      \
-    X(optimizer_bytes, true, r->memory.optimizer_bytes)                                                                \
-    X(activations_bytes, true, r->memory.activations_bytes)                                                            \
-    X(buffers_bytes, true, r->memory.buffers_bytes + r->memory.reserve_bytes)                                          \
+    MEMORY_FIGURES(X)                                                                                                  \
     X(step_energy_j, r->simulated, r->step_energy_j)                                                                   \
     X(mean_power_w, r->simulated, r->mean_power_w)                                                                     \
     X(parameters, true, r->parameters)                                                                                 \
@@ -91,13 +95,7 @@
     X(exposed_expert_s, true, r->terms.exposed_expert_s)                                                               \
     X(data_stall_s, true, r->terms.data_stall_s)                                                                       \
     X(optimizer_s, true, r->terms.optimizer_s)                                                                         \
-    X(memory_peak_bytes, true, r->memory.peak_bytes)                                                                   \
-    X(weights_bytes, true, r->memory.weights_bytes)                                                                    \
-    X(gradients_bytes, true, r->memory.gradients_bytes)                                                                \
-    X(master_bytes, true, r->memory.master_bytes)                                                                      \
-    X(optimizer_bytes, true, r->memory.optimizer_bytes)                                                                \
-    X(activations_bytes, true, r->memory.activations_bytes)                                                            \
-    X(buffers_bytes, true, r->memory.buffers_bytes + r->memory.reserve_bytes)                                          \
+    MEMORY_FIGURES(X)                                                                                                  \
     X(energy_j, true, r->energy_j)
 
 #define DECLARE(column, has, value) ", " #column " REAL"

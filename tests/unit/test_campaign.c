@@ -2,25 +2,19 @@
  * error enters, the tolerance is four standard errors, of which the standard deviation is derived beside it or
  * measured. */
 #include "base/random.h"
-#include "training/campaign.h"
-
+#include "support/campaign_job.h"
 #include "support/check_main.h"
 
 #include <math.h>
 
-#define HOUR 3600.0
-#define DAY 86400.0
-
 static struct tsim_campaign_job job_of(double units, double mtbf_s) {
-    struct tsim_campaign_job job = {.work_s = 10 * DAY,
-                                    .restart_s = 300,
-                                    .nodes = 128,
-                                    .interval_s = (double)INFINITY,
-                                    .durable_every = 1,
-                                    .seed = 7};
-    for (int c = 0; c < TSIM_N_CAUSES; c++)
-        job.causes[c].shape = 1;
-    job.causes[TSIM_CAUSE_SOFTWARE] = (struct tsim_failure_process){.units = units, .mtbf_s = mtbf_s, .shape = 1};
+    struct tsim_campaign_job job = without_failures((struct tsim_campaign_job){.work_s = 10 * DAY,
+                                                                               .restart_s = 300,
+                                                                               .nodes = 128,
+                                                                               .interval_s = (double)INFINITY,
+                                                                               .durable_every = 1,
+                                                                               .seed = 7});
+    job.causes[TSIM_CAUSE_SOFTWARE] = at_constant_rate(units, mtbf_s);
     return job;
 }
 
@@ -147,8 +141,7 @@ static struct tsim_campaign_job counting_job(double units, double mtbf_s) {
     job.restart_s = 0;
     job.repair_s = 0;
     job.spares = 1000000;
-    job.causes[TSIM_CAUSE_ACCELERATOR] =
-        (struct tsim_failure_process){.units = units, .mtbf_s = mtbf_s, .shape = 1, .takes_node = true};
+    job.causes[TSIM_CAUSE_ACCELERATOR] = taking_nodes(units, mtbf_s);
     return job;
 }
 
@@ -228,14 +221,12 @@ END_TEST
 
 static struct tsim_campaign_job busy_job(void) {
     struct tsim_campaign_job job = job_of(16, 10 * DAY);
-    job.causes[TSIM_CAUSE_STRAGGLER] =
-        (struct tsim_failure_process){.units = 128, .mtbf_s = 128 * DAY, .shape = 1, .takes_node = true};
+    job.causes[TSIM_CAUSE_STRAGGLER] = taking_nodes(128, 128 * DAY);
     job.slowdown = 1.3;
     job.straggler_detection_s = 5 * HOUR;
     job.causes[TSIM_CAUSE_ACCELERATOR] =
         (struct tsim_failure_process){.units = 1024, .mtbf_s = 500 * DAY, .shape = 0.7, .takes_node = true};
-    job.causes[TSIM_CAUSE_PREEMPTION] =
-        (struct tsim_failure_process){.units = 128, .mtbf_s = 64 * DAY, .shape = 1, .takes_node = true};
+    job.causes[TSIM_CAUSE_PREEMPTION] = taking_nodes(128, 64 * DAY);
     job.interval_s = 1000;
     job.stall_s = 5;
     job.write_s = 300;
@@ -328,8 +319,7 @@ END_TEST
 START_TEST(notice_saves_the_work) {
     struct tsim_campaign_job job = job_of(0, 0);
     struct tsim_replication r;
-    job.causes[TSIM_CAUSE_PREEMPTION] =
-        (struct tsim_failure_process){.units = 128, .mtbf_s = 128 * DAY, .shape = 1, .takes_node = true};
+    job.causes[TSIM_CAUSE_PREEMPTION] = taking_nodes(128, 128 * DAY);
     job.interval_s = 10 * HOUR;
     job.stall_s = job.save_s = 60;
     job.spares = 1000;
@@ -362,8 +352,7 @@ START_TEST(stragglers_slow_down_until_they_are_found) {
     enum { N = 200 };
     struct tsim_campaign_job job = job_of(0, 0);
     double r = 128 / (640 * HOUR), d = 3 * HOUR;
-    job.causes[TSIM_CAUSE_STRAGGLER] =
-        (struct tsim_failure_process){.units = 128, .mtbf_s = 640 * HOUR, .shape = 1, .takes_node = true};
+    job.causes[TSIM_CAUSE_STRAGGLER] = taking_nodes(128, 640 * HOUR);
     job.slowdown = 1.5;
     job.straggler_detection_s = d;
     job.restart_s = 0;
@@ -379,8 +368,7 @@ END_TEST
 START_TEST(a_straggler_needs_its_save_and_restart) {
     struct tsim_campaign_job job = job_of(0, 0);
     struct tsim_replication one;
-    job.causes[TSIM_CAUSE_STRAGGLER] =
-        (struct tsim_failure_process){.units = 1, .mtbf_s = 5 * DAY, .shape = 1, .takes_node = true};
+    job.causes[TSIM_CAUSE_STRAGGLER] = taking_nodes(1, 5 * DAY);
     job.slowdown = 2;
     job.straggler_detection_s = HOUR;
     job.save_s = 60;

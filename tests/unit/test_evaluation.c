@@ -27,7 +27,6 @@ static double forward_s(const struct tsim_scenario *sc) {
     return cost.time_s;
 }
 
-#define SAME(actual, expected) ck_assert_double_eq_tol(actual, expected, 1e-6 * (expected))
 #define GPU "node: single-h100-sxm"
 #define BATCH "global_batch_size: 64, micro_batch_size: 4, steps: 10000, "
 

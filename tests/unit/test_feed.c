@@ -38,8 +38,6 @@ static double step_s(struct tsim_feed feed, double compute_s) {
     return flow_of(feed, compute_s).step_s;
 }
 
-#define SAME(actual, expected) ck_assert_double_eq_tol(actual, expected, 1e-6 * (expected))
-
 /* ---- the slowest of storage, cores, link and accelerator sets the pace ---- */
 
 START_TEST(min_of_three) {

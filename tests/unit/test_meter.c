@@ -1,12 +1,10 @@
 /* meter.h against closed forms: what a run costs and emits by the hour. */
+#include "support/campaign_job.h"
 #include "support/training_rig.h"
 #include "training/meter.h"
 
 #include <math.h>
 #include <string.h>
-
-#define HOUR 3600.0
-#define DAY 86400.0
 
 /* ---- the mean of a profile ---- */
 
@@ -31,10 +29,8 @@ static void take(void *context, double begin_s, double end_s, int loss, double a
 }
 
 static struct tsim_campaign_job job_of(double work_s) {
-    struct tsim_campaign_job job = {
-        .work_s = work_s, .nodes = 128, .interval_s = (double)INFINITY, .durable_every = 1, .tells_hours = true};
-    for (int c = 0; c < TSIM_N_CAUSES; c++)
-        job.causes[c].shape = 1;
+    struct tsim_campaign_job job = without_failures((struct tsim_campaign_job){
+        .work_s = work_s, .nodes = 128, .interval_s = (double)INFINITY, .durable_every = 1, .tells_hours = true});
     return job;
 }
 
@@ -80,8 +76,7 @@ START_TEST(nodes_in_repair_are_counted) {
     job.interval_s = HOUR;
     job.repair_s = 6 * HOUR;
     job.spares = 1000;
-    job.causes[TSIM_CAUSE_HOST] =
-        (struct tsim_failure_process){.units = 128, .mtbf_s = 128 * DAY / 20, .shape = 1, .takes_node = true};
+    job.causes[TSIM_CAUSE_HOST] = taking_nodes(128, 128 * DAY / 20);
     struct tsim_meter meter = meter_of(&job, N);
     double time_s = 0, away_s = 0;
     for (int hour = 0; hour < 24; hour++) {
@@ -99,8 +94,7 @@ START_TEST(preempted_nodes_are_counted) {
     job.interval_s = HOUR;
     job.gap_s = 6 * HOUR;
     job.spares = 1000;
-    job.causes[TSIM_CAUSE_PREEMPTION] =
-        (struct tsim_failure_process){.units = 128, .mtbf_s = 128 * DAY / 20, .shape = 1, .takes_node = true};
+    job.causes[TSIM_CAUSE_PREEMPTION] = taking_nodes(128, 128 * DAY / 20);
     double time_s = 0, gone_s = 0, metered_s = 0;
     for (int i = 0; i < N; i++) {
         struct tsim_replication one;

@@ -1,31 +1,26 @@
 /* spares.h and the checkpoint interval against trying everything. */
+#include "support/campaign_job.h"
 #include "support/training_rig.h"
 #include "training/reliability.h"
 #include "training/spares.h"
 
 #include <math.h>
 
-#define HOUR 3600.0
-#define DAY 86400.0
-
 enum { REPLICATIONS = 24, MOST_TRIED = 24 };
 
 /* `a_day` nodes of 64 fail on a day. */
 static struct tsim_campaign_job job_of(double a_day, double repair_s) {
-    struct tsim_campaign_job job = {.work_s = 20 * DAY,
-                                    .restart_s = 600,
-                                    .local_restart_s = 600,
-                                    .repair_s = repair_s,
-                                    .nodes = 64,
-                                    .interval_s = HOUR / 2,
-                                    .stall_s = 20,
-                                    .durable_every = 1,
-                                    .seed = 5};
-    for (int c = 0; c < TSIM_N_CAUSES; c++)
-        job.causes[c].shape = 1;
-    job.causes[TSIM_CAUSE_HOST] =
-        (struct tsim_failure_process){.units = 64, .mtbf_s = 64 * DAY / a_day, .shape = 1, .takes_node = true};
-    job.causes[TSIM_CAUSE_SOFTWARE] = (struct tsim_failure_process){.units = 64, .mtbf_s = 64 * DAY, .shape = 1};
+    struct tsim_campaign_job job = without_failures((struct tsim_campaign_job){.work_s = 20 * DAY,
+                                                                               .restart_s = 600,
+                                                                               .local_restart_s = 600,
+                                                                               .repair_s = repair_s,
+                                                                               .nodes = 64,
+                                                                               .interval_s = HOUR / 2,
+                                                                               .stall_s = 20,
+                                                                               .durable_every = 1,
+                                                                               .seed = 5});
+    job.causes[TSIM_CAUSE_HOST] = taking_nodes(64, 64 * DAY / a_day);
+    job.causes[TSIM_CAUSE_SOFTWARE] = at_constant_rate(64, 64 * DAY);
     return job;
 }
 

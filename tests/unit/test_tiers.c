@@ -1,33 +1,28 @@
 /* Checkpoints on two tiers (campaign.h, reliability.h) against closed forms: what goes back where, how long a run then
  * takes, and which intervals are best. Tolerances are four standard errors. */
+#include "support/campaign_job.h"
 #include "support/training_rig.h"
 #include "training/reliability.h"
 
 #include <math.h>
 
-#define HOUR 3600.0
-#define DAY 86400.0
-
 enum { N = 400, MOST_MARKS = 512 };
 
 /* A checkpoint of 30 s after every half hour, every fourth for two minutes more to the storage. */
 static struct tsim_campaign_job job_of(double software_mtbf_s, double host_mtbf_s) {
-    struct tsim_campaign_job job = {.work_s = 10 * DAY,
-                                    .restart_s = 600,
-                                    .local_restart_s = 240,
-                                    .nodes = 128,
-                                    .spares = 1000000,
-                                    .interval_s = HOUR / 2,
-                                    .stall_s = 30,
-                                    .durable_every = 4,
-                                    .durable_stall_s = 120,
-                                    .local_tier = true,
-                                    .seed = 11};
-    for (int c = 0; c < TSIM_N_CAUSES; c++)
-        job.causes[c].shape = 1;
-    job.causes[TSIM_CAUSE_SOFTWARE] = (struct tsim_failure_process){.units = 1, .mtbf_s = software_mtbf_s, .shape = 1};
-    job.causes[TSIM_CAUSE_HOST] =
-        (struct tsim_failure_process){.units = 1, .mtbf_s = host_mtbf_s, .shape = 1, .takes_node = true};
+    struct tsim_campaign_job job = without_failures((struct tsim_campaign_job){.work_s = 10 * DAY,
+                                                                               .restart_s = 600,
+                                                                               .local_restart_s = 240,
+                                                                               .nodes = 128,
+                                                                               .spares = 1000000,
+                                                                               .interval_s = HOUR / 2,
+                                                                               .stall_s = 30,
+                                                                               .durable_every = 4,
+                                                                               .durable_stall_s = 120,
+                                                                               .local_tier = true,
+                                                                               .seed = 11});
+    job.causes[TSIM_CAUSE_SOFTWARE] = at_constant_rate(1, software_mtbf_s);
+    job.causes[TSIM_CAUSE_HOST] = taking_nodes(1, host_mtbf_s);
     return job;
 }
 

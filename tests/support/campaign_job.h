@@ -1,0 +1,29 @@
+/* campaign_job.h - parts of a campaign's job: failures at a constant rate, and a job that has none until a test adds
+ * them. */
+#ifndef TSIM_TESTS_SUPPORT_CAMPAIGN_JOB_H
+#define TSIM_TESTS_SUPPORT_CAMPAIGN_JOB_H
+
+#include "training/campaign.h"
+
+#define HOUR 3600.0
+#define DAY 86400.0
+
+static inline struct tsim_failure_process at_constant_rate(double units, double mtbf_s) {
+    return (struct tsim_failure_process){.units = units, .mtbf_s = mtbf_s, .shape = 1};
+}
+
+/* The same, and each failure takes its node away. */
+static inline struct tsim_failure_process taking_nodes(double units, double mtbf_s) {
+    struct tsim_failure_process process = at_constant_rate(units, mtbf_s);
+    process.takes_node = true;
+    return process;
+}
+
+/* The job with every cause at a constant rate: none. */
+static inline struct tsim_campaign_job without_failures(struct tsim_campaign_job job) {
+    for (int c = 0; c < TSIM_N_CAUSES; c++)
+        job.causes[c].shape = 1;
+    return job;
+}
+
+#endif
