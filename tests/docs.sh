@@ -68,5 +68,9 @@ else
   failed=$((failed + 1))
   echo 'FAIL the accuracy table in README.md is not what this build predicts: tools/accuracy_table.sh build/tsim --write'
 fi
+# So are the answers in docs/questions.md.
+if command -v python3 >/dev/null; then
+  if (cd "$root" && python3 tools/questions.py "$tsim"); then passed=$((passed + 1)); else failed=$((failed + 1)) && echo 'FAIL docs/questions.md'; fi
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -414,7 +414,9 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
         print_gaps(arena, output, style, out);
     }
     if (output->sensitivity->n_cells > 0) {
-        fputs("\nwhat one input a tenth off does to the time per token of the two best clusters\n", out);
+        fputs("\nwhat one input a tenth off does to the time per token of the two best clusters"
+              " (of both: to the second's against the first's)\n",
+              out);
         tsim_figures_print(output->sensitivity, style, out);
     }
     if (output->verdict)
@@ -536,6 +538,7 @@ static struct tsim_json *add_point(const struct tsim_plan_output *output, struct
     tsim_json_parsed(object, "set", plan->set_json);
     tsim_json_text(object, "status", tsim_point_status_name(plan->point.status));
     tsim_json_integer(object, "cluster", plan->candidate - output->search->space->candidates + 1);
+    tsim_json_text(object, "accelerator", plan->candidate->job->cluster.node->accelerator->name);
     struct tsim_json *token = tsim_json_object(object, "per_token");
     tsim_json_number(token, "time_s", plan->price.time_s);
     tsim_json_number(token, "cost_usd", plan->price.cost_usd > 0 ? plan->price.cost_usd : (double)NAN);

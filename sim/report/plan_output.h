@@ -24,11 +24,10 @@ const char *tsim_plan_gap_text(struct tsim_arena *arena, const struct tsim_plan_
 /* One table after the other, named as the members of the JSON: best, best_of_each, points (the front), sensitivity. */
 void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output *output, FILE *out);
 
-/* {"best": [{"set", "status", "cluster", "per_token", "loses", "summary"}], "points": [the front: the same without
- * "loses"],
- * "best_of_each": [as points; where there are several candidates], "without": [{"cluster", "why"}: the candidates that
- * have no plan], "evaluated", "pruned", ...; "sensitivity" and
- * "verdict" with them}. The caller releases it.
+/* {"best": [{"set", "status", "cluster", "accelerator", "per_token", "loses", "summary"}], "points": [the front: the
+ * same without "loses"], "best_of_each": [as points; where there are several candidates], "without": [{"cluster",
+ * "why"}: the candidates that have no plan], "evaluated", "pruned", ...; "sensitivity" and "verdict" with them}. The
+ * caller releases it.
  */
 struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_plan_output *output);
 

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#define LEAST_DIFFERENCE_FRAC 5e-4 /* less prints as 0.0 % */
+
 static const char *turned_text(const struct tsim_robust_row *row) {
     return row->flips_time && row->flips_cost ? "time and cost"
            : row->flips_time                  ? "time"
@@ -20,7 +22,7 @@ void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *rob
     tsim_figures_init(figures, arena, "sensitivity", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int32_t i = 0; i < robust->n; i++) {
         const struct tsim_robust_row *row = &robust->rows[i];
-        tsim_figures_add_text(figures, names[row->side]);
+        tsim_figures_add_text(figures, row->side == TSIM_BOTH_SIDES ? "both" : names[row->side]);
         tsim_figures_add_text(figures, row->name);
         tsim_figures_add_text(figures, row->key);
         tsim_figures_add(figures, row->less_frac);
@@ -37,27 +39,28 @@ static const char *interval_words(const struct tsim_robust *robust) {
 
 /* Rents as they are written, per hour. */
 static const char *rent_words(struct tsim_arena *arena, const struct tsim_robust *robust, const char *name) {
-    return tsim_arena_printf(arena, "; at a rent of %.2f USD/h instead of %.2f %s would cost the same",
-                             robust->even_rent_usd_per_s * 3600, robust->rent_usd_per_s[1] * 3600, name);
+    return tsim_arena_printf(arena, "; %s would cost the same at a rent of %.2f USD/h instead of %.2f", name,
+                             robust->even_rent_usd_per_s * 3600, robust->rent_usd_per_s[1] * 3600);
 }
 
 static const char *sentence(struct tsim_arena *arena, const char *const names[2], double frac, bool survives,
-                            const char *less, const char *more, const char *rest) {
+                            const char *less, const char *more, const char *even, const char *rest) {
     char text[64];
     if (isnan(frac) || fabs(frac) <= 0)
         return "";
-    return tsim_arena_printf(arena, "%s is %s %s per token than %s%s%s.", names[1],
-                             tsim_percent_text(fabs(frac), text, sizeof text), frac < 0 ? less : more, names[0],
-                             survives ? ", whichever input of one side is a tenth off"
-                                      : "; an input that is a tenth off can turn that round",
-                             rest);
+    if (fabs(frac) < LEAST_DIFFERENCE_FRAC)
+        return tsim_arena_printf(arena, "%s is as %s per token as %s.", names[1], even, names[0]);
+    return tsim_arena_printf(
+        arena, "%s is %s %s per token than %s%s%s.", names[1], tsim_percent_text(fabs(frac), text, sizeof text),
+        frac < 0 ? less : more, names[0],
+        survives ? ", whichever input is a tenth off" : "; an input that is a tenth off can turn that round", rest);
 }
 
 const char *tsim_robust_verdict(struct tsim_arena *arena, const struct tsim_robust *robust,
                                 const char *const names[2]) {
-    const char *time =
-        sentence(arena, names, robust->time_frac, robust->time_survives, "faster", "slower", interval_words(robust));
-    const char *cost = sentence(arena, names, robust->cost_frac, robust->cost_survives, "cheaper", "dearer",
+    const char *time = sentence(arena, names, robust->time_frac, robust->time_survives, "faster", "slower", "fast",
+                                interval_words(robust));
+    const char *cost = sentence(arena, names, robust->cost_frac, robust->cost_survives, "cheaper", "dearer", "dear",
                                 rent_words(arena, robust, names[1]));
     return time[0] || cost[0] ? tsim_arena_printf(arena, "%s%s%s", time, time[0] && cost[0] ? " " : "", cost) : NULL;
 }

@@ -33,6 +33,7 @@ static void pair(struct example *a, struct example *b) {
     example_init(a);
     example_init(b);
     /* memory a thousand times faster: products alone count */
+    b->accelerator.name = "another"; /* with errors of its own */
     a->accelerator.memory_bytes_per_s = b->accelerator.memory_bytes_per_s = 1e15;
 }
 
@@ -112,6 +113,32 @@ START_TEST(even_rent_and_intervals) {
 }
 END_TEST
 
+/* The same accelerator on a slower network: what its peak does, it does to both, so that nothing turns; the network is
+ * A's and B's own. */
+START_TEST(what_both_have_moves_both) {
+    struct example a, b;
+    pair(&a, &b);
+    b.accelerator.name = a.accelerator.name;
+    a.scenario.cluster.nodes = b.scenario.cluster.nodes = 8;
+    a.scenario.cluster.accelerators_per_node = b.scenario.cluster.accelerators_per_node = 1;
+    a.scenario.parallelism.overlap.gradients = b.scenario.parallelism.overlap.gradients = false;
+    a.fabric.name = "fast";
+    b.fabric.name = "slow";
+    b.node.nic_bytes_per_s *= 0.95;
+    b.fabric.link_bytes_per_s *= 0.95;
+    a.scenario.cost.rent_usd_per_s = b.scenario.cost.rent_usd_per_s = 1;
+    struct tsim_robust robust = compare(&a, &b);
+    ck_assert_msg(robust.time_frac > 0 && robust.time_frac < 0.1, "%g", robust.time_frac);
+    const struct tsim_robust_row *peak = find(&robust, TSIM_BOTH_SIDES, "matrix_peak");
+    ck_assert(!peak->flips_time && !peak->flips_cost);
+    ck_assert(fabs(peak->less_frac) < robust.time_frac); /* slower products make the network matter less */
+    ck_assert(find(&robust, TSIM_BOTH_SIDES, "rent")->less_frac == 0);
+    ck_assert(find(&robust, 0, "nic_bandwidth")->less_frac > 0 && find(&robust, 1, "nic_bandwidth")->more_frac < 0);
+    ck_assert(find(&robust, 1, "nic_bandwidth")->flips_time); /* a tenth more is A's */
+    ck_assert(robust.cost_survives == robust.time_survives);
+}
+END_TEST
+
 START_TEST(equal_ones_have_no_order) {
     struct example a, b;
     pair(&a, &b);
@@ -129,6 +156,7 @@ static Suite *robust_suite(void) {
     tcase_add_test(tcase, half_as_fast_stays_so);
     tcase_add_test(tcase, rents_count);
     tcase_add_test(tcase, even_rent_and_intervals);
+    tcase_add_test(tcase, what_both_have_moves_both);
     tcase_add_test(tcase, equal_ones_have_no_order);
     suite_add_tcase(suite, tcase);
     return suite;
