@@ -88,6 +88,13 @@ static void add_row(struct tsim_arena *arena, struct tsim_text_table *table, con
         tsim_text_table_add(table, row->point.reason);
 }
 
+static size_t n_that_run(const struct tsim_scale *scale) {
+    size_t n = 0;
+    for (size_t i = 0; i < scale->n_rows; i++)
+        n += scale->rows[i].point.status == TSIM_POINT_OK;
+    return n;
+}
+
 static void print_knee(const struct run *run, FILE *out) {
     const struct tsim_scale *scale = &run->scale;
     double limit_frac = run->arguments->until_efficiency_frac;
@@ -97,7 +104,10 @@ static void print_knee(const struct run *run, FILE *out) {
                 tsim_percent_text(limit_frac, limit, sizeof limit),
                 (long long)scale->rows[scale->last_above].n_accelerators);
     if (!scale->has_knee) {
-        fprintf(out, "\nno knee%s\n", limit_frac > 0 ? ": no count is below the limit" : ": the curve bends nowhere");
+        fprintf(out, "\nno knee: %s\n",
+                n_that_run(scale) < 2 ? "fewer than two counts run"
+                : limit_frac > 0      ? "no count is below the limit"
+                                      : "the curve bends nowhere");
         return;
     }
     fprintf(out, "\nknee %s %lld GPUs: %s costs %s more a step than if it scaled, %.0f %% of what is lost %s\n",

@@ -152,8 +152,8 @@ static enum tsim_status read_sweep(struct run *run) {
     };
     run->sweep.source = &run->source;
     run->sweep.space = &run->section.space;
-    run->sweep.overrides = arguments->overrides;
-    run->sweep.n_overrides = arguments->n_overrides;
+    run->sweep.overrides =
+        tsim_overrides_of_points(&run->arena, arguments->overrides, arguments->n_overrides, &run->sweep.n_overrides);
     run->sweep.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY];
     run->sweep.started_at = tsim_timestamp(&run->arena);
     choose_share(run);

@@ -248,12 +248,15 @@ static enum tsim_status sweep(struct tsim_job *job, struct study *study, const c
     const struct tsim_section_words words = {
         .space = {.vary = axes, .n_vary = n_axes}, .overrides = job->overrides, .n_overrides = job->n_overrides};
     struct tsim_scenario_source source;
+    size_t n_overrides;
+    const struct tsim_override *overrides =
+        tsim_overrides_of_points(&study->arena, job->overrides, job->n_overrides, &n_overrides);
     TSIM_TRY(tsim_scenario_reopen(&study->arena, &job->source, &source, diags));
     TSIM_TRY(tsim_section_read(&study->arena, &source, &words, &study->section, diags));
     study->sweep = (struct tsim_sweep){.source = &source,
                                        .space = &study->section.space,
-                                       .overrides = job->overrides,
-                                       .n_overrides = job->n_overrides,
+                                       .overrides = overrides,
+                                       .n_overrides = n_overrides,
                                        .ignore_memory = job->ignores_memory,
                                        .n_shards = 1,
                                        .started_at = ""};

@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 #include "report/format.h"
+#include "report/limit_text.h"
 #include "study/scale.h"
 #include "workload/model.h"
 
@@ -258,40 +259,6 @@ static void print_prices(struct tsim_arena *arena, const struct tsim_plan_output
 
 /* ---- clusters without a plan ---- */
 
-/* "campaign.days" -> "days", "campaign.rent_usd" -> "rent", "memory.peak_bytes" -> "memory peak". */
-static const char *limit_name(struct tsim_arena *arena, enum tsim_outcome_figure which) {
-    static const char *const UNITS[] = {"_usd", "_bytes", "_w", "_s", "_j", "_kwh", "_kg"};
-    const char *name = tsim_outcome_spec(which)->name, *dot = strchr(name, '.');
-    char *text = tsim_arena_strdup(arena, dot && strncmp(name, "memory.", 7) != 0 ? dot + 1 : name);
-    size_t length = strlen(text);
-    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++) {
-        size_t n = strlen(UNITS[i]);
-        if (length > n && strcmp(text + length - n, UNITS[i]) == 0) {
-            text[length -= n] = '\0';
-            break;
-        }
-    }
-    for (char *c = text; *c; c++)
-        *c = *c == '_' || *c == '.' ? ' ' : *c;
-    return text;
-}
-
-static const char *limit_text(struct tsim_arena *arena, const struct tsim_limit *limit, double nearest) {
-    enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->dimension;
-    bool is_more = tsim_outcome_spec(limit->figure)->goal == TSIM_GOAL_MORE;
-    char here[64], allowed[64], count[96], miss[128] = "";
-    double ratio = nearest / limit->value;
-    tsim_quantity_human(nearest, dimension, here, sizeof here);
-    tsim_quantity_human(limit->value, dimension, allowed, sizeof allowed);
-    if (ratio < 10)
-        tsim_error_text(ratio - 1, miss, sizeof miss);
-    else if (isfinite(ratio))
-        snprintf(miss, sizeof miss, "%s times", tsim_count_text(ratio, count, sizeof count));
-    return tsim_arena_printf(arena, "no plan is within the limits: %s: %s at %s, %s %s%s%s%s",
-                             limit_name(arena, limit->figure), here, is_more ? "most" : "least", allowed,
-                             is_more ? "asked for" : "allowed", miss[0] ? " (" : "", miss, miss[0] ? ")" : "");
-}
-
 static const char *batch_text(struct tsim_arena *arena, const struct tsim_plan_gap *gap) {
     const struct tsim_scenario *job = gap->candidate->job;
     char batch[96], below[96], above[96], n[96];
@@ -321,7 +288,8 @@ static const char *reason_text(struct tsim_arena *arena, const struct tsim_plan_
                                  tsim_gigabytes_text(gap->capacity_bytes + gap->excess_bytes, lacks, sizeof lacks),
                                  tsim_gigabytes_text(gap->capacity_bytes, has, sizeof has));
     if (gap->limit)
-        return limit_text(arena, gap->limit, gap->nearest);
+        return tsim_arena_printf(arena, "no plan is within the limits: %s",
+                                 tsim_limit_text(arena, gap->limit, gap->nearest));
     return "no plan is within the limits: each of them is kept by some plan, all of them by none";
 }
 

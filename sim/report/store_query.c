@@ -6,7 +6,7 @@
 
 const struct tsim_view TSIM_VIEWS[] = {
     {"best_per_gpu_count", "for each sweep and number of accelerators the fastest point that fits"},
-    {"cost_per_trillion_tokens", "rent, electricity and days for 10^12 tokens, the cheapest first"},
+    {"cost_per_trillion_tokens", "rent, electricity and days for 10^12 tokens, of each sweep the cheapest first"},
     {"infeasible", "points that do not fit, are invalid or failed, and why"},
     {"points", "every point of every sweep, with all its figures"},
     {"sweeps", "the sweeps: which scenario, which axes, how many points"},

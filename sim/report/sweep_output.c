@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 #include "report/format.h"
+#include "report/limit_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -148,6 +149,8 @@ struct sheet {
     bool has_objective; /* a column of its own */
     int64_t n_rows, n_of_status[TSIM_POINT_FAILED + 1];
     struct tsim_best best;
+    struct tsim_arena *arena;
+    double *nearest; /* by limit: the best value of a point that runs; NAN: none */
 };
 
 static const struct {
@@ -238,6 +241,16 @@ static void print_cells(const struct sheet *sheet, const char *const *cells, con
     fputc('\n', sheet->out);
 }
 
+static void note_nearest(struct sheet *sheet, const struct tsim_point *point) {
+    const struct tsim_ranking *ranking = &sheet->output->ranking;
+    for (size_t i = 0; i < ranking->n_limits && point->status == TSIM_POINT_OK; i++) {
+        enum tsim_outcome_figure figure = ranking->limits[i].figure;
+        bool is_more = tsim_outcome_spec(figure)->goal == TSIM_GOAL_MORE;
+        double value = point->outcome.value[figure]; /* of a number and NAN the number is taken */
+        sheet->nearest[i] = is_more ? fmax(sheet->nearest[i], value) : fmin(sheet->nearest[i], value);
+    }
+}
+
 /* First pass: how wide the columns are, and what is at the foot of the table. */
 static enum tsim_status measure(struct sheet *sheet, struct tsim_diags *diags) {
     struct tsim_point point;
@@ -254,6 +267,7 @@ static enum tsim_status measure(struct sheet *sheet, struct tsim_diags *diags) {
         sheet->n_rows++;
         sheet->n_of_status[point.status]++;
         tsim_best_offer(&sheet->best, &sheet->output->ranking, &point);
+        note_nearest(sheet, &point);
     }
 }
 
@@ -272,6 +286,33 @@ static enum tsim_status print_rows(struct sheet *sheet, struct tsim_diags *diags
     }
 }
 
+/* The limit that all of them miss, the one missed by most. */
+static const struct tsim_limit *missed_limit(const struct sheet *sheet, double *nearest) {
+    const struct tsim_ranking *ranking = &sheet->output->ranking;
+    const struct tsim_limit *worst = NULL;
+    double most = 0;
+    for (size_t i = 0; i < ranking->n_limits; i++)
+        if (tsim_limit_miss(&ranking->limits[i], sheet->nearest[i]) > most) {
+            worst = &ranking->limits[i];
+            *nearest = sheet->nearest[i];
+            most = tsim_limit_miss(worst, *nearest);
+        }
+    return worst;
+}
+
+static void print_none(struct sheet *sheet) {
+    bool has_limits = sheet->output->ranking.n_limits > 0;
+    double nearest = (double)NAN;
+    const struct tsim_limit *limit = missed_limit(sheet, &nearest);
+    if (sheet->n_rows == 0 && sheet->output->filter)
+        fputs("\nno point passes the condition\n", sheet->out);
+    else if (sheet->n_of_status[TSIM_POINT_OK] == 0)
+        fputs("\nno point is feasible\n", sheet->out);
+    else
+        fprintf(sheet->out, "\nno point is feasible%s%s%s\n", has_limits ? " and within the limits" : "",
+                limit ? ": " : "", limit ? tsim_limit_text(sheet->arena, limit, nearest) : "");
+}
+
 static void print_best(struct sheet *sheet) {
     const struct tsim_sweep_output *output = sheet->output;
     enum tsim_outcome_figure objective = output->ranking.objective; /* the two rank alike */
@@ -282,7 +323,7 @@ static void print_best(struct sheet *sheet) {
         fprintf(sheet->out, "\nbest by %s%s\n", tsim_outcome_spec(objective)->column,
                 output->ranking.n_limits > 0 ? ", within the limits" : "");
     else
-        fprintf(sheet->out, "\nno point is feasible%s\n", output->ranking.n_limits > 0 ? " and within the limits" : "");
+        print_none(sheet);
     for (size_t i = 0; i < sheet->best.n; i++) {
         const struct tsim_point *point = &sheet->best.points[i];
         double value = point->outcome.value[objective];
@@ -349,6 +390,10 @@ enum tsim_status tsim_sweep_print(const struct tsim_sweep_output *output, const 
     for (size_t i = output->space->n_paths; i < sheet.n_columns; i++)
         sheet.is_number[i] = true;
     sheet.buffers = tsim_arena_array(&arena, sheet.n_columns, CELL_SIZE);
+    sheet.arena = &arena;
+    sheet.nearest = TSIM_NEW_ARRAY(&arena, output->ranking.n_limits, double);
+    for (size_t i = 0; i < output->ranking.n_limits; i++)
+        sheet.nearest[i] = (double)NAN;
     sheet.settings = TSIM_NEW_ARRAY(&arena, output->space->most_settings, const struct tsim_setting *);
     fill_titles(&sheet);
     enum tsim_status status = print_sheet(&sheet, diags);

@@ -433,11 +433,10 @@ static void find_missed_limit(const struct search *search, const struct team *te
     for (size_t i = 0; i < ranking->n_limits; i++) {
         const struct tsim_limit *limit = &ranking->limits[i];
         double nearest = nearest_of(search, team, candidate, i);
-        double miss = is_more(limit->figure) ? limit->value - nearest : nearest - limit->value;
-        double relative = miss / fabs(limit->value);
-        if (!(miss > 0) || relative <= worst)
+        double miss = tsim_limit_miss(limit, nearest);
+        if (!(miss > worst))
             continue;
-        worst = relative;
+        worst = miss;
         gap->limit = limit;
         gap->nearest = nearest;
     }

@@ -108,6 +108,11 @@ bool tsim_ranking_is_better(const struct tsim_ranking *ranking, const struct tsi
     return (tsim_outcome_spec(ranking->objective)->goal == TSIM_GOAL_MORE) == (left > right);
 }
 
+double tsim_limit_miss(const struct tsim_limit *limit, double value) {
+    bool is_least = tsim_outcome_spec(limit->figure)->goal == TSIM_GOAL_MORE;
+    return (is_least ? limit->value - value : value - limit->value) / fabs(limit->value);
+}
+
 void tsim_best_offer(struct tsim_best *best, const struct tsim_ranking *ranking, const struct tsim_point *point) {
     if (!tsim_ranking_admits(ranking, point))
         return;

@@ -1,12 +1,5 @@
 #include "study/section.h"
 
-#include <string.h>
-
-static bool is_of_section(const char *path) {
-    size_t length = strlen("sweep");
-    return strncmp(path, "sweep", length) == 0 && (path[length] == '\0' || path[length] == '.');
-}
-
 enum tsim_status tsim_section_find(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                    const struct tsim_override *overrides, size_t n_overrides,
                                    const struct tsim_value **section, struct tsim_diags *diags) {
@@ -14,7 +7,7 @@ enum tsim_status tsim_section_find(struct tsim_arena *arena, const struct tsim_s
     const struct tsim_value *root = source->root;
     size_t n = 0;
     for (size_t i = 0; i < n_overrides; i++)
-        if (is_of_section(overrides[i].path))
+        if (tsim_is_sweep_path(overrides[i].path))
             own[n++] = overrides[i];
     *section = NULL;
     TSIM_TRY(tsim_scenario_override(arena, own, n, &root, diags));
@@ -57,6 +50,16 @@ enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_s
     TSIM_TRY(read_rest(arena, found, words, status, &read, diags));
     *section = read;
     return TSIM_OK;
+}
+
+struct tsim_override *tsim_overrides_of_points(struct tsim_arena *arena, const struct tsim_override *overrides,
+                                               size_t n, size_t *n_left) {
+    struct tsim_override *left = TSIM_NEW_ARRAY(arena, n, struct tsim_override);
+    *n_left = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!tsim_is_sweep_path(overrides[i].path))
+            left[(*n_left)++] = overrides[i];
+    return left;
 }
 
 enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,

@@ -32,6 +32,10 @@ enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_s
                                    const struct tsim_section_words *words, struct tsim_section *section,
                                    struct tsim_diags *diags);
 
+/* Those of the points: without keys of the section, so that other limits or another objective find the same points. */
+struct tsim_override *tsim_overrides_of_points(struct tsim_arena *arena, const struct tsim_override *overrides,
+                                               size_t n, size_t *n_left);
+
 /* For `tsim check`: reads the section, where there is one, and tries the values of its axes, where it has some. */
 enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides,

@@ -486,3 +486,9 @@ const char *tsim_space_set_json(struct tsim_arena *arena, const struct tsim_spac
                                  settings[i]->json);
     return tsim_arena_printf(arena, "%s}", text);
 }
+
+bool tsim_is_sweep_path(const char *path) {
+    static const char SECTION[] = "sweep";
+    size_t length = sizeof SECTION - 1;
+    return strncmp(path, SECTION, length) == 0 && (path[length] == '\0' || path[length] == '.');
+}

@@ -63,6 +63,9 @@ void tsim_space_of(struct tsim_arena *arena, const struct tsim_choice *choices, 
 /* Unknown keys of a `sweep:` section; tsim_space_read looks for them, too. */
 enum tsim_status tsim_space_check_keys(const struct tsim_value *section, struct tsim_diags *diags);
 
+/* "sweep", "sweep.limits.days": a key of the section, which is no part of a point. */
+bool tsim_is_sweep_path(const char *path);
+
 /* The settings of a point; `settings` has room for most_settings. Returns how many. */
 size_t tsim_space_settings(const struct tsim_space *space, int64_t position, const struct tsim_setting **settings);
 
