@@ -2,7 +2,7 @@
 """The answers in docs/questions.md: python3 tools/questions.py TSIM [--write]
 
 Each `<!-- answer: WORDS -->` is followed by a table of what `tsim WORDS --json` finds as the best plan of each cluster, up to
-`<!-- /answer -->`. Without --write the tables are compared: texts must be the same and numbers within 3 %, so that a
+`<!-- /answer -->`; beneath it what --sensitivity says. Without --write the tables are compared: texts must be the same and numbers within 3 %, so that a
 prediction that moves a little does not call for it; what moves more may change a sentence of the page, too."""
 import json
 import re
@@ -62,12 +62,14 @@ def answer(program, words):
     if "verdict" in found:
         text = found["verdict"]
         for row in rows:
-            text = text.replace(f"cluster {row['cluster']} ", f"{name(row, rows)} ").replace(f"cluster {row['cluster']},", f"{name(row, rows)},").replace(f"cluster {row['cluster']}.", f"{name(row, rows)}.")
+            text = re.sub(rf"cluster {row['cluster']}\b", name(row, rows), text)
         lines += ["", f"*{text}*"]
     return "\n".join(lines)
 
 
 def is_like(old, new):
+    """The tables; what is said of them beneath turns with a thousandth, and is only written."""
+    old, new = (re.sub(r"\n\*.*\*$", "", text) for text in (old, new))
     number = r"\d[\d,]*\.?\d*"
     a, b = ([float(x.replace(",", "").rstrip(".")) for x in re.findall(number, text)] for text in (old, new))
     return re.sub(number, "#", old) == re.sub(number, "#", new) and all(abs(x - y) <= TOLERANCE * abs(x) + 1e-9 for x, y in zip(a, b))
@@ -75,6 +77,7 @@ def is_like(old, new):
 
 def main():
     program, write = sys.argv[1], "--write" in sys.argv
+    sys.stdout.reconfigure(line_buffering=True)
     text = open(PAGE, encoding="utf-8").read()
     n_bad = 0
 
