@@ -3,10 +3,12 @@
  *
  * One part per stage: dynamic programming over stages and layers (linear partitioning, Skiena section 10.7; PipeDream,
  * Narayanan et al. 2019, section 3.1, does the same with communication): best(k, i) is the least time of the slowest of
- * the first k stages when they hold the first i layers. Splits in which a stage does not fit in memory count only where
- * no other exists. Several parts per stage: from the even split, a layer is moved from the slowest stage to whichever
- * gains most, until none does; where layers are alike that is the optimum as well. Of equal splits the one nearest to
- * even is taken. */
+ * the first k stages when they hold the first i layers. The more layers a stage holds the longer it takes, so the least
+ * time of all is found first, by asking how far the stages get within a given one; only what a split of that time can
+ * hold after k stages is gone through, and sizes are found by halving. Splits in which a stage does not fit in memory
+ * count only where no other exists. Several parts per stage: from the even split, a layer is moved from the slowest
+ * stage to whichever gains most, until none does; where layers are alike that is the optimum as well. Of equal splits
+ * the one nearest to even is taken. */
 #ifndef TSIM_TRAINING_BALANCE_H
 #define TSIM_TRAINING_BALANCE_H
 

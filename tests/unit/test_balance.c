@@ -6,6 +6,8 @@
 #include "workload/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct example example;
 
@@ -92,6 +94,119 @@ START_TEST(nothing_is_better) {
 }
 END_TEST
 
+/* ---- the plain recursion ---- */
+
+enum { MOST_LAYERS = 48, MOST_STAGES = 16 };
+
+/* With the factor of balance.c for what does not fit. */
+static double plain_cost_s(struct tsim_scenario *sc, const struct tsim_pass_costs *costs, int64_t *parts, int32_t k,
+                           int64_t first, int64_t last) {
+    struct tsim_stage_memory memory;
+    if (first == last && k > 0 && k < sc->parallelism.pipeline - 1)
+        return HUGE_VAL;
+    memset(parts, 0, (size_t)sc->parallelism.pipeline * sizeof *parts);
+    parts[0] = first;
+    parts[k] = last - first;
+    tsim_stage_memory(sc, k, &memory);
+    bool fits =
+        memory.total_bytes <= example.accelerator.memory_bytes - example.accelerator.usable_memory_reserve_bytes;
+    return tsim_balance_stage_s(sc, costs, k) * (fits ? 1 : 1e12);
+}
+
+/* Is `size` nearer to even than `other`? Of two as near the larger one is. */
+static bool is_nearer(int64_t size, int64_t other, int64_t even) {
+    int64_t a = llabs(size - even), b = llabs(other - even);
+    return a < b || (a == b && size > other);
+}
+
+/* Each number of layers tried on each stage behind each number of layers before it: best(k, i) of the header, word by
+ * word. Of sizes that are equal but for rounding the one nearest to even. */
+static void plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *costs, int64_t *split) {
+    static double best[MOST_STAGES + 1][MOST_LAYERS + 1], times[MOST_LAYERS + 1];
+    static int64_t taken[MOST_STAGES + 1][MOST_LAYERS + 1];
+    int64_t n = sc->model->layers, p = sc->parallelism.pipeline, parts[MOST_STAGES];
+    sc->parallelism.layers_per_chunk = parts;
+    for (int64_t i = 0; i <= n; i++)
+        best[0][i] = i == 0 ? 0 : HUGE_VAL;
+    for (int32_t k = 1; k <= p; k++)
+        for (int64_t i = 0; i <= n; i++) {
+            double least = HUGE_VAL;
+            for (int64_t size = 0; size <= i; size++) {
+                times[size] = fmax(best[k - 1][i - size], plain_cost_s(sc, costs, parts, k - 1, i - size, i));
+                least = fmin(least, times[size]);
+            }
+            int64_t found = -1;
+            for (int64_t size = 0; size <= i; size++)
+                if (!(least < times[size] * (1 - 1e-9)) && (found < 0 || is_nearer(size, found, n / p)))
+                    found = size;
+            taken[k][i] = found;
+            best[k][i] = least;
+        }
+    for (int64_t k = p, left = n; k >= 1; left -= split[--k])
+        split[k - 1] = taken[k][left];
+}
+
+/* Random pipelines, some of them with experts in every second or third layer, some that fit only unevenly or not at
+ * all: the same split, size by size. */
+START_TEST(the_split_is_that_of_the_plain_recursion) {
+    struct random_source random = {11};
+    int n_uneven = 0;
+    for (int i = 0; i < 150; i++) {
+        struct tsim_parallelism_spec *p = &example.scenario.parallelism;
+        example_init(&example);
+        p->pipeline = 1 << random_between(&random, 0, 4);
+        example.scenario.cluster.nodes = 2;
+        example.model.layers = random_between(&random, (int32_t)p->pipeline, MOST_LAYERS);
+        example.model.vocab = 1024 * (random_between(&random, 0, 3) > 0 ? random_between(&random, 1, 512) : 4096);
+        if (random_between(&random, 0, 1))
+            example.model.experts = (struct tsim_experts){
+                .count = 8, .active = 2, .ffn_hidden = 2048, .every = random_between(&random, 1, 3)};
+        example.scenario.training.global_batch_size = 64;
+        example_finish(&example);
+        p->balances = true;
+        if (random_between(&random, 0, 2) == 0) {
+            struct tsim_stage_memory memory;
+            tsim_stage_memory(&example.scenario, 0, &memory);
+            example.accelerator.memory_bytes = memory.total_bytes * (random_between(&random, 0, 1) ? 0.99 : 0.3);
+        }
+        struct tsim_pass_costs costs = costs_of(&example.scenario);
+        struct tsim_scenario copy = example.scenario;
+        int64_t split[MOST_STAGES];
+        plain_split(&copy, &costs, split);
+        const int64_t *found = tsim_balance(&arena, &example.scenario)->parallelism.layers_per_chunk;
+        for (int64_t k = 0; k < p->pipeline; k++) {
+            ck_assert_msg(found[k] == split[k], "case %d: %lld layers on stage %lld, not %lld", i, (long long)found[k],
+                          (long long)k, (long long)split[k]);
+            n_uneven += found[k] != example.model.layers / p->pipeline;
+        }
+    }
+    ck_assert_int_gt(n_uneven, 100);
+}
+END_TEST
+
+/* 4,096 layers over 16 stages: cut anywhere between layers, no stage need take longer than an even share of all work
+ * and one layer. */
+START_TEST(thousands_of_layers) {
+    struct tsim_parallelism_spec *p = &example.scenario.parallelism;
+    example.model.layers = 4096;
+    example.model.vocab = 1 << 20;
+    example.accelerator.memory_bytes = 1e15;
+    example.scenario.cluster.nodes = 2;
+    p->pipeline = 16;
+    example.scenario.training.global_batch_size = 64;
+    example_finish(&example);
+    struct tsim_pass_costs costs = costs_of(&example.scenario);
+    double all_s = 0, layer_s = tsim_part_cost(&costs.layer, TSIM_PASS_FORWARD)->time_s +
+                                tsim_part_cost(&costs.layer, TSIM_PASS_BACKWARD)->time_s;
+    for (int32_t k = 0; k < 16; k++)
+        all_s += tsim_balance_stage_s(&example.scenario, &costs, k);
+    double even_s = slowest_s(&example.scenario, &costs);
+    ck_assert_double_gt(even_s, all_s / 16 + 10 * layer_s); /* by the head */
+    p->balances = true;
+    ck_assert_double_le(slowest_s(tsim_balance(&arena, &example.scenario), &costs), all_s / 16 + layer_s);
+}
+END_TEST
+
 /* 9 layers over 4 stages with a head as heavy as two layers: 3, 3, 2 and 1 with the head, so that none takes longer
  * than 3 layers. The sum is the model's and the scenario itself stays. */
 START_TEST(a_heavy_head_takes_the_place_of_layers) {
@@ -146,6 +261,8 @@ static Suite *balance_suite(void) {
     tcase_add_checked_fixture(tcase, set_up_example, tear_down);
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, nothing_is_better);
+    tcase_add_test(tcase, the_split_is_that_of_the_plain_recursion);
+    tcase_add_test(tcase, thousands_of_layers);
     tcase_add_test(tcase, where_nothing_fits_the_fastest_is_taken);
     tcase_add_test(tcase, a_heavy_head_takes_the_place_of_layers);
     suite_add_tcase(suite, tcase);
