@@ -11,6 +11,7 @@ static const struct tile {
 } TILES[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96}, {128, 64, 0.85}, {64, 128, 0.85}, {64, 64, 0.7}};
 enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8, MAX_STRIPS = 32 };
 
+#define ROUNDING 1e-12
 #define MIN_SPLIT_DEPTH 512.0 /* a slice of k shorter than this is not worth its reduction */
 
 /* Relative clocks under the power limit are found by false position (the Illinois variant: the value at an end that
@@ -56,8 +57,10 @@ double tsim_memory_rate(const struct tsim_accelerator *a) {
 /* Tile-times until the last unit is done, in units of one whole-depth tile. */
 static double waves_of(double tiles, double units, double k) {
     double best = ceil(tiles / units);
-    for (double split = 2; split <= MAX_SPLIT_K && k / split >= MIN_SPLIT_DEPTH; split++)
-        best = fmin(best, ceil(tiles * split / units) / split);
+    for (double split = 2; split <= MAX_SPLIT_K && k / split >= MIN_SPLIT_DEPTH; split++) {
+        double waves = ceil(tiles * split / units) / split;
+        best = waves < best ? waves : best;
+    }
     return best;
 }
 
@@ -96,7 +99,8 @@ double tsim_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precisi
         const struct tile *tile = &TILES[i];
         double tiles = batch * ceil(m / tile->m) * ceil(n / tile->n);
         double tile_s = 2 * tile->m * tile->n * depth / (unit_rate * tile->efficiency_frac);
-        best_s = fmin(best_s, waves_of(tiles, units, k) * tile_s);
+        if (tiles / units * tile_s * (1 - ROUNDING) < best_s) /* else no number of waves would be better */
+            best_s = fmin(best_s, waves_of(tiles, units, k) * tile_s);
     }
     return best_s;
 }

@@ -279,21 +279,22 @@ struct region {
 static void include(struct tsim_few *few, struct region *region, int32_t activity) {
     const struct tsim_few_activity *a = &few->activities[activity];
     const struct tsim_demand *own = tsim_few_demands(few, activity);
-    double bound = a->bound, bound_level = a->bound_level;
+    double bound = a->bound;
     for (int32_t i = 0; i < a->n_demands; i++) {
         struct tsim_few_resource *r = &few->resources[own[i].resource];
-        if (r->n_users == 1 && bound * own[i].per_unit > r->capacity) {
-            bound = r->capacity / own[i].per_unit;
-            bound_level = bound / a->weight;
+        if (r->n_users == 1) {
+            if (bound * own[i].per_unit > r->capacity)
+                bound = r->capacity / own[i].per_unit;
+            continue;
         }
-        if (r->n_users == 1 || r->is_inside || r->asked <= r->free_up_to)
+        if (r->is_inside || r->asked <= r->free_up_to)
             continue;
         r->is_inside = true;
         region->resources[region->n_resources++] = r;
         region->inside |= r->who;
     }
     region->bounds[activity] = bound;
-    region->bound_levels[activity] = bound_level;
+    region->bound_levels[activity] = bound < a->bound ? bound / a->weight : a->bound_level;
 }
 
 static void connect(struct tsim_few *few, struct region *region) {

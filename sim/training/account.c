@@ -51,10 +51,10 @@ static void message_times(const struct tsim_gang *gang, int32_t index, tsim_tick
             continue;
         bool is_forward = item.kind == TSIM_PASS_FORWARD;
         int32_t slot = tsim_gang_slot(gang, item);
-        tsim_tick end = (is_forward ? gang->activation_end : gang->gradient_end)[slot];
-        if (end >= *arrival) {
-            *arrival = end;
-            *begin = (is_forward ? gang->activation_begin : gang->gradient_begin)[slot];
+        const struct tsim_transfer *message = &(is_forward ? gang->activations : gang->gradients)[slot];
+        if (message->end >= *arrival) {
+            *arrival = message->end;
+            *begin = message->begin;
         }
     }
 }
@@ -81,8 +81,6 @@ static void account_pass_wait(struct tsim_gang *gang, int32_t index, int32_t seg
 /* What chance has added to this pass: passes are priced by their kind, without it. */
 static void account_noise(struct tsim_gang *gang, int32_t index, int32_t segment) {
     struct tsim_pass_cost mean, own;
-    if (!(gang->plan->noise_deviation_frac > 0))
-        return;
     tsim_gang_pass_cost(gang, tsim_gang_item(gang, index), segment, tsim_gang_n_segments(gang, index), &mean);
     tsim_gang_segment_cost(gang, index, segment, &own);
     gang->account->terms.compute_s += own.compute_s - mean.compute_s;
@@ -104,7 +102,8 @@ static void account_pass(struct tsim_gang *gang, int64_t label, tsim_tick from, 
         gang->accounted = index + 1;
         gang->n_pending -= tsim_gang_receives(gang, item);
     }
-    account_noise(gang, index, segment);
+    if (gang->plan->noise_deviation_frac > 0)
+        account_noise(gang, index, segment);
     gang->tally[TSIM_TALLY_PASSES] += end - begin;
     gang->tally[pass_tally(gang, item, tsim_gang_n_segments(gang, index) > 1 ? 1 + segment : 0)]++;
 }
@@ -115,8 +114,7 @@ void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begi
     struct tsim_gang *to = hop.to_next ? gang->next : gang->prev;
     int32_t slot = tsim_gang_slot(to, (struct tsim_pass_item){.microbatch = item.microbatch, .chunk = hop.chunk});
     bool is_forward = item.kind == TSIM_PASS_FORWARD;
-    (is_forward ? to->activation_begin : to->gradient_begin)[slot] = begin;
-    (is_forward ? to->activation_end : to->gradient_end)[slot] = end;
+    (is_forward ? to->activations : to->gradients)[slot] = (struct tsim_transfer){begin, end};
     to->n_pending++;
     gang->tally[TSIM_TALLY_SENT + !hop.to_next]++;
 }

@@ -36,27 +36,6 @@ static int32_t joint_index(const struct tsim_gang *gang, int32_t chunk, bool bac
 
 /* ---- segments of a pass ---- */
 
-bool tsim_gang_meets_data(const struct tsim_gang *gang, struct tsim_pass_item item) {
-    const struct tsim_step_plan *plan = gang->plan;
-    if (!plan->has_data_group || item.kind == TSIM_PASS_INPUT_GRADIENT)
-        return false;
-    if (item.kind == TSIM_PASS_FORWARD)
-        return plan->gathers && plan->overlaps_gathers && item.microbatch == 0;
-    return plan->overlaps_reduces &&
-           (plan->reduces_every_microbatch ||
-            item.microbatch + gang->n_skipped[1] == tsim_schedule_chunk_microbatches(&plan->schedule) - 1);
-}
-
-int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t index) {
-    struct tsim_pass_item item = tsim_gang_item(gang, index);
-    if (gang->plan->shards_fully)
-        return gang->plan->n_units;
-    if (!tsim_gang_meets_data(gang, item))
-        return 1;
-    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
-    return item.kind == TSIM_PASS_FORWARD ? chunk->n_gathers : chunk->n_reduces;
-}
-
 /* Time of layers from .. to - 1 of the chunk, as a share of the pass. */
 static double layers_frac(const struct tsim_gang *gang, const struct tsim_chunk_plan *chunk,
                           const struct tsim_direction_plan *way, int64_t from, int64_t to) {
@@ -184,7 +163,7 @@ static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost,
     }
 }
 
-static struct tsim_task_shape *keep_shape(const struct tsim_gang *gang, const struct tsim_task *task) {
+struct tsim_task_shape *tsim_gang_keep_shape(const struct tsim_gang *gang, const struct tsim_task *task) {
     struct tsim_task_shape *shape = TSIM_NEW(gang->arena, struct tsim_task_shape);
     *shape = (struct tsim_task_shape){.n_demands = task->n_demands,
                                       .n_metered = task->n_metered,
@@ -196,20 +175,6 @@ static struct tsim_task_shape *keep_shape(const struct tsim_gang *gang, const st
     for (int32_t i = 0; i < task->n_metered; i++)
         shape->metered[i] = task->demands[tsim_metered_place(i)];
     return shape;
-}
-
-static void use_shape(const struct tsim_task_shape *shape, struct tsim_task *task) {
-    task->latency = shape->latency;
-    task->flow = shape->flow;
-    task->work = shape->work;
-    task->weight = shape->weight;
-    task->bound_per_s = 1;
-    task->n_demands = shape->n_demands;
-    for (int32_t i = 0; i < shape->n_demands; i++)
-        task->demands[i] = shape->demands[i];
-    task->n_metered = shape->n_metered;
-    for (int32_t i = 0; i < shape->n_metered; i++)
-        task->demands[tsim_metered_place(i)] = shape->metered[i];
 }
 
 static void join_replicas(const struct tsim_gang *gang, int64_t kind, int64_t index, struct tsim_task *task) {
@@ -306,11 +271,11 @@ static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int3
     struct tsim_task_shape **shape = &gang->messages[hop.to_next ? 0 : 1];
     there.chunk = hop.chunk;
     if (*shape)
-        use_shape(*shape, task);
+        tsim_gang_use_shape(*shape, task);
     else
         message_task(gang, stream, hop.to_next, task);
     if (!*shape && gang->shapes && !gang->links)
-        *shape = keep_shape(gang, task);
+        *shape = tsim_gang_keep_shape(gang, task);
     task->label = tsim_label(TSIM_TASK_SEND, index, 0);
     int32_t slot = tsim_gang_slot(to, there);
     lower(task, item.kind == TSIM_PASS_FORWARD ? to->activation_in + slot : to->gradient_in + slot);
@@ -410,13 +375,13 @@ static void shaped_task(struct tsim_gang *gang, struct tsim_pass_item item, int3
                         struct tsim_task *task) {
     struct tsim_task_shape **shape = &gang->shapes[tsim_gang_place(gang, item, n_segments > 1 ? 1 + gang->segment : 0)];
     if (*shape) {
-        use_shape(*shape, task);
+        tsim_gang_use_shape(*shape, task);
         return;
     }
     struct tsim_pass_cost cost;
     tsim_gang_pass_cost(gang, item, gang->segment, n_segments, &cost);
     pass_task(gang, &cost, task);
-    *shape = keep_shape(gang, task);
+    *shape = tsim_gang_keep_shape(gang, task);
 }
 
 /* True when the task is the first piece of several. */
@@ -585,7 +550,7 @@ static bool next_plain_pass(struct tsim_gang *gang, struct tsim_task *task) {
     const struct tsim_task_shape *shape = gang->shapes[tsim_gang_place(gang, item, 0)];
     if (!shape || tsim_gang_meets_data(gang, item))
         return false;
-    use_shape(shape, task);
+    tsim_gang_use_shape(shape, task);
     task->label = tsim_label(TSIM_TASK_PASS, gang->item, 0);
     if (route->receives)
         wait_for(task, (item.kind == TSIM_PASS_FORWARD ? gang->activation_in : gang->gradient_in) +

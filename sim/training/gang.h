@@ -43,6 +43,7 @@ struct tsim_data_collective {
     struct tsim_collective_part parts[TSIM_MAX_PARTS];
     int32_t n_parts;
     unsigned axes;       /* of its group; 0: the data-parallel ones */
+    int32_t number;      /* among those of its stage, from 1; 0: it is of several stages */
     double kernel_s;     /* kernels of its own before it: converting and dividing gradients */
     double device_share; /* by which passes slow down while it runs: it holds compute units and uses HBM */
 };
@@ -111,6 +112,7 @@ struct tsim_stage_plan {
     struct tsim_data_collective layer_gather, layer_reduce, expert_layer_gather, expert_layer_reduce;
     struct tsim_data_collective layer_regather, expert_layer_regather; /* for the backward pass */
     struct tsim_data_collective root_gather, root_reduce;
+    int32_t n_collectives;
 };
 
 /* What is the same for all gangs. */
@@ -120,16 +122,17 @@ struct tsim_step_plan {
     const struct tsim_step_input *input; /* NULL: batches are always there */
     struct tsim_schedule_shape schedule;
     struct tsim_stage_plan *stages;
-    double layer_s;       /* kernels of a layer of the kind that most are, forward and backward */
-    int32_t n_units;      /* segments of a fully sharded pass */
-    int32_t n_rounds;     /* times that a step reduces a bucket */
-    bool is_mirrored;     /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
-    bool is_ideal;        /* network: ideal */
-    bool is_stepped;      /* network: steps */
-    bool is_forward_only; /* evaluation.h */
-    bool shards_fully;    /* ZeRO-3 */
-    bool has_data_group;  /* more than one rank reduces */
-    bool gathers;         /* ZeRO-1, -2: parameters are gathered after the optimizer */
+    double layer_s;             /* kernels of a layer of the kind that most are, forward and backward */
+    struct tsim_beside *beside; /* plan.c: the same beside collectives */
+    int32_t n_units;            /* segments of a fully sharded pass */
+    int32_t n_rounds;           /* times that a step reduces a bucket */
+    bool is_mirrored;           /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
+    bool is_ideal;              /* network: ideal */
+    bool is_stepped;            /* network: steps */
+    bool is_forward_only;       /* evaluation.h */
+    bool shards_fully;          /* ZeRO-3 */
+    bool has_data_group;        /* more than one rank reduces */
+    bool gathers;               /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
     bool waits_for_reductions; /* ZeRO-2 without overlap: a pass begins when what was released is reduced */
     bool bypasses_norm;        /* no stage waits for another before its optimizer: see program.h */
@@ -171,6 +174,11 @@ struct tsim_expanding {
     int32_t raised_counter;
 };
 
+/* When a message was under way; 0: not yet. */
+struct tsim_transfer {
+    tsim_tick begin, end;
+};
+
 struct tsim_gang {
     const struct tsim_step_plan *plan;
     const struct tsim_stage_plan *stage_plan;
@@ -196,7 +204,7 @@ struct tsim_gang {
     int32_t gathered, segment_done, reduced; /* by bucket, or by (item, unit) when fully sharded; one */
     int32_t n_reductions;
     int32_t reductions, n_released; /* a counter of those that are over, and how many passes have released so far */
-    tsim_tick *activation_begin, *gradient_begin, *activation_end, *gradient_end; /* of transfers into this gang */
+    struct tsim_transfer *activations, *gradients; /* into this gang, as the signals */
     /* The schedule's order from here on; periods.h shortens it. */
     const struct tsim_pass_item *items;
     int32_t n_items, n_skipped[2]; /* micro-batches left out: of forward passes, of the others */
@@ -219,8 +227,9 @@ struct tsim_gang {
     int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
     int64_t *tally;                  /* account.c */
     int32_t n_tally, most_segments;
-    struct tsim_task_shape *messages[2]; /* to the next, to the previous stage; made where passes have shapes */
-    struct tsim_task_shape **shapes;     /* by tsim_gang_place; NULL where passes differ, or have many members */
+    struct tsim_task_shape *messages[2];        /* to the next, to the previous stage; made where passes have shapes */
+    struct tsim_task_shape **shapes;            /* by tsim_gang_place; NULL where passes differ, or have many members */
+    struct tsim_task_shape **collective_shapes; /* by their numbers; NULL as those are, and where links are shared */
     bool is_plain; /* most passes: of a shape, with a message before and one after, and nothing else */
     struct tsim_gang_account *account;
 };
@@ -277,14 +286,11 @@ bool tsim_gang_data(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_gang_send_next(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_gang_send_prev(void *context, int32_t stream, struct tsim_task *task);
 
-/* Segments of an item's pass, and the cost of one (position in execution order). */
-int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t item);
+/* The cost of a segment of an item's pass (position in execution order). */
 void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t item, int32_t segment, struct tsim_pass_cost *cost);
 /* The same without noise, by what the item is, of a pass in `n` segments. */
 void tsim_gang_pass_cost(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n,
                          struct tsim_pass_cost *cost);
-/* Does this pass meet gathers (forward) or release reductions (backward)? */
-bool tsim_gang_meets_data(const struct tsim_gang *gang, struct tsim_pass_item item);
 
 /* What of the model an item's segment goes through: layers of the model from `from` to before `to`. */
 struct tsim_segment_layers {
@@ -313,6 +319,29 @@ static inline struct tsim_pass_item tsim_gang_item(const struct tsim_gang *gang,
     return item;
 }
 
+/* Does this pass meet gathers (forward) or release reductions (backward)? */
+static inline bool tsim_gang_meets_data(const struct tsim_gang *gang, struct tsim_pass_item item) {
+    const struct tsim_step_plan *plan = gang->plan;
+    if (!plan->has_data_group || item.kind == TSIM_PASS_INPUT_GRADIENT)
+        return false;
+    if (item.kind == TSIM_PASS_FORWARD)
+        return plan->gathers && plan->overlaps_gathers && item.microbatch == 0;
+    return plan->overlaps_reduces &&
+           (plan->reduces_every_microbatch ||
+            item.microbatch + gang->n_skipped[1] == tsim_schedule_chunk_microbatches(&plan->schedule) - 1);
+}
+
+/* Segments of an item's pass. */
+static inline int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t index) {
+    struct tsim_pass_item item = tsim_gang_item(gang, index);
+    if (gang->plan->shards_fully)
+        return gang->plan->n_units;
+    if (!tsim_gang_meets_data(gang, item))
+        return 1;
+    const struct tsim_chunk_plan *chunk = &gang->stage_plan->chunks[item.chunk];
+    return item.kind == TSIM_PASS_FORWARD ? chunk->n_gathers : chunk->n_reduces;
+}
+
 static inline const struct tsim_pass_route *tsim_gang_path(const struct tsim_gang *gang, struct tsim_pass_item item) {
     return &gang->stage_plan->routes[item.chunk * TSIM_N_PASS_KINDS + (int32_t)item.kind];
 }
@@ -321,6 +350,22 @@ static inline struct tsim_schedule_hop tsim_gang_hop(const struct tsim_gang *gan
 }
 static inline bool tsim_gang_receives(const struct tsim_gang *gang, struct tsim_pass_item item) {
     return tsim_gang_path(gang, item)->receives;
+}
+
+/* A task as it will be made again; keep: what the task needs of the engine, without labels and signals. */
+struct tsim_task_shape *tsim_gang_keep_shape(const struct tsim_gang *gang, const struct tsim_task *task);
+static inline void tsim_gang_use_shape(const struct tsim_task_shape *shape, struct tsim_task *task) {
+    task->latency = shape->latency;
+    task->flow = shape->flow;
+    task->work = shape->work;
+    task->weight = shape->weight;
+    task->bound_per_s = 1;
+    task->n_demands = shape->n_demands;
+    for (int32_t i = 0; i < shape->n_demands; i++)
+        task->demands[i] = shape->demands[i];
+    task->n_metered = shape->n_metered;
+    for (int32_t i = 0; i < shape->n_metered; i++)
+        task->demands[tsim_metered_place(i)] = shape->metered[i];
 }
 
 /* Does the item's pass need a batch of the input pipeline? */

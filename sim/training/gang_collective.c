@@ -50,8 +50,8 @@ static void kernel_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
 }
 
 /* It flows for (time - latency) seconds when nothing is in its way. */
-static void network_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
-                         const struct tsim_data_collective *collective, struct tsim_task *task) {
+static void make_network_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
+                              const struct tsim_data_collective *collective, struct tsim_task *task) {
     const struct tsim_collective_cost *cost = &collective->cost;
     double flow_s = fmax(cost->time_s - cost->latency_s, 0);
     task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
@@ -71,6 +71,21 @@ static void network_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
         for (int32_t k = 0; k < member->n_far; k++)
             tsim_gang_demand(gang, stream, task, member->far[k].resource, member->far[k].per_unit * nic);
     }
+}
+
+static void network_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
+                         const struct tsim_data_collective *collective, struct tsim_task *task) {
+    if (!gang->collective_shapes || collective->number == 0) {
+        make_network_task(gang, stream, collective, task);
+        return;
+    }
+    struct tsim_task_shape **shape = &gang->collective_shapes[collective->number - 1];
+    if (*shape) {
+        tsim_gang_use_shape(*shape, task);
+        return;
+    }
+    make_network_task(gang, stream, collective, task);
+    *shape = tsim_gang_keep_shape(gang, task);
 }
 
 void tsim_gang_collective(struct tsim_gang *gang, enum tsim_gang_stream stream,

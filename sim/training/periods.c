@@ -118,12 +118,12 @@ static bool put_messages(const struct tsim_gang *gang, tsim_tick now, struct tsi
         struct tsim_pass_item item = tsim_gang_item(gang, i);
         bool is_forward = item.kind == TSIM_PASS_FORWARD;
         int32_t slot = tsim_gang_slot(gang, item);
-        tsim_tick end = (is_forward ? gang->activation_end : gang->gradient_end)[slot];
-        if (!tsim_gang_receives(gang, item) || end == 0)
+        const struct tsim_transfer *message = &(is_forward ? gang->activations : gang->gradients)[slot];
+        if (!tsim_gang_receives(gang, item) || message->end == 0)
             continue;
         tsim_words_put(state, i - gang->accounted);
-        tsim_words_put(state, now - end);
-        tsim_words_put(state, now - (is_forward ? gang->activation_begin : gang->gradient_begin)[slot]);
+        tsim_words_put(state, now - message->end);
+        tsim_words_put(state, now - message->begin);
         left--;
     }
     return true;

@@ -154,6 +154,38 @@ static double layer_kernels_s(const struct tsim_scenario *sc, const struct tsim_
     return sum_s;
 }
 
+/* A layer on so many of the compute units, with so much of HBM's rate taken. */
+static double layer_on_rest_s(const struct tsim_step_plan *plan, double left, double hbm_frac) {
+    struct tsim_accelerator rest = *plan->cluster->accelerator;
+    double units = (double)rest.compute_units;
+    rest.compute_units = (int64_t)left;
+    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
+        rest.matrix_sustained_frac[p] *= left / units;
+    for (int f = 0; f < TSIM_N_FLASH; f++)
+        rest.attention_frac[f] *= left / units;
+    rest.memory_sustained_frac *= 1 - hbm_frac;
+    return layer_kernels_s(plan->scenario, &rest);
+}
+
+/* The collectives of most stages are alike: the last few answers are kept. */
+enum { N_BESIDE = 8 };
+struct tsim_beside {
+    double left, hbm_frac, layer_s; /* left is at least 1: 0 is none */
+};
+
+static double layer_beside_s(const struct tsim_step_plan *plan, double left, double hbm_frac) {
+    struct tsim_beside *kept = plan->beside;
+    int i = 0;
+    while (i < N_BESIDE - 1 && kept[i].left > 0 && !(kept[i].left == left && kept[i].hbm_frac == hbm_frac))
+        i++;
+    struct tsim_beside found = kept[i];
+    if (!(found.left == left && found.hbm_frac == hbm_frac))
+        found = (struct tsim_beside){left, hbm_frac, layer_on_rest_s(plan, left, hbm_frac)};
+    memmove(kept + 1, kept, (size_t)i * sizeof *kept);
+    kept[0] = found;
+    return found.layer_s;
+}
+
 /* What a collective takes from the passes beside it, by running a layer on what it leaves: its blocks hold compute
  * units, and disturb the others (tsim_collective_taken_frac), from its first byte to its last, also while they wait for
  * one; products cut for all units then need more waves. And it reads and writes HBM. The engine lets it hold the device
@@ -163,17 +195,10 @@ static double device_share(const struct tsim_step_plan *plan, const struct tsim_
     double flow_s = cost->time_s - cost->latency_s;
     if (!(flow_s > 0))
         return 0;
-    struct tsim_accelerator rest = *whole;
     double units = (double)whole->compute_units, taken = tsim_collective_taken_frac(cost->sm_frac);
     double left = fmax(units - round(taken * units), 1);
     double hbm_frac = fmin(cost->hbm_bytes / cost->time_s / tsim_memory_rate(whole), MOST_DEVICE_SHARE);
-    rest.compute_units = (int64_t)left;
-    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
-        rest.matrix_sustained_frac[p] *= left / units;
-    for (int f = 0; f < TSIM_N_FLASH; f++)
-        rest.attention_frac[f] *= left / units;
-    rest.memory_sustained_frac *= 1 - hbm_frac;
-    double share = 1 - plan->layer_s / layer_kernels_s(plan->scenario, &rest);
+    double share = 1 - plan->layer_s / layer_beside_s(plan, left, hbm_frac);
     return fmin(share * cost->time_s / flow_s, MOST_DEVICE_SHARE);
 }
 
@@ -476,6 +501,19 @@ static const struct tsim_pass_route *find_routes(struct tsim_arena *arena, const
     return routes;
 }
 
+/* Those of the chunks first, then those of units. */
+static void number_collectives(struct tsim_stage_plan *sp, int32_t chunks) {
+    struct tsim_data_collective *units[] = {&sp->layer_gather,        &sp->layer_reduce,   &sp->expert_layer_gather,
+                                            &sp->expert_layer_reduce, &sp->layer_regather, &sp->expert_layer_regather,
+                                            &sp->root_gather,         &sp->root_reduce};
+    for (int32_t c = 0; c < chunks; c++) {
+        sp->chunks[c].gather.number = ++sp->n_collectives;
+        sp->chunks[c].reduce.number = ++sp->n_collectives;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        units[i]->number = ++sp->n_collectives;
+}
+
 static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
                        const struct tsim_placement *placement, const struct data_groups *data, int32_t stage,
                        struct tsim_stage_plan *sp) {
@@ -513,6 +551,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     double held = rest / (is_sharded ? tsim_shards(sc) : 1) + experts / (is_sharded ? tsim_expert_shards(sc) : 1);
     double backward_s = sp->chunks[0].ways[TSIM_PASS_BACKWARD].whole.time_s;
     sp->optimizer_s = optimizer_s(plan, held, backward_s, &sp->optimizer_hbm_bytes);
+    number_collectives(sp, plan->schedule.chunks);
     if (p > 1) {
         plan_send(plan, placement, stage, (stage + 1) % p, &sp->next_on_node, &sp->send_next);
         plan_send(plan, placement, stage, (stage + p - 1) % p, &sp->prev_on_node, &sp->send_prev);
@@ -565,6 +604,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
         forward_only(plan);
     if (plan->has_data_group)
         plan->layer_s = layer_kernels_s(sc, cluster->accelerator);
+    plan->beside = TSIM_NEW_ARRAY(arena, N_BESIDE, struct tsim_beside);
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)
         plan_stage(arena, plan, costs, placement, &data, s, &plan->stages[s]);

@@ -120,10 +120,8 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
             gang->backward_out = tsim_engine_add_signals(engine, slots, 1);
         }
     }
-    gang->activation_begin = TSIM_NEW_ARRAY(arena, (size_t)slots * 4, tsim_tick);
-    gang->activation_end = gang->activation_begin + slots;
-    gang->gradient_begin = gang->activation_end + slots;
-    gang->gradient_end = gang->gradient_begin + slots;
+    gang->activations = TSIM_NEW_ARRAY(arena, (size_t)slots * 2, struct tsim_transfer);
+    gang->gradients = gang->activations + slots;
     if (!plan->has_data_group)
         return;
     int32_t n_gathers = gang->stage_plan->n_gathers, n_done = gang->stage_plan->n_reduces * plan->n_rounds;
@@ -193,6 +191,9 @@ static void add_shapes(struct tsim_arena *arena, struct tsim_gang *gang) {
         return;
     size_t n = (size_t)tsim_gang_place(gang, (struct tsim_pass_item){.chunk = plan->schedule.chunks}, 0);
     gang->shapes = TSIM_NEW_ARRAY(arena, n, struct tsim_task_shape *);
+    if (!gang->links)
+        gang->collective_shapes =
+            TSIM_NEW_ARRAY(arena, (size_t)gang->stage_plan->n_collectives, struct tsim_task_shape *);
     gang->is_plain =
         plan->sends_async && !plan->waits_for_reductions && !plan->shards_fully && !plan->input && !plan->is_mirrored;
 }
