@@ -312,7 +312,7 @@ void tsim_comparison_print(FILE *out, const struct tsim_style *style, const stru
         fprintf(out, "\nB's step takes %s of A's\n",
                 tsim_percent_text(1 + comparison->step_change_frac, text, sizeof text));
     if (comparison->sensitivity.n_cells > 0) {
-        heading(out, style, "what one input a tenth off does to time per token (of both: to B's against A's)");
+        heading(out, style, "one input a tenth off: time per token (of both: B's by A's)");
         tsim_figures_print(&comparison->sensitivity, style, out);
     }
     if (comparison->verdict)

@@ -382,9 +382,11 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
         print_gaps(arena, output, style, out);
     }
     if (output->sensitivity->n_cells > 0) {
-        fputs("\nwhat one input a tenth off does to the time per token of the two best clusters"
-              " (of both: to the second's against the first's)\n",
-              out);
+        fputc('\n', out);
+        tsim_text_wrap(
+            out, style, 0,
+            "what one input a tenth off does to the time per token of the two best clusters (of both: to the "
+            "second's against the first's)");
         tsim_figures_print(output->sensitivity, style, out);
     }
     if (output->verdict)
