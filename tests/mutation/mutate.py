@@ -31,7 +31,7 @@ SWAPS = {"+": "-", "-": "+", "*": "/", "/": "*", "<": "<=", "<=": "<", ">": ">="
 OPERATOR = re.compile(r" (\+|-|\*|/|<=|>=|==|!=|<|>|&&|\|\|) ")
 CONSTANT = re.compile(r"(?<![\w.\[])(\d+\.?\d*(?:[eE][-+]?\d+)?)(?![\w.\]])")
 UNITS = {
-    "cost": ["collective", "torus", "compute", "character", "operators", "dispatch_measured", "collective_measured", "topology", "traffic"],
+    "cost": ["collective", "collective_plans", "torus", "compute", "character", "operators", "dispatch_measured", "collective_measured", "topology", "traffic"],
     "workload": ["operators", "operators_traffic", "operators_experts", "memory", "memory_buffers", "model", "schedule", "layer_list", "optimizer", "tables", "arithmetic",
                  "offload", "catalogue_counts", "routing", "schedule_zero_bubble"],
 }

@@ -67,6 +67,8 @@ START_TEST(others) {
     ck_assert_double_eq(flops_of(&m, "embedding", false), 0);
     ck_assert_double_eq(flops_of(&m, "embedding dropout", false), 2);
     ck_assert_double_eq(flops_of(&m, "permute", true), 0);
+    const struct tsim_op two = {.name = "residual 1", .kind = TSIM_OP_ELEMENTWISE, .elements = 2};
+    ck_assert_double_eq(tsim_op_vector_flops(&m, &two, false), 2);
     const struct tsim_op product = {.name = "activation", .kind = TSIM_OP_GEMM, .flops = 1};
     ck_assert_double_eq(tsim_op_vector_flops(&m, &product, false), 0);
 }

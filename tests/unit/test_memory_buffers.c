@@ -261,7 +261,8 @@ START_TEST(experts_weight_gradients) {
     e.model.gated_mlp = true;
     assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, true), 2 * (2 + 4 + 1 + 4 + 12));
     e.model.experts = (struct tsim_experts){.count = 1, .active = 1, .ffn_hidden = 2048, .every = 2};
-    ck_assert_int_eq(tsim_chunk_expert_layers(&e.scenario, 0, 0), 4); /* a single expert is one, too */
+    ck_assert_int_eq(tsim_chunk_expert_layers(&e.scenario, 0, 0), 4); /* a single expert is one, too: half the rows */
+    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, true), 2 * (2 + 4 + 1 + 2 + 6));
 }
 END_TEST
 

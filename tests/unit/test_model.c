@@ -96,6 +96,25 @@ START_TEST(a_layer_in_each_stack) {
 }
 END_TEST
 
+/* Norms of a layer: two of the stream's 8, of blocks side by side one, each with a shift in layer norm; those of
+ * queries and keys have a head's 4 each. */
+START_TEST(norms) {
+    struct tsim_model m = {
+        .layers = 1, .hidden = 8, .heads = 2, .kv_heads = 2, .head_dim = 4, .ffn_hidden = 16, .vocab = 10};
+    struct tsim_parameters p;
+    for (int shift = 0; shift < 2; shift++)
+        for (int parallel = 0; parallel < 2; parallel++)
+            for (int of_heads = 0; of_heads < 2; of_heads++) {
+                m.norm = shift ? TSIM_NORM_LAYERNORM : TSIM_NORM_RMSNORM;
+                m.parallel_block = parallel;
+                m.qk_norm = of_heads;
+                tsim_model_count(&m, &p);
+                ck_assert_double_eq(p.layer_norms, (parallel ? 1 : 2) * (shift ? 16 : 8) + (of_heads ? 2 * 4 : 0));
+                ck_assert_double_eq(p.final_norm, shift ? 16 : 8);
+            }
+}
+END_TEST
+
 /* A mixture of one expert is dense. */
 START_TEST(a_single_expert) {
     struct tsim_model m = small_mixture(1, 2);
@@ -110,6 +129,7 @@ static Suite *model_suite(void) {
     tcase_add_test(tcase, expert_layers);
     tcase_add_test(tcase, parameters);
     tcase_add_test(tcase, a_layer_in_each_stack);
+    tcase_add_test(tcase, norms);
     tcase_add_test(tcase, a_single_expert);
     tcase_add_test(tcase, flops);
     tcase_add_test(tcase, latent_attention);

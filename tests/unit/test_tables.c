@@ -170,6 +170,22 @@ START_TEST(kernels_by_hand) {
 }
 END_TEST
 
+/* One table of 100 rows of 2 in halves: each sends a vector for a sample that has one of its 3 lookups in it, 7 of 8.
+ */
+START_TEST(one_table) {
+    struct example x;
+    init_small(&x);
+    x.model.n_tables = 1;
+    ck_assert_double_eq(tsim_tables_weight_bytes(&x.scenario), 50 * 2 * 4);
+    ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 50 * 4);
+    ck_assert_double_eq(tsim_tables_buffer_bytes(&x.scenario), 2 * 10 * (7 / 8.0) * 2 * 4);
+    x.model.n_tables = 0;
+    ck_assert_double_eq(tsim_tables_weight_bytes(&x.scenario), 0);
+    ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 0);
+    ck_assert_double_eq(tsim_tables_buffer_bytes(&x.scenario), 0);
+}
+END_TEST
+
 /* The fullest of two ranks holds 101 rows of 2 (the tables of 60, 40 and 1), and 4 bytes of each row's state. */
 START_TEST(memory_by_hand) {
     struct example x;
@@ -199,6 +215,7 @@ static Suite *tables_suite(void) {
     tcase_add_test(tc, always_to_the_emptiest);
     tcase_add_test(tc, dealt_to_many);
     tcase_add_test(tc, kernels_by_hand);
+    tcase_add_test(tc, one_table);
     tcase_add_test(tc, memory_by_hand);
     suite_add_tcase(suite, tc);
     return suite;
