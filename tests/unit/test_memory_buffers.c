@@ -266,6 +266,28 @@ START_TEST(experts_weight_gradients) {
 }
 END_TEST
 
+/* Latent vectors of 128 and 256, 3/8 U: the projections up wait with them, those down with their gradients. The inputs
+ * of the projections down and of the result are U each, gradients of queries, keys, values and the result 4 U; the
+ * block has U and 9 U. */
+START_TEST(latent_weight_gradients) {
+    example_init(&e);
+    e.model.latent = (struct tsim_latent){.kv_rank = 128, .query_rank = 256};
+    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, false), 2 * (1 + 2 * 3 / 8.0 + 1 + 4 + 1 + 9));
+}
+END_TEST
+
+/* On the host: the optimizer's states 8, the copy 4 and gradients 4 of what a rank updates, all or from ZeRO-1 on a
+ * part of eight. */
+START_TEST(updated_on_the_host) {
+    example_init(&e);
+    e.scenario.training.offload.optimizer = true;
+    for (int zero = 0; zero <= 3; zero++) {
+        e.scenario.parallelism.zero = zero;
+        ck_assert_double_eq(stage(0).host_bytes, 16 * tsim_stage_parameters(&e.scenario, 0) / (zero ? 8 : 1));
+    }
+}
+END_TEST
+
 /* U of 2 or 4 bytes goes to the next stage; no weight of 4 bytes has a copy in fp32. */
 START_TEST(precisions) {
     for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
@@ -335,6 +357,8 @@ static Suite *buffers_suite(void) {
     tcase_add_test(tcase, the_heads_weight_gradient);
     tcase_add_test(tcase, side_by_side);
     tcase_add_test(tcase, experts_weight_gradients);
+    tcase_add_test(tcase, latent_weight_gradients);
+    tcase_add_test(tcase, updated_on_the_host);
     tcase_add_test(tcase, precisions);
     tcase_add_test(tcase, alike);
     suite_add_tcase(suite, tcase);

@@ -31,7 +31,8 @@ static double fullest(const double *rows, int32_t ranks) {
 START_TEST(chance) {
     static const struct {
         int32_t count, active, ranks, tokens;
-    } CASES[] = {{8, 2, 8, 64}, {8, 2, 4, 64}, {16, 1, 16, 100}, {64, 6, 8, 32}, {8, 2, 2, 128}, {8, 7, 8, 64}};
+    } CASES[] = {{8, 2, 8, 64},  {8, 2, 4, 64}, {16, 1, 16, 100}, {64, 6, 8, 32},
+                 {8, 2, 2, 128}, {8, 7, 8, 64}, {2, 1, 2, 128}};
     struct random_source random = {20261121};
     for (size_t c = 0; c < sizeof CASES / sizeof CASES[0]; c++) {
         enum { N_BATCHES = 400 };
