@@ -23,12 +23,12 @@
  *   nvls            each of n_c channels x g parts works through its bytes b in rounds of 16 KiB (few bytes) to 128 KiB
  *                   (many): max((b / 16 KiB)^0.7, b / 128 KiB) rounds, a smooth form of NCCL's steps. A round adds a
  *                   latency; the link's measured rate holds that of the largest rounds, so only what smaller ones add
- * is counted. One round is not overlapped. 8 H100, 2 MiB to 16 GiB: within 7 % of measured. nvls_tree       reduction
- * and distribution of rounds of n_c x g x 128 KiB = C bytes are one after the other, and rounds overlap: C (1 -
- * exp(-S/C)) bytes' worth for each stage after the first. tree, Simple    between nodes a chunk waits for the flush of
- * the one before it, a network hop each. NCCL grows the chunk from 32 KiB such that there are about K = 4 x depth of
- * them: K (1 - exp(-S / (K n_c 32 KiB))) hops. 2 nodes of 8 A100 on EFA, 1 MiB to 2 GiB: within 20 % of measured;
- * without it half of it.
+ *                   is counted. One round is not overlapped. 8 H100, 2 MiB to 16 GiB: within 7 % of measured.
+ *   nvls_tree       reduction and distribution of rounds of n_c x g x 128 KiB = C bytes are one after the other, and
+ *                   rounds overlap: C (1 - exp(-S/C)) bytes' worth for each stage after the first.
+ *   tree, Simple    between nodes a chunk waits for the flush of the one before it, a network hop each. NCCL grows the
+ *                   chunk from 32 KiB such that there are about K = 4 x depth of them: K (1 - exp(-S / (K n_c 32 KiB)))
+ *                   hops. 2 nodes of 8 A100 on EFA, 1 MiB to 2 GiB: within 20 % of measured; without it half of it.
  *
  * Ignored here: other traffic (the engine shares links), stragglers, the host's launch time. */
 #include "cost/collective.h"

@@ -5,10 +5,11 @@
  * and peers of their own.
  *
  *   passes       one kernel each; where collectives are inside (tensor, context, expert), the kernels between two of
- * them are one, and a collective that is partly hidden runs beside as much of the kernels as hides it collectives  of
- * the data-parallel group, the tied embedding and the gradient's norm, with their groups; those in a row as many nodes
- * in a row messages     a send on one stage and a receive on the other, paired by tag A node waits for the one before
- * it on its stream, and for what the simulated task waited for.
+ *                them are one, and a collective that is partly hidden runs beside as much of the kernels as hides it
+ *   collectives  of the data-parallel group, the tied embedding and the gradient's norm, with their groups; those in a
+ *                row as many nodes in a row
+ *   messages     a send on one stage and a receive on the other, paired by tag
+ * A node waits for the one before it on its stream, and for what the simulated task waited for.
  *
  * Times of kernels are those that they took in the step, beside whatever ran beside them; operations and bytes are of
  * their roofline. An exchange of keys and values around a ring becomes an all-gather of the same bytes; an all-to-all

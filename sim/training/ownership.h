@@ -2,10 +2,11 @@
  * the cheaper one.
  *
  *   capital      K = accelerators x purchase x (1 + host + network + storage), spares included
- *   a year       F = (K - r K / (1 + i)^L) i / (1 - (1 + i)^-L) + m K        lifetime L years, interest i, residual r,
- *                                                                            maintenance m; (K - r K) / L + m K at i =
- * 0 a run        F x its years / utilization + its electricity (what the facility adds is told apart: cooling) rented
- * accelerators x rent x its time contract     accelerators x reserved x the longer of the run and the commitment
+ *   a year       F = (K - r K / (1 + i)^L) i / (1 - (1 + i)^-L) + m K, or (K - r K) / L + m K at i = 0, with lifetime L
+ *                years, interest i, residual r, maintenance m
+ *   a run        F x its years / utilization + its electricity (what the facility adds is told apart: cooling)
+ *   rented       accelerators x rent x its time
+ *   contract     accelerators x reserved x the longer of the run and the commitment
  *
  * Owning costs as much as renting at the utilization u with F / (u year) = rent - electricity (both per time), and with
  * so many runs in the lifetime as cost F L together: F L / (rent of a run - electricity of a run). A machine that is

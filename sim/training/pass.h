@@ -7,13 +7,12 @@
  * With g the time of a product and c of a collective, both alone:
  *   exposed       g + c
  *   concurrent    max(c, g + sigma c): while the collective runs it occupies a fraction sigma of the compute units
- *   pipelined     the product is cut into n = tensor chunks, each working on what has arrived (Wang et al. 2023,
- * ASPLOS, "Overlap communication with dependent computation via decomposition"; Transformer Engine's user buffers):
- * g'/n + (n-1) max(g'/n, c/(n-1)) with g' the product cut into n
- *
- * beside        all of a part's together, under the kernels of another micro-batch's pass that are assumed alike: as
- *               concurrent, with g the kernels of the part (DualPipe: DeepSeek-AI 2024, arXiv:2412.19437,
- * section 3.2.1)
+ *   pipelined     the product is cut into n = tensor chunks, each working on what has arrived (Wang et al. 2023, ASPLOS,
+ *                 "Overlap communication with dependent computation via decomposition"; Transformer Engine's user
+ *                 buffers): g'/n + (n-1) max(g'/n, c/(n-1)) with g' the product cut into n
+ *   beside        all of a part's together, under the kernels of another micro-batch's pass that are assumed alike: as
+ *                 concurrent, with g the kernels of the part (DualPipe: DeepSeek-AI 2024, arXiv:2412.19437, section
+ *                 3.2.1)
  *
  * An all-to-all that sends one copy of a token to each node takes max(between nodes, on a node): each rank sends to the
  * ranks of its own number on other nodes, while what arrived is handed on, a copy for each rank (DeepEP; DeepSeek-AI

@@ -1,11 +1,12 @@
 /* program.h - one optimizer step as lazily generated programs on the engine.
  *
  * A *gang* is the group of ranks that run a pipeline stage of one replica in lock-step: its tensor x context ranks.
- * Each gang has four streams: compute     forward and backward passes in the schedule's order, then gradient norm and
- * optimizer; data        collectives over the data-parallel group: parameter gathers, gradient reductions; send next
- * activations to the next model part, send prev   gradients to the previous one (both on the compute stream when point
- * to point is not overlapped). A rank's work exists only as the state of these four small machines; nothing is laid out
- * in advance.
+ * Each gang has four streams:
+ *   compute     forward and backward passes in the schedule's order, then gradient norm and optimizer
+ *   data        collectives over the data-parallel group: parameter gathers, gradient reductions
+ *   send next   activations to the next model part
+ *   send prev   gradients to the previous one (both on the compute stream when point to point is not overlapped)
+ * A rank's work exists only as the state of these four small machines; nothing is laid out in advance.
  *
  * A pass is one task. It is cut into segments only where something outside must see its inside: the first micro-batch's
  * forward waits for parameters bucket by bucket, the last micro-batch's backward releases gradients bucket by bucket;

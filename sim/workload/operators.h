@@ -69,12 +69,12 @@ struct tsim_op_list {
 enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, TSIM_PART_HEAD, TSIM_N_PARTS };
 
 /* Forward and backward of one part (not of layer lists: layer_list.h) for one micro-batch, in execution order.
- * Recomputation is not in the list: it is the forward list (or its core attention) run again. */
+ * Recomputation is not in the lists: it is a list of its own. */
+void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
+void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 /* What of a layer's forward pass recomputation executes again in the backward pass (nothing, unless `recompute` is
  * selective or more), without what stops early. */
 void tsim_operators_again(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
-void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
-void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 
 /* Share of the gradients of a pass that a kernel of its own adds to the sum, on average over a step: 0 where the
  * product adds them, or where each micro-batch's gradients are reduced as they are (ZeRO-2 and -3). The first of a step
@@ -91,7 +91,7 @@ double tsim_message_tokens(const struct tsim_scenario *scenario);
  * images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM, vit_backbone.py). */
 double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);
 /* Tokens of a micro-batch on one context rank that the head and the loss are computed for: all, the masked ones
- * (head_share: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */
+ * (head_frac: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */
 double tsim_head_tokens(const struct tsim_scenario *scenario);
 
 #endif

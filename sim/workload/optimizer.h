@@ -16,9 +16,10 @@
  *                of a matrix, 4 of a  by the update's mean square), weight once more     algorithm 4
  *                vector               (relative step size)
  *   adam-8bit    2 x (1 + 4 / 2048)   both of them in and out: a byte each, and an       Dettmers et al. 2022,
- * section 2.1 fp32 maximum for each block of 2,048 galore-8bit  adam-8bit's of a     the projected gradient and update
- * out and in,      Zhao et al. 2024, section 4 projected matrix,    states of that size, and the whole update out and
- * the projection   and in
+ *                                     fp32 maximum for each block of 2,048               section 2.1
+ *   galore-8bit  adam-8bit's of a     the projected gradient and update out and in,      Zhao et al. 2024, section 4
+ *                projected matrix,    states of that size, and the whole update out
+ *                the projection       and in
  *
  * GaLore projects the matrices of attention and feed-forward blocks to rank r = hidden / 4 (its 7B model) along their
  * shorter side m: moments are r x n, the projection m x r, a byte each; embedding, head and vectors keep adam-8bit's.

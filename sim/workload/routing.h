@@ -4,15 +4,18 @@
  * routes in a layer, so n t k rows among n ranks: t k on average.
  *
  * The slowest rank decides: the others wait for it in the exchanges. What it gets over the mean:
- *   chance      Each token picks k distinct experts, all equally likely: the rows of a rank are a sum over n t tokens
- * of hypergeometric picks (k draws, E/n of E are its own), variance n t k (1/n)(1 - 1/n)(E-k)/(E-1). popularity Experts
- * differ: their shares have coefficient of variation c (`experts.imbalance`) around 1/E. A rank's share is a sum of E/n
- * of them drawn without replacement: relative variance c^2 (n/E)(E - E/n)/(E - 1). Loads add up to the whole, so two
- * ranks correlate with -1/(n-1), and the maximum of n equally correlated normals of deviation s is s sqrt(n/(n-1))
- * M(n), with M(n) that of independent ones (base/normal.h). Together, exactly simplified: imbalance = 1 + M(n) sqrt(
- * (E-k) / ((E-1) k t)  +  c^2 n / (E-1) ) With a capacity factor every expert has a buffer of so many times the mean,
- * padded, and what exceeds it is dropped (Lepikhin et al. 2020, GShard; Fedus et al. 2021, Switch Transformers): the
- * factor itself.
+ *   chance      Each token picks k distinct experts, all equally likely: the rows of a rank are a sum over n t tokens of
+ *               hypergeometric picks (k draws, E/n of E are its own), variance n t k (1/n)(1 - 1/n)(E-k)/(E-1).
+ *   popularity  Experts differ: their shares have coefficient of variation c (`experts.imbalance`) around 1/E. A rank's
+ *               share is a sum of E/n of them drawn without replacement: relative variance c^2 (n/E)(E - E/n)/(E - 1).
+ *
+ * Loads add up to the whole, so two ranks correlate with -1/(n-1), and the maximum of n equally correlated normals of
+ * deviation s is s sqrt(n/(n-1)) M(n), with M(n) that of independent ones (base/normal.h). Together, exactly simplified:
+ *
+ *   imbalance = 1 + M(n) sqrt( (E-k) / ((E-1) k t)  +  c^2 n / (E-1) )
+ *
+ * With a capacity factor every expert has a buffer of so many times the mean, padded, and what exceeds it is dropped
+ * (Lepikhin et al. 2020, GShard; Fedus et al. 2021, Switch Transformers): the factor itself.
  *
  * Not modelled: the spread between the experts of one rank (its products take the mean), and its change in training. */
 #ifndef TSIM_WORKLOAD_ROUTING_H

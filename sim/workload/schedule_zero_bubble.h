@@ -12,10 +12,10 @@
  *       F0 x (2(p-s)-1), F1F0 x s, F1I1W1 x (p-s), F0I0W0F1I1W1 x (m-2p+1+s), I0W0F1I1W1 x (p-1-s), I0I1 x s,
  *       I0W0 x (p-s), W1 x s, W0 x s
  *   dualpipe (DeepSeek-V3 report, section 3.2.1 and figure 5; the order is deepseek-ai/DualPipe, dualpipe.py, steps 1
- * to 8). p even, m even, m >= 2p. With h = min(s, p-1-s), b = p/2-1-h, for the first half of the stages: F0 x 2b, F0F1
- * x (h+1), I1W1F1 x b, F0&B1 F1&B0 x (m/2-p+h+1), B1 F1&B0 x b, B1B0 x (h+1)/2, then I instead of B, WI0 x b, W x
- * (h+1); & marks a pair that runs as one (the two middle stages do not pair their first). The second half runs the same
- * with the chunks exchanged.
+ *       to 8). p even, m even, m >= 2p. With h = min(s, p-1-s), b = p/2-1-h, for the first half of the stages:
+ *       F0 x 2b, F0F1 x (h+1), I1W1F1 x b, F0&B1 F1&B0 x (m/2-p+h+1), B1 F1&B0 x b, B1B0 x (h+1)/2, then I instead of B,
+ *       WI0 x b, W x (h+1); & marks a pair that runs as one (the two middle stages do not pair their first). The second
+ *       half runs the same with the chunks exchanged.
  *
  * A program is a few phases, each a pattern of passes repeated; the n-th pass of a kind in a chunk is micro-batch n. */
 #ifndef TSIM_WORKLOAD_SCHEDULE_ZERO_BUBBLE_H

@@ -9,8 +9,7 @@
  * drive TSIM FAIL_LIBRARY HOW COMMAND, or --commands, which lists them. HOW is
  *
  * - one: of each kind one call of each command, each time another;
- * - stacks: of the calls that come through the same functions the first (of rare kinds the second, fourth, ... as
- * well);
+ * - stacks: of the calls that come through the same functions the first (of rare kinds the second, fourth, ... as well);
  * - all: every single one, in children of one process (TSIM_FAIL_SERVER) that go on from the call; those that are made
  *   while a second thread runs from the start, and where several work, in another order each time, as with stacks. */
 #define _GNU_SOURCE
