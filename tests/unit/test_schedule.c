@@ -79,8 +79,11 @@ START_TEST(filled_as_item_by_item) {
     for (int32_t stage = 0; stage < z->stages; stage++) {
         struct tsim_pass_item items[64];
         double live = 0, peak = 0;
-        ck_assert_int_le(tsim_schedule_n_items(z, stage), 64);
+        ck_assert_int_lt(tsim_schedule_n_items(z, stage), 64);
+        memset(items, 0x5a, sizeof items);
+        const struct tsim_pass_item beyond = items[63];
         tsim_schedule_fill(z, stage, items);
+        ck_assert_mem_eq(&items[tsim_schedule_n_items(z, stage)], &beyond, sizeof beyond);
         for (int32_t i = 0; i < tsim_schedule_n_items(z, stage); i++) {
             struct tsim_pass_item item = tsim_schedule_item(z, stage, i);
             ck_assert_mem_eq(&items[i], &item, sizeof item);

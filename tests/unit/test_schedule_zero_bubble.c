@@ -265,6 +265,7 @@ START_TEST(peak_by_counting) {
                                                                 : -left;
                 peak = fmax(peak, held);
             }
+            memset(&program, 0x5a, sizeof program); /* phases that there are not */
             tsim_schedule_program_build(&z, s, &program);
             ck_assert_double_eq(tsim_schedule_program_peak(&program, WHOLE, KEPT), peak);
             ck_assert_double_eq_tol(tsim_schedule_program_peak(&program, KILO_WHOLE, KILO_KEPT), peak / 1000, 1e-12);

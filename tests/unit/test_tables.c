@@ -193,9 +193,15 @@ START_TEST(memory_by_hand) {
     x.scenario.training.optimizer = TSIM_SGD;
     ck_assert_double_eq(tsim_tables_weight_bytes(&x.scenario), 101 * 2 * 4);
     ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 0);
+    x.model.vocab = 0;
     struct tsim_stage_memory memory; /* 8 results of 5 samples twice, and the vectors of 10 samples */
     tsim_stage_memory(&x.scenario, 0, &memory);
     ck_assert_double_eq(memory.buffers_bytes, 2 * 5 * 8 * 4 + 2 * 10 * 6 * 4);
+    ck_assert_double_eq(memory.optimizer_bytes, 0);
+    ck_assert_double_eq(memory.weights_bytes, 101 * 2 * 4); /* no products beside the tables */
+    x.scenario.training.optimizer = TSIM_ADAM;
+    tsim_stage_memory(&x.scenario, 0, &memory);
+    ck_assert_double_eq(memory.optimizer_bytes, 101 * 4);
     x.scenario.training.optimizer = TSIM_RMSPROP;
     x.scenario.training.precision = TSIM_FP16;
     ck_assert_double_eq(tsim_tables_weight_bytes(&x.scenario), 101 * 2 * 2);
