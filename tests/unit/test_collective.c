@@ -427,6 +427,12 @@ START_TEST(compute_units) {
                             1e-12);
     ck_assert_double_eq_tol(all_reduce(c, even(2, 1), 1e9, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_AUTO).sm_frac, 2.0 / 132,
                             1e-12);
+    for (int64_t units = 95; units <= 96;
+         units++) { /* of fewer than four times as many, none: they are no such units */
+        example.accelerator.compute_units = units;
+        ck_assert_double_eq(all_reduce(build(1), even(1, 8), 1e9, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_AUTO).sm_frac,
+                            units == 96 ? 0.25 : 0);
+    }
 }
 END_TEST
 

@@ -121,6 +121,15 @@ START_TEST(trees) {
              36 * 14e-6 * -expm1(-GB / (36 * 16 * 32768))}};
     for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++)
         check_plan(&PLANS[i], TSIM_ALGORITHM_TREE);
+    const struct tsim_collective_request simple = {.op = TSIM_ALL_REDUCE,
+                                                   .bytes = GB,
+                                                   .group = even(4, 8),
+                                                   .algorithm = TSIM_ALGORITHM_TREE,
+                                                   .protocol = TSIM_PROTOCOL_SIMPLE};
+    struct tsim_collective_cost cost; /* a rate that no link has: channels, and what waits */
+    tsim_collective_cost(build(4), &simple, &cost);
+    ck_assert_double_eq_tol(GB / cost.bound_bytes_per_s, 2 / (8 * 36.0) + 36 * 14e-6 * -expm1(-GB / (36 * 16 * 32768)),
+                            1e-12);
 }
 END_TEST
 

@@ -261,6 +261,7 @@ START_TEST(experts_weight_gradients) {
     e.model.gated_mlp = true;
     assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, true), 2 * (2 + 4 + 1 + 4 + 12));
     e.model.experts = (struct tsim_experts){.count = 1, .active = 1, .ffn_hidden = 2048, .every = 2};
+    ck_assert_double_eq(tsim_stage_expert_parameters(&e.scenario, 0), 4 * 3 * 1024 * 2048);
     ck_assert_int_eq(tsim_chunk_expert_layers(&e.scenario, 0, 0), 4); /* a single expert is one, too: half the rows */
     assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, true), 2 * (2 + 4 + 1 + 2 + 6));
 }
