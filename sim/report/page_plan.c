@@ -1,5 +1,6 @@
 /* What a report's page shows of a search for plans. */
 #include "report/page.h"
+#include "workload/model.h"
 
 #include <string.h>
 
@@ -42,6 +43,7 @@ void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const
         tsim_json_number(limits, tsim_outcome_spec(ranking->limits[i].figure)->name, ranking->limits[i].value);
     tsim_json_integer(plans, "combinations", space->n_points);
     tsim_json_integer(plans, "tokens_per_sample", space->candidates[0].job->training.sequence_length);
+    tsim_json_bool(plans, "of_samples", tsim_model_is_of_samples(space->candidates[0].job->model));
     tsim_json_integer(plans, "candidates", (int64_t)space->n_candidates);
     tsim_json_take(tsim_json_member(page, "plans"), NULL, plans);
 }

@@ -6,6 +6,7 @@
 #include "study/uncertainty.h"
 #include "training/run.h"
 #include "workload/memory.h"
+#include "workload/model.h"
 
 #include <math.h>
 
@@ -98,6 +99,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     }
     struct tsim_json *run = tsim_json_object(tsim_json_member(page, "runs"), NULL);
     tsim_json_text(run, "name", scenario->name);
+    tsim_json_bool(run, "of_samples", tsim_model_is_of_samples(scenario->model));
     tsim_json_take(run, "summary", tsim_summary_json(result, logged));
     tsim_json_take(run, "explain", tsim_explain_json(&explanation));
     add_roof(run, scenario);

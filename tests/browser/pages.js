@@ -169,8 +169,16 @@ async function test(name, f) {
     assert(await page.locator("h2:text-is('What was searched')").count() === 1);
     await page.close();
   });
+  await test("models without tokens have samples", async () => {
+    for (const [file, n] of [["images.html", 1], ["recommendation.html", 2]]) { // a run; a search and a run of its best plan
+      const page = await open(browser, file, "light"), cards = await page.locator(".card:has-text('throughput') b").allInnerTexts();
+      assert.strictEqual(cards.length, n, file);
+      for (const card of cards) assert.match(card, /^[\d.,]+ ?[kM]? samples\/s$/, card);
+      await page.close();
+    }
+  });
   await test("pages fit a telephone, are small, and need nothing else", async () => {
-    for (const file of ["run.html", "campaign.html", "sweep.html", "compare.html", "plan.html", "clusters.html"]) {
+    for (const file of ["run.html", "campaign.html", "sweep.html", "compare.html", "plan.html", "clusters.html", "images.html", "recommendation.html"]) {
       assert(fs.statSync(`${folder}/${file}`).size < 1e6, file);
       const page = await open(browser, file, "light");
       await page.setViewportSize({width: 360, height: 740});
