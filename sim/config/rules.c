@@ -80,7 +80,7 @@ static bool check_listed_model(const struct check *c) {
     if (!c->sc->model->list)
         return true;
     for (int i = 0; i < 4; i++)
-        if (degrees[i] > 1)
+        if (degrees[i] > 1 && !c->draft->is_job) /* the plan of a job is another one */
             tsim_diag_hint(fail(c, PATHS[i], "%lld, but %s", num(degrees[i]),
                                 has_tables ? "models with tables are split by data alone"
                                            : "layer lists are split by data, and by blocks into a pipeline"),
@@ -233,7 +233,7 @@ static void check_streaming(const struct check *c, const char *name) {
     const struct tsim_offload_spec *offload = &c->sc->training.offload;
     const int64_t degrees[] = {p->tensor, p->pipeline, p->context, p->expert};
     for (int i = 0; i < 4; i++)
-        if (degrees[i] > 1)
+        if (degrees[i] > 1 && !c->draft->is_job)
             tsim_diag_hint(
                 fail(c, PATHS[i],
                      "%lld, but every layer's weights are streamed to the whole of a %.40s: no model is split",
