@@ -419,6 +419,8 @@ void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *ou
 static const struct tsim_figure_column CSV_COLUMNS[] = {
     {NULL, "number", TSIM_FIGURE_COUNT},
     {NULL, "cluster", TSIM_FIGURE_COUNT},
+    {NULL, "accelerators", TSIM_FIGURE_COUNT},
+    {NULL, "accelerator", TSIM_FIGURE_TEXT},
     {NULL, "tensor", TSIM_FIGURE_COUNT},
     {NULL, "pipeline", TSIM_FIGURE_COUNT},
     {NULL, "virtual_pipeline", TSIM_FIGURE_COUNT},
@@ -439,6 +441,7 @@ static const struct tsim_figure_column CSV_COLUMNS[] = {
     {NULL, "samples_per_s", TSIM_FIGURE_NUMBER},
     {NULL, "days", TSIM_FIGURE_NUMBER},
     {NULL, "rent_usd", TSIM_FIGURE_NUMBER},
+    {NULL, "energy_kwh", TSIM_FIGURE_NUMBER},
     {NULL, "usd_per_token", TSIM_FIGURE_NUMBER},
     {NULL, "joules_per_token", TSIM_FIGURE_NUMBER},
 };
@@ -446,20 +449,19 @@ static const struct tsim_figure_column CSV_COLUMNS[] = {
 static void add_csv(struct tsim_figures *table, const struct tsim_plan_output *output, const struct tsim_plan *plan,
                     size_t number) {
     static const enum tsim_outcome_figure FIGURES[] = {
-        TSIM_OUTCOME_MEMORY_PEAK,   TSIM_OUTCOME_STEP_TIME, TSIM_OUTCOME_STEP_LOW,
-        TSIM_OUTCOME_STEP_HIGH,     TSIM_OUTCOME_MFU,       TSIM_OUTCOME_TOKENS_PER_S,
-        TSIM_OUTCOME_SAMPLES_PER_S, TSIM_OUTCOME_DAYS,      TSIM_OUTCOME_RENT};
+        TSIM_OUTCOME_MEMORY_PEAK, TSIM_OUTCOME_STEP_TIME,    TSIM_OUTCOME_STEP_LOW,      TSIM_OUTCOME_STEP_HIGH,
+        TSIM_OUTCOME_MFU,         TSIM_OUTCOME_TOKENS_PER_S, TSIM_OUTCOME_SAMPLES_PER_S, TSIM_OUTCOME_DAYS,
+        TSIM_OUTCOME_RENT,        TSIM_OUTCOME_ENERGY_KWH};
     const struct tsim_plan_choice *c = &plan->choice;
-    const int64_t degrees[] = {(int64_t)number + 1,
-                               plan->candidate - output->search->space->candidates + 1,
-                               c->tensor,
-                               c->pipeline,
-                               c->virtual_pipeline,
-                               c->context,
-                               c->expert,
-                               plan->candidate->job->n_accelerators / (c->tensor * c->pipeline * c->context),
-                               c->zero,
-                               c->micro_batch_size};
+    const struct tsim_scenario *job = plan->candidate->job;
+    const int64_t degrees[] = {
+        c->tensor,  c->pipeline,        c->virtual_pipeline,
+        c->context, c->expert,          job->n_accelerators / (c->tensor * c->pipeline * c->context),
+        c->zero,    c->micro_batch_size};
+    tsim_figures_add(table, (double)(number + 1));
+    tsim_figures_add(table, (double)(plan->candidate - output->search->space->candidates + 1));
+    tsim_figures_add(table, (double)job->n_accelerators);
+    tsim_figures_add_text(table, job->cluster.node->accelerator->name);
     for (size_t i = 0; i < sizeof degrees / sizeof degrees[0]; i++)
         tsim_figures_add(table, (double)degrees[i]);
     tsim_figures_add_text(table, tsim_recompute_name(c->recompute));
