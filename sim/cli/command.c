@@ -81,10 +81,12 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "parallelism, ZeRO, micro-batch, recomputation, schedule and sequence\n"
      "parallelism; what the scenario says of them does not count. Axes (sweep.axes,\n"
      "--vary) over these keys say which values to try, axes over other keys\n"
-     "(cluster.node, cluster.nodes) are candidates; sweep.limits are kept. The plans\n"
-     "are those that simulating all of them would find. --sensitivity asks whether\n"
-     "the order of the two best candidates survives each input a tenth off. --report\n"
-     "makes a page of it, with a run of the best plan. Nothing is logged.",
+     "(cluster.node, cluster.nodes) are candidates. Limits (sweep.limits, or --set\n"
+     "sweep.limits.days=60; cost, power, memory, any figure) are kept; of a candidate\n"
+     "without a plan it says which is missed and by how much. The plans are those that\n"
+     "simulating all of them would find. --sensitivity asks whether the order of the\n"
+     "two best candidates survives each input a tenth off. --report makes a page of\n"
+     "it, with a run of the best plan. Nothing is logged.",
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_REPORT),

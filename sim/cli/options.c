@@ -116,6 +116,10 @@ static bool unknown_option(const struct parser *parser, const char *name) {
     for (int i = 0; i < TSIM_N_OPTIONS; i++)
         if (tsim_command_takes(parser->command, (enum tsim_option)i))
             candidates[n_candidates++] = OPTIONS[i].name;
+    for (int i = 0; i < TSIM_N_OPTIONS; i++)
+        if (strcmp(OPTIONS[i].name, name) == 0)
+            return complain(parser, "unknown option --%s: other commands have it, %s does not", name,
+                            parser->command->name);
     const char *near = tsim_did_you_mean(name, candidates, n_candidates);
     if (near)
         return complain(parser, "unknown option --%s; did you mean --%s?", name, near);

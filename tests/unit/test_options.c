@@ -107,7 +107,8 @@ static const struct {
     {"a --jason", "unknown option --jason; did you mean --json?"},
     {"a --zzzzzz", "unknown option --zzzzzz\n"},
     {"a -q", "unknown option -q"},
-    {"a --ignore-memory", "unknown option --ignore-memory"}, /* exists, and not for this command */
+    {"a --ignore-memory",
+     "unknown option --ignore-memory: other commands have it, study does not\n"}, /* exists, and not for this command */
     {"a --quiet=1", "--quiet takes no value"},
     {"a --db", "--db needs a value: --db FILE"},
     {"a --db=", "--db has an empty value"},
