@@ -288,6 +288,19 @@ static const char *batch_text(struct tsim_arena *arena, const struct tsim_plan_g
                              gap->batch_below && gap->batch_above ? above : "");
 }
 
+/* What would have to be said for the figure to be known. */
+static const char *unknown_text(struct tsim_arena *arena, const struct tsim_plan_gap *gap) {
+    const struct tsim_scenario *job = gap->candidate->job;
+    const char *name = tsim_outcome_spec(gap->figure)->name;
+    bool is_rent = gap->figure == TSIM_OUTCOME_RENT || gap->figure == TSIM_OUTCOME_TRILLION_RENT;
+    if (is_rent && !(job->cost.rent_usd_per_s > 0))
+        return tsim_arena_printf(arena, "no plan has a %s: no rent of a %.40s is known (cost.rent)", name,
+                                 job->cluster.node->accelerator->name);
+    if (strncmp(name, "campaign.", 9) == 0 && job->training.length_kind == TSIM_LENGTH_NONE)
+        return tsim_arena_printf(arena, "no plan has %s: the run's length is not said (training.tokens)", name);
+    return tsim_arena_printf(arena, "no plan has a value of %s", name);
+}
+
 static const char *reason_text(struct tsim_arena *arena, const struct tsim_plan_gap *gap) {
     char lacks[96], has[96];
     if (gap->lack == TSIM_PLAN_LACKS_VALID)
@@ -296,6 +309,8 @@ static const char *reason_text(struct tsim_arena *arena, const struct tsim_plan_
         return tsim_arena_printf(arena, "no plan fits in memory: the smallest needs %s on an accelerator of %s",
                                  tsim_gigabytes_text(gap->capacity_bytes + gap->excess_bytes, lacks, sizeof lacks),
                                  tsim_gigabytes_text(gap->capacity_bytes, has, sizeof has));
+    if (gap->lack == TSIM_PLAN_LACKS_FIGURE)
+        return unknown_text(arena, gap);
     if (gap->limit)
         return tsim_arena_printf(arena, "no plan is within the limits: %s",
                                  tsim_limit_text(arena, gap->limit, gap->nearest));

@@ -109,6 +109,8 @@ static struct tsim_plan_price price_of(const struct tsim_scenario *sc, const str
 /* Of plans with equal prices the earlier one stands for all. `b` may be a bound of its own price. */
 static bool beats(const struct item *a, const struct item *b) {
     const struct tsim_plan_price *x = &a->price, *y = &b->price;
+    if ((x->cost_usd > 0) != (y->cost_usd > 0)) /* known of one alone */
+        return false;
     if (x->time_s > y->time_s || x->cost_usd > y->cost_usd || x->energy_j > y->energy_j)
         return false;
     return x->time_s < y->time_s || x->cost_usd < y->cost_usd || x->energy_j < y->energy_j || a->position < b->position;
@@ -442,6 +444,29 @@ static void find_missed_limit(const struct search *search, const struct team *te
     }
 }
 
+/* Where no limit is missed: is it that a limited figure, or the one to rank by, has no value? */
+static void find_unknown_figure(const struct search *search, const struct team *team, size_t candidate,
+                                struct tsim_plan_gap *gap) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    size_t n_simulated = 0, n_ranked = 0;
+    for (size_t i = 0; i < ranking->n_limits; i++)
+        if (isnan(nearest_of(search, team, candidate, i))) {
+            gap->lack = TSIM_PLAN_LACKS_FIGURE;
+            gap->figure = ranking->limits[i].figure;
+            return;
+        }
+    for (size_t i = 0; i < search->n_items; i++) {
+        const struct item *item = &search->items[i];
+        bool is_run = (size_t)item->candidate == candidate && item->fate == FATE_SIMULATED;
+        n_simulated += is_run;
+        n_ranked += is_run && isfinite(item->objective);
+    }
+    if (n_simulated == 0 || n_ranked > 0)
+        return;
+    gap->lack = TSIM_PLAN_LACKS_FIGURE;
+    gap->figure = ranking->objective;
+}
+
 static void find_gap(const struct search *search, const struct team *team, size_t candidate,
                      struct tsim_plan_gap *gap) {
     bool is_valid = false, fits = false;
@@ -462,6 +487,8 @@ static void find_gap(const struct search *search, const struct team *team, size_
         tsim_plan_nearest_batches(gap->candidate, &gap->batch_below, &gap->batch_above);
     else if (fits)
         find_missed_limit(search, team, candidate, gap);
+    if (fits && !gap->limit)
+        find_unknown_figure(search, team, candidate, gap);
 }
 
 static void find_gaps(struct tsim_arena *arena, const struct search *search, const struct team *team,

@@ -24,7 +24,8 @@ struct tsim_plan_search {
     bool is_exhaustive; /* nothing is pruned: for tests */
 };
 
-/* What must be given up for a token: less is better of each. A cost that is not known is 0. */
+/* What must be given up for a token: less is better of each. A cost that is not known is 0, and is neither more nor
+ * less than one that is. */
 struct tsim_plan_price {
     double time_s, cost_usd, energy_j;
 };
@@ -43,6 +44,7 @@ struct tsim_plan {
 enum tsim_plan_lack {
     TSIM_PLAN_LACKS_VALID,  /* none is valid: the batch, the layers or the accelerators do not divide */
     TSIM_PLAN_LACKS_MEMORY, /* none fits; excess_bytes: what the smallest lacks */
+    TSIM_PLAN_LACKS_FIGURE, /* `figure`, to rank by or to limit, is not known: no rent, no length of the run */
     TSIM_PLAN_LACKS_LIMIT   /* `limit` NULL: each limit is kept by some plan, all of them by none */
 };
 struct tsim_plan_gap {
@@ -52,6 +54,7 @@ struct tsim_plan_gap {
     double excess_bytes, capacity_bytes;
     const struct tsim_limit *limit;
     double nearest;
+    enum tsim_outcome_figure figure;
 };
 
 struct tsim_plan_result {

@@ -119,7 +119,8 @@ static void random_axis(struct random_source *random, int64_t first, int64_t val
         *axis = (struct tsim_plan_axis){values, n};
 }
 
-/* The job itself, or it and the same with twice the nodes and half the rent. */
+/* The job itself, or it and the same with twice the nodes and half the rent, or a rent that is not
+ * known. */
 static void random_space(struct tsim_arena *arena, struct random_source *random, const struct example *e,
                          const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], struct tsim_plan_space *space) {
     struct tsim_plan_space second;
@@ -130,7 +131,7 @@ static void random_space(struct tsim_arena *arena, struct random_source *random,
     *other = e->scenario;
     other->cluster.nodes *= 2;
     other->n_accelerators *= 2;
-    other->cost.rent_usd_per_s /= 2;
+    other->cost.rent_usd_per_s = random_between(random, 0, 2) == 0 ? 0 : e->scenario.cost.rent_usd_per_s / 2;
     tsim_plan_space_of(arena, other, axes, &second);
     struct tsim_plan_candidate *both = TSIM_NEW_ARRAY(arena, 2, struct tsim_plan_candidate);
     both[0] = space->candidates[0];
@@ -158,6 +159,8 @@ static void check_gap(struct tsim_arena *arena, const struct tsim_plan_gap *gap,
     alone.first_position = 0;
     const struct tsim_plan_space space = {.candidates = &alone, .n_candidates = 1, .n_points = alone.n_points};
     struct tsim_plan_search search = {.space = &space, .n_threads = 1, .is_exhaustive = true};
+    if (gap->lack == TSIM_PLAN_LACKS_FIGURE)
+        search.ranking.objective = gap->figure;
     if (gap->lack != TSIM_PLAN_LACKS_LIMIT) {
         ck_assert_uint_eq(find(arena, &search).n_best, 0);
         return;
