@@ -292,6 +292,12 @@ START_TEST(small_messages_go_as_ll) {
     ck_assert_int_eq(cost_of(c, request).protocol, TSIM_PROTOCOL_LL);
     request.bytes = 16385;
     ck_assert_int_eq(cost_of(c, request).protocol, TSIM_PROTOCOL_SIMPLE);
+    request.op = TSIM_ALL_TO_ALL; /* a fourth of the bytes to each of four */
+    request.group = even(1, 4);
+    request.bytes = 4 * 16384;
+    ck_assert_int_eq(cost_of(c, request).protocol, TSIM_PROTOCOL_LL);
+    request.bytes = 4 * 16385;
+    ck_assert_int_eq(cost_of(c, request).protocol, TSIM_PROTOCOL_SIMPLE);
 }
 END_TEST
 

@@ -131,6 +131,11 @@ START_TEST(algorithms) {
     double direct = list.ops[0].flops, bytes = 4 * (5 * 64 * 64 + 9 * 32 * 32);
     ck_assert_double_eq(direct, 2.0 * 5 * 64 * 9 * 32 * 32);
     ck_assert_double_eq(list.ops[0].bytes, bytes + 2 * 4 * 5 * 64 * 64);
+    struct tsim_list_layer pair = {TSIM_LIST_PRODUCT, 0, 32, 32, 2, 2, 1, 1, 1, false, false};
+    x.model.list = &pair; /* two pixels are an image, too */
+    tsim_list_backward(&x.scenario, 0, &list);
+    ck_assert_double_eq(find(&list, "convolution, input")->bytes, 4 * (5 * 64 * 2 + 32 * 32) + 2 * 4 * 5 * 64 * 2);
+    x.model.list = &conv;
     x.scenario.training.precision = TSIM_FP32;
     tsim_list_backward(&x.scenario, 0, &list);
     ck_assert_double_eq(list.ops[0].batch, 16);

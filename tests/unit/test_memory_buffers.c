@@ -274,6 +274,9 @@ START_TEST(latent_weight_gradients) {
     example_init(&e);
     e.model.latent = (struct tsim_latent){.kv_rank = 128, .query_rank = 256};
     assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, false), 2 * (1 + 2 * 3 / 8.0 + 1 + 4 + 1 + 9));
+    e.model.kv_heads = 1; /* each head has keys and values of its own all the same, from one value as well */
+    e.model.latent = (struct tsim_latent){.kv_rank = 1, .query_rank = 1};
+    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, false), 2 * (1 + 2 * 2 / H + 1 + 4 + 1 + 9));
 }
 END_TEST
 
