@@ -41,7 +41,8 @@ SLOW_SCRIPTS = ["cli/run.sh", "docs.sh"]
 BUILD = pathlib.Path("build/mutate")
 MAKE = ["make", "-s", "-j2", "VARIANT=mutate", "CFLAGS=-O1 -fPIC"]
 MOST_BYTES, MOST_CPU_S = 8 << 30, 60
-ENVIRONMENT = {**os.environ, "CK_FORK": "no"}  # one process a program: what crashes it is a failure as well
+ENVIRONMENT = {**os.environ, "CK_FORK": "no"}  # one process a program: what crashes it is a failure as well ...
+CAN_CRASH = ["env", "CK_FORK=yes", "CK_DEFAULT_TIMEOUT=60"]  # ... but of those that test crashes
 
 
 def changes(path):
@@ -172,7 +173,7 @@ class Workplace:
         yield from ((s, [["bash", f"tests/{s}", "build/tsim"]]) for s in QUICK_SCRIPTS)
         if is_quick:
             return
-        yield "other units", self.programs(rest)
+        yield "other units", [CAN_CRASH + program for program in self.programs(rest)]
         yield from ((s, [["bash", f"tests/{s}", "build/tsim"]]) for s in SLOW_SCRIPTS)
 
     def failing(self, path, is_quick=False):
