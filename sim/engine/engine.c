@@ -168,9 +168,11 @@ enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *
     for (size_t stream = 0; stream < engine->n_streams; stream++)
         tsim_engine_fetch(engine, (int32_t)stream);
     struct tsim_event next;
+    const bool always = engine->options.between != NULL,
+               *calls_between = always && engine->options.calls_between ? engine->options.calls_between : &always;
     for (;;) {
         run_tick(engine);
-        if (engine->options.between)
+        if (*calls_between)
             engine->options.between(engine->options.context);
         if (tsim_event_queue_find(&engine->events, &next) < TSIM_QUEUE_HEAP)
             break;

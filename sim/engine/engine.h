@@ -105,6 +105,7 @@ struct tsim_engine_options {
     tsim_observer_fn observer;   /* may be NULL */
     tsim_describe_fn describe;   /* may be NULL */
     tsim_between_fn between;     /* may be NULL */
+    const bool *calls_between;   /* `between` is called where it is set; NULL: after every tick */
     void *context;               /* for observer, describe and between */
 };
 

@@ -151,7 +151,7 @@ void tsim_engine_fetch(struct tsim_engine *engine, int32_t stream) {
     fetch(engine, stream);
 }
 
-static void fire(struct tsim_engine *engine, struct tsim_engine_signal *signal) {
+static inline void fire(struct tsim_engine *engine, struct tsim_engine_signal *signal) {
     int32_t last = signal->last_waiter;
     if (last < 0)
         return;
@@ -166,7 +166,7 @@ static void fire(struct tsim_engine *engine, struct tsim_engine_signal *signal) 
     } while (waiter != last);
 }
 
-static void lower_signals(struct tsim_engine *engine, const struct tsim_task *task) {
+static inline void lower_signals(struct tsim_engine *engine, const struct tsim_task *task) {
     for (int32_t i = 0; i < task->n_lowers; i++) {
         struct tsim_engine_signal *signal = signal_at(engine, task->lowers[i]);
         if (signal->count == 0)
@@ -186,7 +186,7 @@ static void raise_counter(struct tsim_engine *engine, int32_t raised) {
         be_ready(engine, waiter);
 }
 
-static void end_party(struct tsim_engine *engine, int32_t party, tsim_tick begin) {
+static inline void end_party(struct tsim_engine *engine, int32_t party, tsim_tick begin) {
     const struct tsim_engine_stream *s = &engine->streams[party];
     tsim_engine_count(engine, party, 1);
     if (engine->options.observer)

@@ -301,9 +301,13 @@ bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t po
     int64_t value[TSIM_N_PLAN_KEYS], rest = position - candidate->first_position;
     size_t at[TSIM_N_PLAN_KEYS];
     for (int key = TSIM_N_PLAN_KEYS - 1; key >= 0; key--) {
-        at[key] = (size_t)(rest % (int64_t)candidate->axes[key].n);
-        rest /= (int64_t)candidate->axes[key].n;
-        value[key] = candidate->axes[key].values[at[key]];
+        const struct tsim_plan_axis *axis = &candidate->axes[key];
+        at[key] = 0;
+        if (axis->n > 1) { /* many have one value, and to divide takes time */
+            at[key] = (size_t)(rest % (int64_t)axis->n);
+            rest /= (int64_t)axis->n;
+        }
+        value[key] = axis->values[at[key]];
     }
     *choice = (struct tsim_plan_choice){.tensor = value[TSIM_PLAN_TENSOR],
                                         .pipeline = value[TSIM_PLAN_PIPELINE],

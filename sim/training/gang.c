@@ -264,10 +264,10 @@ static void message_task(struct tsim_gang *gang, enum tsim_gang_stream stream, b
     }
 }
 
-static void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int32_t index, struct tsim_schedule_hop hop,
-                      struct tsim_task *task) {
+static inline void send_task(struct tsim_gang *gang, enum tsim_gang_stream stream, int32_t index,
+                             struct tsim_pass_item item, struct tsim_schedule_hop hop, struct tsim_task *task) {
     struct tsim_gang *to = hop.to_next ? gang->next : gang->prev;
-    struct tsim_pass_item item = tsim_gang_item(gang, index), there = item;
+    struct tsim_pass_item there = item;
     struct tsim_task_shape **shape = &gang->messages[hop.to_next ? 0 : 1];
     there.chunk = hop.chunk;
     if (*shape)
@@ -528,7 +528,7 @@ static bool next_compute(struct tsim_gang *gang, struct tsim_task *task) {
     }
     if (gang->n_owed > 0) {
         struct tsim_pass_item item = tsim_gang_item(gang, gang->owed[0]);
-        send_task(gang, TSIM_STREAM_COMPUTE, gang->owed[0], tsim_gang_hop(gang, item), task);
+        send_task(gang, TSIM_STREAM_COMPUTE, gang->owed[0], item, tsim_gang_hop(gang, item), task);
         gang->owed[0] = gang->owed[1];
         gang->n_owed--;
         return true;
@@ -578,7 +578,7 @@ static bool next_send(struct tsim_gang *gang, bool to_next, enum tsim_gang_strea
         struct tsim_schedule_hop hop = tsim_gang_hop(gang, item);
         if (!hop.sends || hop.to_next != to_next)
             continue;
-        send_task(gang, stream, *at, hop, task);
+        send_task(gang, stream, *at, item, hop, task);
         wait_for(task, out_signal(gang, item));
         (*at)++;
         return true;

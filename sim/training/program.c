@@ -333,31 +333,36 @@ static void account_data(const struct step_run *run, struct tsim_gang *gang, int
     tsim_account_data(gang, label);
 }
 
+static __attribute__((noinline)) void tell_sink(const struct step_run *run, int32_t stream, int64_t label,
+                                                tsim_tick begin, tsim_tick end) {
+    const struct tsim_gang *gang = run->owners[stream].gang;
+    bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
+                    (tsim_label_kind(label) != TSIM_TASK_GO || gang->expanding[TSIM_STREAM_DATA].part > 0);
+    bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && gang->has_pieces;
+    tell_and_note(run, stream, label, is_cut ? gang->piece_begin : is_whole ? gang->go_end : begin, end);
+}
+
 static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
     struct step_run *run = context;
     if (stream >= run->n_owned)
         return; /* messages: their collective's own task is seen */
     struct tsim_gang *gang = run->owners[stream].gang;
     run->end = end;
-    if (run->sink && !tsim_label_is_piece(label)) {
-        bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
-                        (tsim_label_kind(label) != TSIM_TASK_GO || gang->expanding[TSIM_STREAM_DATA].part > 0);
-        bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && gang->has_pieces;
-        tell_and_note(run, stream, label, is_cut ? gang->piece_begin : is_whole ? gang->go_end : begin, end);
-    }
+    if (run->sink && !tsim_label_is_piece(label))
+        tell_sink(run, stream, label, begin, end);
     switch (run->owners[stream].stream) {
     case TSIM_STREAM_COMPUTE:
-        tsim_account_compute(gang, label, ready, begin, end);
         if (run->periods && gang == run->gangs)
             run->is_due |= tsim_periods_is_due(run->periods, label);
+        tsim_account_compute(gang, label, ready, begin, end);
         return;
     case TSIM_STREAM_DATA:
         account_data(run, gang, label, begin, end);
         return;
     case TSIM_STREAM_NEXT:
     case TSIM_STREAM_PREV:
-        tsim_account_transfer(gang, label, begin, end);
         gang->tally[TSIM_TALLY_SEND_BUSY] += end - begin;
+        tsim_account_transfer(gang, label, begin, end);
         return;
     case TSIM_N_STREAMS:
         break;
@@ -365,16 +370,11 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     TSIM_BUG("stream %d", (int)stream);
 }
 
-static __attribute__((noinline)) void look(struct step_run *run) {
+/* After a tick in which a period may be over. */
+static void look(void *context) {
+    struct step_run *run = context;
     run->is_due = false;
     tsim_periods_look(run->periods);
-}
-
-/* After every tick; hardly ever is anything due. */
-static void between(void *context) {
-    struct step_run *run = context;
-    if (run->is_due)
-        look(run);
 }
 
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
@@ -486,8 +486,12 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
                            .sink = sink,
                            .has_links =
                                !scenario->simulation.fold && scenario->simulation.network != TSIM_NETWORK_IDEAL};
-    struct tsim_engine_options options = {
-        .tick_s = STEP_TICK_S, .observer = observe, .describe = describe, .between = between, .context = &run};
+    struct tsim_engine_options options = {.tick_s = STEP_TICK_S,
+                                          .observer = observe,
+                                          .describe = describe,
+                                          .between = look,
+                                          .calls_between = &run.is_due,
+                                          .context = &run};
     /* Unfolded, what lives as long as the simulation is tens of megabytes. */
     struct tsim_arena own;
     tsim_arena_init(&own);
