@@ -1,6 +1,6 @@
 /* words.h - a list of 64-bit words that grows, for what is to be compared bit by bit or read again in order. Small
- * words take few bytes: seven bits a byte, the lowest first, the sign in the lowest of all. Free with
- * tsim_words_release. */
+ * words take few bytes: with the sign in the lowest bit, below 128 a byte, else the number of bytes that follow (with
+ * the highest bit set) and these, the lowest first. Free with tsim_words_release. */
 #ifndef TSIM_BASE_WORDS_H
 #define TSIM_BASE_WORDS_H
 
@@ -14,17 +14,23 @@ struct tsim_words {
     size_t n, capacity; /* bytes */
 };
 
-enum { TSIM_WORD_MOST = 10 /* bytes of a word */ };
+enum { TSIM_WORD_MOST = 9 /* bytes of a word */ };
 
 static inline void tsim_words_put(struct tsim_words *words, int64_t word) {
     if (words->capacity - words->n < TSIM_WORD_MOST)
         words->bytes = tsim_heap_grow(words->bytes, &words->capacity, words->n + TSIM_WORD_MOST, 1);
     uint8_t *at = words->bytes + words->n;
     uint64_t rest = word < 0 ? ~((uint64_t)word << 1) : (uint64_t)word << 1;
-    for (; rest >= 0x80; rest >>= 7)
-        *at++ = (uint8_t)(rest | 0x80);
-    *at++ = (uint8_t)rest;
-    words->n = (size_t)(at - words->bytes);
+    if (rest < 0x80) {
+        *at = (uint8_t)rest;
+        words->n++;
+        return;
+    }
+    int n = (71 - __builtin_clzll(rest)) / 8;
+    *at++ = (uint8_t)(0x80 | n);
+    for (int i = 0; i < 8; i++) /* one store; what is beyond n is the next word's */
+        at[i] = (uint8_t)(rest >> 8 * i);
+    words->n += (size_t)n + 1;
 }
 
 /* A double by its bits, turned round: the last ones are mostly noughts. */
@@ -42,11 +48,13 @@ static inline void tsim_words_put_double(struct tsim_words *words, double value)
 
 /* Reads at *at, which moves on to the next word. */
 static inline int64_t tsim_words_next(const uint8_t **at) {
-    uint64_t word = 0;
-    int shift = 0;
-    do
-        word |= (uint64_t)(**at & 0x7f) << shift, shift += 7;
-    while (*(*at)++ & 0x80);
+    uint64_t word = *(*at)++;
+    if (word & 0x80) {
+        int n = (int)(word & 0x7f);
+        word = 0;
+        for (int i = 0; i < n; i++)
+            word |= (uint64_t) * (*at)++ << 8 * i;
+    }
     return word & 1 ? ~(int64_t)(word >> 1) : (int64_t)(word >> 1);
 }
 

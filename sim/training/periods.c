@@ -164,14 +164,20 @@ static bool put_state(const struct tsim_periods *periods, tsim_tick now, struct 
     return tsim_engine_put_state(periods->engine, state);
 }
 
+static uint64_t mixed(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+    return hash ^ hash >> 32;
+}
+
 static uint64_t hash_of(const struct tsim_words *words) {
     uint64_t hash = UINT64_C(0x9e3779b97f4a7c15);
-    for (size_t i = 0; i < words->n; i += sizeof(uint64_t)) {
-        uint64_t word = 0;
-        memcpy(&word, words->bytes + i, words->n - i < sizeof word ? words->n - i : sizeof word);
-        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
+    size_t i = 0;
+    for (uint64_t word; i + sizeof word <= words->n; i += sizeof word) {
+        memcpy(&word, words->bytes + i, sizeof word);
+        hash = mixed(hash, word);
     }
+    for (; i < words->n; i++)
+        hash = mixed(hash, words->bytes[i]);
     return hash;
 }
 
