@@ -234,9 +234,10 @@ static double whole_cost(const struct balance *b, int32_t stage) {
     return tsim_balance_stage_s(b->sc, &b->costs, stage) * (stage_fits(b, stage) ? 1 : DOES_NOT_FIT_FACTOR);
 }
 
+/* Of two that hold a part (dualpipe), the first. */
 static void find_stages(struct balance *b) {
     b->stages = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int32_t);
-    for (int32_t stage = 0; stage < b->shape.stages; stage++)
+    for (int32_t stage = b->shape.stages - 1; stage >= 0; stage--)
         for (int32_t c = 0; c < b->shape.chunks; c++)
             b->stages[tsim_schedule_part(&b->shape, stage, c)] = stage;
 }
@@ -351,6 +352,8 @@ const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct 
     tsim_pass_costs_build(scenario, cluster, placement, &b.costs);
     int64_t n = scenario->model->layers, with_experts = tsim_model_expert_layers(scenario->model, 0, n);
     b.are_alike = with_experts == 0 || with_experts == n;
+    if (b.shape.schedule == TSIM_SCHEDULE_DUALPIPE) /* where a layer moves, four stages change */
+        b.are_alike = false;
     if (b.shape.chunks == 1) {
         b.known = TSIM_NEW_ARRAY(arena, (size_t)(b.n_parts * (n + 1)), struct known);
         partition(&b);

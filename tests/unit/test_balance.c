@@ -184,6 +184,41 @@ START_TEST(the_split_is_that_of_the_plain_recursion) {
 }
 END_TEST
 
+/* Several parts a stage, in dualpipe each of them on two stages: no layer that is moved makes the slowest stage faster.
+ */
+START_TEST(no_move_is_better) {
+    struct random_source random = {5};
+    for (int i = 0; i < 60; i++) {
+        struct tsim_parallelism_spec *p = &example.scenario.parallelism;
+        example_init(&example);
+        p->pipeline = 2 * random_between(&random, 1, 2);
+        p->schedule = random_between(&random, 0, 1) ? TSIM_SCHEDULE_DUALPIPE : TSIM_SCHEDULE_ZB_V;
+        example.model.layers = random_between(&random, 8, 21);
+        example.model.vocab = 1024 * random_between(&random, 1, 512);
+        example.scenario.training.global_batch_size = 64;
+        example_finish(&example);
+        struct tsim_pass_costs costs = costs_of(&example.scenario);
+        p->balances = true;
+        struct tsim_scenario found = *tsim_balance(&arena, &example.scenario);
+        int64_t n = tsim_n_model_parts(p), parts[16];
+        memcpy(parts, found.parallelism.layers_per_chunk, (size_t)n * sizeof parts[0]);
+        found.parallelism.layers_per_chunk = parts;
+        double slowest = slowest_s(&found, &costs);
+        for (int64_t from = 0; from < n; from++)
+            for (int64_t to = 0; to < n; to++) {
+                if (parts[from] < 2)
+                    continue;
+                parts[from]--;
+                parts[to]++;
+                ck_assert_msg(slowest_s(&found, &costs) >= slowest * (1 - 1e-9), "case %d: from %lld to %lld", i,
+                              (long long)from, (long long)to);
+                parts[from]++;
+                parts[to]--;
+            }
+    }
+}
+END_TEST
+
 /* 4,096 layers over 16 stages: cut anywhere between layers, no stage need take longer than an even share of all work
  * and one layer. */
 START_TEST(thousands_of_layers) {
@@ -262,6 +297,7 @@ static Suite *balance_suite(void) {
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, nothing_is_better);
     tcase_add_test(tcase, the_split_is_that_of_the_plain_recursion);
+    tcase_add_test(tcase, no_move_is_better);
     tcase_add_test(tcase, thousands_of_layers);
     tcase_add_test(tcase, where_nothing_fits_the_fastest_is_taken);
     tcase_add_test(tcase, a_heavy_head_takes_the_place_of_layers);
