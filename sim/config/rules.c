@@ -286,7 +286,7 @@ static void check_attention(const struct check *c) {
     const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
     if (a->attention_frac[tsim_flash_of(a, kernel)] <= 0)
         tsim_diag_hint(fail(c, "training.attention", "%.40s has no efficiency for the attention kernel of %.40s",
-                            c->sc->cluster.node->accelerator->name, c->sc->software->name),
+                            a->name, c->sc->software->name),
                        "attention: standard, or give efficiency.attention in the accelerator");
 }
 

@@ -11,7 +11,7 @@ static const struct tile {
 } TILES[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96}, {128, 64, 0.85}, {64, 128, 0.85}, {64, 64, 0.7}};
 enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8, MAX_STRIPS = 32 };
 
-#define ROUNDING 1e-12
+#define ROUNDING 1e-12        /* slack of a lower bound compared with a sum: thousands of double rounding errors */
 #define MIN_SPLIT_DEPTH 512.0 /* a slice of k shorter than this is not worth its reduction */
 
 /* Relative clocks under the power limit are found by false position (the Illinois variant: the value at an end that
