@@ -10,6 +10,9 @@
 #include <string.h>
 
 #define S_PER_MICRO 1e-6
+/* Profilers count from 1970 (1.8e9 s) or from the machine's start. In microseconds both, and their sum, fit in 64 bits. */
+#define MOST_START_S 1e12
+#define MOST_DURATION_S 1e9
 
 /* In an execution while it is read: a group that nodes name and nobody has told. */
 enum { UNTOLD = -1, MOST_GROUPS = 10000, MOST_RANKS = 10 * 1000 * 1000 };
@@ -293,8 +296,9 @@ static enum tsim_status finish_node(struct reading *r, struct tsim_history_node 
     double stream = node->is_host ? said->thread : said->stream;
     node->stream = fabs(stream) < 1e15 ? (int64_t)stream : 0;
     node->comm_bytes = said->comm_size;
-    if (!is_count(node->n_ops) || !is_count(node->bytes) || !(node->duration_s >= 0 && node->duration_s < 1e9))
-        return refuse(r, node, "a duration, num_ops or tensor_size that cannot be");
+    bool has_times = node->start_s < MOST_START_S && node->duration_s >= 0 && node->duration_s < MOST_DURATION_S;
+    if (!has_times || !is_count(node->n_ops) || !is_count(node->bytes))
+        return refuse(r, node, "a start, duration, num_ops or tensor_size that cannot be");
     if (!is_message && !is_collective)
         return TSIM_OK;
     if (!is_count(said->comm_size) && !(is_collective && said->comm_type == TSIM_HISTORY_BARRIER))

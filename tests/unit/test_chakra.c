@@ -168,6 +168,25 @@ START_TEST(numbers_of_every_type) {
 }
 END_TEST
 
+/* Field 6 is the start in microseconds, of 64 bits: a profiler's clock counts from 1970 at most. */
+START_TEST(times_that_cannot_be) {
+    static const struct {
+        uint64_t start_us, duration_us;
+        bool is_good;
+    } CASES[] = {{1800000000000000, 12, true},     {999000000000000000, 999000000000000, true},
+                 {1000000000000000000, 12, false}, {UINT64_MAX - 7, 12, false},
+                 {0, 1000000000000000, false},     {0, UINT64_MAX, false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct bytes file = {.n = 0}, node = begin_node(1, COMPUTE, CASES[i].duration_us);
+        struct tsim_history e;
+        put_number(&node, 6, CASES[i].start_us);
+        put_version(&file);
+        put_message(&file, &node);
+        ck_assert_int_eq(parse(&file, "a.0.et", &e) == TSIM_OK, CASES[i].is_good);
+    }
+}
+END_TEST
+
 START_TEST(process_groups) {
     struct bytes file = {.n = 0}, node = begin_node(1, METADATA, 0), inputs = {.n = 0};
     put_version(&file);
@@ -519,6 +538,7 @@ static Suite *chakra_suite(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, kernels_and_what_they_wait_for);
     tcase_add_test(tests, numbers_of_every_type);
+    tcase_add_test(tests, times_that_cannot_be);
     tcase_add_test(tests, process_groups);
     tcase_add_test(tests, the_schema_of_2023);
     tcase_add_test(tests, mistakes);
