@@ -593,8 +593,8 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
              2 * fmax(k.t, first.t) * k.h * k.e;
     if (sc->parallelism.expert > 1)
         bytes += 2 * rows * k.h * k.e; /* rows sent and received */
-    if (stage_has_head(sc, stage))
-        bytes += tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, &k);
+    if (stage_has_head(sc, stage))     /* the loss is done with before the backward pass of the layers */
+        bytes = fmax(bytes, tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, &k));
     if (sc->parallelism.pipeline > 1)
         bytes += 2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.e; /* receive buffers */
     if (sc->parallelism.zero == 3)

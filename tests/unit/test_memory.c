@@ -298,6 +298,7 @@ START_TEST(expert_buffers) {
     struct tsim_stage_memory alone, shared;
     for (int64_t ranks = 2; ranks <= 4; ranks *= 2) {
         example_init(&e);
+        e.model.vocab = 1024; /* a small loss */
         e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 64, .every = 2};
         tsim_stage_memory(&e.scenario, 0, &alone);
         e.scenario.parallelism.expert = ranks;
@@ -328,6 +329,7 @@ END_TEST
 START_TEST(no_dense_layers) {
     struct tsim_stage_memory narrow, wide;
     example_init(&e);
+    e.model.vocab = 1024;
     e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 64, .every = 1};
     tsim_stage_memory(&e.scenario, 0, &narrow);
     e.model.ffn_hidden *= 16;

@@ -21,27 +21,37 @@ static struct tsim_stage_memory stage(int32_t s) {
     return memory;
 }
 
-/* At the loss, a logit: bf16 and its fp32 copy in place (Megatron); fused its gradient beside it; written out
- * log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient, the scores' 8 U or the
+/* The more of two. At the loss, a logit: bf16 and its fp32 copy in place (Megatron); fused its gradient beside it;
+ * written out log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient, the scores' 8 U or the
  * inner tensor's 4 U, and two of the residual stream. Flash attention has its rows' statistics, 4 bytes x 8 x 1,024, in
  * place of scores. */
 START_TEST(one_stage) {
     example_init(&e);
-    assert_mib(stage(0).buffers_bytes, 16 + 2 * 2 + 32 * (2 + 4));
+    assert_mib(stage(0).buffers_bytes, fmax(16 + 2 * 2, 32 * (2 + 4)));
     e.software.fusion = TSIM_FUSION_TE;
     e.software.cross_entropy = TSIM_LOSS_FUSED; /* Transformer Engine's own works in fp32, too */
-    assert_mib(stage(0).buffers_bytes, 16 + 4 + 32 * 6);
+    assert_mib(stage(0).buffers_bytes, 32 * 6);
     e.software.fusion = TSIM_FUSION_COMPILE;
-    assert_mib(stage(0).buffers_bytes, 16 + 4 + 32 * (2 + 2));
+    assert_mib(stage(0).buffers_bytes, 32 * (2 + 2));
     e.software.fusion = TSIM_FUSION_NONE;
     e.software.cross_entropy = TSIM_LOSS_WRITTEN_OUT;
-    assert_mib(stage(0).buffers_bytes, 16 + 4 + 32 * (2 + 12));
-    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
-    assert_mib(stage(0).buffers_bytes, 8 + 4 + 32 * 14);
-    e.model.gated_mlp = true; /* gradients of both halves at once */
-    assert_mib(stage(0).buffers_bytes, 16 + 4 + 32 * 14);
+    assert_mib(stage(0).buffers_bytes, 32 * (2 + 12));
     e.scenario.training.precision = TSIM_FP32;
-    assert_mib(stage(0).buffers_bytes, 32 + 8 + 32 * 16);
+    assert_mib(stage(0).buffers_bytes, 32 * (4 + 12));
+}
+END_TEST
+
+/* With fewer tokens to choose from the loss needs less than a layer: 2 U logits. */
+START_TEST(small_vocabulary) {
+    example_init(&e);
+    e.model.vocab = 2048;
+    assert_mib(stage(0).buffers_bytes, fmax(16 + 2 * 2, 2 * 6));
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    assert_mib(stage(0).buffers_bytes, fmax(8 + 2 * 2, 2 * 6));
+    e.model.gated_mlp = true; /* gradients of both halves at once */
+    assert_mib(stage(0).buffers_bytes, 16 + 4);
+    e.scenario.training.precision = TSIM_FP32;
+    assert_mib(stage(0).buffers_bytes, 32 + 8);
 }
 END_TEST
 
@@ -51,7 +61,7 @@ START_TEST(two_stages) {
     e.scenario.parallelism.pipeline = 2;
     example_finish(&e);
     assert_mib(stage(0).buffers_bytes, 16 + 4 + 4);
-    assert_mib(stage(1).buffers_bytes, 16 + 4 + 4 + 32 * 6);
+    assert_mib(stage(1).buffers_bytes, 32 * 6 + 4);
 }
 END_TEST
 
@@ -61,7 +71,7 @@ START_TEST(gathered_weights) {
     const double layer = 12 + 4 / H, all = 8 * layer + 64 + 2 / H;
     example_init(&e);
     e.scenario.parallelism.zero = 3;
-    const double others = 16 + 4 + 32 * 6;
+    const double others = fmax(16 + 4, 32 * 6);
     assert_mib(stage(0).buffers_bytes, others + 2 * 2 * layer + 4 * layer);
     e.scenario.parallelism.prefetch = 0;
     assert_mib(stage(0).buffers_bytes, others + 2 * layer + 4 * layer);
@@ -89,7 +99,7 @@ START_TEST(context_ranks) {
             e.scenario.parallelism.context = cp;
             e.scenario.parallelism.context_exchange = KINDS[i];
             example_finish(&e);
-            assert_mib(stage(0).buffers_bytes, (16 + 4 + 32 * 6) / n + exchanged[i]);
+            assert_mib(stage(0).buffers_bytes, fmax(16 + 4, 32 * 6) / n + exchanged[i]);
         }
     }
 }
@@ -99,7 +109,8 @@ END_TEST
  * tensors 8 U, probabilities 8 U, of 2 bytes. Selective of the norms: their results again. */
 START_TEST(recomputation) {
     example_init(&e);
-    const double others = 16 + 4 + 32 * 6;
+    e.model.vocab = 1024;
+    const double others = 16 + 4;
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
     assert_mib(stage(0).buffers_bytes, others + 2 * (4 + 4 + 8 + 8));
     e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
@@ -120,7 +131,7 @@ START_TEST(two_stacks) {
             e.scenario.training.attention = TSIM_ATTENTION_FLASH;
             e.scenario.training.sequence_length = is_long ? 1024 : 256;
             e.scenario.training.decoder_sequence_length = is_long ? 256 : 1024;
-            assert_mib(stage(0).buffers_bytes, 8 + 4 + 32 * 6 / (is_long ? 4.0 : 1));
+            assert_mib(stage(0).buffers_bytes, fmax(8 + 4, 32 * 6 / (is_long ? 4.0 : 1)));
             e.scenario.parallelism.pipeline = 2;
             example_finish(&e);
             assert_mib(stage(0).buffers_bytes, 8 + 4 + 4 + 1);
@@ -348,6 +359,7 @@ static Suite *buffers_suite(void) {
     Suite *suite = suite_create("memory, buffers");
     TCase *tcase = tcase_create("by hand");
     tcase_add_test(tcase, one_stage);
+    tcase_add_test(tcase, small_vocabulary);
     tcase_add_test(tcase, two_stages);
     tcase_add_test(tcase, gathered_weights);
     tcase_add_test(tcase, context_ranks);
