@@ -21,6 +21,7 @@ DOUBTFUL = {
        for n in ("041", "042", "073", "074")},
     **{f"rocm-{n}": "a figure for comparison in a report of software that is too slow; its batch is not stated"
        for n in (2, 3)},
+    "maxtext-010": "the same repository states 54.24, 55.35 and 64.05 % of the peak for it",
 }
 # What a row of grade B leaves open and has one sensible value; the comment goes into the file.
 MEGATRON_2021 = "Not stated: {}. Table 2 of the same paper has micro-batches of 1 on pipelines of the same models."
@@ -44,10 +45,10 @@ NODES = {"A100-SXM4-80GB": "dgx-a100", "A100-SXM-80GB": "dgx-a100", "A100-SXM4-4
          "H100 96GB HBM2e 2.4TB/s, 500W cap (Grand Teton)": "{extends: dgx-h100, accelerator: {extends: h100-sxm, "
                                                             "memory: 96 GB, memory_bandwidth: 2.4 TB/s, power: {cap: 500 W}}}",
          "Gaudi2": "gaudi2-hls", "Trainium1": "trn1-32xlarge", "MI300X": "mi300x-node",
-         "GC200": "{extends: ipu-pod4, accelerators: 16}"}
+         "GC200": "{extends: ipu-pod4, accelerators: 16}", "TPUv5e": "tpu-v5e-host", "TPUv5p": "tpu-v5p-host"}
 # Of others than NVIDIA: accelerators of a node, and the fabric between nodes.
-PER_NODE = {"Trainium1": 16, "GC200": 16}
-FABRICS = {"Gaudi2": "roce-100", "Trainium1": "efa-100"}
+PER_NODE = {"Trainium1": 16, "GC200": 16, "TPUv5e": 4, "TPUv5p": 4}
+FABRICS = {"Gaudi2": "roce-100", "Trainium1": "efa-100", "TPUv5e": "tpu-v5e-torus", "TPUv5p": "tpu-v5p-torus"}
 # One accelerator of each: NVIDIA's examples. DGX-1 of the 16 GB kind, and a DGX-2.
 ALONE = {"A100-SXM4-80GB": "dgx-a100", "V100-SXM2-16GB (DGX-1)": "single-v100-16gb",
          "V100-SXM2-32GB (DGX-1)": "single-v100-32gb", "V100-SXM3-32GB (DGX-2)": "dgx-2"}
@@ -91,6 +92,7 @@ def source_of(row):
                                   "{extends: megatron-deepspeed-2023, attention_kernel: flash2, dropout: 0}"),
                                  ("aws-neuron", "neuron", "maxtext-2024"),  # XLA, too
                                  ("Graphcore", "graphcore", "{extends: maxtext-2024, dropout: 0.1}"),
+                                 ("AI-Hypercomputer", "maxtext", "maxtext-tpu-2023"),
                                  ("ROCm", "rocm", "torchtitan-2024")):  # FSDP and torch.compile
         if word in s:
             return name, variant_of(row, name, software)
@@ -110,13 +112,15 @@ def fabric_of(row, source):
 
 
 def model_of(row, source):
-    is_llama = "llama" in row["model"].lower()
+    is_llama = "llama" in row["model"].lower() or source == "maxtext"
     vocab = int(re.sub(r"\D", "", row["vocab"]) or 0) or (32000 if source == "zero-bubble" else 0)
     if source == "bloom":
         vocab = 250880
     keys = {"schema": "tsim/model/v1", "name": re.sub(r"[^a-z0-9.]+", "-", row["model"].lower()).strip("-"),
             "kind": "transformer", "layers": row["layers"], "hidden": row["hidden"], "heads": row["heads"],
             "kv_heads": row["kv_heads"] or row["heads"], "ffn_hidden": row["ffn_hidden"], "vocab": vocab}
+    if source == "maxtext":
+        keys["head_dim"] = 128
     if is_llama:
         keys |= {"gated_mlp": "true", "norm": "rmsnorm", "position": "rope"}
     elif source == "grok":
@@ -234,7 +238,8 @@ def encoder(row, source, software):
     return name, "\n".join(lines)
 
 
-RECOMPUTED = {"selective (op)": "selective", "selective (every layer)": "full"}  # torchtitan's words
+# torchtitan's words; MaxText's, which keeps results of products.
+RECOMPUTED = {"selective (op)": "selective", "selective (every layer)": "full", "minimal": "[attention, norms, activation]"}
 
 
 def scenario(row, peaks):
@@ -258,11 +263,13 @@ def scenario(row, peaks):
         cluster["accelerators_per_node"] = n
     if n > per_node:
         cluster["fabric"] = fabric_of(row, source)
+    if source == "maxtext":
+        cluster["shape"] = "[" + re.search(r"torus of ([0-9 x]+);", row["notes"]).group(1).replace(" x", ",") + "]"
     size = re.search(r"([0-9.]+ ?[bBmM])\b", row["model"]).group(1).replace(" ", "").lower()
     gpu = row["gpu"].split("-")[0].lower() + ("-40gb" if "40GB" in row["gpu"] else "")
     table = re.search(r"meg21(t\d)", row["id"])
     name = f"{source}{'-' + table.group(1) if table else ''}-{size}-{gpu.split()[0]}-{n}-{row['id'].split('-')[-1]}"
-    recompute = row["recompute"] if row["recompute"] in ("none", "full", "selective") else "none"
+    recompute = row["recompute"] if row["recompute"] in ("none", "full", "selective", RECOMPUTED["minimal"]) else "none"
     tensor = int(row["tp"] or 1)
     training = {"sequence_length": row["seq_len"], "global_batch_size": row["global_batch_sequences"],
                 "micro_batch_size": row["micro_batch"], "precision": precision_of(row, source),
@@ -276,7 +283,7 @@ def scenario(row, peaks):
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + "."]
     if doubt_of(row):
         lines.append("# Doubtful: " + doubt_of(row) + ".")
-    if source in ("habana", "neuron", "rocm", "grok"):
+    if source in ("habana", "neuron", "rocm", "grok", "maxtext"):
         lines.append("# " + row["notes"] + ".")
     if why:
         lines.append(f"# {why}")
