@@ -247,8 +247,9 @@ def scenario(row, peaks):
     row = row | assumed | {"recompute": RECOMPUTED.get(row["recompute"], assumed.get("recompute", row["recompute"]))}
     source, software = source_of(row)
     if source == "bloom" and not row["heads"]:
-        row["heads"] = "120" if row["hidden"] == "14400" else "64"
-        why = f"The number of heads is not stated: {row['heads']} assumed."
+        row["heads"] = "96" if row["hidden"] == "14400" else "64"
+        why = ("The heads are those of this model's other runs on the same page." if row["heads"] == "96" else
+               'Not in its table, but the page says of the tables up to its final round: "all NHEADS=64 (above too)".')
     if source == "dle":
         return example(row, software)
     if "BERT" in row["model"]:
