@@ -59,12 +59,12 @@ static void take_time(const struct tsim_replay_member *member, int32_t index, st
     bool is_priced = node->kind == TSIM_HISTORY_COMPUTE && !node->is_host && run->options.by_roofline &&
                      node->n_ops + node->bytes > 0;
     double time_s = is_memory ? memory_s(run, node) : node->duration_s;
+    task->bound_per_s = 1;
     if (is_priced) {
         task->work = kernel_s(run, node);
-        task->bound_per_s = 1;
         demand(task, member->device, 1);
-    } else if (time_s > 0 && node->kind != TSIM_HISTORY_NOTHING) {
-        task->latency = tsim_engine_ticks(run->engine, time_s);
+    } else if (node->kind != TSIM_HISTORY_NOTHING) {
+        task->work = time_s;
     }
 }
 

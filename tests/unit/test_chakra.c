@@ -393,6 +393,25 @@ START_TEST(streams_run_side_by_side) {
 }
 END_TEST
 
+/* Time is counted up to 9.2e6 s: what would end later is refused, one node's time or those of several. */
+START_TEST(times_that_are_too_long) {
+    static const struct {
+        double first_s, second_s;
+        bool is_host, is_good;
+    } CASES[] = {{9e6, 1, false, true},
+                 {1e7, 1, false, false},
+                 {5e8, 5e8, true, false},
+                 {9e6, 9e6, true, false},
+                 {9e6, 9e6, false, false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct tsim_history_node nodes[] = {kernel(CASES[i].first_s), kernel(CASES[i].second_s)};
+        nodes[0].is_host = nodes[1].is_host = CASES[i].is_host;
+        struct tsim_history e = of_rank(0, nodes, 2);
+        ck_assert_int_eq(status_of(&e, 1), CASES[i].is_good ? TSIM_OK : TSIM_ERR_LIMIT);
+    }
+}
+END_TEST
+
 /* The faster rank waits for the slower one; then both take what the collective costs. */
 START_TEST(a_collective_begins_with_the_last) {
     const int32_t deps[] = {0};
@@ -544,6 +563,7 @@ static Suite *chakra_suite(void) {
     tcase_add_test(tests, mistakes);
     tcase_add_test(tests, written_and_read_again);
     tcase_add_test(tests, streams_run_side_by_side);
+    tcase_add_test(tests, times_that_are_too_long);
     tcase_add_test(tests, a_collective_begins_with_the_last);
     tcase_add_test(tests, an_all_gather_of_parts);
     tcase_add_test(tests, collectives_share_links);
