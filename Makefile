@@ -62,7 +62,7 @@ setup:
 FLAGS := $(BUILD)/flags
 $(FLAGS): FORCE
 	@mkdir -p $(@D)
-	@echo "$$($(CC) --version | head -n 1)" $(filter-out $(WARNINGS) -Werror -DTSIM_PREFIX=%,$(ALL_CFLAGS)) >$@.$$$$ && \
+	@echo "$$($(CC) --version | head -n 1)" $(filter-out $(WARNINGS) -Werror -DTSIM_PREFIX=%,$(ALL_CFLAGS)) $(HOT): $(HOT_CFLAGS) >$@.$$$$ && \
 	  if cmp -s $@.$$$$ $@; then rm -f $@.$$$$; else mv -f $@.$$$$ $@; fi
 .PHONY: FORCE
 FORCE:
@@ -96,7 +96,7 @@ $(BUILD)/sim/import/chakra_file.o: $(GENERATED)/chakra.pb-c.h
 $(CHART_JS):
 	@echo "$@ is missing (Debian: libjs-chart.js); 'make setup' installs it, CHART_JS=FILE names another place"; exit 1
 
-$(filter $(HOT:%=$(BUILD)/sim/%/%),$(OBJECTS)): ALL_CFLAGS += $(HOT_CFLAGS)
+$(filter $(HOT:%=$(BUILD)/sim/%/%),$(OBJECTS)): private ALL_CFLAGS += $(HOT_CFLAGS)
 
 -include $(OBJECTS:.o=.d)
 

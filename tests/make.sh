@@ -29,5 +29,9 @@ expect 'another place to be installed in' '' PREFIX=/opt
 expect 'other flags' "$compiled" CFLAGS=-O1
 expect 'other flags, again' '' CFLAGS=-O1
 expect 'the first flags' "$compiled"
+expect 'other flags of what is optimized more' "$compiled" HOT_CFLAGS=-O1
+expect 'the first of those' "$compiled"
+make --no-print-directory "BUILD=$build" "$build/sim/engine/join.o" >/dev/null # which is built with them
+expect 'after an object that has them' ''
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
