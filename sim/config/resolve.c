@@ -18,6 +18,8 @@ void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root) {
 
 const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path) {
     char part[100];
+    if (draft->root->n_items == 0)
+        return draft->root;
     snprintf(part, sizeof part, "%s", path);
     for (;;) {
         const struct tsim_value *value = tsim_value_find_path(draft->root, part);

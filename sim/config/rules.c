@@ -35,6 +35,9 @@ typedef bool (*works_fn)(const struct check *c, int64_t value);
 static void nearest_values(const struct check *c, works_fn works_best, works_fn works, int64_t wanted, int64_t limit,
                            char text[64]) {
     int64_t below = (wanted < limit ? wanted : limit + 1) - 1, above = wanted + 1;
+    text[0] = '\0';
+    if (c->reader->diags->is_mute)
+        return;
     while (below > 0 && !works_best(c, below))
         below--;
     while (above <= limit && !works_best(c, above))
@@ -45,8 +48,6 @@ static void nearest_values(const struct check *c, works_fn works_best, works_fn 
         snprintf(text, 64, "%lld", num(below > 0 ? below : above));
     else if (works != works_best)
         nearest_values(c, works, works, wanted, limit, text);
-    else
-        text[0] = '\0';
 }
 
 /* Nearest multiples of `unit` around `wanted`, from `least` on: "992 or 1024". */
