@@ -16,21 +16,31 @@ struct tsim_words {
 
 enum { TSIM_WORD_MOST = 9 /* bytes of a word */ };
 
-static inline void tsim_words_put(struct tsim_words *words, int64_t word) {
-    if (words->capacity - words->n < TSIM_WORD_MOST)
-        words->bytes = tsim_heap_grow(words->bytes, &words->capacity, words->n + TSIM_WORD_MOST, 1);
-    uint8_t *at = words->bytes + words->n;
+/* Where there is room for it; returns where the next begins. */
+static inline uint8_t *tsim_words_write(uint8_t *at, int64_t word) {
     uint64_t rest = word < 0 ? ~((uint64_t)word << 1) : (uint64_t)word << 1;
     if (rest < 0x80) {
         *at = (uint8_t)rest;
-        words->n++;
-        return;
+        return at + 1;
     }
     int n = (71 - __builtin_clzll(rest)) / 8;
     *at++ = (uint8_t)(0x80 | n);
     for (int i = 0; i < 8; i++) /* one store; what is beyond n is the next word's */
         at[i] = (uint8_t)(rest >> 8 * i);
-    words->n += (size_t)n + 1;
+    return at + n;
+}
+
+static inline void tsim_words_put_all(struct tsim_words *words, const int64_t *all, size_t n) {
+    if ((words->capacity - words->n) / TSIM_WORD_MOST < n)
+        words->bytes = tsim_heap_grow(words->bytes, &words->capacity, words->n + n * TSIM_WORD_MOST, 1);
+    uint8_t *at = words->bytes + words->n;
+    for (size_t i = 0; i < n; i++)
+        at = tsim_words_write(at, all[i]);
+    words->n = (size_t)(at - words->bytes);
+}
+
+static inline void tsim_words_put(struct tsim_words *words, int64_t word) {
+    tsim_words_put_all(words, &word, 1);
 }
 
 /* A double by its bits, turned round: the last ones are mostly noughts. */

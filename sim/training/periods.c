@@ -210,8 +210,7 @@ static void write_moment(const struct tsim_periods *periods, struct moment *mome
     for (size_t g = 0; g < n_gangs; g++) {
         const struct tsim_gang *gang = &periods->gangs[g];
         put_places(gang, moment->places + g * N_PLACES);
-        for (int32_t i = 0; i < gang->n_tally; i++)
-            tsim_words_put(&moment->sums, gang->tally[i]);
+        tsim_words_put_all(&moment->sums, gang->tally, (size_t)gang->n_tally);
     }
     for (int32_t r = -periods->n_meters; r < periods->n_resources; r++)
         tsim_words_put_double(&moment->sums, tsim_engine_resource_flowed(periods->engine, r));

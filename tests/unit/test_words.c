@@ -31,6 +31,21 @@ START_TEST(small_words_take_few_bytes) {
 }
 END_TEST
 
+/* Many at once are the same bytes as one after the other. */
+START_TEST(all_at_once_are_the_same) {
+    static const int64_t ALL[] = {0, 1, -1, 63, 64, -65, INT64_MAX, 0, INT64_MIN, 7};
+    const size_t n = sizeof ALL / sizeof ALL[0];
+    struct tsim_words one_by_one = {0};
+    for (int round = 0; round < 20; round++) {
+        tsim_words_put_all(&words, ALL, n);
+        for (size_t i = 0; i < n; i++)
+            tsim_words_put(&one_by_one, ALL[i]);
+    }
+    ck_assert(tsim_words_equal(&words, &one_by_one));
+    tsim_words_release(&one_by_one);
+}
+END_TEST
+
 /* Around every power of two, both signs; and doubles of every kind, by their bits. */
 START_TEST(what_is_put_is_read) {
     static const double DOUBLES[] = {0, -0.0, 1, -1, 0.1, 1e300, -DBL_MIN, DBL_TRUE_MIN, DBL_MAX, HUGE_VAL};
@@ -59,6 +74,7 @@ static Suite *words_suite(void) {
     Suite *suite = suite_create("words");
     TCase *tcase = tcase_create("words");
     tcase_add_checked_fixture(tcase, NULL, tear_down);
+    tcase_add_test(tcase, all_at_once_are_the_same);
     tcase_add_test(tcase, small_words_take_few_bytes);
     tcase_add_test(tcase, what_is_put_is_read);
     suite_add_tcase(suite, tcase);
