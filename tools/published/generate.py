@@ -45,10 +45,11 @@ NODES = {"A100-SXM4-80GB": "dgx-a100", "A100-SXM-80GB": "dgx-a100", "A100-SXM4-4
          "H100 96GB HBM2e 2.4TB/s, 500W cap (Grand Teton)": "{extends: dgx-h100, accelerator: {extends: h100-sxm, "
                                                             "memory: 96 GB, memory_bandwidth: 2.4 TB/s, power: {cap: 500 W}}}",
          "Gaudi2": "gaudi2-hls", "Trainium1": "trn1-32xlarge", "MI300X": "mi300x-node",
-         "GC200": "{extends: ipu-pod4, accelerators: 16}", "TPUv5e": "tpu-v5e-host", "TPUv5p": "tpu-v5p-host"}
+         "GC200": "{extends: ipu-pod4, accelerators: 16}", "TPUv5e": "tpu-v5e-host", "TPUv5p": "tpu-v5p-host",
+         "B200": "dgx-b200"}
 # Of others than NVIDIA: accelerators of a node, and the fabric between nodes.
 PER_NODE = {"Trainium1": 16, "GC200": 16, "TPUv5e": 4, "TPUv5p": 4}
-FABRICS = {"Gaudi2": "roce-100", "Trainium1": "efa-100", "TPUv5e": "tpu-v5e-torus", "TPUv5p": "tpu-v5p-torus"}
+FABRICS = {"B200": "ib-ndr", "Gaudi2": "roce-100", "Trainium1": "efa-100", "TPUv5e": "tpu-v5e-torus", "TPUv5p": "tpu-v5p-torus"}
 # One accelerator of each: NVIDIA's examples. DGX-1 of the 16 GB kind, and a DGX-2.
 ALONE = {"A100-SXM4-80GB": "dgx-a100", "V100-SXM2-16GB (DGX-1)": "single-v100-16gb",
          "V100-SXM2-32GB (DGX-1)": "single-v100-32gb", "V100-SXM3-32GB (DGX-2)": "dgx-2"}
