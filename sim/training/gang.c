@@ -340,14 +340,18 @@ static void pass_signals(struct tsim_gang *gang, struct tsim_pass_item item, int
     }
 }
 
-/* All that earlier passes have released must be reduced first; this one may release more. */
+/* All that earlier passes have released must be reduced first; this one may release more. Fully sharded each segment of
+ * a backward pass releases its unit. */
 static void await_reductions(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
                              struct tsim_task *task) {
-    if (gang->segment == 0 && gang->n_released > 0) {
+    bool is_unit = gang->plan->shards_fully, releases = item.kind != TSIM_PASS_FORWARD;
+    if ((gang->segment == 0 || is_unit) && gang->n_released > 0) {
         task->awaited_counter = gang->reductions;
         task->awaited_value = gang->n_released;
     }
-    if (gang->segment == n_segments - 1 && item.kind != TSIM_PASS_FORWARD && tsim_gang_meets_data(gang, item))
+    if (is_unit)
+        gang->n_released += releases;
+    else if (gang->segment == n_segments - 1 && releases && tsim_gang_meets_data(gang, item))
         gang->n_released += chunk_of(gang, item.chunk)->n_reduces;
 }
 
@@ -635,10 +639,17 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
 /* ---- data stream: ZeRO-3 ---- */
 
 /* Units whose parameters a rank holds whole at one time: that which runs, and those gathered ahead of it. With one,
- * each gather follows the reduction before it and is waited for: nothing overlaps. */
+ * each gather is waited for. */
 static int32_t n_held(const struct tsim_gang *gang) {
     const struct tsim_parallelism_spec *p = &gang->plan->scenario->parallelism;
-    return p->overlap.parameters && p->overlap.gradients ? (int32_t)p->prefetch + 1 : 1;
+    return p->overlap.parameters ? (int32_t)p->prefetch + 1 : 1;
+}
+
+/* Gathers of a backward pass before its first reduction. One that is waited for does not wait for a reduction that may
+ * run beside the next unit. */
+static int32_t n_gathered_first(const struct tsim_gang *gang) {
+    const struct tsim_parallelism_spec *p = &gang->plan->scenario->parallelism;
+    return p->overlap.parameters || !p->overlap.gradients ? n_held(gang) : 2;
 }
 
 /* The parameters of unit `position` (execution order) of an item: gathered when there is room for it, that is when the
@@ -660,13 +671,15 @@ static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, 
     join_replicas(gang, TSIM_TASK_REDUCE, unit, task);
     wait_for(task, gang->segment_done + unit);
     lower(task, gang->reduced);
+    if (gang->plan->waits_for_reductions)
+        task->raised_counter = gang->reductions;
 }
 
-/* Forward: gathers in order. Backward: as many gathers as units are held, then a reduction and a gather in turn; no
+/* Forward: gathers in order. Backward: as many gathers as come first, then a reduction and a gather in turn; no
  * gathers where parameters stay after the forward pass. The root unit
  * (embedding, final norm, head) is gathered once a step and kept; it is the last to be reduced. */
 static bool next_unit(struct tsim_gang *gang, struct tsim_task *task) {
-    int32_t n = gang->plan->n_units, ahead = n_held(gang);
+    int32_t n = gang->plan->n_units, ahead = n_gathered_first(gang);
     bool gathers_again = gang->plan->scenario->parallelism.reshard_after_forward;
     while (gang->unit_item < gang->n_items) {
         struct tsim_pass_item item = tsim_gang_item(gang, gang->unit_item);

@@ -134,7 +134,7 @@ struct tsim_step_plan {
     bool has_data_group;        /* more than one rank reduces */
     bool gathers;               /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
-    bool waits_for_reductions; /* ZeRO-2 without overlap: a pass begins when what was released is reduced */
+    bool waits_for_reductions; /* ZeRO-2 and -3 without overlap: a pass begins when what was released is reduced */
     bool bypasses_norm;        /* no stage waits for another before its optimizer: see program.h */
     bool has_tied_reduction;
     struct tsim_data_collective tied;

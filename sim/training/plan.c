@@ -592,7 +592,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->overlaps_gathers = sc->parallelism.overlap.parameters;
     plan->overlaps_reduces = sc->parallelism.overlap.gradients || zero >= 2;
     plan->reduces_every_microbatch = zero >= 2;
-    plan->waits_for_reductions = zero == 2 && !sc->parallelism.overlap.gradients && plan->has_data_group;
+    plan->waits_for_reductions = zero >= 2 && !sc->parallelism.overlap.gradients && plan->has_data_group;
     plan->n_rounds = plan->reduces_every_microbatch ? tsim_schedule_chunk_microbatches(&plan->schedule) : 1;
     plan->bypasses_norm = plan->schedule.schedule == TSIM_SCHEDULE_ZB_H1 ||
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_H2 ||

@@ -257,6 +257,24 @@ START_TEST(sharded_gradients_without_overlap) {
     double conversion_s = steps.gangs[0].interference_s; /* of gradients, before each reduction */
     ck_assert_double_eq_tol(steps.time_s - conversion_s, 72 + 3 * reduce_s + gather_s + (3 + 2) * layers_gather_s,
                             0.05 * reduce_s);
+    /* Gathers ahead: of those the root's is left, at the beginning, and of each pass the first two layers', which are
+     * under way when they could run. Reductions beside the next unit: the root's are left, which the gathers of the next
+     * pass come after. */
+    double root_gather_s = gather_s - layers_gather_s, root_reduce_s = 2 * root_gather_s,
+           gathers_s = gather_s + (3 + 2) * layers_gather_s;
+    const struct {
+        bool parameters, gradients;
+        double exposed_s;
+    } CASES[] = {{true, false, root_gather_s + 3 * reduce_s},
+                 {false, true, gathers_s + 3 * root_reduce_s},
+                 {true, true, root_gather_s + 3 * root_reduce_s}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        e.scenario.parallelism.overlap.parameters = CASES[i].parameters;
+        e.scenario.parallelism.overlap.gradients = CASES[i].gradients;
+        double exposed_s = simulate().time_s - conversion_s - 72 - CASES[i].exposed_s;
+        ck_assert_msg(exposed_s > -0.05 * reduce_s && exposed_s < 6 * 2 * layers_gather_s / 8,
+                      "case %zu: %g s too much", i, exposed_s);
+    }
 }
 END_TEST
 
