@@ -72,7 +72,7 @@ static const char *scaled_text(struct tsim_arena *arena, const char *text) {
 
 static const char *short_text(struct tsim_arena *arena, const char *text) {
     text = scaled_text(arena, text);
-    return tsim_text_width(text) <= VALUE_COLUMNS ? text : tsim_arena_printf(arena, "%.*s..", VALUE_COLUMNS - 2, text);
+    return tsim_text_cut_short(arena, text, VALUE_COLUMNS);
 }
 
 /* What is told apart elsewhere, or is not an input of the simulation. */
