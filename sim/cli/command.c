@@ -205,6 +205,17 @@ void tsim_say_unknown(const char *what, const char *name, const char *const *nam
     fputc('\n', stderr);
 }
 
+bool tsim_is_refused(const struct tsim_arguments *arguments, const char *what, const enum tsim_option *without,
+                     size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (arguments->has[without[i]]) {
+            fprintf(stderr, "tsim %s: %s takes no --%s\nTry 'tsim %s --help'.\n", arguments->command->name, what,
+                    tsim_option_spec(without[i])->name, arguments->command->name);
+            return true;
+        }
+    return false;
+}
+
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];
     for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
