@@ -87,6 +87,20 @@ static enum tsim_exit write_report(struct compare *c) {
     return code;
 }
 
+/* Without two steps to compare, the gate fails. */
+static enum tsim_exit check_gate(const struct compare *c) {
+    double change_frac = c->comparison.step_change_frac, most_frac = c->arguments->fail_above_frac;
+    if (!c->arguments->has[TSIM_OPTION_FAIL_ABOVE] || fabs(change_frac) <= most_frac)
+        return TSIM_EXIT_OK;
+    tsim_flush_results();
+    if (isnan(change_frac))
+        fprintf(stderr, "tsim compare: there are no two steps to compare, so --fail-above fails\n");
+    else
+        fprintf(stderr, "tsim compare: the step's time changes by %+.2f %%, more than --fail-above %g %%\n",
+                100 * change_frac, 100 * most_frac);
+    return TSIM_EXIT_GATE;
+}
+
 static enum tsim_exit print_comparison(struct compare *c) {
     const struct tsim_arguments *arguments = c->arguments;
     enum tsim_exit status = TSIM_EXIT_OK;
@@ -100,9 +114,7 @@ static enum tsim_exit print_comparison(struct compare *c) {
         status = tsim_write_json(arguments, tsim_comparison_json(&c->comparison));
     if (arguments->has[TSIM_OPTION_REPORT])
         status = tsim_exit_worse(status, write_report(c));
-    if (arguments->has[TSIM_OPTION_FAIL_ABOVE] && !(fabs(c->comparison.step_change_frac) <= arguments->fail_above_frac))
-        status = tsim_exit_worse(status, TSIM_EXIT_GATE);
-    return status;
+    return tsim_exit_worse(status, check_gate(c));
 }
 
 enum tsim_exit tsim_cmd_compare(const struct tsim_arguments *arguments) {
