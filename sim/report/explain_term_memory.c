@@ -175,8 +175,9 @@ static const struct tsim_term *reserve_term(struct tsim_terms *terms) {
 static const struct tsim_term *buffers_term(struct tsim_terms *terms, const char *name) {
     struct tsim_term *sum =
         tsim_term_new(terms, TSIM_TERM_SUM, name, "buffers + driver and runtime", (double)NAN, TSIM_BYTES);
-    const char *what = terms->scenario->model->list ? "the widest gradient and what it becomes, gathered parameters"
-                                                    : "logits or gradients of activations, messages, gathered parameters";
+    const char *what = terms->scenario->model->list
+                           ? "the widest gradient and what it becomes, gathered parameters"
+                           : "logits or gradients of activations, messages, gathered parameters";
     tsim_term_add(terms, sum,
                   tsim_term_given(terms, what, terms->explanation->result->memory.buffers_bytes, TSIM_BYTES,
                                   "shapes of the tensors (sim/workload/memory.c)"),
