@@ -50,17 +50,13 @@ static bool choose_chart(struct export *x) {
     return false;
 }
 
-static bool is_number(const char *text) {
-    return text[0] && strspn(text, "0123456789") == strlen(text) && strlen(text) < 18;
-}
-
 /* A sweep is exported as it was logged. */
 static bool is_sweep_right(const struct export *x) {
     static const enum tsim_option NOT_OF_SWEEPS[] = {TSIM_OPTION_SET, TSIM_OPTION_SEED, TSIM_OPTION_IGNORE_MEMORY};
     const char *operand = x->arguments->operands[0];
     if (!x->is_sweep)
         return true;
-    if (is_number(operand + 6))
+    if (tsim_is_run_number(operand + 6))
         return !tsim_is_refused(x->arguments, "a sweep that was logged", NOT_OF_SWEEPS,
                                 sizeof NOT_OF_SWEEPS / sizeof NOT_OF_SWEEPS[0]);
     fprintf(stderr, "tsim export: needs the number of a sweep, as in sweep:1, not '%s'\nTry 'tsim export --help'.\n",
@@ -86,24 +82,6 @@ static bool choose(struct export *x) {
 }
 
 /* ---- the data ---- */
-
-static enum tsim_status load_scenario(struct export *x, const char *operand, const struct tsim_scenario **scenario) {
-    const struct tsim_arguments *arguments = x->arguments;
-    struct tsim_scenario_source *source = TSIM_NEW(&x->arena, struct tsim_scenario_source);
-    struct tsim_store *store;
-    const char *json = NULL;
-    if (!is_number(operand))
-        return tsim_scenario_load(&x->arena, operand, arguments->overrides, arguments->n_overrides, scenario,
-                                  &x->diags);
-    TSIM_TRY(tsim_store_open(&x->arena, tsim_db_file(arguments), TSIM_STORE_READ, &store, &x->diags));
-    enum tsim_status status = tsim_store_configuration(store, &x->arena, strtoll(operand, NULL, 10), &json, &x->diags);
-    tsim_store_close(store);
-    TSIM_TRY(status);
-    TSIM_TRY(
-        tsim_scenario_open_text(&x->arena, tsim_arena_printf(&x->arena, "run %s", operand), json, source, &x->diags));
-    return tsim_scenario_load_from(&x->arena, source, arguments->overrides, arguments->n_overrides, scenario,
-                                   &x->diags);
-}
 
 /* An export is as long as a page: the fastest points. */
 static void warn_of_missing(struct export *x) {
@@ -131,7 +109,7 @@ static enum tsim_status load(struct export *x) {
     const char *operand = x->arguments->operands[0];
     if (x->is_sweep)
         return load_sweep(x, operand + 6);
-    TSIM_TRY(load_scenario(x, operand, &scenario));
+    TSIM_TRY(tsim_load_operand(&x->arena, x->arguments, operand, &scenario, &x->diags));
     return tsim_page_add_run(&x->arena, x->page, scenario, x->arguments->has[TSIM_OPTION_IGNORE_MEMORY],
                              &(struct tsim_logged){0, NULL}, TSIM_PAGE_MOST_SLICES, &x->diags);
 }

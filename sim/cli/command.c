@@ -4,6 +4,7 @@
 #include "config/document.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -372,6 +373,26 @@ bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, en
 const char *tsim_db_file(const struct tsim_arguments *arguments) {
     const char *file = arguments->value[TSIM_OPTION_DB];
     return file ? file : "tsim.db";
+}
+
+bool tsim_is_run_number(const char *operand) {
+    return operand[0] && strspn(operand, "0123456789") == strlen(operand) && strlen(operand) < 18;
+}
+
+enum tsim_status tsim_load_operand(struct tsim_arena *arena, const struct tsim_arguments *arguments,
+                                   const char *operand, const struct tsim_scenario **scenario,
+                                   struct tsim_diags *diags) {
+    struct tsim_scenario_source *source = TSIM_NEW(arena, struct tsim_scenario_source);
+    struct tsim_store *store;
+    const char *json = NULL;
+    if (!tsim_is_run_number(operand))
+        return tsim_scenario_load(arena, operand, arguments->overrides, arguments->n_overrides, scenario, diags);
+    TSIM_TRY(tsim_store_open(arena, tsim_db_file(arguments), TSIM_STORE_READ, &store, diags));
+    enum tsim_status status = tsim_store_configuration(store, arena, strtoll(operand, NULL, 10), &json, diags);
+    tsim_store_close(store);
+    TSIM_TRY(status);
+    TSIM_TRY(tsim_scenario_open_text(arena, tsim_arena_printf(arena, "run %s", operand), json, source, diags));
+    return tsim_scenario_load_from(arena, source, arguments->overrides, arguments->n_overrides, scenario, diags);
 }
 
 const char *tsim_timestamp(struct tsim_arena *arena) {

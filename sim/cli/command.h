@@ -98,6 +98,14 @@ bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, en
 /* --db, or the default. */
 const char *tsim_db_file(const struct tsim_arguments *arguments);
 
+/* Is the operand the number of a run in the database? */
+bool tsim_is_run_number(const char *operand);
+
+/* A scenario by its file, or that of a logged run by its number, with what --set and --seed change. */
+enum tsim_status tsim_load_operand(struct tsim_arena *arena, const struct tsim_arguments *arguments,
+                                   const char *operand, const struct tsim_scenario **scenario,
+                                   struct tsim_diags *diags);
+
 /* The present moment as ISO 8601 in UTC, in `arena`. */
 const char *tsim_timestamp(struct tsim_arena *arena);
 
