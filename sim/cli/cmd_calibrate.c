@@ -119,8 +119,18 @@ static bool write_tables(const struct tsim_arguments *arguments, struct tsim_are
     return tsim_write_tables(arguments, tables, 2, status);
 }
 
+/* In quotes; a file's name may have some of its own. */
+static const char *source_text(struct tsim_arena *arena, const char *file, size_t n_rows) {
+    struct tsim_json *texts = tsim_json_new_array();
+    tsim_json_text(texts, NULL, tsim_arena_printf(arena, "tsim calibrate kernels %s: %zu kernels", file, n_rows));
+    const char *text = tsim_json_value_text(arena, tsim_json_at(texts, 0));
+    tsim_json_release(texts);
+    return text;
+}
+
 /* {value, source, status} under efficiency: of an accelerator that extends the catalogue's. */
-static void write_value(FILE *out, const struct tsim_calibration *c, int i, const char *file) {
+static void write_value(FILE *out, struct tsim_arena *arena, const struct tsim_calibration *c, int i,
+                        const char *file) {
     const struct tsim_calibration_value *value = &c->values[i];
     const char *name = tsim_calibrated_name((enum tsim_calibrated)i);
     double scale = i == TSIM_CALIBRATED_KERNEL_LATENCY ? 1e6 : 1.0;
@@ -128,15 +138,15 @@ static void write_value(FILE *out, const struct tsim_calibration *c, int i, cons
     fprintf(out, "  %s: ", name);
     if (i == TSIM_CALIBRATED_MATRIX_SUSTAINED)
         fprintf(out, "{%s: ", tsim_precision_name(c->precision));
-    fprintf(out, "{value: %.4g%s, source: \"tsim calibrate kernels %s: %zu kernels", scale * value->after, unit, file,
-            c->n_rows);
-    fprintf(out, "\", status: fitted");
+    fprintf(out, "{value: %.4g%s, source: %s, status: fitted", scale * value->after, unit,
+            source_text(arena, file, c->n_rows));
     if (!isnan(value->low_95))
         fprintf(out, ", interval: [%.4g%s, %.4g%s]", scale * value->low_95, unit, scale * value->high_95, unit);
     fprintf(out, "}%s\n", i == TSIM_CALIBRATED_MATRIX_SUSTAINED ? "}" : "");
 }
 
 struct writing {
+    struct tsim_arena *arena;
     const struct tsim_calibration *calibration;
     const char *file; /* of the measurements */
 };
@@ -148,7 +158,7 @@ static enum tsim_status write_yaml(void *context, FILE *out) {
             c->accelerator->name);
     for (int i = 0; i < TSIM_N_CALIBRATED; i++)
         if (c->values[i].fitted)
-            write_value(out, c, i, writing->file);
+            write_value(out, writing->arena, c, i, writing->file);
     return TSIM_OK;
 }
 
@@ -171,7 +181,7 @@ static enum tsim_exit calibrate_kernels(const struct tsim_arguments *arguments) 
             print_rows(&arena, &calibration);
         }
         status = tsim_exit_worse(status, tsim_flush_results());
-        struct writing writing = {.calibration = &calibration, .file = file};
+        struct writing writing = {.arena = &arena, .calibration = &calibration, .file = file};
         if (arguments->n_operands > 2)
             status = tsim_exit_worse(status, tsim_write_file(arguments->operands[2], write_yaml, &writing));
     }
@@ -181,13 +191,14 @@ static enum tsim_exit calibrate_kernels(const struct tsim_arguments *arguments) 
 }
 
 enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
+    static const enum tsim_option OF_LINKS[] = {TSIM_OPTION_OP, TSIM_OPTION_RANKS, TSIM_OPTION_OUTPUT, TSIM_OPTION_SET};
     const char *what = arguments->operands[0];
     if (strcmp(what, "kernels") == 0)
-        return calibrate_kernels(arguments);
+        return tsim_is_refused(arguments, what, OF_LINKS, 4) ? TSIM_EXIT_USAGE : calibrate_kernels(arguments);
     if (strcmp(what, "nccl-tests") == 0)
         return tsim_calibrate_nccl_tests(arguments);
     if (strcmp(what, "profile") == 0)
-        return tsim_calibrate_profile(arguments);
+        return tsim_is_refused(arguments, what, OF_LINKS, 3) ? TSIM_EXIT_USAGE : tsim_calibrate_profile(arguments);
     fprintf(stderr, "tsim calibrate: '%s' is not known; kernels, nccl-tests and profile are\n", what);
     return TSIM_EXIT_USAGE;
 }

@@ -227,7 +227,11 @@ static enum tsim_status write_yaml(void *context, FILE *out) {
 }
 
 /* mine.yaml, or mine-node.yaml and mine-fabric.yaml. */
-static enum tsim_exit write_files(struct tsim_arena *arena, const struct tsim_link_calibration *c, const char *name) {
+static enum tsim_exit write_files(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                                  const struct tsim_link_calibration *c) {
+    const char *name = arguments->value[TSIM_OPTION_OUTPUT];
+    bool is_told =
+        !arguments->has[TSIM_OPTION_QUIET] && !arguments->has[TSIM_OPTION_CSV] && !tsim_is_json_on_stdout(arguments);
     bool node = has_fitted(c, true), fabric = has_fitted(c, false);
     enum tsim_exit status = TSIM_EXIT_OK;
     size_t length = strlen(name);
@@ -240,7 +244,8 @@ static enum tsim_exit write_files(struct tsim_arena *arena, const struct tsim_li
         if (node && fabric)
             file = tsim_arena_printf(arena, "%.*s-%s.yaml", (int)(is_yaml ? length - 5 : length), name,
                                      is_node ? "node" : "fabric");
-        printf("%s: for %s: ./%s\n", file, is_node ? "cluster.node" : "cluster.fabric", file);
+        if (is_told)
+            printf("%s: for %s: ./%s\n", file, is_node ? "cluster.node" : "cluster.fabric", file);
         struct writing writing = {arena, c, is_node};
         status = tsim_exit_worse(status, tsim_write_file(file, write_yaml, &writing));
     }
@@ -270,7 +275,7 @@ enum tsim_exit tsim_calibrate_nccl_tests(const struct tsim_arguments *arguments)
             print_rows(&arena, &c);
         }
         if (arguments->value[TSIM_OPTION_OUTPUT])
-            exit_status = tsim_exit_worse(exit_status, write_files(&arena, &c, arguments->value[TSIM_OPTION_OUTPUT]));
+            exit_status = tsim_exit_worse(exit_status, write_files(arguments, &arena, &c));
         exit_status = tsim_exit_worse(exit_status, tsim_flush_results());
     }
     tsim_diags_release(&diags);

@@ -53,6 +53,11 @@ static const struct list {
              {"lacks      ", "lacks", is_lacked, false}};
 enum { N_LISTS = sizeof LISTS / sizeof LISTS[0] };
 
+/* " 0 (as flash3)". */
+static const char *value_text(struct tsim_arena *arena, const struct tsim_catalogue_entry *entry) {
+    return tsim_arena_printf(arena, entry->meaning ? " %s (%s)" : " %s", entry->value_si, entry->meaning);
+}
+
 static void print_checked(struct tsim_arena *arena, const struct checked *checked) {
     struct tsim_style style = tsim_style_of(stdout);
     printf("%s: ok (%s)\n", checked->file, tsim_catalogue_word(checked->kind));
@@ -61,8 +66,8 @@ static void print_checked(struct tsim_arena *arena, const struct checked *checke
         for (size_t i = 0; i < checked->n_entries; i++) {
             const struct tsim_catalogue_entry *entry = &checked->entries[i];
             if (LISTS[k].holds(entry))
-                text = tsim_arena_printf(arena, "%s%s%s%s%s", text, *text ? ", " : "", entry->key,
-                                         LISTS[k].has_values ? " " : "", LISTS[k].has_values ? entry->value_si : "");
+                text = tsim_arena_printf(arena, "%s%s%s%s", text, *text ? ", " : "", entry->key,
+                                         LISTS[k].has_values ? value_text(arena, entry) : "");
         }
         if (!*text)
             continue;
@@ -88,15 +93,20 @@ static void add_checked_json(const struct tsim_arguments *arguments, const struc
     }
 }
 
-static bool ends_in(const char *text, const char *tail) {
-    size_t length = strlen(text), n_tail = strlen(tail);
-    return length >= n_tail && strcmp(text + length - n_tail, tail) == 0;
+static enum tsim_status refuse_overrides(const struct checked *checked, struct tsim_diags *diags) {
+    struct tsim_diag *diag = tsim_diags_error(
+        diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = checked->file}, "",
+        "--set and --seed change scenarios; this is a file of the catalogue (%s)", tsim_catalogue_word(checked->kind));
+    tsim_diag_hint(diag, "change the file, or set it in a scenario that names it");
+    return TSIM_ERR_INFEASIBLE;
 }
 
 static enum tsim_status check_catalogue_file(const struct tsim_arguments *arguments, struct tsim_arena *arena,
                                              struct checked *checked, struct tsim_json **document,
                                              struct tsim_diags *diags) {
-    bool is_path = strchr(checked->file, '/') || ends_in(checked->file, ".yaml") || ends_in(checked->file, ".yml");
+    bool is_path = strchr(checked->file, '/') || tsim_is_yaml_name(checked->file);
+    if (arguments->n_overrides > 0)
+        return refuse_overrides(checked, diags);
     const char *path = is_path ? checked->file : tsim_arena_printf(arena, "./%s", checked->file); /* no id */
     TSIM_TRY(tsim_catalogue_describe(arena, checked->kind, path, &checked->entries, &checked->n_entries, diags));
     if (arguments->has[TSIM_OPTION_JSON])
@@ -129,7 +139,7 @@ static enum tsim_exit check_file(const struct tsim_arguments *arguments, const c
     struct checked checked = {.file = file};
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    enum tsim_status status = arguments->n_overrides == 0 && tsim_find_file_kind(&arena, file, &checked.kind)
+    enum tsim_status status = tsim_find_file_kind(&arena, file, &checked.kind)
                                   ? check_catalogue_file(arguments, &arena, &checked, document, &diags)
                                   : check_scenario(arguments, &arena, file, document, &diags);
     tsim_report_diags(arguments, &diags);

@@ -220,6 +220,8 @@ static enum tsim_exit compute(struct collective *c) {
     enum tsim_status status = tsim_scenario_load(&c->arena, arguments->operands[0], arguments->overrides,
                                                  arguments->n_overrides, &scenario, &c->diags);
     tsim_report_diags(arguments, &c->diags);
+    tsim_diags_release(&c->diags);
+    tsim_diags_init(&c->diags);
     if (status != TSIM_OK)
         return tsim_exit_of(status);
     enum tsim_exit exit_status = choose_group(c, scenario);

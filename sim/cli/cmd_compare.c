@@ -9,7 +9,6 @@
 #include "training/run.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct compare {
@@ -20,33 +19,11 @@ struct compare {
     struct tsim_comparison comparison;
 };
 
-static bool is_number(const char *text) {
-    return text[0] && strspn(text, "0123456789") == strlen(text) && strlen(text) < 18;
-}
-
-static enum tsim_status load_run(struct compare *c, const char *number, const struct tsim_scenario **scenario) {
-    const char *json = NULL;
-    struct tsim_store *store;
-    TSIM_TRY(tsim_store_open(&c->arena, tsim_db_file(c->arguments), TSIM_STORE_READ, &store, &c->diags));
-    enum tsim_status status = tsim_store_configuration(store, &c->arena, strtoll(number, NULL, 10), &json, &c->diags);
-    tsim_store_close(store);
-    TSIM_TRY(status);
-    struct tsim_scenario_source source;
-    const char *name = tsim_arena_printf(&c->arena, "run %s", number);
-    TSIM_TRY(tsim_scenario_open_text(&c->arena, name, json, &source, &c->diags));
-    return tsim_scenario_load_from(&c->arena, &source, c->arguments->overrides, c->arguments->n_overrides, scenario,
-                                   &c->diags);
-}
-
 static enum tsim_status simulate(struct compare *c, int side) {
     const struct tsim_run_options options = {.ignore_memory = c->arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
     const char *operand = c->arguments->operands[side];
     const struct tsim_scenario *scenario;
-    if (is_number(operand))
-        TSIM_TRY(load_run(c, operand, &scenario));
-    else
-        TSIM_TRY(tsim_scenario_load(&c->arena, operand, c->arguments->overrides, c->arguments->n_overrides, &scenario,
-                                    &c->diags));
+    TSIM_TRY(tsim_load_operand(&c->arena, c->arguments, operand, &scenario, &c->diags));
     TSIM_TRY(tsim_train_run(&c->arena, scenario, &options, &c->results[side], &c->diags));
     return tsim_uncertainty_add(&c->arena, &c->results[side], &c->diags);
 }
@@ -87,6 +64,20 @@ static enum tsim_exit write_report(struct compare *c) {
     return code;
 }
 
+/* Without two steps to compare, the gate fails. */
+static enum tsim_exit check_gate(const struct compare *c) {
+    double change_frac = c->comparison.step_change_frac, most_frac = c->arguments->fail_above_frac;
+    if (!c->arguments->has[TSIM_OPTION_FAIL_ABOVE] || fabs(change_frac) <= most_frac)
+        return TSIM_EXIT_OK;
+    tsim_flush_results();
+    if (isnan(change_frac))
+        fprintf(stderr, "tsim compare: there are no two steps to compare, so --fail-above fails\n");
+    else
+        fprintf(stderr, "tsim compare: the step's time changes by %+.2f %%, more than --fail-above %g %%\n",
+                100 * change_frac, 100 * most_frac);
+    return TSIM_EXIT_GATE;
+}
+
 static enum tsim_exit print_comparison(struct compare *c) {
     const struct tsim_arguments *arguments = c->arguments;
     enum tsim_exit status = TSIM_EXIT_OK;
@@ -100,9 +91,7 @@ static enum tsim_exit print_comparison(struct compare *c) {
         status = tsim_write_json(arguments, tsim_comparison_json(&c->comparison));
     if (arguments->has[TSIM_OPTION_REPORT])
         status = tsim_exit_worse(status, write_report(c));
-    if (arguments->has[TSIM_OPTION_FAIL_ABOVE] && !(fabs(c->comparison.step_change_frac) <= arguments->fail_above_frac))
-        status = tsim_exit_worse(status, TSIM_EXIT_GATE);
-    return status;
+    return tsim_exit_worse(status, check_gate(c));
 }
 
 enum tsim_exit tsim_cmd_compare(const struct tsim_arguments *arguments) {

@@ -50,48 +50,57 @@ static bool choose_chart(struct export *x) {
     return false;
 }
 
+/* A sweep is exported as it was logged. */
+static bool is_sweep_right(const struct export *x) {
+    static const enum tsim_option NOT_OF_SWEEPS[] = {TSIM_OPTION_SET, TSIM_OPTION_SEED, TSIM_OPTION_IGNORE_MEMORY};
+    const char *operand = x->arguments->operands[0];
+    if (!x->is_sweep)
+        return true;
+    if (tsim_is_run_number(operand + 6))
+        return !tsim_is_refused(x->arguments, "a sweep that was logged", NOT_OF_SWEEPS,
+                                sizeof NOT_OF_SWEEPS / sizeof NOT_OF_SWEEPS[0]);
+    fprintf(stderr, "tsim export: needs the number of a sweep, as in sweep:1, not '%s'\nTry 'tsim export --help'.\n",
+            operand);
+    return false;
+}
+
 static bool choose(struct export *x) {
+    static const enum tsim_option NOT_OF_TEXT[] = {TSIM_OPTION_RANKS, TSIM_OPTION_CHART};
     const char *format = x->arguments->value[TSIM_OPTION_FORMAT] ? x->arguments->value[TSIM_OPTION_FORMAT] : "csv";
+    char what[96];
     x->is_sweep = strncmp(x->arguments->operands[0], "sweep:", 6) == 0;
     x->is_png = strcmp(format, "png") == 0;
-    if (x->is_png || strcmp(format, "svg") == 0)
-        return choose_chart(x);
+    bool is_chart = x->is_png || strcmp(format, "svg") == 0;
     for (size_t i = 0; i < TSIM_N_EXPORTS; i++)
         if (strcmp(TSIM_EXPORTS[i].name, format) == 0)
             x->text = &TSIM_EXPORTS[i];
-    return x->text || wrong_format(format);
+    if (!is_chart && !x->text)
+        return wrong_format(format);
+    snprintf(what, sizeof what, "--format %s", format);
+    return !tsim_is_refused(x->arguments, what, NOT_OF_TEXT, is_chart ? 1 : 2) && is_sweep_right(x) &&
+           (!is_chart || choose_chart(x));
 }
 
 /* ---- the data ---- */
 
-static bool is_number(const char *text) {
-    return text[0] && strspn(text, "0123456789") == strlen(text) && strlen(text) < 18;
-}
-
-static enum tsim_status load_scenario(struct export *x, const char *operand, const struct tsim_scenario **scenario) {
-    const struct tsim_arguments *arguments = x->arguments;
-    struct tsim_scenario_source *source = TSIM_NEW(&x->arena, struct tsim_scenario_source);
-    struct tsim_store *store;
-    const char *json = NULL;
-    if (!is_number(operand))
-        return tsim_scenario_load(&x->arena, operand, arguments->overrides, arguments->n_overrides, scenario,
-                                  &x->diags);
-    TSIM_TRY(tsim_store_open(&x->arena, tsim_db_file(arguments), TSIM_STORE_READ, &store, &x->diags));
-    enum tsim_status status = tsim_store_configuration(store, &x->arena, strtoll(operand, NULL, 10), &json, &x->diags);
-    tsim_store_close(store);
-    TSIM_TRY(status);
-    TSIM_TRY(
-        tsim_scenario_open_text(&x->arena, tsim_arena_printf(&x->arena, "run %s", operand), json, source, &x->diags));
-    return tsim_scenario_load_from(&x->arena, source, arguments->overrides, arguments->n_overrides, scenario,
-                                   &x->diags);
+/* An export is as long as a page: the fastest points. */
+static void warn_of_missing(struct export *x) {
+    const struct tsim_json *sweep = tsim_json_at(tsim_json_find(x->page, "sweeps"), 0);
+    double n_points = tsim_json_figure(tsim_json_at(tsim_json_find(sweep, "about"), 0), "n_points");
+    size_t n = tsim_json_count(tsim_json_find(sweep, "points"));
+    if (n == TSIM_PAGE_MOST_POINTS && n_points > (double)n)
+        tsim_diag_hint(tsim_diags_warning(&x->diags, (struct tsim_place){.file = x->arguments->operands[0]}, "",
+                                          "the fastest %zu of %.0f points", n, n_points),
+                       "tsim query points --csv has all of them");
 }
 
 static enum tsim_status load_sweep(struct export *x, const char *number) {
     struct tsim_store *store;
     TSIM_TRY(tsim_store_open(&x->arena, tsim_db_file(x->arguments), TSIM_STORE_READ, &store, &x->diags));
-    enum tsim_status status =
-        tsim_page_add_sweep(&x->arena, x->page, store, is_number(number) ? strtoll(number, NULL, 10) : 0, &x->diags);
+    enum tsim_status status = tsim_page_add_sweep(&x->arena, x->page, store, strtoll(number, NULL, 10), &x->diags);
     tsim_store_close(store);
+    if (status == TSIM_OK)
+        warn_of_missing(x);
     return status;
 }
 
@@ -100,7 +109,7 @@ static enum tsim_status load(struct export *x) {
     const char *operand = x->arguments->operands[0];
     if (x->is_sweep)
         return load_sweep(x, operand + 6);
-    TSIM_TRY(load_scenario(x, operand, &scenario));
+    TSIM_TRY(tsim_load_operand(&x->arena, x->arguments, operand, &scenario, &x->diags));
     return tsim_page_add_run(&x->arena, x->page, scenario, x->arguments->has[TSIM_OPTION_IGNORE_MEMORY],
                              &(struct tsim_logged){0, NULL}, TSIM_PAGE_MOST_SLICES, &x->diags);
 }
@@ -191,8 +200,10 @@ enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments) {
     struct export x = {.arguments = arguments};
     enum tsim_exit code = TSIM_EXIT_USAGE;
     const char *format = arguments->value[TSIM_OPTION_FORMAT];
+    static const enum tsim_option NOT_OF_CHAKRA[] = {TSIM_OPTION_CHART};
     if (format && strcmp(format, "chakra") == 0)
-        return tsim_export_chakra(arguments);
+        return tsim_is_refused(arguments, "--format chakra", NOT_OF_CHAKRA, 1) ? TSIM_EXIT_USAGE
+                                                                               : tsim_export_chakra(arguments);
     if (!choose(&x))
         return code;
     tsim_arena_init(&x.arena);

@@ -103,9 +103,10 @@ enum tsim_exit tsim_export_chakra(const struct tsim_arguments *arguments) {
     bool is_list = tsim_rank_list_parse(&x.arena, ranks ? ranks : "all", &x.ranks);
     enum tsim_exit code = is_list ? tsim_exit_of(export(&x)) : complain("--ranks takes a list, as in 0,3,8-15, or all");
     tsim_report_diags(arguments, &x.diags);
-    if (code == TSIM_EXIT_OK)
-        printf("%d traces of %lld nodes: %s.RANK.et; their process groups: %s.groups.json\n", (int)x.n_files,
-               (long long)x.n_nodes, arguments->value[TSIM_OPTION_OUTPUT], arguments->value[TSIM_OPTION_OUTPUT]);
+    if (code == TSIM_EXIT_OK && !arguments->has[TSIM_OPTION_QUIET])
+        printf("%d trace%s of %lld nodes: %s.RANK.et; their process groups: %s.groups.json\n", (int)x.n_files,
+               x.n_files == 1 ? "" : "s", (long long)x.n_nodes, arguments->value[TSIM_OPTION_OUTPUT],
+               arguments->value[TSIM_OPTION_OUTPUT]);
     if (x.recorder)
         tsim_recorder_release(x.recorder);
     tsim_diags_release(&x.diags);

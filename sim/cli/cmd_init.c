@@ -67,7 +67,7 @@ static const char *ask(struct init *init, const struct question *question) {
 static bool check_id(struct init *init, enum tsim_catalogue_kind kind, const char *id) {
     const char *const *ids;
     size_t n_ids;
-    if (strchr(id, '/') || strstr(id, ".yaml") || tsim_catalogue_file(&init->arena, kind, id))
+    if (strchr(id, '/') || tsim_is_yaml_name(id) || tsim_catalogue_file(&init->arena, kind, id))
         return true;
     if (tsim_catalogue_list(&init->arena, kind, &ids, &n_ids, &init->diags) != TSIM_OK)
         return false;

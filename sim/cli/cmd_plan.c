@@ -105,8 +105,14 @@ static enum tsim_status find_sensitivity(struct run *run) {
     struct tsim_result results[2];
     struct tsim_robust robust;
     const struct tsim_plan *first = best_of(run, NULL), *second = best_of(run, first);
-    if (!run->arguments->has[TSIM_OPTION_SENSITIVITY] || !second)
+    if (!run->arguments->has[TSIM_OPTION_SENSITIVITY])
         return TSIM_OK;
+    if (!second) {
+        tsim_diag_hint(tsim_diags_warning(&run->diags, (struct tsim_place){.file = "--sensitivity"}, "",
+                                          "has no effect: it asks for the order of the two best clusters"),
+                       "--vary cluster.node=A,B compares clusters");
+        return TSIM_OK;
+    }
     const struct tsim_plan *plans[] = {first, second};
     const char *names[2];
     for (int i = 0; i < 2; i++) {

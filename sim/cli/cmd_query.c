@@ -5,6 +5,7 @@
 #include "report/table.h"
 
 #include <math.h>
+#include <string.h>
 
 struct run {
     const struct tsim_arguments *arguments;
@@ -142,8 +143,17 @@ static enum tsim_status print_csv(struct run *run) {
     }
 }
 
+/* "mfu"; the second column of that name is "mfu:1", as SQLite calls it. */
+static const char *key_of(struct run *run, int column) {
+    const char *name = tsim_query_column_name(run->query, column);
+    int n_before = 0;
+    for (int c = 0; c < column; c++)
+        n_before += strcmp(tsim_query_column_name(run->query, c), name) == 0;
+    return n_before ? tsim_arena_printf(&run->row, "%s:%d", name, n_before) : name;
+}
+
 static void add_value(struct run *run, int column, struct tsim_json *row) {
-    const char *key = tsim_query_column_name(run->query, column);
+    const char *key = key_of(run, column);
     enum tsim_query_kind kind = tsim_query_kind(run->query, column);
     double real = tsim_query_real(run->query, column);
     if (kind == TSIM_QUERY_INTEGER)
@@ -169,6 +179,7 @@ static enum tsim_status write_json(void *context, FILE *out) {
         fputs(is_first ? "\n    " : ",\n    ", out);
         tsim_json_write_part(row, 2, out);
         tsim_json_release(row);
+        tsim_arena_reset(&run->row);
     }
     fputs(is_first ? "]\n}\n" : "\n  ]\n}\n", out);
     return TSIM_OK;

@@ -99,9 +99,15 @@ static enum tsim_exit finish(struct run *run) {
 }
 
 enum tsim_exit tsim_cmd_run(const struct tsim_arguments *arguments) {
+    static const enum tsim_option NOT_OF_TRACES[] = {TSIM_OPTION_TRACE,  TSIM_OPTION_TRACE_RANKS,
+                                                     TSIM_OPTION_REPORT, TSIM_OPTION_IGNORE_MEMORY,
+                                                     TSIM_OPTION_DB,     TSIM_OPTION_SEED};
     struct run run = {.arguments = arguments};
     if (tsim_replay_is(arguments->operands[0]))
-        return tsim_cmd_replay(arguments);
+        return tsim_is_refused(arguments, "a replay of traces", NOT_OF_TRACES,
+                               sizeof NOT_OF_TRACES / sizeof NOT_OF_TRACES[0])
+                   ? TSIM_EXIT_USAGE
+                   : tsim_cmd_replay(arguments);
     tsim_arena_init(&run.arena);
     tsim_diags_init(&run.diags);
     run.started_at = tsim_timestamp(&run.arena);

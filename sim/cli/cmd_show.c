@@ -74,9 +74,11 @@ static bool is_said_elsewhere(const struct tsim_catalogue_entry *entry) {
     return strcmp(entry->key, "name") == 0 || strcmp(entry->key, "source") == 0 || strcmp(entry->key, "schema") == 0;
 }
 
-/* "0.74 (0.715 to 0.77)". */
+/* "0.74 (0.715 to 0.77)", "0 (as flash3)". */
 static const char *value_with_interval(struct tsim_arena *arena, const struct tsim_catalogue_entry *entry) {
     char value[64], low[64], high[64];
+    if (entry->meaning)
+        return tsim_arena_printf(arena, "%s (%s)", human_value(entry, value, sizeof value), entry->meaning);
     if (isnan(entry->interval[0]))
         return tsim_arena_strdup(arena, human_value(entry, value, sizeof value));
     if (!entry->unit || !entry->unit[0])
@@ -201,9 +203,7 @@ static enum tsim_status load(struct tsim_arena *arena, struct shown *shown, stru
 /* "KIND/ID", or a file that says its kind. */
 static bool split(const struct tsim_arguments *arguments, struct tsim_arena *arena, struct shown *shown) {
     const char *operand = arguments->operands[0], *slash = strchr(operand, '/');
-    size_t length = strlen(operand);
-    bool is_file = length > 5 && strcmp(operand + length - 5, ".yaml") == 0;
-    if (is_file && tsim_find_file_kind(arena, operand, &shown->kind)) {
+    if (tsim_is_yaml_name(operand) && tsim_find_file_kind(arena, operand, &shown->kind)) {
         shown->id = operand;
         return true;
     }

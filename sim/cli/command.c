@@ -4,6 +4,7 @@
 #include "config/document.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -205,6 +206,17 @@ void tsim_say_unknown(const char *what, const char *name, const char *const *nam
     fputc('\n', stderr);
 }
 
+bool tsim_is_refused(const struct tsim_arguments *arguments, const char *what, const enum tsim_option *without,
+                     size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (arguments->has[without[i]]) {
+            fprintf(stderr, "tsim %s: %s takes no --%s\nTry 'tsim %s --help'.\n", arguments->command->name, what,
+                    tsim_option_spec(without[i])->name, arguments->command->name);
+            return true;
+        }
+    return false;
+}
+
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof TSIM_COMMANDS / sizeof TSIM_COMMANDS[0]];
     for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
@@ -361,6 +373,26 @@ bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, en
 const char *tsim_db_file(const struct tsim_arguments *arguments) {
     const char *file = arguments->value[TSIM_OPTION_DB];
     return file ? file : "tsim.db";
+}
+
+bool tsim_is_run_number(const char *operand) {
+    return operand[0] && strspn(operand, "0123456789") == strlen(operand) && strlen(operand) < 18;
+}
+
+enum tsim_status tsim_load_operand(struct tsim_arena *arena, const struct tsim_arguments *arguments,
+                                   const char *operand, const struct tsim_scenario **scenario,
+                                   struct tsim_diags *diags) {
+    struct tsim_scenario_source *source = TSIM_NEW(arena, struct tsim_scenario_source);
+    struct tsim_store *store;
+    const char *json = NULL;
+    if (!tsim_is_run_number(operand))
+        return tsim_scenario_load(arena, operand, arguments->overrides, arguments->n_overrides, scenario, diags);
+    TSIM_TRY(tsim_store_open(arena, tsim_db_file(arguments), TSIM_STORE_READ, &store, diags));
+    enum tsim_status status = tsim_store_configuration(store, arena, strtoll(operand, NULL, 10), &json, diags);
+    tsim_store_close(store);
+    TSIM_TRY(status);
+    TSIM_TRY(tsim_scenario_open_text(arena, tsim_arena_printf(arena, "run %s", operand), json, source, diags));
+    return tsim_scenario_load_from(arena, source, arguments->overrides, arguments->n_overrides, scenario, diags);
 }
 
 const char *tsim_timestamp(struct tsim_arena *arena) {

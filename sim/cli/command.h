@@ -48,6 +48,11 @@ extern const size_t TSIM_N_COMMANDS;
 /* "WHAT 'NAME'; did you mean 'NEAR'?" on standard error. */
 void tsim_say_unknown(const char *what, const char *name, const char *const *names, size_t n_names);
 
+/* True after a message (exit status 2), where one of the options that `what` has no use for is given: what it asks for
+ * would not happen, and nobody would be told. */
+bool tsim_is_refused(const struct tsim_arguments *arguments, const char *what, const enum tsim_option *without,
+                     size_t n);
+
 /* NULL after a message on standard error, with a suggestion. */
 const struct tsim_command *tsim_command_find(const char *name);
 void tsim_commands_print(FILE *out); /* the lines of `tsim help` */
@@ -84,14 +89,22 @@ int32_t tsim_n_jobs(const struct tsim_arguments *arguments);
  * cannot be written is said once, unless it is that the reader went away (`tsim list | head`). */
 enum tsim_exit tsim_flush_results(void);
 
-/* A kind of the catalogue by its word; false after a message (exit status 2). */
 /* Of a file of the catalogue's kinds, by its schema, as in "tsim/accelerator/v1". False: another file, or none that can
  * be read, which is left to who reads it next. */
 bool tsim_find_file_kind(struct tsim_arena *arena, const char *file, enum tsim_catalogue_kind *kind);
+/* A kind of the catalogue by its word; false after a message (exit status 2). */
 bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, enum tsim_catalogue_kind *kind);
 
 /* --db, or the default. */
 const char *tsim_db_file(const struct tsim_arguments *arguments);
+
+/* Is the operand the number of a run in the database? */
+bool tsim_is_run_number(const char *operand);
+
+/* A scenario by its file, or that of a logged run by its number, with what --set and --seed change. */
+enum tsim_status tsim_load_operand(struct tsim_arena *arena, const struct tsim_arguments *arguments,
+                                   const char *operand, const struct tsim_scenario **scenario,
+                                   struct tsim_diags *diags);
 
 /* The present moment as ISO 8601 in UTC, in `arena`. */
 const char *tsim_timestamp(struct tsim_arena *arena);

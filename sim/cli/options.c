@@ -307,6 +307,8 @@ static bool check_combination(const struct parser *parser) {
     if (has[TSIM_OPTION_MARKDOWN] &&
         (has[TSIM_OPTION_CSV] || (has[TSIM_OPTION_JSON] && !parser->arguments->value[TSIM_OPTION_JSON])))
         return complain(parser, "--markdown excludes --csv and --json; --json=FILE goes with it");
+    if (has[TSIM_OPTION_RESIDUALS] && has[TSIM_OPTION_JSON] && !parser->arguments->value[TSIM_OPTION_JSON])
+        return complain(parser, "--residuals and --json exclude each other; --json=FILE goes with --residuals");
     if (has[TSIM_OPTION_TRACE_RANKS] && !has[TSIM_OPTION_TRACE])
         return complain(parser, "--trace-ranks needs --trace FILE");
     return true;

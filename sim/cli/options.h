@@ -117,7 +117,6 @@ bool tsim_command_takes(const struct tsim_command *command, enum tsim_option opt
 /* "--json[=FILE]". Returns `buffer`. */
 const char *tsim_option_usage(enum tsim_option option, char *buffer, size_t size);
 
-/* The whole help text of one command. */
 /* What `tsim help COMMAND` says; NULL: `tsim help`. */
 void tsim_options_help(const struct tsim_command *command, FILE *out);
 

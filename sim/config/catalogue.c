@@ -97,10 +97,14 @@ static bool is_id(const char *text) {
     return length > 0 && length <= 100 && text[0] != '.' && strspn(text, LETTERS) == length;
 }
 
+bool tsim_is_yaml_name(const char *name) {
+    size_t length = strlen(name);
+    return (length > 5 && strcmp(name + length - 5, ".yaml") == 0) ||
+           (length > 4 && strcmp(name + length - 4, ".yml") == 0);
+}
+
 static bool is_path(const char *text) {
-    size_t length = strlen(text);
-    return strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".yaml") == 0) ||
-           (length > 4 && strcmp(text + length - 4, ".yml") == 0);
+    return strchr(text, '/') || tsim_is_yaml_name(text);
 }
 
 const char *tsim_catalogue_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id) {

@@ -61,6 +61,16 @@ static void add_number(struct description *d, const char *path, double value, en
 
 static void add_table(struct description *d, const struct tsim_table *table, const char *path, const void *object);
 
+/* "cuDNN's kernel; 0: as flash3" -> "as flash3". */
+static void add_number_of_key(struct description *d, const struct tsim_key *key, const char *path, double value,
+                              enum tsim_dimension dimension) {
+    static const char MARK[] = "; 0: ";
+    const char *mark = key->help ? strstr(key->help, MARK) : NULL;
+    add_number(d, path, value, dimension);
+    if (value == 0 && mark)
+        d->entries[d->n_entries - 1].meaning = mark + sizeof MARK - 1;
+}
+
 static void add_key(struct description *d, const struct tsim_key *key, const char *path, const void *field) {
     const char *word = NULL;
     int number;
@@ -78,11 +88,11 @@ static void add_key(struct description *d, const struct tsim_key *key, const cha
         if (word)
             add_entry(d, path, word);
         else if (*(const int64_t *)field != 0 || !key->is_omitted_when_zero)
-            add_number(d, path, (double)*(const int64_t *)field, TSIM_COUNT);
+            add_number_of_key(d, key, path, (double)*(const int64_t *)field, TSIM_COUNT);
         break;
     case TSIM_KEY_QUANTITY:
         if (*(const double *)field != 0 || !key->is_omitted_when_zero)
-            add_number(d, path, *(const double *)field, key->dimension);
+            add_number_of_key(d, key, path, *(const double *)field, key->dimension);
         break;
     case TSIM_KEY_ENUM:
         memcpy(&number, field, sizeof number);

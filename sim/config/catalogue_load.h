@@ -39,6 +39,9 @@ enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalog
 /* The file of an id, or NULL when it has none (unknown, or a generated node). */
 const char *tsim_catalogue_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id);
 
+/* Is it the name of a YAML file (.yaml, .yml)? */
+bool tsim_is_yaml_name(const char *name);
+
 /* One value of a file, `extends` followed and defaults filled in. */
 struct tsim_catalogue_entry {
     const char *key;      /* "power.idle" */
@@ -47,6 +50,7 @@ struct tsim_catalogue_entry {
     const char *unit;     /* SI unit, "" for pure numbers, NULL where the value is no number */
     const char *source;   /* NULL: none given */
     const char *status;   /* "read", "derived", "fitted", "estimate", "default" */
+    const char *meaning;  /* of a 0 that stands for something else: "as flash3"; else NULL */
     double interval[2];   /* SI: 95 % confidence or the range of sources; NAN where the file says none */
 };
 

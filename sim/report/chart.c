@@ -66,7 +66,7 @@ static bool draw_step(const struct tsim_json *run, FILE *out) {
     int n = 0;
     for (int i = 0; i < N_STEP_PARTS; i++) {
         double time_s = chart_number(summary, STEP_PARTS[i].path);
-        n += time_s > 0;
+        n += time_s > TSIM_ROUNDING_FRAC * step_s;
         most_s = fmax(most_s, time_s);
     }
     if (!(step_s > 0))
@@ -76,7 +76,7 @@ static bool draw_step(const struct tsim_json *run, FILE *out) {
     for (int i = 0; i < N_STEP_PARTS; i++) {
         char text[96], time[48], share[32];
         double time_s = chart_number(summary, STEP_PARTS[i].path);
-        if (!(time_s > 0))
+        if (!(time_s > TSIM_ROUNDING_FRAC * step_s))
             continue;
         snprintf(text, sizeof text, "%s, %s", tsim_quantity_human(time_s, TSIM_TIME_S, time, sizeof time),
                  tsim_share_text(time_s / step_s, share, sizeof share));

@@ -72,7 +72,7 @@ static const char *scaled_text(struct tsim_arena *arena, const char *text) {
 
 static const char *short_text(struct tsim_arena *arena, const char *text) {
     text = scaled_text(arena, text);
-    return tsim_text_width(text) <= VALUE_COLUMNS ? text : tsim_arena_printf(arena, "%.*s..", VALUE_COLUMNS - 2, text);
+    return tsim_text_cut_short(arena, text, VALUE_COLUMNS);
 }
 
 /* What is told apart elsewhere, or is not an input of the simulation. */
@@ -195,7 +195,7 @@ static void find_waterfall(struct tsim_arena *arena, const struct tsim_outcome *
     find_range(a, b, &low_s, &high_s);
     for (size_t i = 0; i < sizeof TERMS / sizeof TERMS[0] && !isnan(c->step_change_frac); i++) {
         double from = a->value[TERMS[i].figure], to = b->value[TERMS[i].figure];
-        if (!(from > 0) && !(to > 0))
+        if (!(fmax(from, to) > TSIM_ROUNDING_FRAC * step_s))
             continue;
         tsim_figures_add_text(&c->waterfall, TERMS[i].name);
         tsim_figures_add(&c->waterfall, from);

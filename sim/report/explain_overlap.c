@@ -1,6 +1,7 @@
 /* Communication of the critical rank, by how it sits beside other work: how long it takes in a step, how long what runs
  * beside it takes, what of it the step waits for, and why. */
 #include "report/explain_sections.h"
+#include "report/format.h"
 #include "training/pass.h"
 #include "workload/memory.h"
 
@@ -188,7 +189,7 @@ static void add_data(const struct tsim_explanation *explanation, struct rows *ro
                                           ? "they take longer than the passes that they run beside"
                                           : "the first bucket is gathered before anything runs, and the last is "
                                             "reduced after everything"});
-    if (a->interference_s > 0)
+    if (a->interference_s > TSIM_ROUNDING_FRAC * explanation->result->step.time_s)
         add(rows, (struct row){.name = "data, slowing the passes",
                                .bytes = (double)NAN,
                                .needs_s = (double)NAN,

@@ -11,6 +11,14 @@
 
 enum unit { SECONDS, PERCENT, GIGABYTES, WATTS, JOULES, COUNT, PLAIN, USD };
 
+/* Whole, but for what would be rounded by more than a few per cent. */
+static const char *amount_text(double value, char *buffer, size_t size) {
+    if (!(fabs(value) < 10) || value == floor(value))
+        return tsim_count_text(value, buffer, size);
+    snprintf(buffer, size, "%.3g", value);
+    return buffer;
+}
+
 static const char *text_of(double value, enum unit unit, char *buffer, size_t size) {
     char text[64];
     switch (unit) {
@@ -25,9 +33,9 @@ static const char *text_of(double value, enum unit unit, char *buffer, size_t si
     case JOULES:
         return tsim_quantity_human(value, TSIM_JOULES, buffer, size);
     case COUNT:
-        return tsim_count_text(value, buffer, size);
+        return amount_text(value, buffer, size);
     case USD:
-        snprintf(buffer, size, "%s USD", tsim_count_text(value, text, sizeof text));
+        snprintf(buffer, size, "%s USD", amount_text(value, text, sizeof text));
         return buffer;
     case PLAIN:
         break;
@@ -159,9 +167,23 @@ static bool has_figure(const struct tsim_json *points, const struct figure *figu
     return false;
 }
 
-static void point_row(const struct dialect *dialect, const struct tsim_json *points, size_t i, FILE *out) {
-    const struct tsim_json *point = tsim_json_at(points, i), *set = tsim_json_find(point, "set"),
-                           *keys = tsim_json_find(tsim_json_at(points, 0), "set");
+/* Every member of a point but its settings, or every setting of some point: an object of them, in their order, for the
+ * caller to release. Points of a list set keys of their own, and those that do not run have few figures. */
+static struct tsim_json *members_of(const struct tsim_json *points, bool of_settings) {
+    struct tsim_json *all = tsim_json_new_object();
+    for (size_t i = 0; i < tsim_json_count(points); i++) {
+        const struct tsim_json *point = tsim_json_at(points, i),
+                               *from = of_settings ? tsim_json_find(point, "set") : point;
+        for (size_t k = 0; k < tsim_json_count(from); k++)
+            if (of_settings || strcmp(tsim_json_key(from, k), "set") != 0)
+                tsim_json_bool(all, tsim_json_key(from, k), true);
+    }
+    return all;
+}
+
+static void point_row(const struct dialect *dialect, const struct tsim_json *points, const struct tsim_json *keys,
+                      size_t i, FILE *out) {
+    const struct tsim_json *point = tsim_json_at(points, i), *set = tsim_json_find(point, "set");
     bool is_first = true;
     for (size_t k = 0; k < tsim_json_count(keys); k++, is_first = false)
         put_setting(dialect, is_first, set, tsim_json_key(keys, k), out);
@@ -178,8 +200,8 @@ static void point_row(const struct dialect *dialect, const struct tsim_json *poi
 
 /* The points that ran. */
 static void sweep_table(const struct dialect *dialect, const struct tsim_json *sweep, FILE *out) {
-    const struct tsim_json *points = tsim_json_find(sweep, "points"),
-                           *keys = tsim_json_find(tsim_json_at(points, 0), "set");
+    const struct tsim_json *points = tsim_json_find(sweep, "points");
+    struct tsim_json *keys = members_of(points, true);
     int n_keys = (int)tsim_json_count(keys), n_columns = n_keys;
     for (int k = 0; k < N_POINT_FIGURES; k++)
         n_columns += has_figure(points, &POINT_FIGURES[k]);
@@ -192,8 +214,9 @@ static void sweep_table(const struct dialect *dialect, const struct tsim_json *s
     end_titles(dialect, n_keys, n_columns, out);
     for (size_t i = 0; i < tsim_json_count(points); i++)
         if (strcmp(tsim_json_text_of(tsim_json_at(points, i), "status"), "ok") == 0)
-            point_row(dialect, points, i, out);
+            point_row(dialect, points, keys, i, out);
     fputs(dialect->end, out);
+    tsim_json_release(keys);
 }
 
 static void run_markdown(const struct tsim_json *run, FILE *out) {
@@ -234,12 +257,14 @@ static void run_csv(const struct tsim_json *run, FILE *out) {
     tsim_export_summary_csv(tsim_json_find(run, "summary"), out);
 }
 
-/* The members of a point, settings as "set.KEY"; all points have the columns of the first one that has most. */
+enum { TITLE_BYTES = 1024 };
+
+/* The members of a point, settings as "set.KEY". */
 static void csv_row(const struct tsim_json *columns, const struct tsim_json *point, const char *prefix, bool is_title,
                     bool is_last, FILE *out) {
     for (size_t i = 0; i < tsim_json_count(columns); i++) {
         const char *key = tsim_json_key(columns, i), *text = tsim_json_text_of(point, key);
-        char number[40], title[160];
+        char number[40], title[TITLE_BYTES];
         bool ends = is_last && i + 1 == tsim_json_count(columns);
         snprintf(title, sizeof title, "%s%s", prefix, key);
         double value = tsim_json_number_of(tsim_json_find(point, key));
@@ -250,22 +275,18 @@ static void csv_row(const struct tsim_json *columns, const struct tsim_json *poi
 }
 
 static void sweep_csv(const struct tsim_json *sweep, FILE *out) {
-    const struct tsim_json *points = tsim_json_find(sweep, "points"), *widest = tsim_json_at(points, 0);
-    if (!widest)
-        return;
-    const struct tsim_json *keys = tsim_json_find(widest, "set");
-    struct tsim_json *rest = tsim_json_new_object();
-    for (size_t i = 0; i < tsim_json_count(widest); i++)
-        if (strcmp(tsim_json_key(widest, i), "set") != 0)
-            tsim_json_bool(rest, tsim_json_key(widest, i), true);
-    if (!tsim_json_find(rest, "reason"))
+    const struct tsim_json *points = tsim_json_find(sweep, "points");
+    struct tsim_json *keys = members_of(points, true), *rest = members_of(points, false);
+    if (tsim_json_count(points) > 0) {
         tsim_json_bool(rest, "reason", true);
-    csv_row(keys, NULL, "set.", true, false, out);
-    csv_row(rest, NULL, "", true, true, out);
+        csv_row(keys, NULL, "set.", true, false, out);
+        csv_row(rest, NULL, "", true, true, out);
+    }
     for (size_t i = 0; i < tsim_json_count(points); i++) {
         csv_row(keys, tsim_json_find(tsim_json_at(points, i), "set"), "", false, false, out);
         csv_row(rest, tsim_json_at(points, i), "", false, true, out);
     }
+    tsim_json_release(keys);
     tsim_json_release(rest);
 }
 
@@ -326,12 +347,20 @@ static void put_point_labels(const struct tsim_json *sweep, const struct tsim_js
     }
 }
 
+static bool is_metric(const struct tsim_json *points, const char *key) {
+    for (size_t i = 0; i < tsim_json_count(points) && strcmp(key, "position") != 0; i++)
+        if (!isnan(tsim_json_number_of(tsim_json_find(tsim_json_at(points, i), key))))
+            return true;
+    return false;
+}
+
 /* All samples of a metric stand together, as the format asks for. */
 static void sweep_prometheus(const struct tsim_json *sweep, FILE *out) {
-    const struct tsim_json *points = tsim_json_find(sweep, "points"), *first = tsim_json_at(points, 0);
-    for (size_t k = 0; k < tsim_json_count(first); k++) {
-        const char *key = tsim_json_key(first, k);
-        if (isnan(tsim_json_number_of(tsim_json_find(first, key))) || strcmp(key, "position") == 0)
+    const struct tsim_json *points = tsim_json_find(sweep, "points");
+    struct tsim_json *members = members_of(points, false);
+    for (size_t k = 0; k < tsim_json_count(members); k++) {
+        const char *key = tsim_json_key(members, k);
+        if (!is_metric(points, key))
             continue;
         fprintf(out, "# TYPE tsim_%s gauge\n", key);
         for (size_t i = 0; i < tsim_json_count(points); i++) {
@@ -344,6 +373,7 @@ static void sweep_prometheus(const struct tsim_json *sweep, FILE *out) {
             fprintf(out, "} %s\n", tsim_double_text(value, number, sizeof number));
         }
     }
+    tsim_json_release(members);
 }
 
 const struct tsim_export TSIM_EXPORTS[] = {

@@ -85,21 +85,6 @@ static const char *cell_text(const struct tsim_figures *figures, size_t cell) {
                              tsim_figure_text(column->figure, figures->cells[cell].number, text, sizeof text));
 }
 
-/* Bytes of the longest start of `text` that takes `width` columns. */
-static size_t bytes_of_width(const char *text, int width) {
-    size_t n = 0;
-    for (; text[n]; n++)
-        if (((unsigned char)text[n] & 0xC0) != 0x80 && width-- == 0)
-            break;
-    return n;
-}
-
-static const char *cut(struct tsim_arena *arena, const char *text, int width) {
-    if (!text || tsim_text_width(text) <= width)
-        return text;
-    return tsim_arena_printf(arena, "%.*s..", (int)bytes_of_width(text, width - 2), text);
-}
-
 /* Columns that a column of the table takes; 0: it is not for people. */
 static int shown_width(const struct tsim_figures *figures, const char *const *texts, size_t column) {
     if (!figures->columns[column].title)
@@ -119,7 +104,7 @@ static int cut_column(const struct tsim_figures *figures, const char **texts, si
         return excess;
     to = to < LEAST_CUT_WIDTH ? LEAST_CUT_WIDTH : to;
     for (size_t i = column; i < figures->n_cells; i += figures->n_columns)
-        texts[i] = cut(figures->arena, texts[i], to);
+        texts[i] = texts[i] ? tsim_text_cut_short(figures->arena, texts[i], to) : NULL;
     return excess - (width - to);
 }
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST_COUNT 1e21 /* from here on no digit but the first few means anything */
+
 const char *tsim_percent_text(double frac, char *buffer, size_t size) {
     snprintf(buffer, size, "%.1f %%", 100.0 * frac);
     return buffer;
@@ -53,6 +55,10 @@ const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size) {
 
 const char *tsim_count_text(double count, char *buffer, size_t size) {
     char digits[32];
+    if (!(fabs(count) < MOST_COUNT)) {
+        snprintf(buffer, size, "%.3g", count);
+        return buffer;
+    }
     int n_digits = snprintf(digits, sizeof digits, "%.0f", count);
     TSIM_ASSERT(n_digits < (int)sizeof digits && size >= 2 * sizeof digits);
     char *at = buffer;

@@ -4,6 +4,9 @@
 
 #include "config/scenario.h"
 
+/* Of the step: a term below it is what sums of doubles leave, far below the last digit that is printed. */
+#define TSIM_ROUNDING_FRAC 1e-9
+
 /* 0.0123 -> "1.2 %"; with a sign: "+1.2 %". */
 const char *tsim_percent_text(double frac, char *buffer, size_t size);
 const char *tsim_error_text(double error_frac, char *buffer, size_t size);

@@ -38,13 +38,28 @@ void tsim_json_release(struct tsim_json *root) {
     json_decref(to_jansson(root));
 }
 
+static const char *ascii_only(struct tsim_arena *arena, const char *text) {
+    char *copy = tsim_arena_strdup(arena, text);
+    for (char *at = copy; *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    return copy;
+}
+
 /* Takes over the reference to `value`. */
 static struct tsim_json *add(struct tsim_json *parent, const char *key, json_t *value) {
     struct tsim_json *added = from_jansson(value);
     json_t *to = to_jansson(parent);
     TSIM_ASSERT(key ? json_is_object(to) : json_is_array(to));
-    int status = key ? json_object_set_new(to, key, value) : json_array_append_new(to, value);
+    int status = key ? json_object_set(to, key, value) : json_array_append(to, value);
+    if (status != 0 && key) { /* a key that is not UTF-8 */
+        struct tsim_arena arena;
+        tsim_arena_init(&arena);
+        status = json_object_set(to, ascii_only(&arena, key), value);
+        tsim_arena_release(&arena);
+    }
     TSIM_ASSERT(status == 0);
+    json_decref(value);
     return added;
 }
 
@@ -146,10 +161,8 @@ void tsim_json_take(struct tsim_json *parent, const char *key, struct tsim_json 
 }
 
 void tsim_json_number(struct tsim_json *parent, const char *key, double value) {
-    if (isnan(value))
-        return;
-    TSIM_ASSERT(isfinite(value));
-    add(parent, key, json_real(value));
+    if (isfinite(value))
+        add(parent, key, json_real(value));
 }
 
 void tsim_json_integer(struct tsim_json *parent, const char *key, int64_t value) {
@@ -160,23 +173,17 @@ void tsim_json_bool(struct tsim_json *parent, const char *key, bool value) {
     add(parent, key, json_boolean(value));
 }
 
-static json_t *ascii_only(const char *text) {
-    struct tsim_arena arena;
-    tsim_arena_init(&arena);
-    char *copy = tsim_arena_strdup(&arena, text);
-    for (char *at = copy; *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    json_t *string = json_string(copy);
-    tsim_arena_release(&arena);
-    return string;
-}
-
 void tsim_json_text(struct tsim_json *parent, const char *key, const char *text) {
     if (!text)
         return;
     json_t *string = json_string(text); /* NULL when the text is not UTF-8 */
-    add(parent, key, string ? string : ascii_only(text));
+    if (!string) {
+        struct tsim_arena arena;
+        tsim_arena_init(&arena);
+        string = json_string(ascii_only(&arena, text));
+        tsim_arena_release(&arena);
+    }
+    add(parent, key, string);
 }
 
 static json_t *parse(const char *json_text) {

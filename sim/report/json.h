@@ -1,6 +1,6 @@
 /* json.h - builds one JSON document and writes it. Members keep the order in which they were added; doubles are
- * written with the fewest digits that read back as the same double; NAN and NULL text are left out ("absent = not
- * modelled"). Text that is not UTF-8 (a file name can be anything) is written with '?' for the bytes in question.
+ * written with the fewest digits that read back as the same double; NAN, infinities and NULL text are left out ("absent =
+ * not modelled"). Text that is not UTF-8 (a file name can be anything) is written with '?' for the bytes in question.
  *
  * A document is a tree with one owner: the root from tsim_json_new_*; everything below is borrowed from it.
  * `key` is the member's name when `parent` is an object, and NULL when it is an array (the value is appended). */
@@ -50,7 +50,7 @@ void tsim_json_each(const struct tsim_json *root, tsim_json_leaf_fn take, void *
 double tsim_json_figure(const struct tsim_json *root, const char *path);
 /* Takes over `tree`, the root of a document, as a part of this one. */
 void tsim_json_take(struct tsim_json *parent, const char *key, struct tsim_json *tree);
-void tsim_json_number(struct tsim_json *parent, const char *key, double value); /* infinities are our bug */
+void tsim_json_number(struct tsim_json *parent, const char *key, double value); /* left out unless finite */
 void tsim_json_integer(struct tsim_json *parent, const char *key, int64_t value);
 void tsim_json_bool(struct tsim_json *parent, const char *key, bool value);
 void tsim_json_text(struct tsim_json *parent, const char *key, const char *text);

@@ -152,10 +152,13 @@ static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output 
 
 /* Four digits: "1.215 M USD", "54.42 k USD". */
 static const char *money_text(double usd, char *buffer, size_t size) {
-    double scale = usd >= 1e6 ? 1e6 : usd >= 1e3 ? 1e3 : 1;
+    static const char *const PREFIXES[] = {"", "k ", "M ", "G ", "T "};
+    int prefix = 0;
     if (!(usd > 0))
         return "-";
-    snprintf(buffer, size, "%.4g %sUSD", usd / scale, scale > 1e3 ? "M " : scale > 1 ? "k " : "");
+    for (; usd >= 1e3 && prefix < 4; prefix++)
+        usd /= 1e3;
+    snprintf(buffer, size, "%.4g %sUSD", usd, PREFIXES[prefix]);
     return buffer;
 }
 
@@ -363,6 +366,8 @@ static const char *set_word(struct tsim_arena *arena, const struct tsim_json *se
     if (length > 2 && value[0] == '"' && strspn(value + 1, PLAIN) == length - 2)
         value = tsim_arena_printf(arena, "%.*s", (int)length - 2, value + 1);
     const char *quote = strspn(value, PLAIN) == strlen(value) && !strchr(value, ' ') ? "" : "'";
+    for (const char *at; (at = strchr(value, '\''));) /* ends the word for a shell: \u0027 is the same in JSON */
+        value = tsim_arena_printf(arena, "%.*s\\u0027%s", (int)(at - value), value, at + 1);
     return tsim_arena_printf(arena, "--set %s%s=%s%s", quote, key, value, quote);
 }
 

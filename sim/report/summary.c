@@ -198,7 +198,7 @@ static void print_terms(struct tsim_screen *screen, const struct tsim_step_terms
     char text[TEXT_BYTES];
     tsim_screen_heading(screen, "where the step goes (slowest rank)");
     for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++)
-        if (terms[i].value > 0.0)
+        if (terms[i].value > TSIM_ROUNDING_FRAC * t->time_s)
             print_share(screen, terms[i].name, tsim_seconds_text(terms[i].value, t->time_s, text, sizeof text),
                         terms[i].value / t->time_s);
     print_total(screen, "total", tsim_seconds_text(t->time_s, t->time_s, text, sizeof text), 1.0);

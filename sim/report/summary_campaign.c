@@ -11,6 +11,19 @@ static const char *money(struct tsim_screen *screen, const char *what, double us
                              tsim_screen_human(screen, usd, TSIM_USD));
 }
 
+/* "12.3 days"; what would round to none in hours or less. */
+static const char *days(struct tsim_screen *screen, double days) {
+    return days >= 0.95 || days == 0 ? tsim_arena_printf(&screen->arena, "%.1f days", days)
+                                     : tsim_screen_human(screen, days * 86400, TSIM_TIME_S);
+}
+
+/* Whole ones of the larger unit, or some of the one that is a thousandth of it. */
+static const char *thousands(struct tsim_screen *screen, double value, const char *larger, const char *smaller) {
+    return value >= 1e3 || value == 0
+               ? tsim_arena_printf(&screen->arena, "%s %s", tsim_screen_count(screen, value / 1e3), larger)
+               : tsim_arena_printf(&screen->arena, "%.3g %s", value, smaller);
+}
+
 /* "software 63.1, hbm 72.0": the largest first, those below a hundredth of the sum left out. */
 static const char *largest_first(struct tsim_screen *screen, const double *values, int n, bool as_shares,
                                  double whole) {
@@ -45,7 +58,7 @@ static void print_spot(struct tsim_screen *screen, const struct tsim_campaign *c
         isnan(c->on_demand_usd)
             ? ""
             : tsim_arena_printf(&screen->arena, ", rent %s", tsim_screen_human(screen, c->on_demand_usd, TSIM_USD));
-    tsim_screen_line(screen, "on demand", "%.1f days%s%s", c->on_demand_days, cost, breakeven);
+    tsim_screen_line(screen, "on demand", "%s%s%s", days(screen, c->on_demand_days), cost, breakeven);
 }
 
 /* Of the replications, by their days: "▁▂▅█▇▃▁". */
@@ -128,22 +141,22 @@ static void print_ownership(struct tsim_screen *screen, const struct tsim_owners
 }
 
 static void print_campaign(struct tsim_screen *screen, const struct tsim_campaign *c, const char *date) {
-    const char *embodied =
-        c->embodied_co2_kg > 0
-            ? tsim_arena_printf(&screen->arena, ", %s t embodied", tsim_screen_count(screen, c->embodied_co2_kg / 1e3))
-            : "";
+    const char *embodied = c->embodied_co2_kg > 0 ? tsim_arena_printf(&screen->arena, ", %s embodied",
+                                                                      thousands(screen, c->embodied_co2_kg, "t", "kg"))
+                                                  : "";
     const char *skipped = c->skipped_steps > 0 ? tsim_arena_printf(&screen->arena, " (%s skipped)",
                                                                    tsim_screen_count(screen, c->skipped_steps))
                                                : "";
-    tsim_screen_line(screen, "whole run", "%s steps%s, %.1f days; %s MWh at the meter, %s t CO2%s",
-                     tsim_screen_count(screen, c->steps), skipped, c->days,
-                     tsim_screen_count(screen, c->energy_kwh / 1e3), tsim_screen_count(screen, c->co2_kg / 1e3),
-                     embodied);
+    tsim_screen_line(screen, "whole run", "%s steps%s, %s; %s at the meter, %s CO2%s",
+                     tsim_screen_count(screen, c->steps), skipped, days(screen, c->days),
+                     thousands(screen, c->energy_kwh, "MWh", "kWh"), thousands(screen, c->co2_kg, "t", "kg"), embodied);
     const char *text = money(screen, "electricity", c->electricity_usd, "");
     text = money(screen, "rent", c->rent_usd, text);
     text = money(screen, "buying", c->purchase_usd, text);
     if (!isnan(c->breakeven_runs))
-        text = tsim_arena_printf(&screen->arena, "%s (pays after %.1f runs)", text, c->breakeven_runs);
+        text = tsim_arena_printf(&screen->arena, "%s (pays after %s runs)", text,
+                                 c->breakeven_runs < 1000 ? tsim_arena_printf(&screen->arena, "%.1f", c->breakeven_runs)
+                                                          : tsim_screen_count(screen, c->breakeven_runs));
     text = money(screen, "contract", c->own.reserved_usd, text);
     if (date && (!isnan(c->rent_usd) || !isnan(c->purchase_usd)))
         text = tsim_arena_printf(&screen->arena, "%s; prices of %s", text, date);
@@ -183,10 +196,10 @@ void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *
         return;
     print_campaign(screen, &result->campaign, result->scenario->cost.date);
     if (result->ramp.has)
-        tsim_screen_line(screen, "batch grows", "from %s to %s samples in %s steps, %.1f days",
+        tsim_screen_line(screen, "batch grows", "from %s to %s samples in %s steps, %s",
                          tsim_screen_count(screen, result->scenario->training.batch_ramp.from),
                          tsim_screen_count(screen, (double)result->scenario->training.global_batch_size),
-                         tsim_screen_count(screen, result->ramp.steps), result->ramp.time_s / 86400);
+                         tsim_screen_count(screen, result->ramp.steps), days(screen, result->ramp.time_s / 86400));
     print_hours(screen, result);
     print_ownership(screen, &result->campaign.own);
     if (result->campaign.has_failures)

@@ -68,24 +68,21 @@ void tsim_summary_check(const struct tsim_result *result) {
 struct figure {
     const char *key;
     size_t offset;
-    bool may_be_infinite;
 };
 
 static void add_figures(struct tsim_json *parent, const struct figure *figures, const void *object) {
     for (const struct figure *f = figures; f->key; f++) {
         const void *member = (const char *)object + f->offset;
-        double value = *(const double *)member;
-        tsim_json_number(parent, f->key, f->may_be_infinite && !isfinite(value) ? (double)NAN : value);
+        tsim_json_number(parent, f->key, *(const double *)member);
     }
 }
 
 /* clang-format off */
 /* Rows of a table over struct OF; that a member is a double is for the compiler to see. */
 #define AT(type, member) (offsetof(struct type, member) + 0 * sizeof(_Generic(((struct type *)0)->member, double : 0)))
-#define NAMED(key, member) {key, AT(OF, member), false}
+#define NAMED(key, member) {key, AT(OF, member)}
 #define SAME(member) NAMED(#member, member)
-#define FINITE(key, member) {key, AT(OF, member), true} /* left out where it is infinite */
-#define END {NULL, 0, false}
+#define END {NULL, 0}
 
 #define OF tsim_step_terms
 static const struct figure STEP[] = {
@@ -135,17 +132,17 @@ static const struct figure CAMPAIGN[] = {
     SAME(days), SAME(energy_kwh), SAME(co2_kg), SAME(electricity_usd), SAME(rent_usd), SAME(purchase_usd),
     SAME(breakeven_runs), SAME(goodput), SAME(failures), SAME(days_p10), SAME(days_p90), END};
 static const struct figure FAILURES[] = {
-    SAME(mean_days), SAME(spares), FINITE("checkpoint_interval_s", checkpoint_interval_s), SAME(goodput_p10),
+    SAME(mean_days), SAME(spares), SAME(checkpoint_interval_s), SAME(goodput_p10),
     SAME(goodput_p90), SAME(failures_p10), SAME(failures_p90), END};
-static const struct figure MTBF[] = {FINITE("mtbf_s", mtbf_s), END};
+static const struct figure MTBF[] = {SAME(mtbf_s), END};
 static const struct figure POWER[] = {SAME(loaded_w), SAME(idle_w), END};
 static const struct figure CHECKPOINT[] = {
-    NAMED("bytes", checkpoint_bytes), FINITE("interval_s", checkpoint_interval_s),
+    NAMED("bytes", checkpoint_bytes), NAMED("interval_s", checkpoint_interval_s),
     NAMED("stall_s", checkpoint_stall_s), END};
 static const struct figure LOCAL_CHECKPOINT[] = {
     NAMED("interval_s", local_interval_s), NAMED("stall_s", local_stall_s), NAMED("restarts", local_restarts), END};
 static const struct figure SPOT[] = {
-    SAME(on_demand_days), SAME(on_demand_usd), FINITE("breakeven_rate_per_h", breakeven_rate_per_h), END};
+    SAME(on_demand_days), SAME(on_demand_usd), SAME(breakeven_rate_per_h), END};
 
 #undef OF
 #define OF tsim_ownership
@@ -153,7 +150,7 @@ static const struct figure OWNERSHIP[] = {
     SAME(capital_usd), NAMED("fixed_usd_per_year", fixed_usd_per_y), NAMED("run_usd", usd),
     NAMED("run_capital_usd", capital_share_usd), NAMED("run_maintenance_usd", maintenance_usd),
     NAMED("run_power_usd", power_usd), NAMED("run_cooling_usd", cooling_usd), SAME(usd_per_trillion_tokens),
-    FINITE("breakeven_utilization", breakeven_utilization), FINITE("breakeven_runs", breakeven_runs), END};
+    SAME(breakeven_utilization), SAME(breakeven_runs), END};
 
 #undef OF
 #define OF tsim_ramp

@@ -1,23 +1,41 @@
 #include "report/svg.h"
 
+/* Of the next character; 0 for what XML does not have: control characters, and text cut within a code point. */
+static size_t character_bytes(const char *at) {
+    unsigned char first = (unsigned char)*at;
+    if (first < 0x80)
+        return first >= ' ' || first == '\t' || first == '\n';
+    size_t n = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
+    for (size_t i = 1; i < n; i++)
+        if (((unsigned char)at[i] & 0xC0) != 0x80)
+            return 0;
+    return n;
+}
+
+static const char *entity_of(char character) {
+    switch (character) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    default:
+        return NULL;
+    }
+}
+
 static void put_escaped(const char *text, FILE *out) {
-    for (const char *at = text; *at; at++)
-        switch (*at) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc(*at, out);
-        }
+    for (size_t n; *text; text += n ? n : 1) {
+        n = character_bytes(text);
+        const char *entity = n == 0 ? "?" : entity_of(*text);
+        if (entity)
+            fputs(entity, out);
+        else
+            fwrite(text, 1, n, out);
+    }
 }
 
 /* Those of the report's page. */

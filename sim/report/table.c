@@ -88,7 +88,10 @@ static int word_width(const char *text, size_t n_bytes) {
 }
 
 void tsim_text_wrap(FILE *out, const struct tsim_style *style, int indent, const char *text) {
+    struct tsim_arena arena;
     int at = indent;
+    tsim_arena_init(&arena);
+    text = tsim_plain_text(&arena, text);
     while (*text) {
         size_t n_bytes = word_bytes(text);
         int width = word_width(text, n_bytes);
@@ -105,6 +108,7 @@ void tsim_text_wrap(FILE *out, const struct tsim_style *style, int indent, const
         text += strspn(text, " ");
     }
     fputc('\n', out);
+    tsim_arena_release(&arena);
 }
 
 /* ---- folding ---- */
@@ -307,17 +311,27 @@ size_t tsim_columns_fit(const struct tsim_style *style, int *widths, const bool 
     return n_columns;
 }
 
+/* Bytes of the longest start of `text` that takes `width` columns. */
+static size_t bytes_of_width(const char *text, int width) {
+    size_t n = 0;
+    for (; text[n]; n++)
+        if (starts_code_point(text[n]) && width-- == 0)
+            break;
+    return n;
+}
+
+const char *tsim_text_cut_short(struct tsim_arena *arena, const char *text, int width) {
+    return tsim_text_width(text) <= width
+               ? text
+               : tsim_arena_printf(arena, "%.*s..", (int)bytes_of_width(text, width - 2), text);
+}
+
 void tsim_text_cut(FILE *out, const char *text, int width) {
     int columns = abs(width);
-    if (tsim_text_width(text) <= columns || columns < 3) {
+    if (tsim_text_width(text) <= columns || columns < 3)
         tsim_text_pad(out, text, width);
-        return;
-    }
-    for (int n = 0; n < columns - 2 || !starts_code_point(*text); text++) {
-        n += starts_code_point(*text);
-        fputc(*text, out);
-    }
-    fputs("..", out);
+    else
+        fprintf(out, "%.*s..", (int)bytes_of_width(text, columns - 2), text);
 }
 
 /* Bytes of the next line of a cell: as many words as fit, or the part of one that does. */

@@ -31,7 +31,8 @@ int tsim_text_width(const char *text);
 void tsim_text_pad(FILE *out, const char *text, int width);
 
 /* Prints `text` broken at blanks so that no line is wider than the style; the first line starts at column `indent`
- * (already printed), all others are indented by so much. Ends with a newline. */
+ * (already printed), all others are indented by so much. Ends with a newline. Texts of others are made plain
+ * (base/plain_text.h). */
 void tsim_text_wrap(FILE *out, const struct tsim_style *style, int indent, const char *text);
 
 /* Lines that may be wider than a table may be: what is written to the stream that tsim_fold_open returns reaches `out`
@@ -77,6 +78,8 @@ void tsim_text_table_print(const struct tsim_text_table *table, const struct tsi
  * long and marks with ".." what is. */
 size_t tsim_columns_fit(const struct tsim_style *style, int *widths, const bool *is_number, size_t n_columns);
 void tsim_text_cut(FILE *out, const char *text, int width);
+/* The same as a text, in `arena` unless it is `text` itself; width >= 3. */
+const char *tsim_text_cut_short(struct tsim_arena *arena, const char *text, int width);
 /* One cell of CSV (RFC 4180), before a comma or the end of its line; NULL is empty. For what is written row by row. */
 void tsim_csv_cell(const char *text, bool is_last, FILE *out);
 /* RFC 4180, titles first; lines end with a newline alone. */
