@@ -47,7 +47,10 @@ static const struct {
     {"X=fp8\ncase $X in\n bf16) a;;\n fp*|q) b\n  c ;;\n *) d;;\nesac\ne", "[b]/[c]/[e]"},
     {"for i in 4 5; do echo $i; done; while [ 1 -eq 2 ]; do b; done", "[echo][4]"},
     {"f() { echo x; }\ng", "[f]/[echo][x]/[g]"},
-    {"#SBATCH --nodes=4 # four\n#SBATCH -N 5\nA=$SLURM_NNODES\necho $A", "[echo][4]/[sbatch][--nodes=4][-N][5]"},
+    {"#SBATCH --nodes=4 # four\n#SBATCH -N 5\nA=$SLURM_NNODES\necho $A", "[echo][5]/[sbatch][--nodes=4][-N][5]"},
+    {"#SBATCH -N4 --gres gpu:8\n#SBATCH --ntasks-per-node 2\necho $SLURM_NNODES $SLURM_GPUS_ON_NODE "
+     "$SLURM_NTASKS_PER_NODE",
+     "[echo][4][8][2]/[sbatch][-N4][--gres][gpu:8][--ntasks-per-node][2]"},
     {"#SBATCH --gres=gpu:a100:8\necho $SLURM_GPUS_ON_NODE", "[echo][8]/[sbatch][--gres=gpu:a100:8]"},
     {"O=\" \\\n --a 1 \\\n --b 2 \"\necho $O", "[echo][--a][1][--b][2]"},
     {"A=1 run $A", "[run][1]"},
