@@ -115,7 +115,7 @@ static enum tsim_status load_point(struct bench *bench, struct tsim_point *point
     }
     point->status = TSIM_POINT_INVALID;
     set_reason(point, &bench->diags);
-    const char *text = tsim_value_json(&bench->arena, bench->source.root);
+    const char *text = tsim_value_json(&bench->arena, tsim_value_without(&bench->arena, bench->source.root, "sweep"));
     for (size_t i = 0; i < n_overrides; i++)
         text = tsim_arena_printf(&bench->arena, "%s %s=%s", text, bench->overrides[i].path, bench->overrides[i].value);
     set_key(point, bench->sweep, "invalid", text);
