@@ -117,7 +117,10 @@ END_TEST
 
 /* Half of a DGX-2: eight of its sixteen. */
 START_TEST(nodes_larger_than_the_launch) {
-    const struct tsim_scenario *sc = megatron("--constraint v100 --fp16");
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(import_text("megatron", "#SBATCH --constraint=v100\npretrain_gpt.py --fp16 " SIZES, &result),
+                     TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
     ck_assert_str_eq(sc->cluster.node->name, "dgx-2");
     ck_assert_int_eq(sc->n_accelerators, 8);
 }

@@ -37,6 +37,7 @@ static const struct {
     {"A=(x)\nA+=(y)\nB=p\nB+=q\necho ${A[@]} $B", "[echo][x][y][pq]"},
     {"echo ${A:-d} ${A-\"e f\"} ${A:+no} ${A:-${B:-g}}", "[echo][d][e f][g]"},
     {"A=3\necho $((A*2 + 1)) $(($A*(2+${A}))) $((7/2)) $((-7%4)) $((1/0))", "[echo][7][15][3][-3][0]"},
+    {"A=-9223372036854775808\necho $((-A))", "[echo][-9223372036854775808]"},
     {"export A=1 B=\"2 3\"\necho $A $B", "[echo][1][2][3]"},
     {"echo $(ls -l | grep \")\") `pwd`/x $1 \"$2\" $#", "[echo][/x][][0]"},
     {"cat <<EOT > f\n--not $A\n  EOT\nEOT\necho b", "[cat]/[echo][b]"},
