@@ -234,8 +234,8 @@ enum tsim_status tsim_sweep_check(struct tsim_arena *arena, const struct tsim_sw
             keep_mistakes(arena, &bench.diags, diags);
             bench_clear(&bench);
         }
-    if (diags->n_errors > n_errors)
-        status = diags->items[0].status;
+    for (size_t i = 0; diags->n_errors > n_errors && i < diags->n_items && status == TSIM_OK; i++)
+        status = diags->items[i].is_warning ? TSIM_OK : diags->items[i].status; /* a scenario may have warnings */
     bench_release(&bench);
     return status;
 }
