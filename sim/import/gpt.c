@@ -25,13 +25,22 @@ static const char *lower(struct tsim_arena *arena, const char *text) {
     return copy;
 }
 
-static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machine, bool has_fabric) {
+enum { USUAL_MACHINE = 3 };
+
+static size_t machine_of(struct tsim_recipe *r, const struct tsim_setting *machine, bool *is_found) {
     const char *text = machine ? lower(r->arena, tsim_setting_text(machine)) : "";
-    size_t found = 3, n = sizeof MACHINES / sizeof MACHINES[0];
-    bool is_found = false;
-    for (size_t i = 0; i < n && !is_found; i++)
-        if (strstr(text, MACHINES[i].part))
-            found = i, is_found = true;
+    for (size_t i = 0; i < sizeof MACHINES / sizeof MACHINES[0]; i++)
+        if (strstr(text, MACHINES[i].part)) {
+            *is_found = true;
+            return i;
+        }
+    *is_found = false;
+    return USUAL_MACHINE;
+}
+
+static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machine, bool has_fabric) {
+    bool is_found;
+    size_t found = machine_of(r, machine, &is_found);
     if (is_found)
         tsim_recipe_put(r, "cluster.node", machine, "with its maker's usual node", "%s", MACHINES[found].node);
     else
@@ -49,10 +58,35 @@ static int64_t overridden(const struct tsim_import_input *input, const char *pat
     return value > 0 && value <= 1000000 ? value : 0;
 }
 
+/* Accelerators of the node, which a --set may name; 8 where it is not known. */
+static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_import_input *input,
+                                    const struct tsim_setting *machine) {
+    bool is_found;
+    const char *id = MACHINES[machine_of(r, machine, &is_found)].node;
+    const struct tsim_node *node;
+    struct tsim_diags unused;
+    for (size_t i = 0; i < input->n_overrides; i++)
+        if (strcmp(input->overrides[i].path, "cluster.node") == 0)
+            id = input->overrides[i].value;
+    tsim_diags_init(&unused);
+    bool is_known = tsim_catalogue_load_node(r->arena, id, &node, &unused) == TSIM_OK;
+    tsim_diags_release(&unused);
+    return is_known ? node->accelerators : 8;
+}
+
+/* Of each node, where the recipe does not say it: eight, or fewer where fewer are needed or there. */
+static int64_t usual_each(int64_t least_world, bool has_nodes, int64_t of_node) {
+    int64_t each = least_world < 8 && !has_nodes ? least_world : 8;
+    return each < of_node ? each : of_node;
+}
+
 int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_import_input *input,
                                 const struct tsim_setting *nodes, const struct tsim_setting *per_node,
                                 const struct tsim_setting *machine, int64_t least_world) {
-    int64_t each = per_node ? tsim_setting_int(r, per_node, 1, 10000) : least_world < 8 && !nodes ? least_world : 8;
+    int64_t of_node = accelerators_of_node(r, input, machine);
+    int64_t said = per_node ? tsim_setting_int(r, per_node, 1, 10000) : 0;
+    int64_t set_each = overridden(input, "cluster.accelerators_per_node");
+    int64_t each = set_each ? set_each : said ? said : usual_each(least_world, nodes != NULL, of_node);
     int64_t n = nodes ? tsim_setting_int(r, nodes, 1, 1000000) : (least_world + each - 1) / each;
     int64_t set = overridden(input, "cluster.nodes");
     put_machine(r, machine, (set ? set : n) > 1);
@@ -60,10 +94,11 @@ int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_import_
         tsim_recipe_put(r, "cluster.nodes", nodes, NULL, "%lld", (long long)n);
     else if (!set)
         tsim_recipe_assume(r, "cluster.nodes", "as many as the parallelism needs", "%lld", (long long)n);
-    if (each != 8 && per_node)
+    if (each != of_node && !set_each && per_node)
         tsim_recipe_put(r, "cluster.accelerators_per_node", per_node, NULL, "%lld", (long long)each);
-    else if (each != 8)
-        tsim_recipe_assume(r, "cluster.accelerators_per_node", "as many as the parallelism needs", "%lld",
+    else if (each != of_node && !set_each)
+        tsim_recipe_assume(r, "cluster.accelerators_per_node",
+                           each < 8 ? "as many as the parallelism needs" : "nothing says how many of a node", "%lld",
                            (long long)each);
     return (set ? set : n) * each;
 }
@@ -120,7 +155,7 @@ static void put_gradient_precision(struct tsim_gpt *g, const char *word) {
                         tsim_setting_flag(g->r, in_fp32) ? "fp32" : "bf16");
     else if (named && strncmp(tsim_setting_text(named), "bf16", 4) == 0)
         tsim_recipe_put(g->r, "training.gradient_precision", named, NULL, "bf16");
-    else if (is_megatron && strcmp(word, "fp16") == 0 && !kept)
+    else if (is_megatron && strcmp(word, "fp16") == 0 && !(kept && tsim_setting_flag(g->r, kept)))
         tsim_recipe_put(g->r, "training.gradient_precision", NULL, "fp16 without --accumulate-allreduce-grads-in-fp32",
                         "fp16");
     else
@@ -529,7 +564,7 @@ static void read_virtual(struct tsim_gpt *g) {
     if (per_stage && count)
         tsim_recipe_error(g->r, per_stage, "cannot be together with %.60s", count->name);
     int64_t n = tsim_setting_int(g->r, from, 1, 100000), stage = g->layers / g->pipeline;
-    if (!count && stage % n != 0) {
+    if (!count && (stage == 0 || stage % n != 0)) {
         tsim_recipe_error(g->r, from, "%lld does not divide the %lld layers of a stage", (long long)n,
                           (long long)stage);
         return;

@@ -123,11 +123,12 @@ static int64_t pattern_number(struct pattern *p) {
 }
 
 static void pattern_operand(struct pattern *p) {
-    char open = *p->c++;
+    char open = *p->c;
     if (++p->depth > 16 || (open != '(' && open != '[')) {
-        p->is_good = false;
+        p->is_good = false; /* perhaps at the end: what is behind it is not ours */
         return;
     }
+    p->c++;
     if (open == '(')
         pattern_sum(p);
     while (open == '[' && p->is_good && *p->c != ']') {

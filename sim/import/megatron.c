@@ -459,7 +459,7 @@ static const char *key_in(struct reading *g, const char *name, bool is_launcher)
 
 /* --name value value, --name=value, --name. */
 static void add_words(struct reading *g, const struct words *w, size_t n_launcher) {
-    for (size_t i = 0; i < w->n;) {
+    for (size_t i = 0; i < w->n && g->r->n_settings <= TSIM_RECIPE_MAX_SETTINGS;) {
         const struct tsim_shell_word *word = &w->words[i++];
         size_t n = 0, length = strcspn(word->text, "=");
         if (!is_argument(word->text))

@@ -392,25 +392,29 @@ static void read_assignment(struct reader *r, size_t length) {
 /* ---- Slurm's comments ---- */
 
 static void set_number(struct reader *r, const char *name, const struct tsim_shell_word *word, size_t from) {
+    const char *colon = strrchr(word->text + from, ':'); /* gpu:a100:8 */
+    from = colon ? (size_t)(colon + 1 - word->text) : from;
     struct tsim_shell_word *value = TSIM_NEW(r->s.arena, struct tsim_shell_word);
     *value = (struct tsim_shell_word){word->text + from, word->at + from, word->start + (uint32_t)from};
     tsim_shell_set(&r->s, name, value, 1);
 }
 
-/* What Slurm tells the script in its environment. */
-static void set_slurm(struct reader *r, const struct tsim_shell_word *word) {
+/* What Slurm tells the script in its environment: --nodes=4, --nodes 4, -N 4, -N4; `before` is the word in front. */
+static void set_slurm(struct reader *r, const char *before, const struct tsim_shell_word *word) {
     static const struct {
         const char *option, *names[2];
-    } OPTIONS[] = {{"--nodes=", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}},
-                   {"--ntasks-per-node=", {"SLURM_NTASKS_PER_NODE", "SLURM_NTASKS_PER_NODE"}},
-                   {"--gpus-per-node=", {"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}},
-                   {"--gres=gpu:", {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"}}};
+    } OPTIONS[] = {{"--nodes", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}},
+                   {"-N", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}},
+                   {"--ntasks-per-node", {"SLURM_NTASKS_PER_NODE", "SLURM_NTASKS_PER_NODE"}},
+                   {"--gpus-per-node", {"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}},
+                   {"--gres", {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"}}};
     for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
-        size_t length = strlen(OPTIONS[i].option);
-        if (strncmp(word->text, OPTIONS[i].option, length) != 0)
+        size_t length = strlen(OPTIONS[i].option), from = 0;
+        bool is_long = OPTIONS[i].option[1] == '-', is_alone = strcmp(before, OPTIONS[i].option) == 0;
+        if (!is_alone && strncmp(word->text, OPTIONS[i].option, length) == 0 && word->text[length])
+            from = !is_long ? length : word->text[length] == '=' ? length + 1 : 0;
+        if (!is_alone && from == 0)
             continue;
-        const char *colon = strrchr(word->text + length, ':'); /* gpu:a100:8 */
-        size_t from = colon ? (size_t)(colon + 1 - word->text) : length;
         set_number(r, OPTIONS[i].names[0], word, from);
         set_number(r, OPTIONS[i].names[1], word, from);
     }
@@ -439,8 +443,8 @@ static void read_comment(struct reader *r) {
                 at[i - before] = (uint32_t)i;
             struct tsim_shell_word word = {tsim_arena_strndup(s->arena, s->text + before, end - before), at,
                                            (uint32_t)before};
+            set_slurm(r, r->slurm.n > 0 ? r->slurm.words[r->slurm.n - 1].text : "", &word);
             append(&r->slurm, word);
-            set_slurm(r, &word);
         }
     }
 }

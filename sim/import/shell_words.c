@@ -160,7 +160,7 @@ static int64_t operand(struct arithmetic *a) {
         if (c == '(' && skip_blanks(a) == ')')
             a->pos++;
         a->depth--;
-        return c == '-' ? -value : value;
+        return c == '-' && value != INT64_MIN ? -value : value; /* as bash has it */
     }
     while (a->pos < a->end && (c == '$' || c == '{' || c == '"')) {
         a->pos++;

@@ -108,13 +108,26 @@ static void skip_white(struct reader *t) {
         step(t);
 }
 
+/* Bytes from the opening quotes to those that close, at most: what is read of them is no longer. */
+static size_t string_length(const struct reader *t, bool is_long) {
+    const char *c = t->c + (is_long ? 3 : 1);
+    for (; c < t->end; c++) {
+        if (*c == '\\' && *t->c == '"')
+            c++;
+        else if ((*c == *t->c && (!is_long || (t->end - c >= 3 && c[1] == *c && c[2] == *c))) ||
+                 (*c == '\n' && !is_long))
+            break;
+    }
+    return (size_t)((c < t->end ? c : t->end) - t->c);
+}
+
 /* Basic or literal, of one line or of several. */
 static char *read_string(struct reader *t) {
     char quote = *t->c;
     bool is_long = t->end - t->c >= 3 && t->c[1] == quote && t->c[2] == quote;
     struct reader start = *t;
+    char *out = tsim_arena_alloc(t->r->arena, string_length(t, is_long) + 5);
     t->c += is_long ? 3 : 1;
-    char *out = tsim_arena_alloc(t->r->arena, (size_t)(t->end - t->c) + 5);
     size_t n = 0;
     if (is_long && peek(t) == '\n')
         next_line(t);
@@ -122,7 +135,7 @@ static char *read_string(struct reader *t) {
         if (*t->c == quote && (!is_long || (t->end - t->c >= 3 && t->c[1] == quote && t->c[2] == quote))) {
             t->c += is_long ? 3 : 1;
             out[n] = '\0';
-            return tsim_arena_strdup(t->r->arena, out);
+            return out;
         }
         if (*t->c == '\n' && !is_long)
             break;

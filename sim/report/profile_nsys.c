@@ -37,7 +37,7 @@ static bool read_steps(const struct tsim_store *store, struct tsim_profile_build
         "coalesce(e.text, i.value) LIKE 'iteration%') ORDER BY e.start");
     enum tsim_sql_step step;
     while ((step = tsim_sql_step(&s)) == TSIM_SQL_ROW)
-        tsim_profile_add_step(builder, false, 1e-9 * tsim_sql_real(&s, 0), 1e-9 * tsim_sql_real(&s, 1));
+        tsim_profile_add_step(builder, false, -1, 1e-9 * tsim_sql_real(&s, 0), 1e-9 * tsim_sql_real(&s, 1));
     tsim_sql_finalize(&s);
     return step == TSIM_SQL_DONE;
 }

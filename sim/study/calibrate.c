@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { LINE_BYTES = 512, N_COLUMNS = 9, LEAST_PRODUCTS = 4, LEAST_COPIES = 3 };
+#define LEAST_EFFECT_FRAC 1e-3 /* of a row's time, when a value changes by a tenth */
 static const char HEADER[] = "accelerator,op,precision,batch,m,n,k,bytes,time_us";
 
 const char *tsim_calibrated_name(enum tsim_calibrated value) {
@@ -91,6 +92,44 @@ static enum tsim_status fit_values(struct fit *fit, struct tsim_calibration *cal
         value->after = values[i];
         value->low_95 = low_95[i];
         value->high_95 = high_95[i];
+    }
+    return TSIM_OK;
+}
+
+/* Where the others are as fitted, too: of products that all wait for memory the matrix rate is not told. */
+static bool has_effect(const struct tsim_calibration *c, enum tsim_calibrated which) {
+    struct tsim_accelerator base = *c->accelerator, changed;
+    for (int i = 0; i < TSIM_N_CALIBRATED; i++)
+        *field_of(&base, c->precision, (enum tsim_calibrated)i) = c->values[i].after;
+    changed = base;
+    *field_of(&changed, c->precision, which) *= 0.9;
+    for (size_t i = 0; i < c->n_rows; i++) {
+        double base_s = predict_s(&base, c->precision, &c->rows[i]);
+        if (fabs(predict_s(&changed, c->precision, &c->rows[i]) - base_s) > LEAST_EFFECT_FRAC * base_s)
+            return true;
+    }
+    return false;
+}
+
+/* Values that turn out to change nothing keep the catalogue's, and the others are fitted again without them. */
+static enum tsim_status fit_what_tells(struct fit *fit, struct tsim_calibration *c, const char *file,
+                                       struct tsim_diags *diags) {
+    for (size_t n = SIZE_MAX; n != fit->n_values;) {
+        TSIM_TRY(fit_values(fit, c, file, diags));
+        size_t n_kept = 0;
+        bool tells[TSIM_N_CALIBRATED];
+        n = fit->n_values;
+        for (size_t i = 0; i < n; i++)
+            tells[i] = has_effect(c, fit->which[i]);
+        for (size_t i = 0; i < n; i++) {
+            struct tsim_calibration_value *value = &c->values[fit->which[i]];
+            if (tells[i])
+                fit->which[n_kept++] = fit->which[i];
+            else
+                *value = (struct tsim_calibration_value){
+                    .before = value->before, .after = value->before, .low_95 = (double)NAN, .high_95 = (double)NAN};
+        }
+        fit->n_values = n_kept;
     }
     return TSIM_OK;
 }
@@ -215,10 +254,22 @@ static enum tsim_status take_row(struct reading *reading, char *line, int at) {
     return TSIM_OK;
 }
 
+/* Of a comment the rest is passed over; no row is as long. */
+static bool has_whole_line(const char *line, FILE *stream) {
+    int c = '\0';
+    if (strlen(line) + 1 < LINE_BYTES || line[LINE_BYTES - 2] == '\n')
+        return true;
+    while (line[0] == '#' && c != '\n' && c != EOF)
+        c = fgetc(stream);
+    return line[0] == '#';
+}
+
 static enum tsim_status read_lines(struct reading *reading, FILE *stream) {
     char line[LINE_BYTES];
     bool has_header = false;
     for (int at = 1; fgets(line, sizeof line, stream); at++) {
+        if (!has_whole_line(line, stream))
+            return refuse(reading, at, "a line of more than %d characters", LINE_BYTES - 2);
         line[strcspn(line, "\r\n")] = '\0';
         if (line[0] == '#' || line[0] == '\0')
             continue;
@@ -268,7 +319,7 @@ enum tsim_status tsim_calibrate_kernels(struct tsim_arena *arena, const char *fi
     TSIM_TRY(find_precision(&reading, c.accelerator, &c.precision));
     struct fit fit = {.calibration = &c};
     choose_values(&c, &fit);
-    TSIM_TRY(fit_values(&fit, &c, file, diags));
+    TSIM_TRY(fit_what_tells(&fit, &c, file, diags));
     compare(&c);
     *calibration = c;
     return TSIM_OK;

@@ -27,6 +27,7 @@ struct parser {
     struct tsim_arena *arena;
     struct tsim_diags *diags;
     const char *origin, *text, *at;
+    const struct tsim_value *value; /* of a file; NULL: of the command line */
     int depth;
     bool has_failed;
 };
@@ -36,11 +37,17 @@ enum { DEEPEST = 100 };
 __attribute__((format(printf, 3, 4))) static struct tsim_diag *fail(struct parser *p, size_t at, const char *format,
                                                                     ...) {
     const struct tsim_place place = {p->origin, 1, (int)at + 1};
+    struct tsim_diag *diag;
     va_list args;
     va_start(args, format);
-    struct tsim_diag *diag = tsim_diags_verror(p->diags, TSIM_ERR_SYNTAX, place, NULL, format, args);
+    if (p->value) {
+        const char *text = tsim_arena_vprintf(p->arena, format, args);
+        diag = tsim_value_error(p->diags, TSIM_ERR_SYNTAX, p->value, p->origin, "%s", text);
+    } else {
+        diag = tsim_diags_verror(p->diags, TSIM_ERR_SYNTAX, place, NULL, format, args);
+        diag->source_line = p->text;
+    }
     va_end(args);
-    diag->source_line = p->text;
     p->has_failed = true;
     return diag;
 }
@@ -265,18 +272,29 @@ static const struct tsim_filter *parse_or(struct parser *p) {
     return left;
 }
 
-enum tsim_status tsim_filter_parse(struct tsim_arena *arena, const char *origin, const char *text,
-                                   const struct tsim_filter **filter, struct tsim_diags *diags) {
-    struct parser parser = {.arena = arena, .diags = diags, .origin = origin, .text = text, .at = text};
-    const struct tsim_filter *parsed = parse_or(&parser);
-    skip_blanks(&parser);
-    if (!parser.has_failed && *parser.at)
-        tsim_diag_hint(fail(&parser, (size_t)(parser.at - text), "unexpected '%.40s'", parser.at),
+static enum tsim_status parse(struct parser *p, const struct tsim_filter **filter) {
+    const struct tsim_filter *parsed = parse_or(p);
+    skip_blanks(p);
+    if (!p->has_failed && *p->at)
+        tsim_diag_hint(fail(p, (size_t)(p->at - p->text), "unexpected '%.40s'", p->at),
                        "conditions are joined by and, or; as in 'memory.fits and mfu > 0.3'");
-    if (parser.has_failed)
+    if (p->has_failed)
         return TSIM_ERR_SYNTAX;
     *filter = parsed;
     return TSIM_OK;
+}
+
+enum tsim_status tsim_filter_parse(struct tsim_arena *arena, const char *origin, const char *text,
+                                   const struct tsim_filter **filter, struct tsim_diags *diags) {
+    struct parser parser = {.arena = arena, .diags = diags, .origin = origin, .text = text, .at = text};
+    return parse(&parser, filter);
+}
+
+enum tsim_status tsim_filter_read(struct tsim_arena *arena, const struct tsim_value *value, const char *field,
+                                  const struct tsim_filter **filter, struct tsim_diags *diags) {
+    struct parser parser = {
+        .arena = arena, .diags = diags, .origin = field, .value = value, .text = value->text, .at = value->text};
+    return parse(&parser, filter);
 }
 
 /* ---- holding ---- */

@@ -10,6 +10,7 @@
 #ifndef TSIM_STUDY_FILTER_H
 #define TSIM_STUDY_FILTER_H
 
+#include "config/value.h"
 #include "report/store_points.h"
 
 struct tsim_filter;
@@ -17,6 +18,10 @@ struct tsim_filter;
 /* `origin` is what places say ("--where"); columns count from 1 within `text`. */
 enum tsim_status tsim_filter_parse(struct tsim_arena *arena, const char *origin, const char *text,
                                    const struct tsim_filter **filter, struct tsim_diags *diags);
+
+/* A scalar of a file: mistakes stand at it. */
+enum tsim_status tsim_filter_read(struct tsim_arena *arena, const struct tsim_value *value, const char *field,
+                                  const struct tsim_filter **filter, struct tsim_diags *diags);
 
 bool tsim_filter_holds(const struct tsim_filter *filter, const struct tsim_point *point); /* NULL holds always */
 

@@ -19,6 +19,7 @@ struct reading {
     const char *hosts[MOST_HOSTS];
     size_t n_hosts;
     bool has_op, has_redop, has_root;
+    int other_line;      /* where another collective begins behind the first one's rows; 0: nowhere */
     double bus_over_alg; /* of the largest row; 0: not told */
     double most_bytes;
 };
@@ -40,12 +41,17 @@ static const struct {
     {"alltoall", TSIM_ALL_TO_ALL},   {"all_to_all", TSIM_ALL_TO_ALL}, {"broadcast", TSIM_BROADCAST},
     {"sendrecv", TSIM_SEND_RECV}};
 
-static void find_op(struct reading *g, const char *text) {
-    for (size_t i = 0; i < sizeof PROGRAMS / sizeof PROGRAMS[0] && !g->has_op; i++)
-        if (strstr(text, PROGRAMS[i].name)) {
+static void find_op(struct reading *g, const char *text, int line) {
+    for (size_t i = 0; i < sizeof PROGRAMS / sizeof PROGRAMS[0]; i++) {
+        if (!strstr(text, PROGRAMS[i].name))
+            continue;
+        if (!g->has_op)
             g->run->op = PROGRAMS[i].op;
-            g->has_op = true;
-        }
+        else if (PROGRAMS[i].op != g->run->op && g->n_rows > 0 && g->other_line == 0)
+            g->other_line = line;
+        g->has_op = true;
+        return;
+    }
 }
 
 static void add_rank(struct reading *g, int rank, const char *host, const char *device) {
@@ -99,11 +105,11 @@ static void take_rank(struct reading *g, const char *line) {
     add_rank(g, rank, host, device);
 }
 
-static void take_comment(struct reading *g, const char *line) {
+static void take_comment(struct reading *g, const char *line, int at) {
     if (strstr(line, "Rank") && strstr(line, "device"))
         take_rank(g, line);
     if (strstr(line, "_perf"))
-        find_op(g, line);
+        find_op(g, line, at);
     if (strstr(line, "size") && strstr(line, "count") && strstr(line, "time")) {
         g->has_redop = strstr(line, "redop") != NULL;
         g->has_root = strstr(line, "root") != NULL;
@@ -139,11 +145,11 @@ static void read_table(struct reading *g, const char *text, size_t size) {
         char *start = without_label(line);
         start += strspn(start, " \t");
         if (*start == '#')
-            take_comment(g, start);
+            take_comment(g, start, at);
         else if (isdigit((unsigned char)*start))
             take_row(g, start, at);
         else if (strstr(start, "_perf"))
-            find_op(g, start); /* the command, where the log holds it */
+            find_op(g, start, at); /* the command, where the log holds it */
         c = stop ? stop + 1 : end;
     }
 }
@@ -176,7 +182,7 @@ static void take_result(struct reading *g, const struct tsim_value *item) {
 static void walk(struct reading *g, const struct tsim_value *value) {
     if (value->kind == TSIM_VALUE_SCALAR) {
         if (strstr(value->text, "_perf"))
-            find_op(g, value->text);
+            find_op(g, value->text, value->line);
         return;
     }
     bool is_mapping = value->kind == TSIM_VALUE_MAPPING;
@@ -206,9 +212,13 @@ static enum tsim_status complete(struct reading *g, const struct tsim_nccl_hints
     if (hints->has_op)
         g->run->op = hints->op;
     g->has_op |= hints->has_op;
-    find_op(g, slash ? slash + 1 : g->file);
+    if (!g->has_op)
+        find_op(g, slash ? slash + 1 : g->file, 0);
     if (g->n_rows == 0)
         return fail(g, TSIM_ERR_SCHEMA, 0, "no measured size in it", "the table or the JSON that nccl-tests writes");
+    if (g->other_line > 0)
+        return fail(g, TSIM_ERR_SCHEMA, g->other_line, "another collective behind the first one's sizes",
+                    "a file for each run of nccl-tests");
     if (!g->has_op)
         return fail(g, TSIM_ERR_SCHEMA, 0, "which collective it is cannot be told",
                     "--op all_reduce, or as the case is");

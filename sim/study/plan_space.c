@@ -67,17 +67,28 @@ static enum tsim_status wrong(struct tsim_diags *diags, const char *path, const 
     return TSIM_ERR_SCHEMA;
 }
 
+static bool has_value(const struct tsim_plan_axis *axis, int64_t value) {
+    for (size_t i = 0; i < axis->n; i++)
+        if (axis->values[i] == value)
+            return true;
+    return false;
+}
+
+/* Each once. */
 static enum tsim_status read_values(struct tsim_arena *arena, const struct tsim_space_axis *from,
                                     enum tsim_plan_key key, struct tsim_plan_axis *axis, struct tsim_diags *diags) {
     int64_t *values = TSIM_NEW_ARRAY(arena, from->n_choices, int64_t);
-    for (size_t i = 0; i < from->n_choices; i++)
-        if (!value_of(key, from->choices[i].settings[0].text, &values[i]))
+    size_t n = 0;
+    for (size_t i = 0; i < from->n_choices; i++) {
+        if (!value_of(key, from->choices[i].settings[0].text, &values[n]))
             return wrong(diags, PATHS[key],
                          tsim_arena_printf(arena, "'%.60s' is not among what a search can try",
                                            from->choices[i].settings[0].text),
                          has_words(key) ? "as in recompute: [none, full], schedule: [1f1b, interleaved]"
                                         : "whole numbers from 1 on (zero: 0 to 3)");
-    *axis = (struct tsim_plan_axis){values, from->n_choices};
+        n += !has_value(&(struct tsim_plan_axis){values, n}, values[n]);
+    }
+    *axis = (struct tsim_plan_axis){values, n};
     return TSIM_OK;
 }
 
@@ -276,13 +287,6 @@ const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_
     while (position >= space->candidates[i].first_position + space->candidates[i].n_points)
         i++;
     return &space->candidates[i];
-}
-
-static bool has_value(const struct tsim_plan_axis *axis, int64_t value) {
-    for (size_t i = 0; i < axis->n; i++)
-        if (axis->values[i] == value)
-            return true;
-    return false;
 }
 
 /* Without a pipeline all schedules are one, with one chunk a stage interleaved is 1f1b; the first listed stands. */

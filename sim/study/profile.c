@@ -11,6 +11,7 @@ struct event {
 };
 
 struct step {
+    int64_t number; /* negative: none */
     double start_s, end_s;
 };
 
@@ -126,12 +127,21 @@ void tsim_profile_add_kernel(struct tsim_profile_builder *b, const char *name, b
     b->events[b->n_events++] = (struct event){start_s, end_s, name_index(b, name, is_copy)};
 }
 
-void tsim_profile_add_step(struct tsim_profile_builder *b, bool is_device, double start_s, double end_s) {
+void tsim_profile_add_step(struct tsim_profile_builder *b, bool is_device, int64_t number, double start_s,
+                           double end_s) {
     if (!(end_s > start_s) || !isfinite(start_s) || !isfinite(end_s))
         return;
+    for (size_t i = b->n_steps[is_device]; number >= 0 && i > 0; i--) {
+        struct step *step = &b->steps[is_device][i - 1];
+        if (step->number != number)
+            continue;
+        step->start_s = fmin(step->start_s, start_s);
+        step->end_s = fmax(step->end_s, end_s);
+        return;
+    }
     b->steps[is_device] = tsim_heap_grow(b->steps[is_device], &b->steps_capacity[is_device], b->n_steps[is_device] + 1,
                                          sizeof **b->steps);
-    b->steps[is_device][b->n_steps[is_device]++] = (struct step){start_s, end_s};
+    b->steps[is_device][b->n_steps[is_device]++] = (struct step){number, start_s, end_s};
 }
 
 /* ---- figures ---- */

@@ -44,8 +44,10 @@ struct tsim_profile_builder *tsim_profile_begin(struct tsim_arena *arena, const 
 /* Times in seconds from any origin. Kernels of the first device that is seen count. */
 void tsim_profile_add_kernel(struct tsim_profile_builder *builder, const char *name, bool is_copy, int64_t device,
                              double start_s, double end_s);
-/* A marked step, as the host or (better) as the device saw it. */
-void tsim_profile_add_step(struct tsim_profile_builder *builder, bool is_device, double start_s, double end_s);
+/* A marked step, as the host or (better) as the device saw it. What is added under one number is one step, which
+ * profilers mark on every stream; a negative number: a step of its own. */
+void tsim_profile_add_step(struct tsim_profile_builder *builder, bool is_device, int64_t number, double start_s,
+                           double end_s);
 /* TSIM_ERR_SCHEMA: no kernel. Releases the builder. */
 enum tsim_status tsim_profile_end(struct tsim_profile_builder *builder, struct tsim_profile *profile,
                                   struct tsim_diags *diags);

@@ -177,7 +177,7 @@ static bool take(struct reader *t, const struct fields *f) {
     if (is_copy || is_kernel)
         tsim_profile_add_kernel(t->builder, f->name, is_copy, f->device, start_s, end_s);
     else if (IS_ONE_OF(f->category, NOTES) && strncmp(f->name, "ProfilerStep#", 13) == 0)
-        tsim_profile_add_step(t->builder, f->category[0] == 'g', start_s, end_s);
+        tsim_profile_add_step(t->builder, f->category[0] == 'g', strtoll(f->name + 13, NULL, 10), start_s, end_s);
     return true;
 }
 

@@ -25,7 +25,7 @@ static enum tsim_status read_where(struct tsim_arena *arena, const struct tsim_v
     if (!where)
         return TSIM_OK;
     if (where->kind == TSIM_VALUE_SCALAR)
-        return tsim_filter_parse(arena, "sweep.where", where->text, filter, diags);
+        return tsim_filter_read(arena, where, "sweep.where", filter, diags);
     tsim_value_error(diags, TSIM_ERR_SCHEMA, where, "sweep.where", "expected a condition, found %s",
                      tsim_value_kind_name(where));
     return TSIM_ERR_SCHEMA;

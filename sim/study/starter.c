@@ -39,6 +39,21 @@ const char *tsim_starter_fabric(struct tsim_arena *arena, const char *node_id, c
     return node->nics > 0 ? "ethernet-10" : NULL;
 }
 
+/* Of 16 bits where the accelerator has one. */
+static enum tsim_status precision_of(struct tsim_arena *arena, const char *node_id, const char **word,
+                                     struct tsim_diags *diags) {
+    static const enum tsim_precision ORDER[] = {TSIM_BF16, TSIM_FP16, TSIM_FP32};
+    const struct tsim_node *node;
+    TSIM_TRY(tsim_catalogue_load_node(arena, node_id, &node, diags));
+    *word = tsim_precision_name(TSIM_BF16);
+    for (size_t i = 0; i < sizeof ORDER / sizeof ORDER[0]; i++)
+        if (node->accelerator->peak_flops_per_s[ORDER[i]] > 0) {
+            *word = tsim_precision_name(ORDER[i]);
+            break;
+        }
+    return TSIM_OK;
+}
+
 /* ---- the scenario in pieces ---- */
 
 /* The last part of a path, without its ending; letters that a name may not have become '-'. */
@@ -87,6 +102,7 @@ static const char *tokens_text(struct tsim_arena *arena, double tokens) {
 
 static const char *training_text(struct tsim_arena *arena, const struct tsim_scenario *job, double active_parameters,
                                  const struct tsim_plan_choice *choice) {
+    const char *precision = tsim_precision_name(job->training.precision);
     int64_t batch = batch_of(job);
     const char *length;
     const char *sequence = "";
@@ -103,10 +119,10 @@ static const char *training_text(struct tsim_arena *arena, const struct tsim_sce
                              "\ntraining:\n%s"
                              "  global_batch_size: %-11lld # samples in an optimizer step, whole cluster\n"
                              "  micro_batch_size: %-12lld # samples in one pass of one replica\n"
-                             "  precision: bf16                # tsim show accelerator/ID says which it has\n"
+                             "  precision: %-19s # tsim show accelerator/ID says which it has\n"
                              "  optimizer: adamw\n"
                              "  recompute: %-19s # none | selective | full: trades time for memory\n%s",
-                             sequence, (long long)batch, (long long)choice->micro_batch_size,
+                             sequence, (long long)batch, (long long)choice->micro_batch_size, precision,
                              tsim_recompute_name(choice->recompute), length);
 }
 
@@ -135,11 +151,13 @@ static const char *parallelism_text(struct tsim_arena *arena, const struct tsim_
     return text;
 }
 
-static const char *sweep_text(struct tsim_arena *arena, const struct tsim_starter *s) {
+static const char *sweep_text(struct tsim_arena *arena, const struct tsim_starter *s, const struct tsim_scenario *job) {
+    bool is_fp32 = job->training.precision == TSIM_FP32;
     const char *axes =
         s->nodes > 1 ? tsim_arena_printf(arena, "{cluster.nodes: [%lld, %lld, %lld]}", (long long)(s->nodes + 1) / 2,
                                          (long long)s->nodes, (long long)s->nodes * 2)
-                     : "{training.precision: [bf16, fp32]}";
+                     : tsim_arena_printf(arena, "{training.precision: [%s%s]}",
+                                         tsim_precision_name(job->training.precision), is_fp32 ? "" : ", fp32");
     return tsim_arena_printf(arena,
                              "\nsweep:                           # what tsim sweep and tsim plan try, and rank by\n"
                              "  axes: %s\n"
@@ -165,18 +183,19 @@ static void no_plan(const struct tsim_starter *s, const struct tsim_plan_result 
 }
 
 static enum tsim_status find_plan(struct tsim_arena *arena, const struct tsim_starter *s, const char *head,
-                                  int32_t n_threads, struct tsim_plan_search *search, struct tsim_plan_result *result,
-                                  struct tsim_diags *diags) {
+                                  const char *precision, int32_t n_threads, struct tsim_plan_search *search,
+                                  struct tsim_plan_result *result, struct tsim_diags *diags) {
     struct tsim_scenario_source *source = TSIM_NEW(arena, struct tsim_scenario_source);
     struct tsim_plan_space *space = TSIM_NEW(arena, struct tsim_plan_space);
     const struct tsim_scenario *job;
     TSIM_TRY(tsim_scenario_open_text(arena, "answers", head, source, diags));
-    TSIM_TRY(tsim_scenario_load_job(arena, source, NULL, 0, &job, diags));
-    struct tsim_override *batch = TSIM_NEW(arena, struct tsim_override);
-    *batch = (struct tsim_override){"training.global_batch_size",
-                                    tsim_arena_printf(arena, "%lld", (long long)batch_of(job))};
+    struct tsim_override *said = TSIM_NEW_ARRAY(arena, 2, struct tsim_override);
+    said[0] = (struct tsim_override){"training.precision", precision};
+    TSIM_TRY(tsim_scenario_load_job(arena, source, said, 1, &job, diags));
+    said[1] = (struct tsim_override){"training.global_batch_size",
+                                     tsim_arena_printf(arena, "%lld", (long long)batch_of(job))};
     TSIM_TRY(tsim_ranking_read(arena, NULL, "samples_per_s", &search->ranking, diags));
-    TSIM_TRY(tsim_plan_space_read(arena, source, batch, 1, NULL, space, diags));
+    TSIM_TRY(tsim_plan_space_read(arena, source, said, 2, NULL, space, diags));
     search->space = space;
     search->n_threads = n_threads;
     TSIM_TRY(tsim_plan_run(arena, search, NULL, NULL, result, diags));
@@ -189,8 +208,9 @@ enum tsim_status tsim_starter_write(struct tsim_arena *arena, const struct tsim_
                                     const char **yaml, struct tsim_diags *diags) {
     struct tsim_plan_search search = {0};
     struct tsim_plan_result result;
-    const char *head = head_text(arena, starter);
-    TSIM_TRY(find_plan(arena, starter, head, n_threads, &search, &result, diags));
+    const char *head = head_text(arena, starter), *precision;
+    TSIM_TRY(precision_of(arena, starter->node, &precision, diags));
+    TSIM_TRY(find_plan(arena, starter, head, precision, n_threads, &search, &result, diags));
     *yaml = NULL;
     if (result.n_best == 0)
         return TSIM_OK;
@@ -201,6 +221,6 @@ enum tsim_status tsim_starter_write(struct tsim_arena *arena, const struct tsim_
         "# Written by tsim init. Run it: tsim run FILE; change any line, or try a value: --set "
         "parallelism.tensor=4\n%s%s%s%s",
         head, training_text(arena, job, plan->point.outcome.value[TSIM_OUTCOME_ACTIVE_PARAMETERS], &plan->choice),
-        parallelism_text(arena, &plan->choice), sweep_text(arena, starter));
+        parallelism_text(arena, &plan->choice), sweep_text(arena, starter, job));
     return TSIM_OK;
 }

@@ -115,7 +115,7 @@ static enum tsim_status load_point(struct bench *bench, struct tsim_point *point
     }
     point->status = TSIM_POINT_INVALID;
     set_reason(point, &bench->diags);
-    const char *text = tsim_value_json(&bench->arena, bench->source.root);
+    const char *text = tsim_value_json(&bench->arena, tsim_value_without(&bench->arena, bench->source.root, "sweep"));
     for (size_t i = 0; i < n_overrides; i++)
         text = tsim_arena_printf(&bench->arena, "%s %s=%s", text, bench->overrides[i].path, bench->overrides[i].value);
     set_key(point, bench->sweep, "invalid", text);
@@ -234,8 +234,8 @@ enum tsim_status tsim_sweep_check(struct tsim_arena *arena, const struct tsim_sw
             keep_mistakes(arena, &bench.diags, diags);
             bench_clear(&bench);
         }
-    if (diags->n_errors > n_errors)
-        status = diags->items[0].status;
+    for (size_t i = 0; diags->n_errors > n_errors && i < diags->n_items && status == TSIM_OK; i++)
+        status = diags->items[i].is_warning ? TSIM_OK : diags->items[i].status; /* a scenario may have warnings */
     bench_release(&bench);
     return status;
 }

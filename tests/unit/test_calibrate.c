@@ -78,6 +78,35 @@ START_TEST(leaves_the_rest_alone) {
 }
 END_TEST
 
+/* Products that all wait for memory, whose time is that of their bytes: the matrix units' values are not told. The comment
+ * is longer than any row. */
+START_TEST(products_that_wait_for_memory) {
+    char file[] = "/tmp/tsim-calibrate-XXXXXX";
+    FILE *out = fdopen(mkstemp(file), "w");
+    struct tsim_calibration c;
+    fprintf(out, "# %01000d\naccelerator,op,precision,batch,m,n,k,bytes,time_us\n", 0);
+    for (int k = 1; k <= 5; k++) {
+        double bytes = 2.0 * 2 * 8192 * k + 2.0 * 8192 * 8192;
+        fprintf(out, "a100-80gb,gemm,bf16,1,8192,8192,%d,,%.17g\n", k,
+                1e6 * (bytes / tsim_memory_rate(&truth) + truth.kernel_latency_s));
+    }
+    for (int i = 0; i < 4; i++) {
+        double bytes = 1e6 * pow(10, i);
+        fprintf(out, "a100-80gb,copy,,,,,,%.0f,%.17g\n", bytes,
+                1e6 * (bytes / tsim_memory_rate(&truth) + truth.kernel_latency_s));
+    }
+    fclose(out);
+    enum tsim_status status = tsim_calibrate_kernels(&arena, file, &c, &diags);
+    remove(file);
+    ck_assert_int_eq(status, TSIM_OK);
+    ck_assert_int_eq(c.rows[0].line, 3);
+    ck_assert(!c.values[TSIM_CALIBRATED_MATRIX_SUSTAINED].fitted);
+    ck_assert(!c.values[TSIM_CALIBRATED_MATRIX_RAMP].fitted);
+    ck_assert_double_eq(c.values[TSIM_CALIBRATED_MATRIX_RAMP].after, c.values[TSIM_CALIBRATED_MATRIX_RAMP].before);
+    ck_assert_double_eq_tol(c.values[TSIM_CALIBRATED_MEMORY_SUSTAINED].after, 0.7, 1e-4);
+}
+END_TEST
+
 static Suite *calibrate_suite(void) {
     Suite *suite = suite_create("calibrate");
     TCase *tests = tcase_create("calibrate");
@@ -85,6 +114,7 @@ static Suite *calibrate_suite(void) {
     tcase_add_test(tests, finds_what_was_put_in);
     tcase_add_test(tests, intervals_hold_the_truth);
     tcase_add_test(tests, leaves_the_rest_alone);
+    tcase_add_test(tests, products_that_wait_for_memory);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -115,6 +115,65 @@ START_TEST(megatron_s_arguments) {
 }
 END_TEST
 
+/* Half of a DGX-2: eight of its sixteen. */
+START_TEST(nodes_larger_than_the_launch) {
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(import_text("megatron", "#SBATCH --constraint=v100\npretrain_gpt.py --fp16 " SIZES, &result),
+                     TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
+    ck_assert_str_eq(sc->cluster.node->name, "dgx-2");
+    ck_assert_int_eq(sc->n_accelerators, 8);
+}
+END_TEST
+
+START_TEST(accelerators_of_a_node_can_be_set) {
+    struct tsim_override each = {"cluster.accelerators_per_node", "4"};
+    static const char TEXT[] = "{\"train_micro_batch_size_per_gpu\": 2, \"bf16\": {\"enabled\": true}}";
+    struct tsim_import_input input = {"file", TEXT, strlen(TEXT), &each, 1};
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(tsim_import_format_find("deepspeed")->read(&arena, &input, &result, &diags), TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->cluster.accelerators_per_node, 4);
+    ck_assert_int_eq(sc->n_microbatches, 1);
+}
+END_TEST
+
+START_TEST(a_flag_of_yaml_can_be_off) {
+    static const char TEXT[] =
+        "num_layers: 8\nhidden_size: 512\nnum_attention_heads: 8\nseq_length: 256\nmax_position_embeddings: 256\n"
+        "micro_batch_size: 1\nfp16: true\naccumulate_allreduce_grads_in_fp32: false\n";
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(import_text("megatron", TEXT, &result), TSIM_OK);
+    ck_assert_int_eq(load_text(result.yaml)->training.gradient_precision, TSIM_FP16);
+}
+END_TEST
+
+/* Stages without a layer to divide. */
+START_TEST(more_stages_than_layers) {
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(import_text("megatron",
+                                 SIZES "--pipeline-model-parallel-size 16 --num-layers-per-virtual-pipeline-stage 1 "
+                                       "--recompute-granularity full",
+                                 &result),
+                     TSIM_ERR_INFEASIBLE);
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "0 layers of a stage"));
+}
+END_TEST
+
+/* Places of those beyond the limit are not looked for, which would take minutes. */
+START_TEST(too_many_arguments_end_soon) {
+    enum { N = 400000 };
+    char *text = tsim_arena_alloc(&arena, sizeof SIZES + 4 * N), *to = text + sizeof SIZES - 1;
+    struct tsim_import_result result = {NULL, NULL};
+    memcpy(text, SIZES, sizeof SIZES - 1);
+    for (int i = 0; i < N; i++)
+        memcpy(to + (ptrdiff_t)4 * i, "--a ", 4);
+    to[(ptrdiff_t)4 * N] = '\0';
+    ck_assert_int_ne(import_text("megatron", text, &result), TSIM_OK);
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "more than 4096 settings"));
+}
+END_TEST
+
 static const struct {
     const char *text, *message;
     int column;
@@ -276,6 +335,11 @@ static Suite *recipes_suite(void) {
     tcase_add_loop_test(tests, public_recipes, 0, N_RECIPES);
     tcase_add_test(tests, megatron_s_defaults);
     tcase_add_test(tests, megatron_s_arguments);
+    tcase_add_test(tests, nodes_larger_than_the_launch);
+    tcase_add_test(tests, accelerators_of_a_node_can_be_set);
+    tcase_add_test(tests, a_flag_of_yaml_can_be_off);
+    tcase_add_test(tests, more_stages_than_layers);
+    tcase_add_test(tests, too_many_arguments_end_soon);
     tcase_add_loop_test(tests, contradictions_have_a_place, 0, (int)(sizeof CONTRADICTIONS / sizeof CONTRADICTIONS[0]));
     tcase_add_test(tests, deepspeed_s_batches);
     tcase_add_test(tests, deepspeed_s_auto);

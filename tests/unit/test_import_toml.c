@@ -48,11 +48,35 @@ START_TEST(as_the_specification) {
 }
 END_TEST
 
+/* Memory grows with the file, not with its square. */
+START_TEST(many_strings_take_little_memory) {
+    enum { N = 3000 };
+    const char *text = "a = [";
+    for (int i = 0; i < N / 100; i++)
+        text = tsim_arena_printf(&arena, "%s%s\n", text,
+                                 "'a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a',"
+                                 "'a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a',"
+                                 "'a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a',"
+                                 "'a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a',"
+                                 "'a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a',");
+    text = tsim_arena_printf(&arena, "%s]", text);
+    struct tsim_import_input input = {"x.toml", text, strlen(text), NULL, 0};
+    struct tsim_recipe r;
+    tsim_recipe_init(&r, &arena, &input, "TOML", &diags);
+    size_t before = arena.used_bytes;
+    ck_assert_int_eq(tsim_toml_read(&r), TSIM_OK);
+    ck_assert_uint_eq(r.settings[0].value->n_items, N);
+    ck_assert_uint_lt(arena.used_bytes - before, 200 * strlen(text));
+    tsim_recipe_release(&r);
+}
+END_TEST
+
 static Suite *toml_suite(void) {
     Suite *suite = suite_create("import_toml");
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, as_the_specification, 0, (int)(sizeof CASES / sizeof CASES[0]));
+    tcase_add_test(tests, many_strings_take_little_memory);
     suite_add_tcase(suite, tests);
     return suite;
 }

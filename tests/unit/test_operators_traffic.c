@@ -37,6 +37,16 @@ static void assert_rows(const struct tsim_op_list *list, const struct row *rows,
         assert_rows(&list, rows, sizeof rows / sizeof rows[0]);                                                        \
     } while (0)
 
+/* Llama's layer. */
+static void gated_init(enum tsim_fusion fusion) {
+    example_init(&e);
+    e.software.fusion = fusion;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    e.model.position = TSIM_POSITION_ROPE;
+    e.model.norm = TSIM_NORM_RMSNORM;
+    e.model.gated_mlp = true;
+}
+
 /* PyTorch as written, with dropout and biases. Norm: x and y. Scores: 8 x 2 (2 x 1/8 + 1). Softmax: scale 4, mask 5, to
  * fp32 6, softmax 8, back 6 a score. Dropout 2 + 2 + a mask byte; then add. Backward a bias sums its output's gradient.
  */
@@ -129,13 +139,8 @@ START_TEST(gated_as_written) {
                                           {"gradient accumulation", 3 * 10, 1},
                                           {"norm 1", 40, 8},
                                           {"residual gradient", 6, 1}};
-    example_init(&e);
-    e.software.fusion = TSIM_FUSION_NONE;
+    gated_init(TSIM_FUSION_NONE);
     e.software.accumulation = TSIM_ACCUMULATION_SEPARATE;
-    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
-    e.model.position = TSIM_POSITION_ROPE;
-    e.model.norm = TSIM_NORM_RMSNORM;
-    e.model.gated_mlp = true;
     assert_forward(TSIM_PART_LAYER, FORWARD);
     assert_backward(TSIM_PART_LAYER, BACKWARD);
 }
@@ -175,13 +180,8 @@ START_TEST(fused_fp8) {
                                           {"attention qkv, weight", 3 + 1 + 8 * 3, 1},
                                           {"norm 1", 10, 2},
                                           {"residual gradient", 6, 1}};
-    example_init(&e);
-    e.software.fusion = TSIM_FUSION_TE;
+    gated_init(TSIM_FUSION_TE);
     e.scenario.training.precision = TSIM_FP8;
-    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
-    e.model.position = TSIM_POSITION_ROPE;
-    e.model.norm = TSIM_NORM_RMSNORM;
-    e.model.gated_mlp = true;
     assert_forward(TSIM_PART_LAYER, FORWARD);
     assert_backward(TSIM_PART_LAYER, BACKWARD);
 }

@@ -103,6 +103,23 @@ START_TEST(equal_plans_are_there_once) {
 }
 END_TEST
 
+/* A value that is listed twice is tried once. */
+START_TEST(listed_values_are_there_once) {
+    static const char SCENARIO[] = "schema: tsim/v1\nname: a\nmodel: gpt2-small\ncluster: {node: dgx-a100}\n"
+                                   "training: {sequence_length: 1024, global_batch_size: 8}\n";
+    static const char *const WORDS[] = {"parallelism.tensor=2,4,2"};
+    const struct tsim_space_words words = {WORDS, 1, NULL, 0};
+    struct tsim_scenario_source source;
+    struct tsim_space axes;
+    struct tsim_plan_space space;
+    ck_assert_int_eq(tsim_scenario_open_text(&arena, "a.yaml", SCENARIO, &source, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_space_read(&arena, NULL, &words, &axes, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, &axes, &space, &diags), TSIM_OK);
+    ck_assert_uint_eq(space.candidates[0].axes[TSIM_PLAN_TENSOR].n, 2);
+    ck_assert_int_eq(space.candidates[0].axes[TSIM_PLAN_TENSOR].values[1], 4);
+}
+END_TEST
+
 /* Without axes: divisors of 8, of 8 layers and of 10 up to 8; no context below 4096 tokens a rank; no experts. */
 START_TEST(values_come_from_the_job) {
     static const int64_t DIVISORS[] = {1, 2, 4, 8};
@@ -248,6 +265,7 @@ static Suite *plan_space_suite(void) {
     tcase_add_test(tcase, rules_are_those_of_scenarios);
     tcase_add_test(tcase, overlap_follows_the_schedule);
     tcase_add_test(tcase, equal_plans_are_there_once);
+    tcase_add_test(tcase, listed_values_are_there_once);
     tcase_add_test(tcase, values_come_from_the_job);
     tcase_add_test(tcase, micro_batches_of_short_samples_are_larger);
     tcase_add_test(tcase, nearest_batches_divide);

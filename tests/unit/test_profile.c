@@ -81,6 +81,27 @@ START_TEST(a_trace_of_kineto) {
 }
 END_TEST
 
+/* PyTorch marks a step on every stream that it has kernels on: here two steps on two streams, 0 to 90 and 20 to 100 us
+ * of each. */
+START_TEST(a_step_is_marked_on_every_stream) {
+    const char *text = "[";
+    struct tsim_profile p;
+    for (int i = 0; i < 2; i++)
+        text = tsim_arena_printf(
+            &arena,
+            "%s%s{\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"ProfilerStep#%d\", \"ts\": %d, "
+            "\"dur\": 90, \"tid\": 7}, {\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": "
+            "\"ProfilerStep#%d\", \"ts\": %d, \"dur\": 80, \"tid\": 20}, {\"ph\": \"X\", \"cat\": \"kernel\", "
+            "\"name\": \"gemm\", \"ts\": %d, \"dur\": 60}",
+            text, i ? ", " : "", i, 1000 + 100 * i, i, 1020 + 100 * i, 1000 + 100 * i);
+    text = tsim_arena_printf(&arena, "%s]", text);
+    ck_assert_int_eq(tsim_profile_read_kineto(&arena, "t.json", text, strlen(text), &p, &diags), TSIM_OK);
+    ck_assert_double_eq(p.n_steps, 2);
+    ck_assert_double_eq_tol(p.step_s, 100e-6, 1e-12);
+    ck_assert_double_eq_tol(p.class_s[TSIM_KERNEL_PRODUCT], 60e-6, 1e-12);
+}
+END_TEST
+
 /* The same, as nsys exports it: steps are those of the host, so the kernel before them is left out here. */
 START_TEST(a_database_of_nsys) {
     static const char SQL[] =
@@ -231,6 +252,7 @@ static Suite *profile_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, classes_of_kernels, 0, (int)(sizeof NAMES / sizeof NAMES[0]));
     tcase_add_test(tests, a_trace_of_kineto);
+    tcase_add_test(tests, a_step_is_marked_on_every_stream);
     tcase_add_test(tests, a_trace_of_pytorch_2);
     tcase_add_test(tests, a_trace_of_pytorch_1);
     tcase_add_test(tests, a_database_of_nsys);

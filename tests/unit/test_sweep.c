@@ -155,6 +155,22 @@ START_TEST(keys) {
 }
 END_TEST
 
+/* Also of a point that is not valid: the section, which says what to show and may list a hundred thousand values, is no
+ * part of it. */
+START_TEST(keys_of_what_is_not_valid) {
+    static const char *const WORDS[] = {"parallelism.tensor=7"};
+    struct tsim_point points[2];
+    for (int i = 0; i < 2; i++) {
+        const char *text = tsim_arena_printf(&arena, "%ssweep: {limits: {mfu: 0.%d}}\n", SCENARIO, i + 1);
+        ck_assert_int_eq(tsim_scenario_open_text(&arena, "tiny.yaml", text, &source, &diags), TSIM_OK);
+        vary(WORDS, 1);
+        ck_assert_int_eq(tsim_sweep_point(&sweep, 0, &points[i], &diags), TSIM_OK);
+        ck_assert_int_eq(points[i].status, TSIM_POINT_INVALID);
+    }
+    ck_assert_str_eq(points[0].key, points[1].key);
+}
+END_TEST
+
 /* A database of another version of tsim has nothing to offer. */
 START_TEST(another_version_computes_again) {
     static const char *const FEW[] = {"parallelism.tensor=1,2"};
@@ -238,6 +254,7 @@ static Suite *sweep_suite(void) {
     tcase_add_test(tests, what_is_missing_is_computed_and_nothing_else);
     tcase_add_test(tests, points_of_another_sweep_are_found);
     tcase_add_test(tests, keys);
+    tcase_add_test(tests, keys_of_what_is_not_valid);
     tcase_add_test(tests, another_version_computes_again);
     tcase_add_test(tests, shards_merge_into_the_whole);
     tcase_add_test(tests, merging_mixes_no_versions);
