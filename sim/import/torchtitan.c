@@ -164,9 +164,15 @@ static void find_preset(struct reading *g) {
     }
 }
 
+/* Of degrees up to a million each; more accelerators than this are refused as a cluster. */
+static int64_t times(int64_t ranks, int64_t degree) {
+    const int64_t most = INT64_C(1000000000000);
+    return ranks > most / degree ? most : ranks * degree;
+}
+
 static void put_cluster(struct reading *g) {
-    int64_t ranks = g->tensor * g->pipeline * g->context * g->replicate;
-    int64_t least = ranks * (g->shard > 0 ? g->shard : 1);
+    int64_t ranks = times(g->tensor * g->pipeline, g->context);
+    int64_t least = times(times(ranks, g->replicate), g->shard > 0 ? g->shard : 1);
     const struct tsim_setting *gpus = tsim_recipe_find(g->r, "preset.gpus"),
                               *machine = tsim_recipe_find(g->r, "preset.machine");
     int64_t preset = gpus ? tsim_setting_int(g->r, gpus, 1, 1000000) : 0;

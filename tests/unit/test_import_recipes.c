@@ -249,6 +249,19 @@ START_TEST(deepspeed_s_auto) {
 }
 END_TEST
 
+/* Degrees whose product no whole number of 64 bits holds: so many accelerators are refused, they are not counted wrong. */
+START_TEST(torchtitan_s_largest_degrees) {
+    static const char TEXT[] = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\n"
+                               "tensor_parallel_degree = 100000\npipeline_parallel_degree = 100000\n"
+                               "context_parallel_degree = 100000\ndata_parallel_replicate_degree = 100000\n"
+                               "data_parallel_shard_degree = 100000\n";
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_ne(import_text("torchtitan", TEXT, &result), TSIM_OK);
+    ck_assert_str_eq(diags.items[0].field, "cluster.nodes");
+    ck_assert_str_eq(diags.items[0].message, "125000000000 is out of range");
+}
+END_TEST
+
 START_TEST(torchtitan_s_settings) {
     struct tsim_import_result result = {NULL, NULL};
     static const char TEXT[] = "[model]\nflavor = \"8B\"\n[training]\nlocal_batch_size = 4\nseq_len = 8_192\n"
@@ -343,6 +356,7 @@ static Suite *recipes_suite(void) {
     tcase_add_loop_test(tests, contradictions_have_a_place, 0, (int)(sizeof CONTRADICTIONS / sizeof CONTRADICTIONS[0]));
     tcase_add_test(tests, deepspeed_s_batches);
     tcase_add_test(tests, deepspeed_s_auto);
+    tcase_add_test(tests, torchtitan_s_largest_degrees);
     tcase_add_test(tests, torchtitan_s_settings);
     tcase_add_loop_test(tests, mistakes_have_a_place, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
     tcase_add_test(tests, nothing_is_passed_over);
