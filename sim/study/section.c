@@ -1,5 +1,7 @@
 #include "study/section.h"
 
+#include <string.h>
+
 enum tsim_status tsim_section_find(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                    const struct tsim_override *overrides, size_t n_overrides,
                                    const struct tsim_value **section, struct tsim_diags *diags) {
@@ -40,6 +42,37 @@ static enum tsim_status read_rest(struct tsim_arena *arena, const struct tsim_va
     return status != TSIM_OK ? status : ranked != TSIM_OK ? ranked : filtered;
 }
 
+static bool choice_sets(const struct tsim_choice *choice, const char *path) {
+    for (size_t i = 0; i < choice->n_settings; i++)
+        if (strcmp(choice->settings[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* At every point. */
+static bool space_sets(const struct tsim_space *space, const char *path) {
+    for (size_t a = 0; a < space->n_axes; a++) {
+        size_t n = 0;
+        while (n < space->axes[a].n_choices && choice_sets(&space->axes[a].choices[n], path))
+            n++;
+        if (n == space->axes[a].n_choices)
+            return true;
+    }
+    return false;
+}
+
+static void warn_of_hidden(struct tsim_arena *arena, const struct tsim_section_words *words,
+                           const struct tsim_space *space, struct tsim_diags *diags) {
+    for (size_t i = 0; i < words->n_overrides; i++) {
+        const struct tsim_override *set = &words->overrides[i];
+        const char *place = tsim_arena_printf(arena, "--set %s=%s", set->path, set->value);
+        if (!tsim_is_sweep_path(set->path) && space_sets(space, set->path))
+            tsim_diag_hint(tsim_diags_warning(diags, (struct tsim_place){place, 0, 0}, set->path,
+                                              "has no effect: the sweep's axes set it at every point"),
+                           "--vary %s=%s in place of the axes", set->path, set->value);
+    }
+}
+
 enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                    const struct tsim_section_words *words, struct tsim_section *section,
                                    struct tsim_diags *diags) {
@@ -48,6 +81,7 @@ enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_s
     TSIM_TRY(tsim_section_find(arena, source, words->overrides, words->n_overrides, &found, diags));
     enum tsim_status status = tsim_space_read(arena, found, &words->space, &read.space, diags);
     TSIM_TRY(read_rest(arena, found, words, status, &read, diags));
+    warn_of_hidden(arena, words, &read.space, diags);
     *section = read;
     return TSIM_OK;
 }
