@@ -19,7 +19,9 @@ struct reading {
     const char *hosts[MOST_HOSTS];
     size_t n_hosts;
     bool has_op, has_redop, has_root;
-    int other_line;      /* where another collective begins behind the first one's rows; 0: nowhere */
+    int other_line; /* where another collective begins behind the first one's rows; 0: nowhere */
+    bool has_late;  /* a row for which there is no room, at that line */
+    int late_line;
     double bus_over_alg; /* of the largest row; 0: not told */
     double most_bytes;
 };
@@ -67,8 +69,13 @@ static void add_rank(struct reading *g, int rank, const char *host, const char *
 }
 
 static void add_row(struct reading *g, int line, double bytes, double time_us, double alg, double bus) {
-    if (!(bytes > 0) || !(time_us > 0) || !isfinite(bytes) || !isfinite(time_us) || g->n_rows == MOST_ROWS)
+    if (!(bytes > 0) || !(time_us > 0) || !isfinite(bytes) || !isfinite(time_us))
         return;
+    if (g->n_rows == MOST_ROWS) {
+        g->late_line = g->has_late ? g->late_line : line;
+        g->has_late = true;
+        return;
+    }
     g->rows[g->n_rows++] = (struct tsim_nccl_row){g->file, line, bytes, 1e-6 * time_us};
     if (bytes > g->most_bytes && alg > 0 && bus > 0) {
         g->most_bytes = bytes;
@@ -219,6 +226,8 @@ static enum tsim_status complete(struct reading *g, const struct tsim_nccl_hints
     if (g->other_line > 0)
         return fail(g, TSIM_ERR_SCHEMA, g->other_line, "another collective behind the first one's sizes",
                     "a file for each run of nccl-tests");
+    if (g->has_late)
+        return fail(g, TSIM_ERR_SCHEMA, g->late_line, "more than 4,096 measured sizes", "several files, each of fewer");
     if (!g->has_op)
         return fail(g, TSIM_ERR_SCHEMA, 0, "which collective it is cannot be told",
                     "--op all_reduce, or as the case is");
