@@ -24,7 +24,7 @@ struct tsim_profile_builder {
     size_t n_names, names_capacity;
     uint32_t *slots; /* heap; of names by hash, 0: free */
     size_t n_slots;
-    struct step *steps[2]; /* heap; of the host, of the device */
+    struct step *steps[2]; /* heap; marks of the host, of the device: several may be of one step */
     size_t n_steps[2], steps_capacity[2];
     int64_t device;
     size_t n_other_device;
@@ -131,14 +131,6 @@ void tsim_profile_add_step(struct tsim_profile_builder *b, bool is_device, int64
                            double end_s) {
     if (!(end_s > start_s) || !isfinite(start_s) || !isfinite(end_s))
         return;
-    for (size_t i = b->n_steps[is_device]; number >= 0 && i > 0; i--) {
-        struct step *step = &b->steps[is_device][i - 1];
-        if (step->number != number)
-            continue;
-        step->start_s = fmin(step->start_s, start_s);
-        step->end_s = fmax(step->end_s, end_s);
-        return;
-    }
     b->steps[is_device] = tsim_heap_grow(b->steps[is_device], &b->steps_capacity[is_device], b->n_steps[is_device] + 1,
                                          sizeof **b->steps);
     b->steps[is_device][b->n_steps[is_device]++] = (struct step){number, start_s, end_s};
@@ -181,12 +173,27 @@ static void keep_between(struct tsim_profile_builder *b, double from_s, double t
     b->n_events = n;
 }
 
+static int by_number(const void *a, const void *b) {
+    const struct step *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Marks of one number are one step. */
+static size_t count_steps(struct step *marks, size_t n_marks) {
+    size_t n = 0;
+    if (n_marks > 0)
+        qsort(marks, n_marks, sizeof *marks, by_number);
+    for (size_t i = 0; i < n_marks; i++)
+        n += i == 0 || marks[i].number < 0 || marks[i].number != marks[i - 1].number;
+    return n;
+}
+
 /* Steps as the device saw them cut its kernels; those of the host only say how many there are and how long. */
 static void find_steps(struct tsim_profile_builder *b, struct tsim_profile *p) {
     int which = b->n_steps[1] > 0;
-    size_t n = b->n_steps[which];
+    size_t n = count_steps(b->steps[which], b->n_steps[which]);
     double from_s = HUGE_VAL, to_s = -HUGE_VAL;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < b->n_steps[which]; i++) {
         from_s = fmin(from_s, b->steps[which][i].start_s);
         to_s = fmax(to_s, b->steps[which][i].end_s);
     }
