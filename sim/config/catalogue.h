@@ -333,6 +333,15 @@ enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
  * other kernels says, one with `te`. */
 enum tsim_cross_entropy { TSIM_LOSS_BY_FUSION, TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_FUSED };
 
+/* Where fp8 operands get their scales: DELAYED, from the largest values of earlier steps, so that the kernel that makes a
+ * tensor can write it in fp8; CURRENT, from its own largest value, found in a pass before it is quantized in another;
+ * BLOCK, from that of each tile, found as it is quantized. */
+enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING_BLOCK };
+
+/* How rows of tokens are brought into the order of their experts and back: by one kernel each, with the weighted sum of
+ * what the experts gave, or operator by operator (operators_experts.c). */
+enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_OUT };
+
 struct tsim_software {
     const char *name, *source;
     enum tsim_attention_kernel attention_kernel;
@@ -352,8 +361,11 @@ struct tsim_software {
     enum tsim_shard_copies shard_copies;
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
     enum tsim_expert_dispatch expert_dispatch;
+    enum tsim_expert_permutation expert_permutation;
+    enum tsim_fp8_scaling fp8_scaling;
     bool fp8_activation_input;      /* training in fp8, inputs of the activation function are kept in fp8 as well */
     int64_t nics_used;              /* per node; 0 = all */
+    int64_t data_blocks;            /* compute units that a data-parallel collective holds at most; 0 = the library's */
     bool keeps_outputs;             /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
     double flat_bucket_elements;    /* updates from flat tensors: see flat_update_bytes in workload/memory.c. 0: none */
     double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in training/plan.c. 0: no limit */

@@ -345,6 +345,10 @@ static const struct tsim_word PIPELINE_OVERLAPS[] = {
     {"always", TSIM_PIPELINE_OVERLAP_ALWAYS}, {"interleaved", TSIM_PIPELINE_OVERLAP_INTERLEAVED}, {NULL, 0}};
 static const struct tsim_word DISPATCHES[] = {
     {"all-to-all", TSIM_DISPATCH_ALL_TO_ALL}, {"per-node", TSIM_DISPATCH_PER_NODE}, {NULL, 0}};
+static const struct tsim_word SCALINGS[] = {
+    {"delayed", TSIM_SCALING_DELAYED}, {"current", TSIM_SCALING_CURRENT}, {"block", TSIM_SCALING_BLOCK}, {NULL, 0}};
+static const struct tsim_word PERMUTATIONS[] = {
+    {"fused", TSIM_PERMUTATION_FUSED}, {"written-out", TSIM_PERMUTATION_WRITTEN_OUT}, {NULL, 0}};
 static const struct tsim_word ACCUMULATIONS[] = {
     {"fused", TSIM_ACCUMULATION_FUSED}, {"separate", TSIM_ACCUMULATION_SEPARATE}, {NULL, 0}};
 static const struct tsim_word REDUCTIONS[] = {
@@ -420,14 +424,24 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "pipeline_overlap", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, pipeline_overlap),
      .words = PIPELINE_OVERLAPS, .default_text = "always",
      .help = "schedules in which overlap.pipeline takes effect: always, or interleaved alone"},
+    {.key = "fp8_scaling", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fp8_scaling),
+     .words = SCALINGS, .default_text = "delayed",
+     .help = "scales of fp8 operands: of earlier steps, of the tensor itself (a pass more), or of each tile"},
     {.key = "fp8_activation_input", .kind = TSIM_KEY_BOOL, .default_text = "false",
      .offset = offsetof(struct tsim_software, fp8_activation_input),
      .help = "training in fp8, inputs of the activation function are kept in fp8 for the backward pass"},
     {.key = "expert_dispatch", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_dispatch),
      .words = DISPATCHES, .default_text = "all-to-all",
      .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node, fp8 where products are"},
+    {.key = "expert_permutation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_permutation),
+     .words = PERMUTATIONS, .default_text = "fused",
+     .help = "rows of tokens into the order of their experts and back: one kernel each, or operator by operator"},
     {INTEGER(struct tsim_software, "nics_used", nics_used, 1e5, "network ports used in each node, or all"),
      .words = ALL_NICS, .default_text = "all"},
+    {INTEGER(struct tsim_software, "data_blocks", data_blocks, 1e5,
+             "thread blocks that a data-parallel collective holds at most: buffers registered with NCCL, NCCL_MAX_CTAS; "
+             "0: as many as it takes"),
+     .is_omitted_when_zero = true, .default_text = "0"},
     {.key = "keeps_outputs", .kind = TSIM_KEY_BOOL, .default_text = "false",
      .offset = offsetof(struct tsim_software, keeps_outputs),
      .help = "pipeline: what a stage sent on is kept until that micro-batch's backward pass"},

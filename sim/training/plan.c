@@ -60,6 +60,9 @@ static void collective(const struct tsim_step_plan *plan, enum tsim_collective_o
     struct tsim_collective_request request = {
         .op = op, .bytes = bytes, .group = group, .network = plan->scenario->simulation.network};
     tsim_collective_cost(plan->cluster, &request, cost);
+    double blocks = (double)plan->scenario->software->data_blocks;
+    if (blocks > 0)
+        cost->sm_frac = fmin(cost->sm_frac, blocks / (double)plan->cluster->accelerator->compute_units);
 }
 
 /* The ranks that hold a stage's parts: the data-parallel group, in dualpipe with that of the mirrored stage. */

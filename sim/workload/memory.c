@@ -292,6 +292,8 @@ static void keep_ffn(const struct tsim_scenario *sc, const struct tokens *k, boo
     keep(list, "router: scores", k->ts * (double)x->count * 4);
     keep(list, "experts: inputs", rows * k->h * k->linear);
     keep(list, "experts: inner tensors", rows * expert_width(sc) * per_width);
+    if (sc->software->expert_permutation == TSIM_PERMUTATION_WRITTEN_OUT) /* weighted after the experts */
+        keep(list, "experts: results", k->ts * (double)x->active * k->h * k->e);
 }
 
 /* The mean of a layer list's blocks. */

@@ -99,6 +99,16 @@ void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         TSIM_RECOMPUTE_NORMS;
 }
 
+/* Only with the scales of earlier steps does a norm write its result in fp8. */
+void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    tsim_op_norm_forward(list, z, name);
+    if (z->software->fp8_scaling == TSIM_SCALING_DELAYED)
+        return;
+    struct tsim_op *quantized = cast_scaled(list, z, "cast, norm", z->ts * z->h);
+    if (quantized)
+        quantized->parts = TSIM_RECOMPUTE_NORMS;
+}
+
 void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes, mask = z->mask_bytes, elements = z->ts * z->h;
     if (z->software->fusion == TSIM_FUSION_NONE && mask > 0)
@@ -272,7 +282,7 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
 }
 
 static void attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    tsim_op_norm_forward(list, z, "norm 1");
+    tsim_op_norm_before_linear(list, z, "norm 1");
     if (z->model->latent.kv_rank > 0)
         project_latent_forward(list, z);
     else
@@ -298,6 +308,9 @@ static void mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z
     elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
+    struct tsim_op *quantized = cast_scaled(list, z, "cast, activation", z->t * z->f);
+    if (quantized)
+        quantized->parts = TSIM_RECOMPUTE_ACTIVATION;
     gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e);
     tsim_op_reduce_output(list, z, "tensor: reduce, ffn");
     mark_part(list, first, TSIM_RECOMPUTE_FFN);
@@ -318,7 +331,7 @@ static void layer_forward(struct tsim_op_list *list, const struct tsim_op_shape 
     if (z->model->parallel_block)
         elementwise(list, "blocks, add", z->t * z->h, 3 * z->element_bytes, 1);
     else
-        tsim_op_norm_forward(list, z, "norm 2");
+        tsim_op_norm_before_linear(list, z, "norm 2");
     mlp_forward(list, z);
     tsim_op_residual_forward(list, z, "residual 2");
     mark_last_projection(list, "ffn down");
@@ -329,7 +342,7 @@ static void decoder_layer_forward(struct tsim_op_list *list, const struct tsim_o
                                   const struct tsim_op_shape *encoder) {
     attention_forward(list, z);
     tsim_op_cross_forward(list, z, encoder);
-    tsim_op_norm_forward(list, z, "norm 2");
+    tsim_op_norm_before_linear(list, z, "norm 2");
     mlp_forward(list, z);
     tsim_op_residual_forward(list, z, "residual 2");
     mark_last_projection(list, "ffn down");

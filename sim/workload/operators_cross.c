@@ -14,7 +14,7 @@ void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape
                            const struct tsim_op_shape *encoder) {
     double e = z->element_bytes, le = z->linear_bytes;
     struct tsim_op_shape cross = cross_shape(z, encoder);
-    tsim_op_norm_forward(list, z, "norm, cross");
+    tsim_op_norm_before_linear(list, z, "norm, cross");
     tsim_op_gather_input(list, z, "tensor: gather, cross", z->h);
     gemm(list, "cross q", z->linear_precision, z->t, z->query, z->h, le, e);
     tsim_op_gather_input(list, encoder, "tensor: gather, encoder", z->h);

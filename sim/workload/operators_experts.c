@@ -11,7 +11,16 @@
  * parallelism), or the partial sums are reduced at the end, k times less (without).
  *
  * The router's weights are applied to the activation, so what the experts give is not kept for the backward pass
- * (Megatron-Core since 0.11). Router scores are fp32. */
+ * (Megatron-Core since 0.11). Router scores are fp32.
+ *
+ * Permutation written out (`expert_permutation`; Megatron-Core to 0.10, transformer/moe/moe_utils.py). Passes over the
+ * h elements of a token, k of them where its copies are worked on:
+ *   permute            index_select                                           read k, written k          2k
+ *   unpermute          zeros; index_copy; times the router's weights; summed   k + 2k + 2k + k + 1        6k + 1
+ *   unpermute, back    weights times the gradient (1 + k), the weights' own gradients multiplied out and
+ *                      summed (1 + 2k, k), the rows picked again (2k)                                     6k + 2
+ *   permute, back      zeros 1; index_add reads k and adds, 2k                                            3k + 1
+ * Fused it is 1 + k each way. */
 #include "workload/operators_parts.h"
 
 #include "workload/routing.h"
@@ -22,6 +31,11 @@
  * out in PyTorch and fused (Transformer Engine's fused_router and permutation; moe_utils.py). */
 #define ROUTING_KERNELS 12.0
 #define ROUTING_KERNELS_FUSED 5.0
+/* Kernels of the permutations above, the two sorts of the destinations with the first. */
+#define PERMUTE_KERNELS 3.0
+#define UNPERMUTE_KERNELS 4.0
+#define UNPERMUTE_BACK_KERNELS 4.0
+#define PERMUTE_BACK_KERNELS 2.0
 /* Passes over the fp32 scores of a token: softmax reads and writes, top-k reads, the map and the loss read. */
 #define ROUTING_PASSES 5.0
 
@@ -94,8 +108,19 @@ static void join_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, 
                           x->rows * z->h * z->element_bytes, TSIM_EXPOSED);
 }
 
+static bool is_permutation_fused(const struct tsim_op_shape *z) {
+    return z->software->expert_permutation == TSIM_PERMUTATION_FUSED;
+}
+
+/* Passes and kernels where it is written out. */
+static void permutation(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                        const char *name, double passes, double kernels) {
+    bool fused = is_permutation_fused(z);
+    elementwise(list, name, x->own * z->h, (fused ? 1 + x->active : passes) * z->element_bytes, fused ? 1 : kernels);
+}
+
 static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
-    bool fused = z->software->fusion == TSIM_FUSION_TE;
+    bool fused = z->software->fusion == TSIM_FUSION_TE && is_permutation_fused(z);
     gemm(list, "router", z->attention_precision, x->own, x->count, z->h, z->element_bytes, 4);
     elementwise(list, "routing", x->own * x->count, 4 * ROUTING_PASSES,
                 fused ? ROUTING_KERNELS_FUSED : ROUTING_KERNELS);
@@ -107,7 +132,7 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
     int32_t first = list->n;
     router_forward(list, z, &x);
-    elementwise(list, "permute", x.own * z->h, (1 + x.active) * e, 1);
+    permutation(list, z, &x, "permute", 2 * x.active, PERMUTE_KERNELS);
     exchange(list, z, &x, "expert: dispatch", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
@@ -123,7 +148,7 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: combine", e);
-    elementwise(list, "unpermute", x.own * z->h, (1 + x.active) * e, 1);
+    permutation(list, z, &x, "unpermute", 6 * x.active + 1, UNPERMUTE_KERNELS);
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
     mark_part(list, first, TSIM_RECOMPUTE_EXPERTS);
@@ -145,7 +170,7 @@ static void router_backward(struct tsim_op_list *list, const struct tsim_op_shap
 void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct experts x = experts_of(z);
     double e = z->element_bytes;
-    elementwise(list, "unpermute", x.own * z->h, (1 + x.active) * e, 1);
+    permutation(list, z, &x, "unpermute", 6 * x.active + 2, UNPERMUTE_BACK_KERNELS);
     exchange(list, z, &x, "expert: combine, gradient", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
@@ -164,7 +189,7 @@ void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_sh
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: dispatch, gradient", e);
-    elementwise(list, "permute", x.own * z->h, (1 + x.active) * e, 1);
+    permutation(list, z, &x, "permute", 3 * x.active + 1, PERMUTE_BACK_KERNELS);
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
     router_backward(list, z, &x);

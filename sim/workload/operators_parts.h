@@ -75,10 +75,20 @@ static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
 }
 
 /* fp8 linear layers quantize their operand: read 2 bytes, write 1, and 1 transposed for the weight gradient; of experts
- * one after another. */
+ * one after another. Where scales are the tensor's own, it is read before for its largest value, unless the kernel that
+ * wrote it found that (`scaled`: norms and activation functions; Transformer Engine since 2.7, torch.compile). Returns
+ * NULL where nothing is quantized. */
+static inline struct tsim_op *cast_scaled(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                                          double elements) {
+    return z->linear_precision == TSIM_FP8 ? elementwise(list, name, elements, 4, z->groups) : NULL;
+}
+
 static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double elements) {
-    if (z->linear_precision == TSIM_FP8)
-        elementwise(list, name, elements, 4, z->groups);
+    struct tsim_op *op = cast_scaled(list, z, name, elements);
+    if (op && z->software->fp8_scaling == TSIM_SCALING_CURRENT) {
+        op->bytes += 2 * elements;
+        op->kernels *= 2;
+    }
 }
 
 /* `groups` equal products at once. Frameworks launch each on one of a few streams (Transformer Engine's
@@ -111,6 +121,7 @@ void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape 
 struct tsim_op *tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);

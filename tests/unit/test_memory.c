@@ -309,6 +309,18 @@ START_TEST(expert_buffers) {
 }
 END_TEST
 
+/* Weighted after the experts, what they gave is kept: k rows of h for each token, in every fourth of 8 layers. */
+START_TEST(expert_results_are_kept) {
+    struct tsim_stage_memory fused, written_out;
+    example_init(&e);
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 64, .every = 4};
+    tsim_stage_memory(&e.scenario, 0, &fused);
+    e.software.expert_permutation = TSIM_PERMUTATION_WRITTEN_OUT;
+    tsim_stage_memory(&e.scenario, 0, &written_out);
+    ck_assert_double_eq_tol(written_out.activations_bytes - fused.activations_bytes, 2 * 1024 * 2 * 1024 * 2.0, 1);
+}
+END_TEST
+
 /* What the weight gradients of a shared expert wait with, per token in bf16: its input is the block's, its two inner
  * tensors (of 2048 over the tensor ranks) and the gradient of its result, h. */
 START_TEST(shared_expert_waits) {
@@ -468,6 +480,7 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, bytes_of_a_parameter);
     tcase_add_test(tcase, expert_state);
     tcase_add_test(tcase, expert_buffers);
+    tcase_add_test(tcase, expert_results_are_kept);
     tcase_add_test(tcase, no_dense_layers);
     tcase_add_test(tcase, shared_expert_waits);
     tcase_add_test(tcase, expert_activations);

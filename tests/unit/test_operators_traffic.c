@@ -7,6 +7,10 @@
 #include "support/example.h"
 #include "support/operator_list.h"
 
+#include <string.h>
+
+enum { MI = 1 << 20 };
+
 static struct example e;
 
 struct row {
@@ -146,8 +150,8 @@ START_TEST(gated_as_written) {
 }
 END_TEST
 
-/* Fused, in fp8: operands of products 1 byte; attention's result and every gradient are cast, 2 read, 1 and 1 written.
- * Gate, silu and product in one kernel. */
+/* Fused, in fp8: operands of products 1 byte; norms write theirs; the results of attention and of the activation and
+ * every gradient are cast, 2 read, 1 and 1 written. Gate, silu and product in one kernel. */
 START_TEST(fused_fp8) {
     static const struct row FORWARD[] = {{"norm 1", 4, 1},
                                          {"attention qkv", 1 + 3 + 2 * 3, 1},
@@ -159,6 +163,7 @@ START_TEST(fused_fp8) {
                                          {"norm 2", 4, 1},
                                          {"ffn up", 1 + 8 + 2 * 8, 1},
                                          {"activation", 4 * 6, 1},
+                                         {"cast, activation", 4 * 4, 1},
                                          {"ffn down", 4 + 4 + 2, 1},
                                          {"residual 2", 6, 1}};
     static const struct row BACKWARD[] = {{"cast, gradient", 4, 1},
@@ -184,6 +189,47 @@ START_TEST(fused_fp8) {
     e.scenario.training.precision = TSIM_FP8;
     assert_forward(TSIM_PART_LAYER, FORWARD);
     assert_backward(TSIM_PART_LAYER, BACKWARD);
+}
+END_TEST
+
+static double bytes_of(const struct tsim_op_list *list, const char *prefix, double *kernels) {
+    double bytes = 0;
+    *kernels = 0;
+    for (int32_t i = 0; i < list->n; i++) {
+        if (strncmp(list->ops[i].name, prefix, strlen(prefix)) == 0) {
+            bytes += list->ops[i].bytes;
+            *kernels += list->ops[i].kernels;
+        }
+    }
+    return bytes;
+}
+
+/* Scales of each tile: norms are cast by kernels of their own. Of the tensor itself: what neither a norm nor the
+ * activation wrote is read once more before, by a kernel of its own. */
+START_TEST(fp8_scaling) {
+    static const struct {
+        enum tsim_fp8_scaling scaling;
+        double forward, forward_kernels, backward, backward_kernels;
+    } CASES[] = {{TSIM_SCALING_DELAYED, 4 + 16, 2, 4 * (1 + 8 + 1 + 3), 4},
+                 {TSIM_SCALING_BLOCK, 2 * 4 + 4 + 16, 4, 4 * (1 + 8 + 1 + 3), 4},
+                 {TSIM_SCALING_CURRENT, 2 * 4 + 6 + 16, 5, 6 * (1 + 8 + 1 + 3), 8}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct tsim_op_list list;
+        double kernels;
+        gated_init(TSIM_FUSION_TE);
+        e.scenario.training.precision = TSIM_FP8;
+        e.software.fp8_scaling = CASES[i].scaling;
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        ck_assert_double_eq(bytes_of(&list, "cast", &kernels), CASES[i].forward * MI);
+        ck_assert_double_eq(kernels, CASES[i].forward_kernels);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+        ck_assert_double_eq(bytes_of(&list, "cast", &kernels), CASES[i].backward * MI);
+        ck_assert_double_eq(kernels, CASES[i].backward_kernels);
+        gated_init(TSIM_FUSION_TE); /* in 16 bits there is nothing to scale */
+        e.software.fp8_scaling = CASES[i].scaling;
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        ck_assert_double_eq(bytes_of(&list, "cast", &kernels), 0);
+    }
 }
 END_TEST
 
@@ -399,18 +445,47 @@ START_TEST(expert_layer) {
 }
 END_TEST
 
+/* Two experts for each token, PyTorch's operators one after another: passes over t h elements of 2 bytes; the router's
+ * kernels are written out, too, whatever else is fused. */
+START_TEST(permutation_written_out) {
+    struct tsim_op_list forward, backward;
+    for (int k = 1; k <= 2; k++) {
+        example_init(&e);
+        e.model.experts = (struct tsim_experts){.count = 8, .active = k, .ffn_hidden = 4096, .every = 1};
+        e.software.fusion = TSIM_FUSION_TE;
+        e.software.expert_permutation = TSIM_PERMUTATION_WRITTEN_OUT;
+        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+        ck_assert_double_eq(find(&forward, "permute")->bytes, 2.0 * 2 * k * MI);
+        ck_assert_double_eq(find(&forward, "permute")->kernels, 3);
+        ck_assert_double_eq(find(&forward, "unpermute")->bytes, 2.0 * (6 * k + 1) * MI);
+        ck_assert_double_eq(find(&forward, "unpermute")->kernels, 4);
+        ck_assert_double_eq(find(&backward, "unpermute")->bytes, 2.0 * (6 * k + 2) * MI);
+        ck_assert_double_eq(find(&backward, "unpermute")->kernels, 4);
+        ck_assert_double_eq(find(&backward, "permute")->bytes, 2.0 * (3 * k + 1) * MI);
+        ck_assert_double_eq(find(&backward, "permute")->kernels, 2);
+        ck_assert_double_eq(find(&forward, "routing")->kernels, 12);
+    }
+    e.software.expert_permutation = TSIM_PERMUTATION_FUSED;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+    ck_assert_double_eq(find(&forward, "routing")->kernels, 5);
+}
+END_TEST
+
 static Suite *traffic_suite(void) {
     Suite *suite = suite_create("operators, traffic");
     TCase *tcase = tcase_create("by hand");
     tcase_add_test(tcase, as_written);
     tcase_add_test(tcase, gated_as_written);
     tcase_add_test(tcase, fused_fp8);
+    tcase_add_test(tcase, fp8_scaling);
     tcase_add_test(tcase, side_by_side);
     tcase_add_test(tcase, decoder_layer);
     tcase_add_test(tcase, heads);
     tcase_add_test(tcase, masked_head);
     tcase_add_test(tcase, patches);
     tcase_add_test(tcase, expert_layer);
+    tcase_add_test(tcase, permutation_written_out);
     suite_add_tcase(suite, tcase);
     return suite;
 }

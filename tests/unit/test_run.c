@@ -29,6 +29,26 @@ START_TEST(throughput) {
 }
 END_TEST
 
+/* Collectives of fully sharded data beside the passes: few blocks leave them more, more than the library would take
+ * change nothing. */
+START_TEST(blocks_of_data_collectives) {
+    double seconds[3];
+    for (int i = 0; i < 3; i++) {
+        example_init(&e);
+        e.scenario.parallelism.zero = 3;
+        e.scenario.parallelism.overlap.gradients = e.scenario.parallelism.overlap.parameters = true;
+        e.accelerator.compute_units = 132;
+        e.accelerator.memory_bytes_per_s = 1e14;
+        e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e12;
+        e.software.data_blocks = (int64_t[]){0, 2, 1000}[i];
+        run(false);
+        seconds[i] = result.step.time_s;
+    }
+    ck_assert_double_lt(seconds[1], seconds[0]);
+    ck_assert_double_eq(seconds[2], seconds[0]);
+}
+END_TEST
+
 /* Full recomputation executes the layers' forward once more: without embedding and head 8 layers * 28 * 2^30 FLOPs per
  * sample (see test_operators.c). */
 START_TEST(recomputation_is_in_hfu_alone) {
@@ -127,6 +147,7 @@ static Suite *run_suite(void) {
     Suite *suite = suite_create("run");
     TCase *tcase = tcase_create("identities");
     tcase_add_test(tcase, throughput);
+    tcase_add_test(tcase, blocks_of_data_collectives);
     tcase_add_test(tcase, recomputation_is_in_hfu_alone);
     tcase_add_test(tcase, energy);
     tcase_add_test(tcase, whole_run);
