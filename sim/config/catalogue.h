@@ -312,7 +312,8 @@ struct tsim_overlap {
 
 enum tsim_expert_dispatch {
     TSIM_DISPATCH_ALL_TO_ALL, /* a copy of a token for each of its experts, in the activations' precision */
-    TSIM_DISPATCH_PER_NODE    /* a copy for each node, from there one for each rank, fp8 where products are: DeepEP */
+    TSIM_DISPATCH_PER_NODE,   /* a copy for each node, from there one for each rank, fp8 where products are: DeepEP */
+    TSIM_DISPATCH_BY_WIDTH    /* tensor ranks first exchange tokens for slices of their width, which alone are sent */
 };
 enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP_INTERLEAVED };
 
@@ -342,6 +343,10 @@ enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING
  * what the experts gave, or operator by operator (operators_experts.c). */
 enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_OUT };
 
+/* Products of the experts of one rank: side by side, their tiles filling the compute units together; or those of one
+ * expert after another (Megatron-Core's SequentialMLP), whose results are then copied to one tensor. */
+enum tsim_expert_products { TSIM_PRODUCTS_GROUPED, TSIM_PRODUCTS_SEQUENTIAL };
+
 struct tsim_software {
     const char *name, *source;
     enum tsim_attention_kernel attention_kernel;
@@ -362,6 +367,7 @@ struct tsim_software {
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
     enum tsim_expert_dispatch expert_dispatch;
     enum tsim_expert_permutation expert_permutation;
+    enum tsim_expert_products expert_products;
     enum tsim_fp8_scaling fp8_scaling;
     bool fp8_activation_input;      /* training in fp8, inputs of the activation function are kept in fp8 as well */
     int64_t nics_used;              /* per node; 0 = all */

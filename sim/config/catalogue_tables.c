@@ -344,7 +344,10 @@ static const struct tsim_word FUSIONS[] = {{"none", TSIM_FUSION_NONE}, {"megatro
 static const struct tsim_word PIPELINE_OVERLAPS[] = {
     {"always", TSIM_PIPELINE_OVERLAP_ALWAYS}, {"interleaved", TSIM_PIPELINE_OVERLAP_INTERLEAVED}, {NULL, 0}};
 static const struct tsim_word DISPATCHES[] = {
-    {"all-to-all", TSIM_DISPATCH_ALL_TO_ALL}, {"per-node", TSIM_DISPATCH_PER_NODE}, {NULL, 0}};
+    {"all-to-all", TSIM_DISPATCH_ALL_TO_ALL}, {"per-node", TSIM_DISPATCH_PER_NODE},
+    {"by-width", TSIM_DISPATCH_BY_WIDTH}, {NULL, 0}};
+static const struct tsim_word EXPERT_PRODUCTS[] = {
+    {"grouped", TSIM_PRODUCTS_GROUPED}, {"sequential", TSIM_PRODUCTS_SEQUENTIAL}, {NULL, 0}};
 static const struct tsim_word SCALINGS[] = {
     {"delayed", TSIM_SCALING_DELAYED}, {"current", TSIM_SCALING_CURRENT}, {"block", TSIM_SCALING_BLOCK}, {NULL, 0}};
 static const struct tsim_word PERMUTATIONS[] = {
@@ -432,10 +435,14 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "training in fp8, inputs of the activation function are kept in fp8 for the backward pass"},
     {.key = "expert_dispatch", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_dispatch),
      .words = DISPATCHES, .default_text = "all-to-all",
-     .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node, fp8 where products are"},
+     .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node, fp8 where products are; "
+             "by-width: as all-to-all, tensor ranks each take a part of the width of all their tokens"},
     {.key = "expert_permutation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_permutation),
      .words = PERMUTATIONS, .default_text = "fused",
      .help = "rows of tokens into the order of their experts and back: one kernel each, or operator by operator"},
+    {.key = "expert_products", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_products),
+     .words = EXPERT_PRODUCTS, .default_text = "grouped",
+     .help = "the experts of a rank: their products side by side, or one expert after the other"},
     {INTEGER(struct tsim_software, "nics_used", nics_used, 1e5, "network ports used in each node, or all"),
      .words = ALL_NICS, .default_text = "all"},
     {INTEGER(struct tsim_software, "data_blocks", data_blocks, 1e5,

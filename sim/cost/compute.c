@@ -117,7 +117,8 @@ static bool is_aligned(const struct tsim_op *op) {
 }
 
 static double product_s(const struct tsim_accelerator *a, const struct tsim_op *op) {
-    double aligned_s = tsim_gemm_s(a, op->precision, op->batch, op->m, op->n, op->k);
+    double turns = op->is_sequential ? op->batch : 1;
+    double aligned_s = turns * tsim_gemm_s(a, op->precision, op->batch / turns, op->m, op->n, op->k);
     return is_aligned(op) || a->array_side > 0 ? aligned_s : aligned_s / UNALIGNED_FRAC;
 }
 

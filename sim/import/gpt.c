@@ -353,7 +353,28 @@ static void put_dropout(struct tsim_gpt *g) {
     tsim_recipe_put(g->r, "software.dropout", from, from ? NULL : "the program's default", "%g", a > b ? a : b);
 }
 
+/* The fused permutation (Megatron-Core since 0.11) is younger than the dispatcher by width (to 0.9). */
+static void put_expert_software(struct tsim_gpt *g) {
+    const struct tsim_setting *deepep = tsim_recipe_find(g->r, "moe_enable_deepep"),
+                              *flex = tsim_recipe_find(g->r, "moe_flex_dispatcher_backend"),
+                              *fused = tsim_recipe_find(g->r, "moe_permute_fusion"),
+                              *grouped = tsim_recipe_find(g->r, "moe_grouped_gemm");
+    bool is_fused = fused && tsim_setting_flag(g->r, fused);
+    if (deepep && tsim_setting_flag(g->r, deepep))
+        tsim_recipe_put(g->r, "software.expert_dispatch", deepep, NULL, "per-node");
+    else if (flex && strcmp(tsim_setting_text(flex), "deepep") == 0)
+        tsim_recipe_put(g->r, "software.expert_dispatch", flex, NULL, "per-node");
+    else if (is_fused)
+        tsim_recipe_put(g->r, "software.expert_dispatch", fused, "of the versions that can", "all-to-all");
+    if (is_fused)
+        tsim_recipe_put(g->r, "software.expert_permutation", fused, NULL, "fused");
+    if (!grouped || !tsim_setting_flag(g->r, grouped))
+        tsim_recipe_put(g->r, "software.expert_products", grouped, grouped ? NULL : "without moe_grouped_gemm",
+                        "sequential");
+}
+
 static void put_software(struct tsim_gpt *g) {
+    static const char *const EXPERTS[] = {"num_experts", "num_moe_experts", NULL};
     const struct tsim_setting *bucket = tsim_recipe_find(g->r, "ddp_bucket_size"),
                               *deep = tsim_recipe_find(g->r, "deepspeed"),
                               *old = tsim_recipe_find(g->r, "use_legacy_models"),
@@ -371,12 +392,8 @@ static void put_software(struct tsim_gpt *g) {
     put_dropout(g);
     if (bucket)
         tsim_gpt_put_int(g, "software.bucket", bucket, tsim_setting_int(g->r, bucket, 1, INT64_C(1000000000000)));
-    const struct tsim_setting *deepep = tsim_recipe_find(g->r, "moe_enable_deepep"),
-                              *flex = tsim_recipe_find(g->r, "moe_flex_dispatcher_backend");
-    if (deepep && tsim_setting_flag(g->r, deepep))
-        tsim_recipe_put(g->r, "software.expert_dispatch", deepep, NULL, "per-node");
-    else if (flex && strcmp(tsim_setting_text(flex), "deepep") == 0)
-        tsim_recipe_put(g->r, "software.expert_dispatch", flex, NULL, "per-node");
+    if (tsim_recipe_find_any(g->r, EXPERTS))
+        put_expert_software(g);
 }
 
 /* ---- parallelism ---- */

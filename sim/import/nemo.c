@@ -38,7 +38,7 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("recompute_*"), NOTHING("encoder_seq_length"), NOTHING("bf16"), NOTHING("fp16"), NOTHING("params_dtype"),
     NOTHING("pipeline_dtype"), NOTHING("autocast_dtype"), NOTHING("layernorm_zero_centered_gamma"), NOTHING("use_emha"),
     NOTHING("moe_aux_loss_coeff"), NOTHING("moe_z_loss_coeff"), NOTHING("moe_router_load_balancing_type"),
-    NOTHING("moe_token_dispatcher_type"), NOTHING("moe_grouped_gemm"), NOTHING("moe_permute_fusion"), NOTHING("moe_router_dtype"),
+    NOTHING("moe_token_dispatcher_type"), NOTHING("moe_router_dtype"),
     NOTHING("gradient_accumulation_steps"), NOTHING("tensor_model_parallel_size"), NOTHING("old_context_len"),
     NOTHING("scale_factor"), NOTHING("low_freq_factor"), NOTHING("high_freq_factor"), NOTHING("save_*"), NOTHING("ckpt_*"),
     NOTHING("use_flash_attention"), NOTHING("cp_comm_type"), NOTHING("precision"), NOTHING("inference.*"), NOTHING("hidden_act"),

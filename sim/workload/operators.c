@@ -82,13 +82,17 @@ void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape 
                           z->scenario->parallelism.overlap.tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED);
 }
 
-/* After a row-parallel product: partial sums are reduced, onto token shards with sequence parallelism. */
+/* After a row-parallel product: partial sums are reduced, onto token shards with sequence parallelism. In chunks beside
+ * their product they are sent in fp8 where the product is, if its scales are those of earlier steps (Transformer
+ * Engine's user buffers, `fp8_buf`; NVIDIA/NeMo, llm/recipes/tp_overlap_configs/userbuffers.py). */
 struct tsim_op *tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     if (z->tp == 1)
         return NULL;
-    return tensor_collective(
-        list, name, z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE, z->t * z->h * z->element_bytes,
-        z->scenario->parallelism.overlap.tensor && z->sequence_parallel ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
+    bool pipelined = z->scenario->parallelism.overlap.tensor && z->sequence_parallel;
+    bool fp8 = pipelined && z->software->fp8_scaling == TSIM_SCALING_DELAYED;
+    return tensor_collective(list, name, z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE,
+                             z->t * z->h * (fp8 ? z->linear_bytes : z->element_bytes),
+                             pipelined ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
 }
 
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
@@ -381,9 +385,10 @@ static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         gemm(list, "patches", z->attention_precision, patches(z), z->h, tsim_model_patch_values(z->model), e, e);
     } else {
         elementwise(list, "embedding", z->t * z->h, 2 * e, 1);
-        struct tsim_op *reduce = tsim_op_reduce_output(list, z, "tensor: reduce, embedding");
-        if (reduce)
-            reduce->overlap = TSIM_EXPOSED;
+        if (z->tp > 1)
+            tensor_collective(list, "tensor: reduce, embedding",
+                              z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE, z->t * z->h * e,
+                              TSIM_EXPOSED);
     }
     if (z->model->position == TSIM_POSITION_LEARNED)
         elementwise(list, "positions", z->ts * z->h, 3 * e, 1);

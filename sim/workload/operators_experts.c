@@ -8,7 +8,9 @@
  * Forward: router, permutation by destination, all-to-all, (sorting by expert, where a rank has several), products of
  * all local experts at once, and all of it back, weighted and summed over the k experts. Where tensor ranks divide each
  * expert, the rows are gathered over them before the first product and scattered after the second (sequence
- * parallelism), or the partial sums are reduced at the end, k times less (without).
+ * parallelism), or the partial sums are reduced at the end, k times less (without). By width (`expert_dispatch`;
+ * Megatron-Core to 0.9, MoEAlltoAllTokenDispatcher, since then alltoall_seq) the tensor ranks exchange their shards of
+ * whole tokens for h / tp of all of them before anything is permuted, and back at the end.
  *
  * The router's weights are applied to the activation, so what the experts give is not kept for the backward pass
  * (Megatron-Core since 0.11). Router scores are fp32.
@@ -43,6 +45,7 @@ struct experts {
     double active, ranks, own, rows, f, count;
     double imbalance;
     bool divided;                 /* each expert over the tensor ranks */
+    bool by_width;                /* its rows are exchanged in slices of their width */
     struct tsim_op_shape grouped; /* one local expert's product; `groups` of them */
 };
 
@@ -56,6 +59,7 @@ static struct experts experts_of(const struct tsim_op_shape *z) {
                         .divided = tsim_expert_tensor(&z->scenario->parallelism) > 1,
                         .grouped = *z};
     double tokens = x.divided ? z->t : z->ts;
+    x.by_width = x.divided && z->sequence_parallel && z->software->expert_dispatch == TSIM_DISPATCH_BY_WIDTH;
     x.imbalance = tsim_routing_imbalance(e, x.ranks, tokens);
     x.rows = x.imbalance * tokens * x.active;
     x.grouped.groups = x.count / x.ranks;
@@ -100,12 +104,32 @@ static void pad_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, c
         elementwise(list, name, x->rows * z->h, 2 * z->element_bytes, 1);
 }
 
-/* Rows of all tensor ranks, whole on each before a product and summed back to shards after one. */
+/* By width: tokens that tensor ranks hold whole, for parts of the width of all tokens, or back. A rank's part of each
+ * token that it sends or gets has to be copied out of its rows, or into them. */
+static void swap_widths(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                        const char *name) {
+    if (!x->by_width)
+        return;
+    elementwise(list, "slices of the width", x->own * z->h, 2 * z->element_bytes, 1);
+    tensor_collective(list, name, TSIM_OP_ALL_TO_ALL, x->own * z->h * z->element_bytes, TSIM_EXPOSED);
+}
+
+/* Rows of all tensor ranks, whole on each before a product and summed back to shards after one. By width each rank has a
+ * part of every row: what is gathered is copied into whole rows, and these apart before they are scattered. */
 static void join_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                       const char *name, bool scatters) {
-    if (x->divided && z->sequence_parallel)
-        tensor_collective(list, name, scatters ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_GATHER,
-                          x->rows * z->h * z->element_bytes, TSIM_EXPOSED);
+    if (!x->divided || !z->sequence_parallel)
+        return;
+    if (x->by_width)
+        elementwise(list, "slices of the width", x->rows * z->h, 2 * z->element_bytes, 1);
+    tensor_collective(list, name, scatters ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_GATHER,
+                      x->rows * z->h * z->element_bytes, TSIM_EXPOSED);
+}
+
+/* One expert after another leaves a tensor each, forward the results and backward the gradients of the rows. */
+static void join_experts(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    if (z->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL && x->grouped.groups > 1)
+        elementwise(list, "join experts", x->rows * z->h, 2 * z->element_bytes, 1);
 }
 
 static bool is_permutation_fused(const struct tsim_op_shape *z) {
@@ -132,6 +156,7 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
     int32_t first = list->n;
     router_forward(list, z, &x);
+    swap_widths(list, z, &x, "tensor: tokens to slices");
     permutation(list, z, &x, "permute", 2 * x.active, PERMUTE_KERNELS);
     exchange(list, z, &x, "expert: dispatch", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
@@ -145,10 +170,12 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     cast(list, g, "cast, expert activation", x.rows * x.f);
     grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g);
     pad_rows(list, z, &x, "unpad, experts");
+    join_experts(list, z, &x);
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: combine", e);
     permutation(list, z, &x, "unpermute", 6 * x.active + 1, UNPERMUTE_KERNELS);
+    swap_widths(list, z, &x, "tensor: slices to tokens");
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
     mark_part(list, first, TSIM_RECOMPUTE_EXPERTS);
@@ -170,6 +197,7 @@ static void router_backward(struct tsim_op_list *list, const struct tsim_op_shap
 void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct experts x = experts_of(z);
     double e = z->element_bytes;
+    swap_widths(list, z, &x, "tensor: tokens to slices");
     permutation(list, z, &x, "unpermute", 6 * x.active + 2, UNPERMUTE_BACK_KERNELS);
     exchange(list, z, &x, "expert: combine, gradient", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
@@ -186,10 +214,12 @@ void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_sh
                                                      .n = (z->model->gated_mlp ? 2 : 1) * x.f,
                                                      .k = z->h});
     pad_rows(list, z, &x, "unpad, experts");
+    join_experts(list, z, &x);
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: dispatch, gradient", e);
     permutation(list, z, &x, "permute", 3 * x.active + 1, PERMUTE_BACK_KERNELS);
+    swap_widths(list, z, &x, "tensor: slices to tokens");
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
     router_backward(list, z, &x);

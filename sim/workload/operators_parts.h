@@ -91,10 +91,14 @@ static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z
     }
 }
 
-/* `groups` equal products at once. Frameworks launch each on one of a few streams (Transformer Engine's
+/* `groups` equal products at once, or one after another. Frameworks launch each on one of a few streams (Transformer Engine's
  * nvte_multi_stream_cublas_gemm), compiled ones all as one kernel. */
 static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_shape *z) {
-    op->launches = z->software->fusion == TSIM_FUSION_COMPILE ? 1 : z->groups;
+    op->is_sequential = z->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL;
+    if (op->is_sequential)
+        op->kernels = z->groups;
+    else
+        op->launches = z->software->fusion == TSIM_FUSION_COMPILE ? 1 : z->groups;
     return batched(op, z->groups);
 }
 

@@ -22,6 +22,21 @@ START_TEST(full_waves_reach_the_peak) {
 }
 END_TEST
 
+/* Half a wave each: two products side by side fill one wave; one after the other they are cut into smaller tiles. */
+START_TEST(products_side_by_side_or_in_turn) {
+    struct tsim_op op = {.kind = TSIM_OP_GEMM, .precision = TSIM_BF16, .batch = 2, .m = 1280, .n = 1280, .k = 256};
+    struct tsim_kernel_cost cost;
+    example_init(&e);
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.matrix_s, tile_s(256), 1e-15);
+    double alone = tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 1280, 1280, 256);
+    op.is_sequential = true;
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.matrix_s, 2 * alone, 1e-15);
+    ck_assert_double_gt(2 * alone, 1.04 * tile_s(256));
+}
+END_TEST
+
 /* 101 tiles of 256 x 128 cost a second wave. Smaller tiles waste less: 64 x 128 (a quarter of the work each, at 0.85)
  * are 404, 5 waves: 5 * 0.25 / 0.85 = 1.47. That one row more costs as much as many more is wave quantization. */
 START_TEST(one_tile_more_costs_a_wave) {
@@ -245,6 +260,7 @@ static Suite *compute_suite(void) {
     Suite *suite = suite_create("compute");
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, full_waves_reach_the_peak);
+    tcase_add_test(tcase, products_side_by_side_or_in_turn);
     tcase_add_test(tcase, one_tile_more_costs_a_wave);
     tcase_add_test(tcase, depth_ramp);
     tcase_add_test(tcase, depth_ramp_is_a_time);

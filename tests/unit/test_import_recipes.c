@@ -115,6 +115,21 @@ START_TEST(megatron_s_arguments) {
 }
 END_TEST
 
+/* Without --moe-grouped-gemm experts are SequentialMLP; the fused permutation came after the dispatcher by width. */
+START_TEST(megatron_s_experts) {
+    const struct tsim_software *plain = megatron("--num-experts 8")->software;
+    ck_assert_int_eq(plain->expert_products, TSIM_PRODUCTS_SEQUENTIAL);
+    ck_assert_int_eq(plain->expert_dispatch, TSIM_DISPATCH_BY_WIDTH);
+    ck_assert_int_eq(plain->expert_permutation, TSIM_PERMUTATION_WRITTEN_OUT);
+    const struct tsim_software *fused = megatron("--num-experts 8 --moe-grouped-gemm --moe-permute-fusion")->software;
+    ck_assert_int_eq(fused->expert_products, TSIM_PRODUCTS_GROUPED);
+    ck_assert_int_eq(fused->expert_dispatch, TSIM_DISPATCH_ALL_TO_ALL);
+    ck_assert_int_eq(fused->expert_permutation, TSIM_PERMUTATION_FUSED);
+    const struct tsim_software *deepep = megatron("--num-experts 8 --moe-permute-fusion --moe-enable-deepep")->software;
+    ck_assert_int_eq(deepep->expert_dispatch, TSIM_DISPATCH_PER_NODE);
+}
+END_TEST
+
 /* Half of a DGX-2: eight of its sixteen. */
 START_TEST(nodes_larger_than_the_launch) {
     struct tsim_import_result result = {NULL, NULL};
@@ -348,6 +363,7 @@ static Suite *recipes_suite(void) {
     tcase_add_loop_test(tests, public_recipes, 0, N_RECIPES);
     tcase_add_test(tests, megatron_s_defaults);
     tcase_add_test(tests, megatron_s_arguments);
+    tcase_add_test(tests, megatron_s_experts);
     tcase_add_test(tests, nodes_larger_than_the_launch);
     tcase_add_test(tests, accelerators_of_a_node_can_be_set);
     tcase_add_test(tests, a_flag_of_yaml_can_be_off);

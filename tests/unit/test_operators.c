@@ -186,6 +186,31 @@ START_TEST(decoder_layer_volumes) {
 }
 END_TEST
 
+/* User buffers send partial sums in fp8 where a scale is known before the product. What the embedding sums is no
+ * product's. */
+START_TEST(fp8_partial_sums) {
+    static const struct {
+        enum tsim_fp8_scaling scaling;
+        bool overlaps;
+        double bytes; /* per element: of attention and feed-forward together */
+    } CASES[] = {{TSIM_SCALING_DELAYED, true, 2}, {TSIM_SCALING_DELAYED, false, 4}, {TSIM_SCALING_CURRENT, true, 4}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct tsim_op_list list;
+        example_init(&e);
+        e.scenario.training.precision = TSIM_FP8;
+        e.scenario.parallelism.tensor = 4;
+        e.software.fp8_scaling = CASES[i].scaling;
+        example_finish(&e);
+        e.scenario.parallelism.sequence = true;
+        e.scenario.parallelism.overlap.tensor = CASES[i].overlaps;
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        ck_assert_double_eq(sum_collective(&list, TSIM_OP_REDUCE_SCATTER), CASES[i].bytes * 1024 * 1024);
+        tsim_operators_forward(&e.scenario, TSIM_PART_EMBEDDING, &list);
+        ck_assert_double_eq(find(&list, "tensor: reduce, embedding")->collective_bytes, 2.0 * 1024 * 1024);
+    }
+}
+END_TEST
+
 /* Executed layers and the model's count agree: 3 x forward of all layers + head (standard attention, full square). The
  * example has no bias, no positions: 6 N counts the layers' matrices, norms (a trifle), table and head. */
 START_TEST(model_flops) {
@@ -458,6 +483,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, decoder_layer_flops);
     tcase_add_test(tcase, stacked_flops);
     tcase_add_test(tcase, decoder_layer_volumes);
+    tcase_add_test(tcase, fp8_partial_sums);
     tcase_add_test(tcase, masked_head);
     tcase_add_test(tcase, dropout_or_none);
     tcase_add_test(tcase, tensor_volumes);

@@ -172,6 +172,77 @@ START_TEST(dispatch_per_node) {
 }
 END_TEST
 
+static double sum_bytes(const struct tsim_op_list *list) {
+    double bytes = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        bytes += list->ops[i].bytes;
+    return bytes;
+}
+
+static int count_of(const struct tsim_op_list *list, const char *name) {
+    int n = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        n += strcmp(list->ops[i].name, name) == 0;
+    return n;
+}
+
+/* Tensor 2, by width: there and back, forward and backward, 512 tokens of 2 h bytes are copied and exchanged over the
+ * tensor ranks, and the rows copied beside their gather and their scatter. What expert ranks exchange stays the same,
+ * and so does everything where experts are whole, or tokens are not shared out. */
+START_TEST(dispatch_by_width) {
+    struct tsim_op_list lists[2][2];
+    init_mixture(2, 2);
+    e.scenario.parallelism.sequence = true;
+    for (int i = 0; i < 2; i++) {
+        e.software.expert_dispatch = i ? TSIM_DISPATCH_BY_WIDTH : TSIM_DISPATCH_ALL_TO_ALL;
+        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &lists[i][0]);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &lists[i][1]);
+    }
+    double rows = tsim_routing_imbalance(&e.model.experts, 2, T) * T * K, own = T / 2;
+    for (int phase = 0; phase < 2; phase++) {
+        const struct tsim_op_list *plain = &lists[0][phase], *list = &lists[1][phase];
+        ck_assert_int_eq(list->n, plain->n + 6);
+        ck_assert_int_eq(count_of(list, "slices of the width"), 4);
+        ck_assert_double_eq_tol(sum_bytes(list) - sum_bytes(plain), 2 * (own + rows) * H * (2 + 2), 1e-3);
+        ck_assert_double_eq_tol(sum_collective(list, TSIM_OP_ALL_TO_ALL) - sum_collective(plain, TSIM_OP_ALL_TO_ALL),
+                                2 * own * H * 2, 1e-3);
+        ck_assert_int_eq(find(list, "tensor: tokens to slices")->axis, TSIM_AXIS_TENSOR);
+        ck_assert_double_eq(find(list, "tensor: slices to tokens")->collective_bytes, own * H * 2);
+    }
+    e.scenario.parallelism.expert_tensor = 1;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &lists[0][0]);
+    ck_assert_int_eq(count_of(&lists[0][0], "slices of the width"), 0);
+    init_mixture(2, 2);
+    e.software.expert_dispatch = TSIM_DISPATCH_BY_WIDTH;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &lists[0][0]);
+    ck_assert_int_eq(count_of(&lists[0][0], "slices of the width"), 0);
+}
+END_TEST
+
+/* Two experts on a rank, one after the other: a kernel each, and their results, and the gradients of their rows, come
+ * into one tensor by a copy. With one expert there is nothing to join. */
+START_TEST(one_expert_after_another) {
+    struct tsim_op_list grouped, forward, backward;
+    init_mixture(1, 4);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &grouped);
+    ck_assert(!find(&grouped, "expert up")->is_sequential);
+    ck_assert_double_eq(find(&grouped, "expert up")->kernels, 1);
+    e.software.expert_products = TSIM_PRODUCTS_SEQUENTIAL;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+    double rows = tsim_routing_imbalance(&e.model.experts, 4, T) * T * K;
+    ck_assert(find(&forward, "expert up")->is_sequential && find(&backward, "expert up, weight")->is_sequential);
+    ck_assert_double_eq(find(&forward, "expert up")->kernels, 2);
+    ck_assert_double_eq(find(&forward, "expert up")->flops, find(&grouped, "expert up")->flops);
+    ck_assert_double_eq_tol(find(&forward, "join experts")->bytes, rows * H * (2 + 2), 1e-3);
+    ck_assert_double_eq_tol(find(&backward, "join experts")->bytes, rows * H * (2 + 2), 1e-3);
+    init_mixture(1, 8);
+    e.software.expert_products = TSIM_PRODUCTS_SEQUENTIAL;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+    ck_assert_ptr_null(seek(&forward, "join experts"));
+}
+END_TEST
+
 static double padded_bytes(void) {
     struct tsim_op_list list;
     double bytes = 0;
@@ -345,6 +416,8 @@ static Suite *operators_experts_suite(void) {
     tcase_add_test(tcase, whole_experts_on_tensor_ranks);
     tcase_add_test(tcase, shared_experts);
     tcase_add_test(tcase, dispatch_per_node);
+    tcase_add_test(tcase, dispatch_by_width);
+    tcase_add_test(tcase, one_expert_after_another);
     tcase_add_test(tcase, rows_are_padded_for_fp8);
     tcase_add_test(tcase, last_projection);
     tcase_add_test(tcase, parts_to_recompute);

@@ -83,6 +83,8 @@ def variant_of(row, source, software):
         keys["cross_entropy"] = "fused"
     if source == "grok" or (source == "dgxc" and "GPT" in row["model"]):  # not in these recipes, and off by default
         keys["cross_entropy"] = "written-out"
+    if source == "grok":  # moe_grouped_gemm: false in its recipe
+        keys["expert_products"] = "sequential"
     return mapping({"extends": software} | keys) if keys else software
 
 
