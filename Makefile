@@ -258,7 +258,7 @@ docs-pictures: build/tsim
 residuals: build/tsim
 	tools/residuals.sh build/tsim $(if $(WORSE),--write-worse,--write)
 docs-accuracy: residuals
-	python3 tools/transfer.py build/tsim >$(BUILD)/transfer.csv && mv $(BUILD)/transfer.csv hardware/calibration/transfer.csv
+	python3 tools/transfer.py build/tsim hardware/calibration
 	tools/accuracy_docs.sh --write
 	python3 tools/published/plans.py build/tsim --write
 
