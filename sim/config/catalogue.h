@@ -312,7 +312,7 @@ struct tsim_overlap {
 
 enum tsim_expert_dispatch {
     TSIM_DISPATCH_ALL_TO_ALL, /* a copy of a token for each of its experts, in the activations' precision */
-    TSIM_DISPATCH_PER_NODE,   /* a copy for each node, from there one for each rank, fp8 where products are: DeepEP */
+    TSIM_DISPATCH_PER_NODE,   /* a copy for each node, from there one for each rank: DeepEP */
     TSIM_DISPATCH_BY_WIDTH    /* tensor ranks first exchange tokens for slices of their width, which alone are sent */
 };
 enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP_INTERLEAVED };
@@ -369,6 +369,7 @@ struct tsim_software {
     enum tsim_expert_permutation expert_permutation;
     enum tsim_expert_products expert_products;
     enum tsim_fp8_scaling fp8_scaling;
+    bool fp8_dispatch;              /* training in fp8, what experts take travels in fp8 */
     bool fp8_activation_input;      /* training in fp8, inputs of the activation function are kept in fp8 as well */
     int64_t nics_used;              /* per node; 0 = all */
     int64_t data_blocks;            /* compute units that a data-parallel collective holds at most; 0 = the library's */

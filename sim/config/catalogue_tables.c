@@ -435,8 +435,11 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "training in fp8, inputs of the activation function are kept in fp8 for the backward pass"},
     {.key = "expert_dispatch", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_dispatch),
      .words = DISPATCHES, .default_text = "all-to-all",
-     .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node, fp8 where products are; "
+     .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node; "
              "by-width: as all-to-all, tensor ranks each take a part of the width of all their tokens"},
+    {.key = "fp8_dispatch", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, fp8_dispatch),
+     .help = "training in fp8, tokens and gradients travel to experts in fp8, and back in 16 bits"},
     {.key = "expert_permutation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_permutation),
      .words = PERMUTATIONS, .default_text = "fused",
      .help = "rows of tokens into the order of their experts and back: one kernel each, or operator by operator"},

@@ -81,10 +81,10 @@ static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *z, c
     op->overlap = z->scenario->parallelism.overlap.expert ? TSIM_CONCURRENT_PASS : TSIM_EXPOSED;
 }
 
-/* DeepEP's kernels dispatch in fp8 where the products are (DeepSeek-AI 2024, section 3.3.2); others send activations.
- */
+/* DeepSeek dispatch what their products take (DeepSeek-AI 2024, section 3.3.2), forward rows and backward the gradients of
+ * results; Megatron-Core sends activations, with DeepEP's kernels as well (transformer/moe/fused_a2a.py). */
 static double dispatched_bytes(const struct tsim_op_shape *z) {
-    return z->software->expert_dispatch == TSIM_DISPATCH_PER_NODE ? z->linear_bytes : z->element_bytes;
+    return z->software->fp8_dispatch ? z->linear_bytes : z->element_bytes;
 }
 
 /* Rows from the order of senders to that of experts, or back. DeepEP's copies land in order. */

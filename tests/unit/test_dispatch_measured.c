@@ -54,6 +54,7 @@ START_TEST(deepep) {
     e.model.hidden = 7168;
     e.model.experts = (struct tsim_experts){.count = 256, .active = 8, .ffn_hidden = 2048, .every = 1, .node_limit = 4};
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
+    e.software.fp8_dispatch = true;
     e.scenario.training.sequence_length = 4096;
     e.scenario.training.global_batch_size = 64;
     e.scenario.training.precision = TSIM_FP8;

@@ -155,12 +155,17 @@ START_TEST(shared_experts) {
 }
 END_TEST
 
-/* One copy for each node, in fp8 where products are; the results and gradients of inputs return in bf16. */
+/* One copy for each node; in fp8 where software sends it and products are, while results and gradients of inputs return
+ * in bf16. */
 START_TEST(dispatch_per_node) {
     struct tsim_op_list forward, backward;
     init_mixture(1, 4);
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
     e.scenario.training.precision = TSIM_FP8;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+    ck_assert_double_eq(find(&forward, "expert: dispatch")->collective_bytes,
+                        find(&forward, "expert: combine")->collective_bytes);
+    e.software.fp8_dispatch = true;
     double g = tsim_routing_imbalance(&e.model.experts, 4, T);
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
     tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
