@@ -181,6 +181,10 @@ static void put_precision(struct tsim_gpt *g) {
                                      tsim_recipe_find(g->r, "loss_scale_window"), tsim_recipe_find(g->r, "hysteresis"));
     tsim_recipe_put(g->r, "training.precision", low ? low : from, low || from ? NULL : "the program's default", "%s",
                     low ? "fp8" : word);
+    static const char *const GATHERS[] = {"fp8_param_gather", "fp8_params", NULL};
+    const struct tsim_setting *gathers = tsim_recipe_find_any(g->r, GATHERS);
+    if (low && !(gathers && tsim_setting_flag(g->r, gathers)))
+        tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
 }
 
 static void put_optimizer(struct tsim_gpt *g) {

@@ -260,7 +260,6 @@ static const struct tsim_setting_class CLASSES[] = {
     {"main_grads_dtype", "optimizer states in fewer bits"},
     {"main_params_dtype", "optimizer states in fewer bits"},
     {"exp_avg*", "optimizer states in fewer bits"},
-    {"fp8_param_gather", "weights gathered in fp8"},
     {"reuse_grad_buf_for_mxfp8_param_ag", "weights gathered in fp8"},
     {"fp8_recipe", "how fp8 values are scaled"},
     {"fp8_wgrad", NULL},

@@ -31,7 +31,6 @@ static const struct tsim_setting_class CLASSES[] = {
     {"memory_estimation.*", NULL}, {"fault_tolerance.enable", "fault tolerance"}, {"fault_tolerance.*", NULL},
     {"activation_checkpoint.*", NULL},
     {"profiling.*", "the cost of profiling"},
-    {"float8.enable_fsdp_float8_all_gather", "gathers in fp8"},
     {"float8.precompute_float8_dynamic_scale_for_fsdp", NULL}, {"float8.recipe_name", "how fp8 values are scaled"},
     {"float8.filter_fqns", NULL}, {"float8.*", NULL}, {"mx.*", "MX formats"}, {"quantize.*", "how values are quantized"},
     {"compile.*", NULL},
@@ -245,10 +244,13 @@ static void put_precision(struct reading *g) {
                               *old = tsim_recipe_find(g->r, "float8.enable_float8_linear"),
                               *converters = tsim_recipe_find(g->r, "model.converters");
     bool is_fp32 = param && strcmp(tsim_setting_text(param), "float32") == 0;
-    if (has_converter(g, "float8") || has_converter(g, "mx"))
-        tsim_recipe_put(g->r, "training.precision", converters, NULL, "fp8");
-    else if (is_on(g, old))
-        tsim_recipe_put(g->r, "training.precision", old, NULL, "fp8");
+    const struct tsim_setting *fp8 = has_converter(g, "float8") || has_converter(g, "mx") ? converters
+                                     : is_on(g, old)                                      ? old
+                                                                                          : NULL;
+    if (fp8 && !is_on(g, tsim_recipe_find(g->r, "float8.enable_fsdp_float8_all_gather")))
+        tsim_recipe_not_modelled(g->r, fp8, "weights gathered in 16 bits; here in fp8");
+    if (fp8)
+        tsim_recipe_put(g->r, "training.precision", fp8, NULL, "fp8");
     else
         tsim_recipe_put(g->r, "training.precision", param, param ? NULL : "torchtitan's default",
                         is_fp32 ? "fp32" : "bf16");

@@ -333,6 +333,29 @@ START_TEST(nothing_is_passed_over) {
 }
 END_TEST
 
+/* fp8 weights are gathered in fp8 here; a recipe that does otherwise is told. */
+START_TEST(gathers_of_fp8_weights) {
+    static const struct {
+        const char *format, *text;
+        unsigned warnings;
+    } CASES[] = {
+        {"megatron", SIZES "--bf16 --fp8-format hybrid", 1},
+        {"megatron", SIZES "--bf16 --fp8-format hybrid --fp8-param-gather", 0},
+        {"torchtitan", "[model]\nname = 'llama3'\nflavor = '8B'\nconverters = 'float8'\n", 1},
+        {"torchtitan",
+         "[model]\nname = 'llama3'\nflavor = '8B'\nconverters = 'float8'\n[float8]\nenable_fsdp_float8_all_gather = "
+         "true\n",
+         0},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct tsim_import_result result = {NULL, NULL};
+        size_t before = diags.n_warnings;
+        ck_assert_int_eq(import_text(CASES[i].format, CASES[i].text, &result), TSIM_OK);
+        ck_assert_uint_eq(diags.n_warnings - before, CASES[i].warnings);
+    }
+}
+END_TEST
+
 /* A file gives a scenario that loads or at least one error. */
 static void read_damaged(const void *context, const char *text, size_t size) {
     const int *i = context;
@@ -376,6 +399,7 @@ static Suite *recipes_suite(void) {
     tcase_add_test(tests, torchtitan_s_settings);
     tcase_add_loop_test(tests, mistakes_have_a_place, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
     tcase_add_test(tests, nothing_is_passed_over);
+    tcase_add_test(tests, gathers_of_fp8_weights);
     tcase_add_loop_test(tests, damaged_files_are_scenarios_or_errors, 0, N_RECIPES);
     suite_add_tcase(suite, tests);
     return suite;
