@@ -93,6 +93,10 @@ source is alone of its kind it holds less often, which the table by source shows
 an interval grows with distance were chosen on these same runs, out of about 150 settings that held between 67 % and 99 % of
 them: the share is optimistic, and new sources may fall outside more often.
 
+So is the error. Where these runs were far off, their recipes and the code of their software were read again, and what was missing
+was built: that is how models get better, and on the runs that led to it. Rates were fitted on some of them
+([how much that is worth](#does-a-parameter-transfer)). Expect more of runs from sources that are not here.
+
 ## All, by source, by accelerator
 TEXT
   headline
