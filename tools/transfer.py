@@ -6,7 +6,6 @@ the runs of one source alone (so that the median of their errors is zero), every
 other sources are predicted with it; a line for each source that has at least three runs. held-out.csv: the other way round, each
 source is predicted with the rate that all others give; a line for each kind of products."""
 import csv
-import glob
 import io
 import math
 import pathlib

@@ -378,7 +378,6 @@ static void put_expert_software(struct tsim_gpt *g) {
 }
 
 static void put_software(struct tsim_gpt *g) {
-    static const char *const EXPERTS[] = {"num_experts", "num_moe_experts", NULL};
     const struct tsim_setting *bucket = tsim_recipe_find(g->r, "ddp_bucket_size"),
                               *deep = tsim_recipe_find(g->r, "deepspeed"),
                               *old = tsim_recipe_find(g->r, "use_legacy_models"),
@@ -396,7 +395,7 @@ static void put_software(struct tsim_gpt *g) {
     put_dropout(g);
     if (bucket)
         tsim_gpt_put_int(g, "software.bucket", bucket, tsim_setting_int(g->r, bucket, 1, INT64_C(1000000000000)));
-    if (tsim_recipe_find_any(g->r, EXPERTS))
+    if (tsim_gpt_experts(g))
         put_expert_software(g);
 }
 

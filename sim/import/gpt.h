@@ -26,6 +26,8 @@ void tsim_gpt_build(struct tsim_gpt *g);
 
 /* ---- shared by its two files ---- */
 void tsim_gpt_put_model(struct tsim_gpt *g);
+/* How many experts a layer has; NULL: none. */
+const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g);
 void tsim_gpt_put_int(struct tsim_gpt *g, const char *path, const struct tsim_setting *s, int64_t value);
 
 /* Rows of the vocabulary of a tokenizer by a part of its name; 0: unknown. */

@@ -245,10 +245,13 @@ static void put_routing(struct tsim_gpt *g) {
         tsim_recipe_not_modelled(g->r, capacity, "not modelled: dropping tokens without padding the rest");
 }
 
-static void put_experts(struct tsim_gpt *g, const struct tsim_setting *ffn_from, int64_t ffn) {
+const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g) {
     static const char *const COUNT[] = {"num_experts", "num_moe_experts", NULL};
-    const struct tsim_setting *count = tsim_recipe_find_any(g->r, COUNT),
-                              *width = tsim_recipe_find(g->r, "moe_ffn_hidden_size"),
+    return tsim_recipe_find_any(g->r, COUNT);
+}
+
+static void put_experts(struct tsim_gpt *g, const struct tsim_setting *ffn_from, int64_t ffn) {
+    const struct tsim_setting *count = tsim_gpt_experts(g), *width = tsim_recipe_find(g->r, "moe_ffn_hidden_size"),
                               *active = tsim_recipe_find(g->r, "moe_router_topk");
     if (!count)
         return;

@@ -85,14 +85,13 @@ void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape 
 /* After a row-parallel product: partial sums are reduced, onto token shards with sequence parallelism. In chunks beside
  * their product they are sent in fp8 where the product is, if its scales are those of earlier steps (Transformer
  * Engine's user buffers, `fp8_buf`; NVIDIA/NeMo, llm/recipes/tp_overlap_configs/userbuffers.py). */
-struct tsim_op *tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     if (z->tp == 1)
-        return NULL;
+        return;
     bool pipelined = z->scenario->parallelism.overlap.tensor && z->sequence_parallel;
     bool fp8 = pipelined && z->software->fp8_scaling == TSIM_SCALING_DELAYED;
-    return tensor_collective(list, name, z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE,
-                             z->t * z->h * (fp8 ? z->linear_bytes : z->element_bytes),
-                             pipelined ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
+    sum_partial(list, z, name, z->t * z->h * (fp8 ? z->linear_bytes : z->element_bytes),
+                pipelined ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
 }
 
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
@@ -108,9 +107,7 @@ void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_
     tsim_op_norm_forward(list, z, name);
     if (z->software->fp8_scaling == TSIM_SCALING_DELAYED)
         return;
-    struct tsim_op *quantized = cast_scaled(list, z, "cast, norm", z->ts * z->h);
-    if (quantized)
-        quantized->parts = TSIM_RECOMPUTE_NORMS;
+    cast_scaled(list, z, "cast, norm", z->ts * z->h, TSIM_RECOMPUTE_NORMS);
 }
 
 void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
@@ -312,9 +309,7 @@ static void mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z
     elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
-    struct tsim_op *quantized = cast_scaled(list, z, "cast, activation", z->t * z->f);
-    if (quantized)
-        quantized->parts = TSIM_RECOMPUTE_ACTIVATION;
+    cast_scaled(list, z, "cast, activation", z->t * z->f, TSIM_RECOMPUTE_ACTIVATION);
     gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e);
     tsim_op_reduce_output(list, z, "tensor: reduce, ffn");
     mark_part(list, first, TSIM_RECOMPUTE_FFN);
@@ -386,9 +381,7 @@ static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape 
     } else {
         elementwise(list, "embedding", z->t * z->h, 2 * e, 1);
         if (z->tp > 1)
-            tensor_collective(list, "tensor: reduce, embedding",
-                              z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE, z->t * z->h * e,
-                              TSIM_EXPOSED);
+            sum_partial(list, z, "tensor: reduce, embedding", z->t * z->h * e, TSIM_EXPOSED);
     }
     if (z->model->position == TSIM_POSITION_LEARNED)
         elementwise(list, "positions", z->ts * z->h, 3 * e, 1);
@@ -482,8 +475,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     cast(list, z, "cast, gradient", z->groups * z->t * n);
     grouped(gemm(list, linear->input, z->linear_precision, z->t, k, n, le, e), z);
     if (parallel && linear->is_column_parallel)
-        tensor_collective(list, linear->reduce, z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE,
-                          z->t * k * e, asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED);
+        sum_partial(list, z, linear->reduce, z->t * k * e, asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED);
     bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && z->scenario->parallelism.zero < 2;
     struct tsim_op *weight =
         gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, adds ? 2 * z->gradient_bytes : e);

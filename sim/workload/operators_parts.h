@@ -77,14 +77,18 @@ static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
 /* fp8 linear layers quantize their operand: read 2 bytes, write 1, and 1 transposed for the weight gradient; of experts
  * one after another. Where scales are the tensor's own, it is read before for its largest value, unless the kernel that
  * wrote it found that (`scaled`: norms and activation functions; Transformer Engine since 2.7, torch.compile). Returns
- * NULL where nothing is quantized. */
+ * NULL where nothing is quantized; it is recomputed with `part`. */
 static inline struct tsim_op *cast_scaled(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
-                                          double elements) {
-    return z->linear_precision == TSIM_FP8 ? elementwise(list, name, elements, 4, z->groups) : NULL;
+                                          double elements, unsigned part) {
+    if (z->linear_precision != TSIM_FP8)
+        return NULL;
+    struct tsim_op *op = elementwise(list, name, elements, 4, z->groups);
+    op->parts = part;
+    return op;
 }
 
 static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double elements) {
-    struct tsim_op *op = cast_scaled(list, z, name, elements);
+    struct tsim_op *op = cast_scaled(list, z, name, elements, 0);
     if (op && z->software->fp8_scaling == TSIM_SCALING_CURRENT) {
         op->bytes += 2 * elements;
         op->kernels *= 2;
@@ -119,10 +123,17 @@ static inline struct tsim_op *tensor_collective(struct tsim_op_list *list, const
     return op;
 }
 
-/* Before a column-parallel product of depth `width`, with sequence parallelism, and after a row-parallel one (NULL
- * without tensor ranks). */
+/* Partial sums of the tensor ranks: onto token shards with sequence parallelism. */
+static inline struct tsim_op *sum_partial(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                                          double bytes, enum tsim_op_overlap overlap) {
+    return tensor_collective(list, name, z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE, bytes,
+                             overlap);
+}
+
+/* Before a column-parallel product of depth `width`, with sequence parallelism, and after a row-parallel one, with
+ * tensor ranks. */
 void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width);
-struct tsim_op *tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);

@@ -51,6 +51,8 @@ NODES = {"A100-SXM4-80GB": "dgx-a100", "A100-SXM-80GB": "dgx-a100", "A100-SXM4-4
 # Of others than NVIDIA: accelerators of a node, and the fabric between nodes.
 PER_NODE = {"Trainium1": 16, "GC200": 16, "TPUv5e": 4, "TPUv5p": 4}
 FABRICS = {"B200": "ib-ndr", "Gaudi2": "roce-100", "Trainium1": "efa-100", "TPUv5e": "tpu-v5e-torus", "TPUv5p": "tpu-v5p-torus"}
+# Sequences of a batch: BERT is trained with LAMB beyond (You et al. 2020, arXiv:1904.00962).
+MOST_WITH_ADAM = 32768
 # One accelerator of each: NVIDIA's examples. DGX-1 of the 16 GB kind, and a DGX-2.
 ALONE = {"A100-SXM4-80GB": "dgx-a100", "V100-SXM2-16GB (DGX-1)": "single-v100-16gb",
          "V100-SXM2-32GB (DGX-1)": "single-v100-32gb", "V100-SXM3-32GB (DGX-2)": "dgx-2"}
@@ -237,7 +239,8 @@ def encoder(row, source, software):
     precision = row["precision"]
     training = {"sequence_length": row["seq_len"], "global_batch_size": row["global_batch_sequences"],
                 "micro_batch_size": row["micro_batch"], "precision": precision, "gradient_precision": precision,
-                "optimizer": "lamb" if source == "graphcore" or int(row["global_batch_sequences"]) > 100000 else "adamw", "attention": "standard",
+                "optimizer": "lamb" if source == "graphcore" or int(row["global_batch_sequences"]) > MOST_WITH_ADAM else "adamw",
+                "attention": "standard",
                 "recompute": row["recompute"] or "none"}
     if precision != "fp32":
         training["master_weights"] = "false"
