@@ -149,6 +149,7 @@ bool tsim_engine_put_state(const struct tsim_engine *engine, struct tsim_words *
 
 /* Of the stream's task; false when the stream has finished. */
 bool tsim_engine_label(const struct tsim_engine *engine, int32_t stream, int64_t *label);
+void tsim_engine_relabel(struct tsim_engine *engine, int32_t stream, int64_t label);
 
 int32_t tsim_engine_n_resources(const struct tsim_engine *engine);
 int32_t tsim_engine_n_meters(const struct tsim_engine *engine);

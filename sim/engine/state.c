@@ -67,3 +67,7 @@ bool tsim_engine_label(const struct tsim_engine *engine, int32_t stream, int64_t
     *label = engine->streams[stream].task.label;
     return engine->streams[stream].state != STREAM_FINISHED;
 }
+
+void tsim_engine_relabel(struct tsim_engine *engine, int32_t stream, int64_t label) {
+    engine->streams[stream].task.label = label;
+}

@@ -4,13 +4,12 @@
 
 /* ---- what is tallied ---- */
 
-/* Kinds of collectives that a gang gathers, and reduces, with: by chunk; fully sharded of root, layer, expert layer,
- * and of layers backward. */
+/* Kinds of collectives that a gang gathers, and reduces, with: by what chunks are alike; fully sharded of root, layer,
+ * expert layer, and of layers backward. */
 enum { N_SHARDED_KINDS = 5 };
 
 static int32_t n_collectives(const struct tsim_gang *gang) {
-    int32_t chunks = gang->plan->schedule.chunks;
-    return chunks > N_SHARDED_KINDS ? chunks : N_SHARDED_KINDS;
+    return gang->plan->shards_fully ? N_SHARDED_KINDS : gang->stage_plan->n_alike;
 }
 
 static int32_t most_segments(const struct tsim_gang *gang) {
@@ -29,7 +28,7 @@ static int32_t pass_tally(const struct tsim_gang *gang, struct tsim_pass_item it
 
 void tsim_account_begin(struct tsim_arena *arena, struct tsim_gang *gang) {
     gang->most_segments = most_segments(gang);
-    gang->n_tally = pass_tally(gang, (struct tsim_pass_item){.chunk = gang->plan->schedule.chunks}, 0);
+    gang->n_tally = TSIM_TALLY_COLLECTIVES + 2 * n_collectives(gang) + tsim_gang_n_places(gang);
     gang->tally = TSIM_NEW_ARRAY(arena, (size_t)gang->n_tally, int64_t);
 }
 
@@ -112,8 +111,9 @@ void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begi
     struct tsim_pass_item item = tsim_gang_item(gang, tsim_label_item(label));
     struct tsim_schedule_hop hop = tsim_gang_hop(gang, item);
     struct tsim_gang *to = hop.to_next ? gang->next : gang->prev;
-    int32_t slot = tsim_gang_slot(to, (struct tsim_pass_item){.microbatch = item.microbatch, .chunk = hop.chunk});
     bool is_forward = item.kind == TSIM_PASS_FORWARD;
+    item.chunk = hop.chunk;
+    int32_t slot = tsim_gang_slot(to, item);
     (is_forward ? to->activations : to->gradients)[slot] = (struct tsim_transfer){begin, end};
     to->n_pending++;
     gang->tally[TSIM_TALLY_SENT + !hop.to_next]++;
@@ -124,7 +124,7 @@ void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begi
 static const struct tsim_data_collective *collective_at(const struct tsim_gang *gang, bool is_gather, int32_t index) {
     const struct tsim_stage_plan *sp = gang->stage_plan;
     if (!gang->plan->shards_fully)
-        return is_gather ? &sp->chunks[index].gather : &sp->chunks[index].reduce;
+        return is_gather ? &sp->chunks[sp->alike[index]].gather : &sp->chunks[sp->alike[index]].reduce;
     const struct tsim_data_collective *const gathers[N_SHARDED_KINDS] = {
         &sp->root_gather, &sp->layer_gather, &sp->expert_layer_gather, &sp->layer_regather, &sp->expert_layer_regather};
     const struct tsim_data_collective *const reduces[N_SHARDED_KINDS] = {
@@ -132,34 +132,37 @@ static const struct tsim_data_collective *collective_at(const struct tsim_gang *
     return is_gather ? gathers[index] : reduces[index];
 }
 
-static int32_t collective_index(const struct tsim_gang *gang, int64_t label) {
+static int32_t collective_index(const struct tsim_gang *gang, bool is_gather, int32_t item, int32_t segment) {
     const struct tsim_stage_plan *sp = gang->stage_plan;
-    bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
-    int32_t segment = tsim_label_segment(label), index = 0;
+    int32_t index = 0, bucket = segment;
     if (gang->plan->shards_fully) {
-        const struct tsim_data_collective *unit = tsim_gang_unit(gang, tsim_label_item(label), segment, is_gather);
+        const struct tsim_data_collective *unit = tsim_gang_unit(gang, sp->items[item].kind, segment, is_gather);
         while (collective_at(gang, is_gather, index) != unit)
             index++;
         return index;
     }
-    int32_t bucket = is_gather ? segment : segment % sp->n_reduces;
+    if (item >= 0)
+        return sp->chunks[sp->items[item].chunk].alike;
     for (; index < gang->plan->schedule.chunks - 1; index++) {
         int32_t n = is_gather ? sp->chunks[index].n_gathers : sp->chunks[index].n_reduces;
         if (bucket < n)
             break;
         bucket -= n;
     }
-    return index;
+    return sp->chunks[index].alike;
 }
 
-const struct tsim_data_collective *tsim_gang_data_collective(const struct tsim_gang *gang, int64_t label) {
-    bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
-    return collective_at(gang, is_gather, collective_index(gang, label));
+const struct tsim_data_collective *tsim_gang_data_collective(const struct tsim_gang *gang, bool is_gather, int32_t item,
+                                                             int32_t segment) {
+    return collective_at(gang, is_gather, collective_index(gang, is_gather, item, segment));
 }
 
 void tsim_account_data(struct tsim_gang *gang, int64_t label) {
     bool is_gather = tsim_label_kind(label) == TSIM_TASK_GATHER;
-    gang->tally[TSIM_TALLY_COLLECTIVES + (is_gather ? 0 : n_collectives(gang)) + collective_index(gang, label)]++;
+    int32_t item = tsim_label_item(label),
+            index = collective_index(gang, is_gather, item < 0 ? -1 : item + tsim_gang_n_left_out(gang),
+                                     tsim_label_segment(label));
+    gang->tally[TSIM_TALLY_COLLECTIVES + (is_gather ? 0 : n_collectives(gang)) + index]++;
 }
 
 /* ---- the compute stream ---- */
@@ -268,9 +271,10 @@ static void price_passes(struct tsim_gang *gang, struct tsim_pass_item item, int
 
 static void price_all_passes(struct tsim_gang *gang) {
     struct tsim_pass_item item = {0};
-    for (item.chunk = 0; item.chunk < gang->plan->schedule.chunks; item.chunk++)
+    for (int32_t i = 0; i < gang->stage_plan->n_alike; i++)
         for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
             for (int32_t place = 0; place <= gang->most_segments; place++) {
+                item.chunk = gang->stage_plan->alike[i];
                 item.kind = (enum tsim_pass_kind)kind;
                 int64_t n = gang->tally[pass_tally(gang, item, place)];
                 if (n > 0)

@@ -16,6 +16,13 @@ static int32_t bucket_index(const struct tsim_gang *gang, int32_t chunk, bool ba
     return bucket + (backward ? chunk_of(gang, chunk)->first_reduce : chunk_of(gang, chunk)->first_gather);
 }
 
+/* Of a bucket that a backward pass releases, among the signals of such. */
+static int32_t release_index(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t bucket) {
+    if (gang->plan->reduces_every_microbatch)
+        return tsim_gang_slot(gang, item) * gang->most_segments + bucket;
+    return bucket_index(gang, item.chunk, true, bucket);
+}
+
 /* The chunk that comes n-th where all ranks that hold a part must take the parts in the same order. */
 static int32_t nth_chunk(const struct tsim_gang *gang, int32_t n) {
     bool exchanged = gang->plan->is_mirrored && gang->stage >= gang->plan->schedule.stages / 2;
@@ -123,10 +130,10 @@ void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t
 }
 
 /* Unit 0 in model order is the root, unit i layer i - 1. */
-const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, int32_t item, int32_t position,
-                                                  bool is_gather) {
+const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, enum tsim_pass_kind kind,
+                                                  int32_t position, bool is_gather) {
     const struct tsim_stage_plan *sp = gang->stage_plan;
-    bool is_forward = tsim_gang_item(gang, item).kind == TSIM_PASS_FORWARD;
+    bool is_forward = kind == TSIM_PASS_FORWARD;
     int32_t unit = is_forward ? position : gang->plan->n_units - 1 - position;
     if (unit == 0)
         return is_gather ? &sp->root_gather : &sp->root_reduce;
@@ -335,8 +342,7 @@ static void pass_signals(struct tsim_gang *gang, struct tsim_pass_item item, int
     } else if (item.kind == TSIM_PASS_FORWARD) {
         wait_for(task, gang->gathered + bucket_index(gang, item.chunk, false, gang->segment));
     } else {
-        int32_t buckets = gang->stage_plan->n_reduces, round = plan->reduces_every_microbatch ? item.microbatch : 0;
-        lower(task, gang->segment_done + round * buckets + bucket_index(gang, item.chunk, true, gang->segment));
+        lower(task, gang->segment_done + release_index(gang, item, gang->segment));
     }
 }
 
@@ -623,11 +629,17 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
         if (item.kind == TSIM_PASS_FORWARD || !tsim_gang_meets_data(gang, item) ||
             gang->reduce_bucket == chunk_of(gang, item.chunk)->n_reduces)
             continue;
-        int32_t first = (plan->reduces_every_microbatch ? item.microbatch : 0) * gang->stage_plan->n_reduces;
-        int32_t bucket = gang->reduce_bucket++, index = first + bucket_index(gang, item.chunk, true, bucket);
-        task->label = tsim_label(TSIM_TASK_REDUCE, -1, index);
+        int32_t bucket = gang->reduce_bucket++, index = release_index(gang, item, bucket), joint = index;
+        if (plan->is_mirrored) {
+            int32_t round = plan->reduces_every_microbatch ? item.microbatch - gang->n_skipped[1] : 0;
+            joint = round * gang->stage_plan->n_reduces + joint_index(gang, item.chunk, true, bucket);
+        }
+        if (plan->reduces_every_microbatch)
+            task->label = tsim_label(TSIM_TASK_REDUCE, gang->reduce_item, bucket);
+        else
+            task->label = tsim_label(TSIM_TASK_REDUCE, -1, index);
         tsim_gang_collective(gang, TSIM_STREAM_DATA, &chunk_of(gang, item.chunk)->reduce, task);
-        join_replicas(gang, TSIM_TASK_REDUCE, first + joint_index(gang, item.chunk, true, bucket), task);
+        join_replicas(gang, TSIM_TASK_REDUCE, joint, task);
         wait_for(task, gang->segment_done + index);
         lower(task, gang->reduced);
         task->raised_counter = gang->reductions;
@@ -657,7 +669,8 @@ static int32_t n_gathered_first(const struct tsim_gang *gang) {
 static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, struct tsim_task *task) {
     int32_t unit = unit_index(gang, item, position);
     task->label = tsim_label(TSIM_TASK_GATHER, item, position);
-    tsim_gang_collective(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, item, position, true), task);
+    tsim_gang_collective(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, tsim_gang_item(gang, item).kind, position, true),
+                         task);
     join_replicas(gang, TSIM_TASK_GATHER, unit, task);
     if (unit >= n_held(gang))
         wait_for(task, gang->segment_done + unit - n_held(gang));
@@ -667,7 +680,8 @@ static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, 
 static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, struct tsim_task *task) {
     int32_t unit = unit_index(gang, item, position);
     task->label = tsim_label(TSIM_TASK_REDUCE, item, position);
-    tsim_gang_collective(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, item, position, false), task);
+    tsim_gang_collective(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, tsim_gang_item(gang, item).kind, position, false),
+                         task);
     join_replicas(gang, TSIM_TASK_REDUCE, unit, task);
     wait_for(task, gang->segment_done + unit);
     lower(task, gang->reduced);

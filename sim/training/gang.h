@@ -84,6 +84,7 @@ struct tsim_piecewise {
 
 struct tsim_chunk_plan {
     bool has_embedding, has_head;
+    int32_t alike;                                      /* number of what is the same for it: stage_plan->alike */
     int32_t n_layers, n_expert_layers;                  /* the second of them */
     int64_t first_layer;                                /* in the model */
     double parameters, expert_parameters;               /* per tensor rank; the second of them */
@@ -101,6 +102,8 @@ struct tsim_pass_route {
 
 struct tsim_stage_plan {
     struct tsim_chunk_plan *chunks;
+    int32_t *alike; /* of chunks whose passes and collectives cost the same the first; by the numbers of such */
+    int32_t n_alike;
     const struct tsim_pass_item *items; /* the schedule's order */
     int32_t n_items;
     const struct tsim_pass_route *routes; /* by chunk and kind */
@@ -121,6 +124,8 @@ struct tsim_step_plan {
     const struct tsim_cluster *cluster;
     const struct tsim_step_input *input; /* NULL: batches are always there */
     struct tsim_schedule_shape schedule;
+    const int32_t *slots;                  /* of the first chunk's forward passes, by micro-batch */
+    int32_t first_slot[2], slots_apart[2]; /* forward, others: of chunk 0, and from one chunk to the next */
     struct tsim_stage_plan *stages;
     double layer_s;             /* kernels of a layer of the kind that most are, forward and backward */
     struct tsim_beside *beside; /* plan.c: the same beside collectives */
@@ -145,6 +150,12 @@ struct tsim_step_plan {
     struct tsim_data_collective *pass_collectives;
     int32_t n_pass_collectives;
 };
+
+/* tsim_schedule_slot from the plan's table, which needs no division. */
+static inline int32_t tsim_step_slot(const struct tsim_step_plan *plan, struct tsim_pass_item item) {
+    int is_other = item.kind != TSIM_PASS_FORWARD;
+    return plan->slots[item.microbatch] + plan->first_slot[is_other] + item.chunk * plan->slots_apart[is_other];
+}
 
 /* Resources of one rank. Folded they are its own, and meters where they cannot be short (spare.h); unfolded scale_up
  * and NICs are links of the topology. */
@@ -199,15 +210,17 @@ struct tsim_gang {
     struct tsim_piecewise piecewise;
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
     tsim_tick go_end; /* data: when the messages of the collective under way began */
-    /* Signals: by (chunk, micro-batch) */
+    /* Signals: by tsim_gang_slot */
     int32_t activation_in, gradient_in, forward_out, backward_out;
-    int32_t gathered, segment_done, reduced; /* by bucket, or by (item, unit) when fully sharded; one */
+    /* By bucket, or by (item, unit) when fully sharded; segment_done by (slot, bucket of the chunk) where each
+     * micro-batch reduces; one */
+    int32_t gathered, segment_done, reduced;
     int32_t n_reductions;
     int32_t reductions, n_released; /* a counter of those that are over, and how many passes have released so far */
     struct tsim_transfer *activations, *gradients; /* into this gang, as the signals */
     /* The schedule's order from here on; periods.h shortens it. */
     const struct tsim_pass_item *items;
-    int32_t n_items, n_skipped[2]; /* micro-batches left out: of forward passes, of the others */
+    int32_t n_items, n_skipped[2]; /* slots left out: of forward passes, of the others */
     /* Program state */
     int32_t item, segment;               /* compute: next pass */
     int32_t n_asked;                     /* compute: batches of the input pipeline so far */
@@ -298,25 +311,33 @@ struct tsim_segment_layers {
     bool has_embedding, has_head;
 };
 struct tsim_segment_layers tsim_gang_segment_layers(const struct tsim_gang *gang, int32_t item, int32_t segment);
-/* The gather or reduction of the data-parallel group that a label is of. */
-const struct tsim_data_collective *tsim_gang_data_collective(const struct tsim_gang *gang, int64_t label);
+/* The gather or reduction of the data-parallel group that a task is: of an item of the whole schedule, or -1. */
+const struct tsim_data_collective *tsim_gang_data_collective(const struct tsim_gang *gang, bool is_gather, int32_t item,
+                                                             int32_t segment);
 
 /* Fully sharded: the collective of a unit of an item's pass, by its position in execution order. */
-const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, int32_t item, int32_t position,
-                                                  bool is_gather);
+const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, enum tsim_pass_kind kind,
+                                                  int32_t position, bool is_gather);
 
-/* Index of (chunk, micro-batch) among the signals. */
+/* Index of the pass among the signals: those of passes that come after what was left out take the place of these. */
 static inline int32_t tsim_gang_slot(const struct tsim_gang *gang, struct tsim_pass_item item) {
-    return item.chunk * gang->plan->schedule.microbatches + item.microbatch;
+    return tsim_step_slot(gang->plan, item) - gang->n_skipped[item.kind != TSIM_PASS_FORWARD];
 }
-/* Of a pass that is not cut, place 0; of segments the places after it. */
+/* Of passes that cost the same. Of one that is not cut, place 0; of segments the places after it. */
+static inline int32_t tsim_gang_n_places(const struct tsim_gang *gang) {
+    return gang->stage_plan->n_alike * TSIM_N_PASS_KINDS * (1 + gang->most_segments);
+}
 static inline int32_t tsim_gang_place(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t place) {
-    return (item.chunk * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + gang->most_segments) + place;
+    int32_t alike = gang->stage_plan->chunks[item.chunk].alike;
+    return (alike * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + gang->most_segments) + place;
 }
+/* Of the items from here on; below 0 are those before, which periods.h may have left out. */
 static inline struct tsim_pass_item tsim_gang_item(const struct tsim_gang *gang, int32_t index) {
-    struct tsim_pass_item item = gang->items[index];
-    item.microbatch -= gang->n_skipped[item.kind != TSIM_PASS_FORWARD];
-    return item;
+    return gang->items[index];
+}
+/* Items that were left out. */
+static inline int32_t tsim_gang_n_left_out(const struct tsim_gang *gang) {
+    return (int32_t)(gang->items - gang->stage_plan->items);
 }
 
 /* Does this pass meet gathers (forward) or release reductions (backward)? */
@@ -327,8 +348,7 @@ static inline bool tsim_gang_meets_data(const struct tsim_gang *gang, struct tsi
     if (item.kind == TSIM_PASS_FORWARD)
         return plan->gathers && plan->overlaps_gathers && item.microbatch == 0;
     return plan->overlaps_reduces &&
-           (plan->reduces_every_microbatch ||
-            item.microbatch + gang->n_skipped[1] == tsim_schedule_chunk_microbatches(&plan->schedule) - 1);
+           (plan->reduces_every_microbatch || item.microbatch == tsim_schedule_chunk_microbatches(&plan->schedule) - 1);
 }
 
 /* Segments of an item's pass. */

@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Bytes are sums of fractions: loads that differ by less are the same, and keep their order. */
+#define SAME_FRAC 1e-9
+
 struct sums {
     struct tsim_link_load loads[TSIM_N_LINK_SORTS];
     double sum_frac[TSIM_N_LINK_SORTS];
@@ -15,7 +18,7 @@ static bool add_link(struct sums *sums, int32_t sort, double bytes, double capac
     double frac = sums->time_s > 0 ? bytes / (capacity_bytes_per_s * sums->time_s) : 0;
     load->n_links++;
     sums->sum_frac[sort] += frac;
-    if (frac <= load->highest_frac * (1 + 1e-9))
+    if (frac <= load->highest_frac * (1 + SAME_FRAC))
         return false;
     load->highest_frac = frac;
     load->highest_bytes = bytes;
@@ -69,7 +72,7 @@ void tsim_loads_find(struct tsim_arena *arena, const struct tsim_step_links *ste
         load->sort = tsim_link_sort_name(sort);
         load->mean_frac = sums.sum_frac[sort] / load->n_links;
         int32_t at = n++;
-        for (; at > 0 && loads[at - 1].highest_frac < load->highest_frac; at--)
+        for (; at > 0 && loads[at - 1].highest_frac * (1 + SAME_FRAC) < load->highest_frac; at--)
             loads[at] = loads[at - 1];
         loads[at] = *load;
     }

@@ -2,54 +2,75 @@
 
 #include <string.h>
 
-enum { MOST_MOMENTS = 48, MOST_NOTES = 1 << 18 };
+/* Beyond so many all that was written down is forgotten, words not before there are some moments. A moment is compared
+ * with so many like it, the latest first. */
+enum { MOST_MOMENTS = 256, SOME_MOMENTS = 3, MOST_WORDS = 1 << 18, MOST_NOTES = 1 << 17, MOST_TRIES = 4 };
 
-/* The first group begins alone, the last ends alone, two must be seen to be alike: what is between them can be left
- * out. */
+/* Where the schedule is looked at once in so many micro-batches: the first group begins alone, the last ends alone, two
+ * must be seen to be alike; what is between them can be left out. */
 enum { LEAST_GROUPS = 5 };
 
-/* Where the programs of a gang stand, as numbers of items: those move on from period to period. */
+/* Where the programs of a gang stand, as numbers of items of the whole schedule: those move on from period to period.
+ * AT_OLDEST: the earliest that matters still. */
 enum place { AT_ITEM, AT_SEND_NEXT, AT_SEND_PREV, AT_UNIT, AT_REDUCE, AT_OLDEST, AT_LABELS, N_PLACES = AT_LABELS + 4 };
 
+/* Times and counts are those of the whole step, with what was left out. What is of any length is in the logs. */
 struct moment {
-    uint64_t hash;
-    struct tsim_words state; /* what must be the same */
+    uint64_t signature;
+    size_t state_at, n_words; /* what must be the same; n_words 0: was not written down */
     tsim_tick now;
-    int64_t n_events, n_noted;
-    int32_t *places;        /* by gang */
-    struct tsim_words sums; /* tallies by gang, what flowed by resource */
+    int64_t n_events;
+    size_t n_noted;
+    size_t places_at; /* by gang */
+    size_t sums_at;   /* tallies by gang, what flowed by resource */
 };
 
 struct tsim_periods {
     struct tsim_engine *engine;
     struct tsim_gang *gangs;
     int32_t n_gangs, n_resources, n_meters;
-    struct moment *moments; /* a ring */
-    int64_t n_moments;      /* seen since the last that was left out */
+    bool is_interleaved, goes_by_passes;
+    struct moment *moments;
+    uint64_t *signatures; /* theirs */
+    size_t n_moments;
+    struct tsim_words states, sums; /* of all moments; at the end those of the present */
+    int32_t *places, *now;          /* of all moments; of the present */
+    size_t n_places, places_capacity;
     tsim_tick skipped;
     int64_t skipped_events;
     tsim_periods_repeat_fn repeat;
     void *context;
-    struct tsim_periods_task *notes; /* since the first moment, or the last of them */
+    struct tsim_periods_task *notes; /* since the first moment */
     size_t n_notes, notes_capacity;
-    int64_t n_forgotten; /* before them */
+    int32_t *counts;                  /* scratch: by chunk and kind */
+    const struct tsim_gang *ended_by; /* until it comes to that item of the whole schedule there is no use in looking */
+    int64_t end;
 };
 
-/* How often, and by how much: of forward passes, of the others. */
+/* How often, and by how much: slots of forward passes, of the others. Where there is no room for it: the gang whose
+ * schedule ends it, and the item at which. */
 struct period {
-    int32_t microbatches[2];
+    int32_t slots[2];
     bool is_known[2];
     int64_t times;
+    const struct tsim_gang *ended_by;
+    int64_t end;
 };
 
 struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engine *engine, struct tsim_gang *gangs,
                                       int32_t n_gangs, tsim_periods_repeat_fn repeat, void *context) {
     struct tsim_periods *periods = TSIM_NEW(arena, struct tsim_periods);
+    const struct tsim_step_plan *plan = gangs[0].plan;
     *periods = (struct tsim_periods){
         .engine = engine, .gangs = gangs, .n_gangs = n_gangs, .repeat = repeat, .context = context};
     periods->n_resources = tsim_engine_n_resources(engine);
     periods->n_meters = tsim_engine_n_meters(engine);
+    periods->is_interleaved = plan->schedule.schedule == TSIM_SCHEDULE_INTERLEAVED;
+    periods->goes_by_passes = periods->is_interleaved && !plan->shards_fully && !plan->waits_for_reductions;
     periods->moments = TSIM_NEW_ARRAY(arena, MOST_MOMENTS, struct moment);
+    periods->signatures = TSIM_NEW_ARRAY(arena, MOST_MOMENTS, uint64_t);
+    periods->now = TSIM_NEW_ARRAY(arena, (size_t)n_gangs * N_PLACES, int32_t);
+    periods->counts = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks * TSIM_N_PASS_KINDS, int32_t);
     return periods;
 }
 
@@ -57,11 +78,9 @@ void tsim_periods_release(struct tsim_periods *periods) {
     if (!periods)
         return;
     tsim_heap_free(periods->notes);
-    for (int i = 0; i < MOST_MOMENTS; i++) {
-        tsim_words_release(&periods->moments[i].state);
-        tsim_heap_free(periods->moments[i].places);
-        tsim_words_release(&periods->moments[i].sums);
-    }
+    tsim_heap_free(periods->places);
+    tsim_words_release(&periods->states);
+    tsim_words_release(&periods->sums);
 }
 
 tsim_tick tsim_periods_ticks(const struct tsim_periods *periods) {
@@ -72,30 +91,39 @@ int64_t tsim_periods_events(const struct tsim_periods *periods) {
     return periods ? periods->skipped_events : 0;
 }
 
+static void forget(struct tsim_periods *periods) {
+    periods->n_moments = 0;
+    periods->n_notes = 0;
+    periods->n_places = 0;
+    periods->states.n = 0;
+    periods->sums.n = 0;
+}
+
 /* ---- when to look ---- */
 
-/* Once a micro-batch, or a group of them: at the end of its last pass on the first stage. */
+/* Interleaved, chunk by chunk: at the end of each backward pass on the first stage, and of those forward passes that
+ * another one follows. Else once a micro-batch, or a group of them: at the end of its last pass there. */
 bool tsim_periods_is_due(const struct tsim_periods *periods, int64_t label) {
     const struct tsim_gang *gang = &periods->gangs[0];
     const struct tsim_schedule_shape *shape = &gang->plan->schedule;
-    if (tsim_label_kind(label) != TSIM_TASK_PASS)
+    if (tsim_label_kind(label) != TSIM_TASK_PASS || tsim_label_segment(label) > 0 || gang->item >= gang->n_items)
         return false;
     struct tsim_pass_item item = tsim_gang_item(gang, tsim_label_item(label));
-    int32_t group = shape->schedule == TSIM_SCHEDULE_INTERLEAVED ? shape->stages : 1;
-    if (shape->microbatches / group < LEAST_GROUPS || tsim_label_segment(label) > 0)
-        return false;
+    if (periods->goes_by_passes)
+        return item.kind == TSIM_PASS_BACKWARD || tsim_gang_item(gang, gang->item).kind == item.kind;
+    int32_t group = periods->is_interleaved ? shape->stages : 1;
     bool counts = shape->schedule == TSIM_SCHEDULE_GPIPE || item.kind == TSIM_PASS_BACKWARD ||
                   item.kind == TSIM_PASS_INPUT_GRADIENT;
-    return counts && item.chunk == 0 && item.microbatch % group == group - 1 && gang->item < gang->n_items;
+    return counts && shape->microbatches / group >= LEAST_GROUPS && item.chunk == 0 &&
+           item.microbatch % group == group - 1;
 }
 
 void tsim_periods_note(struct tsim_periods *periods, const struct tsim_periods_task *task) {
     if (periods->n_moments == 0)
         return;
     if (periods->n_notes == MOST_NOTES) {
-        periods->n_notes /= 2;
-        periods->n_forgotten += MOST_NOTES / 2;
-        memcpy(periods->notes, periods->notes + MOST_NOTES / 2, MOST_NOTES / 2 * sizeof *periods->notes);
+        forget(periods);
+        return;
     }
     periods->notes =
         tsim_heap_grow(periods->notes, &periods->notes_capacity, periods->n_notes + 1, sizeof *periods->notes);
@@ -145,9 +173,9 @@ static bool put_gang(const struct tsim_gang *gang, tsim_tick now, struct tsim_wo
     if (gang->item >= gang->n_items)
         return false;
     struct tsim_pass_item item = tsim_gang_item(gang, gang->item);
-    const int64_t words[] = {
-        gang->segment, gang->gather_chunk, gang->gather_bucket, gang->reduce_bucket,  gang->unit_position,
-        gang->n_owed,  item.kind,          item.chunk,          now - gang->last_end, gang->item - gang->accounted};
+    const int64_t words[] = {gang->segment,       gang->gather_chunk,   gang->gather_bucket,
+                             gang->reduce_bucket, gang->unit_position,  gang->n_owed,
+                             item.kind,           now - gang->last_end, gang->item - gang->accounted};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         tsim_words_put(state, words[i]);
     for (int32_t i = 0; i < gang->n_owed; i++)
@@ -157,7 +185,6 @@ static bool put_gang(const struct tsim_gang *gang, tsim_tick now, struct tsim_wo
 }
 
 static bool put_state(const struct tsim_periods *periods, tsim_tick now, struct tsim_words *state) {
-    state->n = 0;
     for (int32_t g = 0; g < periods->n_gangs; g++)
         if (!put_gang(&periods->gangs[g], now, state))
             return false;
@@ -169,80 +196,123 @@ static uint64_t mixed(uint64_t hash, uint64_t word) {
     return hash ^ hash >> 32;
 }
 
-static uint64_t hash_of(const struct tsim_words *words) {
-    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15);
-    size_t i = 0;
-    for (uint64_t word; i + sizeof word <= words->n; i += sizeof word) {
-        memcpy(&word, words->bytes + i, sizeof word);
-        hash = mixed(hash, word);
+/* What is seldom the same by chance; false once a gang has no more passes. */
+static bool sign(const struct tsim_periods *periods, tsim_tick now, uint64_t *signature) {
+    const struct tsim_step_plan *plan = periods->gangs[0].plan;
+    bool reduces = plan->reduces_every_microbatch && plan->has_data_group && !plan->shards_fully;
+    *signature = UINT64_C(0x9e3779b97f4a7c15);
+    for (int32_t g = 0; g < periods->n_gangs; g++) {
+        const struct tsim_gang *gang = &periods->gangs[g];
+        if (gang->item >= gang->n_items)
+            return false;
+        int32_t behind = reduces ? gang->item - gang->reduce_item : 0;
+        *signature = mixed(*signature, (uint64_t)(now - gang->last_end) ^ (uint64_t)behind << 48);
     }
-    for (; i < words->n; i++)
-        hash = mixed(hash, words->bytes[i]);
-    return hash;
+    return true;
 }
 
 static void put_places(const struct tsim_gang *gang, int32_t *places) {
-    places[AT_ITEM] = gang->item;
-    places[AT_SEND_NEXT] = gang->send_at[0];
-    places[AT_SEND_PREV] = gang->send_at[1];
-    places[AT_UNIT] = gang->unit_item;
-    places[AT_REDUCE] = gang->reduce_item;
+    int32_t left_out = tsim_gang_n_left_out(gang);
+    places[AT_ITEM] = left_out + gang->item;
+    places[AT_SEND_NEXT] = left_out + gang->send_at[0];
+    places[AT_SEND_PREV] = left_out + gang->send_at[1];
+    places[AT_UNIT] = left_out + gang->unit_item;
+    places[AT_REDUCE] = left_out + gang->reduce_item;
     int32_t oldest = gang->accounted < gang->item ? gang->accounted : gang->item;
     for (int32_t i = 0; i < gang->n_owed; i++)
         oldest = gang->owed[i] < oldest ? gang->owed[i] : oldest;
     for (int s = 0; s < TSIM_N_STREAMS; s++) {
         int64_t label;
         int32_t item = label_of(gang, s, &label) ? tsim_label_item(label) : -1;
-        places[AT_LABELS + s] = item;
+        places[AT_LABELS + s] = item >= 0 ? left_out + item : -1;
         oldest = item >= 0 && item < oldest ? item : oldest;
     }
+    oldest += left_out;
     places[AT_OLDEST] = oldest > 0 ? oldest - 1 : 0; /* of a pair, the second is told with the first */
 }
 
-static void write_moment(const struct tsim_periods *periods, struct moment *moment) {
-    size_t n_gangs = (size_t)periods->n_gangs, none = 0;
-    moment->now = tsim_engine_now(periods->engine);
-    moment->n_events = tsim_engine_n_events(periods->engine);
-    moment->n_noted = periods->n_forgotten + (int64_t)periods->n_notes;
-    moment->sums.n = 0;
-    if (!moment->places)
-        moment->places = tsim_heap_grow(NULL, &none, n_gangs * N_PLACES, sizeof *moment->places);
-    for (size_t g = 0; g < n_gangs; g++) {
-        const struct tsim_gang *gang = &periods->gangs[g];
-        put_places(gang, moment->places + g * N_PLACES);
-        tsim_words_put_all(&moment->sums, gang->tally, (size_t)gang->n_tally);
-    }
+static void put_sums(const struct tsim_periods *periods, struct tsim_words *sums) {
+    for (int32_t g = 0; g < periods->n_gangs; g++)
+        tsim_words_put_all(sums, periods->gangs[g].tally, (size_t)periods->gangs[g].n_tally);
     for (int32_t r = -periods->n_meters; r < periods->n_resources; r++)
-        tsim_words_put_double(&moment->sums, tsim_engine_resource_flowed(periods->engine, r));
+        tsim_words_put_double(sums, tsim_engine_resource_flowed(periods->engine, r));
 }
 
 /* ---- what repeats ---- */
 
-/* Does the schedule have at `index + step` what it has at `index`, so many micro-batches later? */
-static bool repeats_at(const struct tsim_gang *gang, int32_t index, int32_t step, struct period *period) {
-    if (index + step >= gang->n_items)
+/* As tsim_gang_meets_data, but with gathers only where there is one still to come. */
+static bool meets_data(const struct tsim_gang *gang, struct tsim_pass_item item) {
+    int64_t label;
+    if (!tsim_gang_meets_data(gang, item))
         return false;
-    struct tsim_pass_item a = tsim_gang_item(gang, index), b = tsim_gang_item(gang, index + step);
-    bool is_other = a.kind != TSIM_PASS_FORWARD;
-    if (a.kind != b.kind || a.chunk != b.chunk || a.pair != b.pair || b.microbatch < a.microbatch ||
-        tsim_gang_meets_data(gang, a) != tsim_gang_meets_data(gang, b))
-        return false;
-    if (!period->is_known[is_other]) {
-        period->microbatches[is_other] = b.microbatch - a.microbatch;
-        period->is_known[is_other] = true;
-    }
-    return b.microbatch - a.microbatch == period->microbatches[is_other];
+    if (item.kind != TSIM_PASS_FORWARD || gang->stage_plan->chunks[item.chunk].n_gathers > 1)
+        return true;
+    return gang->gather_chunk < gang->plan->schedule.chunks ||
+           (label_of(gang, TSIM_STREAM_DATA, &label) && tsim_label_kind(label) == TSIM_TASK_GATHER);
 }
 
-/* What the programs will look at next moved by `step`, too; reductions may wait for the end of the step. */
+/* Chunks that cost the same may stand for each other where no bucket of theirs is waited for, or released once. */
+static bool is_alike(const struct tsim_periods *periods, const struct tsim_gang *gang, struct tsim_pass_item a,
+                     struct tsim_pass_item b) {
+    const struct tsim_chunk_plan *chunks = gang->stage_plan->chunks;
+    const struct tsim_pass_route *from = tsim_gang_path(gang, a), *to = tsim_gang_path(gang, b);
+    bool meets = meets_data(gang, a);
+    if (a.kind != b.kind || a.pair != b.pair || meets != meets_data(gang, b))
+        return false;
+    if (a.chunk == b.chunk)
+        return true;
+    if (meets && !(gang->plan->reduces_every_microbatch && a.kind != TSIM_PASS_FORWARD))
+        return false;
+    return periods->goes_by_passes && chunks[a.chunk].alike == chunks[b.chunk].alike &&
+           from->receives == to->receives && from->hop.sends == to->hop.sends && from->hop.to_next == to->hop.to_next;
+}
+
+/* Does the whole schedule have at `index + step` what it has at `index`, so many slots later? */
+static bool repeats_at(const struct tsim_periods *periods, const struct tsim_gang *gang, int64_t index, int64_t step,
+                       struct period *period) {
+    if (index + step >= gang->stage_plan->n_items)
+        return false;
+    struct tsim_pass_item a = gang->stage_plan->items[index], b = gang->stage_plan->items[index + step];
+    int32_t further = tsim_step_slot(gang->plan, b) - tsim_step_slot(gang->plan, a);
+    bool is_other = a.kind != TSIM_PASS_FORWARD;
+    if (further < 0 || !is_alike(periods, gang, a, b))
+        return false;
+    if (!period->is_known[is_other]) {
+        period->slots[is_other] = further;
+        period->is_known[is_other] = true;
+    }
+    return further == period->slots[is_other];
+}
+
+/* Streams whose next task belongs to an item, but not that which runs, and where they look for the next. */
+static const struct {
+    int stream, place;
+} FOLLOWERS[] = {{TSIM_STREAM_DATA, AT_REDUCE}, {TSIM_STREAM_NEXT, AT_SEND_NEXT}, {TSIM_STREAM_PREV, AT_SEND_PREV}};
+enum { N_FOLLOWERS = sizeof FOLLOWERS / sizeof FOLLOWERS[0] };
+
+/* It waits for a pass that has not begun yet. */
+static bool stands_still(const struct tsim_gang *gang, int follower, const int32_t *then, const int32_t *now) {
+    int stream = FOLLOWERS[follower].stream, place = FOLLOWERS[follower].place;
+    return !(stream == TSIM_STREAM_DATA && gang->plan->shards_fully) && now[AT_LABELS + stream] >= 0 &&
+           now[place] == then[place] && now[AT_LABELS + stream] == then[AT_LABELS + stream];
+}
+
+/* What the programs will look at next moved by `step`, too. Followers may wait for passes of a kind that does not move
+ * (leaves_a_schedule), reductions of a whole step for its end. */
 static bool moved_alike(const struct tsim_gang *gang, const int32_t *then, const int32_t *now, int64_t step) {
-    static const int STREAMS[] = {TSIM_STREAM_NEXT, TSIM_STREAM_PREV};
     int64_t label;
-    for (int i = 0; i < 2; i++)
-        if (label_of(gang, STREAMS[i], &label) && now[AT_SEND_NEXT + i] - then[AT_SEND_NEXT + i] != step)
-            return false;
+    int64_t moved[TSIM_N_STREAMS];
     for (int s = 0; s < TSIM_N_STREAMS; s++)
-        if (now[AT_LABELS + s] - then[AT_LABELS + s] != (now[AT_LABELS + s] >= 0 ? step : 0))
+        moved[s] = now[AT_LABELS + s] >= 0 ? step : 0;
+    for (int i = 0; i < N_FOLLOWERS; i++) {
+        int stream = FOLLOWERS[i].stream, place = FOLLOWERS[i].place;
+        if (stands_still(gang, i, then, now))
+            moved[stream] = 0;
+        else if (stream != TSIM_STREAM_DATA && label_of(gang, stream, &label) && now[place] - then[place] != step)
+            return false;
+    }
+    for (int s = 0; s < TSIM_N_STREAMS; s++)
+        if (now[AT_LABELS + s] - then[AT_LABELS + s] != moved[s])
             return false;
     if (gang->plan->shards_fully)
         return now[AT_UNIT] - then[AT_UNIT] == step;
@@ -250,6 +320,7 @@ static bool moved_alike(const struct tsim_gang *gang, const int32_t *then, const
     return !label_of(gang, TSIM_STREAM_DATA, &label) || reduced == step || reduced == 0;
 }
 
+/* The last item that has been looked at: tasks that wait are of items that may be far ahead. */
 static int64_t farthest(const struct tsim_gang *gang, const int32_t *then, const int32_t *now) {
     int64_t far = now[AT_ITEM], label;
     if (gang->plan->shards_fully && now[AT_UNIT] > far)
@@ -257,79 +328,105 @@ static int64_t farthest(const struct tsim_gang *gang, const int32_t *then, const
     if (!gang->plan->shards_fully && label_of(gang, TSIM_STREAM_DATA, &label) && now[AT_REDUCE] > then[AT_REDUCE] &&
         now[AT_REDUCE] > far)
         far = now[AT_REDUCE];
+    for (int i = 0; i < N_FOLLOWERS; i++)
+        if (now[AT_LABELS + FOLLOWERS[i].stream] > far && !stands_still(gang, i, then, now))
+            far = now[AT_LABELS + FOLLOWERS[i].stream];
     return far + 2; /* of a pair the first looks at the second */
 }
 
 /* Lowers period->times to what the gang's schedule allows; false when that is nothing. */
-static bool count_times(const struct tsim_gang *gang, const int32_t *then, const int32_t *now, struct period *period) {
+static bool count_times(const struct tsim_periods *periods, const struct tsim_gang *gang, const int32_t *then,
+                        const int32_t *now, struct period *period) {
     int64_t step = now[AT_ITEM] - then[AT_ITEM], at = then[AT_OLDEST];
     if (step <= 0 || !moved_alike(gang, then, now, step))
         return false;
-    while (repeats_at(gang, (int32_t)at, (int32_t)step, period))
+    while (repeats_at(periods, gang, at, step, period))
         at++;
     int64_t room = at + step - farthest(gang, then, now);
-    if (room < step)
+    if (room < step) {
+        period->ended_by = gang;
+        period->end = at + step;
         return false;
+    }
     period->times = room / step < period->times ? room / step : period->times;
     return true;
 }
 
-/* Without what is left out each pass is still there once: what is done already, and what comes after. */
-static bool leaves_a_schedule(const struct tsim_gang *gang, const int32_t *then, const int32_t *now,
-                              const struct period *period, unsigned char *seen) {
-    const struct tsim_schedule_shape *shape = &gang->plan->schedule;
-    int64_t step = now[AT_ITEM] - then[AT_ITEM], out = period->times * step;
-    memset(seen, 0, (size_t)shape->chunks * (size_t)shape->microbatches);
-    for (int64_t i = 0; i < gang->n_items - out; i++) {
-        struct tsim_pass_item item = tsim_gang_item(gang, (int32_t)(i < now[AT_ITEM] ? i : i + out));
-        int64_t lowered = i < now[AT_ITEM] ? 0 : period->times * period->microbatches[item.kind != TSIM_PASS_FORWARD];
-        int64_t microbatch = item.microbatch - lowered;
-        if (microbatch < 0)
+/* Passes of one direction, and of one chunk where slots go chunk by chunk, are in the order of their slots on every
+ * stage. So each pass is there once without what is left out if a period has as many of them as it moves them on:
+ * those, at least, of which more will come. */
+static bool leaves_a_schedule(const struct tsim_periods *periods, const struct tsim_gang *gang, const int32_t *then,
+                              const int32_t *now, const struct period *period) {
+    const struct tsim_stage_plan *sp = gang->stage_plan;
+    int32_t chunks = periods->is_interleaved ? 1 : gang->plan->schedule.chunks, end = sp->n_items;
+    if (periods->is_interleaved && now[AT_ITEM] + 2 < end)
+        end = now[AT_ITEM] + 2; /* forward and backward passes in turn, or what comes to the end */
+    memset(periods->counts, 0, (size_t)chunks * TSIM_N_PASS_KINDS * sizeof *periods->counts);
+    for (int32_t i = then[AT_ITEM]; i < end; i++) {
+        struct tsim_pass_item item = sp->items[i];
+        int32_t *count = &periods->counts[(chunks > 1 ? item.chunk : 0) * TSIM_N_PASS_KINDS + (int32_t)item.kind];
+        if (i < now[AT_ITEM])
+            ++*count;
+        else if (*count != period->slots[item.kind != TSIM_PASS_FORWARD])
             return false;
-        unsigned char *mark = &seen[item.chunk * shape->microbatches + microbatch],
-                      bit = (unsigned char)(1u << item.kind);
-        if (*mark & bit)
-            return false;
-        *mark |= bit;
     }
-    return true;
+    for (int i = 0; i < N_FOLLOWERS; i++)
+        if (stands_still(gang, i, then, now) &&
+            period->slots[sp->items[now[AT_LABELS + FOLLOWERS[i].stream]].kind != TSIM_PASS_FORWARD] != 0)
+            return false;
+    return !periods->is_interleaved || periods->counts[TSIM_PASS_BACKWARD] == period->slots[1];
 }
 
-static bool find_period(const struct tsim_periods *periods, const struct moment *then, const struct moment *now,
-                        struct period *period) {
+static bool find_period(const struct tsim_periods *periods, const int32_t *then, struct period *period) {
+    const int32_t *now = periods->now;
     *period = (struct period){.times = INT64_MAX};
     for (int32_t g = 0; g < periods->n_gangs; g++)
-        if (!count_times(&periods->gangs[g], then->places + g * N_PLACES, now->places + g * N_PLACES, period))
+        if (!count_times(periods, &periods->gangs[g], then + g * N_PLACES, now + g * N_PLACES, period))
             return false;
     /* Fully sharded, signals go by items: what is forward must stay forward. */
     if (periods->gangs[0].plan->shards_fully && !(period->is_known[0] && period->is_known[1]))
         return false;
-    const struct tsim_schedule_shape *shape = &periods->gangs[0].plan->schedule;
-    size_t none = 0;
-    unsigned char *seen = tsim_heap_grow(NULL, &none, (size_t)shape->chunks * (size_t)shape->microbatches, 1);
-    bool is_good = true;
-    for (int32_t g = 0; g < periods->n_gangs && is_good; g++)
-        is_good = leaves_a_schedule(&periods->gangs[g], then->places + g * N_PLACES, now->places + g * N_PLACES, period,
-                                    seen);
-    tsim_heap_free(seen);
-    return is_good;
+    for (int32_t g = 0; g < periods->n_gangs; g++)
+        if (!leaves_a_schedule(periods, &periods->gangs[g], then + g * N_PLACES, now + g * N_PLACES, period))
+            return false;
+    return true;
 }
 
 /* ---- leaving it out ---- */
 
-static void tell_again(struct tsim_periods *periods, const struct moment *then, const struct moment *now,
-                       const struct period *period) {
+static int64_t moved(int64_t label, int32_t items) {
+    if (tsim_label_item(label) < 0)
+        return label;
+    return tsim_label(tsim_label_kind(label), tsim_label_item(label) + items, tsim_label_segment(label));
+}
+
+/* And noted as if it had come, where there is room for that. */
+static void tell_again(struct tsim_periods *periods, const struct moment *then, const int32_t *places,
+                       tsim_tick period_ticks, const struct period *period) {
+    size_t first = then->n_noted, end = periods->n_notes, n_more = (end - first) * (size_t)period->times;
+    bool has_room = n_more <= MOST_NOTES - end;
+    if (has_room)
+        periods->notes = tsim_heap_grow(periods->notes, &periods->notes_capacity, end + n_more, sizeof *periods->notes);
     for (int64_t k = 1; k <= period->times; k++)
-        for (size_t i = (size_t)(then->n_noted - periods->n_forgotten); i < periods->n_notes; i++) {
-            const struct tsim_periods_task *task = &periods->notes[i];
-            ptrdiff_t at = (ptrdiff_t)task->gang * N_PLACES + AT_ITEM;
-            const struct tsim_periods_shift shift = {periods->skipped + k * (now->now - then->now),
-                                                     k * (now->places[at] - then->places[at]),
-                                                     k * period->microbatches[1]};
-            periods->repeat(periods->context, task, &shift);
+        for (size_t i = first; i < end; i++) {
+            struct tsim_periods_task task = periods->notes[i];
+            ptrdiff_t at = (ptrdiff_t)task.gang * N_PLACES + AT_ITEM;
+            task.begin += k * period_ticks;
+            task.end += k * period_ticks;
+            task.label = moved(task.label, (int32_t)k * (periods->now[at] - places[at]));
+            periods->repeat(periods->context, &task);
+            if (has_room)
+                periods->notes[periods->n_notes++] = task;
         }
-    periods->n_notes = 0;
-    periods->n_forgotten = 0;
+    if (!has_room)
+        forget(periods);
+}
+
+/* The task keeps its item. */
+static void wait_longer(const struct tsim_gang *gang, int stream, int32_t out) {
+    int64_t label;
+    if (label_of(gang, stream, &label))
+        tsim_engine_relabel(gang->engine, gang->streams[stream], moved(label, -out));
 }
 
 static void shorten(struct tsim_gang *gang, const int32_t *then, const int32_t *now, const struct period *period) {
@@ -337,9 +434,15 @@ static void shorten(struct tsim_gang *gang, const int32_t *then, const int32_t *
     gang->items += out;
     gang->n_items -= out;
     for (int i = 0; i < 2; i++)
-        gang->n_skipped[i] += (int32_t)period->times * period->microbatches[i];
+        gang->n_skipped[i] += (int32_t)period->times * period->slots[i];
     if (!gang->plan->shards_fully && now[AT_REDUCE] == then[AT_REDUCE])
         gang->reduce_item -= out;
+    for (int i = 0; i < 2; i++)
+        if (now[AT_SEND_NEXT + i] == then[AT_SEND_NEXT + i])
+            gang->send_at[i] -= out;
+    for (int i = 0; i < N_FOLLOWERS; i++)
+        if (stands_still(gang, i, then, now))
+            wait_longer(gang, FOLLOWERS[i].stream, out);
     if (gang->n_reductions > 0)
         tsim_engine_rearm(gang->engine, gang->reduced,
                           gang->n_reductions - (int32_t)gang->tally[TSIM_TALLY_REDUCTIONS]);
@@ -347,14 +450,13 @@ static void shorten(struct tsim_gang *gang, const int32_t *then, const int32_t *
 
 static void leave_out(struct tsim_periods *periods, const struct moment *then, const struct moment *now,
                       const struct period *period) {
-    const uint8_t *sums = then->sums.bytes;
-    if (periods->repeat)
-        tell_again(periods, then, now, period);
+    const int64_t *sums = periods->sums.words + then->sums_at;
+    const int32_t *places = periods->places + then->places_at;
     for (int32_t g = 0; g < periods->n_gangs; g++) {
         struct tsim_gang *gang = &periods->gangs[g];
         for (int32_t i = 0; i < gang->n_tally; i++)
             gang->tally[i] += period->times * (gang->tally[i] - tsim_words_next(&sums));
-        shorten(gang, then->places + g * N_PLACES, now->places + g * N_PLACES, period);
+        shorten(gang, places + g * N_PLACES, periods->now + g * N_PLACES, period);
     }
     for (int32_t r = -periods->n_meters; r < periods->n_resources; r++) {
         double flowed = tsim_engine_resource_flowed(periods->engine, r) - tsim_words_next_double(&sums);
@@ -362,24 +464,88 @@ static void leave_out(struct tsim_periods *periods, const struct moment *then, c
     }
     periods->skipped += period->times * (now->now - then->now);
     periods->skipped_events += period->times * (now->n_events - then->n_events);
+    if (periods->repeat)
+        tell_again(periods, then, places, now->now - then->now, period);
 }
 
-void tsim_periods_look(struct tsim_periods *periods) {
-    struct moment *now = &periods->moments[periods->n_moments % MOST_MOMENTS];
-    if (!put_state(periods, tsim_engine_now(periods->engine), &now->state))
-        return;
-    now->hash = hash_of(&now->state);
-    write_moment(periods, now);
-    int64_t first = periods->n_moments < MOST_MOMENTS ? 0 : periods->n_moments - MOST_MOMENTS + 1;
-    for (int64_t i = periods->n_moments - 1; i >= first; i--) {
-        const struct moment *then = &periods->moments[i % MOST_MOMENTS];
-        struct period period;
-        if (then->hash != now->hash || then->n_noted < periods->n_forgotten ||
-            !tsim_words_equal(&then->state, &now->state) || !find_period(periods, then, now, &period))
+/* The last moment like it after which a period can be left out; NULL: none, and *period is the shortest. */
+static const struct moment *find_like(const struct tsim_periods *periods, const struct moment *now,
+                                      struct period *period) {
+    const int64_t *states = periods->states.words;
+    int n_tries = 0;
+    for (size_t i = periods->n_moments; i-- > 0 && n_tries < MOST_TRIES;) {
+        const struct moment *then = &periods->moments[i];
+        if (periods->signatures[i] != now->signature || then->n_words != now->n_words ||
+            memcmp(states + then->state_at, states + now->state_at, now->n_words * sizeof *states) != 0)
             continue;
-        leave_out(periods, then, now, &period);
-        periods->n_moments = 0;
+        struct period tried;
+        if (find_period(periods, periods->places + then->places_at, &tried)) {
+            *period = tried;
+            return then;
+        }
+        if (n_tries++ == 0)
+            *period = tried;
+    }
+    return NULL;
+}
+
+static void keep_state(struct tsim_periods *periods, struct moment *now) {
+    size_t n = (size_t)periods->n_gangs * N_PLACES;
+    now->places_at = periods->n_places;
+    now->sums_at = periods->sums.n;
+    periods->places =
+        tsim_heap_grow(periods->places, &periods->places_capacity, periods->n_places + n, sizeof *periods->places);
+    memcpy(periods->places + periods->n_places, periods->now, n * sizeof *periods->places);
+    periods->n_places += n;
+    put_sums(periods, &periods->sums);
+}
+
+static void keep(struct tsim_periods *periods, const struct moment *now) {
+    periods->signatures[periods->n_moments] = now->signature;
+    periods->moments[periods->n_moments++] = *now;
+}
+
+static bool is_known(const struct tsim_periods *periods, uint64_t signature) {
+    bool is_known = false;
+    for (size_t i = 0; i < periods->n_moments; i++)
+        is_known |= periods->signatures[i] == signature;
+    return is_known;
+}
+
+/* Pass by pass, a state is written down when its signature comes again: most never do. */
+void tsim_periods_look(struct tsim_periods *periods) {
+    if (periods->ended_by && periods->ended_by->item + tsim_gang_n_left_out(periods->ended_by) < periods->end)
+        return;
+    bool has_many_words = periods->states.n + periods->sums.n > MOST_WORDS;
+    if (periods->n_moments == MOST_MOMENTS || (has_many_words && periods->n_moments > SOME_MOMENTS))
+        forget(periods);
+    tsim_tick tick = tsim_engine_now(periods->engine);
+    struct moment now = {.state_at = periods->states.n,
+                         .now = tick + periods->skipped,
+                         .n_events = tsim_engine_n_events(periods->engine) + periods->skipped_events,
+                         .n_noted = periods->n_notes};
+    if (!sign(periods, tick, &now.signature))
+        return;
+    if (periods->goes_by_passes && !is_known(periods, now.signature)) {
+        keep(periods, &now);
         return;
     }
-    periods->n_moments++;
+    bool is_whole = put_state(periods, tick, &periods->states);
+    now.n_words = periods->states.n - now.state_at;
+    if (is_whole) {
+        for (int32_t g = 0; g < periods->n_gangs; g++)
+            put_places(&periods->gangs[g], periods->now + g * N_PLACES);
+        struct period period = {.ended_by = NULL};
+        const struct moment *then = find_like(periods, &now, &period);
+        if (!then) {
+            periods->ended_by = periods->goes_by_passes ? period.ended_by : NULL;
+            periods->end = period.end;
+            keep_state(periods, &now);
+            keep(periods, &now);
+            return;
+        }
+        leave_out(periods, then, &now, &period);
+    }
+    if (periods->states.n > now.state_at) /* else all is forgotten */
+        periods->states.n = now.state_at;
 }

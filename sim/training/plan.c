@@ -539,11 +539,17 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         costs = &own_costs;
     }
     sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
+    sp->alike = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, int32_t);
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {
         const struct tsim_chunk_plan *like = c > 0       ? &sp->chunks[c - 1]
                                              : stage > 0 ? plan->stages[stage - 1].chunks
                                                          : NULL;
         plan_chunk(plan, costs, &of_stage, stage, c, plan->is_mirrored || part != sc ? NULL : like, &sp->chunks[c]);
+        bool is_alike = c > 0 && !plan->shards_fully && !plan->is_mirrored && part == sc &&
+                        same_chunk(&sp->chunks[c - 1], &sp->chunks[c]);
+        if (!is_alike)
+            sp->alike[sp->n_alike++] = c;
+        sp->chunks[c].alike = sp->n_alike - 1;
         sp->chunks[c].first_gather = sp->n_gathers;
         sp->chunks[c].first_reduce = sp->n_reduces;
         sp->n_gathers += sp->chunks[c].n_gathers;
@@ -561,6 +567,22 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     }
     if (plan->shards_fully && plan->has_data_group)
         plan_fully_sharded(plan, &of_stage, part, sp);
+}
+
+static void number_slots(struct tsim_arena *arena, struct tsim_step_plan *plan) {
+    static const enum tsim_pass_kind KINDS[2] = {TSIM_PASS_FORWARD, TSIM_PASS_BACKWARD};
+    const struct tsim_schedule_shape *shape = &plan->schedule;
+    int32_t *slots = TSIM_NEW_ARRAY(arena, (size_t)shape->microbatches, int32_t);
+    struct tsim_pass_item item = {.kind = TSIM_PASS_FORWARD};
+    for (; item.microbatch < shape->microbatches; item.microbatch++)
+        slots[item.microbatch] = tsim_schedule_slot(shape, item);
+    plan->slots = slots;
+    for (int i = 0; i < 2; i++) {
+        item = (struct tsim_pass_item){.kind = KINDS[i]};
+        plan->first_slot[i] = tsim_schedule_slot(shape, item);
+        item.chunk = 1;
+        plan->slots_apart[i] = tsim_schedule_slot(shape, item) - plan->first_slot[i];
+    }
 }
 
 /* Weights are there, but for those that are sharded; nothing is reduced. */
@@ -584,6 +606,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->cluster = cluster;
     plan->input = input;
     plan->schedule = tsim_scenario_schedule(sc);
+    number_slots(arena, plan);
     plan->n_units = (int32_t)sc->model->layers + 1;
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
     plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;

@@ -124,8 +124,10 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
     gang->gradients = gang->activations + slots;
     if (!plan->has_data_group)
         return;
-    int32_t n_gathers = gang->stage_plan->n_gathers, n_done = gang->stage_plan->n_reduces * plan->n_rounds;
-    gang->n_reductions = plan->overlaps_reduces ? n_done : 0;
+    int32_t n_gathers = gang->stage_plan->n_gathers, n_done = gang->stage_plan->n_reduces;
+    gang->n_reductions = plan->overlaps_reduces ? n_done * plan->n_rounds : 0;
+    if (plan->reduces_every_microbatch)
+        n_done = slots * gang->most_segments;
     if (plan->shards_fully) {
         n_gathers = n_done = gang->stage_plan->n_items * plan->n_units;
         gang->n_reductions = plan->is_forward_only ? 0 : plan->schedule.microbatches * plan->n_units;
@@ -189,8 +191,7 @@ static void add_shapes(struct tsim_arena *arena, struct tsim_gang *gang) {
     const struct tsim_step_plan *plan = gang->plan;
     if (gang->n_members > 1 || plan->n_replicas > 1 || plan->is_stepped || plan->noise_deviation_frac > 0)
         return;
-    size_t n = (size_t)tsim_gang_place(gang, (struct tsim_pass_item){.chunk = plan->schedule.chunks}, 0);
-    gang->shapes = TSIM_NEW_ARRAY(arena, n, struct tsim_task_shape *);
+    gang->shapes = TSIM_NEW_ARRAY(arena, (size_t)tsim_gang_n_places(gang), struct tsim_task_shape *);
     if (!gang->links)
         gang->collective_shapes =
             TSIM_NEW_ARRAY(arena, (size_t)gang->stage_plan->n_collectives, struct tsim_task_shape *);
@@ -218,29 +219,30 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
         accounts[i].replica = gang->replica;
         add_resources(arena, run, gang);
         slow_down(run, gang);
+        tsim_account_begin(arena, gang);
         add_signals(arena, run, gang);
         add_streams(arena, run, gang);
-        tsim_account_begin(arena, gang);
         add_shapes(arena, gang);
     }
 }
 
 static int64_t message_number(const struct step_run *run, const struct tsim_gang *to, struct tsim_pass_item item) {
     int64_t slots = (int64_t)run->plan->schedule.microbatches * run->plan->schedule.chunks;
-    return ((to - run->gangs) * 2 + (item.kind != TSIM_PASS_FORWARD)) * slots + tsim_gang_slot(to, item);
+    return ((to - run->gangs) * 2 + (item.kind != TSIM_PASS_FORWARD)) * slots +
+           item.chunk * run->plan->schedule.microbatches + item.microbatch;
 }
 
-static void tell_pass(const struct step_run *run, const struct tsim_gang *gang, int64_t label,
+static void tell_pass(const struct step_run *run, const struct tsim_gang *gang, int32_t item,
                       struct tsim_step_task *task) {
     struct tsim_pass_cost cost;
-    tsim_gang_segment_cost(gang, tsim_label_item(label), task->segment, &cost);
-    task->is_last_segment = task->segment == tsim_gang_n_segments(gang, tsim_label_item(label)) - 1;
+    tsim_gang_segment_cost(gang, item, task->segment, &cost);
+    task->is_last_segment = task->segment == tsim_gang_n_segments(gang, item) - 1;
     task->flops = cost.flops;
     task->matrix_busy_s = cost.matrix_busy_s;
     task->memory_busy_s = cost.memory_busy_s;
     task->scale_up_bytes = cost.scale_up_bytes;
     task->nic_bytes = cost.nic_bytes;
-    struct tsim_segment_layers layers = tsim_gang_segment_layers(gang, tsim_label_item(label), task->segment);
+    struct tsim_segment_layers layers = tsim_gang_segment_layers(gang, item, task->segment);
     task->n_layers = layers.to - layers.from;
     task->n_expert_layers = tsim_model_expert_layers(run->plan->scenario->model, layers.from, layers.to);
     task->has_embedding = layers.has_embedding;
@@ -268,17 +270,15 @@ static void tell_collective(const struct tsim_data_collective *collective, struc
     task->n_parts = collective->n_parts;
 }
 
-/* Buckets are numbered through all micro-batches where each of these is reduced (gang.c). */
-static int32_t reduction_number(const struct step_run *run, const struct tsim_gang *gang, int64_t label,
-                                int64_t microbatches) {
-    bool counts = tsim_label_item(label) < 0 && run->plan->reduces_every_microbatch;
-    return tsim_label_segment(label) +
-           (counts ? (int32_t)(gang->n_skipped[1] + microbatches) * gang->stage_plan->n_reduces : 0);
+/* Buckets are numbered through all micro-batches where each of these is reduced. */
+static int32_t reduction_number(const struct tsim_gang *gang, int32_t item, int32_t segment) {
+    const struct tsim_stage_plan *sp = gang->stage_plan;
+    if (item < 0 || gang->plan->shards_fully)
+        return segment;
+    return sp->items[item].microbatch * sp->n_reduces + sp->chunks[sp->items[item].chunk].first_reduce + segment;
 }
 
-/* What has ended, or what repeats it (`shift`). */
-static void tell(const struct step_run *run, const struct tsim_periods_task *ended,
-                 const struct tsim_periods_shift *shift) {
+static void tell(const struct step_run *run, const struct tsim_periods_task *ended) {
     const struct stream_owner *owner = &run->owners[ended->stream];
     const struct tsim_gang *gang = owner->gang;
     int64_t label = ended->label;
@@ -286,35 +286,40 @@ static void tell(const struct step_run *run, const struct tsim_periods_task *end
                                   .stream = owner->stream,
                                   .kind = tsim_label_kind(label),
                                   .segment = tsim_label_segment(label),
-                                  .begin_s = tsim_engine_seconds(run->engine, ended->begin + shift->later),
-                                  .end_s = tsim_engine_seconds(run->engine, ended->end + shift->later),
+                                  .begin_s = tsim_engine_seconds(run->engine, ended->begin),
+                                  .end_s = tsim_engine_seconds(run->engine, ended->end),
                                   .to_gang = -1,
                                   .message = -1,
                                   .events = owner->events};
+    int32_t item = tsim_label_item(label);
     if (task.kind == TSIM_TASK_PASS || task.kind == TSIM_TASK_SEND || task.kind == TSIM_TASK_INPUT)
-        task.item = &gang->items[tsim_label_item(label) + shift->items];
+        task.item = &gang->stage_plan->items[item];
     if (task.kind == TSIM_TASK_PASS)
-        tell_pass(run, gang, label, &task);
+        tell_pass(run, gang, item - tsim_gang_n_left_out(gang), &task);
     else if (task.kind == TSIM_TASK_SEND)
         tell_message(run, gang, &task);
     else if (task.kind == TSIM_TASK_GATHER || task.kind == TSIM_TASK_REDUCE)
-        tell_collective(tsim_gang_data_collective(gang, label), &task);
+        tell_collective(tsim_gang_data_collective(gang, task.kind == TSIM_TASK_GATHER, item, tsim_label_segment(label)),
+                        &task);
     if (task.kind == TSIM_TASK_REDUCE)
-        task.segment = reduction_number(run, gang, label, shift->microbatches);
+        task.segment = reduction_number(gang, item, task.segment);
     else if (task.kind == TSIM_TASK_TIED)
         tell_collective(&run->plan->tied, &task);
     run->sink->take(run->sink->context, &task);
 }
 
-static void tell_again(void *context, const struct tsim_periods_task *ended, const struct tsim_periods_shift *shift) {
-    tell(context, ended, shift);
+static void tell_again(void *context, const struct tsim_periods_task *ended) {
+    tell(context, ended);
 }
 
 static void tell_and_note(const struct step_run *run, int32_t stream, int64_t label, tsim_tick begin, tsim_tick end) {
-    const struct tsim_periods_task ENDED = {label, begin, end, stream,
-                                            (int32_t)(run->owners[stream].gang - run->gangs)};
-    const struct tsim_periods_shift SHIFT = {.later = tsim_periods_ticks(run->periods)};
-    tell(run, &ENDED, &SHIFT);
+    const struct tsim_gang *gang = run->owners[stream].gang;
+    tsim_tick later = tsim_periods_ticks(run->periods);
+    int32_t item = tsim_label_item(label);
+    if (item >= 0)
+        label = tsim_label(tsim_label_kind(label), item + tsim_gang_n_left_out(gang), tsim_label_segment(label));
+    const struct tsim_periods_task ENDED = {label, begin + later, end + later, stream, (int32_t)(gang - run->gangs)};
+    tell(run, &ENDED);
     if (run->periods)
         tsim_periods_note(run->periods, &ENDED);
 }

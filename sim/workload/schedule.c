@@ -114,6 +114,14 @@ struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *z, in
 
 /* ---- both kinds ---- */
 
+int32_t tsim_schedule_slot(const struct tsim_schedule_shape *z, struct tsim_pass_item item) {
+    if (z->schedule != TSIM_SCHEDULE_INTERLEAVED)
+        return item.chunk * z->microbatches + item.microbatch;
+    int32_t p = z->stages, before = item.microbatch / p * p; /* micro-batches of the groups before */
+    int32_t chunk = item.kind == TSIM_PASS_FORWARD ? item.chunk : z->chunks - 1 - item.chunk;
+    return item.microbatch + before * (z->chunks - 1) + chunk * p;
+}
+
 int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *z, int32_t stage) {
     if (!tsim_schedule_splits_backward(z->schedule))
         return 2 * z->microbatches * z->chunks;

@@ -60,6 +60,10 @@ int32_t tsim_schedule_n_parts(const struct tsim_schedule_shape *shape);
 int32_t tsim_schedule_part(const struct tsim_schedule_shape *shape, int32_t stage, int32_t chunk);
 int32_t tsim_schedule_chunk_microbatches(const struct tsim_schedule_shape *shape);
 
+/* Number of the pass among those of its direction, from 0 to before chunks x micro-batches: interleaved in the order in
+ * which every stage runs them, else chunk by chunk. */
+int32_t tsim_schedule_slot(const struct tsim_schedule_shape *shape, struct tsim_pass_item item);
+
 /* Where the result of a pass goes: activations to the next part, gradients to the previous one. */
 struct tsim_schedule_hop {
     bool sends;    /* false: the pipeline ends here, the next part is on the same stage, or nothing leaves */

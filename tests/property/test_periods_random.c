@@ -5,11 +5,12 @@
 #include "support/random_plan.h"
 #include "training/program.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_CASES = 400 };
+enum { N_CASES = 800 };
 #define SEED 20261122u
 
 /* A task with what its pointers lead to, and its place among those of its stream. */
@@ -155,6 +156,11 @@ static void compare_gangs(const struct tsim_gang_account *a, const struct tsim_g
                       of_b[i]);
 }
 
+static void expect_close(double bytes, double whole_bytes, const char *plan) {
+    ck_assert_msg(fabs(bytes - whole_bytes) <= 1 + 1e-12 * whole_bytes, "%s: %.17g bytes, %.17g with everything", plan,
+                  bytes, whole_bytes);
+}
+
 static void compare(const struct tsim_step_simulation *a, const struct tsim_step_simulation *b, const char *plan) {
     ck_assert_msg(a->time_s == b->time_s, "%s: %.15g s, %.15g s with everything", plan, a->time_s, b->time_s);
     ck_assert_msg(a->events == b->events, "%s: %lld events, %lld with everything", plan, (long long)a->events,
@@ -163,12 +169,11 @@ static void compare(const struct tsim_step_simulation *a, const struct tsim_step
     ck_assert_int_eq(a->n_gangs, b->n_gangs);
     for (int32_t g = 0; g < a->n_gangs; g++)
         compare_gangs(&a->gangs[g], &b->gangs[g], plan);
-    ck_assert_double_eq_tol(a->nic_out_bytes, b->nic_out_bytes, 1 + 1e-12 * b->nic_out_bytes);
-    ck_assert_double_eq_tol(a->nic_in_bytes, b->nic_in_bytes, 1 + 1e-12 * b->nic_in_bytes);
+    expect_close(a->nic_out_bytes, b->nic_out_bytes, plan);
+    expect_close(a->nic_in_bytes, b->nic_in_bytes, plan);
     ck_assert_int_eq(a->n_loads, b->n_loads);
     for (int32_t i = 0; i < a->n_loads; i++)
-        ck_assert_double_eq_tol(a->loads[i].highest_bytes, b->loads[i].highest_bytes,
-                                1 + 1e-12 * b->loads[i].highest_bytes);
+        expect_close(a->loads[i].highest_bytes, b->loads[i].highest_bytes, plan);
 }
 
 /* A random plan with up to 24 times its micro-batches, up to 16 stages, folded or not. */
@@ -186,6 +191,27 @@ static void random_long_plan(struct random_source *random, struct example *e) {
     example_finish(e);
 }
 
+/* A random interleaved plan with 3 to 12 chunks a stage. */
+static void random_deep_plan(struct random_source *random, struct example *e) {
+    struct tsim_parallelism_spec *p = &e->scenario.parallelism;
+    do
+        random_plan(random, e);
+    while (p->pipeline == 1);
+    int64_t chunks = 3 + random_between(random, 0, 9), deeper = 1 << random_between(random, 0, 1);
+    int64_t data =
+        e->scenario.cluster.nodes * e->scenario.cluster.accelerators_per_node / (p->tensor * p->pipeline * p->context);
+    p->pipeline *= deeper;
+    p->virtual_pipeline = chunks;
+    p->schedule = TSIM_SCHEDULE_INTERLEAVED;
+    e->model.layers = p->pipeline * chunks * (1 + random_between(random, 0, 1));
+    e->model.encoder_layers = 0;
+    e->scenario.cluster.nodes *= deeper;
+    e->scenario.training.global_batch_size =
+        p->pipeline * (1 + random_between(random, 0, 11)) * e->scenario.training.micro_batch_size * data;
+    e->scenario.simulation.fold = deeper > 1 || random_between(random, 0, 1);
+    example_finish(e);
+}
+
 static void describe_plan(int i, const struct tsim_scenario *sc, char *text, size_t size) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     snprintf(text, size, "case %d: tensor %d pipeline %d x %d context %d data %d zero %d %s %d micro-batches%s", i,
@@ -193,17 +219,17 @@ static void describe_plan(int i, const struct tsim_scenario *sc, char *text, siz
              tsim_schedule_name(p->schedule), (int)sc->n_microbatches, sc->simulation.fold ? "" : " unfolded");
 }
 
-START_TEST(random_plans) {
+static void expect_the_same(void (*random_of)(struct random_source *, struct example *), int n_cases) {
     struct random_source random = {SEED};
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     int n_shortened = 0;
     double repeated = 0, all = 0;
     printf("seed %u\n", SEED);
-    for (int i = 0; i < N_CASES; i++) {
+    for (int i = 0; i < n_cases; i++) {
         struct example e;
         char plan[200];
-        random_long_plan(&random, &e);
+        random_of(&random, &e);
         describe_plan(i, &e.scenario, plan, sizeof plan);
         struct tsim_step_simulation shortened = simulate(&arena, &e.scenario, false, &some);
         struct tsim_step_simulation whole = simulate(&arena, &e.scenario, true, &all_tasks);
@@ -214,9 +240,18 @@ START_TEST(random_plans) {
         all += (double)whole.events;
         tsim_arena_reset(&arena);
     }
-    printf("%d of %d steps shortened, %.0f %% of their events repeated\n", n_shortened, N_CASES, 100 * repeated / all);
-    ck_assert_int_ge(n_shortened, N_CASES / 2);
+    printf("%d of %d steps shortened, %.0f %% of their events repeated\n", n_shortened, n_cases, 100 * repeated / all);
+    ck_assert_int_ge(n_shortened, n_cases / 2);
     tsim_arena_release(&arena);
+}
+
+START_TEST(random_plans) {
+    expect_the_same(random_long_plan, N_CASES);
+}
+END_TEST
+
+START_TEST(random_plans_of_many_chunks) {
+    expect_the_same(random_deep_plan, N_CASES / 2);
 }
 END_TEST
 
@@ -257,6 +292,7 @@ static Suite *periods_suite(void) {
     TCase *tcase = tcase_create("property");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, random_plans);
+    tcase_add_test(tcase, random_plans_of_many_chunks);
     tcase_add_test(tcase, a_thousand_microbatches);
     suite_add_tcase(suite, tcase);
     return suite;
