@@ -64,10 +64,12 @@ static enum tsim_exit write_report(struct compare *c) {
     return code;
 }
 
-/* Without two steps to compare, the gate fails. */
+/* Without two steps to compare, the gate fails; where there is no gate, one of them does not fit. */
 static enum tsim_exit check_gate(const struct compare *c) {
     double change_frac = c->comparison.step_change_frac, most_frac = c->arguments->fail_above_frac;
-    if (!c->arguments->has[TSIM_OPTION_FAIL_ABOVE] || fabs(change_frac) <= most_frac)
+    if (!c->arguments->has[TSIM_OPTION_FAIL_ABOVE])
+        return c->results[0].simulated && c->results[1].simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
+    if (fabs(change_frac) <= most_frac)
         return TSIM_EXIT_OK;
     tsim_flush_results();
     if (isnan(change_frac))

@@ -103,8 +103,12 @@ static int cut_column(const struct tsim_figures *figures, const char **texts, si
     if (excess <= 0 || width <= LEAST_CUT_WIDTH || figures->columns[column].figure != TSIM_FIGURE_TEXT)
         return excess;
     to = to < LEAST_CUT_WIDTH ? LEAST_CUT_WIDTH : to;
+    const char *key = figures->columns[column].key;
+    bool has_paths = key && strcmp(key, "path") == 0;
     for (size_t i = column; i < figures->n_cells; i += figures->n_columns)
-        texts[i] = texts[i] ? tsim_text_cut_short(figures->arena, texts[i], to) : NULL;
+        texts[i] = !texts[i]   ? NULL
+                   : has_paths ? tsim_path_cut_short(figures->arena, texts[i], to)
+                               : tsim_text_cut_short(figures->arena, texts[i], to);
     return excess - (width - to);
 }
 

@@ -15,11 +15,11 @@ struct tsim_store {
     int64_t file_version; /* of the tables in the file; when reading, `db` has those of today even so */
 };
 
-/* Statement i takes the tables from version i to i + 1; a later version adds statements and leaves these as they are.
- */
+/* Statement i takes the tables from version i to i + 1; a later version adds statements and leaves these as they are,
+ * but for views that it makes anew. */
 extern const char *const TSIM_STORE_MIGRATIONS[TSIM_STORE_VERSION];
 extern const char TSIM_STORE_MIGRATION_2[], TSIM_STORE_MIGRATION_3[], TSIM_STORE_MIGRATION_4[],
-    TSIM_STORE_MIGRATION_5[]; /* in store_points.c */
+    TSIM_STORE_MIGRATION_5[], TSIM_STORE_MIGRATION_6[]; /* in store_points.c */
 
 /* Describes the last failure of the database: "cannot DOING: ...". TSIM_ERR_DB. */
 enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing, struct tsim_diags *diags);

@@ -135,8 +135,12 @@ static const char MIGRATION_1[] =
                               "PRAGMA user_version = 1;"
                               "PRAGMA application_id = 0x7473696d;";
 
-const char *const TSIM_STORE_MIGRATIONS[TSIM_STORE_VERSION] = {
-    MIGRATION_1, TSIM_STORE_MIGRATION_2, TSIM_STORE_MIGRATION_3, TSIM_STORE_MIGRATION_4, TSIM_STORE_MIGRATION_5};
+const char *const TSIM_STORE_MIGRATIONS[TSIM_STORE_VERSION] = {MIGRATION_1,
+                                                               TSIM_STORE_MIGRATION_2,
+                                                               TSIM_STORE_MIGRATION_3,
+                                                               TSIM_STORE_MIGRATION_4,
+                                                               TSIM_STORE_MIGRATION_5,
+                                                               TSIM_STORE_MIGRATION_6};
 
 static const char INSERT_RUN[] =
     "INSERT INTO runs(scenario, resolved_json, version, seed, started_at, status, fits, simulated, bottleneck,"

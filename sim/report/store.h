@@ -8,7 +8,8 @@
 
 #include "training/result.h"
 
-#define TSIM_STORE_VERSION 5
+#define TSIM_STORE_VERSION 6
+#define TSIM_STORE_TABLES 5 /* since then other views, but the same tables */
 
 enum tsim_store_mode {
     TSIM_STORE_WRITE, /* made when it does not exist */

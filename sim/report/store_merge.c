@@ -49,7 +49,7 @@ static enum tsim_status check_versions(struct tsim_arena *arena, const struct ts
 
 /* A sweep that was killed before its first transaction leaves a file without tables: a shard that has no points yet. */
 static enum tsim_status check_tables(const struct tsim_store *store, struct tsim_diags *diags) {
-    if (store->file_version == TSIM_STORE_VERSION)
+    if (store->file_version >= TSIM_STORE_TABLES)
         return TSIM_OK;
     if (tsim_sql_is_empty(store)) {
         tsim_diag_hint(

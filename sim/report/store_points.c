@@ -20,28 +20,9 @@ const char TSIM_STORE_MIGRATION_2[] =
     "CREATE TABLE points(sweep_id INTEGER NOT NULL REFERENCES sweeps ON DELETE CASCADE, position INTEGER NOT NULL,"
     " key TEXT NOT NULL, set_json TEXT NOT NULL, seed INTEGER NOT NULL,"
     " status TEXT NOT NULL CHECK(status IN ('ok', 'does_not_fit', 'invalid', 'failed')), reason TEXT,"
-    " bottleneck TEXT" TSIM_OUTCOMES_2(
-        DECLARE) ", PRIMARY KEY(sweep_id, position)) STRICT, WITHOUT ROWID;"
-                 "CREATE INDEX points_of_key ON points(key);"
-                 /* Ready views for `tsim query`. Of equally fast points the first one counts. */
-                 "CREATE VIEW best_per_gpu_count AS"
-                 " SELECT scenario, CAST(accelerators AS INTEGER) AS gpus, set_json, tokens_per_s, step_time_s, mfu,"
-                 " memory_peak_bytes / 1e9 AS memory_peak_gb, bottleneck FROM"
-                 " (SELECT *, row_number() OVER (PARTITION BY sweep_id, accelerators"
-                 " ORDER BY coalesce(tokens_per_s, samples_per_s) DESC, position) AS place"
-                 " FROM points JOIN sweeps USING(sweep_id) WHERE status = 'ok')"
-                 " WHERE place = 1 ORDER BY sweep_id, accelerators;"
-                 "CREATE VIEW cost_per_trillion_tokens AS"
-                 " SELECT scenario, CAST(accelerators AS INTEGER) AS gpus, set_json,"
-                 " rent_usd_per_trillion_tokens AS rent_usd, electricity_usd_per_trillion_tokens AS electricity_usd,"
-                 " 1e12 / tokens_per_s / 86400 AS days, mfu FROM points JOIN sweeps USING(sweep_id)"
-                 " WHERE status = 'ok' AND tokens_per_s IS NOT NULL"
-                 " ORDER BY sweep_id, coalesce(rent_usd_per_trillion_tokens, electricity_usd_per_trillion_tokens),"
-                 " position;"
-                 "CREATE VIEW infeasible AS"
-                 " SELECT scenario, set_json, status, reason FROM points JOIN sweeps USING(sweep_id)"
-                 " WHERE status <> 'ok' ORDER BY sweep_id, position;"
-                 "PRAGMA user_version = 2;";
+    " bottleneck TEXT" TSIM_OUTCOMES_2(DECLARE) ", PRIMARY KEY(sweep_id, position)) STRICT, WITHOUT ROWID;"
+                                                "CREATE INDEX points_of_key ON points(key);"
+                                                "PRAGMA user_version = 2;";
 
 /* ---- version 3: the campaign with failures ---- */
 
@@ -56,6 +37,30 @@ const char TSIM_STORE_MIGRATION_4[] = TSIM_OUTCOMES_4(ADD) TSIM_OUTCOMES_4(ADD_T
 /* ---- version 5: what the campaign was given or has chosen ---- */
 
 const char TSIM_STORE_MIGRATION_5[] = TSIM_OUTCOMES_5(ADD) TSIM_OUTCOMES_5(ADD_TO_RUNS) "PRAGMA user_version = 5;";
+
+/* ---- version 6: ready views for `tsim query` ---- */
+
+/* Versions before had some that did not say which sweep. Of equally fast points the first one counts. */
+const char TSIM_STORE_MIGRATION_6[] =
+    "DROP VIEW IF EXISTS best_per_gpu_count; DROP VIEW IF EXISTS cost_per_trillion_tokens;"
+    "DROP VIEW IF EXISTS infeasible;"
+    "CREATE VIEW best_per_gpu_count AS"
+    " SELECT sweep_id, scenario, CAST(accelerators AS INTEGER) AS gpus, set_json, tokens_per_s, step_time_s, mfu,"
+    " memory_peak_bytes / 1e9 AS memory_peak_gb, bottleneck FROM"
+    " (SELECT *, row_number() OVER (PARTITION BY sweep_id, accelerators"
+    " ORDER BY coalesce(tokens_per_s, samples_per_s) DESC, position) AS place"
+    " FROM points JOIN sweeps USING(sweep_id) WHERE status = 'ok')"
+    " WHERE place = 1 ORDER BY sweep_id, accelerators;"
+    "CREATE VIEW cost_per_trillion_tokens AS"
+    " SELECT sweep_id, scenario, CAST(accelerators AS INTEGER) AS gpus, set_json,"
+    " rent_usd_per_trillion_tokens AS rent_usd, electricity_usd_per_trillion_tokens AS electricity_usd,"
+    " 1e12 / tokens_per_s / 86400 AS days, mfu FROM points JOIN sweeps USING(sweep_id)"
+    " WHERE status = 'ok' AND tokens_per_s IS NOT NULL"
+    " ORDER BY sweep_id, coalesce(rent_usd_per_trillion_tokens, electricity_usd_per_trillion_tokens), position;"
+    "CREATE VIEW infeasible AS"
+    " SELECT sweep_id, scenario, set_json, status, reason FROM points JOIN sweeps USING(sweep_id)"
+    " WHERE status <> 'ok' ORDER BY sweep_id, position;"
+    "PRAGMA user_version = 6;";
 
 static const char FIND_SWEEP[] = "SELECT sweep_id FROM sweeps WHERE key = ?";
 static const char INSERT_SWEEP[] =

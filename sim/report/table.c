@@ -326,6 +326,11 @@ const char *tsim_text_cut_short(struct tsim_arena *arena, const char *text, int 
                : tsim_arena_printf(arena, "%.*s..", (int)bytes_of_width(text, width - 2), text);
 }
 
+const char *tsim_path_cut_short(struct tsim_arena *arena, const char *path, int width) {
+    int all = tsim_text_width(path);
+    return all <= width ? path : tsim_arena_printf(arena, "..%s", path + bytes_of_width(path, all - width + 2));
+}
+
 void tsim_text_cut(FILE *out, const char *text, int width) {
     int columns = abs(width);
     if (tsim_text_width(text) <= columns || columns < 3)

@@ -80,6 +80,8 @@ size_t tsim_columns_fit(const struct tsim_style *style, int *widths, const bool 
 void tsim_text_cut(FILE *out, const char *text, int width);
 /* The same as a text, in `arena` unless it is `text` itself; width >= 3. */
 const char *tsim_text_cut_short(struct tsim_arena *arena, const char *text, int width);
+/* The end of it: of a path of keys that says what it is. */
+const char *tsim_path_cut_short(struct tsim_arena *arena, const char *path, int width);
 /* One cell of CSV (RFC 4180), before a comma or the end of its line; NULL is empty. For what is written row by row. */
 void tsim_csv_cell(const char *text, bool is_last, FILE *out);
 /* RFC 4180, titles first; lines end with a newline alone. */
