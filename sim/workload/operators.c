@@ -102,12 +102,13 @@ void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         TSIM_RECOMPUTE_NORMS;
 }
 
-/* Only with the scales of earlier steps does a norm write its result in fp8. */
+/* Only with the scales of earlier steps does a norm write its result in fp8; its largest value it finds (Transformer
+ * Engine since 2.7, FUSED_NORM_AMAX_FP8; torch.compile). */
 void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     tsim_op_norm_forward(list, z, name);
     if (z->software->fp8_scaling == TSIM_SCALING_DELAYED)
         return;
-    cast_scaled(list, z, "cast, norm", z->ts * z->h, TSIM_RECOMPUTE_NORMS);
+    cast_part(list, z, "cast, norm", z->ts * z->h, TSIM_RECOMPUTE_NORMS, true);
 }
 
 void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
@@ -309,7 +310,7 @@ static void mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z
     elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
-    cast_scaled(list, z, "cast, activation", z->t * z->f, TSIM_RECOMPUTE_ACTIVATION);
+    cast_activation(list, z, "cast, activation", z->t * z->f);
     gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e);
     tsim_op_reduce_output(list, z, "tensor: reduce, ffn");
     mark_part(list, first, TSIM_RECOMPUTE_FFN);

@@ -167,7 +167,7 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
-    cast(list, g, "cast, expert activation", x.rows * x.f);
+    cast_activation(list, g, "cast, expert activation", x.rows * x.f);
     grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g);
     pad_rows(list, z, &x, "unpad, experts");
     join_experts(list, z, &x);

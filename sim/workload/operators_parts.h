@@ -76,23 +76,24 @@ static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
 
 /* fp8 linear layers quantize their operand: read 2 bytes, write 1, and 1 transposed for the weight gradient; of experts
  * one after another. Where scales are the tensor's own, it is read before for its largest value, unless the kernel that
- * wrote it found that (`scaled`: norms and activation functions; Transformer Engine since 2.7, torch.compile). Returns
- * NULL where nothing is quantized; it is recomputed with `part`. */
-static inline struct tsim_op *cast_scaled(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
-                                          double elements, unsigned part) {
+ * wrote it found that (`is_scaled`). Recomputed with `part`. */
+static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                             double elements, unsigned part, bool is_scaled) {
     if (z->linear_precision != TSIM_FP8)
-        return NULL;
-    struct tsim_op *op = elementwise(list, name, elements, 4, z->groups);
-    op->parts = part;
-    return op;
+        return;
+    bool is_read_before = !is_scaled && z->software->fp8_scaling == TSIM_SCALING_CURRENT;
+    elementwise(list, name, elements, is_read_before ? 6 : 4, is_read_before ? 2 * z->groups : z->groups)->parts = part;
 }
 
 static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double elements) {
-    struct tsim_op *op = cast_scaled(list, z, name, elements, 0);
-    if (op && z->software->fp8_scaling == TSIM_SCALING_CURRENT) {
-        op->bytes += 2 * elements;
-        op->kernels *= 2;
-    }
+    cast_part(list, z, name, elements, 0, false);
+}
+
+/* What an activation function wrote. Megatron-Core's own, compiled apart from Transformer Engine's modules, finds no
+ * largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2); torch.compile takes it along. */
+static inline void cast_activation(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                                   double elements) {
+    cast_part(list, z, name, elements, TSIM_RECOMPUTE_ACTIVATION, z->software->fusion != TSIM_FUSION_TE);
 }
 
 /* `groups` equal products at once, or one after another. Frameworks launch each on one of a few streams (Transformer Engine's

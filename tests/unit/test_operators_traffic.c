@@ -204,19 +204,21 @@ static double bytes_of(const struct tsim_op_list *list, const char *prefix, doub
     return bytes;
 }
 
-/* Scales of each tile: norms are cast by kernels of their own. Of the tensor itself: what neither a norm nor the
- * activation wrote is read once more before, by a kernel of its own. */
+/* Scales of each tile: norms are cast by kernels of their own. Of the tensor itself: what no norm wrote is read once more
+ * before, by a kernel of its own; compiled, what the activation wrote is not either. */
 START_TEST(fp8_scaling) {
     static const struct {
         enum tsim_fp8_scaling scaling;
         double forward, forward_kernels, backward, backward_kernels;
-    } CASES[] = {{TSIM_SCALING_DELAYED, 4 + 16, 2, 4 * (1 + 8 + 1 + 3), 4},
-                 {TSIM_SCALING_BLOCK, 2 * 4 + 4 + 16, 4, 4 * (1 + 8 + 1 + 3), 4},
-                 {TSIM_SCALING_CURRENT, 2 * 4 + 6 + 16, 5, 6 * (1 + 8 + 1 + 3), 8}};
+        enum tsim_fusion fusion;
+    } CASES[] = {{TSIM_SCALING_DELAYED, 4 + 16, 2, 4 * (1 + 8 + 1 + 3), 4, TSIM_FUSION_TE},
+                 {TSIM_SCALING_BLOCK, 2 * 4 + 4 + 16, 4, 4 * (1 + 8 + 1 + 3), 4, TSIM_FUSION_TE},
+                 {TSIM_SCALING_CURRENT, 2 * 4 + 6 + 24, 6, 6 * (1 + 8 + 1 + 3), 8, TSIM_FUSION_TE},
+                 {TSIM_SCALING_CURRENT, 2 * 4 + 6 + 16, 5, 6 * (1 + 8 + 1 + 3), 8, TSIM_FUSION_COMPILE}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct tsim_op_list list;
         double kernels;
-        gated_init(TSIM_FUSION_TE);
+        gated_init(CASES[i].fusion);
         e.scenario.training.precision = TSIM_FP8;
         e.software.fp8_scaling = CASES[i].scaling;
         tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
