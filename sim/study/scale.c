@@ -153,6 +153,7 @@ struct study {
     struct tsim_scale_row *rows; /* in the arena, with their choices */
     struct tsim_choice *choices;
     size_t n_rows;
+    bool has_points; /* the rows, already */
     struct tsim_diags *diags;
 };
 
@@ -214,28 +215,37 @@ static bool is_end(const struct study *study) {
 }
 
 /* Doubles until the limit is passed; each count is tried at once, because the next depends on it. */
-static enum tsim_status double_until(struct study *study) {
+static enum tsim_status double_until(struct study *study, struct tsim_point_finder *finder) {
     struct tsim_sweep sweep = *study->sweep;
     int64_t count = study->base->n_accelerators;
+    study->has_points = true;
     for (int i = 0; i <= MOST_DOUBLINGS && (i == 0 || count <= MOST_ACCELERATORS); i++, count *= 2) {
         struct tsim_space space;
         TSIM_TRY(add_row(study, count));
         tsim_space_of(study->arena, &study->choices[i], 1, &space);
         sweep.space = &space;
-        TSIM_TRY(tsim_sweep_point(&sweep, 0, &study->rows[i].point, study->diags));
+        TSIM_TRY(tsim_sweep_point(&sweep, 0, finder, &study->rows[i].point, study->diags));
         if (is_end(study))
             return TSIM_OK;
     }
     return TSIM_OK;
 }
 
-static enum tsim_status choose_counts(struct study *study) {
+static enum tsim_status find_until(struct study *study, struct tsim_store *store) {
+    struct tsim_point_finder *finder;
+    TSIM_TRY(tsim_point_finder_open(study->arena, store, 0, &finder, study->diags));
+    enum tsim_status status = double_until(study, finder);
+    tsim_point_finder_close(finder);
+    return status;
+}
+
+static enum tsim_status choose_counts(struct study *study, struct tsim_store *store) {
     const struct tsim_scale_options *options = study->options;
     size_t most = options->n_counts > MOST_DOUBLINGS ? options->n_counts : MOST_DOUBLINGS + 1;
     study->rows = TSIM_NEW_ARRAY(study->arena, most, struct tsim_scale_row);
     study->choices = TSIM_NEW_ARRAY(study->arena, most, struct tsim_choice);
     if (!options->counts && options->until_efficiency_frac > 0)
-        return double_until(study);
+        return find_until(study, store);
     for (size_t i = 0; options->counts && i < options->n_counts; i++)
         TSIM_TRY(add_row(study, options->counts[i]));
     int64_t count = study->base->n_accelerators;
@@ -257,6 +267,24 @@ static enum tsim_status read_points(struct study *study, struct tsim_store *stor
     return status;
 }
 
+/* What was computed to find the counts. */
+static enum tsim_status keep_points(const struct study *study, const struct tsim_space *space, struct tsim_store *store,
+                                    int64_t sweep_id) {
+    struct tsim_point_writer *writer;
+    TSIM_TRY(tsim_point_writer_open(study->arena, store, sweep_id, &writer, study->diags));
+    enum tsim_status status = TSIM_OK;
+    for (size_t i = 0; i < study->n_rows && status == TSIM_OK; i++) {
+        struct tsim_point point = study->rows[i].point;
+        point.position = (int64_t)i;
+        status = tsim_point_writer_add(writer, &point, tsim_space_set_json(study->arena, space, point.position),
+                                       study->diags);
+    }
+    if (status == TSIM_OK)
+        status = tsim_point_writer_commit(writer, study->diags);
+    tsim_point_writer_close(writer);
+    return status;
+}
+
 static enum tsim_status run_counts(struct study *study, struct tsim_store *store, const char *file,
                                    bool *is_interrupted) {
     struct tsim_sweep sweep = *study->sweep;
@@ -266,6 +294,8 @@ static enum tsim_status run_counts(struct study *study, struct tsim_store *store
     tsim_space_of(study->arena, study->choices, study->n_rows, &space);
     sweep.space = &space;
     TSIM_TRY(tsim_sweep_register(study->arena, &sweep, store, &sweep_id, study->diags));
+    if (study->has_points)
+        TSIM_TRY(keep_points(study, &space, store, sweep_id));
     TSIM_TRY(
         tsim_sweep_run(&sweep, store, file, sweep_id, study->options->n_threads, NULL, NULL, &progress, study->diags));
     *is_interrupted = progress.n_done < progress.n_points;
@@ -288,7 +318,7 @@ enum tsim_status tsim_scale_run(struct tsim_arena *arena, const struct tsim_swee
     struct study study = {.arena = arena, .sweep = sweep, .options = options, .diags = diags};
     bool is_interrupted;
     TSIM_TRY(tsim_scenario_load_from(arena, sweep->source, sweep->overrides, sweep->n_overrides, &study.base, diags));
-    TSIM_TRY(choose_counts(&study));
+    TSIM_TRY(choose_counts(&study, store));
     TSIM_TRY(run_counts(&study, store, file, &is_interrupted));
     *scale = (struct tsim_scale){.is_weak = options->is_weak, .is_interrupted = is_interrupted};
     if (!is_interrupted)

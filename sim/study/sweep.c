@@ -159,12 +159,13 @@ static void bench_release(struct bench *bench) {
     tsim_arena_release(&bench->arena);
 }
 
-enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t position, struct tsim_point *point,
-                                  struct tsim_diags *diags) {
+enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t position, struct tsim_point_finder *finder,
+                                  struct tsim_point *point, struct tsim_diags *diags) {
     struct tsim_arena arena;
     struct bench bench;
     struct tsim_residuals residuals;
     const struct tsim_scenario *scenario;
+    enum tsim_found found = TSIM_FOUND_NOT;
     tsim_arena_init(&arena);
     bench_init(&bench, &arena, sweep, &residuals);
     bench.source = *sweep->source;
@@ -172,9 +173,11 @@ enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t positi
     enum tsim_status status = tsim_residuals_read(&arena, NULL, &residuals, &bench.diags);
     if (status == TSIM_OK)
         status = load_point(&bench, point, &scenario);
+    if (status == TSIM_OK && finder)
+        status = tsim_point_finder_find(finder, point, &found, &bench.diags);
     if (status != TSIM_OK)
         copy_error(&bench.diags, diags);
-    else if (scenario)
+    else if (found == TSIM_FOUND_NOT && scenario)
         simulate_point(&bench, scenario, point);
     bench_release(&bench);
     tsim_arena_release(&arena);

@@ -52,8 +52,8 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
 /* Does the scenario's model train on samples without tokens? False too where the scenario has mistakes. */
 bool tsim_sweep_is_of_samples(const struct tsim_sweep *sweep);
 
-/* One point, computed here and stored nowhere: for studies of a few points. */
-enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t position, struct tsim_point *point,
-                                  struct tsim_diags *diags);
+/* One point, as `finder` (may be NULL) knows it or computed here, and stored nowhere: for studies of a few points. */
+enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t position, struct tsim_point_finder *finder,
+                                  struct tsim_point *point, struct tsim_diags *diags);
 
 #endif

@@ -164,7 +164,7 @@ START_TEST(keys_of_what_is_not_valid) {
         const char *text = tsim_arena_printf(&arena, "%ssweep: {limits: {mfu: 0.%d}}\n", SCENARIO, i + 1);
         ck_assert_int_eq(tsim_scenario_open_text(&arena, "tiny.yaml", text, &source, &diags), TSIM_OK);
         vary(WORDS, 1);
-        ck_assert_int_eq(tsim_sweep_point(&sweep, 0, &points[i], &diags), TSIM_OK);
+        ck_assert_int_eq(tsim_sweep_point(&sweep, 0, NULL, &points[i], &diags), TSIM_OK);
         ck_assert_int_eq(points[i].status, TSIM_POINT_INVALID);
     }
     ck_assert_str_eq(points[0].key, points[1].key);
