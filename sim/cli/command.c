@@ -55,7 +55,8 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "--sensitivity runs both again with each capacity, latency and rent a tenth\n"
      "lower and higher, one at a time, and says which of them would turn the order\n"
      "round, in time or in rent per token. --report makes a page of it, with both\n"
-     "runs. Nothing is logged.",
+     "runs. Where one does not fit in memory, it says so and ends with 4. Nothing is\n"
+     "logged.",
      2, 2,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_FAIL_ABOVE) | TSIM_HAS(TSIM_OPTION_REPORT) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
