@@ -65,7 +65,7 @@ static enum tsim_exit write_report(struct compare *c) {
 }
 
 /* Without two steps to compare, the gate fails; where there is no gate, one of them does not fit. */
-static enum tsim_exit check_gate(const struct compare *c) {
+static enum tsim_exit judge(const struct compare *c) {
     double change_frac = c->comparison.step_change_frac, most_frac = c->arguments->fail_above_frac;
     if (!c->arguments->has[TSIM_OPTION_FAIL_ABOVE])
         return c->results[0].simulated && c->results[1].simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
@@ -93,7 +93,7 @@ static enum tsim_exit print_comparison(struct compare *c) {
         status = tsim_write_json(arguments, tsim_comparison_json(&c->comparison));
     if (arguments->has[TSIM_OPTION_REPORT])
         status = tsim_exit_worse(status, write_report(c));
-    return tsim_exit_worse(status, check_gate(c));
+    return tsim_exit_worse(status, judge(c));
 }
 
 enum tsim_exit tsim_cmd_compare(const struct tsim_arguments *arguments) {

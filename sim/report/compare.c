@@ -130,7 +130,7 @@ static const struct tsim_value *tree_of(struct tsim_arena *arena, const struct t
 }
 
 static void find_inputs(struct tsim_arena *arena, struct tsim_comparison *c) {
-    static const struct tsim_figure_column COLUMNS[] = {{"input", "path", TSIM_FIGURE_TEXT},
+    static const struct tsim_figure_column COLUMNS[] = {{"input", "path", TSIM_FIGURE_PATH},
                                                         {"A", NULL, TSIM_FIGURE_TEXT},
                                                         {"B", NULL, TSIM_FIGURE_TEXT},
                                                         {NULL, "a", TSIM_FIGURE_TEXT},

@@ -7,6 +7,10 @@
 
 enum { TEXT_BYTES = 64, LEAST_CUT_WIDTH = 10 };
 
+static bool is_text(enum tsim_figure figure) {
+    return figure == TSIM_FIGURE_TEXT || figure == TSIM_FIGURE_PATH;
+}
+
 void tsim_figures_init(struct tsim_figures *figures, struct tsim_arena *arena, const char *name,
                        const struct tsim_figure_column *columns, size_t n_columns) {
     *figures = (struct tsim_figures){.arena = arena, .name = name, .columns = columns, .n_columns = n_columns};
@@ -29,12 +33,12 @@ static enum tsim_figure next_figure(const struct tsim_figures *figures) {
 }
 
 void tsim_figures_add_text(struct tsim_figures *figures, const char *text) {
-    TSIM_ASSERT(next_figure(figures) == TSIM_FIGURE_TEXT);
+    TSIM_ASSERT(is_text(next_figure(figures)));
     add(figures, (struct tsim_figure_cell){.text = text, .number = (double)NAN});
 }
 
 void tsim_figures_add(struct tsim_figures *figures, double number) {
-    TSIM_ASSERT(next_figure(figures) != TSIM_FIGURE_TEXT);
+    TSIM_ASSERT(!is_text(next_figure(figures)));
     add(figures, (struct tsim_figure_cell){.number = number});
 }
 
@@ -44,6 +48,7 @@ const char *tsim_figure_text(enum tsim_figure figure, double number, char *buffe
         return buffer;
     switch (figure) {
     case TSIM_FIGURE_TEXT:
+    case TSIM_FIGURE_PATH:
         break;
     case TSIM_FIGURE_COUNT:
         return tsim_count_text(number, buffer, size);
@@ -79,7 +84,7 @@ const char *tsim_figure_text(enum tsim_figure figure, double number, char *buffe
 static const char *cell_text(const struct tsim_figures *figures, size_t cell) {
     const struct tsim_figure_column *column = &figures->columns[cell % figures->n_columns];
     char text[TEXT_BYTES];
-    if (column->figure == TSIM_FIGURE_TEXT)
+    if (is_text(column->figure))
         return figures->cells[cell].text;
     return tsim_arena_strdup(figures->arena,
                              tsim_figure_text(column->figure, figures->cells[cell].number, text, sizeof text));
@@ -100,15 +105,13 @@ static int shown_width(const struct tsim_figures *figures, const char *const *te
 /* Cuts the texts of a column by as much of `excess` as leaves some of them; returns what is left of it. */
 static int cut_column(const struct tsim_figures *figures, const char **texts, size_t column, int excess) {
     int width = shown_width(figures, texts, column), to = width - excess;
-    if (excess <= 0 || width <= LEAST_CUT_WIDTH || figures->columns[column].figure != TSIM_FIGURE_TEXT)
+    if (excess <= 0 || width <= LEAST_CUT_WIDTH || !is_text(figures->columns[column].figure))
         return excess;
     to = to < LEAST_CUT_WIDTH ? LEAST_CUT_WIDTH : to;
-    const char *key = figures->columns[column].key;
-    bool has_paths = key && strcmp(key, "path") == 0;
+    bool has_paths = figures->columns[column].figure == TSIM_FIGURE_PATH;
     for (size_t i = column; i < figures->n_cells; i += figures->n_columns)
-        texts[i] = !texts[i]   ? NULL
-                   : has_paths ? tsim_path_cut_short(figures->arena, texts[i], to)
-                               : tsim_text_cut_short(figures->arena, texts[i], to);
+        if (texts[i])
+            texts[i] = (has_paths ? tsim_path_cut_short : tsim_text_cut_short)(figures->arena, texts[i], to);
     return excess - (width - to);
 }
 
@@ -129,7 +132,7 @@ void tsim_figures_print(const struct tsim_figures *figures, const struct tsim_st
     for (size_t c = 0; c < figures->n_columns; c++)
         if (figures->columns[c].title)
             columns[n_columns++] = (struct tsim_column){.title = figures->columns[c].title,
-                                                        .is_number = figures->columns[c].figure != TSIM_FIGURE_TEXT};
+                                                        .is_number = !is_text(figures->columns[c].figure)};
     for (size_t i = 0; i < figures->n_cells; i++)
         texts[i] = cell_text(figures, i);
     fit(figures, texts, style->width);
@@ -158,7 +161,7 @@ void tsim_figures_print_csv(const struct tsim_figures *figures, FILE *out) {
             tsim_text_table_add(&table, figures->name);
         if (!column->key)
             continue;
-        if (column->figure == TSIM_FIGURE_TEXT)
+        if (is_text(column->figure))
             tsim_text_table_add(&table, figures->cells[i].text);
         else
             tsim_text_table_add(&table, isnan(figures->cells[i].number)
@@ -174,7 +177,7 @@ void tsim_figures_json(const struct tsim_figures *figures, struct tsim_json *par
         const struct tsim_figure_column *column = &figures->columns[i % figures->n_columns];
         if (i % figures->n_columns == 0)
             row = tsim_json_object(rows, NULL);
-        if (column->key && column->figure == TSIM_FIGURE_TEXT)
+        if (column->key && is_text(column->figure))
             tsim_json_text(row, column->key, figures->cells[i].text);
         else if (column->key)
             tsim_json_number(row, column->key, figures->cells[i].number);

@@ -11,6 +11,7 @@
 
 enum tsim_figure {
     TSIM_FIGURE_TEXT,
+    TSIM_FIGURE_PATH,        /* a text, of keys: cut at its beginning where there is no room for it */
     TSIM_FIGURE_COUNT,       /* 1,024 */
     TSIM_FIGURE_NUMBER,      /* three significant digits */
     TSIM_FIGURE_AMOUNT,      /* 549 G: a count with a prefix */

@@ -153,7 +153,6 @@ struct study {
     struct tsim_scale_row *rows; /* in the arena, with their choices */
     struct tsim_choice *choices;
     size_t n_rows;
-    bool has_points; /* the rows, already */
     struct tsim_diags *diags;
 };
 
@@ -218,7 +217,6 @@ static bool is_end(const struct study *study) {
 static enum tsim_status double_until(struct study *study, struct tsim_point_finder *finder) {
     struct tsim_sweep sweep = *study->sweep;
     int64_t count = study->base->n_accelerators;
-    study->has_points = true;
     for (int i = 0; i <= MOST_DOUBLINGS && (i == 0 || count <= MOST_ACCELERATORS); i++, count *= 2) {
         struct tsim_space space;
         TSIM_TRY(add_row(study, count));
@@ -239,12 +237,17 @@ static enum tsim_status find_until(struct study *study, struct tsim_store *store
     return status;
 }
 
+/* Else the counts are known before any of them has run. */
+static bool doubles_until(const struct tsim_scale_options *options) {
+    return !options->counts && options->until_efficiency_frac > 0;
+}
+
 static enum tsim_status choose_counts(struct study *study, struct tsim_store *store) {
     const struct tsim_scale_options *options = study->options;
     size_t most = options->n_counts > MOST_DOUBLINGS ? options->n_counts : MOST_DOUBLINGS + 1;
     study->rows = TSIM_NEW_ARRAY(study->arena, most, struct tsim_scale_row);
     study->choices = TSIM_NEW_ARRAY(study->arena, most, struct tsim_choice);
-    if (!options->counts && options->until_efficiency_frac > 0)
+    if (doubles_until(options))
         return find_until(study, store);
     for (size_t i = 0; options->counts && i < options->n_counts; i++)
         TSIM_TRY(add_row(study, options->counts[i]));
@@ -294,8 +297,9 @@ static enum tsim_status run_counts(struct study *study, struct tsim_store *store
     tsim_space_of(study->arena, study->choices, study->n_rows, &space);
     sweep.space = &space;
     TSIM_TRY(tsim_sweep_register(study->arena, &sweep, store, &sweep_id, study->diags));
-    if (study->has_points)
-        TSIM_TRY(keep_points(study, &space, store, sweep_id));
+    *is_interrupted = false;
+    if (doubles_until(study->options))
+        return keep_points(study, &space, store, sweep_id);
     TSIM_TRY(
         tsim_sweep_run(&sweep, store, file, sweep_id, study->options->n_threads, NULL, NULL, &progress, study->diags));
     *is_interrupted = progress.n_done < progress.n_points;

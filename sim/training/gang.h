@@ -23,6 +23,11 @@ static inline int32_t tsim_label_item(int64_t label) {
 static inline int32_t tsim_label_segment(int64_t label) {
     return (int32_t)(label & 0xffffff);
 }
+/* The same task of the item that comes so many later; of no item, the same. */
+static inline int64_t tsim_label_moved(int64_t label, int32_t items) {
+    int32_t item = tsim_label_item(label);
+    return item < 0 ? label : tsim_label(tsim_label_kind(label), item + items, tsim_label_segment(label));
+}
 
 /* A part of a pass that is cut into pieces, or of a collective between them; the last of all is the PASS. */
 static inline bool tsim_label_is_piece(int64_t label) {
@@ -84,7 +89,7 @@ struct tsim_piecewise {
 
 struct tsim_chunk_plan {
     bool has_embedding, has_head;
-    int32_t alike;                                      /* number of what is the same for it: stage_plan->alike */
+    int32_t alike;                                      /* which of the kinds of chunk it is: in stage_plan->alike */
     int32_t n_layers, n_expert_layers;                  /* the second of them */
     int64_t first_layer;                                /* in the model */
     double parameters, expert_parameters;               /* per tensor rank; the second of them */
@@ -102,7 +107,7 @@ struct tsim_pass_route {
 
 struct tsim_stage_plan {
     struct tsim_chunk_plan *chunks;
-    int32_t *alike; /* of chunks whose passes and collectives cost the same the first; by the numbers of such */
+    int32_t *alike; /* by kind, which is chunks whose passes and collectives cost the same: the first of them */
     int32_t n_alike;
     const struct tsim_pass_item *items; /* the schedule's order */
     int32_t n_items;

@@ -16,7 +16,6 @@ enum place { AT_ITEM, AT_SEND_NEXT, AT_SEND_PREV, AT_UNIT, AT_REDUCE, AT_OLDEST,
 
 /* Times and counts are those of the whole step, with what was left out. What is of any length is in the logs. */
 struct moment {
-    uint64_t signature;
     size_t state_at, n_words; /* what must be the same; n_words 0: was not written down */
     tsim_tick now;
     int64_t n_events;
@@ -31,10 +30,10 @@ struct tsim_periods {
     int32_t n_gangs, n_resources, n_meters;
     bool is_interleaved, goes_by_passes;
     struct moment *moments;
-    uint64_t *signatures; /* theirs */
+    uint64_t *signatures; /* theirs, in a row: looked through each time */
     size_t n_moments;
-    struct tsim_words states, sums; /* of all moments; at the end those of the present */
-    int32_t *places, *now;          /* of all moments; of the present */
+    struct tsim_words states, sums; /* of all moments; states at the end also of the present */
+    int32_t *places, *present;      /* of all moments; of the present */
     size_t n_places, places_capacity;
     tsim_tick skipped;
     int64_t skipped_events;
@@ -69,7 +68,7 @@ struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engi
     periods->goes_by_passes = periods->is_interleaved && !plan->shards_fully && !plan->waits_for_reductions;
     periods->moments = TSIM_NEW_ARRAY(arena, MOST_MOMENTS, struct moment);
     periods->signatures = TSIM_NEW_ARRAY(arena, MOST_MOMENTS, uint64_t);
-    periods->now = TSIM_NEW_ARRAY(arena, (size_t)n_gangs * N_PLACES, int32_t);
+    periods->present = TSIM_NEW_ARRAY(arena, (size_t)n_gangs * N_PLACES, int32_t);
     periods->counts = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks * TSIM_N_PASS_KINDS, int32_t);
     return periods;
 }
@@ -378,7 +377,7 @@ static bool leaves_a_schedule(const struct tsim_periods *periods, const struct t
 }
 
 static bool find_period(const struct tsim_periods *periods, const int32_t *then, struct period *period) {
-    const int32_t *now = periods->now;
+    const int32_t *now = periods->present;
     *period = (struct period){.times = INT64_MAX};
     for (int32_t g = 0; g < periods->n_gangs; g++)
         if (!count_times(periods, &periods->gangs[g], then + g * N_PLACES, now + g * N_PLACES, period))
@@ -394,12 +393,6 @@ static bool find_period(const struct tsim_periods *periods, const int32_t *then,
 
 /* ---- leaving it out ---- */
 
-static int64_t moved(int64_t label, int32_t items) {
-    if (tsim_label_item(label) < 0)
-        return label;
-    return tsim_label(tsim_label_kind(label), tsim_label_item(label) + items, tsim_label_segment(label));
-}
-
 /* And noted as if it had come, where there is room for that. */
 static void tell_again(struct tsim_periods *periods, const struct moment *then, const int32_t *places,
                        tsim_tick period_ticks, const struct period *period) {
@@ -413,7 +406,7 @@ static void tell_again(struct tsim_periods *periods, const struct moment *then, 
             ptrdiff_t at = (ptrdiff_t)task.gang * N_PLACES + AT_ITEM;
             task.begin += k * period_ticks;
             task.end += k * period_ticks;
-            task.label = moved(task.label, (int32_t)k * (periods->now[at] - places[at]));
+            task.label = tsim_label_moved(task.label, (int32_t)k * (periods->present[at] - places[at]));
             periods->repeat(periods->context, &task);
             if (has_room)
                 periods->notes[periods->n_notes++] = task;
@@ -422,27 +415,21 @@ static void tell_again(struct tsim_periods *periods, const struct moment *then, 
         forget(periods);
 }
 
-/* The task keeps its item. */
-static void wait_longer(const struct tsim_gang *gang, int stream, int32_t out) {
-    int64_t label;
-    if (label_of(gang, stream, &label))
-        tsim_engine_relabel(gang->engine, gang->streams[stream], moved(label, -out));
-}
-
 static void shorten(struct tsim_gang *gang, const int32_t *then, const int32_t *now, const struct period *period) {
     int32_t out = (int32_t)(period->times * (now[AT_ITEM] - then[AT_ITEM]));
     gang->items += out;
     gang->n_items -= out;
     for (int i = 0; i < 2; i++)
         gang->n_skipped[i] += (int32_t)period->times * period->slots[i];
-    if (!gang->plan->shards_fully && now[AT_REDUCE] == then[AT_REDUCE])
-        gang->reduce_item -= out;
-    for (int i = 0; i < 2; i++)
-        if (now[AT_SEND_NEXT + i] == then[AT_SEND_NEXT + i])
-            gang->send_at[i] -= out;
-    for (int i = 0; i < N_FOLLOWERS; i++)
-        if (stands_still(gang, i, then, now))
-            wait_longer(gang, FOLLOWERS[i].stream, out);
+    int32_t *const next[N_FOLLOWERS] = {&gang->reduce_item, &gang->send_at[0], &gang->send_at[1]};
+    for (int i = 0; i < N_FOLLOWERS; i++) { /* what did not move keeps its item */
+        int32_t stream = FOLLOWERS[i].stream;
+        int64_t label;
+        if (now[FOLLOWERS[i].place] == then[FOLLOWERS[i].place])
+            *next[i] -= out;
+        if (stands_still(gang, i, then, now) && label_of(gang, stream, &label))
+            tsim_engine_relabel(gang->engine, gang->streams[stream], tsim_label_moved(label, -out));
+    }
     if (gang->n_reductions > 0)
         tsim_engine_rearm(gang->engine, gang->reduced,
                           gang->n_reductions - (int32_t)gang->tally[TSIM_TALLY_REDUCTIONS]);
@@ -456,7 +443,7 @@ static void leave_out(struct tsim_periods *periods, const struct moment *then, c
         struct tsim_gang *gang = &periods->gangs[g];
         for (int32_t i = 0; i < gang->n_tally; i++)
             gang->tally[i] += period->times * (gang->tally[i] - tsim_words_next(&sums));
-        shorten(gang, places + g * N_PLACES, periods->now + g * N_PLACES, period);
+        shorten(gang, places + g * N_PLACES, periods->present + g * N_PLACES, period);
     }
     for (int32_t r = -periods->n_meters; r < periods->n_resources; r++) {
         double flowed = tsim_engine_resource_flowed(periods->engine, r) - tsim_words_next_double(&sums);
@@ -469,13 +456,13 @@ static void leave_out(struct tsim_periods *periods, const struct moment *then, c
 }
 
 /* The last moment like it after which a period can be left out; NULL: none, and *period is the shortest. */
-static const struct moment *find_like(const struct tsim_periods *periods, const struct moment *now,
+static const struct moment *find_like(const struct tsim_periods *periods, const struct moment *now, uint64_t signature,
                                       struct period *period) {
     const int64_t *states = periods->states.words;
     int n_tries = 0;
     for (size_t i = periods->n_moments; i-- > 0 && n_tries < MOST_TRIES;) {
         const struct moment *then = &periods->moments[i];
-        if (periods->signatures[i] != now->signature || then->n_words != now->n_words ||
+        if (periods->signatures[i] != signature || then->n_words != now->n_words ||
             memcmp(states + then->state_at, states + now->state_at, now->n_words * sizeof *states) != 0)
             continue;
         struct period tried;
@@ -495,13 +482,13 @@ static void keep_state(struct tsim_periods *periods, struct moment *now) {
     now->sums_at = periods->sums.n;
     periods->places =
         tsim_heap_grow(periods->places, &periods->places_capacity, periods->n_places + n, sizeof *periods->places);
-    memcpy(periods->places + periods->n_places, periods->now, n * sizeof *periods->places);
+    memcpy(periods->places + periods->n_places, periods->present, n * sizeof *periods->places);
     periods->n_places += n;
     put_sums(periods, &periods->sums);
 }
 
-static void keep(struct tsim_periods *periods, const struct moment *now) {
-    periods->signatures[periods->n_moments] = now->signature;
+static void keep(struct tsim_periods *periods, const struct moment *now, uint64_t signature) {
+    periods->signatures[periods->n_moments] = signature;
     periods->moments[periods->n_moments++] = *now;
 }
 
@@ -524,24 +511,25 @@ void tsim_periods_look(struct tsim_periods *periods) {
                          .now = tick + periods->skipped,
                          .n_events = tsim_engine_n_events(periods->engine) + periods->skipped_events,
                          .n_noted = periods->n_notes};
-    if (!sign(periods, tick, &now.signature))
+    uint64_t signature;
+    if (!sign(periods, tick, &signature))
         return;
-    if (periods->goes_by_passes && !is_known(periods, now.signature)) {
-        keep(periods, &now);
+    if (periods->goes_by_passes && !is_known(periods, signature)) {
+        keep(periods, &now, signature);
         return;
     }
     bool is_whole = put_state(periods, tick, &periods->states);
     now.n_words = periods->states.n - now.state_at;
     if (is_whole) {
         for (int32_t g = 0; g < periods->n_gangs; g++)
-            put_places(&periods->gangs[g], periods->now + g * N_PLACES);
+            put_places(&periods->gangs[g], periods->present + g * N_PLACES);
         struct period period = {.ended_by = NULL};
-        const struct moment *then = find_like(periods, &now, &period);
+        const struct moment *then = find_like(periods, &now, signature, &period);
         if (!then) {
             periods->ended_by = periods->goes_by_passes ? period.ended_by : NULL;
             periods->end = period.end;
             keep_state(periods, &now);
-            keep(periods, &now);
+            keep(periods, &now, signature);
             return;
         }
         leave_out(periods, then, &now, &period);

@@ -541,13 +541,12 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
     sp->alike = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, int32_t);
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {
-        const struct tsim_chunk_plan *like = c > 0       ? &sp->chunks[c - 1]
-                                             : stage > 0 ? plan->stages[stage - 1].chunks
-                                                         : NULL;
-        plan_chunk(plan, costs, &of_stage, stage, c, plan->is_mirrored || part != sc ? NULL : like, &sp->chunks[c]);
-        bool is_alike = c > 0 && !plan->shards_fully && !plan->is_mirrored && part == sc &&
-                        same_chunk(&sp->chunks[c - 1], &sp->chunks[c]);
-        if (!is_alike)
+        const struct tsim_chunk_plan *like = plan->is_mirrored || part != sc ? NULL
+                                             : c > 0                         ? &sp->chunks[c - 1]
+                                             : stage > 0                     ? plan->stages[stage - 1].chunks
+                                                                             : NULL;
+        plan_chunk(plan, costs, &of_stage, stage, c, like, &sp->chunks[c]);
+        if (c == 0 || !like || plan->shards_fully || !same_chunk(like, &sp->chunks[c]))
             sp->alike[sp->n_alike++] = c;
         sp->chunks[c].alike = sp->n_alike - 1;
         sp->chunks[c].first_gather = sp->n_gathers;

@@ -228,8 +228,7 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
 
 static int64_t message_number(const struct step_run *run, const struct tsim_gang *to, struct tsim_pass_item item) {
     int64_t slots = (int64_t)run->plan->schedule.microbatches * run->plan->schedule.chunks;
-    return ((to - run->gangs) * 2 + (item.kind != TSIM_PASS_FORWARD)) * slots +
-           item.chunk * run->plan->schedule.microbatches + item.microbatch;
+    return ((to - run->gangs) * 2 + (item.kind != TSIM_PASS_FORWARD)) * slots + tsim_step_slot(run->plan, item);
 }
 
 static void tell_pass(const struct step_run *run, const struct tsim_gang *gang, int32_t item,
@@ -278,7 +277,8 @@ static int32_t reduction_number(const struct tsim_gang *gang, int32_t item, int3
     return sp->items[item].microbatch * sp->n_reduces + sp->chunks[sp->items[item].chunk].first_reduce + segment;
 }
 
-static void tell(const struct step_run *run, const struct tsim_periods_task *ended) {
+static void tell(void *context, const struct tsim_periods_task *ended) {
+    const struct step_run *run = context;
     const struct stream_owner *owner = &run->owners[ended->stream];
     const struct tsim_gang *gang = owner->gang;
     int64_t label = ended->label;
@@ -308,17 +308,11 @@ static void tell(const struct step_run *run, const struct tsim_periods_task *end
     run->sink->take(run->sink->context, &task);
 }
 
-static void tell_again(void *context, const struct tsim_periods_task *ended) {
-    tell(context, ended);
-}
-
-static void tell_and_note(const struct step_run *run, int32_t stream, int64_t label, tsim_tick begin, tsim_tick end) {
+static void tell_and_note(struct step_run *run, int32_t stream, int64_t label, tsim_tick begin, tsim_tick end) {
     const struct tsim_gang *gang = run->owners[stream].gang;
     tsim_tick later = tsim_periods_ticks(run->periods);
-    int32_t item = tsim_label_item(label);
-    if (item >= 0)
-        label = tsim_label(tsim_label_kind(label), item + tsim_gang_n_left_out(gang), tsim_label_segment(label));
-    const struct tsim_periods_task ENDED = {label, begin + later, end + later, stream, (int32_t)(gang - run->gangs)};
+    const struct tsim_periods_task ENDED = {tsim_label_moved(label, tsim_gang_n_left_out(gang)), begin + later,
+                                            end + later, stream, (int32_t)(gang - run->gangs)};
     tell(run, &ENDED);
     if (run->periods)
         tsim_periods_note(run->periods, &ENDED);
@@ -338,8 +332,8 @@ static void account_data(const struct step_run *run, struct tsim_gang *gang, int
     tsim_account_data(gang, label);
 }
 
-static __attribute__((noinline)) void tell_sink(const struct step_run *run, int32_t stream, int64_t label,
-                                                tsim_tick begin, tsim_tick end) {
+static __attribute__((noinline)) void tell_sink(struct step_run *run, int32_t stream, int64_t label, tsim_tick begin,
+                                                tsim_tick end) {
     const struct tsim_gang *gang = run->owners[stream].gang;
     bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
                     (tsim_label_kind(label) != TSIM_TASK_GO || gang->expanding[TSIM_STREAM_DATA].part > 0);
@@ -514,7 +508,7 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
     }
     if (!(sink && sink->needs_events) && !run.plan->is_stepped && !run.plan->input &&
         !(run.plan->noise_deviation_frac > 0))
-        run.periods = tsim_periods_new(scratch, run.engine, run.gangs, run.n_gangs, sink ? tell_again : NULL, &run);
+        run.periods = tsim_periods_new(scratch, run.engine, run.gangs, run.n_gangs, sink ? tell : NULL, &run);
     if (run.plan->is_stepped)
         tsim_expansion_build(&run.links, scratch, placement, run.gangs, run.n_gangs);
     if (sink)
