@@ -57,10 +57,10 @@ rows() { # KIND COLUMN...
 tables() {
     echo '### Accelerators'
     echo
-    echo '| id | vendor | year | memory GiB | memory GB/s | fp32 | tf32 | fp16 | bf16 | fp8 | idle W | limit W | rent USD/h | price USD |'
-    echo '| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
+    echo '| id | vendor | year | memory GiB | memory GB/s | fp32 | tf32 | fp16 | bf16 | fp8 | nvfp4 | idle W | limit W | rent USD/h | price USD |'
+    echo '| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
     rows accelerator vendor year:1 memory:1073741824 memory_bandwidth:1e9 peak.fp32:1e12 peak.tf32:1e12 peak.fp16:1e12 \
-        peak.bf16:1e12 peak.fp8:1e12 power.idle:1 power.limit:1 rent:0.000277777777777778 purchase:1
+        peak.bf16:1e12 peak.fp8:1e12 peak.nvfp4:1e12 power.idle:1 power.limit:1 rent:0.000277777777777778 purchase:1
     echo
     echo '### Nodes'
     echo

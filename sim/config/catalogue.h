@@ -11,7 +11,19 @@
 
 #include <stdint.h>
 
-enum tsim_precision { TSIM_FP32, TSIM_TF32, TSIM_FP16, TSIM_BF16, TSIM_FP8, TSIM_N_PRECISIONS };
+enum tsim_precision { TSIM_FP32, TSIM_TF32, TSIM_FP16, TSIM_BF16, TSIM_FP8, TSIM_MXFP8, TSIM_NVFP4, TSIM_N_PRECISIONS };
+
+/* Precisions of linear layers alone, whose operands are quantized before each product: attention, the head, gradients
+ * and what lies between layers stay in bf16. */
+static inline bool tsim_is_quantized(enum tsim_precision precision) {
+    return precision >= TSIM_FP8;
+}
+static inline enum tsim_precision tsim_unquantized(enum tsim_precision precision) {
+    return tsim_is_quantized(precision) ? TSIM_BF16 : precision;
+}
+/* Of an operand's element, with its share of the scales: MXFP8 has one of 8 bits for 32 elements (OCP Microscaling Formats
+ * 1.0, section 5), NVFP4 one of 8 bits for 16 (NVIDIA 2025, arXiv:2509.25149, section 2). */
+double tsim_operand_bytes(enum tsim_precision precision);
 
 /* ---- model (models/architectures, schema tsim/model/v1) ---- */
 enum tsim_model_kind { TSIM_MODEL_TRANSFORMER, TSIM_MODEL_CNN, TSIM_MODEL_MLP, TSIM_MODEL_DLRM };

@@ -5,7 +5,7 @@
 
 /* clang-format off */
 const struct tsim_word tsim_precision_words[] = {
-    {"fp32", TSIM_FP32}, {"tf32", TSIM_TF32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {"fp8", TSIM_FP8}, {NULL, 0}};
+    {"fp32", TSIM_FP32}, {"tf32", TSIM_TF32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {"fp8", TSIM_FP8}, {"mxfp8", TSIM_MXFP8}, {"nvfp4", TSIM_NVFP4}, {NULL, 0}};
 
 /* ---- accelerator ---- */
 static const struct tsim_word ACCELERATOR_SCHEMA[] = {{"tsim/accelerator/v1", 0}, {NULL, 0}};
@@ -15,7 +15,7 @@ static const struct tsim_word ACCELERATOR_SCHEMA[] = {{"tsim/accelerator/v1", 0}
      .offset = offsetof(struct tsim_accelerator, peak_flops_per_s) + (index_) * sizeof(double),                        \
      .help = "dense matrix peak; absent: lacks it"}
 static const struct tsim_key PEAK_KEYS[] = {PEAK("fp32", TSIM_FP32), PEAK("tf32", TSIM_TF32), PEAK("fp16", TSIM_FP16),
-                                            PEAK("bf16", TSIM_BF16), PEAK("fp8", TSIM_FP8)};
+                                            PEAK("bf16", TSIM_BF16), PEAK("fp8", TSIM_FP8), PEAK("mxfp8", TSIM_MXFP8), PEAK("nvfp4", TSIM_NVFP4)};
 TSIM_TABLE(PEAKS, PEAK_KEYS, true);
 
 #define SHARE(name_, field_, required_, help_)                                                                         \
@@ -26,7 +26,7 @@ TSIM_TABLE(PEAKS, PEAK_KEYS, true);
           "fraction of the peak that long matrix products reach")
 static const struct tsim_key SUSTAINED_KEYS[] = {
     SUSTAINED("fp32", TSIM_FP32), SUSTAINED("tf32", TSIM_TF32), SUSTAINED("fp16", TSIM_FP16),
-    SUSTAINED("bf16", TSIM_BF16), SUSTAINED("fp8", TSIM_FP8)};
+    SUSTAINED("bf16", TSIM_BF16), SUSTAINED("fp8", TSIM_FP8), SUSTAINED("mxfp8", TSIM_MXFP8), SUSTAINED("nvfp4", TSIM_NVFP4)};
 TSIM_TABLE(SUSTAINED, SUSTAINED_KEYS, true);
 
 #define FLASH_RATE(name_, index_, help_)                                                                               \

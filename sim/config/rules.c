@@ -98,8 +98,8 @@ static bool check_listed_model(const struct check *c) {
                        "leave it out: batches are counted in samples");
     if (t->recompute != TSIM_RECOMPUTE_NONE)
         refuse(c, "training.recompute", "recomputation of a layer list", "recompute: none");
-    if (t->precision == TSIM_FP8)
-        refuse(c, "training.precision", "a layer list in fp8", "fp16, bf16, tf32 or fp32");
+    if (tsim_is_quantized(t->precision))
+        refuse(c, "training.precision", "a layer list in 8 or 4 bits", "fp16, bf16, tf32 or fp32");
     return c->reader->diags->n_errors == n_errors;
 }
 
@@ -212,12 +212,11 @@ static void precisions_of(const struct tsim_accelerator *a, char text[64]) {
                      tsim_word_of(tsim_precision_words, p));
 }
 
-/* Attention and the head keep bf16 where the linear layers run in fp8. */
 static void check_precision(const struct check *c) {
     const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
     enum tsim_precision precision = c->sc->training.precision;
-    if (a->peak_flops_per_s[precision] > 0 && precision == TSIM_FP8)
-        precision = TSIM_BF16;
+    if (a->peak_flops_per_s[precision] > 0)
+        precision = tsim_unquantized(precision); /* attention's and the head's */
     if (a->peak_flops_per_s[precision] > 0)
         return;
     char has[64];

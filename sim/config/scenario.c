@@ -38,7 +38,7 @@ static bool enters_run(const struct tsim_scenario *sc, const char *accelerator_k
         precision = tail_after(accelerator_key, "peak.");
     if (precision)
         return strcmp(precision, tsim_precision_name(sc->training.precision)) == 0 ||
-               (sc->training.precision == TSIM_FP8 && strcmp(precision, "bf16") == 0);
+               (tsim_is_quantized(sc->training.precision) && strcmp(precision, "bf16") == 0);
     const char *flash = tail_after(accelerator_key, "efficiency.attention.");
     if (!flash)
         return true;

@@ -105,14 +105,16 @@ double tsim_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precisi
     return best_s;
 }
 
-static double element_bytes(enum tsim_precision precision) {
-    return precision == TSIM_FP8 ? 1 : precision == TSIM_TF32 || precision == TSIM_FP32 ? 4 : 2;
+/* Blocks of 32 elements share a scale in MXFP8, and are 16 bytes in NVFP4. */
+static double aligned_elements(enum tsim_precision precision) {
+    bool has_blocks = precision == TSIM_MXFP8 || precision == TSIM_NVFP4;
+    return has_blocks ? 32 : LOAD_BYTES / tsim_operand_bytes(precision);
 }
 
 /* Operands lie in memory as features of tokens: of y = x W the rows are n and k long, of W's gradient m and n. fp32
  * products do without matrix units. */
 static bool is_aligned(const struct tsim_op *op) {
-    double step = LOAD_BYTES / element_bytes(op->precision), other = op->is_weight_gradient ? op->m : op->k;
+    double step = aligned_elements(op->precision), other = op->is_weight_gradient ? op->m : op->k;
     return op->is_padded || op->precision == TSIM_FP32 || (fmod(op->n, step) == 0 && fmod(other, step) == 0);
 }
 

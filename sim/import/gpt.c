@@ -117,16 +117,41 @@ static bool is_on(struct tsim_gpt *g, const char *key) {
     return s && tsim_setting_flag(g->r, s);
 }
 
-/* fp8 is a flag (NeMo) or a format. */
-static const struct tsim_setting *fp8(struct tsim_gpt *g) {
-    static const char *const KEYS[] = {"fp8_format", "fp8", "fp8_hybrid", "fp8_e4m3"};
+/* fp8 and fp4 are a flag (NeMo) or a format. */
+static const struct tsim_setting *quantized(struct tsim_gpt *g) {
+    static const char *const KEYS[] = {"fp4_format", "fp4", "fp8_format", "fp8", "fp8_hybrid", "fp8_e4m3"};
     const struct tsim_setting *found = NULL;
     for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
         const struct tsim_setting *s = tsim_recipe_find(g->r, KEYS[i]);
-        if (s && !found && strcmp(tsim_setting_text(s), "false") != 0 && strcmp(tsim_setting_text(s), "False") != 0)
+        static const char *const OFF[] = {"false", "False", "null", "None"};
+        bool is_off = false;
+        for (size_t j = 0; s && j < sizeof OFF / sizeof OFF[0]; j++)
+            is_off |= strcmp(tsim_setting_text(s), OFF[j]) == 0;
+        if (s && !found && !is_off)
             found = s;
     }
     return found;
+}
+
+/* Where the scales of 8-bit operands come from (Megatron-Core, --fp8-recipe), or the word of a precision of its own. */
+static const char *quantized_word(struct tsim_gpt *g, const struct tsim_setting *low) {
+    static const char *const SCALINGS[][2] = {
+        {"delayed", "delayed"}, {"tensorwise", "current"}, {"current", "current"}, {"blockwise", "block"}};
+    const struct tsim_setting *recipe = tsim_recipe_find(g->r, "fp8_recipe");
+    if (strncmp(low->key, "fp4", 3) == 0)
+        return "nvfp4";
+    if (!recipe)
+        return "fp8";
+    const char *text = tsim_setting_text(recipe);
+    if (strcmp(text, "mxfp8") == 0)
+        return "mxfp8";
+    for (size_t i = 0; i < sizeof SCALINGS / sizeof SCALINGS[0]; i++)
+        if (strcmp(text, SCALINGS[i][0]) == 0) {
+            tsim_recipe_put(g->r, "software.fp8_scaling", recipe, NULL, "%s", SCALINGS[i][1]);
+            return "fp8";
+        }
+    tsim_recipe_error(g->r, recipe, "'%.40s' is no recipe that is known: delayed, tensorwise, blockwise, mxfp8", text);
+    return "fp8";
 }
 
 /* NeMo's trainer.precision: bf16, bf16-mixed, 16, 16-mixed, 32. */
@@ -162,10 +187,19 @@ static void put_gradient_precision(struct tsim_gpt *g, const char *word) {
         tsim_recipe_put(g->r, "training.gradient_precision", kept, kept ? NULL : "the program's default", "fp32");
 }
 
+static void put_quantized(struct tsim_gpt *g, const struct tsim_setting *low) {
+    static const char *const GATHERS[] = {"fp8_param_gather", "fp8_params", NULL};
+    const struct tsim_setting *gathers = tsim_recipe_find_any(g->r, GATHERS);
+    const char *word = quantized_word(g, low);
+    tsim_recipe_put(g->r, "training.precision", low, NULL, "%s", word);
+    if (strcmp(word, "fp8") == 0 && !(gathers && tsim_setting_flag(g->r, gathers)))
+        tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
+}
+
 static void put_precision(struct tsim_gpt *g) {
     const char *word = "fp32";
     const struct tsim_setting *from = named_precision(g, &word), *bf16 = tsim_recipe_find(g->r, "bf16"),
-                              *fp16 = tsim_recipe_find(g->r, "fp16"), *low = fp8(g);
+                              *fp16 = tsim_recipe_find(g->r, "fp16"), *low = quantized(g);
     bool has_bf16 = bf16 && tsim_setting_flag(g->r, bf16), has_fp16 = fp16 && tsim_setting_flag(g->r, fp16);
     if (has_bf16 && has_fp16)
         tsim_recipe_error(g->r, fp16, "cannot be together with %.60s", bf16->name);
@@ -174,17 +208,15 @@ static void put_precision(struct tsim_gpt *g) {
     if (has_fp16)
         from = fp16, word = "fp16";
     if (low && strcmp(word, "fp32") == 0)
-        tsim_recipe_error(g->r, low, "fp8 needs bf16 or fp16 beside it");
+        tsim_recipe_error(g->r, low, "needs bf16 or fp16 beside it");
     put_gradient_precision(g, word);
     if (strcmp(word, "fp16") == 0 && g->program == TSIM_GPT_MEGATRON)
         tsim_recipe_put_loss_scaling(g->r, tsim_recipe_find(g->r, "loss_scale"),
                                      tsim_recipe_find(g->r, "loss_scale_window"), tsim_recipe_find(g->r, "hysteresis"));
-    tsim_recipe_put(g->r, "training.precision", low ? low : from, low || from ? NULL : "the program's default", "%s",
-                    low ? "fp8" : word);
-    static const char *const GATHERS[] = {"fp8_param_gather", "fp8_params", NULL};
-    const struct tsim_setting *gathers = tsim_recipe_find_any(g->r, GATHERS);
-    if (low && !(gathers && tsim_setting_flag(g->r, gathers)))
-        tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
+    if (low)
+        put_quantized(g, low);
+    else
+        tsim_recipe_put(g->r, "training.precision", from, from ? NULL : "the program's default", "%s", word);
 }
 
 static void put_optimizer(struct tsim_gpt *g) {

@@ -160,6 +160,9 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("fp8_margin"),
     NOTHING("fp8_interval"),
     NOTHING("fp8_amax_*"),
+    NOTHING("fp8_recipe"), /* without fp8 */
+    NOTHING("fp4_recipe"),
+    NOTHING("reuse_grad_buf_for_mxfp8_param_ag"), /* MXFP8's are gathered in 16 bits with it or without */
     NOTHING("no_check_for_nan*"),
     NOTHING("check_for_*"),
     NOTHING("calculate_per_token_loss"),
@@ -260,8 +263,6 @@ static const struct tsim_setting_class CLASSES[] = {
     {"main_grads_dtype", "optimizer states in fewer bits"},
     {"main_params_dtype", "optimizer states in fewer bits"},
     {"exp_avg*", "optimizer states in fewer bits"},
-    {"reuse_grad_buf_for_mxfp8_param_ag", "weights gathered in fp8"},
-    {"fp8_recipe", "how fp8 values are scaled"},
     {"fp8_wgrad", NULL},
     {"no_fp8_wgrad", "weight gradients in higher precision"},
     {"first_last_layers_bf16", "layers in another precision"},

@@ -32,7 +32,7 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("grad_allreduce_chunk_size_mb"), NOTHING("grad_div_ar_fusion"), NOTHING("gradient_accumulation_fusion"),
     NOTHING("cross_entropy_*"), NOTHING("bias_*"), NOTHING("masked_softmax_fusion"), NOTHING("seed*"),
     NOTHING("resume_from_checkpoint"), NOTHING("use_cpu_initialization"), NOTHING("onnx_safe"), NOTHING("apex_transformer_log_level"),
-    NOTHING("gradient_as_bucket_view"), NOTHING("sync_batch_comm"), NOTHING("transformer_engine"), NOTHING("fp8_margin"),
+    NOTHING("gradient_as_bucket_view"), NOTHING("sync_batch_comm"), NOTHING("transformer_engine"), NOTHING("fp8_margin"), NOTHING("fp8_recipe"), NOTHING("fp4_recipe"),
     NOTHING("fp8_interval"), NOTHING("fp8_amax_*"), NOTHING("fp8_e4m3"), NOTHING("fp8_hybrid"), NOTHING("gc_interval"), NOTHING("sequence_parallel"),
     NOTHING("batch_p2p_comm"), NOTHING("activations_checkpoint_method"), NOTHING("activations_checkpoint_num_layers"),
     NOTHING("recompute_*"), NOTHING("encoder_seq_length"), NOTHING("bf16"), NOTHING("fp16"), NOTHING("params_dtype"),

@@ -244,13 +244,12 @@ static void put_precision(struct reading *g) {
                               *old = tsim_recipe_find(g->r, "float8.enable_float8_linear"),
                               *converters = tsim_recipe_find(g->r, "model.converters");
     bool is_fp32 = param && strcmp(tsim_setting_text(param), "float32") == 0;
-    const struct tsim_setting *fp8 = has_converter(g, "float8") || has_converter(g, "mx") ? converters
-                                     : is_on(g, old)                                      ? old
-                                                                                          : NULL;
-    if (fp8 && !is_on(g, tsim_recipe_find(g->r, "float8.enable_fsdp_float8_all_gather")))
-        tsim_recipe_not_modelled(g->r, fp8, "weights gathered in 16 bits; here in fp8");
-    if (fp8)
-        tsim_recipe_put(g->r, "training.precision", fp8, NULL, "fp8");
+    bool has_blocks = has_converter(g, "mx");
+    const struct tsim_setting *low = has_blocks || has_converter(g, "float8") ? converters : is_on(g, old) ? old : NULL;
+    if (low && !has_blocks && !is_on(g, tsim_recipe_find(g->r, "float8.enable_fsdp_float8_all_gather")))
+        tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
+    if (low)
+        tsim_recipe_put(g->r, "training.precision", low, NULL, has_blocks ? "mxfp8" : "fp8");
     else
         tsim_recipe_put(g->r, "training.precision", param, param ? NULL : "torchtitan's default",
                         is_fp32 ? "fp32" : "bf16");

@@ -38,7 +38,7 @@ static double *field_of(struct tsim_accelerator *a, enum tsim_precision precisio
 
 /* Both inputs in the precision, the result in no fewer than 16 bits. */
 static double product_bytes(enum tsim_precision precision, const struct tsim_kernel_row *row) {
-    double element_bytes = precision == TSIM_FP8 ? 1 : precision == TSIM_FP16 || precision == TSIM_BF16 ? 2 : 4;
+    double element_bytes = tsim_operand_bytes(precision);
     return row->batch *
            (element_bytes * (row->m * row->k + row->k * row->n) + fmax(2, element_bytes) * row->m * row->n);
 }
@@ -296,7 +296,7 @@ static enum tsim_status find_precision(const struct reading *reading, const stru
         *precision = (enum tsim_precision)i;
         return a->peak_flops_per_s[i] > 0 ? TSIM_OK : refuse(reading, 0, "%s has no %s", a->name, reading->precision);
     }
-    return refuse(reading, 0, "precision is '%s', not fp32, tf32, fp16, bf16 or fp8", reading->precision);
+    return refuse(reading, 0, "precision is '%s', not fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4", reading->precision);
 }
 
 enum tsim_status tsim_calibrate_kernels(struct tsim_arena *arena, const char *file,

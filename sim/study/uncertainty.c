@@ -61,7 +61,18 @@ void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits
 }
 
 static int precision_class(enum tsim_precision precision) {
-    return precision == TSIM_FP8 ? 0 : precision == TSIM_FP16 || precision == TSIM_BF16 ? 1 : 2;
+    switch (precision) {
+    case TSIM_NVFP4:
+        return 3;
+    case TSIM_FP8:
+    case TSIM_MXFP8:
+        return 2;
+    case TSIM_FP16:
+    case TSIM_BF16:
+        return 1;
+    default:
+        return 0;
+    }
 }
 
 static double doublings(double a, double b) {

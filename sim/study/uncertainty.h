@@ -37,7 +37,7 @@ struct tsim_residuals {
 void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits);
 
 /* 0: alike in all that is looked at; above TSIM_SIMILAR_DISTANCE hardly comparable. Another accelerator counts 0.5 and
- * 0.4 for each doubling of the peak, another vendor 1, fp8 against 16 bits (or either against more) 1, experts against
+ * 0.4 for each doubling of the peak, another vendor 1, another class of precision (4 bits, 8, 16, more) 1, experts against
  * none (or another kind of model) 2, a rate that is an estimate against a measured or fitted one 2, parameters sharded
  * against whole 0.5, another software profile 0.5; each doubling of the number of accelerators 0.15, of the tensor and
  * pipeline degrees, of the parameters and of the micro-batch 0.1.

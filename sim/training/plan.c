@@ -45,9 +45,8 @@ struct share {
 };
 
 static double communicated_weight_bytes(const struct tsim_scenario *sc) {
-    return sc->training.precision == TSIM_FP8                                           ? 1
-           : sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4
-                                                                                        : 2;
+    enum tsim_precision precision = sc->training.precision;
+    return precision == TSIM_FP8 ? 1 : tsim_operand_bytes(tsim_unquantized(precision));
 }
 
 static void add_part(struct tsim_data_collective *collective, struct tsim_collective_part part) {
@@ -384,8 +383,7 @@ static void plan_send(const struct tsim_step_plan *plan, const struct tsim_place
  * and _runtime_utils._post_backward_hook; DeepSpeed ZeRO-3 does the same in its buckets). PER_PARAMETER: one copy
  * converts them, the collective divides (torch.distributed._composable.fsdp, foreach_reduce). */
 static double reduction_copies_bytes(const struct tsim_scenario *sc) {
-    double made = tsim_weight_bytes(sc->training.precision == TSIM_FP8 ? TSIM_BF16 : sc->training.precision),
-           reduced = tsim_gradient_bytes(sc);
+    double made = tsim_weight_bytes(tsim_unquantized(sc->training.precision)), reduced = tsim_gradient_bytes(sc);
     switch (sc->software->shard_copies) {
     case TSIM_COPIES_FLAT:
         return 2 * made + (made < reduced ? made + reduced : 0) + 2 * reduced;
@@ -487,7 +485,7 @@ static double optimizer_s(const struct tsim_step_plan *plan, double held, double
     }
     *hbm_bytes = held * cost.traffic_bytes;
     double update_s = fmax(*hbm_bytes / tsim_memory_rate(a), held * cost.vector_flops / a->vector_flops_per_s);
-    double products_s = held * cost.matrix_flops / tsim_matrix_rate(a, precision == TSIM_FP8 ? TSIM_BF16 : precision);
+    double products_s = held * cost.matrix_flops / tsim_matrix_rate(a, tsim_unquantized(precision));
     return update_s + (cost.matrix_flops > 0 ? products_s : 0) + OPTIMIZER_KERNELS * a->kernel_latency_s;
 }
 

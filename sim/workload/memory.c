@@ -191,7 +191,11 @@ double tsim_weight_bytes(enum tsim_precision precision) {
     case TSIM_BF16:
         return 2;
     case TSIM_FP8:
-        return 2; /* quantized, and its transpose (Transformer Engine's fp8 parameters); the master copy is apart */
+    case TSIM_MXFP8: /* quantized, and its transpose (Transformer Engine's fp8 parameters); the master copy is apart */
+        return 2 * tsim_operand_bytes(precision);
+    case TSIM_NVFP4: /* beside the parameter in bf16, as there are none in 4 bits (NVIDIA-NeMo/Megatron-Bridge,
+                        training/mixed_precision.py: fp4_param is refused) */
+        return 2 + 2 * tsim_operand_bytes(precision);
     case TSIM_N_PRECISIONS:
         break;
     }
@@ -237,7 +241,8 @@ static struct tokens tokens_of(const struct tsim_scenario *sc, bool is_last) {
     k.latent = is_latent ? (double)(m->latent.query_rank + m->latent.kv_rank) : 0;
     k.f = (double)m->ffn_hidden / tp;
     k.e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
-    k.linear = sc->training.precision == TSIM_FP8 ? 1 : k.e; /* kept inputs of linear layers: quantized in fp8 */
+    k.linear =
+        tsim_operand_bytes(sc->training.precision); /* kept inputs of linear layers: as their products take them */
     k.mask = sc->software->dropout > 0 ? 1 : 0;
     k.rows = k.t * (double)m->heads / tp;
     k.scores = k.rows * length;

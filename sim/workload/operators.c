@@ -13,7 +13,7 @@
 #include <math.h>
 
 static double activation_bytes(enum tsim_precision precision) {
-    return precision == TSIM_FP32 || precision == TSIM_TF32 ? 4 : 2;
+    return tsim_operand_bytes(tsim_unquantized(precision));
 }
 
 /* Tokens of a sample that the last layers work on. */
@@ -66,8 +66,8 @@ static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, bool is_las
     z.element_bytes = activation_bytes(sc->training.precision);
     z.mask_bytes = sc->software->dropout > 0 ? 1 : 0;
     z.linear_precision = sc->training.precision;
-    z.attention_precision = sc->training.precision == TSIM_FP8 ? TSIM_BF16 : sc->training.precision;
-    z.linear_bytes = sc->training.precision == TSIM_FP8 ? 1 : z.element_bytes;
+    z.attention_precision = tsim_unquantized(sc->training.precision);
+    z.linear_bytes = tsim_operand_bytes(sc->training.precision);
     z.gradient_bytes = tsim_gradient_bytes(sc);
     z.flash = sc->training.attention == TSIM_ATTENTION_FLASH;
     return z;
@@ -89,8 +89,7 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
     if (z->tp == 1)
         return;
     bool pipelined = z->scenario->parallelism.overlap.tensor && z->sequence_parallel;
-    bool fp8 = pipelined && z->software->fp8_scaling == TSIM_SCALING_DELAYED;
-    sum_partial(list, z, name, z->t * z->h * (fp8 ? z->linear_bytes : z->element_bytes),
+    sum_partial(list, z, name, z->t * z->h * (pipelined && scales_are_known(z) ? z->linear_bytes : z->element_bytes),
                 pipelined ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
 }
 
@@ -106,7 +105,7 @@ void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape 
  * Engine since 2.7, FUSED_NORM_AMAX_FP8; torch.compile). */
 void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     tsim_op_norm_forward(list, z, name);
-    if (z->software->fp8_scaling == TSIM_SCALING_DELAYED)
+    if (scales_are_known(z))
         return;
     cast_part(list, z, "cast, norm", z->ts * z->h, TSIM_RECOMPUTE_NORMS, true);
 }

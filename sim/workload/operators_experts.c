@@ -100,7 +100,7 @@ static void sort_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, 
 static void pad_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                      const char *name) {
     bool is_laid_out = z->model->experts.capacity_factor > 0 || z->software->expert_dispatch == TSIM_DISPATCH_PER_NODE;
-    if (z->linear_precision == TSIM_FP8 && z->software->fusion == TSIM_FUSION_TE && !is_laid_out)
+    if (tsim_is_quantized(z->linear_precision) && z->software->fusion == TSIM_FUSION_TE && !is_laid_out)
         elementwise(list, name, x->rows * z->h, 2 * z->element_bytes, 1);
 }
 

@@ -74,15 +74,26 @@ static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
     return op;
 }
 
-/* fp8 linear layers quantize their operand: read 2 bytes, write 1, and 1 transposed for the weight gradient; of experts
- * one after another. Where scales are the tensor's own, it is read before for its largest value, unless the kernel that
- * wrote it found that (`is_scaled`). Recomputed with `part`. */
+/* Quantized layers read an operand of 2 bytes and write it quantized, and once more transposed for the weight gradient;
+ * of experts one after another. Where scales are the tensor's own, it is read before for its largest value: in fp8
+ * unless the kernel that wrote it found that (`is_scaled`); in NVFP4 always, since the largest value of what is
+ * transposed is found after a Hadamard transform (Transformer Engine, hadamard_transform/). MXFP8 has scales of blocks
+ * alone. Recomputed with `part`. */
 static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                              double elements, unsigned part, bool is_scaled) {
-    if (z->linear_precision != TSIM_FP8)
+    enum tsim_precision precision = z->linear_precision;
+    if (!tsim_is_quantized(precision))
         return;
-    bool is_read_before = !is_scaled && z->software->fp8_scaling == TSIM_SCALING_CURRENT;
-    elementwise(list, name, elements, is_read_before ? 6 : 4, is_read_before ? 2 * z->groups : z->groups)->parts = part;
+    bool is_read_before = precision == TSIM_NVFP4 ||
+                          (precision == TSIM_FP8 && !is_scaled && z->software->fp8_scaling == TSIM_SCALING_CURRENT);
+    elementwise(list, name, elements, (is_read_before ? 4 : 2) + 2 * z->linear_bytes,
+                is_read_before ? 2 * z->groups : z->groups)
+        ->parts = part;
+}
+
+/* Scales of earlier steps, known before the operand is. */
+static inline bool scales_are_known(const struct tsim_op_shape *z) {
+    return z->linear_precision == TSIM_FP8 && z->software->fp8_scaling == TSIM_SCALING_DELAYED;
 }
 
 static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double elements) {

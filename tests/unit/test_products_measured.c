@@ -1,0 +1,80 @@
+/* Products and quantization of the shipped catalogue against measured ones of Blackwell: the twelve products of a
+ * transformer layer by Transformer Engine on B300 (NVIDIA/TransformerEngine@8f2e635, docs/examples/gemm_profiling: hidden
+ * 4,096, inner width 16,384, 15,872 tokens, 100 repetitions). */
+#include "config/catalogue_load.h"
+#include "cost/compute.h"
+#include "support/arena_rig.h"
+#include "workload/operators_parts.h"
+
+enum { N_LINEAR = 4 };
+#define TOKENS 15872.0
+static const struct { double in, out; } LINEAR[N_LINEAR] = {{4096, 12288}, {4096, 4096}, {4096, 16384}, {16384, 4096}};
+
+static const struct tsim_accelerator *b300(void) {
+    const struct tsim_accelerator *a;
+    ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, "b300", &a, &diags), TSIM_OK);
+    return a;
+}
+
+static double layer_s(const struct tsim_accelerator *a, enum tsim_precision precision) {
+    double sum_s = 0;
+    for (int i = 0; i < N_LINEAR; i++) {
+        double in = LINEAR[i].in, out = LINEAR[i].out;
+        sum_s += tsim_gemm_s(a, precision, 1, TOKENS, out, in) + tsim_gemm_s(a, precision, 1, TOKENS, in, out) +
+                 tsim_gemm_s(a, precision, 1, in, out, TOKENS);
+    }
+    return sum_s;
+}
+
+/* Operands quantized before: what matrix_sustained of b300.yaml is derived from. */
+START_TEST(products_of_a_layer) {
+    static const struct {
+        enum tsim_precision precision;
+        double measured_s;
+    } ROWS[] = {{TSIM_BF16, 13.102e-3}, {TSIM_FP8, 6.812e-3}, {TSIM_MXFP8, 7.161e-3}, {TSIM_NVFP4, 3.764e-3}};
+    const struct tsim_accelerator *a = b300();
+    for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+        double ratio = layer_s(a, ROWS[i].precision) / ROWS[i].measured_s;
+        ck_assert_msg(ratio > 0.97 && ratio < 1.03, "%s: %.3f", tsim_precision_name(ROWS[i].precision), ratio);
+    }
+}
+END_TEST
+
+/* The same with operands of 16 bits, less the products: each quantizes both of its operands. What is counted is the
+ * traffic; launches, which are not, are the rest. */
+START_TEST(quantizing_the_operands) {
+    static const struct {
+        enum tsim_precision precision;
+        double measured_s;
+    } ROWS[] = {{TSIM_FP8, 9.147e-3 - 6.812e-3}, {TSIM_MXFP8, 8.984e-3 - 7.161e-3}, {TSIM_NVFP4, 6.453e-3 - 3.764e-3}};
+    static const struct tsim_software CURRENT = {.fp8_scaling = TSIM_SCALING_CURRENT};
+    const struct tsim_accelerator *a = b300();
+    double elements = 0;
+    for (int i = 0; i < N_LINEAR; i++)
+        elements += 2 * (TOKENS * LINEAR[i].in + TOKENS * LINEAR[i].out + LINEAR[i].in * LINEAR[i].out);
+    for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+        enum tsim_precision precision = ROWS[i].precision;
+        struct tsim_op_shape shape = {.software = &CURRENT,
+                                      .groups = 1,
+                                      .linear_precision = precision,
+                                      .linear_bytes = tsim_operand_bytes(precision)};
+        struct tsim_op_list list = {0};
+        cast(&list, &shape, "cast", elements);
+        ck_assert_int_eq(list.n, 1);
+        double ratio = list.ops[0].bytes / tsim_memory_rate(a) / ROWS[i].measured_s;
+        ck_assert_msg(ratio > 0.8 && ratio < 1.15, "%s: %.3f", tsim_precision_name(precision), ratio);
+    }
+}
+END_TEST
+
+static Suite *products_measured_suite(void) {
+    Suite *suite = suite_create("products_measured");
+    TCase *tests = tcase_create("products_measured");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, products_of_a_layer);
+    tcase_add_test(tests, quantizing_the_operands);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(products_measured_suite)
