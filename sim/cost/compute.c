@@ -121,6 +121,8 @@ static bool is_aligned(const struct tsim_op *op) {
 static double product_s(const struct tsim_accelerator *a, const struct tsim_op *op) {
     double turns = op->is_sequential ? op->batch : 1;
     double aligned_s = turns * tsim_gemm_s(a, op->precision, op->batch / turns, op->m, op->n, op->k);
+    if (op->is_promoted && a->fp8_gradients_frac > 0)
+        aligned_s /= a->fp8_gradients_frac;
     return is_aligned(op) || a->array_side > 0 ? aligned_s : aligned_s / UNALIGNED_FRAC;
 }
 

@@ -19,6 +19,9 @@
  * on H100, 272.7 TFLOP/s, against 395 to 398 with 10,848 to 11,008, all multiples of 32 (stas00/ml-engineering@744d01e
  * training/performance/README.md; the rule: NVIDIA, the same guide, section 2.2). Older libraries lose more.
  *
+ * fp8 products of gradients have their sums promoted to fp32 every few steps of depth, those of the forward pass keep
+ * them in the matrix units' fewer bits: `fp8_gradients` is the one rate over the other (Hopper; Blackwell has one mode).
+ *
  * Flash attention.
  * rate = P * frac * d/(d + 20) * 148/128 * s/(s + r): frac is the long-sequence rate at head dimension
  * 128 (per kernel generation), the head dimension and ramp terms are fits to the measured curves of the

@@ -71,6 +71,26 @@ START_TEST(depth_ramp_is_a_time) {
 }
 END_TEST
 
+static double matrix_s(const struct tsim_op *op) {
+    struct tsim_kernel_cost cost;
+    tsim_kernel_cost(&e.accelerator, &e.software, op, &cost);
+    return cost.matrix_s;
+}
+
+/* On chips that say how much slower they are; 0 says nothing. */
+START_TEST(promoted_sums_are_slower) {
+    struct tsim_op op = {.kind = TSIM_OP_GEMM, .precision = TSIM_BF16, .batch = 1, .m = 2560, .n = 1280, .k = 256};
+    example_init(&e);
+    double plain_s = matrix_s(&op);
+    op.is_promoted = true;
+    ck_assert_double_eq(matrix_s(&op), plain_s);
+    e.accelerator.fp8_gradients_frac = 0.8;
+    ck_assert_double_eq_tol(matrix_s(&op), plain_s / 0.8, 1e-15);
+    op.is_promoted = false;
+    ck_assert_double_eq(matrix_s(&op), plain_s);
+}
+END_TEST
+
 /* A skinny product of great depth is split over the units: 1 tile of 256 x 128 and K 4096 in 8 slices. Smaller tiles:
  * 64 x 64 at 0.7 gives 8 tiles x 8 slices = 64 <= 100 units: 1/8 of a tile's depth at 1/8 the area / 0.7. */
 START_TEST(split_k) {
@@ -264,6 +284,7 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, one_tile_more_costs_a_wave);
     tcase_add_test(tcase, depth_ramp);
     tcase_add_test(tcase, depth_ramp_is_a_time);
+    tcase_add_test(tcase, promoted_sums_are_slower);
     tcase_add_test(tcase, split_k);
     tcase_add_test(tcase, clocks_fall_where_both_are_busy);
     tcase_add_test(tcase, a_cap_lowers_clocks);

@@ -205,21 +205,29 @@ static double bytes_of(const struct tsim_op_list *list, const char *prefix, doub
 }
 
 /* Scales of each tile: norms are cast by kernels of their own. Of the tensor itself: what no norm wrote is read once more
- * before, by a kernel of its own; compiled, what the activation wrote is not either. */
-START_TEST(fp8_scaling) {
+ * before, by a kernel of its own; compiled, what the activation wrote is not either. Whatever fp8's scales are, MXFP8
+ * reads 2 bytes and writes 33/32 twice, and NVFP4 reads twice 2 and writes 9/16 twice. */
+#define MX_BYTES (2 + 2 * 33 / 32.0)
+#define NV_BYTES (4 + 2 * 9 / 16.0)
+START_TEST(scaling) {
     static const struct {
+        enum tsim_precision precision;
         enum tsim_fp8_scaling scaling;
         double forward, forward_kernels, backward, backward_kernels;
         enum tsim_fusion fusion;
-    } CASES[] = {{TSIM_SCALING_DELAYED, 4 + 16, 2, 4 * (1 + 8 + 1 + 3), 4, TSIM_FUSION_TE},
-                 {TSIM_SCALING_BLOCK, 2 * 4 + 4 + 16, 4, 4 * (1 + 8 + 1 + 3), 4, TSIM_FUSION_TE},
-                 {TSIM_SCALING_CURRENT, 2 * 4 + 6 + 24, 6, 6 * (1 + 8 + 1 + 3), 8, TSIM_FUSION_TE},
-                 {TSIM_SCALING_CURRENT, 2 * 4 + 6 + 16, 5, 6 * (1 + 8 + 1 + 3), 8, TSIM_FUSION_COMPILE}};
+    } CASES[] = {{TSIM_FP8, TSIM_SCALING_DELAYED, 4 + 16, 2, 4 * (1 + 8 + 1 + 3), 4, TSIM_FUSION_TE},
+                 {TSIM_FP8, TSIM_SCALING_BLOCK, 2 * 4 + 4 + 16, 4, 4 * (1 + 8 + 1 + 3), 4, TSIM_FUSION_TE},
+                 {TSIM_FP8, TSIM_SCALING_CURRENT, 2 * 4 + 6 + 24, 6, 6 * (1 + 8 + 1 + 3), 8, TSIM_FUSION_TE},
+                 {TSIM_FP8, TSIM_SCALING_CURRENT, 2 * 4 + 6 + 16, 5, 6 * (1 + 8 + 1 + 3), 8, TSIM_FUSION_COMPILE},
+                 {TSIM_MXFP8, TSIM_SCALING_DELAYED, MX_BYTES * 7, 4, MX_BYTES * 13, 4, TSIM_FUSION_TE},
+                 {TSIM_MXFP8, TSIM_SCALING_CURRENT, MX_BYTES * 7, 4, MX_BYTES * 13, 4, TSIM_FUSION_TE},
+                 {TSIM_NVFP4, TSIM_SCALING_CURRENT, NV_BYTES * 7, 8, NV_BYTES * 13, 8, TSIM_FUSION_TE},
+                 {TSIM_NVFP4, TSIM_SCALING_CURRENT, NV_BYTES * 7, 8, NV_BYTES * 13, 8, TSIM_FUSION_COMPILE}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct tsim_op_list list;
         double kernels;
         gated_init(CASES[i].fusion);
-        e.scenario.training.precision = TSIM_FP8;
+        e.scenario.training.precision = CASES[i].precision;
         e.software.fp8_scaling = CASES[i].scaling;
         tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
         ck_assert_double_eq(bytes_of(&list, "cast", &kernels), CASES[i].forward * MI);
@@ -480,7 +488,7 @@ static Suite *traffic_suite(void) {
     tcase_add_test(tcase, as_written);
     tcase_add_test(tcase, gated_as_written);
     tcase_add_test(tcase, fused_fp8);
-    tcase_add_test(tcase, fp8_scaling);
+    tcase_add_test(tcase, scaling);
     tcase_add_test(tcase, side_by_side);
     tcase_add_test(tcase, decoder_layer);
     tcase_add_test(tcase, heads);

@@ -1,18 +1,20 @@
-/* Products and quantization of the shipped catalogue against measured ones of Blackwell: the twelve products of a
- * transformer layer by Transformer Engine on B300 (NVIDIA/TransformerEngine@8f2e635, docs/examples/gemm_profiling: hidden
- * 4,096, inner width 16,384, 15,872 tokens, 100 repetitions). */
+/* Products and quantization of the shipped catalogue against measured ones: the twelve products of a transformer layer by
+ * Transformer Engine on B300 and H200 NVL (NVIDIA/TransformerEngine@8f2e635, docs/examples/gemm_profiling: hidden 4,096,
+ * inner width 16,384, 15,872 tokens, 100 repetitions). */
 #include "config/catalogue_load.h"
 #include "cost/compute.h"
 #include "support/arena_rig.h"
 #include "workload/operators_parts.h"
 
+#include <math.h>
+
 enum { N_LINEAR = 4 };
 #define TOKENS 15872.0
 static const struct { double in, out; } LINEAR[N_LINEAR] = {{4096, 12288}, {4096, 4096}, {4096, 16384}, {16384, 4096}};
 
-static const struct tsim_accelerator *b300(void) {
+static const struct tsim_accelerator *load(const char *id) {
     const struct tsim_accelerator *a;
-    ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, "b300", &a, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, id, &a, &diags), TSIM_OK);
     return a;
 }
 
@@ -32,7 +34,7 @@ START_TEST(products_of_a_layer) {
         enum tsim_precision precision;
         double measured_s;
     } ROWS[] = {{TSIM_BF16, 13.102e-3}, {TSIM_FP8, 6.812e-3}, {TSIM_MXFP8, 7.161e-3}, {TSIM_NVFP4, 3.764e-3}};
-    const struct tsim_accelerator *a = b300();
+    const struct tsim_accelerator *a = load("b300");
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
         double ratio = layer_s(a, ROWS[i].precision) / ROWS[i].measured_s;
         ck_assert_msg(ratio > 0.97 && ratio < 1.03, "%s: %.3f", tsim_precision_name(ROWS[i].precision), ratio);
@@ -40,7 +42,16 @@ START_TEST(products_of_a_layer) {
 }
 END_TEST
 
-/* The same with operands of 16 bits, less the products: each quantizes both of its operands. What is counted is the
+/* H200 NVL is H100's chip at 600 W: where power sets the clock, that goes with its cube root. */
+START_TEST(products_of_a_layer_at_less_power) {
+    const struct tsim_accelerator *a = load("h100-sxm");
+    double slower = cbrt(a->power_limit_w / 600);
+    ck_assert_double_eq_tol(layer_s(a, TSIM_BF16) * slower / 31.968e-3, 1, 0.03);
+    ck_assert_double_eq_tol(layer_s(a, TSIM_FP8) * slower / 16.785e-3, 1, 0.03);
+}
+END_TEST
+
+/* As on B300, with operands of 16 bits, less the products: each quantizes both of its operands. What is counted is the
  * traffic; launches, which are not, are the rest. */
 START_TEST(quantizing_the_operands) {
     static const struct {
@@ -48,7 +59,7 @@ START_TEST(quantizing_the_operands) {
         double measured_s;
     } ROWS[] = {{TSIM_FP8, 9.147e-3 - 6.812e-3}, {TSIM_MXFP8, 8.984e-3 - 7.161e-3}, {TSIM_NVFP4, 6.453e-3 - 3.764e-3}};
     static const struct tsim_software CURRENT = {.fp8_scaling = TSIM_SCALING_CURRENT};
-    const struct tsim_accelerator *a = b300();
+    const struct tsim_accelerator *a = load("b300");
     double elements = 0;
     for (int i = 0; i < N_LINEAR; i++)
         elements += 2 * (TOKENS * LINEAR[i].in + TOKENS * LINEAR[i].out + LINEAR[i].in * LINEAR[i].out);
@@ -72,6 +83,7 @@ static Suite *products_measured_suite(void) {
     TCase *tests = tcase_create("products_measured");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, products_of_a_layer);
+    tcase_add_test(tests, products_of_a_layer_at_less_power);
     tcase_add_test(tests, quantizing_the_operands);
     suite_add_tcase(suite, tests);
     return suite;
