@@ -35,6 +35,8 @@ out=$(tools/residuals.sh "$tsim" --check 2>&1)
 expect 'hardware/calibration/residuals.csv is not of this program (make docs-accuracy, then the CHANGELOG)' 0 '^$' "$out" $?
 out=$(diff hardware/calibration/memory.csv <(tools/residuals.sh "$tsim" --memory))
 expect 'hardware/calibration/memory.csv is not of this program (make docs-accuracy)' 0 '^$' "$out" $?
+out=$(diff hardware/calibration/compared.csv <(tools/compared.py "$tsim"))
+expect 'hardware/calibration/compared.csv is not of this program (make docs-accuracy)' 0 '^$' "$out" $?
 out=$(diff docs/accuracy.md <(tools/accuracy_docs.sh) && diff docs/accuracy.svg <(tools/accuracy_docs.sh --picture))
 expect 'docs/accuracy.md or its picture is not of the table (make docs-accuracy)' 0 '^$' "$out" $?
 echo "$passed passed, $failed failed"

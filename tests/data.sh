@@ -51,7 +51,7 @@ check() {
         for file in hardware/storage/*.yaml; do catalogue_file "$file" storage; done
         for file in models/architectures/*.yaml; do catalogue_file "$file" model; done
         for file in models/software/*.yaml; do catalogue_file "$file" software; done
-        for file in scenarios/published/*.yaml scenarios/campaigns/*.yaml; do published_file "$file"; done
+        for file in scenarios/published/*.yaml scenarios/compared/*.yaml scenarios/campaigns/*.yaml; do published_file "$file"; done
     )
     [ -z "$found" ] && return 0
     echo "$found"
@@ -94,4 +94,4 @@ if [ -n "$found" ]; then
     echo "$found"
     exit 1
 fi
-[ $# -eq 0 ] || "$1" check scenarios/*.yaml scenarios/published/*.yaml scenarios/campaigns/*.yaml
+[ $# -eq 0 ] || "$1" check scenarios/*.yaml scenarios/published/*.yaml scenarios/compared/*.yaml scenarios/campaigns/*.yaml

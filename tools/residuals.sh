@@ -3,7 +3,8 @@
 #   --check        against the committed table: what moved by more than half a point, sources that got worse
 #   --write        writes the table, unless a source's mean error got worse by more than half a point
 #   --write-worse  writes it all the same
-# --memory prints that of the measured memories, doubtful times or not; both ways of writing write its table, too.
+# --memory prints that of the measured memories, doubtful times or not; both ways of writing write its table, too, and that
+# of the runs that are compared and not scored (compared.py).
 # Moved means |measured / predicted| by more than 0.005; the mean error is that of predicted / measured - 1.
 set -eu
 tsim=$1 table=hardware/calibration/residuals.csv
@@ -68,6 +69,7 @@ case ${2-} in
   mkdir -p "$(dirname "$table")"
   cat "$new" >"$table"
   memory >"${table%/*}/memory.csv"
+  tools/compared.py "$tsim" >"${table%/*}/compared.csv"
   ;;
 *) cat "$new" ;;
 esac
