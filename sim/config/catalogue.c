@@ -17,26 +17,6 @@
 #error "compile with -DTSIM_PREFIX: where the program gets installed"
 #endif
 
-double tsim_operand_bytes(enum tsim_precision precision) {
-    switch (precision) {
-    case TSIM_FP32:
-    case TSIM_TF32:
-        return 4;
-    case TSIM_FP16:
-    case TSIM_BF16:
-        return 2;
-    case TSIM_FP8:
-        return 1;
-    case TSIM_MXFP8:
-        return 1 + 1.0 / 32;
-    case TSIM_NVFP4:
-        return 0.5 + 1.0 / 16;
-    case TSIM_N_PRECISIONS:
-        break;
-    }
-    TSIM_BUG("precision %d", (int)precision);
-}
-
 enum { MAX_CHAIN = 16, MAX_FOLDERS = 3 };
 
 static const struct {

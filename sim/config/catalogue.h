@@ -180,8 +180,7 @@ struct tsim_accelerator {
     /* Calibrated: one set per accelerator, few, each with a physical meaning (see cost/compute.h). */
     double matrix_sustained_frac[TSIM_N_PRECISIONS]; /* long-run fraction of peak for large products (power, clocks) */
     double memory_sustained_frac;                    /* of memory_bytes_per_s for element-wise kernels */
-    double
-        fp8_gradients_frac; /* rate of products whose sums are promoted to fp32, over those whose are not; 0: alike */
+    double fp8_gradients_frac; /* rate of products whose sums go to fp32 on the way, over others'; 0: alike */
     double matrix_ramp_k; /* of a 16-bit product: depth at which half its tile time is start-up, eff = K / (K + ramp) */
     double speed_spread_frac;            /* coefficient of variation of the sustained matrix rates between specimens */
     double attention_frac[TSIM_N_FLASH]; /* of peak; forward and backward, long sequences; cuDNN: 0 = as flash3 */

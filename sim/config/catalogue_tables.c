@@ -3,9 +3,30 @@
 
 #include <string.h>
 
+double tsim_operand_bytes(enum tsim_precision precision) {
+    switch (precision) {
+    case TSIM_FP32:
+    case TSIM_TF32:
+        return 4;
+    case TSIM_FP16:
+    case TSIM_BF16:
+        return 2;
+    case TSIM_FP8:
+        return 1;
+    case TSIM_MXFP8:
+        return 1 + 1.0 / 32;
+    case TSIM_NVFP4:
+        return 0.5 + 1.0 / 16;
+    case TSIM_N_PRECISIONS:
+        break;
+    }
+    TSIM_BUG("precision %d", (int)precision);
+}
+
 /* clang-format off */
 const struct tsim_word tsim_precision_words[] = {
-    {"fp32", TSIM_FP32}, {"tf32", TSIM_TF32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {"fp8", TSIM_FP8}, {"mxfp8", TSIM_MXFP8}, {"nvfp4", TSIM_NVFP4}, {NULL, 0}};
+    {"fp32", TSIM_FP32}, {"tf32", TSIM_TF32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {"fp8", TSIM_FP8},
+    {"mxfp8", TSIM_MXFP8}, {"nvfp4", TSIM_NVFP4}, {NULL, 0}};
 
 /* ---- accelerator ---- */
 static const struct tsim_word ACCELERATOR_SCHEMA[] = {{"tsim/accelerator/v1", 0}, {NULL, 0}};
@@ -15,7 +36,8 @@ static const struct tsim_word ACCELERATOR_SCHEMA[] = {{"tsim/accelerator/v1", 0}
      .offset = offsetof(struct tsim_accelerator, peak_flops_per_s) + (index_) * sizeof(double),                        \
      .help = "dense matrix peak; absent: lacks it"}
 static const struct tsim_key PEAK_KEYS[] = {PEAK("fp32", TSIM_FP32), PEAK("tf32", TSIM_TF32), PEAK("fp16", TSIM_FP16),
-                                            PEAK("bf16", TSIM_BF16), PEAK("fp8", TSIM_FP8), PEAK("mxfp8", TSIM_MXFP8), PEAK("nvfp4", TSIM_NVFP4)};
+                                            PEAK("bf16", TSIM_BF16), PEAK("fp8", TSIM_FP8), PEAK("mxfp8", TSIM_MXFP8),
+                                            PEAK("nvfp4", TSIM_NVFP4)};
 TSIM_TABLE(PEAKS, PEAK_KEYS, true);
 
 #define SHARE(name_, field_, required_, help_)                                                                         \
@@ -26,7 +48,8 @@ TSIM_TABLE(PEAKS, PEAK_KEYS, true);
           "fraction of the peak that long matrix products reach")
 static const struct tsim_key SUSTAINED_KEYS[] = {
     SUSTAINED("fp32", TSIM_FP32), SUSTAINED("tf32", TSIM_TF32), SUSTAINED("fp16", TSIM_FP16),
-    SUSTAINED("bf16", TSIM_BF16), SUSTAINED("fp8", TSIM_FP8), SUSTAINED("mxfp8", TSIM_MXFP8), SUSTAINED("nvfp4", TSIM_NVFP4)};
+    SUSTAINED("bf16", TSIM_BF16), SUSTAINED("fp8", TSIM_FP8), SUSTAINED("mxfp8", TSIM_MXFP8),
+    SUSTAINED("nvfp4", TSIM_NVFP4)};
 TSIM_TABLE(SUSTAINED, SUSTAINED_KEYS, true);
 
 #define FLASH_RATE(name_, index_, help_)                                                                               \

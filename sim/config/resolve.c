@@ -166,7 +166,7 @@ static void resolve_sayings(struct tsim_draft *draft) {
     p->says_overlap_expert = tsim_draft_has(draft, "parallelism.overlap.expert");
     if (!tsim_draft_has(draft, "parallelism.sequence")) /* the tokens of an image seldom divide */
         p->sequence = p->tensor > 1 && draft->scenario.model->image.patch == 0;
-    /* User buffers hold no operands in 4 bits (NVIDIA-NeMo/Megatron-Bridge, training/comm_overlap.py). */
+    /* As in the recipes of NVIDIA-NeMo/Megatron-Bridge (scripts/performance/configs/llama: tp_comm_overlap). */
     if (draft->scenario.training.precision == TSIM_NVFP4 && !tsim_draft_has(draft, "parallelism.overlap.tensor"))
         p->overlap.tensor = false;
 }

@@ -240,9 +240,8 @@ static struct tokens tokens_of(const struct tsim_scenario *sc, bool is_last) {
     k.value = is_latent ? k.q : k.key;
     k.latent = is_latent ? (double)(m->latent.query_rank + m->latent.kv_rank) : 0;
     k.f = (double)m->ffn_hidden / tp;
-    k.e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
-    k.linear =
-        tsim_operand_bytes(sc->training.precision); /* kept inputs of linear layers: as their products take them */
+    k.e = tsim_operand_bytes(tsim_unquantized(sc->training.precision));
+    k.linear = tsim_operand_bytes(sc->training.precision); /* of kept inputs of linear layers */
     k.mask = sc->software->dropout > 0 ? 1 : 0;
     k.rows = k.t * (double)m->heads / tp;
     k.scores = k.rows * length;

@@ -232,7 +232,7 @@ static const struct tsim_scenario *machine_of(struct tsim_arena *arena, struct t
         "{schema: tsim/v1, name: machine, model: mlp-mnist, cluster: {node: %s, nodes: %d, fabric: %s, "
         "accelerators_per_node: %lld}, training: {global_batch_size: 36864, precision: %s}, simulation: {network: %s}}",
         like->cluster.node->name, nodes, like->cluster.fabric->name, (long long)like->cluster.accelerators_per_node,
-        tsim_precision_name(like->training.precision == TSIM_FP8 ? TSIM_BF16 : like->training.precision),
+        tsim_precision_name(tsim_unquantized(like->training.precision)),
         like->simulation.network == TSIM_NETWORK_STEPS ? "steps" : "fluid");
     bool is_valid = tsim_scenario_open_text(arena, "machine.yaml", text, machine, diags) == TSIM_OK &&
                     tsim_scenario_load_from(arena, machine, NULL, 0, &scenario, diags) == TSIM_OK;
