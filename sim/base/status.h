@@ -42,7 +42,7 @@ struct tsim_diag {
     const char *source_line; /* the text of that line, or NULL */
     char field[160];         /* dotted path, "cluster.node"; may be empty */
     char message[320];       /* what is wrong */
-    char hint[320];          /* what would be right; may be empty */
+    char hint[560];          /* what would be right; may be empty */
     bool is_mute;            /* nobody will read it: it stays empty */
 };
 

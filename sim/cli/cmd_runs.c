@@ -6,14 +6,14 @@
 #include <math.h>
 
 static const struct tsim_column COLUMNS[] = {
-    {"run", true},  {"started", false},  {"scenario", false}, {"status", false},
-    {"GPUs", true}, {"step time", true}, {"tokens/s", true},  {"MFU", true},
+    {"run", true},  {"started", false},  {"scenario", false},  {"status", false},
+    {"GPUs", true}, {"step time", true}, {"throughput", true}, {"MFU", true},
 };
 static const struct tsim_column CSV_COLUMNS[] = {
-    {"run_id", true},       {"started_at", false}, {"scenario", false},    {"status", false},
-    {"accelerators", true}, {"step_time_s", true}, {"tokens_per_s", true}, {"mfu", true},
+    {"run_id", true},      {"started_at", false},  {"scenario", false}, {"status", false},       {"accelerators", true},
+    {"step_time_s", true}, {"tokens_per_s", true}, {"mfu", true},       {"samples_per_s", true},
 };
-enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
+enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], N_CSV_COLUMNS = sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0] };
 
 static void add_integer(struct tsim_text_table *table, int64_t value) {
     char text[32];
@@ -26,6 +26,10 @@ static void add_exact(struct tsim_text_table *table, double value) {
     tsim_text_table_add(table, isnan(value) ? "" : tsim_double_text(value, text, sizeof text));
 }
 
+static bool is_of_samples(const struct tsim_store_run *run) {
+    return run->tokens_per_s <= run->samples_per_s;
+}
+
 static void add_csv_row(struct tsim_text_table *table, const struct tsim_store_run *run) {
     add_integer(table, run->run_id);
     tsim_text_table_add(table, run->started_at);
@@ -33,8 +37,17 @@ static void add_csv_row(struct tsim_text_table *table, const struct tsim_store_r
     tsim_text_table_add(table, run->status);
     add_integer(table, run->accelerators);
     add_exact(table, run->step_time_s);
-    add_exact(table, run->tokens_per_s);
+    add_exact(table, is_of_samples(run) ? (double)NAN : run->tokens_per_s);
     add_exact(table, run->mfu);
+    add_exact(table, run->samples_per_s);
+}
+
+static void add_throughput(struct tsim_text_table *table, const struct tsim_store_run *run) {
+    char rate[32], text[64];
+    bool of_samples = is_of_samples(run);
+    tsim_quantity_human(of_samples ? run->samples_per_s : run->tokens_per_s, TSIM_COUNT, rate, sizeof rate);
+    snprintf(text, sizeof text, "%s %s", rate, of_samples ? "samples/s" : "tokens/s");
+    tsim_text_table_add(table, text);
 }
 
 static void add_row(struct tsim_text_table *table, const struct tsim_store_run *run) {
@@ -46,7 +59,10 @@ static void add_row(struct tsim_text_table *table, const struct tsim_store_run *
     tsim_text_table_add(table, run->status);
     add_integer(table, run->accelerators);
     tsim_text_table_add(table, has ? tsim_quantity_human(run->step_time_s, TSIM_TIME_S, text, sizeof text) : "-");
-    tsim_text_table_add(table, has ? tsim_quantity_human(run->tokens_per_s, TSIM_COUNT, text, sizeof text) : "-");
+    if (has)
+        add_throughput(table, run);
+    else
+        tsim_text_table_add(table, "-");
     tsim_text_table_add(table, has ? tsim_percent_text(run->mfu, text, sizeof text) : "-");
 }
 
@@ -62,6 +78,7 @@ static struct tsim_json *runs_json(const struct tsim_store_run *runs, size_t n_r
         tsim_json_integer(run, "accelerators", runs[i].accelerators);
         tsim_json_number(run, "step_time_s", runs[i].step_time_s);
         tsim_json_number(run, "tokens_per_s", runs[i].tokens_per_s);
+        tsim_json_number(run, "samples_per_s", runs[i].samples_per_s);
         tsim_json_number(run, "mfu", runs[i].mfu);
     }
     return root;
@@ -72,7 +89,7 @@ static void print_runs(const struct tsim_arguments *arguments, struct tsim_arena
     bool is_csv = arguments->has[TSIM_OPTION_CSV];
     struct tsim_style style = tsim_style_of(stdout);
     struct tsim_text_table table;
-    tsim_text_table_init(&table, arena, is_csv ? CSV_COLUMNS : COLUMNS, N_COLUMNS);
+    tsim_text_table_init(&table, arena, is_csv ? CSV_COLUMNS : COLUMNS, is_csv ? N_CSV_COLUMNS : N_COLUMNS);
     for (size_t i = 0; i < n_runs; i++)
         (is_csv ? add_csv_row : add_row)(&table, &runs[i]);
     if (is_csv)

@@ -19,7 +19,7 @@ static const struct tsim_column CSV_COLUMNS[] = {
     {"speedup", true},      {"efficiency", true},        {"mfu", true},
     {"cause", false},       {"excess_s", true},          {"share", true},
 };
-enum { RATE_COLUMN = 5 };
+enum { RATE_COLUMN = 5 }; /* of both */
 enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], N_CSV_COLUMNS = sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0] };
 
 struct run {
@@ -69,21 +69,24 @@ static void add_interval(struct tsim_text_table *table, const double *value) {
         table, tsim_interval_text(value[TSIM_OUTCOME_STEP_LOW], value[TSIM_OUTCOME_STEP_HIGH], text, sizeof text));
 }
 
-static void add_row(struct tsim_arena *arena, struct tsim_text_table *table, const struct tsim_scale_row *row,
-                    bool is_of_samples) {
+static double rate_of(const struct run *run, const struct tsim_scale_row *row) {
+    return row->point.outcome.value[run->is_of_samples ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S];
+}
+
+static void add_row(struct run *run, struct tsim_text_table *table, const struct tsim_scale_row *row) {
     const double *value = row->point.outcome.value;
     add_figure(table, (double)row->n_accelerators, tsim_count_text);
     add_figure(table, (double)row->global_batch_size, tsim_count_text);
     tsim_text_table_add(table, tsim_point_status_name(row->point.status));
     add_figure(table, value[TSIM_OUTCOME_STEP_TIME], seconds_text);
     add_interval(table, value);
-    add_figure(table, value[is_of_samples ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S], rate_text);
+    add_figure(table, rate_of(run, row), rate_text);
     add_figure(table, row->speedup, factor_text);
     add_figure(table, row->efficiency_frac, tsim_percent_text);
     add_figure(table, value[TSIM_OUTCOME_MFU], tsim_percent_text);
     if (row->has_cause)
         tsim_text_table_add(
-            table, tsim_arena_printf(arena, "%s (%.0f %%)", tsim_loss_text(row->cause), 100 * row->share_frac));
+            table, tsim_arena_printf(&run->arena, "%s (%.0f %%)", tsim_loss_text(row->cause), 100 * row->share_frac));
     else
         tsim_text_table_add(table, row->point.reason);
 }
@@ -125,7 +128,7 @@ static void print_curve(struct run *run, const struct tsim_style *style) {
     for (size_t i = 0; i < scale->n_rows; i++) {
         const struct tsim_scale_row *row = &scale->rows[i];
         x[i] = (double)row->n_accelerators;
-        y[i] = row->point.outcome.value[run->is_of_samples ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S];
+        y[i] = rate_of(run, row);
         ideal[i] = y[i] / row->efficiency_frac;
     }
     const struct tsim_plot_curve curves[] = {{y, false}, {ideal, true}};
@@ -149,7 +152,7 @@ static void print_table(struct run *run) {
         columns[RATE_COLUMN].title = "samples/s";
     tsim_text_table_init(&table, &run->arena, columns, N_COLUMNS);
     for (size_t i = 0; i < run->scale.n_rows; i++)
-        add_row(&run->arena, &table, &run->scale.rows[i], run->is_of_samples);
+        add_row(run, &table, &run->scale.rows[i]);
     printf("%s scaling: %s\n\n", run->scale.is_weak ? "weak" : "strong",
            run->scale.is_weak ? "the batch per accelerator stays" : "the global batch stays");
     tsim_text_table_print(&table, &style, stdout);
@@ -169,7 +172,11 @@ static void add_exact(struct tsim_text_table *table, double value) {
 
 static void print_csv(struct run *run) {
     struct tsim_text_table table;
-    tsim_text_table_init(&table, &run->arena, CSV_COLUMNS, N_CSV_COLUMNS);
+    struct tsim_column columns[N_CSV_COLUMNS];
+    memcpy(columns, CSV_COLUMNS, sizeof columns);
+    if (run->is_of_samples)
+        columns[RATE_COLUMN].title = "samples_per_s";
+    tsim_text_table_init(&table, &run->arena, columns, N_CSV_COLUMNS);
     for (size_t i = 0; i < run->scale.n_rows; i++) {
         const struct tsim_scale_row *row = &run->scale.rows[i];
         add_exact(&table, (double)row->n_accelerators);
@@ -177,7 +184,7 @@ static void print_csv(struct run *run) {
         tsim_text_table_add(&table, tsim_point_status_name(row->point.status));
         tsim_text_table_add(&table, row->point.reason);
         add_exact(&table, row->point.outcome.value[TSIM_OUTCOME_STEP_TIME]);
-        add_exact(&table, row->point.outcome.value[TSIM_OUTCOME_TOKENS_PER_S]);
+        add_exact(&table, rate_of(run, row));
         add_exact(&table, row->speedup);
         add_exact(&table, row->efficiency_frac);
         add_exact(&table, row->point.outcome.value[TSIM_OUTCOME_MFU]);

@@ -45,9 +45,14 @@ static bool is_kept(const struct tsim_reader *reader) {
 }
 
 static void hint_words(struct tsim_diag *diag, const char *prefix, const char *const *words, size_t n_words) {
-    char list[240] = "";
-    for (size_t i = 0; i < n_words; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", words[i]);
+    char list[480] = "";
+    for (size_t i = 0, end = 0; i < n_words; i++, end = strlen(list)) {
+        if (end + strlen(words[i]) + sizeof ", , ..." > sizeof list) {
+            snprintf(list + end, sizeof list - end, ", ...");
+            break;
+        }
+        snprintf(list + end, sizeof list - end, "%s%s", i ? ", " : "", words[i]);
+    }
     tsim_diag_hint(diag, "%s%s", prefix, list);
 }
 
@@ -62,6 +67,20 @@ void tsim_schema_unknown_word(struct tsim_reader *reader, const struct tsim_valu
     hint_words(diag, prefix, words, n_words);
 }
 
+/* The first section of the file that has that key: its path there. NULL: none. */
+static const char *path_elsewhere(struct tsim_arena *arena, const struct tsim_table *file, const char *key) {
+    for (size_t i = 0; file && i < file->n_keys; i++) {
+        const struct tsim_key *at = &file->keys[i];
+        const struct tsim_table *below = at->table ? at->table : at->described_by;
+        if (!below)
+            continue;
+        for (size_t k = 0; k < below->n_keys; k++)
+            if (strcmp(below->keys[k].key, key) == 0)
+                return tsim_schema_path(arena, at->key, key);
+    }
+    return NULL;
+}
+
 static void report_unknown_key(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_pair *pair,
                                const char *path) {
     const char *place = *path ? path : "the file";
@@ -73,7 +92,9 @@ static void report_unknown_key(struct tsim_reader *reader, const struct tsim_tab
     TSIM_ASSERT(table->n_keys <= MAX_WORDS);
     for (size_t i = 0; i < table->n_keys; i++)
         words[i] = table->keys[i].key;
-    const char *nearest = tsim_did_you_mean(pair->key, words, table->n_keys);
+    const char *nearest = path_elsewhere(reader->arena, reader->file, pair->key);
+    if (!nearest)
+        nearest = tsim_did_you_mean(pair->key, words, table->n_keys);
     if (nearest)
         tsim_diag_hint(diag, "did you mean '%s'?", nearest);
     else
@@ -399,6 +420,9 @@ static const struct tsim_key *find_key(const struct tsim_table *table, const cha
 
 void tsim_schema_read(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *mapping,
                       const char *path, void *object) {
+    const struct tsim_table *file = reader->file;
+    if (!*path)
+        reader->file = table;
     for (size_t i = 0; mapping && i < mapping->n_items; i++)
         if (!find_key(table, mapping->pairs[i].key))
             report_unknown_key(reader, table, &mapping->pairs[i], path);
@@ -415,6 +439,7 @@ void tsim_schema_read(struct tsim_reader *reader, const struct tsim_table *table
         if (sourced.value && tsim_schema_read_value(reader, key, sourced.value, key_path, field))
             take_note(reader, key, &sourced, key_path, field);
     }
+    reader->file = file;
 }
 
 void *tsim_schema_read_list(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *value,

@@ -89,6 +89,7 @@ struct tsim_reader {
     tsim_note_fn note;             /* NULL: nobody listens */
     void *context;                 /* of `note` */
     struct tsim_file_cache *files; /* catalogue files that were read before; NULL: each is read anew */
+    const struct tsim_table *file; /* of the whole file, while it is read */
 };
 
 /* Reads `mapping` (NULL: every key absent, and nothing is required) into `object`. Mistakes go to reader->diags, all of

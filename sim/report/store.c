@@ -156,8 +156,8 @@ static const char INSERT_RANK[] = "INSERT INTO ranks(run_id, rank, stage, multip
 static const char INSERT_MEASURED[] =
     "INSERT INTO measured(run_id, metric, measured, predicted, error) VALUES(?, ?, ?, ?, ?)";
 static const char SELECT_RUNS[] =
-    "SELECT run_id, accelerators, started_at, scenario, status, version, step_time_s, tokens_per_s, mfu"
-    " FROM runs ORDER BY run_id";
+    "SELECT run_id, accelerators, started_at, scenario, status, version, step_time_s, tokens_per_s,"
+    " samples_per_s, mfu FROM runs ORDER BY run_id";
 
 /* ---- writing ---- */
 
@@ -276,7 +276,8 @@ static void read_run(struct tsim_arena *arena, const struct tsim_statement *s, s
     run->version = copy_text(arena, s, 5);
     run->step_time_s = tsim_sql_real(s, 6);
     run->tokens_per_s = tsim_sql_real(s, 7);
-    run->mfu = tsim_sql_real(s, 8);
+    run->samples_per_s = tsim_sql_real(s, 8);
+    run->mfu = tsim_sql_real(s, 9);
 }
 
 /* `rows` is a heap array that grows; the result is its copy in the arena. */
