@@ -117,6 +117,11 @@ static bool is_on(struct tsim_gpt *g, const char *key) {
     return s && tsim_setting_flag(g->r, s);
 }
 
+/* Megatron-DeepSpeed runs it. */
+static bool is_deepspeed(struct tsim_gpt *g) {
+    return is_on(g, "deepspeed");
+}
+
 /* fp8 and fp4 are a flag (NeMo) or a format. */
 static const struct tsim_setting *quantized(struct tsim_gpt *g) {
     static const char *const KEYS[] = {"fp4_format", "fp4", "fp8_format", "fp8", "fp8_hybrid", "fp8_e4m3"};
@@ -371,7 +376,7 @@ static void put_attention(struct tsim_gpt *g) {
         if (strcmp(tsim_setting_text(backend), BACKENDS[i].word) == 0)
             tsim_recipe_put(g->r, "software.attention_kernel", backend, NULL, "%s", BACKENDS[i].kernel);
     bool is_local =
-        tsim_recipe_is(g->r, "transformer_impl", "local") || is_on(g, "use_legacy_models") || is_on(g, "deepspeed");
+        tsim_recipe_is(g->r, "transformer_impl", "local") || is_on(g, "use_legacy_models") || is_deepspeed(g);
     if (!backend && is_local && flash && tsim_setting_flag(g->r, flash))
         tsim_recipe_put(g->r, "software.attention_kernel", flash, NULL, "flash2");
 }
@@ -411,12 +416,12 @@ static void put_expert_software(struct tsim_gpt *g) {
 
 static void put_software(struct tsim_gpt *g) {
     const struct tsim_setting *bucket = tsim_recipe_find(g->r, "ddp_bucket_size"),
-                              *deep = tsim_recipe_find(g->r, "deepspeed"),
                               *old = tsim_recipe_find(g->r, "use_legacy_models"),
                               *impl = tsim_recipe_find(g->r, "transformer_impl");
     bool is_local = impl && strcmp(tsim_setting_text(impl), "local") == 0;
-    if (deep)
-        tsim_recipe_put(g->r, "software.extends", deep, "Megatron-DeepSpeed", "bloom-2022");
+    if (is_deepspeed(g))
+        tsim_recipe_put(g->r, "software.extends", tsim_recipe_find(g->r, "deepspeed"), "Megatron-DeepSpeed",
+                        "bloom-2022");
     else if (g->program == TSIM_GPT_NEMO)
         tsim_recipe_put(g->r, "software.extends", NULL, "NeMo", "nemo-2024");
     else if (is_local || (old && tsim_setting_flag(g->r, old)))
@@ -448,7 +453,7 @@ static void put_overlaps(struct tsim_gpt *g) {
         *const TENSOR[] = {"tp_comm_overlap", "ub_tp_comm_overlap", "tp_comm_overlap_enabled", NULL},
         *const NO_PIPELINE[] = {"no_overlap_p2p_communication", NULL}, *const PIPELINE[] = {"overlap_p2p_comm", NULL},
         *const EXPERT[] = {"overlap_moe_expert_parallel_comm", NULL};
-    if (tsim_recipe_find(g->r, "deepspeed"))
+    if (is_deepspeed(g))
         return; /* as its profile has it */
     put_overlap(g, "parallelism.overlap.gradients", GRADIENTS, false);
     put_overlap(g, "parallelism.overlap.parameters", PARAMETERS, false);
@@ -477,7 +482,7 @@ static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
             *from = strategy;
             return i;
         }
-    if (stage && tsim_recipe_find(g->r, "deepspeed")) {
+    if (stage && is_deepspeed(g)) {
         *from = stage;
         int zero = (int)tsim_setting_int(g->r, stage, 0, 3);
         return zero == 0 && is_on(g, "bf16") ? 1 : zero; /* its bf16 optimizer shards the state by itself */
@@ -549,8 +554,7 @@ static void put_stages(struct tsim_gpt *g) {
     enum { MOST_STAGES = 1024 };
     int64_t n = g->pipeline * g->virtual_pipeline;
     bool is_even = !first && !last && !less_first && !less_last;
-    if (is_even && g->layers % n != 0 && !tsim_recipe_find(g->r, "deepspeed") &&
-        !tsim_recipe_find(g->r, "pipeline_model_parallel_layout"))
+    if (is_even && g->layers % n != 0 && !is_deepspeed(g) && !tsim_recipe_find(g->r, "pipeline_model_parallel_layout"))
         tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld layers do not split into %lld stages",
                           (long long)g->layers, (long long)n);
     if (is_even || n < 2 || n > MOST_STAGES)

@@ -211,7 +211,17 @@ static const struct tsim_value *read_word(struct reader *t) {
     return tsim_recipe_scalar(t->r, t->line, column, tsim_arena_strndup(t->r->arena, start, (size_t)(t->c - start)));
 }
 
-static const struct tsim_value *read_array(struct reader *t) {
+/* The item of an array is called key.0; a table there leaves nothing but settings under that name. */
+static const struct tsim_value *read_item(struct reader *t, const char *key, size_t i) {
+    if (peek(t) != '{' && peek(t) != '[')
+        return read_value(t, "");
+    int line = t->line, column = (int)(t->c - t->line_start) + 1;
+    bool is_table = peek(t) == '{';
+    const struct tsim_value *value = read_value(t, tsim_arena_printf(t->r->arena, "%s.%zu", key, i));
+    return is_table && t->status == TSIM_OK ? tsim_recipe_scalar(t->r, line, column, "") : value;
+}
+
+static const struct tsim_value *read_array(struct reader *t, const char *key) {
     const struct tsim_value *items[MOST_ITEMS];
     struct tsim_value *list = TSIM_NEW(t->r->arena, struct tsim_value);
     *list = *tsim_recipe_scalar(t->r, t->line, (int)(t->c - t->line_start) + 1, "");
@@ -225,7 +235,7 @@ static const struct tsim_value *read_array(struct reader *t) {
                 fail(t, n == MOST_ITEMS ? "an array of more than 4096 values" : "an array that does not end");
             return NULL;
         }
-        items[n] = read_value(t, "");
+        items[n] = read_item(t, key, n);
         if (!items[n])
             return NULL;
         list->height = items[n]->height + 1 > list->height ? items[n]->height + 1 : list->height;
@@ -280,10 +290,9 @@ static const struct tsim_value *read_value(struct reader *t, const char *key) {
         }
         value = string;
     } else if (peek(t) == '[') {
-        value = read_array(t);
+        value = read_array(t, key);
     } else if (peek(t) == '{') {
         read_inline_table(t, key);
-        value = *key ? NULL : tsim_recipe_scalar(t->r, line, column, "");
     } else {
         value = read_word(t);
     }
