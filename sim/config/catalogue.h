@@ -21,6 +21,11 @@ static inline bool tsim_is_quantized(enum tsim_precision precision) {
 static inline enum tsim_precision tsim_unquantized(enum tsim_precision precision) {
     return tsim_is_quantized(precision) ? TSIM_BF16 : precision;
 }
+/* Tensor collectives in chunks beside their product: there are kernels for it of every precision but NVFP4, whose recipes
+ * turn it off (NVIDIA-NeMo/Megatron-Bridge scripts/performance/configs/llama: tp_comm_overlap). */
+static inline bool tsim_has_tensor_overlap(enum tsim_precision precision) {
+    return precision != TSIM_NVFP4;
+}
 /* Of an operand's element, with its share of the scales: MXFP8 has one of 8 bits for 32 elements (OCP Microscaling Formats
  * 1.0, section 5), NVFP4 one of 8 bits for 16 (NVIDIA 2025, arXiv:2509.25149, section 2). */
 double tsim_operand_bytes(enum tsim_precision precision);

@@ -166,8 +166,8 @@ static void resolve_sayings(struct tsim_draft *draft) {
     p->says_overlap_expert = tsim_draft_has(draft, "parallelism.overlap.expert");
     if (!tsim_draft_has(draft, "parallelism.sequence")) /* the tokens of an image seldom divide */
         p->sequence = p->tensor > 1 && draft->scenario.model->image.patch == 0;
-    /* As in the recipes of NVIDIA-NeMo/Megatron-Bridge (scripts/performance/configs/llama: tp_comm_overlap). */
-    if (draft->scenario.training.precision == TSIM_NVFP4 && !tsim_draft_has(draft, "parallelism.overlap.tensor"))
+    if (!tsim_has_tensor_overlap(draft->scenario.training.precision) &&
+        !tsim_draft_has(draft, "parallelism.overlap.tensor"))
         p->overlap.tensor = false;
 }
 

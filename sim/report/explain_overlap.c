@@ -64,7 +64,8 @@ static const char *why_inside(const struct tsim_scenario *sc, enum tsim_axis axi
                               const struct row *row) {
     switch (overlap) {
     case TSIM_EXPOSED:
-        if (axis == TSIM_AXIS_TENSOR && sc->parallelism.sequence && !sc->parallelism.overlap.tensor)
+        if (axis == TSIM_AXIS_TENSOR && sc->parallelism.sequence && !sc->parallelism.overlap.tensor &&
+            tsim_has_tensor_overlap(sc->training.precision))
             return "the next operator needs its result; parallelism.overlap.tensor=true would cut it into chunks "
                    "beside "
                    "its product";

@@ -138,7 +138,7 @@ static void add_overlaps(struct candidates *list) {
         add(list, "parallelism.overlap.gradients=true")->parallelism.overlap.gradients = true;
     if (!p->overlap.parameters && p->zero > 0 && p->data * p->context > 1)
         add(list, "parallelism.overlap.parameters=true")->parallelism.overlap.parameters = true;
-    if (!p->overlap.tensor && p->tensor > 1 && p->sequence)
+    if (!p->overlap.tensor && p->tensor > 1 && p->sequence && tsim_has_tensor_overlap(list->base->training.precision))
         add(list, "parallelism.overlap.tensor=true")->parallelism.overlap.tensor = true;
     if (!p->overlap.pipeline && p->pipeline > 1)
         add(list, "parallelism.overlap.pipeline=true")->parallelism.overlap.pipeline = true;

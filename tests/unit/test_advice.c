@@ -53,6 +53,19 @@ START_TEST(experts) {
 }
 END_TEST
 
+/* Tensor collectives in chunks are there in 16 bits and in fp8, not in NVFP4. */
+START_TEST(tensor_overlap) {
+    example_init(&e);
+    e.scenario.parallelism.tensor = 8;
+    e.scenario.parallelism.sequence = true;
+    struct tsim_result result = advise();
+    ck_assert(advises(&result, "parallelism.overlap.tensor=true:"));
+    e.scenario.training.precision = TSIM_NVFP4;
+    result = advise();
+    ck_assert(!advises(&result, "parallelism.overlap.tensor"));
+}
+END_TEST
+
 /* Without experts none of it; standard attention is what the example could do without. */
 START_TEST(dense) {
     example_init(&e);
@@ -108,6 +121,7 @@ static Suite *advice_suite(void) {
     Suite *suite = suite_create("advice");
     TCase *tcase = tcase_create("candidates");
     tcase_add_test(tcase, experts);
+    tcase_add_test(tcase, tensor_overlap);
     tcase_add_test(tcase, dense);
     tcase_add_test(tcase, starved);
     tcase_add_test(tcase, shares);
