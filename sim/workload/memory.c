@@ -183,23 +183,13 @@ double tsim_stage_expert_parameters(const struct tsim_scenario *sc, int32_t stag
 }
 
 double tsim_weight_bytes(enum tsim_precision precision) {
-    switch (precision) {
-    case TSIM_FP32:
-    case TSIM_TF32:
-        return 4;
-    case TSIM_FP16:
-    case TSIM_BF16:
-        return 2;
-    case TSIM_FP8:
-    case TSIM_MXFP8: /* quantized, and its transpose (Transformer Engine's fp8 parameters); the master copy is apart */
-        return 2 * tsim_operand_bytes(precision);
-    case TSIM_NVFP4: /* beside the parameter in bf16, as there are none in 4 bits (NVIDIA-NeMo/Megatron-Bridge,
-                        training/mixed_precision.py: fp4_param is refused) */
-        return 2 + 2 * tsim_operand_bytes(precision);
-    case TSIM_N_PRECISIONS:
-        break;
-    }
-    TSIM_BUG("precision %d", (int)precision);
+    if (!tsim_is_quantized(precision))
+        return tsim_operand_bytes(precision);
+    /* Quantized, and its transpose (Transformer Engine's fp8 parameters); the master copy is apart. */
+    double both_bytes = 2 * tsim_operand_bytes(precision);
+    /* Parameters of 4 bits there are none: it is beside the one in bf16 (NVIDIA-NeMo/Megatron-Bridge,
+     * training/mixed_precision.py: fp4_param is refused). */
+    return precision == TSIM_NVFP4 ? tsim_operand_bytes(TSIM_BF16) + both_bytes : both_bytes;
 }
 
 bool tsim_has_master_weights(const struct tsim_scenario *sc) {
