@@ -342,8 +342,9 @@ enum tsim_accumulation { TSIM_ACCUMULATION_FUSED, TSIM_ACCUMULATION_SEPARATE };
 enum tsim_gradient_reduction { TSIM_REDUCTION_SCATTER, TSIM_REDUCTION_ALL_REDUCE };
 /* What fully sharded training copies between parameters and the flat buffers of its collectives. FLAT: all gradients
  * of a unit are views of one tensor, joined, converted and divided before they are reduced. PER_PARAMETER: copied out
- * after each gather, copied in and converted before each reduction. */
-enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIES_NONE };
+ * after each gather, copied in and converted before each reduction. IN_PLACE: products work in the buffers themselves;
+ * gradients of 16 bits are divided there. */
+enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIES_IN_PLACE, TSIM_COPIES_NONE };
 
 /* What `recompute: selective` executes again where the scenario does not list parts: see scenario.h. */
 enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };

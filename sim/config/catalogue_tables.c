@@ -383,6 +383,7 @@ static const struct tsim_word REDUCTIONS[] = {
     {"scatter", TSIM_REDUCTION_SCATTER}, {"all-reduce", TSIM_REDUCTION_ALL_REDUCE}, {NULL, 0}};
 static const struct tsim_word SHARD_COPIES[] = {{"flat", TSIM_COPIES_FLAT},
                                                 {"per-parameter", TSIM_COPIES_PER_PARAMETER},
+                                                {"in-place", TSIM_COPIES_IN_PLACE},
                                                 {"none", TSIM_COPIES_NONE}, {NULL, 0}};
 static const struct tsim_word SELECTIVES[] = {
     {"attention", TSIM_SELECTIVE_ATTENTION}, {"operators", TSIM_SELECTIVE_OPERATORS}, {NULL, 0}};
@@ -446,7 +447,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "shard_copies", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, shard_copies),
      .words = SHARD_COPIES, .default_text = "flat",
      .help = "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "
-             "(per-parameter); none"},
+             "(per-parameter); divided where they are (in-place); none"},
     {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, overlap),
      .table = &tsim_overlap_table, .help = "communication under computation; absent: false"},
     {.key = "pipeline_overlap", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, pipeline_overlap),

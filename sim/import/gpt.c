@@ -500,6 +500,11 @@ static void put_zero(struct tsim_gpt *g, int64_t world) {
     int zero = sharding(g, &from);
     int64_t ranks = world / (g->tensor * g->pipeline);
     tsim_recipe_put(g->r, "parallelism.zero", from, from ? NULL : "no distributed optimizer", "%d", zero);
+    if (zero == 3 && from) { /* Megatron's own, or PyTorch's */
+        bool is_torch = from == tsim_recipe_find(g->r, "use_torch_fsdp2");
+        if (is_torch || from == tsim_recipe_find(g->r, "data_parallel_sharding_strategy"))
+            tsim_recipe_put(g->r, "software.shard_copies", from, NULL, is_torch ? "per-parameter" : "in-place");
+    }
     if (zero == 3 && keeps && tsim_setting_flag(g->r, keeps))
         tsim_recipe_put(g->r, "parallelism.reshard_after_forward", keeps, NULL, "false");
     int64_t n = instances ? tsim_setting_int(g->r, instances, 1, 1000000) : 1;

@@ -196,6 +196,8 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("fp16"),
     NOTHING("group_query_attention"),
     NOTHING("deepspeed_config"),
+    NOTHING("use_megatron_fsdp"), /* data_parallel_sharding_strategy says what it does */
+    NOTHING("use_custom_fsdp"),
     NOTHING("deepspeed_activation_checkpointing"),
     NOTHING("no_pipeline_parallel"),
     NOTHING("pp_partition_method"),
@@ -289,8 +291,6 @@ static const struct tsim_setting_class CLASSES[] = {
     {"use_nccl_ub", "registered buffers"},
     {"disable_symmetric_registration", NULL},
     {"use_sharp", "reduction in the switches of the fabric"},
-    {"use_megatron_fsdp", "its buffers (zero is as data_parallel_sharding_strategy says)"},
-    {"use_custom_fsdp", "its buffers (zero is as data_parallel_sharding_strategy says)"},
     {"fsdp_double_buffer", "its buffers"},
     {"keep_fp8_transpose_cache*", "a second copy of fp8 weights"},
     {"no_gradient_reduce_div_fusion", NULL},

@@ -381,7 +381,10 @@ static void plan_send(const struct tsim_step_plan *plan, const struct tsim_place
  * (read and write 2: the backward of the split into views is a concatenation), converted to the reduction's precision
  * (read 2, write 4) and divided by the number of ranks (read and write 4) (torch.distributed.fsdp of 2.0, flat_param.py
  * and _runtime_utils._post_backward_hook; DeepSpeed ZeRO-3 does the same in its buckets). PER_PARAMETER: one copy
- * converts them, the collective divides (torch.distributed._composable.fsdp, foreach_reduce). */
+ * converts them, the collective divides (torch.distributed._composable.fsdp, foreach_reduce). IN_PLACE: the weight
+ * gradient's product writes to the buffer, which is multiplied in 16 bits; in 32 the collective does that
+ * (NVIDIA/Megatron-LM megatron/core/distributed/fsdp, gradient_reduce_preprocessing; NVIDIA-NeMo/Megatron-Bridge
+ * scripts/performance, set_megatron_fsdp_overrides: gradient_accumulation_fusion, no average_in_collective). */
 static double reduction_copies_bytes(const struct tsim_scenario *sc) {
     double made = tsim_weight_bytes(tsim_unquantized(sc->training.precision)), reduced = tsim_gradient_bytes(sc);
     switch (sc->software->shard_copies) {
@@ -389,6 +392,8 @@ static double reduction_copies_bytes(const struct tsim_scenario *sc) {
         return 2 * made + (made < reduced ? made + reduced : 0) + 2 * reduced;
     case TSIM_COPIES_PER_PARAMETER:
         return made + reduced;
+    case TSIM_COPIES_IN_PLACE:
+        return reduced < 4 ? 2 * reduced : 0;
     case TSIM_COPIES_NONE:
         return 0;
     }

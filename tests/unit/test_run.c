@@ -49,6 +49,28 @@ START_TEST(blocks_of_data_collectives) {
 }
 END_TEST
 
+/* Nothing beside them, kernels before reductions move 8 bytes of a gradient in 16 bits (joined, divided) where buffers
+ * are flat, 4 (divided) where they are the gradients themselves; in 32 bits the collective divides those. */
+START_TEST(copies_before_reductions) {
+    static const enum tsim_shard_copies COPIES[] = {TSIM_COPIES_NONE, TSIM_COPIES_IN_PLACE, TSIM_COPIES_FLAT};
+    double seconds[2][3];
+    for (int i = 0; i < 6; i++) {
+        example_init(&e);
+        e.scenario.parallelism.zero = 3;
+        e.scenario.parallelism.overlap.gradients = e.scenario.parallelism.overlap.parameters = false;
+        e.scenario.training.gradient_precision = i < 3 ? TSIM_BF16 : TSIM_FP32;
+        e.software.shard_copies = COPIES[i % 3];
+        run(false);
+        seconds[i / 3][i % 3] = result.step.time_s;
+    }
+    double flat_s = seconds[0][2] - seconds[0][0], in_place_s = seconds[0][1] - seconds[0][0];
+    ck_assert_double_gt(in_place_s, 0);
+    ck_assert_double_eq_tol(flat_s, 2 * in_place_s, 1e-9 * seconds[0][0]);
+    ck_assert_double_eq(seconds[1][1], seconds[1][0]);
+    ck_assert_double_gt(seconds[1][2], seconds[1][0]);
+}
+END_TEST
+
 /* Full recomputation executes the layers' forward once more: without embedding and head 8 layers * 28 * 2^30 FLOPs per
  * sample (see test_operators.c). */
 START_TEST(recomputation_is_in_hfu_alone) {
@@ -148,6 +170,7 @@ static Suite *run_suite(void) {
     TCase *tcase = tcase_create("identities");
     tcase_add_test(tcase, throughput);
     tcase_add_test(tcase, blocks_of_data_collectives);
+    tcase_add_test(tcase, copies_before_reductions);
     tcase_add_test(tcase, recomputation_is_in_hfu_alone);
     tcase_add_test(tcase, energy);
     tcase_add_test(tcase, whole_run);
