@@ -161,7 +161,7 @@ TEXT
 ## Does a parameter transfer?
 
 The sustained rate of matrix products in 16 bits was fitted on step times; H100's in fp8 was until products alone told it, which
-differs by a point. How much of the accuracy above comes from that? Here each source is
+makes steps the same to 1 %. How much of the accuracy above comes from that? Here each source is
 predicted with the rate that all other sources give (the median of their errors becomes zero), as somebody's runs are that nobody has
 fitted on; the last column has the same runs with the catalogue's rate. `make docs-accuracy` computes it (`tools/transfer.py`).
 

@@ -26,10 +26,6 @@ static void add_exact(struct tsim_text_table *table, double value) {
     tsim_text_table_add(table, isnan(value) ? "" : tsim_double_text(value, text, sizeof text));
 }
 
-static bool is_of_samples(const struct tsim_store_run *run) {
-    return run->tokens_per_s <= run->samples_per_s;
-}
-
 static void add_csv_row(struct tsim_text_table *table, const struct tsim_store_run *run) {
     add_integer(table, run->run_id);
     tsim_text_table_add(table, run->started_at);
@@ -37,14 +33,14 @@ static void add_csv_row(struct tsim_text_table *table, const struct tsim_store_r
     tsim_text_table_add(table, run->status);
     add_integer(table, run->accelerators);
     add_exact(table, run->step_time_s);
-    add_exact(table, is_of_samples(run) ? (double)NAN : run->tokens_per_s);
+    add_exact(table, run->tokens_per_s);
     add_exact(table, run->mfu);
     add_exact(table, run->samples_per_s);
 }
 
 static void add_throughput(struct tsim_text_table *table, const struct tsim_store_run *run) {
     char rate[32], text[64];
-    bool of_samples = is_of_samples(run);
+    bool of_samples = isnan(run->tokens_per_s);
     tsim_quantity_human(of_samples ? run->samples_per_s : run->tokens_per_s, TSIM_COUNT, rate, sizeof rate);
     snprintf(text, sizeof text, "%s %s", rate, of_samples ? "samples/s" : "tokens/s");
     tsim_text_table_add(table, text);

@@ -122,41 +122,37 @@ static bool is_deepspeed(struct tsim_gpt *g) {
     return is_on(g, "deepspeed");
 }
 
+static bool says_none(const struct tsim_setting *s) {
+    static const char *const OFF[] = {"false", "False", "null", "None"};
+    for (size_t i = 0; i < sizeof OFF / sizeof OFF[0]; i++)
+        if (strcmp(tsim_setting_text(s), OFF[i]) == 0)
+            return true;
+    return false;
+}
+
 /* fp8 and fp4 are a flag (NeMo) or a format. */
 static const struct tsim_setting *quantized(struct tsim_gpt *g) {
     static const char *const KEYS[] = {"fp4_format", "fp4", "fp8_format", "fp8", "fp8_hybrid", "fp8_e4m3"};
     const struct tsim_setting *found = NULL;
-    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) { /* all of them are used */
         const struct tsim_setting *s = tsim_recipe_find(g->r, KEYS[i]);
-        static const char *const OFF[] = {"false", "False", "null", "None"};
-        bool is_off = false;
-        for (size_t j = 0; s && j < sizeof OFF / sizeof OFF[0]; j++)
-            is_off |= strcmp(tsim_setting_text(s), OFF[j]) == 0;
-        if (s && !found && !is_off)
+        if (s && !found && !says_none(s))
             found = s;
     }
     return found;
 }
 
-/* Where the scales of 8-bit operands come from (Megatron-Core, --fp8-recipe), or the word of a precision of its own. */
-static const char *quantized_word(struct tsim_gpt *g, const struct tsim_setting *low) {
+/* Where the scales of fp8 come from (Megatron-Core, --fp8-recipe). */
+static void put_scaling(struct tsim_gpt *g, const struct tsim_setting *recipe) {
     static const char *const SCALINGS[][2] = {
         {"delayed", "delayed"}, {"tensorwise", "current"}, {"current", "current"}, {"blockwise", "block"}};
-    const struct tsim_setting *recipe = tsim_recipe_find(g->r, "fp8_recipe");
-    if (strncmp(low->key, "fp4", 3) == 0)
-        return "nvfp4";
-    if (!recipe)
-        return "fp8";
-    const char *text = tsim_setting_text(recipe);
-    if (strcmp(text, "mxfp8") == 0)
-        return "mxfp8";
     for (size_t i = 0; i < sizeof SCALINGS / sizeof SCALINGS[0]; i++)
-        if (strcmp(text, SCALINGS[i][0]) == 0) {
+        if (strcmp(tsim_setting_text(recipe), SCALINGS[i][0]) == 0) {
             tsim_recipe_put(g->r, "software.fp8_scaling", recipe, NULL, "%s", SCALINGS[i][1]);
-            return "fp8";
+            return;
         }
-    tsim_recipe_error(g->r, recipe, "'%.40s' is no recipe that is known: delayed, tensorwise, blockwise, mxfp8", text);
-    return "fp8";
+    tsim_recipe_error(g->r, recipe, "'%.40s' is no recipe that is known: delayed, tensorwise, blockwise, mxfp8",
+                      tsim_setting_text(recipe));
 }
 
 /* NeMo's trainer.precision: bf16, bf16-mixed, 16, 16-mixed, 32. */
@@ -194,10 +190,15 @@ static void put_gradient_precision(struct tsim_gpt *g, const char *word) {
 
 static void put_quantized(struct tsim_gpt *g, const struct tsim_setting *low) {
     static const char *const GATHERS[] = {"fp8_param_gather", "fp8_params", NULL};
-    const struct tsim_setting *gathers = tsim_recipe_find_any(g->r, GATHERS);
-    const char *word = quantized_word(g, low);
-    tsim_recipe_put(g->r, "training.precision", low, NULL, "%s", word);
-    if (strcmp(word, "fp8") == 0 && !(gathers && tsim_setting_flag(g->r, gathers)))
+    const struct tsim_setting *gathers = tsim_recipe_find_any(g->r, GATHERS),
+                              *recipe = tsim_recipe_find(g->r, "fp8_recipe");
+    bool is_fp4 = strncmp(low->key, "fp4", 3) == 0, is_mxfp8 = !is_fp4 && tsim_recipe_is(g->r, "fp8_recipe", "mxfp8");
+    tsim_recipe_put(g->r, "training.precision", low, NULL, is_fp4 ? "nvfp4" : is_mxfp8 ? "mxfp8" : "fp8");
+    if (is_fp4 || is_mxfp8)
+        return;
+    if (recipe)
+        put_scaling(g, recipe);
+    if (!gathers || !tsim_setting_flag(g->r, gathers))
         tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
 }
 
@@ -500,11 +501,9 @@ static void put_zero(struct tsim_gpt *g, int64_t world) {
     int zero = sharding(g, &from);
     int64_t ranks = world / (g->tensor * g->pipeline);
     tsim_recipe_put(g->r, "parallelism.zero", from, from ? NULL : "no distributed optimizer", "%d", zero);
-    if (zero == 3 && from) { /* Megatron's own, or PyTorch's */
-        bool is_torch = from == tsim_recipe_find(g->r, "use_torch_fsdp2");
-        if (is_torch || from == tsim_recipe_find(g->r, "data_parallel_sharding_strategy"))
-            tsim_recipe_put(g->r, "software.shard_copies", from, NULL, is_torch ? "per-parameter" : "in-place");
-    }
+    if (zero == 3 && from != tsim_recipe_find(g->r, "zero_stage")) /* PyTorch's, or Megatron's own */
+        tsim_recipe_put(g->r, "software.shard_copies", from, NULL,
+                        from == tsim_recipe_find(g->r, "use_torch_fsdp2") ? "per-parameter" : "in-place");
     if (zero == 3 && keeps && tsim_setting_flag(g->r, keeps))
         tsim_recipe_put(g->r, "parallelism.reshard_after_forward", keeps, NULL, "false");
     int64_t n = instances ? tsim_setting_int(g->r, instances, 1, 1000000) : 1;

@@ -155,9 +155,8 @@ static const char INSERT_RANK[] = "INSERT INTO ranks(run_id, rank, stage, multip
     NAME) ") VALUES(?, ?, ?, ?" RANK_FIGURES_1(MARK) ")";
 static const char INSERT_MEASURED[] =
     "INSERT INTO measured(run_id, metric, measured, predicted, error) VALUES(?, ?, ?, ?, ?)";
-static const char SELECT_RUNS[] =
-    "SELECT run_id, accelerators, started_at, scenario, status, version, step_time_s, tokens_per_s,"
-    " samples_per_s, mfu FROM runs ORDER BY run_id";
+static const char SELECT_RUNS[] = "SELECT run_id, accelerators, started_at, scenario, status, version, step_time_s,"
+                                  " nullif(tokens_per_s, samples_per_s), samples_per_s, mfu FROM runs ORDER BY run_id";
 
 /* ---- writing ---- */
 

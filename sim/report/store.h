@@ -37,7 +37,7 @@ enum tsim_status tsim_store_configuration(struct tsim_store *store, struct tsim_
 struct tsim_store_run {
     int64_t run_id, accelerators;
     const char *started_at, *scenario, *status, *version;
-    /* NAN when the run was not simulated. A model without tokens has as many tokens as samples. */
+    /* NAN when the run was not simulated; tokens too where the model has none, of which there are as many as samples. */
     double step_time_s, tokens_per_s, samples_per_s, mfu;
 };
 

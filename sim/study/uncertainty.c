@@ -60,19 +60,9 @@ void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits
     };
 }
 
-static int precision_class(enum tsim_precision precision) {
-    switch (precision) {
-    case TSIM_NVFP4:
-        return 3;
-    case TSIM_FP8:
-    case TSIM_MXFP8:
-        return 2;
-    case TSIM_FP16:
-    case TSIM_BF16:
-        return 1;
-    default:
-        return 0;
-    }
+/* By bits: 32, 16, 8, 4. */
+static long precision_class(enum tsim_precision precision) {
+    return lround(log2(tsim_operand_bytes(precision)));
 }
 
 static double doublings(double a, double b) {

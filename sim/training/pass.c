@@ -278,8 +278,8 @@ static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, con
                                        const struct tsim_placement *placement, enum tsim_part part,
                                        enum tsim_pass_kind kind) {
     const struct tsim_software *software = scenario->software;
-    bool is_fp8 = tsim_is_quantized(scenario->training.precision) && software->host_time_per_fp8_op_s > 0;
-    struct sum sum = {.host_s_per_op = is_fp8 ? software->host_time_per_fp8_op_s : software->host_time_per_op_s,
+    bool casts = tsim_is_quantized(scenario->training.precision) && software->host_time_per_fp8_op_s > 0;
+    struct sum sum = {.host_s_per_op = casts ? software->host_time_per_fp8_op_s : software->host_time_per_op_s,
                       .host_s_per_collective = software->host_time_per_collective_s};
     tsim_pass_visit(scenario, cluster, placement, part, kind, add_operator, &sum);
     bool recomputes = kind == TSIM_PASS_BACKWARD || kind == TSIM_PASS_INPUT_GRADIENT;
