@@ -87,7 +87,7 @@ static const struct tsim_key EFFICIENCY_KEYS[] = {
     {.key = "matrix_sustained", .kind = TSIM_KEY_MAPPING, .table = &SUSTAINED, .is_required = true,
      .help = "fractions of the peaks that long matrix products reach"},
     SHARE("fp8_gradients", offsetof(struct tsim_accelerator, fp8_gradients_frac), false,
-          "rate of fp8 products of gradients, whose sums are promoted to fp32, over that of the forward pass; 0: alike"),
+          "rate of fp8 products whose sums are promoted to fp32 (of gradients; all with block scaling) over others'; 0: alike"),
     SHARE("memory_sustained", offsetof(struct tsim_accelerator, memory_sustained_frac), true,
           "fraction of memory_bandwidth that element-wise kernels reach"),
     {.key = "matrix_ramp_k", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .is_required = true,

@@ -118,10 +118,17 @@ static bool is_aligned(const struct tsim_op *op) {
     return op->is_padded || op->precision == TSIM_FP32 || (fmod(op->n, step) == 0 && fmod(other, step) == 0);
 }
 
-static double product_s(const struct tsim_accelerator *a, const struct tsim_op *op) {
+/* Sums stay in the matrix units' fewer bits in forward products alone (Transformer Engine's recipes, fp8_gemm_dgrad and
+ * _wgrad; torchao's float8; XLA), and in none with scales of blocks (its Float8BlockScaling; DeepSeek-V3, section 3.3.2). */
+static bool is_promoted(const struct tsim_software *software, const struct tsim_op *op) {
+    return op->precision == TSIM_FP8 && (op->is_gradient || software->fp8_scaling == TSIM_SCALING_BLOCK);
+}
+
+static double product_s(const struct tsim_accelerator *a, const struct tsim_software *software,
+                        const struct tsim_op *op) {
     double turns = op->is_sequential ? op->batch : 1;
     double aligned_s = turns * tsim_gemm_s(a, op->precision, op->batch / turns, op->m, op->n, op->k);
-    if (op->is_promoted && a->fp8_gradients_frac > 0)
+    if (a->fp8_gradients_frac > 0 && is_promoted(software, op))
         aligned_s /= a->fp8_gradients_frac;
     return is_aligned(op) || a->array_side > 0 ? aligned_s : aligned_s / UNALIGNED_FRAC;
 }
@@ -205,7 +212,7 @@ void tsim_kernel_cost(const struct tsim_accelerator *a, const struct tsim_softwa
     TSIM_ASSERT(op->kind != TSIM_OP_COLLECTIVE);
     cost->matrix_s = 0;
     if (op->kind == TSIM_OP_GEMM)
-        cost->matrix_s = product_s(a, op);
+        cost->matrix_s = product_s(a, software, op);
     else if (op->kind == TSIM_OP_FLASH)
         cost->matrix_s = flash_s(a, software, op);
     cost->memory_s = op->bytes / tsim_memory_rate(a);

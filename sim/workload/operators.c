@@ -472,20 +472,16 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
                           linear->is_column_parallel ? (asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED)
                                                      : (overlap->tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED))
             ->is_weight_gradient = linear->is_column_parallel;
-    /* Sums stay in the matrix units' fewer bits in forward products alone (Transformer Engine's recipes,
-     * fp8_gemm_dgrad and _wgrad; torchao's float8; XLA). */
-    bool is_promoted = z->linear_precision == TSIM_FP8;
     cast(list, z, "cast, gradient", z->groups * z->t * n);
     struct tsim_op *input = gemm(list, linear->input, z->linear_precision, z->t, k, n, le, e);
-    input->is_promoted = is_promoted;
+    input->is_gradient = true;
     grouped(input, z);
     if (parallel && linear->is_column_parallel)
         sum_partial(list, z, linear->reduce, z->t * k * e, asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED);
     bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && z->scenario->parallelism.zero < 2;
     struct tsim_op *weight =
         gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, adds ? 2 * z->gradient_bytes : e);
-    weight->is_weight_gradient = true;
-    weight->is_promoted = is_promoted;
+    weight->is_gradient = weight->is_weight_gradient = true;
     grouped(weight, z);
     accumulate(list, z, n * k);
     if (z->model->bias)

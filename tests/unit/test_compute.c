@@ -77,17 +77,28 @@ static double matrix_s(const struct tsim_op *op) {
     return cost.matrix_s;
 }
 
-/* On chips that say how much slower they are; 0 says nothing. */
+/* On chips that say how much slower they are (0 says nothing): of gradients, or with scales of blocks, in fp8 alone. */
 START_TEST(promoted_sums_are_slower) {
-    struct tsim_op op = {.kind = TSIM_OP_GEMM, .precision = TSIM_BF16, .batch = 1, .m = 2560, .n = 1280, .k = 256};
-    example_init(&e);
-    double plain_s = matrix_s(&op);
-    op.is_promoted = true;
-    ck_assert_double_eq(matrix_s(&op), plain_s);
-    e.accelerator.fp8_gradients_frac = 0.8;
-    ck_assert_double_eq_tol(matrix_s(&op), plain_s / 0.8, 1e-15);
-    op.is_promoted = false;
-    ck_assert_double_eq(matrix_s(&op), plain_s);
+    static const struct {
+        enum tsim_precision precision;
+        enum tsim_fp8_scaling scaling;
+        bool is_gradient, is_slower;
+    } CASES[] = {{TSIM_FP8, TSIM_SCALING_CURRENT, false, false}, {TSIM_FP8, TSIM_SCALING_CURRENT, true, true},
+                 {TSIM_FP8, TSIM_SCALING_DELAYED, true, true},   {TSIM_FP8, TSIM_SCALING_BLOCK, false, true},
+                 {TSIM_FP8, TSIM_SCALING_BLOCK, true, true},     {TSIM_BF16, TSIM_SCALING_BLOCK, true, false},
+                 {TSIM_MXFP8, TSIM_SCALING_CURRENT, true, false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        enum tsim_precision precision = CASES[i].precision;
+        struct tsim_op op = {.kind = TSIM_OP_GEMM, .precision = precision, .batch = 1, .m = 2560, .n = 1280, .k = 256};
+        example_init(&e);
+        e.accelerator.peak_flops_per_s[precision] = e.accelerator.peak_flops_per_s[TSIM_BF16];
+        e.accelerator.matrix_sustained_frac[precision] = e.accelerator.matrix_sustained_frac[TSIM_BF16];
+        e.software.fp8_scaling = CASES[i].scaling;
+        op.is_gradient = CASES[i].is_gradient;
+        double plain_s = matrix_s(&op);
+        e.accelerator.fp8_gradients_frac = 0.8;
+        ck_assert_double_eq_tol(matrix_s(&op), CASES[i].is_slower ? plain_s / 0.8 : plain_s, 1e-15);
+    }
 }
 END_TEST
 

@@ -289,24 +289,16 @@ START_TEST(fp8) {
 }
 END_TEST
 
-/* Sums of fp8 products are promoted where they are gradients of linear layers: not forward, not of the head, and in no
- * precision that has its scales in blocks. */
-START_TEST(promoted_sums) {
-    static const enum tsim_precision PRECISIONS[] = {TSIM_FP8, TSIM_MXFP8, TSIM_NVFP4, TSIM_BF16};
-    for (size_t i = 0; i < sizeof PRECISIONS / sizeof *PRECISIONS; i++) {
-        bool is_fp8 = PRECISIONS[i] == TSIM_FP8;
-        struct tsim_op_list list;
-        example_init(&e);
-        e.scenario.training.precision = PRECISIONS[i];
-        example_finish(&e);
-        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
-        ck_assert(!find(&list, "ffn up")->is_promoted);
-        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
-        ck_assert(find(&list, "ffn up, input")->is_promoted == is_fp8);
-        ck_assert(find(&list, "ffn up, weight")->is_promoted == is_fp8);
-        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
-        ck_assert(!find(&list, "head, weight")->is_promoted);
-    }
+/* Products of gradients are known as such, those forward not. */
+START_TEST(gradients) {
+    struct tsim_op_list list;
+    example_init(&e);
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+    ck_assert(!find(&list, "ffn up")->is_gradient);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+    ck_assert(find(&list, "ffn up, input")->is_gradient);
+    ck_assert(find(&list, "ffn up, weight")->is_gradient);
 }
 END_TEST
 
@@ -510,7 +502,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, tensor_volumes);
     tcase_add_test(tcase, elementwise_bytes);
     tcase_add_test(tcase, fp8);
-    tcase_add_test(tcase, promoted_sums);
+    tcase_add_test(tcase, gradients);
     tcase_add_test(tcase, padded_vocabulary);
     for (int n = 1; n <= 4; n *= 2)
         tcase_add_loop_test(tcase, context_exchanges, n, n + 1);
