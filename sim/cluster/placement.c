@@ -133,15 +133,26 @@ static bool is_worse(const struct tsim_group *a, const struct tsim_group *b) {
     return a->max_ranks_per_node > b->max_ranks_per_node;
 }
 
+static int32_t gcd(int32_t a, int32_t b) {
+    return b == 0 ? a : gcd(b, a % b);
+}
+
 /* A group's shape depends on its lowest rank only through that rank's place on its node: base + offset lies
- * (base mod g + offset) / g nodes further, g ranks a node. So one group for each place is enough. */
+ * (base mod g + offset) / g nodes further, g ranks a node. So one group for each place is enough, and an axis has been
+ * at all its places after g / gcd(stride, g) steps. */
 struct tsim_group tsim_placement_group(const struct tsim_placement *placement, unsigned axes) {
+    int32_t per_node = placement->ranks_per_node;
+    struct tsim_placement places = *placement;
+    for (int axis = 0; axis < TSIM_N_AXES; axis++) {
+        int32_t period = per_node / gcd(per_node, placement->stride[axis]);
+        places.size[axis] = period < placement->size[axis] ? period : placement->size[axis];
+    }
     unsigned all = (1u << TSIM_N_AXES) - 1;
-    struct walk bases = {.placement = placement, .axes = all & ~axes};
+    struct walk bases = {.placement = &places, .axes = all & ~axes};
     struct tsim_group worst = shape_of(placement, 0, axes);
     uint64_t seen[16] = {1}; /* places up to 1024; larger nodes are enumerated in full */
     while (walk_next(&bases)) {
-        int32_t place = bases.offset % placement->ranks_per_node;
+        int32_t place = bases.offset % per_node;
         if (place < 1024) {
             uint64_t bit = UINT64_C(1) << (place & 63);
             if (seen[place >> 6] & bit)

@@ -32,8 +32,9 @@ struct known {
 
 struct search {
     const struct tsim_plan_search *options;
-    struct item *items; /* heap */
+    struct item *items; /* heap; by position, so by candidate */
     size_t n_items, capacity;
+    size_t *first_item; /* of each candidate, and the end of the last */
     struct known known;
     size_t order_at;     /* of the rounds: how far the order is used up */
     struct item **round; /* TSIM_PLAN_ROUND */
@@ -149,11 +150,20 @@ struct crew {
     size_t next;
 };
 
+/* What passes cost of one candidate. Plans come by candidate while they are bounded, by their bounds while they are
+ * simulated: a place for some candidates at a time is enough, and thousands of them take no more memory. */
+enum { MEMO_PLACES = 64 };
+struct memo_place {
+    struct tsim_arena arena;
+    const struct tsim_plan_candidate *candidate; /* NULL: none yet */
+    struct tsim_pass_memo *memo;
+};
+
 struct worker {
     struct crew *crew;
     struct tsim_arena kept, scratch; /* for the search; for one piece */
-    struct tsim_pass_memo **memos;   /* by candidate, made when first used */
-    double *nearest;                 /* by candidate and limit: the best that a plan could reach; NAN: none so far */
+    struct memo_place memos[MEMO_PLACES];
+    double *nearest; /* by candidate and limit: the best that a plan could reach; NAN: none so far */
 };
 
 static void *work(void *argument) {
@@ -181,9 +191,10 @@ static void team_init(struct team *team, const struct tsim_plan_search *options)
         struct worker *worker = &team->workers[i];
         tsim_arena_init(&worker->kept);
         tsim_arena_init(&worker->scratch);
-        worker->memos = TSIM_NEW_ARRAY(&worker->kept, n_candidates, struct tsim_pass_memo *);
-        for (size_t c = 0; c < n_candidates; c++)
-            worker->memos[c] = tsim_pass_memo_new(&worker->kept);
+        for (size_t p = 0; p < MEMO_PLACES; p++) {
+            worker->memos[p].candidate = NULL;
+            tsim_arena_init(&worker->memos[p].arena);
+        }
         size_t n_nearest = n_candidates * options->ranking.n_limits;
         worker->nearest = TSIM_NEW_ARRAY(&worker->kept, n_nearest, double);
         for (size_t k = 0; k < n_nearest; k++)
@@ -193,6 +204,8 @@ static void team_init(struct team *team, const struct tsim_plan_search *options)
 
 static void team_release(struct team *team) {
     for (int32_t i = 0; i < team->n; i++) {
+        for (size_t p = 0; p < MEMO_PLACES; p++)
+            tsim_arena_release(&team->workers[i].memos[p].arena);
         tsim_arena_release(&team->workers[i].scratch);
         tsim_arena_release(&team->workers[i].kept);
     }
@@ -217,9 +230,15 @@ static void team_run(struct team *team, struct search *search, work_fn fn, size_
 
 /* ---- bounds ---- */
 
-static struct tsim_pass_memo *memo_of(const struct search *search, const struct worker *worker,
+static struct tsim_pass_memo *memo_of(const struct search *search, struct worker *worker,
                                       const struct tsim_plan_candidate *candidate) {
-    return worker->memos[candidate - search->options->space->candidates];
+    struct memo_place *place = &worker->memos[(size_t)(candidate - search->options->space->candidates) % MEMO_PLACES];
+    if (place->candidate != candidate) {
+        tsim_arena_reset(&place->arena);
+        place->memo = tsim_pass_memo_new(&place->arena);
+        place->candidate = candidate;
+    }
+    return place->memo;
 }
 
 static double better_of(enum tsim_outcome_figure figure, double a, double b) {
@@ -392,15 +411,14 @@ static void list_plans(struct search *search) {
     for (size_t c = 0; c < space->n_candidates; c++) {
         const struct tsim_plan_candidate *candidate = &space->candidates[c];
         struct tsim_plan_choice choice;
-        for (int64_t i = 0; i < candidate->n_points; i++) {
-            if (!tsim_plan_choice_at(candidate, candidate->first_position + i, &choice))
-                continue;
+        search->first_item[c] = search->n_items;
+        for (int64_t at = candidate->first_position; tsim_plan_choice_from(candidate, &at, &choice); at++) {
             search->items =
                 tsim_heap_grow(search->items, &search->capacity, search->n_items + 1, sizeof *search->items);
-            search->items[search->n_items++] =
-                (struct item){.position = candidate->first_position + i, .candidate = (int32_t)c};
+            search->items[search->n_items++] = (struct item){.position = at, .candidate = (int32_t)c};
         }
     }
+    search->first_item[space->n_candidates] = search->n_items;
 }
 
 static void count(const struct search *search, struct tsim_plan_result *result) {
@@ -455,9 +473,9 @@ static void find_unknown_figure(const struct search *search, const struct team *
             gap->figure = ranking->limits[i].figure;
             return;
         }
-    for (size_t i = 0; i < search->n_items; i++) {
+    for (size_t i = search->first_item[candidate]; i < search->first_item[candidate + 1]; i++) {
         const struct item *item = &search->items[i];
-        bool is_run = (size_t)item->candidate == candidate && item->fate == FATE_SIMULATED;
+        bool is_run = item->fate == FATE_SIMULATED;
         n_simulated += is_run;
         n_ranked += is_run && isfinite(item->objective);
     }
@@ -473,9 +491,9 @@ static void find_gap(const struct search *search, const struct team *team, size_
     *gap = (struct tsim_plan_gap){.candidate = &search->options->space->candidates[candidate],
                                   .excess_bytes = (double)NAN};
     gap->capacity_bytes = gap->candidate->job->cluster.node->accelerator->memory_bytes;
-    for (size_t i = 0; i < search->n_items; i++) {
+    for (size_t i = search->first_item[candidate]; i < search->first_item[candidate + 1]; i++) {
         const struct item *item = &search->items[i];
-        if ((size_t)item->candidate != candidate || item->fate == FATE_INVALID)
+        if (item->fate == FATE_INVALID)
             continue;
         is_valid = true;
         fits |= item->fate != FATE_TOO_LARGE;
@@ -505,16 +523,22 @@ static void find_gaps(struct tsim_arena *arena, const struct search *search, con
 static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
                                   struct tsim_plan *plan, struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = false};
-    const struct tsim_scenario *scenario = plan_of(search, arena, position, &plan->candidate);
+    struct tsim_arena own; /* a run's results are a hundred times what is kept of them */
     struct tsim_result result;
+    tsim_arena_init(&own);
+    const struct tsim_scenario *scenario = plan_of(search, &own, position, &plan->candidate);
     tsim_plan_choice_at(plan->candidate, position, &plan->choice);
-    TSIM_TRY(tsim_train_run(arena, scenario, &options, &result, diags));
-    plan->point = (struct tsim_point){.position = position, .status = TSIM_POINT_OK};
-    TSIM_TRY(tsim_uncertainty_add(arena, &result, diags));
-    tsim_outcome_of(&result, &plan->point.outcome);
-    plan->price = price_of(scenario, &plan->point.outcome);
-    plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
-    return TSIM_OK;
+    enum tsim_status status = tsim_train_run(&own, scenario, &options, &result, diags);
+    if (status == TSIM_OK)
+        status = tsim_uncertainty_add(&own, &result, diags);
+    if (status == TSIM_OK) {
+        plan->point = (struct tsim_point){.position = position, .status = TSIM_POINT_OK};
+        tsim_outcome_of(&result, &plan->point.outcome);
+        plan->price = price_of(scenario, &plan->point.outcome);
+        plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
+    }
+    tsim_arena_release(&own);
+    return status;
 }
 
 static const struct tsim_plan *completed(const struct tsim_plan *plans, size_t n, int64_t position) {
@@ -572,6 +596,7 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
                             .points = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct tsim_point)};
     struct team *team = TSIM_NEW(arena, struct team);
     search.known.own = TSIM_NEW_ARRAY(arena, options->space->n_candidates, struct item);
+    search.first_item = TSIM_NEW_ARRAY(arena, options->space->n_candidates + 1, size_t);
     *result = (struct tsim_plan_result){.n_best = 0};
     team_init(team, options);
     list_plans(&search);

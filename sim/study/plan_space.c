@@ -283,10 +283,15 @@ enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsi
 /* ---- points ---- */
 
 const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_space *space, int64_t position) {
-    size_t i = 0;
-    while (position >= space->candidates[i].first_position + space->candidates[i].n_points)
-        i++;
-    return &space->candidates[i];
+    size_t first = 0, end = space->n_candidates;
+    while (end - first > 1) {
+        size_t middle = first + (end - first) / 2;
+        if (position < space->candidates[middle].first_position)
+            end = middle;
+        else
+            first = middle;
+    }
+    return &space->candidates[first];
 }
 
 /* Without a pipeline all schedules are one, with one chunk a stage interleaved is 1f1b; the first listed stands. */
@@ -300,10 +305,9 @@ static bool is_own_schedule(const struct tsim_plan_candidate *candidate, const s
     return interleaves || choice->virtual_pipeline == 1;
 }
 
-bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
-                         struct tsim_plan_choice *choice) {
+static void choose(const struct tsim_plan_candidate *candidate, int64_t position, size_t at[TSIM_N_PLAN_KEYS],
+                   struct tsim_plan_choice *choice) {
     int64_t value[TSIM_N_PLAN_KEYS], rest = position - candidate->first_position;
-    size_t at[TSIM_N_PLAN_KEYS];
     for (int key = TSIM_N_PLAN_KEYS - 1; key >= 0; key--) {
         const struct tsim_plan_axis *axis = &candidate->axes[key];
         at[key] = 0;
@@ -323,16 +327,58 @@ bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t po
                                         .recompute = (enum tsim_recompute)value[TSIM_PLAN_RECOMPUTE],
                                         .schedule = (enum tsim_schedule)value[TSIM_PLAN_SCHEDULE],
                                         .sequence = value[TSIM_PLAN_SEQUENCE]};
+}
+
+/* The first key by which the combination is no plan, or another one's, whatever those after it are; TSIM_N_PLAN_KEYS: it
+ * is one. */
+static enum tsim_plan_key fails_by(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
+                                   const size_t at[TSIM_N_PLAN_KEYS]) {
     const struct tsim_scenario *job = candidate->job;
-    int64_t ranks = choice->tensor * choice->pipeline * choice->context;
+    int64_t stages = choice->tensor * choice->pipeline, ranks = stages * choice->context;
+    if (job->n_accelerators % stages != 0)
+        return TSIM_PLAN_PIPELINE;
     if (job->model->list && choice->pipeline > 1) /* its stages are not alike, as bounds of a step's time take them */
-        return false;
-    if (job->n_accelerators % ranks != 0 ||
-        job->training.global_batch_size % (job->n_accelerators / ranks * choice->micro_batch_size) != 0)
-        return false;
-    bool is_alone = job->n_accelerators == choice->tensor * choice->pipeline;
-    return is_own_schedule(candidate, choice, at[TSIM_PLAN_SCHEDULE]) &&
-           (choice->tensor > 1 || at[TSIM_PLAN_SEQUENCE] == 0) && (!is_alone || at[TSIM_PLAN_ZERO] == 0);
+        return TSIM_PLAN_PIPELINE;
+    if (choice->pipeline == 1 && choice->virtual_pipeline > 1)
+        return TSIM_PLAN_VIRTUAL;
+    if (job->n_accelerators % ranks != 0)
+        return TSIM_PLAN_CONTEXT;
+    if (job->n_accelerators == stages && at[TSIM_PLAN_ZERO] > 0)
+        return TSIM_PLAN_ZERO;
+    if (job->training.global_batch_size % (job->n_accelerators / ranks * choice->micro_batch_size) != 0)
+        return TSIM_PLAN_MICRO_BATCH;
+    if (!is_own_schedule(candidate, choice, at[TSIM_PLAN_SCHEDULE]))
+        return TSIM_PLAN_SCHEDULE;
+    return choice->tensor == 1 && at[TSIM_PLAN_SEQUENCE] > 0 ? TSIM_PLAN_SEQUENCE : TSIM_N_PLAN_KEYS;
+}
+
+bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
+                         struct tsim_plan_choice *choice) {
+    size_t at[TSIM_N_PLAN_KEYS];
+    choose(candidate, position, at, choice);
+    return fails_by(candidate, choice, at) == TSIM_N_PLAN_KEYS;
+}
+
+/* The first position after this one with another value of the key, or of one before it. */
+static int64_t after(const struct tsim_plan_candidate *candidate, int64_t position, enum tsim_plan_key key) {
+    int64_t run = 1;
+    for (int k = (int)key + 1; k < TSIM_N_PLAN_KEYS; k++)
+        run *= (int64_t)candidate->axes[k].n;
+    return position - (position - candidate->first_position) % run + run;
+}
+
+bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
+                           struct tsim_plan_choice *choice) {
+    int64_t end = candidate->first_position + candidate->n_points;
+    while (*position < end) {
+        size_t at[TSIM_N_PLAN_KEYS];
+        choose(candidate, *position, at, choice);
+        enum tsim_plan_key key = fails_by(candidate, choice, at);
+        if (key == TSIM_N_PLAN_KEYS)
+            return true;
+        *position = after(candidate, *position, key);
+    }
+    return false;
 }
 
 /* ---- the batch that would divide ---- */
@@ -359,17 +405,24 @@ void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int6
     *below = *above = 0;
     tsim_arena_init(&scratch);
     for (int64_t i = candidate->first_position; i < end; i++) {
+        size_t at[TSIM_N_PLAN_KEYS];
         struct tsim_plan_choice choice;
-        (void)tsim_plan_choice_at(candidate, i, &choice); /* false: what keeps it from being one is asked for here */
-        int64_t ranks = choice.tensor * choice.pipeline * choice.context;
-        if (job->n_accelerators % ranks != 0)
+        choose(candidate, i, at, &choice);
+        enum tsim_plan_key key = fails_by(candidate, &choice, at);
+        if (key != TSIM_PLAN_MICRO_BATCH && key != TSIM_N_PLAN_KEYS) { /* no batch makes it a plan */
+            i = after(candidate, i, key) - 1;
             continue;
+        }
+        int64_t ranks = choice.tensor * choice.pipeline * choice.context;
         int64_t unit = job->n_accelerators / ranks * choice.micro_batch_size;
         int64_t lower = (batch - 1) / unit * unit, upper = (batch / unit + 1) * unit;
-        if (lower > *below && is_plan(&scratch, candidate, i, lower))
+        bool is_nearer_below = lower > *below, is_nearer_above = !*above || upper < *above;
+        if (is_nearer_below && is_plan(&scratch, candidate, i, lower))
             *below = lower;
-        if ((!*above || upper < *above) && is_plan(&scratch, candidate, i, upper))
+        if (is_nearer_above && is_plan(&scratch, candidate, i, upper))
             *above = upper;
+        if (!is_nearer_below && !is_nearer_above)
+            i = after(candidate, i, TSIM_PLAN_MICRO_BATCH) - 1;
     }
     tsim_arena_release(&scratch);
 }

@@ -233,12 +233,59 @@ START_TEST(search_finds_what_all_simulations_find) {
 }
 END_TEST
 
+/* A hundred and thirty candidates, more than the search remembers the costs of at a time: each has the best plan, and
+ * its figures, that it has alone. */
+START_TEST(many_candidates_are_each_their_own) {
+    enum { N = 130 };
+    static const int64_t ONE[] = {1}, TWO[] = {1, 2};
+    struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
+    struct tsim_plan_candidate candidates[N];
+    struct tsim_arena arena;
+    struct example e;
+    tsim_arena_init(&arena);
+    example_init(&e);
+    example_finish(&e);
+    e.scenario.parallelism.zero_group_ranks = 0;
+    axes[TSIM_PLAN_VIRTUAL] = (struct tsim_plan_axis){ONE, 1};
+    axes[TSIM_PLAN_ZERO] = (struct tsim_plan_axis){ONE, 1};
+    axes[TSIM_PLAN_MICRO_BATCH] = (struct tsim_plan_axis){TWO, 2};
+    struct tsim_plan_space space = {.candidates = candidates, .n_candidates = N};
+    for (int i = 0; i < N; i++) {
+        struct tsim_plan_space own;
+        struct tsim_scenario *job = TSIM_NEW(&arena, struct tsim_scenario);
+        *job = e.scenario;
+        job->training.sequence_length = 1024 + 8 * i;
+        tsim_plan_space_of(&arena, job, axes, &own);
+        candidates[i] = own.candidates[0];
+        candidates[i].first_position = space.n_points;
+        space.n_points += own.n_points;
+    }
+    struct tsim_plan_search search = {.space = &space, .n_threads = 2};
+    search.ranking.objective = TSIM_OUTCOME_STEP_TIME;
+    struct tsim_plan_result together = find(&arena, &search);
+    ck_assert_uint_eq(together.n_own, N);
+    for (int i = 0; i < N; i++) {
+        struct tsim_plan_candidate alone = candidates[i];
+        alone.first_position = 0;
+        const struct tsim_plan_space its = {.candidates = &alone, .n_candidates = 1, .n_points = alone.n_points};
+        search = (struct tsim_plan_search){.space = &its, .n_threads = 1, .ranking = search.ranking};
+        struct tsim_plan_result result = find(&arena, &search);
+        ck_assert_ptr_eq(tsim_plan_candidate_at(&space, together.own[i].point.position), &candidates[i]);
+        ck_assert_int_eq(together.own[i].point.position, candidates[i].first_position + result.own[0].point.position);
+        ck_assert_double_eq(together.own[i].point.outcome.value[TSIM_OUTCOME_STEP_TIME],
+                            result.own[0].point.outcome.value[TSIM_OUTCOME_STEP_TIME]);
+    }
+    tsim_arena_release(&arena);
+}
+END_TEST
+
 static Suite *plan_random_suite(void) {
     Suite *suite = suite_create("plan_random");
     TCase *tcase = tcase_create("plan_random");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, nothing_beats_its_bound);
     tcase_add_test(tcase, search_finds_what_all_simulations_find);
+    tcase_add_test(tcase, many_candidates_are_each_their_own);
     suite_add_tcase(suite, tcase);
     return suite;
 }

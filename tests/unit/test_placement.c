@@ -163,6 +163,15 @@ static struct tsim_group group_by_definition(const struct tsim_placement *p, int
     return group;
 }
 
+/* On more nodes; else with fewer ranks on one of them; else with more on another. */
+static bool is_worse_by_definition(const struct tsim_group *a, const struct tsim_group *b) {
+    if (a->n_nodes != b->n_nodes)
+        return a->n_nodes > b->n_nodes;
+    if (a->min_ranks_per_node != b->min_ranks_per_node)
+        return a->min_ranks_per_node < b->min_ranks_per_node;
+    return a->max_ranks_per_node > b->max_ranks_per_node;
+}
+
 static void shuffle_order(struct random_source *random) {
     enum tsim_axis *order = example.scenario.parallelism.order;
     for (int32_t i = TSIM_N_AXES - 1; i > 0; i--) {
@@ -184,17 +193,17 @@ START_TEST(random_placements) {
         shuffle_order(&random);
         const struct tsim_placement *p = place(n / per_node, per_node, tensor, context, pipeline);
         unsigned axes = (unsigned)random_between(&random, 0, ALL);
-        struct tsim_group worst = tsim_placement_group(p, axes);
-        int32_t most_nodes = 0;
+        struct tsim_group worst = tsim_placement_group(p, axes), most = {0};
         for (int32_t rank = 0; rank < p->n_ranks; rank++) {
             struct tsim_coordinates at = tsim_placement_coordinates(p, rank);
             ck_assert_int_eq(tsim_placement_rank(p, &at), rank);
             struct tsim_group expected = group_by_definition(p, rank, axes);
             assert_group(tsim_placement_group_of(p, rank, axes), expected.n_ranks, expected.n_nodes,
                          expected.max_ranks_per_node, expected.min_ranks_per_node);
-            most_nodes = expected.n_nodes > most_nodes ? expected.n_nodes : most_nodes;
+            if (is_worse_by_definition(&expected, &most))
+                most = expected;
         }
-        ck_assert_int_eq(worst.n_nodes, most_nodes);
+        assert_group(worst, most.n_ranks, most.n_nodes, most.max_ranks_per_node, most.min_ranks_per_node);
     }
 }
 END_TEST

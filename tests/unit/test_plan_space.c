@@ -103,6 +103,35 @@ START_TEST(equal_plans_are_there_once) {
 }
 END_TEST
 
+/* What is passed over at once is no plan: of jobs that divide well and badly, with a pipeline and without. */
+START_TEST(listing_leaves_out_no_plan) {
+    static const int64_t ACCELERATORS[] = {1, 6, 7, 8, 48, 96}, BATCHES[] = {64, 36, 1};
+    const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
+    for (size_t i = 0; i < 18; i++) {
+        struct example e;
+        struct tsim_plan_space space;
+        struct tsim_plan_choice choice, same;
+        make_job(&e);
+        e.scenario.n_accelerators = ACCELERATORS[i % 6];
+        e.scenario.training.global_batch_size = BATCHES[i / 6];
+        e.scenario.training.sequence_length = i % 2 ? 16384 : 1024;
+        tsim_plan_space_of(&arena, &e.scenario, none, &space);
+        struct tsim_plan_candidate candidate = space.candidates[0];
+        candidate.first_position = 1000;
+        int64_t at = candidate.first_position, end = at + candidate.n_points;
+        for (int64_t position = at; position < end; position++) {
+            if (!tsim_plan_choice_at(&candidate, position, &choice))
+                continue;
+            ck_assert(tsim_plan_choice_from(&candidate, &at, &same));
+            ck_assert_int_eq(at++, position);
+            ck_assert(same.tensor == choice.tensor && same.schedule == choice.schedule);
+        }
+        ck_assert(!tsim_plan_choice_from(&candidate, &at, &same));
+        tsim_arena_reset(&arena);
+    }
+}
+END_TEST
+
 /* A value that is listed twice is tried once. */
 START_TEST(listed_values_are_there_once) {
     static const char SCENARIO[] = "schema: tsim/v1\nname: a\nmodel: gpt2-small\ncluster: {node: dgx-a100}\n"
@@ -265,6 +294,7 @@ static Suite *plan_space_suite(void) {
     tcase_add_test(tcase, rules_are_those_of_scenarios);
     tcase_add_test(tcase, overlap_follows_the_schedule);
     tcase_add_test(tcase, equal_plans_are_there_once);
+    tcase_add_test(tcase, listing_leaves_out_no_plan);
     tcase_add_test(tcase, listed_values_are_there_once);
     tcase_add_test(tcase, values_come_from_the_job);
     tcase_add_test(tcase, micro_batches_of_short_samples_are_larger);
