@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_THREADS = 256, BLOCK_ITEMS = 256 };
+enum { MOST_THREADS = 256, BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16 };
 
 enum fate { FATE_OPEN, FATE_INVALID, FATE_TOO_LARGE, FATE_PRUNED, FATE_SIMULATED, FATE_FAILED };
 
@@ -30,11 +30,19 @@ struct known {
     struct item *own; /* the best of each candidate; fate open: none so far */
 };
 
+/* Of a candidate: those plans that are left in the search's items, and how many fell out before. */
+struct tally {
+    size_t first_item, end_item;
+    int64_t n_invalid, n_too_large;
+    double least_excess_bytes; /* of those; NAN: none */
+};
+
 struct search {
     const struct tsim_plan_search *options;
     struct item *items; /* heap; by position, so by candidate */
     size_t n_items, capacity;
-    size_t *first_item; /* of each candidate, and the end of the last */
+    size_t first_unbounded;
+    struct tally *tallies; /* by candidate */
     struct known known;
     size_t order_at;     /* of the rounds: how far the order is used up */
     struct item **round; /* TSIM_PLAN_ROUND */
@@ -283,8 +291,8 @@ static void set_bound(const struct search *search, struct worker *worker, const 
 }
 
 static void bound_block(struct search *search, struct worker *worker, size_t block) {
-    size_t end = (block + 1) * BLOCK_ITEMS < search->n_items ? (block + 1) * BLOCK_ITEMS : search->n_items;
-    for (size_t i = block * BLOCK_ITEMS; i < end; i++) {
+    size_t first = search->first_unbounded + block * BLOCK_ITEMS, left = search->n_items - first;
+    for (size_t i = first; i < first + (left < BLOCK_ITEMS ? left : BLOCK_ITEMS); i++) {
         struct item *item = &search->items[i];
         const struct tsim_plan_candidate *candidate;
         struct tsim_result bound;
@@ -379,10 +387,8 @@ static void learn(struct search *search, struct tsim_plan_result *result) {
     }
 }
 
-static void report_to(const struct search *search, tsim_plan_report_fn report, void *context, bool is_bounding,
-                      size_t n_done, size_t n_plans) {
+static void report_to(tsim_plan_report_fn report, void *context, bool is_bounding, size_t n_done, size_t n_plans) {
     const struct tsim_plan_progress progress = {(int64_t)n_plans, (int64_t)n_done, is_bounding};
-    (void)search;
     if (report)
         report(context, &progress);
 }
@@ -399,39 +405,71 @@ static void simulate_all(struct search *search, struct team *team, tsim_plan_rep
     while (next_round(search, order, n_order)) {
         team_run(team, search, simulate, search->n_round);
         learn(search, result);
-        report_to(search, report, context, false, search->order_at, n_order);
+        report_to(report, context, false, search->order_at, n_order);
     }
     tsim_heap_free(order);
 }
 
 /* ---- the result ---- */
 
-static void list_plans(struct search *search) {
-    const struct tsim_plan_space *space = search->options->space;
-    for (size_t c = 0; c < space->n_candidates; c++) {
-        const struct tsim_plan_candidate *candidate = &space->candidates[c];
-        struct tsim_plan_choice choice;
-        search->first_item[c] = search->n_items;
-        for (int64_t at = candidate->first_position; tsim_plan_choice_from(candidate, &at, &choice); at++) {
-            search->items =
-                tsim_heap_grow(search->items, &search->capacity, search->n_items + 1, sizeof *search->items);
-            search->items[search->n_items++] = (struct item){.position = at, .candidate = (int32_t)c};
-        }
+static void list_plans(struct search *search, size_t c) {
+    const struct tsim_plan_candidate *candidate = &search->options->space->candidates[c];
+    struct tsim_plan_choice choice;
+    for (int64_t at = candidate->first_position; tsim_plan_choice_from(candidate, &at, &choice); at++) {
+        search->items = tsim_heap_grow(search->items, &search->capacity, search->n_items + 1, sizeof *search->items);
+        search->items[search->n_items++] = (struct item){.position = at, .candidate = (int32_t)c};
     }
-    search->first_item[space->n_candidates] = search->n_items;
+}
+
+/* Of what was bounded only that stays which can still be simulated: a fortieth, often. */
+static void keep_open(struct search *search) {
+    size_t n = search->first_unbounded;
+    for (size_t i = n; i < search->n_items; i++) {
+        const struct item *item = &search->items[i];
+        struct tally *tally = &search->tallies[item->candidate];
+        tally->n_invalid += item->fate == FATE_INVALID;
+        tally->n_too_large += item->fate == FATE_TOO_LARGE;
+        if (item->fate == FATE_TOO_LARGE)
+            tally->least_excess_bytes = fmin(tally->least_excess_bytes, item->excess_bytes);
+        if (item->fate != FATE_OPEN)
+            continue;
+        if (tally->end_item == 0)
+            tally->first_item = n;
+        search->items[n++] = *item;
+        tally->end_item = n;
+    }
+    search->n_items = n;
+}
+
+/* Some candidates at a time, so that what falls out takes no memory. */
+static void bound_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context) {
+    size_t n_candidates = search->options->space->n_candidates, n_bounded = 0;
+    for (size_t c = 0; c < n_candidates;) {
+        search->first_unbounded = search->n_items;
+        while (c < n_candidates && search->n_items - search->first_unbounded < MOST_LISTED)
+            list_plans(search, c++);
+        size_t n = search->n_items - search->first_unbounded;
+        report_to(report, context, true, n_bounded, (n_bounded + n) * n_candidates / c);
+        team_run(team, search, bound_block, (n + BLOCK_ITEMS - 1) / BLOCK_ITEMS);
+        keep_open(search);
+        n_bounded += n;
+    }
 }
 
 static void count(const struct search *search, struct tsim_plan_result *result) {
     result->n_plans = (int64_t)search->n_items;
     result->least_excess_bytes = (double)NAN;
+    for (size_t c = 0; c < search->options->space->n_candidates; c++) {
+        const struct tally *tally = &search->tallies[c];
+        result->n_plans += tally->n_invalid + tally->n_too_large;
+        result->n_invalid += tally->n_invalid;
+        result->n_too_large += tally->n_too_large;
+        result->least_excess_bytes = fmin(result->least_excess_bytes, tally->least_excess_bytes);
+    }
     for (size_t i = 0; i < search->n_items; i++) {
-        const struct item *item = &search->items[i];
-        result->n_invalid += item->fate == FATE_INVALID;
-        result->n_too_large += item->fate == FATE_TOO_LARGE;
-        result->n_pruned += item->fate == FATE_PRUNED;
-        result->n_evaluated += item->fate == FATE_SIMULATED || item->fate == FATE_FAILED;
-        if (item->fate == FATE_TOO_LARGE)
-            result->least_excess_bytes = fmin(result->least_excess_bytes, item->excess_bytes);
+        enum fate fate = search->items[i].fate;
+        result->n_pruned += fate == FATE_PRUNED;
+        result->n_evaluated += fate == FATE_SIMULATED || fate == FATE_FAILED;
     }
 }
 
@@ -473,7 +511,7 @@ static void find_unknown_figure(const struct search *search, const struct team *
             gap->figure = ranking->limits[i].figure;
             return;
         }
-    for (size_t i = search->first_item[candidate]; i < search->first_item[candidate + 1]; i++) {
+    for (size_t i = search->tallies[candidate].first_item; i < search->tallies[candidate].end_item; i++) {
         const struct item *item = &search->items[i];
         bool is_run = item->fate == FATE_SIMULATED;
         n_simulated += is_run;
@@ -487,19 +525,11 @@ static void find_unknown_figure(const struct search *search, const struct team *
 
 static void find_gap(const struct search *search, const struct team *team, size_t candidate,
                      struct tsim_plan_gap *gap) {
-    bool is_valid = false, fits = false;
+    const struct tally *tally = &search->tallies[candidate];
+    bool fits = tally->end_item > tally->first_item, is_valid = fits || tally->n_too_large > 0;
     *gap = (struct tsim_plan_gap){.candidate = &search->options->space->candidates[candidate],
-                                  .excess_bytes = (double)NAN};
+                                  .excess_bytes = tally->least_excess_bytes};
     gap->capacity_bytes = gap->candidate->job->cluster.node->accelerator->memory_bytes;
-    for (size_t i = search->first_item[candidate]; i < search->first_item[candidate + 1]; i++) {
-        const struct item *item = &search->items[i];
-        if (item->fate == FATE_INVALID)
-            continue;
-        is_valid = true;
-        fits |= item->fate != FATE_TOO_LARGE;
-        if (item->fate == FATE_TOO_LARGE)
-            gap->excess_bytes = fmin(gap->excess_bytes, item->excess_bytes);
-    }
     gap->lack = !is_valid ? TSIM_PLAN_LACKS_VALID : !fits ? TSIM_PLAN_LACKS_MEMORY : TSIM_PLAN_LACKS_LIMIT;
     if (!is_valid)
         tsim_plan_nearest_batches(gap->candidate, &gap->batch_below, &gap->batch_above);
@@ -596,12 +626,12 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
                             .points = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct tsim_point)};
     struct team *team = TSIM_NEW(arena, struct team);
     search.known.own = TSIM_NEW_ARRAY(arena, options->space->n_candidates, struct item);
-    search.first_item = TSIM_NEW_ARRAY(arena, options->space->n_candidates + 1, size_t);
+    search.tallies = TSIM_NEW_ARRAY(arena, options->space->n_candidates, struct tally);
+    for (size_t c = 0; c < options->space->n_candidates; c++)
+        search.tallies[c].least_excess_bytes = (double)NAN;
     *result = (struct tsim_plan_result){.n_best = 0};
     team_init(team, options);
-    list_plans(&search);
-    report_to(&search, report, context, true, 0, search.n_items);
-    team_run(team, &search, bound_block, (search.n_items + BLOCK_ITEMS - 1) / BLOCK_ITEMS);
+    bound_all(&search, team, report, context);
     simulate_all(&search, team, report, context, result);
     count(&search, result);
     find_gaps(arena, &search, team, result);

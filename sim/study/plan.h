@@ -73,7 +73,7 @@ struct tsim_plan_result {
 };
 
 struct tsim_plan_progress {
-    int64_t n_plans, n_done; /* bounded; then simulated or pruned */
+    int64_t n_plans, n_done; /* bounded (of many candidates n_plans is estimated); then simulated or pruned */
     bool is_bounding;
 };
 typedef void (*tsim_plan_report_fn)(void *context, const struct tsim_plan_progress *progress);
