@@ -101,7 +101,9 @@ them: the share is optimistic, and new sources may fall outside more often.
 
 So is the error. Where these runs were far off, their recipes and the code of their software were read again, and what was missing
 was built: that is how models get better, and on the runs that led to it. Rates were fitted on some of them
-([how much that is worth](#does-a-parameter-transfer)). Expect more of runs from sources that are not here.
+([how much that is worth](#does-a-parameter-transfer)). Expect more of runs from sources that are not here: of the last 85 that joined,
+other sizes and longer sequences from a source that was here, the 83 that are not doubtful were 3.2 % off when they were first
+predicted, half of them less than 2.3 %.
 
 ## All, by source, by accelerator
 TEXT

@@ -32,6 +32,12 @@
  * r = 90 and 310, and a head of 64 is 1.31 and 1.13 times as fast as one of 128, because it keeps more of it on the
  * chip (least squares on the same figure's 24 points for A100, residuals 4 %). The Triton kernel of 2022 has its
  * lengths, 1.2 times its rate, and no rule for heads.
+ * Backward passes are slower than forward passes, which shows where forward passes are repeated. For its FLOP a forward
+ * pass is 1.2 times as fast: FlashAttention-2 on A100 1.11 to 1.28, cuDNN on H200 1.17 to 1.33 and on GB200 1.2 to 1.3
+ * (causal, 2k to 32k tokens; NVIDIA/cudnn-frontend@816ea45 benchmark/attention_training/results/llama3.1), of Triton
+ * 1.7: 150.0 and 87.5 TFLOP/s at 4,096 tokens on A100 (triton-lang.org, tutorial 06, causal, heads of 64; 1.87 at
+ * 1,024). frac is of both, 2 FLOP forward to 5 backward, which so take what they take together at the one rate:
+ * forward (2 + 5 ratio) / 7, backward that over ratio. FlashAttention-1 has not been measured apart: 1.
  *
  * Arrays of multipliers (a x a in each of U units; accelerators with `array`) instead of tiles. Those of TPU and
  * Trainium keep a x a weights while rows stream past them, a row each cycle, and load the next weights meanwhile, which

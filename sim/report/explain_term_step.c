@@ -157,9 +157,9 @@ static const struct tsim_term *attention_rate(struct tsim_terms *terms, enum tsi
 static const struct tsim_term *shape_share(struct tsim_terms *terms, const struct tsim_op *op, double share_frac) {
     const struct tsim_accelerator *a = accelerator_of(terms);
     if (op->kind == TSIM_OP_FLASH) {
-        struct tsim_term *term =
-            tsim_term_new(terms, TSIM_TERM_MODEL, "share of it at this shape",
-                          "head dimension and length (sim/cost/compute.h)", share_frac, TSIM_FRACTION);
+        struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, "share of it at this shape",
+                                               "head dimension, length, forward or backward (sim/cost/compute.h)",
+                                               share_frac, TSIM_FRACTION);
         tsim_term_add(terms, term, tsim_term_given(terms, "head dimension", op->head_dim, TSIM_COUNT, OF_SHAPE), 1);
         tsim_term_add(terms, term, tsim_term_given(terms, "tokens attended to", op->sequence, TSIM_COUNT, OF_SHAPE), 1);
         return term;

@@ -509,6 +509,7 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
     if (z->flash) {
         struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
         op->precision = precision;
+        op->is_gradient = true;
         op->sequence = z->sk;
         op->head_dim = (dk + d) / 2;
         op->causal = z->causal;

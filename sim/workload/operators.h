@@ -43,7 +43,7 @@ struct tsim_op {
     enum tsim_precision precision;
     double batch, m, n, k;     /* GEMM: `batch` products of (m x k) by (k x n) */
     bool is_sequential;        /* GEMM: one of the `batch` after another, not side by side */
-    bool is_gradient;          /* GEMM: of a linear layer's input or weight */
+    bool is_gradient;          /* GEMM: of a linear layer's input or weight; FLASH: the backward pass */
     bool is_padded;            /* GEMM: the library pads the rows of its operands (convolutions) */
     double flops;              /* executed matrix FLOPs */
     double elements;           /* ELEMENTWISE: of the tensor worked on; see arithmetic.h for what is computed of them */

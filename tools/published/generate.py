@@ -14,7 +14,7 @@ OUT = HERE.parent.parent / "scenarios" / "published"
 # Rows whose own source or siblings contradict them: kept, and named.
 DOUBTFUL = {
     **{f"mpt-{n}": "at the memory limit, or far from its siblings in the same table"
-       for n in (202, 358, 361, 418, 427, 430, 445, 448, 451, 535)},
+       for n in (202, 358, 361, 418, 427, 430, 445, 448, 451, 535, 701, 734)},
     # 19 sequences of 512 tokens in fp32 on a V100 are 6 x 302 M x 512 x 19 = 17.6 TFLOP/s without attention and head;
     # its peak is 15.7. The table's other rows of 512 tokens are as far from those of 128.
     **{f"dle-{n}": "V100 in fp32 would be above its peak, the table's rows of 512 tokens are alike"
