@@ -550,8 +550,9 @@ static void find_gaps(struct tsim_arena *arena, const struct search *search, con
 }
 
 /* Run again, in full: for what the search itself does without. */
-static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
-                                  struct tsim_plan *plan, struct tsim_diags *diags) {
+static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search,
+                                  const struct tsim_residuals *residuals, int64_t position, struct tsim_plan *plan,
+                                  struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = false};
     struct tsim_arena own; /* a run's results are a hundred times what is kept of them */
     struct tsim_result result;
@@ -559,9 +560,8 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
     const struct tsim_scenario *scenario = plan_of(search, &own, position, &plan->candidate);
     tsim_plan_choice_at(plan->candidate, position, &plan->choice);
     enum tsim_status status = tsim_train_run(&own, scenario, &options, &result, diags);
-    if (status == TSIM_OK)
-        status = tsim_uncertainty_add(&own, &result, diags);
     if (status == TSIM_OK) {
+        tsim_uncertainty_set(&own, residuals, &result);
         plan->point = (struct tsim_point){.position = position, .status = TSIM_POINT_OK};
         tsim_outcome_of(&result, &plan->point.outcome);
         plan->price = price_of(scenario, &plan->point.outcome);
@@ -579,13 +579,14 @@ static const struct tsim_plan *completed(const struct tsim_plan *plans, size_t n
 }
 
 /* Once for each plan: most of the front are among the best. */
-static enum tsim_status complete(struct tsim_arena *arena, const struct search *search, int64_t position,
+static enum tsim_status complete(struct tsim_arena *arena, const struct search *search,
+                                 const struct tsim_residuals *residuals, int64_t position,
                                  const struct tsim_plan_result *result, struct tsim_plan *plan,
                                  struct tsim_diags *diags) {
     const struct tsim_plan *done = completed(result->best, result->n_best, position);
     done = done ? done : completed(result->front, result->n_front, position);
     if (!done)
-        return run_again(arena, search, position, plan, diags);
+        return run_again(arena, search, residuals, position, plan, diags);
     *plan = *done;
     return TSIM_OK;
 }
@@ -600,20 +601,22 @@ static int by_time(const void *a, const void *b) {
 static enum tsim_status complete_all(struct tsim_arena *arena, const struct search *search,
                                      struct tsim_plan_result *result, struct tsim_diags *diags) {
     const struct known *known = &search->known;
+    struct tsim_residuals residuals;
+    TSIM_TRY(tsim_residuals_read(arena, NULL, &residuals, diags));
     struct tsim_plan *front = TSIM_NEW_ARRAY(arena, known->n_front, struct tsim_plan);
     result->front = front;
     for (; result->n_best < known->best.n; result->n_best++)
-        TSIM_TRY(complete(arena, search, known->best.points[result->n_best].position, result,
+        TSIM_TRY(complete(arena, search, &residuals, known->best.points[result->n_best].position, result,
                           &result->best[result->n_best], diags));
     if (known->n_front > 0)
         qsort(known->front, known->n_front, sizeof *known->front, by_time);
     for (; result->n_front < known->n_front; result->n_front++)
-        TSIM_TRY(
-            complete(arena, search, known->front[result->n_front].position, result, &front[result->n_front], diags));
+        TSIM_TRY(complete(arena, search, &residuals, known->front[result->n_front].position, result,
+                          &front[result->n_front], diags));
     struct tsim_plan *own = TSIM_NEW_ARRAY(arena, search->options->space->n_candidates, struct tsim_plan);
     for (size_t i = 0; i < search->options->space->n_candidates; i++)
         if (known->own[i].fate == FATE_SIMULATED)
-            TSIM_TRY(complete(arena, search, known->own[i].position, result, &own[result->n_own++], diags));
+            TSIM_TRY(complete(arena, search, &residuals, known->own[i].position, result, &own[result->n_own++], diags));
     result->own = own;
     return TSIM_OK;
 }
