@@ -162,8 +162,9 @@ TEXT
 
 ## Does a parameter transfer?
 
-The sustained rate of matrix products in 16 bits was fitted on step times; H100's in fp8 was until products alone told it, which
-makes steps the same to 1 %. How much of the accuracy above comes from that? Here each source is
+H100's sustained rate of matrix products in 16 bits was fitted on step times, and that of A100s of 40 GB on one source's. The A100 of 80 GB
+has the rate of single layers of a transformer (Korthikanti et al., table 4), H100 in fp8 that of products alone. How much of the accuracy
+above comes from fitting, and how far is what was measured alone from what steps would say? Here each source is
 predicted with the rate that all other sources give (the median of their errors becomes zero), as somebody's runs are that nobody has
 fitted on; the last column has the same runs with the catalogue's rate. `make docs-accuracy` computes it (`tools/transfer.py`).
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does one sustained matrix rate hold for all who measured? python3 tools/transfer.py TSIM FOLDER
 
-Writes two tables into FOLDER, for the products of 16 bits on A100 and H100 and of fp8 on H100. transfer.csv: the rate is fitted to
+Writes two tables into FOLDER, for the products of 16 bits on A100 (of 80 GB) and H100 and of fp8 on H100. transfer.csv: the rate is fitted to
 the runs of one source alone (so that the median of their errors is zero), everything else as in the catalogue, and the runs of all
 other sources are predicted with it; a line for each source that has at least three runs. held-out.csv: the other way round, each
 source is predicted with the rate that all others give; a line for each kind of products."""
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 KEY = "cluster.node.accelerator.efficiency.matrix_sustained."
-KINDS = {"A100 in 16 bits": (("a100-40gb", "a100-80gb"), ("bf16", "fp16")), "H100 in 16 bits": (("h100-sxm",), ("bf16", "fp16")),
+KINDS = {"A100 of 80 GB in 16 bits": (("a100-80gb",), ("bf16", "fp16")), "H100 in 16 bits": (("h100-sxm",), ("bf16", "fp16")),
          "H100 in fp8": (("h100-sxm",), ("fp8",))}
 FACTORS = (0.85, 1.0, 1.15)
 LEAST_RUNS = 3
