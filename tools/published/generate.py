@@ -119,7 +119,9 @@ def fabric_of(row, source):
         return FABRICS[row["gpu"]]
     if source == "mpt":
         return "roce-200" if row["gpu"].startswith("A100") else "roce-400"
-    if source == "zero-bubble" or (source == "titan" and row["gpu"].startswith("A100")):
+    if source == "titan" and row["gpu"].startswith("H100"):
+        return "roce-400"
+    if source in ("zero-bubble", "titan"):
         return "roce-200"
     if source == "bloom":
         return "omnipath-100"
