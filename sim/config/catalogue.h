@@ -366,8 +366,14 @@ enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_
  * expert after another (Megatron-Core's SequentialMLP), whose results are then copied to one tensor. */
 enum tsim_expert_products { TSIM_PRODUCTS_GROUPED, TSIM_PRODUCTS_SEQUENTIAL };
 
+/* What is known to be missing of this software's parallelism, told to who uses it; NULL: nothing. */
+struct tsim_caveats {
+    const char *tensor, *pipeline, *context;
+};
+
 struct tsim_software {
     const char *name, *source;
+    struct tsim_caveats caveats;
     enum tsim_attention_kernel attention_kernel;
     enum tsim_fusion fusion;
     double dropout; /* fraction of the elements that are dropped; 0: no such kernels and masks */

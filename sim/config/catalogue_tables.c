@@ -403,11 +403,19 @@ static const struct tsim_key OVERLAP_KEYS[] = {
 };
 const struct tsim_table tsim_overlap_table = {OVERLAP_KEYS, sizeof OVERLAP_KEYS / sizeof OVERLAP_KEYS[0], true};
 
+static const struct tsim_key CAVEAT_KEYS[] = {
+    {.key = "tensor", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, tensor), .help = "tensor ranks"},
+    {.key = "pipeline", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, pipeline), .help = "pipeline stages"},
+    {.key = "context", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, context), .help = "context ranks"}};
+static const struct tsim_table CAVEATS = {CAVEAT_KEYS, sizeof CAVEAT_KEYS / sizeof CAVEAT_KEYS[0], false};
+
 #define SOFTWARE_QUANTITY(...) {QUANTITY(struct tsim_software, __VA_ARGS__), .default_text = "0"}
 static const struct tsim_key SOFTWARE_KEYS[] = {
     SCHEMA_KEY(SOFTWARE_SCHEMA),
     NAME_KEY(struct tsim_software),
     SOURCE_KEY(struct tsim_software),
+    {.key = "caveats", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, caveats), .table = &CAVEATS,
+     .help = "what is known to be missing, a warning for scenarios with such ranks"},
     {.key = "attention_kernel", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_kernel),
      .words = ATTENTION_KERNELS, .is_required = true, .help = "which kernel computes attention"},
     {.key = "fusion", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fusion), .words = FUSIONS,

@@ -696,6 +696,19 @@ static void check_zero(const struct check *c) {
 
 /* ---- settings without effect, and settings that surprise ---- */
 
+static void check_caveat(const struct check *c, const char *path, int64_t degree, const char *caveat) {
+    if (degree > 1 && caveat)
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, path), path, "of %s: %s", c->sc->software->name,
+                           caveat);
+}
+
+static void check_caveats(const struct check *c) {
+    const struct tsim_caveats *caveats = &c->sc->software->caveats;
+    check_caveat(c, "parallelism.tensor", c->sc->parallelism.tensor, caveats->tensor);
+    check_caveat(c, "parallelism.pipeline", c->sc->parallelism.pipeline, caveats->pipeline);
+    check_caveat(c, "parallelism.context", c->sc->parallelism.context, caveats->context);
+}
+
 static void check_effects(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     struct tsim_diags *diags = c->reader->diags;
@@ -772,5 +785,6 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_experts(c);
         check_zero(c);
         check_effects(c);
+        check_caveats(c);
     }
 }
