@@ -486,6 +486,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
              "thread blocks that a data-parallel collective holds at most: buffers registered with NCCL, NCCL_MAX_CTAS; "
              "0: as many as it takes"),
      .is_omitted_when_zero = true, .default_text = "0"},
+    {.key = "keeps_gradients", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, keeps_gradients),
+     .help = "gradients that are summed up in fp32 stay in the weights' precision as well"},
     {.key = "keeps_outputs", .kind = TSIM_KEY_BOOL, .default_text = "false",
      .offset = offsetof(struct tsim_software, keeps_outputs),
      .help = "pipeline: what a stage sent on is kept until that micro-batch's backward pass"},

@@ -670,13 +670,18 @@ static void offload(const struct tsim_scenario *sc, int32_t stage, double update
     memory->master_bytes = memory->optimizer_bytes = 0;
 }
 
+static double kept_gradient_bytes(const struct tsim_scenario *sc) {
+    double own = tsim_weight_bytes(sc->training.precision), summed = tsim_gradient_bytes(sc);
+    return summed + (sc->software->keeps_gradients && summed > own ? own : 0);
+}
+
 void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
     double n = tsim_stage_parameters(sc, stage), experts = tsim_stage_expert_parameters(sc, stage);
     double sharded = (n - experts) / tsim_shards(sc) + experts / tsim_expert_shards(sc);
     int zero = sc->parallelism.zero;
     memory->weights_bytes =
         (zero >= 3 ? sharded : n) * tsim_weight_bytes(sc->training.precision) + tsim_tables_weight_bytes(sc);
-    memory->gradients_bytes = (zero >= 2 ? sharded : n) * tsim_gradient_bytes(sc);
+    memory->gradients_bytes = (zero >= 2 ? sharded : n) * kept_gradient_bytes(sc);
     if (sc->training.updates_by_layer)
         memory->gradients_bytes = largest_unit_parameters(sc, stage) * tsim_gradient_bytes(sc);
     memory->master_bytes = tsim_has_master_weights(sc) ? 4 * (zero >= 1 ? sharded : n) : 0;

@@ -94,6 +94,23 @@ START_TEST(outputs_in_flight) {
 }
 END_TEST
 
+/* Beside sums of 4 bytes 2 more a parameter; sums of 2 bytes are the gradients themselves. */
+START_TEST(gradients_beside_their_sums) {
+    struct tsim_stage_memory plain, kept;
+    init_22b();
+    for (int i = 0; i < 2; i++) {
+        bool is_wide = i == 0;
+        e.scenario.training.gradient_precision = is_wide ? TSIM_FP32 : e.scenario.training.precision;
+        e.software.keeps_gradients = false;
+        tsim_stage_memory(&e.scenario, 0, &plain);
+        e.software.keeps_gradients = true;
+        tsim_stage_memory(&e.scenario, 0, &kept);
+        ck_assert_double_eq_tol(kept.total_bytes - plain.total_bytes, is_wide ? plain.weights_bytes : 0, 10);
+        ck_assert_double_eq_tol(kept.gradients_bytes, plain.gradients_bytes * (is_wide ? 1.5 : 1), 10);
+    }
+}
+END_TEST
+
 /* A checkpoint every k layers: 2 sbh / k a layer, and k layers whole while they are recomputed (Chen et al. 2016,
  * arXiv:1604.06174, section 3; sqrt is k = sqrt(layers), resolved when a scenario is read). */
 START_TEST(every_k_layers) {
@@ -472,6 +489,7 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, flash_activations);
     tcase_add_test(tcase, decoder_activations);
     tcase_add_test(tcase, streamed_weights_lie_outside);
+    tcase_add_test(tcase, gradients_beside_their_sums);
     tcase_add_test(tcase, every_k_layers);
     tcase_add_test(tcase, flat_updates);
     tcase_add_test(tcase, outputs_in_flight);

@@ -21,6 +21,10 @@ DOUBTFUL = {
        for n in ("041", "042", "073", "074")},
     **{f"rocm-{n}": "a figure for comparison in a report of software that is too slow; its batch is not stated"
        for n in (2, 3)},
+    "bs-073": "1,568 samples took as long as 2,048 of the same plan in the row below",
+    "bs-095": "micro-batches of 1 took 43 % longer than of 2; in the page's other tables it is 4 to 9 %",
+    "bs-106": "micro-batches of 4 took a fifth longer than of 2; with half the heads, and the same rows of products, they took as long",
+    "bs-129": "104 heads took a seventh longer than 64 and 128, whose products are as large and as aligned",
     "neuron-5": "to be met, products would have to reach 0.97 of the fp32 peak: the compiler may have cast them",
     "maxtext-010": "the same repository states 54.24, 55.35 and 64.05 % of the peak for it",
 }
@@ -155,6 +159,16 @@ def model_of(row, source):
     return keys
 
 
+def stages_of(row):
+    """BLOOM's, where they differ: as many layers on each as there are, and the rest on the last; or an embedding counts as a layer."""
+    layers, stages = int(row["layers"]), int(row["pp"])
+    if "embedding gets own slot" in row["notes"]:
+        each = (layers + 2) // stages
+        return [each - 1] + [each] * (stages - 2) + [each - 1]
+    each = -(-layers // stages)
+    return [min(each, max(layers - each * i, 0)) for i in range(stages)]
+
+
 def gradients_of(row, source):
     if source == "mpt":
         return "bf16" if "PURE" in row["notes"] else "fp32"
@@ -195,7 +209,7 @@ def metric_of(row):
 
 
 def memory_key(row):
-    line = re.search(r"line \d+", row["notes"])  # of BLOOM's chronicle: time and memory of one run
+    line = re.search(r"(line|row) \d+", row["notes"])  # of BLOOM's chronicle: time and memory of one run
     if "bigscience" in row["source"] and line:
         return line.group(0)
     return row["source"], row["model"], row["notes"].split(";")[0] if "torchtitan" in row["source"] else ""
@@ -302,6 +316,8 @@ def scenario(row, peaks):
                    "context": row["cp"] or 1, "zero": zero_of(row, source)}
     if source == "grok":
         parallelism["expert"] = re.search(r"experts over (\d+) ranks", row["notes"]).group(1)
+    if source == "bloom" and int(row["layers"]) % int(row["pp"]):
+        parallelism["layers_per_stage"] = stages_of(row)
     if tensor > 1:
         parallelism["sequence"] = "true" if row["seq_parallel"] == "yes" else "false"
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + "."]
