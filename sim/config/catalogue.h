@@ -366,7 +366,7 @@ enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_
  * expert after another (Megatron-Core's SequentialMLP), whose results are then copied to one tensor. */
 enum tsim_expert_products { TSIM_PRODUCTS_GROUPED, TSIM_PRODUCTS_SEQUENTIAL };
 
-/* What is known to be missing of this software's parallelism, told to who uses it; NULL: nothing. */
+/* What is known to be missing of this software's parallelism, told to who uses it; NULL or empty: nothing. */
 struct tsim_caveats {
     const char *tensor, *pipeline, *context;
 };

@@ -697,7 +697,7 @@ static void check_zero(const struct check *c) {
 /* ---- settings without effect, and settings that surprise ---- */
 
 static void check_caveat(const struct check *c, const char *path, int64_t degree, const char *caveat) {
-    if (degree > 1 && caveat)
+    if (degree > 1 && caveat && *caveat)
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, path), path, "of %s: %s", c->sc->software->name,
                            caveat);
 }
