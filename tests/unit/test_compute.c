@@ -309,6 +309,8 @@ START_TEST(a_cap_lowers_clocks) {
     tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
     ck_assert_double_eq_tol(cost.matrix_s, tile_s(256) / f, 1e-12);
     ck_assert_double_eq_tol(cost.matrix_power_s, tile_s(256) * f * f, 1e-12);
+    e.accelerator.power_cap_w = 340; /* 0.6 of the range; memory takes twice as long: 0.375 f^2 + 0.35 = 0.6 */
+    ck_assert_double_eq_tol(tsim_power_clock(&e.accelerator, 0.5, 1), sqrt(0.25 / 0.375), 1e-9);
     e.accelerator.power_cap_w = 104; /* less than the quarter alone: as slow as clocks go */
     ck_assert_double_eq(tsim_power_clock(&e.accelerator, 1, 0), 0.1);
     e.accelerator.power_cap_w = 600; /* above the limit: none */
