@@ -155,6 +155,15 @@ static double flash_ramp(const struct tsim_accelerator *a, enum tsim_attention_k
     return is_causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS;
 }
 
+/* What the ramp adds. Around a ring of `pieces` a rank's tokens lie at both ends of the sequence: one kernel is causal
+ * over its own, of the others half attend from all of them to half a piece, half from half of them to a whole one. */
+static double flash_slowdown(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel,
+                             const struct tsim_op *op) {
+    double pieces = fmax(op->pieces, 1), own = op->sequence / pieces;
+    double first = flash_ramp(a, kernel, op->causal) / own, other = flash_ramp(a, kernel, false) / own;
+    return 1 + (first + (pieces - 1) * (op->causal ? (2 + 1) / 2.0 : 1) * other) / pieces;
+}
+
 static double head_dim_factor(enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     if (kernel == TSIM_ATTENTION_FLASH_TRITON) /* not measured apart by head dimension */
         return 1;
@@ -179,8 +188,8 @@ static double flash_s(const struct tsim_accelerator *a, const struct tsim_softwa
                       const struct tsim_op *op) {
     enum tsim_attention_kernel kernel = software->attention_kernel;
     double rate = a->peak_flops_per_s[op->precision] * flash_frac(a, kernel) * head_dim_factor(kernel, op) *
-                  direction_factor(kernel, op) * op->sequence / (op->sequence + flash_ramp(a, kernel, op->causal));
-    return op->flops / rate;
+                  direction_factor(kernel, op);
+    return op->flops / rate * flash_slowdown(a, kernel, op);
 }
 
 /* ---- the power limit ---- */

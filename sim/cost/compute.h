@@ -32,6 +32,9 @@
  * r = 90 and 310, and a head of 64 is 1.31 and 1.13 times as fast as one of 128, because it keeps more of it on the
  * chip (least squares on the same figure's 24 points for A100, residuals 4 %). The Triton kernel of 2022 has its
  * lengths, 1.2 times its rate, and no rule for heads.
+ * Around a ring of context ranks a kernel's s is that of its piece: one is causal over the rank's own t = s/cp tokens, of
+ * cp - 1 others half attend from t tokens to t/2 and half from t/2 to t, with the ramp of attention that is not causal:
+ * (1 + r_causal/t + (cp - 1) (1 + 1.5 r/t)) / cp (Transformer Engine, AttnFuncWithCPAndKVP2P).
  * Backward passes are slower than forward passes, which shows where forward passes are repeated. For its FLOP a forward
  * pass is 1.2 times as fast: FlashAttention-2 on A100 1.11 to 1.28, cuDNN on H200 1.17 to 1.33 and on GB200 1.2 to 1.3
  * (causal, 2k to 32k tokens; NVIDIA/cudnn-frontend@816ea45 benchmark/attention_training/results/llama3.1), of Triton

@@ -193,6 +193,33 @@ static void context_after_backward(struct tsim_op_list *list, const struct tsim_
                            own + z->t * z->query * z->element_bytes);
 }
 
+static double ring_pieces(const struct tsim_op_shape *z) {
+    return z->scenario->parallelism.context_exchange == TSIM_CONTEXT_RING ? z->cp : 1;
+}
+
+/* Around a ring each kernel's result is of a piece of the keys. Of the queries' the first is copied, scaled, and the others
+ * are added: 2 + 3 (cp - 1) passes over the tensor (Transformer Engine, AttnFuncWithCPAndKVP2P). The counts are the last
+ * rank's, whose queries attend to all pieces; they add up one after another on all ranks' critical path. */
+static void merge_pieces(struct tsim_op_list *list, const struct tsim_op_shape *z, double queries, double key_passes,
+                         double kernels_per_piece) {
+    double n = ring_pieces(z);
+    if (n > 1)
+        elementwise(list, "context: merge", 1,
+                    z->t * (queries * (3 * n - 1) + (z->key + z->value) * key_passes) * z->element_bytes,
+                    kernels_per_piece * n);
+}
+
+/* Causal, the early half of other ranks' keys and values is copied. */
+static double forward_key_passes(const struct tsim_op_shape *z) {
+    return z->causal ? ring_pieces(z) - 1 : 0;
+}
+
+/* And so backward; of their gradients the first half is copied, cp - 2 halves are added, and the rank's own whole. */
+static double backward_key_passes(const struct tsim_op_shape *z) {
+    double n = ring_pieces(z);
+    return z->causal ? n - 1 + 1 + 1.5 * (n - 2) + 3 : 2 + 3 * (n - 1);
+}
+
 /* A learned bias of each score is one for all samples of the micro-batch. */
 static double bias_bytes(const struct tsim_op_shape *z, double bytes_per_score) {
     return z->is_biased ? z->s / z->cp * z->sk * z->heads * bytes_per_score : 0;
@@ -210,7 +237,8 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         op->causal = z->causal;
         op->flops = 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
         op->bytes = (z->t * (z->query + z->q) + z->tk * (z->key + z->value)) * e + bias_bytes(z, e);
-        op->kernels = z->scenario->parallelism.context_exchange == TSIM_CONTEXT_RING ? z->cp : 1;
+        op->pieces = op->kernels = ring_pieces(z);
+        merge_pieces(list, z, z->q, forward_key_passes(z), 4); /* result, row statistics, keys, values */
     } else {
         double scores = z->t * z->sk * z->heads;
         batched(gemm(list, "attention scores", z->attention_precision, z->s / z->cp, z->sk, dk, e, e), z->b * z->heads);
@@ -515,7 +543,9 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
         op->causal = z->causal;
         op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
         op->bytes = (z->t * (2 * z->query + 3 * z->q) + z->tk * 2 * (z->key + z->value)) * e + bias_bytes(z, e + 4);
-        op->kernels = 2 * (z->scenario->parallelism.context_exchange == TSIM_CONTEXT_RING ? z->cp : 1);
+        op->pieces = ring_pieces(z);
+        op->kernels = 2 * op->pieces;
+        merge_pieces(list, z, z->query, backward_key_passes(z), 5); /* keys, values, gradients of all three */
         context_after_backward(list, z);
         return;
     }

@@ -180,18 +180,27 @@ struct attention_row {
     double tflops;
 };
 
-static double attention_s(const struct attention_row *row, double flops, bool is_backward) {
+static double kernels_s(const struct attention_row *row, double flops, bool is_backward, double pieces) {
     struct tsim_op op = {.kind = TSIM_OP_FLASH,
                          .precision = TSIM_FP16,
                          .is_gradient = is_backward,
                          .sequence = row->sequence,
                          .head_dim = row->head_dim,
+                         .pieces = pieces,
                          .causal = row->causal,
                          .flops = flops,
                          .kernels = 1};
     struct tsim_kernel_cost cost;
     tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
     return cost.time_s;
+}
+
+static double attention_s(const struct attention_row *row, double flops, bool is_backward) {
+    return kernels_s(row, flops, is_backward, 1);
+}
+
+static double pieces_s(const struct attention_row *row, double pieces) {
+    return kernels_s(row, 2e18, false, pieces); /* long beside a launch */
 }
 
 /* Forward and backward; causal rows count half. */
@@ -202,6 +211,23 @@ static void check_attention(const struct attention_row *rows, size_t n, double p
         ck_assert_double_eq_tol(7e15 / time_s / 1e12 / rows[i].tflops, 1, tolerance_frac);
     }
 }
+
+/* A ring of four over 8,192 tokens: one causal kernel of 2,048, and three of half as much work each between 2,048 and
+ * 1,024 tokens, whose ramps are as if of 2,048 / 1.5. Without a mask four alike. */
+START_TEST(attention_around_a_ring) {
+    static const struct attention_row WHOLE = {8192, 128, true, 0}, OWN = {2048, 128, true, 0},
+                                      OTHER = {2048 / 1.5, 128, false, 0}, UNMASKED = {2048, 128, false, 0};
+    example_init(&e);
+    e.accelerator.attention_frac[TSIM_FLASH2] = 205.0 / 312;
+    e.software.attention_kernel = TSIM_ATTENTION_FLASH2;
+    double ring_s = pieces_s(&WHOLE, 4), mixed_s = pieces_s(&OWN, 1) / 4 + pieces_s(&OTHER, 1) * 3 / 4;
+    ck_assert_double_eq_tol(ring_s / mixed_s, 1, 1e-9);
+    ck_assert_double_gt(ring_s, pieces_s(&WHOLE, 1));
+    struct attention_row unmasked = WHOLE;
+    unmasked.causal = false;
+    ck_assert_double_eq_tol(pieces_s(&unmasked, 4) / pieces_s(&UNMASKED, 1), 1, 1e-9);
+}
+END_TEST
 
 /* Dao-AILab/flash-attention's figure. With a long-sequence fraction of 205/312 at head dimension 128 every row from 1k
  * tokens on is met within 8 %. */
@@ -333,6 +359,7 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, rows_off_the_alignment);
     tcase_add_test(tcase, roofline);
     tcase_add_test(tcase, flash_attention_2_on_a100);
+    tcase_add_test(tcase, attention_around_a_ring);
     tcase_add_test(tcase, flash_attention_1_on_a100);
     tcase_add_test(tcase, cudnn_attention_on_h200);
     tcase_add_test(tcase, forward_attention_is_faster);

@@ -467,6 +467,34 @@ START_TEST(recomputed_by_operator) {
 }
 END_TEST
 
+/* Four pieces of 256 tokens, h = 1024, two key heads of eight (512 values of keys and values a token). Forward the first
+ * result is scaled (2 passes), three added (3 each), three early halves of keys and values copied (2 * 1/2). Backward so
+ * for dQ; of dK and dV half copied (1), two halves added (1.5 each) and the rank's own whole (3). Without a mask nothing
+ * is half. */
+START_TEST(pieces_of_a_ring) {
+    struct tsim_op_list list;
+    for (int causal = 0; causal < 2; causal++) {
+        example_init(&e);
+        e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+        e.model.causal = causal;
+        e.model.kv_heads = 2;
+        e.scenario.parallelism.context = 4;
+        example_finish(&e);
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        double results = 11 * 1024, copies = causal ? 3 : 0, sums = causal ? 1 + 2 * 1.5 + 3 : 2 + 3 * 3;
+        ck_assert_double_eq(find(&list, "attention core")->pieces, 4);
+        ck_assert_double_eq(find(&list, "context: merge")->bytes, 2 * 256 * (results + 512 * copies));
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+        ck_assert_double_eq(find(&list, "context: merge")->bytes, 2 * 256 * (results + 512 * (copies + sums)));
+        e.scenario.parallelism.context_exchange = TSIM_CONTEXT_ALL_GATHER;
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        ck_assert_double_eq(find(&list, "attention core")->pieces, 1);
+        for (int32_t i = 0; i < list.n; i++)
+            ck_assert_str_ne(list.ops[i].name, "context: merge");
+    }
+}
+END_TEST
+
 /* Written out in fp32: converted (2 + 4), then 8 bytes a logit, 16 backward; a fused kernel reads and writes 2. Two
  * metrics compute it again, forward alone. */
 START_TEST(loss_and_its_metrics) {
@@ -510,6 +538,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, blocks_side_by_side);
     tcase_add_test(tcase, separate_accumulation);
     tcase_add_test(tcase, recomputed_by_operator);
+    tcase_add_test(tcase, pieces_of_a_ring);
     tcase_add_test(tcase, loss_and_its_metrics);
     suite_add_tcase(suite, tcase);
     return suite;

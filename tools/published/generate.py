@@ -80,6 +80,8 @@ def variant_of(row, source, software):
         return "{extends: torchtitan-2024, fusion: none}"
     if source == "dgxc" and "80634ad" in row["source"]:  # container 25.07, fp8 with current scaling ("-fr cs")
         return "megatron-core-2025"
+    if source == "nemo" and row["gpu"] == "B200":  # scripts/performance: --fp8_recipe "defaults to ds"
+        return mapping({"extends": "megatron-core-2025", "fp8_scaling": "delayed"})
     keys = {}
     if source == "grok" or "35a9aec nemotron" in row["source"]:  # their configure.sh turns cuDNN's attention off
         keys["attention_kernel"] = "flash2"
