@@ -153,11 +153,11 @@ put exchanges under the kernels of other micro-batches was read after a comparis
 to 1.6 times as long in one release as in another: with Qwen3 30B's experts of 768, what software does around small products
 filled a fifth of the step until 26.04.
 
-torchtitan's runs of December 2024 beyond fully sharded data parallelism, whose pieces PyTorch had just got: **these are 8 to 63 % slower
+torchtitan's runs of December 2024 beyond fully sharded data parallelism, whose pieces PyTorch had just got: **these are 8 to 61 % slower
 than predicted**, and the intervals that `tsim run` prints for such plans of torchtitan are too narrow. Tensor parallelism is 8 % off;
 asynchronous, it gained 6 % where hiding its traffic would gain 18. Sequences of 32k tokens without context parallelism are 18 % off,
-with two ranks 13, with four and eight 54 and 62: the same model with two ranks in Megatron is met within 1 % (nemo-8b-h100-8-104), so it
-is how this software splits attention that is not modelled. Pipelines of fully sharded stages are 19 to 25 % off, and keep up to
+with two ranks 12, with four and eight 52 and 59: in Megatron the same model with two ranks is met within 3 % (nemo-8b-h100-8-104), and
+Llama 2 7B with 2 to 32, so it is how this software splits attention that is not modelled. Pipelines of fully sharded stages are 19 to 25 % off, and keep up to
 twice the memory that is predicted.
 
 ```sh
