@@ -103,7 +103,7 @@ So is the error. Where these runs were far off, their recipes and the code of th
 was built: that is how models get better, and on the runs that led to it. Rates were fitted on some of them
 ([how much that is worth](#does-a-parameter-transfer)). Expect more of runs from sources that are not here: of the last 85 that joined,
 other sizes and longer sequences from a source that was here, the 83 that are not doubtful were 3.2 % off when they were first
-predicted, half of them less than 2.3 %. Of 17 runs of NeMo with up to a million tokens, longer than any before, the nine on H100 were 3.4 %
+predicted, half of them less than 2.3 %. Of 17 runs of NeMo with up to a million tokens, longer than any before, the nine on H100 were 3.3 %
 off at first; the eight on B200 12 %, six of them 11 to 18 % too fast.
 
 ## All, by source, by accelerator
@@ -157,8 +157,8 @@ torchtitan's runs of December 2024 beyond fully sharded data parallelism, whose 
 than predicted**, and the intervals that `tsim run` prints for such plans of torchtitan are too narrow. Tensor parallelism is 8 % off;
 asynchronous, it gained 6 % where hiding its traffic would gain 18. Sequences of 32k tokens without context parallelism are 18 % off,
 with two ranks 12, with four and eight 52 and 59: in Megatron the same model with two ranks is met within 3 % (nemo-8b-h100-8-104), and
-Llama 2 7B with 2 to 32, so it is how this software splits attention that is not modelled. Pipelines of fully sharded stages are 19 to 25 % off, and keep up to
-twice the memory that is predicted.
+Llama 2 7B with 2 to 32, so it is how this software splits attention that is not modelled. Pipelines of fully sharded stages are 19 to
+25 % off, and keep up to twice the memory that is predicted.
 
 ```sh
 build/tsim validate scenarios/compared/*.yaml

@@ -123,7 +123,8 @@ static bool is_aligned(const struct tsim_op *op) {
 }
 
 /* Sums stay in the matrix units' fewer bits in forward products alone (Transformer Engine's recipes, fp8_gemm_dgrad and
- * _wgrad; torchao's float8; XLA), and in none with scales of blocks (its Float8BlockScaling; DeepSeek-V3, section 3.3.2). */
+ * _wgrad; torchao's float8; XLA), and in none with scales of blocks (its Float8BlockScaling; DeepSeek-V3, section
+ * 3.3.2). */
 static bool is_promoted(const struct tsim_software *software, const struct tsim_op *op) {
     return op->precision == TSIM_FP8 && (op->is_gradient || software->fp8_scaling == TSIM_SCALING_BLOCK);
 }
@@ -159,9 +160,9 @@ static double flash_ramp(const struct tsim_accelerator *a, enum tsim_attention_k
  * over its own, of the others half attend from all of them to half a piece, half from half of them to a whole one. */
 static double flash_slowdown(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel,
                              const struct tsim_op *op) {
-    double pieces = fmax(op->pieces, 1), own = op->sequence / pieces;
+    double own = op->sequence / op->pieces, n_others = op->pieces - 1;
     double first = flash_ramp(a, kernel, op->causal) / own, other = flash_ramp(a, kernel, false) / own;
-    return 1 + (first + (pieces - 1) * (op->causal ? (2 + 1) / 2.0 : 1) * other) / pieces;
+    return 1 + (first + n_others * (op->causal ? 1.5 : 1) * other) / op->pieces; /* half's is twice, whole's once */
 }
 
 static double head_dim_factor(enum tsim_attention_kernel kernel, const struct tsim_op *op) {

@@ -20,7 +20,8 @@
  * training/performance/README.md; the rule: NVIDIA, the same guide, section 2.2). Older libraries lose more.
  *
  * fp8 products of gradients have their sums promoted to fp32 every few steps of depth, those of the forward pass keep
- * them in the matrix units' fewer bits unless scales are of blocks: `fp8_gradients` is the one rate over the other (Hopper; Blackwell has one mode).
+ * them in the matrix units' fewer bits unless scales are of blocks: `fp8_gradients` is the one rate over the other
+ * (Hopper; Blackwell has one mode).
  *
  * Flash attention.
  * rate = P * frac * d/(d + 20) * 148/128 * s/(s + r): frac is the long-sequence rate at head dimension

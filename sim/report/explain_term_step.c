@@ -162,6 +162,8 @@ static const struct tsim_term *shape_share(struct tsim_terms *terms, const struc
                                                share_frac, TSIM_FRACTION);
         tsim_term_add(terms, term, tsim_term_given(terms, "head dimension", op->head_dim, TSIM_COUNT, OF_SHAPE), 1);
         tsim_term_add(terms, term, tsim_term_given(terms, "tokens attended to", op->sequence, TSIM_COUNT, OF_SHAPE), 1);
+        if (op->pieces > 1)
+            tsim_term_add(terms, term, tsim_term_given(terms, "pieces of a ring", op->pieces, TSIM_COUNT, OF_SHAPE), 1);
         return term;
     }
     struct tsim_term *term = tsim_term_new(

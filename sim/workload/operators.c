@@ -128,98 +128,6 @@ static double softmax_forward_bytes(const struct tsim_op_shape *z) {
     return (z->causal ? 1.5 : 2) * e;
 }
 
-/* ---- context parallelism ----
- *
- * A rank holds t tokens of the sequence (an early and a late piece, so that causal work is even). Per token the keys
- * and values of its heads are key + value elements. Ring: cp - 1 messages of its own t (forward keys and values,
- * backward their gradients too), beside the attention on the piece before. All-gather: the keys and values of all cp
- * ranks at once, before attention; backward they are gathered again, and their gradients reduce-scattered. All-to-all:
- * t tokens of query, key and value for all heads become cp t tokens for 1 / cp of the heads, and attention's output
- * comes back. */
-
-static struct tsim_op *context_collective(struct tsim_op_list *list, const char *name,
-                                          enum tsim_op_collective collective, double bytes) {
-    struct tsim_op *op = add(list, name, TSIM_OP_COLLECTIVE);
-    op->collective = collective;
-    op->axis = TSIM_AXIS_CONTEXT;
-    op->collective_bytes = bytes;
-    return op;
-}
-
-static void context_before_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double own = z->t * (z->key + z->value) * z->element_bytes;
-    if (z->cp == 1)
-        return;
-    switch (z->scenario->parallelism.context_exchange) {
-    case TSIM_CONTEXT_RING:
-        context_collective(list, "context: keys and values", TSIM_OP_RING_EXCHANGE, (z->cp - 1) * own)->overlap =
-            TSIM_CONCURRENT_NEXT;
-        break;
-    case TSIM_CONTEXT_ALL_GATHER:
-        context_collective(list, "context: gather keys and values", TSIM_OP_ALL_GATHER, z->cp * own);
-        break;
-    case TSIM_CONTEXT_ALL_TO_ALL:
-        context_collective(list, "context: to heads", TSIM_OP_ALL_TO_ALL, own + z->t * z->query * z->element_bytes);
-        break;
-    }
-}
-
-static void context_before_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double own = z->t * (z->key + z->value) * z->element_bytes;
-    if (z->cp == 1)
-        return;
-    switch (z->scenario->parallelism.context_exchange) {
-    case TSIM_CONTEXT_RING:
-        context_collective(list, "context: keys, values and their gradients", TSIM_OP_RING_EXCHANGE,
-                           (z->cp - 1) * 2 * own)
-            ->overlap = TSIM_CONCURRENT_NEXT;
-        break;
-    case TSIM_CONTEXT_ALL_GATHER:
-        context_collective(list, "context: gather keys and values", TSIM_OP_ALL_GATHER, z->cp * own);
-        break;
-    case TSIM_CONTEXT_ALL_TO_ALL:
-        context_collective(list, "context: output gradient to heads", TSIM_OP_ALL_TO_ALL,
-                           z->t * z->q * z->element_bytes);
-        break;
-    }
-}
-
-static void context_after_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double own = z->t * (z->key + z->value) * z->element_bytes;
-    if (z->cp > 1 && z->scenario->parallelism.context_exchange == TSIM_CONTEXT_ALL_GATHER)
-        context_collective(list, "context: scatter gradients", TSIM_OP_REDUCE_SCATTER, z->cp * own);
-    if (z->cp > 1 && z->scenario->parallelism.context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
-        context_collective(list, "context: gradients to tokens", TSIM_OP_ALL_TO_ALL,
-                           own + z->t * z->query * z->element_bytes);
-}
-
-static double ring_pieces(const struct tsim_op_shape *z) {
-    return z->scenario->parallelism.context_exchange == TSIM_CONTEXT_RING ? z->cp : 1;
-}
-
-/* Around a ring each kernel's result is of a piece of the keys. Of the queries' the first is copied, scaled, and the others
- * are added: 2 + 3 (cp - 1) passes over the tensor (Transformer Engine, AttnFuncWithCPAndKVP2P). The counts are the last
- * rank's, whose queries attend to all pieces; they add up one after another on all ranks' critical path. */
-static void merge_pieces(struct tsim_op_list *list, const struct tsim_op_shape *z, double queries, double key_passes,
-                         double kernels_per_piece) {
-    double n = ring_pieces(z);
-    if (n > 1)
-        elementwise(list, "context: merge", 1,
-                    z->t * (queries * (3 * n - 1) + (z->key + z->value) * key_passes) * z->element_bytes,
-                    kernels_per_piece * n);
-}
-
-/* Causal, the early half of other ranks' keys and values is copied. */
-static double forward_key_passes(const struct tsim_op_shape *z) {
-    return z->causal ? ring_pieces(z) - 1 : 0;
-}
-
-/* And so backward; of their gradients the first half is copied, cp - 2 halves are added, and the rank's own whole. */
-static double backward_key_passes(const struct tsim_op_shape *z) {
-    double n = ring_pieces(z);
-    return z->causal ? n - 1 + 1 + 1.5 * (n - 2) + 3 : 2 + 3 * (n - 1);
-}
-
 /* A learned bias of each score is one for all samples of the micro-batch. */
 static double bias_bytes(const struct tsim_op_shape *z, double bytes_per_score) {
     return z->is_biased ? z->s / z->cp * z->sk * z->heads * bytes_per_score : 0;
@@ -228,7 +136,7 @@ static double bias_bytes(const struct tsim_op_shape *z, double bytes_per_score) 
 void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes, e2 = z->mask_bytes;
     int32_t first = list->n;
-    context_before_forward(list, z);
+    tsim_op_context_before_forward(list, z);
     if (z->flash) {
         struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
         op->precision = z->attention_precision;
@@ -237,8 +145,7 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         op->causal = z->causal;
         op->flops = 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
         op->bytes = (z->t * (z->query + z->q) + z->tk * (z->key + z->value)) * e + bias_bytes(z, e);
-        op->pieces = op->kernels = ring_pieces(z);
-        merge_pieces(list, z, z->q, forward_key_passes(z), 4); /* result, row statistics, keys, values */
+        op->pieces = op->kernels = tsim_op_ring_pieces(z);
     } else {
         double scores = z->t * z->sk * z->heads;
         batched(gemm(list, "attention scores", z->attention_precision, z->s / z->cp, z->sk, dk, e, e), z->b * z->heads);
@@ -250,8 +157,7 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
             elementwise(list, "attention dropout", scores, 2 * e + e2, 1);
         batched(gemm(list, "attention values", z->attention_precision, z->s / z->cp, d, z->sk, e, e), z->b * z->heads);
     }
-    if (z->cp > 1 && z->scenario->parallelism.context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
-        context_collective(list, "context: output to tokens", TSIM_OP_ALL_TO_ALL, z->t * z->q * e);
+    tsim_op_context_after_forward(list, z);
     mark_part(list, first, TSIM_RECOMPUTE_ATTENTION);
 }
 
@@ -533,7 +439,7 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
     double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes;
     double sq = z->s / z->cp, products = z->b * z->heads;
     enum tsim_precision precision = z->attention_precision;
-    context_before_backward(list, z);
+    tsim_op_context_before_backward(list, z);
     if (z->flash) {
         struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
         op->precision = precision;
@@ -543,10 +449,9 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
         op->causal = z->causal;
         op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
         op->bytes = (z->t * (2 * z->query + 3 * z->q) + z->tk * 2 * (z->key + z->value)) * e + bias_bytes(z, e + 4);
-        op->pieces = ring_pieces(z);
+        op->pieces = tsim_op_ring_pieces(z);
         op->kernels = 2 * op->pieces;
-        merge_pieces(list, z, z->query, backward_key_passes(z), 5); /* keys, values, gradients of all three */
-        context_after_backward(list, z);
+        tsim_op_context_after_backward(list, z);
         return;
     }
     double scores = z->t * z->sk * z->heads;
@@ -561,7 +466,7 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
         elementwise(list, "attention bias gradient", 1, scores * e + bias_bytes(z, 4), 1);
     batched(gemm(list, "attention scores, dQ", precision, sq, dk, z->sk, e, e), products);
     batched(gemm(list, "attention scores, dK", precision, z->sk, dk, sq, e, e), products);
-    context_after_backward(list, z);
+    tsim_op_context_after_backward(list, z);
 }
 
 static void project_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {

@@ -51,7 +51,7 @@ struct tsim_op {
     double kernels;            /* one after another */
     double launches;           /* by the host, where they are more than `kernels`: some run side by side */
     double sequence, head_dim; /* FLASH: tokens attended to, head dimension */
-    double pieces;             /* FLASH: into which the sequence is cut around a ring, one kernel each */
+    double pieces;             /* FLASH: into which a ring cuts the sequence, each a kernel's; 1 without one */
     bool causal;
     enum tsim_op_collective collective;
     enum tsim_axis axis;     /* COLLECTIVE: TSIM_AXIS_TENSOR, _CONTEXT or _EXPERT */

@@ -157,6 +157,13 @@ void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_s
 void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
+/* Around attention's core: what context ranks exchange, and the sums of a ring's pieces. */
+void tsim_op_context_before_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_context_after_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_context_before_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_context_after_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+double tsim_op_ring_pieces(const struct tsim_op_shape *z); /* 1: no ring */
+
 /* A decoder layer's attention to the encoder's result, from norm to residual: queries of the layer's own tokens, keys
  * and values projected from the encoder's. Each layer's gradient of the encoder's result is added to that of the
  * others. */

@@ -8,8 +8,8 @@ that differs, and where its step is longer. --write puts all of it between the m
 import csv
 import glob
 import json
-import pathlib
 import os
+import pathlib
 import re
 import subprocess
 import sys
