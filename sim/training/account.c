@@ -58,16 +58,19 @@ static void message_times(const struct tsim_gang *gang, int32_t index, tsim_tick
     }
 }
 
-/* The wait of a pass from `from` to `ready`: for parameters, for a message under way, or for another stage's work. */
+/* The wait of a pass from `from` to `ready`: for parameters, for room for its gradients, for a message under way, or for
+ * another stage's work. */
 static void account_pass_wait(struct tsim_gang *gang, int32_t index, int32_t segment, tsim_tick from, tsim_tick ready) {
     if (ready <= from)
         return;
     tsim_tick begin = 0, arrival = 0;
     if (segment == 0)
         message_times(gang, index, &begin, &arrival);
-    tsim_tick data_from = max_tick(from, arrival); /* from here on only parameters were missing */
+    tsim_tick data_from = max_tick(from, arrival); /* from here on only parameters, or room, were missing */
+    bool is_backward = tsim_gang_item(gang, index).kind != TSIM_PASS_FORWARD;
     if (data_from < ready)
-        gang->tally[TSIM_TALLY_GATHER] += ready - data_from;
+        gang->tally[is_backward && !gang->plan->shards_fully ? TSIM_TALLY_REDUCE : TSIM_TALLY_GATHER] +=
+            ready - data_from;
     tsim_tick until = min_tick(ready, data_from);
     if (until <= from)
         return;

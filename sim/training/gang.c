@@ -361,6 +361,18 @@ static void await_reductions(struct tsim_gang *gang, struct tsim_pass_item item,
         gang->n_released += chunk_of(gang, item.chunk)->n_reduces;
 }
 
+/* ZeRO-2 beside the passes has room for two buckets, that which a pass fills and that which is reduced: before another
+ * is filled, all but the last that was released must be reduced (torch.distributed.fsdp fully_shard,
+ * FSDPParamGroup.post_backward: the pass waits for the reduce-scatter before; DeepSpeed
+ * runtime/zero/stage_1_and_2.py, overlap_comm: two buffers in turn). */
+static void await_bucket(struct tsim_gang *gang, struct tsim_task *task) {
+    if (gang->n_released > 1) {
+        task->awaited_counter = gang->reductions;
+        task->awaited_value = gang->n_released - 1;
+    }
+    gang->n_released++;
+}
+
 static bool cut_pass(struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_pass_cost *cost) {
     struct tsim_segment_layers layers = tsim_gang_segment_layers(gang, gang->item, gang->segment);
     struct tsim_piecewise segment = {.kind = item.kind,
@@ -416,6 +428,9 @@ static void next_pass(struct tsim_gang *gang, struct tsim_task *task) {
     pass_signals(gang, item, n_segments, task);
     if (gang->plan->waits_for_reductions)
         await_reductions(gang, item, n_segments, task);
+    else if (gang->plan->reduces_every_microbatch && !gang->plan->shards_fully && item.kind != TSIM_PASS_FORWARD &&
+             tsim_gang_meets_data(gang, item))
+        await_bucket(gang, task);
     if (is_cut)
         begin_pieces(gang, task);
     if (++gang->segment < n_segments)

@@ -27,7 +27,7 @@ struct moment {
 struct tsim_periods {
     struct tsim_engine *engine;
     struct tsim_gang *gangs;
-    int32_t n_gangs, n_resources, n_meters;
+    int32_t n_gangs, n_resources, n_meters, last_microbatch;
     bool is_interleaved, goes_by_passes;
     struct moment *moments;
     uint64_t *signatures; /* theirs, in a row: looked through each time */
@@ -64,6 +64,7 @@ struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engi
         .engine = engine, .gangs = gangs, .n_gangs = n_gangs, .repeat = repeat, .context = context};
     periods->n_resources = tsim_engine_n_resources(engine);
     periods->n_meters = tsim_engine_n_meters(engine);
+    periods->last_microbatch = tsim_schedule_chunk_microbatches(&plan->schedule) - 1;
     periods->is_interleaved = plan->schedule.schedule == TSIM_SCHEDULE_INTERLEAVED;
     periods->goes_by_passes = periods->is_interleaved && !plan->shards_fully && !plan->waits_for_reductions;
     periods->moments = TSIM_NEW_ARRAY(arena, MOST_MOMENTS, struct moment);
@@ -274,7 +275,10 @@ static bool repeats_at(const struct tsim_periods *periods, const struct tsim_gan
     struct tsim_pass_item a = gang->stage_plan->items[index], b = gang->stage_plan->items[index + step];
     int32_t further = tsim_step_slot(gang->plan, b) - tsim_step_slot(gang->plan, a);
     bool is_other = a.kind != TSIM_PASS_FORWARD;
-    if (further < 0 || !is_alike(periods, gang, a, b))
+    /* Most are: the first micro-batch alone meets gathers, each one or the last alone reductions. */
+    bool is_same = a.kind == b.kind && a.pair == b.pair && a.chunk == b.chunk && a.microbatch > 0 &&
+                   b.microbatch < periods->last_microbatch;
+    if (further < 0 || !(is_same || is_alike(periods, gang, a, b)))
         return false;
     if (!period->is_known[is_other]) {
         period->slots[is_other] = further;
@@ -333,14 +337,30 @@ static int64_t farthest(const struct tsim_gang *gang, const int32_t *then, const
     return far + 2; /* of a pair the first looks at the second */
 }
 
+/* The first item from `at` on that is not there again `step` items later. The middle of a long schedule, the first and
+ * the last micro-batches apart, needs no looking through. */
+static int64_t end_of_repeats(const struct tsim_periods *periods, const struct tsim_gang *gang, int64_t at,
+                              int64_t step, struct period *period) {
+    struct tsim_schedule_stretch regular = tsim_schedule_regular(&gang->plan->schedule, gang->stage);
+    int64_t from = regular.from + regular.step, to = regular.to - regular.step - step;
+    bool may_pass = regular.step > 0 && step % regular.step == 0;
+    while (repeats_at(periods, gang, at, step, period)) {
+        at++;
+        int64_t slots = may_pass ? step / regular.step * regular.slots : 0;
+        if (may_pass && at >= from && at < to && period->is_known[0] && period->is_known[1] &&
+            period->slots[0] == slots && period->slots[1] == slots)
+            at = to;
+    }
+    return at;
+}
+
 /* Lowers period->times to what the gang's schedule allows; false when that is nothing. */
 static bool count_times(const struct tsim_periods *periods, const struct tsim_gang *gang, const int32_t *then,
                         const int32_t *now, struct period *period) {
     int64_t step = now[AT_ITEM] - then[AT_ITEM], at = then[AT_OLDEST];
     if (step <= 0 || !moved_alike(gang, then, now, step))
         return false;
-    while (repeats_at(periods, gang, at, step, period))
-        at++;
+    at = end_of_repeats(periods, gang, at, step, period);
     int64_t room = at + step - farthest(gang, then, now);
     if (room < step) {
         period->ended_by = gang;

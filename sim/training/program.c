@@ -180,7 +180,7 @@ static void add_streams(struct tsim_arena *arena, struct step_run *run, struct t
 
 static void add_input(struct tsim_arena *arena, struct tsim_gang *gang) {
     struct tsim_gang_account *account = gang->account;
-    for (int32_t i = 0; i < gang->stage_plan->n_items; i++)
+    for (int32_t i = 0; gang->plan->input && i < gang->stage_plan->n_items; i++)
         account->n_inputs += tsim_gang_takes_input(gang, i);
     if (account->n_inputs > 0)
         account->input_gaps_s = TSIM_NEW_ARRAY(arena, (size_t)account->n_inputs + 1, double);

@@ -548,6 +548,18 @@ static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
            layer * tsim_gradient_bytes(sc);
 }
 
+/* ZeRO-2: whole gradients of the layer that is worked on, and beside the passes of the one that is reduced meanwhile
+ * (training/gang.c, await_bucket). DeepSpeed's buckets are counted with the flat tensors. */
+static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    if (sc->parallelism.zero != 2 || sc->parallelism.data * sc->parallelism.context == 1 ||
+        sc->software->flat_bucket_elements > 0)
+        return 0;
+    struct tsim_stage_part of_stage;
+    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
+    double layer = largest(sc->model, tsim_layer_rank_parameters(part, false), tsim_layer_rank_parameters(part, true));
+    return (sc->parallelism.overlap.gradients ? 2 : 1) * layer * tsim_gradient_bytes(sc);
+}
+
 /* Of a layer list: the widest tensor's gradient and what it becomes; what neighbours send; ZeRO-3's gathered weights.
  */
 static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
@@ -595,6 +607,7 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
         bytes += 2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.e; /* receive buffers */
     if (sc->parallelism.zero == 3)
         bytes += gathered_bytes(sc, stage);
+    bytes += unreduced_bytes(sc, stage);
     return bytes + context_bytes(sc, &k);
 }
 

@@ -179,6 +179,13 @@ void tsim_schedule_fill(const struct tsim_schedule_shape *z, int32_t stage, stru
         items[i] = tsim_schedule_item(z, stage, i);
 }
 
+struct tsim_schedule_stretch tsim_schedule_regular(const struct tsim_schedule_shape *z, int32_t stage) {
+    if (z->schedule != TSIM_SCHEDULE_1F1B && z->schedule != TSIM_SCHEDULE_INTERLEAVED)
+        return (struct tsim_schedule_stretch){.step = 0};
+    int32_t warmup = n_warmup(z, stage), slots = z->chunks == 1 ? 1 : z->stages * z->chunks;
+    return (struct tsim_schedule_stretch){warmup, 2 * z->microbatches * z->chunks - warmup, 2 * slots, slots};
+}
+
 int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *z, int32_t stage) {
     if (tsim_schedule_splits_backward(z->schedule)) {
         static const double one[] = {1, 1};
@@ -194,8 +201,9 @@ int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *z, int32_
 double tsim_schedule_peak(const struct tsim_schedule_shape *z, int32_t stage, const double *held) {
     struct chunk_walk forward = {z->stages, z->chunks, 0, 0, 0}, backward = forward;
     int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage);
+    int32_t end = warmup + 2 * z->stages * z->chunks; /* what follows is what was there */
     double live = 0, peak = 0;
-    for (int32_t i = 0; i < all; i++) {
+    for (int32_t i = 0; i < min_int(all, end); i++) {
         live += held[next_chunk(&forward)];
         peak = live > peak ? live : peak;
         if (i >= warmup)

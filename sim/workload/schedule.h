@@ -45,6 +45,13 @@ struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *shape
 /* All items of the stage, in order: n_items of them. */
 void tsim_schedule_fill(const struct tsim_schedule_shape *shape, int32_t stage, struct tsim_pass_item *items);
 
+/* Where the schedule repeats itself for certain, forward and backward passes in turn: from item `from` to before `to`,
+ * item i + step is item i of a later micro-batch, so many slots (below) further. step 0: not known. */
+struct tsim_schedule_stretch {
+    int32_t from, to, step, slots;
+};
+struct tsim_schedule_stretch tsim_schedule_regular(const struct tsim_schedule_shape *shape, int32_t stage);
+
 /* Most (micro-batch, chunk) activations that the stage holds at once: from the forward pass to the last gradient. */
 int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *shape, int32_t stage);
 

@@ -1,5 +1,6 @@
 /* Searches for plans, on one thread: GPT-3 175B on 64 A100s with every plan that fits simulated (how many a second, as
- * which the bounds' share of time counts, too), then as the search goes; Llama 3 405B on 16,384 H100s. Seconds of the
+ * which the bounds' share of time counts, too), with 64 sequences a step and with the 1,536 it was trained with, then as
+ * the search goes; Llama 3 405B on 16,384 H100s. Seconds of the
  * processor. Figures for comparing side by side, no assertions. */
 #include "study/plan.h"
 #include "support/clock.h"
@@ -34,6 +35,7 @@ int main(int argc, char **argv) {
     if (argc > 1)
         return measure("plan GPT-3 175B, 64 A100, every plan", "tests/bench/gpt3-64.yaml", true) ? 0 : 1;
     bool is_good = measure("plan GPT-3 175B, 64 A100, every plan", "tests/bench/gpt3-64.yaml", true);
+    is_good &= measure("the same, 1,536 sequences, every plan", "tests/bench/gpt3-64-1536.yaml", true);
     is_good &= measure("plan GPT-3 175B, 64 A100", "tests/bench/gpt3-64.yaml", false);
     is_good &= measure("plan Llama 3 405B, 16,384 H100", "tests/bench/llama3-405b.yaml", false);
     return is_good ? 0 : 1;

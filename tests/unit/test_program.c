@@ -35,6 +35,8 @@ static struct tsim_step_simulation simulate(void) {
     return simulate_costs(&costs);
 }
 
+static const struct tsim_step_sink *listener; /* NULL: nobody */
+
 static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *costs) {
     struct tsim_step_simulation simulation;
     struct tsim_diags diags;
@@ -42,7 +44,9 @@ static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *
     tsim_arena_release(&arena);
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
     const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
-    ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, cluster, placement, costs, &simulation, &diags), TSIM_OK);
+    ck_assert_int_eq(
+        tsim_step_simulate_heard(&arena, &e.scenario, cluster, placement, costs, listener, &simulation, &diags),
+        TSIM_OK);
     tsim_diags_release(&diags);
     return simulation;
 }
@@ -300,6 +304,54 @@ START_TEST(dropped_weights_are_gathered_again) {
 }
 END_TEST
 
+enum { N_BACKWARD = 5 };
+struct buckets {
+    int n_begun, n_reduced;
+    double begin_s[N_BACKWARD], reduced_s[N_BACKWARD];
+};
+
+static void no_beginning(void *context, int32_t n_gangs, int64_t n_messages) {
+    (void)context, (void)n_gangs, (void)n_messages;
+}
+
+static void take_bucket(void *context, const struct tsim_step_task *task) {
+    struct buckets *buckets = context;
+    if (task->kind == TSIM_TASK_PASS && task->item->kind == TSIM_PASS_BACKWARD)
+        buckets->begin_s[buckets->n_begun++] = task->begin_s;
+    if (task->kind == TSIM_TASK_REDUCE)
+        buckets->reduced_s[buckets->n_reduced++] = task->end_s;
+}
+
+/* Five micro-batches of 8 and 16 s, reductions of 30 s, ZeRO-2: there is room for two buckets, so from the fourth on a
+ * backward pass waits until the bucket before the last is reduced. The first is released at 24 s, reductions end at 54,
+ * 84, 114, ...; the third pass could begin at 56 s; the fourth, from 80 s on, waits for 84, the fifth, from 108, for 114.
+ * The step ends with the reductions: 24 + 5 * 30 s. */
+START_TEST(sharded_gradients_have_room_for_two_buckets) {
+    const double begin_s[N_BACKWARD] = {8, 32, 56, 84, 114};
+    init(1, 1, TSIM_SCHEDULE_1F1B, 2 * N_BACKWARD);
+    e.scenario.cluster.accelerators_per_node = 2;
+    example_finish(&e);
+    double rate = tsim_stage_parameters(&e.scenario, 0) * 4 / 2 / 30;
+    e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = rate;
+    e.scenario.parallelism.zero = 2;
+    e.scenario.parallelism.overlap.parameters = false;
+    e.software.bucket_elements = 1000000000;
+    struct buckets buckets = {0};
+    const struct tsim_step_sink sink = {no_beginning, take_bucket, &buckets, .needs_events = true};
+    listener = &sink;
+    struct tsim_step_simulation steps = simulate();
+    listener = NULL;
+    ck_assert_int_eq(buckets.n_begun, N_BACKWARD);
+    ck_assert_int_eq(buckets.n_reduced, N_BACKWARD);
+    for (int i = 0; i < N_BACKWARD; i++) {
+        ck_assert_double_eq_tol(buckets.begin_s[i], begin_s[i], 1e-3);
+        ck_assert_double_eq_tol(buckets.reduced_s[i], 24 + 30 * (i + 1), 1e-3);
+    }
+    /* Waits for room, and from 130 s on for the last reductions. */
+    ck_assert_double_eq_tol(steps.gangs[0].exposed_reduce_s, 4 + 6 + 174 - 130, 1e-3);
+}
+END_TEST
+
 static Suite *program_suite(void) {
     Suite *suite = suite_create("program");
     TCase *tcase = tcase_create("analytic");
@@ -311,6 +363,7 @@ static Suite *program_suite(void) {
     tcase_add_test(tcase, synchronous_sends);
     tcase_add_test(tcase, gradient_reduction);
     tcase_add_test(tcase, sharded_gradients_without_overlap);
+    tcase_add_test(tcase, sharded_gradients_have_room_for_two_buckets);
     tcase_add_test(tcase, dropped_weights_are_gathered_again);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -96,6 +96,28 @@ START_TEST(filled_as_item_by_item) {
 }
 END_TEST
 
+/* What is said to repeat does, kind by kind, slots as many further as said. */
+START_TEST(regular_middle) {
+    const struct tsim_schedule_shape shapes[] = {{TSIM_SCHEDULE_1F1B, 5, 1, 17},
+                                                 {TSIM_SCHEDULE_1F1B, 4, 1, 3},
+                                                 {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 20},
+                                                 {TSIM_SCHEDULE_INTERLEAVED, 3, 2, 3}};
+    const struct tsim_schedule_shape *z = &shapes[_i];
+    int32_t n_compared = 0;
+    for (int32_t stage = 0; stage < z->stages; stage++) {
+        struct tsim_schedule_stretch regular = tsim_schedule_regular(z, stage);
+        ck_assert_int_gt(regular.step, 0);
+        for (int32_t i = regular.from; i + regular.step < regular.to; i++, n_compared++) {
+            struct tsim_pass_item a = tsim_schedule_item(z, stage, i),
+                                  b = tsim_schedule_item(z, stage, i + regular.step);
+            ck_assert(a.kind == b.kind && a.chunk == b.chunk && a.pair == b.pair);
+            ck_assert_int_eq(tsim_schedule_slot(z, b) - tsim_schedule_slot(z, a), regular.slots);
+        }
+    }
+    ck_assert(n_compared > 0 || z->microbatches < 2 * z->stages);
+}
+END_TEST
+
 static Suite *schedule_suite(void) {
     Suite *suite = suite_create("schedule");
     TCase *tcase = tcase_create("orders");
@@ -104,6 +126,7 @@ static Suite *schedule_suite(void) {
     tcase_add_test(tcase, interleaved);
     tcase_add_test(tcase, interleaved_with_one_group);
     tcase_add_test(tcase, every_pass_once);
+    tcase_add_loop_test(tcase, regular_middle, 0, 4);
     tcase_add_loop_test(tcase, filled_as_item_by_item, 0, 5);
     suite_add_tcase(suite, tcase);
     return suite;
