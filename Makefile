@@ -261,6 +261,7 @@ docs-accuracy: residuals
 	python3 tools/transfer.py build/tsim hardware/calibration
 	tools/accuracy_docs.sh --write
 	python3 tools/published/plans.py build/tsim --write
+	python3 tools/published/nanotron.py build/tsim --write
 
 # The installed program knows PREFIX and no source tree. DESTDIR is put before every path (packages).
 INSTALLED := $(BUILD)/installed

@@ -104,7 +104,8 @@ was built: that is how models get better, and on the runs that led to it. Rates 
 ([how much that is worth](#does-a-parameter-transfer)). Expect more of runs from sources that are not here: of the last 85 that joined,
 other sizes and longer sequences from a source that was here, the 83 that are not doubtful were 3.2 % off when they were first
 predicted, half of them less than 2.3 %. Of 17 runs of NeMo with up to a million tokens, longer than any before, the nine on H100 were 3.3 %
-off at first; the eight on B200 12 %, six of them 11 to 18 % too fast.
+off at first; the eight on B200 12 %, six of them 11 to 18 % too fast. Ten runs of
+IBM's fully sharded PyTorch, the first of that source and that code, were 4 % off at first, half of them less than 2.4.
 
 ## All, by source, by accelerator
 TEXT
@@ -144,7 +145,7 @@ TEXT
 
 ## Compared, not scored
 
-Two kinds of runs (`scenarios/compared`), of which no interval is made.
+Three kinds of runs (`scenarios/compared`), of which no interval is made.
 
 Mixtures of experts on Blackwell that Megatron-Bridge published from release 25.11 to 26.06. Their plans
 are stated; what is recomputed, captured in CUDA graphs and overlapped is not and changed from release to release, so they are not scored.
@@ -159,6 +160,10 @@ asynchronous, it gained 6 % where hiding its traffic would gain 18. Sequences of
 with two ranks 12, with four and eight 52 and 59: in Megatron the same model with two ranks is met within 3 % (nemo-8b-h100-8-104), and
 Llama 2 7B with 2 to 32, so it is how this software splits attention that is not modelled. Pipelines of fully sharded stages are 19 to
 25 % off, and keep up to twice the memory that is predicted.
+
+The fastest plans of four models on 1 to 32 nodes of H100s with nanotron, each the best of dozens that were run for a few steps. One number of that software, its
+host's time for an operator, is from the same table; [tsim's order of all 1,419 plans](plans.md#fourteen-hundred-measured-plans) is
+beside them. They are not scored because runs of one plan differ by factors there; these, the fastest, differ least.
 
 ```sh
 build/tsim validate scenarios/compared/*.yaml

@@ -340,6 +340,8 @@ enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP
 enum tsim_accumulation { TSIM_ACCUMULATION_FUSED, TSIM_ACCUMULATION_SEPARATE };
 /* ZeRO-1: each rank gets its shard's sum, or every rank all of them, as without sharding. */
 enum tsim_gradient_reduction { TSIM_REDUCTION_SCATTER, TSIM_REDUCTION_ALL_REDUCE };
+/* Gradients are reduced, and with ZeRO-1 and -2 parameters gathered, bucket by bucket, or tensor by tensor. */
+enum tsim_data_pieces { TSIM_PIECES_BUCKET, TSIM_PIECES_TENSOR };
 /* What fully sharded training copies between parameters and the flat buffers of its collectives. FLAT: all gradients
  * of a unit are views of one tensor, joined, converted and divided before they are reduced. PER_PARAMETER: copied out
  * after each gather, copied in and converted before each reduction. IN_PLACE: products work in the buffers themselves;
@@ -388,6 +390,7 @@ struct tsim_software {
     struct tsim_overlap overlap;
     enum tsim_accumulation accumulation;
     enum tsim_gradient_reduction gradient_reduction;
+    enum tsim_data_pieces data_pieces;
     enum tsim_shard_copies shard_copies;
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
     enum tsim_expert_dispatch expert_dispatch;

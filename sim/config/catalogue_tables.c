@@ -381,6 +381,8 @@ static const struct tsim_word ACCUMULATIONS[] = {
     {"fused", TSIM_ACCUMULATION_FUSED}, {"separate", TSIM_ACCUMULATION_SEPARATE}, {NULL, 0}};
 static const struct tsim_word REDUCTIONS[] = {
     {"scatter", TSIM_REDUCTION_SCATTER}, {"all-reduce", TSIM_REDUCTION_ALL_REDUCE}, {NULL, 0}};
+static const struct tsim_word PIECES[] = {
+    {"bucket", TSIM_PIECES_BUCKET}, {"tensor", TSIM_PIECES_TENSOR}, {NULL, 0}};
 static const struct tsim_word SHARD_COPIES[] = {{"flat", TSIM_COPIES_FLAT},
                                                 {"per-parameter", TSIM_COPIES_PER_PARAMETER},
                                                 {"in-place", TSIM_COPIES_IN_PLACE},
@@ -452,6 +454,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "gradient_reduction", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, gradient_reduction),
      .words = REDUCTIONS, .default_text = "scatter",
      .help = "with ZeRO-1 gradients are scattered over the shards, or all-reduced whole"},
+    {.key = "data_pieces", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, data_pieces), .words = PIECES,
+     .default_text = "bucket",
+     .help = "what one data-parallel collective takes, but fully sharded: a bucket, or a tensor of parameters"},
     {.key = "shard_copies", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, shard_copies),
      .words = SHARD_COPIES, .default_text = "flat",
      .help = "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "

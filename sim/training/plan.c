@@ -39,10 +39,14 @@ struct data_groups {
     struct tsim_group dense, expert;
 };
 
-/* Parameters of one tensor rank that a collective is about. */
+/* Parameters of one tensor rank that collectives are about, and how many collectives. */
 struct share {
     double dense, expert;
+    double n_pieces; /* 0: one */
 };
+
+/* Of a layer: two matrices of the attention, two of the MLP (joined products count once), two norms. */
+enum { TENSORS_OF_A_LAYER = 6 };
 
 static double communicated_weight_bytes(const struct tsim_scenario *sc) {
     enum tsim_precision precision = sc->training.precision;
@@ -62,6 +66,18 @@ static void collective(const struct tsim_step_plan *plan, enum tsim_collective_o
     double blocks = (double)plan->scenario->software->data_blocks;
     if (blocks > 0)
         cost->sm_frac = fmin(cost->sm_frac, blocks / (double)plan->cluster->accelerator->compute_units);
+}
+
+/* In as many equal pieces, one after the other. */
+static void collectives(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,
+                        struct tsim_group group, double n_pieces, struct tsim_collective_cost *cost) {
+    double n = fmax(n_pieces, 1);
+    collective(plan, op, bytes / n, group, cost);
+    cost->latency_s *= n;
+    cost->time_s *= n;
+    cost->scale_up_bytes *= n;
+    cost->nic_bytes *= n;
+    cost->hbm_bytes *= n;
 }
 
 /* The ranks that hold a stage's parts: the data-parallel group, in dualpipe with that of the mirrored stage. */
@@ -206,7 +222,7 @@ static double device_share(const struct tsim_step_plan *plan, const struct tsim_
 
 /* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
 static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
-                          bool is_expert, struct tsim_data_collective *reduce) {
+                          double n_pieces, bool is_expert, struct tsim_data_collective *reduce) {
     const struct tsim_scenario *sc = plan->scenario;
     double bytes = parameters * tsim_gradient_bytes(sc);
     struct tsim_collective_cost cost;
@@ -214,13 +230,13 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
     bool is_whole = sc->parallelism.zero == 0 ||
                     (sc->parallelism.zero == 1 && sc->software->gradient_reduction == TSIM_REDUCTION_ALL_REDUCE);
     enum tsim_collective_op op = is_whole ? TSIM_ALL_REDUCE : TSIM_REDUCE_SCATTER;
-    collective(plan, op, bytes, is_whole ? data : shard, &cost);
+    collectives(plan, op, bytes, is_whole ? data : shard, n_pieces, &cost);
     add_collective(&reduce->cost, &cost);
     add_part(reduce,
              (struct tsim_collective_part){op, bytes, is_whole ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert});
     if (is_whole || shard.n_ranks == data.n_ranks)
         return;
-    collective(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), &cost);
+    collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), n_pieces, &cost);
     add_collective(&reduce->cost, &cost);
     add_part(reduce,
              (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / shard.n_ranks, TSIM_AMONG_REPLICAS, is_expert});
@@ -229,9 +245,10 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
 /* Experts and the rest have groups of their own: two collectives, one after the other. */
 static void reduction(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *reduce) {
-    add_reduction(plan, data->dense, tsim_shards(plan->scenario), share.dense, false, reduce);
+    add_reduction(plan, data->dense, tsim_shards(plan->scenario), share.dense, share.n_pieces, false, reduce);
     if (share.expert > 0)
-        add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, true, reduce);
+        add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share.n_pieces, true,
+                      reduce);
     reduce->device_share = device_share(plan, &reduce->cost);
 }
 
@@ -240,12 +257,13 @@ static void gathering(const struct tsim_step_plan *plan, const struct data_group
     const struct tsim_scenario *sc = plan->scenario;
     double bytes = communicated_weight_bytes(sc);
     struct tsim_collective_cost cost;
-    collective(plan, TSIM_ALL_GATHER, share.dense * bytes, shard_group(data->dense, tsim_shards(sc)), &cost);
+    collectives(plan, TSIM_ALL_GATHER, share.dense * bytes, shard_group(data->dense, tsim_shards(sc)), share.n_pieces,
+                &cost);
     add_collective(&gather->cost, &cost);
     add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.dense * bytes, TSIM_AMONG_SHARDS, false});
     if (share.expert > 0) {
-        collective(plan, TSIM_ALL_GATHER, share.expert * bytes, shard_group(data->expert, tsim_expert_shards(sc)),
-                   &cost);
+        collectives(plan, TSIM_ALL_GATHER, share.expert * bytes, shard_group(data->expert, tsim_expert_shards(sc)),
+                    share.n_pieces, &cost);
         add_collective(&gather->cost, &cost);
         add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.expert * bytes, TSIM_AMONG_SHARDS, true});
     }
@@ -304,9 +322,13 @@ static int32_t n_buckets(const struct tsim_step_plan *plan, const struct data_gr
     return (int32_t)fmax(n, 1);
 }
 
-static struct share part_of(const struct tsim_chunk_plan *chunk, int32_t n_parts) {
+/* Message by message pieces of a part are sent as one. */
+static struct share part_of(const struct tsim_step_plan *plan, const struct tsim_chunk_plan *chunk, int32_t n_parts) {
+    double tensors = TENSORS_OF_A_LAYER * chunk->n_layers + chunk->has_embedding + 2 * chunk->has_head;
     return (struct share){.dense = (chunk->parameters - chunk->expert_parameters) / n_parts,
-                          .expert = chunk->expert_parameters / n_parts};
+                          .expert = chunk->expert_parameters / n_parts,
+                          .n_pieces =
+                              plan->scenario->software->data_pieces == TSIM_PIECES_TENSOR ? tensors / n_parts : 0};
 }
 
 static bool same_chunk(const struct tsim_chunk_plan *a, const struct tsim_chunk_plan *b) {
@@ -349,8 +371,8 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
     chunk->n_gathers = plan->gathers && plan->overlaps_gathers ? buckets : 1;
     chunk->n_reduces = plan->overlaps_reduces && !plan->waits_for_reductions ? buckets : 1;
     if (plan->has_data_group && !plan->shards_fully) {
-        gathering(plan, data, part_of(chunk, chunk->n_gathers), &chunk->gather);
-        reduction(plan, data, part_of(chunk, chunk->n_reduces), &chunk->reduce);
+        gathering(plan, data, part_of(plan, chunk, chunk->n_gathers), &chunk->gather);
+        reduction(plan, data, part_of(plan, chunk, chunk->n_reduces), &chunk->reduce);
     }
 }
 

@@ -304,6 +304,31 @@ START_TEST(dropped_weights_are_gathered_again) {
 }
 END_TEST
 
+/* Two ranks, one micro-batch of 24 s, not overlapped: 8 layers of six tensors, the embedding's, the head's and the last
+ * norm's, each a collective with a latency of its own. */
+START_TEST(reduced_tensor_by_tensor) {
+    enum { N_TENSORS = 8 * 6 + 3 };
+    init(1, 1, TSIM_SCHEDULE_1F1B, 2);
+    e.scenario.cluster.accelerators_per_node = 2;
+    e.scenario.simulation.network = TSIM_NETWORK_FLUID;
+    e.scenario.parallelism.overlap.gradients = false;
+    e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e9;
+    example_finish(&e);
+    double joined_s = simulate().time_s;
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
+    struct tsim_collective_request request = {
+        .op = TSIM_ALL_REDUCE, .bytes = tsim_stage_parameters(&e.scenario, 0) * 4, .group = {2, 1, 2, 2}};
+    struct tsim_collective_cost whole, piece;
+    tsim_collective_cost(cluster, &request, &whole);
+    request.bytes /= N_TENSORS;
+    tsim_collective_cost(cluster, &request, &piece);
+    e.software.data_pieces = TSIM_PIECES_TENSOR;
+    double more_s = N_TENSORS * piece.time_s - whole.time_s;
+    ck_assert_double_gt(more_s, 40 * piece.latency_s);
+    ck_assert_double_eq_tol(simulate().time_s - joined_s, more_s, 1e-9);
+}
+END_TEST
+
 enum { N_BACKWARD = 5 };
 struct buckets {
     int n_begun, n_reduced;
@@ -363,6 +388,7 @@ static Suite *program_suite(void) {
     tcase_add_test(tcase, synchronous_sends);
     tcase_add_test(tcase, gradient_reduction);
     tcase_add_test(tcase, sharded_gradients_without_overlap);
+    tcase_add_test(tcase, reduced_tensor_by_tensor);
     tcase_add_test(tcase, sharded_gradients_have_room_for_two_buckets);
     tcase_add_test(tcase, dropped_weights_are_gathered_again);
     suite_add_tcase(suite, tcase);

@@ -114,6 +114,9 @@ def source_of(row):
                                  ("aws-neuron", "neuron", "maxtext-2024"),  # XLA, too
                                  ("Graphcore", "graphcore", "{extends: maxtext-2024, dropout: 0.1}"),
                                  ("AI-Hypercomputer", "maxtext", "maxtext-tpu-2023"),
+                                 # FSDP of PyTorch 2.2 without compile, which its docs advise against, and AdamW of several
+                                 # kernels: counted, 84 bytes a parameter
+                                 ("fms-fsdp", "fms", "{extends: torchtitan-2024, fusion: none, shard_copies: flat, optimizer_traffic: 84}"),
                                  ("ROCm", "rocm", "torchtitan-2024")):  # FSDP and torch.compile
         if word in s:
             return name, variant_of(row, name, software)
@@ -129,6 +132,8 @@ def fabric_of(row, source):
         return "roce-400"
     if source in ("zero-bubble", "titan"):
         return "roce-200"
+    if source == "fms":  # 400 and 800 Gb/s a node, taken as a port for each of its eight GPUs
+        return "{extends: roce-100, bandwidth: 50 Gb/s}" if row["gpu"].startswith("A100") else "roce-100"
     if source == "bloom":
         return "omnipath-100"
     return "ib-ndr" if row["gpu"].startswith("H100") else "ib-hdr"
@@ -187,7 +192,7 @@ def zero_of(row, source):
     text = row["zero_stage_or_fsdp"]
     if source == "nemo":  # the recipes use Megatron-Core's distributed optimizer
         return 1
-    if "FSDP" in text or "ZeRO-3" in text:
+    if "FSDP" in text or "HSDP" in text or "ZeRO-3" in text:
         return 3
     return 1 if "distributed" in text or "ZeRO-1" in text or source in ("megascale", "fatrain") else 0
 
@@ -316,6 +321,8 @@ def scenario(row, peaks):
                 "gradient_precision": gradients_of(row, source), "optimizer": "adam", "recompute": recompute}
     parallelism = {"tensor": tensor, "pipeline": row["pp"] or 1, "virtual_pipeline": row["vpp"] or 1,
                    "context": row["cp"] or 1, "zero": zero_of(row, source)}
+    if "HSDP" in row["zero_stage_or_fsdp"]:
+        parallelism["zero_group"] = "node"
     if source == "grok":
         parallelism["expert"] = re.search(r"experts over (\d+) ranks", row["notes"]).group(1)
     if source == "bloom" and int(row["layers"]) % int(row["pp"]):

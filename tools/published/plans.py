@@ -14,6 +14,8 @@ import re
 import subprocess
 import sys
 
+from ranking import spearman
+
 RUNS = ["korthikanti-22b-full", "korthikanti-22b-selective", "korthikanti-175b-full", "korthikanti-175b-selective",
         "megatron-gpt3-175b", "dgxc-gpt3-175b-h100-128", "dgxc-llama31-70b-h100-64", "dgxc-llama31-70b-h100-512",
         "dgxc-15b-h100-16-177", "dgxc-15b-h100-64-181", "dgxc-70b-h100-64-021", "dgxc-70b-h100-256-025",
@@ -111,26 +113,6 @@ def row(name):
     return (f"| {name} | {plan_text(scenario['parallelism'], scenario['training'])} | {theirs:.2f} s{fits} | "
             f"{plan_text(keys, keys | {'recompute': keys.get('recompute', 'parts')})} | {ours:.2f} s | "
             f"{100 * (theirs / ours - 1):+.1f} % |")
-
-
-def ranks(values):
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    result, i = [0.0] * len(values), 0
-    while i < len(order):
-        k = i
-        while k + 1 < len(order) and values[order[k + 1]] == values[order[i]]:
-            k += 1
-        for at in order[i:k + 1]:
-            result[at] = (i + k) / 2
-        i = k + 1
-    return result
-
-
-def spearman(a, b):
-    x, y = ranks(a), ranks(b)
-    mx, my = sum(x) / len(x), sum(y) / len(y)
-    cross = sum((p - mx) * (q - my) for p, q in zip(x, y))
-    return cross / (sum((p - mx) ** 2 for p in x) * sum((q - my) ** 2 for q in y)) ** 0.5
 
 
 def improved():
