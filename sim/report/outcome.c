@@ -1,6 +1,7 @@
 #include "report/outcome.h"
 
 #include "report/summary.h"
+#include "workload/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,9 +112,12 @@ static void add(const struct tsim_outcome *outcome, enum tsim_outcome_figure fig
     double value = outcome->value[figure];
     if (isnan(value))
         return;
-    if (figure == TSIM_OUTCOME_FITS)
+    if (figure == TSIM_OUTCOME_FITS) {
         tsim_json_bool(parent, key, value > 0);
-    else if (figure == TSIM_OUTCOME_ACCELERATORS)
+        tsim_json_bool(
+            parent, "may_not_fit",
+            tsim_may_not_fit(outcome->value[TSIM_OUTCOME_MEMORY_PEAK], outcome->value[TSIM_OUTCOME_MEMORY_CAPACITY]));
+    } else if (figure == TSIM_OUTCOME_ACCELERATORS)
         tsim_json_integer(parent, key, (int64_t)value);
     else
         tsim_json_number(parent, key, value);

@@ -4,6 +4,7 @@
 #include "report/format.h"
 #include "report/limit_text.h"
 #include "study/scale.h"
+#include "workload/memory.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -107,8 +108,29 @@ static const char *accelerators_text(struct tsim_arena *arena, const struct tsim
                              candidate->job->cluster.node->accelerator->name);
 }
 
+static bool may_not_fit(const struct tsim_plan *plan) {
+    return tsim_may_not_fit(figure(plan, TSIM_OUTCOME_MEMORY_PEAK), figure(plan, TSIM_OUTCOME_MEMORY_CAPACITY));
+}
+
+static bool any_may_not_fit(const struct tsim_plan *plans, size_t n) {
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        any |= may_not_fit(&plans[i]);
+    return any;
+}
+
+/* "77.10 GB?" where it may not fit; in a table with such a plan a blank keeps the others in line. */
+static const char *memory_text(const struct tsim_plan *plan, bool is_marked, char *buffer, size_t size) {
+    char bytes[48];
+    snprintf(buffer, size, "%s%s", tsim_gigabytes_text(figure(plan, TSIM_OUTCOME_MEMORY_PEAK), bytes, sizeof bytes),
+             !is_marked          ? ""
+             : may_not_fit(plan) ? "?"
+                                 : " ");
+    return buffer;
+}
+
 static void add_plan(struct tsim_text_table *table, const struct tsim_plan_output *output, const struct tsim_plan *plan,
-                     size_t number) {
+                     size_t number, bool is_marked) {
     const struct tsim_plan_choice *c = &plan->choice;
     int64_t data = plan->candidate->job->n_accelerators / (c->tensor * c->pipeline * c->context);
     char text[96];
@@ -125,7 +147,7 @@ static void add_plan(struct tsim_text_table *table, const struct tsim_plan_outpu
     tsim_text_table_add(table, tsim_recompute_name(c->recompute));
     tsim_text_table_add(table, tsim_schedule_name(c->schedule));
     tsim_text_table_add(table, c->sequence && c->tensor > 1 ? "yes" : "no");
-    tsim_text_table_add(table, tsim_gigabytes_text(figure(plan, TSIM_OUTCOME_MEMORY_PEAK), text, sizeof text));
+    tsim_text_table_add(table, memory_text(plan, is_marked, text, sizeof text));
     tsim_text_table_add(table,
                         tsim_quantity_human(figure(plan, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, text, sizeof text));
     tsim_text_table_add(table, tsim_interval_text(figure(plan, TSIM_OUTCOME_STEP_LOW),
@@ -139,12 +161,13 @@ static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output 
                         size_t n, const struct tsim_style *style, FILE *out) {
     struct tsim_text_table table;
     struct tsim_column columns[N_COLUMNS];
+    bool is_marked = any_may_not_fit(plans, n);
     memcpy(columns, COLUMNS, sizeof COLUMNS);
     if (n > 0 && is_of_samples(&plans[0]))
         columns[N_COLUMNS - 1].title = "samples/s";
     tsim_text_table_init(&table, arena, columns, N_COLUMNS);
     for (size_t i = 0; i < n; i++)
-        add_plan(&table, output, &plans[i], i);
+        add_plan(&table, output, &plans[i], i, is_marked);
     tsim_text_table_print(&table, style, out);
 }
 
@@ -388,6 +411,25 @@ static void print_settings(struct tsim_arena *arena, const char *set_json, const
     tsim_json_release(set);
 }
 
+/* What the question marks mean and, where all plans are of one accelerator, how to search for those without. */
+static void print_doubt(const struct tsim_plan_output *output, const struct tsim_style *style, FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    char line[256], room[48];
+    if (!any_may_not_fit(result->best, result->n_best) && !any_may_not_fit(result->own, result->n_own) &&
+        !any_may_not_fit(result->front, result->n_front))
+        return;
+    int length =
+        snprintf(line, sizeof line, "? may not fit: one in ten measured peaks was %.0f %% or more above the predicted",
+                 100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
+    if (output->search->space->n_candidates == 1)
+        snprintf(line + length, sizeof line - (size_t)length,
+                 "; with --set sweep.limits.memory='%s' such plans are out",
+                 tsim_gigabytes_text(figure(&result->best[0], TSIM_OUTCOME_MEMORY_CAPACITY) / TSIM_NINE_IN_TEN_PEAKS,
+                                     room, sizeof room));
+    fputc('\n', out);
+    tsim_text_wrap(out, style, 2, line);
+}
+
 static void print_search(struct tsim_arena *arena, const struct tsim_plan_output *output,
                          const struct tsim_style *style, FILE *out) {
     const struct tsim_plan_result *result = output->result;
@@ -420,6 +462,7 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
     }
     if (output->verdict)
         tsim_text_wrap(out, style, 0, output->verdict);
+    print_doubt(output, style, out);
     fputs("\nnot beaten in time, cost and energy together\n", out);
     print_plans(arena, output, result->front, result->n_front, style, out);
     print_prices(arena, output, result->front, result->n_front, style, out);

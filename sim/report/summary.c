@@ -1,6 +1,7 @@
 #include "report/summary.h"
 
 #include "report/summary_screen.h"
+#include "workload/memory.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -330,17 +331,13 @@ static void print_advice(struct tsim_screen *screen, const struct tsim_result *r
         tsim_screen_line(screen, i == 0 ? "advice" : "", "%s", result->advice[i]);
 }
 
-/* Measured over predicted peak memory: a tenth of the measured ones is above (hardware/calibration/memory.csv;
- * tests/accuracy.sh asserts it). */
-#define NINE_IN_TEN_PEAKS 1.14
-
 static void print_notes(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_scenario *scenario = result->scenario;
     const char *text = "";
-    if (result->fits && NINE_IN_TEN_PEAKS * result->memory.peak_bytes > result->memory.capacity_bytes)
+    if (tsim_may_not_fit(result->memory.peak_bytes, result->memory.capacity_bytes))
         tsim_screen_line(screen, "may not fit",
                          "one in ten measured peaks was %.0f %% or more above the predicted; full allocators are slow",
-                         100 * (NINE_IN_TEN_PEAKS - 1));
+                         100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
     for (size_t i = 0; i < scenario->n_estimates && i < MOST_ESTIMATES; i++)
         text = tsim_arena_printf(&screen->arena, "%s%s%s", text, i ? ", " : "", scenario->estimates[i]);
     if (scenario->n_estimates > MOST_ESTIMATES)

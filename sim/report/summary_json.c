@@ -3,6 +3,7 @@
 #include "base/version.h"
 #include "report/format.h"
 #include "study/regimen.h"
+#include "workload/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -192,6 +193,7 @@ static void add_memory(struct tsim_json *root, const struct tsim_result *result)
     const struct tsim_memory *m = &result->memory;
     struct tsim_json *memory = tsim_json_object(root, "memory");
     tsim_json_bool(memory, "fits", result->fits);
+    tsim_json_bool(memory, "may_not_fit", tsim_may_not_fit(result->memory.peak_bytes, result->memory.capacity_bytes));
     add_figures(memory, MEMORY, m);
     tsim_json_number(memory, "buffers_bytes", m->buffers_bytes + m->reserve_bytes);
     if (result->n_fit_changes == 0)

@@ -75,7 +75,11 @@ static void expect_rules(const struct tsim_term *term) {
 
 /* Not figures of the run, or of a catalogue of runs. */
 static bool is_left_out(const char *path) {
-    static const char *const STARTS[] = {"simulator.", "measured[", "memory.fits", "memory.changes_that_fit",
+    static const char *const STARTS[] = {"simulator.",
+                                         "measured[",
+                                         "memory.fits",
+                                         "memory.may_not_fit",
+                                         "memory.changes_that_fit",
                                          "campaign.distribution.replications["};
     for (size_t i = 0; i < sizeof STARTS / sizeof STARTS[0]; i++)
         if (strncmp(path, STARTS[i], strlen(STARTS[i])) == 0)
