@@ -1,7 +1,7 @@
 #include "report/outcome.h"
 
 #include "report/summary.h"
-#include "workload/memory.h"
+#include "study/uncertainty.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "report/format.h"
 #include "report/limit_text.h"
 #include "study/scale.h"
-#include "workload/memory.h"
+#include "study/uncertainty.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -113,10 +113,10 @@ static bool may_not_fit(const struct tsim_plan *plan) {
 }
 
 static bool any_may_not_fit(const struct tsim_plan *plans, size_t n) {
-    bool any = false;
     for (size_t i = 0; i < n; i++)
-        any |= may_not_fit(&plans[i]);
-    return any;
+        if (may_not_fit(&plans[i]))
+            return true;
+    return false;
 }
 
 /* "77.10 GB?" where it may not fit; in a table with such a plan a blank keeps the others in line. */

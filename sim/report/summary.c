@@ -1,7 +1,7 @@
 #include "report/summary.h"
 
 #include "report/summary_screen.h"
-#include "workload/memory.h"
+#include "study/uncertainty.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -336,7 +336,7 @@ static void print_notes(struct tsim_screen *screen, const struct tsim_result *re
     const char *text = "";
     if (tsim_may_not_fit(result->memory.peak_bytes, result->memory.capacity_bytes))
         tsim_screen_line(screen, "may not fit",
-                         "one in ten measured peaks was %.0f %% or more above the predicted; full allocators are slow",
+                         "one in ten measured peaks was %.0f %% or more above the predicted; PyTorch is slow when full",
                          100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
     for (size_t i = 0; i < scenario->n_estimates && i < MOST_ESTIMATES; i++)
         text = tsim_arena_printf(&screen->arena, "%s%s%s", text, i ? ", " : "", scenario->estimates[i]);

@@ -3,7 +3,7 @@
 #include "base/version.h"
 #include "report/format.h"
 #include "study/regimen.h"
-#include "workload/memory.h"
+#include "study/uncertainty.h"
 
 #include <math.h>
 #include <string.h>

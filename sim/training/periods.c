@@ -275,7 +275,8 @@ static bool repeats_at(const struct tsim_periods *periods, const struct tsim_gan
     struct tsim_pass_item a = gang->stage_plan->items[index], b = gang->stage_plan->items[index + step];
     int32_t further = tsim_step_slot(gang->plan, b) - tsim_step_slot(gang->plan, a);
     bool is_other = a.kind != TSIM_PASS_FORWARD;
-    /* Most are: the first micro-batch alone meets gathers, each one or the last alone reductions. */
+    /* Most are, as is told without their paths (7 % of a run of GPT 530B): the first micro-batch alone meets gathers, each
+     * one or the last alone reductions. */
     bool is_same = a.kind == b.kind && a.pair == b.pair && a.chunk == b.chunk && a.microbatch > 0 &&
                    b.microbatch < periods->last_microbatch;
     if (further < 0 || !(is_same || is_alike(periods, gang, a, b)))

@@ -42,7 +42,7 @@ struct data_groups {
 /* Parameters of one tensor rank that collectives are about, and how many collectives. */
 struct share {
     double dense, expert;
-    double n_pieces; /* 0: one */
+    double n_pieces; /* 0: one; messages of the simulated network go out joined all the same */
 };
 
 /* Of a layer: two matrices of the attention, two of the MLP (joined products count once), two norms. */
@@ -322,7 +322,6 @@ static int32_t n_buckets(const struct tsim_step_plan *plan, const struct data_gr
     return (int32_t)fmax(n, 1);
 }
 
-/* Message by message pieces of a part are sent as one. */
 static struct share part_of(const struct tsim_step_plan *plan, const struct tsim_chunk_plan *chunk, int32_t n_parts) {
     double tensors = TENSORS_OF_A_LAYER * chunk->n_layers + chunk->has_embedding + 2 * chunk->has_head;
     return (struct share){.dense = (chunk->parameters - chunk->expert_parameters) / n_parts,

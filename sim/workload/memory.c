@@ -537,11 +537,15 @@ static double context_bytes(const struct tsim_scenario *sc, const struct tokens 
     return 0;
 }
 
-/* ZeRO-3: the layer in use and those prefetched, whole, or all where they stay; one layer's gradients. */
-static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
+static double largest_layer_parameters(const struct tsim_scenario *sc, int32_t stage) {
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
-    double layer = largest(sc->model, tsim_layer_rank_parameters(part, false), tsim_layer_rank_parameters(part, true));
+    return largest(sc->model, tsim_layer_rank_parameters(part, false), tsim_layer_rank_parameters(part, true));
+}
+
+/* ZeRO-3: the layer in use and those prefetched, whole, or all where they stay; one layer's gradients. */
+static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    double layer = largest_layer_parameters(sc, stage);
     double held = (double)sc->parallelism.prefetch + 1, weight = tsim_weight_bytes(sc->training.precision);
     double whole = tsim_stage_parameters(sc, stage);
     return (sc->parallelism.reshard_after_forward ? fmin(held * layer, whole) : whole) * weight +
@@ -554,10 +558,7 @@ static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (sc->parallelism.zero != 2 || sc->parallelism.data * sc->parallelism.context == 1 ||
         sc->software->flat_bucket_elements > 0)
         return 0;
-    struct tsim_stage_part of_stage;
-    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
-    double layer = largest(sc->model, tsim_layer_rank_parameters(part, false), tsim_layer_rank_parameters(part, true));
-    return (sc->parallelism.overlap.gradients ? 2 : 1) * layer * tsim_gradient_bytes(sc);
+    return (sc->parallelism.overlap.gradients ? 2 : 1) * largest_layer_parameters(sc, stage) * tsim_gradient_bytes(sc);
 }
 
 /* Of a layer list: the widest tensor's gradient and what it becomes; what neighbours send; ZeRO-3's gathered weights.
@@ -634,7 +635,7 @@ static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
 static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t stage) {
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
-    double layer = largest(sc->model, tsim_layer_rank_parameters(part, false), tsim_layer_rank_parameters(part, true));
+    double layer = largest_layer_parameters(sc, stage);
     double rest = tsim_stage_parameters(sc, stage);
     for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++) {
         double second = (double)tsim_chunk_expert_layers(sc, stage, c);

@@ -42,13 +42,6 @@
 
 #include "workload/schedule.h"
 
-/* Measured over predicted peak memory: a tenth of the measured ones is above (hardware/calibration/memory.csv;
- * tests/accuracy.sh asserts it). A peak that fits may not, when it comes out so much higher. */
-#define TSIM_NINE_IN_TEN_PEAKS 1.14
-static inline bool tsim_may_not_fit(double peak_bytes, double capacity_bytes) {
-    return peak_bytes <= capacity_bytes && TSIM_NINE_IN_TEN_PEAKS * peak_bytes > capacity_bytes;
-}
-
 struct tsim_stage_memory {
     double weights_bytes, gradients_bytes, master_bytes, optimizer_bytes, activations_bytes, buffers_bytes;
     double total_bytes; /* sum of the above, without the accelerator's reserve */

@@ -25,19 +25,8 @@ static void init(int64_t pipeline, int64_t chunks, enum tsim_schedule schedule, 
     example_finish(&e);
 }
 
-static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *costs);
-
-static struct tsim_step_simulation simulate(void) {
-    struct tsim_pass_costs costs = {.layer = {.forward = {.time_s = 1, .compute_s = 1},
-                                              .backward = {.time_s = 2, .compute_s = 2},
-                                              .input_gradient = {.time_s = 1, .compute_s = 1},
-                                              .weight_gradient = {.time_s = 1, .compute_s = 1}}};
-    return simulate_costs(&costs);
-}
-
-static const struct tsim_step_sink *listener; /* NULL: nobody */
-
-static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *costs) {
+static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *costs,
+                                                  const struct tsim_step_sink *sink) {
     struct tsim_step_simulation simulation;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
@@ -45,10 +34,21 @@ static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
     const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
     ck_assert_int_eq(
-        tsim_step_simulate_heard(&arena, &e.scenario, cluster, placement, costs, listener, &simulation, &diags),
-        TSIM_OK);
+        tsim_step_simulate_heard(&arena, &e.scenario, cluster, placement, costs, sink, &simulation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
     return simulation;
+}
+
+static struct tsim_step_simulation simulate_heard(const struct tsim_step_sink *sink) {
+    struct tsim_pass_costs costs = {.layer = {.forward = {.time_s = 1, .compute_s = 1},
+                                              .backward = {.time_s = 2, .compute_s = 2},
+                                              .input_gradient = {.time_s = 1, .compute_s = 1},
+                                              .weight_gradient = {.time_s = 1, .compute_s = 1}}};
+    return simulate_costs(&costs, sink);
+}
+
+static struct tsim_step_simulation simulate(void) {
+    return simulate_heard(NULL);
 }
 
 #define TOLERANCE_S 1e-9 /* messages take a picosecond each */
@@ -128,7 +128,7 @@ START_TEST(split_backward_closed_forms) {
                                                   .backward = {.time_s = 2 + w, .compute_s = 2 + w},
                                                   .input_gradient = {.time_s = 2, .compute_s = 2},
                                                   .weight_gradient = {.time_s = w, .compute_s = w}}};
-        struct tsim_step_simulation simulation = simulate_costs(&costs);
+        struct tsim_step_simulation simulation = simulate_costs(&costs, NULL);
         struct tsim_schedule_shape shape = tsim_scenario_schedule(&e.scenario);
         struct tsim_stage_times times = {2 * layers, 2 * layers, w * layers};
         double busy_s = (double)CASES[k].m * layers * (4 + w);
@@ -183,7 +183,7 @@ START_TEST(zero_bubble_pace_of_the_data_stream) {
     struct tsim_pass_costs costs = {.layer = {.forward = {.time_s = 1e-6, .compute_s = 1e-6},
                                               .input_gradient = {.time_s = 1e-6, .compute_s = 1e-6},
                                               .weight_gradient = {.time_s = 1e-6, .compute_s = 1e-6}}};
-    struct tsim_step_simulation simulation = simulate_costs(&costs);
+    struct tsim_step_simulation simulation = simulate_costs(&costs, NULL);
     ck_assert_double_eq_tol(simulation.time_s, 30, 1e-3);
     ck_assert_double_eq_tol(simulation.gangs[1].data_busy_s, 30, 1e-3);
     ck_assert_double_eq_tol(simulation.gangs[1].terms.exposed_data_s, 30, 0.7); /* the rest are messages of 0.2 s */
@@ -363,9 +363,7 @@ START_TEST(sharded_gradients_have_room_for_two_buckets) {
     e.software.bucket_elements = 1000000000;
     struct buckets buckets = {0};
     const struct tsim_step_sink sink = {no_beginning, take_bucket, &buckets, .needs_events = true};
-    listener = &sink;
-    struct tsim_step_simulation steps = simulate();
-    listener = NULL;
+    struct tsim_step_simulation steps = simulate_heard(&sink);
     ck_assert_int_eq(buckets.n_begun, N_BACKWARD);
     ck_assert_int_eq(buckets.n_reduced, N_BACKWARD);
     for (int i = 0; i < N_BACKWARD; i++) {
