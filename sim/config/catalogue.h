@@ -342,6 +342,8 @@ enum tsim_accumulation { TSIM_ACCUMULATION_FUSED, TSIM_ACCUMULATION_SEPARATE };
 enum tsim_gradient_reduction { TSIM_REDUCTION_SCATTER, TSIM_REDUCTION_ALL_REDUCE };
 /* Gradients are reduced, and with ZeRO-1 and -2 parameters gathered, bucket by bucket, or tensor by tensor. */
 enum tsim_data_pieces { TSIM_PIECES_BUCKET, TSIM_PIECES_TENSOR };
+/* What computes a product whose rows are no whole number of 16 bytes; see cost/compute.h. */
+enum tsim_unaligned_products { TSIM_UNALIGNED_MATRIX, TSIM_UNALIGNED_VECTOR };
 /* What fully sharded training copies between parameters and the flat buffers of its collectives. FLAT: all gradients
  * of a unit are views of one tensor, joined, converted and divided before they are reduced. PER_PARAMETER: copied out
  * after each gather, copied in and converted before each reduction. IN_PLACE: products work in the buffers themselves;
@@ -388,6 +390,7 @@ struct tsim_software {
     int64_t loss_metrics; /* computed from the logits in each training step, written out: cross-entropy, perplexity */
     double optimizer_traffic_bytes; /* moved per parameter and step */
     struct tsim_overlap overlap;
+    enum tsim_unaligned_products unaligned_products;
     enum tsim_accumulation accumulation;
     enum tsim_gradient_reduction gradient_reduction;
     enum tsim_data_pieces data_pieces;

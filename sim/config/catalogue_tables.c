@@ -377,6 +377,8 @@ static const struct tsim_word SCALINGS[] = {
     {"delayed", TSIM_SCALING_DELAYED}, {"current", TSIM_SCALING_CURRENT}, {"block", TSIM_SCALING_BLOCK}, {NULL, 0}};
 static const struct tsim_word PERMUTATIONS[] = {
     {"fused", TSIM_PERMUTATION_FUSED}, {"written-out", TSIM_PERMUTATION_WRITTEN_OUT}, {NULL, 0}};
+static const struct tsim_word UNALIGNED_PRODUCTS[] = {
+    {"matrix-units", TSIM_UNALIGNED_MATRIX}, {"vector-units", TSIM_UNALIGNED_VECTOR}, {NULL, 0}};
 static const struct tsim_word ACCUMULATIONS[] = {
     {"fused", TSIM_ACCUMULATION_FUSED}, {"separate", TSIM_ACCUMULATION_SEPARATE}, {NULL, 0}};
 static const struct tsim_word REDUCTIONS[] = {
@@ -448,6 +450,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
              "metrics that compute cross-entropy again from the logits of each training step"), .default_text = "0"},
     {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,
               "bytes that Adam moves per parameter and step; others as much more or less as they must"), .default_text = "44", .is_positive = true},
+    {.key = "unaligned_products", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, unaligned_products),
+     .words = UNALIGNED_PRODUCTS, .default_text = "matrix-units",
+     .help = "products whose rows are no whole number of 16 bytes: matrix units, slower, or vector units alone"},
     {.key = "accumulation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, accumulation),
      .words = ACCUMULATIONS, .default_text = "fused",
      .help = "gradients are added by the weight gradient's product (fused) or by a kernel after it (separate)"},

@@ -129,13 +129,20 @@ static bool is_promoted(const struct tsim_software *software, const struct tsim_
     return op->precision == TSIM_FP8 && (op->is_gradient || software->fp8_scaling == TSIM_SCALING_BLOCK);
 }
 
+static double aligned_s(const struct tsim_accelerator *a, enum tsim_precision precision, const struct tsim_op *op) {
+    double turns = op->is_sequential ? op->batch : 1;
+    return turns * tsim_gemm_s(a, precision, op->batch / turns, op->m, op->n, op->k);
+}
+
 static double product_s(const struct tsim_accelerator *a, const struct tsim_software *software,
                         const struct tsim_op *op) {
-    double turns = op->is_sequential ? op->batch : 1;
-    double aligned_s = turns * tsim_gemm_s(a, op->precision, op->batch / turns, op->m, op->n, op->k);
+    bool is_slow = a->array_side == 0 && !is_aligned(op);
+    if (is_slow && software->unaligned_products == TSIM_UNALIGNED_VECTOR && a->peak_flops_per_s[TSIM_FP32] > 0)
+        return aligned_s(a, TSIM_FP32, op);
+    double time_s = aligned_s(a, op->precision, op);
     if (a->fp8_gradients_frac > 0 && is_promoted(software, op))
-        aligned_s /= a->fp8_gradients_frac;
-    return is_aligned(op) || a->array_side > 0 ? aligned_s : aligned_s / UNALIGNED_FRAC;
+        time_s /= a->fp8_gradients_frac;
+    return is_slow ? time_s / UNALIGNED_FRAC : time_s;
 }
 
 static bool is_first_generation(enum tsim_attention_kernel kernel) {

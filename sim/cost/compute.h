@@ -17,7 +17,11 @@
  * Matrix units load 16 bytes at a time. Where the rows of an operand or of the result are no whole number of them (8
  * elements of 16 bits) libraries fall back to kernels that reach 0.69 of the rate: SwiGLU with an inner width of 10,922
  * on H100, 272.7 TFLOP/s, against 395 to 398 with 10,848 to 11,008, all multiples of 32 (stas00/ml-engineering@744d01e
- * training/performance/README.md; the rule: NVIDIA, the same guide, section 2.2). Older libraries lose more.
+ * training/performance/README.md; the rule: NVIDIA, the same guide, section 2.2). CUDA before 11.7 did without matrix
+ * units (`unaligned_products: vector-units`): cuBLAS before 11.0 by that section, batched products still with 11.6,
+ * where (384, 1024 x 1024 x 140) in bf16 on A100's generation reached 12.2 TFLOP/s, and 132 with 128 columns
+ * (pytorch/pytorch#83272; 53.9 in fp16, 85.6 in either with 11.7). They then take what fp32 products of their shape
+ * take: nothing is fitted, and BLOOM's tuning runs with heads of 108, 150 and 450 elements are met as its others are.
  *
  * fp8 products of gradients have their sums promoted to fp32 every few steps of depth, those of the forward pass keep
  * them in the matrix units' fewer bits unless scales are of blocks: `fp8_gradients` is the one rate over the other

@@ -64,7 +64,7 @@ ALONE = {"A100-SXM4-80GB": "dgx-a100", "V100-SXM2-16GB (DGX-1)": "single-v100-16
 
 # BigScience: "A100s PCI-Express/NUMA was improved today so all TFLOPs have changed for the better (1-5%) - thus do not
 # compare today's numbers to yesterday's" (chronicles-prequel.md, 02-25). Rows repeated since are 4 to 7 % faster.
-BEFORE_REPAIR = re.compile(r"date 02-2[0-4]\b")
+BEFORE_REPAIR = re.compile(r"date 02-(1[0-9]|2[0-4])\b")
 
 
 def doubt_of(row):
@@ -180,7 +180,7 @@ def gradients_of(row, source):
     if source == "mpt":
         return "bf16" if "PURE" in row["notes"] else "fp32"
     if source == "bloom":
-        return "fp32" if "BF16Optimizer" in row["zero_stage_or_fsdp"] else "fp16"
+        return "fp32" if "BF16Optimizer" in row["zero_stage_or_fsdp"] else row["precision"]
     if source == "megatron2021":  # Megatron's own data parallelism of 2021 and DeepSpeed reduce in the model's precision
         return "fp16"
     if source == "nemo":  # fp8 recipes: parameters in fp8, gradients reduced in bf16

@@ -131,7 +131,7 @@ def bloom():
         if doubt and not doubt[1].startswith("measured before"):
             continue
         scenario, result = tsim("check", file, "--json"), tsim("run", file, "--json", "--no-db", "--quiet")
-        flops = result["model"]["step_model_flops"]
+        flops = result["model"]["step_model_flops"] / result["accelerators"]  # else the number of them would rank the runs
         plan = json.dumps([scenario["model"], scenario["parallelism"], scenario["training"]], sort_keys=True)
         error = [m for m in result["measured"] if m["metric"] == "step_time"][0]
         measured.setdefault(plan, []).append(flops / error["measured"])
@@ -139,7 +139,7 @@ def bloom():
         groups[file[-8:-5] in late].append((flops / error["measured"], flops / error["predicted"]))
     runs = [(m, predicted[plan]) for plan, list_ in measured.items() for m in list_]
     means = [(sum(list_) / len(list_), predicted[plan]) for plan, list_ in measured.items()]
-    return [f"Spearman's correlation of measured and predicted FLOP/s: {spearman(*zip(*runs)):.2f} over {len(runs)} runs, "
+    return [f"Spearman's correlation of measured and predicted FLOP/s of a GPU: {spearman(*zip(*runs)):.2f} over {len(runs)} runs, "
             f"{spearman(*zip(*means)):.2f} over their {len(means)} different configurations; "
             f"{spearman(*zip(*groups[False])):.2f} over the {len(groups[False])} before the machine was improved, "
             f"{spearman(*zip(*groups[True])):.2f} over the {len(groups[True])} after."]
