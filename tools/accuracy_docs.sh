@@ -58,8 +58,8 @@ unscored() {
   for file in scenarios/published/*.yaml; do
     name=$(basename "$file" .yaml)
     grep -q "^$name," "$table" && continue
-    if grep -q '^# Doubtful' "$file"; then
-      echo "| $name | $(sed -n 's/^# Doubtful: //p' "$file") |"
+    if grep -q '^  doubtful: ' "$file"; then
+      echo "| $name | $(sed -n 's/^  doubtful: "\(.*\)"/\1/p' "$file") |"
     else
       echo "| $name | not simulated: by our account it does not fit in memory, or the schedule cannot split its layers |"
     fi

@@ -2,19 +2,26 @@
 
 #include "report/format.h"
 #include "report/table.h"
+#include "study/scoreboard.h"
 #include "study/uncertainty.h"
 
 #include <math.h>
 
+enum { FEWEST_ON_A_SCOREBOARD = 10 };
+
 static const struct tsim_column COLUMNS[] = {
-    {"scenario", false}, {"metric", false}, {"measured", true}, {"predicted", true}, {"error", true},
+    /* the last one where something is doubtful */
+    {"scenario", false}, {"metric", false}, {"measured", true}, {"predicted", true}, {"error", true}, {"", false},
+};
+static const struct tsim_column SCORE_COLUMNS[] = {
+    {"error of", false}, {"runs", true}, {"mean", true}, {"p90", true}, {"max", true}, {"bias", true},
 };
 static const struct tsim_column CSV_COLUMNS[] = {
     {"name", false},     {"file", false}, {"metric", false}, {"measured", true},
-    {"predicted", true}, {"error", true}, {"status", false},
+    {"predicted", true}, {"error", true}, {"status", false}, {"doubtful", false},
 };
 
-static void add_text_row(struct tsim_text_table *table, const struct tsim_case_row *row) {
+static void add_text_row(struct tsim_text_table *table, const struct tsim_case_row *row, bool has_doubtful) {
     char text[64];
     tsim_text_table_add(table, row->of->name);
     tsim_text_table_add(table, row->has_metric ? tsim_metric_name(row->metric) : "-");
@@ -25,6 +32,8 @@ static void add_text_row(struct tsim_text_table *table, const struct tsim_case_r
         tsim_text_table_add(table, tsim_error_text(row->error_frac, text, sizeof text));
     else
         tsim_text_table_add(table, tsim_case_status_name(row->of->status));
+    if (has_doubtful)
+        tsim_text_table_add(table, row->is_doubtful ? "doubtful" : "");
 }
 
 static void add_number(struct tsim_text_table *table, double value) {
@@ -40,30 +49,69 @@ static void add_csv_row(struct tsim_text_table *table, const struct tsim_case_ro
     add_number(table, tsim_metric_in_json(row->metric, row->predicted));
     add_number(table, row->error_frac);
     tsim_text_table_add(table, tsim_case_status_name(row->of->status));
+    tsim_text_table_add(table, row->is_doubtful ? row->of->result.scenario->measured.doubtful : "");
 }
 
-static void print_score(const struct tsim_score *score, const struct tsim_style *style) {
+static void print_score(const struct tsim_score *score, const char *what, const struct tsim_style *style) {
     struct tsim_fold fold;
-    if (score->n == 0) {
-        puts("\nnothing to score");
-        return;
-    }
     fprintf(tsim_fold_open(&fold, style, stdout),
-            "\n%zu value%s: mean |error| %.1f %%, median %.1f %%, p90 %.1f %%, max %.1f %%, bias %+.1f %%\n", score->n,
-            score->n == 1 ? "" : "s", 100.0 * score->mape_frac, 100.0 * score->median_ape_frac,
+            "%zu value%s%s: mean |error| %.1f %%, median %.1f %%, p90 %.1f %%, max %.1f %%, bias %+.1f %%\n", score->n,
+            score->n == 1 ? "" : "s", what, 100.0 * score->mape_frac, 100.0 * score->median_ape_frac,
             100.0 * score->p90_ape_frac, 100.0 * score->max_ape_frac, 100.0 * score->bias_frac);
     tsim_fold_close(&fold);
+}
+
+static void print_scores(const struct tsim_validation *validation, const struct tsim_style *style) {
+    putchar('\n');
+    if (validation->score.n > 0)
+        print_score(&validation->score, "", style);
+    else
+        puts("nothing to score");
+    if (validation->doubtful.n > 0)
+        print_score(&validation->doubtful, ", doubtful and not counted above", style);
+}
+
+static void add_percent(struct tsim_text_table *table, const char *format, double frac) {
+    char text[32];
+    snprintf(text, sizeof text, format, 100.0 * frac);
+    tsim_text_table_add(table, text);
+}
+
+static void print_scoreboard(struct tsim_arena *arena, const struct tsim_validation *validation,
+                             const struct tsim_style *style) {
+    static const char *const PREFIXES[] = {"step time", "  ", "  on ", "memory"};
+    struct tsim_scoreboard board;
+    struct tsim_text_table table;
+    tsim_scoreboard_of(arena, validation, &board);
+    if (board.n_groups == 0 || board.groups[0].score.n < FEWEST_ON_A_SCOREBOARD)
+        return;
+    tsim_text_table_init(&table, arena, SCORE_COLUMNS, sizeof SCORE_COLUMNS / sizeof SCORE_COLUMNS[0]);
+    for (size_t i = 0; i < board.n_groups; i++) {
+        const struct tsim_scored_group *group = &board.groups[i];
+        bool is_part = group->by == TSIM_BY_SOURCE || group->by == TSIM_BY_ACCELERATOR;
+        tsim_text_table_add(&table, tsim_arena_printf(arena, "%s%s", PREFIXES[group->by], is_part ? group->name : ""));
+        tsim_text_table_add(&table, tsim_arena_printf(arena, "%zu", group->score.n));
+        add_percent(&table, "%.1f %%", group->score.mape_frac);
+        add_percent(&table, "%.1f %%", group->score.p90_ape_frac);
+        add_percent(&table, "%.1f %%", group->score.max_ape_frac);
+        add_percent(&table, "%+.1f %%", group->score.bias_frac);
+    }
+    putchar('\n');
+    tsim_text_table_print(&table, style, stdout);
+    puts("step times, of rates too: a minus is predicted too fast; doubtful ones left out");
 }
 
 static void print_table(struct tsim_arena *arena, const struct tsim_validation *validation) {
     struct tsim_style style = tsim_style_of(stdout);
     struct tsim_text_table table;
-    tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    bool has_doubtful = validation->doubtful.n > 0;
+    tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0] - (has_doubtful ? 0 : 1));
     for (size_t i = 0; i < validation->n_rows; i++)
-        add_text_row(&table, &validation->rows[i]);
+        add_text_row(&table, &validation->rows[i], has_doubtful);
     if (validation->n_rows > 0)
         tsim_text_table_print(&table, &style, stdout);
-    print_score(&validation->score, &style);
+    print_scores(validation, &style);
+    print_scoreboard(arena, validation, &style);
 }
 
 static void print_csv(struct tsim_arena *arena, const struct tsim_validation *validation) {
@@ -74,7 +122,28 @@ static void print_csv(struct tsim_arena *arena, const struct tsim_validation *va
     tsim_text_table_print_csv(&table, stdout);
 }
 
-static struct tsim_json *validation_json(const struct tsim_validation *validation) {
+static void add_score(struct tsim_json *object, const struct tsim_score *score) {
+    tsim_json_integer(object, "n", (int64_t)score->n);
+    tsim_json_number(object, "mape", score->mape_frac);
+    tsim_json_number(object, "median_ape", score->median_ape_frac);
+    tsim_json_number(object, "p90_ape", score->p90_ape_frac);
+    tsim_json_number(object, "max_ape", score->max_ape_frac);
+    tsim_json_number(object, "bias", score->bias_frac);
+}
+
+static void add_scoreboard(struct tsim_json *root, struct tsim_arena *arena, const struct tsim_validation *validation) {
+    struct tsim_scoreboard board;
+    struct tsim_json *groups = tsim_json_array(root, "scoreboard");
+    tsim_scoreboard_of(arena, validation, &board);
+    for (size_t i = 0; i < board.n_groups; i++) {
+        struct tsim_json *object = tsim_json_object(groups, NULL);
+        tsim_json_text(object, "by", tsim_score_by_name(board.groups[i].by));
+        tsim_json_text(object, "name", board.groups[i].name);
+        add_score(object, &board.groups[i].score);
+    }
+}
+
+static struct tsim_json *validation_json(struct tsim_arena *arena, const struct tsim_validation *validation) {
     struct tsim_json *root = tsim_json_new_object(), *cases = tsim_json_array(root, "cases");
     for (size_t i = 0; i < validation->n_rows; i++) {
         const struct tsim_case_row *row = &validation->rows[i];
@@ -86,15 +155,11 @@ static struct tsim_json *validation_json(const struct tsim_validation *validatio
         tsim_json_number(object, "predicted", tsim_metric_in_json(row->metric, row->predicted));
         tsim_json_number(object, "error", row->error_frac);
         tsim_json_text(object, "status", tsim_case_status_name(row->of->status));
+        tsim_json_bool(object, "doubtful", row->is_doubtful);
     }
-    const struct tsim_score *score = &validation->score;
-    struct tsim_json *summary = tsim_json_object(root, "summary");
-    tsim_json_integer(summary, "n", (int64_t)score->n);
-    tsim_json_number(summary, "mape", score->mape_frac);
-    tsim_json_number(summary, "median_ape", score->median_ape_frac);
-    tsim_json_number(summary, "p90_ape", score->p90_ape_frac);
-    tsim_json_number(summary, "max_ape", score->max_ape_frac);
-    tsim_json_number(summary, "bias", score->bias_frac);
+    add_score(tsim_json_object(root, "summary"), &validation->score);
+    add_score(tsim_json_object(root, "doubtful"), &validation->doubtful);
+    add_scoreboard(root, arena, validation);
     return root;
 }
 
@@ -146,7 +211,7 @@ static enum tsim_exit write_results(const struct tsim_arguments *arguments, stru
     else if (!tsim_is_json_on_stdout(arguments))
         print_table(arena, validation);
     if (arguments->has[TSIM_OPTION_JSON])
-        return tsim_write_json(arguments, validation_json(validation));
+        return tsim_write_json(arguments, validation_json(arena, validation));
     return TSIM_EXIT_OK;
 }
 

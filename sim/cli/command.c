@@ -62,8 +62,10 @@ const struct tsim_command TSIM_COMMANDS[] = {
          TSIM_HAS(TSIM_OPTION_FAIL_ABOVE) | TSIM_HAS(TSIM_OPTION_REPORT) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
      tsim_cmd_compare},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
-     "Runs each file that has a measured: section. Nothing is logged unless --db\n"
-     "names a database.",
+     "Runs each file that has a measured: section. Where ten or more have a time or\n"
+     "rate, errors by source (the first word of the name) and accelerator follow.\n"
+     "What measured.doubtful says not to trust is compared and not scored. Nothing\n"
+     "is logged unless --db names a database.",
      1, SIZE_MAX,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_MAX_ERROR) |
          TSIM_HAS(TSIM_OPTION_RESIDUALS),

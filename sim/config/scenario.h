@@ -84,6 +84,10 @@ enum tsim_metric {
     TSIM_METRIC_FAILURES,
     TSIM_N_METRICS
 };
+/* A time of a step or a rate, which are one another's inverse. */
+static inline bool tsim_metric_is_speed(enum tsim_metric metric) {
+    return metric < TSIM_METRIC_MEMORY_PEAK;
+}
 
 enum tsim_degraded_kind { TSIM_DEGRADED_SCALE_UP, TSIM_DEGRADED_NIC, TSIM_DEGRADED_FABRIC, TSIM_DEGRADED_ACCELERATOR };
 
@@ -274,6 +278,7 @@ struct tsim_simulation_spec {
 };
 struct tsim_measured {
     const char *source;
+    const char *doubtful; /* why times and rates are not to be trusted: shown and not scored; NULL: they are */
     bool has[TSIM_N_METRICS];
     double value[TSIM_N_METRICS]; /* SI: s, tokens/s, fractions, FLOP/s for the tflops metrics, bytes, joules, days */
 };

@@ -492,6 +492,8 @@ static const struct tsim_key MEASURED_KEYS[] = {
     {METRIC_KEY("days", TSIM_METRIC_DAYS, TSIM_COUNT, "the whole run, failures included")},
     {METRIC_KEY("goodput", TSIM_METRIC_GOODPUT, TSIM_FRACTION, "training over all time of the run"), .max = 1},
     {METRIC_KEY("failures", TSIM_METRIC_FAILURES, TSIM_COUNT, "interruptions of the run that were not planned")},
+    {.key = "doubtful", .kind = TSIM_KEY_STRING, .offset = AT(scenario.measured.doubtful),
+     .help = "why its time or rate is not to be trusted: compared and not scored"},
 };
 TSIM_TABLE(MEASURED, MEASURED_KEYS, false);
 /* clang-format on */

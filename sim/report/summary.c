@@ -288,6 +288,9 @@ static void print_measured(struct tsim_screen *screen, const struct tsim_result 
                 tsim_metric_text(row->metric, row->predicted, predicted, sizeof predicted),
                 tsim_error_text(row->error_frac, error, sizeof error));
     }
+    const char *doubtful = result->scenario->measured.doubtful;
+    if (doubtful)
+        tsim_screen_line(screen, "  doubtful", "%s", doubtful);
 }
 
 static const char *input_text(const char *bound) {

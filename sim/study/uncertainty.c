@@ -285,11 +285,11 @@ enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file,
     return status;
 }
 
-/* Measured over predicted step time, from the first time or rate that was measured. */
+/* From the first time or rate that was measured and is not doubtful. */
 static bool time_ratio(const struct tsim_result *result, double *ratio) {
-    for (int32_t i = 0; i < result->n_measured; i++) {
+    for (int32_t i = 0; i < result->n_measured && !result->scenario->measured.doubtful; i++) {
         const struct tsim_measured_row *row = &result->measured[i];
-        if (row->metric >= TSIM_METRIC_MEMORY_PEAK) /* memory, energy and the whole run */
+        if (!tsim_metric_is_speed(row->metric))
             continue;
         *ratio = row->metric == TSIM_METRIC_STEP_TIME ? row->measured / row->predicted : row->predicted / row->measured;
         return true;
@@ -297,8 +297,8 @@ static bool time_ratio(const struct tsim_result *result, double *ratio) {
     return false;
 }
 
-static void collect(struct tsim_arena *arena, const struct tsim_validation *validation,
-                    struct tsim_residuals *residuals) {
+void tsim_residuals_of(struct tsim_arena *arena, const struct tsim_validation *validation,
+                       struct tsim_residuals *residuals) {
     struct tsim_residual *rows = TSIM_NEW_ARRAY(arena, validation->n_cases + 1, struct tsim_residual);
     size_t n = 0;
     for (size_t i = 0; i < validation->n_cases; i++) {
@@ -319,7 +319,7 @@ static void collect(struct tsim_arena *arena, const struct tsim_validation *vali
 
 void tsim_residuals_print(struct tsim_arena *arena, FILE *out, const struct tsim_validation *validation) {
     struct tsim_residuals residuals;
-    collect(arena, validation, &residuals);
+    tsim_residuals_of(arena, validation, &residuals);
     fprintf(out, "%s\n", HEADER);
     for (size_t i = 0; i < residuals.n; i++) {
         const struct tsim_residual *row = &residuals.rows[i];

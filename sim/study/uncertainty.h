@@ -62,8 +62,10 @@ void tsim_interval_of(struct tsim_arena *arena, const struct tsim_residuals *res
 enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file, struct tsim_residuals *residuals,
                                      struct tsim_diags *diags);
 
-/* The table of the cases that ran and have a measured time or rate, as CSV, with the interval that each case gets from
- * all other sources. */
+/* One of each case that ran and has a measured time or rate that is not doubtful, from the first of them. */
+void tsim_residuals_of(struct tsim_arena *arena, const struct tsim_validation *validation,
+                       struct tsim_residuals *residuals);
+/* Their table as CSV, with the interval that each case gets from all other sources. */
 void tsim_residuals_print(struct tsim_arena *arena, FILE *out, const struct tsim_validation *validation);
 
 /* Sets result->uncertainty of a simulated run from the residuals, without that of the same name; nothing without any.

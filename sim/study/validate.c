@@ -83,8 +83,10 @@ static void add_row(struct tsim_validation *validation, const struct tsim_case *
     struct tsim_case_row *row = &validation->rows[validation->n_rows++];
     *row = (struct tsim_case_row){.of = item, .has_metric = has_metric, .metric = metric};
     row->measured = row->predicted = row->error_frac = (double)NAN;
-    if (has_metric)
+    if (has_metric) {
         row->measured = item->result.scenario->measured.value[metric];
+        row->is_doubtful = item->result.scenario->measured.doubtful && tsim_metric_is_speed(metric);
+    }
     if (item->status == TSIM_CASE_OK)
         row->predicted = predicted_of(&item->result, metric, &row->error_frac);
 }
@@ -133,13 +135,13 @@ void tsim_score_errors(double *errors_frac, size_t n, struct tsim_score *score) 
     score->bias_frac = sum / (double)n;
 }
 
-static void score_rows(struct tsim_arena *arena, struct tsim_validation *validation) {
-    double *errors = TSIM_NEW_ARRAY(arena, validation->n_rows, double);
+static void score_rows(const struct tsim_validation *validation, bool doubtful, double *errors,
+                       struct tsim_score *score) {
     size_t n_errors = 0;
     for (size_t i = 0; i < validation->n_rows; i++)
-        if (!isnan(validation->rows[i].error_frac))
+        if (!isnan(validation->rows[i].error_frac) && validation->rows[i].is_doubtful == doubtful)
             errors[n_errors++] = validation->rows[i].error_frac;
-    tsim_score_errors(errors, n_errors, &validation->score);
+    tsim_score_errors(errors, n_errors, score);
 }
 
 void tsim_validate(struct tsim_arena *arena, const char *const *files, size_t n_files,
@@ -161,7 +163,9 @@ void tsim_validate(struct tsim_arena *arena, const char *const *files, size_t n_
     validation->rows = TSIM_NEW_ARRAY(arena, n_files * TSIM_N_METRICS, struct tsim_case_row);
     for (size_t i = 0; i < n_files; i++)
         add_rows(validation, &validation->cases[i]);
-    score_rows(arena, validation);
+    double *errors = TSIM_NEW_ARRAY(arena, validation->n_rows, double);
+    score_rows(validation, false, errors, &validation->score);
+    score_rows(validation, true, errors, &validation->doubtful);
 }
 
 void tsim_validation_release(struct tsim_validation *validation) {

@@ -1,5 +1,5 @@
 /* validate.h - predicted beside measured: every file with a `measured:` section is simulated, every metric in it is a
- * row, and all rows together are scored. Files are independent and may run on several threads; what comes out does not
+ * row, and all rows together are scored, but those that are doubtful (`measured.doubtful`), which are scored apart. Files are independent and may run on several threads; what comes out does not
  * depend on how many. */
 #ifndef TSIM_STUDY_VALIDATE_H
 #define TSIM_STUDY_VALIDATE_H
@@ -20,7 +20,8 @@ struct tsim_case { /* one file */
 
 struct tsim_case_row {
     const struct tsim_case *of;
-    bool has_metric; /* false: the file is invalid, nothing is known */
+    bool has_metric;  /* false: the file is invalid, nothing is known */
+    bool is_doubtful; /* a time or rate that its file says not to trust */
     enum tsim_metric metric;
     double measured, predicted, error_frac; /* SI as in struct tsim_measured; NAN where there is none */
 };
@@ -37,7 +38,7 @@ struct tsim_validation {
     size_t n_cases;
     struct tsim_case_row *rows; /* in the order of the files and of enum tsim_metric */
     size_t n_rows;
-    struct tsim_score score;
+    struct tsim_score score, doubtful; /* of the rows that are not doubtful, and of those that are */
 };
 
 /* Cases and rows are allocated from `arena`; tsim_validation_release frees what each case holds. */

@@ -68,9 +68,10 @@ BEFORE_REPAIR = re.compile(r"date 02-(1[0-9]|2[0-4])\b")
 
 
 def doubt_of(row):
+    why = DOUBTFUL.get(row["id"])
     if BEFORE_REPAIR.search(row["notes"]):
-        return "measured before the machine's PCI Express and NUMA settings were corrected; the source says not to compare"
-    return DOUBTFUL.get(row["id"])
+        why = "measured before the machine's PCI Express and NUMA settings were corrected; the source says not to compare"
+    return [f'  doubtful: "{why}"'] if why else []
 
 
 def variant_of(row, source, software):
@@ -248,11 +249,10 @@ def example(row, software):
     elif software == "apex-2021":
         software = "{extends: apex-2021, dropout: 0}"
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + ".",
-             *(["# Doubtful: " + DOUBTFUL[row["id"]] + "."] if row["id"] in DOUBTFUL else []),
              "schema: tsim/v1", f"name: {name}", f"model: {'bert-large' if is_bert else 'resnet50'}",
              "cluster: " + mapping({"node": ALONE[row["gpu"]], "nodes": 1, "accelerators_per_node": 1}),
              f"training: {mapping(training)}", f"software: {software}", "measured:",
-             '  source: "' + row["source"] + '"', f"  samples_per_s: {row['metric_value']}", ""]
+             '  source: "' + row["source"] + '"', f"  samples_per_s: {row['metric_value']}", *doubt_of(row), ""]
     return name, "\n".join(lines)
 
 
@@ -273,12 +273,11 @@ def encoder(row, source, software):
     if cluster["nodes"] > 1:
         cluster["fabric"] = FABRICS[row["gpu"]]
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + ".",
-             *(["# Doubtful: " + DOUBTFUL[row["id"]] + "."] if row["id"] in DOUBTFUL else []),
              "# " + row["notes"] + ".", "schema: tsim/v1", f"name: {name}", "model: bert-large",
              f"cluster: {mapping(cluster)}", f"training: {mapping(training)}",
              f"software: {software if source == 'graphcore' else '{extends: ' + software + ', dropout: 0.1}'}",
              f"parallelism: {mapping(pipeline)}", "measured:", '  source: "' + row["source"] + '"',
-             "  " + metric_of(row), ""]
+             "  " + metric_of(row), *doubt_of(row), ""]
     return name, "\n".join(lines)
 
 
@@ -330,8 +329,6 @@ def scenario(row, peaks):
     if tensor > 1:
         parallelism["sequence"] = "true" if row["seq_parallel"] == "yes" else "false"
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + "."]
-    if doubt_of(row):
-        lines.append("# Doubtful: " + doubt_of(row) + ".")
     if source in ("habana", "neuron", "rocm", "grok", "maxtext"):
         lines.append("# " + row["notes"] + ".")
     if why:
@@ -349,7 +346,8 @@ def scenario(row, peaks):
     lines += ["schema: tsim/v1", f"name: {name}", f"model: {mapping(model_of(row, source))}",
               f"cluster: {mapping(cluster)}", f"training: {mapping(training)}", f"software: {software}",
               f"parallelism: {mapping(parallelism)}", "measured:",
-              '  source: "' + row["source"].replace('"', "'") + '"', "  " + metric_of(row), *memory_of(row, peaks), ""]
+              '  source: "' + row["source"].replace('"', "'") + '"', "  " + metric_of(row), *memory_of(row, peaks),
+              *doubt_of(row), ""]
     return name, "\n".join(lines)
 
 
