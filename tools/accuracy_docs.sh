@@ -145,7 +145,7 @@ TEXT
 
 ## Compared, not scored
 
-Three kinds of runs (`scenarios/compared`), of which no interval is made.
+Four kinds of runs (`scenarios/compared`), of which no interval is made.
 
 Mixtures of experts on Blackwell that Megatron-Bridge published from release 25.11 to 26.06. Their plans
 are stated; what is recomputed, captured in CUDA graphs and overlapped is not and changed from release to release, so they are not scored.
@@ -164,6 +164,9 @@ Llama 2 7B with 2 to 32, so it is how this software splits attention that is not
 The fastest plans of four models on 1 to 32 nodes of H100s with nanotron, each the best of dozens that were run for a few steps. One number of that software, its
 host's time for an operator, is from the same table; [tsim's order of all 1,419 plans](plans.md#fourteen-hundred-measured-plans) is
 beside them. They are not scored because runs of one plan differ by factors there; these, the fastest, differ least.
+
+Llama 3.1 8B on eight MI300X, of January 2026, was predicted with that machine's products, attention and copies as they were measured
+alone, before it was looked at. Its precision is inferred, so it is not scored.
 
 ```sh
 build/tsim validate scenarios/compared/*.yaml
