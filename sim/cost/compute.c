@@ -61,7 +61,7 @@ double tsim_memory_rate(const struct tsim_accelerator *a) {
 /* Tile-times until the last unit is done, in units of one whole-depth tile. */
 static double waves_of(double tiles, double units, double k) {
     double best = ceil(tiles / units);
-    for (double split = 2; split <= MAX_SPLIT_K && k / split >= MIN_SPLIT_DEPTH; split++) {
+    for (double split = 2; best <= 1 && split <= MAX_SPLIT_K && k / split >= MIN_SPLIT_DEPTH; split++) {
         double waves = ceil(tiles * split / units) / split;
         best = waves < best ? waves : best;
     }
@@ -102,7 +102,8 @@ double tsim_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precisi
     for (int i = 0; i < N_TILES; i++) {
         const struct tile *tile = &TILES[i];
         double tiles = batch * ceil(m / tile->m) * ceil(n / tile->n);
-        double tile_s = 2 * tile->m * tile->n * depth / (unit_rate * tile->efficiency_frac);
+        double tile_rate = precision == TSIM_FP32 ? unit_rate : unit_rate * tile->efficiency_frac;
+        double tile_s = 2 * tile->m * tile->n * depth / tile_rate;
         if (tiles / units * tile_s * (1 - ROUNDING) < best_s) /* else no number of waves would be better */
             best_s = fmin(best_s, waves_of(tiles, units, k) * tile_s);
     }

@@ -3,16 +3,24 @@
  * A kernel's time is its roofline, max(matrix time, memory time), plus a fixed latency.
  *
  * Matrix products. The result is cut into tiles that are dealt to the compute units in waves; a last, partly filled
- * wave takes as long as a full one. With U units, peak P at the precision, tile (tm x tn), depth k: tiles = batch *
- * ceil(m/tm) * ceil(n/tn) waves = ceil(tiles / U)                        (or, with the depth split in z:
- * ceil(tiles*z/U)/z) time  = waves * 2 tm tn k / (P/U * sustained * tile_eff) * (k + ramp)/k `ramp` (in elements of k)
- * is the start and end of a tile: filling the pipeline and writing the result, paid once per tile whatever its depth.
- * It is a time, so `matrix_ramp_k`, which is of 16-bit products, is multiplied by peak / peak in 16 bits: fp8 on H100
- * loses 620 elements where 16 bits lose 310 (DeepGEMM's products on H800), fp32 on V100 an eighth of what fp16 does.
- * `sustained` is the fraction of the datasheet peak that long products reach under the power limit; it is what remains
- * when the rest is taken out. tile_eff: smaller tiles reuse operands less. The library is assumed to choose the best of
- * a few tile shapes, as cuBLAS's heuristics try to. Wave quantization: NVIDIA, "Matrix Multiplication Background User's
- * Guide", section 4.
+ * wave takes as long as a full one. With U units, peak P at the precision, tile (tm x tn), depth k:
+ *
+ *   tiles = batch * ceil(m/tm) * ceil(n/tn)
+ *   waves = ceil(tiles / U); of less than one wave the depth is split in z: ceil(tiles*z / U) / z
+ *   time  = waves * 2 tm tn (k + ramp) / (P/U * sustained * tile_eff)
+ *
+ * Wave quantization: NVIDIA, "Matrix Multiplication Background User's Guide", section 4. Rates of 146 products of 2,304 x
+ * (1,536 to 6,144) x 4,096 on A100 and V100 drop by 8 to 17 % where another wave begins (EleutherAI/cookbook@27dff48
+ * sizing/results/gemm_data/mm/ksweep_high), so what fills a wave is not split.
+ *
+ * `ramp` (in elements of k) is the start and end of a tile: filling the pipeline and writing the result, paid once per
+ * tile whatever its depth. It is a time, so `matrix_ramp_k`, which is of 16-bit products, is multiplied by peak / peak
+ * in 16 bits: fp8 on H100 loses 620 elements where 16 bits lose 310 (DeepGEMM's products on H800), fp32 on V100 an
+ * eighth of what fp16 does. `sustained` is the fraction of the datasheet peak that long products reach under the power
+ * limit; it is what remains when the rest is taken out. tile_eff: smaller tiles reuse operands less. fp32 asks a
+ * quarter of what 16 bits ask of the caches, or less, twice the bytes at an eighth of the rate (V100; A100 a sixteenth):
+ * its smallest tile asks two thirds of what their largest does, so none is slower. The library is assumed to choose the
+ * best of a few tile shapes, as cuBLAS's heuristics try to.
  *
  * Matrix units load 16 bytes at a time. Where the rows of an operand or of the result are no whole number of them (8
  * elements of 16 bits) libraries fall back to kernels that reach 0.69 of the rate: SwiGLU with an inner width of 10,922

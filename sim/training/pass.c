@@ -79,14 +79,9 @@ static double kernel_s(const struct walk *w, const struct tsim_op *op) {
 }
 
 /* A product of which each of n chunks of tokens waits for its own piece of the collective: see the header. */
-static double pipelined_s(const struct walk *w, const struct tsim_op *product, double collective_s) {
-    double n = (double)w->scenario->parallelism.tensor;
-    struct tsim_op chunk = *product;
-    chunk.m /= n;
-    chunk.flops /= n;
-    chunk.bytes /= n;
-    double g = kernel_s(w, &chunk);
-    return g + (n - 1) * fmax(g, collective_s / (n - 1));
+static double pipelined_s(const struct walk *w, double product_s, double collective_s) {
+    double n = (double)w->scenario->parallelism.tensor, chunk_s = product_s / n;
+    return chunk_s + (n - 1) * fmax(chunk_s, collective_s / (n - 1));
 }
 
 static bool is_product(const struct tsim_op *op) {
@@ -126,7 +121,7 @@ static double exposed_s(const struct walk *w, const struct tsim_op_list *list, i
     double g = kernel_s(w, beside);
     if (op->overlap == TSIM_CONCURRENT_NEXT)
         return fmax(c, g + tsim_collective_taken_frac(collective->sm_frac) * c) - g;
-    return fmax(pipelined_s(w, beside, c) - g, 0);
+    return fmax(pipelined_s(w, g, c) - g, 0);
 }
 
 static enum tsim_bound bound_of(enum tsim_limit limit) {

@@ -111,6 +111,24 @@ START_TEST(split_k) {
 }
 END_TEST
 
+/* More than a wave is not: 101 tiles cost what they cost at any depth. */
+START_TEST(more_than_a_wave_is_not_split) {
+    example_init(&e);
+    ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 25856, 128, 4096), tile_s(4096) * 5 * 0.25 / 0.85,
+                            1e-14);
+}
+END_TEST
+
+/* A lone tile of 64 x 64, an eighth of the largest's area: 0.7 of the rate in 16 bits, all of it in fp32. */
+START_TEST(fp32_has_no_slow_tiles) {
+    example_init(&e);
+    e.accelerator.peak_flops_per_s[TSIM_FP32] = e.accelerator.peak_flops_per_s[TSIM_BF16] / 8;
+    e.accelerator.matrix_sustained_frac[TSIM_FP32] = 1;
+    ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 64, 64, 256), tile_s(256) / 8 / 0.7, 1e-15);
+    ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_FP32, 1, 64, 64, 256), tile_s(256) / 8 * 8, 1e-14);
+}
+END_TEST
+
 static double product_time(struct tsim_op op) {
     struct tsim_kernel_cost cost;
     op.kind = TSIM_OP_GEMM;
@@ -354,6 +372,8 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, depth_ramp_is_a_time);
     tcase_add_test(tcase, promoted_sums_are_slower);
     tcase_add_test(tcase, split_k);
+    tcase_add_test(tcase, more_than_a_wave_is_not_split);
+    tcase_add_test(tcase, fp32_has_no_slow_tiles);
     tcase_add_test(tcase, clocks_fall_where_both_are_busy);
     tcase_add_test(tcase, a_cap_lowers_clocks);
     tcase_add_test(tcase, rows_off_the_alignment);

@@ -102,7 +102,7 @@ static const struct {
     {HEAD TRACES "cluster: {node: dgx-h101, nodes: 1}\nprecision: bf16\n", {0}, "unknown node 'dgx-h101'"},
     {HEAD TRACES "cluster: [8]\n", {0}, "expected a mapping of keys to values, found a list"},
     {HEAD TRACES CLUSTER "software: no-such\n", {0}, "unknown software 'no-such'"},
-    {HEAD TRACES "cluster: {node: dgx-2, nodes: 1}\nprecision: bf16\n", {0}, "v100-32gb has no bf16"},
+    {HEAD TRACES "cluster: {node: dgx-2, nodes: 1}\nprecision: bf16\n", {0}, "v100-32gb-sxm3 has no bf16"},
     {HEAD TRACES CLUSTER, {"a..b", "1"}, "'a..b' is not a path"},
     {HEAD TRACES CLUSTER, {"traces", "[1"}, "not valid YAML"},
     {"traces: [\n", {0}, "not valid YAML"},
