@@ -23,6 +23,7 @@ enum { CLOCK_STEPS = 40 };
 /* Rows that are no multiple of what the matrix units load; see the header. */
 #define LOAD_BYTES 16.0
 #define UNALIGNED_FRAC 0.69
+#define UNALIGNED_VECTOR_FRAC 0.90 /* of the rate of fp32 products */
 
 /* Flash attention's shape terms, and cuDNN's and FlashAttention-1's own; see the header. */
 #define FLASH_HEAD_DIM_RAMP 20.0
@@ -139,7 +140,7 @@ static double product_s(const struct tsim_accelerator *a, const struct tsim_soft
                         const struct tsim_op *op) {
     bool is_slow = a->array_side == 0 && !is_aligned(op);
     if (is_slow && software->unaligned_products == TSIM_UNALIGNED_VECTOR && a->peak_flops_per_s[TSIM_FP32] > 0)
-        return aligned_s(a, TSIM_FP32, op);
+        return aligned_s(a, TSIM_FP32, op) / UNALIGNED_VECTOR_FRAC;
     double time_s = aligned_s(a, op->precision, op);
     if (a->fp8_gradients_frac > 0 && is_promoted(software, op))
         time_s /= a->fp8_gradients_frac;

@@ -28,8 +28,8 @@
  * training/performance/README.md; the rule: NVIDIA, the same guide, section 2.2). CUDA before 11.7 did without matrix
  * units (`unaligned_products: vector-units`): cuBLAS before 11.0 by that section, batched products still with 11.6,
  * where (384, 1024 x 1024 x 140) in bf16 on A100's generation reached 12.2 TFLOP/s, and 132 with 128 columns
- * (pytorch/pytorch#83272; 53.9 in fp16, 85.6 in either with 11.7). They then take what fp32 products of their shape
- * take: nothing is fitted, and BLOOM's tuning runs with heads of 108, 150 and 450 elements are met as its others are.
+ * (pytorch/pytorch#83272; 53.9 in fp16, 85.6 in either with 11.7), 0.90 of what fp32 products of its shape reach. BLOOM's
+ * tuning runs with heads of 108, 150 and 450 elements are met with that as its others are.
  *
  * fp8 products of gradients have their sums promoted to fp32 every few steps of depth, those of the forward pass keep
  * them in the matrix units' fewer bits unless scales are of blocks: `fp8_gradients` is the one rate over the other
