@@ -10,7 +10,7 @@
  *   time  = waves * 2 tm tn (k + ramp) / (P/U * sustained * tile_eff)
  *
  * Wave quantization: NVIDIA, "Matrix Multiplication Background User's Guide", section 4. Rates of 146 products of 2,304 x
- * (1,536 to 6,144) x 4,096 on A100 and V100 drop by 8 to 17 % where another wave begins (EleutherAI/cookbook@27dff48
+ * (1,536 to 6,144) x 4,096 on A100 and V100 drop by 8 to 18 % where another wave begins (EleutherAI/cookbook@27dff48
  * sizing/results/gemm_data/mm/ksweep_high), so what fills a wave is not split.
  *
  * `ramp` (in elements of k) is the start and end of a tile: filling the pipeline and writing the result, paid once per

@@ -1,6 +1,6 @@
 /* validate.h - predicted beside measured: every file with a `measured:` section is simulated, every metric in it is a
- * row, and all rows together are scored, but those that are doubtful (`measured.doubtful`), which are scored apart. Files are independent and may run on several threads; what comes out does not
- * depend on how many. */
+ * row, and all rows together are scored, but those that are doubtful (`measured.doubtful`), which are scored apart. Files
+ * are independent and may run on several threads; what comes out does not depend on how many. */
 #ifndef TSIM_STUDY_VALIDATE_H
 #define TSIM_STUDY_VALIDATE_H
 
