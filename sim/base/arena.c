@@ -8,6 +8,8 @@
 #include <string.h>
 
 enum { FIRST_BLOCK_BYTES = 16 * 1024, MAX_BLOCK_BYTES = 4 * 1024 * 1024 };
+/* Larger ones are the system's, and return to it; so does what is free beyond so much. */
+enum { KEPT_BLOCK_BYTES = 16 * 1024 * 1024, KEPT_BYTES = 64 * 1024 * 1024 };
 #define ALIGNMENT _Alignof(max_align_t)
 
 struct tsim_arena_block {
@@ -23,6 +25,11 @@ static atomic_size_t in_use_bytes;
 void tsim_memory_limit(size_t most_bytes, const char *whose) {
     limit_bytes = most_bytes;
     limit_name = whose;
+}
+
+void tsim_memory_keep(void) {
+    mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }
 
 _Noreturn static void out_of_memory(size_t wanted_bytes) {

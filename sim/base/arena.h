@@ -36,6 +36,10 @@ char *tsim_arena_vprintf(struct tsim_arena *arena, const char *format, va_list a
  * ends the program as memory that runs out does, and says `whose` limit it was. Set before threads are started. */
 void tsim_memory_limit(size_t most_bytes, const char *whose);
 
+/* From now on freed memory stays with the process: simulations one after another take and free the same megabytes, and
+ * the system would clear those pages anew each time (5 to 8 % of a search for plans). Before threads are started. */
+void tsim_memory_keep(void);
+
 /* Grows a heap array (amortised doubling, overflow-checked): returns the array with room for at least `needed` items,
  * *capacity updated. The only allocation besides arenas; free with tsim_heap_free. */
 void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes);
