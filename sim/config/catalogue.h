@@ -342,6 +342,7 @@ enum tsim_accumulation { TSIM_ACCUMULATION_FUSED, TSIM_ACCUMULATION_SEPARATE };
 enum tsim_gradient_reduction { TSIM_REDUCTION_SCATTER, TSIM_REDUCTION_ALL_REDUCE };
 /* Gradients are reduced, and with ZeRO-1 and -2 parameters gathered, bucket by bucket, or tensor by tensor. */
 enum tsim_data_pieces { TSIM_PIECES_BUCKET, TSIM_PIECES_TENSOR };
+enum tsim_gather_unit { TSIM_UNIT_LAYER, TSIM_UNIT_PRODUCT };
 /* What computes a product whose rows are no whole number of 16 bytes; see cost/compute.h. */
 enum tsim_unaligned_products { TSIM_UNALIGNED_MATRIX, TSIM_UNALIGNED_VECTOR };
 /* What fully sharded training copies between parameters and the flat buffers of its collectives. FLAT: all gradients
@@ -394,6 +395,7 @@ struct tsim_software {
     enum tsim_accumulation accumulation;
     enum tsim_gradient_reduction gradient_reduction;
     enum tsim_data_pieces data_pieces;
+    enum tsim_gather_unit gather_unit; /* fully sharded: what is gathered, and reduced, at once */
     enum tsim_shard_copies shard_copies;
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
     enum tsim_expert_dispatch expert_dispatch;

@@ -385,6 +385,7 @@ static const struct tsim_word REDUCTIONS[] = {
     {"scatter", TSIM_REDUCTION_SCATTER}, {"all-reduce", TSIM_REDUCTION_ALL_REDUCE}, {NULL, 0}};
 static const struct tsim_word PIECES[] = {
     {"bucket", TSIM_PIECES_BUCKET}, {"tensor", TSIM_PIECES_TENSOR}, {NULL, 0}};
+static const struct tsim_word UNITS[] = {{"layer", TSIM_UNIT_LAYER}, {"product", TSIM_UNIT_PRODUCT}, {NULL, 0}};
 static const struct tsim_word SHARD_COPIES[] = {{"flat", TSIM_COPIES_FLAT},
                                                 {"per-parameter", TSIM_COPIES_PER_PARAMETER},
                                                 {"in-place", TSIM_COPIES_IN_PLACE},
@@ -462,6 +463,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "data_pieces", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, data_pieces), .words = PIECES,
      .default_text = "bucket",
      .help = "what one data-parallel collective takes, but fully sharded: a bucket, or a tensor of parameters"},
+    {.key = "gather_unit", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, gather_unit), .words = UNITS,
+     .default_text = "layer",
+     .help = "fully sharded: what is gathered at once, a layer or the weights of one of its products (not message by "
+             "message, nor of other than plain transformer layers)"},
     {.key = "shard_copies", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, shard_copies),
      .words = SHARD_COPIES, .default_text = "flat",
      .help = "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "

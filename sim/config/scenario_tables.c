@@ -385,7 +385,7 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
      .help = "sequence parallelism over the tensor ranks; default: true when tensor > 1"},
     {INT_KEY("zero", zero, 3, "what data-parallel ranks share out: 1 optimizer state, 2 gradients, 3 weights as well"),
      .default_text = "1"},
-    {INT_KEY("prefetch", scenario.parallelism.prefetch, 1e5, "ZeRO-3: layers gathered ahead of the one that runs"),
+    {INT_KEY("prefetch", scenario.parallelism.prefetch, 1e5, "ZeRO-3: units (software.gather_unit) gathered ahead of the one that runs"),
      .default_text = "1"},
     {.key = "reshard_after_forward", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.reshard_after_forward),
      .default_text = "true", .help = "ZeRO-3: gather parameters again for the backward pass instead of keeping them"},

@@ -49,7 +49,7 @@ static const struct tsim_setting_class CLASSES[] = {
     {"zero_optimization.stage3_param_persistence_threshold", "small parameters that are not sharded"},
     {"zero_optimization.stage3_model_persistence_threshold", "parameters that are not sharded"},
     {"zero_optimization.stage3_max_live_parameters", "a bound on gathered parameters"},
-    {"zero_optimization.stage3_max_reuse_distance", "gathered parameters that are kept"},
+    {"zero_optimization.stage3_max_reuse_distance", NULL},
     {"zero_optimization.zero_hpz_partition_size", "a second copy of the weights within a node (ZeRO++)"},
     {"zero_optimization.zero_quantized_*", "communication in fewer bits (ZeRO++)"},
     {"zero_optimization.mics_hierarchical_params_gather", "gathers in two levels"},
@@ -206,6 +206,17 @@ static int64_t hidden_of_model(struct reading *g) {
     return is_known ? model->hidden : 0;
 }
 
+/* Stage 3: each module gathers its own weights, and drops them where they are not used again soon. */
+static void put_gathers(struct reading *g) {
+    const struct tsim_setting *reuse = tsim_recipe_find(g->r, "zero_optimization.stage3_max_reuse_distance");
+    int64_t distance = reuse ? tsim_setting_int(g->r, reuse, 0, INT64_C(1000000000000000)) : 1000000000;
+    if (distance == 0) /* which is no limit here */
+        distance = 1;
+    tsim_recipe_put(g->r, "software.gather_unit", NULL, "DeepSpeed gathers module by module", "product");
+    tsim_recipe_put(g->r, "software.gather_reuse", reuse, reuse ? NULL : "DeepSpeed's default", "%lld",
+                    (long long)distance);
+}
+
 static void put_zero(struct reading *g) {
     const struct tsim_setting *stage = tsim_recipe_find(g->r, "zero_optimization.stage"),
                               *old = tsim_recipe_find(g->r, "zero_optimization"),
@@ -230,6 +241,8 @@ static void put_zero(struct reading *g) {
                         (long long)(hidden * hidden));
     else
         tsim_recipe_put(g->r, "software.bucket", NULL, "DeepSpeed's default", "500000000");
+    if (zero == 3)
+        put_gathers(g);
 }
 
 static int64_t put_degree(struct reading *g, const char *const *keys, const char *path) {

@@ -5,8 +5,8 @@
 /* ---- what is tallied ---- */
 
 /* Kinds of collectives that a gang gathers, and reduces, with: by what chunks are alike; fully sharded of root, layer,
- * expert layer, and of layers backward. */
-enum { N_SHARDED_KINDS = 5 };
+ * expert layer, and of layers backward, or of root and products. */
+enum { N_SHARDED_KINDS = 5 + TSIM_N_LAYER_PRODUCTS };
 
 static int32_t n_collectives(const struct tsim_gang *gang) {
     return gang->plan->shards_fully ? N_SHARDED_KINDS : gang->stage_plan->n_alike;
@@ -129,9 +129,13 @@ static const struct tsim_data_collective *collective_at(const struct tsim_gang *
     if (!gang->plan->shards_fully)
         return is_gather ? &sp->chunks[sp->alike[index]].gather : &sp->chunks[sp->alike[index]].reduce;
     const struct tsim_data_collective *const gathers[N_SHARDED_KINDS] = {
-        &sp->root_gather, &sp->layer_gather, &sp->expert_layer_gather, &sp->layer_regather, &sp->expert_layer_regather};
+        &sp->root_gather,        &sp->layer_gather,          &sp->expert_layer_gather,
+        &sp->layer_regather,     &sp->expert_layer_regather, &sp->product_gathers[0],
+        &sp->product_gathers[1], &sp->product_gathers[2],    &sp->product_gathers[3]};
     const struct tsim_data_collective *const reduces[N_SHARDED_KINDS] = {
-        &sp->root_reduce, &sp->layer_reduce, &sp->expert_layer_reduce, &sp->layer_reduce, &sp->expert_layer_reduce};
+        &sp->root_reduce,        &sp->layer_reduce,        &sp->expert_layer_reduce,
+        &sp->layer_reduce,       &sp->expert_layer_reduce, &sp->product_reduces[0],
+        &sp->product_reduces[1], &sp->product_reduces[2],  &sp->product_reduces[3]};
     return is_gather ? gathers[index] : reduces[index];
 }
 
@@ -255,7 +259,7 @@ static void price_passes(struct tsim_gang *gang, struct tsim_pass_item item, int
     struct tsim_pass_cost cost;
     tsim_gang_pass_cost(gang, item, place - 1,
                         place == 0                 ? 1
-                        : gang->plan->shards_fully ? gang->plan->n_units
+                        : gang->plan->shards_fully ? tsim_step_n_units(gang->plan, item.kind)
                                                    : segments,
                         &cost);
     account->terms.compute_s += n * cost.compute_s;

@@ -51,41 +51,59 @@ static double layers_frac(const struct tsim_gang *gang, const struct tsim_chunk_
     return ((double)(to - from) - with_experts) * way->layer_frac + with_experts * way->expert_layer_frac;
 }
 
-/* Share of the pass's time. Segments are in execution order: embedding first going forward, last going backward. Fully
- * sharded, the embedding is a unit of its own and the head runs with the last layer. */
-static void segment_layers(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t in_model_order, int32_t n,
-                           int64_t *from, int64_t *to) {
-    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
-    *from = (int64_t)chunk->n_layers * in_model_order / n;
-    *to = (int64_t)chunk->n_layers * (in_model_order + 1) / n;
-    if (gang->plan->shards_fully)
-        *from = in_model_order > 0 ? in_model_order - 1 : 0, *to = in_model_order;
+static int32_t model_order(enum tsim_pass_kind kind, int32_t segment, int32_t n) {
+    return kind == TSIM_PASS_FORWARD ? segment : n - 1 - segment;
 }
 
-static int32_t model_order(struct tsim_pass_item item, int32_t segment, int32_t n) {
-    return item.kind == TSIM_PASS_FORWARD ? segment : n - 1 - segment;
+/* Fully sharded: the unit of a layer that a segment is, and the layer; NULL: the root, which is the embedding, in model
+ * order before all layers. The head runs with the last of them. */
+static const struct tsim_layer_unit *unit_at(const struct tsim_step_plan *plan, enum tsim_pass_kind kind,
+                                             int32_t segment, int64_t *layer) {
+    const struct tsim_layer_units *units = &plan->layer_units[kind != TSIM_PASS_FORWARD];
+    int32_t in_layers = segment - (kind == TSIM_PASS_FORWARD), n_layers = (int32_t)plan->scenario->model->layers;
+    *layer = 0;
+    if (in_layers < 0 || in_layers >= n_layers * units->n)
+        return NULL;
+    *layer = model_order(kind, in_layers / units->n, n_layers);
+    return &units->at[in_layers % units->n];
+}
+
+/* Segments are in execution order: embedding first going forward, last going backward. */
+static void segment_layers(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n,
+                           int64_t *from, int64_t *to) {
+    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
+    int32_t in_model_order = model_order(item.kind, segment, n);
+    if (gang->plan->shards_fully) {
+        *to = unit_at(gang->plan, item.kind, segment, from) ? *from + 1 : *from;
+        return;
+    }
+    *from = (int64_t)chunk->n_layers * in_model_order / n;
+    *to = (int64_t)chunk->n_layers * (in_model_order + 1) / n;
 }
 
 struct tsim_segment_layers tsim_gang_segment_layers(const struct tsim_gang *gang, int32_t item, int32_t segment) {
     struct tsim_pass_item pass = tsim_gang_item(gang, item);
     const struct tsim_chunk_plan *chunk = chunk_of(gang, pass.chunk);
-    int32_t n = tsim_gang_n_segments(gang, item), at = model_order(pass, segment, n);
+    int32_t n = tsim_gang_n_segments(gang, item), at = model_order(pass.kind, segment, n);
     struct tsim_segment_layers layers = {.has_embedding = at == 0 && chunk->has_embedding,
                                          .has_head = at == n - 1 && chunk->has_head};
-    segment_layers(gang, pass, at, n, &layers.from, &layers.to);
+    segment_layers(gang, pass, segment, n, &layers.from, &layers.to);
     layers.from += chunk->first_layer;
     layers.to += chunk->first_layer;
     return layers;
 }
 
+/* Of the pass's time. */
 static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n) {
     const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
     const struct tsim_direction_plan *way = &chunk->ways[item.kind];
-    int32_t in_model_order = model_order(item, segment, n);
+    int32_t in_model_order = model_order(item.kind, segment, n);
     int64_t from, to;
-    segment_layers(gang, item, in_model_order, n, &from, &to);
-    return layers_frac(gang, chunk, way, from, to) + (in_model_order == 0 ? way->embedding_frac : 0) +
-           (in_model_order == n - 1 ? way->head_frac : 0);
+    segment_layers(gang, item, segment, n, &from, &to);
+    double frac = layers_frac(gang, chunk, way, from, to);
+    if (gang->plan->gathers_products && to > from)
+        frac *= unit_at(gang->plan, item.kind, segment, &from)->frac;
+    return frac + (in_model_order == 0 ? way->embedding_frac : 0) + (in_model_order == n - 1 ? way->head_frac : 0);
 }
 
 /* Kernels take longer (or, by chance, less); collectives and the host, which launches them, do not. A pass that waits
@@ -129,15 +147,25 @@ void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t
         slow_down(gang, slowdown, cost);
 }
 
-/* Unit 0 in model order is the root, unit i layer i - 1. */
+bool tsim_gang_unit_has(const struct tsim_gang *gang, enum tsim_pass_kind kind, int32_t position, bool is_gather) {
+    int64_t layer;
+    const struct tsim_layer_unit *unit = unit_at(gang->plan, kind, position, &layer);
+    if (!unit)
+        return is_gather == (kind == TSIM_PASS_FORWARD);
+    return is_gather ? unit->gathers : unit->reduces;
+}
+
 const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, enum tsim_pass_kind kind,
                                                   int32_t position, bool is_gather) {
     const struct tsim_stage_plan *sp = gang->stage_plan;
     bool is_forward = kind == TSIM_PASS_FORWARD;
-    int32_t unit = is_forward ? position : gang->plan->n_units - 1 - position;
-    if (unit == 0)
+    int64_t layer;
+    const struct tsim_layer_unit *unit = unit_at(gang->plan, kind, position, &layer);
+    if (!unit)
         return is_gather ? &sp->root_gather : &sp->root_reduce;
-    if (tsim_model_expert_layers(gang->plan->scenario->model, unit - 1, unit) > 0)
+    if (gang->plan->gathers_products)
+        return is_gather ? &sp->product_gathers[unit->product] : &sp->product_reduces[unit->product];
+    if (tsim_model_expert_layers(gang->plan->scenario->model, layer, layer + 1) > 0)
         return !is_gather   ? &sp->expert_layer_reduce
                : is_forward ? &sp->expert_layer_gather
                             : &sp->expert_layer_regather;
@@ -351,6 +379,8 @@ static void pass_signals(struct tsim_gang *gang, struct tsim_pass_item item, int
 static void await_reductions(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
                              struct tsim_task *task) {
     bool is_unit = gang->plan->shards_fully, releases = item.kind != TSIM_PASS_FORWARD;
+    if (is_unit)
+        releases = releases && tsim_gang_unit_has(gang, item.kind, gang->segment, false);
     if ((gang->segment == 0 || is_unit) && gang->n_released > 0) {
         task->awaited_counter = gang->reductions;
         task->awaited_value = gang->n_released;
@@ -679,16 +709,24 @@ static int32_t n_gathered_first(const struct tsim_gang *gang) {
     return p->overlap.parameters || !p->overlap.gradients ? n_held(gang) : 2;
 }
 
+/* The index of the unit so many places before, in execution order; -1: there is none. */
+static int32_t unit_before(const struct tsim_gang *gang, int32_t item, int32_t position, int32_t places) {
+    for (position -= places; position < 0; position += tsim_gang_n_segments(gang, item))
+        if (--item < 0)
+            return -1;
+    return unit_index(gang, item, position);
+}
+
 /* The parameters of unit `position` (execution order) of an item: gathered when there is room for it, that is when the
- * one n_held places earlier is done (FSDP's rate limiter). */
+ * one n_held places earlier is done (FSDP's rate limiter; DeepSpeed fetches what comes next when a module begins). */
 static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, struct tsim_task *task) {
-    int32_t unit = unit_index(gang, item, position);
+    int32_t unit = unit_index(gang, item, position), before = unit_before(gang, item, position, n_held(gang));
     task->label = tsim_label(TSIM_TASK_GATHER, item, position);
     tsim_gang_collective(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, tsim_gang_item(gang, item).kind, position, true),
                          task);
     join_replicas(gang, TSIM_TASK_GATHER, unit, task);
-    if (unit >= n_held(gang))
-        wait_for(task, gang->segment_done + unit - n_held(gang));
+    if (before >= 0)
+        wait_for(task, gang->segment_done + before);
     lower(task, gang->gathered + unit);
 }
 
@@ -704,17 +742,17 @@ static void unit_reduce(struct tsim_gang *gang, int32_t item, int32_t position, 
         task->raised_counter = gang->reductions;
 }
 
-/* Forward: gathers in order. Backward: as many gathers as come first, then a reduction and a gather in turn; no
- * gathers where parameters stay after the forward pass. The root unit
- * (embedding, final norm, head) is gathered once a step and kept; it is the last to be reduced. */
+/* Forward: gathers in order. Backward: as many gathers as come first, then a reduction and a gather in turn, of units
+ * that have them; no gathers where parameters stay after the forward pass. The root unit (embedding, final norm, head)
+ * is gathered once a step and kept; it is the last to be reduced. */
 static bool next_unit(struct tsim_gang *gang, struct tsim_task *task) {
-    int32_t n = gang->plan->n_units, ahead = n_gathered_first(gang);
+    int32_t ahead = n_gathered_first(gang);
     bool gathers_again = gang->plan->scenario->parallelism.reshard_after_forward;
     while (gang->unit_item < gang->n_items) {
         struct tsim_pass_item item = tsim_gang_item(gang, gang->unit_item);
         int32_t at = gang->unit_position++, index = gang->unit_item;
         bool is_forward = item.kind == TSIM_PASS_FORWARD;
-        int32_t n_positions = is_forward ? n : 2 * n + ahead;
+        int32_t n = tsim_step_n_units(gang->plan, item.kind), n_positions = is_forward ? n : 2 * n + ahead;
         if (at == n_positions) {
             gang->unit_position = 0;
             gang->unit_item++;
@@ -728,11 +766,13 @@ static bool next_unit(struct tsim_gang *gang, struct tsim_task *task) {
         }
         bool is_reduce = at >= ahead && (at - ahead) % 2 == 0;
         int32_t position = at < ahead ? at : (at - ahead) / 2 + (is_reduce ? 0 : ahead);
+        if (position >= n || !tsim_gang_unit_has(gang, item.kind, position, !is_reduce))
+            continue;
         if (is_reduce) {
             unit_reduce(gang, index, position, task);
             return true;
         }
-        if (gathers_again && position < n - 1) { /* the root, last in backward order, is still held */
+        if (gathers_again) {
             unit_gather(gang, index, position, task);
             return true;
         }

@@ -105,6 +105,19 @@ struct tsim_pass_route {
     bool receives;
 };
 
+/* Where fully sharded passes through a layer are cut, in execution order: a unit gathers what it works with, and in a
+ * backward pass reduces. One for a whole layer; one for each product, and twice that going backward where the layer is
+ * executed again. */
+struct tsim_layer_unit {
+    enum tsim_layer_product product; /* where units are products */
+    bool gathers, reduces;
+    double frac; /* of the layer's time in the pass */
+};
+struct tsim_layer_units {
+    struct tsim_layer_unit at[2 * TSIM_N_LAYER_PRODUCTS];
+    int32_t n;
+};
+
 struct tsim_stage_plan {
     struct tsim_chunk_plan *chunks;
     int32_t *alike; /* by kind, which is chunks whose passes and collectives cost the same: the first of them */
@@ -120,6 +133,7 @@ struct tsim_stage_plan {
     struct tsim_data_collective layer_gather, layer_reduce, expert_layer_gather, expert_layer_reduce;
     struct tsim_data_collective layer_regather, expert_layer_regather; /* for the backward pass */
     struct tsim_data_collective root_gather, root_reduce;
+    struct tsim_data_collective product_gathers[TSIM_N_LAYER_PRODUCTS], product_reduces[TSIM_N_LAYER_PRODUCTS];
     int32_t n_collectives;
 };
 
@@ -134,15 +148,18 @@ struct tsim_step_plan {
     struct tsim_stage_plan *stages;
     double layer_s;             /* kernels of a layer of the kind that most are, forward and backward */
     struct tsim_beside *beside; /* plan.c: the same beside collectives */
-    int32_t n_units;            /* segments of a fully sharded pass */
-    int32_t n_rounds;           /* times that a step reduces a bucket */
-    bool is_mirrored;           /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
-    bool is_ideal;              /* network: ideal */
-    bool is_stepped;            /* network: steps */
-    bool is_forward_only;       /* evaluation.h */
-    bool shards_fully;          /* ZeRO-3 */
-    bool has_data_group;        /* more than one rank reduces */
-    bool gathers;               /* ZeRO-1, -2: parameters are gathered after the optimizer */
+    /* Fully sharded: of a layer, forward and backward; units are products; segments of the pass that has most. */
+    struct tsim_layer_units layer_units[2];
+    bool gathers_products;
+    int32_t n_units;
+    int32_t n_rounds;     /* times that a step reduces a bucket */
+    bool is_mirrored;     /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
+    bool is_ideal;        /* network: ideal */
+    bool is_stepped;      /* network: steps */
+    bool is_forward_only; /* evaluation.h */
+    bool shards_fully;    /* ZeRO-3 */
+    bool has_data_group;  /* more than one rank reduces */
+    bool gathers;         /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
     bool waits_for_reductions; /* ZeRO-2 and -3 without overlap: a pass begins when what was released is reduced */
     bool bypasses_norm;        /* no stage waits for another before its optimizer: see program.h */
@@ -323,6 +340,12 @@ const struct tsim_data_collective *tsim_gang_data_collective(const struct tsim_g
 /* Fully sharded: the collective of a unit of an item's pass, by its position in execution order. */
 const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, enum tsim_pass_kind kind,
                                                   int32_t position, bool is_gather);
+/* Does it have one? The root, which is gathered once a step, does not gather going backward. */
+bool tsim_gang_unit_has(const struct tsim_gang *gang, enum tsim_pass_kind kind, int32_t position, bool is_gather);
+/* Units of a pass: those of the layers, and the root. */
+static inline int32_t tsim_step_n_units(const struct tsim_step_plan *plan, enum tsim_pass_kind kind) {
+    return 1 + (int32_t)plan->scenario->model->layers * plan->layer_units[kind != TSIM_PASS_FORWARD].n;
+}
 
 /* Index of the pass among the signals: those of passes that come after what was left out take the place of these. */
 static inline int32_t tsim_gang_slot(const struct tsim_gang *gang, struct tsim_pass_item item) {
@@ -360,7 +383,7 @@ static inline bool tsim_gang_meets_data(const struct tsim_gang *gang, struct tsi
 static inline int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t index) {
     struct tsim_pass_item item = tsim_gang_item(gang, index);
     if (gang->plan->shards_fully)
-        return gang->plan->n_units;
+        return tsim_step_n_units(gang->plan, item.kind);
     if (!tsim_gang_meets_data(gang, item))
         return 1;
     const struct tsim_chunk_plan *chunk = &gang->stage_plan->chunks[item.chunk];

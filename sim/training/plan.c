@@ -440,26 +440,23 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
  * recomputation, and, of those that are dropped after it, for their gradients. Between the two uses of a product's
  * weight lie the products after it, forward and backward; what is not used again within `gather_reuse` parameters is
  * dropped (DeepSpeed, stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
-static double gathered_again_frac(const struct tsim_scenario *sc) {
-    const struct tsim_model *m = sc->model;
-    struct tsim_parameters counted;
-    if (sc->training.recompute < TSIM_RECOMPUTE_FULL || !(sc->software->gather_reuse_parameters > 0))
-        return 0;
-    tsim_model_count(m, &counted);
-    double out = (double)(m->heads * m->head_dim * m->hidden), down = (double)(m->ffn_hidden * m->hidden);
-    double weights[] = {down, counted.layer_ffn - down, out, counted.layer_attention - out}; /* the last one first */
-    double after = 0, dropped = 0;
-    for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++) {
-        dropped += 2 * after > sc->software->gather_reuse_parameters ? weights[i] : 0;
+static double gathered_again_frac(const struct tsim_scenario *sc, bool is_dropped[TSIM_N_LAYER_PRODUCTS]) {
+    double weights[TSIM_N_LAYER_PRODUCTS], after = 0, dropped = 0, limit = sc->software->gather_reuse_parameters;
+    bool can_drop = sc->training.recompute >= TSIM_RECOMPUTE_FULL && limit > 0;
+    tsim_layer_product_parameters(sc, weights);
+    for (int i = TSIM_N_LAYER_PRODUCTS - 1; i >= 0; i--) {
+        is_dropped[i] = can_drop && 2 * after > limit;
+        dropped += is_dropped[i] ? weights[i] : 0;
         after += weights[i];
     }
-    return dropped / after;
+    return after > 0 ? dropped / after : 0;
 }
 
 /* The gathers of a layer's unit for the backward pass, as one. */
 static void plan_regather(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                           const struct tsim_data_collective *gather, struct tsim_data_collective *regather) {
-    double frac = 1 + gathered_again_frac(plan->scenario);
+    bool is_dropped[TSIM_N_LAYER_PRODUCTS];
+    double frac = 1 + gathered_again_frac(plan->scenario, is_dropped);
     share.dense *= frac;
     share.expert *= frac;
     gathering(plan, data, share, regather);
@@ -481,6 +478,73 @@ static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct d
         plan_regather(plan, data, share, &sp->expert_layer_gather, &sp->expert_layer_regather);
     }
     plan_unit(plan, data, (struct share){.dense = root}, &sp->root_gather, &sp->root_reduce);
+    double products[TSIM_N_LAYER_PRODUCTS];
+    tsim_layer_product_parameters(sc, products);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS && plan->gathers_products; i++)
+        plan_unit(plan, data, (struct share){.dense = products[i]}, &sp->product_gathers[i], &sp->product_reduces[i]);
+}
+
+/* A layer's time by product: each takes the operators up to the next one's along. */
+struct product_times {
+    double s[2][TSIM_N_LAYER_PRODUCTS]; /* executed again; else */
+    enum tsim_layer_product at[2];
+};
+
+static void add_to_product(void *context, const struct tsim_pass_operator *row) {
+    static const char *const NAMES[TSIM_N_LAYER_PRODUCTS] = {[TSIM_PRODUCT_QKV] = "attention qkv",
+                                                             [TSIM_PRODUCT_OUT] = "attention output",
+                                                             [TSIM_PRODUCT_UP] = "ffn up",
+                                                             [TSIM_PRODUCT_DOWN] = "ffn down"};
+    struct product_times *times = context;
+    bool again = strcmp(row->phase, "recompute") == 0;
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
+        if (strncmp(row->op->name, NAMES[i], strlen(NAMES[i])) == 0)
+            times->at[again] = (enum tsim_layer_product)i;
+    times->s[again][times->at[again]] += row->op->kind == TSIM_OP_COLLECTIVE ? row->exposed_s : row->time_s;
+}
+
+static void add_unit(struct tsim_layer_units *units, enum tsim_layer_product product, bool gathers, bool reduces,
+                     double s) {
+    units->at[units->n++] =
+        (struct tsim_layer_unit){.product = product, .gathers = gathers, .reduces = reduces, .frac = s};
+}
+
+static void normalize(struct tsim_layer_units *units) {
+    double sum = 0;
+    for (int32_t i = 0; i < units->n; i++)
+        sum += units->at[i].frac;
+    for (int32_t i = 0; i < units->n; i++)
+        units->at[i].frac = sum > 0 ? units->at[i].frac / sum : 1.0 / units->n;
+}
+
+/* DeepSpeed fetches the weights of a module when the module before it begins (runtime/zero/partitioned_param_coordinator
+ * .py, fetch_sub_module; stage3_prefetch_bucket_size is less than a product of a large model): so short products are
+ * waited for beside long ones, before the links are full. What a recomputation executes beside whole layers runs with
+ * the product whose gradients come before attention's. */
+static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement *placement) {
+    const struct tsim_scenario *sc = plan->scenario;
+    struct tsim_layer_units *forward = &plan->layer_units[0], *backward = &plan->layer_units[1];
+    bool is_dropped[TSIM_N_LAYER_PRODUCTS], is_whole = sc->training.recompute >= TSIM_RECOMPUTE_FULL;
+    plan->gathers_products = plan->shards_fully && tsim_gathers_products(sc);
+    if (!plan->gathers_products) {
+        add_unit(forward, TSIM_PRODUCT_QKV, true, false, 1);
+        add_unit(backward, TSIM_PRODUCT_QKV, true, true, 1);
+        return;
+    }
+    struct product_times there = {.at = {TSIM_PRODUCT_QKV, TSIM_PRODUCT_QKV}};
+    struct product_times back = {.at = {TSIM_PRODUCT_DOWN, is_whole ? TSIM_PRODUCT_QKV : TSIM_PRODUCT_OUT}};
+    tsim_pass_visit(sc, plan->cluster, placement, TSIM_PART_LAYER, TSIM_PASS_FORWARD, add_to_product, &there);
+    tsim_pass_visit(sc, plan->cluster, placement, TSIM_PART_LAYER, TSIM_PASS_BACKWARD, add_to_product, &back);
+    gathered_again_frac(sc, is_dropped);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
+        add_unit(forward, (enum tsim_layer_product)i, true, false, there.s[0][i]);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS && is_whole; i++)
+        add_unit(backward, (enum tsim_layer_product)i, true, false, back.s[1][i]);
+    for (int i = TSIM_N_LAYER_PRODUCTS - 1; i >= 0; i--)
+        add_unit(backward, (enum tsim_layer_product)i, !is_whole || is_dropped[i], true,
+                 back.s[0][i] + (is_whole ? 0 : back.s[1][i]));
+    normalize(forward);
+    normalize(backward);
 }
 
 /* The host's update: gradients come while the last micro-batch's backward pass releases them, and weights go back piece
@@ -530,9 +594,11 @@ static const struct tsim_pass_route *find_routes(struct tsim_arena *arena, const
 
 /* Those of the chunks first, then those of units. */
 static void number_collectives(struct tsim_stage_plan *sp, int32_t chunks) {
-    struct tsim_data_collective *units[] = {&sp->layer_gather,        &sp->layer_reduce,   &sp->expert_layer_gather,
-                                            &sp->expert_layer_reduce, &sp->layer_regather, &sp->expert_layer_regather,
-                                            &sp->root_gather,         &sp->root_reduce};
+    struct tsim_data_collective *units[] = {
+        &sp->layer_gather,       &sp->layer_reduce,          &sp->expert_layer_gather, &sp->expert_layer_reduce,
+        &sp->layer_regather,     &sp->expert_layer_regather, &sp->root_gather,         &sp->root_reduce,
+        &sp->product_gathers[0], &sp->product_gathers[1],    &sp->product_gathers[2],  &sp->product_gathers[3],
+        &sp->product_reduces[0], &sp->product_reduces[1],    &sp->product_reduces[2],  &sp->product_reduces[3]};
     for (int32_t c = 0; c < chunks; c++) {
         sp->chunks[c].gather.number = ++sp->n_collectives;
         sp->chunks[c].reduce.number = ++sp->n_collectives;
@@ -630,13 +696,14 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->input = input;
     plan->schedule = tsim_scenario_schedule(sc);
     number_slots(arena, plan);
-    plan->n_units = (int32_t)sc->model->layers + 1;
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
     plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
     plan->has_data_group = (data.dense.n_ranks > 1 || data.expert.n_ranks > 1 || plan->is_mirrored) &&
                            !tsim_streams_weights(sc); /* gradients are summed on their way out */
     plan->shards_fully = zero == 3 && plan->has_data_group;
+    cut_layers(plan, placement);
+    plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* no fewer than forward */
     plan->gathers = zero == 1 || zero == 2;
     plan->overlaps_gathers = sc->parallelism.overlap.parameters;
     plan->overlaps_reduces = sc->parallelism.overlap.gradients || zero >= 2;

@@ -100,12 +100,20 @@ static void keep_gathered(struct tsim_gang *gang) {
     const struct tsim_step_plan *plan = gang->plan;
     bool all = !plan->scenario->parallelism.reshard_after_forward;
     for (int32_t i = 0; i < gang->n_items; i++) {
-        bool is_forward = tsim_gang_item(gang, i).kind == TSIM_PASS_FORWARD;
-        int32_t root = is_forward ? 0 : plan->n_units - 1;
-        for (int32_t unit = 0; unit < plan->n_units; unit++)
-            if ((unit == root && i > 0) || (all && !is_forward))
+        enum tsim_pass_kind kind = tsim_gang_item(gang, i).kind;
+        bool is_forward = kind == TSIM_PASS_FORWARD;
+        for (int32_t unit = 0; unit < tsim_step_n_units(plan, kind); unit++)
+            if (!tsim_gang_unit_has(gang, kind, unit, true) || (unit == 0 && is_forward && i > 0) ||
+                (all && !is_forward))
                 tsim_engine_rearm(gang->engine, gang->gathered + i * plan->n_units + unit, 0);
     }
+}
+
+static int32_t n_reducing_units(const struct tsim_gang *gang) {
+    int32_t n = 0;
+    for (int32_t unit = 0; unit < tsim_step_n_units(gang->plan, TSIM_PASS_BACKWARD); unit++)
+        n += tsim_gang_unit_has(gang, TSIM_PASS_BACKWARD, unit, false);
+    return n;
 }
 
 static void add_signals(struct tsim_arena *arena, struct step_run *run, struct tsim_gang *gang) {
@@ -130,7 +138,7 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
         n_done = slots * gang->most_segments;
     if (plan->shards_fully) {
         n_gathers = n_done = gang->stage_plan->n_items * plan->n_units;
-        gang->n_reductions = plan->is_forward_only ? 0 : plan->schedule.microbatches * plan->n_units;
+        gang->n_reductions = plan->is_forward_only ? 0 : plan->schedule.microbatches * n_reducing_units(gang);
     }
     gang->gathered = tsim_engine_add_signals(engine, n_gathers, 1);
     gang->segment_done = tsim_engine_add_signals(engine, n_done, 1);

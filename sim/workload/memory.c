@@ -93,6 +93,24 @@ double tsim_layer_rank_parameters(const struct tsim_scenario *sc, bool has_exper
                             : p.layer_ffn / tp);
 }
 
+bool tsim_gathers_products(const struct tsim_scenario *sc) {
+    const struct tsim_model *m = sc->model;
+    return sc->software->gather_unit == TSIM_UNIT_PRODUCT && sc->parallelism.zero == 3 && !m->list &&
+           m->experts.count == 0 && m->encoder_layers == 0 && m->latent.kv_rank == 0 &&
+           sc->simulation.network != TSIM_NETWORK_STEPS;
+}
+
+void tsim_layer_product_parameters(const struct tsim_scenario *sc, double parameters[TSIM_N_LAYER_PRODUCTS]) {
+    const struct tsim_model *m = sc->model;
+    double tp = (double)sc->parallelism.tensor, of_attention = (double)(m->heads * m->head_dim * m->hidden) / tp;
+    struct tsim_parameters p;
+    tsim_model_count(m, &p);
+    parameters[TSIM_PRODUCT_DOWN] = (double)(m->ffn_hidden * m->hidden) / tp;
+    parameters[TSIM_PRODUCT_UP] = p.layer_ffn / tp - parameters[TSIM_PRODUCT_DOWN];
+    parameters[TSIM_PRODUCT_OUT] = of_attention;
+    parameters[TSIM_PRODUCT_QKV] = p.layer_attention / tp - of_attention + p.layer_norms;
+}
+
 const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *sc, int32_t stage,
                                             struct tsim_stage_part *part) {
     if (!sc->model->list || sc->parallelism.pipeline == 1)
@@ -543,13 +561,23 @@ static double largest_layer_parameters(const struct tsim_scenario *sc, int32_t s
     return largest(sc->model, tsim_layer_rank_parameters(part, false), tsim_layer_rank_parameters(part, true));
 }
 
-/* ZeRO-3: the layer in use and those prefetched, whole, or all where they stay; one layer's gradients. */
+static double largest_gathered_parameters(const struct tsim_scenario *sc, int32_t stage) {
+    double of[TSIM_N_LAYER_PRODUCTS], most = 0;
+    if (!tsim_gathers_products(sc))
+        return largest_layer_parameters(sc, stage);
+    tsim_layer_product_parameters(sc, of);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
+        most = fmax(most, of[i]);
+    return most;
+}
+
+/* ZeRO-3: the unit (layer or product) in use and those prefetched, whole, or all where they stay; gradients of one. */
 static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
-    double layer = largest_layer_parameters(sc, stage);
+    double unit = largest_gathered_parameters(sc, stage);
     double held = (double)sc->parallelism.prefetch + 1, weight = tsim_weight_bytes(sc->training.precision);
     double whole = tsim_stage_parameters(sc, stage);
-    return (sc->parallelism.reshard_after_forward ? fmin(held * layer, whole) : whole) * weight +
-           layer * tsim_gradient_bytes(sc);
+    return (sc->parallelism.reshard_after_forward ? fmin(held * unit, whole) : whole) * weight +
+           unit * tsim_gradient_bytes(sc);
 }
 
 /* ZeRO-2: whole gradients of the layer that is worked on, and beside the passes of the one that is reduced meanwhile

@@ -58,6 +58,19 @@ double tsim_chunk_expert_parameters(const struct tsim_scenario *scenario, int32_
 double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, bool has_experts);
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 
+/* A layer's products with weights, in execution order: queries, keys and values; what attention gives out; up; down. */
+enum tsim_layer_product {
+    TSIM_PRODUCT_QKV,
+    TSIM_PRODUCT_OUT,
+    TSIM_PRODUCT_UP,
+    TSIM_PRODUCT_DOWN,
+    TSIM_N_LAYER_PRODUCTS
+};
+/* Fully sharded, are weights gathered product by product (software.gather_unit)? Then what each gathers, of one tensor
+ * rank: norms, which stay whole in such software, are counted with the first. */
+bool tsim_gathers_products(const struct tsim_scenario *scenario);
+void tsim_layer_product_parameters(const struct tsim_scenario *scenario, double parameters[TSIM_N_LAYER_PRODUCTS]);
+
 /* A stage by itself: where a layer list is cut into the stages of a pipeline, the scenario with its blocks as the model
  * (in `part`; to be used with what is asked of layers, not of stages); else the scenario, whose layers are all alike.
  */

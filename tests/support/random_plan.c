@@ -35,6 +35,13 @@ static void perhaps_stacks(struct example *e) {
     e->scenario.training.decoder_sequence_length = 256;
 }
 
+/* Some that are fully sharded gather product by product, and drop early; without numbers of their own. */
+static void perhaps_products(struct example *e) {
+    const struct tsim_parallelism_spec *p = &e->scenario.parallelism;
+    e->software.gather_unit = p->zero == 3 && p->overlap.tensor ? TSIM_UNIT_PRODUCT : TSIM_UNIT_LAYER;
+    e->software.gather_reuse_parameters = p->overlap.tensor_backward ? 3e6 : 0;
+}
+
 void random_plan(struct random_source *random, struct example *e) {
     static const int64_t POWERS[] = {1, 2, 4};
     example_init(e);
@@ -76,5 +83,6 @@ void random_plan(struct random_source *random, struct example *e) {
     e->accelerator.kernel_latency_s = 2e-6;
     random_experts(random, e, data);
     perhaps_stacks(e);
+    perhaps_products(e);
     example_finish(e);
 }

@@ -73,6 +73,9 @@ START_TEST(gathered_weights) {
     e.scenario.parallelism.zero = 3;
     const double others = fmax(16 + 4, 32 * 6);
     assert_mib(stage(0).buffers_bytes, others + 2 * 2 * layer + 4 * layer);
+    e.software.gather_unit = TSIM_UNIT_PRODUCT; /* the widest, 4 U, in use and prefetched, and its gradients */
+    assert_mib(stage(0).buffers_bytes, others + 2 * 2 * 4 + 4 * 4);
+    e.software.gather_unit = TSIM_UNIT_LAYER;
     e.scenario.parallelism.prefetch = 0;
     assert_mib(stage(0).buffers_bytes, others + 2 * layer + 4 * layer);
     e.scenario.parallelism.prefetch = 100;

@@ -7,6 +7,7 @@
 #include "workload/schedule.h"
 
 #include <math.h>
+#include <string.h>
 
 static struct example e;
 static struct tsim_arena arena;
@@ -287,7 +288,7 @@ END_TEST
  * after the first of the feed-forward (4) 4, after the second none. */
 START_TEST(dropped_weights_are_gathered_again) {
     const struct { double reuse, again; } CASES[] = {{0, 0}, {18, 0}, {17, 3}, {15, 4}, {8, 4}, {7, 8}};
-    double h2 = 1024.0 * 1024, once = 0, norms = 4 * 1024 / (12 * h2); /* the share is taken of the whole layer */
+    double h2 = 1024.0 * 1024, once = 0, norms = 4 * 1024; /* these with the first */
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         init(1, 1, TSIM_SCHEDULE_1F1B, 6);
         e.scenario.cluster.accelerators_per_node = 2;
@@ -299,7 +300,73 @@ START_TEST(dropped_weights_are_gathered_again) {
         double gathered = steps.gangs[0].scale_up_bytes;
         if (i == 0)
             once = gathered;
-        ck_assert_double_eq_tol(gathered - once, 3 * 8 * CASES[i].again * h2 * (1 + norms), 1);
+        double again = CASES[i].again * h2 + (CASES[i].again > 0 ? norms : 0);
+        ck_assert_double_eq_tol(gathered - once, 3 * 8 * again, 1);
+    }
+}
+END_TEST
+
+static double times_s[TSIM_N_LAYER_PRODUCTS];
+static int product;
+
+static void add_time(void *context, const struct tsim_pass_operator *row) {
+    static const char *const NAMES[] = {"attention qkv", "attention output", "ffn up", "ffn down"};
+    (void)context;
+    if (product < TSIM_PRODUCT_DOWN && strcmp(row->op->name, NAMES[product + 1]) == 0)
+        product++;
+    times_s[product] += row->time_s;
+}
+
+/* One forward pass of two ranks, each product's weights gathered (3, 1, 4 and 4 h^2 of 12) while the product before it
+ * works with what comes along with it. On links that gather a layer in the second that it takes, a layer takes the sum
+ * of the longer ones of each two; layer by layer, a second. */
+START_TEST(products_wait_for_their_own_weights) {
+    init(1, 1, TSIM_SCHEDULE_1F1B, 2);
+    e.scenario.cluster.accelerators_per_node = 2;
+    e.scenario.parallelism.zero = 3;
+    e.scenario.is_forward_only = true;
+    double layer = tsim_layer_rank_parameters(&e.scenario, false), rest = tsim_stage_parameters(&e.scenario, 0);
+    e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = layer * 2 / 2;
+    example_finish(&e);
+    double first_s = (rest - 8 * layer) / layer; /* embedding and head, beside nothing */
+    ck_assert_double_eq_tol(simulate().time_s, first_s + 1 + 8, 1e-3);
+    memset(times_s, 0, sizeof times_s);
+    product = 0;
+    tsim_arena_release(&arena);
+    tsim_pass_visit(&e.scenario, tsim_cluster_build(&arena, &e.scenario), tsim_placement_build(&arena, &e.scenario),
+                    TSIM_PART_LAYER, TSIM_PASS_FORWARD, add_time, NULL);
+    double weights[TSIM_N_LAYER_PRODUCTS], sum_s = times_s[0] + times_s[1] + times_s[2] + times_s[3], one_s = 0;
+    tsim_layer_product_parameters(&e.scenario, weights);
+    for (int i = 0; i < 4; i++)
+        one_s += fmax(times_s[i] / sum_s, weights[(i + 1) % 4] / layer);
+    double end_s = fmax(times_s[3] / sum_s, weights[0] / layer) - times_s[3] / sum_s; /* after the last comes nothing */
+    e.software.gather_unit = TSIM_UNIT_PRODUCT;
+    ck_assert_double_gt(one_s, 1.05);
+    ck_assert_double_eq_tol(simulate().time_s, first_s + weights[0] / layer + 8 * one_s - end_s, 1e-3);
+}
+END_TEST
+
+/* Product by product the same is gathered and reduced as layer by layer, also where weights are dropped between
+ * recomputation and gradients; with nothing beside, it takes as long. */
+START_TEST(products_gather_what_layers_do) {
+    for (int i = 0; i < 8; i++) {
+        struct tsim_step_simulation by[2];
+        init(1, 1, TSIM_SCHEDULE_1F1B, 6);
+        e.scenario.cluster.accelerators_per_node = 2;
+        e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e9;
+        example_finish(&e);
+        e.scenario.parallelism.zero = 3;
+        e.scenario.parallelism.overlap.parameters = e.scenario.parallelism.overlap.gradients = false;
+        e.scenario.parallelism.reshard_after_forward = i / 4 == 0;
+        e.scenario.training.recompute = i % 4 > 0 ? TSIM_RECOMPUTE_FULL : TSIM_RECOMPUTE_SELECTIVE;
+        e.software.gather_reuse_parameters = i % 2 * 8e6;
+        for (int unit = 0; unit < 2; unit++) {
+            e.software.gather_unit = (enum tsim_gather_unit)unit;
+            by[unit] = simulate();
+        }
+        double bytes = by[0].gangs[0].scale_up_bytes, latencies_s = 1e-3;
+        ck_assert_double_eq_tol(by[1].gangs[0].scale_up_bytes, bytes, 1e-9 * bytes);
+        ck_assert_double_eq_tol(by[1].time_s, by[0].time_s, latencies_s);
     }
 }
 END_TEST
@@ -389,6 +456,8 @@ static Suite *program_suite(void) {
     tcase_add_test(tcase, reduced_tensor_by_tensor);
     tcase_add_test(tcase, sharded_gradients_have_room_for_two_buckets);
     tcase_add_test(tcase, dropped_weights_are_gathered_again);
+    tcase_add_test(tcase, products_wait_for_their_own_weights);
+    tcase_add_test(tcase, products_gather_what_layers_do);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -36,8 +36,9 @@ ASSUMED = {
     "meg21t1-005": ({"micro_batch": 1, "vpp": 2}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (2)")),
     "meg21t1-007": ({"micro_batch": 1, "vpp": 5}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (5)")),
     "meg21t1-009": ({"micro_batch": 1, "vpp": 3}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (3)")),
-    "meg21t2-007": ({"vpp": 2}, "Chunks of a stage are not stated: 2 assumed; 1 is 1 % slower."),
-    "meg21t2-011": ({"vpp": 3}, "Chunks of a stage are not stated: 3 of the 3 layers assumed; 1 is 2 % slower."),
+    **{f"meg21t2-{n}": ({"vpp": 2}, "Chunks of a stage are not stated: 2 assumed; 1 is 1 to 5 % slower.") for n in ("007", "008", "009")},
+    **{f"meg21t2-{n}": ({"vpp": 3}, "Chunks of a stage are not stated: 3 of the 3 layers assumed; 1 is 2 to 8 % slower.")
+       for n in ("010", "011", "012")},
     **{f"megascale-{n}": ({"micro_batch": 1, "recompute": "selective"},
                           "Micro-batch and recomputation are not stated: 1 and selective, as Korthikanti et al. 2022 ran this "
                           "model with the same framework.") for n in ("001", "007", "017")},
