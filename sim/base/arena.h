@@ -37,7 +37,7 @@ char *tsim_arena_vprintf(struct tsim_arena *arena, const char *format, va_list a
 void tsim_memory_limit(size_t most_bytes, const char *whose);
 
 /* From now on freed memory stays with the process: simulations one after another take and free the same megabytes, and
- * the system would clear those pages anew each time (5 to 8 % of a search for plans). Before threads are started. */
+ * the system would clear those pages anew each time (4 to 8 % of a search for plans). Before threads are started. */
 void tsim_memory_keep(void);
 
 /* Grows a heap array (amortised doubling, overflow-checked): returns the array with room for at least `needed` items,

@@ -1,6 +1,5 @@
 /* main.c - finds the command, runs it, and makes its exit status true: what was meant for standard output must have
  * arrived there. */
-#include "base/arena.h"
 #include "base/output.h"
 #include "cli/command.h"
 #include "cli/limits.h"
@@ -67,7 +66,6 @@ static void catch_signals(void) {
 }
 
 int main(int argc, char **argv) {
-    tsim_memory_keep();
     catch_signals();
     tsim_json_init();
     enum tsim_exit status = run_command(argc, argv);

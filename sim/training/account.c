@@ -6,10 +6,12 @@
 
 /* Kinds of collectives that a gang gathers, and reduces, with: by what chunks are alike; fully sharded of root, layer,
  * expert layer, and of layers backward, or of root and products. */
-enum { N_SHARDED_KINDS = 5 + TSIM_N_LAYER_PRODUCTS };
+enum { N_SHARDED_KINDS = 5 };
 
 static int32_t n_collectives(const struct tsim_gang *gang) {
-    return gang->plan->shards_fully ? N_SHARDED_KINDS : gang->stage_plan->n_alike;
+    if (!gang->plan->shards_fully)
+        return gang->stage_plan->n_alike;
+    return N_SHARDED_KINDS + (gang->plan->gathers_products ? TSIM_N_LAYER_PRODUCTS : 0);
 }
 
 static int32_t most_segments(const struct tsim_gang *gang) {
@@ -128,14 +130,12 @@ static const struct tsim_data_collective *collective_at(const struct tsim_gang *
     const struct tsim_stage_plan *sp = gang->stage_plan;
     if (!gang->plan->shards_fully)
         return is_gather ? &sp->chunks[sp->alike[index]].gather : &sp->chunks[sp->alike[index]].reduce;
+    if (index >= N_SHARDED_KINDS)
+        return (is_gather ? sp->product_gathers : sp->product_reduces) + index - N_SHARDED_KINDS;
     const struct tsim_data_collective *const gathers[N_SHARDED_KINDS] = {
-        &sp->root_gather,        &sp->layer_gather,          &sp->expert_layer_gather,
-        &sp->layer_regather,     &sp->expert_layer_regather, &sp->product_gathers[0],
-        &sp->product_gathers[1], &sp->product_gathers[2],    &sp->product_gathers[3]};
+        &sp->root_gather, &sp->layer_gather, &sp->expert_layer_gather, &sp->layer_regather, &sp->expert_layer_regather};
     const struct tsim_data_collective *const reduces[N_SHARDED_KINDS] = {
-        &sp->root_reduce,        &sp->layer_reduce,        &sp->expert_layer_reduce,
-        &sp->layer_reduce,       &sp->expert_layer_reduce, &sp->product_reduces[0],
-        &sp->product_reduces[1], &sp->product_reduces[2],  &sp->product_reduces[3]};
+        &sp->root_reduce, &sp->layer_reduce, &sp->expert_layer_reduce, &sp->layer_reduce, &sp->expert_layer_reduce};
     return is_gather ? gathers[index] : reduces[index];
 }
 

@@ -133,7 +133,7 @@ struct tsim_stage_plan {
     struct tsim_data_collective layer_gather, layer_reduce, expert_layer_gather, expert_layer_reduce;
     struct tsim_data_collective layer_regather, expert_layer_regather; /* for the backward pass */
     struct tsim_data_collective root_gather, root_reduce;
-    struct tsim_data_collective product_gathers[TSIM_N_LAYER_PRODUCTS], product_reduces[TSIM_N_LAYER_PRODUCTS];
+    struct tsim_data_collective *product_gathers, *product_reduces; /* by product; NULL where units are layers */
     int32_t n_collectives;
 };
 

@@ -594,17 +594,19 @@ static const struct tsim_pass_route *find_routes(struct tsim_arena *arena, const
 
 /* Those of the chunks first, then those of units. */
 static void number_collectives(struct tsim_stage_plan *sp, int32_t chunks) {
-    struct tsim_data_collective *units[] = {
-        &sp->layer_gather,       &sp->layer_reduce,          &sp->expert_layer_gather, &sp->expert_layer_reduce,
-        &sp->layer_regather,     &sp->expert_layer_regather, &sp->root_gather,         &sp->root_reduce,
-        &sp->product_gathers[0], &sp->product_gathers[1],    &sp->product_gathers[2],  &sp->product_gathers[3],
-        &sp->product_reduces[0], &sp->product_reduces[1],    &sp->product_reduces[2],  &sp->product_reduces[3]};
+    struct tsim_data_collective *units[] = {&sp->layer_gather,        &sp->layer_reduce,   &sp->expert_layer_gather,
+                                            &sp->expert_layer_reduce, &sp->layer_regather, &sp->expert_layer_regather,
+                                            &sp->root_gather,         &sp->root_reduce};
     for (int32_t c = 0; c < chunks; c++) {
         sp->chunks[c].gather.number = ++sp->n_collectives;
         sp->chunks[c].reduce.number = ++sp->n_collectives;
     }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         units[i]->number = ++sp->n_collectives;
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS && sp->product_gathers; i++) {
+        sp->product_gathers[i].number = ++sp->n_collectives;
+        sp->product_reduces[i].number = ++sp->n_collectives;
+    }
 }
 
 static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
@@ -649,6 +651,10 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     double held = rest / (is_sharded ? tsim_shards(sc) : 1) + experts / (is_sharded ? tsim_expert_shards(sc) : 1);
     double backward_s = sp->chunks[0].ways[TSIM_PASS_BACKWARD].whole.time_s;
     sp->optimizer_s = optimizer_s(plan, held, backward_s, &sp->optimizer_hbm_bytes);
+    if (plan->gathers_products) {
+        sp->product_gathers = TSIM_NEW_ARRAY(arena, TSIM_N_LAYER_PRODUCTS, struct tsim_data_collective);
+        sp->product_reduces = TSIM_NEW_ARRAY(arena, TSIM_N_LAYER_PRODUCTS, struct tsim_data_collective);
+    }
     number_collectives(sp, plan->schedule.chunks);
     if (p > 1) {
         plan_send(plan, placement, stage, (stage + 1) % p, &sp->next_on_node, &sp->send_next);

@@ -32,7 +32,6 @@ int main(int argc, char **argv) {
     const char *file = argc > 1 ? argv[1] : "scenarios/llama70b.yaml";
     struct tsim_arena config, run;
     struct tsim_result result = {0};
-    tsim_memory_keep();
     tsim_arena_init(&config);
     tsim_arena_init(&run);
     double start_s = now_s(), load_s = 0, run_s = 0;
