@@ -33,9 +33,14 @@ MEGATRON_2021 = "Not stated: {}. Table 2 of the same paper has micro-batches of 
 ASSUMED = {
     "meg21t1-001": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 1 % slower and faster."),
     "meg21t1-003": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 3 % slower and 2 % faster."),
+    "meg21t1-002": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 3 % slower and 4 % faster."),
+    "meg21t1-004": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 5 % slower and faster."),
     "meg21t1-005": ({"micro_batch": 1, "vpp": 2}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (2)")),
+    "meg21t1-006": ({"micro_batch": 1, "vpp": 5}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (5)")),
     "meg21t1-007": ({"micro_batch": 1, "vpp": 5}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (5)")),
+    "meg21t1-008": ({"micro_batch": 1, "vpp": 3}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (3)")),
     "meg21t1-009": ({"micro_batch": 1, "vpp": 3}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (3)")),
+    "meg21t1-010": ({"micro_batch": 1, "vpp": 2}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (2)")),
     **{f"meg21t2-{n}": ({"vpp": 2}, "Chunks of a stage are not stated: 2 assumed; 1 is 1 to 5 % slower.") for n in ("007", "008", "009")},
     **{f"meg21t2-{n}": ({"vpp": 3}, "Chunks of a stage are not stated: 3 of the 3 layers assumed; 1 is 2 to 8 % slower.")
        for n in ("010", "011", "012")},
