@@ -511,6 +511,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
               "elements of a flat tensor to reduce gradients in, and of one to gather weights in; gradients are joined "
               "and converted for the update"),
      .is_omitted_when_zero = true, .default_text = "0"},
+    {QUANTITY(struct tsim_software, "gather_ahead", TSIM_COUNT, gather_ahead_parameters,
+              "fully sharded, product by product: gathered ahead until it is so many parameters; 0: parallelism.prefetch"),
+     .is_omitted_when_zero = true, .default_text = "0"},
     {QUANTITY(struct tsim_software, "gather_reuse", TSIM_COUNT, gather_reuse_parameters,
               "fully sharded: what is not needed again within so many parameters is dropped, and gathered once more"),
      .is_omitted_when_zero = true, .default_text = "0"},

@@ -45,7 +45,7 @@ static const struct tsim_setting_class CLASSES[] = {
     {"zero_optimization.use_multi_rank_bucket_allreduce", NULL}, {"zero_optimization.allgather_bucket_size", "the size of gathers"},
     {"zero_optimization.round_robin_gradients", NULL}, {"zero_optimization.cpu_offload_use_pin_memory", NULL},
     {"zero_optimization.memory_efficient_linear", NULL}, {"zero_optimization.override_module_apply", NULL},
-    {"zero_optimization.stage3_prefetch_bucket_size", "how far ahead parameters are gathered: parallelism.prefetch counts layers"},
+    {"zero_optimization.stage3_prefetch_bucket_size", NULL},
     {"zero_optimization.stage3_param_persistence_threshold", "small parameters that are not sharded"},
     {"zero_optimization.stage3_model_persistence_threshold", "parameters that are not sharded"},
     {"zero_optimization.stage3_max_live_parameters", "a bound on gathered parameters"},
@@ -73,7 +73,7 @@ static const struct tsim_setting_class CLASSES[] = {
 struct reading {
     struct tsim_recipe *r;
     const struct tsim_import_input *input;
-    bool has_auto_precision, has_auto_bucket;
+    bool has_auto_precision, has_auto_bucket, has_auto_ahead;
 };
 
 /* ---- settings ---- */
@@ -212,7 +212,17 @@ static void put_gathers(struct reading *g) {
     int64_t distance = reuse ? tsim_setting_int(g->r, reuse, 0, INT64_C(1000000000000000)) : 1000000000;
     if (distance == 0) /* which is no limit here */
         distance = 1;
+    const struct tsim_setting *ahead = tsim_recipe_find(g->r, "zero_optimization.stage3_prefetch_bucket_size");
+    int64_t n_ahead = ahead ? tsim_setting_int(g->r, ahead, 0, INT64_C(1000000000000000)) : 0;
+    int64_t hidden = g->has_auto_ahead ? hidden_of_model(g) : 0;
     tsim_recipe_put(g->r, "software.gather_unit", NULL, "DeepSpeed gathers module by module", "product");
+    if (n_ahead > 0)
+        tsim_recipe_put(g->r, "software.gather_ahead", ahead, NULL, "%lld", (long long)n_ahead);
+    else if (hidden > 0)
+        tsim_recipe_put(g->r, "software.gather_ahead", NULL, "stage3_prefetch_bucket_size auto: 0.9 x hidden x hidden",
+                        "%lld", (long long)(hidden * hidden * 9 / 10));
+    else if (!ahead)
+        tsim_recipe_put(g->r, "software.gather_ahead", NULL, "DeepSpeed's default", "50000000");
     tsim_recipe_put(g->r, "software.gather_reuse", reuse, reuse ? NULL : "DeepSpeed's default", "%lld",
                     (long long)distance);
 }
@@ -279,6 +289,7 @@ static void find_autos(struct reading *g, const struct tsim_value *root) {
     g->has_auto_precision =
         is_auto(tsim_value_find_path(root, "bf16.enabled")) || is_auto(tsim_value_find_path(root, "fp16.enabled"));
     g->has_auto_bucket = is_auto(tsim_value_find_path(root, "zero_optimization.reduce_bucket_size"));
+    g->has_auto_ahead = is_auto(tsim_value_find_path(root, "zero_optimization.stage3_prefetch_bucket_size"));
 }
 
 enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct tsim_import_input *input,

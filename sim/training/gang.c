@@ -695,18 +695,16 @@ static bool next_bucket(struct tsim_gang *gang, struct tsim_task *task) {
 
 /* ---- data stream: ZeRO-3 ---- */
 
-/* Units whose parameters a rank holds whole at one time: that which runs, and those gathered ahead of it. With one,
- * each gather is waited for. */
-static int32_t n_held(const struct tsim_gang *gang) {
-    const struct tsim_parallelism_spec *p = &gang->plan->scenario->parallelism;
-    return p->overlap.parameters ? (int32_t)p->prefetch + 1 : 1;
-}
-
-/* Gathers of a backward pass before its first reduction. One that is waited for does not wait for a reduction that may
- * run beside the next unit. */
+/* Gathers of a backward pass before its first reduction: as many units as are held whole at one time, that which runs
+ * and those gathered ahead of it. One that is waited for does not wait for a reduction that may run beside the next
+ * unit. */
 static int32_t n_gathered_first(const struct tsim_gang *gang) {
     const struct tsim_parallelism_spec *p = &gang->plan->scenario->parallelism;
-    return p->overlap.parameters || !p->overlap.gradients ? n_held(gang) : 2;
+    const struct tsim_layer_units *units = &gang->plan->layer_units[1];
+    int32_t most = p->overlap.parameters || !p->overlap.gradients ? 1 : 2;
+    for (int32_t i = 0; i < units->n; i++)
+        most = units->at[i].places > most ? units->at[i].places : most;
+    return most;
 }
 
 /* The index of the unit so many places before, in execution order; -1: there is none. */
@@ -717,13 +715,16 @@ static int32_t unit_before(const struct tsim_gang *gang, int32_t item, int32_t p
     return unit_index(gang, item, position);
 }
 
-/* The parameters of unit `position` (execution order) of an item: gathered when there is room for it, that is when the
- * one n_held places earlier is done (FSDP's rate limiter; DeepSpeed fetches what comes next when a module begins). */
+/* The parameters of unit `position` (execution order) of an item: gathered when there is room for it, that is when one
+ * some places earlier is done (FSDP's rate limiter; DeepSpeed fetches what comes next when a module begins). */
 static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, struct tsim_task *task) {
-    int32_t unit = unit_index(gang, item, position), before = unit_before(gang, item, position, n_held(gang));
+    enum tsim_pass_kind kind = tsim_gang_item(gang, item).kind;
+    int64_t layer;
+    const struct tsim_layer_unit *own = unit_at(gang->plan, kind, position, &layer);
+    int32_t unit = unit_index(gang, item, position),
+            before = own ? unit_before(gang, item, position, own->places) : -1; /* the root comes first of all */
     task->label = tsim_label(TSIM_TASK_GATHER, item, position);
-    tsim_gang_collective(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, tsim_gang_item(gang, item).kind, position, true),
-                         task);
+    tsim_gang_collective(gang, TSIM_STREAM_DATA, tsim_gang_unit(gang, kind, position, true), task);
     join_replicas(gang, TSIM_TASK_GATHER, unit, task);
     if (before >= 0)
         wait_for(task, gang->segment_done + before);

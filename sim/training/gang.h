@@ -111,7 +111,8 @@ struct tsim_pass_route {
 struct tsim_layer_unit {
     enum tsim_layer_product product; /* where units are products */
     bool gathers, reduces;
-    double frac; /* of the layer's time in the pass */
+    int32_t places; /* gathered when the unit so many places before it is done */
+    double frac;    /* of the layer's time in the pass */
 };
 struct tsim_layer_units {
     struct tsim_layer_unit at[2 * TSIM_N_LAYER_PRODUCTS];

@@ -503,10 +503,8 @@ static void add_to_product(void *context, const struct tsim_pass_operator *row) 
     times->s[again][times->at[again]] += row->op->kind == TSIM_OP_COLLECTIVE ? row->exposed_s : row->time_s;
 }
 
-static void add_unit(struct tsim_layer_units *units, enum tsim_layer_product product, bool gathers, bool reduces,
-                     double s) {
-    units->at[units->n++] =
-        (struct tsim_layer_unit){.product = product, .gathers = gathers, .reduces = reduces, .frac = s};
+static void add_unit(struct tsim_layer_units *units, struct tsim_layer_unit unit) {
+    units->at[units->n++] = unit;
 }
 
 static void normalize(struct tsim_layer_units *units) {
@@ -517,9 +515,9 @@ static void normalize(struct tsim_layer_units *units) {
         units->at[i].frac = sum > 0 ? units->at[i].frac / sum : 1.0 / units->n;
 }
 
-/* DeepSpeed fetches the weights of a module when the module before it begins (runtime/zero/partitioned_param_coordinator
- * .py, fetch_sub_module; stage3_prefetch_bucket_size is less than a product of a large model): so short products are
- * waited for beside long ones, before the links are full. What a recomputation executes beside whole layers runs with
+/* DeepSpeed fetches the weights of a module when one before it begins (runtime/zero/partitioned_param_coordinator.py,
+ * fetch_sub_module), in large models the one before: so short products are waited for beside long ones, before the links
+ * are full. What a recomputation executes beside whole layers runs with
  * the product whose gradients come before attention's. */
 static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement *placement) {
     const struct tsim_scenario *sc = plan->scenario;
@@ -527,8 +525,9 @@ static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement 
     bool is_dropped[TSIM_N_LAYER_PRODUCTS], is_whole = sc->training.recompute >= TSIM_RECOMPUTE_FULL;
     plan->gathers_products = plan->shards_fully && tsim_gathers_products(sc);
     if (!plan->gathers_products) {
-        add_unit(forward, TSIM_PRODUCT_QKV, true, false, 1);
-        add_unit(backward, TSIM_PRODUCT_QKV, true, true, 1);
+        int32_t places = sc->parallelism.overlap.parameters ? (int32_t)sc->parallelism.prefetch + 1 : 1;
+        add_unit(forward, (struct tsim_layer_unit){.gathers = true, .places = places, .frac = 1});
+        add_unit(backward, (struct tsim_layer_unit){.gathers = true, .reduces = true, .places = places, .frac = 1});
         return;
     }
     struct product_times there = {.at = {TSIM_PRODUCT_QKV, TSIM_PRODUCT_QKV}};
@@ -536,13 +535,25 @@ static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement 
     tsim_pass_visit(sc, plan->cluster, placement, TSIM_PART_LAYER, TSIM_PASS_FORWARD, add_to_product, &there);
     tsim_pass_visit(sc, plan->cluster, placement, TSIM_PART_LAYER, TSIM_PASS_BACKWARD, add_to_product, &back);
     gathered_again_frac(sc, is_dropped);
-    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
-        add_unit(forward, (enum tsim_layer_product)i, true, false, there.s[0][i]);
-    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS && is_whole; i++)
-        add_unit(backward, (enum tsim_layer_product)i, true, false, back.s[1][i]);
-    for (int i = TSIM_N_LAYER_PRODUCTS - 1; i >= 0; i--)
-        add_unit(backward, (enum tsim_layer_product)i, !is_whole || is_dropped[i], true,
-                 back.s[0][i] + (is_whole ? 0 : back.s[1][i]));
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++) {
+        enum tsim_layer_product product = (enum tsim_layer_product)i;
+        struct tsim_layer_unit unit = {.product = product,
+                                       .gathers = true,
+                                       .places = tsim_layer_product_places(sc, product, false),
+                                       .frac = there.s[0][i]};
+        add_unit(forward, unit);
+        unit.frac = back.s[1][i];
+        if (is_whole)
+            add_unit(backward, unit);
+    }
+    for (int i = TSIM_N_LAYER_PRODUCTS - 1; i >= 0; i--) {
+        enum tsim_layer_product product = (enum tsim_layer_product)i;
+        add_unit(backward, (struct tsim_layer_unit){.product = product,
+                                                    .gathers = !is_whole || is_dropped[i],
+                                                    .reduces = true,
+                                                    .places = tsim_layer_product_places(sc, product, true),
+                                                    .frac = back.s[0][i] + (is_whole ? 0 : back.s[1][i])});
+    }
     normalize(forward);
     normalize(backward);
 }

@@ -111,6 +111,23 @@ void tsim_layer_product_parameters(const struct tsim_scenario *sc, double parame
     parameters[TSIM_PRODUCT_QKV] = p.layer_attention / tp - of_attention + p.layer_norms;
 }
 
+int32_t tsim_layer_product_places(const struct tsim_scenario *sc, enum tsim_layer_product product, bool is_backward) {
+    double weights[TSIM_N_LAYER_PRODUCTS], between = 0, limit = sc->software->gather_ahead_parameters;
+    int32_t at = (int32_t)product, places = 2, step = is_backward ? 1 : TSIM_N_LAYER_PRODUCTS - 1;
+    if (!sc->parallelism.overlap.parameters)
+        return 1;
+    if (!(limit > 0))
+        return (int32_t)sc->parallelism.prefetch + 1;
+    tsim_layer_product_parameters(sc, weights);
+    for (; places < TSIM_MOST_PLACES; places++) {
+        at = (at + step) % TSIM_N_LAYER_PRODUCTS;
+        between += weights[at];
+        if (between >= limit)
+            break;
+    }
+    return places;
+}
+
 const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *sc, int32_t stage,
                                             struct tsim_stage_part *part) {
     if (!sc->model->list || sc->parallelism.pipeline == 1)
@@ -561,22 +578,28 @@ static double largest_layer_parameters(const struct tsim_scenario *sc, int32_t s
     return largest(sc->model, tsim_layer_rank_parameters(part, false), tsim_layer_rank_parameters(part, true));
 }
 
-static double largest_gathered_parameters(const struct tsim_scenario *sc, int32_t stage) {
+/* Product by product: the most that is held at once going forward, and the largest. */
+static double held_products(const struct tsim_scenario *sc, double *largest_product) {
     double of[TSIM_N_LAYER_PRODUCTS], most = 0;
-    if (!tsim_gathers_products(sc))
-        return largest_layer_parameters(sc, stage);
     tsim_layer_product_parameters(sc, of);
-    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
-        most = fmax(most, of[i]);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++) {
+        int32_t places = tsim_layer_product_places(sc, (enum tsim_layer_product)i, false);
+        double held = 0;
+        for (int32_t k = 0; k < places; k++)
+            held += of[(i - k % TSIM_N_LAYER_PRODUCTS + TSIM_N_LAYER_PRODUCTS) % TSIM_N_LAYER_PRODUCTS];
+        most = fmax(most, held);
+        *largest_product = fmax(*largest_product, of[i]);
+    }
     return most;
 }
 
 /* ZeRO-3: the unit (layer or product) in use and those prefetched, whole, or all where they stay; gradients of one. */
 static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
-    double unit = largest_gathered_parameters(sc, stage);
-    double held = (double)sc->parallelism.prefetch + 1, weight = tsim_weight_bytes(sc->training.precision);
-    double whole = tsim_stage_parameters(sc, stage);
-    return (sc->parallelism.reshard_after_forward ? fmin(held * unit, whole) : whole) * weight +
+    bool of_products = tsim_gathers_products(sc);
+    double unit = of_products ? 0 : largest_layer_parameters(sc, stage), whole = tsim_stage_parameters(sc, stage);
+    double held = of_products ? held_products(sc, &unit) : ((double)sc->parallelism.prefetch + 1) * unit;
+    return (sc->parallelism.reshard_after_forward ? fmin(held, whole) : whole) *
+               tsim_weight_bytes(sc->training.precision) +
            unit * tsim_gradient_bytes(sc);
 }
 

@@ -70,6 +70,13 @@ enum tsim_layer_product {
  * rank: norms, which stay whole in such software, are counted with the first. */
 bool tsim_gathers_products(const struct tsim_scenario *scenario);
 void tsim_layer_product_parameters(const struct tsim_scenario *scenario, double parameters[TSIM_N_LAYER_PRODUCTS]);
+/* How many products before this one, in the order that the pass goes through layer after layer, must be done before its
+ * weights are gathered: with parallelism.prefetch ahead one more than that; with gather_ahead, when a product begins
+ * after which, up to this one, fewer parameters come (DeepSpeed, stage3_prefetch_bucket_size: what comes next is fetched
+ * until it is that many). No more than two layers' worth. */
+enum { TSIM_MOST_PLACES = 2 * TSIM_N_LAYER_PRODUCTS };
+int32_t tsim_layer_product_places(const struct tsim_scenario *scenario, enum tsim_layer_product product,
+                                  bool is_backward);
 
 /* A stage by itself: where a layer list is cut into the stages of a pipeline, the scenario with its blocks as the model
  * (in `part`; to be used with what is asked of layers, not of stages); else the scenario, whose layers are all alike.

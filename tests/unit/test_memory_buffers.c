@@ -90,6 +90,35 @@ START_TEST(gathered_weights) {
 }
 END_TEST
 
+/* Products of 3, 1, 4 and 4 U weights, one layer after another: 4.5 million are more than 4 U and less than 5, so where the
+ * product before is small, that before it is begun with, too. Going backward they come the other way round. */
+START_TEST(gathered_ahead) {
+    static const int32_t PLACES[2][TSIM_N_LAYER_PRODUCTS] = {{3, 3, 4, 3}, {3, 3, 3, 4}};
+    example_init(&e);
+    e.scenario.parallelism.zero = 3;
+    e.software.gather_unit = TSIM_UNIT_PRODUCT;
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
+        for (int backward = 0; backward < 2; backward++) {
+            enum tsim_layer_product product = (enum tsim_layer_product)i;
+            e.scenario.parallelism.overlap.parameters = true;
+            e.software.gather_ahead_parameters = 4.5e6;
+            ck_assert_int_eq(tsim_layer_product_places(&e.scenario, product, backward), PLACES[backward][i]);
+            e.software.gather_ahead_parameters = 1;
+            ck_assert_int_eq(tsim_layer_product_places(&e.scenario, product, backward), 2);
+            e.software.gather_ahead_parameters = 1e12;
+            ck_assert_int_eq(tsim_layer_product_places(&e.scenario, product, backward), TSIM_MOST_PLACES);
+            e.software.gather_ahead_parameters = 0;
+            ck_assert_int_eq(tsim_layer_product_places(&e.scenario, product, backward),
+                             e.scenario.parallelism.prefetch + 1);
+            e.scenario.parallelism.overlap.parameters = false;
+            ck_assert_int_eq(tsim_layer_product_places(&e.scenario, product, backward), 1);
+        }
+    e.scenario.parallelism.overlap.parameters = true;
+    e.software.gather_ahead_parameters = 4.5e6; /* most at once: up and the three before it, a layer's worth */
+    assert_mib(stage(0).buffers_bytes, fmax(16 + 4, 32 * 6) + 2 * (12 + 4 / H) + 4 * 4);
+}
+END_TEST
+
 /* Of cp ranks each has 1,024 / cp tokens: own keys and values 4 / cp MiB, own queries 2 / cp. A ring holds two pieces,
  * gathering all, all-to-all its own of all three. Scores are of own rows by all columns. */
 START_TEST(context_ranks) {
@@ -365,6 +394,7 @@ static Suite *buffers_suite(void) {
     tcase_add_test(tcase, small_vocabulary);
     tcase_add_test(tcase, two_stages);
     tcase_add_test(tcase, gathered_weights);
+    tcase_add_test(tcase, gathered_ahead);
     tcase_add_test(tcase, context_ranks);
     tcase_add_test(tcase, recomputation);
     tcase_add_test(tcase, two_stacks);
