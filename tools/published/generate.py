@@ -46,7 +46,7 @@ ASSUMED = {
        for n in ("010", "011", "012")},
     **{f"megascale-{n}": ({"micro_batch": 1, "recompute": "selective"},
                           "Micro-batch and recomputation are not stated: 1 and selective, as Korthikanti et al. 2022 ran this "
-                          "model with the same framework.") for n in ("001", "007", "017")},
+                          "model with the same framework.") for n in ("001", "003", "005", "007", "017", "019", "021", "023")},
     "automodel-028": ({"recompute": "full"}, "Recomputation is not stated: nothing less than full fits."),
     "fatrain-001": ({"micro_batch": 16}, "Micro-batch and sharding are not stated: 16 and ZeRO-1; 8 is 1 % slower."),
     "fatrain-004": ({"micro_batch": 16}, "Micro-batch and sharding are not stated: 16 and ZeRO-1; 8 is as fast."),
