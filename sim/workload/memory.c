@@ -584,9 +584,9 @@ static double held_products(const struct tsim_scenario *sc, double *largest_prod
     tsim_layer_product_parameters(sc, of);
     for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++) {
         int32_t places = tsim_layer_product_places(sc, (enum tsim_layer_product)i, false);
-        double held = 0;
-        for (int32_t k = 0; k < places; k++)
-            held += of[(i - k % TSIM_N_LAYER_PRODUCTS + TSIM_N_LAYER_PRODUCTS) % TSIM_N_LAYER_PRODUCTS];
+        double held = places / TSIM_N_LAYER_PRODUCTS * (of[0] + of[1] + of[2] + of[3]);
+        for (int32_t k = 0; k < places % TSIM_N_LAYER_PRODUCTS; k++)
+            held += of[(i - k + TSIM_N_LAYER_PRODUCTS) % TSIM_N_LAYER_PRODUCTS];
         most = fmax(most, held);
         *largest_product = fmax(*largest_product, of[i]);
     }
