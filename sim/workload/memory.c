@@ -603,6 +603,23 @@ static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
            unit * tsim_gradient_bytes(sc);
 }
 
+/* Product by product, by how much less than that is held while attention's scores have their gradients: then the
+ * weights of what attention gives out are in use, and those after it in the backward pass come ahead. */
+static double gathered_less_at_attention(const struct tsim_scenario *sc, int32_t stage) {
+    double of[TSIM_N_LAYER_PRODUCTS];
+    if (!tsim_gathers_products(sc) || !sc->parallelism.reshard_after_forward)
+        return 0;
+    tsim_layer_product_parameters(sc, of);
+    double held = of[TSIM_PRODUCT_OUT];
+    for (int32_t k = 1; k < TSIM_MOST_PLACES; k++) {
+        enum tsim_layer_product next =
+            (enum tsim_layer_product)((TSIM_PRODUCT_OUT + TSIM_MOST_PLACES - k) % TSIM_N_LAYER_PRODUCTS);
+        held += k < tsim_layer_product_places(sc, next, true) ? of[next] : 0;
+    }
+    double bytes = held * tsim_weight_bytes(sc->training.precision) + of[TSIM_PRODUCT_OUT] * tsim_gradient_bytes(sc);
+    return fmax(gathered_bytes(sc, stage) - bytes, 0);
+}
+
 /* ZeRO-2: whole gradients of the layer that is worked on, and beside the passes of the one that is reduced meanwhile
  * (training/gang.c, await_bucket). DeepSpeed's buckets are counted with the flat tensors. */
 static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
@@ -649,8 +666,8 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     struct tokens first = tokens_of(sc, false); /* of an encoder-decoder model the longer stack decides */
     if (sc->model->encoder_layers > 0)
         widest = fmax(widest, up * first.t * first.f * k.e);
-    bytes += fmax(widest, fmax(core_attention_bytes(sc, &k), core_attention_bytes(sc, &first))) +
-             2 * fmax(k.t, first.t) * k.h * k.e;
+    double core = fmax(core_attention_bytes(sc, &k), core_attention_bytes(sc, &first));
+    bytes += fmax(widest, core - gathered_less_at_attention(sc, stage)) + 2 * fmax(k.t, first.t) * k.h * k.e;
     if (sc->parallelism.expert > 1)
         bytes += 2 * rows * k.h * k.e; /* rows sent and received */
     if (stage_has_head(sc, stage))     /* the loss is done with before the backward pass of the layers */

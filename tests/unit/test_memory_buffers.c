@@ -119,6 +119,25 @@ START_TEST(gathered_ahead) {
 }
 END_TEST
 
+/* With four samples the gradients of scores are 4 x 16 MiB, where the feed-forward block's are 4 x 8. With them the weights
+ * of what attention gives out are held (U, and its gradients) and those that come next: queries, keys and values; with
+ * 4.5 million ahead the layer's before it, down, as well. */
+START_TEST(gathered_at_attention) {
+    example_init(&e);
+    e.model.vocab = 1024;
+    e.scenario.training.micro_batch_size = 4;
+    e.scenario.parallelism.zero = 3;
+    const double layer = 12 + 4 / H;
+    assert_mib(stage(0).buffers_bytes, 4 * (16 + 4) + 2 * 2 * layer + 4 * layer);
+    e.software.gather_unit = TSIM_UNIT_PRODUCT;
+    assert_mib(stage(0).buffers_bytes, 4 * (16 + 4) + 2 * (1 + 3 + 4 / H) + 4);
+    e.software.gather_ahead_parameters = 4.5e6;
+    assert_mib(stage(0).buffers_bytes, 4 * (16 + 4) + 2 * (1 + 3 + 4 / H + 4) + 4);
+    e.scenario.training.micro_batch_size = 1; /* the feed-forward block's are more with its weights */
+    assert_mib(stage(0).buffers_bytes, 8 + 4 + 2 * layer + 4 * 4);
+}
+END_TEST
+
 /* Of cp ranks each has 1,024 / cp tokens: own keys and values 4 / cp MiB, own queries 2 / cp. A ring holds two pieces,
  * gathering all, all-to-all its own of all three. Scores are of own rows by all columns. */
 START_TEST(context_ranks) {
@@ -395,6 +414,7 @@ static Suite *buffers_suite(void) {
     tcase_add_test(tcase, two_stages);
     tcase_add_test(tcase, gathered_weights);
     tcase_add_test(tcase, gathered_ahead);
+    tcase_add_test(tcase, gathered_at_attention);
     tcase_add_test(tcase, context_ranks);
     tcase_add_test(tcase, recomputation);
     tcase_add_test(tcase, two_stacks);
