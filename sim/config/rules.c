@@ -709,6 +709,14 @@ static void check_caveats(const struct check *c) {
     check_caveat(c, "parallelism.context", c->sc->parallelism.context, caveats->context);
 }
 
+static void check_gathers(const struct check *c) {
+    const char *obstacle = tsim_products_obstacle(c->sc);
+    if (obstacle && c->draft->zero == 3 && c->sc->software->gather_unit == TSIM_UNIT_PRODUCT)
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "software"), "software",
+                           "%s gathers product by product; %s tsim gathers whole layers", c->sc->software->name,
+                           obstacle);
+}
+
 static void check_effects(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     struct tsim_diags *diags = c->reader->diags;
@@ -785,6 +793,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_experts(c);
         check_zero(c);
         check_effects(c);
+        check_gathers(c);
         check_caveats(c);
     }
 }

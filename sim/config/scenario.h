@@ -403,6 +403,9 @@ double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario);
 bool tsim_recomputes_operators(const struct tsim_model *model);
 
+/* Why a scenario whose software gathers product by product gathers whole layers all the same; NULL: it does not. */
+const char *tsim_products_obstacle(const struct tsim_scenario *scenario);
+
 /* The words used in YAML: "bf16", "1f1b", "step_time"... */
 const char *tsim_precision_name(enum tsim_precision precision);
 const char *tsim_optimizer_name(enum tsim_optimizer optimizer);

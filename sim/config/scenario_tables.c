@@ -561,6 +561,16 @@ bool tsim_recomputes_operators(const struct tsim_model *model) {
     return !model->list && model->experts.count == 0 && model->latent.kv_rank == 0 && model->encoder_layers == 0;
 }
 
+const char *tsim_products_obstacle(const struct tsim_scenario *scenario) {
+    const struct tsim_model *model = scenario->model;
+    if (scenario->simulation.network == TSIM_NETWORK_STEPS)
+        return "message by message";
+    if (model->experts.count > 0)
+        return "where layers have experts";
+    bool is_plain = !model->list && model->encoder_layers == 0 && model->latent.kv_rank == 0;
+    return is_plain ? NULL : "of layers other than a plain transformer's";
+}
+
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario) {
     const struct tsim_training_spec *training = &scenario->training;
     if (training->recompute != TSIM_RECOMPUTE_SELECTIVE)

@@ -94,10 +94,7 @@ double tsim_layer_rank_parameters(const struct tsim_scenario *sc, bool has_exper
 }
 
 bool tsim_gathers_products(const struct tsim_scenario *sc) {
-    const struct tsim_model *m = sc->model;
-    return sc->software->gather_unit == TSIM_UNIT_PRODUCT && sc->parallelism.zero == 3 && !m->list &&
-           m->experts.count == 0 && m->encoder_layers == 0 && m->latent.kv_rank == 0 &&
-           sc->simulation.network != TSIM_NETWORK_STEPS;
+    return sc->software->gather_unit == TSIM_UNIT_PRODUCT && sc->parallelism.zero == 3 && !tsim_products_obstacle(sc);
 }
 
 void tsim_layer_product_parameters(const struct tsim_scenario *sc, double parameters[TSIM_N_LAYER_PRODUCTS]) {
