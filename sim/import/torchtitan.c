@@ -225,7 +225,7 @@ static void put_recompute(struct reading *g) {
         tsim_recipe_put(g->r, "training.recompute", mode, mode ? NULL : "torchtitan's default", "selective");
         const struct tsim_setting *from = option ? option : mode;
         if (from && strcmp(how, "op") != 0)
-            tsim_recipe_not_modelled(g->r, from, "every %.20sth layer is recomputed; attention's core in all is here",
+            tsim_recipe_not_modelled(g->r, from, "every %.20sth layer is recomputed; operators in all of them are here",
                                      how);
     } else
         tsim_recipe_error(g->r, mode, "'%.40s' is none of none, selective, full", text);
