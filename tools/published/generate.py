@@ -90,6 +90,8 @@ def variant_of(row, source, software):
     if source == "nemo" and row["gpu"] == "B200":  # scripts/performance: --fp8_recipe "defaults to ds"
         return mapping({"extends": "megatron-core-2025", "fp8_scaling": "delayed"})
     keys = {}
+    if source == "pythia":
+        keys = {"dropout": 0} | ({"attention_kernel": "flash1"} if "flash attention" in row["notes"] else {})
     if source == "grok" or "35a9aec nemotron" in row["source"]:  # their configure.sh turns cuDNN's attention off
         keys["attention_kernel"] = "flash2"
     if source in ("nemo", "dgxc") and "GPT" in row["model"]:  # hidden_dropout and attention_dropout in GPT-3's recipes
@@ -124,6 +126,7 @@ def source_of(row):
                                  # FSDP of PyTorch 2.2 without compile, which its docs advise against, and AdamW of several
                                  # kernels: counted, 84 bytes a parameter
                                  ("fms-fsdp", "fms", "{extends: torchtitan-2024, fusion: none, shard_copies: flat, optimizer_traffic: 84}"),
+                                 ("2304.01373", "pythia", "megatron-deepspeed-2023"),  # GPT-NeoX, the nearest
                                  ("ROCm", "rocm", "torchtitan-2024")):  # FSDP and torch.compile
         if word in s:
             return name, variant_of(row, name, software)
@@ -143,6 +146,8 @@ def fabric_of(row, source):
         return "{extends: roce-100, bandwidth: 50 Gb/s}" if row["gpu"].startswith("A100") else "roce-100"
     if source == "bloom":
         return "omnipath-100"
+    if source == "pythia":  # AWS p4d: its configurations' paths are those of FSx
+        return "efa-100"
     return "ib-ndr" if row["gpu"].startswith("H100") else "ib-hdr"
 
 
@@ -163,6 +168,8 @@ def model_of(row, source):
                  "experts": "{count: 8, active: 2, ffn_hidden: 32768, capacity_factor: 1}"}
     elif source == "fatrain":
         keys |= {"norm": "layernorm", "position": "rope", "bias": "true", "tied_embeddings": "true"}
+    elif source == "pythia":
+        keys |= {"norm": "layernorm", "position": "rope", "bias": "true"}
     elif "nemotron" in row["model"].lower():
         keys |= {"norm": "layernorm", "position": "rope"}
     elif source == "bloom":
@@ -188,6 +195,8 @@ def gradients_of(row, source):
         return "bf16" if "PURE" in row["notes"] else "fp32"
     if source == "bloom":
         return "fp32" if "BF16Optimizer" in row["zero_stage_or_fsdp"] else row["precision"]
+    if source == "pythia":  # DeepSpeed, too
+        return row["precision"]
     if source == "megatron2021":  # Megatron's own data parallelism of 2021 and DeepSpeed reduce in the model's precision
         return "fp16"
     if source == "nemo":  # fp8 recipes: parameters in fp8, gradients reduced in bf16
@@ -308,6 +317,8 @@ def scenario(row, peaks):
     per_node = PER_NODE.get(row["gpu"], 8)
     if source == "bloom":
         node = "{extends: dgx-a100, nics: 4, nic_bandwidth: 100 Gb/s}"
+    if source == "pythia":
+        node = "{extends: dgx-a100-40gb, nics: 4, nic_bandwidth: 100 Gb/s}"
     cluster = {"node": node, "nodes": max(n // per_node, 1)}
     if n < per_node:
         cluster["accelerators_per_node"] = n
@@ -328,6 +339,8 @@ def scenario(row, peaks):
                    "context": row["cp"] or 1, "zero": zero_of(row, source)}
     if "HSDP" in row["zero_stage_or_fsdp"]:
         parallelism["zero_group"] = "node"
+    if source == "pythia":
+        training["attention"] = "flash" if "flash attention" in row["notes"] else "standard"
     if source == "grok":
         parallelism["expert"] = re.search(r"experts over (\d+) ranks", row["notes"]).group(1)
     if source == "bloom" and int(row["layers"]) % int(row["pp"]):
@@ -335,7 +348,7 @@ def scenario(row, peaks):
     if tensor > 1:
         parallelism["sequence"] = "true" if row["seq_parallel"] == "yes" else "false"
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + "."]
-    if source in ("habana", "neuron", "rocm", "grok", "maxtext"):
+    if source in ("habana", "neuron", "rocm", "grok", "maxtext", "pythia"):
         lines.append("# " + row["notes"] + ".")
     if why:
         lines.append(f"# {why}")
