@@ -106,8 +106,8 @@ other sizes and longer sequences from a source that was here, the 83 that are no
 predicted, half of them less than 2.3 %. Of 17 runs of NeMo with up to a million tokens, longer than any before, the nine on H100 were 3.3 %
 off at first; the eight on B200 12 %, six of them 11 to 18 % too fast. Ten runs of
 IBM's fully sharded PyTorch, the first of that source and that code, were 4 % off at first, half of them less than 2.4.
-Thirteen sizes of Megatron's papers of 2021 and 2022 that were not here, of 3.6 B to a trillion parameters on 64 to 3,072 A100s, were 2.3 % off, none
-more than 4.7; its authors' other sizes were.
+Thirteen runs of Megatron's papers of 2021 and 2022, whose other sizes were here, of 3.6 B to a trillion parameters on 64 to 3,072 A100s, were
+2.3 % off, none more than 4.7; five of Pythia, the first of GPT-NeoX, 9.9 %.
 
 ## All, by source, by accelerator
 TEXT

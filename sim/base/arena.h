@@ -36,8 +36,9 @@ char *tsim_arena_vprintf(struct tsim_arena *arena, const char *format, va_list a
  * ends the program as memory that runs out does, and says `whose` limit it was. Set before threads are started. */
 void tsim_memory_limit(size_t most_bytes, const char *whose);
 
-/* From now on freed memory stays with the process: simulations one after another take and free the same megabytes, and
- * the system would clear those pages anew each time (4 to 8 % of a search for plans). Before threads are started. */
+/* From now on freed memory stays with the process, of the whole of it: simulations one after another take and free the
+ * same megabytes, and the system would clear those pages anew each time (4 % of a search for plans; single runs lose by
+ * it). So it is the program's to ask for, not the library's. Before threads are started. */
 void tsim_memory_keep(void);
 
 /* Grows a heap array (amortised doubling, overflow-checked): returns the array with room for at least `needed` items,

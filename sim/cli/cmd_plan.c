@@ -74,6 +74,7 @@ static enum tsim_status search(struct run *run) {
     run->search.space = &run->space;
     run->search.n_threads = tsim_n_jobs(arguments);
     run->has_bar = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !arguments->has[TSIM_OPTION_QUIET];
+    tsim_memory_keep();
     enum tsim_status status = tsim_plan_run(&run->arena, &run->search, show_progress, run, &run->result, &run->diags);
     if (run->has_bar)
         fputs("\r\033[K", stderr);

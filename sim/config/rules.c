@@ -105,7 +105,7 @@ static bool check_listed_model(const struct check *c) {
 
 static void check_recomputed_operators(const struct check *c) {
     unsigned parts = c->sc->training.recompute_parts;
-    if (parts & TSIM_RECOMPUTE_OPERATORS && !tsim_recomputes_operators(c->sc->model))
+    if (parts & TSIM_RECOMPUTE_OPERATORS && !tsim_has_plain_layers(c->sc->model))
         refuse(c, "training.recompute", "recomputation by operator of experts, latent attention or two stacks",
                "recompute: none, selective, full, sqrt, {every: N} or a list of other parts");
     if (parts > TSIM_RECOMPUTE_OPERATORS)

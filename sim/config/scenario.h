@@ -401,7 +401,9 @@ double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 /* The set of parts that selective recomputation executes again; 0 unless it is selective. Where the scenario names
  * none, the software's: attention's core, or operators in models whose operators can be told apart. */
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario);
-bool tsim_recomputes_operators(const struct tsim_model *model);
+/* All layers a transformer's with one attention and one feed-forward block: what is said operator by operator of a
+ * layer, as what is recomputed or gathered, is of these. */
+bool tsim_has_plain_layers(const struct tsim_model *model);
 
 /* Why a scenario whose software gathers product by product gathers whole layers all the same; NULL: it does not. */
 const char *tsim_products_obstacle(const struct tsim_scenario *scenario);

@@ -557,18 +557,14 @@ const char *tsim_optimizer_name(enum tsim_optimizer optimizer) {
     return tsim_word_of(OPTIMIZERS, (int)optimizer);
 }
 
-bool tsim_recomputes_operators(const struct tsim_model *model) {
+bool tsim_has_plain_layers(const struct tsim_model *model) {
     return !model->list && model->experts.count == 0 && model->latent.kv_rank == 0 && model->encoder_layers == 0;
 }
 
 const char *tsim_products_obstacle(const struct tsim_scenario *scenario) {
-    const struct tsim_model *model = scenario->model;
     if (scenario->simulation.network == TSIM_NETWORK_STEPS)
         return "message by message";
-    if (model->experts.count > 0)
-        return "where layers have experts";
-    bool is_plain = !model->list && model->encoder_layers == 0 && model->latent.kv_rank == 0;
-    return is_plain ? NULL : "of layers other than a plain transformer's";
+    return tsim_has_plain_layers(scenario->model) ? NULL : "of experts, latent attention, two stacks or a layer list";
 }
 
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario) {
@@ -578,8 +574,7 @@ unsigned tsim_recompute_parts(const struct tsim_scenario *scenario) {
     if (training->recompute_parts)
         return training->recompute_parts;
     bool by_operator = scenario->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
-    return by_operator && tsim_recomputes_operators(scenario->model) ? TSIM_RECOMPUTE_OPERATORS
-                                                                     : TSIM_RECOMPUTE_ATTENTION;
+    return by_operator && tsim_has_plain_layers(scenario->model) ? TSIM_RECOMPUTE_OPERATORS : TSIM_RECOMPUTE_ATTENTION;
 }
 
 const char *tsim_recompute_name(enum tsim_recompute recompute) {

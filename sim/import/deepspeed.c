@@ -70,6 +70,8 @@ static const struct tsim_setting_class CLASSES[] = {
 };
 /* clang-format on */
 
+#define MOST_ELEMENTS INT64_C(1000000000000000)
+
 struct reading {
     struct tsim_recipe *r;
     const struct tsim_import_input *input;
@@ -206,32 +208,34 @@ static int64_t hidden_of_model(struct reading *g) {
     return is_known ? model->hidden : 0;
 }
 
+/* A number of elements under `path`: as it is set; where it is "auto", what the Trainer makes of the model's hidden
+ * size; else DeepSpeed's default. 0, which the key below `path` would take for its own default, is the least there is. */
+static void put_elements(struct reading *g, const char *key, const char *path, bool is_auto_set, const char *auto_text,
+                         double of_square, int64_t usual) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
+    int64_t hidden = is_auto_set ? hidden_of_model(g) : 0;
+    int64_t n = s            ? tsim_setting_int(g->r, s, 0, MOST_ELEMENTS)
+                : hidden > 0 ? (int64_t)(of_square * (double)(hidden * hidden))
+                             : usual;
+    tsim_recipe_put(g->r, path, s,
+                    s            ? NULL
+                    : hidden > 0 ? auto_text
+                                 : "DeepSpeed's default",
+                    "%lld", (long long)(n > 0 ? n : 1));
+}
+
 /* Stage 3: each module gathers its own weights, and drops them where they are not used again soon. */
 static void put_gathers(struct reading *g) {
-    const struct tsim_setting *reuse = tsim_recipe_find(g->r, "zero_optimization.stage3_max_reuse_distance");
-    int64_t distance = reuse ? tsim_setting_int(g->r, reuse, 0, INT64_C(1000000000000000)) : 1000000000;
-    if (distance == 0) /* which is no limit here */
-        distance = 1;
-    const struct tsim_setting *ahead = tsim_recipe_find(g->r, "zero_optimization.stage3_prefetch_bucket_size");
-    int64_t n_ahead = ahead ? tsim_setting_int(g->r, ahead, 0, INT64_C(1000000000000000)) : 0;
-    int64_t hidden = g->has_auto_ahead ? hidden_of_model(g) : 0;
     tsim_recipe_put(g->r, "software.gather_unit", NULL, "DeepSpeed gathers module by module", "product");
-    if (n_ahead > 0)
-        tsim_recipe_put(g->r, "software.gather_ahead", ahead, NULL, "%lld", (long long)n_ahead);
-    else if (hidden > 0)
-        tsim_recipe_put(g->r, "software.gather_ahead", NULL, "stage3_prefetch_bucket_size auto: 0.9 x hidden x hidden",
-                        "%lld", (long long)(hidden * hidden * 9 / 10));
-    else if (!ahead)
-        tsim_recipe_put(g->r, "software.gather_ahead", NULL, "DeepSpeed's default", "50000000");
-    tsim_recipe_put(g->r, "software.gather_reuse", reuse, reuse ? NULL : "DeepSpeed's default", "%lld",
-                    (long long)distance);
+    put_elements(g, "zero_optimization.stage3_prefetch_bucket_size", "software.gather_ahead", g->has_auto_ahead,
+                 "stage3_prefetch_bucket_size auto: 0.9 x hidden x hidden", 0.9, 50000000);
+    put_elements(g, "zero_optimization.stage3_max_reuse_distance", "software.gather_reuse", false, NULL, 0, 1000000000);
 }
 
 static void put_zero(struct reading *g) {
     const struct tsim_setting *stage = tsim_recipe_find(g->r, "zero_optimization.stage"),
                               *old = tsim_recipe_find(g->r, "zero_optimization"),
                               *overlap = tsim_recipe_find(g->r, "zero_optimization.overlap_comm"),
-                              *bucket = tsim_recipe_find(g->r, "zero_optimization.reduce_bucket_size"),
                               *mics = tsim_recipe_find(g->r, "zero_optimization.mics_shard_size");
     int64_t zero = stage ? tsim_setting_int(g->r, stage, 0, 3) : old && tsim_setting_flag(g->r, old);
     bool overlaps = overlap ? tsim_setting_flag(g->r, overlap) : zero == 3;
@@ -242,15 +246,8 @@ static void put_zero(struct reading *g) {
         tsim_recipe_put(g->r, "parallelism.zero_group", mics, NULL, "%s", tsim_setting_text(mics));
     tsim_recipe_put(g->r, "parallelism.overlap.gradients", overlap, why, "%s", value);
     tsim_recipe_put(g->r, "parallelism.overlap.parameters", overlap, why, "%s", value);
-    int64_t hidden = g->has_auto_bucket ? hidden_of_model(g) : 0;
-    if (bucket && tsim_setting_int(g->r, bucket, 0, INT64_C(1000000000000000)) > 0)
-        tsim_recipe_put(g->r, "software.bucket", bucket, NULL, "%lld",
-                        (long long)tsim_setting_int(g->r, bucket, 0, INT64_C(1000000000000000)));
-    else if (hidden > 0)
-        tsim_recipe_put(g->r, "software.bucket", NULL, "reduce_bucket_size auto: hidden x hidden", "%lld",
-                        (long long)(hidden * hidden));
-    else
-        tsim_recipe_put(g->r, "software.bucket", NULL, "DeepSpeed's default", "500000000");
+    put_elements(g, "zero_optimization.reduce_bucket_size", "software.bucket", g->has_auto_bucket,
+                 "reduce_bucket_size auto: hidden x hidden", 1, 500000000);
     if (zero == 3)
         put_gathers(g);
 }

@@ -633,7 +633,6 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
     for (size_t c = 0; c < options->space->n_candidates; c++)
         search.tallies[c].least_excess_bytes = (double)NAN;
     *result = (struct tsim_plan_result){.n_best = 0};
-    tsim_memory_keep();
     team_init(team, options);
     bound_all(&search, team, report, context);
     simulate_all(&search, team, report, context, result);

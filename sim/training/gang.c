@@ -57,8 +57,8 @@ static int32_t model_order(enum tsim_pass_kind kind, int32_t segment, int32_t n)
 
 /* Fully sharded: the unit of a layer that a segment is, and the layer; NULL: the root, which is the embedding, in model
  * order before all layers. The head runs with the last of them. */
-static const struct tsim_layer_unit *unit_at(const struct tsim_step_plan *plan, enum tsim_pass_kind kind,
-                                             int32_t segment, int64_t *layer) {
+static const struct tsim_layer_unit *unit_of_layer(const struct tsim_step_plan *plan, enum tsim_pass_kind kind,
+                                                   int32_t segment, int64_t *layer) {
     const struct tsim_layer_units *units = &plan->layer_units[kind != TSIM_PASS_FORWARD];
     int32_t in_layers = segment - (kind == TSIM_PASS_FORWARD), n_layers = (int32_t)plan->scenario->model->layers;
     *layer = 0;
@@ -68,15 +68,21 @@ static const struct tsim_layer_unit *unit_at(const struct tsim_step_plan *plan, 
     return &units->at[in_layers % units->n];
 }
 
+static const struct tsim_layer_unit *unit_at(const struct tsim_step_plan *plan, enum tsim_pass_kind kind,
+                                             int32_t segment) {
+    int64_t layer;
+    return unit_of_layer(plan, kind, segment, &layer);
+}
+
 /* Segments are in execution order: embedding first going forward, last going backward. */
 static void segment_layers(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n,
                            int64_t *from, int64_t *to) {
-    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
-    int32_t in_model_order = model_order(item.kind, segment, n);
     if (gang->plan->shards_fully) {
-        *to = unit_at(gang->plan, item.kind, segment, from) ? *from + 1 : *from;
+        *to = unit_of_layer(gang->plan, item.kind, segment, from) ? *from + 1 : *from;
         return;
     }
+    const struct tsim_chunk_plan *chunk = chunk_of(gang, item.chunk);
+    int32_t in_model_order = model_order(item.kind, segment, n);
     *from = (int64_t)chunk->n_layers * in_model_order / n;
     *to = (int64_t)chunk->n_layers * (in_model_order + 1) / n;
 }
@@ -101,8 +107,9 @@ static double segment_frac(const struct tsim_gang *gang, struct tsim_pass_item i
     int64_t from, to;
     segment_layers(gang, item, segment, n, &from, &to);
     double frac = layers_frac(gang, chunk, way, from, to);
-    if (gang->plan->gathers_products && to > from)
-        frac *= unit_at(gang->plan, item.kind, segment, &from)->frac;
+    const struct tsim_layer_unit *unit = gang->plan->shards_fully ? unit_at(gang->plan, item.kind, segment) : NULL;
+    if (unit)
+        frac *= unit->frac;
     return frac + (in_model_order == 0 ? way->embedding_frac : 0) + (in_model_order == n - 1 ? way->head_frac : 0);
 }
 
@@ -148,8 +155,7 @@ void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t index, int32_t
 }
 
 bool tsim_gang_unit_has(const struct tsim_gang *gang, enum tsim_pass_kind kind, int32_t position, bool is_gather) {
-    int64_t layer;
-    const struct tsim_layer_unit *unit = unit_at(gang->plan, kind, position, &layer);
+    const struct tsim_layer_unit *unit = unit_at(gang->plan, kind, position);
     if (!unit)
         return is_gather == (kind == TSIM_PASS_FORWARD);
     return is_gather ? unit->gathers : unit->reduces;
@@ -160,7 +166,7 @@ const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, 
     const struct tsim_stage_plan *sp = gang->stage_plan;
     bool is_forward = kind == TSIM_PASS_FORWARD;
     int64_t layer;
-    const struct tsim_layer_unit *unit = unit_at(gang->plan, kind, position, &layer);
+    const struct tsim_layer_unit *unit = unit_of_layer(gang->plan, kind, position, &layer);
     if (!unit)
         return is_gather ? &sp->root_gather : &sp->root_reduce;
     if (gang->plan->gathers_products)
@@ -378,9 +384,9 @@ static void pass_signals(struct tsim_gang *gang, struct tsim_pass_item item, int
  * a backward pass releases its unit. */
 static void await_reductions(struct tsim_gang *gang, struct tsim_pass_item item, int32_t n_segments,
                              struct tsim_task *task) {
-    bool is_unit = gang->plan->shards_fully, releases = item.kind != TSIM_PASS_FORWARD;
-    if (is_unit)
-        releases = releases && tsim_gang_unit_has(gang, item.kind, gang->segment, false);
+    bool is_unit = gang->plan->shards_fully;
+    bool releases =
+        is_unit ? tsim_gang_unit_has(gang, item.kind, gang->segment, false) : item.kind != TSIM_PASS_FORWARD;
     if ((gang->segment == 0 || is_unit) && gang->n_released > 0) {
         task->awaited_counter = gang->reductions;
         task->awaited_value = gang->n_released;
@@ -719,8 +725,7 @@ static int32_t unit_before(const struct tsim_gang *gang, int32_t item, int32_t p
  * some places earlier is done (FSDP's rate limiter; DeepSpeed fetches what comes next when a module begins). */
 static void unit_gather(struct tsim_gang *gang, int32_t item, int32_t position, struct tsim_task *task) {
     enum tsim_pass_kind kind = tsim_gang_item(gang, item).kind;
-    int64_t layer;
-    const struct tsim_layer_unit *own = unit_at(gang->plan, kind, position, &layer);
+    const struct tsim_layer_unit *own = unit_at(gang->plan, kind, position);
     int32_t unit = unit_index(gang, item, position),
             before = own ? unit_before(gang, item, position, own->places) : -1; /* the root comes first of all */
     task->label = tsim_label(TSIM_TASK_GATHER, item, position);

@@ -112,7 +112,7 @@ struct tsim_layer_unit {
     enum tsim_layer_product product; /* where units are products */
     bool gathers, reduces;
     int32_t places; /* gathered when the unit so many places before it is done */
-    double frac;    /* of the layer's time in the pass */
+    double frac;    /* of the layer's time in the pass; FLOP and bytes are shared out by it, too */
 };
 struct tsim_layer_units {
     struct tsim_layer_unit at[2 * TSIM_N_LAYER_PRODUCTS];
@@ -147,13 +147,12 @@ struct tsim_step_plan {
     const int32_t *slots;                  /* of the first chunk's forward passes, by micro-batch */
     int32_t first_slot[2], slots_apart[2]; /* forward, others: of chunk 0, and from one chunk to the next */
     struct tsim_stage_plan *stages;
-    double layer_s;             /* kernels of a layer of the kind that most are, forward and backward */
-    struct tsim_beside *beside; /* plan.c: the same beside collectives */
-    /* Fully sharded: of a layer, forward and backward; units are products; segments of the pass that has most. */
-    struct tsim_layer_units layer_units[2];
-    bool gathers_products;
-    int32_t n_units;
-    int32_t n_rounds;     /* times that a step reduces a bucket */
+    double layer_s;                         /* kernels of a layer of the kind that most are, forward and backward */
+    struct tsim_beside *beside;             /* plan.c: the same beside collectives */
+    struct tsim_layer_units layer_units[2]; /* fully sharded: forward and backward */
+    bool gathers_products;                  /* units are products, not layers */
+    int32_t n_units;                        /* fully sharded: segments of the pass that has most */
+    int32_t n_rounds;                       /* times that a step reduces a bucket */
     bool is_mirrored;     /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
     bool is_ideal;        /* network: ideal */
     bool is_stepped;      /* network: steps */

@@ -436,31 +436,49 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
     reduce->kernel_s = parameters * reduction_copies_bytes(plan->scenario) * s_per_byte;
 }
 
-/* The share of a layer's parameters that the backward pass gathers twice when whole layers are recomputed: for the
- * recomputation, and, of those that are dropped after it, for their gradients. Between the two uses of a product's
+/* Products whose weights the backward pass gathers twice when whole layers are recomputed: for the recomputation, and, as
+ * they are dropped after it, for their gradients. Between the two uses of a product's
  * weight lie the products after it, forward and backward; what is not used again within `gather_reuse` parameters is
  * dropped (DeepSpeed, stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
-static double gathered_again_frac(const struct tsim_scenario *sc, bool is_dropped[TSIM_N_LAYER_PRODUCTS]) {
-    double weights[TSIM_N_LAYER_PRODUCTS], after = 0, dropped = 0, limit = sc->software->gather_reuse_parameters;
+static void find_dropped(const struct tsim_scenario *sc, bool is_dropped[TSIM_N_LAYER_PRODUCTS]) {
+    double weights[TSIM_N_LAYER_PRODUCTS], after = 0, limit = sc->software->gather_reuse_parameters;
     bool can_drop = sc->training.recompute >= TSIM_RECOMPUTE_FULL && limit > 0;
     tsim_layer_product_parameters(sc, weights);
     for (int i = TSIM_N_LAYER_PRODUCTS - 1; i >= 0; i--) {
         is_dropped[i] = can_drop && 2 * after > limit;
-        dropped += is_dropped[i] ? weights[i] : 0;
         after += weights[i];
     }
-    return after > 0 ? dropped / after : 0;
+}
+
+/* Their share of a layer's parameters. */
+static double gathered_again_frac(const struct tsim_scenario *sc) {
+    double weights[TSIM_N_LAYER_PRODUCTS], all = 0, dropped = 0;
+    bool is_dropped[TSIM_N_LAYER_PRODUCTS];
+    tsim_layer_product_parameters(sc, weights);
+    find_dropped(sc, is_dropped);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++) {
+        dropped += is_dropped[i] ? weights[i] : 0;
+        all += weights[i];
+    }
+    return all > 0 ? dropped / all : 0;
 }
 
 /* The gathers of a layer's unit for the backward pass, as one. */
 static void plan_regather(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                           const struct tsim_data_collective *gather, struct tsim_data_collective *regather) {
-    bool is_dropped[TSIM_N_LAYER_PRODUCTS];
-    double frac = 1 + gathered_again_frac(plan->scenario, is_dropped);
+    double frac = 1 + gathered_again_frac(plan->scenario);
     share.dense *= frac;
     share.expert *= frac;
     gathering(plan, data, share, regather);
     regather->kernel_s = frac * gather->kernel_s;
+}
+
+static void plan_products(const struct tsim_step_plan *plan, const struct data_groups *data,
+                          struct tsim_stage_plan *sp) {
+    double parameters[TSIM_N_LAYER_PRODUCTS];
+    tsim_layer_product_parameters(plan->scenario, parameters);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
+        plan_unit(plan, data, (struct share){.dense = parameters[i]}, &sp->product_gathers[i], &sp->product_reduces[i]);
 }
 
 static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct data_groups *data,
@@ -470,6 +488,11 @@ static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct d
     double layer = n_dense > 0 ? tsim_layer_rank_parameters(sc, false) : 0;
     double rest = chunk->n_expert_layers > 0 ? tsim_layer_rank_parameters(sc, true) - experts : 0;
     double root = chunk->parameters - chunk->expert_parameters - layer * n_dense - rest * chunk->n_expert_layers;
+    plan_unit(plan, data, (struct share){.dense = root}, &sp->root_gather, &sp->root_reduce);
+    if (plan->gathers_products) {
+        plan_products(plan, data, sp);
+        return;
+    }
     plan_unit(plan, data, (struct share){.dense = layer}, &sp->layer_gather, &sp->layer_reduce);
     plan_regather(plan, data, (struct share){.dense = layer}, &sp->layer_gather, &sp->layer_regather);
     if (chunk->n_expert_layers > 0) {
@@ -477,11 +500,6 @@ static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct d
         plan_unit(plan, data, share, &sp->expert_layer_gather, &sp->expert_layer_reduce);
         plan_regather(plan, data, share, &sp->expert_layer_gather, &sp->expert_layer_regather);
     }
-    plan_unit(plan, data, (struct share){.dense = root}, &sp->root_gather, &sp->root_reduce);
-    double products[TSIM_N_LAYER_PRODUCTS];
-    tsim_layer_product_parameters(sc, products);
-    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS && plan->gathers_products; i++)
-        plan_unit(plan, data, (struct share){.dense = products[i]}, &sp->product_gathers[i], &sp->product_reduces[i]);
 }
 
 /* A layer's time by product: each takes the operators up to the next one's along. */
@@ -511,8 +529,10 @@ static void normalize(struct tsim_layer_units *units) {
     double sum = 0;
     for (int32_t i = 0; i < units->n; i++)
         sum += units->at[i].frac;
-    for (int32_t i = 0; i < units->n; i++)
-        units->at[i].frac = sum > 0 ? units->at[i].frac / sum : 1.0 / units->n;
+    for (int32_t i = 0; i < units->n; i++) {
+        TSIM_ASSERT(units->at[i].frac > 0); /* else a product has another name than add_to_product knows */
+        units->at[i].frac /= sum;
+    }
 }
 
 /* DeepSpeed fetches the weights of a module when one before it begins (runtime/zero/partitioned_param_coordinator.py,
@@ -522,10 +542,11 @@ static void normalize(struct tsim_layer_units *units) {
 static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement *placement) {
     const struct tsim_scenario *sc = plan->scenario;
     struct tsim_layer_units *forward = &plan->layer_units[0], *backward = &plan->layer_units[1];
-    bool is_dropped[TSIM_N_LAYER_PRODUCTS], is_whole = sc->training.recompute >= TSIM_RECOMPUTE_FULL;
+    bool is_dropped[TSIM_N_LAYER_PRODUCTS], comes_again[TSIM_N_LAYER_PRODUCTS];
+    bool is_whole = sc->training.recompute >= TSIM_RECOMPUTE_FULL;
     plan->gathers_products = plan->shards_fully && tsim_gathers_products(sc);
     if (!plan->gathers_products) {
-        int32_t places = sc->parallelism.overlap.parameters ? (int32_t)sc->parallelism.prefetch + 1 : 1;
+        int32_t places = tsim_unit_places(sc);
         add_unit(forward, (struct tsim_layer_unit){.gathers = true, .places = places, .frac = 1});
         add_unit(backward, (struct tsim_layer_unit){.gathers = true, .reduces = true, .places = places, .frac = 1});
         return;
@@ -534,7 +555,7 @@ static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement 
     struct product_times back = {.at = {TSIM_PRODUCT_DOWN, is_whole ? TSIM_PRODUCT_QKV : TSIM_PRODUCT_OUT}};
     tsim_pass_visit(sc, plan->cluster, placement, TSIM_PART_LAYER, TSIM_PASS_FORWARD, add_to_product, &there);
     tsim_pass_visit(sc, plan->cluster, placement, TSIM_PART_LAYER, TSIM_PASS_BACKWARD, add_to_product, &back);
-    gathered_again_frac(sc, is_dropped);
+    find_dropped(sc, is_dropped);
     for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++) {
         enum tsim_layer_product product = (enum tsim_layer_product)i;
         struct tsim_layer_unit unit = {.product = product,
@@ -543,13 +564,14 @@ static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement 
                                        .frac = there.s[0][i]};
         add_unit(forward, unit);
         unit.frac = back.s[1][i];
-        if (is_whole)
+        comes_again[i] = is_whole && back.s[1][i] > 0; /* the last does not where recomputation stops early */
+        if (comes_again[i])
             add_unit(backward, unit);
     }
     for (int i = TSIM_N_LAYER_PRODUCTS - 1; i >= 0; i--) {
         enum tsim_layer_product product = (enum tsim_layer_product)i;
         add_unit(backward, (struct tsim_layer_unit){.product = product,
-                                                    .gathers = !is_whole || is_dropped[i],
+                                                    .gathers = !comes_again[i] || is_dropped[i],
                                                     .reduces = true,
                                                     .places = tsim_layer_product_places(sc, product, true),
                                                     .frac = back.s[0][i] + (is_whole ? 0 : back.s[1][i])});

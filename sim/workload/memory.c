@@ -108,13 +108,15 @@ void tsim_layer_product_parameters(const struct tsim_scenario *sc, double parame
     parameters[TSIM_PRODUCT_QKV] = p.layer_attention / tp - of_attention + p.layer_norms;
 }
 
+int32_t tsim_unit_places(const struct tsim_scenario *sc) {
+    return sc->parallelism.overlap.parameters ? (int32_t)sc->parallelism.prefetch + 1 : 1;
+}
+
 int32_t tsim_layer_product_places(const struct tsim_scenario *sc, enum tsim_layer_product product, bool is_backward) {
     double weights[TSIM_N_LAYER_PRODUCTS], between = 0, limit = sc->software->gather_ahead_parameters;
     int32_t at = (int32_t)product, places = 2, step = is_backward ? 1 : TSIM_N_LAYER_PRODUCTS - 1;
-    if (!sc->parallelism.overlap.parameters)
-        return 1;
-    if (!(limit > 0))
-        return (int32_t)sc->parallelism.prefetch + 1;
+    if (!(limit > 0) || !sc->parallelism.overlap.parameters)
+        return tsim_unit_places(sc);
     tsim_layer_product_parameters(sc, weights);
     for (; places < TSIM_MOST_PLACES; places++) {
         at = (at + step) % TSIM_N_LAYER_PRODUCTS;
@@ -594,7 +596,7 @@ static double held_products(const struct tsim_scenario *sc, double *largest_prod
 static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
     bool of_products = tsim_gathers_products(sc);
     double unit = of_products ? 0 : largest_layer_parameters(sc, stage), whole = tsim_stage_parameters(sc, stage);
-    double held = of_products ? held_products(sc, &unit) : ((double)sc->parallelism.prefetch + 1) * unit;
+    double held = of_products ? held_products(sc, &unit) : tsim_unit_places(sc) * unit;
     return (sc->parallelism.reshard_after_forward ? fmin(held, whole) : whole) *
                tsim_weight_bytes(sc->training.precision) +
            unit * tsim_gradient_bytes(sc);

@@ -2,6 +2,7 @@
  * which the bounds' share of time counts, too), with 64 sequences a step and with the 1,536 it was trained with, then as
  * the search goes; Llama 3 405B on 16,384 H100s. Seconds of the processor. Figures for comparing side by side, no
  * assertions. */
+#include "base/arena.h"
 #include "study/plan.h"
 #include "support/clock.h"
 
@@ -32,6 +33,7 @@ static bool measure(const char *name, const char *file, bool is_exhaustive) {
 /* With an argument the first alone. */
 int main(int argc, char **argv) {
     (void)argv;
+    tsim_memory_keep(); /* as the command does */
     if (argc > 1)
         return measure("plan GPT-3 175B, 64 A100, every plan", "tests/bench/gpt3-64.yaml", true) ? 0 : 1;
     bool is_good = measure("plan GPT-3 175B, 64 A100, every plan", "tests/bench/gpt3-64.yaml", true);

@@ -41,6 +41,7 @@ static void perhaps_products(struct example *e) {
     e->software.gather_unit = p->zero == 3 && p->overlap.tensor ? TSIM_UNIT_PRODUCT : TSIM_UNIT_LAYER;
     e->software.gather_reuse_parameters = p->overlap.tensor_backward ? 3e6 : 0;
     e->software.gather_ahead_parameters = p->overlap.pipeline ? 4.5e6 : 0;
+    e->software.checkpoint_early_stop = p->overlap.gradients && !p->overlap.pipeline;
 }
 
 void random_plan(struct random_source *random, struct example *e) {

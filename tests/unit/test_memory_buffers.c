@@ -76,6 +76,9 @@ START_TEST(gathered_weights) {
     e.software.gather_unit = TSIM_UNIT_PRODUCT; /* the widest, 4 U, in use and prefetched, and its gradients */
     assert_mib(stage(0).buffers_bytes, others + 2 * 2 * 4 + 4 * 4);
     e.software.gather_unit = TSIM_UNIT_LAYER;
+    e.scenario.parallelism.overlap.parameters = false; /* each is waited for: none is prefetched */
+    assert_mib(stage(0).buffers_bytes, others + 2 * layer + 4 * layer);
+    e.scenario.parallelism.overlap.parameters = true;
     e.scenario.parallelism.prefetch = 0;
     assert_mib(stage(0).buffers_bytes, others + 2 * layer + 4 * layer);
     e.scenario.parallelism.prefetch = 100;

@@ -347,9 +347,18 @@ START_TEST(products_wait_for_their_own_weights) {
 END_TEST
 
 /* Product by product the same is gathered and reduced as layer by layer, also where weights are dropped between
- * recomputation and gradients; with nothing beside, it takes as long. */
+ * recomputation and gradients, or where recomputation stops before the last product; with nothing beside, it takes as
+ * long. */
 START_TEST(products_gather_what_layers_do) {
-    for (int i = 0; i < 8; i++) {
+    static const struct {
+        enum tsim_recompute recompute;
+        bool stops_early, stays;
+        double reuse;
+    } CASES[] = {{TSIM_RECOMPUTE_NONE, false, false, 0},      {TSIM_RECOMPUTE_SELECTIVE, false, true, 0},
+                 {TSIM_RECOMPUTE_FULL, false, false, 0},      {TSIM_RECOMPUTE_FULL, false, false, 8e6},
+                 {TSIM_RECOMPUTE_FULL, false, true, 0},       {TSIM_RECOMPUTE_FULL, true, false, 0},
+                 {TSIM_RECOMPUTE_SELECTIVE, true, false, 8e6}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         double bytes[2], time_s[2];
         init(1, 1, TSIM_SCHEDULE_1F1B, 6);
         e.scenario.cluster.accelerators_per_node = 2;
@@ -357,9 +366,10 @@ START_TEST(products_gather_what_layers_do) {
         example_finish(&e);
         e.scenario.parallelism.zero = 3;
         e.scenario.parallelism.overlap.parameters = e.scenario.parallelism.overlap.gradients = false;
-        e.scenario.parallelism.reshard_after_forward = i / 4 == 0;
-        e.scenario.training.recompute = i % 4 > 0 ? TSIM_RECOMPUTE_FULL : TSIM_RECOMPUTE_SELECTIVE;
-        e.software.gather_reuse_parameters = i % 2 * 8e6;
+        e.scenario.parallelism.reshard_after_forward = !CASES[i].stays;
+        e.scenario.training.recompute = CASES[i].recompute;
+        e.software.checkpoint_early_stop = CASES[i].stops_early;
+        e.software.gather_reuse_parameters = CASES[i].reuse;
         for (int unit = 0; unit < 2; unit++) {
             e.software.gather_unit = (enum tsim_gather_unit)unit;
             struct tsim_step_simulation simulation = simulate();
