@@ -182,8 +182,8 @@ TEXT
 
 ## Does a parameter transfer?
 
-The sustained rates of matrix products are those of products alone (H100, V100 in fp16) and of single layers (A100 of 80 GB); on step times were fitted
-those of A100s of 40 GB, B200 in fp8, V100 in fp32 and Trainium. How much of the accuracy
+The sustained rates of matrix products are those of products alone (H100, V100) and of single layers (A100 of 80 GB); on step times were fitted
+those of A100s of 40 GB, B200 in fp8 and Trainium. How much of the accuracy
 above comes from fitting, and how far is what was measured alone from what steps would say? Here each source is
 predicted with the rate that all other sources give (the median of their errors becomes zero), as somebody's runs are that nobody has
 fitted on; the last column has the same runs with the catalogue's rate. `make docs-accuracy` computes it (`tools/transfer.py`).

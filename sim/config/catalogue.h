@@ -127,9 +127,11 @@ struct tsim_model {
     int64_t relative_buckets; /* of distances, each with a bias for every head; 0 unless position is relative */
     bool gated_mlp, tied_embeddings, bias, causal;
     bool parallel_block; /* attention and feed-forward side by side, from one norm */
+    bool parallel_norms; /* side by side, each from a norm of its own */
     bool qkv_bias;       /* queries, keys and values have biases also where other layers have none (Qwen2) */
     bool qk_norm;        /* each head's query and key have a norm with a scale of their own, shared by heads (Qwen3) */
     bool pooler;         /* a product of hidden x hidden on the first token, beside the head (BERT) */
+    double rotary_frac;  /* of each head, that is rotated; 0: all */
     double head_frac;    /* of the tokens, that the head and the loss are computed for: those masked (BERT); 0: all */
     int64_t other_parameters; /* whatever else: a head's bias, a transform before it, ...; held with the embedding */
     struct tsim_image image;
@@ -317,6 +319,37 @@ enum tsim_attention_kernel {
 enum tsim_flash tsim_flash_of(const struct tsim_accelerator *accelerator, enum tsim_attention_kernel kernel);
 const char *tsim_flash_name(enum tsim_flash flash);
 
+/* What is copied between the projection of queries, keys and values, attention's kernels and the projection of their
+ * result (workload/operators_layout.c). IN_PLACE: nothing; kernels take and give what projections do. SPLIT: one product
+ * makes all three, whose gradients are joined (PyTorch's chunk and split; mosaicml/llm-foundry, layers/attention.py).
+ * GROUPED: the same, but gradients that lie side by side are taken as they are, and grouped queries are brought together
+ * (NVIDIA/Megatron-LM, megatron/core/transformer/attention.py, get_query_key_value_tensors; Transformer Engine,
+ * attention.py, _SplitAlongDim); FlashAttention-2 takes and gives samples first. SEQUENCE_FIRST: as SPLIT, standard
+ * attention's result is copied from heads first, a flash kernel's operands and result to and from samples first
+ * (NVIDIA/Megatron-LM of 2021 to 2023, megatron/model/transformer.py: permute, rearrange). PACKED: the same, a flash
+ * kernel takes all three in one tensor (EleutherAI/gpt-neox of 2023, megatron/model/transformer.py; huggingface/nanotron, models/llama.py). HEADS_FIRST: each
+ * of the three, and the result, is copied (torch.matmul of permuted tensors: NVIDIA/DeepLearningExamples, BERT).
+ * REPEATED: three products; grouped keys and values are copied for every query head, their gradients summed
+ * (pytorch/torchtitan of 2024, models/llama/model.py, repeat_kv). */
+enum tsim_attention_layout {
+    TSIM_LAYOUT_IN_PLACE,
+    TSIM_LAYOUT_SPLIT,
+    TSIM_LAYOUT_GROUPED,
+    TSIM_LAYOUT_SEQUENCE_FIRST,
+    TSIM_LAYOUT_PACKED,
+    TSIM_LAYOUT_HEADS_FIRST,
+    TSIM_LAYOUT_REPEATED
+};
+/* How positions are rotated in: as `fusion` says, in one pass or written out; in one pass whatever it says; as complex
+ * numbers of fp32 (torchtitan, apply_rotary_emb: view_as_complex, for which torch.compile generates no code); as products
+ * with matrices of 2 x 2 in fp32 (foundation-model-stack, fms/modules/positions.py, adjusted_qk). */
+enum tsim_rotary { TSIM_ROTARY_BY_FUSION, TSIM_ROTARY_FUSED, TSIM_ROTARY_COMPLEX, TSIM_ROTARY_MATRIX };
+/* A gated feed-forward block's two matrices: products of their own, whose input gradients are added (torchtitan,
+ * transformers), or one, whose result is split and its gradients joined (nanotron). Of consequence where nothing is fused. */
+enum tsim_gate_products { TSIM_GATE_TWO, TSIM_GATE_ONE };
+/* RMS norms: as `fusion` says, or a kernel of their own whatever it says. */
+enum tsim_norm_kernels { TSIM_NORMS_BY_FUSION, TSIM_NORMS_FUSED };
+
 enum tsim_fusion { TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE, TSIM_FUSION_COMPILE };
 
 struct tsim_overlap {
@@ -380,6 +413,10 @@ struct tsim_software {
     const char *name, *source;
     struct tsim_caveats caveats;
     enum tsim_attention_kernel attention_kernel;
+    enum tsim_attention_layout attention_layout;
+    enum tsim_rotary rotary;
+    enum tsim_norm_kernels norms;
+    enum tsim_gate_products gate_products;
     enum tsim_fusion fusion;
     double dropout; /* fraction of the elements that are dropped; 0: no such kernels and masks */
     double host_time_per_op_s, host_time_per_collective_s, host_time_per_checkpoint_s;

@@ -364,6 +364,15 @@ static const struct tsim_word ATTENTION_KERNELS[] = {
     {"unfused", TSIM_ATTENTION_UNFUSED}, {"fused-softmax", TSIM_ATTENTION_FUSED_SOFTMAX},
     {"flash-triton", TSIM_ATTENTION_FLASH_TRITON}, {"flash1", TSIM_ATTENTION_FLASH1}, {"flash2", TSIM_ATTENTION_FLASH2},
     {"flash3", TSIM_ATTENTION_FLASH3}, {"cudnn", TSIM_ATTENTION_CUDNN}, {NULL, 0}};
+static const struct tsim_word ATTENTION_LAYOUTS[] = {
+    {"in-place", TSIM_LAYOUT_IN_PLACE}, {"split", TSIM_LAYOUT_SPLIT}, {"grouped", TSIM_LAYOUT_GROUPED},
+    {"sequence-first", TSIM_LAYOUT_SEQUENCE_FIRST}, {"packed", TSIM_LAYOUT_PACKED},
+    {"heads-first", TSIM_LAYOUT_HEADS_FIRST}, {"repeated", TSIM_LAYOUT_REPEATED}, {NULL, 0}};
+static const struct tsim_word NORM_KERNELS[] = {
+    {"by-fusion", TSIM_NORMS_BY_FUSION}, {"fused", TSIM_NORMS_FUSED}, {NULL, 0}};
+static const struct tsim_word GATE_PRODUCTS[] = {{"two", TSIM_GATE_TWO}, {"one", TSIM_GATE_ONE}, {NULL, 0}};
+static const struct tsim_word ROTARIES[] = {
+    {"by-fusion", TSIM_ROTARY_BY_FUSION}, {"fused", TSIM_ROTARY_FUSED}, {"complex", TSIM_ROTARY_COMPLEX}, {"matrix", TSIM_ROTARY_MATRIX}, {NULL, 0}};
 static const struct tsim_word FUSIONS[] = {{"none", TSIM_FUSION_NONE}, {"megatron", TSIM_FUSION_MEGATRON},
                                            {"te", TSIM_FUSION_TE}, {"compile", TSIM_FUSION_COMPILE}, {NULL, 0}};
 static const struct tsim_word PIPELINE_OVERLAPS[] = {
@@ -423,6 +432,19 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "what is known to be missing, a warning for scenarios with such ranks"},
     {.key = "attention_kernel", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_kernel),
      .words = ATTENTION_KERNELS, .is_required = true, .help = "which kernel computes attention"},
+    {.key = "attention_layout", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_layout),
+     .words = ATTENTION_LAYOUTS, .default_text = "in-place",
+     .help = "copies of queries, keys, values and result around attention's kernels, as in the code of: compilers (in-place), "
+             "llm-foundry (split), Megatron-Core (grouped), Megatron-LM (sequence-first), GPT-NeoX (packed), BERT (heads-first), "
+             "torchtitan (repeated)"},
+    {.key = "rotary", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, rotary), .words = ROTARIES,
+     .default_text = "by-fusion",
+     .help = "rotary positions: as fusion says, in one pass, as complex numbers of fp32, or by 2 x 2 matrices of fp32"},
+    {.key = "gate_products", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, gate_products),
+     .words = GATE_PRODUCTS, .default_text = "two",
+     .help = "a gated block's matrices, where nothing is fused: two, input gradients added, or one, gradients joined"},
+    {.key = "norms", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, norms), .words = NORM_KERNELS,
+     .default_text = "by-fusion", .help = "RMS norms: as fusion says (written out with none), or a kernel of their own"},
     {.key = "fusion", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fusion), .words = FUSIONS,
      .is_required = true, .help = "which element-wise operators are fused"},
     {QUANTITY(struct tsim_software, "dropout", TSIM_FRACTION, dropout, "probability; 0: no traffic and no masks"),

@@ -88,6 +88,7 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true},
     MODEL_BOOL(gated_mlp, "false", "gated feed-forward (SwiGLU): three matrices instead of two"),
     MODEL_BOOL(parallel_block, "false", "attention and feed-forward side by side from one norm (GPT-J, PaLM)"),
+    {MODEL_FLAG(parallel_norms, "with parallel_block, a norm for each of the two (GPT-NeoX, Falcon 40B)")},
     {.key = "norm", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, norm), .words = NORMS,
      .default_text = "layernorm", .help = "normalization before attention, before feed-forward and at the end"},
     {.key = "activation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, activation), .words = ACTIVATIONS,
@@ -95,6 +96,9 @@ static const struct tsim_key MODEL_KEYS[] = {
      .help = "activation function; auto: silu where gated, else gelu, in lists of layers relu"},
     {.key = "position", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, position), .words = POSITIONS,
      .default_text = "rope", .help = "how positions enter"},
+    {.key = "rotary_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
+     .offset = offsetof(struct tsim_model, rotary_frac), .default_text = "0",
+     .help = "of each head, that rope rotates (GPT-NeoX 0.25); 0: all"},
     MODEL_BOOL(tied_embeddings, "false", "embedding and head share one matrix"),
     MODEL_BOOL(bias, "false", "linear layers have biases"),
     {MODEL_FLAG(qkv_bias, "queries, keys and values have biases, whatever bias says")},
@@ -166,10 +170,22 @@ static void finish_stacks(struct tsim_reader *reader, const struct tsim_value *m
                          "experts, latent, parallel_block and image are for models of one stack in this version");
 }
 
+static void finish_variants(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                            const struct tsim_model *m) {
+    if (m->parallel_norms && !m->parallel_block)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "parallel_norms"),
+                         at_key(reader, path, "parallel_norms"),
+                         "only blocks side by side share a norm (parallel_block)");
+    if (m->rotary_frac > 0 && m->position != TSIM_POSITION_ROPE)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "rotary_share"),
+                         at_key(reader, path, "rotary_share"), "only position: rope rotates");
+}
+
 static void finish_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                          struct tsim_model *m) {
     finish_image(reader, mapping, path, m);
     finish_stacks(reader, mapping, path, m);
+    finish_variants(reader, mapping, path, m);
     if (!m->head_dim && m->hidden % m->heads != 0)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "heads"),
                                         at_key(reader, path, "heads"), "hidden %lld is not a multiple of heads %lld",

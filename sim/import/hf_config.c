@@ -85,6 +85,21 @@ static int64_t required(struct reading *r, const char *key, int64_t most) {
     return number(r, key, 1, most, 1);
 }
 
+/* Above 0, at most 1. */
+static double share(struct reading *r, const char *key, double otherwise) {
+    const struct tsim_value *value = find(r, key);
+    char *end;
+    if (!value)
+        return otherwise;
+    double parsed = value->kind == TSIM_VALUE_SCALAR && !value->is_quoted ? strtod(value->text, &end) : 0;
+    if (!(parsed > 0 && parsed <= 1) || *end != '\0') {
+        tsim_value_error(r->diags, TSIM_ERR_RANGE, value, key, "no number above 0 and at most 1");
+        failed(r, TSIM_ERR_RANGE);
+        return otherwise;
+    }
+    return parsed;
+}
+
 static bool flag(struct reading *r, const char *key, bool otherwise) {
     const struct tsim_value *value = find(r, key);
     if (!value)
@@ -212,7 +227,17 @@ static void finish_gemma2(struct reading *r) {
         note(r, "Capping of logits is not modelled.");
 }
 
+/* Side by side or in a row, attention and feed-forward have a norm each. */
+static void finish_gpt_neox(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    m->parallel_block = m->parallel_norms = flag(r, "use_parallel_residual", true);
+    m->rotary_frac = share(r, "rotary_pct", 0.25);
+    if (!flag(r, "attention_bias", true))
+        refuse(r, "attention_bias", "biases everywhere but there cannot be said in a model file");
+}
+
 static void finish_phi(struct reading *r) {
+    r->model.rotary_frac = share(r, "partial_rotary_factor", 0.5);
     if (flag(r, "qk_layernorm", false))
         refuse(r, "qk_layernorm", "layer norms of queries and keys cannot be said in a model file");
     r->model.other_parameters += r->model.vocab; /* the head's bias */
@@ -352,6 +377,10 @@ static const struct family FAMILIES[] = {
                .bias = true,
                .parallel_block = true},
      .finish = finish_phi},
+    {.type = "gpt_neox",
+     USUAL_NAMES,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true, .bias = true},
+     .finish = finish_gpt_neox},
     {.type = "bert",
      USUAL_NAMES,
      .positions = "max_position_embeddings",
@@ -526,6 +555,10 @@ static void put_rest(struct reading *r, const char **text) {
     const struct tsim_model *m = &r->model;
     if (m->parallel_block)
         put_flag(r, text, "parallel_block", true);
+    if (m->parallel_norms)
+        put_flag(r, text, "parallel_norms", true);
+    if (m->rotary_frac > 0 && m->rotary_frac < 1)
+        *text = tsim_arena_printf(r->arena, "%srotary_share: %g\n", *text, m->rotary_frac);
     if (m->qkv_bias)
         put_flag(r, text, "qkv_bias", true);
     if (m->qk_norm)

@@ -377,7 +377,7 @@ static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, b
     double blocks = sc->model->parallel_block ? 1 : 2; /* with a norm, an input and a mask each */
     keep(list, "inputs of the norms", k->ts * blocks * k->h * e);
     if (!(parts & TSIM_RECOMPUTE_NORMS))
-        keep(list, "inputs of the blocks", k->ts * blocks * k->h * k->linear);
+        keep(list, "inputs of the blocks", k->ts * (sc->model->parallel_norms ? 2 : blocks) * k->h * k->linear);
     keep(list, "masks of dropout", k->ts * blocks * k->h * k->mask);
     keep(list, "latent vectors and their norms", k->ts * 2 * k->latent * e);
     if (!(parts & TSIM_RECOMPUTE_LATENT && k->latent > 0))

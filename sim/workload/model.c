@@ -54,8 +54,8 @@ void tsim_model_count(const struct tsim_model *m, struct tsim_parameters *p) {
     /* A norm has a scale, a layer norm a shift as well. */
     double norm = (m->norm == TSIM_NORM_LAYERNORM ? 2 : 1) * h;
     *p = (struct tsim_parameters){.embedding = vocab * h + (double)(m->positions * m->hidden + m->other_parameters),
-                                  .layer_norms =
-                                      (m->parallel_block ? 1 : 2) * norm + (m->qk_norm ? 2 * (double)m->head_dim : 0),
+                                  .layer_norms = (m->parallel_block && !m->parallel_norms ? 1 : 2) * norm +
+                                                 (m->qk_norm ? 2 * (double)m->head_dim : 0),
                                   .layer_ffn = mlp(m, (double)m->ffn_hidden),
                                   .final_norm = norm,
                                   .head = m->tied_embeddings ? 0 : vocab * h};

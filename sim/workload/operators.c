@@ -93,12 +93,19 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
                 pipelined ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
 }
 
+/* Compiled and Transformer Engine's norms are kernels of their own, and layer norms PyTorch's. */
+static bool norms_are_written_out(const struct tsim_op_shape *z) {
+    return z->model->norm == TSIM_NORM_RMSNORM && z->software->fusion == TSIM_FUSION_NONE &&
+           z->software->norms == TSIM_NORMS_BY_FUSION;
+}
+
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes;
-    /* Unfused RMS norm as frameworks write it out: square, mean, scale, multiply in fp32. */
-    bool written_out = z->model->norm == TSIM_NORM_RMSNORM && z->software->fusion == TSIM_FUSION_NONE;
-    elementwise(list, name, z->ts * z->h, written_out ? 4 * e + 16 : 2 * e, written_out ? 4 : 1)->parts =
-        TSIM_RECOMPUTE_NORMS;
+    /* An RMS norm as frameworks write it out in fp32: converted, squared, its mean, scaled, converted, times the weight. */
+    bool written_out = norms_are_written_out(z);
+    elementwise(list, name, z->ts * z->h, written_out ? (e + 4) + 8 + 4 + 8 + (4 + e) + 2 * e : 2 * e,
+                written_out ? 6 : 1)
+        ->parts = TSIM_RECOMPUTE_NORMS;
 }
 
 /* Only with the scales of earlier steps does a norm write its result in fp8; its largest value it finds (Transformer
@@ -161,15 +168,42 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
     mark_part(list, first, TSIM_RECOMPUTE_ATTENTION);
 }
 
-static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+/* Passes over the rotated parts, per element. Written out: two products, a rotation (half negated, both halves joined) and
+ * a sum; backward two products, a half negated, each half's gradient copied into zeros of the whole, both added, and to the
+ * other product's. Complex numbers of fp32, which compilers leave as they are: converted, multiplied, converted. Matrices
+ * of 2 x 2 in fp32: converted, multiplied by both columns, summed, converted. */
+static double rotary_bytes(const struct tsim_op_shape *z, bool is_backward) {
+    double e = z->element_bytes;
+    switch (z->software->rotary) {
+    case TSIM_ROTARY_COMPLEX:
+        return (e + 4) + (4 + 4) + (4 + e);
+    case TSIM_ROTARY_MATRIX:
+        return (e + 4) + (4 + 8) + (8 + 4) + (4 + e);
+    case TSIM_ROTARY_BY_FUSION:
+    case TSIM_ROTARY_FUSED:
+        break;
+    }
+    return (is_backward ? 2 + 2 + 1 + 4 + 3 + 3 : 2 + 2 + 1 + 2 + 3) * e;
+}
+
+/* Where a part of each head is rotated, both parts are put together again (read and written); backward each part's
+ * gradient is copied into zeros of the whole, and the two are added. One kernel does it all in one pass. */
+static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, bool is_backward) {
+    double share = z->model->rotary_frac > 0 ? z->model->rotary_frac : 1, width = z->query + z->key;
+    bool by_fusion = z->software->rotary == TSIM_ROTARY_BY_FUSION,
+         fused = z->software->rotary == TSIM_ROTARY_FUSED ||
+                 (by_fusion && (z->software->fusion == TSIM_FUSION_TE || z->software->fusion == TSIM_FUSION_COMPILE));
     if (z->model->position != TSIM_POSITION_ROPE)
         return;
-    /* Written out: two products, a rotation (a copy) and a sum, each a pass; fused: one pass. */
-    bool fused = z->software->fusion == TSIM_FUSION_TE || z->software->fusion == TSIM_FUSION_COMPILE;
-    double width = z->query + z->key;
     if (z->model->latent.kv_rank > 0) /* rotated parts alone; keys are put together from both: read and written */
         width = 2 * z->heads * (double)z->model->latent.rope_dim + z->key;
-    elementwise(list, name, z->t * width, (fused ? 2 : 9) * z->element_bytes, fused ? 1 : 4);
+    if (fused) {
+        elementwise(list, name, z->t * width, 2 * z->element_bytes, 1);
+        return;
+    }
+    double parts = share < 1 ? (is_backward ? 7 : 2) * z->element_bytes : 0;
+    elementwise(list, name, z->t * width, share * rotary_bytes(z, is_backward) + parts,
+                (by_fusion ? is_backward ? 9 : 5 : 3) + (share < 1));
 }
 
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward) {
@@ -178,8 +212,8 @@ double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward) {
     if (!z->model->gated_mlp)
         return backward ? 3 * e : 2 * e;
     if (backward)
-        return unfused ? 8 * e : 5 * e;
-    return unfused ? 2 * e + 3 * e : 3 * e; /* gate, then product; or both at once */
+        return unfused ? 3 * e + 3 * e + 3 * e : 5 * e; /* the product's two gradients, the gate's */
+    return unfused ? 2 * e + 3 * e : 3 * e;             /* gate, then product; or both at once */
 }
 
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward) {
@@ -195,7 +229,11 @@ static void project_forward(struct tsim_op_list *list, const struct tsim_op_shap
     qkv->joined[0] = z->query;
     qkv->joined[1] = z->key;
     qkv->joined[2] = z->value;
-    rotary(list, z, "rotary");
+    /* Megatron-LM adds the bias after the product (LinearWithGradAccumulationAndAsyncCommunication); others have the
+     * product's kernel add it. That of the other layers goes into the kernels that follow them. */
+    if ((z->model->bias || z->model->qkv_bias) && z->software->fusion == TSIM_FUSION_MEGATRON)
+        elementwise(list, "attention qkv, bias", z->t * (z->query + z->key + z->value), 2 * e, 1);
+    rotary(list, z, "rotary", false);
 }
 
 /* The same by way of latent vectors: projections down and the norms of what they give on each rank's own tokens, whole
@@ -212,7 +250,7 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
     tsim_op_gather_input(list, z, "tensor: gather, latents", (query_rank > 0 ? query_rank : z->h) + down);
     gemm(list, "attention q up", z->linear_precision, z->t, z->query, query_rank > 0 ? query_rank : z->h, le, e);
     gemm(list, "attention kv up", z->linear_precision, z->t, 2 * z->value, kv_rank, le, e);
-    rotary(list, z, "rotary");
+    rotary(list, z, "rotary", false);
     mark_part(list, first, TSIM_RECOMPUTE_LATENT);
 }
 
@@ -222,7 +260,9 @@ static void attention_forward(struct tsim_op_list *list, const struct tsim_op_sh
         project_latent_forward(list, z);
     else
         project_forward(list, z);
+    tsim_op_layout_operands(list, z);
     tsim_op_core_forward(list, z);
+    tsim_op_layout_result(list, z);
     cast(list, z, "cast", z->t * z->q);
     gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes);
     if (z->model->parallel_block)
@@ -231,11 +271,16 @@ static void attention_forward(struct tsim_op_list *list, const struct tsim_op_sh
     tsim_op_residual_forward(list, z, "residual 1");
 }
 
+/* Side by side, both blocks take one norm's result. */
+static bool shares_norm(const struct tsim_op_shape *z) {
+    return z->model->parallel_block && !z->model->parallel_norms;
+}
+
 /* The feed-forward block, or the shared experts as one. */
 static void mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
     int32_t first = list->n;
-    if (!z->model->parallel_block)
+    if (!shares_norm(z))
         tsim_op_gather_input(list, z, "tensor: gather, ffn", z->h);
     struct tsim_op *product = gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
     if (z->model->gated_mlp)
@@ -257,13 +302,13 @@ static void mark_last_projection(struct tsim_op_list *list, const char *from) {
     list->ops[i].is_last_projection = true;
 }
 
-/* Side by side (parallel_block: GPT-J, PaLM) both blocks take the one norm's result, which is gathered once, and their
- * partial sums are added before they are reduced once. */
+/* Side by side (parallel_block: GPT-J, PaLM) both blocks take the one norm's result, which is gathered once, or each that
+ * of its own (parallel_norms: GPT-NeoX); their partial sums are added before they are reduced once. */
 static void layer_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     attention_forward(list, z);
     if (z->model->parallel_block)
         elementwise(list, "blocks, add", z->t * z->h, 3 * z->element_bytes, 1);
-    else
+    if (!shares_norm(z))
         tsim_op_norm_before_linear(list, z, "norm 2");
     mlp_forward(list, z);
     tsim_op_residual_forward(list, z, "residual 2");
@@ -424,9 +469,13 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
 
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes;
-    bool written_out = z->model->norm == TSIM_NORM_RMSNORM && z->software->fusion == TSIM_FUSION_NONE;
-    /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. */
-    elementwise(list, name, z->ts * z->h, written_out ? 8 * e + 24 : 3 * e + 2 * e, written_out ? 8 : 2);
+    bool written_out = norms_are_written_out(z);
+    /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out, what
+     * autograd runs: through the weight, its gradient (a product, summed), converted, through the scale, the scale's
+     * gradient (a product, summed), through the square in three passes (pow_backward), the two added, converted. */
+    elementwise(list, name, z->ts * z->h,
+                written_out ? 2 * e + 4 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e) : 3 * e + 2 * e,
+                written_out ? 12 : 2);
     elementwise(list, "residual gradient", z->ts * z->h, 3 * e, 1);
 }
 
@@ -526,12 +575,15 @@ static void attention_backward(struct tsim_op_list *list, const struct tsim_op_s
                                                      .n = z->h,
                                                      .k = z->q,
                                                      .shares_collectives = z->model->parallel_block});
+    tsim_op_layout_result_gradient(list, z);
     tsim_op_core_backward(list, z);
-    rotary(list, z, "rotary");
+    rotary(list, z, "rotary", true);
+    tsim_op_layout_joined(list, z);
     if (z->model->latent.kv_rank > 0)
         project_latent_backward(list, z);
     else
         project_backward(list, z);
+    tsim_op_layout_inputs(list, z);
     tsim_op_norm_backward(list, z, "norm 1");
 }
 
@@ -544,6 +596,10 @@ static void mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *
                                                      .k = z->f});
     elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, true),
                 tsim_op_activation_kernels(z, true));
+    bool is_written_out = z->model->gated_mlp && z->software->fusion == TSIM_FUSION_NONE,
+         is_one = z->software->gate_products == TSIM_GATE_ONE;
+    if (is_written_out && is_one)
+        elementwise(list, "gate gradients, join", 2 * z->t * z->f, 2 * z->element_bytes, 1);
     tsim_op_linear_backward(list, z,
                             &(struct tsim_op_linear){.input = "ffn up, input",
                                                      .weight = "ffn up, weight",
@@ -552,13 +608,15 @@ static void mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *
                                                      .n = (z->model->gated_mlp ? 2 : 1) * z->f,
                                                      .k = z->h,
                                                      .is_column_parallel = true,
-                                                     .shares_collectives = z->model->parallel_block});
+                                                     .shares_collectives = shares_norm(z)});
+    if (is_written_out && !is_one)
+        elementwise(list, "gate input gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
 }
 
 static void layer_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_residual_backward(list, z, "residual 2");
     mlp_backward(list, z);
-    if (z->model->parallel_block)
+    if (shares_norm(z))
         elementwise(list, "block gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
     else
         tsim_op_norm_backward(list, z, "norm 2");

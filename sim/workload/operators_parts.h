@@ -157,6 +157,14 @@ void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_s
 void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
+/* Around attention's core: copies of operands and result, see operators_layout.c. */
+void tsim_op_layout_operands(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_layout_result(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_layout_result_gradient(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_layout_joined(struct tsim_op_list *list, const struct tsim_op_shape *z);
+/* Behind three products the gradients of their input are added, where nothing is fused. */
+void tsim_op_layout_inputs(struct tsim_op_list *list, const struct tsim_op_shape *z);
+
 /* Around attention's core: what context ranks exchange, and the sums of a ring's pieces. */
 void tsim_op_context_before_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_context_after_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);

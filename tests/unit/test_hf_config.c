@@ -21,7 +21,7 @@ static const struct example {
     {"phi-2", 2779683840},         {"bert-base", 109514298},       {"vit-large", 304326632},
     {"deepseek-v3", 671026419200}, {"gemma-2-9b", 9241705984},     {"gemma-3-1b", 999885952},
     {"phi-3-mini", 3821079552},    {"vit-base-in21k", 86389248},   {"t5-11b", 11307321344},
-    {"flan-t5-xl", 2849757184},
+    {"flan-t5-xl", 2849757184},    {"pythia-6.9b", 6857302016},
 };
 enum { N_EXAMPLES = sizeof EXAMPLES / sizeof EXAMPLES[0] };
 
@@ -58,6 +58,45 @@ START_TEST(parameters_are_exact) {
     ck_assert_int_eq(tsim_hf_config_import(&arena, root, &model, &yaml, &diags), TSIM_OK);
     ck_assert_double_eq(tsim_model_parameters(model), example->parameters);
     ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), example->parameters);
+}
+END_TEST
+
+/* Blocks side by side with a norm each, a quarter of each head rotated; in a row there is a norm each anyway. */
+START_TEST(a_gpt_neox) {
+    static const struct {
+        const char *keys;
+        bool is_parallel;
+        double rotary_frac, parameters;
+    } CASES[] = {{"\"rotary_pct\": 1.0", true, 1, 6857302016},
+                 {"\"hidden_act\": \"gelu\"", true, 0.25, 6857302016},
+                 {"\"use_parallel_residual\": false", false, 0.25, 6857302016}};
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    const char *text =
+        tsim_arena_printf(&arena,
+                          "{\"model_type\": \"gpt_neox\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+                          "\"num_attention_heads\": 32, \"intermediate_size\": 16384, \"vocab_size\": 50432, %s}",
+                          CASES[_i].keys);
+    ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_OK);
+    const struct tsim_model *again = read_back(yaml);
+    ck_assert_int_eq(again->parallel_block, CASES[_i].is_parallel);
+    ck_assert_int_eq(again->parallel_norms, CASES[_i].is_parallel);
+    ck_assert_double_eq(again->rotary_frac > 0 ? again->rotary_frac : 1, CASES[_i].rotary_frac);
+    ck_assert_double_eq(tsim_model_parameters(again), CASES[_i].parameters);
+}
+END_TEST
+
+START_TEST(a_share_is_no_share) {
+    static const char *const VALUES[] = {"0", "1.5", "\"0.25\"", "0.25x", "[0.25]"};
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    const char *text =
+        tsim_arena_printf(&arena,
+                          "{\"model_type\": \"gpt_neox\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
+                          "\"num_attention_heads\": 2, \"intermediate_size\": 256, \"vocab_size\": 512, "
+                          "\"rotary_pct\": %s}",
+                          VALUES[_i]);
+    ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_ERR_RANGE);
 }
 END_TEST
 
@@ -184,6 +223,8 @@ static Suite *hf_config_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, parameters_are_exact, 0, N_EXAMPLES);
     tcase_add_loop_test(tests, biases_of_a_llama, 0, 3);
+    tcase_add_loop_test(tests, a_gpt_neox, 0, 3);
+    tcase_add_loop_test(tests, a_share_is_no_share, 0, 5);
     tcase_add_test(tests, many_labels);
     tcase_add_test(tests, every_missing_key_is_named);
     tcase_add_test(tests, unknown_architectures_say_what_is_missing);

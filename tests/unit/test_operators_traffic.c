@@ -108,18 +108,20 @@ START_TEST(as_written) {
 }
 END_TEST
 
-/* Llama as written: the norm's square, mean, quotient and scale in fp32, 24 bytes an element (backward 40 in 8); rotary
- * of queries and keys in four passes, 9 times 2 bytes; silu, then the product. Gradients are added by a kernel: 2 bytes
- * read, 4 read and written. Flash attention reads q, k, v and writes o; backward reads q, k, v, o, do, writes dq, dk,
+/* Llama as written. The norm: to fp32 6 bytes an element, square 8, mean 4, scaled 8, back 6, times the weight 4. Backward
+ * through the weight 4, its gradient 6 and 2, to fp32 6, through the scale 8, the scale's gradient 12 and 4, through the
+ * square 3 x 8, the sum of both 12, back 6. Rotary of queries and keys: products 4 and 4, half negated 2, joined 4, sum 6;
+ * backward two halves from zeros 8 and one more sum 6. silu, then the product; backward three of 6 bytes. Gradients
+ * are added by a kernel: 2 bytes read, 4 read and written. Flash attention reads q, k, v and writes o; backward reads q, k, v, o, do, writes dq, dk,
  * dv, and reads dO for row sums: 9 tensors, two kernels. */
 START_TEST(gated_as_written) {
-    static const struct row FORWARD[] = {{"norm 1", 24, 4},
+    static const struct row FORWARD[] = {{"norm 1", 36, 6},
                                          {"attention qkv", 14, 1},
-                                         {"rotary", 2 * 18, 4},
+                                         {"rotary", 2 * 20, 5},
                                          {"attention core", 4 * 2, 1},
                                          {"attention output", 6, 1},
                                          {"residual 1", 6, 1},
-                                         {"norm 2", 24, 4},
+                                         {"norm 2", 36, 6},
                                          {"ffn up", 2 * (1 + 8 + 8), 1},
                                          {"activation", 4 * (4 + 6), 2},
                                          {"ffn down", 18, 1},
@@ -127,21 +129,22 @@ START_TEST(gated_as_written) {
     static const struct row BACKWARD[] = {{"ffn down, input", 18, 1},
                                           {"ffn down, weight", 18, 1},
                                           {"gradient accumulation", 4 * 10, 1},
-                                          {"activation", 4 * 16, 3},
+                                          {"activation", 4 * 18, 3},
                                           {"ffn up, input", 34, 1},
                                           {"ffn up, weight", 34, 1},
                                           {"gradient accumulation", 8 * 10, 1},
-                                          {"norm 2", 40, 8},
+                                          {"gate input gradients, add", 6, 1},
+                                          {"norm 2", 84, 12},
                                           {"residual gradient", 6, 1},
                                           {"attention output, input", 6, 1},
                                           {"attention output, weight", 6, 1},
                                           {"gradient accumulation", 10, 1},
                                           {"attention core", 9 * 2, 2},
-                                          {"rotary", 2 * 18, 4},
+                                          {"rotary", 2 * 30, 9},
                                           {"attention qkv, input", 14, 1},
                                           {"attention qkv, weight", 14, 1},
                                           {"gradient accumulation", 3 * 10, 1},
-                                          {"norm 1", 40, 8},
+                                          {"norm 1", 84, 12},
                                           {"residual gradient", 6, 1}};
     gated_init(TSIM_FUSION_NONE);
     e.software.accumulation = TSIM_ACCUMULATION_SEPARATE;

@@ -100,8 +100,8 @@ def variant_of(row, source, software):
     if source == "nemo" and row["gpu"] == "B200":  # scripts/performance: --fp8_recipe "defaults to ds"
         return mapping({"extends": "megatron-core-2025", "fp8_scaling": "delayed"})
     keys = {}
-    if source == "pythia":
-        keys = {"dropout": 0} | ({"attention_kernel": "flash1"} if "flash attention" in row["notes"] else {})
+    if source == "pythia" and "flash attention" in row["notes"]:
+        keys["attention_kernel"] = "flash1"
     if source == "grok" or "35a9aec nemotron" in row["source"]:  # their configure.sh turns cuDNN's attention off
         keys["attention_kernel"] = "flash2"
     if source in ("nemo", "dgxc") and "GPT" in row["model"]:  # hidden_dropout and attention_dropout in GPT-3's recipes
@@ -122,10 +122,11 @@ def source_of(row):
                                  ("NeMo@", "nemo", "nemo-2024"), ("Zero Bubble", "zero-bubble", "zero-bubble-2023"),
                                  ("bigscience", "bloom", "bloom-2022"), ("2104.04473", "megatron2021", "megatron-2021"),
                                  ("2201.11990", "mtnlg", "megatron-2021"), ("MegaScale", "megascale", "megatron-2022"),
-                                 ("NeMo-Automodel", "automodel", "{extends: torchtitan-2024, attention_kernel: cudnn, fusion: te}"),
+                                 ("NeMo-Automodel", "automodel", "{extends: torchtitan-2024, attention_kernel: cudnn, attention_layout: in-place, fusion: te, rotary: by-fusion}"),
                                  ("torchtitan@", "titan", "torchtitan-2024"),
                                  ("flash-attention", "fatrain",
-                                  "{extends: torchtitan-2024, attention_kernel: flash1, fusion: te}"), ("MxNet", "dle", "mxnet-2020"),
+                                  "{extends: torchtitan-2024, attention_kernel: flash1, attention_layout: in-place, fusion: te, "
+                                  "rotary: by-fusion}"), ("MxNet", "dle", "mxnet-2020"),
                                  ("DeepLearningExamples", "dle", "apex-2021"),
                                  # DeepSpeed's pipeline on Intel's graph compiler, its fused attention
                                  ("Intel-HabanaLabs", "habana",
@@ -135,8 +136,9 @@ def source_of(row):
                                  ("AI-Hypercomputer", "maxtext", "maxtext-tpu-2023"),
                                  # FSDP of PyTorch 2.2 without compile, which its docs advise against, and AdamW of several
                                  # kernels: counted, 84 bytes a parameter
-                                 ("fms-fsdp", "fms", "{extends: torchtitan-2024, fusion: none, shard_copies: flat, optimizer_traffic: 84}"),
-                                 ("2304.01373", "pythia", "megatron-deepspeed-2023"),  # GPT-NeoX, the nearest
+                                 ("fms-fsdp", "fms", "{extends: torchtitan-2024, fusion: none, rotary: matrix, shard_copies: flat, "
+                                  "optimizer_traffic: 84}"),
+                                 ("2304.01373", "pythia", "gpt-neox-2023"),
                                  ("ROCm", "rocm", "torchtitan-2024")):  # FSDP and torch.compile
         if word in s:
             return name, variant_of(row, name, software)
@@ -177,7 +179,8 @@ def model_of(row, source):
     elif source == "fatrain":
         keys |= {"norm": "layernorm", "position": "rope", "bias": "true", "tied_embeddings": "true"}
     elif source == "pythia":
-        keys |= {"norm": "layernorm", "position": "rope", "bias": "true"}
+        keys |= {"norm": "layernorm", "position": "rope", "rotary_share": 0.25, "bias": "true", "parallel_block": "true",
+                 "parallel_norms": "true"}
     elif "nemotron" in row["model"].lower():
         keys |= {"norm": "layernorm", "position": "rope"}
     elif source == "bloom":

@@ -1,0 +1,233 @@
+/* What software copies around attention, how it rotates positions and adds biases: bytes read and written, counted by hand.
+ * The example has 1,024 tokens, hidden 1,024 and 8 heads, so queries are U = 2^20 elements, 2 MiB, and so are keys and
+ * values without groups; a copy reads and writes. */
+#include "support/example.h"
+#include "support/operator_list.h"
+
+static struct example e;
+static struct tsim_op_list list;
+
+#define NONE TSIM_ATTENTION_FUSED_SOFTMAX /* no flash kernel */
+
+static const struct copies {
+    enum tsim_attention_layout layout;
+    enum tsim_attention_kernel kernel;
+    int64_t kv_heads;
+    bool has_rope;
+    double operands, operand_kernels, result, result_gradient, joined; /* MiB */
+} COPIES[] = {
+    {TSIM_LAYOUT_IN_PLACE, TSIM_ATTENTION_FLASH2, 8, true, 0, 0, 0, 0, 0},
+    {TSIM_LAYOUT_IN_PLACE, NONE, 8, true, 0, 0, 0, 0, 0},
+    {TSIM_LAYOUT_SPLIT, TSIM_ATTENTION_FLASH_TRITON, 8, false, 0, 0, 0, 0, 12},
+    {TSIM_LAYOUT_SPLIT, NONE, 8, false, 0, 0, 4, 0, 12},
+    /* cuDNN's gradients lie where the projection's result does, unless they are rotated or of groups. */
+    {TSIM_LAYOUT_GROUPED, TSIM_ATTENTION_CUDNN, 8, false, 0, 0, 0, 0, 0},
+    {TSIM_LAYOUT_GROUPED, TSIM_ATTENTION_CUDNN, 8, true, 0, 0, 0, 0, 12},
+    {TSIM_LAYOUT_GROUPED, TSIM_ATTENTION_CUDNN, 2, true, 4, 1, 0, 0, 6},
+    {TSIM_LAYOUT_GROUPED, TSIM_ATTENTION_CUDNN, 1, true, 0, 0, 0, 0, 5}, /* the queries of one group lie together */
+    {TSIM_LAYOUT_GROUPED, TSIM_ATTENTION_FLASH2, 2, true, 4 + 6, 4, 4, 0, 6},
+    {TSIM_LAYOUT_GROUPED, TSIM_ATTENTION_FLASH2, 8, false, 12, 3, 4, 0, 12},
+    {TSIM_LAYOUT_GROUPED, NONE, 8, false, 0, 0, 4, 0, 0},
+    {TSIM_LAYOUT_SEQUENCE_FIRST, NONE, 8, false, 0, 0, 4, 0, 12},
+    {TSIM_LAYOUT_SEQUENCE_FIRST, TSIM_ATTENTION_FLASH1, 8, false, 12, 3, 4, 4, 12},
+    {TSIM_LAYOUT_SEQUENCE_FIRST, TSIM_ATTENTION_FLASH2, 8, false, 12, 3, 4, 0, 12},
+    {TSIM_LAYOUT_PACKED, NONE, 8, true, 0, 0, 4, 0, 12},
+    {TSIM_LAYOUT_PACKED, TSIM_ATTENTION_FLASH1, 8, true, 24, 4, 4, 4, 12},
+    {TSIM_LAYOUT_HEADS_FIRST, NONE, 8, false, 12, 3, 4, 4, 12},
+    /* 2 heads of keys and of values are read, U / 2, and 2 x 8 are written; backward summed. */
+    {TSIM_LAYOUT_REPEATED, TSIM_ATTENTION_FLASH2, 8, true, 0, 0, 0, 0, 0},
+    {TSIM_LAYOUT_REPEATED, TSIM_ATTENTION_FLASH2, 2, true, 5, 2, 0, 0, 5},
+    {TSIM_LAYOUT_REPEATED, NONE, 2, true, 5, 2, 4, 0, 5},
+};
+
+static double mib(const char *name) {
+    const struct tsim_op *op = seek(&list, name);
+    return op ? op->bytes / (1 << 20) : 0;
+}
+
+static void forward(void) {
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+}
+
+static void backward(void) {
+    example_finish(&e);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+}
+
+static void copies_init(const struct copies *c) {
+    example_init(&e);
+    e.software.attention_layout = c->layout;
+    e.software.attention_kernel = c->kernel;
+    e.scenario.training.attention = c->kernel == NONE ? TSIM_ATTENTION_STANDARD : TSIM_ATTENTION_FLASH;
+    e.model.kv_heads = c->kv_heads;
+    e.model.position = c->has_rope ? TSIM_POSITION_ROPE : TSIM_POSITION_LEARNED;
+}
+
+START_TEST(copies_around_attention) {
+    const struct copies *c = &COPIES[_i];
+    copies_init(c);
+    forward();
+    ck_assert_double_eq(mib("attention operands, copy"), c->operands);
+    ck_assert_double_eq(mib("attention result, copy"), c->result);
+    if (c->operands > 0)
+        ck_assert_double_eq(find(&list, "attention operands, copy")->kernels, c->operand_kernels);
+    backward();
+    ck_assert_double_eq(mib("attention result, copy"), c->result_gradient);
+    ck_assert_double_eq(mib("attention operands, join"), c->joined);
+}
+END_TEST
+
+/* With latent attention none are counted. */
+START_TEST(none_of_latent_attention) {
+    copies_init(&COPIES[16]);
+    e.model.position = TSIM_POSITION_ROPE;
+    e.model.latent = (struct tsim_latent){.kv_rank = 128, .rope_dim = 32};
+    forward();
+    ck_assert_ptr_null(seek(&list, "attention operands, copy"));
+    ck_assert_ptr_null(seek(&list, "attention result, copy"));
+    backward();
+    ck_assert_ptr_null(seek(&list, "attention operands, join"));
+}
+END_TEST
+
+/* Recomputation of attention's core makes the result again as what follows takes it, and not the operands. */
+START_TEST(recomputed_with_the_core) {
+    copies_init(&COPIES[16]);
+    e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+    example_finish(&e);
+    tsim_operators_again(&e.scenario, TSIM_PART_LAYER, &list);
+    ck_assert_ptr_nonnull(seek(&list, "attention result, copy"));
+    ck_assert_ptr_null(seek(&list, "attention operands, copy"));
+}
+END_TEST
+
+/* Of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15; complex 2 + 4, 4 + 4, 4 + 2 bytes; matrices 2 + 4, 4 + 8,
+ * 8 + 4, 4 + 2; in one kernel 2 + 2. Of a quarter of each head a quarter of that, and the whole put together, 2 + 2 bytes, or
+ * backward two gradients of the whole from zeros: written 2 x 2, the parts copied 2 + 2, both read and their sum written. */
+static const struct rotation {
+    enum tsim_rotary rotary;
+    enum tsim_fusion fusion;
+    double share, forward, backward, kernels, backward_kernels;
+} ROTATIONS[] = {
+    {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_NONE, 0, 40, 60, 5, 9},
+    {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_MEGATRON, 1, 40, 60, 5, 9},
+    {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_MEGATRON, 0.25, 10 + 8, 15 + 28, 6, 10},
+    {TSIM_ROTARY_FUSED, TSIM_FUSION_NONE, 0.25, 8, 8, 1, 1},
+    {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_TE, 0, 8, 8, 1, 1},
+    {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_TE, 0.5, 8, 8, 1, 1},
+    {TSIM_ROTARY_COMPLEX, TSIM_FUSION_COMPILE, 0, 40, 40, 3, 3},
+    {TSIM_ROTARY_COMPLEX, TSIM_FUSION_NONE, 0, 40, 40, 3, 3},
+    {TSIM_ROTARY_MATRIX, TSIM_FUSION_NONE, 0, 72, 72, 3, 3},
+};
+
+START_TEST(rotations) {
+    const struct rotation *r = &ROTATIONS[_i];
+    example_init(&e);
+    e.software.rotary = r->rotary;
+    e.software.fusion = r->fusion;
+    e.model.position = TSIM_POSITION_ROPE;
+    e.model.rotary_frac = r->share;
+    forward();
+    ck_assert_double_eq(mib("rotary"), r->forward);
+    ck_assert_double_eq(find(&list, "rotary")->kernels, r->kernels);
+    backward();
+    ck_assert_double_eq(mib("rotary"), r->backward);
+    ck_assert_double_eq(find(&list, "rotary")->kernels, r->backward_kernels);
+}
+END_TEST
+
+/* An RMS norm written out takes 36 bytes an element and 84 backward, as a kernel 4 and 10; its own kernel is one whatever the
+ * rest is. */
+START_TEST(norms_of_their_own) {
+    for (int own = 0; own < 2; own++) {
+        example_init(&e);
+        e.software.fusion = TSIM_FUSION_NONE;
+        e.software.norms = own ? TSIM_NORMS_FUSED : TSIM_NORMS_BY_FUSION;
+        e.model.norm = TSIM_NORM_RMSNORM;
+        forward();
+        ck_assert_double_eq(mib("norm 2"), own ? 4 : 36);
+        backward();
+        ck_assert_double_eq(mib("norm 2"), own ? 10 : 84);
+    }
+}
+END_TEST
+
+/* Where nothing is fused: three products of queries, keys and values leave three gradients of their input, two sums of 3 x 2
+ * bytes; a gate's two products one sum; one product's two gradients of 4 U each are joined, read and written. */
+START_TEST(gradients_of_one_input) {
+    for (int i = 0; i < 8; i++) {
+        bool is_fused = i & 1, has_three = i & 2, has_one_gate = i & 4;
+        example_init(&e);
+        e.model.gated_mlp = true;
+        e.software.fusion = is_fused ? TSIM_FUSION_COMPILE : TSIM_FUSION_NONE;
+        e.software.attention_layout = has_three ? TSIM_LAYOUT_REPEATED : TSIM_LAYOUT_SPLIT;
+        e.software.gate_products = has_one_gate ? TSIM_GATE_ONE : TSIM_GATE_TWO;
+        backward();
+        ck_assert_double_eq(mib("attention input gradients, add"), !is_fused && has_three ? 12 : 0);
+        ck_assert_double_eq(mib("gate input gradients, add"), !is_fused && !has_one_gate ? 6 : 0);
+        ck_assert_double_eq(mib("gate gradients, join"), !is_fused && has_one_gate ? 32 : 0);
+    }
+}
+END_TEST
+
+/* Megatron-LM alone adds the biases of queries, keys and values in a kernel of their own: 3 U read and written. */
+START_TEST(biases_of_queries) {
+    static const enum tsim_fusion FUSIONS[] = {TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE,
+                                               TSIM_FUSION_COMPILE};
+    for (int bias = 0; bias < 3; bias++) {
+        example_init(&e);
+        e.software.fusion = FUSIONS[_i];
+        e.model.bias = bias == 1;
+        e.model.qkv_bias = bias == 2;
+        forward();
+        ck_assert_double_eq(mib("attention qkv, bias"), bias > 0 && FUSIONS[_i] == TSIM_FUSION_MEGATRON ? 12 : 0);
+    }
+}
+END_TEST
+
+static int n_collectives(enum tsim_op_collective kind) {
+    int n = 0;
+    for (int32_t i = 0; i < list.n; i++)
+        n += list.ops[i].kind == TSIM_OP_COLLECTIVE && list.ops[i].collective == kind;
+    return n;
+}
+
+/* Blocks side by side with a norm each gather two inputs, and reduce two gradients, over the tensor ranks; their results
+ * are one sum as with one norm. */
+START_TEST(norms_side_by_side) {
+    for (int has_two = 0; has_two < 2; has_two++) {
+        example_init(&e);
+        e.model.parallel_block = true;
+        e.model.parallel_norms = has_two;
+        e.scenario.parallelism.tensor = 8;
+        e.scenario.parallelism.sequence = true;
+        forward();
+        ck_assert_int_eq(n_collectives(TSIM_OP_ALL_GATHER), has_two ? 2 : 1);
+        ck_assert_int_eq(n_collectives(TSIM_OP_REDUCE_SCATTER), 1);
+        ck_assert_int_eq(seek(&list, "norm 2") != NULL, has_two);
+        backward();
+        ck_assert_int_eq(n_collectives(TSIM_OP_ALL_GATHER), has_two ? 3 : 2);
+        ck_assert_int_eq(n_collectives(TSIM_OP_REDUCE_SCATTER), has_two ? 2 : 1);
+        ck_assert_int_eq(seek(&list, "norm 2") != NULL, has_two);
+        ck_assert_int_eq(seek(&list, "block gradients, add") != NULL, !has_two);
+    }
+}
+END_TEST
+
+static Suite *layout_suite(void) {
+    Suite *suite = suite_create("operators: layouts");
+    TCase *tcase = tcase_create("layouts");
+    tcase_add_loop_test(tcase, copies_around_attention, 0, (int)(sizeof COPIES / sizeof COPIES[0]));
+    tcase_add_test(tcase, none_of_latent_attention);
+    tcase_add_test(tcase, recomputed_with_the_core);
+    tcase_add_loop_test(tcase, rotations, 0, (int)(sizeof ROTATIONS / sizeof ROTATIONS[0]));
+    tcase_add_test(tcase, norms_of_their_own);
+    tcase_add_test(tcase, gradients_of_one_input);
+    tcase_add_loop_test(tcase, biases_of_queries, 0, 4);
+    tcase_add_test(tcase, norms_side_by_side);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(layout_suite)
