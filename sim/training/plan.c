@@ -509,15 +509,10 @@ struct product_times {
 };
 
 static void add_to_product(void *context, const struct tsim_pass_operator *row) {
-    static const char *const NAMES[TSIM_N_LAYER_PRODUCTS] = {[TSIM_PRODUCT_QKV] = "attention qkv",
-                                                             [TSIM_PRODUCT_OUT] = "attention output",
-                                                             [TSIM_PRODUCT_UP] = "ffn up",
-                                                             [TSIM_PRODUCT_DOWN] = "ffn down"};
     struct product_times *times = context;
     bool again = strcmp(row->phase, "recompute") == 0;
-    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
-        if (strncmp(row->op->name, NAMES[i], strlen(NAMES[i])) == 0)
-            times->at[again] = (enum tsim_layer_product)i;
+    if (row->op->product != TSIM_NO_LAYER_PRODUCT)
+        times->at[again] = row->op->product;
     times->s[again][times->at[again]] += row->op->kind == TSIM_OP_COLLECTIVE ? row->exposed_s : row->time_s;
 }
 
@@ -530,7 +525,7 @@ static void normalize(struct tsim_layer_units *units) {
     for (int32_t i = 0; i < units->n; i++)
         sum += units->at[i].frac;
     for (int32_t i = 0; i < units->n; i++) {
-        TSIM_ASSERT(units->at[i].frac > 0); /* else a product has another name than add_to_product knows */
+        TSIM_ASSERT(units->at[i].frac > 0);
         units->at[i].frac /= sum;
     }
 }

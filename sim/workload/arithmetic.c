@@ -37,7 +37,8 @@ static bool has(const char *name, const char *word) {
 }
 
 static bool is_copy(const char *name) {
-    static const char *const COPIES[] = {"embedding", "permute", "copies", "gather", "pick", "put", "tables"};
+    static const char *const COPIES[] = {"embedding", "permute", "copies", "copy",  "join",
+                                         "gather",    "pick",    "put",    "tables"};
     if (strcmp(name, "embedding dropout") == 0)
         return false;
     for (size_t i = 0; i < sizeof COPIES / sizeof COPIES[0]; i++)

@@ -40,6 +40,7 @@
 #ifndef TSIM_WORKLOAD_MEMORY_H
 #define TSIM_WORKLOAD_MEMORY_H
 
+#include "workload/operators.h"
 #include "workload/schedule.h"
 
 struct tsim_stage_memory {
@@ -58,14 +59,6 @@ double tsim_chunk_expert_parameters(const struct tsim_scenario *scenario, int32_
 double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, bool has_experts);
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 
-/* A layer's products with weights, in execution order: queries, keys and values; what attention gives out; up; down. */
-enum tsim_layer_product {
-    TSIM_PRODUCT_QKV,
-    TSIM_PRODUCT_OUT,
-    TSIM_PRODUCT_UP,
-    TSIM_PRODUCT_DOWN,
-    TSIM_N_LAYER_PRODUCTS
-};
 /* Fully sharded, are weights gathered product by product (software.gather_unit)? Then what each gathers, of one tensor
  * rank: norms, which stay whole in such software, are counted with the first. */
 bool tsim_gathers_products(const struct tsim_scenario *scenario);

@@ -158,6 +158,10 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         batched(gemm(list, "attention scores", z->attention_precision, z->s / z->cp, z->sk, dk, e, e), z->b * z->heads);
         if (z->is_biased)
             elementwise(list, "attention bias", 1, scores * 2 * e + bias_bytes(z, e), 1);
+        /* A line's bias of each position is written out for all scores, and read by the product that adds to it
+         * (torch.baddbmm with beta: bigscience-workshop/Megatron-DeepSpeed, megatron/model/transformer.py). */
+        if (z->model->position == TSIM_POSITION_ALIBI)
+            elementwise(list, "attention bias", scores, 2 * e, 1);
         elementwise(list, "attention softmax", scores, softmax_forward_bytes(z),
                     z->software->attention_kernel == TSIM_ATTENTION_UNFUSED ? 5 : 1);
         if (e2 > 0)
@@ -226,6 +230,7 @@ static void project_forward(struct tsim_op_list *list, const struct tsim_op_shap
     tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
     struct tsim_op *qkv =
         gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le, e);
+    qkv->product = TSIM_PRODUCT_QKV;
     qkv->joined[0] = z->query;
     qkv->joined[1] = z->key;
     qkv->joined[2] = z->value;
@@ -264,7 +269,8 @@ static void attention_forward(struct tsim_op_list *list, const struct tsim_op_sh
     tsim_op_core_forward(list, z);
     tsim_op_layout_result(list, z);
     cast(list, z, "cast", z->t * z->q);
-    gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes);
+    gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes)->product =
+        TSIM_PRODUCT_OUT;
     if (z->model->parallel_block)
         return;
     tsim_op_reduce_output(list, z, "tensor: reduce, attention");
@@ -282,22 +288,23 @@ static void mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z
     int32_t first = list->n;
     if (!shares_norm(z))
         tsim_op_gather_input(list, z, "tensor: gather, ffn", z->h);
-    struct tsim_op *product = gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
+    struct tsim_op *first_product = gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
+    first_product->product = TSIM_PRODUCT_UP;
     if (z->model->gated_mlp)
-        product->joined[0] = product->joined[1] = z->f;
+        first_product->joined[0] = first_product->joined[1] = z->f;
     elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
     cast_activation(list, z, "cast, activation", z->t * z->f);
-    gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e);
+    gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e)->product = TSIM_PRODUCT_DOWN;
     tsim_op_reduce_output(list, z, "tensor: reduce, ffn");
     mark_part(list, first, TSIM_RECOMPUTE_FFN);
 }
 
-/* What follows the last product whose operands are kept. */
-static void mark_last_projection(struct tsim_op_list *list, const char *from) {
+/* From the last product down on, whose operands are kept. */
+static void mark_last_projection(struct tsim_op_list *list) {
     int32_t i = list->n - 1;
-    while (strcmp(list->ops[i].name, from) != 0)
+    while (list->ops[i].product != TSIM_PRODUCT_DOWN)
         list->ops[i--].is_last_projection = true;
     list->ops[i].is_last_projection = true;
 }
@@ -312,7 +319,7 @@ static void layer_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         tsim_op_norm_before_linear(list, z, "norm 2");
     mlp_forward(list, z);
     tsim_op_residual_forward(list, z, "residual 2");
-    mark_last_projection(list, "ffn down");
+    mark_last_projection(list);
 }
 
 /* Self attention, attention to the encoder's result, feed-forward (Vaswani et al. 2017, section 3.1). */
@@ -323,7 +330,7 @@ static void decoder_layer_forward(struct tsim_op_list *list, const struct tsim_o
     tsim_op_norm_before_linear(list, z, "norm 2");
     mlp_forward(list, z);
     tsim_op_residual_forward(list, z, "residual 2");
-    mark_last_projection(list, "ffn down");
+    mark_last_projection(list);
 }
 
 /* Shared experts are one block of their widths together (DeepSeek-AI 2024, arXiv:2401.06066; Megatron-Core replicates
@@ -345,7 +352,7 @@ static void expert_layer_forward(struct tsim_op_list *list, const struct tsim_op
     if (z->model->experts.shared > 0)
         elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1);
     tsim_op_residual_forward(list, z, "residual 2");
-    mark_last_projection(list, "expert down");
+    mark_last_projection(list);
 }
 
 static double patches(const struct tsim_op_shape *z) {
@@ -453,6 +460,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
             ->is_weight_gradient = linear->is_column_parallel;
     cast(list, z, "cast, gradient", z->groups * z->t * n);
     struct tsim_op *input = gemm(list, linear->input, z->linear_precision, z->t, k, n, le, e);
+    input->product = linear->product;
     input->is_gradient = true;
     grouped(input, z);
     if (parallel && linear->is_column_parallel)
@@ -460,6 +468,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && z->scenario->parallelism.zero < 2;
     struct tsim_op *weight =
         gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, adds ? 2 * z->gradient_bytes : e);
+    weight->product = linear->product;
     weight->is_gradient = weight->is_weight_gradient = true;
     grouped(weight, z);
     accumulate(list, z, n * k);
@@ -520,7 +529,8 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
 
 static void project_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.input = "attention qkv, input",
+                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_QKV,
+                                                     .input = "attention qkv, input",
                                                      .weight = "attention qkv, weight",
                                                      .gather = "tensor: gather input, attention",
                                                      .reduce = "tensor: reduce, attention",
@@ -537,7 +547,8 @@ static void project_latent_backward(struct tsim_op_list *list, const struct tsim
     own.t = z->ts;
     own.sequence_parallel = false;
     tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.input = "attention kv up, input",
+                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
+                                                     .input = "attention kv up, input",
                                                      .weight = "attention kv up, weight",
                                                      .gather = "tensor: gather latents, kv",
                                                      .reduce = "tensor: reduce, kv latents",
@@ -545,7 +556,8 @@ static void project_latent_backward(struct tsim_op_list *list, const struct tsim
                                                      .k = kv_rank,
                                                      .is_column_parallel = true});
     tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.input = "attention q up, input",
+                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
+                                                     .input = "attention q up, input",
                                                      .weight = "attention q up, weight",
                                                      .gather = "tensor: gather latents, q",
                                                      .reduce = "tensor: reduce, q latents",
@@ -554,22 +566,26 @@ static void project_latent_backward(struct tsim_op_list *list, const struct tsim
                                                      .is_column_parallel = true});
     elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 3 * z->element_bytes, query_rank > 0 ? 2 : 1);
     tsim_op_linear_backward(list, &own,
-                            &(struct tsim_op_linear){.input = "attention kv down, input",
+                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
+                                                     .input = "attention kv down, input",
                                                      .weight = "attention kv down, weight",
                                                      .n = kv_rank + (double)latent->rope_dim,
                                                      .k = z->h});
     if (query_rank > 0)
-        tsim_op_linear_backward(
-            list, &own,
-            &(struct tsim_op_linear){
-                .input = "attention q down, input", .weight = "attention q down, weight", .n = query_rank, .k = z->h});
+        tsim_op_linear_backward(list, &own,
+                                &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
+                                                         .input = "attention q down, input",
+                                                         .weight = "attention q down, weight",
+                                                         .n = query_rank,
+                                                         .k = z->h});
 }
 
 static void attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (!z->model->parallel_block)
         tsim_op_residual_backward(list, z, "residual 1");
     tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.input = "attention output, input",
+                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_OUT,
+                                                     .input = "attention output, input",
                                                      .weight = "attention output, weight",
                                                      .gather = "tensor: gather, attention",
                                                      .n = z->h,
@@ -589,7 +605,8 @@ static void attention_backward(struct tsim_op_list *list, const struct tsim_op_s
 
 static void mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.input = "ffn down, input",
+                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_DOWN,
+                                                     .input = "ffn down, input",
                                                      .weight = "ffn down, weight",
                                                      .gather = "tensor: gather, ffn",
                                                      .n = z->h,
@@ -601,7 +618,8 @@ static void mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *
     if (is_written_out && is_one)
         elementwise(list, "gate gradients, join", 2 * z->t * z->f, 2 * z->element_bytes, 1);
     tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.input = "ffn up, input",
+                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_UP,
+                                                     .input = "ffn up, input",
                                                      .weight = "ffn up, weight",
                                                      .gather = "tensor: gather input, ffn",
                                                      .reduce = "tensor: reduce, ffn",
@@ -667,16 +685,20 @@ static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shap
     first.sequence_parallel = false;
     first.t = head->b;
     elementwise(list, "pooler, tanh", first.t * first.h, 3 * first.element_bytes, 1);
-    tsim_op_linear_backward(
-        list, &first,
-        &(struct tsim_op_linear){.input = "pooler, input", .weight = "pooler, weight", .n = first.h, .k = first.h});
+    tsim_op_linear_backward(list, &first,
+                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
+                                                     .input = "pooler, input",
+                                                     .weight = "pooler, weight",
+                                                     .n = first.h,
+                                                     .k = first.h});
 }
 
 static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct tsim_op_shape head = head_shape(z);
     elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
     tsim_op_linear_backward(list, &head,
-                            &(struct tsim_op_linear){.input = "head, input",
+                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
+                                                     .input = "head, input",
                                                      .weight = "head, weight",
                                                      .gather = "tensor: gather input, head",
                                                      .reduce = "tensor: reduce, head",

@@ -33,12 +33,24 @@ enum tsim_op_overlap {
     TSIM_CONCURRENT_PASS     /* beside the kernels of another micro-batch's pass */
 };
 
+/* A layer's products with weights, in execution order: queries, keys and values; what attention gives out; up; down. Experts
+ * are the last two. */
+enum tsim_layer_product {
+    TSIM_PRODUCT_QKV,
+    TSIM_PRODUCT_OUT,
+    TSIM_PRODUCT_UP,
+    TSIM_PRODUCT_DOWN,
+    TSIM_N_LAYER_PRODUCTS,
+    TSIM_NO_LAYER_PRODUCT = TSIM_N_LAYER_PRODUCTS
+};
+
 struct tsim_op {
     const char *name;
     enum tsim_op_kind kind;
-    unsigned parts;          /* set of enum tsim_recompute_part that it belongs to */
-    double joined[3];        /* GEMM: columns of the products that it joins, 0 where they are fewer; all 0: it is one */
-    bool is_last_projection; /* fc2 and what follows: left out of recomputation with early stop */
+    unsigned parts;   /* set of enum tsim_recompute_part that it belongs to */
+    double joined[3]; /* GEMM: columns of the products that it joins, 0 where they are fewer; all 0: it is one */
+    enum tsim_layer_product product; /* GEMM, forward and its two backward; of which layer product */
+    bool is_last_projection;         /* fc2 and what follows: left out of recomputation with early stop */
     bool is_weight_gradient; /* may be delayed by split-backward schedules: products, and gathers of their inputs */
     enum tsim_precision precision;
     double batch, m, n, k;     /* GEMM: `batch` products of (m x k) by (k x n) */

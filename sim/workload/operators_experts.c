@@ -163,12 +163,12 @@ void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_sha
     join_rows(list, z, &x, "tensor: gather, experts", false);
     pad_rows(list, z, &x, "pad, experts");
     cast(list, g, "cast, experts", x.rows * z->h);
-    grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g);
+    grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g)->product = TSIM_PRODUCT_UP;
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
     cast_activation(list, g, "cast, expert activation", x.rows * x.f);
-    grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g);
+    grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g)->product = TSIM_PRODUCT_DOWN;
     pad_rows(list, z, &x, "unpad, experts");
     join_experts(list, z, &x);
     join_rows(list, z, &x, "tensor: scatter, experts", true);
@@ -189,9 +189,12 @@ static void router_backward(struct tsim_op_list *list, const struct tsim_op_shap
     own.linear_precision = z->attention_precision;
     own.linear_bytes = z->element_bytes;
     elementwise(list, "routing", x->own * x->count, 4 * 3, 3); /* dscores from dprobabilities and the mask */
-    tsim_op_linear_backward(
-        list, &own,
-        &(struct tsim_op_linear){.input = "router, input", .weight = "router, weight", .n = x->count, .k = z->h});
+    tsim_op_linear_backward(list, &own,
+                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
+                                                     .input = "router, input",
+                                                     .weight = "router, weight",
+                                                     .n = x->count,
+                                                     .k = z->h});
 }
 
 void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
@@ -203,13 +206,17 @@ void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_sh
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
     pad_rows(list, z, &x, "pad, experts");
-    tsim_op_linear_backward(
-        list, &x.grouped,
-        &(struct tsim_op_linear){.input = "expert down, input", .weight = "expert down, weight", .n = z->h, .k = x.f});
+    tsim_op_linear_backward(list, &x.grouped,
+                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_DOWN,
+                                                     .input = "expert down, input",
+                                                     .weight = "expert down, weight",
+                                                     .n = z->h,
+                                                     .k = x.f});
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, true),
                 tsim_op_activation_kernels(z, true));
     tsim_op_linear_backward(list, &x.grouped,
-                            &(struct tsim_op_linear){.input = "expert up, input",
+                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_UP,
+                                                     .input = "expert up, input",
                                                      .weight = "expert up, weight",
                                                      .n = (z->model->gated_mlp ? 2 : 1) * x.f,
                                                      .k = z->h});

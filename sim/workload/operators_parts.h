@@ -31,6 +31,7 @@ struct tsim_op_linear {
     const char *input, *weight; /* names of the backward products */
     const char *gather, *reduce;
     double n, k;
+    enum tsim_layer_product product;
     bool shares_collectives; /* those of another linear layer bring and take its operands */
     bool is_column_parallel; /* reduces dx over the tensor group; else row-parallel: gathers dy */
 };
@@ -43,6 +44,7 @@ static inline struct tsim_op *add(struct tsim_op_list *list, const char *name, e
     op->kind = kind;
     op->kernels = 1;
     op->batch = 1;
+    op->product = TSIM_NO_LAYER_PRODUCT;
     return op;
 }
 

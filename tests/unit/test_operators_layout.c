@@ -171,6 +171,20 @@ START_TEST(gradients_of_one_input) {
 }
 END_TEST
 
+/* ALiBi's bias is written for each of 8 U scores, and read by the product that adds to it; flash kernels make it up. */
+START_TEST(bias_of_a_line) {
+    for (int is_flash = 0; is_flash < 2; is_flash++) {
+        example_init(&e);
+        e.model.position = TSIM_POSITION_ALIBI;
+        e.scenario.training.attention = is_flash ? TSIM_ATTENTION_FLASH : TSIM_ATTENTION_STANDARD;
+        forward();
+        ck_assert_double_eq(mib("attention bias"), is_flash ? 0 : 32);
+        backward();
+        ck_assert_ptr_null(seek(&list, "attention bias"));
+    }
+}
+END_TEST
+
 /* Megatron-LM alone adds the biases of queries, keys and values in a kernel of their own: 3 U read and written. */
 START_TEST(biases_of_queries) {
     static const enum tsim_fusion FUSIONS[] = {TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE,
@@ -224,6 +238,7 @@ static Suite *layout_suite(void) {
     tcase_add_loop_test(tcase, rotations, 0, (int)(sizeof ROTATIONS / sizeof ROTATIONS[0]));
     tcase_add_test(tcase, norms_of_their_own);
     tcase_add_test(tcase, gradients_of_one_input);
+    tcase_add_test(tcase, bias_of_a_line);
     tcase_add_loop_test(tcase, biases_of_queries, 0, 4);
     tcase_add_test(tcase, norms_side_by_side);
     suite_add_tcase(suite, tcase);
