@@ -388,8 +388,9 @@ enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIE
 enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
 
 /* The loss over the vocabulary: operator by operator, or one kernel forward and one backward; as the fusion of the
- * other kernels says, one with `te`. */
-enum tsim_cross_entropy { TSIM_LOSS_BY_FUSION, TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_FUSED };
+ * other kernels says, one with `te`. SHIFTED: operator by operator on a copy of the fp32 logits without the last token's
+ * (huggingface/transformers before its loss functions of 2025, models/llama/modeling_llama.py: shift_logits). */
+enum tsim_cross_entropy { TSIM_LOSS_BY_FUSION, TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_FUSED, TSIM_LOSS_SHIFTED };
 
 /* Where fp8 operands get their scales: DELAYED, from the largest values of earlier steps, so that the kernel that makes a
  * tensor can write it in fp8; CURRENT, from its own largest value, found in a pass before it is quantized in another;

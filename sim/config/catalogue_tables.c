@@ -402,7 +402,8 @@ static const struct tsim_word SHARD_COPIES[] = {{"flat", TSIM_COPIES_FLAT},
 static const struct tsim_word SELECTIVES[] = {
     {"attention", TSIM_SELECTIVE_ATTENTION}, {"operators", TSIM_SELECTIVE_OPERATORS}, {NULL, 0}};
 static const struct tsim_word CROSS_ENTROPIES[] = {
-    {"by-fusion", TSIM_LOSS_BY_FUSION}, {"written-out", TSIM_LOSS_WRITTEN_OUT}, {"fused", TSIM_LOSS_FUSED}, {NULL, 0}};
+    {"by-fusion", TSIM_LOSS_BY_FUSION}, {"written-out", TSIM_LOSS_WRITTEN_OUT}, {"fused", TSIM_LOSS_FUSED},
+    {"shifted", TSIM_LOSS_SHIFTED}, {NULL, 0}};
 static const struct tsim_word ALL_NICS[] = {{"all", 0}, {NULL, 0}};
 
 #define OVERLAP(name_, help_)                                                                                          \
@@ -468,7 +469,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "what recompute: selective takes: attention's core, or operators (every second product, and what is cheap)"},
     {.key = "cross_entropy", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, cross_entropy),
      .words = CROSS_ENTROPIES, .default_text = "by-fusion",
-     .help = "the loss: operator by operator in fp32, or one kernel; by-fusion: one kernel with fusion: te"},
+     .help = "the loss: operator by operator in fp32, on a shifted copy of the logits (shifted), or one kernel; by-fusion: one kernel "
+             "with fusion: te"},
     {INTEGER(struct tsim_software, "loss_metrics", loss_metrics, 100,
              "metrics that compute cross-entropy again from the logits of each training step"), .default_text = "0"},
     {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,

@@ -278,7 +278,7 @@ static void build(struct reading *g) {
     put_optimizer(g);
     if (is_on(g, "compile.enabled"))
         tsim_recipe_put(r, "software.fusion", tsim_recipe_find(r, "compile.enabled"), NULL, "compile");
-    tsim_recipe_put(r, "software.extends", NULL, "PyTorch with DeepSpeed's hooks", "megatron-deepspeed-2023");
+    tsim_recipe_put(r, "software.extends", NULL, "transformers under DeepSpeed", "transformers-deepspeed-2024");
     put_zero(g);
 }
 

@@ -391,6 +391,8 @@ static double loss_bytes(const struct tsim_op_shape *z, bool backward) {
     double e = z->element_bytes;
     if (tsim_loss_is_fused(z->software))
         return 2 * e;
+    if (z->software->cross_entropy == TSIM_LOSS_SHIFTED) /* copied; backward into zeros of the whole */
+        return backward ? converted_bytes(e) + 16 + 12 : written_out_loss_bytes(e) + 8;
     if (z->software->fusion == TSIM_FUSION_MEGATRON || z->software->fusion == TSIM_FUSION_TE)
         return converted_bytes(e) + (backward ? 8 : 32);
     return backward ? converted_bytes(e) + 16 : written_out_loss_bytes(e);

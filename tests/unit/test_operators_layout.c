@@ -185,6 +185,22 @@ START_TEST(bias_of_a_line) {
 }
 END_TEST
 
+/* 32 U logits. Written out 2 + 4 bytes read and written, 8 of log-softmax; backward 16, and back to 16 bits 6. Of a shifted
+ * copy 8 more, and backward 12: zeros, and the copied part's gradient read and written. */
+START_TEST(loss_of_a_copy) {
+    for (int is_shifted = 0; is_shifted < 2; is_shifted++) {
+        example_init(&e);
+        e.software.fusion = TSIM_FUSION_NONE;
+        e.software.cross_entropy = is_shifted ? TSIM_LOSS_SHIFTED : TSIM_LOSS_WRITTEN_OUT;
+        example_finish(&e);
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        ck_assert_double_eq(mib("loss"), 32 * (14 + (is_shifted ? 8 : 0)));
+        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
+        ck_assert_double_eq(mib("loss"), 32 * (22 + (is_shifted ? 12 : 0)));
+    }
+}
+END_TEST
+
 /* Megatron-LM alone adds the biases of queries, keys and values in a kernel of their own: 3 U read and written. */
 START_TEST(biases_of_queries) {
     static const enum tsim_fusion FUSIONS[] = {TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE,
@@ -239,6 +255,7 @@ static Suite *layout_suite(void) {
     tcase_add_test(tcase, norms_of_their_own);
     tcase_add_test(tcase, gradients_of_one_input);
     tcase_add_test(tcase, bias_of_a_line);
+    tcase_add_test(tcase, loss_of_a_copy);
     tcase_add_loop_test(tcase, biases_of_queries, 0, 4);
     tcase_add_test(tcase, norms_side_by_side);
     suite_add_tcase(suite, tcase);
