@@ -107,7 +107,8 @@ predicted, half of them less than 2.3 %. Of 17 runs of NeMo with up to a million
 off at first; the eight on B200 12 %, six of them 11 to 18 % too fast. Ten runs of
 IBM's fully sharded PyTorch, the first of that source and that code, were 4 % off at first, half of them less than 2.4.
 Thirteen runs of Megatron's papers of 2021 and 2022, whose other sizes were here, of 3.6 B to a trillion parameters on 64 to 3,072 A100s, were
-2.3 % off, none more than 4.7; five of Pythia, the first of GPT-NeoX, 9.9 %.
+2.3 % off, none more than 4.7; five of Pythia, the first of GPT-NeoX, 9.9 %;
+two of Hugging Face's Trainer, 7.2 %.
 
 ## All, by source, by accelerator
 TEXT

@@ -93,6 +93,8 @@ def doubt_of(row):
 def variant_of(row, source, software):
     if source == "megatron2021" and "ZeRO-3" in row["zero_stage_or_fsdp"]:
         return "deepspeed-zero3-2021"
+    if source == "accelerate" and "DeepSpeed" in row["zero_stage_or_fsdp"]:  # with its defaults
+        return mapping({"extends": "transformers-deepspeed-2024", "gather_unit": "product", "gather_ahead": "5e7", "gather_reuse": "1e9"})
     if source == "titan" and "compile" not in row["notes"]:
         return "{extends: torchtitan-2024, fusion: none}"
     if source == "dgxc" and "80634ad" in row["source"]:  # container 25.07, fp8 with current scaling ("-fr cs")
@@ -138,7 +140,7 @@ def source_of(row):
                                  # kernels: counted, 84 bytes a parameter
                                  ("fms-fsdp", "fms", "{extends: torchtitan-2024, fusion: none, rotary: matrix, shard_copies: flat, "
                                   "optimizer_traffic: 84}"),
-                                 ("2304.01373", "pythia", "gpt-neox-2023"),
+                                 ("2304.01373", "pythia", "gpt-neox-2023"), ("deepspeed-to-fsdp", "accelerate", "transformers-2024"),
                                  ("ROCm", "rocm", "torchtitan-2024")):  # FSDP and torch.compile
         if word in s:
             return name, variant_of(row, name, software)
@@ -355,7 +357,7 @@ def scenario(row, peaks):
     if tensor > 1:
         parallelism["sequence"] = "true" if row["seq_parallel"] == "yes" else "false"
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + "."]
-    if source in ("habana", "neuron", "rocm", "grok", "maxtext", "pythia"):
+    if source in ("habana", "neuron", "rocm", "grok", "maxtext", "pythia", "accelerate"):
         lines.append("# " + row["notes"] + ".")
     if row["id"] in RECALLED:
         lines.append("# Recalled from the paper, and in agreement with what it prints beside the value; not read again.")
