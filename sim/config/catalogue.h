@@ -327,10 +327,10 @@ const char *tsim_flash_name(enum tsim_flash flash);
  * attention.py, _SplitAlongDim); FlashAttention-2 takes and gives samples first. SEQUENCE_FIRST: as SPLIT, standard
  * attention's result is copied from heads first, a flash kernel's operands and result to and from samples first
  * (NVIDIA/Megatron-LM of 2021 to 2023, megatron/model/transformer.py: permute, rearrange). PACKED: the same, a flash
- * kernel takes all three in one tensor (EleutherAI/gpt-neox of 2023, megatron/model/transformer.py; huggingface/nanotron, models/llama.py). HEADS_FIRST: each
- * of the three, and the result, is copied (torch.matmul of permuted tensors: NVIDIA/DeepLearningExamples, BERT).
- * REPEATED: three products; grouped keys and values are copied for every query head, their gradients summed
- * (pytorch/torchtitan of 2024, models/llama/model.py, repeat_kv). */
+ * kernel takes all three in one tensor (EleutherAI/gpt-neox of 2023, megatron/model/transformer.py;
+ * huggingface/nanotron, models/llama.py). HEADS_FIRST: each of the three, and the result, is copied (torch.matmul of
+ * permuted tensors: NVIDIA/DeepLearningExamples, BERT). REPEATED: three products; grouped keys and values are copied
+ * for every query head, their gradients summed (pytorch/torchtitan of 2024, models/llama/model.py, repeat_kv). */
 enum tsim_attention_layout {
     TSIM_LAYOUT_IN_PLACE,
     TSIM_LAYOUT_SPLIT,

@@ -173,9 +173,10 @@ static void finish_stacks(struct tsim_reader *reader, const struct tsim_value *m
 static void finish_variants(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                             const struct tsim_model *m) {
     if (m->parallel_norms && !m->parallel_block)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "parallel_norms"),
-                         at_key(reader, path, "parallel_norms"),
-                         "only blocks side by side share a norm (parallel_block)");
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "parallel_norms"),
+                                        at_key(reader, path, "parallel_norms"),
+                                        "a norm for each of two blocks side by side needs parallel_block: true"),
+                       "without it the two blocks of a layer have norms of their own anyway");
     if (m->rotary_frac > 0 && m->position != TSIM_POSITION_ROPE)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "rotary_share"),
                          at_key(reader, path, "rotary_share"), "only position: rope rotates");
