@@ -21,13 +21,13 @@ static inline bool tsim_is_quantized(enum tsim_precision precision) {
 static inline enum tsim_precision tsim_unquantized(enum tsim_precision precision) {
     return tsim_is_quantized(precision) ? TSIM_BF16 : precision;
 }
-/* Tensor collectives in chunks beside their product: there are kernels for it of every precision but NVFP4, whose recipes
- * turn it off (NVIDIA-NeMo/Megatron-Bridge scripts/performance/configs/llama: tp_comm_overlap). */
+/* Tensor collectives in chunks beside their product: there are kernels for it of every precision but NVFP4, whose
+ * recipes turn it off (NVIDIA-NeMo/Megatron-Bridge scripts/performance/configs/llama: tp_comm_overlap). */
 static inline bool tsim_has_tensor_overlap(enum tsim_precision precision) {
     return precision != TSIM_NVFP4;
 }
-/* Of an operand's element, with its share of the scales: MXFP8 has one of 8 bits for 32 elements (OCP Microscaling Formats
- * 1.0, section 5), NVFP4 one of 8 bits for 16 (NVIDIA 2025, arXiv:2509.25149, section 2). */
+/* Of an operand's element, with its share of the scales: MXFP8 has one of 8 bits for 32 elements (OCP Microscaling
+ * Formats 1.0, section 5), NVFP4 one of 8 bits for 16 (NVIDIA 2025, arXiv:2509.25149, section 2). */
 double tsim_operand_bytes(enum tsim_precision precision);
 
 /* ---- model (models/architectures, schema tsim/model/v1) ---- */
@@ -320,17 +320,18 @@ enum tsim_flash tsim_flash_of(const struct tsim_accelerator *accelerator, enum t
 const char *tsim_flash_name(enum tsim_flash flash);
 
 /* What is copied between the projection of queries, keys and values, attention's kernels and the projection of their
- * result (workload/operators_layout.c). IN_PLACE: nothing; kernels take and give what projections do. SPLIT: one product
- * makes all three, whose gradients are joined (PyTorch's chunk and split; mosaicml/llm-foundry, layers/attention.py).
- * GROUPED: the same, but gradients that lie side by side are taken as they are, and grouped queries are brought together
- * (NVIDIA/Megatron-LM, megatron/core/transformer/attention.py, get_query_key_value_tensors; Transformer Engine,
- * attention.py, _SplitAlongDim); FlashAttention-2 takes and gives samples first. SEQUENCE_FIRST: as SPLIT, standard
- * attention's result is copied from heads first, a flash kernel's operands and result to and from samples first
- * (NVIDIA/Megatron-LM of 2021 to 2023, megatron/model/transformer.py: permute, rearrange). PACKED: the same, a flash
- * kernel takes all three in one tensor (EleutherAI/gpt-neox of 2023, megatron/model/transformer.py;
- * huggingface/nanotron, models/llama.py). HEADS_FIRST: each of the three, and the result, is copied (torch.matmul of
- * permuted tensors: NVIDIA/DeepLearningExamples, BERT). REPEATED: three products; grouped keys and values are copied
- * for every query head, their gradients summed (pytorch/torchtitan of 2024, models/llama/model.py, repeat_kv). */
+ * result (workload/operators_layout.c). IN_PLACE: nothing; kernels take and give what projections do. SPLIT: one
+ * product makes all three, whose gradients are joined (PyTorch's chunk and split; mosaicml/llm-foundry,
+ * layers/attention.py). GROUPED: the same, but gradients that lie side by side are taken as they are, and grouped
+ * queries are brought together (NVIDIA/Megatron-LM, megatron/core/transformer/attention.py,
+ * get_query_key_value_tensors; Transformer Engine, attention.py, _SplitAlongDim); FlashAttention-2 takes and gives
+ * samples first. SEQUENCE_FIRST: as SPLIT, standard attention's result is copied from heads first, a flash kernel's
+ * operands and result to and from samples first (NVIDIA/Megatron-LM of 2021 to 2023, megatron/model/transformer.py:
+ * permute, rearrange). PACKED: the same, a flash kernel takes all three in one tensor (EleutherAI/gpt-neox of 2023,
+ * megatron/model/transformer.py; huggingface/nanotron, models/llama.py). HEADS_FIRST: each of the three, and the
+ * result, is copied (torch.matmul of permuted tensors: NVIDIA/DeepLearningExamples, BERT). REPEATED: three products;
+ * grouped keys and values are copied for every query head, their gradients summed (pytorch/torchtitan of 2024,
+ * models/llama/model.py, repeat_kv). */
 enum tsim_attention_layout {
     TSIM_LAYOUT_IN_PLACE,
     TSIM_LAYOUT_SPLIT,
@@ -341,11 +342,12 @@ enum tsim_attention_layout {
     TSIM_LAYOUT_REPEATED
 };
 /* How positions are rotated in: as `fusion` says, in one pass or written out; in one pass whatever it says; as complex
- * numbers of fp32 (torchtitan, apply_rotary_emb: view_as_complex, for which torch.compile generates no code); as products
- * with matrices of 2 x 2 in fp32 (foundation-model-stack, fms/modules/positions.py, adjusted_qk). */
+ * numbers of fp32 (torchtitan, apply_rotary_emb: view_as_complex, for which torch.compile generates no code); as
+ * products with matrices of 2 x 2 in fp32 (foundation-model-stack, fms/modules/positions.py, adjusted_qk). */
 enum tsim_rotary { TSIM_ROTARY_BY_FUSION, TSIM_ROTARY_FUSED, TSIM_ROTARY_COMPLEX, TSIM_ROTARY_MATRIX };
 /* A gated feed-forward block's two matrices: products of their own, whose input gradients are added (torchtitan,
- * transformers), or one, whose result is split and its gradients joined (nanotron). Of consequence where nothing is fused. */
+ * transformers), or one, whose result is split and its gradients joined (nanotron). Of consequence where nothing is
+ * fused. */
 enum tsim_gate_products { TSIM_GATE_TWO, TSIM_GATE_ONE };
 /* RMS norms: as `fusion` says, or a kernel of their own whatever it says. */
 enum tsim_norm_kernels { TSIM_NORMS_BY_FUSION, TSIM_NORMS_FUSED };
@@ -388,12 +390,13 @@ enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIE
 enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
 
 /* The loss over the vocabulary: operator by operator, or one kernel forward and one backward; as the fusion of the
- * other kernels says, one with `te`. SHIFTED: operator by operator on a copy of the fp32 logits without the last token's
- * (huggingface/transformers before its loss functions of 2025, models/llama/modeling_llama.py: shift_logits). */
+ * other kernels says, one with `te`. SHIFTED: operator by operator on a copy of the fp32 logits without the last
+ * token's (huggingface/transformers before its loss functions of 2025, models/llama/modeling_llama.py:
+ * shift_logits). */
 enum tsim_cross_entropy { TSIM_LOSS_BY_FUSION, TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_FUSED, TSIM_LOSS_SHIFTED };
 
-/* Where fp8 operands get their scales: DELAYED, from the largest values of earlier steps, so that the kernel that makes a
- * tensor can write it in fp8; CURRENT, from its own largest value, found in a pass before it is quantized in another;
+/* Where fp8 operands get their scales: DELAYED, from the largest values of earlier steps, so that the kernel that makes
+ * a tensor can write it in fp8; CURRENT, from its own largest value, found in a pass before it is quantized in another;
  * BLOCK, from that of each tile, found as it is quantized. */
 enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING_BLOCK };
 

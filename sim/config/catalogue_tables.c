@@ -372,7 +372,11 @@ static const struct tsim_word NORM_KERNELS[] = {
     {"by-fusion", TSIM_NORMS_BY_FUSION}, {"fused", TSIM_NORMS_FUSED}, {NULL, 0}};
 static const struct tsim_word GATE_PRODUCTS[] = {{"two", TSIM_GATE_TWO}, {"one", TSIM_GATE_ONE}, {NULL, 0}};
 static const struct tsim_word ROTARIES[] = {
-    {"by-fusion", TSIM_ROTARY_BY_FUSION}, {"fused", TSIM_ROTARY_FUSED}, {"complex", TSIM_ROTARY_COMPLEX}, {"matrix", TSIM_ROTARY_MATRIX}, {NULL, 0}};
+    {"by-fusion", TSIM_ROTARY_BY_FUSION},
+    {"fused", TSIM_ROTARY_FUSED},
+    {"complex", TSIM_ROTARY_COMPLEX},
+    {"matrix", TSIM_ROTARY_MATRIX},
+    {NULL, 0}};
 static const struct tsim_word FUSIONS[] = {{"none", TSIM_FUSION_NONE}, {"megatron", TSIM_FUSION_MEGATRON},
                                            {"te", TSIM_FUSION_TE}, {"compile", TSIM_FUSION_COMPILE}, {NULL, 0}};
 static const struct tsim_word PIPELINE_OVERLAPS[] = {
@@ -435,9 +439,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .words = ATTENTION_KERNELS, .is_required = true, .help = "which kernel computes attention"},
     {.key = "attention_layout", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_layout),
      .words = ATTENTION_LAYOUTS, .default_text = "in-place",
-     .help = "copies of queries, keys, values and result around attention's kernels, as in the code of: compilers (in-place), "
-             "llm-foundry (split), Megatron-Core (grouped), Megatron-LM (sequence-first), GPT-NeoX (packed), BERT (heads-first), "
-             "torchtitan (repeated)"},
+     .help = "copies of queries, keys, values and result around attention's kernels, as in the code of: compilers "
+             "(in-place), llm-foundry (split), Megatron-Core (grouped), Megatron-LM (sequence-first), GPT-NeoX "
+             "(packed), BERT (heads-first), torchtitan (repeated)"},
     {.key = "rotary", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, rotary), .words = ROTARIES,
      .default_text = "by-fusion",
      .help = "rotary positions: as fusion says, in one pass, as complex numbers of fp32, or by 2 x 2 matrices of fp32"},
@@ -445,7 +449,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .words = GATE_PRODUCTS, .default_text = "two",
      .help = "a gated block's matrices, where nothing is fused: two, input gradients added, or one, gradients joined"},
     {.key = "norms", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, norms), .words = NORM_KERNELS,
-     .default_text = "by-fusion", .help = "RMS norms: as fusion says (written out with none), or a kernel of their own"},
+     .default_text = "by-fusion",
+     .help = "RMS norms: as fusion says (written out with none), or a kernel of their own"},
     {.key = "fusion", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fusion), .words = FUSIONS,
      .is_required = true, .help = "which element-wise operators are fused"},
     {QUANTITY(struct tsim_software, "dropout", TSIM_FRACTION, dropout, "probability; 0: no traffic and no masks"),
@@ -469,8 +474,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "what recompute: selective takes: attention's core, or operators (every second product, and what is cheap)"},
     {.key = "cross_entropy", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, cross_entropy),
      .words = CROSS_ENTROPIES, .default_text = "by-fusion",
-     .help = "the loss: operator by operator in fp32, on a shifted copy of the logits (shifted), or one kernel; by-fusion: one kernel "
-             "with fusion: te"},
+     .help = "the loss: operator by operator in fp32, on a shifted copy of the logits (shifted), or one kernel; "
+             "by-fusion: one kernel with fusion: te"},
     {INTEGER(struct tsim_software, "loss_metrics", loss_metrics, 100,
              "metrics that compute cross-entropy again from the logits of each training step"), .default_text = "0"},
     {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,

@@ -209,7 +209,8 @@ static int64_t hidden_of_model(struct reading *g) {
 }
 
 /* A number of elements under `path`: as it is set; where it is "auto", what the Trainer makes of the model's hidden
- * size; else DeepSpeed's default. 0, which the key below `path` would take for its own default, is the least there is. */
+ * size; else DeepSpeed's default. 0, which the key below `path` would take for its own default, is the least there
+ * is. */
 static void put_elements(struct reading *g, const char *key, const char *path, bool is_auto_set, const char *auto_text,
                          double of_square, int64_t usual) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, key);

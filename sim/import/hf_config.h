@@ -1,10 +1,10 @@
 /* hf_config.h - a Hugging Face configuration (config.json of transformers) as a model file (tsim/model/v1).
  *
  * Known values of model_type: gpt2, llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2,
- * gemma3_text (and the text part of gemma3), phi, phi3, gpt_neox, bert, t5, vit, deepseek_v2, deepseek_v3. The parameters are counted
- * as the class named in `architectures` has them (a BertForMaskedLM has a head, a BertModel a pooler); they are exact,
- * and where the model file has no key of its own for some of them they are in its other_parameters. Keys and their
- * defaults are those of transformers' configuration classes. */
+ * gemma3_text (and the text part of gemma3), phi, phi3, gpt_neox, bert, t5, vit, deepseek_v2, deepseek_v3. The
+ * parameters are counted as the class named in `architectures` has them (a BertForMaskedLM has a head, a BertModel a
+ * pooler); they are exact, and where the model file has no key of its own for some of them they are in its
+ * other_parameters. Keys and their defaults are those of transformers' configuration classes. */
 #ifndef TSIM_IMPORT_HF_CONFIG_H
 #define TSIM_IMPORT_HF_CONFIG_H
 

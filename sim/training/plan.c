@@ -436,10 +436,10 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
     reduce->kernel_s = parameters * reduction_copies_bytes(plan->scenario) * s_per_byte;
 }
 
-/* Products whose weights the backward pass gathers twice when whole layers are recomputed: for the recomputation, and, as
- * they are dropped after it, for their gradients. Between the two uses of a product's
- * weight lie the products after it, forward and backward; what is not used again within `gather_reuse` parameters is
- * dropped (DeepSpeed, stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
+/* Products whose weights the backward pass gathers twice when whole layers are recomputed: for the recomputation, and,
+ * as they are dropped after it, for their gradients. Between the two uses of a product's weight lie the products after it,
+ * forward and backward; what is not used again within `gather_reuse` parameters is dropped (DeepSpeed,
+ * stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
 static void find_dropped(const struct tsim_scenario *sc, bool is_dropped[TSIM_N_LAYER_PRODUCTS]) {
     double weights[TSIM_N_LAYER_PRODUCTS], after = 0, limit = sc->software->gather_reuse_parameters;
     bool can_drop = sc->training.recompute >= TSIM_RECOMPUTE_FULL && limit > 0;
@@ -531,8 +531,8 @@ static void normalize(struct tsim_layer_units *units) {
 }
 
 /* DeepSpeed fetches the weights of a module when one before it begins (runtime/zero/partitioned_param_coordinator.py,
- * fetch_sub_module), in large models the one before: so short products are waited for beside long ones, before the links
- * are full. What is executed again of less than a whole layer runs with the product whose gradients come before
+ * fetch_sub_module), in large models the one before: so short products are waited for beside long ones, before the
+ * links are full. What is executed again of less than a whole layer runs with the product whose gradients come before
  * attention's. */
 static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement *placement) {
     const struct tsim_scenario *sc = plan->scenario;

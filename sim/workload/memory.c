@@ -643,8 +643,8 @@ static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage)
 
 /* Per logit while the loss is computed: the logit and what the loss makes of it. Transformer Engine and Megatron
  * convert to fp32 and work in place; a fused kernel writes the gradient in the logit's precision; PyTorch's written-out
- * loss keeps log-softmax and has its gradient and that of the chosen logits beside it, all fp32; where it is of a shifted
- * copy the fp32 logits are held as a result as well, and in place of the logits. */
+ * loss keeps log-softmax and has its gradient and that of the chosen logits beside it, all fp32; where it is of a
+ * shifted copy the fp32 logits are held as a result as well, and in place of the logits. */
 static double logit_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
     const struct tsim_software *software = sc->software;
     if (software->cross_entropy == TSIM_LOSS_SHIFTED)

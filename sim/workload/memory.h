@@ -66,9 +66,9 @@ void tsim_layer_product_parameters(const struct tsim_scenario *scenario, double 
 /* Fully sharded, a unit (layer or product) is gathered when the one so many places before it is done: one more than
  * parallelism.prefetch, or one where each gather is waited for. So many are held whole at a time. */
 int32_t tsim_unit_places(const struct tsim_scenario *scenario);
-/* The same of a product, in the order that the pass goes through layer after layer. With gather_ahead it is gathered when a
- * product begins after which, up to this one, fewer parameters come (DeepSpeed, stage3_prefetch_bucket_size: what comes
- * next is fetched until it is that many), at most two layers ahead. */
+/* The same of a product, in the order that the pass goes through layer after layer. With gather_ahead it is gathered
+ * when a product begins after which, up to this one, fewer parameters come (DeepSpeed, stage3_prefetch_bucket_size:
+ * what comes next is fetched until it is that many), at most two layers ahead. */
 enum { TSIM_MOST_PLACES = 2 * TSIM_N_LAYER_PRODUCTS };
 int32_t tsim_layer_product_places(const struct tsim_scenario *scenario, enum tsim_layer_product product,
                                   bool is_backward);

@@ -101,7 +101,8 @@ static bool norms_are_written_out(const struct tsim_op_shape *z) {
 
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes;
-    /* An RMS norm as frameworks write it out in fp32: converted, squared, its mean, scaled, converted, times the weight. */
+    /* An RMS norm as frameworks write it out in fp32: converted, squared, its mean, scaled, converted, times the
+     * weight. */
     bool written_out = norms_are_written_out(z);
     elementwise(list, name, z->ts * z->h, written_out ? (e + 4) + 8 + 4 + 8 + (4 + e) + 2 * e : 2 * e,
                 written_out ? 6 : 1)
@@ -125,91 +126,6 @@ void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_sh
         elementwise(list, name, elements, 3 * e + mask, 1); /* read both, write one (and the mask) */
 }
 
-/* Standard attention materializes the scores: what each pass over them moves, per score. */
-static double softmax_forward_bytes(const struct tsim_op_shape *z) {
-    double e = z->element_bytes;
-    if (z->software->attention_kernel == TSIM_ATTENTION_UNFUSED)
-        return 2 * e + (2 * e + 1) + (e + 4) + 8 + (4 + e); /* scale, mask, to fp32, softmax, back */
-    /* Scale, mask and softmax in one kernel; a causal one reads the lower triangle alone and writes the square
-     * (Megatron-LM, scaled_upper_triang_masked_softmax.h). */
-    return (z->causal ? 1.5 : 2) * e;
-}
-
-/* A learned bias of each score is one for all samples of the micro-batch. */
-static double bias_bytes(const struct tsim_op_shape *z, double bytes_per_score) {
-    return z->is_biased ? z->s / z->cp * z->sk * z->heads * bytes_per_score : 0;
-}
-
-void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes, e2 = z->mask_bytes;
-    int32_t first = list->n;
-    tsim_op_context_before_forward(list, z);
-    if (z->flash) {
-        struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
-        op->precision = z->attention_precision;
-        op->sequence = z->sk;
-        op->head_dim = (dk + d) / 2;
-        op->causal = z->causal;
-        op->flops = 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
-        op->bytes = (z->t * (z->query + z->q) + z->tk * (z->key + z->value)) * e + bias_bytes(z, e);
-        op->pieces = op->kernels = tsim_op_ring_pieces(z);
-    } else {
-        double scores = z->t * z->sk * z->heads;
-        batched(gemm(list, "attention scores", z->attention_precision, z->s / z->cp, z->sk, dk, e, e), z->b * z->heads);
-        if (z->is_biased)
-            elementwise(list, "attention bias", 1, scores * 2 * e + bias_bytes(z, e), 1);
-        /* A line's bias of each position is written out for all scores, and read by the product that adds to it
-         * (torch.baddbmm with beta: bigscience-workshop/Megatron-DeepSpeed, megatron/model/transformer.py). */
-        if (z->model->position == TSIM_POSITION_ALIBI)
-            elementwise(list, "attention bias", scores, 2 * e, 1);
-        elementwise(list, "attention softmax", scores, softmax_forward_bytes(z),
-                    z->software->attention_kernel == TSIM_ATTENTION_UNFUSED ? 5 : 1);
-        if (e2 > 0)
-            elementwise(list, "attention dropout", scores, 2 * e + e2, 1);
-        batched(gemm(list, "attention values", z->attention_precision, z->s / z->cp, d, z->sk, e, e), z->b * z->heads);
-    }
-    tsim_op_context_after_forward(list, z);
-    mark_part(list, first, TSIM_RECOMPUTE_ATTENTION);
-}
-
-/* Passes over the rotated parts, per element. Written out: two products, a rotation (half negated, both halves joined) and
- * a sum; backward two products, a half negated, each half's gradient copied into zeros of the whole, both added, and to the
- * other product's. Complex numbers of fp32, which compilers leave as they are: converted, multiplied, converted. Matrices
- * of 2 x 2 in fp32: converted, multiplied by both columns, summed, converted. */
-static double rotary_bytes(const struct tsim_op_shape *z, bool is_backward) {
-    double e = z->element_bytes;
-    switch (z->software->rotary) {
-    case TSIM_ROTARY_COMPLEX:
-        return (e + 4) + (4 + 4) + (4 + e);
-    case TSIM_ROTARY_MATRIX:
-        return (e + 4) + (4 + 8) + (8 + 4) + (4 + e);
-    case TSIM_ROTARY_BY_FUSION:
-    case TSIM_ROTARY_FUSED:
-        break;
-    }
-    return (is_backward ? 2 + 2 + 1 + 4 + 3 + 3 : 2 + 2 + 1 + 2 + 3) * e;
-}
-
-/* Where a part of each head is rotated, both parts are put together again (read and written); backward each part's
- * gradient is copied into zeros of the whole, and the two are added. One kernel does it all in one pass. */
-static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, bool is_backward) {
-    double share = z->model->rotary_frac > 0 ? z->model->rotary_frac : 1, width = z->query + z->key;
-    bool by_fusion = z->software->rotary == TSIM_ROTARY_BY_FUSION,
-         fused = z->software->rotary == TSIM_ROTARY_FUSED ||
-                 (by_fusion && (z->software->fusion == TSIM_FUSION_TE || z->software->fusion == TSIM_FUSION_COMPILE));
-    if (z->model->position != TSIM_POSITION_ROPE)
-        return;
-    if (z->model->latent.kv_rank > 0) /* rotated parts alone; keys are put together from both: read and written */
-        width = 2 * z->heads * (double)z->model->latent.rope_dim + z->key;
-    if (fused) {
-        elementwise(list, name, z->t * width, 2 * z->element_bytes, 1);
-        return;
-    }
-    double parts = share < 1 ? (is_backward ? 7 : 2) * z->element_bytes : 0;
-    elementwise(list, name, z->t * width, share * rotary_bytes(z, is_backward) + parts,
-                (by_fusion ? is_backward ? 9 : 5 : 3) + (share < 1));
-}
-
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward) {
     double e = z->element_bytes;
     bool unfused = z->software->fusion == TSIM_FUSION_NONE;
@@ -222,59 +138,6 @@ double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward) {
 
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward) {
     return z->model->gated_mlp && z->software->fusion == TSIM_FUSION_NONE ? (backward ? 3 : 2) : 1;
-}
-
-/* From the residual stream to queries, keys and values. */
-static void project_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double e = z->element_bytes, le = z->linear_bytes;
-    tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
-    struct tsim_op *qkv =
-        gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le, e);
-    qkv->product = TSIM_PRODUCT_QKV;
-    qkv->joined[0] = z->query;
-    qkv->joined[1] = z->key;
-    qkv->joined[2] = z->value;
-    /* Megatron-LM adds the bias after the product (LinearWithGradAccumulationAndAsyncCommunication); others have the
-     * product's kernel add it. That of the other layers goes into the kernels that follow them. */
-    if ((z->model->bias || z->model->qkv_bias) && z->software->fusion == TSIM_FUSION_MEGATRON)
-        elementwise(list, "attention qkv, bias", z->t * (z->query + z->key + z->value), 2 * e, 1);
-    rotary(list, z, "rotary", false);
-}
-
-/* The same by way of latent vectors: projections down and the norms of what they give on each rank's own tokens, whole
- * on every tensor rank; projections up over the tensor ranks, after the (short) latents are gathered. */
-static void project_latent_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    const struct tsim_latent *latent = &z->model->latent;
-    double e = z->element_bytes, le = z->linear_bytes, query_rank = (double)latent->query_rank,
-           kv_rank = (double)latent->kv_rank, down = kv_rank + (double)latent->rope_dim;
-    if (query_rank > 0)
-        gemm(list, "attention q down", z->linear_precision, z->ts, query_rank, z->h, le, e);
-    gemm(list, "attention kv down", z->linear_precision, z->ts, down, z->h, le, e);
-    elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 2 * e, query_rank > 0 ? 2 : 1);
-    int32_t first = list->n;
-    tsim_op_gather_input(list, z, "tensor: gather, latents", (query_rank > 0 ? query_rank : z->h) + down);
-    gemm(list, "attention q up", z->linear_precision, z->t, z->query, query_rank > 0 ? query_rank : z->h, le, e);
-    gemm(list, "attention kv up", z->linear_precision, z->t, 2 * z->value, kv_rank, le, e);
-    rotary(list, z, "rotary", false);
-    mark_part(list, first, TSIM_RECOMPUTE_LATENT);
-}
-
-static void attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    tsim_op_norm_before_linear(list, z, "norm 1");
-    if (z->model->latent.kv_rank > 0)
-        project_latent_forward(list, z);
-    else
-        project_forward(list, z);
-    tsim_op_layout_operands(list, z);
-    tsim_op_core_forward(list, z);
-    tsim_op_layout_result(list, z);
-    cast(list, z, "cast", z->t * z->q);
-    gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes)->product =
-        TSIM_PRODUCT_OUT;
-    if (z->model->parallel_block)
-        return;
-    tsim_op_reduce_output(list, z, "tensor: reduce, attention");
-    tsim_op_residual_forward(list, z, "residual 1");
 }
 
 /* Side by side, both blocks take one norm's result. */
@@ -309,10 +172,10 @@ static void mark_last_projection(struct tsim_op_list *list) {
     list->ops[i].is_last_projection = true;
 }
 
-/* Side by side (parallel_block: GPT-J, PaLM) both blocks take the one norm's result, which is gathered once, or each that
- * of its own (parallel_norms: GPT-NeoX); their partial sums are added before they are reduced once. */
+/* Side by side (parallel_block: GPT-J, PaLM) both blocks take the one norm's result, which is gathered once, or each
+ * that of its own (parallel_norms: GPT-NeoX); their partial sums are added before they are reduced once. */
 static void layer_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    attention_forward(list, z);
+    tsim_op_attention_forward(list, z);
     if (z->model->parallel_block)
         elementwise(list, "blocks, add", z->t * z->h, 3 * z->element_bytes, 1);
     if (!shares_norm(z))
@@ -325,7 +188,7 @@ static void layer_forward(struct tsim_op_list *list, const struct tsim_op_shape 
 /* Self attention, attention to the encoder's result, feed-forward (Vaswani et al. 2017, section 3.1). */
 static void decoder_layer_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                                   const struct tsim_op_shape *encoder) {
-    attention_forward(list, z);
+    tsim_op_attention_forward(list, z);
     tsim_op_cross_forward(list, z, encoder);
     tsim_op_norm_before_linear(list, z, "norm 2");
     mlp_forward(list, z);
@@ -342,7 +205,7 @@ static struct tsim_op_shape shared_shape(const struct tsim_op_shape *z) {
 }
 
 static void expert_layer_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    attention_forward(list, z);
+    tsim_op_attention_forward(list, z);
     tsim_op_norm_forward(list, z, "norm 2");
     if (z->model->experts.shared > 0) {
         struct tsim_op_shape shared = shared_shape(z);
@@ -353,81 +216,6 @@ static void expert_layer_forward(struct tsim_op_list *list, const struct tsim_op
         elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1);
     tsim_op_residual_forward(list, z, "residual 2");
     mark_last_projection(list);
-}
-
-static double patches(const struct tsim_op_shape *z) {
-    return z->b / z->cp * tsim_model_patches(z->model);
-}
-
-/* Rows of a table that the tensor ranks divide; or patches by a product (a convolution without overlap). */
-static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double e = z->element_bytes;
-    if (z->model->image.patch > 0) {
-        gemm(list, "patches", z->attention_precision, patches(z), z->h, tsim_model_patch_values(z->model), e, e);
-    } else {
-        elementwise(list, "embedding", z->t * z->h, 2 * e, 1);
-        if (z->tp > 1)
-            sum_partial(list, z, "tensor: reduce, embedding", z->t * z->h * e, TSIM_EXPOSED);
-    }
-    if (z->model->position == TSIM_POSITION_LEARNED)
-        elementwise(list, "positions", z->ts * z->h, 3 * e, 1);
-    if (z->mask_bytes > 0)
-        elementwise(list, "embedding dropout", z->ts * z->h, 2 * e + z->mask_bytes, 1);
-}
-
-/* Cross-entropy over the vocabulary, bytes per logit. Written out in fp32 (PyTorch): convert 2+4, log-softmax 4+4 (the
- * rows that are worked on stay in the cache between its passes); backward the loss's gradient 4, log-softmax's 4+4+4,
- * convert 4+2. Vocabulary-parallel as Megatron: convert 2+4, maximum 4, subtract 8, exponential 8, sum 4, divide
- * 8; fused (Transformer Engine, Liger): one read and one write in place. Backward likewise. */
-static double converted_bytes(double e) {
-    return e < 4 ? e + 4 : 0;
-}
-
-static double written_out_loss_bytes(double e) {
-    return converted_bytes(e) + 8;
-}
-
-static double loss_bytes(const struct tsim_op_shape *z, bool backward) {
-    double e = z->element_bytes;
-    if (tsim_loss_is_fused(z->software))
-        return 2 * e;
-    if (z->software->cross_entropy == TSIM_LOSS_SHIFTED) /* copied; backward into zeros of the whole */
-        return backward ? converted_bytes(e) + 16 + 12 : written_out_loss_bytes(e) + 8;
-    if (z->software->fusion == TSIM_FUSION_MEGATRON || z->software->fusion == TSIM_FUSION_TE)
-        return converted_bytes(e) + (backward ? 8 : 32);
-    return backward ? converted_bytes(e) + 16 : written_out_loss_bytes(e);
-}
-
-/* The head keeps the attention's precision where linear layers run in fp8. An image's classifier is whole on every
- * tensor rank. */
-static struct tsim_op_shape head_shape(const struct tsim_op_shape *z) {
-    struct tsim_op_shape head = *z;
-    head.t = tsim_head_tokens(z->scenario);
-    if (z->model->image.patch > 0) {
-        head.tp = 1;
-        head.sequence_parallel = false;
-    }
-    head.linear_precision = z->attention_precision;
-    head.linear_bytes = z->element_bytes;
-    return head;
-}
-
-static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double e = z->element_bytes;
-    struct tsim_op_shape head = head_shape(z);
-    tsim_op_norm_forward(list, z, "final norm");
-    tsim_op_gather_input(list, &head, "tensor: gather, head", z->h);
-    if (z->model->pooler) {
-        gemm(list, "pooler", head.linear_precision, z->b, z->h, z->h, e, e);
-        elementwise(list, "pooler, tanh", z->b * z->h, 2 * e, 1);
-    }
-    if (head.t < z->t) /* the head's tokens are picked out */
-        elementwise(list, "head, pick tokens", head.t * z->h, 2 * e, 1);
-    gemm(list, "head", head.linear_precision, head.t, z->vocab, z->h, e, e);
-    elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
-    double metrics = (double)z->software->loss_metrics;
-    if (metrics > 0)
-        elementwise(list, "metrics of the loss", head.t * z->vocab, metrics * written_out_loss_bytes(e), 6 * metrics);
 }
 
 /* ---- backward ---- */
@@ -462,7 +250,6 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
             ->is_weight_gradient = linear->is_column_parallel;
     cast(list, z, "cast, gradient", z->groups * z->t * n);
     struct tsim_op *input = gemm(list, linear->input, z->linear_precision, z->t, k, n, le, e);
-    input->product = linear->product;
     input->is_gradient = true;
     grouped(input, z);
     if (parallel && linear->is_column_parallel)
@@ -470,7 +257,6 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && z->scenario->parallelism.zero < 2;
     struct tsim_op *weight =
         gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, adds ? 2 * z->gradient_bytes : e);
-    weight->product = linear->product;
     weight->is_gradient = weight->is_weight_gradient = true;
     grouped(weight, z);
     accumulate(list, z, n * k);
@@ -478,12 +264,22 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
         elementwise(list, "bias gradient", z->groups * z->t * n, e, 1)->is_weight_gradient = true;
 }
 
+void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
+                              const struct tsim_op_linear *linear) {
+    int32_t first = list->n;
+    tsim_op_linear_backward(list, z, linear);
+    for (int32_t i = first; i < list->n; i++)
+        if (list->ops[i].kind == TSIM_OP_GEMM)
+            list->ops[i].product = product;
+}
+
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes;
     bool written_out = norms_are_written_out(z);
-    /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out, what
-     * autograd runs: through the weight, its gradient (a product, summed), converted, through the scale, the scale's
-     * gradient (a product, summed), through the square in three passes (pow_backward), the two added, converted. */
+    /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out,
+     * what autograd runs: through the weight, its gradient (a product, summed), converted, through the scale, the
+     * scale's gradient (a product, summed), through the square in three passes (pow_backward), the two added,
+     * converted. */
     elementwise(list, name, z->ts * z->h,
                 written_out ? 2 * e + 4 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e) : 3 * e + 2 * e,
                 written_out ? 12 : 2);
@@ -495,140 +291,28 @@ void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_s
         elementwise(list, name, z->ts * z->h, 2 * z->element_bytes + z->mask_bytes, 1);
 }
 
-void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes;
-    double sq = z->s / z->cp, products = z->b * z->heads;
-    enum tsim_precision precision = z->attention_precision;
-    tsim_op_context_before_backward(list, z);
-    if (z->flash) {
-        struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
-        op->precision = precision;
-        op->is_gradient = true;
-        op->sequence = z->sk;
-        op->head_dim = (dk + d) / 2;
-        op->causal = z->causal;
-        op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
-        op->bytes = (z->t * (2 * z->query + 3 * z->q) + z->tk * 2 * (z->key + z->value)) * e + bias_bytes(z, e + 4);
-        op->pieces = tsim_op_ring_pieces(z);
-        op->kernels = 2 * op->pieces;
-        tsim_op_context_after_backward(list, z);
-        return;
-    }
-    double scores = z->t * z->sk * z->heads;
-    batched(gemm(list, "attention values, dP", precision, sq, z->sk, d, e, e), products);
-    batched(gemm(list, "attention values, dV", precision, z->sk, d, sq, e, e), products);
-    if (z->mask_bytes > 0)
-        elementwise(list, "attention dropout", scores, 2 * e + z->mask_bytes, 1);
-    bool unfused = z->software->attention_kernel == TSIM_ATTENTION_UNFUSED;
-    elementwise(list, "attention softmax", scores,
-                unfused ? (e + 4) + 12 + (4 + e) + (2 * e + 1) + 2 * e : (z->causal ? 2 : 3) * e, unfused ? 5 : 1);
-    if (z->is_biased) /* its gradient is the sum over the samples */
-        elementwise(list, "attention bias gradient", 1, scores * e + bias_bytes(z, 4), 1);
-    batched(gemm(list, "attention scores, dQ", precision, sq, dk, z->sk, e, e), products);
-    batched(gemm(list, "attention scores, dK", precision, z->sk, dk, sq, e, e), products);
-    tsim_op_context_after_backward(list, z);
-}
-
-static void project_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_QKV,
-                                                     .input = "attention qkv, input",
-                                                     .weight = "attention qkv, weight",
-                                                     .gather = "tensor: gather input, attention",
-                                                     .reduce = "tensor: reduce, attention",
-                                                     .n = z->query + z->key + z->value,
-                                                     .k = z->h,
-                                                     .is_column_parallel = true});
-}
-
-static void project_latent_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    const struct tsim_latent *latent = &z->model->latent;
-    double query_rank = (double)latent->query_rank, kv_rank = (double)latent->kv_rank;
-    struct tsim_op_shape own = *z; /* whole on every tensor rank, its own tokens */
-    own.tp = 1;
-    own.t = z->ts;
-    own.sequence_parallel = false;
-    tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
-                                                     .input = "attention kv up, input",
-                                                     .weight = "attention kv up, weight",
-                                                     .gather = "tensor: gather latents, kv",
-                                                     .reduce = "tensor: reduce, kv latents",
-                                                     .n = 2 * z->value,
-                                                     .k = kv_rank,
-                                                     .is_column_parallel = true});
-    tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
-                                                     .input = "attention q up, input",
-                                                     .weight = "attention q up, weight",
-                                                     .gather = "tensor: gather latents, q",
-                                                     .reduce = "tensor: reduce, q latents",
-                                                     .n = z->query,
-                                                     .k = query_rank > 0 ? query_rank : z->h,
-                                                     .is_column_parallel = true});
-    elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 3 * z->element_bytes, query_rank > 0 ? 2 : 1);
-    tsim_op_linear_backward(list, &own,
-                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
-                                                     .input = "attention kv down, input",
-                                                     .weight = "attention kv down, weight",
-                                                     .n = kv_rank + (double)latent->rope_dim,
-                                                     .k = z->h});
-    if (query_rank > 0)
-        tsim_op_linear_backward(list, &own,
-                                &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
-                                                         .input = "attention q down, input",
-                                                         .weight = "attention q down, weight",
-                                                         .n = query_rank,
-                                                         .k = z->h});
-}
-
-static void attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    if (!z->model->parallel_block)
-        tsim_op_residual_backward(list, z, "residual 1");
-    tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_OUT,
-                                                     .input = "attention output, input",
-                                                     .weight = "attention output, weight",
-                                                     .gather = "tensor: gather, attention",
-                                                     .n = z->h,
-                                                     .k = z->q,
-                                                     .shares_collectives = z->model->parallel_block});
-    tsim_op_layout_result_gradient(list, z);
-    tsim_op_core_backward(list, z);
-    rotary(list, z, "rotary", true);
-    tsim_op_layout_joined(list, z);
-    if (z->model->latent.kv_rank > 0)
-        project_latent_backward(list, z);
-    else
-        project_backward(list, z);
-    tsim_op_layout_inputs(list, z);
-    tsim_op_norm_backward(list, z, "norm 1");
-}
-
 static void mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_DOWN,
-                                                     .input = "ffn down, input",
-                                                     .weight = "ffn down, weight",
-                                                     .gather = "tensor: gather, ffn",
-                                                     .n = z->h,
-                                                     .k = z->f});
+    tsim_op_product_backward(list, z, TSIM_PRODUCT_DOWN,
+                             &(struct tsim_op_linear){.input = "ffn down, input",
+                                                      .weight = "ffn down, weight",
+                                                      .gather = "tensor: gather, ffn",
+                                                      .n = z->h,
+                                                      .k = z->f});
     elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, true),
                 tsim_op_activation_kernels(z, true));
     bool is_written_out = z->model->gated_mlp && z->software->fusion == TSIM_FUSION_NONE,
          is_one = z->software->gate_products == TSIM_GATE_ONE;
     if (is_written_out && is_one)
         elementwise(list, "gate gradients, join", 2 * z->t * z->f, 2 * z->element_bytes, 1);
-    tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_UP,
-                                                     .input = "ffn up, input",
-                                                     .weight = "ffn up, weight",
-                                                     .gather = "tensor: gather input, ffn",
-                                                     .reduce = "tensor: reduce, ffn",
-                                                     .n = (z->model->gated_mlp ? 2 : 1) * z->f,
-                                                     .k = z->h,
-                                                     .is_column_parallel = true,
-                                                     .shares_collectives = shares_norm(z)});
+    tsim_op_product_backward(list, z, TSIM_PRODUCT_UP,
+                             &(struct tsim_op_linear){.input = "ffn up, input",
+                                                      .weight = "ffn up, weight",
+                                                      .gather = "tensor: gather input, ffn",
+                                                      .reduce = "tensor: reduce, ffn",
+                                                      .n = (z->model->gated_mlp ? 2 : 1) * z->f,
+                                                      .k = z->h,
+                                                      .is_column_parallel = true,
+                                                      .shares_collectives = shares_norm(z)});
     if (is_written_out && !is_one)
         elementwise(list, "gate input gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
 }
@@ -640,7 +324,7 @@ static void layer_backward(struct tsim_op_list *list, const struct tsim_op_shape
         elementwise(list, "block gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
     else
         tsim_op_norm_backward(list, z, "norm 2");
-    attention_backward(list, z);
+    tsim_op_attention_backward(list, z);
 }
 
 static void decoder_layer_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
@@ -649,7 +333,7 @@ static void decoder_layer_backward(struct tsim_op_list *list, const struct tsim_
     mlp_backward(list, z);
     tsim_op_norm_backward(list, z, "norm 2");
     tsim_op_cross_backward(list, z, encoder);
-    attention_backward(list, z);
+    tsim_op_attention_backward(list, z);
 }
 
 static void expert_layer_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
@@ -661,64 +345,14 @@ static void expert_layer_backward(struct tsim_op_list *list, const struct tsim_o
         elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1); /* gradients of the two inputs */
     }
     tsim_op_norm_backward(list, z, "norm 2");
-    attention_backward(list, z);
-}
-
-static void table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    if (z->mask_bytes > 0)
-        elementwise(list, "embedding dropout", z->ts * z->h, 2 * z->element_bytes + z->mask_bytes, 1);
-    if (z->sequence_parallel)
-        tensor_collective(list, "tensor: gather, embedding", TSIM_OP_ALL_GATHER, z->t * z->h * z->element_bytes,
-                          TSIM_EXPOSED);
-    if (z->model->image.patch > 0) { /* pixels need no gradient */
-        gemm(list, "patches, weight", z->attention_precision, z->h, tsim_model_patch_values(z->model), patches(z),
-             z->element_bytes, 2 * z->gradient_bytes)
-            ->is_weight_gradient = true;
-        elementwise(list, "patches, bias gradient", patches(z) * z->h, z->element_bytes, 1)->is_weight_gradient = true;
-        return;
-    }
-    /* Rows are sorted and added into the table's gradient. */
-    elementwise(list, "embedding", z->t * z->h, z->element_bytes + 2 * z->gradient_bytes, 3)->is_weight_gradient = true;
-}
-
-static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shape *head) {
-    struct tsim_op_shape first = *head; /* of each sample, on every tensor rank */
-    first.tp = 1;
-    first.sequence_parallel = false;
-    first.t = head->b;
-    elementwise(list, "pooler, tanh", first.t * first.h, 3 * first.element_bytes, 1);
-    tsim_op_linear_backward(list, &first,
-                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
-                                                     .input = "pooler, input",
-                                                     .weight = "pooler, weight",
-                                                     .n = first.h,
-                                                     .k = first.h});
-}
-
-static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    struct tsim_op_shape head = head_shape(z);
-    elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
-    tsim_op_linear_backward(list, &head,
-                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
-                                                     .input = "head, input",
-                                                     .weight = "head, weight",
-                                                     .gather = "tensor: gather input, head",
-                                                     .reduce = "tensor: reduce, head",
-                                                     .n = z->vocab,
-                                                     .k = z->h,
-                                                     .is_column_parallel = true});
-    if (z->model->pooler)
-        pooler_backward(list, &head);
-    if (head.t < z->t) /* gradients of the tokens that were not picked are zero */
-        elementwise(list, "head, put tokens back", z->ts * z->h, z->element_bytes, 1);
-    tsim_op_norm_backward(list, z, "final norm");
+    tsim_op_attention_backward(list, z);
 }
 
 static void embedding(struct tsim_op_list *list, const struct tsim_scenario *sc, bool is_backward) {
     struct tsim_op_shape first = shape_of(sc, false), last = shape_of(sc, true);
-    (is_backward ? table_backward : table_forward)(list, &first);
+    (is_backward ? tsim_op_table_backward : tsim_op_table_forward)(list, &first);
     if (sc->model->encoder_layers > 0) /* the decoder's tokens, of the same table */
-        (is_backward ? table_backward : table_forward)(list, &last);
+        (is_backward ? tsim_op_table_backward : tsim_op_table_forward)(list, &last);
 }
 
 static void second_layer(struct tsim_op_list *list, const struct tsim_scenario *sc, bool is_backward) {
@@ -731,7 +365,7 @@ static void second_layer(struct tsim_op_list *list, const struct tsim_scenario *
 
 static void head(struct tsim_op_list *list, const struct tsim_scenario *sc, bool is_backward) {
     struct tsim_op_shape z = shape_of(sc, true), encoder = shape_of(sc, false);
-    (is_backward ? head_backward : head_forward)(list, &z);
+    (is_backward ? tsim_op_head_backward : tsim_op_head_forward)(list, &z);
     if (sc->model->encoder_layers > 0)
         (is_backward ? tsim_op_norm_backward : tsim_op_norm_forward)(list, &encoder, "final norm, encoder");
 }

@@ -33,8 +33,8 @@ enum tsim_op_overlap {
     TSIM_CONCURRENT_PASS     /* beside the kernels of another micro-batch's pass */
 };
 
-/* A layer's products with weights, in execution order: queries, keys and values; what attention gives out; up; down. Experts
- * are the last two. */
+/* A layer's products with weights, in execution order: queries, keys and values; what attention gives out; up; down.
+ * Experts are the last two. */
 enum tsim_layer_product {
     TSIM_PRODUCT_QKV,
     TSIM_PRODUCT_OUT,

@@ -31,16 +31,14 @@ void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shap
     struct tsim_op_shape cross = cross_shape(z, encoder);
     tsim_op_residual_backward(list, z, "residual, cross");
     tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
-                                                     .input = "cross output, input",
+                            &(struct tsim_op_linear){.input = "cross output, input",
                                                      .weight = "cross output, weight",
                                                      .gather = "tensor: gather, cross",
                                                      .n = z->h,
                                                      .k = z->q});
     tsim_op_core_backward(list, &cross);
     tsim_op_linear_backward(list, encoder,
-                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
-                                                     .input = "cross kv, input",
+                            &(struct tsim_op_linear){.input = "cross kv, input",
                                                      .weight = "cross kv, weight",
                                                      .gather = "tensor: gather input, encoder",
                                                      .reduce = "tensor: reduce, encoder",
@@ -49,8 +47,7 @@ void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shap
                                                      .is_column_parallel = true});
     elementwise(list, "encoder gradient, add", encoder->ts * z->h, 3 * z->element_bytes, 1);
     tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
-                                                     .input = "cross q, input",
+                            &(struct tsim_op_linear){.input = "cross q, input",
                                                      .weight = "cross q, weight",
                                                      .gather = "tensor: gather input, cross",
                                                      .reduce = "tensor: reduce, cross",

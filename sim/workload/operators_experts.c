@@ -81,8 +81,8 @@ static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *z, c
     op->overlap = z->scenario->parallelism.overlap.expert ? TSIM_CONCURRENT_PASS : TSIM_EXPOSED;
 }
 
-/* DeepSeek dispatch what their products take (DeepSeek-AI 2024, section 3.3.2), forward rows and backward the gradients of
- * results; Megatron-Core sends activations, with DeepEP's kernels as well (transformer/moe/fused_a2a.py). */
+/* DeepSeek dispatch what their products take (DeepSeek-AI 2024, section 3.3.2), forward rows and backward the gradients
+ * of results; Megatron-Core sends activations, with DeepEP's kernels as well (transformer/moe/fused_a2a.py). */
 static double dispatched_bytes(const struct tsim_op_shape *z) {
     return z->software->fp8_dispatch ? z->linear_bytes : z->element_bytes;
 }
@@ -114,8 +114,8 @@ static void swap_widths(struct tsim_op_list *list, const struct tsim_op_shape *z
     tensor_collective(list, name, TSIM_OP_ALL_TO_ALL, x->own * z->h * z->element_bytes, TSIM_EXPOSED);
 }
 
-/* Rows of all tensor ranks, whole on each before a product and summed back to shards after one. By width each rank has a
- * part of every row: what is gathered is copied into whole rows, and these apart before they are scattered. */
+/* Rows of all tensor ranks, whole on each before a product and summed back to shards after one. By width each rank has
+ * a part of every row: what is gathered is copied into whole rows, and these apart before they are scattered. */
 static void join_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                       const char *name, bool scatters) {
     if (!x->divided || !z->sequence_parallel)
@@ -189,12 +189,9 @@ static void router_backward(struct tsim_op_list *list, const struct tsim_op_shap
     own.linear_precision = z->attention_precision;
     own.linear_bytes = z->element_bytes;
     elementwise(list, "routing", x->own * x->count, 4 * 3, 3); /* dscores from dprobabilities and the mask */
-    tsim_op_linear_backward(list, &own,
-                            &(struct tsim_op_linear){.product = TSIM_NO_LAYER_PRODUCT,
-                                                     .input = "router, input",
-                                                     .weight = "router, weight",
-                                                     .n = x->count,
-                                                     .k = z->h});
+    tsim_op_linear_backward(
+        list, &own,
+        &(struct tsim_op_linear){.input = "router, input", .weight = "router, weight", .n = x->count, .k = z->h});
 }
 
 void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
@@ -206,20 +203,16 @@ void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_sh
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
     pad_rows(list, z, &x, "pad, experts");
-    tsim_op_linear_backward(list, &x.grouped,
-                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_DOWN,
-                                                     .input = "expert down, input",
-                                                     .weight = "expert down, weight",
-                                                     .n = z->h,
-                                                     .k = x.f});
+    tsim_op_product_backward(
+        list, &x.grouped, TSIM_PRODUCT_DOWN,
+        &(struct tsim_op_linear){.input = "expert down, input", .weight = "expert down, weight", .n = z->h, .k = x.f});
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, true),
                 tsim_op_activation_kernels(z, true));
-    tsim_op_linear_backward(list, &x.grouped,
-                            &(struct tsim_op_linear){.product = TSIM_PRODUCT_UP,
-                                                     .input = "expert up, input",
-                                                     .weight = "expert up, weight",
-                                                     .n = (z->model->gated_mlp ? 2 : 1) * x.f,
-                                                     .k = z->h});
+    tsim_op_product_backward(list, &x.grouped, TSIM_PRODUCT_UP,
+                             &(struct tsim_op_linear){.input = "expert up, input",
+                                                      .weight = "expert up, weight",
+                                                      .n = (z->model->gated_mlp ? 2 : 1) * x.f,
+                                                      .k = z->h});
     pad_rows(list, z, &x, "unpad, experts");
     join_experts(list, z, &x);
     join_rows(list, z, &x, "tensor: scatter, experts", true);

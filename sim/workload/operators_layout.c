@@ -16,7 +16,8 @@ static struct copy copy_if(bool is_copied, double elements, double kernels) {
 
 /* Megatron-Core. Queries of several groups on a rank lie between keys and values, and become one tensor by a copy.
  * Transformer Engine's call of FlashAttention-2 takes and gives samples first; cuDNN's kernels take strides, and where
- * they take the projection's result as it lies (no rotation, a head of keys for each of queries) their gradients lie so. */
+ * they take the projection's result as it lies (no rotation, a head of keys for each of queries) their gradients lie
+ * so. */
 static struct layout grouped_layout(const struct tsim_op_shape *z, double three) {
     bool is_transposed = z->flash && z->software->attention_kernel == TSIM_ATTENTION_FLASH2,
          has_groups = z->key < z->query && z->key > (double)z->model->head_dim,
@@ -27,9 +28,9 @@ static struct layout grouped_layout(const struct tsim_op_shape *z, double three)
                            .joined = copy_if(!lies_so, three, 1)};
 }
 
-/* What software of enum tsim_attention_layout (config/catalogue.h, with the code that each was read from) copies. Products
- * of standard attention take strides and give heads first. FlashAttention's first version wants the gradient of its result
- * contiguous. Not counted: copies of latent attention, and of a decoder's attention to its encoder. */
+/* What software of enum tsim_attention_layout (config/catalogue.h, with the code that each was read from) copies.
+ * Products of standard attention take strides and give heads first. FlashAttention's first version wants the gradient
+ * of its result contiguous. Not counted: copies of latent attention, and of a decoder's attention to its encoder. */
 static struct layout layout_of(const struct tsim_op_shape *z) {
     double three = z->t * z->query + z->tk * (z->key + z->value);
     double repeated = (z->tk * (z->key + z->value) + z->t * (z->query + z->q)) / 2; /* so much read, so much written */

@@ -31,7 +31,6 @@ struct tsim_op_linear {
     const char *input, *weight; /* names of the backward products */
     const char *gather, *reduce;
     double n, k;
-    enum tsim_layer_product product;
     bool shares_collectives; /* those of another linear layer bring and take its operands */
     bool is_column_parallel; /* reduces dx over the tensor group; else row-parallel: gathers dy */
 };
@@ -103,14 +102,15 @@ static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z
 }
 
 /* What an activation function wrote. Megatron-Core's own, compiled apart from Transformer Engine's modules, finds no
- * largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2); torch.compile takes it along. */
+ * largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2); torch.compile takes it
+ * along. */
 static inline void cast_activation(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                                    double elements) {
     cast_part(list, z, name, elements, TSIM_RECOMPUTE_ACTIVATION, z->software->fusion != TSIM_FUSION_TE);
 }
 
-/* `groups` equal products at once, or one after another. Frameworks launch each on one of a few streams (Transformer Engine's
- * nvte_multi_stream_cublas_gemm), compiled ones all as one kernel. */
+/* `groups` equal products at once, or one after another. Frameworks launch each on one of a few streams (Transformer
+ * Engine's nvte_multi_stream_cublas_gemm), compiled ones all as one kernel. */
 static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_shape *z) {
     op->is_sequential = z->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL;
     if (op->is_sequential)
@@ -155,6 +155,10 @@ void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape
 void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 
+/* From norm to residual. */
+void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+
 /* Scores, softmax, values. */
 void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
@@ -184,10 +188,19 @@ void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shap
 
 void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                              const struct tsim_op_linear *linear);
+/* The same of a layer's product. */
+void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
+                              const struct tsim_op_linear *linear);
 
 /* Activation function between the two products, backward as well: bytes per element of the result, and kernels. */
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward);
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward);
+
+/* Before the layers (of one stack: its table, positions, dropout) and after them, from the final norm to the loss. */
+void tsim_op_table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
 /* A layer's experts, from the norm's result to what the residual adds; without the shared ones. */
 void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);

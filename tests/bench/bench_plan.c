@@ -1,6 +1,6 @@
 /* Searches for plans, on one thread: GPT-3 175B on 64 A100s with every plan that fits simulated (how many a second, as
- * which the bounds' share of time counts, too), with 64 sequences a step and with the 1,536 it was trained with, then as
- * the search goes; Llama 3 405B on 16,384 H100s. Seconds of the processor. Figures for comparing side by side, no
+ * which the bounds' share of time counts, too), with 64 sequences a step and with the 1,536 it was trained with, then
+ * as the search goes; Llama 3 405B on 16,384 H100s. Seconds of the processor. Figures for comparing side by side, no
  * assertions. */
 #include "base/arena.h"
 #include "study/plan.h"

@@ -35,6 +35,20 @@ static enum tsim_status import(const char *text, size_t size, const struct tsim_
     return tsim_hf_config_import(&arena, root, model, yaml, &diags);
 }
 
+#define GPT_NEOX                                                                                                       \
+    "\"model_type\": \"gpt_neox\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, \"num_attention_heads\": 32, "    \
+    "\"intermediate_size\": 16384, \"vocab_size\": 50432"
+#define LLAMA_2_7B                                                                                                     \
+    "\"model_type\": \"llama\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, \"num_attention_heads\": 32, "       \
+    "\"intermediate_size\": 11008, \"vocab_size\": 32000"
+
+/* A model's keys and more of them. */
+static enum tsim_status import_with(const char *model_keys, const char *more, const struct tsim_model **model,
+                                    const char **yaml) {
+    const char *text = tsim_arena_printf(&arena, "{%s, %s}", model_keys, more);
+    return import(text, strlen(text), model, yaml);
+}
+
 static const struct tsim_model *read_back(const char *yaml) {
     const struct tsim_model *model = NULL;
     char file[64];
@@ -72,12 +86,7 @@ START_TEST(a_gpt_neox) {
                  {"\"use_parallel_residual\": false", false, 0.25, 6857302016}};
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
-    const char *text =
-        tsim_arena_printf(&arena,
-                          "{\"model_type\": \"gpt_neox\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
-                          "\"num_attention_heads\": 32, \"intermediate_size\": 16384, \"vocab_size\": 50432, %s}",
-                          CASES[_i].keys);
-    ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_OK);
+    ck_assert_int_eq(import_with(GPT_NEOX, CASES[_i].keys, &model, &yaml), TSIM_OK);
     const struct tsim_model *again = read_back(yaml);
     ck_assert_int_eq(again->parallel_block, CASES[_i].is_parallel);
     ck_assert_int_eq(again->parallel_norms, CASES[_i].is_parallel);
@@ -87,16 +96,11 @@ START_TEST(a_gpt_neox) {
 END_TEST
 
 START_TEST(a_share_is_no_share) {
-    static const char *const VALUES[] = {"0", "1.5", "\"0.25\"", "0.25x", "[0.25]"};
+    static const char *const KEYS[] = {"\"rotary_pct\": 0", "\"rotary_pct\": 1.5", "\"rotary_pct\": \"0.25\"",
+                                       "\"rotary_pct\": 0.25x", "\"rotary_pct\": [0.25]"};
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
-    const char *text =
-        tsim_arena_printf(&arena,
-                          "{\"model_type\": \"gpt_neox\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
-                          "\"num_attention_heads\": 2, \"intermediate_size\": 256, \"vocab_size\": 512, "
-                          "\"rotary_pct\": %s}",
-                          VALUES[_i]);
-    ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_ERR_RANGE);
+    ck_assert_int_eq(import_with(GPT_NEOX, KEYS[_i], &model, &yaml), TSIM_ERR_RANGE);
 }
 END_TEST
 
@@ -111,12 +115,7 @@ START_TEST(biases_of_a_llama) {
                  {"\"attention_bias\": true, \"mlp_bias\": true", 32 * 42496.0}};
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
-    const char *text =
-        tsim_arena_printf(&arena,
-                          "{\"model_type\": \"llama\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
-                          "\"num_attention_heads\": 32, \"intermediate_size\": 11008, \"vocab_size\": 32000, %s}",
-                          CASES[_i].keys);
-    ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_OK);
+    ck_assert_int_eq(import_with(LLAMA_2_7B, CASES[_i].keys, &model, &yaml), TSIM_OK);
     ck_assert_double_eq(tsim_model_parameters(model), 6738415616 + CASES[_i].more);
     ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), 6738415616 + CASES[_i].more);
 }

@@ -22,9 +22,9 @@ static struct tsim_stage_memory stage(int32_t s) {
 }
 
 /* The more of two. At the loss, a logit: bf16 and its fp32 copy in place (Megatron); fused its gradient beside it;
- * written out log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient, the scores' 8 U or the
- * inner tensor's 4 U, and two of the residual stream. Flash attention has its rows' statistics, 4 bytes x 8 x 1,024, in
- * place of scores. */
+ * written out log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient, the scores' 8
+ * U or the inner tensor's 4 U, and two of the residual stream. Flash attention has its rows' statistics, 4 bytes x 8 x
+ * 1,024, in place of scores. */
 START_TEST(one_stage) {
     example_init(&e);
     assert_mib(stage(0).buffers_bytes, fmax(16 + 2 * 2, 32 * (2 + 4)));
@@ -93,8 +93,8 @@ START_TEST(gathered_weights) {
 }
 END_TEST
 
-/* Products of 3, 1, 4 and 4 U weights, one layer after another: 4.5 million are more than 4 U and less than 5, so where the
- * product before is small, that before it is begun with, too. Going backward they come the other way round. */
+/* Products of 3, 1, 4 and 4 U weights, one layer after another: 4.5 million are more than 4 U and less than 5, so where
+ * the product before is small, that before it is begun with, too. Going backward they come the other way round. */
 START_TEST(gathered_ahead) {
     static const int32_t PLACES[2][TSIM_N_LAYER_PRODUCTS] = {{3, 3, 4, 3}, {3, 3, 3, 4}};
     example_init(&e);
@@ -122,9 +122,9 @@ START_TEST(gathered_ahead) {
 }
 END_TEST
 
-/* With four samples the gradients of scores are 4 x 16 MiB, where the feed-forward block's are 4 x 8. With them the weights
- * of what attention gives out are held (U, and its gradients) and those that come next: queries, keys and values; with
- * 4.5 million ahead the layer's before it, down, as well. */
+/* With four samples the gradients of scores are 4 x 16 MiB, where the feed-forward block's are 4 x 8. With them the
+ * weights of what attention gives out are held (U, and its gradients) and those that come next: queries, keys and
+ * values; with 4.5 million ahead the layer's before it, down, as well. */
 START_TEST(gathered_at_attention) {
     example_init(&e);
     e.model.vocab = 1024;

@@ -1,6 +1,6 @@
-/* What software copies around attention, how it rotates positions and adds biases: bytes read and written, counted by hand.
- * The example has 1,024 tokens, hidden 1,024 and 8 heads, so queries are U = 2^20 elements, 2 MiB, and so are keys and
- * values without groups; a copy reads and writes. */
+/* What software copies around attention, how it rotates positions and adds biases: bytes read and written, counted by
+ * hand. The example has 1,024 tokens, hidden 1,024 and 8 heads, so queries are U = 2^20 elements, 2 MiB, and so are
+ * keys and values without groups; a copy reads and writes. */
 #include "support/example.h"
 #include "support/operator_list.h"
 
@@ -102,9 +102,10 @@ START_TEST(recomputed_with_the_core) {
 }
 END_TEST
 
-/* Of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15; complex 2 + 4, 4 + 4, 4 + 2 bytes; matrices 2 + 4, 4 + 8,
- * 8 + 4, 4 + 2; in one kernel 2 + 2. Of a quarter of each head a quarter of that, and the whole put together, 2 + 2 bytes, or
- * backward two gradients of the whole from zeros: written 2 x 2, the parts copied 2 + 2, both read and their sum written. */
+/* Of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15; complex 2 + 4, 4 + 4, 4 + 2 bytes; matrices
+ * 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2. Of a quarter of each head a quarter of that, and the whole put
+ * together, 2 + 2 bytes, or backward two gradients of the whole from zeros: written 2 x 2, the parts copied 2 + 2, both
+ * read and their sum written. */
 static const struct rotation {
     enum tsim_rotary rotary;
     enum tsim_fusion fusion;
@@ -137,8 +138,8 @@ START_TEST(rotations) {
 }
 END_TEST
 
-/* An RMS norm written out takes 36 bytes an element and 84 backward, as a kernel 4 and 10; its own kernel is one whatever the
- * rest is. */
+/* An RMS norm written out takes 36 bytes an element and 84 backward, as a kernel 4 and 10; its own kernel is one
+ * whatever the rest is. */
 START_TEST(norms_of_their_own) {
     for (int own = 0; own < 2; own++) {
         example_init(&e);
@@ -153,8 +154,8 @@ START_TEST(norms_of_their_own) {
 }
 END_TEST
 
-/* Where nothing is fused: three products of queries, keys and values leave three gradients of their input, two sums of 3 x 2
- * bytes; a gate's two products one sum; one product's two gradients of 4 U each are joined, read and written. */
+/* Where nothing is fused: three products of queries, keys and values leave three gradients of their input, two sums of
+ * 3 x 2 bytes; a gate's two products one sum; one product's two gradients of 4 U each are joined, read and written. */
 START_TEST(gradients_of_one_input) {
     for (int i = 0; i < 8; i++) {
         bool is_fused = i & 1, has_three = i & 2, has_one_gate = i & 4;
@@ -185,8 +186,8 @@ START_TEST(bias_of_a_line) {
 }
 END_TEST
 
-/* 32 U logits. Written out 2 + 4 bytes read and written, 8 of log-softmax; backward 16, and back to 16 bits 6. Of a shifted
- * copy 8 more, and backward 12: zeros, and the copied part's gradient read and written. */
+/* 32 U logits. Written out 2 + 4 bytes read and written, 8 of log-softmax; backward 16, and back to 16 bits 6. Of a
+ * shifted copy 8 more, and backward 12: zeros, and the copied part's gradient read and written. */
 START_TEST(loss_of_a_copy) {
     for (int is_shifted = 0; is_shifted < 2; is_shifted++) {
         example_init(&e);
@@ -223,8 +224,8 @@ static int n_collectives(enum tsim_op_collective kind) {
     return n;
 }
 
-/* Blocks side by side with a norm each gather two inputs, and reduce two gradients, over the tensor ranks; their results
- * are one sum as with one norm. */
+/* Blocks side by side with a norm each gather two inputs, and reduce two gradients, over the tensor ranks; their
+ * results are one sum as with one norm. */
 START_TEST(norms_side_by_side) {
     for (int has_two = 0; has_two < 2; has_two++) {
         example_init(&e);

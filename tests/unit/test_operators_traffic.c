@@ -108,12 +108,12 @@ START_TEST(as_written) {
 }
 END_TEST
 
-/* Llama as written. The norm: to fp32 6 bytes an element, square 8, mean 4, scaled 8, back 6, times the weight 4. Backward
- * through the weight 4, its gradient 6 and 2, to fp32 6, through the scale 8, the scale's gradient 12 and 4, through the
- * square 3 x 8, the sum of both 12, back 6. Rotary of queries and keys: products 4 and 4, half negated 2, joined 4, sum 6;
- * backward two halves from zeros 8 and one more sum 6. silu, then the product; backward three of 6 bytes. Gradients
- * are added by a kernel: 2 bytes read, 4 read and written. Flash attention reads q, k, v and writes o; backward reads q, k, v, o, do, writes dq, dk,
- * dv, and reads dO for row sums: 9 tensors, two kernels. */
+/* Llama as written. The norm: to fp32 6 bytes an element, square 8, mean 4, scaled 8, back 6, times the weight 4.
+ * Backward through the weight 4, its gradient 6 and 2, to fp32 6, through the scale 8, the scale's gradient 12 and 4,
+ * through the square 3 x 8, the sum of both 12, back 6. Rotary of queries and keys: products 4 and 4, half negated 2,
+ * joined 4, sum 6; backward two halves from zeros 8 and one more sum 6. silu, then the product; backward three of 6
+ * bytes. Gradients are added by a kernel: 2 bytes read, 4 read and written. Flash attention reads q, k, v and writes o;
+ * backward reads q, k, v, o, do, writes dq, dk, dv, and reads dO for row sums: 9 tensors, two kernels. */
 START_TEST(gated_as_written) {
     static const struct row FORWARD[] = {{"norm 1", 36, 6},
                                          {"attention qkv", 14, 1},
@@ -207,9 +207,9 @@ static double bytes_of(const struct tsim_op_list *list, const char *prefix, doub
     return bytes;
 }
 
-/* Scales of each tile: norms are cast by kernels of their own. Of the tensor itself: what no norm wrote is read once more
- * before, by a kernel of its own; compiled, what the activation wrote is not either. Whatever fp8's scales are, MXFP8
- * reads 2 bytes and writes 33/32 twice, and NVFP4 reads twice 2 and writes 9/16 twice. */
+/* Scales of each tile: norms are cast by kernels of their own. Of the tensor itself: what no norm wrote is read once
+ * more before, by a kernel of its own; compiled, what the activation wrote is not either. Whatever fp8's scales are,
+ * MXFP8 reads 2 bytes and writes 33/32 twice, and NVFP4 reads twice 2 and writes 9/16 twice. */
 #define MX_BYTES (2 + 2 * 33 / 32.0)
 #define NV_BYTES (4 + 2 * 9 / 16.0)
 START_TEST(scaling) {

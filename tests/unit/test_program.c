@@ -263,8 +263,8 @@ START_TEST(sharded_gradients_without_overlap) {
     ck_assert_double_eq_tol(steps.time_s - conversion_s, 72 + 3 * reduce_s + gather_s + (3 + 2) * layers_gather_s,
                             0.05 * reduce_s);
     /* Gathers ahead: of those the root's is left, at the beginning, and of each pass the first two layers', which are
-     * under way when they could run. Reductions beside the next unit: the root's are left, which the gathers of the next
-     * pass come after. */
+     * under way when they could run. Reductions beside the next unit: the root's are left, which the gathers of the
+     * next pass come after. */
     double root_gather_s = gather_s - layers_gather_s, root_reduce_s = 2 * root_gather_s,
            gathers_s = gather_s + (3 + 2) * layers_gather_s;
     const struct {
@@ -428,8 +428,8 @@ static void take_bucket(void *context, const struct tsim_step_task *task) {
 
 /* Five micro-batches of 8 and 16 s, reductions of 30 s, ZeRO-2: there is room for two buckets, so from the fourth on a
  * backward pass waits until the bucket before the last is reduced. The first is released at 24 s, reductions end at 54,
- * 84, 114, ...; the third pass could begin at 56 s; the fourth, from 80 s on, waits for 84, the fifth, from 108, for 114.
- * The step ends with the reductions: 24 + 5 * 30 s. */
+ * 84, 114, ...; the third pass could begin at 56 s; the fourth, from 80 s on, waits for 84, the fifth, from 108, for
+ * 114. The step ends with the reductions: 24 + 5 * 30 s. */
 START_TEST(sharded_gradients_have_room_for_two_buckets) {
     const double begin_s[N_BACKWARD] = {8, 32, 56, 84, 114};
     init(1, 1, TSIM_SCHEDULE_1F1B, 2 * N_BACKWARD);
