@@ -16,7 +16,8 @@
  *                   distribute: S(g+1)/g.
  *   nvls_tree       nvls on the node, trees as above between nodes.
  *   hierarchical    scatter (g-1)/g S, ring of N over S/g, gather (g-1)/g S, one after the other.
- *   pairwise        S/n to each of g - 1 ranks on the node and n - g others.
+ *   pairwise        S/n to each of g - 1 ranks on the node and n - g others; on one node over as many channels each as
+ *                   NCCL gives a message, which on NVLink 5 do not fill its links until messages are long.
  * Payload only: what LL adds in flags is in the fraction f.
  *
  * fill: what a pipeline of pieces costs beyond the flow of its bytes.
@@ -255,6 +256,18 @@ static void hierarchical_plan(const struct problem *p, struct plan *plan) {
                           .hbm_bytes = 5 * fraction(p->g) * p->bytes + 5 * fraction(p->nodes) * p->bytes / p->g};
 }
 
+/* Of the node's links that messages to all of its other ranks fill at once. */
+static double messages_frac(const struct problem *p) {
+    double message = p->bytes / p->n, each = P2P_CHANNELS;
+    if (p->is_ideal || p->link != LINK_NVLINK || p->nodes > 1)
+        return 1;
+    while (each * p->n > P2P_CHANNELS && each > 1)
+        each /= 2;
+    while (message / each > P2P_LONGEST_PART_BYTES && each <= P2P_CHANNELS / 2)
+        each *= 2;
+    return fmin(1, (p->n - 1) * each / P2P_FULL_CHANNELS[p->cluster->generation]);
+}
+
 static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
     double near = p->g - 1, far = p->n - p->g_min; /* fewest ranks on the node: most messages leave it */
     *plan = (struct plan){.algorithm = TSIM_ALGORITHM_PAIRWISE,
@@ -265,7 +278,7 @@ static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, 
                               (p->nodes > 1 ? ceil(far / P2P_PEERS_AT_ONCE) : 0) * fabric_hop_s(p, ROW_RING, protocol),
                           .up_bytes = near / p->n * p->bytes,
                           .nic_bytes = p->nodes > 1 ? far / p->n * p->bytes : 0,
-                          .link_frac = RING_FRAC[protocol_index(protocol)],
+                          .link_frac = RING_FRAC[protocol_index(protocol)] * messages_frac(p),
                           .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
                           .hbm_bytes = 2 * p->bytes};
     if (p->nodes > 1 && !p->is_ideal)

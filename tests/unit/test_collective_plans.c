@@ -153,6 +153,32 @@ START_TEST(messages) {
 }
 END_TEST
 
+/* All to all on NVLink 5: 32 channels fill the links. Of those four each go to 7 others and eight to 3; two ranks have 16
+ * each; messages of more than 16 MiB a channel have twice as many until they do not. Hopper's 24 are filled by 7 x 4. */
+START_TEST(channels_of_messages) {
+    static const struct {
+        enum tsim_generation generation;
+        int32_t ranks;
+        double message_bytes, frac;
+    } ROWS[] = {{TSIM_BLACKWELL, 8, 4 * 16777216.0, 28 / 32.0}, {TSIM_BLACKWELL, 8, 4 * 16777216.0 + 1, 1},
+                {TSIM_BLACKWELL, 4, 16777216, 24 / 32.0},       {TSIM_BLACKWELL, 2, 16 * 16777216.0, 0.5},
+                {TSIM_BLACKWELL, 2, 17 * 16777216.0, 1},        {TSIM_HOPPER, 8, 16777216, 1},
+                {TSIM_HOPPER, 2, 16777216, 16 / 24.0}};
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        double bytes = ROWS[i].message_bytes * ROWS[i].ranks;
+        struct tsim_cluster cluster = *build(1);
+        cluster.generation = ROWS[i].generation;
+        const struct tsim_collective_request request = {
+            .op = TSIM_ALL_TO_ALL, .bytes = bytes, .group = even(1, ROWS[i].ranks), .protocol = TSIM_PROTOCOL_SIMPLE};
+        struct tsim_collective_cost cost;
+        tsim_collective_cost(&cluster, &request, &cost);
+        double expected_s = (bytes - ROWS[i].message_bytes) / (ROWS[i].frac * 365e9);
+        ck_assert_msg(fabs(cost.time_s - cost.latency_s - expected_s) < 1e-9 * expected_s, "row %zu: %.9g s, not %.9g",
+                      i, cost.time_s - cost.latency_s, expected_s);
+    }
+}
+END_TEST
+
 /* PCI Express: hops of 1, 2.5 and 5.7 us, trees' of 1, 1.9 and 4; no LL128, which is as good as none wanted. */
 START_TEST(without_nvlink) {
     const struct plan PLANS[] = {{TSIM_ALL_GATHER, TSIM_PROTOCOL_LL, 1, 4, 6.6 + 3 * 1, 0.75, 0, 0.75 / 141},
@@ -175,6 +201,7 @@ static Suite *plans_suite(void) {
     tcase_add_test(tcase, rings);
     tcase_add_test(tcase, trees);
     tcase_add_test(tcase, messages);
+    tcase_add_test(tcase, channels_of_messages);
     tcase_add_test(tcase, without_nvlink);
     suite_add_tcase(suite, tcase);
     return suite;
