@@ -641,17 +641,23 @@ static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage)
            (sc->parallelism.zero == 3 ? gathered_bytes(sc, stage) : 0);
 }
 
-/* Per logit while the loss is computed: the logit and what the loss makes of it. Transformer Engine and Megatron
- * convert to fp32 and work in place; a fused kernel writes the gradient in the logit's precision; PyTorch's written-out
- * loss keeps log-softmax and has its gradient and that of the chosen logits beside it, all fp32; where it is of a
- * shifted copy the fp32 logits are held as a result as well, and in place of the logits. */
+/* Per logit while the loss is computed: the logit and what the loss makes of it. One kernel writes the gradient in the
+ * logit's precision, Transformer Engine's over the logit (since 2.0: pytorch/triton/cross_entropy.py). Before that it and
+ * Megatron convert to fp32 and work in place; PyTorch's written-out loss keeps log-softmax and has its gradient and that
+ * of the chosen logits beside it, all fp32; where it is of a shifted copy the fp32 logits are held as a result as well,
+ * and in place of the logits. */
 static double logit_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
     const struct tsim_software *software = sc->software;
-    if (software->cross_entropy == TSIM_LOSS_SHIFTED)
+    switch (software->cross_entropy) {
+    case TSIM_LOSS_SHIFTED:
         return 16;
-    if (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON)
-        return k->e + 4;
-    return tsim_loss_is_fused(software) ? 2 * k->e : k->e + 12;
+    case TSIM_LOSS_FUSED:
+        return (software->fusion == TSIM_FUSION_TE ? 1 : 2) * k->e;
+    case TSIM_LOSS_BY_FUSION:
+    case TSIM_LOSS_WRITTEN_OUT:
+        break;
+    }
+    return k->e + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
 }
 
 static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
