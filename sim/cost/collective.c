@@ -265,7 +265,7 @@ static double messages_frac(const struct problem *p) {
         each /= 2;
     while (message / each > P2P_LONGEST_PART_BYTES && each <= P2P_CHANNELS / 2)
         each *= 2;
-    return fmin(1, (p->n - 1) * each / P2P_FULL_CHANNELS[p->cluster->generation]);
+    return fmin(1, (p->n - 1) * each * P2P_CHANNEL_BYTES_PER_S / p->up_bytes_per_s);
 }
 
 static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {

@@ -92,12 +92,11 @@ static const double P2P_LL_BYTES = 16384;
 static const double PAIRWISE_NET_FRAC = 0.9;
 /* Peers that one accelerator exchanges messages with at the same time (NCCL_MAX_DEV_WORK_P2P_PER_BATCH). */
 static const double P2P_PEERS_AT_ONCE = 8;
-/* Channels of messages, how many it takes to fill NVLinks, and how much of a message on one is not shared out to more
- * (src/enqueue.cc, scheduleP2pTasksToPlan, calcP2pChannelCount; on one node 32 steps of 512 KiB). Eight B200 that send
- * 64 MiB each over 4 channels reach 84.7 GB/s, twice that with twice the channels: 21.2 GB/s a channel, of 682. */
+/* Channels of messages, what one carries, and how much of a message on one is not shared out to more (src/enqueue.cc,
+ * scheduleP2pTasksToPlan, calcP2pChannelCount; on one node 32 steps of 512 KiB). Eight B200 that send 64 MiB each over 4
+ * channels reach 84.7 GB/s, twice that with twice the channels. */
 static const double P2P_CHANNELS = 32;
-static const double P2P_FULL_CHANNELS[TSIM_N_GENERATIONS] = {
-    [TSIM_VOLTA] = 12, [TSIM_AMPERE] = 24, [TSIM_HOPPER] = 24, [TSIM_BLACKWELL] = 32};
+static const double P2P_CHANNEL_BYTES_PER_S = 21.2e9;
 static const double P2P_LONGEST_PART_BYTES = 16777216;
 
 /* Channels: each occupies one compute unit. */
