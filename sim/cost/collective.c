@@ -258,12 +258,12 @@ static void hierarchical_plan(const struct problem *p, struct plan *plan) {
 
 /* Of the node's links that messages to all of its other ranks fill at once. */
 static double messages_frac(const struct problem *p) {
-    double message = p->bytes / p->n, each = P2P_CHANNELS;
+    double message_bytes = p->bytes / p->n, each = P2P_CHANNELS; /* channels to one rank */
     if (p->is_ideal || p->link != LINK_NVLINK || p->nodes > 1)
         return 1;
     while (each * p->n > P2P_CHANNELS && each > 1)
         each /= 2;
-    while (message / each > P2P_LONGEST_PART_BYTES && each <= P2P_CHANNELS / 2)
+    while (message_bytes / each > P2P_LONGEST_PART_BYTES && each <= P2P_CHANNELS / 2)
         each *= 2;
     return fmin(1, (p->n - 1) * each * P2P_CHANNEL_BYTES_PER_S / p->up_bytes_per_s);
 }

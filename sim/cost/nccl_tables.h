@@ -93,8 +93,9 @@ static const double PAIRWISE_NET_FRAC = 0.9;
 /* Peers that one accelerator exchanges messages with at the same time (NCCL_MAX_DEV_WORK_P2P_PER_BATCH). */
 static const double P2P_PEERS_AT_ONCE = 8;
 /* Channels of messages, what one carries, and how much of a message on one is not shared out to more (src/enqueue.cc,
- * scheduleP2pTasksToPlan, calcP2pChannelCount; on one node 32 steps of 512 KiB). Eight B200 that send 64 MiB each over 4
- * channels reach 84.7 GB/s, twice that with twice the channels. */
+ * scheduleP2pTasksToPlan, calcP2pChannelCount; on one node 32 steps of 512 KiB). Eight B200 that send 64 MiB each over
+ * 4 channels reach 84.7 GB/s, twice that with twice the channels (sendrecv_perf beside the tables of run vultr-b200 of
+ * tests/data/collectives.csv). */
 static const double P2P_CHANNELS = 32;
 static const double P2P_CHANNEL_BYTES_PER_S = 21.2e9;
 static const double P2P_LONGEST_PART_BYTES = 16777216;

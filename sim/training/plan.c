@@ -437,8 +437,8 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
 }
 
 /* Products whose weights the backward pass gathers twice when whole layers are recomputed: for the recomputation, and,
- * as they are dropped after it, for their gradients. Between the two uses of a product's weight lie the products after it,
- * forward and backward; what is not used again within `gather_reuse` parameters is dropped (DeepSpeed,
+ * as they are dropped after it, for their gradients. Between the two uses of a product's weight lie the products after
+ * it, forward and backward; what is not used again within `gather_reuse` parameters is dropped (DeepSpeed,
  * stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
 static void find_dropped(const struct tsim_scenario *sc, bool is_dropped[TSIM_N_LAYER_PRODUCTS]) {
     double weights[TSIM_N_LAYER_PRODUCTS], after = 0, limit = sc->software->gather_reuse_parameters;

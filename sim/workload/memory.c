@@ -642,10 +642,10 @@ static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage)
 }
 
 /* Per logit while the loss is computed: the logit and what the loss makes of it. One kernel writes the gradient in the
- * logit's precision, Transformer Engine's over the logit (since 2.0: pytorch/triton/cross_entropy.py). Before that it and
- * Megatron convert to fp32 and work in place; PyTorch's written-out loss keeps log-softmax and has its gradient and that
- * of the chosen logits beside it, all fp32; where it is of a shifted copy the fp32 logits are held as a result as well,
- * and in place of the logits. */
+ * logit's precision, Transformer Engine's over the logit (since 2.0: pytorch/triton/cross_entropy.py). Before that it
+ * and Megatron convert to fp32 and work in place; PyTorch's written-out loss keeps log-softmax and has its gradient and
+ * that of the chosen logits beside it, all fp32; where it is of a shifted copy the fp32 logits are held as a result as
+ * well, and in place of the logits. */
 static double logit_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
     const struct tsim_software *software = sc->software;
     switch (software->cross_entropy) {

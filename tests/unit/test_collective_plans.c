@@ -154,8 +154,8 @@ START_TEST(messages) {
 END_TEST
 
 /* All to all on one node: of 32 channels of 21.2 GB/s four each go to 7 others and eight to 3; two ranks have 16 each;
- * messages of more than 16 MiB a channel have twice as many until they do not. They fill NVLink 4's 365 GB/s but for two
- * ranks, and not NVLink 5's 682. */
+ * messages of more than 16 MiB a channel have twice as many until they do not. They fill NVLink 4's 365 GB/s but for
+ * two ranks, and not NVLink 5's 682. */
 START_TEST(channels_of_messages) {
     static const struct {
         double rate;

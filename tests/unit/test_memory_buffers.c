@@ -21,11 +21,10 @@ static struct tsim_stage_memory stage(int32_t s) {
     return memory;
 }
 
-/* The more of two. At the loss, a logit: bf16 and its fp32 copy in place (Megatron); fused its gradient beside it,
- * or in its place;
- * written out log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient, the scores' 8
- * U or the inner tensor's 4 U, and two of the residual stream. Flash attention has its rows' statistics, 4 bytes x 8 x
- * 1,024, in place of scores. */
+/* The more of two. At the loss, a logit: bf16 and its fp32 copy in place (Megatron); fused its gradient beside it, or in
+ * its place; written out log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient, the
+ * scores' 8 U or the inner tensor's 4 U, and two of the residual stream. Flash attention has its rows' statistics, 4
+ * bytes x 8 x 1,024, in place of scores. */
 START_TEST(one_stage) {
     example_init(&e);
     assert_mib(stage(0).buffers_bytes, fmax(16 + 2 * 2, 32 * (2 + 4)));

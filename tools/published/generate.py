@@ -97,7 +97,7 @@ def variant_of(row, source, software):
         return mapping({"extends": "transformers-deepspeed-2024", "gather_unit": "product", "gather_ahead": "5e7", "gather_reuse": "1e9"})
     if source == "titan" and "compile" not in row["notes"]:
         return "{extends: torchtitan-2024, fusion: none}"
-    # NeMo's scripts/performance of 2025: --fp8_recipe "defaults to ds"
+    # NeMo's scripts/performance of 2025, which dgxc's container of April 2025 (1f6d9f4) runs: --fp8_recipe "defaults to ds"
     if source == "nemo" and row["gpu"] == "B200" or "1f6d9f4" in row["source"] or "delayed scaling" in row["notes"]:
         return mapping({"extends": "megatron-core-2025", "fp8_scaling": "delayed"})
     keys = {}
@@ -329,10 +329,8 @@ def scenario(row, peaks):
     node = SOURCE_NODES.get(source, NODES[row["gpu"]])
     per_node = PER_NODE.get(row["gpu"], 8)
     cluster = {"node": node, "nodes": max(n // per_node, 1)}
-    if n < per_node:
-        cluster["accelerators_per_node"] = n
-    if row["gpu"] == "GB200":
-        cluster["accelerators_per_node"] = per_node
+    if n < per_node or row["gpu"] == "GB200":  # fewer than the node has
+        cluster["accelerators_per_node"] = min(n, per_node)
     if n > per_node:
         cluster["fabric"] = fabric_of(row, source)
     if source == "maxtext":
