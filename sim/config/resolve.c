@@ -164,6 +164,8 @@ static void resolve_sayings(struct tsim_draft *draft) {
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     p->says_overlap_pipeline = tsim_draft_has(draft, "parallelism.overlap.pipeline");
     p->says_overlap_expert = tsim_draft_has(draft, "parallelism.overlap.expert");
+    p->says_schedule = draft->schedule >= 0;
+    p->says_layers = draft->layers;
     if (!tsim_draft_has(draft, "parallelism.sequence")) /* the tokens of an image seldom divide */
         p->sequence = p->tensor > 1 && draft->scenario.model->image.patch == 0;
     if (!tsim_has_tensor_overlap(draft->scenario.training.precision) &&
@@ -176,11 +178,13 @@ static void resolve_degrees(struct tsim_draft *draft) {
     int64_t ranks = p->tensor * p->context * p->pipeline;
     if (draft->data == 0 && draft->scenario.n_accelerators % ranks == 0)
         draft->data = draft->scenario.n_accelerators / ranks;
-    if (draft->scenario.software->pipeline_overlap == TSIM_PIPELINE_OVERLAP_INTERLEAVED && p->virtual_pipeline == 1 &&
-        draft->schedule < TSIM_SCHEDULE_ZB_H1 && !p->says_overlap_pipeline)
-        p->overlap.pipeline = false;
-    if (draft->schedule == TSIM_SCHEDULE_DUALPIPE && !p->says_overlap_expert)
-        p->overlap.expert = true; /* what its pairs are for */
+    const struct tsim_software *software = draft->scenario.software;
+    bool has_turns = software->pipeline_overlap == TSIM_PIPELINE_OVERLAP_INTERLEAVED && p->virtual_pipeline == 1 &&
+                     draft->schedule < TSIM_SCHEDULE_ZB_H1;
+    if (!p->says_overlap_pipeline)
+        p->overlap.pipeline = software->overlap.pipeline && !has_turns;
+    if (!p->says_overlap_expert) /* what the pairs of dualpipe are for */
+        p->overlap.expert = software->overlap.expert || draft->schedule == TSIM_SCHEDULE_DUALPIPE;
     p->schedule = draft->schedule >= 0      ? (enum tsim_schedule)draft->schedule
                   : p->virtual_pipeline > 1 ? TSIM_SCHEDULE_INTERLEAVED
                                             : TSIM_SCHEDULE_1F1B;
@@ -302,6 +306,20 @@ void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
 }
 
 /* ---- the same job under another plan ---- */
+
+struct tsim_plan_choice tsim_scenario_choice(const struct tsim_scenario *sc) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    return (struct tsim_plan_choice){.tensor = p->tensor,
+                                     .pipeline = p->pipeline,
+                                     .virtual_pipeline = p->virtual_pipeline,
+                                     .context = p->context,
+                                     .expert = p->expert,
+                                     .micro_batch_size = sc->training.micro_batch_size,
+                                     .zero = p->zero,
+                                     .recompute = sc->training.recompute,
+                                     .schedule = p->schedule,
+                                     .sequence = p->sequence};
+}
 
 static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
                          struct tsim_draft *draft) {

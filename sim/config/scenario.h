@@ -192,6 +192,7 @@ struct tsim_parallelism_spec {
     enum tsim_schedule schedule;
     struct tsim_overlap overlap;                     /* resolved: scenario's keys over the software profile's */
     bool says_overlap_pipeline, says_overlap_expert; /* the scenario itself: other plans of it keep them */
+    bool says_schedule, says_layers;                 /* the latter: layers_per_chunk is a list of the scenario's */
     enum tsim_axis order[TSIM_N_AXES];               /* rank placement, innermost first */
 };
 
@@ -384,6 +385,7 @@ struct tsim_plan_choice {
     enum tsim_schedule schedule;
     bool sequence;
 };
+struct tsim_plan_choice tsim_scenario_choice(const struct tsim_scenario *scenario); /* its own plan's */
 /* A scenario to search plans for: as tsim_scenario_load_from, but its plan is neither resolved nor checked:
  * zero_group_ranks is as written (0: all, -1: of a node), layers_per_chunk NULL unless it is a list; resolved_json is
  * NULL. */

@@ -9,6 +9,7 @@
 struct candidate {
     struct tsim_scenario scenario;
     const char *setting;
+    bool is_all_of_input; /* several settings, each of which may be a candidate of its own */
     double time_s;
 };
 
@@ -104,23 +105,29 @@ static void add_less_traffic(struct candidates *list) {
             ->parallelism.prefetch = 2 * p->prefetch + 1;
 }
 
-/* Every interleaving that divides the layers: the bubble shrinks, messages multiply. */
+/* What is to be set for v chunks a stage: their schedule, too, where the scenario names one that has a single chunk. */
+static const char *interleaving_setting(struct candidates *list, int64_t v) {
+    const struct tsim_parallelism_spec *p = &list->base->parallelism;
+    bool is_named = p->says_schedule && v > 1 && p->schedule != TSIM_SCHEDULE_INTERLEAVED;
+    return tsim_arena_printf(list->arena, "parallelism.virtual_pipeline=%lld%s", (long long)v,
+                             is_named ? " --set parallelism.schedule=interleaved" : "");
+}
+
+/* Every interleaving that divides the layers: the bubble shrinks, messages multiply, and may hide. */
 static void add_interleaving(struct candidates *list) {
     const struct tsim_scenario *sc = list->base;
-    int64_t p = sc->parallelism.pipeline, layers = sc->model->layers;
-    if (p == 1 || sc->n_microbatches % p || sc->parallelism.schedule >= TSIM_SCHEDULE_ZB_H1)
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    int64_t layers = sc->model->layers;
+    if (p->pipeline == 1 || p->says_layers || sc->n_microbatches % p->pipeline || p->schedule >= TSIM_SCHEDULE_ZB_H1)
         return;
-    for (int64_t v = 1; v <= layers / p && list->n < MAX_CANDIDATES - 30; v++) {
-        if (layers % (p * v) || v == sc->parallelism.virtual_pipeline)
-            continue;
-        int64_t *chunks = TSIM_NEW_ARRAY(list->arena, (size_t)(p * v), int64_t);
-        for (int64_t i = 0; i < p * v; i++)
-            chunks[i] = layers / (p * v);
-        struct tsim_scenario *changed =
-            add(list, tsim_arena_printf(list->arena, "parallelism.virtual_pipeline=%lld", (long long)v));
-        changed->parallelism.virtual_pipeline = v;
-        changed->parallelism.layers_per_chunk = chunks;
-        changed->parallelism.schedule = v > 1 ? TSIM_SCHEDULE_INTERLEAVED : TSIM_SCHEDULE_1F1B;
+    struct tsim_plan_choice choice = tsim_scenario_choice(sc);
+    for (int64_t v = 1; v <= layers / p->pipeline && list->n < MAX_CANDIDATES - 30; v++) {
+        const struct tsim_scenario *changed;
+        choice.virtual_pipeline = v;
+        choice.schedule = v > 1 ? TSIM_SCHEDULE_INTERLEAVED : TSIM_SCHEDULE_1F1B;
+        if (layers % (p->pipeline * v) == 0 && v != p->virtual_pipeline &&
+            tsim_scenario_replan(list->arena, sc, &choice, &changed))
+            *add(list, interleaving_setting(list, v)) = *changed;
     }
 }
 
@@ -134,6 +141,8 @@ static void add_sequence(struct candidates *list) {
 
 static void add_overlaps(struct candidates *list) {
     const struct tsim_parallelism_spec *p = &list->base->parallelism;
+    if (list->base->cluster.node->accelerator->execution == TSIM_EXECUTION_BULK_SYNCHRONOUS)
+        return; /* computing and exchanging take turns */
     if (!p->overlap.gradients && p->data * p->context > 1)
         add(list, "parallelism.overlap.gradients=true")->parallelism.overlap.gradients = true;
     if (!p->overlap.parameters && p->zero > 0 && p->data * p->context > 1)
@@ -227,10 +236,11 @@ static void add_all_of_input(struct candidates *list) {
     data->access = TSIM_ACCESS_SEQUENTIAL;
     data->workers = cores;
     data->prefetch = data->prefetch < 2 ? 2 : data->prefetch;
-    if (holds_buffers(&changed))
-        *add(list,
-             tsim_arena_printf(list->arena, "data.access=sequential --set data.workers=%lld --set data.prefetch=%lld",
-                               (long long)cores, (long long)data->prefetch)) = changed;
+    if (!holds_buffers(&changed))
+        return;
+    *add(list, tsim_arena_printf(list->arena, "data.access=sequential --set data.workers=%lld --set data.prefetch=%lld",
+                                 (long long)cores, (long long)data->prefetch)) = changed;
+    list->items[list->n - 1].is_all_of_input = true;
 }
 
 static void add_input(struct candidates *list, const struct tsim_result *result) {
@@ -260,10 +270,10 @@ static void simulate(struct candidate *candidate) {
 static void drop_needless_pairs(struct candidates *list) {
     double best_single_s = (double)INFINITY;
     for (int32_t i = 0; i < list->n; i++)
-        if (list->items[i].time_s > 0 && !strstr(list->items[i].setting, "--set"))
+        if (list->items[i].time_s > 0 && !list->items[i].is_all_of_input)
             best_single_s = fmin(best_single_s, list->items[i].time_s);
     for (int32_t i = 0; i < list->n; i++)
-        if (strstr(list->items[i].setting, "--set") && best_single_s < (1 + MIN_GAIN_FRAC) * list->items[i].time_s)
+        if (list->items[i].is_all_of_input && best_single_s < (1 + MIN_GAIN_FRAC) * list->items[i].time_s)
             list->items[i].time_s = 0;
 }
 

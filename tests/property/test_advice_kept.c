@@ -1,0 +1,133 @@
+/* Advice is a promise: each line, set as it says, is a valid scenario whose step takes the time that it says. Of the
+ * shipped scenarios and of random ones (support/random_scenario.h); TSIM_CASES says how many of these are drawn (300),
+ * TSIM_SEED from which seed. */
+#include "study/advice.h"
+#include "support/arena_rig.h"
+#include "support/random_scenario.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED 20261123u
+enum { MAX_SETTINGS = 4 };
+
+/* A second is enough for these. */
+static bool is_small(const struct tsim_scenario *sc) {
+    double passes = (double)sc->n_microbatches * (double)(sc->parallelism.pipeline * sc->parallelism.virtual_pipeline);
+    return sc->simulation.fold ? passes <= 4096 : sc->n_accelerators <= 64 && passes <= 64;
+}
+
+/* "A=1 --set B=2: step ..." in `text`, which is cut into pieces. */
+static size_t settings_of(char *text, struct tsim_override *settings) {
+    static const char MORE[] = " --set ";
+    size_t n = 0;
+    *strstr(text, ": step ") = '\0';
+    for (char *at = text, *next; at; at = next) {
+        ck_assert_uint_lt(n, MAX_SETTINGS);
+        next = strstr(at, MORE);
+        if (next) {
+            *next = '\0';
+            next += strlen(MORE);
+        }
+        char *value = strchr(at, '=');
+        *value++ = '\0';
+        if (*value == '\'') { /* as a shell takes it off */
+            value++;
+            value[strlen(value) - 1] = '\0';
+        }
+        settings[n++] = (struct tsim_override){at, value};
+    }
+    return n;
+}
+
+static void check_kept(const struct tsim_scenario_source *source, const char *advice) {
+    static const struct tsim_run_options STEADY = {.is_steady = true};
+    struct tsim_override settings[MAX_SETTINGS];
+    const struct tsim_scenario *changed;
+    struct tsim_result result;
+    char time[40];
+    size_t n = settings_of(tsim_arena_strdup(&arena, advice), settings);
+    bool is_valid = tsim_scenario_load_from(&arena, source, settings, n, &changed, &diags) == TSIM_OK &&
+                    tsim_train_run(&arena, changed, &STEADY, &result, &diags) == TSIM_OK && result.simulated;
+    ck_assert_msg(is_valid, "%s: cannot be set: %s", source->file, advice);
+    const char *said = strstr(advice, ": step ") + strlen(": step ");
+    tsim_quantity_human(tsim_steady_time_s(&result), TSIM_TIME_S, time, sizeof time);
+    ck_assert_msg(strncmp(said, time, strlen(time)) == 0 && said[strlen(time)] == ',', "%s: %s; when set, %s",
+                  source->file, advice, time);
+}
+
+/* How many lines; -1: refused, too large, or there is no memory for it. */
+static int check_all(const struct tsim_scenario_source *source) {
+    static const struct tsim_run_options STEADY = {.is_steady = true};
+    const struct tsim_scenario *scenario;
+    struct tsim_result result;
+    if (tsim_scenario_load_from(&arena, source, NULL, 0, &scenario, &diags) != TSIM_OK || !is_small(scenario) ||
+        tsim_train_run(&arena, scenario, &STEADY, &result, &diags) != TSIM_OK || !result.simulated)
+        return -1;
+    tsim_advise(&arena, scenario, &result);
+    for (int32_t i = 0; i < result.n_advice; i++)
+        check_kept(source, result.advice[i]);
+    return result.n_advice;
+}
+
+static void renew(void) {
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    set_up();
+}
+
+START_TEST(shipped) {
+    glob_t files = {0};
+    int n_lines = 0;
+    ck_assert_int_eq(glob("scenarios/*.yaml", 0, NULL, &files), 0);
+    ck_assert_int_eq(glob("scenarios/*/*.yaml", GLOB_APPEND, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        struct tsim_scenario_source source;
+        renew();
+        if (tsim_scenario_open(&arena, files.gl_pathv[i], &source, &diags) == TSIM_OK) {
+            int n = check_all(&source);
+            n_lines += n > 0 ? n : 0;
+        }
+    }
+    globfree(&files);
+    printf("%d lines of advice to shipped scenarios\n", n_lines);
+    ck_assert_int_gt(n_lines, 500);
+    renew();
+}
+END_TEST
+
+START_TEST(random_ones) {
+    const char *cases = getenv("TSIM_CASES"), *seed = getenv("TSIM_SEED");
+    struct random_source random = {seed ? strtoull(seed, NULL, 10) : SEED};
+    long n_cases = cases ? strtol(cases, NULL, 10) : 300;
+    int n_lines = 0;
+    printf("seed %llu\n", (unsigned long long)random.state);
+    for (long i = 0; i < n_cases; i++) {
+        struct tsim_scenario_source source;
+        char *text = random_scenario(&random);
+        renew();
+        if (tsim_scenario_open_text(&arena, "random.yaml", text, &source, &diags) == TSIM_OK) {
+            int n = check_all(&source);
+            n_lines += n > 0 ? n : 0;
+        }
+        free(text);
+    }
+    printf("%d lines of advice to random scenarios\n", n_lines);
+    ck_assert_int_gt(n_lines, 0);
+    renew();
+}
+END_TEST
+
+static Suite *advice_suite(void) {
+    Suite *suite = suite_create("advice_kept");
+    TCase *tests = tcase_create("lines");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_set_timeout(tests, 0);
+    tcase_add_test(tests, shipped);
+    tcase_add_test(tests, random_ones);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(advice_suite)
