@@ -24,7 +24,8 @@ enum tsim_recompute {
     TSIM_RECOMPUTE_EVERY
 };
 /* Parts of a layer that selective recomputation can execute again, as a set (Megatron-Core's recompute_modules
- * core_attn, layernorm, mla_up_proj, moe_act, mlp, moe): what they give is not kept, their inputs are. */
+ * core_attn, layernorm, mla_up_proj, moe_act, mlp, moe; MaxText's remat_policy names what is kept instead: save_qkv_proj
+ * is all parts of a dense layer): what they give is not kept, their inputs are, unless another part gives these again. */
 enum tsim_recompute_part {
     TSIM_RECOMPUTE_ATTENTION = 1,  /* the core: scores, softmax, values */
     TSIM_RECOMPUTE_NORMS = 2,      /* before attention and feed-forward */
@@ -32,12 +33,13 @@ enum tsim_recompute_part {
     TSIM_RECOMPUTE_ACTIVATION = 8, /* the function between the two products */
     TSIM_RECOMPUTE_FFN = 16,       /* the feed-forward block, and shared experts */
     TSIM_RECOMPUTE_EXPERTS = 32,   /* routed experts, with their exchanges */
+    TSIM_RECOMPUTE_OUTPUT = 64,    /* the product after attention, and the sum with the residual stream */
     /* Every second product, and all else but flash attention and scatters (torchtitan's selective checkpointing by
      * operator: parallelize_llama.py, _save_list). Alone, and not of experts, latent attention and encoder-decoder
      * models. */
-    TSIM_RECOMPUTE_OPERATORS = 64
+    TSIM_RECOMPUTE_OPERATORS = 128
 };
-enum { TSIM_N_RECOMPUTE_PARTS = 7 };
+enum { TSIM_N_RECOMPUTE_PARTS = 8 };
 enum tsim_attention { TSIM_ATTENTION_FLASH, TSIM_ATTENTION_STANDARD };
 enum tsim_schedule {
     TSIM_SCHEDULE_SEQUENTIAL,

@@ -102,8 +102,8 @@ static const struct tsim_key EVERY_KEYS[] = {
 TSIM_TABLE(EVERY, EVERY_KEYS, false);
 
 /* In the order of enum tsim_recompute_part. */
-static const char *const RECOMPUTE_PARTS[TSIM_N_RECOMPUTE_PARTS] = {"attention", "norms",   "latent",   "activation",
-                                                                    "ffn",       "experts", "operators"};
+static const char *const RECOMPUTE_PARTS[TSIM_N_RECOMPUTE_PARTS] = {"attention", "norms",   "latent", "activation",
+                                                                    "ffn",       "experts", "output", "operators"};
 
 static void read_recompute_parts(struct tsim_reader *reader, const struct tsim_value *list, const char *path,
                                  struct tsim_training_spec *training) {
@@ -352,7 +352,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
     {.key = "per_layer_updates", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.updates_by_layer),
      .default_text = "false", .help = "update each layer as soon as its gradient is there, and free that"},
     {CUSTOM_KEY("recompute", read_recompute, write_recompute,
-                "none, selective, full, sqrt, {every: N} or a list of parts (attention, norms, latent, activation, ffn, experts): "
+                "none, selective, full, sqrt, {every: N} or a list of parts (attention, norms, latent, activation, ffn, experts, output): "
                 "computed again in the backward pass; default: none")},
     ENUM_KEY("attention", attention, ATTENTIONS, NULL, "default: as the software's attention_kernel"),
     LENGTH_KEY(tokens, "length of the run in tokens; one of tokens, samples, steps"),

@@ -281,6 +281,8 @@ static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
         flops += core_forward_flops_per_token(sc);
     if (parts & TSIM_RECOMPUTE_LATENT && m->latent.kv_rank > 0)
         flops += 2 * n * (p.layer_attention - (double)(m->heads * m->head_dim * m->hidden));
+    if (parts & TSIM_RECOMPUTE_OUTPUT)
+        flops += 2 * n * (double)(m->heads * m->head_dim * m->hidden);
     if (parts & TSIM_RECOMPUTE_FFN)
         flops += 2 * ((n - with_experts) * p.layer_ffn + with_experts * p.layer_shared);
     if (parts & TSIM_RECOMPUTE_EXPERTS)

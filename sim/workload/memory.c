@@ -374,15 +374,17 @@ static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, b
         keep_operators(sc, k, list);
         return;
     }
-    double blocks = sc->model->parallel_block ? 1 : 2; /* with a norm, an input and a mask each */
-    keep(list, "inputs of the norms", k->ts * blocks * k->h * e);
+    double blocks = sc->model->parallel_block ? 1 : 2;               /* with a norm, an input and a mask each */
+    bool gives_stream = parts & TSIM_RECOMPUTE_OUTPUT && blocks > 1; /* again, between the blocks */
+    keep(list, "inputs of the norms", k->ts * (gives_stream ? 1 : blocks) * k->h * e);
     if (!(parts & TSIM_RECOMPUTE_NORMS))
         keep(list, "inputs of the blocks", k->ts * (sc->model->parallel_norms ? 2 : blocks) * k->h * k->linear);
     keep(list, "masks of dropout", k->ts * blocks * k->h * k->mask);
     keep(list, "latent vectors and their norms", k->ts * 2 * k->latent * e);
     if (!(parts & TSIM_RECOMPUTE_LATENT && k->latent > 0))
         keep(list, "queries, keys, values", k->t * (k->query + k->key + k->value) * e);
-    keep(list, "result of attention", k->t * k->q * (k->linear < e ? e + k->linear : e));
+    if (!(parts & TSIM_RECOMPUTE_OUTPUT && parts & TSIM_RECOMPUTE_ATTENTION))
+        keep(list, "result of attention", k->t * k->q * (k->linear < e ? e + k->linear : e));
     if (sc->model->encoder_layers > 0 && has_experts)
         keep_cross(sc, k, parts, list);
     keep_ffn(sc, k, has_experts && sc->model->encoder_layers == 0, parts, list);

@@ -414,10 +414,8 @@ static bool halve_product(const struct tsim_op_shape *z, struct tsim_op *op, int
 }
 
 static bool runs_again(const struct tsim_op_shape *z, unsigned parts, struct tsim_op *op, int *count) {
-    if (!parts)
-        return !(op->is_last_projection && z->software->checkpoint_early_stop);
-    if (parts != TSIM_RECOMPUTE_OPERATORS)
-        return op->parts & parts;
+    if (parts != TSIM_RECOMPUTE_OPERATORS) /* 0: whole layers */
+        return (!parts || op->parts & parts) && !(op->is_last_projection && z->software->checkpoint_early_stop);
     bool is_kept = op->kind == TSIM_OP_FLASH || op->collective == TSIM_OP_REDUCE_SCATTER;
     bool is_product = op->kind == TSIM_OP_GEMM && op->batch == 1; /* scores are batches of products */
     bool runs = is_product ? halve_product(z, op, count) : !is_kept;

@@ -212,13 +212,15 @@ void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_s
     tsim_op_layout_operands(list, z);
     tsim_op_core_forward(list, z);
     tsim_op_layout_result(list, z);
+    int32_t first = list->n;
     cast(list, z, "cast", z->t * z->q);
     gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes)->product =
         TSIM_PRODUCT_OUT;
-    if (z->model->parallel_block)
-        return;
-    tsim_op_reduce_output(list, z, "tensor: reduce, attention");
-    tsim_op_residual_forward(list, z, "residual 1");
+    if (!z->model->parallel_block) {
+        tsim_op_reduce_output(list, z, "tensor: reduce, attention");
+        tsim_op_residual_forward(list, z, "residual 1");
+    }
+    mark_part(list, first, TSIM_RECOMPUTE_OUTPUT);
 }
 
 void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {

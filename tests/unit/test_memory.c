@@ -393,7 +393,8 @@ END_TEST
 /* What each part gives is not kept when it is executed again; bytes of a token of the example with a shared expert (see
  * above), flash attention: norms' results 2 h, queries to values 3 h, the inner results 2048 of the shared expert and
  * of 2 rows, all of the shared expert 2 x 2048, of the experts 8 scores and 2 rows of h + 2 x 2048; the core's
- * statistic of 8 heads. Latent attention gives what ordinary attention does. In fp8 linear layers keep their inputs in
+ * statistic of 8 heads, with the product after it attention's result h, and with that alone the stream after it, h.
+ * Latent attention gives what ordinary attention does. In fp8 linear layers keep their inputs in
  * a byte: h, h, the inner results and the rows' h; and a copy of the attention's result. */
 START_TEST(recomputed_parts) {
     example_init(&e);
@@ -410,6 +411,8 @@ START_TEST(recomputed_parts) {
                  {TSIM_RECOMPUTE_ACTIVATION, 3 * 2048 * 2},
                  {TSIM_RECOMPUTE_FFN, 2 * 2048 * 2},
                  {TSIM_RECOMPUTE_EXPERTS, 8 * 4 + 2 * (h + 2 * 2048) * 2},
+                 {TSIM_RECOMPUTE_OUTPUT, h * 2},
+                 {TSIM_RECOMPUTE_OUTPUT | TSIM_RECOMPUTE_ATTENTION, h * 2 + h * 2 + 8 * 4},
                  {TSIM_RECOMPUTE_ACTIVATION | TSIM_RECOMPUTE_FFN, 2 * 2048 * 2 + 2 * 2048 * 2}};
     e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {

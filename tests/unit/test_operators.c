@@ -435,6 +435,26 @@ START_TEST(separate_accumulation) {
 }
 END_TEST
 
+/* All parts but the products before attention (MaxText's save_qkv_proj): 6 t h^2 FLOP and the last product, which is
+ * dead code where recomputation ends early, 8 t h^2, are missing from 24 and those of the core; kept are the layer's input and
+ * 3 h. */
+START_TEST(recomputed_from_queries_on) {
+    struct tsim_op_list list;
+    double t = 1024, h = 1024, core = 2 * t * t * h; /* half: causal */
+    example_init(&e);
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+    e.scenario.training.recompute_parts = TSIM_RECOMPUTE_ATTENTION | TSIM_RECOMPUTE_NORMS | TSIM_RECOMPUTE_ACTIVATION |
+                                          TSIM_RECOMPUTE_FFN | TSIM_RECOMPUTE_OUTPUT;
+    for (int early = 0; early < 2; early++) {
+        e.software.checkpoint_early_stop = early;
+        tsim_operators_again(&e.scenario, TSIM_PART_LAYER, &list);
+        ck_assert_double_eq_tol(sum_flops(&list), (early ? 10 : 18) * t * h * h + core, 1);
+        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), t * 4 * h * 2, 1);
+    }
+}
+END_TEST
+
 /* Checkpointed by operator (torchtitan): of q, k, v, output, gate, up, down the products k, output and up run again,
  * with all that is cheap; queries, values, attention, gate and down are kept. Not gated: k and output alone, nothing
  * after up. */
@@ -537,6 +557,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, context_rows);
     tcase_add_test(tcase, blocks_side_by_side);
     tcase_add_test(tcase, separate_accumulation);
+    tcase_add_test(tcase, recomputed_from_queries_on);
     tcase_add_test(tcase, recomputed_by_operator);
     tcase_add_test(tcase, pieces_of_a_ring);
     tcase_add_test(tcase, loss_and_its_metrics);

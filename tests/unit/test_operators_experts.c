@@ -296,8 +296,8 @@ START_TEST(last_projection) {
 END_TEST
 
 /* FLOPs of each part, forward: the core 4, queries to values from latent vectors 2 t 1024 (256 + 2 x 128), the shared
- * expert 4 t h 2048 = 8 units, router and experts 16 + 1/64; norms and activations have none, but two and two
- * operators. */
+ * expert 4 t h 2048 = 8 units, router and experts 16 + 1/64, the product after attention 2; norms and activations
+ * have none, but two and two operators. */
 START_TEST(parts_to_recompute) {
     struct tsim_op_list list;
     init_mixture(1, 1);
@@ -310,7 +310,8 @@ START_TEST(parts_to_recompute) {
         int n_elementwise;
     } CASES[] = {{TSIM_RECOMPUTE_ATTENTION, 4 * UNIT, 1}, {TSIM_RECOMPUTE_NORMS, 0, 2},
                  {TSIM_RECOMPUTE_LATENT, 1 * UNIT, 0},    {TSIM_RECOMPUTE_ACTIVATION, 0, 2},
-                 {TSIM_RECOMPUTE_FFN, 8 * UNIT, 1},       {TSIM_RECOMPUTE_EXPERTS, (16 + 1.0 / 64) * UNIT, 4}};
+                 {TSIM_RECOMPUTE_FFN, 8 * UNIT, 1},       {TSIM_RECOMPUTE_EXPERTS, (16 + 1.0 / 64) * UNIT, 4},
+                 {TSIM_RECOMPUTE_OUTPUT, 2 * UNIT, 1}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         double flops = 0;
         int n_elementwise = 0;

@@ -69,6 +69,7 @@ START_TEST(overlap_follows_the_schedule) {
     const struct tsim_scenario *sc;
     struct tsim_plan_choice one = PLAIN;
     make_job(&e);
+    e.software.overlap.pipeline = true;
     e.software.pipeline_overlap = TSIM_PIPELINE_OVERLAP_INTERLEAVED;
     one.virtual_pipeline = 1;
     one.schedule = TSIM_SCHEDULE_1F1B;

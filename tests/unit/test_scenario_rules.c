@@ -61,7 +61,7 @@ static const struct rule {
     {"training.recompute", "sometimes", TSIM_ERR_SCHEMA, "training.recompute", "unknown word 'sometimes'",
      "one of: none, selective, full, sqrt"},
     {"training.recompute", "[attention, mlp]", TSIM_ERR_SCHEMA, "training.recompute", "unknown part of a layer 'mlp'",
-     "one of: attention, norms, latent, activation, ffn, experts, operators"},
+     "one of: attention, norms, latent, activation, ffn, experts, output, operators"},
     {"software.attention_kernel", "flash1", TSIM_ERR_INFEASIBLE, "training.attention",
      "chip has no efficiency for the attention kernel of framework",
      "attention: standard, or give efficiency.attention in the accelerator"},

@@ -120,7 +120,7 @@ def source_of(row):
     s = row["source"]
     for word, name, software in (("llm-foundry", "mpt", "llm-foundry-2023"), ("grok1", "grok", "megatron-core-2024"),
                                  ("vuiseng9", "vuiseng", "megatron-core-2025"), ("Vultr", "vultr", "megatron-core-2025"),
-                                 ("dgxc", "dgxc", "megatron-core-2024"),
+                                 ("maxtext/README_70b", "jax", "maxtext-2024"), ("dgxc", "dgxc", "megatron-core-2024"),
                                  ("NeMo@", "nemo", "nemo-2024"), ("Zero Bubble", "zero-bubble", "zero-bubble-2023"),
                                  ("bigscience", "bloom", "bloom-2022"), ("2104.04473", "megatron2021", "megatron-2021"),
                                  ("2201.11990", "mtnlg", "megatron-2021"), ("MegaScale", "megascale", "megatron-2022"),
@@ -134,7 +134,7 @@ def source_of(row):
                                  ("Intel-HabanaLabs", "habana",
                                   "{extends: megatron-deepspeed-2023, attention_kernel: flash2, dropout: 0}"),
                                  ("aws-neuron", "neuron", "maxtext-2024"),  # XLA, too
-                                 ("Graphcore", "graphcore", "{extends: maxtext-2024, dropout: 0.1}"),
+                                 ("Graphcore", "graphcore", "{extends: maxtext-2024, dropout: 0.1, checkpoint_early_stop: false}"),
                                  ("AI-Hypercomputer", "maxtext", "maxtext-tpu-2023"),
                                  # FSDP of PyTorch 2.2 without compile, which its docs advise against, and AdamW of several
                                  # kernels: counted, 84 bytes a parameter
@@ -310,7 +310,8 @@ def encoder(row, source, software):
 
 
 # torchtitan's words; MaxText's, which keeps results of products.
-RECOMPUTED = {"selective (op)": "selective", "selective (every layer)": "full", "minimal": "[attention, norms, activation]"}
+RECOMPUTED = {"selective (op)": "selective", "selective (every layer)": "full", "minimal": "[attention, norms, activation]",
+              "save_qkv_proj": "[attention, norms, activation, ffn, output]"}
 
 
 def scenario(row, peaks):
@@ -339,7 +340,7 @@ def scenario(row, peaks):
     gpu = row["gpu"].split("-")[0].lower() + ("-40gb" if "40GB" in row["gpu"] else "")
     table = re.search(r"meg21(t\d)", row["id"])
     name = f"{source}{'-' + table.group(1) if table else ''}-{size}-{gpu.split()[0]}-{n}-{row['id'].split('-')[-1]}"
-    recompute = row["recompute"] if row["recompute"] in ("none", "full", "selective", RECOMPUTED["minimal"]) else "none"
+    recompute = row["recompute"] if row["recompute"] in ("none", "full", *RECOMPUTED.values()) else "none"
     tensor = int(row["tp"] or 1)
     training = {"sequence_length": row["seq_len"], "global_batch_size": row["global_batch_sequences"],
                 "micro_batch_size": row["micro_batch"], "precision": precision_of(row, source),
@@ -348,6 +349,9 @@ def scenario(row, peaks):
                    "context": row["cp"] or 1, "zero": zero_of(row, source)}
     if "HSDP" in row["zero_stage_or_fsdp"]:
         parallelism["zero_group"] = "node"
+    group = re.match(r"FSDP (\d+) \+ DP", row["zero_stage_or_fsdp"])
+    if group and int(group.group(1)) < n:
+        parallelism["zero_group"] = group.group(1)
     if source == "pythia":
         training["attention"] = "flash" if "flash attention" in row["notes"] else "standard"
     if source == "grok":
