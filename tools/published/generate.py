@@ -58,7 +58,7 @@ NODES = {"A100-SXM4-80GB": "dgx-a100", "A100-SXM-80GB": "dgx-a100", "A100-SXM4-4
                                                             "memory: 96 GB, memory_bandwidth: 2.4 TB/s, power: {cap: 500 W}}}",
          "Gaudi2": "gaudi2-hls", "Trainium1": "trn1-32xlarge", "MI300X": "mi300x-node",
          "GC200": "{extends: ipu-pod4, accelerators: 16}", "TPUv5e": "tpu-v5e-host", "TPUv5p": "tpu-v5p-host",
-         "B200": "dgx-b200", "GB200": "gb200-nvl72"}
+         "B200": "dgx-b200", "GB200": "gb200-nvl72", "GB300": "gb300-nvl72"}
 # Rows whose paper was not at hand when they joined. What a paper prints beside a value was recalled, too, and agrees with it: days for 300 B
 # tokens and shares of the peak (Narayanan et al.), tokens a second (MegaScale).
 RECALLED = {f"meg21t1-{n}" for n in ("002", "004", "006", "008", "010")} | {
@@ -69,8 +69,8 @@ SOURCE_NODES = {"bloom": "{extends: dgx-a100, nics: 4, nic_bandwidth: 100 Gb/s}"
                 "pythia": "{extends: dgx-a100-40gb, nics: 4, nic_bandwidth: 100 Gb/s}"}
 SOURCE_FABRICS = {"bloom": "omnipath-100", "pythia": "efa-100"}
 # Where it is not eight: accelerators of a node (of an NVL72's 72 sixty-four, which sizes divide), and the fabric between nodes.
-PER_NODE = {"GB200": 64, "Trainium1": 16, "GC200": 16, "TPUv5e": 4, "TPUv5p": 4}
-FABRICS = {"B200": "ib-ndr", "GB200": "ib-ndr", "Gaudi2": "roce-100", "Trainium1": "efa-100", "TPUv5e": "tpu-v5e-torus", "TPUv5p": "tpu-v5p-torus"}
+PER_NODE = {"GB200": 64, "GB300": 64, "Trainium1": 16, "GC200": 16, "TPUv5e": 4, "TPUv5p": 4}
+FABRICS = {"B200": "ib-ndr", "GB200": "ib-ndr", "GB300": "ib-xdr", "Gaudi2": "roce-100", "Trainium1": "efa-100", "TPUv5e": "tpu-v5e-torus", "TPUv5p": "tpu-v5p-torus"}
 # Sequences of a batch: BERT is trained with LAMB beyond (You et al. 2020, arXiv:1904.00962).
 MOST_WITH_ADAM = 32768
 # One accelerator of each: NVIDIA's examples. DGX-1 of the 16 GB kind, and a DGX-2.
@@ -98,7 +98,7 @@ def variant_of(row, source, software):
     if source == "titan" and "compile" not in row["notes"]:
         return "{extends: torchtitan-2024, fusion: none}"
     # NeMo's scripts/performance of 2025, which dgxc's container of April 2025 (1f6d9f4) runs: --fp8_recipe "defaults to ds"
-    if source == "nemo" and row["gpu"] == "B200" or "1f6d9f4" in row["source"] or "delayed scaling" in row["notes"]:
+    if source == "nemo" and row["gpu"] == "B200" or "1f6d9f4" in row["source"] or "delayed scaling" in row["notes"]:  # also MLPerf's of GB200
         return mapping({"extends": "megatron-core-2025", "fp8_scaling": "delayed"})
     keys = {}
     if source == "pythia" and "flash attention" in row["notes"]:
@@ -120,7 +120,10 @@ def source_of(row):
     s = row["source"]
     for word, name, software in (("llm-foundry", "mpt", "llm-foundry-2023"), ("grok1", "grok", "megatron-core-2024"),
                                  ("vuiseng9", "vuiseng", "megatron-core-2025"), ("Vultr", "vultr", "megatron-core-2025"),
-                                 ("maxtext/README_70b", "jax", "maxtext-2024"), ("dgxc", "dgxc", "megatron-core-2024"),
+                                 ("maxtext/README_70b", "jax", "maxtext-2024"),
+                                 # NVIDIA's own submissions to MLPerf; Blackwell's of releases 25.04 and 25.09
+                                 ("training_results_v4.0", "mlperf", "nemo-2024"), ("training_results_v5.0", "mlperf", "megatron-core-2024"),
+                                 ("training_results_v5.1", "mlperf", "megatron-core-2025"), ("dgxc", "dgxc", "megatron-core-2024"),
                                  ("NeMo@", "nemo", "nemo-2024"), ("Zero Bubble", "zero-bubble", "zero-bubble-2023"),
                                  ("bigscience", "bloom", "bloom-2022"), ("2104.04473", "megatron2021", "megatron-2021"),
                                  ("2201.11990", "mtnlg", "megatron-2021"), ("MegaScale", "megascale", "megatron-2022"),
@@ -330,7 +333,7 @@ def scenario(row, peaks):
     node = SOURCE_NODES.get(source, NODES[row["gpu"]])
     per_node = PER_NODE.get(row["gpu"], 8)
     cluster = {"node": node, "nodes": max(n // per_node, 1)}
-    if n < per_node or row["gpu"] == "GB200":  # fewer than the node has
+    if n < per_node or per_node == 64:  # fewer than the node has
         cluster["accelerators_per_node"] = min(n, per_node)
     if n > per_node:
         cluster["fabric"] = fabric_of(row, source)
@@ -363,7 +366,7 @@ def scenario(row, peaks):
     if tensor > 1:
         parallelism["sequence"] = "true" if row["seq_parallel"] == "yes" else "false"
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + "."]
-    if source in ("habana", "neuron", "rocm", "grok", "maxtext", "pythia", "accelerate", "vuiseng", "vultr"):
+    if source in ("habana", "neuron", "rocm", "grok", "maxtext", "pythia", "accelerate", "vuiseng", "vultr", "mlperf"):
         lines.append("# " + row["notes"] + ".")
     if row["id"] in RECALLED:
         lines.append("# Recalled from the paper, and in agreement with what it prints beside the value; not read again.")
