@@ -127,8 +127,7 @@ def bloom():
     measured, predicted = {}, {}
     late, groups = improved(), {False: [], True: []}
     for file in sorted(glob.glob("scenarios/published/bloom*.yaml")):
-        doubt = re.search(r'^  doubtful: "(.*)"', pathlib.Path(file).read_text(encoding="utf-8"), re.M)
-        if doubt and not doubt[1].startswith("measured before"):
+        if re.search(r"^  doubtful: ", pathlib.Path(file).read_text(encoding="utf-8"), re.M):
             continue
         scenario, result = tsim("check", file, "--json"), tsim("run", file, "--json", "--no-db", "--quiet")
         flops = result["model"]["step_model_flops"] / result["accelerators"]  # else the number of them would rank the runs
