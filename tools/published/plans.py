@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What tsim makes of published plans: python3 tools/published/plans.py TSIM [--write]
+"""What tsim makes of published plans: python3 tools/published/plans.py TSIM [--write | --ranks]
 
 For each published run below: its own plan, and the best that `tsim plan` finds among what its framework had (schedules 1f1b
 and interleaved, ZeRO 0 and 1), as rows of a Markdown table; then the rank correlation (Spearman) of BLOOM's measured
 runs. And what a plan that loses more than 3 % loses it by: the best plan that has one thing as published, for each thing
-that differs, and where its step is longer. --write puts all of it between the marks in docs/plans.md."""
+that differs, and where its step is longer. --write puts all of it between the marks in docs/plans.md; --ranks prints
+the rank correlation alone."""
 import csv
 import glob
 import json
@@ -131,7 +132,7 @@ def bloom():
             continue
         scenario, result = tsim("check", file, "--json"), tsim("run", file, "--json", "--no-db", "--quiet")
         flops = result["model"]["step_model_flops"] / result["accelerators"]  # else the number of them would rank the runs
-        plan = json.dumps([scenario["model"], scenario["parallelism"], scenario["training"]], sort_keys=True)
+        plan = json.dumps([scenario[part] for part in ("model", "cluster", "parallelism", "training")], sort_keys=True)
         error = [m for m in result["measured"] if m["metric"] == "step_time"][0]
         measured.setdefault(plan, []).append(flops / error["measured"])
         predicted[plan] = flops / error["predicted"]
@@ -145,6 +146,9 @@ def bloom():
 
 
 def main():
+    if "--ranks" in sys.argv:
+        print("\n".join(bloom()))
+        return
     lines = ["| run | published plan | tsim | best plan found | tsim | published takes |", "| --- | --- | --- | --- | --- | --- |"]
     lines += [row(name) for name in RUNS] + [""]
     lines += ["Where the published plan takes over 3 % longer: how much longer than the best found the best plan takes that has one "
