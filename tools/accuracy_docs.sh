@@ -112,7 +112,7 @@ two of Hugging Face's Trainer, 7.2 %. Another 22, of NVIDIA's software of 2025 a
 2.3, Grok on H100 9.3, on 128 to 512 GB200 2.1, and two sources of their own on B200, 8B and 15B, 5.4. Five of JAX on H100 were 11 % off
 as first assumed and 2.1 with what their recipe says. The last twelve, NVIDIA's submissions to MLPerf, Llama 3.1 405B on 512 to 8,192 H100, 256 to 5,120
 GB200 and 512 GB300 and GPT-3 on 10,752 H100, were predicted before their results were read: 4.1 % too fast, none more than 8. Of 18 dense models on GB200 that are
-[compared and not scored](#compared-not-scored) the error is 5.9; scored, they would make the mean of all 3.52 in place of 3.45.
+[compared and not scored](#compared-not-scored) the error is 5.9; scored, they would make the mean of all 3.52 in place of 3.46.
 Forty-eight of BLOOM's runs, known for long and left out, joined when the logs of their machine told in what state it was: 2.9 %.
 
 ## All, by source, by accelerator
@@ -199,8 +199,8 @@ TEXT
 
 ## Does a parameter transfer?
 
-The sustained rates of matrix products are those of products alone (H100, V100, GB200 and GB300 in fp8) and of single layers (A100 of 80 GB); on step times were fitted
-those of A100s of 40 GB and Trainium. How much of the accuracy
+The sustained rates of matrix products are those of products alone (H100, V100, GB200 and GB300 in fp8) and of single layers (A100 of 80 GB; that of 40 GB
+is told from it and a ratio of products); on step times was fitted that of Trainium. How much of the accuracy
 above comes from fitting, and how far is what was measured alone from what steps would say? Here each source is
 predicted with the rate that all other sources give (the median of their errors becomes zero), as somebody's runs are that nobody has
 fitted on; the last column has the same runs with the catalogue's rate. `make docs-accuracy` computes it (`tools/transfer.py`).
