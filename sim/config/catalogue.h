@@ -408,6 +408,10 @@ enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_
  * expert after another (Megatron-Core's SequentialMLP), whose results are then copied to one tensor. */
 enum tsim_expert_products { TSIM_PRODUCTS_GROUPED, TSIM_PRODUCTS_SEQUENTIAL };
 
+/* What is captured in CUDA graphs, each of which the host launches at once: nothing, the passes of each layer but those
+ * with experts (Megatron-Core's --enable-cuda-graph and --external-cuda-graph), or the whole step. */
+enum tsim_cuda_graphs { TSIM_GRAPHS_NONE, TSIM_GRAPHS_LAYERS, TSIM_GRAPHS_STEP };
+
 /* What is known to be missing of this software's parallelism, told to who uses it; NULL or empty: nothing. */
 struct tsim_caveats {
     const char *tensor, *pipeline, *context;
@@ -426,6 +430,7 @@ struct tsim_software {
     double host_time_per_op_s, host_time_per_collective_s, host_time_per_checkpoint_s;
     bool launch_blocking;          /* the host waits for each kernel: its time comes on top (CUDA_LAUNCH_BLOCKING=1) */
     double host_time_per_fp8_op_s; /* training in fp8; 0: as in 16 bits */
+    enum tsim_cuda_graphs cuda_graphs;
     bool checkpoint_early_stop;
     enum tsim_selective selective_recompute;
     enum tsim_cross_entropy cross_entropy;

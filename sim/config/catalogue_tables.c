@@ -392,6 +392,8 @@ static const struct tsim_word PERMUTATIONS[] = {
     {"fused", TSIM_PERMUTATION_FUSED}, {"written-out", TSIM_PERMUTATION_WRITTEN_OUT}, {NULL, 0}};
 static const struct tsim_word UNALIGNED_PRODUCTS[] = {
     {"matrix-units", TSIM_UNALIGNED_MATRIX}, {"vector-units", TSIM_UNALIGNED_VECTOR}, {NULL, 0}};
+static const struct tsim_word GRAPHS[] = {
+    {"none", TSIM_GRAPHS_NONE}, {"layers", TSIM_GRAPHS_LAYERS}, {"step", TSIM_GRAPHS_STEP}, {NULL, 0}};
 static const struct tsim_word ACCUMULATIONS[] = {
     {"fused", TSIM_ACCUMULATION_FUSED}, {"separate", TSIM_ACCUMULATION_SEPARATE}, {NULL, 0}};
 static const struct tsim_word REDUCTIONS[] = {
@@ -459,6 +461,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {QUANTITY(struct tsim_software, "host_time_per_fp8_op", TSIM_TIME_S, host_time_per_fp8_op_s,
               "the same of training in fp8, whose modules keep scales and quantize; 0: as host_time_per_op"),
      .default_text = "0", .is_omitted_when_zero = true},
+    {.key = "cuda_graphs", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, cuda_graphs), .words = GRAPHS,
+     .default_text = "none", .is_omitted_when_zero = true,
+     .help = "what is launched as one CUDA graph: nothing, each pass of a layer without experts, or the whole step"},
     {.key = "launch_blocking", .kind = TSIM_KEY_BOOL, .default_text = "false",
      .offset = offsetof(struct tsim_software, launch_blocking),
      .help = "the host waits for each kernel (CUDA_LAUNCH_BLOCKING=1): its time is added to the kernels', not hidden by them"},

@@ -415,6 +415,26 @@ static void put_expert_software(struct tsim_gpt *g) {
                         "sequential");
 }
 
+/* Layer by layer, by Megatron-Core itself or by Transformer Engine; of some parts of a layer (scope attn, ...): said. */
+static void put_graphs(struct tsim_gpt *g) {
+    static const char *const FLAGS[] = {"enable_cuda_graph", "external_cuda_graph"};
+    const struct tsim_setting *from = NULL, *impl = tsim_recipe_find(g->r, "cuda_graph_impl"),
+                              *scope = tsim_recipe_find(g->r, "cuda_graph_scope");
+    for (size_t i = 0; i < sizeof FLAGS / sizeof FLAGS[0]; i++)
+        if (is_on(g, FLAGS[i]))
+            from = tsim_recipe_find(g->r, FLAGS[i]);
+    if (impl && strcmp(tsim_setting_text(impl), "none") != 0)
+        from = impl;
+    if (!from)
+        return;
+    if (scope && strcmp(tsim_setting_text(scope), "full_iteration") == 0)
+        tsim_recipe_put(g->r, "software.cuda_graphs", scope, NULL, "step");
+    else if (!scope || strcmp(tsim_setting_text(scope), "full") == 0)
+        tsim_recipe_put(g->r, "software.cuda_graphs", from, NULL, "layers");
+    else
+        tsim_recipe_not_modelled(g->r, scope, "CUDA graphs of parts of a layer: the host's time is counted in full");
+}
+
 static void put_software(struct tsim_gpt *g) {
     const struct tsim_setting *bucket = tsim_recipe_find(g->r, "ddp_bucket_size"),
                               *old = tsim_recipe_find(g->r, "use_legacy_models"),
@@ -431,6 +451,7 @@ static void put_software(struct tsim_gpt *g) {
         tsim_recipe_put(g->r, "software.extends", NULL, "Megatron-Core with Transformer Engine", "megatron-core-2024");
     put_attention(g);
     put_dropout(g);
+    put_graphs(g);
     if (bucket)
         tsim_gpt_put_int(g, "software.bucket", bucket, tsim_setting_int(g->r, bucket, 1, INT64_C(1000000000000)));
     if (tsim_gpt_experts(g))

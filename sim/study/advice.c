@@ -105,6 +105,18 @@ static void add_less_traffic(struct candidates *list) {
             ->parallelism.prefetch = 2 * p->prefetch + 1;
 }
 
+/* Layers as CUDA graphs, where the accelerator waits for launches and the framework is Transformer Engine's. */
+static void add_graphs(struct candidates *list, const struct tsim_result *result) {
+    const struct tsim_software *own = list->base->software;
+    if (result->bounds.host_frac < MIN_GAIN_FRAC || own->fusion != TSIM_FUSION_TE ||
+        own->cuda_graphs != TSIM_GRAPHS_NONE)
+        return;
+    struct tsim_software *captured = TSIM_NEW(list->arena, struct tsim_software);
+    *captured = *own;
+    captured->cuda_graphs = TSIM_GRAPHS_LAYERS;
+    add(list, "software.cuda_graphs=layers")->software = captured;
+}
+
 /* What is to be set for v chunks a stage: their schedule, too, where the scenario names one that has a single chunk. */
 static const char *interleaving_setting(struct candidates *list, int64_t v) {
     const struct tsim_parallelism_spec *p = &list->base->parallelism;
@@ -301,6 +313,7 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     add_small_micro_batch(&list);
     add_precision(&list);
     add_less_traffic(&list);
+    add_graphs(&list, result);
     add_input(&list, result);
     for (int32_t i = 0; i < list.n; i++)
         simulate(&list.items[i]);

@@ -130,6 +130,23 @@ START_TEST(megatron_s_experts) {
 }
 END_TEST
 
+/* Layers by Megatron-Core or Transformer Engine, or the whole iteration; parts of a layer are not modelled. */
+START_TEST(megatron_s_graphs) {
+    static const struct {
+        const char *arguments;
+        enum tsim_cuda_graphs graphs;
+    } CASES[] = {{"", TSIM_GRAPHS_NONE},
+                 {"--enable-cuda-graph", TSIM_GRAPHS_LAYERS},
+                 {"--external-cuda-graph --cuda-graph-warmup-steps 3", TSIM_GRAPHS_LAYERS},
+                 {"--cuda-graph-impl none", TSIM_GRAPHS_NONE},
+                 {"--cuda-graph-impl transformer_engine --cuda-graph-scope full", TSIM_GRAPHS_LAYERS},
+                 {"--cuda-graph-impl local --cuda-graph-scope full_iteration", TSIM_GRAPHS_STEP},
+                 {"--cuda-graph-impl transformer_engine --cuda-graph-scope attn", TSIM_GRAPHS_NONE}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+        ck_assert_msg(megatron(CASES[i].arguments)->software->cuda_graphs == CASES[i].graphs, "%s", CASES[i].arguments);
+}
+END_TEST
+
 /* Half of a DGX-2: eight of its sixteen. */
 START_TEST(nodes_larger_than_the_launch) {
     struct tsim_import_result result = {NULL, NULL};
@@ -387,6 +404,7 @@ static Suite *recipes_suite(void) {
     tcase_add_test(tests, megatron_s_defaults);
     tcase_add_test(tests, megatron_s_arguments);
     tcase_add_test(tests, megatron_s_experts);
+    tcase_add_test(tests, megatron_s_graphs);
     tcase_add_test(tests, nodes_larger_than_the_launch);
     tcase_add_test(tests, accelerators_of_a_node_can_be_set);
     tcase_add_test(tests, a_flag_of_yaml_can_be_off);

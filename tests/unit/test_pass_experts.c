@@ -188,12 +188,34 @@ START_TEST(blocking_launches) {
 }
 END_TEST
 
+/* Of a layer without experts one launch is left where layers are captured; of a captured step none. */
+START_TEST(graphs_are_launched_at_once) {
+    struct tsim_pass_costs of[3];
+    for (int graphs = 0; graphs < 3; graphs++) {
+        init_mixture(1, 8);
+        e.software.host_time_per_op_s = 1e-6;
+        e.software.cuda_graphs = (enum tsim_cuda_graphs)graphs;
+        of[graphs] = costs();
+    }
+    ck_assert_double_gt(of[TSIM_GRAPHS_NONE].layer.backward.host_excess_s, 5e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].layer.forward.host_excess_s, 1e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].layer.backward.host_excess_s, 1e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].expert_layer.forward.host_excess_s,
+                        of[TSIM_GRAPHS_NONE].expert_layer.forward.host_excess_s);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].head.forward.host_excess_s,
+                        of[TSIM_GRAPHS_NONE].head.forward.host_excess_s);
+    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].head.forward.host_excess_s, 0);
+    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].expert_layer.backward.host_excess_s, 0);
+}
+END_TEST
+
 static Suite *pass_experts_suite(void) {
     Suite *suite = suite_create("pass, experts");
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, on_a_node);
     tcase_add_test(tcase, host_of_fp8);
     tcase_add_test(tcase, blocking_launches);
+    tcase_add_test(tcase, graphs_are_launched_at_once);
     tcase_add_test(tcase, between_nodes);
     tcase_add_test(tcase, a_copy_for_each_node);
     tcase_add_test(tcase, a_copy_for_each_rank);

@@ -106,9 +106,11 @@ def variant_of(row, source, software):
     if source == "titan" and "compile" not in row["notes"]:
         return "{extends: torchtitan-2024, fusion: none}"
     # NeMo's scripts/performance of 2025, which dgxc's container of April 2025 (1f6d9f4) runs: --fp8_recipe "defaults to ds"
+    graphs = re.search(r"(whole step|layer)s as CUDA graphs", row["notes"])
+    graphs = {"cuda_graphs": "step" if graphs[1] == "whole step" else "layers"} if graphs else {}
     if source == "nemo" and row["gpu"] == "B200" or "1f6d9f4" in row["source"] or "delayed scaling" in row["notes"]:  # also MLPerf's of GB200
-        return mapping({"extends": "megatron-core-2025", "fp8_scaling": "delayed"})
-    keys = {}
+        return mapping({"extends": "megatron-core-2025", "fp8_scaling": "delayed"} | graphs)
+    keys = graphs
     if source == "pythia" and "flash attention" in row["notes"]:
         keys["attention_kernel"] = "flash1"
     if source == "grok" or "35a9aec nemotron" in row["source"]:  # their configure.sh turns cuDNN's attention off
@@ -340,7 +342,7 @@ def scenario(row, peaks):
     n = int(row["n_gpus"])
     before = source == "bloom" and BEFORE_REPAIR.search(row["notes"])
     node = SOURCE_NODES.get("bloom before the repair" if before else source, NODES[row["gpu"]])
-    per_node = PER_NODE.get(row["gpu"], 8)
+    per_node = 72 if n == 72 else PER_NODE.get(row["gpu"], 8)
     cluster = {"node": node, "nodes": max(n // per_node, 1)}
     if n < per_node or per_node == 64:  # fewer than the node has
         cluster["accelerators_per_node"] = min(n, per_node)
