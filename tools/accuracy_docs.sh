@@ -243,36 +243,41 @@ TEXT
 picture() {
   awk -F, '
     function log10(x) {return log(x) / log(10)}
-    function x_of(s) {return 70 + 130 * (log10(s) + 1)}
-    function y_of(s) {return 590 - 130 * (log10(s) + 1)}
+    function x_of(s) {return 70 + 520 * log10(s / low) / log10(high / low)}
+    function y_of(s) {return 590 - 520 * log10(s / low) / log10(high / low)}
+    function widen(s) {if (!low || s < low) low = s; if (s > high) high = s}
     function line(x1, y1, x2, y2, colour, dash) {
       printf "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"%s/>\n", x1, y1, x2, y2, colour, dash
     }
     function text(x, y, anchor, s) {printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, s}
-    BEGIN {
+    NR == FNR {if (FNR > 1) {widen($19); widen($15 * $19)}; next}
+    FNR == 1 { # room for the outermost, and their circles
+      low /= 1.2; high *= 1.2
       n_colours = split("#1b6ca8 #d1495b #2e8540 #8e5ea2 #c77b00 #444444 #00848c #b0308f #b8860b #5f9ea0 #a0522d #6a5acd #e07a5f #3d5a80 #81b29a #bc4749 #7209b7 #4d908e #f9844a #577590", colour, " ")
       print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 780 640\" font-family=\"sans-serif\" font-size=\"13\">"
       print "<rect width=\"780\" height=\"640\" fill=\"#ffffff\"/>"
-      for (d = -1; d <= 3; d++) {
+      for (d = -3; d <= 4; d++) {
         s = 10 ^ d
-        line(x_of(s), y_of(0.1), x_of(s), y_of(1000), "#dddddd")
-        line(x_of(0.1), y_of(s), x_of(1000), y_of(s), "#dddddd")
+        if (s < low || s > high)
+          continue
+        line(x_of(s), y_of(low), x_of(s), y_of(high), "#dddddd")
+        line(x_of(low), y_of(s), x_of(high), y_of(s), "#dddddd")
         text(x_of(s), 608, "middle", s " s")
         text(62, y_of(s) + 4, "end", s " s")
       }
-      line(x_of(0.1), y_of(0.1), x_of(1000), y_of(1000), "#000000")
-      line(x_of(0.1), y_of(0.11), x_of(1000 / 1.1), y_of(1000), "#999999", " stroke-dasharray=\"4\"")
-      line(x_of(0.11), y_of(0.1), x_of(1000), y_of(1000 / 1.1), "#999999", " stroke-dasharray=\"4\"")
+      line(x_of(low), y_of(low), x_of(high), y_of(high), "#000000")
+      line(x_of(low), y_of(1.1 * low), x_of(high / 1.1), y_of(high), "#999999", " stroke-dasharray=\"4\"")
+      line(x_of(1.1 * low), y_of(low), x_of(high), y_of(high / 1.1), "#999999", " stroke-dasharray=\"4\"")
       text(330, 630, "middle", "measured step time (dashed: 10 % off)")
       print "<text transform=\"translate(16 330) rotate(-90)\" text-anchor=\"middle\">predicted step time</text>"
     }
-    NR > 1 {
+    FNR > 1 {
       if (!($3 in number)) {number[$3] = ++n; text(620, 40 + 20 * n, "start", $3)
         printf "<circle cx=\"608\" cy=\"%d\" r=\"4\" fill=\"%s\"/>\n", 36 + 20 * n, colour[(n - 1) % n_colours + 1]}
       printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\" fill-opacity=\"0.6\"><title>%s: %+.1f %%</title></circle>\n",
         x_of($15 * $19), y_of($19), colour[(number[$3] - 1) % n_colours + 1], $1, 100 * (1 / $15 - 1)
     }
-    END {print "</svg>"}' "$table"
+    END {print "</svg>"}' "$table" "$table"
 }
 
 case ${1-} in
