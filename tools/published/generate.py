@@ -87,7 +87,7 @@ ALONE = {"A100-SXM4-80GB": "dgx-a100", "V100-SXM2-16GB (DGX-1)": "single-v100-16
 # compare today's numbers to yesterday's" (chronicles-prequel.md, 02-25). The machine's logs of NCCL (experiments/bandwidth,
 # not dated) have the first four accelerators of a node on one adapter and the last four on another, of the four that it
 # found. So two are given to rows from before. It is told from the logs alone, and nothing was fitted: configurations
-# measured on both sides of the day took 5 to 7 s more before, and 6 to 8 are predicted.
+# measured on both sides of the day took 5 to 9 s more before, and 6 to 8 are predicted.
 BEFORE_REPAIR = re.compile(r"date 02-(1[0-9]|2[0-4])\b")
 TWO_ADAPTERS = ("Before 25 February 2022, when the page says PCI Express and NUMA were improved: NCCL's logs of this machine "
                 "(bigscience@358e3c8 experiments/bandwidth/all_reduce_bench-a100-n4.txt) have two of a node's four adapters in use.")
