@@ -342,7 +342,7 @@ def scenario(row, peaks):
     n = int(row["n_gpus"])
     before = source == "bloom" and BEFORE_REPAIR.search(row["notes"])
     node = SOURCE_NODES.get("bloom before the repair" if before else source, NODES[row["gpu"]])
-    per_node = 72 if n == 72 else PER_NODE.get(row["gpu"], 8)
+    per_node = PER_NODE.get(row["gpu"], 8)
     cluster = {"node": node, "nodes": max(n // per_node, 1)}
     if n < per_node or per_node == 64:  # fewer than the node has
         cluster["accelerators_per_node"] = min(n, per_node)
