@@ -43,9 +43,9 @@ out=$(diff hardware/calibration/compared.csv <(tools/compared.py "$tsim"))
 expect 'hardware/calibration/compared.csv is not of this program (make docs-accuracy)' 0 '^$' "$out" $?
 out=$(diff docs/accuracy.md <(tools/accuracy_docs.sh) && diff docs/accuracy.svg <(tools/accuracy_docs.sh --picture))
 expect 'docs/accuracy.md or its picture is not of the table (make docs-accuracy)' 0 '^$' "$out" $?
-out=$(python3 tools/published/plans.py "$tsim" --ranks)
-expect "BLOOM's rank correlation is not that of docs/plans.md (make docs-accuracy)" 0 "$out" "$(cat docs/plans.md)" $?
-out=$(awk '{for (i = 1; i < NF; i++) if ($(i + 1) == "over" && $i + 0 > 0) {print ($i >= 0.9 ? "ordered" : "not ordered: " $i); exit}}' <<<"$out")
-expect "the order of BLOOM's runs, whose rank correlation is to be 0.9" 0 '^ordered' "$out" $?
+ranks=$(python3 tools/published/plans.py "$tsim" --ranks) && [ -n "$ranks" ] && grep -qF -- "$ranks" docs/plans.md
+expect "BLOOM's rank correlation is not that of docs/plans.md (make docs-accuracy)" 0 '' "$ranks" $?
+awk '{exit !($1 >= 0.9)}' <<<"${ranks#*of a GPU: }"
+expect "the rank correlation of BLOOM's runs is below 0.9" 0 '' "$ranks" $?
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

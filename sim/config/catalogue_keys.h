@@ -1,5 +1,5 @@
-/* catalogue_keys.h - private to config/catalogue_tables.c and model_tables.c: keys that every kind of file has, places
- * for mistakes, and the tables of models. */
+/* catalogue_keys.h - private to config/catalogue_tables.c, model_tables.c and software_tables.c: keys that every kind of
+ * file has, places for mistakes, and the tables of models and software. */
 #ifndef TSIM_CONFIG_CATALOGUE_KEYS_H
 #define TSIM_CONFIG_CATALOGUE_KEYS_H
 
@@ -14,6 +14,11 @@
 #define SOURCE_KEY(type)                                                                                               \
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(type, source),                                       \
      .help = "where the values without a source of their own were read"}
+#define QUANTITY(type, name_, dimension_, field_, help_)                                                               \
+    .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .offset = offsetof(type, field_),            \
+    .help = (help_)
+#define INTEGER(type, name_, field_, max_, help_)                                                                      \
+    .key = (name_), .kind = TSIM_KEY_INT, .offset = offsetof(type, field_), .max = (max_), .help = (help_)
 /* clang-format on */
 
 static inline const char *at_key(struct tsim_reader *reader, const char *path, const char *key) {
@@ -24,6 +29,9 @@ static inline const struct tsim_value *place_of(const struct tsim_value *mapping
     const struct tsim_value *value = tsim_value_find_path(mapping, key);
     return value ? value : mapping;
 }
+
+/* software_tables.c */
+extern const struct tsim_table tsim_software_table;
 
 /* model_tables.c: a transformer's keys; reading a mapping by its kind, then what follows from several keys together. */
 extern const struct tsim_table tsim_model_table;

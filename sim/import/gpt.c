@@ -417,20 +417,21 @@ static void put_expert_software(struct tsim_gpt *g) {
 
 /* Layer by layer, by Megatron-Core itself or by Transformer Engine; of some parts of a layer (scope attn, ...): said. */
 static void put_graphs(struct tsim_gpt *g) {
-    static const char *const FLAGS[] = {"enable_cuda_graph", "external_cuda_graph"};
-    const struct tsim_setting *from = NULL, *impl = tsim_recipe_find(g->r, "cuda_graph_impl"),
+    const struct tsim_setting *impl = tsim_recipe_find(g->r, "cuda_graph_impl"),
                               *scope = tsim_recipe_find(g->r, "cuda_graph_scope");
-    for (size_t i = 0; i < sizeof FLAGS / sizeof FLAGS[0]; i++)
-        if (is_on(g, FLAGS[i]))
-            from = tsim_recipe_find(g->r, FLAGS[i]);
-    if (impl && strcmp(tsim_setting_text(impl), "none") != 0)
+    const struct tsim_setting *from = NULL;
+    if (impl && !tsim_recipe_is(g->r, "cuda_graph_impl", "none"))
         from = impl;
+    else if (is_on(g, "enable_cuda_graph"))
+        from = tsim_recipe_find(g->r, "enable_cuda_graph");
+    else if (is_on(g, "external_cuda_graph"))
+        from = tsim_recipe_find(g->r, "external_cuda_graph");
     if (!from)
         return;
-    if (scope && strcmp(tsim_setting_text(scope), "full_iteration") == 0)
-        tsim_recipe_put(g->r, "software.cuda_graphs", scope, NULL, "step");
-    else if (!scope || strcmp(tsim_setting_text(scope), "full") == 0)
+    if (!scope || tsim_recipe_is(g->r, "cuda_graph_scope", "full"))
         tsim_recipe_put(g->r, "software.cuda_graphs", from, NULL, "layers");
+    else if (tsim_recipe_is(g->r, "cuda_graph_scope", "full_iteration"))
+        tsim_recipe_put(g->r, "software.cuda_graphs", scope, NULL, "step");
     else
         tsim_recipe_not_modelled(g->r, scope, "CUDA graphs of parts of a layer: the host's time is counted in full");
 }

@@ -21,8 +21,7 @@ DOUBTFUL = {
        for n in ("041", "042", "073", "074")},
     **{f"rocm-{n}": "a figure for comparison in a report of software that is too slow; its batch is not stated"
        for n in (2, 3)},
-    "bs-046": "repeated at once, the same run took 9 % less",
-    "bs-062": "112 heads took a seventh longer than 64 and 128, whose products are as large and as aligned",
+    "bs-062": "112 heads took a ninth to a seventh longer than 64 and 128, whose products are as large and as aligned",
     "bs-071": "96 heads took an eighth to a sixth longer than 64 and 128, whose products are as large and as aligned",
     "bs-209": "76 of 80 GB: too close to the end of memory, says the page",
     "bs-073": "1,568 samples took as long as 2,048 of the same plan in the row below",
@@ -84,13 +83,15 @@ ALONE = {"A100-SXM4-80GB": "dgx-a100", "V100-SXM2-16GB (DGX-1)": "single-v100-16
 
 
 # BigScience: "A100s PCI-Express/NUMA was improved today so all TFLOPs have changed for the better (1-5%) - thus do not
-# compare today's numbers to yesterday's" (chronicles-prequel.md, 02-25). The machine's logs of NCCL (experiments/bandwidth,
-# not dated) have the first four accelerators of a node on one adapter and the last four on another, of the four that it
-# found. So two are given to rows from before. It is told from the logs alone, and nothing was fitted: configurations
-# measured on both sides of the day took 5 to 9 s more before, and 6 to 8 are predicted.
+# compare today's numbers to yesterday's" (chronicles-prequel.md, 02-25). Two logs of NCCL on the machine (experiments/bandwidth)
+# have what enters and leaves a node at its first and fourth accelerator on one adapter, at its eighth on another, and nothing on two
+# of the four that it found. They are not dated: that they are of before is inferred, and so is that all four were used after.
+# So two are given to rows from before. Nothing was fitted: configurations measured on both sides of the day took 5 to 9 s more
+# before, and 6 to 8 are predicted.
 BEFORE_REPAIR = re.compile(r"date 02-(1[0-9]|2[0-4])\b")
-TWO_ADAPTERS = ("Before 25 February 2022, when the page says PCI Express and NUMA were improved: NCCL's logs of this machine "
-                "(bigscience@358e3c8 experiments/bandwidth/all_reduce_bench-a100-n4.txt) have two of a node's four adapters in use.")
+TWO_ADAPTERS = ("Before 25 February 2022, when the page says PCI Express and NUMA were improved: NCCL's log of this machine "
+                "(bigscience@358e3c8 experiments/bandwidth/all_reduce_bench-a100-n4.txt), not dated and taken to be of that time, has two "
+                "of a node's four adapters in use.")
 
 
 def doubt_of(row):
@@ -107,10 +108,9 @@ def variant_of(row, source, software):
         return "{extends: torchtitan-2024, fusion: none}"
     # NeMo's scripts/performance of 2025, which dgxc's container of April 2025 (1f6d9f4) runs: --fp8_recipe "defaults to ds"
     graphs = re.search(r"(whole step|layer)s as CUDA graphs", row["notes"])
-    graphs = {"cuda_graphs": "step" if graphs[1] == "whole step" else "layers"} if graphs else {}
+    keys = {"cuda_graphs": "step" if graphs[1] == "whole step" else "layers"} if graphs else {}
     if source == "nemo" and row["gpu"] == "B200" or "1f6d9f4" in row["source"] or "delayed scaling" in row["notes"]:  # also MLPerf's of GB200
-        return mapping({"extends": "megatron-core-2025", "fp8_scaling": "delayed"} | graphs)
-    keys = graphs
+        return mapping({"extends": "megatron-core-2025", "fp8_scaling": "delayed"} | keys)
     if source == "pythia" and "flash attention" in row["notes"]:
         keys["attention_kernel"] = "flash1"
     if source == "grok" or "35a9aec nemotron" in row["source"]:  # their configure.sh turns cuDNN's attention off

@@ -1,0 +1,201 @@
+#include "config/catalogue_keys.h"
+#include "config/catalogue_read.h"
+
+/* clang-format off */
+static const struct tsim_word SOFTWARE_SCHEMA[] = {{"tsim/software/v1", 0}, {NULL, 0}};
+static const struct tsim_word ATTENTION_KERNELS[] = {
+    {"unfused", TSIM_ATTENTION_UNFUSED}, {"fused-softmax", TSIM_ATTENTION_FUSED_SOFTMAX},
+    {"flash-triton", TSIM_ATTENTION_FLASH_TRITON}, {"flash1", TSIM_ATTENTION_FLASH1}, {"flash2", TSIM_ATTENTION_FLASH2},
+    {"flash3", TSIM_ATTENTION_FLASH3}, {"cudnn", TSIM_ATTENTION_CUDNN}, {NULL, 0}};
+static const struct tsim_word ATTENTION_LAYOUTS[] = {
+    {"in-place", TSIM_LAYOUT_IN_PLACE}, {"split", TSIM_LAYOUT_SPLIT}, {"grouped", TSIM_LAYOUT_GROUPED},
+    {"sequence-first", TSIM_LAYOUT_SEQUENCE_FIRST}, {"packed", TSIM_LAYOUT_PACKED},
+    {"heads-first", TSIM_LAYOUT_HEADS_FIRST}, {"repeated", TSIM_LAYOUT_REPEATED}, {NULL, 0}};
+static const struct tsim_word NORM_KERNELS[] = {
+    {"by-fusion", TSIM_NORMS_BY_FUSION}, {"fused", TSIM_NORMS_FUSED}, {NULL, 0}};
+static const struct tsim_word GATE_PRODUCTS[] = {{"two", TSIM_GATE_TWO}, {"one", TSIM_GATE_ONE}, {NULL, 0}};
+static const struct tsim_word ROTARIES[] = {
+    {"by-fusion", TSIM_ROTARY_BY_FUSION},
+    {"fused", TSIM_ROTARY_FUSED},
+    {"complex", TSIM_ROTARY_COMPLEX},
+    {"matrix", TSIM_ROTARY_MATRIX},
+    {NULL, 0}};
+static const struct tsim_word FUSIONS[] = {{"none", TSIM_FUSION_NONE}, {"megatron", TSIM_FUSION_MEGATRON},
+                                           {"te", TSIM_FUSION_TE}, {"compile", TSIM_FUSION_COMPILE}, {NULL, 0}};
+static const struct tsim_word PIPELINE_OVERLAPS[] = {
+    {"always", TSIM_PIPELINE_OVERLAP_ALWAYS}, {"interleaved", TSIM_PIPELINE_OVERLAP_INTERLEAVED}, {NULL, 0}};
+static const struct tsim_word DISPATCHES[] = {
+    {"all-to-all", TSIM_DISPATCH_ALL_TO_ALL}, {"per-node", TSIM_DISPATCH_PER_NODE},
+    {"by-width", TSIM_DISPATCH_BY_WIDTH}, {NULL, 0}};
+static const struct tsim_word EXPERT_PRODUCTS[] = {
+    {"grouped", TSIM_PRODUCTS_GROUPED}, {"sequential", TSIM_PRODUCTS_SEQUENTIAL}, {NULL, 0}};
+static const struct tsim_word SCALINGS[] = {
+    {"delayed", TSIM_SCALING_DELAYED}, {"current", TSIM_SCALING_CURRENT}, {"block", TSIM_SCALING_BLOCK}, {NULL, 0}};
+static const struct tsim_word PERMUTATIONS[] = {
+    {"fused", TSIM_PERMUTATION_FUSED}, {"written-out", TSIM_PERMUTATION_WRITTEN_OUT}, {NULL, 0}};
+static const struct tsim_word UNALIGNED_PRODUCTS[] = {
+    {"matrix-units", TSIM_UNALIGNED_MATRIX}, {"vector-units", TSIM_UNALIGNED_VECTOR}, {NULL, 0}};
+static const struct tsim_word GRAPHS[] = {
+    {"none", TSIM_GRAPHS_NONE}, {"layers", TSIM_GRAPHS_LAYERS}, {"step", TSIM_GRAPHS_STEP}, {NULL, 0}};
+static const struct tsim_word ACCUMULATIONS[] = {
+    {"fused", TSIM_ACCUMULATION_FUSED}, {"separate", TSIM_ACCUMULATION_SEPARATE}, {NULL, 0}};
+static const struct tsim_word REDUCTIONS[] = {
+    {"scatter", TSIM_REDUCTION_SCATTER}, {"all-reduce", TSIM_REDUCTION_ALL_REDUCE}, {NULL, 0}};
+static const struct tsim_word PIECES[] = {
+    {"bucket", TSIM_PIECES_BUCKET}, {"tensor", TSIM_PIECES_TENSOR}, {NULL, 0}};
+static const struct tsim_word UNITS[] = {{"layer", TSIM_UNIT_LAYER}, {"product", TSIM_UNIT_PRODUCT}, {NULL, 0}};
+static const struct tsim_word SHARD_COPIES[] = {{"flat", TSIM_COPIES_FLAT},
+                                                {"per-parameter", TSIM_COPIES_PER_PARAMETER},
+                                                {"in-place", TSIM_COPIES_IN_PLACE},
+                                                {"none", TSIM_COPIES_NONE}, {NULL, 0}};
+static const struct tsim_word SELECTIVES[] = {
+    {"attention", TSIM_SELECTIVE_ATTENTION}, {"operators", TSIM_SELECTIVE_OPERATORS}, {NULL, 0}};
+static const struct tsim_word CROSS_ENTROPIES[] = {
+    {"by-fusion", TSIM_LOSS_BY_FUSION}, {"written-out", TSIM_LOSS_WRITTEN_OUT}, {"fused", TSIM_LOSS_FUSED},
+    {"shifted", TSIM_LOSS_SHIFTED}, {NULL, 0}};
+static const struct tsim_word ALL_NICS[] = {{"all", 0}, {NULL, 0}};
+
+#define OVERLAP(name_, help_)                                                                                          \
+    {.key = #name_, .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_overlap, name_), .help = (help_)}
+static const struct tsim_key OVERLAP_KEYS[] = {
+    OVERLAP(gradients, "gradient reduction under the backward pass"),
+    OVERLAP(parameters, "gathers of sharded parameters under the forward pass"),
+    OVERLAP(tensor, "tensor-parallel gathers and scatters pipelined with their products"),
+    OVERLAP(tensor_backward, "tensor all-reduce of the input gradient under the weight-gradient product"),
+    OVERLAP(pipeline, "asynchronous point-to-point messages between stages"),
+    OVERLAP(expert, "all-to-all of one micro-batch's experts under the kernels of another micro-batch"),
+};
+const struct tsim_table tsim_overlap_table = {OVERLAP_KEYS, sizeof OVERLAP_KEYS / sizeof OVERLAP_KEYS[0], true};
+
+static const struct tsim_key CAVEAT_KEYS[] = {
+    {.key = "tensor", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, tensor), .help = "tensor ranks"},
+    {.key = "pipeline", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, pipeline), .help = "pipeline stages"},
+    {.key = "context", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, context), .help = "context ranks"}};
+static const struct tsim_table CAVEATS = {CAVEAT_KEYS, sizeof CAVEAT_KEYS / sizeof CAVEAT_KEYS[0], false};
+
+#define SOFTWARE_QUANTITY(...) {QUANTITY(struct tsim_software, __VA_ARGS__), .default_text = "0"}
+static const struct tsim_key SOFTWARE_KEYS[] = {
+    SCHEMA_KEY(SOFTWARE_SCHEMA),
+    NAME_KEY(struct tsim_software),
+    SOURCE_KEY(struct tsim_software),
+    {.key = "caveats", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, caveats), .table = &CAVEATS,
+     .help = "what is known to be missing, a warning for scenarios with such ranks"},
+    {.key = "attention_kernel", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_kernel),
+     .words = ATTENTION_KERNELS, .is_required = true, .help = "which kernel computes attention"},
+    {.key = "attention_layout", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_layout),
+     .words = ATTENTION_LAYOUTS, .default_text = "in-place",
+     .help = "copies of queries, keys, values and result around attention's kernels, as in the code of: compilers "
+             "(in-place), llm-foundry (split), Megatron-Core (grouped), Megatron-LM (sequence-first), GPT-NeoX "
+             "(packed), BERT (heads-first), torchtitan (repeated)"},
+    {.key = "rotary", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, rotary), .words = ROTARIES,
+     .default_text = "by-fusion",
+     .help = "rotary positions: as fusion says, in one pass, as complex numbers of fp32, or by 2 x 2 matrices of fp32"},
+    {.key = "gate_products", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, gate_products),
+     .words = GATE_PRODUCTS, .default_text = "two",
+     .help = "a gated block's matrices, where nothing is fused: two, input gradients added, or one, gradients joined"},
+    {.key = "norms", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, norms), .words = NORM_KERNELS,
+     .default_text = "by-fusion",
+     .help = "RMS norms: as fusion says (written out with none), or a kernel of their own"},
+    {.key = "fusion", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fusion), .words = FUSIONS,
+     .is_required = true, .help = "which element-wise operators are fused"},
+    {QUANTITY(struct tsim_software, "dropout", TSIM_FRACTION, dropout, "probability; 0: no traffic and no masks"),
+     .default_text = "0", .max = 1},
+    SOFTWARE_QUANTITY("host_time_per_op", TSIM_TIME_S, host_time_per_op_s, "that the host needs to launch one operator"),
+    {QUANTITY(struct tsim_software, "host_time_per_fp8_op", TSIM_TIME_S, host_time_per_fp8_op_s,
+              "the same of training in fp8, whose modules keep scales and quantize; 0: as host_time_per_op"),
+     .default_text = "0", .is_omitted_when_zero = true},
+    {.key = "cuda_graphs", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, cuda_graphs), .words = GRAPHS,
+     .default_text = "none", .is_omitted_when_zero = true,
+     .help = "what is launched as one CUDA graph: nothing, each pass of a layer without experts, or the whole step"},
+    {.key = "launch_blocking", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, launch_blocking),
+     .help = "the host waits for each kernel (CUDA_LAUNCH_BLOCKING=1): its time is added to the kernels', not hidden by them"},
+    SOFTWARE_QUANTITY("host_time_per_collective", TSIM_TIME_S, host_time_per_collective_s,
+                      "added to each tensor-parallel collective"),
+    SOFTWARE_QUANTITY("host_time_per_checkpoint", TSIM_TIME_S, host_time_per_checkpoint_s,
+                      "added to each recomputed layer"),
+    {.key = "checkpoint_early_stop", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, checkpoint_early_stop),
+     .help = "recomputation stops at the last tensor that is needed"},
+    {.key = "selective_recompute", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, selective_recompute),
+     .words = SELECTIVES, .default_text = "attention",
+     .help = "what recompute: selective takes: attention's core, or operators (every second product, and what is cheap)"},
+    {.key = "cross_entropy", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, cross_entropy),
+     .words = CROSS_ENTROPIES, .default_text = "by-fusion",
+     .help = "the loss: operator by operator in fp32, on a shifted copy of the logits (shifted), or one kernel; "
+             "by-fusion: one kernel with fusion: te"},
+    {INTEGER(struct tsim_software, "loss_metrics", loss_metrics, 100,
+             "metrics that compute cross-entropy again from the logits of each training step"), .default_text = "0"},
+    {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,
+              "bytes that Adam moves per parameter and step; others as much more or less as they must"), .default_text = "44", .is_positive = true},
+    {.key = "unaligned_products", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, unaligned_products),
+     .words = UNALIGNED_PRODUCTS, .default_text = "matrix-units",
+     .help = "products whose rows are no whole number of 16 bytes: matrix units, slower, or vector units alone"},
+    {.key = "accumulation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, accumulation),
+     .words = ACCUMULATIONS, .default_text = "fused",
+     .help = "gradients are added by the weight gradient's product (fused) or by a kernel after it (separate)"},
+    {.key = "gradient_reduction", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, gradient_reduction),
+     .words = REDUCTIONS, .default_text = "scatter",
+     .help = "with ZeRO-1 gradients are scattered over the shards, or all-reduced whole"},
+    {.key = "data_pieces", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, data_pieces), .words = PIECES,
+     .default_text = "bucket",
+     .help = "what one data-parallel collective takes, but fully sharded: a bucket, or a tensor of parameters"},
+    {.key = "gather_unit", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, gather_unit), .words = UNITS,
+     .default_text = "layer",
+     .help = "fully sharded: what is gathered at once, a layer or the weights of one of its products (not message by "
+             "message, nor of other than plain transformer layers)"},
+    {.key = "shard_copies", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, shard_copies),
+     .words = SHARD_COPIES, .default_text = "flat",
+     .help = "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "
+             "(per-parameter); divided where they are (in-place); none"},
+    {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, overlap),
+     .table = &tsim_overlap_table, .help = "communication under computation; absent: false"},
+    {.key = "pipeline_overlap", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, pipeline_overlap),
+     .words = PIPELINE_OVERLAPS, .default_text = "always",
+     .help = "schedules in which overlap.pipeline takes effect: always, or interleaved alone"},
+    {.key = "fp8_scaling", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fp8_scaling),
+     .words = SCALINGS, .default_text = "delayed",
+     .help = "scales of fp8 operands: of earlier steps, of the tensor itself (a pass more), or of each tile"},
+    {.key = "fp8_activation_input", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, fp8_activation_input),
+     .help = "training in fp8, inputs of the activation function are kept in fp8 for the backward pass"},
+    {.key = "expert_dispatch", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_dispatch),
+     .words = DISPATCHES, .default_text = "all-to-all",
+     .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node; "
+             "by-width: as all-to-all, tensor ranks each take a part of the width of all their tokens"},
+    {.key = "fp8_dispatch", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, fp8_dispatch),
+     .help = "training in fp8, tokens and gradients travel to experts in fp8, and back in 16 bits"},
+    {.key = "expert_permutation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_permutation),
+     .words = PERMUTATIONS, .default_text = "fused",
+     .help = "rows of tokens into the order of their experts and back: one kernel each, or operator by operator"},
+    {.key = "expert_products", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_products),
+     .words = EXPERT_PRODUCTS, .default_text = "grouped",
+     .help = "the experts of a rank: their products side by side, or one expert after the other"},
+    {INTEGER(struct tsim_software, "nics_used", nics_used, 1e5, "network ports used in each node, or all"),
+     .words = ALL_NICS, .default_text = "all"},
+    {INTEGER(struct tsim_software, "data_blocks", data_blocks, 1e5,
+             "thread blocks that a data-parallel collective holds at most: buffers registered with NCCL, NCCL_MAX_CTAS; "
+             "0: as many as it takes"),
+     .is_omitted_when_zero = true, .default_text = "0"},
+    {.key = "keeps_gradients", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, keeps_gradients),
+     .help = "gradients that are summed up in fp32 stay in the weights' precision as well"},
+    {.key = "keeps_outputs", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, keeps_outputs),
+     .help = "pipeline: what a stage sent on is kept until that micro-batch's backward pass"},
+    {QUANTITY(struct tsim_software, "flat_bucket", TSIM_COUNT, flat_bucket_elements,
+              "elements of a flat tensor to reduce gradients in, and of one to gather weights in; gradients are joined "
+              "and converted for the update"),
+     .is_omitted_when_zero = true, .default_text = "0"},
+    {QUANTITY(struct tsim_software, "gather_ahead", TSIM_COUNT, gather_ahead_parameters,
+              "fully sharded, product by product: gathered ahead until it is so many parameters; 0: parallelism.prefetch"),
+     .is_omitted_when_zero = true, .default_text = "0"},
+    {QUANTITY(struct tsim_software, "gather_reuse", TSIM_COUNT, gather_reuse_parameters,
+              "fully sharded: what is not needed again within so many parameters is dropped, and gathered once more"),
+     .is_omitted_when_zero = true, .default_text = "0"},
+    {INTEGER(struct tsim_software, "bucket", bucket_elements, 1e15,
+             "gradients reduced at once; default: max(40 M, 1 M x data-parallel size)"), .is_omitted_when_zero = true},
+};
+const struct tsim_table tsim_software_table = {SOFTWARE_KEYS, sizeof SOFTWARE_KEYS / sizeof SOFTWARE_KEYS[0], true};
+/* clang-format on */
