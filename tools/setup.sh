@@ -2,7 +2,10 @@
 # setup.sh PACKAGE... - installs the named Debian packages that are missing, saying so; silent when none is.
 # Exit status: 0 all there; 1 something is missing and cannot be installed here (the message names it).
 #
-# TSIM_APT_GET and TSIM_DPKG_QUERY replace the two programs, for the tests.
+# Where another apt or dpkg holds a lock, as a machine that updates itself after its start does, it waits and says so.
+#
+# TSIM_APT_GET and TSIM_DPKG_QUERY replace the two programs, TSIM_LOCK_WAIT and TSIM_LOCK_PAUSE the seconds to wait in all and
+# between two attempts: for the tests.
 set -u
 
 apt_get=${TSIM_APT_GET:-apt-get}
@@ -76,8 +79,35 @@ fi
 
 echo "setup: installing$missing (${sudo:+sudo }apt-get install)"
 
+lock_wait_s=${TSIM_LOCK_WAIT:-600}
+errors=$(mktemp) || exit 1
+trap 'rm -f "$errors"' EXIT
+
+# TIMEOUT ARGUMENT...: apt-get waits so many seconds for dpkg's lock; its errors are kept, too.
+apt_once() {
+    timeout_s=$1
+    shift
+    $sudo env LC_ALL=C DEBIAN_FRONTEND=noninteractive "$apt_get" -o "DPkg::Lock::Timeout=$timeout_s" "$@" </dev/null >&2 2>"$errors"
+    status=$?
+    cat "$errors" >&2
+    return $status
+}
+is_locked() {
+    grep -q 'Could not get lock\|Unable to acquire the dpkg frontend lock' "$errors"
+}
+# apt-get waits for dpkg's lock alone, not for those of the lists and of the archive: these are asked for again.
 apt() {
-    $sudo env DEBIAN_FRONTEND=noninteractive "$apt_get" "$@" </dev/null >&2
+    apt_once 0 "$@" && return
+    is_locked || return
+    echo "setup: another apt or dpkg is running; waiting up to $lock_wait_s s for it to finish"
+    until_s=$(($(date +%s) + lock_wait_s))
+    while is_locked; do
+        sleep "${TSIM_LOCK_PAUSE:-3}"
+        left_s=$((until_s - $(date +%s)))
+        [ "$left_s" -gt 0 ] || return 1
+        apt_once "$left_s" "$@" && return
+    done
+    return 1
 }
 refresh() {
     echo "setup: refreshing the package lists (${sudo:+sudo }apt-get update)"
@@ -90,7 +120,8 @@ install() {
 
 # A fresh machine or container has no package lists; old lists may name packages that are gone.
 ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1 || refresh
-if ! install && ! { refresh && install; }; then
+if ! install && ! { ! is_locked && refresh && install; }; then
+    is_locked && echo "setup: another apt or dpkg still holds its lock; run make again when it has finished" >&2
     echo "setup: apt-get could not install:$missing" >&2
     exit 1
 fi
