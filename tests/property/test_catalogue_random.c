@@ -1,16 +1,12 @@
 /* Laws of a whole run over random scenarios from the whole catalogue (support/random_scenario.h). Whatever is drawn is
- * refused with a message or obeys
- * - conservation: terms add up to the step, kinds of memory to the peak, tokens to the batch, energy to power times
- *   time and to that of the ranks, the days of a campaign to its work and what was lost;
- * - bounds: no faster than the peak of the matrix units, no more power than all limits together, MFU and HFU below 1;
+ * refused with a message or obeys the laws of one run (support/run_laws.h) and these:
  * - symmetry: which of the equal replicas, and which of the equal ranks in a tensor group, is slow makes no difference;
  * - idleness: spare nodes change nothing in the step, and nodes beside those of a collective nothing in its time;
  * - scale: where no latency is a constant of ours, rates times two and latencies over two are a step of half the time.
  * TSIM_CASES says how many valid ones are run (150), TSIM_SEED from which seed. */
 #include "network/traffic.h"
-#include "support/check_main.h"
 #include "support/random_scenario.h"
-#include "training/run.h"
+#include "support/run_laws.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,167 +17,13 @@ enum { SLOW_S = 4 }; /* is said */
 static struct random_source source;
 static long n_cases = 150;
 
-/* ---- one run ---- */
-
-struct run {
-    struct tsim_arena arena;
-    struct tsim_diags diags;
-    struct tsim_scenario_source source;
-    const struct tsim_scenario *scenario;
-    struct tsim_result result;
-};
-
-/* A second is enough for these. */
-static bool is_small(const struct tsim_scenario *sc) {
-    double passes = (double)sc->n_microbatches * (double)(sc->parallelism.pipeline * sc->parallelism.virtual_pipeline);
-    bool is_whole = !sc->simulation.fold || sc->simulation.network == TSIM_NETWORK_STEPS ||
-                    sc->cluster.n_degraded > 0 || sc->cluster.n_background > 0 || tsim_scenario_varies(sc);
-    return sc->n_accelerators <= 512 && passes <= 2048 &&
-           (!is_whole || passes * (double)sc->n_accelerators * fmax(8, (double)sc->model->layers) <= 4000);
-}
-
-/* False: refused, with a message. */
-static bool start(struct run *run, const char *text, const struct tsim_override *overrides, size_t n_overrides) {
-    const struct tsim_run_options options = {.ignore_memory = true};
-    tsim_arena_init(&run->arena);
-    tsim_diags_init(&run->diags);
-    bool is_valid = tsim_scenario_open_text(&run->arena, "random.yaml", text, &run->source, &run->diags) == TSIM_OK &&
-                    tsim_scenario_load_from(&run->arena, &run->source, overrides, n_overrides, &run->scenario,
-                                            &run->diags) == TSIM_OK;
-    if (is_valid && is_small(run->scenario))
-        is_valid = tsim_train_run(&run->arena, run->scenario, &options, &run->result, &run->diags) == TSIM_OK;
-    else
-        is_valid = is_valid && (run->diags.n_errors++, false);
-    TSIM_ALWAYS(is_valid || run->diags.n_errors > 0, "refused without a word:\n%s", text);
-    return is_valid;
-}
-
-static void end(struct run *run) {
-    tsim_diags_release(&run->diags);
-    tsim_arena_release(&run->arena);
-}
-
-#define LAW(condition, ...)                                                                                            \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s\n", text);                                                                             \
-            ck_abort_msg(__VA_ARGS__);                                                                                 \
-        }                                                                                                              \
-    } while (0)
-
-static bool is_near(double a, double b, double tolerance) {
-    return fabs(a - b) <= tolerance * (fabs(a) + fabs(b));
-}
-
-/* Each pass lasts whole picoseconds. */
-static double rounding_s(const struct tsim_scenario *sc) {
-    return 4e-12 * (double)(sc->n_microbatches * sc->parallelism.virtual_pipeline);
-}
-
-static void check_terms(const char *text, const struct tsim_scenario *sc, const struct tsim_step_terms *t) {
-    const double exposed[] = {t->exposed_tensor_s, t->exposed_pipeline_s, t->exposed_data_s, t->exposed_context_s,
-                              t->exposed_expert_s};
-    const double terms[] = {t->compute_s,    t->recompute_s, t->bubble_s, t->communication_exposed_s,
-                            t->data_stall_s, t->optimizer_s};
-    double sum = 0, sum_exposed = 0;
-    for (size_t i = 0; i < sizeof exposed / sizeof exposed[0]; i++)
-        sum_exposed += exposed[i];
-    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++) {
-        LAW(terms[i] >= -1e-9 * t->time_s - rounding_s(sc), "term %zu is %g of %g s", i, terms[i], t->time_s);
-        sum += terms[i];
-    }
-    LAW(isfinite(t->time_s) && t->time_s > 0, "a step of %g s", t->time_s);
-    LAW(fabs(sum - t->time_s) <= 1e-6 * t->time_s, "terms add up to %.17g of %.17g s", sum, t->time_s);
-    LAW(fabs(sum_exposed - t->communication_exposed_s) <= 1e-6 * t->time_s, "exposed communication does not add up");
-}
-
-static void check_memory(const char *text, const struct tsim_memory *m) {
-    const double kinds[] = {m->weights_bytes,     m->gradients_bytes, m->master_bytes, m->optimizer_bytes,
-                            m->activations_bytes, m->buffers_bytes,   m->reserve_bytes};
-    double sum = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        LAW(kinds[i] >= 0, "memory of kind %zu is %g", i, kinds[i]);
-        sum += kinds[i];
-    }
-    LAW(is_near(sum, m->peak_bytes, 1e-9), "memory adds up to %g of %g bytes", sum, m->peak_bytes);
-}
-
-static void check_rates(const char *text, const struct tsim_scenario *sc, const struct tsim_result *r) {
-    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
-    double n = (double)sc->n_accelerators, best_flops_per_s = 0;
-    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
-        best_flops_per_s = fmax(best_flops_per_s, a->peak_flops_per_s[p]);
-    LAW(is_near(r->throughput.samples_per_s * r->step.time_s, (double)sc->training.global_batch_size, 1e-9), "samples");
-    /* 6 N counts the rows of an embedding, which are looked up, too: next to nothing, but in models of two layers. */
-    double looked_up = (double)sc->model->vocab * (double)sc->model->hidden / r->parameters;
-    LAW(isnan(r->throughput.mfu) || (r->throughput.mfu > 0 && r->throughput.mfu * (1 - looked_up) < 1), "MFU is %g",
-        r->throughput.mfu);
-    LAW(isnan(r->throughput.hfu) || r->throughput.hfu >= r->throughput.mfu * (1 - 1e-9), "HFU %g below MFU %g",
-        r->throughput.hfu, r->throughput.mfu);
-    LAW(r->step.compute_s + r->step.bubble_s + r->step.time_s > 0 &&
-            r->step.time_s * n * fmax(best_flops_per_s, a->vector_flops_per_s) > r->step_model_flops / 3,
-        "faster than the matrix units");
-    LAW(is_near(r->step_energy_j, r->mean_power_w * r->step.time_s, 1e-6), "energy is not power times time");
-    LAW(r->mean_power_w >= n * a->power_idle_w * (1 - 1e-9), "less power than at rest");
-    double peak_flops_per_s = a->peak_flops_per_s[sc->training.precision];
-    LAW(isnan(r->throughput.hfu) || !(peak_flops_per_s > 0) ||
-            is_near(r->throughput.hfu * r->step.time_s * n * peak_flops_per_s, r->step_hardware_flops, 1e-9),
-        "HFU is not of the FLOPs executed");
-}
-
-/* Days are the work and what was lost. */
-static void check_campaign(const char *text, const struct tsim_scenario *sc, const struct tsim_result *r) {
-    const struct tsim_campaign *c = &r->campaign;
-    double work_s = c->steps * r->step.time_s, lost_s = 0, n = (double)sc->n_accelerators, n_binned = 0;
-    double paid = n + (double)(sc->reliability.spares * sc->cluster.accelerators_per_node);
-    if (!c->has_failures)
-        return;
-    for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++) {
-        double each_s = c->lost_accelerator_h[loss] * 3600 / n; /* times between pauses are whole milliseconds */
-        LAW(each_s >= -1e-3 * c->steps, "lost to %s: %g s", tsim_campaign_loss_name(loss), each_s);
-        lost_s += each_s;
-    }
-    for (int bin = 0; bin < TSIM_CAMPAIGN_BINS; bin++)
-        n_binned += (double)c->bins[bin];
-    LAW(fabs(work_s + lost_s - c->mean_days * 86400) <= 0.01 + 1e-9 * work_s, "%g s of work and %g s lost in %g s",
-        work_s, lost_s, c->mean_days * 86400);
-    LAW(n_binned == (double)(sc->reliability.has ? sc->reliability.replications : 1), "%g replications in the bins",
-        n_binned);
-    double few_days = c->days_p10 * (1 - 1e-12), many_days = c->days_p90 * (1 + 1e-12);
-    LAW(few_days <= c->days && c->days <= many_days && c->goodput > 0 && c->goodput <= 1, "days or goodput");
-    LAW(c->failures_p10 <= c->failures_p90 && c->failures >= 0, "failures");
-    LAW(isnan(c->rent_usd) || c->is_spot ||
-            is_near(c->rent_usd, c->mean_days * 86400 * paid * sc->cost.rent_usd_per_s, 1e-9),
-        "rent is not price times time");
-    LAW(c->energy_kwh * 3.6e6 >= sc->energy.pue * (work_s * (1 - 1e-9) - 1e-3 * c->steps) * r->mean_power_w,
-        "less energy than the work's");
-}
-
-static void check_result(const char *text, const struct tsim_scenario *sc, const struct tsim_result *r) {
-    check_terms(text, sc, &r->step);
-    check_memory(text, &r->memory);
-    check_rates(text, sc, r);
-    check_campaign(text, sc, r);
-    double multiplicity = 0, energy_j = 0;
-    for (int32_t i = 0; i < r->n_ranks; i++) {
-        check_terms(text, sc, &r->ranks[i].terms);
-        check_memory(text, &r->ranks[i].memory);
-        LAW(r->ranks[i].memory.peak_bytes <= r->memory.peak_bytes * (1 + 1e-12), "a rank fuller than the fullest");
-        multiplicity += r->ranks[i].multiplicity;
-        energy_j += r->ranks[i].multiplicity * r->ranks[i].energy_j;
-    }
-    LAW(is_near(energy_j, r->step_energy_j, 1e-9), "the ranks use %g J of %g J", energy_j, r->step_energy_j);
-    LAW(multiplicity == (double)sc->n_accelerators, "%g accelerators simulated of %lld", multiplicity,
-        (long long)sc->n_accelerators);
-}
-
 /* ---- which of equals ---- */
 
 static double time_with(const char *text, const char *path, const char *value) {
     struct run run;
     const struct tsim_override other = {path, value};
-    double time_s = start(&run, text, &other, 1) ? run.result.step.time_s : (double)NAN;
-    end(&run);
+    double time_s = run_start(&run, text, &other, 1) ? run.result.step.time_s : (double)NAN;
+    run_end(&run);
     return time_s;
 }
 
@@ -323,8 +165,7 @@ static double time_scaled(const char *text, const struct run *run, double k) {
     struct tsim_fabric fabric = sc.cluster.fabric ? *sc.cluster.fabric : (struct tsim_fabric){0};
     struct tsim_storage storage = sc.data.storage ? faster_storage(sc.data.storage, k) : (struct tsim_storage){0};
     struct tsim_software software = *sc.software;
-    struct run fast = {.scenario = &sc};
-    const struct tsim_run_options options = {.ignore_memory = true};
+    struct run fast;
     software.host_time_per_op_s /= k;
     software.host_time_per_fp8_op_s /= k;
     software.host_time_per_collective_s /= k;
@@ -338,11 +179,9 @@ static double time_scaled(const char *text, const struct run *run, double k) {
     sc.data.storage = sc.data.storage ? &storage : NULL;
     sc.data.sample_cpu_s /= k;
     sc.reliability.has = false;
-    tsim_arena_init(&fast.arena);
-    tsim_diags_init(&fast.diags);
-    LAW(tsim_train_run(&fast.arena, &sc, &options, &fast.result, &fast.diags) == TSIM_OK, "the faster one is refused");
+    LAW(run_scenario(&fast, &sc), "the faster one is refused");
     double time_s = fast.result.step.time_s;
-    end(&fast);
+    run_end(&fast);
     return time_s;
 }
 
@@ -368,8 +207,8 @@ static void check_one(const char *text, struct counts *counts) {
     struct run run;
     clock_t began = clock();
     counts->n_drawn++;
-    if (start(&run, text, NULL, 0)) {
-        check_result(text, run.scenario, &run.result);
+    if (run_start(&run, text, NULL, 0)) {
+        check_run(text, &run);
         check_scaling(text, &run);
         counts->n_exchanged += check_symmetry(text, run.scenario);
         if (counts->n_run % 8 == 1)
@@ -379,7 +218,7 @@ static void check_one(const char *text, struct counts *counts) {
         counts->n_run++;
         counts->n_scaled += run.scenario->n_accelerators == 1 || run.scenario->simulation.network == TSIM_NETWORK_IDEAL;
     }
-    end(&run);
+    run_end(&run);
     if (clock() - began > SLOW_S * CLOCKS_PER_SEC)
         fprintf(stderr, "%g s:\n%s\n", (double)(clock() - began) / CLOCKS_PER_SEC, text);
 }
