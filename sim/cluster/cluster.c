@@ -3,27 +3,6 @@
 #include "cluster/variation.h"
 
 #include <math.h>
-#include <string.h>
-
-/* ---- generation ---- */
-
-enum tsim_generation tsim_accelerator_generation(const struct tsim_accelerator *accelerator) {
-    /* NVIDIA by compute capability, as the library itself does (Ada counts as Ampere there). */
-    static const struct {
-        const char *part;
-        enum tsim_generation generation;
-    } NAMES[] = {{"v100", TSIM_VOLTA},      {"a100", TSIM_AMPERE},    {"a800", TSIM_AMPERE},   {"l40", TSIM_AMPERE},
-                 {"rtx-4090", TSIM_AMPERE}, {"h100", TSIM_HOPPER},    {"h200", TSIM_HOPPER},   {"h800", TSIM_HOPPER},
-                 {"h20", TSIM_HOPPER},      {"b200", TSIM_BLACKWELL}, {"b300", TSIM_BLACKWELL}};
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
-        if (strstr(accelerator->name, NAMES[i].part))
-            return NAMES[i].generation;
-    if (accelerator->year < 2020)
-        return TSIM_VOLTA;
-    if (accelerator->year < 2022)
-        return TSIM_AMPERE;
-    return accelerator->year < 2024 ? TSIM_HOPPER : TSIM_BLACKWELL;
-}
 
 /* ---- capacities ---- */
 
@@ -92,7 +71,6 @@ const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const st
     cluster->fabric = scenario->cluster.fabric;
     cluster->nodes = scenario->cluster.nodes;
     cluster->accelerators_per_node = scenario->cluster.accelerators_per_node;
-    cluster->generation = tsim_accelerator_generation(cluster->accelerator);
     cluster->host_link_bytes_per_s = cluster->node->host_link_bytes_per_s;
     cluster->hbm_bytes_per_s = cluster->accelerator->memory_bytes_per_s;
     if (cluster->fabric && cluster->fabric->topology == TSIM_TOPOLOGY_TORUS) {

@@ -5,15 +5,11 @@
 
 #include "config/scenario.h"
 
-/* Which row of the collective library's tuning tables an accelerator takes: NVIDIA's by name, others by year. */
-enum tsim_generation { TSIM_VOLTA, TSIM_AMPERE, TSIM_HOPPER, TSIM_BLACKWELL, TSIM_N_GENERATIONS };
-
 struct tsim_cluster {
     const struct tsim_accelerator *accelerator; /* the slowest of all, which the others wait for: variation.h */
     const struct tsim_node *node;
     const struct tsim_fabric *fabric;     /* NULL: one node */
     int64_t nodes, accelerators_per_node; /* in use */
-    enum tsim_generation generation;
 
     /* Outgoing scale-up link of one accelerator; 0: it is alone on its node. Where a node has no links of its own the
      * host link stands in. It is what a ring over the whole node reaches, which is below the wire; point-to-point
@@ -41,8 +37,5 @@ struct tsim_cluster {
 };
 
 const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const struct tsim_scenario *scenario);
-
-/* The generation of an accelerator's collective library tables (see above). */
-enum tsim_generation tsim_accelerator_generation(const struct tsim_accelerator *accelerator);
 
 #endif

@@ -168,6 +168,9 @@ enum tsim_execution {
  * which rows stream past weights that stay, or which keeps a square of results while operands stream past. */
 enum tsim_stationary { TSIM_STATIONARY_NONE, TSIM_STATIONARY_WEIGHTS, TSIM_STATIONARY_OUTPUTS };
 
+/* Which row of the collective library's tuning tables an accelerator takes. */
+enum tsim_generation { TSIM_VOLTA, TSIM_AMPERE, TSIM_HOPPER, TSIM_BLACKWELL, TSIM_N_GENERATIONS };
+
 /* Generations of flash attention that an accelerator has rates for. */
 enum tsim_flash { TSIM_FLASH1, TSIM_FLASH2, TSIM_FLASH3, TSIM_FLASH_CUDNN, TSIM_N_FLASH };
 
@@ -177,6 +180,7 @@ struct tsim_accelerator {
     int64_t compute_units; /* SMs, CUs, cores: what waves of tiles are counted over */
     int64_t dies; /* that software sees as a device each; above 1 this is their package, not what programs run on */
     enum tsim_execution execution;
+    enum tsim_generation nccl_generation;
     enum tsim_stationary array_stationary;
     int64_t array_side;          /* of a compute unit's array; 0: none */
     double exchange_bytes_per_s; /* bulk synchronous: between the units' memories, all together */

@@ -121,6 +121,8 @@ static const struct tsim_word EXECUTIONS[] = {{"launched", TSIM_EXECUTION_LAUNCH
                                               {"bulk-synchronous", TSIM_EXECUTION_BULK_SYNCHRONOUS},
                                               {"weight-streaming", TSIM_EXECUTION_WEIGHT_STREAMING},
                                               {NULL, 0}};
+static const struct tsim_word GENERATIONS[] = {{"volta", TSIM_VOLTA}, {"ampere", TSIM_AMPERE}, {"hopper", TSIM_HOPPER},
+                                               {"blackwell", TSIM_BLACKWELL}, {NULL, 0}};
 static const struct tsim_word STATIONARIES[] = {{"none", TSIM_STATIONARY_NONE}, {"weights", TSIM_STATIONARY_WEIGHTS},
                                                 {"outputs", TSIM_STATIONARY_OUTPUTS}, {NULL, 0}};
 static const struct tsim_key ARRAY_KEYS[] = {
@@ -146,6 +148,9 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     {.key = "execution", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_accelerator, execution),
      .words = EXECUTIONS, .default_text = "launched", .is_omitted_when_zero = true,
      .help = "launched kernel by kernel (GPUs), or a compiled program"},
+    {.key = "nccl_generation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_accelerator, nccl_generation),
+     .words = GENERATIONS, .default_text = "hopper",
+     .help = "row of the collective library's tuning tables: latencies, channels and what they carry"},
     {.key = "array", .kind = TSIM_KEY_MAPPING, .table = &ARRAY, .is_omitted_when_zero = true,
      .help = "of multipliers, in each compute unit: {side: 128, stationary: weights}; absent: a GPU's tiles"},
     {ACCELERATOR_QUANTITY("exchange", TSIM_BYTES_PER_S, exchange_bytes_per_s,

@@ -73,12 +73,13 @@ static double node_rate(const struct tsim_cluster *cluster, double g) {
 }
 
 static double base_s(const struct problem *p, int row, enum tsim_protocol protocol) {
-    return LATENCY_FACTOR[p->cluster->generation] * BASE_LATENCY_S[row][protocol_index(protocol)];
+    return LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] * BASE_LATENCY_S[row][protocol_index(protocol)];
 }
 
 static double node_hop_s(const struct problem *p, int row, enum tsim_protocol protocol) {
     double reference = HOP_LATENCY_S[p->link][ROW_RING][0];
-    return LATENCY_FACTOR[p->cluster->generation] * HOP_LATENCY_S[p->link][row][protocol_index(protocol)] +
+    return LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] *
+               HOP_LATENCY_S[p->link][row][protocol_index(protocol)] +
            fmax(0, p->cluster->scale_up_latency_s - reference);
 }
 
@@ -121,7 +122,7 @@ static double channels(const struct problem *p, double on_node) {
 
 static double ll_limit(const struct problem *p) {
     if (p->nodes == 1)
-        return LL_MAX_BYTES_PER_S[p->cluster->generation];
+        return LL_MAX_BYTES_PER_S[p->cluster->accelerator->nccl_generation];
     return p->nodes == 2 ? LL_MAX_2_NODES_BYTES_PER_S : LL_MAX_NODES_BYTES_PER_S;
 }
 
@@ -138,13 +139,13 @@ static void ring_plan(const struct problem *p, enum tsim_protocol protocol, stru
                           .up_bytes = volume * (p->nodes > 1 ? fraction(p->g) : 1),
                           .nic_bytes = p->nodes > 1 ? volume / p->g_min : 0,
                           .link_frac = RING_FRAC[protocol_index(protocol)],
-                          .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                          .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
                           .hbm_bytes = touches * share * p->bytes};
     if (protocol == TSIM_PROTOCOL_LL)
         plan->bound_bytes_per_s = ll_limit(p) / (passes * share);
     if (p->op == TSIM_ALL_REDUCE && protocol == TSIM_PROTOCOL_SIMPLE && p->nodes > 1 &&
         p->bytes / (plan->channels * p->n) >= PLATEAU_BYTES)
-        plan->latency_s *= p->cluster->generation == TSIM_VOLTA ? PLATEAU_BEFORE_AMPERE : PLATEAU;
+        plan->latency_s *= p->cluster->accelerator->nccl_generation == TSIM_VOLTA ? PLATEAU_BEFORE_AMPERE : PLATEAU;
 }
 
 /* The table's sizes are powers of two; straight lines between them in log2(bytes) keep time rising with bytes. */
@@ -170,7 +171,7 @@ static double tree_bound(const struct problem *p) {
     if (p->nodes == 1 || p->is_ideal)
         return 0;
     double n_channels = fmax(1, p->g_min * p->cluster->nics_per_accelerator);
-    return n_channels * TREE_CHANNEL_BYTES_PER_S[p->cluster->generation][p->nodes == 2 ? 0 : 1] / 2;
+    return n_channels * TREE_CHANNEL_BYTES_PER_S[p->cluster->accelerator->nccl_generation][p->nodes == 2 ? 0 : 1] / 2;
 }
 
 /* Hops that Simple's chunks wait for: see above. */
@@ -198,7 +199,7 @@ static void tree_plan(const struct problem *p, enum tsim_protocol protocol, stru
                           .nic_bytes = tree_sends(p->nodes) * p->bytes / p->g_min,
                           .link_frac = frac,
                           .bound_bytes_per_s = protocol == TSIM_PROTOCOL_LL ? ll_limit(p) / 2 : tree_bound(p),
-                          .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                          .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
                           .hbm_bytes = 5 * p->bytes};
     if (is_chunked)
         plan->fill_s = tree_fill_s(p, plan->channels);
@@ -208,7 +209,7 @@ static double nvls_fill_s(const struct problem *p, double n_channels, double byt
     double part = p->bytes / (n_channels * p->g);
     double least = part / NVLS_CHUNK_BYTES;
     double rounds = fmax(1, fmax(pow(part / NVLS_LEAST_CHUNK_BYTES, NVLS_ROUNDS_EXPONENT), least));
-    double extra = LATENCY_FACTOR[p->cluster->generation] * NVLS_ROUND_LATENCY_S * (rounds - least);
+    double extra = LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] * NVLS_ROUND_LATENCY_S * (rounds - least);
     return extra + (p->bytes / bytes_per_s + extra) / (rounds + 1);
 }
 
@@ -222,10 +223,10 @@ static void nvls_plan(const struct problem *p, struct plan *plan) {
     double volume = (p->g + 1) / p->g * p->bytes;
     double link = p->cluster->scale_up_reduce_bytes_per_s;
     double rate = p->bytes / (volume / link) * (is_tree ? NVLS_TREE_FRAC : 1); /* of S */
-    double n_channels = NVLS_CHANNELS[p->cluster->generation][is_tree];
+    double n_channels = NVLS_CHANNELS[p->cluster->accelerator->nccl_generation][is_tree];
     *plan = (struct plan){.algorithm = is_tree ? TSIM_ALGORITHM_NVLS_TREE : TSIM_ALGORITHM_NVLS,
                           .protocol = TSIM_PROTOCOL_SIMPLE,
-                          .latency_s = LATENCY_FACTOR[p->cluster->generation] * NVLS_LATENCY_S +
+                          .latency_s = LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] * NVLS_LATENCY_S +
                                        2 * tree_depth(p->nodes) *
                                            (NVLS_TREE_HOP_LATENCY_S + fabric_extra_s(p, TSIM_PROTOCOL_SIMPLE)),
                           .up_bytes = volume,
@@ -252,7 +253,7 @@ static void hierarchical_plan(const struct problem *p, struct plan *plan) {
                           .nic_bytes = 2 * fraction(p->nodes) * p->bytes / p->g,
                           .link_frac = 1,
                           .is_sequential = true,
-                          .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                          .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
                           .hbm_bytes = 5 * fraction(p->g) * p->bytes + 5 * fraction(p->nodes) * p->bytes / p->g};
 }
 
@@ -279,7 +280,7 @@ static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, 
                           .up_bytes = near / p->n * p->bytes,
                           .nic_bytes = p->nodes > 1 ? far / p->n * p->bytes : 0,
                           .link_frac = RING_FRAC[protocol_index(protocol)] * messages_frac(p),
-                          .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                          .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
                           .hbm_bytes = 2 * p->bytes};
     if (p->nodes > 1 && !p->is_ideal)
         plan->bound_bytes_per_s = PAIRWISE_NET_FRAC * plan->link_frac * p->cluster->nic_bytes_per_s * p->n / far;
@@ -294,7 +295,7 @@ static void direct_plan(const struct problem *p, enum tsim_protocol protocol, st
                           .up_bytes = is_near ? p->bytes : 0,
                           .nic_bytes = is_near ? 0 : p->bytes,
                           .link_frac = RING_FRAC[protocol_index(protocol)],
-                          .channels = channels(p, NODE_CHANNELS[p->cluster->generation]),
+                          .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
                           .hbm_bytes = p->bytes};
 }
 

@@ -9,6 +9,7 @@
 static void init_hardware(struct example *e) {
     e->accelerator = (struct tsim_accelerator){.name = "example",
                                                .year = 2022,
+                                               .nccl_generation = TSIM_HOPPER,
                                                .compute_units = 100,
                                                .memory_bytes = 80e9,
                                                .memory_bytes_per_s = 1e12,

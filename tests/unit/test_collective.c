@@ -390,21 +390,6 @@ START_TEST(nic_shares) {
 }
 END_TEST
 
-START_TEST(generations) {
-    static const struct {
-        const char *name;
-        int64_t year;
-        enum tsim_generation generation;
-    } ROWS[] = {{"v100-32gb", 2018, TSIM_VOLTA}, {"a100-80gb", 2020, TSIM_AMPERE},   {"l40s", 2023, TSIM_AMPERE},
-                {"h200", 2024, TSIM_HOPPER},     {"gb200", 2024, TSIM_BLACKWELL},    {"tpu-v3", 2018, TSIM_VOLTA},
-                {"gaudi2", 2022, TSIM_HOPPER},   {"trainium2", 2024, TSIM_BLACKWELL}};
-    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
-        struct tsim_accelerator accelerator = {.name = ROWS[i].name, .year = ROWS[i].year};
-        ck_assert_int_eq(tsim_accelerator_generation(&accelerator), ROWS[i].generation);
-    }
-}
-END_TEST
-
 /* ---- properties ---- */
 
 START_TEST(nothing_to_do_costs_nothing) {
@@ -509,7 +494,6 @@ static Suite *collective_suite(void) {
                                                 &small_messages_go_as_ll,
                                                 &mesh_shares_links,
                                                 &nic_shares,
-                                                &generations,
                                                 &nothing_to_do_costs_nothing,
                                                 &impossible_algorithms_fall_back,
                                                 &compute_units,
