@@ -118,41 +118,72 @@ static double mean_of(const struct tsim_hourly *profile, double otherwise) {
     return profile->n_hours > 0 ? sum / (double)profile->n_hours : otherwise;
 }
 
-/* A region's profile counts where the scenario says nothing of its own. */
-static void resolve_profiles(struct tsim_draft *draft) {
-    struct tsim_energy_spec *energy = &draft->scenario.energy;
+/* How late something was said: nowhere, in a file that the scenario extends, in its own, by --set or an axis. */
+enum said { SAID_NOWHERE, SAID_IN_A_BASE, SAID_IN_THE_FILE, SAID_ON_TOP };
+
+static enum said said_at(const struct tsim_draft *draft, const char *path) {
+    const struct tsim_value *value = tsim_value_find_path(draft->root, path);
+    if (!value)
+        return SAID_NOWHERE;
+    if (value->document->is_override)
+        return SAID_ON_TOP;
+    return strcmp(value->document->file, draft->root->document->file) == 0 ? SAID_IN_THE_FILE : SAID_IN_A_BASE;
+}
+
+/* What the scenario says itself wins over its region, unless the region was named later. */
+static bool follows_region(const struct tsim_draft *draft, const char *path, const char *profile_path) {
+    enum said own = said_at(draft, path), profile = said_at(draft, profile_path);
+    return said_at(draft, "energy.region") > (own > profile ? own : profile);
+}
+
+/* Takes the region's value and profile where they count. Returns whether the result is, on average, what the region has. */
+static bool resolve_from_region(const struct tsim_draft *draft, const char *path, const char *profile_path,
+                                double of_region, const struct tsim_hourly *profile_of_region, double *value,
+                                struct tsim_hourly *profile) {
+    double mean = mean_of(profile_of_region, of_region);
+    if (follows_region(draft, path, profile_path)) {
+        *value = of_region;
+        *profile = *profile_of_region;
+    }
+    return mean_of(profile, *value) == mean;
+}
+
+static void resolve_region(const struct tsim_draft *draft, struct tsim_reader *reader,
+                           struct tsim_energy_spec *energy) {
     const struct tsim_region *region = energy->region;
-    if (region && energy->carbon_profile.n_hours == 0 && !tsim_draft_has(draft, "energy.carbon"))
-        energy->carbon_profile = region->carbon_profile;
-    if (region && energy->price_profile.n_hours == 0 && !tsim_draft_has(draft, "energy.price"))
-        energy->price_profile = region->price_profile;
+    bool has_price = region->price_usd_per_j > 0 || region->price_profile.n_hours > 0;
+    bool counts = resolve_from_region(draft, "energy.carbon", "energy.carbon_profile", region->carbon_kg_per_j,
+                                      &region->carbon_profile, &energy->carbon_kg_per_j, &energy->carbon_profile);
+    if (has_price)
+        counts |= resolve_from_region(draft, "energy.price", "energy.price_profile", region->price_usd_per_j,
+                                      &region->price_profile, &energy->price_usd_per_j, &energy->price_profile);
+    if (!counts)
+        tsim_diag_hint(tsim_value_warning(reader->diags, tsim_draft_place(draft, "energy.region"), "energy.region",
+                                          "has no effect: %s",
+                                          has_price ? "carbon and price are given beside it"
+                                                    : "carbon is given beside it, and the region "
+                                                      "has no price"),
+                       "leave out %s%s", has_price ? "energy.carbon or energy.price" : "energy.carbon",
+                       said_at(draft, "energy.region") == SAID_ON_TOP
+                           ? ""
+                           : ", or name the region with --set, which wins over the file");
 }
 
 /* The mean stands for the profile from here on; another value beside it is not used. */
 static void take_mean(const struct tsim_draft *draft, struct tsim_reader *reader, const char *path,
                       const struct tsim_hourly *profile, double *value) {
     double mean = mean_of(profile, *value);
-    if (mean != *value && tsim_draft_has(draft, path))
-        tsim_value_warning(reader->diags, tsim_draft_place(draft, path), path, "has no effect: %s_profile is given",
-                           path);
+    const char *profile_path = tsim_arena_printf(reader->arena, "%s_profile", path);
+    if (mean != *value && tsim_draft_has(draft, path) && tsim_draft_has(draft, profile_path))
+        tsim_value_warning(reader->diags, tsim_draft_place(draft, path), path, "has no effect: %s is given",
+                           profile_path);
     *value = mean;
-}
-
-/* What is written in the scenario wins over its region. */
-static void resolve_scalars(struct tsim_draft *draft) {
-    struct tsim_energy_spec *energy = &draft->scenario.energy;
-    if (!energy->region)
-        return;
-    if (!tsim_draft_has(draft, "energy.carbon"))
-        energy->carbon_kg_per_j = energy->region->carbon_kg_per_j;
-    if (energy->region->price_usd_per_j > 0 && !tsim_draft_has(draft, "energy.price"))
-        energy->price_usd_per_j = energy->region->price_usd_per_j;
 }
 
 static void resolve_energy(struct tsim_draft *draft, struct tsim_reader *reader) {
     struct tsim_energy_spec *energy = &draft->scenario.energy;
-    resolve_scalars(draft);
-    resolve_profiles(draft);
+    if (energy->region)
+        resolve_region(draft, reader, energy);
     take_mean(draft, reader, "energy.carbon", &energy->carbon_profile, &energy->carbon_kg_per_j);
     take_mean(draft, reader, "energy.price", &energy->price_profile, &energy->price_usd_per_j);
     if (energy->start_s > 0 && energy->carbon_profile.n_hours + energy->price_profile.n_hours == 0)
