@@ -185,12 +185,14 @@ check-determinism: setup
 	@$(MAKE) --no-print-directory -j2 VARIANT=tsan build/tsan/tsim
 	@TSAN_OPTIONS=halt_on_error=1 tests/determinism.sh build/tsim build/debug/tsim build/asan/tsim build/clang/tsim build/tsan/tsim
 
-# Do the tests see a changed operator or constant in sim/cost and sim/workload? MUTANTS of them, drawn by a seed (0: all).
+# Do the tests see a changed operator or constant in sim/? MUTANTS of them, drawn by a seed (0: all), of the files or folders
+# MUTATED (none: of all).
 .PHONY: mutate
 MUTANTS ?= 100
 MUTATION_SEED ?= 1
+MUTATED ?=
 mutate: setup
-	tests/mutation/mutate.py --sample $(MUTANTS) --seed $(MUTATION_SEED)
+	tests/mutation/mutate.py --sample $(MUTANTS) --seed $(MUTATION_SEED) $(MUTATED)
 
 # Which branches the tests take; below 95 % in the folders whose mistakes would go unnoticed it fails.
 .PHONY: coverage
@@ -295,7 +297,7 @@ help:
 	@echo "make run      install what is missing, build, run scenarios/llama70b.yaml"
 	@echo "make test     the same set-up, then every test of the normal tier"
 	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
-	@echo "make mutate   whether the tests see changed operators and constants (MUTANTS=100, 0: all)"
+	@echo "make mutate   whether the tests see changed operators and constants (MUTANTS=100, 0: all; MUTATED=sim/training)"
 	@echo "make coverage the share of branches that the tests take, per folder"
 	@echo "make fuzz     libFuzzer on every reader, FUZZ_S=600 seconds each (needs clang, libclang-rt-14-dev)"
 	@echo "make check-faults   failing memory, disks and databases, kills (FAULTS=all for every single call)"

@@ -105,6 +105,22 @@ START_TEST(starved) {
 }
 END_TEST
 
+/* Stages on two nodes whose NICs are slow: chunks that alternate between them send everything twice, which costs more than
+ * the bubble that they save. */
+START_TEST(fewer_chunks) {
+    example_init(&e);
+    e.scenario.cluster.nodes = 2;
+    e.scenario.cluster.accelerators_per_node = e.node.accelerators = 1;
+    e.fabric.link_bytes_per_s = 1e8;
+    e.scenario.parallelism.pipeline = 2;
+    e.scenario.parallelism.virtual_pipeline = 2;
+    e.scenario.parallelism.schedule = TSIM_SCHEDULE_INTERLEAVED;
+    e.scenario.training.global_batch_size = 16;
+    struct tsim_result result = advise();
+    ck_assert(advises(&result, "parallelism.virtual_pipeline=1:"));
+}
+END_TEST
+
 /* Shares of what binds add up to the step. */
 START_TEST(shares) {
     example_init(&e);
@@ -124,6 +140,7 @@ static Suite *advice_suite(void) {
     tcase_add_test(tcase, tensor_overlap);
     tcase_add_test(tcase, dense);
     tcase_add_test(tcase, starved);
+    tcase_add_test(tcase, fewer_chunks);
     tcase_add_test(tcase, shares);
     suite_add_tcase(suite, tcase);
     return suite;

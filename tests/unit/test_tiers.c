@@ -235,6 +235,21 @@ START_TEST(intervals_are_the_best_ones) {
 }
 END_TEST
 
+/* A checkpoint a step is asked for, of which each is copied to the host and then written under training: the next one
+ * begins after the fewest steps, of 10 ms, with which the writing has ended. The copy counts towards it. */
+START_TEST(the_next_checkpoint_waits_for_the_writing) {
+    const struct tsim_override overrides[] = {
+        {"reliability", "{checkpoint: {interval: 1, mode: async, bandwidth: 100 GB/s}}"}};
+    struct tsim_campaign_job job;
+    double step_s = 0.01;
+    tsim_reliability_job(load_shipped("llama70b", overrides, 1), 60 * DAY, step_s, &job);
+    ck_assert_double_gt(job.write_s, 5);
+    ck_assert_double_gt(job.stall_s, step_s);
+    ck_assert_double_ge(job.interval_s + job.stall_s, job.write_s - 1e-9);
+    ck_assert_double_lt(job.interval_s - step_s + job.stall_s, job.write_s);
+}
+END_TEST
+
 /* Where others hold copies, what goes back to the storage is the loss of two nodes of a pair: at the rate a of lost
  * nodes and in a restart r, a x a r / (n - 1). Hourly failures of 8 nodes with restarts of 6 min: 1 / (70 h). */
 START_TEST(pairs_are_lost_at_their_rate) {
@@ -290,6 +305,7 @@ static Suite *tiers_suite(void) {
     tcase_add_test(tests, intervals_are_the_best_ones);
     tcase_add_test(tests, pairs_are_lost_at_their_rate);
     tcase_add_test(tests, intervals_can_be_given);
+    tcase_add_test(tests, the_next_checkpoint_waits_for_the_writing);
     suite_add_tcase(suite, tests);
     return suite;
 }

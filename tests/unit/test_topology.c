@@ -236,6 +236,17 @@ START_TEST(bisection_of_a_torus) {
 }
 END_TEST
 
+/* A chip of a torus has a wire each way in each of its dimensions: together they are its port. */
+START_TEST(ports_of_a_torus) {
+    be_torus(16, 16, 16, 4);
+    build(1024);
+    ck_assert_double_eq(tsim_cluster_build(&arena, &example.scenario)->scale_up_bytes_per_s, 6 * 10 * GB);
+    be_torus(32, 32, 1, 32);
+    build(256);
+    ck_assert_double_eq(tsim_cluster_build(&arena, &example.scenario)->scale_up_bytes_per_s, 4 * 10 * GB);
+}
+END_TEST
+
 /* ---- routes ---- */
 
 START_TEST(routes_on_a_node) {
@@ -415,6 +426,7 @@ static Suite *topology_suite(void) {
     tcase_add_test(tcase, llama3_loses_six_sevenths_at_the_top);
     tcase_add_test(tcase, bisection_of_a_dragonfly);
     tcase_add_test(tcase, bisection_of_a_torus);
+    tcase_add_test(tcase, ports_of_a_torus);
     tcase_add_test(tcase, routes_on_a_node);
     tcase_add_test(tcase, six_rings_fill_the_cube_mesh);
     tcase_add_test(tcase, routes_on_rails);
