@@ -9,8 +9,8 @@
 
 enum { WHY_BYTES = 160, MAX_UNIT_TEXT = 40, MAX_WORD = 48 };
 
-/* Which prefixes a unit takes. */
-enum { UP = 1, DOWN = 2, BINARY = 4 };
+/* Which prefixes a unit takes. In counts B is a billion, as in the names of models; elsewhere it is the byte. */
+enum { UP = 1, DOWN = 2, BINARY = 4, BILLION = 8 };
 
 struct unit {
     enum tsim_dimension dimension;
@@ -27,7 +27,7 @@ struct unit {
 
 /* The first unit of a dimension is the SI unit that tsim_quantity_si prints, with scale 1. */
 static const struct unit UNITS[] = {
-    {TSIM_COUNT, "", 1, UP | BINARY},
+    {TSIM_COUNT, "", 1, UP | BINARY | BILLION},
     {TSIM_FRACTION, "", 1, 0},
     {TSIM_FRACTION, "%", 0.01, 0},
     {TSIM_BYTES, "B", 1, UP | BINARY},
@@ -79,10 +79,11 @@ struct prefix {
     int kind;
 };
 static const struct prefix PREFIXES[] = {
-    {"", 1, UP | DOWN | BINARY},
+    {"", 1, UP | DOWN | BINARY | BILLION},
     {"k", 1e3, UP},
     {"M", 1e6, UP},
     {"G", 1e9, UP},
+    {"B", 1e9, BILLION},
     {"T", 1e12, UP},
     {"P", 1e15, UP},
     {"E", 1e18, UP},
@@ -118,6 +119,14 @@ static const struct {
     [TSIM_KG_PER_J] = {"mass per energy", "0.4 kg/kWh"},
     [TSIM_KG] = {"mass", "12 t"},
 };
+
+/* The first of the dimension's, with scale 1. */
+static const char *si_unit(enum tsim_dimension dimension) {
+    const struct unit *unit = UNITS;
+    while (unit->dimension != dimension)
+        unit++;
+    return unit->symbol;
+}
 
 const char *tsim_dimension_name(enum tsim_dimension dimension) {
     return DIMENSIONS[dimension].name;
@@ -251,7 +260,8 @@ static const char *everyday_name(const char *unit) {
         {"minutes", "min"},   {"mins", "min"}, {"m", "min"},    {"hr", "h"},        {"hrs", "h"},
         {"hour", "h"},        {"hours", "h"},  {"day", "d"},    {"days", "d"},      {"year", "y"},
         {"years", "y"},       {"yr", "y"},     {"$", "USD"},    {"dollars", "USD"}, {"$/h", "USD/h"},
-        {"$/kWh", "USD/kWh"}, {"K", "k"},      {"B", "G"},      {"bn", "G"},        {"billion", "G"},
+        {"$/kWh", "USD/kWh"}, {"K", "k"},      {"bn", "B"},     {"billion", "B"},   {"million", "M"},
+        {"trillion", "T"},
     };
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
         if (strcmp(unit, NAMES[i][0]) == 0)
@@ -294,7 +304,31 @@ __attribute__((format(printf, 2, 3))) static void explain(char *text, const char
     va_end(args);
 }
 
-static enum tsim_status explain_number(const char *text, struct explanation out) {
+/* Money of others, as it is written in place of USD. */
+static const char *foreign_currency(const char *text) {
+    static const char *const NAMES[] = {"EUR",  "eur", "€",   "GBP", "£",   "JPY", "¥",   "yen", "CNY", "RMB",
+                                        "yuan", "CHF", "INR", "₹",   "KRW", "₩",   "CAD", "AUD", "SEK", "TWD"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (strstr(text, NAMES[i]))
+            return NAMES[i];
+    return NULL;
+}
+
+static bool is_money(enum tsim_dimension dimension) {
+    return dimension == TSIM_USD || dimension == TSIM_USD_PER_S || dimension == TSIM_USD_PER_J;
+}
+
+static enum tsim_status explain_currency(const char *text, enum tsim_dimension dimension, const char *currency,
+                                         struct explanation out) {
+    explain(out.why, "'%.60s' is in %s, but tsim's money is US dollars", text, currency);
+    explain(out.hint, "convert it, and write it as in '%s'", tsim_dimension_example(dimension));
+    return TSIM_ERR_UNIT;
+}
+
+static enum tsim_status explain_number(const char *text, enum tsim_dimension dimension, struct explanation out) {
+    const char *currency = is_money(dimension) ? foreign_currency(text) : NULL;
+    if (currency)
+        return explain_currency(text, dimension, currency, out);
     explain(out.why, text[0] ? "'%.60s' does not start with a number" : "the text is empty%s", text);
     explain(out.hint, "write a number such as 1024, 0.5 or 1e-3");
     return TSIM_ERR_SCHEMA;
@@ -303,6 +337,9 @@ static enum tsim_status explain_number(const char *text, struct explanation out)
 static enum tsim_status explain_unit(const char *text, const char *unit, enum tsim_dimension dimension,
                                      struct explanation out) {
     double scale;
+    const char *currency = is_money(dimension) ? foreign_currency(unit) : NULL;
+    if (currency)
+        return explain_currency(text, dimension, currency, out);
     if (unit[0] == '_' || unit[0] == ',') {
         explain(out.why, "'%.60s' is not a number: digits are not grouped", text);
         explain(out.hint, "write the digits without '%c', or use a prefix: %s", unit[0],
@@ -326,9 +363,31 @@ static enum tsim_status explain_unit(const char *text, const char *unit, enum ts
     return TSIM_ERR_UNIT;
 }
 
-static enum tsim_status explain_bare(const char *text, enum tsim_dimension dimension, struct explanation out) {
+/* What a number alone most likely means: the first unit whose most is not below the number. */
+static const struct {
+    enum tsim_dimension dimension;
+    double most;
+    const char *unit;
+} LIKELY_UNITS[] = {
+    {TSIM_BYTES, 1e5, "GB"},         {TSIM_BYTES_PER_S, 20, "TB/s"},
+    {TSIM_BYTES_PER_S, 1e5, "GB/s"}, {TSIM_FLOPS_PER_S, 1e6, "TFLOP/s"},
+    {TSIM_PER_S, 1e6, "/h"},         {TSIM_HZ, 20, "GHz"},
+    {TSIM_HZ, 1e5, "MHz"},           {TSIM_USD_PER_S, 1e6, "USD/h"},
+    {TSIM_USD_PER_J, 5, "USD/kWh"},  {TSIM_USD_PER_J, 1e4, "USD/MWh"},
+    {TSIM_KG_PER_J, 5, "kg/kWh"},    {TSIM_KG_PER_J, 1e4, "g/kWh"},
+};
+
+static const char *likely_unit(double number, enum tsim_dimension dimension) {
+    for (size_t i = 0; i < sizeof LIKELY_UNITS / sizeof LIKELY_UNITS[0]; i++)
+        if (LIKELY_UNITS[i].dimension == dimension && number <= LIKELY_UNITS[i].most)
+            return LIKELY_UNITS[i].unit;
+    return si_unit(dimension);
+}
+
+static enum tsim_status explain_bare(const char *text, double number, enum tsim_dimension dimension,
+                                     struct explanation out) {
     explain(out.why, "'%.60s' has no unit, expected %s", text, tsim_dimension_name(dimension));
-    explain(out.hint, "for example '%s'", tsim_dimension_example(dimension));
+    explain(out.hint, "write %.60s %s", text, likely_unit(number, dimension));
     return TSIM_ERR_UNIT;
 }
 
@@ -338,7 +397,7 @@ enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimen
     text += strspn(text, " \t");
     size_t n_number = number_length(text);
     if (n_number == 0)
-        return explain_number(text, out);
+        return explain_number(text, dimension, out);
     double number = strtod(text, NULL); /* stops where number_length does, save for hexadecimal */
     if (text[n_number] == 'x' || text[n_number] == 'X')
         return explain_unit(text, text + n_number, dimension, out);
@@ -351,7 +410,7 @@ enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimen
     bool takes_bare = bare_ok || dimension == TSIM_COUNT || dimension == TSIM_FRACTION || number == 0;
     double scale = 1;
     if (n_unit == 0 && !takes_bare)
-        return explain_bare(text, dimension, out);
+        return explain_bare(text, number, dimension, out);
     if (n_unit > 0 && (strlen(rest) >= sizeof unit || !find_unit(dimension, unit, n_unit, &scale)))
         return explain_unit(text, unit, dimension, out);
     if (!isfinite(number * scale)) {
@@ -361,6 +420,16 @@ enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimen
     }
     *value = number * scale + 0.0; /* no -0 */
     return TSIM_OK;
+}
+
+bool tsim_name_says_unit(const char *name) {
+    static const char *const ENDS[] = {"_s", "_bytes", "_flops", "_w", "_j", "_usd", "_kg"};
+    for (size_t i = 0; i < sizeof ENDS / sizeof ENDS[0]; i++) {
+        size_t n_name = strlen(name), n_end = strlen(ENDS[i]);
+        if (n_name > n_end && strcmp(name + n_name - n_end, ENDS[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* ---- writing ---- */
@@ -397,10 +466,8 @@ const char *tsim_double_text(double value, char *buffer, size_t size) {
 const char *tsim_quantity_si(double value, enum tsim_dimension dimension, char *buffer, size_t size) {
     char number[32];
     tsim_double_text(value, number, sizeof number);
-    const struct unit *unit = UNITS;
-    while (unit->dimension != dimension)
-        unit++;
-    snprintf(buffer, size, "%s%s%s", number, unit->symbol[0] ? " " : "", unit->symbol);
+    const char *unit = si_unit(dimension);
+    snprintf(buffer, size, "%s%s%s", number, unit[0] ? " " : "", unit);
     return buffer;
 }
 

@@ -3,8 +3,8 @@
  * Text is "NUMBER UNIT", the blank optional: "80 GB", "3.35 TB/s", "400 Gb/s", "989.4 TFLOP/s", "1.5 us", "30 min",
  * "50000 h", "0.02 /h", "3 USD/h", "20 M USD", "0.10 USD/kWh", "0.4 kg/kWh", "1830 MHz", "700 W", "2 T" (a count).
  * Prefixes k M G T P E (decimal, also m u n p for s, W, J, USD...) and Ki Mi Gi Ti Pi (binary, for bytes, bits and
- * counts); b is bits and B bytes; times: s, ms, us, ns, ps, min, h, d, y (365.25 d). Numbers as in C ("1e-3", "1_000"
- * refused).
+ * counts); b is bits and B bytes, but in a count B is a billion ("300B"); money is US dollars alone; times: s, ms, us,
+ * ns, ps, min, h, d, y (365.25 d). Numbers as in C ("1e-3", "1_000" refused).
  */
 #ifndef TSIM_BASE_QUANTITY_H
 #define TSIM_BASE_QUANTITY_H
@@ -33,10 +33,13 @@ enum tsim_dimension {
 
 /* Parses `text`. A bare number is accepted for TSIM_COUNT, TSIM_FRACTION and for 0; with `bare_ok` for every dimension
  * (then it is SI). Not finite, empty, trailing junk: an error. On failure *value is untouched and `why` (>= 160 bytes)
- * says what is wrong, `hint` (>= 160 bytes) what would be right, with a did-you-mean for a near miss ("GBs" -> "GB/s").
- */
+ * says what is wrong, `hint` (>= 160 bytes) what would be right: the unit that a bare number most likely has, and a
+ * did-you-mean for a near miss ("GBs" -> "GB/s"). */
 enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimension, bool bare_ok, double *value,
                                      char why[160], char hint[160]);
+
+/* Does a figure's name end with its SI unit, as "step.time_s" does? Then a number beside it needs none. */
+bool tsim_name_says_unit(const char *name);
 
 /* Canonical text that parses back to exactly the same double: shortest "%.17g" form that round-trips, and the SI unit:
  * "80000000000 B", "3.35e+12 B/s". Returns `buffer`. */

@@ -98,6 +98,7 @@ static const struct tsim_key EFFICIENCY_KEYS[] = {
     {.key = "attention", .kind = TSIM_KEY_MAPPING, .table = &FLASH,
      .help = "fractions of the peak that flash attention reaches on long sequences"},
     {.key = "kernel_latency", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .is_required = true,
+     .unit = "us",
      .offset = offsetof(struct tsim_accelerator, kernel_latency_s), .help = "time of a kernel beside its roofline time"},
 };
 TSIM_TABLE(EFFICIENCY, EFFICIENCY_KEYS, true);
@@ -159,7 +160,7 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     {ACCELERATOR_QUANTITY("clock", TSIM_HZ, clock_hz, "clock that the peaks are stated at"), .is_required = true, .is_positive = true},
     {ACCELERATOR_QUANTITY("memory", TSIM_BYTES, memory_bytes, "capacity"), .is_required = true, .is_positive = true},
     {ACCELERATOR_QUANTITY("memory_bandwidth", TSIM_BYTES_PER_S, memory_bytes_per_s, "peak"), .is_required = true, .is_positive = true},
-    {ACCELERATOR_QUANTITY("cache", TSIM_BYTES, cache_bytes, "last level"), .default_text = "0"},
+    {ACCELERATOR_QUANTITY("cache", TSIM_BYTES, cache_bytes, "last level"), .default_text = "0", .unit = "MB"},
     {.key = "peak", .kind = TSIM_KEY_MAPPING, .table = &PEAKS, .is_required = true, .help = "dense matrix peaks by precision"},
     {ACCELERATOR_QUANTITY("vector_peak", TSIM_FLOPS_PER_S, vector_flops_per_s, "fp32 outside the matrix units"),
      .is_required = true, .is_positive = true},
@@ -167,7 +168,7 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
      .help = "what long runs reach of the peaks"},
     {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &POWER, .is_required = true, .help = "electrical power"},
     {ACCELERATOR_QUANTITY("rent", TSIM_USD_PER_S, rent_usd_per_s, "price of an hour"), .default_text = "0"},
-    {ACCELERATOR_QUANTITY("purchase", TSIM_USD, purchase_usd, "price"), .default_text = "0"},
+    {ACCELERATOR_QUANTITY("purchase", TSIM_USD, purchase_usd, "price"), .default_text = "0", .unit = "USD"},
     {ACCELERATOR_QUANTITY("reserve", TSIM_BYTES, usable_memory_reserve_bytes,
                           "memory that driver, context and communicators take"), .default_text = "0"},
 };
@@ -178,21 +179,22 @@ static const struct tsim_word NODE_SCHEMA[] = {{"tsim/node/v1", 0}, {NULL, 0}};
 static const struct tsim_word SCALE_UPS[] = {{"none", TSIM_SCALE_UP_NONE}, {"switch", TSIM_SCALE_UP_SWITCH},
                                              {"mesh", TSIM_SCALE_UP_MESH}, {"pcie", TSIM_SCALE_UP_PCIE},
                                              {"cube-mesh", TSIM_SCALE_UP_CUBE_MESH}, {NULL, 0}};
-#define NODE_QUANTITY(...) {QUANTITY(struct tsim_node, __VA_ARGS__), .default_text = "0"}
+#define NODE_QUANTITY(unit_, ...) {QUANTITY(struct tsim_node, __VA_ARGS__), .default_text = "0", .unit = (unit_)}
 #define PCIE_INT(name_, member_, help_)                                                                                \
     {INTEGER(struct tsim_node, name_, member_, 1e4, help_), .default_text = "0", .is_omitted_when_zero = true}
 #define PCIE_QUANTITY(name_, member_, help_)                                                                           \
-    {QUANTITY(struct tsim_node, name_, TSIM_BYTES_PER_S, member_, help_), .default_text = "0", .is_omitted_when_zero = true}
+    {QUANTITY(struct tsim_node, name_, TSIM_BYTES_PER_S, member_, help_), .default_text = "0", .unit = "GB/s",         \
+     .is_omitted_when_zero = true}
 static const struct tsim_key SCALE_UP_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_node, scale_up), .words = SCALE_UPS,
      .is_required = true, .help = "how the accelerators of a node are joined"},
     {.key = "name", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_node, scale_up_name), .help = "for people"},
-    NODE_QUANTITY("bandwidth", TSIM_BYTES_PER_S, scale_up_bytes_per_s, "per accelerator and direction, wire"),
-    NODE_QUANTITY("ring_bandwidth", TSIM_BYTES_PER_S, scale_up_ring_bytes_per_s,
+    NODE_QUANTITY("GB/s", "bandwidth", TSIM_BYTES_PER_S, scale_up_bytes_per_s, "per accelerator and direction, wire"),
+    NODE_QUANTITY("GB/s", "ring_bandwidth", TSIM_BYTES_PER_S, scale_up_ring_bytes_per_s,
                   "bus bandwidth that a ring over all accelerators reaches"),
-    NODE_QUANTITY("reduce_bandwidth", TSIM_BYTES_PER_S, scale_up_reduce_bytes_per_s,
+    NODE_QUANTITY("GB/s", "reduce_bandwidth", TSIM_BYTES_PER_S, scale_up_reduce_bytes_per_s,
                   "bus bandwidth of reductions in the switch; 0: lacks them"),
-    NODE_QUANTITY("latency", TSIM_TIME_S, scale_up_latency_s, "of one hop"),
+    NODE_QUANTITY("us", "latency", TSIM_TIME_S, scale_up_latency_s, "of one hop"),
     PCIE_INT("accelerators_per_switch", accelerators_per_switch, "PCIe: how many share a switch's uplink; 0: none does"),
     PCIE_QUANTITY("switch_uplink", switch_uplink_bytes_per_s, "PCIe: of a switch to its socket; default: bandwidth"),
     PCIE_INT("accelerators_per_socket", accelerators_per_socket, "PCIe: how many hang on a socket; 0: all on one"),
@@ -201,9 +203,9 @@ static const struct tsim_key SCALE_UP_KEYS[] = {
 TSIM_TABLE(SCALE_UP, SCALE_UP_KEYS, true);
 
 static const struct tsim_key NODE_POWER_KEYS[] = {
-    NODE_QUANTITY("overhead", TSIM_WATTS, power_overhead_w, "drawn beside the accelerators under load"),
-    NODE_QUANTITY("overhead_idle", TSIM_WATTS, power_overhead_idle_w, "drawn beside the accelerators without load"),
-    NODE_QUANTITY("limit", TSIM_WATTS, power_limit_w, "the most that a node draws; 0: no limit"),
+    NODE_QUANTITY("W", "overhead", TSIM_WATTS, power_overhead_w, "drawn beside the accelerators under load"),
+    NODE_QUANTITY("W", "overhead_idle", TSIM_WATTS, power_overhead_idle_w, "drawn beside the accelerators without load"),
+    NODE_QUANTITY("W", "limit", TSIM_WATTS, power_limit_w, "the most that a node draws; 0: no limit"),
 };
 TSIM_TABLE(NODE_POWER, NODE_POWER_KEYS, true);
 
@@ -233,14 +235,14 @@ static const struct tsim_key NODE_KEYS[] = {
     {.key = "scale_up", .kind = TSIM_KEY_MAPPING, .table = &SCALE_UP, .is_required = true,
      .help = "links between the accelerators of a node"},
     {INTEGER(struct tsim_node, "nics", nics, 1e5, "network ports of a node"), .default_text = "0"},
-    NODE_QUANTITY("nic_bandwidth", TSIM_BYTES_PER_S, nic_bytes_per_s, "of one port and direction, wire"),
-    NODE_QUANTITY("host_link", TSIM_BYTES_PER_S, host_link_bytes_per_s, "host to one accelerator, per direction"),
+    NODE_QUANTITY("Gb/s", "nic_bandwidth", TSIM_BYTES_PER_S, nic_bytes_per_s, "of one port and direction, wire"),
+    NODE_QUANTITY("GB/s", "host_link", TSIM_BYTES_PER_S, host_link_bytes_per_s, "host to one accelerator, per direction"),
     {INTEGER(struct tsim_node, "host_cores", host_cores, 1e6, "cores of the host"), .default_text = "0"},
-    NODE_QUANTITY("host_memory", TSIM_BYTES, host_memory_bytes, "of the host"),
+    NODE_QUANTITY("GB", "host_memory", TSIM_BYTES, host_memory_bytes, "of the host"),
     {QUANTITY(struct tsim_node, "host_memory_bandwidth", TSIM_BYTES_PER_S, host_memory_bytes_per_s,
-              "peak of all sockets; needed to offload the optimizer"), .default_text = "0", .is_omitted_when_zero = true},
+              "peak of all sockets; needed to offload the optimizer"), .default_text = "0", .unit = "GB/s", .is_omitted_when_zero = true},
     {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &NODE_POWER, .help = "electrical power beside the accelerators"},
-    NODE_QUANTITY("purchase", TSIM_USD, purchase_usd, "price of a whole node; 0: that of its accelerators"),
+    NODE_QUANTITY("USD", "purchase", TSIM_USD, purchase_usd, "price of a whole node; 0: that of its accelerators"),
 };
 TSIM_TABLE(NODE, NODE_KEYS, true);
 
@@ -295,10 +297,10 @@ static const struct tsim_key FABRIC_KEYS[] = {
     {.key = "vendor", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_fabric, vendor),
      .help = "whose accelerators alone have its ports; default: any"},
     {FABRIC_QUANTITY("bandwidth", TSIM_BYTES_PER_S, link_bytes_per_s, "of one port and direction, wire"),
-     .is_required = true, .is_positive = true},
+     .is_required = true, .unit = "Gb/s", .is_positive = true},
     {FABRIC_QUANTITY("efficiency", TSIM_FRACTION, efficiency_frac, "of the wire that long transfers reach"),
      .is_required = true, .is_positive = true, .max = 1},
-    {FABRIC_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one message, end to end"), .is_required = true},
+    {FABRIC_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one message, end to end"), .is_required = true, .unit = "us"},
     {FABRIC_QUANTITY("oversubscription", TSIM_COUNT, oversubscription, "of the uplinks; 1: non-blocking"),
      .default_text = "1", .is_positive = true},
     {FABRIC_QUANTITY("power_per_port", TSIM_WATTS, power_w_per_port, "switch and optics share of one port"),
@@ -345,14 +347,14 @@ static const struct tsim_key STORAGE_KEYS[] = {
     SOURCE_KEY(struct tsim_storage),
     {.key = "place", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_storage, place), .help = "for people"},
     {STORAGE_QUANTITY("bandwidth", TSIM_BYTES_PER_S, bandwidth_bytes_per_s, "reading in order; of each node, or of all when shared"),
-     .is_required = true, .is_positive = true},
+     .is_required = true, .unit = "GB/s", .is_positive = true},
     {STORAGE_QUANTITY("random_access", TSIM_FRACTION, random_access_frac, "of the bandwidth that reading in random order leaves"),
      .default_text = "1", .is_positive = true, .max = 1},
-    {STORAGE_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one request"), .default_text = "0"},
+    {STORAGE_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one request"), .default_text = "0", .unit = "ms"},
     {STORAGE_QUANTITY("stream_bandwidth", TSIM_BYTES_PER_S, stream_bytes_per_s, "one reader at most; 0: all there is"),
-     .default_text = "0"},
+     .default_text = "0", .unit = "GB/s"},
     {STORAGE_QUANTITY("client_bandwidth", TSIM_BYTES_PER_S, client_bytes_per_s, "shared: one node at most; 0: all there is"),
-     .default_text = "0"},
+     .default_text = "0", .unit = "GB/s"},
     {.key = "shared", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_storage, is_shared), .default_text = "false",
      .help = "by all nodes; otherwise each node has its own"},
 };

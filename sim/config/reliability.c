@@ -42,7 +42,7 @@ static const struct tsim_key LOCAL_KEYS[] = {
      .write = write_optimal_interval, .help = "of the copies in host memory: optimal, a time, or a number of steps; default: optimal"},
     {.key = "copies", .kind = TSIM_KEY_INT, .offset = LOCAL_AT(copies), .max = 100, .default_text = "0",
      .help = "of what a node holds, on other nodes, so that a lost node loses nothing; 0: only its own"},
-    {.key = "restart", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = LOCAL_AT(restart_s), .is_positive = true,
+    {.key = "restart", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = LOCAL_AT(restart_s), .unit = "min", .is_positive = true,
      .is_omitted_when_zero = true, .help = "in place of reliability.restart, from these copies; default: the same"},
 };
 TSIM_TABLE(LOCAL, LOCAL_KEYS, false);
@@ -57,7 +57,7 @@ static const struct tsim_key CHECKPOINT_KEYS[] = {
     {.key = "mode", .kind = TSIM_KEY_ENUM, .offset = AT(mode), .words = MODES, .default_text = "sync",
      .help = "sync: training waits for the storage; async: for the copy to host memory"},
     {.key = "bandwidth", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_BYTES_PER_S, .offset = AT(checkpoint_bytes_per_s),
-     .default_text = "100 GB/s", .is_positive = true, .help = "of the whole cluster to its storage"},
+     .default_text = "100 GB/s", .unit = "GB/s", .is_positive = true, .help = "of the whole cluster to its storage"},
     {.key = "memory", .kind = TSIM_KEY_BOOL, .offset = AT(checkpoint_memory), .default_text = "false",
      .help = "async: failures that take no node go back to the copy in host memory"},
     {.key = "local", .kind = TSIM_KEY_CUSTOM, .offset = AT(local), .read = read_local, .write = write_local, .described_by = &LOCAL,
@@ -109,7 +109,7 @@ static void read_components(struct tsim_reader *reader, const struct tsim_value 
 static void write_components(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 
 static const struct tsim_key RELIABILITY_KEYS[] = {
-    {.key = "node_mtbf", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(node_mtbf_s), .is_positive = true,
+    {.key = "node_mtbf", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(node_mtbf_s), .unit = "h", .is_positive = true,
      .is_omitted_when_zero = true, .help = "between failures of one node, whatever the cause; default: by component"},
     {.key = "components", .kind = TSIM_KEY_CUSTOM, .read = read_components, .write = write_components, .described_by = &COMPONENTS,
      .help = "times between failures of one component"},

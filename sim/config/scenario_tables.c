@@ -422,7 +422,8 @@ TSIM_TABLE(ENERGY, ENERGY_KEYS, false);
 
 static const struct tsim_key COST_KEYS[] = {
     {QUANTITY_KEY("rent", TSIM_USD_PER_S, scenario.cost.rent_usd_per_s, "of one accelerator; default: the catalogue's")},
-    {QUANTITY_KEY("purchase", TSIM_USD, scenario.cost.purchase_usd, "of one accelerator; default: the catalogue's")},
+    {QUANTITY_KEY("purchase", TSIM_USD, scenario.cost.purchase_usd, "of one accelerator; default: the catalogue's"),
+     .unit = "USD"},
     {QUANTITY_KEY("lifetime", TSIM_TIME_S, scenario.cost.lifetime_s, "that a purchase is written off over"),
      .default_text = "4 y", .is_positive = true},
     {QUANTITY_KEY("reserved", TSIM_USD_PER_S, scenario.cost.reserved_usd_per_s, "of one accelerator under a contract"),

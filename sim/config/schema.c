@@ -128,6 +128,19 @@ static bool check_scalar(struct tsim_reader *reader, const struct tsim_value *va
     return false;
 }
 
+/* A number without a unit: what the key's values are usually written in is most likely meant. */
+static void hint_unit(const struct tsim_key *key, const char *text, char hint[WHY_BYTES]) {
+    const char *unit = key->unit;
+    if (!unit && key->dimension == TSIM_TIME_S && key->default_text) /* of others the number tells more */
+        unit = key->default_text + strspn(key->default_text, "0123456789.e+- ");
+    char joined[100], why[WHY_BYTES], ignored[WHY_BYTES];
+    double value;
+    if (!unit || !*unit || snprintf(joined, sizeof joined, "%s %s", text, unit) >= (int)sizeof joined)
+        return;
+    if (tsim_quantity_parse(joined, key->dimension, false, &value, why, ignored) == TSIM_OK)
+        snprintf(hint, WHY_BYTES, "write %s", joined);
+}
+
 static bool read_number(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
                         const char *path, double *number) {
     enum tsim_dimension dimension = key->kind == TSIM_KEY_INT ? TSIM_COUNT : key->dimension;
@@ -135,9 +148,9 @@ static bool read_number(struct tsim_reader *reader, const struct tsim_key *key, 
         return false;
     char why[WHY_BYTES], hint[WHY_BYTES];
     double parsed;
-    enum tsim_status status = tsim_quantity_parse(value->text, dimension,
-                                                  key->takes_bare || value->document->is_override, &parsed, why, hint);
+    enum tsim_status status = tsim_quantity_parse(value->text, dimension, key->takes_bare, &parsed, why, hint);
     if (status != TSIM_OK) {
+        hint_unit(key, value->text, hint);
         tsim_diag_hint(tsim_value_error(reader->diags, status, value, path, "%s", why), "%s", hint);
         return false;
     }

@@ -45,7 +45,8 @@ struct tsim_key {
     const char *default_text;      /* as YAML text */
     bool is_required;
     bool is_positive;              /* 0 is refused; below 0 always is */
-    bool takes_bare;               /* a quantity that needs no unit */
+    const char *unit;              /* that values are written in, offered for a bare number; NULL: the default's */
+    bool takes_bare;               /* a quantity that needs no unit: its name says it, or it is a rate of counts */
     bool is_omitted_when_zero;     /* by the writer: 0, false, or no text */
     double max;                    /* inclusive; 0 = none */
     double bare_scale;             /* SI units in a bare number; 0 = 1 */

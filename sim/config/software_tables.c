@@ -73,7 +73,7 @@ static const struct tsim_key CAVEAT_KEYS[] = {
     {.key = "context", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, context), .help = "context ranks"}};
 static const struct tsim_table CAVEATS = {CAVEAT_KEYS, sizeof CAVEAT_KEYS / sizeof CAVEAT_KEYS[0], false};
 
-#define SOFTWARE_QUANTITY(...) {QUANTITY(struct tsim_software, __VA_ARGS__), .default_text = "0"}
+#define SOFTWARE_TIME(...) {QUANTITY(struct tsim_software, __VA_ARGS__), .default_text = "0", .unit = "us"}
 static const struct tsim_key SOFTWARE_KEYS[] = {
     SCHEMA_KEY(SOFTWARE_SCHEMA),
     NAME_KEY(struct tsim_software),
@@ -100,19 +100,19 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .is_required = true, .help = "which element-wise operators are fused"},
     {QUANTITY(struct tsim_software, "dropout", TSIM_FRACTION, dropout, "probability; 0: no traffic and no masks"),
      .default_text = "0", .max = 1},
-    SOFTWARE_QUANTITY("host_time_per_op", TSIM_TIME_S, host_time_per_op_s, "that the host needs to launch one operator"),
+    SOFTWARE_TIME("host_time_per_op", TSIM_TIME_S, host_time_per_op_s, "that the host needs to launch one operator"),
     {QUANTITY(struct tsim_software, "host_time_per_fp8_op", TSIM_TIME_S, host_time_per_fp8_op_s,
               "the same of training in fp8, whose modules keep scales and quantize; 0: as host_time_per_op"),
-     .default_text = "0", .is_omitted_when_zero = true},
+     .default_text = "0", .unit = "us", .is_omitted_when_zero = true},
     {.key = "cuda_graphs", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, cuda_graphs), .words = GRAPHS,
      .default_text = "none", .is_omitted_when_zero = true,
      .help = "what is launched as one CUDA graph: nothing, each pass of a layer without experts, or the whole step"},
     {.key = "launch_blocking", .kind = TSIM_KEY_BOOL, .default_text = "false",
      .offset = offsetof(struct tsim_software, launch_blocking),
      .help = "the host waits for each kernel (CUDA_LAUNCH_BLOCKING=1): its time is added to the kernels', not hidden by them"},
-    SOFTWARE_QUANTITY("host_time_per_collective", TSIM_TIME_S, host_time_per_collective_s,
+    SOFTWARE_TIME("host_time_per_collective", TSIM_TIME_S, host_time_per_collective_s,
                       "added to each tensor-parallel collective"),
-    SOFTWARE_QUANTITY("host_time_per_checkpoint", TSIM_TIME_S, host_time_per_checkpoint_s,
+    SOFTWARE_TIME("host_time_per_checkpoint", TSIM_TIME_S, host_time_per_checkpoint_s,
                       "added to each recomputed layer"),
     {.key = "checkpoint_early_stop", .kind = TSIM_KEY_BOOL, .default_text = "false",
      .offset = offsetof(struct tsim_software, checkpoint_early_stop),

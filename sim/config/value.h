@@ -18,7 +18,7 @@ struct tsim_document {
     const char *text;
     size_t size;
     const char *source; /* catalogue files: where its plain values were read (top-level `source:`), or NULL */
-    bool is_override;   /* a --set: values have no line, and numbers need no unit */
+    bool is_override;   /* a --set: values have no line */
 };
 
 enum tsim_value_kind { TSIM_VALUE_SCALAR, TSIM_VALUE_SEQUENCE, TSIM_VALUE_MAPPING };

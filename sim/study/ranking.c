@@ -53,7 +53,8 @@ static bool read_limit(const struct tsim_pair *pair, struct tsim_limit *limit, s
         return false;
     }
     enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->dimension;
-    if (tsim_quantity_parse(pair->value->text, dimension, true, &limit->value, why_not, hint) == TSIM_OK) {
+    if (tsim_quantity_parse(pair->value->text, dimension, tsim_name_says_unit(pair->key), &limit->value, why_not,
+                            hint) == TSIM_OK) {
         if (limit->value >= 0)
             return true;
         snprintf(why_not, sizeof why_not, "nothing keeps a limit below 0");

@@ -21,6 +21,9 @@ static const struct good {
 } GOOD[] = {
     {"1024", TSIM_COUNT, 1024},
     {"2 T", TSIM_COUNT, 2e12},
+    {"300B", TSIM_COUNT, 300e9}, /* in a count B is a billion */
+    {"0.5 B", TSIM_COUNT, 0.5e9},
+    {"15e12", TSIM_COUNT, 15e12},
     {"128k", TSIM_COUNT, 128e3},
     {"4 Ki", TSIM_COUNT, 4096},
     {"128 Mi", TSIM_COUNT, 134217728},
@@ -83,7 +86,7 @@ START_TEST(bare_numbers) {
     ck_assert_double_eq(value, 400);
     ck_assert_int_eq(parse("400", TSIM_BYTES_PER_S, false, &value), TSIM_ERR_UNIT);
     ck_assert_str_eq(why, "'400' has no unit, expected bytes per second");
-    ck_assert_str_eq(hint, "for example '3.35 TB/s'");
+    ck_assert_str_eq(hint, "write 400 GB/s");
 }
 END_TEST
 
@@ -123,8 +126,23 @@ static const struct bad {
     {"3 days", TSIM_BYTES, TSIM_ERR_UNIT, "unknown unit 'days' in '3 days'", "expected bytes, for example '80 GB'"},
     {"0X10", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'X10' in '0X10'", "expected a count, for example '2 T'"},
     {"5 m", TSIM_TIME_S, TSIM_ERR_UNIT, "unknown unit 'm' in '5 m'", "did you mean 'min'?"},
-    {"2 B", TSIM_COUNT, TSIM_ERR_UNIT, "'2 B' is bytes, expected a count", "for example '2 T'"},
-    {"2 bn", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'bn' in '2 bn'", "did you mean 'G'?"},
+    {"2 GB", TSIM_COUNT, TSIM_ERR_UNIT, "'2 GB' is bytes, expected a count", "for example '2 T'"},
+    {"2 KiB", TSIM_COUNT, TSIM_ERR_UNIT, "'2 KiB' is bytes, expected a count", "for example '2 T'"},
+    {"2 billion", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'billion' in '2 billion'", "did you mean 'B'?"},
+    {"2 EUR/h", TSIM_USD_PER_S, TSIM_ERR_UNIT, "'2 EUR/h' is in EUR, but tsim's money is US dollars",
+     "convert it, and write it as in '3 USD/h'"},
+    {"2 k €", TSIM_USD, TSIM_ERR_UNIT, "'2 k €' is in €, but tsim's money is US dollars",
+     "convert it, and write it as in '30000 USD'"},
+    {"£2", TSIM_USD, TSIM_ERR_UNIT, "'£2' is in £, but tsim's money is US dollars",
+     "convert it, and write it as in '30000 USD'"},
+    {"0.2 EUR/kWh", TSIM_USD_PER_J, TSIM_ERR_UNIT, "'0.2 EUR/kWh' is in EUR, but tsim's money is US dollars",
+     "convert it, and write it as in '0.10 USD/kWh'"},
+    {"3", TSIM_USD_PER_S, TSIM_ERR_UNIT, "'3' has no unit, expected money per time", "write 3 USD/h"},
+    {"400", TSIM_KG_PER_J, TSIM_ERR_UNIT, "'400' has no unit, expected mass per energy", "write 400 g/kWh"},
+    {"3.35", TSIM_BYTES_PER_S, TSIM_ERR_UNIT, "'3.35' has no unit, expected bytes per second", "write 3.35 TB/s"},
+    {"8e10", TSIM_BYTES, TSIM_ERR_UNIT, "'8e10' has no unit, expected bytes", "write 8e10 B"},
+    {"700", TSIM_WATTS, TSIM_ERR_UNIT, "'700' has no unit, expected power", "write 700 W"},
+    {"2 bn", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'bn' in '2 bn'", "did you mean 'B'?"},
     {"5 xyzzy", TSIM_WATTS, TSIM_ERR_UNIT, "unknown unit 'xyzzy' in '5 xyzzy'", "expected power, for example '700 W'"},
     {"5 mB", TSIM_BYTES, TSIM_ERR_UNIT, "unknown unit 'mB' in '5 mB'", "did you mean 'MB'?"},
     {"5 KiW", TSIM_WATTS, TSIM_ERR_UNIT, "unknown unit 'KiW' in '5 KiW'", "expected power, for example '700 W'"},

@@ -169,7 +169,7 @@ static const struct mistake {
     {"name: n\nreplicas: atuo\n", TSIM_ERR_SCHEMA, 2, 11, "replicas", "unknown word 'atuo'",
      "did you mean 'auto'? It is one of: auto, none"},
     {"name: n\nrate: 400\n", TSIM_ERR_UNIT, 2, 7, "rate", "'400' has no unit, expected bytes per second",
-     "for example '3.35 TB/s'"},
+     "write 400 GB/s"},
     {"name: n\nrate: 400 GB\n", TSIM_ERR_UNIT, 2, 7, "rate", "'400 GB' is bytes, expected bytes per second",
      "for example '3.35 TB/s'"},
     {"name: n\nrate: -1 GB/s\n", TSIM_ERR_RANGE, 2, 7, "rate", "-1 GB/s is out of range", "must not be negative"},
