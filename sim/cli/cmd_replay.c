@@ -81,7 +81,8 @@ static enum tsim_status replay(struct replay *r) {
     TSIM_TRY(read_groups(r));
     TSIM_TRY(read_traces(r));
     struct tsim_replay_options options = {.by_roofline = r->spec->kernels == TSIM_REPLAY_SIMULATED,
-                                          .has_recorded_communication = r->spec->communication == TSIM_REPLAY_RECORDED};
+                                          .has_recorded_communication = r->spec->communication == TSIM_REPLAY_RECORDED,
+                                          .eager_bytes = r->spec->eager_bytes};
     return tsim_replay(&r->arena, r->spec->scenario, r->executions, (int32_t)r->spec->n_traces, r->groups, r->n_groups,
                        &options, &r->result, &r->diags);
 }

@@ -93,6 +93,9 @@ static const struct tsim_key REPLAY_KEYS[] = {
      .help = "on the cluster's links, or as recorded"},
     {.key = "network", .kind = TSIM_KEY_ENUM, .offset = AT(network), .words = NETWORKS, .default_text = "fluid",
      .help = "fluid: links are shared; ideal: no contention, no latency"},
+    {.key = "eager_limit", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_BYTES, .offset = AT(eager_bytes), .default_text = "4 MiB",
+     .help = "messages up to this size are sent whether or not their receiver is ready, larger ones wait for it; default: "
+             "NCCL's buffer (NCCL_BUFFSIZE). In ASTRA-sim no message waits: 1 TB"},
     {.key = "precision", .kind = TSIM_KEY_ENUM, .offset = AT(precision), .words = tsim_precision_words,
      .help = "of kernels by roofline; default: bf16, fp16 or fp32, the first that the accelerator has"},
     {.key = "step_time", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(measured_s), .default_text = "0",

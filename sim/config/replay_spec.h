@@ -26,6 +26,7 @@ struct tsim_replay_spec {
     enum tsim_replay_way communication;
     enum tsim_network network;
     enum tsim_precision precision;
+    double eager_bytes;                          /* messages up to this size do not wait for their receiver */
     double measured_s;                           /* step time to compare with; 0: none */
     const struct tsim_value *cluster, *software; /* as written */
     const struct tsim_scenario *scenario;        /* of the cluster; its model and training mean nothing */

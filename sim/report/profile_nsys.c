@@ -22,9 +22,24 @@ static bool read_kernels(const struct tsim_store *store, struct tsim_profile_bui
     enum tsim_sql_step step;
     while ((step = tsim_sql_step(&s)) == TSIM_SQL_ROW) {
         const char *name = tsim_sql_text(&s, 0);
-        tsim_profile_add_kernel(builder, name ? name : "?", is_copy, tsim_sql_integer(&s, 1),
-                                1e-9 * tsim_sql_real(&s, 2), 1e-9 * tsim_sql_real(&s, 3));
+        tsim_profile_add_kernel(builder, &(struct tsim_profile_event){.name = name ? name : "?",
+                                                                      .is_copy = is_copy,
+                                                                      .device = tsim_sql_integer(&s, 1),
+                                                                      .start_s = 1e-9 * tsim_sql_real(&s, 2),
+                                                                      .end_s = 1e-9 * tsim_sql_real(&s, 3),
+                                                                      .stream = tsim_sql_integer(&s, 4),
+                                                                      .correlation = tsim_sql_integer(&s, 5)});
     }
+    tsim_sql_finalize(&s);
+    return step == TSIM_SQL_DONE;
+}
+
+static bool read_launches(const struct tsim_store *store, struct tsim_profile_builder *builder) {
+    struct tsim_statement s = tsim_sql_prepare(
+        store, "SELECT correlationId, start FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId IS NOT NULL");
+    enum tsim_sql_step step;
+    while ((step = tsim_sql_step(&s)) == TSIM_SQL_ROW)
+        tsim_profile_add_launch(builder, tsim_sql_integer(&s, 0), 1e-9 * tsim_sql_real(&s, 1));
     tsim_sql_finalize(&s);
     return step == TSIM_SQL_DONE;
 }
@@ -49,18 +64,25 @@ static const char *read_tables(const struct tsim_store *store, struct tsim_profi
         bool is_copy;
     } TABLES[] = {
         {"CUPTI_ACTIVITY_KIND_KERNEL",
-         "SELECT coalesce(i.value, j.value), k.deviceId, k.start, k.end FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+         "SELECT coalesce(i.value, j.value), k.deviceId, k.start, k.end, k.streamId, coalesce(k.correlationId, -1) "
+         "FROM CUPTI_ACTIVITY_KIND_KERNEL k "
          "LEFT JOIN StringIds i ON i.id = k.demangledName LEFT JOIN StringIds j ON j.id = k.shortName ORDER BY k.start",
          false},
         {"CUPTI_ACTIVITY_KIND_MEMCPY",
-         "SELECT 'memcpy', deviceId, start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY ORDER BY start", true},
+         "SELECT 'memcpy', deviceId, start, end, streamId, coalesce(correlationId, -1) FROM CUPTI_ACTIVITY_KIND_MEMCPY "
+         "ORDER BY start",
+         true},
         {"CUPTI_ACTIVITY_KIND_MEMSET",
-         "SELECT 'memset', deviceId, start, end FROM CUPTI_ACTIVITY_KIND_MEMSET ORDER BY start", true},
+         "SELECT 'memset', deviceId, start, end, streamId, coalesce(correlationId, -1) FROM CUPTI_ACTIVITY_KIND_MEMSET "
+         "ORDER BY start",
+         true},
     };
     for (size_t i = 0; i < sizeof TABLES / sizeof TABLES[0]; i++)
         if (tsim_sql_has_table(store, TABLES[i].table) &&
             !read_kernels(store, builder, TABLES[i].sql, TABLES[i].is_copy))
             return TABLES[i].table;
+    if (tsim_sql_has_table(store, "CUPTI_ACTIVITY_KIND_RUNTIME") && !read_launches(store, builder))
+        return "CUPTI_ACTIVITY_KIND_RUNTIME";
     return tsim_sql_has_table(store, "NVTX_EVENTS") && !read_steps(store, builder) ? "NVTX_EVENTS" : NULL;
 }
 

@@ -7,7 +7,14 @@
 
 struct event {
     double start_s, end_s;
+    int64_t correlation;
+    int32_t stream; /* negative: not told */
     uint32_t name;
+};
+
+struct launch {
+    int64_t correlation;
+    double start_s;
 };
 
 struct step {
@@ -20,6 +27,8 @@ struct tsim_profile_builder {
     const char *file;
     struct event *events; /* heap */
     size_t n_events, events_capacity;
+    struct launch *launches; /* heap */
+    size_t n_launches, launches_capacity;
     struct tsim_profile_kernel *names; /* heap; each name once */
     size_t n_names, names_capacity;
     uint32_t *slots; /* heap; of names by hash, 0: free */
@@ -33,9 +42,8 @@ struct tsim_profile_builder {
 /* ---- classes ---- */
 
 const char *tsim_kernel_class_name(enum tsim_kernel_class class) {
-    static const char *const NAMES[] = {
-        "matrix products", "attention", "attention, backward", "element-wise, norms", "optimizer",
-        "communication",   "copies"};
+    static const char *const NAMES[] = {"matrix products",     "convolutions", "attention",     "attention, backward",
+                                        "element-wise, norms", "optimizer",    "communication", "copies"};
     return NAMES[class];
 }
 
@@ -53,6 +61,13 @@ enum tsim_kernel_class tsim_kernel_class_of(const char *name) {
     static const char *const OPTIMIZER[] = {"adam", "multi_tensor_apply", "multitensorapply", "foreach", "lamb", NULL};
     static const char *const ATTENTION[] = {"flash", "fmha", "sdpa", "attention", NULL};
     static const char *const BACKWARD[] = {"bwd", "backward", "dgrad", "bprop", NULL};
+    /* Those of cuDNN (fprop, dgrad, wgrad of xmma and CUTLASS; the older scudnn, h884cudnn; its engines), of PyTorch
+     * (conv_depthwise2d) and MIOpen; not what cuDNN does of norms and layouts. */
+    static const char *const CONVOLUTION[] = {
+        "fprop",          "dgrad",         "wgrad",         "implicit_gemm", "convolve",  "convolution",
+        "conv2d",         "conv3d",        "conv1d",        "winograd",      "im2col",    "col2im",
+        "conv_depthwise", "conv_forward",  "scudnn",        "884cudnn",      "688cudnn",  "816cudnn",
+        "sp3asmconv",     "igemm_fwd_gtc", "igemm_bwd_gtc", "igemm_wrw_gtc", "fft2d_r2c", NULL};
     static const char *const PRODUCT[] = {"gemm",  "nvjet", "xmma", "cublas", "cutlass",
                                           "wgmma", "cijk_", "gemv", "splitk", NULL};
     char lower[512];
@@ -68,6 +83,8 @@ enum tsim_kernel_class tsim_kernel_class_of(const char *name) {
         return has_any(lower, BACKWARD) ? TSIM_KERNEL_ATTENTION_BACKWARD : TSIM_KERNEL_ATTENTION;
     if (has_any(lower, OPTIMIZER))
         return TSIM_KERNEL_OPTIMIZER;
+    if (has_any(lower, CONVOLUTION))
+        return TSIM_KERNEL_CONVOLUTION;
     return has_any(lower, PRODUCT) ? TSIM_KERNEL_PRODUCT : TSIM_KERNEL_ELEMENT;
 }
 
@@ -115,16 +132,26 @@ static uint32_t name_index(struct tsim_profile_builder *b, const char *name, boo
     return b->slots[slot] - 1;
 }
 
-void tsim_profile_add_kernel(struct tsim_profile_builder *b, const char *name, bool is_copy, int64_t device,
-                             double start_s, double end_s) {
+void tsim_profile_add_kernel(struct tsim_profile_builder *b, const struct tsim_profile_event *e) {
     if (b->device == INT64_MIN)
-        b->device = device;
-    if (device != b->device || !(end_s >= start_s) || !isfinite(start_s) || !isfinite(end_s)) {
+        b->device = e->device;
+    if (e->device != b->device || !(e->end_s >= e->start_s) || !isfinite(e->start_s) || !isfinite(e->end_s)) {
         b->n_other_device++;
         return;
     }
     b->events = tsim_heap_grow(b->events, &b->events_capacity, b->n_events + 1, sizeof *b->events);
-    b->events[b->n_events++] = (struct event){start_s, end_s, name_index(b, name, is_copy)};
+    b->events[b->n_events++] = (struct event){.start_s = e->start_s,
+                                              .end_s = e->end_s,
+                                              .correlation = e->correlation,
+                                              .stream = e->stream <= INT32_MAX ? (int32_t)e->stream : -1,
+                                              .name = name_index(b, e->name, e->is_copy)};
+}
+
+void tsim_profile_add_launch(struct tsim_profile_builder *b, int64_t correlation, double start_s) {
+    if (correlation < 0 || !isfinite(start_s))
+        return;
+    b->launches = tsim_heap_grow(b->launches, &b->launches_capacity, b->n_launches + 1, sizeof *b->launches);
+    b->launches[b->n_launches++] = (struct launch){correlation, start_s};
 }
 
 void tsim_profile_add_step(struct tsim_profile_builder *b, bool is_device, int64_t number, double start_s,
@@ -164,13 +191,47 @@ static double union_s(const struct tsim_profile_builder *b, bool with_communicat
     return total_s;
 }
 
-/* Drops events outside [from, to): of steps that are not whole. */
-static void keep_between(struct tsim_profile_builder *b, double from_s, double to_s) {
+static int by_correlation(const void *a, const void *b) {
+    const struct launch *x = a, *y = b;
+    if (x->correlation != y->correlation)
+        return x->correlation < y->correlation ? -1 : 1;
+    return (x->start_s > y->start_s) - (x->start_s < y->start_s);
+}
+
+/* When it was launched: the last call of its number (which several processes may use) before it began; NAN: unknown. */
+static double launched_s(const struct tsim_profile_builder *b, const struct event *e) {
+    size_t low = 0, high = b->n_launches;
+    const struct launch wanted = {e->correlation, e->start_s};
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_correlation(&b->launches[middle], &wanted) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool is_known = low > 0 && e->correlation >= 0 && b->launches[low - 1].correlation == e->correlation;
+    return is_known ? b->launches[low - 1].start_s : (double)NAN;
+}
+
+/* Drops events that began, or (marks of the host) were launched, outside [from, to): of steps that are not whole. */
+static void keep_between(struct tsim_profile_builder *b, bool by_launch, double from_s, double to_s) {
     size_t n = 0;
-    for (size_t i = 0; i < b->n_events; i++)
-        if (b->events[i].start_s >= from_s && b->events[i].start_s < to_s)
+    if (b->n_launches > 1)
+        qsort(b->launches, b->n_launches, sizeof *b->launches, by_correlation);
+    for (size_t i = 0; i < b->n_events; i++) {
+        double at_s = by_launch ? launched_s(b, &b->events[i]) : b->events[i].start_s;
+        if (isnan(at_s) || (at_s >= from_s && at_s < to_s))
             b->events[n++] = b->events[i];
+    }
     b->n_events = n;
+}
+
+/* From the first beginning to the last end. */
+static double span_s(const struct tsim_profile_builder *b) {
+    double end_s = -HUGE_VAL;
+    for (size_t i = 0; i < b->n_events; i++)
+        end_s = fmax(end_s, b->events[i].end_s);
+    return b->n_events > 0 ? end_s - b->events[0].start_s : 0;
 }
 
 static int by_number(const void *a, const void *b) {
@@ -188,27 +249,48 @@ static size_t count_steps(struct step *marks, size_t n_marks) {
     return n;
 }
 
-/* Steps as the device saw them cut its kernels; those of the host only say how many there are and how long. */
 static void find_steps(struct tsim_profile_builder *b, struct tsim_profile *p) {
-    int which = b->n_steps[1] > 0;
-    size_t n = count_steps(b->steps[which], b->n_steps[which]);
+    bool is_device = b->n_steps[1] > 0;
+    size_t n = count_steps(b->steps[is_device], b->n_steps[is_device]);
     double from_s = HUGE_VAL, to_s = -HUGE_VAL;
-    for (size_t i = 0; i < b->n_steps[which]; i++) {
-        from_s = fmin(from_s, b->steps[which][i].start_s);
-        to_s = fmax(to_s, b->steps[which][i].end_s);
+    for (size_t i = 0; i < b->n_steps[is_device]; i++) {
+        from_s = fmin(from_s, b->steps[is_device][i].start_s);
+        to_s = fmax(to_s, b->steps[is_device][i].end_s);
     }
     p->has_steps = n > 0;
     p->n_steps = n > 0 ? (double)n : 1;
-    if (which == 1)
-        keep_between(b, from_s, to_s);
     if (n > 0)
-        p->step_s = (to_s - from_s) / p->n_steps;
-    else if (b->n_events > 0) {
-        double end_s = -HUGE_VAL;
-        for (size_t i = 0; i < b->n_events; i++)
-            end_s = fmax(end_s, b->events[i].end_s);
-        p->step_s = end_s - b->events[0].start_s;
+        keep_between(b, !is_device, from_s, to_s);
+    p->step_s = (is_device ? to_s - from_s : n > 0 ? fmax(to_s - from_s, span_s(b)) : span_s(b)) / p->n_steps;
+}
+
+struct usage {
+    int32_t stream;
+    double time_s;
+};
+
+static int by_stream(const void *a, const void *b) {
+    const struct event *x = a, *y = b;
+    return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+/* Kernels of one stream run one after another: what they add up to fits into the step. */
+static void check_streams(struct tsim_profile_builder *b, const struct tsim_profile *p, struct tsim_diags *diags) {
+    static const double ROUNDING_FRAC = 1e-3; /* of times that are whole microseconds */
+    struct usage most = {-1, 0}, now = {-1, 0};
+    qsort(b->events, b->n_events, sizeof *b->events, by_stream);
+    for (size_t i = 0; i < b->n_events; i++) {
+        const struct event *e = &b->events[i];
+        now = (struct usage){e->stream, (e->stream == now.stream ? now.time_s : 0) + (e->end_s - e->start_s)};
+        if (now.stream >= 0 && now.time_s > most.time_s)
+            most = now;
     }
+    if (most.time_s > p->n_steps * p->step_s * (1 + ROUNDING_FRAC))
+        tsim_diag_hint(tsim_diags_warning(diags, (struct tsim_place){.file = b->file}, "",
+                                          "the kernels of stream %d take %.3f ms of a step of %.3f ms, which cannot be",
+                                          (int)most.stream, 1e3 * most.time_s / p->n_steps, 1e3 * p->step_s),
+                       "kernels of one stream run one after another: they overlap in this trace, or steps are marked "
+                       "where they are not; the times below are not to be trusted");
 }
 
 static void sum_up(struct tsim_profile_builder *b, struct tsim_profile *p) {
@@ -227,6 +309,7 @@ static void sum_up(struct tsim_profile_builder *b, struct tsim_profile *p) {
 
 static void release(struct tsim_profile_builder *b) {
     tsim_heap_free(b->events);
+    tsim_heap_free(b->launches);
     tsim_heap_free(b->names);
     tsim_heap_free(b->slots);
     tsim_heap_free(b->steps[0]);
@@ -248,6 +331,7 @@ enum tsim_status tsim_profile_end(struct tsim_profile_builder *b, struct tsim_pr
         return TSIM_ERR_SCHEMA;
     }
     sum_up(b, &p);
+    check_streams(b, &p, diags);
     p.kernels = TSIM_NEW_ARRAY(b->arena, b->n_names, struct tsim_profile_kernel);
     memcpy(p.kernels, b->names, b->n_names * sizeof *p.kernels);
     p.n_kernels = b->n_names;
@@ -268,6 +352,8 @@ static enum tsim_kernel_class class_of_operator(const struct tsim_operator_row *
     if (strncmp(op->name, "attention core", 14) == 0 || strncmp(op->name, "scores", 6) == 0 ||
         strncmp(op->name, "softmax", 7) == 0)
         return is_backward ? TSIM_KERNEL_ATTENTION_BACKWARD : TSIM_KERNEL_ATTENTION;
+    if (strncmp(op->name, "convolution", 11) == 0)
+        return TSIM_KERNEL_CONVOLUTION;
     return op->flops > 0 ? TSIM_KERNEL_PRODUCT : TSIM_KERNEL_ELEMENT;
 }
 

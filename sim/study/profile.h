@@ -8,7 +8,8 @@
 #include "training/result.h"
 
 enum tsim_kernel_class {
-    TSIM_KERNEL_PRODUCT,   /* matrix products */
+    TSIM_KERNEL_PRODUCT, /* matrix products */
+    TSIM_KERNEL_CONVOLUTION,
     TSIM_KERNEL_ATTENTION, /* the core, forward (or where the name does not tell) */
     TSIM_KERNEL_ATTENTION_BACKWARD,
     TSIM_KERNEL_ELEMENT, /* norms, activations, residuals, rotary, loss, casts: bound by memory */
@@ -29,7 +30,7 @@ struct tsim_profile {
     double n_steps; /* that were seen */
     bool has_steps; /* marked; else all kernels are taken as one step */
     /* In a step: */
-    double step_s;    /* from its beginning to the next one's */
+    double step_s;    /* from its beginning to the next one's; see tsim_profile_add_step */
     double busy_s;    /* at least one kernel runs */
     double exposed_s; /* communication runs and nothing else does */
     double class_s[TSIM_N_KERNEL_CLASSES], class_count[TSIM_N_KERNEL_CLASSES];
@@ -41,14 +42,26 @@ struct tsim_profile {
 /* ---- building; the caller reads a file and tells what is in it ---- */
 struct tsim_profile_builder;
 struct tsim_profile_builder *tsim_profile_begin(struct tsim_arena *arena, const char *file);
-/* Times in seconds from any origin. Kernels of the first device that is seen count. */
-void tsim_profile_add_kernel(struct tsim_profile_builder *builder, const char *name, bool is_copy, int64_t device,
-                             double start_s, double end_s);
+struct tsim_profile_event {
+    const char *name;
+    bool is_copy;
+    int64_t device;
+    int64_t stream, correlation; /* where it ran, the call that launched it; negative: not told */
+    double start_s, end_s;       /* from any origin */
+};
+/* Kernels of the first device that is seen count. */
+void tsim_profile_add_kernel(struct tsim_profile_builder *builder, const struct tsim_profile_event *event);
+/* When the host made the call of that number. */
+void tsim_profile_add_launch(struct tsim_profile_builder *builder, int64_t correlation, double start_s);
 /* A marked step, as the host or (better) as the device saw it. What is added under one number is one step, which
- * profilers mark on every stream; a negative number: a step of its own. */
+ * profilers mark on every stream; a negative number: a step of its own.
+ *
+ * A host runs ahead of its device: kernels that run between its marks may belong to the step before, and its own may
+ * run on long after the mark's end. So steps of the host have the kernels that were launched between their marks, and
+ * last as long as those, where that is longer than the marks are apart. A kernel whose launch is not told counts. */
 void tsim_profile_add_step(struct tsim_profile_builder *builder, bool is_device, int64_t number, double start_s,
                            double end_s);
-/* TSIM_ERR_SCHEMA: no kernel. Releases the builder. */
+/* TSIM_ERR_SCHEMA: no kernel. Steps that cannot hold their kernels are a warning. Releases the builder. */
 enum tsim_status tsim_profile_end(struct tsim_profile_builder *builder, struct tsim_profile *profile,
                                   struct tsim_diags *diags);
 

@@ -10,7 +10,8 @@
 enum { MOST_DEPTH = 64, NAME_BYTES = 512 };
 #define MOST_US 1e16 /* three hundred years */
 
-/* Times are microseconds, in older traces since 1970, where a double of seconds is a quarter of a microsecond off: they
+/* Times are microseconds (with nanoseconds behind the point since PyTorch 2.4; displayTimeUnit is for the eye, and
+ * baseTimeNanoseconds only shifts them), in older traces since 1970, where a double of seconds is a quarter of a microsecond off: they
  * are counted from the first event. */
 struct reader {
     struct tsim_profile_builder *builder;
@@ -23,7 +24,7 @@ struct reader {
 struct fields {
     char name[NAME_BYTES], category[64], phase[8];
     double start_us, duration_us;
-    int64_t device;
+    int64_t device, stream, correlation; /* the last two negative: not told */
     bool has_start, has_duration;
 };
 
@@ -112,21 +113,32 @@ static bool skip_value(struct reader *t, int depth) {
     return true;
 }
 
-/* `args` of an event: the device, where it says one. */
+/* Into `value` where it is a whole number; what is larger than numbers of devices, streams and calls are is passed
+ * over. */
+static bool read_index(struct reader *t, int64_t *value) {
+    double number = 0;
+    if (!read_number(t, &number))
+        return false;
+    if (number >= 0 && number < 1e15)
+        *value = (int64_t)number;
+    return true;
+}
+
+/* `args` of an event: the device, the stream and the call, where it says them. */
 static bool read_args(struct reader *t, struct fields *f) {
     if (peek(t) != '{')
         return skip_value(t, 1);
     t->c++;
     while (peek(t) != '}') {
         char key[64];
-        double number = 0;
         if (!read_string(t, key, sizeof key) || !expect(t, ':', "':' is expected here"))
             return false;
-        bool is_device = strcmp(key, "device") == 0;
-        if (is_device ? !read_number(t, &number) : !skip_value(t, 2))
+        int64_t *index = strcmp(key, "device") == 0        ? &f->device
+                         : strcmp(key, "stream") == 0      ? &f->stream
+                         : strcmp(key, "correlation") == 0 ? &f->correlation
+                                                           : NULL;
+        if (index && peek(t) != '{' && peek(t) != '[' ? !read_index(t, index) : !skip_value(t, 2))
             return false;
-        if (is_device && number >= 0 && number < 1e6)
-            f->device = (int64_t)number;
         if (peek(t) == ',')
             t->c++;
         else if (peek(t) != '}')
@@ -164,6 +176,7 @@ static bool is_one_of(const char *text, const char *const *words, size_t n) {
 static bool take(struct reader *t, const struct fields *f) {
     static const char *const KERNELS[] = {"kernel", "Kernel"},
                              *const COPIES[] = {"gpu_memcpy", "gpu_memset", "Memcpy", "Memset"},
+                             *const CALLS[] = {"cuda_runtime", "cuda_driver", "Runtime"},
                              *const NOTES[] = {"user_annotation", "gpu_user_annotation", "Operator", "cpu_op"};
     bool is_copy = IS_ONE_OF(f->category, COPIES), is_kernel = IS_ONE_OF(f->category, KERNELS);
     if (strcmp(f->phase, "X") != 0 || !f->has_start || !f->has_duration)
@@ -175,14 +188,17 @@ static bool take(struct reader *t, const struct fields *f) {
     t->has_origin = true;
     double start_s = 1e-6 * (f->start_us - t->origin_us), end_s = 1e-6 * (f->start_us - t->origin_us + f->duration_us);
     if (is_copy || is_kernel)
-        tsim_profile_add_kernel(t->builder, f->name, is_copy, f->device, start_s, end_s);
+        tsim_profile_add_kernel(t->builder, &(struct tsim_profile_event){f->name, is_copy, f->device, f->stream,
+                                                                         f->correlation, start_s, end_s});
+    else if (IS_ONE_OF(f->category, CALLS))
+        tsim_profile_add_launch(t->builder, f->correlation, start_s);
     else if (IS_ONE_OF(f->category, NOTES) && strncmp(f->name, "ProfilerStep#", 13) == 0)
         tsim_profile_add_step(t->builder, f->category[0] == 'g', strtoll(f->name + 13, NULL, 10), start_s, end_s);
     return true;
 }
 
 static bool read_event(struct reader *t) {
-    struct fields f = {.device = 0, .phase = "X"};
+    struct fields f = {.stream = -1, .correlation = -1, .phase = "X"};
     if (!expect(t, '{', "an event is expected here"))
         return false;
     while (peek(t) != '}') {

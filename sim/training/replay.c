@@ -1,5 +1,6 @@
 #include "training/replay_parts.h"
 
+#include "base/quantity.h"
 #include "cost/compute.h"
 
 #include <math.h>
@@ -39,6 +40,8 @@ static void communicate(const struct tsim_replay_member *member, int32_t index, 
     task->bound_per_s = 1;
     task->join = meeting->join;
     task->n_parties = meeting->join >= 0 ? meeting->n_parties : 0;
+    if (node->kind == TSIM_HISTORY_RECEIVE && meeting->arrival >= 0)
+        task->waits[task->n_waits++] = meeting->arrival;
     if (!(meeting->flow_s > 0) || member->run->scenario->simulation.network == TSIM_NETWORK_IDEAL)
         return;
     double up = meeting->scale_up_bytes / meeting->flow_s, nic = meeting->nic_bytes / meeting->flow_s;
@@ -46,9 +49,10 @@ static void communicate(const struct tsim_replay_member *member, int32_t index, 
         demand(task, member->scale_up_out, up);
         demand(task, member->nic_out, nic);
     }
-    if (node->kind != TSIM_HISTORY_SEND) {
-        demand(task, member->scale_up_in, up);
-        demand(task, member->nic_in, nic);
+    const struct tsim_replay_member *to = node->kind == TSIM_HISTORY_SEND ? meeting->receiver : member;
+    if (to) {
+        demand(task, to->scale_up_in, up);
+        demand(task, to->nic_in, nic);
     }
 }
 
@@ -91,6 +95,11 @@ static const struct tsim_replay_stream *owner_of(const struct tsim_replay_run *r
     return stream >= 0 && stream < run->n_owners ? run->owners[stream] : NULL;
 }
 
+static void keep_interval(struct tsim_replay_member *member, double begin_s, double end_s, int category) {
+    member->intervals[member->n_intervals++] = (struct tsim_replay_interval){begin_s, end_s, category};
+}
+
+/* A message that does not wait for its receiver arrives in its sender's time; receiving it takes none. */
 static void observe(void *context, int32_t number, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
     static const int CATEGORIES[] = {[TSIM_REPLAY_HOST] = HOST,
                                      [TSIM_REPLAY_KERNELS] = KERNELS,
@@ -100,12 +109,13 @@ static void observe(void *context, int32_t number, int64_t label, tsim_tick read
                                      [TSIM_REPLAY_RECEIVES] = COMMUNICATION};
     struct tsim_replay_run *run = context;
     const struct tsim_replay_stream *stream = owner_of(run, number);
-    (void)label;
     (void)ready;
     if (!stream || end == begin)
         return;
-    stream->member->intervals[stream->member->n_intervals++] = (struct tsim_replay_interval){
-        tsim_engine_seconds(run->engine, begin), tsim_engine_seconds(run->engine, end), CATEGORIES[stream->category]};
+    double begin_s = tsim_engine_seconds(run->engine, begin), end_s = tsim_engine_seconds(run->engine, end);
+    keep_interval(stream->member, begin_s, end_s, CATEGORIES[stream->category]);
+    if (stream->category == TSIM_REPLAY_SENDS && stream->member->meetings[label].receiver)
+        keep_interval(stream->member->meetings[label].receiver, begin_s, end_s, COMMUNICATION);
 }
 
 static void describe(void *context, int32_t number, int64_t label, char *text, size_t size) {
@@ -249,6 +259,16 @@ static enum tsim_status add_members(struct tsim_replay_run *run, const struct ts
     return TSIM_OK;
 }
 
+static void say_what_waits(const struct tsim_replay_run *run) {
+    char limit[64];
+    tsim_diag_hint(
+        tsim_diags_error(run->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){run->members[0].execution->file, 0, 0},
+                         "", "%d messages are larger than eager_limit, %s, and wait until their receiver is ready",
+                         run->n_waiting_messages,
+                         tsim_quantity_human(run->options.eager_bytes, TSIM_BYTES, limit, sizeof limit)),
+        "--set eager_limit='1 TB' where sends are asynchronous, as in ASTRA-sim");
+}
+
 enum tsim_status tsim_replay(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                              const struct tsim_history *executions, int32_t n, const struct tsim_history_group *groups,
                              int32_t n_groups, const struct tsim_replay_options *options,
@@ -266,8 +286,11 @@ enum tsim_status tsim_replay(struct tsim_arena *arena, const struct tsim_scenari
     struct tsim_engine_options engine = {.tick_s = TICK_S, .observer = observe, .describe = describe, .context = &run};
     run.engine = tsim_engine_create(&engine);
     enum tsim_status status = add_members(&run, executions);
-    if (status == TSIM_OK)
+    if (status == TSIM_OK) {
         status = tsim_engine_run(run.engine, diags);
+        if (status == TSIM_ERR_INFEASIBLE && run.n_waiting_messages > 0)
+            say_what_waits(&run);
+    }
     if (status == TSIM_OK)
         fill_result(&run, result);
     tsim_engine_release(run.engine);

@@ -17,6 +17,10 @@
  * and a reduce-scatter do, a barrier an all-reduce of 4 bytes. The k-th collective of a group on one rank belongs to
  * the k-th on the others, messages to messages of the same sender, receiver and tag in order.
  *
+ * A message of up to eager_bytes flows when its sender is ready and lies in a buffer until it is received, as in NCCL,
+ * whose sender fills the receiver's buffer (NCCL_BUFFSIZE, 4 MiB) without it. A larger one begins when both are ready,
+ * so that ranks which all send before they receive wait for each other for ever, as they do there.
+ *
  * Ranks of which there is no trace are never late: their part of a collective is there when the traced ranks' is, their
  * messages when the receiver is. So the trace of one rank of a symmetric job tells the step, that of one stage of a
  * pipeline tells no bubble. */
@@ -29,6 +33,7 @@
 struct tsim_replay_options {
     bool by_roofline;                /* kernels; else as recorded */
     bool has_recorded_communication; /* collectives and messages take the time that was recorded, where it was */
+    double eager_bytes;              /* messages up to this size do not wait for their receiver */
 };
 
 /* Of one traced rank; the four of the second line add up to the step's time. */

@@ -151,6 +151,7 @@ static struct tsim_replay_meeting price(const struct tsim_replay_run *run, enum 
     struct tsim_collective_cost cost;
     tsim_collective_cost(run->cluster, &request, &cost);
     return (struct tsim_replay_meeting){.join = -1,
+                                        .arrival = -1,
                                         .latency_s = cost.latency_s,
                                         .flow_s = fmax(cost.time_s - cost.latency_s, 0),
                                         .scale_up_bytes = cost.scale_up_bytes,
@@ -316,9 +317,16 @@ static enum tsim_status meet_messages(struct tsim_replay_run *run, struct tsim_r
                                               "messages from rank %d to rank %d have other tags where they "
                                               "are sent (%lld) and received (%lld)",
                                               rank, peer, (long long)sent[k].tag, (long long)received[k].tag));
-        meeting.join = (int64_t)1 << 62 | (*join)++;
-        meeting.n_parties = 2;
-        member->meetings[sent[k].node] = other->meetings[received[k].node] = meeting;
+        bool is_eager = member->execution->nodes[sent[k].node].comm_bytes <= run->options.eager_bytes;
+        run->n_waiting_messages += !is_eager;
+        if (is_eager)
+            meeting.arrival = tsim_engine_add_signals(run->engine, 1, 1);
+        else
+            meeting.join = (int64_t)1 << 62 | (*join)++, meeting.n_parties = 2;
+        other->meetings[received[k].node] =
+            is_eager ? (struct tsim_replay_meeting){.join = -1, .arrival = meeting.arrival} : meeting;
+        meeting.receiver = is_eager ? other : NULL;
+        member->meetings[sent[k].node] = meeting;
     }
     return TSIM_OK;
 }

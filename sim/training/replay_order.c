@@ -262,6 +262,9 @@ void tsim_replay_signals(struct tsim_replay_run *run, struct tsim_replay_member 
     for (size_t i = 0; i < n; i++)
         count[edges[i].to]++;
     for (size_t i = 0; i < n_nodes; i++)
+        if (member->execution->nodes[i].kind == TSIM_HISTORY_SEND && member->meetings[i].arrival >= 0)
+            member->lowers[i][member->n_lowers[i]++] = member->meetings[i].arrival;
+    for (size_t i = 0; i < n_nodes; i++)
         member->waits[i] = count[i] > 0 ? tsim_engine_add_signals(run->engine, 1, count[i]) : -1;
     for (size_t i = 0; i < n; i++) {
         int32_t from = edges[i].from;

@@ -32,6 +32,9 @@ struct tsim_replay_meeting {
     int32_t n_parties;
     double latency_s, flow_s; /* of the collective or message, alone */
     double scale_up_bytes, nic_bytes;
+    /* Of a message that does not wait for its receiver; else NULL and -1. */
+    struct tsim_replay_member *receiver; /* of a send: on whose links it arrives */
+    int32_t arrival;                     /* the signal that the send lowers and the receive waits for */
 };
 
 /* A node that lowers more signals than a task can hands the rest on to streams of a single task each. */
@@ -83,6 +86,7 @@ struct tsim_replay_run {
     size_t n_groups, group_capacity;
     const struct tsim_history_group *told;
     int32_t n_told;
+    int32_t n_waiting_messages;         /* of traced pairs, larger than eager_bytes */
     struct tsim_replay_stream **owners; /* by stream of the engine; NULL: a fan */
     int32_t n_owners;
 };

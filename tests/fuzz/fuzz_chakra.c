@@ -13,7 +13,8 @@ static void replay(struct tsim_arena *arena, struct tsim_history *executions, st
         tsim_scenario_load_from(arena, &source, NULL, 0, &scenario, diags) != TSIM_OK)
         abort();
     for (int i = 0; i < 4; i++) {
-        struct tsim_replay_options options = {.by_roofline = i & 1, .has_recorded_communication = i & 2};
+        struct tsim_replay_options options = {
+            .by_roofline = i & 1, .has_recorded_communication = i & 2, .eager_bytes = 1e6};
         struct tsim_replay_result result;
         executions[1].rank = executions[0].rank == 9 ? 10 : 9;
         tsim_replay(arena, scenario, executions, i < 2 ? 1 : 2, NULL, 0, &options, &result, diags);

@@ -482,6 +482,65 @@ START_TEST(a_message_from_stage_to_stage) {
 }
 END_TEST
 
+/* A message that fits into the receiver's buffer (c long) flows while the receiver still computes for 3 s; a larger one
+ * waits for it. */
+START_TEST(a_message_that_does_not_wait) {
+    const int32_t deps[] = {0};
+    struct tsim_history_node first[] = {kernel(1), kernel(0)}, second[] = {kernel(3), kernel(0)};
+    first[1].kind = TSIM_HISTORY_SEND;
+    first[1].to = 1;
+    second[1].kind = TSIM_HISTORY_RECEIVE;
+    second[1].from = 0;
+    first[1].comm_bytes = second[1].comm_bytes = 1e6;
+    first[1].n_deps = second[1].n_deps = 1;
+    first[1].deps = second[1].deps = deps;
+    struct tsim_history e[] = {of_rank(0, first, 2), of_rank(1, second, 2)};
+    double c = cost_s(eight(), TSIM_SEND_RECV, 1e6, 2);
+    ck_assert_double_eq_tol(replayed(e, 2).time_s, 3 + c, 1e-9);
+    struct tsim_replay_options eager = {.eager_bytes = 1e6};
+    struct tsim_replay_result r;
+    ck_assert_int_eq(tsim_replay(&arena, eight(), e, 2, NULL, 0, &eager, &r, &diags), TSIM_OK);
+    ck_assert_double_eq_tol(r.time_s, 3, 1e-9);
+    ck_assert_double_eq_tol(r.ranks[0].end_s, 1 + c, 1e-9);
+    ck_assert_double_eq_tol(r.ranks[1].communication_s, c, 1e-9); /* under its kernel */
+    ck_assert_double_eq_tol(r.ranks[1].exposed_communication_s, 0, 1e-12);
+}
+END_TEST
+
+/* The ring all-reduce of 1 MiB that ASTRA-sim's examples spell out (custom_ring_allreduce_8npus_1MB): each of 8 ranks
+ * sends an eighth to the next, then receives one from the previous, 14 times, each after what it did before. All send
+ * first: messages that wait for their receiver wait for ever, the others take 14 times as long as one. */
+START_TEST(a_ring_in_which_all_send_first) {
+    enum { N = 8, STEPS_OF_RING = 2 * (N - 1), NODES = 2 * STEPS_OF_RING };
+    static const double PART_BYTES = 1048576.0 / N;
+    int32_t before[NODES];
+    struct tsim_history_node nodes[N][NODES];
+    struct tsim_history e[N];
+    for (int r = 0; r < N; r++) {
+        for (int i = 0; i < NODES; i++) {
+            before[i] = i - 1;
+            nodes[r][i] = kernel(0);
+            nodes[r][i].kind = i % 2 == 0 ? TSIM_HISTORY_SEND : TSIM_HISTORY_RECEIVE;
+            nodes[r][i].from = i % 2 == 0 ? r : (r + N - 1) % N;
+            nodes[r][i].to = i % 2 == 0 ? (r + 1) % N : r;
+            nodes[r][i].comm_bytes = PART_BYTES;
+            nodes[r][i].n_deps = i > 0;
+            nodes[r][i].deps = &before[i];
+        }
+        e[r] = of_rank(r, nodes[r], NODES);
+    }
+    struct tsim_replay_options options = {.eager_bytes = PART_BYTES};
+    struct tsim_replay_result result;
+    ck_assert_int_eq(tsim_replay(&arena, eight(), e, N, NULL, 0, &options, &result, &diags), TSIM_OK);
+    ck_assert_double_eq_tol(result.time_s, STEPS_OF_RING * cost_s(eight(), TSIM_SEND_RECV, PART_BYTES, 2), 1e-10);
+    options.eager_bytes = PART_BYTES - 1;
+    ck_assert_int_eq(tsim_replay(&arena, eight(), e, N, NULL, 0, &options, &result, &diags), TSIM_ERR_INFEASIBLE);
+    const struct tsim_diag *last = &diags.items[diags.n_items - 1];
+    ck_assert_ptr_nonnull(strstr(last->message, "112 messages are larger than eager_limit, 131"));
+    ck_assert_ptr_nonnull(strstr(last->hint, "--set eager_limit"));
+}
+END_TEST
+
 /* A node that 40 others on 40 streams wait for: more than a task of the engine can tell at once. */
 START_TEST(many_wait_for_one) {
     const int32_t deps[] = {0};
@@ -544,7 +603,7 @@ START_TEST(there_and_back) {
         ck_assert_int_eq(e[stage].rank, rank);
     }
     tsim_recorder_release(recorder);
-    struct tsim_replay_options as_recorded = {.by_roofline = false};
+    struct tsim_replay_options as_recorded = {.eager_bytes = 4 * 1048576.0};
     ck_assert_int_eq(tsim_replay(&arena, sc, e, n, NULL, 0, &as_recorded, &replay, &diags), TSIM_OK);
     ck_assert_double_eq_tol(replay.time_s / result.step.time_s, 1, 0.005);
 }
@@ -568,6 +627,8 @@ static Suite *chakra_suite(void) {
     tcase_add_test(tests, an_all_gather_of_parts);
     tcase_add_test(tests, collectives_share_links);
     tcase_add_test(tests, a_message_from_stage_to_stage);
+    tcase_add_test(tests, a_message_that_does_not_wait);
+    tcase_add_test(tests, a_ring_in_which_all_send_first);
     tcase_add_test(tests, many_wait_for_one);
     tcase_add_test(tests, ranks_that_disagree);
     tcase_add_loop_test(tests, there_and_back, 0, sizeof STEPS / sizeof STEPS[0]);

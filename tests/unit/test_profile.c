@@ -32,6 +32,24 @@ static const struct {
      TSIM_KERNEL_ELEMENT},
     {"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_3", TSIM_KERNEL_ELEMENT},
     {"Memcpy DtoD (Device -> Device)", TSIM_KERNEL_COPY},
+    {"sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x128x16_kernel_cudnn",
+     TSIM_KERNEL_CONVOLUTION},
+    {"sm80_xmma_wgrad_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x16_kernel_cudnn",
+     TSIM_KERNEL_CONVOLUTION},
+    {"void cutlass__5x_cudnn::Kernel<cutlass_tensorop_s1688dgrad_optimized_tf32_128x128_16x4_nhwc_align4>(...)",
+     TSIM_KERNEL_CONVOLUTION},
+    {"ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", TSIM_KERNEL_CONVOLUTION},
+    {"volta_fp16_s884cudnn_fp16_256x128_ldg8_relu_f2f_exp_small_nhwc_tn_v1", TSIM_KERNEL_CONVOLUTION},
+    {"void implicit_convolve_sgemm<float, float, 1024, 5, 5, 3, 3, 3, 1, false, false, true>(...)",
+     TSIM_KERNEL_CONVOLUTION},
+    {"void cudnn::cnn::conv2d_grouped_direct_kernel<float, float, float, float, float, true, false, 0, 0, 0>(...)",
+     TSIM_KERNEL_CONVOLUTION},
+    {"void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(...)", TSIM_KERNEL_CONVOLUTION},
+    {"void at::native::(anonymous namespace)::conv_depthwise2d_forward_kernel<3, float, int>(...)",
+     TSIM_KERNEL_CONVOLUTION},
+    {"void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true, (cudnnKernelDataType_t)2>(...)",
+     TSIM_KERNEL_ELEMENT},
+    {"void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, 512, true, 1, true>(...)", TSIM_KERNEL_ELEMENT},
 };
 
 START_TEST(classes_of_kernels) {
@@ -102,7 +120,7 @@ START_TEST(a_step_is_marked_on_every_stream) {
 }
 END_TEST
 
-/* The same, as nsys exports it: steps are those of the host, so the kernel before them is left out here. */
+/* The same, as nsys exports it: steps are those of the host, so a kernel that was launched before them is not theirs. */
 START_TEST(a_database_of_nsys) {
     static const char SQL[] =
         "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
@@ -120,6 +138,9 @@ START_TEST(a_database_of_nsys) {
         "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, text TEXT, textId INTEGER, eventType INT, rangeId INT, "
         "globalTid INT, domainId INT);"
         "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INT, end INT, nameId INT, correlationId INT);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (-50, -45, 1, 1), (-20, -15, 1, 2), (10, 15, 1, 3);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, streamId, demangledName, correlationId) VALUES "
+        "(-10, 50, 0, 7, 1, 2);"
         "INSERT INTO NVTX_EVENTS(start, end, text, textId) VALUES (0, 100000, 'iteration 1', NULL), (100000, 200000, "
         "NULL, 4), (5, 9, 'forward', "
         "NULL);";
@@ -210,6 +231,58 @@ START_TEST(a_trace_of_pytorch_1) {
 }
 END_TEST
 
+/* As PyTorch 2.4 writes it, nanoseconds behind the point, with marks of the host alone. Two steps of 100 us on the host,
+ * which runs ahead: each launches a product of 130.5 us, and when it marks the first the device is still at work on what
+ * was launched before. A step has its own product and takes as long; 160 us of one stream in 100 us cannot be. */
+START_TEST(a_host_that_runs_ahead) {
+    static const char TEXT[] =
+        "{\"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": 1712080000000000000, \"traceEvents\": ["
+        "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#1\", \"ts\": 1000.000, \"dur\": "
+        "100.000},"
+        "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#2\", \"ts\": 1100.000, \"dur\": "
+        "100.000},"
+        "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"ts\": 950.125, \"dur\": 5.1, "
+        "\"args\": {\"cbid\": 211, \"correlation\": 1}},"
+        "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"ts\": 1010.125, \"dur\": 5.1, "
+        "\"args\": {\"correlation\": 2}},"
+        "{\"ph\": \"X\", \"cat\": \"cuda_driver\", \"name\": \"cuLaunchKernel\", \"ts\": 1110.125, \"dur\": 5.1, "
+        "\"args\": {\"correlation\": 3}},"
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"ts\": 1000.250, \"dur\": 59.500, "
+        "\"args\": {\"device\": 0, \"stream\": 7, \"correlation\": 1}},"
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"ts\": 1060.000, \"dur\": 130.500, "
+        "\"args\": {\"device\": 0, \"stream\": 7, \"correlation\": 2}},"
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"ts\": 1190.500, \"dur\": 130.500, "
+        "\"args\": {\"device\": 0, \"stream\": 7, \"correlation\": 3}}]}";
+    struct tsim_profile p;
+    ck_assert_int_eq(tsim_profile_read_kineto(&arena, "t.json", TEXT, strlen(TEXT), &p, &diags), TSIM_OK);
+    ck_assert_double_eq(p.n_steps, 2);
+    ck_assert_double_eq_tol(p.step_s, 130.5e-6, 1e-12);
+    ck_assert_double_eq_tol(p.class_s[TSIM_KERNEL_PRODUCT], 130.5e-6, 1e-12);
+    ck_assert_double_eq_tol(p.busy_s, 130.5e-6, 1e-12);
+    ck_assert_uint_eq(diags.n_warnings, 0);
+}
+END_TEST
+
+/* Two kernels of 100 us at the same time on one stream, in what is taken as a step of 110 us; on two it is well. */
+START_TEST(more_kernels_than_a_step_holds) {
+    for (int stream = 7; stream <= 8; stream++) {
+        const char *text = tsim_arena_printf(&arena,
+                                             "[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"a\", \"ts\": 0, "
+                                             "\"dur\": 100, \"args\": {\"stream\": 7}},"
+                                             "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"b\", \"ts\": 10, "
+                                             "\"dur\": 100, \"args\": {\"stream\": %d}}]",
+                                             stream);
+        struct tsim_profile p;
+        diags.n_items = diags.n_warnings = 0;
+        ck_assert_int_eq(tsim_profile_read_kineto(&arena, "t.json", text, strlen(text), &p, &diags), TSIM_OK);
+        ck_assert_uint_eq(diags.n_warnings, stream == 7 ? 1 : 0);
+        if (stream == 7)
+            ck_assert_str_eq(diags.items[0].message,
+                             "the kernels of stream 7 take 0.200 ms of a step of 0.110 ms, which cannot be");
+    }
+}
+END_TEST
+
 /* Without marked steps the whole is one. */
 START_TEST(without_steps) {
     static const char TEXT[] =
@@ -255,6 +328,8 @@ static Suite *profile_suite(void) {
     tcase_add_test(tests, a_step_is_marked_on_every_stream);
     tcase_add_test(tests, a_trace_of_pytorch_2);
     tcase_add_test(tests, a_trace_of_pytorch_1);
+    tcase_add_test(tests, a_host_that_runs_ahead);
+    tcase_add_test(tests, more_kernels_than_a_step_holds);
     tcase_add_test(tests, a_database_of_nsys);
     tcase_add_test(tests, without_steps);
     tcase_add_test(tests, mistakes_have_a_place);

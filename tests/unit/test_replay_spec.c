@@ -48,6 +48,7 @@ START_TEST(what_is_taken_where_nothing_is_said) {
     ck_assert_int_eq(spec->communication, TSIM_REPLAY_SIMULATED);
     ck_assert_int_eq(spec->scenario->simulation.network, TSIM_NETWORK_FLUID);
     ck_assert_int_eq(spec->precision, TSIM_BF16);
+    ck_assert_double_eq(spec->eager_bytes, 4194304); /* NCCL_BUFFSIZE */
     ck_assert_int_eq(load(HEAD TRACES "cluster: {node: dgx-2, nodes: 1}\n")->precision, TSIM_FP16);
     ck_assert_int_eq(load(HEAD TRACES "cluster: {node: dgx-2, nodes: 1}\nprecision: fp32\n")->precision, TSIM_FP32);
 }
