@@ -171,11 +171,42 @@ static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenari
     return TSIM_OK;
 }
 
+/* What is at a dotted path is taken out. */
+static const struct tsim_value *without_path(struct tsim_arena *arena, const struct tsim_value *mapping,
+                                             const char *path) {
+    const char *dot = strchr(path, '.');
+    if (!dot)
+        return tsim_value_without(arena, mapping, path);
+    const char *key = tsim_arena_strndup(arena, path, (size_t)(dot - path));
+    struct tsim_pair *pairs = TSIM_NEW_ARRAY(arena, mapping->n_items, struct tsim_pair);
+    for (size_t i = 0; i < mapping->n_items; i++) {
+        pairs[i] = mapping->pairs[i];
+        if (strcmp(pairs[i].key, key) == 0 && pairs[i].value->kind == TSIM_VALUE_MAPPING)
+            pairs[i].value = without_path(arena, pairs[i].value, dot + 1);
+    }
+    return tsim_value_new_mapping(arena, mapping, pairs, mapping->n_items);
+}
+
+/* A resolved scenario names the keys that nobody wrote and that follow from others: they are worked out anew, so that
+ * another plan of it is what it is of the scenario that it was resolved from. */
+static const struct tsim_value *without_derived(struct tsim_arena *arena, const struct tsim_value *document) {
+    const struct tsim_value *derived = tsim_value_find(document, "derived"), *root = document;
+    if (!derived || derived->kind != TSIM_VALUE_SEQUENCE)
+        return document;
+    for (size_t i = 0; i < derived->n_items; i++) {
+        if (derived->items[i]->kind != TSIM_VALUE_SCALAR)
+            return document; /* the reader says what is wrong */
+        root = without_path(arena, root, derived->items[i]->text);
+    }
+    return root;
+}
+
 static enum tsim_status open_document(struct tsim_arena *arena, const char *file, const struct tsim_value *document,
                                       struct tsim_scenario_source *source, struct tsim_diags *diags) {
     struct tsim_reader reader = {.arena = arena, .diags = diags, .files = tsim_file_cache_new(arena)};
     size_t first = diags->n_items;
-    const struct tsim_value *root = tsim_catalogue_resolve_root(&reader, TSIM_CATALOGUE_SCENARIOS, document);
+    const struct tsim_value *root =
+        tsim_catalogue_resolve_root(&reader, TSIM_CATALOGUE_SCENARIOS, without_derived(arena, document));
     if (!root)
         return tsim_diags_status(diags, first);
     *source = (struct tsim_scenario_source){arena, file, document, root, reader.files};

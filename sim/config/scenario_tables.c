@@ -520,6 +520,34 @@ static void write_measured(struct tsim_writer *writer, const char *key, const ch
     tsim_writer_end(writer, '}');
 }
 
+/* Keys that follow from others where nobody writes them, and that change with the plan. */
+static const char *const DERIVED[] = {"parallelism.layers_per_stage", "parallelism.data",
+                                      "parallelism.zero_group",       "parallelism.schedule",
+                                      "parallelism.overlap.pipeline", "parallelism.overlap.expert"};
+
+/* Taken out of the document before it is read (scenario.c), with what it names. */
+static void read_derived(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    static const struct tsim_key PATH = {.key = "derived", .kind = TSIM_KEY_STRING, .help = "a key's path"};
+    const char *text;
+    (void)field;
+    if (value && value->kind != TSIM_VALUE_SEQUENCE)
+        tsim_schema_wrong_kind(reader, value, path, "a list of keys, as 'tsim check --json' writes it");
+    for (size_t i = 0; value && value->kind == TSIM_VALUE_SEQUENCE && i < value->n_items; i++)
+        tsim_schema_read_value(reader, &PATH, value->items[i], path, &text);
+}
+
+static void write_derived(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_draft *draft = field;
+    (void)path;
+    tsim_writer_begin(writer, key, '[');
+    for (size_t i = 0; i < sizeof DERIVED / sizeof DERIVED[0]; i++) {
+        const struct tsim_value *written = tsim_value_find_path(draft->root, DERIVED[i]);
+        if (!written || tsim_value_is_text(written, "auto") || tsim_value_is_text(written, "all"))
+            tsim_writer_text(writer, NULL, DERIVED[i]);
+    }
+    tsim_writer_end(writer, ']');
+}
+
 /* clang-format off */
 static const struct tsim_key SCENARIO_KEYS[] = {
     {.key = "schema", .kind = TSIM_KEY_CONSTANT, .words = SCENARIO_SCHEMA, .is_required = true, .help = "tsim/v1"},
@@ -544,6 +572,8 @@ static const struct tsim_key SCENARIO_KEYS[] = {
     {CUSTOM_KEY("measured", read_measured, write_measured, "a measurement to compare with"), .described_by = &MEASURED},
     {CUSTOM_KEY("sweep", read_sweep, NULL, "points to try, for tsim sweep and tsim plan"),
      .described_by = &tsim_sweep_table},
+    {CUSTOM_KEY("derived", read_derived, write_derived,
+                "of a resolved scenario (check --json, a logged run): keys that nobody wrote; read again, they are worked out anew")},
 };
 const struct tsim_table tsim_scenario_table = {SCENARIO_KEYS, sizeof SCENARIO_KEYS / sizeof SCENARIO_KEYS[0], false};
 /* clang-format on */

@@ -77,7 +77,7 @@ static const char *short_text(struct tsim_arena *arena, const char *text) {
 
 /* What is told apart elsewhere, or is not an input of the simulation. */
 static bool is_told(const char *path) {
-    static const char *const TOLD[] = {"name", "description", "measured", "schema"};
+    static const char *const TOLD[] = {"name", "description", "measured", "schema", "derived"};
     for (size_t i = 0; i < sizeof TOLD / sizeof TOLD[0]; i++)
         if (strcmp(path, TOLD[i]) == 0)
             return true;

@@ -306,7 +306,9 @@ static const char *input_text(const char *bound) {
 }
 
 /* "43 % of the step is compute, ...": what is a hundredth and more, the largest first. */
-static const char *bounds_text(struct tsim_screen *screen, const struct tsim_bound_shares *b) {
+static const char *bounds_text(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_bound_shares *b = &result->bounds;
+    bool is_compute = strcmp(tsim_bottleneck_kind(result), "compute") == 0;
     struct share shares[] = {
         {"compute", b->compute_frac}, {"memory", b->memory_frac}, {"communication", b->communication_frac},
         {"bubble", b->bubble_frac},   {"data", b->data_frac},     {"host", b->host_frac}};
@@ -321,15 +323,18 @@ static const char *bounds_text(struct tsim_screen *screen, const struct tsim_bou
             break;
         text = tsim_arena_printf(&screen->arena, "%s%s%s %s", text, n ? ", " : "",
                                  tsim_screen_percent(screen, largest->value), largest->name);
+        if (n == 0 && largest == &shares[0] && !is_compute) /* why it is not the bottleneck */
+            text = tsim_arena_printf(&screen->arena, "%s (%s even at the peak rate)", text,
+                                     tsim_screen_percent(screen, b->least_frac));
         largest->value = -1;
     }
     return text;
 }
 
 static void print_advice(struct tsim_screen *screen, const struct tsim_result *result) {
-    tsim_screen_line(
-        screen, "bottleneck", "%s%s%s; %s", tsim_bottleneck_kind(result), result->bottleneck_is_data ? ": " : "",
-        result->bottleneck_is_data ? input_text(result->input.bound) : "", bounds_text(screen, &result->bounds));
+    tsim_screen_line(screen, "bottleneck", "%s%s%s; %s", tsim_bottleneck_kind(result),
+                     result->bottleneck_is_data ? ": " : "",
+                     result->bottleneck_is_data ? input_text(result->input.bound) : "", bounds_text(screen, result));
     for (int32_t i = 0; i < result->n_advice && i < MOST_ADVICE; i++)
         tsim_screen_line(screen, i == 0 ? "advice" : "", "%s", result->advice[i]);
 }

@@ -44,6 +44,7 @@ struct tsim_operator_row {     /* per step, one accelerator of the critical rank
     const char *name, *stream; /* "attention qkv (forward)", "compute" | "tensor" | "data" | "pipeline" */
     double count, time_s, flops, bytes;
     enum tsim_bound bound;
+    bool is_recompute;
     double vector_flops; /* of element-wise kernels, outside the matrix units (workload/arithmetic.h) */
 };
 
@@ -109,6 +110,7 @@ struct tsim_campaign {
  * Together 1, up to what recomputation in other passes rounds. */
 struct tsim_bound_shares {
     double compute_frac, memory_frac, communication_frac, bubble_frac, data_frac, host_frac;
+    double least_frac; /* of compute_frac: what the same products take at the peak, which nothing mends */
 };
 
 /* The input pipeline (feed.h), of the node that feeds most; busy of the time. */
@@ -159,7 +161,7 @@ struct tsim_result {
     bool bottleneck_is_bubble, bottleneck_is_data;
     struct tsim_ramp ramp;
     struct tsim_evaluation evaluation; /* its pauses are in the campaign */
-    struct tsim_bound_shares bounds;   /* the largest is the bottleneck, host taken with compute */
+    struct tsim_bound_shares bounds;   /* the largest is the bottleneck: compute without what nothing mends, with host */
     const char *advice[4];
     int32_t n_advice;
     struct tsim_input_figures input;

@@ -482,7 +482,8 @@ static void add_operator_row(void *context, const struct tsim_pass_operator *op)
         .flops = out->count * op->op->flops,
         .vector_flops = out->count * tsim_op_vector_flops(out->model, op->op, out->is_backward),
         .bytes = out->count * (is_collective ? op->op->collective_bytes : op->op->bytes),
-        .bound = op->bound};
+        .bound = op->bound,
+        .is_recompute = strcmp(op->phase, "recompute") == 0};
 }
 
 static void add_row(struct operator_rows *out, const char *name, const char *stream, double count, double time_s,
@@ -566,6 +567,18 @@ static struct tsim_bound_shares bound_shares(const struct tsim_step_terms *t, do
                                       .host_frac = scale == 1 ? (busy_s - kernels_s) / t->time_s : 0};
 }
 
+/* What the products of the step take at the peak of the precision it trains in: less than that no plan and no software
+ * makes of them. What is recomputed is left out, since a step can do without. */
+static double least_s(const struct tsim_result *result) {
+    const struct tsim_scenario *sc = result->scenario;
+    double peak_flops_per_s = sc->cluster.node->accelerator->peak_flops_per_s[sc->training.precision], flops = 0;
+    for (int32_t i = 0; i < result->n_operators; i++)
+        if (result->operators[i].bound == TSIM_BOUND_COMPUTE && !result->operators[i].is_recompute)
+            flops += result->operators[i].flops;
+    return flops / peak_flops_per_s;
+}
+
+/* The bottleneck is the largest of what can be mended: of the matrix units' share, that above least_s. */
 static void fill_bottleneck(const struct tsim_gang_account *critical, struct tsim_result *result) {
     double matrix_s = 0, memory_s = 0;
     for (int32_t i = 0; i < result->n_operators; i++) {
@@ -575,9 +588,10 @@ static void fill_bottleneck(const struct tsim_gang_account *critical, struct tsi
         else if (row->bound == TSIM_BOUND_MEMORY || row->bound == TSIM_BOUND_LATENCY)
             memory_s += row->time_s;
     }
-    const struct tsim_bound_shares *b = &result->bounds;
-    result->bounds = bound_shares(&critical->terms, matrix_s, memory_s);
-    double computing = b->compute_frac + b->host_frac;
+    struct tsim_bound_shares *b = &result->bounds;
+    *b = bound_shares(&critical->terms, matrix_s, memory_s);
+    b->least_frac = fmin(least_s(result) / critical->terms.time_s, b->compute_frac);
+    double computing = b->compute_frac - b->least_frac + b->host_frac;
     double largest = fmax(fmax(computing, b->memory_frac), fmax(b->communication_frac, b->bubble_frac));
     largest = fmax(largest, b->data_frac);
     result->bottleneck_is_data = largest == b->data_frac && largest > 0;

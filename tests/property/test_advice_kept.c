@@ -1,5 +1,5 @@
-/* Advice is a promise: each line, set as it says, is a valid scenario whose step takes the time that it says. Of the
- * shipped scenarios and of random ones (support/random_scenario.h); TSIM_CASES says how many of these are drawn (300),
+/* Advice is a promise: each line, set as it says, is a valid scenario whose step takes the time that it says; and the run
+ * as it is logged is given the same lines. Of the shipped scenarios and of random ones (support/random_scenario.h); TSIM_CASES says how many of these are drawn (300),
  * TSIM_SEED from which seed. */
 #include "study/advice.h"
 #include "support/arena_rig.h"
@@ -57,6 +57,23 @@ static void check_kept(const struct tsim_scenario_source *source, const char *ad
                   source->file, advice, time);
 }
 
+/* The scenario as it is logged, with every default filled in, is given the same advice. */
+static void check_logged(const struct tsim_scenario *scenario, const struct tsim_result *result) {
+    static const struct tsim_run_options STEADY = {.is_steady = true};
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *logged;
+    struct tsim_result again;
+    ck_assert_int_eq(tsim_scenario_open_text(&arena, "run 1", scenario->resolved_json, &source, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &logged, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_train_run(&arena, logged, &STEADY, &again, &diags), TSIM_OK);
+    tsim_advise(&arena, logged, &again);
+    ck_assert_msg(again.n_advice == result->n_advice, "%s: %d lines of advice, %d from the log", scenario->name,
+                  (int)result->n_advice, (int)again.n_advice);
+    for (int32_t i = 0; i < again.n_advice; i++)
+        ck_assert_msg(strcmp(again.advice[i], result->advice[i]) == 0, "%s: %s; from the log %s", scenario->name,
+                      result->advice[i], again.advice[i]);
+}
+
 /* How many lines; -1: refused, too large, or there is no memory for it. */
 static int check_all(const struct tsim_scenario_source *source) {
     static const struct tsim_run_options STEADY = {.is_steady = true};
@@ -68,6 +85,7 @@ static int check_all(const struct tsim_scenario_source *source) {
     tsim_advise(&arena, scenario, &result);
     for (int32_t i = 0; i < result.n_advice; i++)
         check_kept(source, result.advice[i]);
+    check_logged(scenario, &result);
     return result.n_advice;
 }
 
