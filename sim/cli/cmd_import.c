@@ -52,10 +52,24 @@ static const char *const *files_of(const struct tsim_arguments *arguments, const
     return rooted;
 }
 
+/* What was assumed; of settings without effect how many there are, or with --verbose each. */
+static void say_notes(const struct tsim_arguments *arguments, const struct tsim_import_result *result) {
+    fputs(result->notes, stderr);
+    if (result->n_no_effect > 0 && arguments->has[TSIM_OPTION_VERBOSE])
+        fputs(result->no_effect, stderr);
+    else if (result->n_no_effect > 0)
+        fprintf(stderr, "note: %zu setting%s no effect on performance; --verbose lists %s\n", result->n_no_effect,
+                result->n_no_effect == 1 ? " has" : "s have", result->n_no_effect == 1 ? "it" : "them");
+}
+
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags diags;
-    struct tsim_import_result result = {NULL, NULL};
+    struct tsim_import_result result = {.notes = ""};
+    const struct tsim_import_input options = {.overrides = arguments->overrides,
+                                              .n_overrides = arguments->n_overrides,
+                                              .ignored = arguments->ignored,
+                                              .n_ignored = arguments->n_ignored};
     const struct tsim_import_format *format = find_format(arguments->operands[0]);
     if (!format)
         return TSIM_EXIT_USAGE;
@@ -67,13 +81,16 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
         fprintf(stderr, "tsim import: %s gives no scenario that --set could change\n", format->name);
         return TSIM_EXIT_USAGE;
     }
+    if (arguments->n_ignored > 0 && !format->takes_overrides) {
+        fprintf(stderr, "tsim import: %s has no settings that --ignore could leave out\n", format->name);
+        return TSIM_EXIT_USAGE;
+    }
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    enum tsim_status status =
-        tsim_import_files(&arena, format, files_of(arguments, format, &arena), arguments->n_operands - 1,
-                          arguments->overrides, arguments->n_overrides, &result, &diags);
+    enum tsim_status status = tsim_import_files(&arena, format, files_of(arguments, format, &arena),
+                                                arguments->n_operands - 1, &options, &result, &diags);
     if (status == TSIM_OK && !arguments->has[TSIM_OPTION_QUIET])
-        fputs(result.notes, stderr);
+        say_notes(arguments, &result);
     if (status == TSIM_OK)
         status = write_text(arguments, &arena, result.yaml, &diags);
     tsim_report_diags(arguments, &diags);

@@ -169,9 +169,13 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "  chakra       execution traces of MLCommons Chakra (.et), one for each rank:\n"
      "               what 'tsim replay' takes\n"
      "What a recipe does not say (which machine) is assumed and marked so; --set\n"
-     "changes it. Settings without effect, or not modelled, are listed aside and in\n"
-     "comments; contradictory ones are errors. FILE may be '-'.",
-     2, SIZE_MAX, TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | BASE_OPTIONS, tsim_cmd_import},
+     "changes it. What slows or speeds a run and is not modelled is a warning. What\n"
+     "changes the model, the data type, the batch or the parallelism and is not\n"
+     "understood is an error, as are contradictions. FILE may be '-'.",
+     2, SIZE_MAX,
+     TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE) |
+         TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,
+     tsim_cmd_import},
     {"replay", "FILE", "execution traces of a job, replayed on a cluster",
      "FILE names traces of MLCommons Chakra and a cluster, as 'tsim import chakra'\n"
      "writes it. Kernels take the time that was recorded, or that of a roofline\n"

@@ -67,6 +67,8 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_MARKDOWN] = {"markdown", TSIM_OPTION_BARE, NULL, "as a page of documentation (docs/textbook.md)"},
     [TSIM_OPTION_DB] = {"db", TSIM_OPTION_NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
     [TSIM_OPTION_NO_DB] = {"no-db", TSIM_OPTION_BARE, NULL, "log to no database"},
+    [TSIM_OPTION_IGNORE] = {"ignore", TSIM_OPTION_NEEDS_VALUE, "NAME", "leave out a setting of the file (repeatable)"},
+    [TSIM_OPTION_VERBOSE] = {"verbose", TSIM_OPTION_BARE, NULL, "also list what has no effect on performance"},
     [TSIM_OPTION_JOBS] = {"jobs", TSIM_OPTION_NEEDS_VALUE, "N",
                           "threads (default: all processors); results are the same"},
     [TSIM_OPTION_MAX_MEMORY] = {"max-memory", TSIM_OPTION_NEEDS_VALUE, "SIZE",
@@ -245,6 +247,9 @@ static bool take_value(const struct parser *parser, enum tsim_option option, con
     case TSIM_OPTION_ZIP:
         parser->arguments->zip[parser->arguments->n_zip++] = value;
         return true;
+    case TSIM_OPTION_IGNORE:
+        parser->arguments->ignored[parser->arguments->n_ignored++] = value;
+        return true;
     case TSIM_OPTION_GPUS:
         return take_gpus(parser, value);
     case TSIM_OPTION_UNTIL_EFFICIENCY:
@@ -342,6 +347,7 @@ bool tsim_options_parse(struct tsim_arena *arena, const struct tsim_command *com
     arguments->overrides = TSIM_NEW_ARRAY(arena, n_most, struct tsim_override);
     arguments->vary = TSIM_NEW_ARRAY(arena, n_most, const char *);
     arguments->zip = TSIM_NEW_ARRAY(arena, n_most, const char *);
+    arguments->ignored = TSIM_NEW_ARRAY(arena, n_most, const char *);
     struct parser parser = {.arena = arena, .command = command, .arguments = arguments, .err = err};
     if (!parse_all(&parser, argc, argv))
         return false;

@@ -56,6 +56,8 @@ enum tsim_option {
     TSIM_OPTION_MARKDOWN,
     TSIM_OPTION_DB,
     TSIM_OPTION_NO_DB,
+    TSIM_OPTION_IGNORE,
+    TSIM_OPTION_VERBOSE,
     TSIM_OPTION_JOBS,
     TSIM_OPTION_MAX_MEMORY,
     TSIM_OPTION_TIMEOUT,
@@ -84,9 +86,9 @@ struct tsim_arguments {
     struct tsim_override *overrides; /* --set in their order, then --seed */
     size_t n_overrides;
     bool has[TSIM_N_OPTIONS];
-    const char *value[TSIM_N_OPTIONS]; /* NULL: not given, or given without a value */
-    const char **vary, **zip;          /* each --vary and --zip */
-    size_t n_vary, n_zip;
+    const char *value[TSIM_N_OPTIONS];   /* NULL: not given, or given without a value */
+    const char **vary, **zip, **ignored; /* each --vary, --zip and --ignore */
+    size_t n_vary, n_zip, n_ignored;
     int64_t shard, n_shards; /* with TSIM_OPTION_SHARD: I from 0 to N - 1, of N */
     int64_t *gpus;           /* of --gpus, ascending, each once; NULL: not given */
     size_t n_gpus;

@@ -40,16 +40,19 @@ const struct tsim_import_format *tsim_import_format_find(const char *name) {
 }
 
 enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_import_format *format,
-                                   const char *const *files, size_t n, const struct tsim_override *overrides,
-                                   size_t n_overrides, struct tsim_import_result *result, struct tsim_diags *diags) {
+                                   const char *const *files, size_t n, const struct tsim_import_input *options,
+                                   struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_import_input *inputs = TSIM_NEW_ARRAY(arena, n, struct tsim_import_input);
     struct tsim_file_bytes *bytes = TSIM_NEW_ARRAY(arena, n, struct tsim_file_bytes);
     enum tsim_status status = TSIM_OK;
     TSIM_ASSERT(n == 1 || format->takes_many);
     for (size_t i = 0; i < n && status == TSIM_OK; i++) {
         status = tsim_file_read(arena, files[i], format->most_bytes, format->help, &bytes[i], diags);
-        inputs[i] = (struct tsim_import_input){bytes[i].file, bytes[i].text, bytes[i].size,
-                                               overrides,     n_overrides,   i + 1 < n ? &inputs[i + 1] : NULL};
+        inputs[i] = *options;
+        inputs[i].file = bytes[i].file;
+        inputs[i].text = bytes[i].text;
+        inputs[i].size = bytes[i].size;
+        inputs[i].next = i + 1 < n ? &inputs[i + 1] : NULL;
     }
     if (status == TSIM_OK)
         status = format->read(arena, inputs, result, diags);
@@ -60,7 +63,7 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
 
 void tsim_import_bytes(const char *format, const char *text, size_t size) {
     const struct tsim_import_format *found = tsim_import_format_find(format);
-    struct tsim_import_input input = {"<bytes>", text, size, NULL, 0, NULL};
+    struct tsim_import_input input = {.file = "<bytes>", .text = text, .size = size};
     struct tsim_import_result result;
     struct tsim_arena arena;
     struct tsim_diags diags;

@@ -15,11 +15,15 @@ struct tsim_import_input {
     const struct tsim_override *overrides; /* --set: of formats that give scenarios */
     size_t n_overrides;
     const struct tsim_import_input *next; /* of formats that take many files; NULL after the last */
+    const char *const *ignored;           /* --ignore: settings that are left out although tsim does not know them */
+    size_t n_ignored;
 };
 
 struct tsim_import_result {
-    const char *yaml;  /* a file of ours */
-    const char *notes; /* a line for each setting that is left out: "FILE:LINE:COLUMN: note: ..."; may be empty */
+    const char *yaml;      /* a file of ours */
+    const char *notes;     /* what was assumed, a line each: "FILE:LINE:COLUMN: note: ..."; may be empty */
+    const char *no_effect; /* the same of settings without effect on performance; NULL: none */
+    size_t n_no_effect;
 };
 
 /* The result is in `arena`. Mistakes (FILE:LINE:COLUMN, all of them) and what is not modelled (warnings) go to `diags`.
@@ -43,10 +47,10 @@ extern const size_t TSIM_N_IMPORT_FORMATS;
 const struct tsim_import_format *tsim_import_format_find(const char *name);
 
 /* Reads the files ("-": standard input), one unless the format takes many, each up to the format's limit, then as
- * above. TSIM_ERR_IO. */
+ * above. `options` has what --set and --ignore say; nothing else of it is read. TSIM_ERR_IO. */
 enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_import_format *format,
-                                   const char *const *files, size_t n, const struct tsim_override *overrides,
-                                   size_t n_overrides, struct tsim_import_result *result, struct tsim_diags *diags);
+                                   const char *const *files, size_t n, const struct tsim_import_input *options,
+                                   struct tsim_import_result *result, struct tsim_diags *diags);
 
 /* For fuzzers: reads the bytes as the format of that name and forgets the result. */
 void tsim_import_bytes(const char *format, const char *text, size_t size);

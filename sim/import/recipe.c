@@ -4,6 +4,7 @@
 #include "config/document.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, c
     if (r->n_settings > TSIM_RECIPE_MAX_SETTINGS)
         return;
     r->settings = tsim_heap_grow(r->settings, &r->settings_capacity, r->n_settings + 1, sizeof *r->settings);
-    r->settings[r->n_settings++] = (struct tsim_setting){name, key, value, false};
+    r->settings[r->n_settings++] = (struct tsim_setting){.name = name, .key = key, .value = value};
 }
 
 static void each_below(struct tsim_recipe *r, const struct tsim_value *mapping, const char *path,
@@ -273,6 +274,10 @@ struct tsim_diag *tsim_recipe_error(struct tsim_recipe *r, const struct tsim_set
     va_start(args, format);
     const char *text = tsim_arena_vprintf(r->arena, format, args);
     va_end(args);
+    if (s && s->lost)
+        return tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, s->value, s->name,
+                                "%s stands for its value and is empty here: the file does not say what it is",
+                                one_line(r->arena, s->lost));
     return tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, s ? s->value : &r->at_top, s ? s->name : "", "%s", text);
 }
 
@@ -294,17 +299,12 @@ void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *
     add_line(r->arena, &r->not_modelled, "#   %s (line %d): %s\n", shown(r, s), s->value->line, text);
 }
 
-static bool matches(const char *pattern, const char *key) {
-    size_t length = strlen(pattern);
-    if (length > 0 && pattern[length - 1] == '*')
-        return strncmp(pattern, key, length - 1) == 0;
-    return strcmp(pattern, key) == 0;
-}
+/* ---- what nothing asked for ---- */
 
 static void note_no_effect(struct tsim_recipe *r, const struct tsim_setting *s, const char *why) {
-    add_line(r->arena, &r->no_effect, "#   %s (line %d)%s%s\n", shown(r, s), s->value->line, *why ? ": " : "", why);
-    add_line(r->arena, &r->notes, "%s:%d:%d: note: %s: %s\n", r->document->file, s->value->line, s->value->column,
-             shown(r, s), *why ? why : "no effect on performance");
+    r->n_no_effect++;
+    add_line(r->arena, &r->no_effect, "%s:%d:%d: note: %s: %s\n", r->document->file, s->value->line, s->value->column,
+             shown(r, s), why);
 }
 
 void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim_value *value, const char *text) {
@@ -314,9 +314,12 @@ void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim
 }
 
 static bool is_off(const struct tsim_setting *s) {
+    static const char *const OFF[] = {"false", "False", "0", "0.0", "none", "no"};
     const char *text = tsim_setting_text(s);
-    return is_null(s->value) || strcmp(text, "false") == 0 || strcmp(text, "False") == 0 || strcmp(text, "0") == 0 ||
-           strcmp(text, "0.0") == 0 || (s->value->kind != TSIM_VALUE_SCALAR && s->value->n_items == 0);
+    for (size_t i = 0; i < sizeof OFF / sizeof OFF[0]; i++)
+        if (strcmp(text, OFF[i]) == 0)
+            return true;
+    return is_null(s->value) || (s->value->kind != TSIM_VALUE_SCALAR && s->value->n_items == 0);
 }
 
 static bool is_repeated(const struct tsim_recipe *r, size_t index) {
@@ -326,20 +329,70 @@ static bool is_repeated(const struct tsim_recipe *r, size_t index) {
     return false;
 }
 
+/* A value matches where one of its items does. */
+static bool value_matches(const char *pattern, const struct tsim_value *value) {
+    for (size_t i = 0; value->kind == TSIM_VALUE_SEQUENCE && i < value->n_items; i++)
+        if (value->items[i]->kind == TSIM_VALUE_SCALAR && fnmatch(pattern, value->items[i]->text, 0) == 0)
+            return true;
+    return value->kind == TSIM_VALUE_SCALAR && fnmatch(pattern, value->text, 0) == 0;
+}
+
+static const struct tsim_setting_class *class_of(struct tsim_recipe *r, const struct tsim_setting *s,
+                                                 const struct tsim_setting_class *classes, size_t n_classes) {
+    for (size_t i = 0; i < n_classes; i++) {
+        const char *equals = strchr(classes[i].pattern, '=');
+        size_t length = equals ? (size_t)(equals - classes[i].pattern) : strlen(classes[i].pattern);
+        if (fnmatch(tsim_arena_strndup(r->arena, classes[i].pattern, length), s->key, 0) == 0 &&
+            (!equals || value_matches(equals + 1, s->value)))
+            return &classes[i];
+    }
+    return NULL;
+}
+
+bool tsim_recipe_ignores(const struct tsim_recipe *r, const struct tsim_setting *s) {
+    const char *name = s->name + strspn(s->name, "-");
+    for (size_t i = 0; i < r->input->n_ignored; i++) {
+        const char *ignored = r->input->ignored[i] + strspn(r->input->ignored[i], "-");
+        if (strcmp(ignored, name) == 0 || strcmp(ignored, s->key) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void refuse(struct tsim_recipe *r, const struct tsim_setting *s, const char *why) {
+    const char *name = one_line(r->arena, s->name);
+    tsim_diag_hint(tsim_recipe_error(r, s, "%s", why), "--ignore %s imports the file as if it were not there",
+                   name + strspn(name, "-"));
+}
+
+bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes) {
+    size_t n_errors = r->diags->n_errors;
+    for (size_t i = 0; i < n_settings(r); i++) {
+        struct tsim_setting *s = &r->settings[i];
+        const struct tsim_setting_class *class = class_of(r, s, classes, n_classes);
+        if (class && class->changes_run && !is_off(s) && !tsim_recipe_ignores(r, s))
+            refuse(r, s, class->why);
+    }
+    return r->diags->n_errors == n_errors;
+}
+
+static void ignore(struct tsim_recipe *r, const struct tsim_setting *s) {
+    add_line(r->arena, &r->not_modelled, "#   %s (line %d): left out by --ignore\n", shown(r, s), s->value->line);
+}
+
 static void classify(struct tsim_recipe *r, size_t index, const struct tsim_setting_class *classes, size_t n_classes) {
     const struct tsim_setting *s = &r->settings[index];
-    const struct tsim_setting_class *class = NULL;
-    for (size_t i = 0; i < n_classes && !class; i++)
-        if (matches(classes[i].pattern, s->key))
-            class = &classes[i];
+    const struct tsim_setting_class *class = class_of(r, s, classes, n_classes);
     if (is_repeated(r, index))
         note_no_effect(r, s, "given again below, where it counts");
-    else if (!class)
-        tsim_recipe_not_modelled(r, s, "not known to tsim: it is left out");
-    else if (!class->why)
-        note_no_effect(r, s, "");
+    else if (tsim_recipe_ignores(r, s))
+        ignore(r, s);
     else if (is_off(s))
         note_no_effect(r, s, "off");
+    else if (!class)
+        refuse(r, s, "tsim does not know this setting, nor whether it changes what is trained");
+    else if (!class->why)
+        note_no_effect(r, s, "no effect on performance");
     else
         tsim_recipe_not_modelled(r, s, "not modelled: %s", class->why);
 }
@@ -461,7 +514,9 @@ static const char *write_all(struct tsim_recipe *r) {
     write_section(r, &out, "What it does not say is assumed:", &r->assumed);
     write_sections(r, &out);
     write_section(r, &out, "Not modelled, or not as it is there:", &r->not_modelled);
-    write_section(r, &out, "Without effect on performance:", &r->no_effect);
+    if (r->n_no_effect > 0)
+        add_line(r->arena, &out, "# Without effect on performance: %zu setting%s.\n", r->n_no_effect,
+                 r->n_no_effect == 1 ? "" : "s");
     const char *yaml = tsim_arena_strdup(r->arena, out.text);
     tsim_heap_free(out.text);
     return yaml;
@@ -497,12 +552,16 @@ enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_set
                                     const struct tsim_import_input *input, struct tsim_import_result *result) {
     if (r->diags->n_errors > r->n_errors_before)
         return TSIM_ERR_INFEASIBLE;
-    TSIM_TRY(check(r, input));
     for (size_t i = 0; i < n_settings(r); i++)
         if (!r->settings[i].is_used)
             classify(r, i, classes, n_classes);
+    TSIM_TRY(check(r, input));
+    if (r->diags->n_errors > r->n_errors_before)
+        return TSIM_ERR_INFEASIBLE;
     result->yaml = write_all(r);
     result->notes = tsim_arena_strdup(r->arena, r->notes.text ? r->notes.text : "");
+    result->no_effect = tsim_arena_strdup(r->arena, r->no_effect.text ? r->no_effect.text : "");
+    result->n_no_effect = r->n_no_effect;
     return TSIM_OK;
 }
 

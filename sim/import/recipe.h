@@ -13,6 +13,7 @@ struct tsim_setting {
     const char *key;                /* for looking it up: "num_layers" */
     const struct tsim_value *value; /* at its place; "true" for a flag */
     bool is_used;
+    const char *lost;               /* what stood for its value and is empty here ("$2"); NULL: nothing did */
 };
 
 struct tsim_origin { /* why a key of the scenario has its value */
@@ -38,15 +39,19 @@ struct tsim_recipe {
     size_t n_settings, settings_capacity;
     struct tsim_origin *origins;
     size_t n_origins, origins_capacity;
-    const struct tsim_value *root;                             /* of the scenario */
-    struct tsim_lines assumed, not_modelled, no_effect, notes; /* comments of the scenario, and what is said aside */
-    size_t n_errors_before;                                    /* in diags */
+    const struct tsim_value *root;                  /* of the scenario */
+    struct tsim_lines assumed, not_modelled, notes; /* comments of the scenario, and what is said aside */
+    struct tsim_lines no_effect;                    /* notes on the settings without effect on performance */
+    size_t n_no_effect;
+    size_t n_errors_before; /* in diags */
 };
 
-/* What becomes of settings that nothing asked for. `pattern` may end in '*'. */
+/* What becomes of settings that nothing asked for; the first class that matches decides. `pattern` is a shell's pattern
+ * (fnmatch) of a key, or KEY=VALUE, both patterns, for a class of some values. A setting that is off or null is none. */
 struct tsim_setting_class {
     const char *pattern;
-    const char *why; /* NULL: no effect on performance; else what it does that is not modelled */
+    const char *why;  /* NULL: no effect on performance; else what it does that is not modelled: a warning */
+    bool changes_run; /* the model, the data type, the batch or the parallelism: an error, unless --ignore names it */
 };
 
 /* Copies the text. Release frees what is not in the arena. */
@@ -96,10 +101,17 @@ struct tsim_diag *tsim_recipe_error(struct tsim_recipe *r, const struct tsim_set
 void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Refuses the settings whose classes say that they change what is run. Called before the scenario is built, so that
+ * nobody is asked for sizes that such a file has no need of. True: none was refused. */
+bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes);
+/* A --ignore names the setting. */
+bool tsim_recipe_ignores(const struct tsim_recipe *r, const struct tsim_setting *s);
+
 /* Something to know about a setting: aside, and in a comment. */
 void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim_value *value, const char *text);
 
-/* Sorts what is left of the settings, applies `overrides`, checks the scenario by its own rules and writes it. */
+/* Sorts what is left of the settings (one of no class is an error), applies `overrides`, checks the scenario by its own
+ * rules and writes it. */
 enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
                                     const struct tsim_import_input *input, struct tsim_import_result *result);
 

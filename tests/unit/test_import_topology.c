@@ -18,10 +18,10 @@ static const struct tsim_node *node_of(const char *yaml) {
 
 static const struct tsim_node *imported(const char *format, const char *path, const struct tsim_override *set) {
     const char *file = tsim_arena_printf(&arena, "%s/%s", TSIM_SOURCE_TREE, path);
+    const struct tsim_import_input options = {.overrides = set, .n_overrides = set ? 1 : 0};
     struct tsim_import_result result = {NULL, NULL};
-    ck_assert_int_eq(
-        tsim_import_files(&arena, tsim_import_format_find(format), &file, 1, set, set ? 1 : 0, &result, &diags),
-        TSIM_OK);
+    ck_assert_int_eq(tsim_import_files(&arena, tsim_import_format_find(format), &file, 1, &options, &result, &diags),
+                     TSIM_OK);
     return node_of(result.yaml);
 }
 
