@@ -199,8 +199,8 @@ static enum tsim_exit write_results(struct run *run) {
 
 static void say_what_was_done(const struct run *run) {
     const struct tsim_sweep_progress *progress = &run->progress;
-    if (progress->is_interrupted)
-        fprintf(stderr, "tsim sweep: interrupted; %lld of %lld points are kept%s\n", (long long)progress->n_done,
+    if (progress->is_interrupted && progress->n_done < progress->n_points)
+        fprintf(stderr, "tsim sweep: interrupted; %lld of %lld points are kept%s\n", (long long)progress->n_kept,
                 (long long)progress->n_points, run->file ? ": the same command goes on" : "");
     else if (run->shard_number > 0 && !run->arguments->has[TSIM_OPTION_QUIET])
         fprintf(stderr, "tsim sweep: shard %lld of %lld: %lld points in %s\n", (long long)run->shard_number,

@@ -76,6 +76,8 @@ static const char FIND_POINT[] = "SELECT " POINT_COLUMNS ", sweep_id = ?1 AND po
                                  " WHERE key = ?3 ORDER BY is_here DESC LIMIT 1";
 static const char SELECT_POINTS[] = "SELECT " POINT_COLUMNS ", position FROM points"
                                     " WHERE sweep_id = ?1 AND position % ?2 = ?3 ORDER BY position";
+static const char SELECT_POSITIONS[] = "SELECT position FROM points WHERE sweep_id = ?1 AND position % ?2 = ?3"
+                                       " ORDER BY position";
 enum { FIRST_OUTCOME = 5, EXTRA = FIRST_OUTCOME + TSIM_N_OUTCOMES };
 
 static const char *const STATUS_NAMES[] = {"ok", "does_not_fit", "invalid", "failed"};
@@ -133,6 +135,20 @@ enum tsim_status tsim_store_add_sweep(struct tsim_store *store, const struct tsi
     }
     enum tsim_status status = tsim_sql_fail(store, "store the sweep", diags);
     tsim_sql_rollback(store);
+    return status;
+}
+
+enum tsim_status tsim_store_n_leading_points(struct tsim_store *store, int64_t sweep_id, int64_t shard,
+                                             int64_t n_shards, int64_t *n, struct tsim_diags *diags) {
+    struct tsim_statement s = tsim_sql_prepare(store, SELECT_POSITIONS);
+    enum tsim_sql_step step;
+    tsim_sql_bind_integer(&s, sweep_id);
+    tsim_sql_bind_integer(&s, n_shards);
+    tsim_sql_bind_integer(&s, shard);
+    for (*n = 0; (step = tsim_sql_step(&s)) == TSIM_SQL_ROW && tsim_sql_integer(&s, 0) == shard + *n * n_shards;)
+        ++*n;
+    enum tsim_status status = step == TSIM_SQL_FAILED ? tsim_sql_fail(store, "read points", diags) : TSIM_OK;
+    tsim_sql_finalize(&s);
     return status;
 }
 

@@ -32,6 +32,11 @@ struct tsim_sweep_row {
 enum tsim_status tsim_store_add_sweep(struct tsim_store *store, const struct tsim_sweep_row *sweep, int64_t *sweep_id,
                                       struct tsim_diags *diags);
 
+/* How many points a shard of the sweep (positions whose remainder modulo `n_shards` is `shard`) has from its first one
+ * on without a gap. */
+enum tsim_status tsim_store_n_leading_points(struct tsim_store *store, int64_t sweep_id, int64_t shard,
+                                             int64_t n_shards, int64_t *n, struct tsim_diags *diags);
+
 /* ---- writing: a transaction is opened by the first point after a commit ---- */
 struct tsim_point_writer;
 enum tsim_status tsim_point_writer_open(struct tsim_arena *arena, struct tsim_store *store, int64_t sweep_id,

@@ -13,7 +13,9 @@
 #include <time.h>
 
 enum { MOST_THREADS = 1024, QUEUE_POINTS = 256, BATCH_POINTS = 2000, MOST_CHECKED = 250 };
-#define BATCH_S 0.1                    /* a transaction is open no longer */
+#define BATCH_S 0.1                    /* a transaction is open no longer... */
+#define BATCH_OF_ELAPSED_FRAC 0.05     /* ...nor than this part of what the sweep has run, which is what a kill costs */
+#define GRACE_S 1.0                    /* of an interrupt, for a sweep that has nothing left to compute */
 #define REOPEN_BYTES (8 * 1000 * 1000) /* mistakes leave their lines in a source's arena: then it is read anew */
 
 /* ---- one point ---- */
@@ -292,8 +294,8 @@ struct job {
     struct tsim_residuals residuals;
     pthread_mutex_t mutex; /* guards all that follows */
     pthread_cond_t has_points, has_room;
-    int64_t next_position;
-    bool is_stopped; /* no thread begins another point */
+    int64_t n_mine, first, n_taken; /* of this shard's positions; the first one taken; how many are */
+    bool is_stopped;                /* no thread begins another point */
     int32_t n_working;
     struct finished queue[QUEUE_POINTS]; /* a ring: n_queued from first_queued on */
     size_t first_queued, n_queued;
@@ -301,13 +303,13 @@ struct job {
     struct tsim_diags diags; /* ...and what it says */
 };
 
+/* Begins with what the database lacks and ends with what it has, whose keys are only compared: however often a sweep is
+ * interrupted, each time goes on where the last one ended. */
 static bool take_position(struct job *job, int64_t *position) {
     pthread_mutex_lock(&job->mutex);
-    bool is_there = !job->is_stopped && job->next_position < job->sweep->space->n_points;
-    if (is_there) {
-        *position = job->next_position;
-        job->next_position += job->sweep->n_shards;
-    }
+    bool is_there = !job->is_stopped && job->n_taken < job->n_mine;
+    if (is_there)
+        *position = job->sweep->shard + (job->first + job->n_taken++) % job->n_mine * job->sweep->n_shards;
     pthread_mutex_unlock(&job->mutex);
     return is_there;
 }
@@ -415,14 +417,14 @@ struct keeper {
     tsim_sweep_report_fn report;
     void *context;
     int64_t n_in_batch, n_found_in_batch, n_invalid_in_batch;
-    double started_s, committed_s;
+    double started_s, committed_s, interrupted_s;
 };
 
-/* False: none came for a tenth of a second, or (*is_over) none will come. */
-static bool take_finished(struct job *job, struct finished *finished, bool *is_over) {
+/* False: none came for so long (below a second), or (*is_over) none will come. */
+static bool take_finished(struct job *job, double patience_s, struct finished *finished, bool *is_over) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)(BATCH_S * 1e9);
+    until.tv_nsec += (long)(patience_s * 1e9);
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&job->mutex);
@@ -461,6 +463,9 @@ static enum tsim_status commit(struct keeper *keeper, struct tsim_diags *diags) 
     progress->n_found += keeper->n_found_in_batch;
     progress->n_invalid += keeper->n_invalid_in_batch;
     progress->elapsed_s = keeper->committed_s - keeper->started_s;
+    progress->n_kept = keeper->job->first + progress->n_done;
+    if (progress->n_kept > progress->n_points)
+        progress->n_kept = progress->n_points;
     keeper->n_in_batch = keeper->n_found_in_batch = keeper->n_invalid_in_batch = 0;
     if (keeper->report)
         keeper->report(keeper->context, progress);
@@ -479,18 +484,36 @@ static bool is_interrupted(void) {
     return sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
 }
 
+/* How long until what waits in the batch is committed: often at first, so that a short run keeps what it computed, and
+ * seldom later, for each commit writes whole pages. */
+static double batch_left_s(const struct keeper *keeper) {
+    double now = now_s(CLOCK_MONOTONIC), most_s = BATCH_OF_ELAPSED_FRAC * (now - keeper->started_s);
+    double left_s = keeper->committed_s + (most_s < BATCH_S && keeper->n_in_batch > 0 ? most_s : BATCH_S) - now;
+    return keeper->n_in_batch < BATCH_POINTS && left_s > 0 ? left_s : 0;
+}
+
+/* Where every point is kept, and keys alone are compared, the table is soon there: a sweep that is interrupted again and
+ * again comes to its end. */
+static void heed_interrupt(struct keeper *keeper) {
+    struct tsim_sweep_progress *progress = keeper->progress;
+    if (!progress->is_interrupted && is_interrupted()) {
+        progress->is_interrupted = true;
+        keeper->interrupted_s = keeper->committed_s;
+    }
+    bool is_soon_over = progress->n_kept == progress->n_points && keeper->committed_s - keeper->interrupted_s < GRACE_S;
+    if (progress->is_interrupted && !is_soon_over)
+        stop(keeper->job);
+}
+
 static enum tsim_status keep_all(struct keeper *keeper, struct tsim_diags *diags) {
     struct finished finished;
     for (bool is_over = false; !is_over;) {
-        if (take_finished(keeper->job, &finished, &is_over))
+        if (take_finished(keeper->job, batch_left_s(keeper), &finished, &is_over))
             TSIM_TRY(keep(keeper, &finished, diags));
-        if (keeper->n_in_batch < BATCH_POINTS && now_s(CLOCK_MONOTONIC) - keeper->committed_s < BATCH_S)
+        if (batch_left_s(keeper) > 0)
             continue;
         TSIM_TRY(commit(keeper, diags));
-        if (!keeper->progress->is_interrupted && is_interrupted()) {
-            keeper->progress->is_interrupted = true;
-            stop(keeper->job);
-        }
+        heed_interrupt(keeper);
     }
     return commit(keeper, diags);
 }
@@ -501,7 +524,7 @@ static void drain(struct job *job) {
     bool is_over = false;
     stop(job);
     while (!is_over)
-        take_finished(job, &finished, &is_over);
+        take_finished(job, BATCH_S, &finished, &is_over);
 }
 
 static enum tsim_status start_threads(struct job *job, pthread_t *threads, int32_t n_threads, int32_t *n_started,
@@ -563,18 +586,20 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
     job->sweep = sweep;
     job->file = file;
     job->sweep_id = sweep_id;
-    job->next_position = sweep->shard;
+    job->n_mine = n_points_of(sweep);
     tsim_diags_init(&job->diags);
     pthread_mutex_init(&job->mutex, NULL);
     pthread_cond_init(&job->has_points, NULL);
     pthread_cond_init(&job->has_room, NULL);
-    *progress = (struct tsim_sweep_progress){.n_points = n_points_of(sweep)};
+    *progress = (struct tsim_sweep_progress){.n_points = job->n_mine};
     struct keeper keeper = {.job = job, .progress = progress, .report = report, .context = context};
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     tsim_arena_init(&keeper.arena);
     keeper.started_s = keeper.committed_s = now_s(CLOCK_MONOTONIC);
     enum tsim_status status = tsim_residuals_read(&arena, NULL, &job->residuals, diags);
+    if (status == TSIM_OK)
+        status = tsim_store_n_leading_points(store, sweep_id, sweep->shard, sweep->n_shards, &job->first, diags);
     if (status == TSIM_OK)
         status = tsim_point_writer_open(&arena, store, sweep_id, &keeper.writer, diags);
     if (status == TSIM_OK)

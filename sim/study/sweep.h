@@ -3,7 +3,8 @@
  * A point is the scenario with the space's settings laid over it. Its key is a hash of the resolved scenario and the
  * simulator's version; its seed derives from that key, so that threads, shards and restarts give the same table. A
  * point whose key the database has is not computed again. Threads hand finished points to the calling thread, which
- * alone writes, a transaction for many points or a tenth of a second; a point counts as done when it is committed.
+ * alone writes, a transaction for many points; a point counts as done when it is committed, which is soon: the first one
+ * at once, later ones within a twentieth of the time that the sweep has run and within a tenth of a second.
  * Memory does not grow with the number of points.
  *
  * A mistake in a value (an unknown key or id, a wrong unit) is an error of the sweep; a point whose values do not go
@@ -28,9 +29,10 @@ struct tsim_sweep_progress {
     int64_t n_points; /* of this shard */
     int64_t n_done;   /* committed, or found */
     int64_t n_found;  /* of them, found in the database */
+    int64_t n_kept;   /* in the database: done, or of an earlier run and not yet looked at */
     int64_t n_invalid;
     double elapsed_s;
-    bool is_interrupted; /* SIGINT or SIGTERM came: threads finish what they hold, nothing else is begun */
+    bool is_interrupted; /* SIGINT or SIGTERM came: threads finish what they hold, and no other point is computed */
 };
 typedef void (*tsim_sweep_report_fn)(void *context, const struct tsim_sweep_progress *progress);
 

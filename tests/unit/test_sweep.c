@@ -6,6 +6,7 @@
 #include "study/sweep.h"
 #include "support/arena_rig.h"
 
+#include <signal.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,15 +52,22 @@ static void tear_down_folder(void) {
     tear_down();
 }
 
-static struct tsim_sweep_progress run(const char *name, int32_t n_threads) {
+static struct tsim_sweep_progress run_heard(const char *name, int32_t n_threads, tsim_sweep_report_fn report,
+                                            void *context) {
     struct tsim_store *store;
     struct tsim_sweep_progress progress;
     int64_t sweep_id;
     const char *file = path_of(name);
     ck_assert_int_eq(tsim_store_open(&arena, file, TSIM_STORE_WRITE, &store, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_sweep_register(&arena, &sweep, store, &sweep_id, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_sweep_run(&sweep, store, file, sweep_id, n_threads, NULL, NULL, &progress, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_sweep_run(&sweep, store, file, sweep_id, n_threads, report, context, &progress, &diags),
+                     TSIM_OK);
     tsim_store_close(store);
+    return progress;
+}
+
+static struct tsim_sweep_progress run(const char *name, int32_t n_threads) {
+    struct tsim_sweep_progress progress = run_heard(name, n_threads, NULL, NULL);
     ck_assert_int_eq(progress.n_done, progress.n_points);
     return progress;
 }
@@ -126,6 +134,51 @@ START_TEST(what_is_missing_is_computed_and_nothing_else) {
     ck_assert_int_eq(run("a.db", 2).n_found, 30);
     ck_assert_str_eq(points_in("a.db"), whole);
     ck_assert_str_eq(rows_of("a.db", "SELECT count(*) FROM sweeps"), "1|\n");
+}
+END_TEST
+
+struct heard {
+    int64_t first_batch; /* points of the first commit that had any */
+    bool is_signalled;
+};
+
+/* Someone presses Ctrl-C as soon as a point is kept. */
+static void interrupt(void *context, const struct tsim_sweep_progress *progress) {
+    struct heard *heard = context;
+    if (heard->first_batch == 0)
+        heard->first_batch = progress->n_done;
+    if (heard->first_batch == 0 || heard->is_signalled)
+        return;
+    raise(SIGINT);
+    heard->is_signalled = true;
+}
+
+/* The one that was raised still waits, blocked: it is forgotten. */
+static void forget_interrupt(void) {
+    sigset_t signals;
+    int number;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    ck_assert_int_eq(sigwait(&signals, &number), 0);
+}
+
+/* However short the bursts, each keeps at least a point that no other had, none is computed twice, and one ends. */
+START_TEST(a_sweep_that_is_interrupted_again_and_again_ends) {
+    struct tsim_sweep_progress progress = {0};
+    int64_t n_computed = 0;
+    vary(AXES, 3);
+    while (progress.n_done < 45) {
+        struct heard heard = {0};
+        int64_t n_kept = progress.n_kept;
+        progress = run_heard("bursts.db", 2, interrupt, &heard);
+        ck_assert(n_kept == 45 || (progress.n_kept > n_kept && heard.first_batch == 1));
+        n_computed += progress.n_done - progress.n_found;
+        if (heard.is_signalled)
+            forget_interrupt();
+    }
+    ck_assert_int_eq(n_computed, 45);
+    run("whole.db", 2);
+    ck_assert_str_eq(points_in("bursts.db"), points_in("whole.db"));
 }
 END_TEST
 
@@ -252,6 +305,7 @@ static Suite *sweep_suite(void) {
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, any_number_of_threads_gives_the_same_rows);
     tcase_add_test(tests, what_is_missing_is_computed_and_nothing_else);
+    tcase_add_test(tests, a_sweep_that_is_interrupted_again_and_again_ends);
     tcase_add_test(tests, points_of_another_sweep_are_found);
     tcase_add_test(tests, keys);
     tcase_add_test(tests, keys_of_what_is_not_valid);
