@@ -131,7 +131,21 @@ static bool is_promoted(const struct tsim_software *software, const struct tsim_
     return op->precision == TSIM_FP8 && (op->is_gradient || software->fp8_scaling == TSIM_SCALING_BLOCK);
 }
 
+/* Of a convolution in groups, the fastest of: so many groups a product, on the diagonal of one, up to all, which is the
+ * convolution without groups; and of a depthwise one the vector units. */
+static double grouped_s(const struct tsim_accelerator *a, enum tsim_precision precision, const struct tsim_op *op) {
+    double best_s = op->is_depthwise ? op->flops / a->vector_flops_per_s : HUGE_VAL;
+    for (double joined = 1, last = 0; last < op->groups; last = joined, joined = fmin(2 * joined, op->groups)) {
+        double products = op->batch / op->groups * ceil(op->groups / joined), m = op->m, k = op->k;
+        *(op->is_weight_gradient ? &m : &k) *= joined;
+        best_s = fmin(best_s, tsim_gemm_s(a, precision, products, m, op->n * joined, k));
+    }
+    return best_s;
+}
+
 static double aligned_s(const struct tsim_accelerator *a, enum tsim_precision precision, const struct tsim_op *op) {
+    if (op->groups > 1)
+        return grouped_s(a, precision, op);
     double turns = op->is_sequential ? op->batch : 1;
     return turns * tsim_gemm_s(a, precision, op->batch / turns, op->m, op->n, op->k);
 }

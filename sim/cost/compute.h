@@ -35,6 +35,13 @@
  * them in the matrix units' fewer bits unless scales are of blocks: `fp8_gradients` is the one rate over the other
  * (Hopper; Blackwell has one mode).
  *
+ * Convolutions in groups. A group's few columns fill a tile badly, so libraries let a tile take several groups, or do
+ * without matrix units where each channel is a group (CUTLASS, include/cutlass/conv/convolution.h: GroupMode's
+ * kMultipleGroup, kDepthwise; PyTorch, aten/src/ATen/native/cuda/DepthwiseConv2d.cu). Taken is the fastest of 1, 2, 4,
+ * ... and all groups on the diagonal of a product, the last of which is the convolution without groups, and of
+ * flops / vector_peak where each channel is a group. That leaves depthwise kernels to memory, which bounds them (Ma et
+ * al. 2018, arXiv:1807.11164). The vector units' rate is their peak, not a measured one.
+ *
  * Flash attention.
  * rate = P * frac * d/(d + 20) * 148/128 * s/(s + r): frac is the long-sequence rate at head dimension
  * 128 (per kernel generation), the head dimension and ramp terms are fits to the measured curves of the

@@ -83,30 +83,38 @@ static double tensor_bytes(const struct batch *b, const struct tsim_list_layer *
     return b->e * (in_elements(b, l) + weights_of(l) + out_elements(b, l));
 }
 
+static bool is_depthwise(const struct tsim_list_layer *l) {
+    return l->groups > 1 && l->groups == l->in;
+}
+
 /* Convolutions as the library runs them; see the header. */
 static struct tsim_op *convolution(struct tsim_op_list *list, const char *name, const struct batch *b,
                                    const struct tsim_list_layer *l, double m, double n, double k) {
     struct tsim_op *op = product(list, name, b, (double)l->groups, m, n, k, tensor_bytes(b, l));
     bool is_image = l->in_area > 1;
-    if (is_image && b->precision == TSIM_TF32)
+    op->groups = (double)l->groups;
+    op->is_depthwise = is_depthwise(l);
+    if (is_image && !op->is_depthwise && b->precision == TSIM_TF32)
         op->bytes += 2 * b->e * (in_elements(b, l) + out_elements(b, l));
     return op;
 }
 
 static bool is_winograd(const struct batch *b, const struct tsim_list_layer *l) {
-    return b->precision == TSIM_FP32 && l->kernel_area == 9 && l->stride == 1 && l->groups == 1;
+    return b->precision == TSIM_FP32 && l->kernel_area == 9 && l->stride == 1 && !is_depthwise(l);
 }
 
-/* The same products with 3 x 3 kernels, by Winograd. `m`, `n`, `k` are those of one of the 16. */
+/* The same products with 3 x 3 kernels, by Winograd. `m`, `n`, `k` are those of one of the 16 of a group. */
 static struct tsim_op *winograd(struct tsim_op_list *list, const char *name, const struct batch *b,
                                 const struct tsim_list_layer *l, double m, double n, double k) {
-    return product(list, name, b, 16, m, n, k, tensor_bytes(b, l));
+    struct tsim_op *op = product(list, name, b, 16 * (double)l->groups, m, n, k, tensor_bytes(b, l));
+    op->groups = (double)l->groups;
+    return op;
 }
 
 static void product_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
     double g = (double)l->groups, pixels = b->samples * (double)l->out_area;
     if (is_winograd(b, l))
-        winograd(list, "convolution", b, l, pixels / 4, (double)l->out, (double)l->in);
+        winograd(list, "convolution", b, l, pixels / 4, (double)l->out / g, (double)l->in / g);
     else
         convolution(list, l->in_area > 1 ? "convolution" : "linear", b, l, pixels, (double)l->out / g,
                     (double)(l->kernel_area * l->in) / g);
@@ -123,11 +131,11 @@ static void product_backward(struct tsim_op_list *list, const struct batch *b, c
     const char *weight = is_image ? "convolution, weight" : "linear, weight";
     struct tsim_op *op;
     if (!l->is_first && is_short)
-        winograd(list, input, b, l, pixels / 4, in, out);
+        winograd(list, input, b, l, pixels / 4, in / g, out / g);
     else if (!l->is_first)
         convolution(list, input, b, l, pixels * step, in / g, area * out / g / step);
     if (is_short)
-        op = winograd(list, weight, b, l, out, in, pixels / 4);
+        op = winograd(list, weight, b, l, out / g, in / g, pixels / 4);
     else
         op = convolution(list, weight, b, l, out / g, area * in / g, pixels);
     double gradient_bytes = b->scenario->training.gradient_precision == TSIM_FP32 ? 4 : 2;

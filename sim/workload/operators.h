@@ -57,6 +57,8 @@ struct tsim_op {
     bool is_sequential;        /* GEMM: one of the `batch` after another, not side by side */
     bool is_gradient;          /* GEMM: of a linear layer's input or weight; FLASH: the backward pass */
     bool is_padded;            /* GEMM: the library pads the rows of its operands (convolutions) */
+    double groups;             /* GEMM: of a convolution, products of channels that do not mix; else 0 */
+    bool is_depthwise;         /* GEMM: each input channel is a group */
     double flops;              /* executed matrix FLOPs */
     double elements;           /* ELEMENTWISE: of the tensor worked on; see arithmetic.h for what is computed of them */
     double bytes;              /* HBM read + written */

@@ -1,5 +1,6 @@
 /* Layer lists: published counts of multiplications, kernels of a small list by hand, what is kept. */
 #include "config/catalogue_load.h"
+#include "cost/compute.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
 #include "support/operator_list.h"
@@ -142,6 +143,73 @@ START_TEST(algorithms) {
     ck_assert_double_eq_tol(list.ops[0].flops, direct * 4 / 9, 1e-6);
     ck_assert_double_eq_tol(list.ops[1].flops, direct * 4 / 9, 1e-6);
     ck_assert_double_eq(list.ops[0].bytes, bytes);
+}
+END_TEST
+
+static const struct tsim_accelerator *load_accelerator(const char *node) {
+    const struct tsim_node *loaded = NULL;
+    ck_assert_int_eq(tsim_catalogue_load_node(&arena, node, &loaded, &diags), TSIM_OK);
+    return loaded->accelerator;
+}
+
+/* 256 images of 32 channels, 112 x 112, 3 x 3: forward, then what the input's and the weights' gradients take. */
+static void time_groups(const struct tsim_accelerator *a, enum tsim_precision precision, int64_t groups,
+                        double time_s[3]) {
+    struct example x;
+    struct tsim_kernel_cost cost;
+    struct tsim_list_layer conv = {TSIM_LIST_PRODUCT, 0, 32, 32, 12544, 12544, 9, 1, groups, false, false};
+    init_small(&x);
+    x.model.list = &conv;
+    x.model.n_list = 1;
+    x.scenario.training.micro_batch_size = 256;
+    x.scenario.training.precision = precision;
+    for (int i = 0; i < 3; i++) {
+        struct tsim_op_list list;
+        (i == 0 ? tsim_list_forward : tsim_list_backward)(&x.scenario, 0, &list);
+        tsim_kernel_cost(a, &x.software, &list.ops[i > 0 ? i - 1 : 0], &cost);
+        time_s[i] = cost.time_s;
+    }
+}
+
+/* Depthwise on A100, 80 GB: 2 x 9 FLOP for each of 103 M results, 1.85 GFLOP, and 411 MB in bf16: 0.25 ms at the 0.8 of
+ * 2.039 TB/s that its memory sustains and 3 us of latency. On the vector units, 19.5 TFLOP/s, it is 0.095 ms. */
+START_TEST(depthwise_is_bound_by_memory) {
+    const struct tsim_accelerator *a = load_accelerator("single-a100-80gb");
+    double time_s[3], elements = 256.0 * 32 * 12544, bytes = 2 * (2 * elements + 9 * 32);
+    time_groups(a, TSIM_BF16, 32, time_s);
+    ck_assert_double_eq_tol(bytes, 411e6, 0.5e6);
+    ck_assert_double_lt(2 * 9 * elements / a->vector_flops_per_s, bytes / a->memory_bytes_per_s);
+    double expected_s = bytes / (a->memory_bytes_per_s * a->memory_sustained_frac) + a->kernel_latency_s;
+    for (int i = 0; i < 3; i++) /* a gradient of the weights in fp32 is a few bytes more */
+        ck_assert_double_eq_tol(time_s[i], expected_s, expected_s * 1e-4);
+    ck_assert_double_eq_tol(time_s[0], 0.26e-3, 0.01e-3);
+    double tf32_s[3];
+    time_groups(a, TSIM_TF32, 32, tf32_s); /* no layout is changed for units that are not used */
+    ck_assert_double_eq_tol(tf32_s[0] - a->kernel_latency_s, 2 * (time_s[0] - a->kernel_latency_s), 1e-9);
+}
+END_TEST
+
+/* Groups save work: no kernel is slower with more of them, on GPUs, arrays that keep weights or results. */
+START_TEST(groups_are_not_slower) {
+    static const char *const NODES[] = {"single-a100-80gb", "single-h100-sxm", "single-mi250x",
+                                        "single-tpu-v4",    "single-gaudi2",   "single-v100-16gb"};
+    const enum tsim_precision PRECISIONS[] = {TSIM_FP32, TSIM_TF32, TSIM_FP16, TSIM_BF16};
+    for (size_t n = 0; n < sizeof NODES / sizeof *NODES; n++) {
+        const struct tsim_accelerator *a = load_accelerator(NODES[n]);
+        for (size_t p = 0; p < sizeof PRECISIONS / sizeof *PRECISIONS; p++) {
+            if (a->peak_flops_per_s[PRECISIONS[p]] == 0)
+                continue;
+            double fewer_s[3], time_s[3];
+            time_groups(a, PRECISIONS[p], 1, fewer_s);
+            for (int64_t groups = 2; groups <= 32; groups *= 2) {
+                time_groups(a, PRECISIONS[p], groups, time_s);
+                for (int i = 0; i < 3; i++) {
+                    ck_assert_double_le(time_s[i], fewer_s[i] * (1 + 1e-12));
+                    fewer_s[i] = time_s[i];
+                }
+            }
+        }
+    }
 }
 END_TEST
 
@@ -333,6 +401,8 @@ static Suite *layer_list_suite(void) {
     tcase_add_test(tc, kernels_by_hand);
     tcase_add_test(tc, activations_by_hand);
     tcase_add_test(tc, algorithms);
+    tcase_add_test(tc, depthwise_is_bound_by_memory);
+    tcase_add_test(tc, groups_are_not_slower);
     suite_add_tcase(suite, tc);
     return suite;
 }
