@@ -669,7 +669,8 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, &k);
     double bytes = working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),
                                                 tsim_layer_whole_activation_bytes(sc, true));
-    if (tsim_recompute_parts(sc) & ~(unsigned)TSIM_RECOMPUTE_ATTENTION)
+    unsigned again = tsim_recompute_parts(sc);
+    if (again & ~(unsigned)TSIM_RECOMPUTE_ATTENTION)
         bytes += largest(sc->model, recomputed_bytes(sc, false), recomputed_bytes(sc, true));
     /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
     double widest = largest(sc->model, up * k.t * k.f, rows * fmax(up * expert_width(sc), k.h)) * k.e;
@@ -677,6 +678,8 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (sc->model->encoder_layers > 0)
         widest = fmax(widest, up * first.t * first.f * k.e);
     double core = fmax(core_attention_bytes(sc, &k), core_attention_bytes(sc, &first));
+    if (again == TSIM_RECOMPUTE_ATTENTION) /* what is recomputed meets its own gradients, no longer the block's */
+        core *= 2;
     bytes += fmax(widest, core - gathered_less_at_attention(sc, stage)) + 2 * fmax(k.t, first.t) * k.h * k.e;
     if (sc->parallelism.expert > 1)
         bytes += 2 * rows * k.h * k.e; /* rows sent and received */

@@ -171,8 +171,29 @@ START_TEST(recomputation) {
     e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
     e.scenario.training.recompute_parts = TSIM_RECOMPUTE_NORMS;
     assert_mib(stage(0).buffers_bytes, others + 2 * 2);
-    e.scenario.training.recompute_parts = TSIM_RECOMPUTE_ATTENTION; /* in place of what the widest gradient counts */
-    assert_mib(stage(0).buffers_bytes, others);
+    e.scenario.training.recompute_parts = TSIM_RECOMPUTE_ATTENTION; /* probabilities again, and their gradients */
+    assert_mib(stage(0).buffers_bytes, others + 16);
+}
+END_TEST
+
+/* A single layer has nothing to save: what is recomputed is there again when its gradients are. */
+START_TEST(one_layer_recomputed) {
+    static const unsigned PARTS[] = {TSIM_RECOMPUTE_ATTENTION, TSIM_RECOMPUTE_OPERATORS};
+    for (int kernel = 0; kernel < 2; kernel++) {
+        example_init(&e);
+        e.model.vocab = 1024;
+        e.model.layers = 1;
+        e.scenario.training.attention = kernel ? TSIM_ATTENTION_STANDARD : TSIM_ATTENTION_FLASH;
+        example_finish(&e);
+        double whole = stage(0).total_bytes, input = 2 * MIB;
+        e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+        assert_mib(stage(0).total_bytes - whole, input / MIB);
+        e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+        for (int i = 0; i < 2; i++) {
+            e.scenario.training.recompute_parts = PARTS[i];
+            ck_assert_double_eq_tol(stage(0).total_bytes, whole, input);
+        }
+    }
 }
 END_TEST
 
@@ -193,7 +214,7 @@ START_TEST(two_stacks) {
             e.scenario.training.attention = TSIM_ATTENTION_STANDARD;
             e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
             e.scenario.training.recompute_parts = TSIM_RECOMPUTE_ATTENTION;
-            assert_mib(stage(0).buffers_bytes, 16 + 4 + 4 + 1);
+            assert_mib(stage(0).buffers_bytes, 2 * 16 + 4 + 4 + 1);
         }
 }
 END_TEST
@@ -421,6 +442,7 @@ static Suite *buffers_suite(void) {
     tcase_add_test(tcase, gathered_at_attention);
     tcase_add_test(tcase, context_ranks);
     tcase_add_test(tcase, recomputation);
+    tcase_add_test(tcase, one_layer_recomputed);
     tcase_add_test(tcase, two_stacks);
     tcase_add_test(tcase, kept_beside_layers);
     tcase_add_test(tcase, outputs_of_two_stacks);
