@@ -329,6 +329,20 @@ static void check_ramp(const struct tsim_draft *draft, struct tsim_reader *reade
         tsim_value_warning(reader->diags, at, path, "has no effect: the run has no length");
 }
 
+/* Accelerators that are always slow: how many, and how slow. */
+static void check_variability(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    const struct tsim_variability_spec *spec = &draft->scenario.variability;
+    const char *fraction = "variability.stragglers.fraction", *slowdown = "variability.stragglers.slowdown";
+    if (spec->straggler_slowdown < 1)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_RANGE, tsim_draft_place(draft, slowdown), slowdown,
+                                        "a straggler that is faster than the rest"),
+                       "write how many times as long its kernels take: 1.2");
+    if (spec->straggler_slowdown == 1)
+        warn(draft, reader, fraction, spec->straggler_frac == 0, "stragglers.slowdown is 1: they are not slow");
+    if (spec->straggler_frac == 0)
+        warn(draft, reader, slowdown, spec->straggler_slowdown == 1, "stragglers.fraction is 0: there are none");
+}
+
 void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader) {
     const struct tsim_reliability_spec *spec = &draft->scenario.reliability;
     const struct tsim_evaluation_spec *evaluation = &draft->scenario.training.evaluation;
@@ -340,6 +354,7 @@ void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_re
                                         "how long a pause is, is given twice"),
                        "one of time, samples, steps: {interval: 1000, samples: 50000}");
     check_ramp(draft, reader);
+    check_variability(draft, reader);
     if (!spec->has)
         return;
     if (spec->node_mtbf_s > 0 && tsim_draft_has(draft, "reliability.components"))

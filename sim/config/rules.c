@@ -171,9 +171,6 @@ static void check_simulation(const struct check *c) {
         tsim_diag_hint(
             fail(c, "simulation.warmup", "warmup %lld leaves none of %lld steps", num(s->warmup), num(s->steps)),
             "warmup must be below steps");
-    if (c->sc->variability.straggler_slowdown < 1)
-        tsim_diag_hint(fail(c, "variability.stragglers.slowdown", "a straggler that is faster than the rest"),
-                       "write how many times as long its kernels take: 1.2");
 }
 
 /* ---- the machine ---- */

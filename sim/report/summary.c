@@ -238,19 +238,37 @@ static void print_power(struct tsim_screen *screen, const struct tsim_result *re
                      tsim_screen_human(screen, result->step_energy_j, TSIM_JOULES));
 }
 
-static void print_variation(struct tsim_screen *screen, const struct tsim_variation *v) {
+/* How lucky this seed is, and what other draws of slow accelerators take. */
+static void print_stragglers(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_straggler_draws *d = &result->variation.draws;
+    double n = (double)result->variation.n_stragglers;
+    if (!d->has)
+        return;
+    tsim_screen_line(screen, "stragglers",
+                     "%s of the %s accelerators %s slow with seed %lld; %.3g expected, at least one in %s of all draws",
+                     n > 0 ? tsim_screen_count(screen, n) : "none",
+                     tsim_screen_count(screen, (double)result->scenario->n_accelerators), n == 1 ? "is" : "are",
+                     (long long)result->scenario->simulation.seed, d->expected,
+                     tsim_screen_percent(screen, d->chance_frac));
+    tsim_screen_line(screen, "", "step over all draws: %s to %s in eight of ten, median %s, mean %s; %s with none slow",
+                     tsim_screen_human(screen, d->p10_s, TSIM_TIME_S), tsim_screen_human(screen, d->p90_s, TSIM_TIME_S),
+                     tsim_screen_human(screen, d->p50_s, TSIM_TIME_S),
+                     tsim_screen_human(screen, d->mean_s, TSIM_TIME_S),
+                     tsim_screen_human(screen, result->variation.without_s, TSIM_TIME_S));
+}
+
+static void print_variation(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_variation *v = &result->variation;
     if (!v->has)
         return;
-    const char *slow = v->n_stragglers > 0
-                           ? tsim_arena_printf(&screen->arena, "; %lld slow accelerator%s", (long long)v->n_stragglers,
-                                               v->n_stragglers > 1 ? "s" : "")
-                           : "";
-    tsim_screen_line(screen, "variation",
-                     "%d steps: median %s, 99th percentile %s, mean %s, which is %.1f %% more than %s without%s",
-                     (int)v->n_steps, tsim_screen_human(screen, v->p50_s, TSIM_TIME_S),
-                     tsim_screen_human(screen, v->p99_s, TSIM_TIME_S),
-                     tsim_screen_human(screen, v->mean_s, TSIM_TIME_S), 100 * (v->mean_s / v->without_s - 1),
-                     tsim_screen_human(screen, v->without_s, TSIM_TIME_S), slow);
+    if (result->scenario->variability.compute_cv > 0)
+        tsim_screen_line(screen, "variation",
+                         "%d steps: median %s, 99th percentile %s, mean %s, which is %.1f %% more than %s without",
+                         (int)v->n_steps, tsim_screen_human(screen, v->p50_s, TSIM_TIME_S),
+                         tsim_screen_human(screen, v->p99_s, TSIM_TIME_S),
+                         tsim_screen_human(screen, v->mean_s, TSIM_TIME_S), 100 * (v->mean_s / v->without_s - 1),
+                         tsim_screen_human(screen, v->without_s, TSIM_TIME_S));
+    print_stragglers(screen, result);
 }
 
 static void print_input(struct tsim_screen *screen, const struct tsim_input_figures *i) {
@@ -386,7 +404,7 @@ static void print_misfit(struct tsim_screen *screen, const struct tsim_result *r
 
 static void print_outcome(struct tsim_screen *screen, const struct tsim_result *result) {
     print_input(screen, &result->input);
-    print_variation(screen, &result->variation);
+    print_variation(screen, result);
     print_power(screen, result);
     print_evaluation(screen, result);
     tsim_screen_campaign(screen, result);

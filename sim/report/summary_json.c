@@ -171,6 +171,12 @@ static const struct figure VARIATION[] = {
     NAMED("step_time_without_s", without_s), END};
 
 #undef OF
+#define OF tsim_straggler_draws
+static const struct figure STRAGGLER_DRAWS[] = {
+    SAME(expected), NAMED("chance", chance_frac), NAMED("step_time_p10_s", p10_s), NAMED("step_time_p50_s", p50_s),
+    NAMED("step_time_p90_s", p90_s), NAMED("step_time_mean_s", mean_s), END};
+
+#undef OF
 #define OF tsim_uncertainty
 static const struct figure UNCERTAINTY[] = {SAME(step_time_low_s), SAME(step_time_high_s), END};
 #undef OF
@@ -304,6 +310,11 @@ static void add_variation(struct tsim_json *root, const struct tsim_variation *v
     tsim_json_integer(variation, "steps", v->n_steps);
     add_figures(variation, VARIATION, v);
     tsim_json_integer(variation, "stragglers", v->n_stragglers);
+    if (!v->draws.has)
+        return;
+    struct tsim_json *draws = tsim_json_object(variation, "straggler_draws");
+    tsim_json_integer(draws, "simulated", v->draws.n);
+    add_figures(draws, STRAGGLER_DRAWS, &v->draws);
 }
 
 static void add_uncertainty(struct tsim_json *root, const struct tsim_uncertainty *u) {

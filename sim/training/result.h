@@ -121,6 +121,18 @@ struct tsim_input_figures {
     double host_buffer_bytes; /* per node: batches loaded ahead */
 };
 
+/* Which accelerators are slow is drawn: the run's own step is of one draw, that of its seed. Others are of the seeds that
+ * follow, without noise; those in which no accelerator is slow count with their probability. */
+enum { TSIM_MOST_STRAGGLER_DRAWS = 20 };
+struct tsim_straggler_draws {
+    bool has;
+    double expected;                          /* number of slow accelerators, ... */
+    double chance_frac;                       /* ... and that there is at least one */
+    int32_t n;                                /* draws with at least one that were simulated */
+    double time_s[TSIM_MOST_STRAGGLER_DRAWS]; /* of a step of each, ascending */
+    double p10_s, p50_s, p90_s, mean_s;       /* of all draws */
+};
+
 /* Steps that differ (variability). The result's step is the one whose time is nearest to their mean. */
 struct tsim_variation {
     bool has;
@@ -128,6 +140,7 @@ struct tsim_variation {
     int64_t n_stragglers;
     double p50_s, p99_s, mean_s;
     double without_s; /* the step without noise and stragglers */
+    struct tsim_straggler_draws draws;
 };
 
 struct tsim_fit_change { /* a smallest change that makes the configuration fit */

@@ -641,7 +641,7 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
     struct machine machine = machine_of(arena, sc, options->memo);
     struct tsim_step_simulation simulation;
     struct tsim_feed_flow flow;
-    const struct tsim_variation_job job = {sc, machine.cluster, machine.placement, machine.costs};
+    const struct tsim_variation_job job = {sc, machine.cluster, machine.placement, machine.costs, options->is_brief};
     if (tsim_scenario_varies(sc))
         TSIM_TRY(tsim_variation_simulate(arena, &job, result, &sc, diags));
     TSIM_TRY(tsim_input_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,

@@ -11,6 +11,7 @@ struct tsim_variation_job {
     const struct tsim_cluster *cluster;
     const struct tsim_placement *placement;
     const struct tsim_pass_costs *costs;
+    bool is_brief; /* no other draws of stragglers than the run's own */
 };
 
 /* Simulates simulation.steps of them. Fills in result->steps, n_steps and variation, and sets *typical (in `arena`) to
@@ -18,5 +19,8 @@ struct tsim_variation_job {
 enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct tsim_variation_job *job,
                                          struct tsim_result *result, const struct tsim_scenario **typical,
                                          struct tsim_diags *diags);
+
+/* Of a step over all draws of stragglers; without_s: the step where none is slow. */
+double tsim_straggler_quantile_s(const struct tsim_straggler_draws *draws, double without_s, double frac);
 
 #endif

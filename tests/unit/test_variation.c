@@ -134,6 +134,35 @@ START_TEST(stragglers) {
 }
 END_TEST
 
+/* Of eight replicas whose gradients are summed one slow accelerator holds up all: the step has two values, and 0.98^8 = 85.1
+ * % of all draws have the shorter one, whatever this seed drew. */
+START_TEST(draws_of_stragglers) {
+    replicas(8, 0);
+    e.scenario.simulation.steps = 1;
+    e.scenario.variability.straggler_frac = 1;
+    e.scenario.variability.straggler_slowdown = 1.25;
+    run();
+    double slow_s = result.step.time_s, without_s = result.variation.without_s, chance = 1 - pow(0.98, 8);
+    ck_assert_double_eq_tol(result.variation.draws.p10_s, slow_s, 1e-9 * slow_s);
+    e.scenario.variability.straggler_frac = 0.02;
+    for (int64_t seed = 1; seed <= 3; seed++) {
+        e.scenario.simulation.seed = seed;
+        run();
+        const struct tsim_straggler_draws *d = &result.variation.draws;
+        ck_assert(d->has);
+        ck_assert_int_eq(d->n, TSIM_MOST_STRAGGLER_DRAWS);
+        ck_assert_double_eq_tol(d->expected, 0.16, 1e-12);
+        ck_assert_double_eq_tol(d->chance_frac, chance, 1e-12);
+        ck_assert_double_eq_tol(d->p10_s, without_s, 1e-9 * slow_s);
+        ck_assert_double_eq_tol(d->p50_s, without_s, 1e-9 * slow_s);
+        ck_assert_double_eq_tol(d->p90_s, slow_s, 1e-9 * slow_s);
+        ck_assert_double_eq_tol(d->mean_s, without_s + chance * (slow_s - without_s), 1e-9 * slow_s);
+        ck_assert_double_eq_tol(result.step.time_s, result.variation.n_stragglers > 0 ? slow_s : without_s,
+                                1e-9 * slow_s);
+    }
+}
+END_TEST
+
 START_TEST(seeds) {
     replicas(2, 0.1);
     run();
@@ -188,6 +217,7 @@ static Suite *variation_suite(void) {
     tcase_add_test(tcase, typical_step);
     tcase_add_test(tcase, terms);
     tcase_add_test(tcase, stragglers);
+    tcase_add_test(tcase, draws_of_stragglers);
     tcase_add_test(tcase, seeds);
     tcase_add_test(tcase, short_passes_are_not_spare);
     suite_add_tcase(suite, tcase);
