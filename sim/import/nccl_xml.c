@@ -6,13 +6,17 @@
 
 /* <system><cpu numaid=...><pci class=... link_speed="32.0 GT/s PCIe" link_width="16">...<gpu dev=... sm="90">
  * <nvlink target=... count="18" tclass="0x068000"/></gpu> ... <nic><net name=... speed="400000"/></nic></pci></cpu>
- * A pci of class 0x0604.. is a bridge or switch. */
+ * A pci of class 0x0604.. is a bridge or switch. RCCL writes <gpu sm="304" gcn="gfx942"> with
+ * <xgmi target=... count="1"/>: sm are the compute units (90 before ROCm 6, whatever they are), gcn was a number: 942, 908, and
+ * 910 for gfx90a. */
 
 enum { MOST_DEPTH = 64, MOST = TSIM_TOPOLOGY_MOST_DEVICES };
 
 struct gpu {
     int cpu, bridge; /* numbers of the elements above it; bridge 0: none */
     int sm, nvlinks, n_targets;
+    unsigned device;
+    char gcn[8];
     bool has_switch;
     double link_bytes_per_s;
 };
@@ -20,7 +24,7 @@ struct gpu {
 struct frame {
     int cpu, bridge;
     double link_bytes_per_s, uplink_bytes_per_s;
-    bool is_virtual; /* a NIC that is none: without a link */
+    unsigned device;
 };
 
 struct reading {
@@ -60,10 +64,19 @@ static void begin_pci(struct reading *g, struct frame *frame, const XML_Char **a
     double link = pcie_rate(attributes);
     bool is_bridge = strncmp(attribute(attributes, "class"), "0x0604", 6) == 0;
     frame->link_bytes_per_s = link;
+    frame->device = (unsigned)strtoul(attribute(attributes, "device"), NULL, 16) & 0xffff;
     if (is_bridge) {
         frame->bridge = ++g->n_bridges;
         frame->uplink_bytes_per_s = link;
     }
+}
+
+/* "gfx942", "942": without the first three letters. */
+static void read_gcn(struct gpu *gpu, const char *text) {
+    if (strncmp(text, "gfx", 3) == 0)
+        text += 3;
+    snprintf(gpu->gcn, sizeof gpu->gcn, "%.*s", (int)strspn(text, "0123456789abcdef"),
+             strcmp(text, "910") == 0 ? "90a" : text);
 }
 
 static void begin_gpu(struct reading *g, const struct frame *frame, const XML_Char **attributes) {
@@ -74,13 +87,16 @@ static void begin_gpu(struct reading *g, const struct frame *frame, const XML_Ch
     g->gpus[g->n_gpus++] = (struct gpu){.cpu = frame->cpu,
                                         .bridge = frame->bridge,
                                         .sm = atoi(attribute(attributes, "sm")),
+                                        .device = frame->device,
                                         .link_bytes_per_s = frame->link_bytes_per_s};
+    read_gcn(&g->gpus[g->n_gpus - 1], attribute(attributes, "gcn"));
     /* Slower than what is below it: a bridge of a virtual machine, whose speed says nothing. */
     if (frame->uplink_bytes_per_s > 0 && frame->uplink_bytes_per_s >= frame->link_bytes_per_s)
         g->uplink_bytes_per_s = frame->uplink_bytes_per_s;
 }
 
-static void add_nvlink(struct reading *g, const XML_Char **attributes) {
+/* NVLink, or xGMI of AMD's. */
+static void add_link(struct reading *g, const XML_Char **attributes) {
     int count = atoi(attribute(attributes, "count"));
     if (g->n_gpus == 0 || count < 1 || count > 1000)
         return;
@@ -90,13 +106,17 @@ static void add_nvlink(struct reading *g, const XML_Char **attributes) {
     gpu->has_switch |= strncmp(attribute(attributes, "tclass"), "0x0680", 6) == 0;
 }
 
+/* Of a speed that none has (Slingshot's driver gives kilobits) nothing is known. */
+#define FASTEST_MB_PER_S 1e7
+
+/* The fastest are those that a job uses; others (10 Gb/s for the administrator) are not counted. */
 static void add_net(struct reading *g, const XML_Char **attributes) {
     double speed = strtod(attribute(attributes, "speed"), NULL); /* Mb/s */
-    if (speed < 1000 || speed > 1e8 || g->n_nets == MOST)
+    double bytes_per_s = speed <= FASTEST_MB_PER_S ? 1e6 / 8 * speed : 0;
+    if (!(speed >= 1000) || g->n_nets == MOST || bytes_per_s < g->net_bytes_per_s)
         return;
-    g->n_nets++;
-    if (1e6 / 8 * speed > g->net_bytes_per_s)
-        g->net_bytes_per_s = 1e6 / 8 * speed;
+    g->n_nets = bytes_per_s > g->net_bytes_per_s ? 1 : g->n_nets + 1;
+    g->net_bytes_per_s = bytes_per_s;
 }
 
 static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char **attributes) {
@@ -114,8 +134,8 @@ static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char
         begin_pci(g, &frame, attributes);
     else if (strcmp(name, "gpu") == 0)
         begin_gpu(g, &frame, attributes);
-    else if (strcmp(name, "nvlink") == 0)
-        add_nvlink(g, attributes);
+    else if (strcmp(name, "nvlink") == 0 || strcmp(name, "xgmi") == 0)
+        add_link(g, attributes);
     else if (strcmp(name, "net") == 0)
         add_net(g, attributes);
     g->frames[++g->depth] = frame;
@@ -140,12 +160,17 @@ static int count_same(const struct reading *g, bool by_bridge) {
 static void classify(const struct reading *g, struct tsim_machine *m) {
     const struct gpu *gpu = &g->gpus[0];
     int per_switch = count_same(g, true), per_socket = count_same(g, false);
+    bool is_amd = gpu->gcn[0] != '\0';
     m->n_accelerators = g->n_gpus;
     m->n_nics = g->n_nets;
-    m->sm = gpu->sm;
+    m->sm = is_amd ? 0 : gpu->sm;
+    m->gcn = is_amd ? gpu->gcn : NULL;
+    m->compute_units = is_amd && gpu->sm != 90 ? gpu->sm : 0;
+    m->device = gpu->device;
+    m->n_targets = gpu->n_targets;
     m->nvlinks = gpu->nvlinks;
     m->has_switch = gpu->has_switch || (gpu->nvlinks > 0 && gpu->n_targets == g->n_gpus - 1 && g->n_gpus > 1);
-    m->is_cube = !m->has_switch && g->n_gpus == 8 && gpu->nvlinks == 6 && gpu->n_targets == 4;
+    m->is_cube = !is_amd && !m->has_switch && g->n_gpus == 8 && gpu->nvlinks == 6 && gpu->n_targets == 4;
     m->nic_bytes_per_s = g->net_bytes_per_s;
     m->host_link_bytes_per_s = gpu->link_bytes_per_s;
     m->uplink_bytes_per_s = g->uplink_bytes_per_s;

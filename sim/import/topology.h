@@ -11,7 +11,11 @@ struct tsim_machine {
     const char *program, *file;
     int n_accelerators, n_nics;
     int sm;                     /* compute capability x 10; 0: not said */
-    int nvlinks;                /* of one accelerator; 0: none */
+    const char *gcn;            /* AMD's architecture without "gfx": "942"; NULL: not AMD's */
+    unsigned device;            /* of PCI; 0: not said */
+    int compute_units;          /* of AMD's; 0: not said */
+    int nvlinks;                /* of one accelerator, or its xGMI links; 0: none */
+    int n_targets;              /* accelerators that xGMI links of one reach */
     bool has_switch;            /* NVLinks reach every other accelerator alike */
     bool is_cube;               /* they reach some, as on DGX-1V */
     int per_switch, per_socket; /* accelerators below one PCIe switch and on one socket; 0: all */

@@ -69,7 +69,7 @@ START_TEST(hgx_a100_by_nccl) {
     check_close(n->nic_bytes_per_s, 200e9 / 8);
     check_close(n->host_link_bytes_per_s, 16e9 * 16 / 8 * 128 / 130);
     check_close(n->scale_up_bytes_per_s, 12 * 25e9);
-    ck_assert_str_eq(n->accelerator->name, "a100-80gb");
+    ck_assert_str_eq(n->accelerator->name, "a100-40gb"); /* PCI device 0x20b0 */
 }
 END_TEST
 
@@ -100,6 +100,113 @@ START_TEST(cube_mesh_by_nvidia_smi) {
     ck_assert_int_eq(n->accelerators, 8);
     ck_assert_int_eq(n->nics, 4);
     ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_CUBE_MESH);
+}
+END_TEST
+
+/* What is refused says what was found. */
+static const char *refused(const char *format, const char *text) {
+    struct tsim_import_input input = {"text", text, strlen(text), NULL, 0, NULL};
+    struct tsim_import_result result = {NULL, NULL};
+    diags.n_items = diags.n_errors = 0;
+    ck_assert_int_eq(tsim_import_format_find(format)->read(&arena, &input, &result, &diags), TSIM_ERR_INFEASIBLE);
+    return diags.items[0].message;
+}
+
+/* A node as RCCL dumps it: each accelerator has an xGMI link to the next `links`, and a NIC of 400,000 Mb/s beside it. */
+static const char *rccl(int n, int links, const char *pci, const char *gpu) {
+    const char *text = "<system version=\"2\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"AuthenticAMD\">";
+    for (int i = 0; i < n; i++) {
+        text = tsim_arena_printf(&arena,
+                                 "%s<pci busid=\"0000:0%d:00.0\" class=\"0x120000\" vendor=\"0x1002\" %s "
+                                 "link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"%d\" %s rank=\"%d\">",
+                                 text, i, pci, i, gpu, i);
+        for (int k = 1; k <= links; k++)
+            text = tsim_arena_printf(&arena, "%s<xgmi target=\"0000:0%d:00.0\" count=\"1\" tclass=\"0x120000\"/>", text,
+                                     (i + k) % n);
+        text = tsim_arena_printf(&arena,
+                                 "%s</gpu></pci><pci busid=\"0000:1%d:00.0\" class=\"0x020700\"><nic><net "
+                                 "name=\"mlx5_%d\" speed=\"400000\"/></nic></pci>",
+                                 text, i, i);
+    }
+    return tsim_arena_printf(&arena,
+                             "%s<pci busid=\"0000:20:00.0\" class=\"0x020000\"><nic><net name=\"eth0\" "
+                             "speed=\"10000\"/></nic></pci></cpu></system>",
+                             text);
+}
+
+/* Eight MI300X of 304 compute units, 7 links of 64 GB/s each; four of them have 3. The administrator's 10 Gb/s is no NIC
+ * of the job. Before ROCm 6 gfx90a was 910, and sm 90. */
+START_TEST(amd_by_rccl) {
+    const struct tsim_node *n =
+        imported_text("nccl-xml", rccl(8, 7, "device=\"0x74b5\"", "sm=\"304\" gcn=\"gfx942\" arch=\"38911\""));
+    ck_assert_str_eq(n->accelerator->name, "mi300x");
+    ck_assert_int_eq(n->accelerators, 8);
+    ck_assert_int_eq(n->nics, 8);
+    check_close(n->nic_bytes_per_s, 400e9 / 8);
+    ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_MESH);
+    check_close(n->scale_up_bytes_per_s, 7 * 64e9);
+    check_close(n->host_link_bytes_per_s, 32e9 * 16 / 8 * 128 / 130);
+    n = imported_text("nccl-xml", rccl(4, 3, "", "sm=\"304\" gcn=\"942\""));
+    ck_assert_int_eq(n->accelerators, 4);
+    check_close(n->scale_up_bytes_per_s, 3 * 64e9);
+    check_close(n->scale_up_ring_bytes_per_s, 313e9 * 3 / 7);
+    n = imported_text("nccl-xml", rccl(8, 3, "", "sm=\"90\" gcn=\"910\""));
+    ck_assert_str_eq(n->accelerator->name, "mi250x-gcd");
+    ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_MESH);
+    n = imported_text("nccl-xml", rccl(8, 7, "device=\"0x74a5\"", "sm=\"304\" gcn=\"gfx942\""));
+    ck_assert_str_eq(n->accelerator->name, "mi325x");
+}
+END_TEST
+
+START_TEST(what_the_catalogue_does_not_have) {
+    ck_assert_str_eq(
+        refused("nccl-xml", rccl(4, 3, "device=\"0x74a0\"", "sm=\"228\" gcn=\"942\"")), /* MI300A */
+        "no accelerator of the catalogue is this one: gfx942, 228 compute units, PCI device 0x74a0, 3 xGMI links");
+    ck_assert_str_eq(refused("nccl-xml", rccl(4, 3, "", "sm=\"90\" gcn=\"908\"")), /* MI100 */
+                     "no accelerator of the catalogue is this one: gfx908, 3 xGMI links");
+    ck_assert_str_eq(refused("nccl-xml", rccl(8, 7, "", "sm=\"80\" gcn=\"gfx942\"")),
+                     "no accelerator of the catalogue is this one: gfx942, 80 compute units, 7 xGMI links");
+    ck_assert_str_eq(refused("nccl-xml", rccl(6, 2, "", "sm=\"90\" gcn=\"gfx90a\"")),
+                     "6 accelerators of which one has xGMI links to 2 others: no node of the catalogue is so");
+    ck_assert_str_eq(refused("nccl-xml", "<system><cpu><pci><gpu sm=\"75\"/></pci></cpu></system>"),
+                     "no accelerator of the catalogue is this one: compute capability 7.5");
+    ck_assert_str_eq(refused("nvidia-topo", "GPU0 GPU1\nGPU0 X SYS\nGPU1 SYS X\n"),
+                     "no accelerator of the catalogue is this one: the file does not say what it is");
+}
+END_TEST
+
+/* nvidia-smi shows no NIC where there is none, or no driver of one: said, with the way to give them. */
+START_TEST(without_nics) {
+    static const char TEXT[] = "GPU0 GPU1\nGPU0 X NV18\nGPU1 NV18 X\n";
+    ck_assert_int_eq(imported_text("nvidia-topo", TEXT)->nics, 0);
+    ck_assert_uint_eq(diags.n_warnings, 1);
+    ck_assert_ptr_nonnull(strstr(diags.items[0].hint, "--set nics=8"));
+    diags.n_items = diags.n_warnings = 0;
+    const struct tsim_override sets[] = {{"nics", "2"}, {"nic_bandwidth", "200 Gb/s"}};
+    struct tsim_import_input input = {"text", TEXT, strlen(TEXT), sets, 2, NULL};
+    struct tsim_import_result result = {NULL, NULL};
+    ck_assert_int_eq(tsim_import_format_find("nvidia-topo")->read(&arena, &input, &result, &diags), TSIM_OK);
+    const struct tsim_node *n = node_of(result.yaml);
+    ck_assert_int_eq(n->nics, 2);
+    check_close(n->nic_bytes_per_s, 25e9);
+    ck_assert_uint_eq(diags.n_warnings, 0);
+}
+END_TEST
+
+/* Eight cards of PCIe 3, all on one socket and none behind a switch: nothing of the catalogue's node of eight is taken over. */
+START_TEST(a_tree_as_it_is) {
+    const char *text = "<system><cpu numaid=\"0\">";
+    for (int i = 0; i < 8; i++)
+        text = tsim_arena_printf(&arena,
+                                 "%s<pci class=\"0x030200\" device=\"0x26b9\" link_speed=\"8.0 GT/s\" "
+                                 "link_width=\"16\"><gpu sm=\"89\"/></pci>",
+                                 text);
+    const struct tsim_node *n = imported_text("nccl-xml", tsim_arena_printf(&arena, "%s</cpu></system>", text));
+    ck_assert_str_eq(n->accelerator->name, "l40s");
+    ck_assert_int_eq(n->accelerators_per_switch, 0);
+    ck_assert_int_eq(n->accelerators_per_socket, 0);
+    check_close(n->scale_up_bytes_per_s, 8e9 * 16 / 8 * 128 / 130);
+    check_close(n->scale_up_ring_bytes_per_s, 24e9 * (8e9 * 16 / 8 * 128 / 130) / 31.5e9);
 }
 END_TEST
 
@@ -138,6 +245,10 @@ static Suite *topology_suite(void) {
     tcase_add_test(tests, hgx_a100_by_nccl);
     tcase_add_test(tests, hgx_h100_by_nccl);
     tcase_add_test(tests, cube_mesh_by_nvidia_smi);
+    tcase_add_test(tests, amd_by_rccl);
+    tcase_add_test(tests, what_the_catalogue_does_not_have);
+    tcase_add_test(tests, without_nics);
+    tcase_add_test(tests, a_tree_as_it_is);
     tcase_add_loop_test(tests, pcie_generations, 0, sizeof PCIE / sizeof PCIE[0]);
     suite_add_tcase(suite, tests);
     return suite;
