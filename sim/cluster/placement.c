@@ -125,6 +125,15 @@ struct tsim_group tsim_placement_group_of(const struct tsim_placement *placement
     return shape_of(placement, base_of(placement, rank, axes), axes);
 }
 
+int32_t tsim_placement_ranks(const struct tsim_placement *placement, int32_t rank, unsigned axes, int32_t *ranks) {
+    struct walk walk = {.placement = placement, .axes = axes};
+    int32_t base = base_of(placement, rank, axes), n = 0;
+    do
+        ranks[n++] = base + walk.offset;
+    while (walk_next(&walk));
+    return n;
+}
+
 static bool is_worse(const struct tsim_group *a, const struct tsim_group *b) {
     if (a->n_nodes != b->n_nodes)
         return a->n_nodes > b->n_nodes;
@@ -140,7 +149,8 @@ static int32_t gcd(int32_t a, int32_t b) {
 /* A group's shape depends on its lowest rank only through that rank's place on its node: base + offset lies
  * (base mod g + offset) / g nodes further, g ranks a node. So one group for each place is enough, and an axis has been
  * at all its places after g / gcd(stride, g) steps. */
-struct tsim_group tsim_placement_group(const struct tsim_placement *placement, unsigned axes) {
+static struct tsim_group worst_group(const struct tsim_placement *placement, unsigned axes, unsigned fixed,
+                                     int32_t first) {
     int32_t per_node = placement->ranks_per_node;
     struct tsim_placement places = *placement;
     for (int axis = 0; axis < TSIM_N_AXES; axis++) {
@@ -148,22 +158,30 @@ struct tsim_group tsim_placement_group(const struct tsim_placement *placement, u
         places.size[axis] = period < placement->size[axis] ? period : placement->size[axis];
     }
     unsigned all = (1u << TSIM_N_AXES) - 1;
-    struct walk bases = {.placement = &places, .axes = all & ~axes};
-    struct tsim_group worst = shape_of(placement, 0, axes);
-    uint64_t seen[16] = {1}; /* places up to 1024; larger nodes are enumerated in full */
+    struct walk bases = {.placement = &places, .axes = all & ~axes & ~fixed};
+    struct tsim_group worst = shape_of(placement, first, axes);
+    uint64_t seen[16] = {0}; /* places up to 1024; larger nodes are enumerated in full */
     while (walk_next(&bases)) {
-        int32_t place = bases.offset % per_node;
+        int32_t place = (first + bases.offset) % per_node;
         if (place < 1024) {
             uint64_t bit = UINT64_C(1) << (place & 63);
             if (seen[place >> 6] & bit)
                 continue;
             seen[place >> 6] |= bit;
         }
-        struct tsim_group group = shape_of(placement, bases.offset, axes);
+        struct tsim_group group = shape_of(placement, first + bases.offset, axes);
         if (is_worse(&group, &worst))
             worst = group;
     }
     return worst;
+}
+
+struct tsim_group tsim_placement_group(const struct tsim_placement *placement, unsigned axes) {
+    return worst_group(placement, axes, 0, 0);
+}
+
+struct tsim_group tsim_placement_group_at(const struct tsim_placement *placement, unsigned axes, int32_t stage) {
+    return worst_group(placement, axes, 1u << TSIM_AXIS_PIPELINE, stage * placement->stride[TSIM_AXIS_PIPELINE]);
 }
 
 static int32_t successor_of(const struct tsim_placement *placement, int32_t rank, enum tsim_axis axis, int32_t step) {
@@ -171,58 +189,17 @@ static int32_t successor_of(const struct tsim_placement *placement, int32_t rank
     return rank + ((at + size + step) % size - at) * stride;
 }
 
-int32_t tsim_placement_successors_on_node(const struct tsim_placement *placement, enum tsim_axis axis) {
-    int32_t count = 0;
-    if (placement->size[axis] == 1)
-        return 0;
-    for (int32_t rank = 0; rank < placement->n_ranks; rank++)
-        count += tsim_placement_same_node(placement, rank, successor_of(placement, rank, axis, 1));
-    return count;
-}
-
-/* ---- classes ---- */
-
-#define N_SIGNATURE_GROUPS (TSIM_N_AXES + 1)
-
-struct signature {
-    int32_t stage;
-    bool next_on_node, previous_on_node;
-    struct tsim_group groups[N_SIGNATURE_GROUPS];
-};
-
-static void sign(const struct tsim_placement *placement, int32_t rank, struct signature *signature) {
-    const unsigned replicas = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
-    signature->stage = tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_PIPELINE];
-    signature->next_on_node =
-        tsim_placement_same_node(placement, rank, successor_of(placement, rank, TSIM_AXIS_PIPELINE, 1));
-    signature->previous_on_node =
-        tsim_placement_same_node(placement, rank, successor_of(placement, rank, TSIM_AXIS_PIPELINE, -1));
-    for (int i = 0; i < N_SIGNATURE_GROUPS; i++)
-        signature->groups[i] = tsim_placement_group_of(placement, rank, i < TSIM_N_AXES ? 1u << i : replicas);
-}
-
-static bool same_signature(const struct signature *a, const struct signature *b) {
-    return a->stage == b->stage && a->next_on_node == b->next_on_node && a->previous_on_node == b->previous_on_node &&
-           memcmp(a->groups, b->groups, sizeof a->groups) == 0; /* groups are int32_t only: no padding */
-}
-
-/* Classes are few (stages times ways to straddle a node), so the first rank of each is found by a scan. */
-int32_t tsim_placement_classes(const struct tsim_placement *placement, int32_t *class_of) {
-    struct signature *firsts = NULL;
-    size_t capacity = 0;
-    int32_t n = 0;
+struct tsim_neighbours tsim_placement_neighbours(const struct tsim_placement *placement, enum tsim_axis axis) {
+    struct tsim_neighbours neighbours = {.are_alike = true};
+    int32_t stride = placement->stride[axis], size = placement->size[axis];
+    if (size == 1 || stride % placement->ranks_per_node == 0)
+        return neighbours;
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
-        struct signature signature;
-        sign(placement, rank, &signature);
-        int32_t c = 0;
-        while (c < n && !same_signature(&firsts[c], &signature))
-            c++;
-        if (c == n) {
-            firsts = tsim_heap_grow(firsts, &capacity, (size_t)++n, sizeof *firsts);
-            firsts[c] = signature;
-        }
-        class_of[rank] = c;
+        int32_t first = rank / stride % size * stride; /* of those at its place on the axis */
+        bool on_node = tsim_placement_same_node(placement, rank, successor_of(placement, rank, axis, 1));
+        neighbours.any_on_node |= on_node;
+        neighbours.are_alike &=
+            on_node == tsim_placement_same_node(placement, first, successor_of(placement, first, axis, 1));
     }
-    tsim_heap_free(firsts);
-    return n;
+    return neighbours;
 }

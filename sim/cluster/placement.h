@@ -43,6 +43,9 @@ struct tsim_coordinates tsim_placement_coordinates(const struct tsim_placement *
 int32_t tsim_placement_node(const struct tsim_placement *placement, int32_t rank);
 bool tsim_placement_same_node(const struct tsim_placement *placement, int32_t a, int32_t b);
 
+/* The ranks that differ from `rank` only along a set of axes, and itself, ascending; how many they are. */
+int32_t tsim_placement_ranks(const struct tsim_placement *placement, int32_t rank, unsigned axes, int32_t *ranks);
+
 /* The group of one rank along a set of axes; no axes: the rank alone. */
 struct tsim_group tsim_placement_group_of(const struct tsim_placement *placement, int32_t rank, unsigned axes);
 
@@ -50,13 +53,15 @@ struct tsim_group tsim_placement_group_of(const struct tsim_placement *placement
  * groups of a training step run at the same time, and the slowest is what the others wait for. */
 struct tsim_group tsim_placement_group(const struct tsim_placement *placement, unsigned axes);
 
-/* How many of all ranks have their successor along the axis (the last one's is the first) on their own node: of
- * pipeline neighbours, the share that talks over the node's own links. 0 where the axis has size 1. */
-int32_t tsim_placement_successors_on_node(const struct tsim_placement *placement, enum tsim_axis axis);
+/* The same of the groups that begin in one pipeline stage. */
+struct tsim_group tsim_placement_group_at(const struct tsim_placement *placement, unsigned axes, int32_t stage);
 
-/* Ranks that cannot differ: same pipeline stage, groups of the same shape along every axis and along data x context x
- * expert, and pipeline neighbours alike on or off the node. class_of[rank] gets numbers 0.. in order of first
- * appearance; returns how many classes there are. */
-int32_t tsim_placement_classes(const struct tsim_placement *placement, int32_t *class_of);
+/* Which of the ranks have their successor along the axis (the last one's is the first) on their own node, so that the
+ * two talk over the node's own links: of the ranks at each place on the axis all or none, or not so. */
+struct tsim_neighbours {
+    bool are_alike; /* all or none, at each place */
+    bool any_on_node;
+};
+struct tsim_neighbours tsim_placement_neighbours(const struct tsim_placement *placement, enum tsim_axis axis);
 
 #endif

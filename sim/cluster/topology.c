@@ -90,13 +90,21 @@ static void plan_dragonfly(struct tsim_topology *t) {
     add_links(t, TSIM_LINK_GLOBAL, (int64_t)t->groups * t->groups * t->global_per_pair);
 }
 
+static int32_t ports_per_node(const struct tsim_cluster *cluster) {
+    return (int32_t)lround(fmax(1, cluster->nics_per_accelerator * (double)cluster->accelerators_per_node));
+}
+
+int32_t tsim_nics_per_node(const struct tsim_cluster *cluster) {
+    int32_t ports = ports_per_node(cluster), ranks = (int32_t)cluster->accelerators_per_node;
+    return ports < ranks ? ports : ranks;
+}
+
 static void plan_fabric(struct tsim_topology *t) {
     const struct tsim_cluster *cluster = t->cluster;
     if (cluster->nodes < 2)
         return;
-    double per_node = cluster->nics_per_accelerator * t->ranks_per_node;
-    t->ports_per_node = (int32_t)lround(fmax(1, per_node));
-    t->nics_per_node = t->ports_per_node < t->ranks_per_node ? t->ports_per_node : t->ranks_per_node;
+    t->ports_per_node = ports_per_node(cluster);
+    t->nics_per_node = tsim_nics_per_node(cluster);
     add_links(t, TSIM_LINK_NIC_OUT, cluster->nodes * t->nics_per_node);
     add_links(t, TSIM_LINK_NIC_IN, cluster->nodes * t->nics_per_node);
     if (cluster->fabric->topology == TSIM_TOPOLOGY_FAT_TREE)
@@ -403,9 +411,9 @@ void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int
 
 /* ---- names ---- */
 
-static enum tsim_link_kind kind_of(const struct tsim_topology *t, int32_t link) {
+enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology, int32_t link) {
     int kind = 0;
-    while (t->count[kind] == 0 || link >= t->first[kind] + t->count[kind])
+    while (topology->count[kind] == 0 || link >= topology->first[kind] + topology->count[kind])
         kind++;
     return (enum tsim_link_kind)kind;
 }
@@ -419,7 +427,7 @@ static int32_t tier_of(const struct tsim_topology *t, enum tsim_link_kind kind, 
 }
 
 int32_t tsim_topology_link_sort(const struct tsim_topology *topology, int32_t link) {
-    enum tsim_link_kind kind = kind_of(topology, link);
+    enum tsim_link_kind kind = tsim_topology_link_kind(topology, link);
     if (kind != TSIM_LINK_TIER_UP && kind != TSIM_LINK_TIER_DOWN)
         return (int32_t)kind;
     return TSIM_N_LINK_KINDS + 2 * tier_of(topology, kind, link) + (kind == TSIM_LINK_TIER_DOWN);
@@ -462,7 +470,7 @@ static void name_tier(const struct tsim_topology *t, enum tsim_link_kind kind, i
 
 void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size) {
     const struct tsim_topology *t = topology;
-    enum tsim_link_kind kind = kind_of(t, link);
+    enum tsim_link_kind kind = tsim_topology_link_kind(t, link);
     int g = t->ranks_per_node;
     int at = link - t->first[kind], n = t->nics_per_node;
     int switches = t->per_switch > 0 ? (g + t->per_switch - 1) / t->per_switch : 1;

@@ -76,8 +76,13 @@ const struct tsim_topology *tsim_topology_build(struct tsim_arena *arena, const 
 
 void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int32_t to, struct tsim_route *route);
 
+/* NICs of a node, as links: no more than there are ranks to use them. */
+int32_t tsim_nics_per_node(const struct tsim_cluster *cluster);
+
 /* Which of the NIC links a rank uses: 0 .. count[TSIM_LINK_NIC_OUT] - 1. */
 int32_t tsim_topology_nic(const struct tsim_topology *topology, int32_t rank);
+
+enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology, int32_t link);
 
 /* Links of the same sort: "NIC out", "tier 1 up". The sort of a link, 0 .. TSIM_N_LINK_SORTS - 1, and its name. */
 enum { TSIM_N_LINK_SORTS = TSIM_N_LINK_KINDS + 2 * TSIM_MAX_TIERS };

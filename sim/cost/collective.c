@@ -66,10 +66,12 @@ static int protocol_index(enum tsim_protocol protocol) {
 
 /* ---- links and latencies ---- */
 
-static double node_rate(const struct tsim_cluster *cluster, double g) {
-    if (cluster->node->scale_up == TSIM_SCALE_UP_MESH) /* a full mesh: among g, each has g - 1 of its links */
-        return cluster->pair_bytes_per_s * (g - 1);
-    return cluster->pair_bytes_per_s;
+/* In a full mesh among g, each has g - 1 of its links: those between where a group has fewest are what the others wait
+ * for. */
+static double group_rate(const struct tsim_cluster *cluster, const struct tsim_group *group) {
+    int32_t fewest = group->min_ranks_per_node > 1 ? group->min_ranks_per_node : group->max_ranks_per_node;
+    bool is_mesh = cluster->node->scale_up == TSIM_SCALE_UP_MESH;
+    return cluster->pair_bytes_per_s * (is_mesh ? fewest - 1 : 1);
 }
 
 static double base_s(const struct problem *p, int row, enum tsim_protocol protocol) {
@@ -490,7 +492,7 @@ void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_
                         .nodes = group->n_nodes,
                         .g = group->max_ranks_per_node,
                         .g_min = group->min_ranks_per_node,
-                        .up_bytes_per_s = node_rate(cluster, group->max_ranks_per_node),
+                        .up_bytes_per_s = group_rate(cluster, group),
                         .link = kind == TSIM_SCALE_UP_SWITCH || kind == TSIM_SCALE_UP_MESH ? LINK_NVLINK : LINK_PCI,
                         .is_ideal = request->network == TSIM_NETWORK_IDEAL};
     struct choice best = {.has = false};

@@ -100,7 +100,7 @@ static void share_ring(const struct builder *b, int32_t i) {
         out = 1.0 / b->group.min_ranks_per_node;
         share_route(b, p->ranks[i], p->ranks[b->node_start[next_node] + place], out);
     }
-    if (g > 1)
+    if (g > 1 && out < 1)
         share_on_node(b, i, b->node_start[node] + (place + 1) % g, 1 - out);
 }
 

@@ -306,8 +306,8 @@ static void price_collectives(struct tsim_gang *gang) {
         hbm_bytes += (double)n * cost->hbm_bytes;
     }
     price_collective(gang, &gang->plan->tied.cost, gang->tally[TSIM_TALLY_TIED]);
-    price_collective(gang, &gang->stage_plan->send_next, gang->tally[TSIM_TALLY_SENT]);
-    price_collective(gang, &gang->stage_plan->send_prev, gang->tally[TSIM_TALLY_SENT + 1]);
+    price_collective(gang, &gang->to_next.cost, gang->tally[TSIM_TALLY_SENT]);
+    price_collective(gang, &gang->to_prev.cost, gang->tally[TSIM_TALLY_SENT + 1]);
     gang->account->memory_busy_s += hbm_bytes / tsim_memory_rate(gang->plan->cluster->accelerator);
 }
 

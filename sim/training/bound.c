@@ -99,7 +99,7 @@ static double stream_s(const struct tsim_step_plan *plan, int32_t stage) {
     for (int32_t i = 0; i < sp->n_items && !plan->sends_async; i++) {
         struct tsim_schedule_hop hop = tsim_schedule_hop(&plan->schedule, stage, sp->items[i]);
         if (hop.sends)
-            sum_s += (hop.to_next ? &sp->send_next : &sp->send_prev)->time_s;
+            sum_s += (hop.to_next ? &sp->next : &sp->prev)->cost.time_s;
     }
     return sum_s;
 }
@@ -167,13 +167,13 @@ double tsim_step_bound_s(const struct tsim_step_plan *plan) {
         if (is_chained)
             chain.longest_s = fmax(chain.longest_s, chain.before_s + work_s);
         if (is_chained && !plan->sends_async) /* its last message is in after_s, too, and hides what is released */
-            work_s -= s > 0 ? sp->send_prev.time_s : 0;
+            work_s -= s > 0 ? sp->prev.cost.time_s : 0;
         if (is_chained)
             chain.longest_s = fmax(chain.longest_s, chain.before_s + work_s + release);
         add_stage(&chain, is_chained, work_s, first_release_s);
-        chain.before_s += sp->chunks[0].ways[TSIM_PASS_FORWARD].whole.time_s + sp->send_next.time_s;
+        chain.before_s += sp->chunks[0].ways[TSIM_PASS_FORWARD].whole.time_s + sp->next.cost.time_s;
         chain.after_s += sp->chunks[0].ways[TSIM_PASS_BACKWARD].whole.time_s +
-                         (s + 1 < plan->schedule.stages ? plan->stages[s + 1].send_prev.time_s : 0);
+                         (s + 1 < plan->schedule.stages ? plan->stages[s + 1].prev.cost.time_s : 0);
         longest_tail_s = fmax(longest_tail_s, own_tail_s);
         longest_data_s = fmax(longest_data_s, data_s(plan, s));
     }

@@ -38,41 +38,8 @@ static int32_t member_of(const struct tsim_placement *placement, const struct ts
     return at->at[TSIM_AXIS_TENSOR] + at->at[TSIM_AXIS_CONTEXT] * placement->size[TSIM_AXIS_TENSOR];
 }
 
-/* ---- what a rank's part of a ring crosses beyond its NIC ---- */
-
-static bool is_far(const struct tsim_topology *t, int32_t link) {
-    static const enum tsim_link_kind FAR[] = {TSIM_LINK_TIER_UP, TSIM_LINK_TIER_DOWN, TSIM_LINK_LOCAL,
-                                              TSIM_LINK_GLOBAL};
-    for (size_t i = 0; i < sizeof FAR / sizeof FAR[0]; i++)
-        if (link >= t->first[FAR[i]] && link < t->first[FAR[i]] + t->count[FAR[i]])
-            return true;
-    return false;
-}
-
-/* The neighbour on the next node that the data-parallel group has, if any; then the links to it, by bytes on the NIC.
- */
-static void find_far(const struct tsim_step_links *step_links, struct tsim_arena *arena,
-                     const struct tsim_placement *placement, const struct tsim_coordinates *at,
-                     struct tsim_member *member) {
-    const struct tsim_topology *t = step_links->topology;
-    struct tsim_coordinates other = *at;
-    struct tsim_route route = {.n = 0};
-    for (int32_t k = 1; k < placement->size[TSIM_AXIS_DATA] && route.n == 0; k++) {
-        other.at[TSIM_AXIS_DATA] = (at->at[TSIM_AXIS_DATA] + k) % placement->size[TSIM_AXIS_DATA];
-        int32_t rank = tsim_placement_rank(placement, &other);
-        if (!tsim_placement_same_node(placement, member->rank, rank))
-            tsim_topology_route(t, member->rank, rank, &route);
-    }
-    struct tsim_demand *far = TSIM_NEW_ARRAY(arena, (size_t)route.n, struct tsim_demand);
-    for (int32_t i = 0; i < route.n; i++)
-        if (is_far(t, route.links[i]))
-            far[member->n_far++] = (struct tsim_demand){step_links->links.first_resource + route.links[i], 1};
-    member->far = far;
-}
-
-void tsim_step_links_members(const struct tsim_step_links *step_links, struct tsim_arena *arena,
-                             const struct tsim_placement *placement, struct tsim_gang *gang,
-                             struct tsim_member *members) {
+void tsim_step_links_members(const struct tsim_step_links *step_links, const struct tsim_placement *placement,
+                             struct tsim_gang *gang, struct tsim_member *members) {
     const struct tsim_topology *t = step_links->topology;
     int32_t first = step_links->links.first_resource;
     for (int32_t i = 0; i < gang->n_members; i++) {
@@ -88,10 +55,83 @@ void tsim_step_links_members(const struct tsim_step_links *step_links, struct ts
             member->nic_out = first + t->first[TSIM_LINK_NIC_OUT] + nic;
             member->nic_in = first + t->first[TSIM_LINK_NIC_IN] + nic;
         }
-        if (t->n_tiers > 0 || t->groups > 0)
-            find_far(step_links, arena, placement, &at, member);
     }
     gang->links = &step_links->links;
+}
+
+/* ---- what collectives of the data-parallel group cross beyond ports and NICs ---- */
+
+enum sharing { NOT_SHARED, SHARED_ON_NODE, SHARED_BEYOND };
+
+/* A torus has no NICs: all its links are as those of a node. */
+static enum sharing sharing_of(const struct tsim_topology *t, int32_t link) {
+    static const enum sharing KINDS[TSIM_N_LINK_KINDS] = {
+        [TSIM_LINK_SWITCH_UP] = SHARED_ON_NODE, [TSIM_LINK_SWITCH_DOWN] = SHARED_ON_NODE,
+        [TSIM_LINK_SOCKET] = SHARED_ON_NODE,    [TSIM_LINK_TORUS] = SHARED_ON_NODE,
+        [TSIM_LINK_TIER_UP] = SHARED_BEYOND,    [TSIM_LINK_TIER_DOWN] = SHARED_BEYOND,
+        [TSIM_LINK_LOCAL] = SHARED_BEYOND,      [TSIM_LINK_GLOBAL] = SHARED_BEYOND};
+    return KINDS[tsim_topology_link_kind(t, link)];
+}
+
+static void add_shared(struct tsim_member *member, bool is_on_node, int32_t resource, double per_byte) {
+    for (int32_t i = 0; i < member->n_shared; i++)
+        if (member->shared[i].link.resource == resource) {
+            member->shared[i].link.per_unit += per_byte;
+            return;
+        }
+    member->shared[member->n_shared++] = (struct tsim_shared_link){{resource, per_byte}, is_on_node};
+}
+
+/* Of a phase's owner: its bytes on each shared link, by those that it sends to its node or through its NIC. */
+static void share_phase(const struct tsim_step_links *step_links, const struct tsim_pattern *pattern,
+                        const struct tsim_pattern_phase *phase, struct tsim_member *member) {
+    for (int32_t i = 0; i < phase->n_shares; i++) {
+        const struct tsim_share *share = &pattern->shares[phase->first_share + i];
+        enum sharing sharing = sharing_of(step_links->topology, share->link);
+        double sent = sharing == SHARED_ON_NODE ? pattern->cost.scale_up_bytes : pattern->cost.nic_bytes;
+        if (sharing != NOT_SHARED && sent > 0)
+            add_shared(member, sharing == SHARED_ON_NODE, step_links->links.first_resource + share->link,
+                       share->frac * phase->bytes * phase->n_messages / sent);
+    }
+}
+
+static struct tsim_member *member_at(const struct tsim_placement *placement, struct tsim_gang *gangs, int32_t rank) {
+    struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+    return &gangs[gang_of(placement, &at)].members[member_of(placement, &at)];
+}
+
+/* The parts of one ring, or of the torus's collective, that its ranks own. */
+static void share_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                        const struct tsim_placement *placement, struct tsim_gang *gangs, const int32_t *ranks,
+                        int32_t n) {
+    const double bytes_per_rank = 1e8; /* long: what it takes to begin does not count */
+    struct tsim_collective_request request = {.op = TSIM_ALL_GATHER, .bytes = bytes_per_rank * n};
+    struct tsim_pattern pattern;
+    tsim_pattern_build(&pattern, step_links->topology, ranks, n, &request);
+    int32_t *n_shares = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t), n_phases = pattern.n_lanes * pattern.n_phases;
+    for (int32_t i = 0; i < n_phases; i++)
+        n_shares[pattern.phases[i].owner] += pattern.phases[i].n_shares;
+    for (int32_t i = 0; i < n; i++)
+        member_at(placement, gangs, ranks[i])->shared =
+            TSIM_NEW_ARRAY(arena, (size_t)n_shares[i], struct tsim_shared_link);
+    for (int32_t i = 0; i < n_phases; i++)
+        share_phase(step_links, &pattern, &pattern.phases[i],
+                    member_at(placement, gangs, ranks[pattern.phases[i].owner]));
+    tsim_pattern_release(&pattern);
+}
+
+void tsim_step_links_share(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                           const struct tsim_placement *placement, struct tsim_gang *gangs) {
+    const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
+    const struct tsim_topology *t = step_links->topology;
+    bool has_shared =
+        t->n_tiers > 0 || t->groups > 0 || t->per_switch > 0 || t->per_socket > 0 || t->count[TSIM_LINK_TORUS] > 0;
+    int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
+    for (int32_t rank = 0; rank < placement->n_ranks && has_shared; rank++) {
+        int32_t n = tsim_placement_ranks(placement, rank, data, ranks);
+        if (n > 1 && ranks[0] == rank)
+            share_group(step_links, arena, placement, gangs, ranks, n);
+    }
 }
 
 /* ---- collectives ---- */

@@ -33,10 +33,14 @@ void tsim_step_links_release(struct tsim_step_links *step_links);
 struct tsim_coordinates tsim_gang_member_at(const struct tsim_placement *placement, const struct tsim_gang *gang,
                                             int32_t member);
 
-/* Of the gang's members: ranks, links, and what their rings cross beyond the NICs. Their devices are there. */
-void tsim_step_links_members(const struct tsim_step_links *step_links, struct tsim_arena *arena,
-                             const struct tsim_placement *placement, struct tsim_gang *gang,
-                             struct tsim_member *members);
+/* Of the gang's members: ranks and links. Their devices are there. */
+void tsim_step_links_members(const struct tsim_step_links *step_links, const struct tsim_placement *placement,
+                             struct tsim_gang *gang, struct tsim_member *members);
+
+/* The links beyond ports and NICs that collectives of the data-parallel groups cross, once all gangs have their members;
+ * network: fluid. */
+void tsim_step_links_share(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                           const struct tsim_placement *placement, struct tsim_gang *gangs);
 
 /* All collectives of all gangs, once these have their members; network: steps. */
 void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena *arena,

@@ -252,14 +252,8 @@ bool tsim_gang_route(const struct tsim_gang *gang, struct tsim_pass_item item, s
     return hop.sends;
 }
 
-static const struct tsim_collective_cost *message_to(const struct tsim_gang *gang, bool to_next, bool *on_node) {
-    *on_node = to_next ? gang->stage_plan->next_on_node : gang->stage_plan->prev_on_node;
-    return to_next ? &gang->stage_plan->send_next : &gang->stage_plan->send_prev;
-}
-
-const struct tsim_collective_cost *tsim_gang_message(const struct tsim_gang *gang, struct tsim_pass_item item,
-                                                     bool *on_node) {
-    return message_to(gang, tsim_gang_hop(gang, item).to_next, on_node);
+const struct tsim_collective_cost *tsim_gang_message(const struct tsim_gang *gang, struct tsim_pass_item item) {
+    return tsim_gang_hop(gang, item).to_next ? &gang->to_next.cost : &gang->to_prev.cost;
 }
 
 static bool sends(const struct tsim_gang *gang, struct tsim_pass_item item) {
@@ -282,8 +276,8 @@ static void message_demands(struct tsim_gang *gang, enum tsim_gang_stream stream
 /* The message without what it waits for and lowers. */
 static void message_task(struct tsim_gang *gang, enum tsim_gang_stream stream, bool to_next, struct tsim_task *task) {
     struct tsim_gang *to = to_next ? gang->next : gang->prev;
-    bool on_node;
-    const struct tsim_collective_cost *cost = message_to(gang, to_next, &on_node);
+    const struct tsim_step_message *message = to_next ? &gang->to_next : &gang->to_prev;
+    const struct tsim_collective_cost *cost = &message->cost;
     double flow_s = cost->time_s - cost->latency_s;
     task->latency = cost->latency_s > 0 ? tsim_engine_ticks(gang->engine, cost->latency_s) : 0;
     task->work = fmax(flow_s, 0);
@@ -295,7 +289,7 @@ static void message_task(struct tsim_gang *gang, enum tsim_gang_stream stream, b
         if (gang->links) {
             message_demands(gang, stream, task, gang->members[i].rank, to->members[i].rank,
                             fmax(cost->scale_up_bytes, cost->nic_bytes) / flow_s);
-        } else if (on_node) {
+        } else if (message->on_node) {
             tsim_gang_demand(gang, stream, task, gang->members[i].scale_up_out, cost->scale_up_bytes / flow_s);
             tsim_gang_demand(gang, stream, task, to->members[i].scale_up_in, cost->scale_up_bytes / flow_s);
         } else {

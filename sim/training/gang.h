@@ -119,6 +119,12 @@ struct tsim_layer_units {
     int32_t n;
 };
 
+/* Of a rank, to the next or to the previous stage; on one node, or between two. */
+struct tsim_step_message {
+    struct tsim_collective_cost cost;
+    bool on_node;
+};
+
 struct tsim_stage_plan {
     struct tsim_chunk_plan *chunks;
     int32_t *alike; /* by kind, which is chunks whose passes and collectives cost the same: the first of them */
@@ -128,8 +134,7 @@ struct tsim_stage_plan {
     const struct tsim_pass_route *routes; /* by chunk and kind */
     int32_t n_gathers, n_reduces;         /* buckets over all chunks */
     double optimizer_s, optimizer_hbm_bytes;
-    struct tsim_collective_cost send_next, send_prev;
-    bool next_on_node, prev_on_node;
+    struct tsim_step_message next, prev; /* of the first replica */
     /* ZeRO-3 */
     struct tsim_data_collective layer_gather, layer_reduce, expert_layer_gather, expert_layer_reduce;
     struct tsim_data_collective layer_regather, expert_layer_regather; /* for the backward pass */
@@ -154,6 +159,7 @@ struct tsim_step_plan {
     int32_t n_units;                        /* fully sharded: segments of the pass that has most */
     int32_t n_rounds;                       /* times that a step reduces a bucket */
     bool is_mirrored;     /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
+    bool is_folded;       /* one rank of each stage stands for all */
     bool is_ideal;        /* network: ideal */
     bool is_stepped;      /* network: steps */
     bool is_forward_only; /* evaluation.h */
@@ -179,15 +185,19 @@ static inline int32_t tsim_step_slot(const struct tsim_step_plan *plan, struct t
     return plan->slots[item.microbatch] + plan->first_slot[is_other] + item.chunk * plan->slots_apart[is_other];
 }
 
+/* One that several ranks send through: bytes for each byte that a rank sends on its node or through its NIC. */
+struct tsim_shared_link {
+    struct tsim_demand link;
+    bool is_on_node;
+};
+
 /* Resources of one rank. Folded they are its own, and meters where they cannot be short (spare.h); unfolded scale_up
  * and NICs are links of the topology. */
 struct tsim_member {
     int32_t rank; /* -1: stands for many */
     int32_t device, scale_up_out, scale_up_in, nic_out, nic_in;
-    /* Unfolded on a structured fabric: links beyond the NICs that its part of a ring crosses, bytes for each byte on
-     * the NIC. */
-    const struct tsim_demand *far;
-    int32_t n_far;
+    struct tsim_shared_link *shared; /* unfolded: of collectives of its data-parallel group */
+    int32_t n_shared;
 };
 
 /* A data-parallel collective of a gang, message by message: signals for each of its parts. */
@@ -216,10 +226,11 @@ struct tsim_gang {
     const struct tsim_step_plan *plan;
     const struct tsim_stage_plan *stage_plan;
     struct tsim_gang *next, *prev; /* gang of the next / previous stage of this replica, in a ring */
+    struct tsim_step_message to_next, to_prev;
     struct tsim_engine *engine;
     int32_t stage, replica, n_members, streams[TSIM_N_STREAMS];
     double slowdown; /* of its slowest member's kernels: 1, or more with a degraded accelerator */
-    const struct tsim_member *members;
+    struct tsim_member *members;
     /* Scratch for demands of more members than a task holds: a block for each stream, which grows with what its tasks
      * need (a block for the longest routes of all members would be 100 MB with thousands of gangs). */
     struct tsim_arena *arena;
@@ -274,6 +285,11 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                                                   const struct tsim_placement *placement,
                                                   const struct tsim_pass_costs *costs,
                                                   const struct tsim_step_input *input);
+
+/* What each rank of a gang sends to another stage. `at` is one of the gang's ranks; the message stays on the node where
+ * those of all its ranks do. */
+void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
+                          struct tsim_coordinates at, int32_t to, struct tsim_step_message *message);
 
 /* account.c. What a gang has done is tallied in whole numbers, ticks and counts, and priced once at the end: so a
  * period that is left out can be added any number of times, and the sums are those of the step that went through all of
@@ -423,7 +439,6 @@ bool tsim_gang_takes_input(const struct tsim_gang *gang, int32_t item);
 bool tsim_gang_route(const struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_gang **to,
                      struct tsim_pass_item *there);
 /* The message itself: from this stage to the next or the previous one. */
-const struct tsim_collective_cost *tsim_gang_message(const struct tsim_gang *gang, struct tsim_pass_item item,
-                                                     bool *on_node);
+const struct tsim_collective_cost *tsim_gang_message(const struct tsim_gang *gang, struct tsim_pass_item item);
 
 #endif

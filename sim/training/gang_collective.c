@@ -68,8 +68,11 @@ static void make_network_task(struct tsim_gang *gang, enum tsim_gang_stream stre
         tsim_gang_demand(gang, stream, task, member->scale_up_in, up);
         tsim_gang_demand(gang, stream, task, member->nic_out, nic);
         tsim_gang_demand(gang, stream, task, member->nic_in, nic);
-        for (int32_t k = 0; k < member->n_far; k++)
-            tsim_gang_demand(gang, stream, task, member->far[k].resource, member->far[k].per_unit * nic);
+        for (int32_t k = 0; k < member->n_shared; k++) {
+            const struct tsim_shared_link *shared = &member->shared[k];
+            tsim_gang_demand(gang, stream, task, shared->link.resource,
+                             shared->link.per_unit * (shared->is_on_node ? up : nic));
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 /* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
 #include "cost/compute.h"
+#include "training/folding.h"
 #include "training/gang.h"
 #include "training/noise.h"
 #include "training/pieces.h"
@@ -8,6 +9,7 @@
 #include "workload/optimizer.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A stage's optimizer runs as a few multi-tensor kernels. */
 #define OPTIMIZER_KERNELS 4.0
@@ -96,6 +98,29 @@ static struct tsim_group holders(const struct tsim_step_plan *plan, const struct
     }
     data.n_ranks *= 2;
     return data;
+}
+
+static struct data_groups groups_at(const struct tsim_placement *placement, int32_t stage) {
+    return (struct data_groups){.dense = tsim_placement_group_at(placement, AXES_DATA, stage),
+                                .expert = tsim_placement_group_at(placement, placement->expert_data_axes, stage)};
+}
+
+/* `first`: those of stage 0. Stages that begin a node lie on their nodes as it does. */
+static struct data_groups groups_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
+                                    const struct data_groups *first, int32_t stage) {
+    bool is_like_first = stage * placement->stride[TSIM_AXIS_PIPELINE] % placement->ranks_per_node == 0;
+    struct data_groups groups = is_like_first ? *first : groups_at(placement, stage);
+    groups.dense = holders(plan, placement, groups.dense, stage);
+    groups.expert = holders(plan, placement, groups.expert, stage);
+    return groups;
+}
+
+static bool same_group(const struct tsim_group *a, const struct tsim_group *b) {
+    return memcmp(a, b, sizeof *a) == 0; /* int32_t only: no padding */
+}
+
+static bool same_groups(struct data_groups a, struct data_groups b) {
+    return same_group(&a.dense, &b.dense) && same_group(&a.expert, &b.expert);
 }
 
 /* The part of the data-parallel group that shards together, and the ranks that hold the same shard. */
@@ -375,26 +400,38 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
     }
 }
 
-static void plan_send(const struct tsim_step_plan *plan, const struct tsim_placement *placement, int32_t from,
-                      int32_t to, bool *on_node, struct tsim_collective_cost *cost) {
+static bool stays_on_node(const struct tsim_placement *placement, struct tsim_coordinates from, int32_t stage) {
+    for (int32_t i = 0; i < placement->size[TSIM_AXIS_TENSOR]; i++)
+        for (int32_t j = 0; j < placement->size[TSIM_AXIS_CONTEXT]; j++) {
+            from.at[TSIM_AXIS_TENSOR] = i;
+            from.at[TSIM_AXIS_CONTEXT] = j;
+            struct tsim_coordinates to = from;
+            to.at[TSIM_AXIS_PIPELINE] = stage;
+            if (!tsim_placement_same_node(placement, tsim_placement_rank(placement, &from),
+                                          tsim_placement_rank(placement, &to)))
+                return false;
+        }
+    return true;
+}
+
+void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
+                          struct tsim_coordinates at, int32_t to, struct tsim_step_message *message) {
     const struct tsim_scenario *sc = plan->scenario;
-    double whole = tsim_message_bytes(sc, from, to), tp = (double)sc->parallelism.tensor;
-    struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = from};
-    int32_t a = tsim_placement_rank(placement, &at);
-    at.at[TSIM_AXIS_PIPELINE] = to;
-    *on_node = tsim_placement_same_node(placement, a, tsim_placement_rank(placement, &at));
+    double whole = tsim_message_bytes(sc, at.at[TSIM_AXIS_PIPELINE], to), tp = (double)sc->parallelism.tensor;
+    bool on_node = stays_on_node(placement, at, to);
     struct tsim_group pair = {.n_ranks = 2,
-                              .n_nodes = *on_node ? 1 : 2,
-                              .max_ranks_per_node = *on_node ? 2 : 1,
-                              .min_ranks_per_node = *on_node ? 2 : 1};
+                              .n_nodes = on_node ? 1 : 2,
+                              .max_ranks_per_node = on_node ? 2 : 1,
+                              .min_ranks_per_node = on_node ? 2 : 1};
+    message->on_node = on_node;
     /* Scatter/gather (Narayanan et al. 2021, section 4.1): each tensor rank sends its share; without sequence
      * parallelism the receiver gathers the whole over its scale-up links. */
-    collective(plan, TSIM_SEND_RECV, whole / tp, pair, cost);
+    collective(plan, TSIM_SEND_RECV, whole / tp, pair, &message->cost);
     if (tp > 1 && !sc->parallelism.sequence) {
         struct tsim_collective_cost gather;
         collective(plan, TSIM_ALL_GATHER, whole, tsim_placement_group(placement, 1u << TSIM_AXIS_TENSOR), &gather);
-        cost->latency_s += gather.time_s;
-        cost->time_s += gather.time_s;
+        message->cost.latency_s += gather.time_s;
+        message->cost.time_s += gather.time_s;
     }
 }
 
@@ -638,7 +675,7 @@ static void number_collectives(struct tsim_stage_plan *sp, int32_t chunks) {
 }
 
 static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
-                       const struct tsim_placement *placement, const struct data_groups *data, int32_t stage,
+                       const struct tsim_placement *placement, const struct data_groups *first, int32_t stage,
                        struct tsim_stage_plan *sp) {
     const struct tsim_scenario *sc = plan->scenario;
     int32_t p = plan->schedule.stages;
@@ -649,8 +686,8 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         sp->n_items = keep_forward(items, sp->n_items);
     sp->items = items;
     sp->routes = find_routes(arena, &plan->schedule, stage);
-    const struct data_groups of_stage = {.dense = holders(plan, placement, data->dense, stage),
-                                         .expert = holders(plan, placement, data->expert, stage)};
+    const struct data_groups of_stage = groups_of(plan, placement, first, stage);
+    bool has_groups_of_last = stage > 0 && same_groups(groups_of(plan, placement, first, stage - 1), of_stage);
     struct tsim_stage_part own;
     struct tsim_pass_costs own_costs;
     const struct tsim_scenario *part = tsim_stage_part(sc, stage, &own);
@@ -663,7 +700,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {
         const struct tsim_chunk_plan *like = plan->is_mirrored || part != sc ? NULL
                                              : c > 0                         ? &sp->chunks[c - 1]
-                                             : stage > 0                     ? plan->stages[stage - 1].chunks
+                                             : has_groups_of_last            ? plan->stages[stage - 1].chunks
                                                                              : NULL;
         plan_chunk(plan, costs, &of_stage, stage, c, like, &sp->chunks[c]);
         if (c == 0 || !like || plan->shards_fully || !same_chunk(like, &sp->chunks[c]))
@@ -685,8 +722,9 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     }
     number_collectives(sp, plan->schedule.chunks);
     if (p > 1) {
-        plan_send(plan, placement, stage, (stage + 1) % p, &sp->next_on_node, &sp->send_next);
-        plan_send(plan, placement, stage, (stage + p - 1) % p, &sp->prev_on_node, &sp->send_prev);
+        const struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = stage};
+        tsim_step_message_of(plan, placement, at, (stage + 1) % p, &sp->next);
+        tsim_step_message_of(plan, placement, at, (stage + p - 1) % p, &sp->prev);
     }
     if (plan->shards_fully && plan->has_data_group)
         plan_fully_sharded(plan, &of_stage, part, sp);
@@ -722,8 +760,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                                                   const struct tsim_pass_costs *costs,
                                                   const struct tsim_step_input *input) {
     struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
-    struct data_groups data = {.dense = tsim_placement_group(placement, AXES_DATA),
-                               .expert = tsim_placement_group(placement, placement->expert_data_axes)};
+    struct data_groups first = groups_at(placement, 0);
     int zero = sc->parallelism.zero;
     plan->scenario = sc;
     plan->cluster = cluster;
@@ -733,7 +770,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
     plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
-    plan->has_data_group = (data.dense.n_ranks > 1 || data.expert.n_ranks > 1 || plan->is_mirrored) &&
+    plan->has_data_group = (first.dense.n_ranks > 1 || first.expert.n_ranks > 1 || plan->is_mirrored) &&
                            !tsim_streams_weights(sc); /* gradients are summed on their way out */
     plan->shards_fully = zero == 3 && plan->has_data_group;
     cut_layers(plan, placement);
@@ -749,7 +786,8 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_V;
     plan->sends_async = sc->parallelism.overlap.pipeline;
     tsim_noise_plan(sc, plan);
-    plan->n_replicas = sc->simulation.fold ? 1 : (int32_t)sc->parallelism.data;
+    plan->is_folded = tsim_folds(sc, cluster, placement);
+    plan->n_replicas = plan->is_folded ? 1 : (int32_t)sc->parallelism.data;
     if (sc->is_forward_only)
         forward_only(plan);
     if (plan->has_data_group)
@@ -757,10 +795,10 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->beside = TSIM_NEW_ARRAY(arena, N_BESIDE, struct tsim_beside);
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)
-        plan_stage(arena, plan, costs, placement, &data, s, &plan->stages[s]);
+        plan_stage(arena, plan, costs, placement, &first, s, &plan->stages[s]);
     plan->has_tied_reduction = !plan->is_forward_only && sc->model->tied_embeddings && !tsim_ends_share_stage(sc);
     if (plan->has_tied_reduction) {
-        bool on_node = plan->stages[0].prev_on_node;
+        bool on_node = plan->stages[0].prev.on_node;
         double bytes = tsim_padded_vocab_per_rank(sc) * (double)sc->model->hidden * tsim_gradient_bytes(sc);
         struct tsim_group pair = {.n_ranks = 2,
                                   .n_nodes = on_node ? 1 : 2,

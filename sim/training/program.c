@@ -38,7 +38,7 @@ struct step_run {
  */
 static int32_t add_resource(const struct step_run *run, double capacity, struct tsim_most_used most) {
     const struct tsim_scenario *sc = run->plan->scenario;
-    bool can_spare = sc->simulation.fold && sc->cluster.n_background == 0 && !run->plan->is_stepped;
+    bool can_spare = run->plan->is_folded && sc->cluster.n_background == 0 && !run->plan->is_stepped;
     return can_spare && tsim_can_spare(capacity, most) ? tsim_engine_add_meter(run->engine)
                                                        : tsim_engine_add_resource(run->engine, capacity);
 }
@@ -54,7 +54,7 @@ static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, do
 static void add_resources(struct tsim_arena *arena, struct step_run *run, struct tsim_gang *gang) {
     const struct tsim_scenario *sc = run->plan->scenario;
     const struct tsim_cluster *cluster = run->plan->cluster;
-    gang->n_members = sc->simulation.fold ? 1 : (int32_t)(sc->parallelism.tensor * sc->parallelism.context);
+    gang->n_members = run->plan->is_folded ? 1 : (int32_t)(sc->parallelism.tensor * sc->parallelism.context);
     struct tsim_member *members = TSIM_NEW_ARRAY(arena, (size_t)gang->n_members, struct tsim_member);
     struct tsim_gang_most most;
     tsim_gang_most_used(run->plan, gang->stage, &most);
@@ -67,9 +67,21 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
         members[i].nic_in = add_link(run, TSIM_LINK_NIC_IN, cluster->nic_bytes_per_s, most.nic_in);
     }
     if (run->has_links)
-        tsim_step_links_members(&run->links, arena, run->placement, gang, members);
+        tsim_step_links_members(&run->links, run->placement, gang, members);
     gang->members = members;
     gang->arena = arena;
+}
+
+/* Unfolded, those of one replica may stay on a node where those of another do not. */
+static void add_messages(const struct step_run *run, struct tsim_gang *gang) {
+    int32_t p = run->plan->schedule.stages;
+    gang->to_next = gang->stage_plan->next;
+    gang->to_prev = gang->stage_plan->prev;
+    if (run->plan->is_folded || p == 1 || gang->replica == 0)
+        return;
+    struct tsim_coordinates at = tsim_gang_member_at(run->placement, gang, 0);
+    tsim_step_message_of(run->plan, run->placement, at, (gang->stage + 1) % p, &gang->to_next);
+    tsim_step_message_of(run->plan, run->placement, at, (gang->stage + p - 1) % p, &gang->to_prev);
 }
 
 static double slowdown_of(const struct tsim_scenario *sc, int32_t rank) {
@@ -226,6 +238,7 @@ static void add_gangs(struct tsim_arena *arena, struct step_run *run, struct tsi
         accounts[i].stage = stage;
         accounts[i].replica = gang->replica;
         add_resources(arena, run, gang);
+        add_messages(run, gang);
         slow_down(run, gang);
         tsim_account_begin(arena, gang);
         add_signals(arena, run, gang);
@@ -261,9 +274,8 @@ static void tell_pass(const struct step_run *run, const struct tsim_gang *gang, 
 static void tell_message(const struct step_run *run, const struct tsim_gang *gang, struct tsim_step_task *task) {
     struct tsim_pass_item there;
     struct tsim_gang *to;
-    bool on_node;
     tsim_gang_route(gang, *task->item, &to, &there);
-    const struct tsim_collective_cost *cost = tsim_gang_message(gang, *task->item, &on_node);
+    const struct tsim_collective_cost *cost = tsim_gang_message(gang, *task->item);
     task->scale_up_bytes = cost->scale_up_bytes;
     task->nic_bytes = cost->nic_bytes;
     task->to_gang = (int32_t)(to - run->gangs);
@@ -490,9 +502,8 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
                                         struct tsim_diags *diags) {
     struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input),
                            .placement = placement,
-                           .sink = sink,
-                           .has_links =
-                               !scenario->simulation.fold && scenario->simulation.network != TSIM_NETWORK_IDEAL};
+                           .sink = sink};
+    run.has_links = !run.plan->is_folded && !run.plan->is_ideal;
     struct tsim_engine_options options = {.tick_s = STEP_TICK_S,
                                           .observer = observe,
                                           .describe = describe,
@@ -502,7 +513,7 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
     /* Unfolded, what lives as long as the simulation is tens of megabytes. */
     struct tsim_arena own;
     tsim_arena_init(&own);
-    struct tsim_arena *scratch = scenario->simulation.fold ? arena : &own;
+    struct tsim_arena *scratch = run.plan->is_folded ? arena : &own;
     run.engine = tsim_engine_create(&options);
     run.n_gangs = run.plan->schedule.stages * run.plan->n_replicas;
     run.owners = TSIM_NEW_ARRAY(scratch, (size_t)run.n_gangs * TSIM_N_STREAMS, struct stream_owner);
@@ -510,6 +521,8 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
         tsim_step_links_init(&run.links, scratch, scenario, cluster, run.engine);
     struct tsim_gang_account *accounts = TSIM_NEW_ARRAY(arena, (size_t)run.n_gangs, struct tsim_gang_account);
     add_gangs(scratch, &run, accounts);
+    if (run.has_links && run.plan->has_data_group && !run.plan->is_stepped)
+        tsim_step_links_share(&run.links, scratch, placement, run.gangs);
     for (int32_t i = 0; i < run.n_gangs; i++) {
         add_input(arena, &run.gangs[i]);
         tsim_background_add(scratch, &run.gangs[i]);

@@ -59,9 +59,9 @@ static struct use of_messages(const struct tsim_step_plan *plan, int32_t stage, 
     const struct tsim_stage_plan *sp = &plan->stages[stage];
     if (plan->schedule.stages == 1 || !sends(plan, stage, to_next))
         return (struct use){0};
-    bool on_node = to_next ? sp->next_on_node : sp->prev_on_node;
-    struct use use = of_flow(to_next ? &sp->send_next : &sp->send_prev, 0);
-    return (struct use){.scale_up = on_node ? use.scale_up : 0, .nic = on_node ? 0 : use.nic};
+    const struct tsim_step_message *message = to_next ? &sp->next : &sp->prev;
+    struct use use = of_flow(&message->cost, 0);
+    return (struct use){.scale_up = message->on_node ? use.scale_up : 0, .nic = message->on_node ? 0 : use.nic};
 }
 
 static void raise_sharded(const struct tsim_stage_plan *sp, struct use *data) {

@@ -72,23 +72,32 @@ START_TEST(the_worst_group_counts) {
     assert_group(tsim_placement_group_of(p, 4, TENSOR), 3, 2, 2, 1);
     assert_group(tsim_placement_group(p, TENSOR), 3, 2, 2, 1);
     assert_group(tsim_placement_group(p, DATA), 4, 3, 2, 1);
-    int32_t class_of[12], expected[12] = {0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0};
-    ck_assert_int_eq(tsim_placement_classes(p, class_of), 2);
-    for (int i = 0; i < 12; i++)
-        ck_assert_int_eq(class_of[i], expected[i]);
 }
 END_TEST
 
-/* Tensor 2, pipeline 4 on nodes of 4: stages 0 and 1 on node 0, 2 and 3 on node 1. Successors on the same node: those
- * of stages 0 and 2, two ranks each; 1 -> 2 and 3 -> 0 cross. */
+/* Tensor 2, pipeline 4 on nodes of 4: stages 0 and 1 on node 0, 2 and 3 on node 1. 0 -> 1 and 2 -> 3 stay on a node,
+ * 1 -> 2 and 3 -> 0 do not. */
 START_TEST(pipeline_neighbours) {
-    const struct tsim_placement *p = place(2, 4, 2, 1, 4);
-    ck_assert_int_eq(tsim_placement_successors_on_node(p, TSIM_AXIS_PIPELINE), 4);
-    ck_assert_int_eq(tsim_placement_successors_on_node(p, TSIM_AXIS_TENSOR), 8);
-    ck_assert_int_eq(tsim_placement_successors_on_node(p, TSIM_AXIS_DATA), 0); /* size 1 */
-    int32_t class_of[8];
-    ck_assert_int_eq(tsim_placement_classes(p, class_of), 4);
-    ck_assert_int_eq(class_of[0], class_of[1]);
+    struct tsim_neighbours stages = tsim_placement_neighbours(place(2, 4, 2, 1, 4), TSIM_AXIS_PIPELINE);
+    ck_assert(stages.are_alike && stages.any_on_node);
+    ck_assert(!tsim_placement_neighbours(place(2, 4, 2, 1, 4), TSIM_AXIS_DATA).any_on_node); /* size 1 */
+    stages = tsim_placement_neighbours(place(4, 8, 4, 1, 4), TSIM_AXIS_PIPELINE);
+    ck_assert(stages.are_alike && !stages.any_on_node); /* stage s is node s */
+}
+END_TEST
+
+/* Pipeline 4 of 3 replicas on nodes of 4: stage 0 is ranks 0 to 2, stage 1 ranks 3 to 5. Of the messages between them
+ * that of replica 0 stays on node 0, those of the others do not. */
+START_TEST(pipeline_neighbours_that_differ) {
+    const struct tsim_placement *p = place(3, 4, 1, 1, 4);
+    struct tsim_neighbours stages = tsim_placement_neighbours(p, TSIM_AXIS_PIPELINE);
+    ck_assert(!stages.are_alike && stages.any_on_node);
+    assert_group(tsim_placement_group_at(p, DATA, 0), 3, 1, 3, 3);
+    assert_group(tsim_placement_group_at(p, DATA, 1), 3, 2, 2, 1);
+    assert_group(tsim_placement_group_at(p, DATA, 3), 3, 1, 3, 3);
+    int32_t ranks[3];
+    ck_assert_int_eq(tsim_placement_ranks(p, 4, DATA, ranks), 3);
+    ck_assert(ranks[0] == 3 && ranks[1] == 4 && ranks[2] == 5);
 }
 END_TEST
 
@@ -216,6 +225,7 @@ static Suite *placement_suite(void) {
     tcase_add_test(tests, a_group_straddles_nodes_unevenly);
     tcase_add_test(tests, the_worst_group_counts);
     tcase_add_test(tests, pipeline_neighbours);
+    tcase_add_test(tests, pipeline_neighbours_that_differ);
     tcase_add_test(tests, order_is_the_scenarios);
     tcase_add_test(tests, experts_are_carved_out_of_data);
     tcase_add_test(tests, experts_are_folded);
