@@ -1,5 +1,7 @@
 /* Throughput, FLOPs, energy and the whole run: what follows from the step's time. */
+#include "report/explain_sections.h"
 #include "report/explain_term_build.h"
+#include "workload/executed.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -169,12 +171,31 @@ static const struct tsim_term *model_flops(struct tsim_terms *terms, const char 
 }
 
 static const struct tsim_term *hardware_flops(struct tsim_terms *terms, const char *name) {
-    struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "model FLOPs + recomputation",
+    struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "executed by the products, part by part",
                                           result_of(terms)->step_hardware_flops, TSIM_FLOPS);
-    tsim_term_add(terms, sum, model_flops(terms, "model.step_model_flops"), 1);
-    return tsim_term_close(terms, sum,
-                           tsim_arena_printf(terms->arena, "recomputation (training.recompute: %s)",
-                                             tsim_recompute_name(terms->scenario->training.recompute)));
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        struct tsim_executed executed = tsim_executed_part(terms->scenario, (enum tsim_part)part);
+        const struct {
+            const char *name;
+            double flops;
+        } PHASES[] = {{"forward", executed.forward}, {"recomputed", executed.again}, {"backward", executed.backward}};
+        for (size_t i = 0; i < sizeof PHASES / sizeof PHASES[0]; i++)
+            if (executed.passes > 0 && PHASES[i].flops > 0)
+                tsim_term_add(
+                    terms, sum,
+                    tsim_term_times(terms,
+                                    tsim_arena_printf(terms->arena, "%s, %s",
+                                                      tsim_part_word(terms->scenario->model, (enum tsim_part)part),
+                                                      PHASES[i].name),
+                                    "passes x FLOPs of one", TSIM_FLOPS,
+                                    tsim_term_given(terms, "passes", executed.passes, TSIM_COUNT,
+                                                    "layers x micro-batches x accelerators of a stage"),
+                                    tsim_term_given(terms, "FLOPs of one", PHASES[i].flops, TSIM_FLOPS,
+                                                    "its products: half the square of causal flash attention "
+                                                    "(sim/workload/executed.h)")),
+                    1);
+    }
+    return tsim_term_close(terms, sum, NULL);
 }
 
 /* ---- throughput ---- */

@@ -157,8 +157,9 @@ static void print_speed(struct tsim_screen *screen, const struct tsim_result *re
         tsim_screen_line(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s",
                          tsim_screen_rate(screen, t->tokens_per_s), tsim_screen_rate(screen, t->tokens_per_s_per_gpu),
                          tsim_screen_rate(screen, t->samples_per_s));
-    tsim_screen_line(screen, "per GPU", "%.1f TFLOP/s (MFU %s), executed %.1f TFLOP/s (HFU %s)",
-                     t->model_tflops_per_gpu, tsim_screen_percent(screen, t->mfu), t->hardware_tflops_per_gpu,
+    tsim_screen_line(screen, "per GPU", "%.1f TFLOP/s (MFU %s%s), executed %.1f (HFU %s)", t->model_tflops_per_gpu,
+                     tsim_screen_percent(screen, t->mfu),
+                     result->scenario->model->list ? "" : ", full attention square", t->hardware_tflops_per_gpu,
                      tsim_screen_percent(screen, t->hfu));
 }
 

@@ -10,6 +10,7 @@
 #include "training/reliability.h"
 #include "training/variation.h"
 #include "workload/arithmetic.h"
+#include "workload/executed.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 
@@ -290,7 +291,7 @@ static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
     return flops;
 }
 
-/* What is executed, counted as the model FLOPs are (full attention square): recomputation is added. */
+/* Counted as the model FLOPs are, as papers do that add them to these: the full attention square. */
 static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
     switch (sc->training.recompute) {
     case TSIM_RECOMPUTE_NONE:
@@ -310,7 +311,7 @@ static void fill_model(const struct tsim_scenario *sc, struct tsim_result *resul
     result->parameters = tsim_model_parameters(sc->model);
     result->active_parameters = tsim_model_active_parameters(sc->model);
     result->step_model_flops = tokens * model_flops_per_token(sc);
-    result->step_hardware_flops = result->step_model_flops + tokens * recomputed_flops_per_token(sc);
+    result->step_hardware_flops = tsim_executed_flops(sc);
 }
 
 static void fill_throughput(const struct tsim_scenario *sc, struct tsim_result *result) {
@@ -400,16 +401,20 @@ static void fill_ownership(const struct tsim_scenario *sc, struct tsim_result *r
     c->embodied_co2_kg = tsim_embodied_kg(sc, run.accelerators, run.time_s);
 }
 
+/* `hfu` and `hardware_tflops_per_gpu` are measured times and a formula: model FLOPs and recomputation, both with the
+ * full attention square (Narayanan et al. 2021, appendix; Korthikanti et al. 2022, appendix A). So they are predicted. */
 static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *result) {
+    double formula_flops = result->step_model_flops + tokens_per_step(sc) * recomputed_flops_per_token(sc);
+    double over_executed = formula_flops / result->step_hardware_flops;
     const double predicted[TSIM_N_METRICS] = {
         [TSIM_METRIC_STEP_TIME] = result->step.time_s,
         [TSIM_METRIC_TOKENS_PER_S] = result->throughput.tokens_per_s,
         [TSIM_METRIC_TOKENS_PER_S_PER_GPU] = result->throughput.tokens_per_s_per_gpu,
         [TSIM_METRIC_SAMPLES_PER_S] = result->throughput.samples_per_s,
         [TSIM_METRIC_MFU] = result->throughput.mfu,
-        [TSIM_METRIC_HFU] = result->throughput.hfu,
+        [TSIM_METRIC_HFU] = result->throughput.hfu * over_executed,
         [TSIM_METRIC_MODEL_TFLOPS_PER_GPU] = result->throughput.model_tflops_per_gpu * 1e12,
-        [TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU] = result->throughput.hardware_tflops_per_gpu * 1e12,
+        [TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU] = result->throughput.hardware_tflops_per_gpu * 1e12 * over_executed,
         [TSIM_METRIC_MEMORY_PEAK] = result->memory.peak_bytes - result->memory.reserve_bytes,
         [TSIM_METRIC_MEMORY_USED] = result->memory.peak_bytes,
         [TSIM_METRIC_ENERGY] = result->step_energy_j,

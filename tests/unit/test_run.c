@@ -2,6 +2,8 @@
 #include "support/check_main.h"
 #include "support/example.h"
 #include "training/run.h"
+#include "workload/executed.h"
+#include "workload/model.h"
 
 static struct example e;
 static struct tsim_arena arena;
@@ -24,7 +26,7 @@ START_TEST(throughput) {
     ck_assert_double_eq_tol(result.throughput.tokens_per_s_per_gpu, tokens / t / 8, 1e-6);
     ck_assert_double_eq_tol(result.throughput.samples_per_s, 64 / t, 1e-9);
     ck_assert_double_eq_tol(result.throughput.mfu, result.step_model_flops / t / 8 / 1e15, 1e-12);
-    ck_assert_double_eq_tol(result.throughput.mfu, result.throughput.hfu, 1e-15);
+    ck_assert_double_eq_tol(result.throughput.hfu, result.step_hardware_flops / t / 8 / 1e15, 1e-12);
     ck_assert(result.throughput.mfu > 0.05 && result.throughput.mfu < 1);
 }
 END_TEST
@@ -71,13 +73,59 @@ START_TEST(copies_before_reductions) {
 }
 END_TEST
 
-/* Full recomputation executes the layers' forward once more: without embedding and head 8 layers * 28 * 2^30 FLOPs per
- * sample (see test_operators.c). */
+static double executed(void) {
+    example_finish(&e);
+    return tsim_executed_flops(&e.scenario) / 64 / (1 << 30);
+}
+
+/* In 2^30 FLOPs per sample a layer's products are 24 forward (see test_operators.c), its scores 4 and the head 64, twice
+ * that backward. Of the causal square flash attention executes half, and backward QK^T once more: 5 products for 2. An
+ * embedding is looked up, which 6 N counts as a product. */
+START_TEST(executed_by_hand) {
+    example_init(&e);
+    ck_assert_double_eq_tol(executed(), 3 * (8 * (24 + 4) + 64), 1e-9);
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    ck_assert_double_eq_tol(executed(), 3 * (8 * 24 + 64) + 8 * (2 + 5), 1e-9);
+    e.model.causal = false;
+    ck_assert_double_eq_tol(executed(), 3 * (8 * 24 + 64) + 8 * (4 + 10), 1e-9);
+    e.model.tied_embeddings = true; /* counted once and executed once */
+    ck_assert_double_ge(executed() * 64 * (1 << 30), 64 * 1024 * tsim_model_flops_per_token(&e.model, 1024) * 0.99);
+    /* A plan divides the work; it does not change it. */
+    double whole = executed();
+    e.scenario.parallelism.tensor = e.scenario.parallelism.pipeline = 2;
+    e.scenario.parallelism.data = 2;
+    ck_assert_double_eq_tol(executed(), whole, 1e-9);
+}
+END_TEST
+
+/* Half of a causal square is not executed, so as much attention as there may be is no more than the peak, while the
+ * model's count of it may be. */
+START_TEST(no_more_than_the_peak) {
+    example_init(&e);
+    e.scenario.training.sequence_length = 1 << 20;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    e.accelerator.attention_frac[TSIM_FLASH2] = 1;
+    run(true);
+    ck_assert_double_gt(result.throughput.mfu, 1);
+    ck_assert_double_lt(result.throughput.hfu, 1);
+    ck_assert_double_gt(result.throughput.hfu, 0.8);
+}
+END_TEST
+
+/* Full recomputation executes the layers' forward once more, and what papers call hardware FLOPs is the model's and
+ * that: the full square, whatever the kernel. */
 START_TEST(recomputation_is_in_hfu_alone) {
     example_init(&e);
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    double without = executed();
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+    ck_assert_double_eq_tol(executed() - without, 8 * (24 + 2), 1e-9);
+    e.scenario.measured.has[TSIM_METRIC_HFU] = true;
+    e.scenario.measured.value[TSIM_METRIC_HFU] = 0.5;
     run(false);
-    ck_assert_double_eq_tol(result.step_hardware_flops - result.step_model_flops, 64.0 * 8 * 28 * (1 << 30), 1e3);
+    double counted = result.measured[0].predicted * result.step.time_s * 8 * 1e15;
+    ck_assert_double_eq_tol(counted - result.step_model_flops, 64.0 * 8 * 28 * (1 << 30), 1e3);
+    ck_assert_double_lt(result.step_hardware_flops, counted);
     ck_assert_double_gt(result.step.recompute_s, 0);
 }
 END_TEST
@@ -171,6 +219,8 @@ static Suite *run_suite(void) {
     tcase_add_test(tcase, throughput);
     tcase_add_test(tcase, blocks_of_data_collectives);
     tcase_add_test(tcase, copies_before_reductions);
+    tcase_add_test(tcase, executed_by_hand);
+    tcase_add_test(tcase, no_more_than_the_peak);
     tcase_add_test(tcase, recomputation_is_in_hfu_alone);
     tcase_add_test(tcase, energy);
     tcase_add_test(tcase, whole_run);
