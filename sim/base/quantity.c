@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { WHY_BYTES = 160, MAX_UNIT_TEXT = 40, MAX_WORD = 48 };
 
@@ -174,11 +175,24 @@ static int slip_limit(size_t length) {
     return length <= 4 ? 2 : length <= 8 ? 4 : 6;
 }
 
+/* The shortest candidate that goes on where the word ends: "h100-sxm" for "h100", "sequence_length" for "sequence". */
+static const char *find_longer(const char *wrong, const char *const *candidates, size_t n_candidates) {
+    size_t length = strlen(wrong);
+    const char *best = NULL;
+    for (size_t i = 0; i < n_candidates; i++)
+        if (strncasecmp(candidates[i], wrong, length) == 0 && candidates[i][length] &&
+            strchr("-_", candidates[i][length]) && (!best || strlen(candidates[i]) < strlen(best)))
+            best = candidates[i];
+    return best;
+}
+
 const char *tsim_did_you_mean(const char *wrong, const char *const *candidates, size_t n_candidates) {
     size_t length = strlen(wrong);
     if (length == 0 || length >= MAX_WORD)
         return NULL;
-    const char *best = NULL;
+    const char *best = length > 2 ? find_longer(wrong, candidates, n_candidates) : NULL;
+    if (best)
+        return best;
     int best_distance = 0;
     for (size_t i = 0; i < n_candidates; i++) {
         size_t candidate_length = strlen(candidates[i]);

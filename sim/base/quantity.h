@@ -57,7 +57,8 @@ const char *tsim_dimension_example(enum tsim_dimension dimension);
  * bytes). */
 const char *tsim_double_text(double value, char *buffer, size_t size);
 
-/* Levenshtein-like nearest candidate (transpositions count one) if near enough to be a slip, else NULL. */
+/* The candidate that is meant: one that begins with the word ("h100-sxm" for "h100"), else the nearest one where that is
+ * near enough to be a slip (transpositions count one), else NULL. */
 const char *tsim_did_you_mean(const char *wrong, const char *const *candidates, size_t n_candidates);
 
 #endif

@@ -96,7 +96,7 @@ static void warn_of_missing(struct export *x) {
 
 static enum tsim_status load_sweep(struct export *x, const char *number) {
     struct tsim_store *store;
-    TSIM_TRY(tsim_store_open(&x->arena, tsim_db_file(x->arguments), TSIM_STORE_READ, &store, &x->diags));
+    TSIM_TRY(tsim_open_database(&x->arena, x->arguments, &store, &x->diags));
     enum tsim_status status = tsim_page_add_sweep(&x->arena, x->page, store, strtoll(number, NULL, 10), &x->diags);
     tsim_store_close(store);
     if (status == TSIM_OK)

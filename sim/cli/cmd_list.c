@@ -1,6 +1,10 @@
 #include "cli/command.h"
 
+#include "report/format.h"
 #include "report/table.h"
+#include "workload/model.h"
+
+#include <string.h>
 
 #define JOULES_PER_KWH 3.6e6
 
@@ -25,9 +29,101 @@ static void print_overview(struct tsim_arena *arena, const struct listing *listi
     tsim_text_wrap(stdout, &style, 2, text);
 }
 
-static void print_ids(const struct listing *listing) {
-    for (size_t i = 0; i < listing->n_ids; i++)
-        puts(listing->ids[i]);
+/* ---- one kind: what makes one choose an entry, as its file says it ---- */
+
+enum { MOST_SHOWN = 6 };
+
+/* A column's cell: the values of its keys, of which those that are missing or 0 (none, not known) are left out. */
+struct shown_column {
+    struct tsim_column column;
+    const char *keys[2];
+    const char *between; /* NULL: the first of them that is there, alone */
+};
+static const struct shown_column SHOWN[TSIM_N_CATALOGUE_KINDS][MOST_SHOWN] = {
+    [TSIM_CATALOGUE_MODELS] = {{{"kind", false}, {"kind"}, ""}},
+    [TSIM_CATALOGUE_ACCELERATORS] = {{{"year", true}, {"year"}, ""},
+                                     {{"16-bit peak", true}, {"peak.bf16", "peak.fp16"}, NULL},
+                                     {{"memory", true}, {"memory"}, ""},
+                                     {{"bandwidth", true}, {"memory_bandwidth"}, ""},
+                                     {{"rent", true}, {"rent"}, ""},
+                                     {{"purchase", true}, {"purchase"}, ""}},
+    [TSIM_CATALOGUE_NODES] = {{{"accelerators", false}, {"accelerators", "accelerator"}, " x "},
+                              {{"scale-up", false}, {"scale_up.name", "scale_up.bandwidth"}, ", "},
+                              {{"NICs", false}, {"nics", "nic_bandwidth"}, " x "}},
+    [TSIM_CATALOGUE_FABRICS] = {{{"bandwidth of a port", true}, {"bandwidth"}, ""},
+                                {{"topology", false}, {"topology"}, ""},
+                                {{"latency", true}, {"latency"}, ""},
+                                {{"for", false}, {"vendor"}, ""}},
+    [TSIM_CATALOGUE_SOFTWARE] = {{{"attention", false}, {"attention_kernel"}, ""}, {{"fusion", false}, {"fusion"}, ""}},
+    [TSIM_CATALOGUE_STORAGE] = {{{"bandwidth", true}, {"bandwidth"}, ""}, {{"place", false}, {"place"}, ""}},
+    [TSIM_CATALOGUE_SCENARIOS] = {{{"model", false}, {"model"}, ""},
+                                  {{"nodes", false}, {"cluster.nodes", "cluster.node"}, " x "},
+                                  {{"description", false}, {"description"}, ""}},
+};
+
+static const struct tsim_catalogue_entry *find_entry(const struct tsim_catalogue_entry *entries, size_t n,
+                                                     const char *key) {
+    for (size_t i = 0; key && i < n; i++)
+        if (strcmp(entries[i].key, key) == 0 && entries[i].number != 0 && entries[i].value_si[0])
+            return &entries[i];
+    return NULL;
+}
+
+static void add_shown(struct tsim_text_table *table, struct tsim_arena *arena, const struct shown_column *shown,
+                      const struct tsim_catalogue_entry *entries, size_t n) {
+    const char *cell = "";
+    char text[64];
+    for (size_t k = 0; k < 2 && (shown->between || !cell[0]); k++) {
+        const struct tsim_catalogue_entry *entry = find_entry(entries, n, shown->keys[k]);
+        if (entry)
+            cell = tsim_arena_printf(arena, "%s%s%s", cell, cell[0] ? shown->between : "",
+                                     strcmp(entry->key, "year") == 0 ? entry->value_si
+                                                                     : tsim_entry_text(entry, text, sizeof text));
+    }
+    tsim_text_table_add(table, cell[0] ? cell : "-");
+}
+
+static void add_parameters(struct tsim_text_table *table, const struct tsim_model *model) {
+    char text[64];
+    double all = model ? tsim_model_parameters(model) : 0, active = model ? tsim_model_active_parameters(model) : 0;
+    tsim_text_table_add(table, all > 0 ? tsim_quantity_human(all, TSIM_COUNT, text, sizeof text) : "-");
+    tsim_text_table_add(table, active < all ? tsim_quantity_human(active, TSIM_COUNT, text, sizeof text) : "");
+}
+
+/* Of a file that is wrong the id is listed, and its errors are said. */
+static enum tsim_status print_entries(struct tsim_arena *arena, const struct listing *listing,
+                                      struct tsim_diags *diags) {
+    const struct shown_column *shown = SHOWN[listing->kind];
+    struct tsim_column columns[MOST_SHOWN + 3] = {{"id", false}};
+    size_t n_columns = 1, n_shown = 0;
+    while (n_shown < MOST_SHOWN && shown[n_shown].column.title)
+        columns[n_columns++] = shown[n_shown++].column;
+    bool has_parameters = listing->kind == TSIM_CATALOGUE_MODELS;
+    if (has_parameters) {
+        columns[n_columns++] = (struct tsim_column){"parameters", true};
+        columns[n_columns++] = (struct tsim_column){"active", true};
+    }
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_text_table table;
+    enum tsim_status status = TSIM_OK;
+    tsim_text_table_init(&table, arena, columns, n_columns);
+    for (size_t i = 0; i < listing->n_ids; i++) {
+        const struct tsim_catalogue_entry *entries = NULL;
+        size_t n = 0;
+        const struct tsim_model *model = NULL;
+        enum tsim_status read = tsim_catalogue_describe(arena, listing->kind, listing->ids[i], &entries, &n, diags);
+        if (read == TSIM_OK && has_parameters)
+            read = tsim_catalogue_load_model(arena, listing->ids[i], &model, diags);
+        status = status == TSIM_OK ? read : status;
+        tsim_text_table_add(&table, listing->ids[i]);
+        for (size_t c = 0; c < n_shown; c++)
+            add_shown(&table, arena, &shown[c], entries, n);
+        if (has_parameters)
+            add_parameters(&table, model);
+    }
+    if (listing->n_ids > 0)
+        tsim_text_table_print(&table, &style, stdout);
+    return status;
 }
 
 /* ---- regions: with what makes one choose them ---- */
@@ -95,20 +191,21 @@ static struct tsim_json *listings_json(const struct listing *listings, size_t n_
 }
 
 static enum tsim_exit print_listings(const struct tsim_arguments *arguments, struct tsim_arena *arena,
-                                     const struct listing *listings, size_t n_listings) {
+                                     const struct listing *listings, size_t n_listings, struct tsim_diags *diags) {
     bool as_csv = arguments->has[TSIM_OPTION_CSV];
+    enum tsim_status status = TSIM_OK;
     if (listings[0].regions && (as_csv || !tsim_is_json_on_stdout(arguments)))
         print_regions(arena, &listings[0], as_csv);
     else if (as_csv)
         print_csv(arena, listings, n_listings);
     else if (!tsim_is_json_on_stdout(arguments) && n_listings == 1)
-        print_ids(listings);
+        status = print_entries(arena, listings, diags);
     else if (!tsim_is_json_on_stdout(arguments))
         for (size_t k = 0; k < n_listings; k++)
             print_overview(arena, &listings[k]);
     if (arguments->has[TSIM_OPTION_JSON])
-        return tsim_write_json(arguments, listings_json(listings, n_listings));
-    return TSIM_EXIT_OK;
+        return tsim_exit_worse(tsim_exit_of(status), tsim_write_json(arguments, listings_json(listings, n_listings)));
+    return tsim_exit_of(status);
 }
 
 static bool choose_kinds(const struct tsim_arguments *arguments, struct listing *listings, size_t *n_listings) {
@@ -151,9 +248,9 @@ enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments) {
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     enum tsim_exit status = tsim_exit_of(list_kinds(&arena, listings, n_listings, &diags));
-    tsim_report_diags(arguments, &diags);
     if (status == TSIM_EXIT_OK)
-        status = print_listings(arguments, &arena, listings, n_listings);
+        status = print_listings(arguments, &arena, listings, n_listings, &diags);
+    tsim_report_diags(arguments, &diags);
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return status;

@@ -209,7 +209,7 @@ enum tsim_exit tsim_cmd_query(const struct tsim_arguments *arguments) {
     tsim_arena_init(&run.arena);
     tsim_arena_init(&run.row);
     tsim_diags_init(&run.diags);
-    enum tsim_status status = tsim_store_open(&run.arena, tsim_db_file(arguments), TSIM_STORE_READ, &store, &run.diags);
+    enum tsim_status status = tsim_open_database(&run.arena, arguments, &store, &run.diags);
     if (status == TSIM_OK)
         status = tsim_query_open(&run.arena, store, arguments->operands[0], &run.query, &run.diags);
     enum tsim_exit code = status == TSIM_OK ? write_results(&run) : tsim_exit_of(status);

@@ -37,9 +37,10 @@ static bool parse_operands(struct report *report) {
         int64_t *number = is_sweep ? &report->sweeps[report->n_sweeps++] : &report->runs[report->n_runs++];
         if (!parse_number(text + (is_sweep ? 6 : 0), number)) {
             fprintf(stderr,
-                    "tsim report: needs numbers of runs, as 'tsim runs' has them, or sweep:N, not '%s'\n"
+                    "tsim report: needs numbers of runs, as 'tsim runs' has them, or sweep:N, not '%s'\n%s"
                     "Try 'tsim report --help'.\n",
-                    text);
+                    text,
+                    tsim_is_yaml_name(text) ? "A scenario's page is made by 'tsim run SCENARIO --report FILE'.\n" : "");
             return false;
         }
     }
@@ -70,9 +71,10 @@ static enum tsim_status newest(struct report *report, const char *select, int64_
     return TSIM_OK;
 }
 
-static enum tsim_status nothing_there(struct report *report, const char *what) {
-    tsim_diags_error(&report->diags, TSIM_ERR_DB, (struct tsim_place){.file = tsim_db_file(report->arguments)}, "",
-                     "%s", what);
+static enum tsim_status nothing_there(struct report *report, const char *what, const char *hint) {
+    tsim_diag_hint(tsim_diags_error(&report->diags, TSIM_ERR_DB,
+                                    (struct tsim_place){.file = tsim_db_file(report->arguments)}, "", "%s", what),
+                   "%s", hint);
     return TSIM_ERR_DB;
 }
 
@@ -86,7 +88,8 @@ static enum tsim_status add_run(struct report *report, int64_t run_id) {
     TSIM_TRY(first_row(report, select, &query, &is_there));
     if (!is_there) {
         tsim_query_close(query);
-        return nothing_there(report, tsim_arena_printf(arena, "there is no run %lld", (long long)run_id));
+        return nothing_there(report, tsim_arena_printf(arena, "there is no run %lld", (long long)run_id),
+                             "'tsim runs' lists the runs and sweeps that there are");
     }
     const char *texts[2]; /* not NULL in tables of ours */
     for (int i = 0; i < 2; i++)
@@ -108,14 +111,13 @@ static enum tsim_status add_run(struct report *report, int64_t run_id) {
 }
 
 static enum tsim_status fill(struct report *report) {
-    TSIM_TRY(tsim_store_open(&report->arena, tsim_db_file(report->arguments), TSIM_STORE_READ, &report->store,
-                             &report->diags));
+    TSIM_TRY(tsim_open_database(&report->arena, report->arguments, &report->store, &report->diags));
     if (report->arguments->n_operands == 0) {
         TSIM_TRY(newest(report, "SELECT max(run_id) FROM runs", report->runs, &report->n_runs));
         TSIM_TRY(newest(report, "SELECT max(sweep_id) FROM sweeps", report->sweeps, &report->n_sweeps));
     }
     if (report->n_runs + report->n_sweeps == 0)
-        return nothing_there(report, "no runs and no sweeps yet");
+        return nothing_there(report, "no runs and no sweeps yet", "'tsim run' and 'tsim sweep' log some");
     for (size_t i = 0; i < report->n_runs; i++)
         TSIM_TRY(add_run(report, report->runs[i]));
     for (size_t i = 0; i < report->n_sweeps; i++)
@@ -130,6 +132,20 @@ static enum tsim_status write_page(void *context, FILE *out) {
 
 enum tsim_exit tsim_write_page(const char *file, struct tsim_json *page) {
     return tsim_write_file(file, write_page, page);
+}
+
+enum tsim_exit tsim_write_sweep_page(struct tsim_arena *arena, const struct tsim_arguments *arguments,
+                                     struct tsim_store *store, int64_t sweep_id) {
+    struct tsim_json *page = tsim_page_new();
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    enum tsim_exit code = tsim_exit_of(tsim_page_add_sweep(arena, page, store, sweep_id, &diags));
+    tsim_report_diags(arguments, &diags);
+    if (code == TSIM_EXIT_OK)
+        code = tsim_write_page(arguments->value[TSIM_OPTION_REPORT], page);
+    tsim_diags_release(&diags);
+    tsim_json_release(page);
+    return code;
 }
 
 static enum tsim_exit write(const struct report *report) {

@@ -27,6 +27,7 @@ struct run {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_scenario_source source;
+    struct tsim_store *store;
     struct tsim_scale scale;
     bool is_of_samples; /* rates of the table: the model has no tokens */
 };
@@ -244,7 +245,6 @@ static enum tsim_status study(struct run *run) {
         .n_threads = tsim_n_jobs(arguments),
     };
     const char *file = arguments->has[TSIM_OPTION_NO_DB] ? NULL : tsim_db_file(arguments);
-    struct tsim_store *store;
     const struct tsim_sweep sweep = {
         .source = &run->source,
         .overrides = arguments->overrides,
@@ -255,10 +255,8 @@ static enum tsim_status study(struct run *run) {
     };
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
     run->is_of_samples = tsim_sweep_is_of_samples(&sweep);
-    TSIM_TRY(tsim_store_open(&run->arena, file ? file : "", TSIM_STORE_WRITE, &store, &run->diags));
-    enum tsim_status status = tsim_scale_run(&run->arena, &sweep, &options, store, file, &run->scale, &run->diags);
-    tsim_store_close(store);
-    return status;
+    TSIM_TRY(tsim_store_open(&run->arena, file ? file : "", TSIM_STORE_WRITE, &run->store, &run->diags));
+    return tsim_scale_run(&run->arena, &sweep, &options, run->store, file, &run->scale, &run->diags);
 }
 
 static enum tsim_exit write_results(struct run *run) {
@@ -269,6 +267,9 @@ static enum tsim_exit write_results(struct run *run) {
         print_table(run);
     if (run->arguments->has[TSIM_OPTION_JSON])
         code = tsim_exit_worse(code, tsim_write_json(run->arguments, scale_json(run)));
+    if (run->arguments->has[TSIM_OPTION_REPORT])
+        code =
+            tsim_exit_worse(code, tsim_write_sweep_page(&run->arena, run->arguments, run->store, run->scale.sweep_id));
     return code;
 }
 
@@ -280,6 +281,7 @@ enum tsim_exit tsim_cmd_scale(const struct tsim_arguments *arguments) {
     tsim_report_diags(arguments, &run.diags);
     if (code == TSIM_EXIT_OK)
         code = run.scale.is_interrupted ? TSIM_EXIT_INTERRUPTED : write_results(&run);
+    tsim_store_close(run.store);
     tsim_diags_release(&run.diags);
     tsim_arena_release(&run.arena);
     return code;

@@ -23,20 +23,6 @@ static double ridge_point(const struct tsim_accelerator *accelerator, int precis
 
 /* ---- for people: a table whose sources are numbered, and the sources below it ---- */
 
-static const char *human_value(const struct tsim_catalogue_entry *entry, char *buffer, size_t size) {
-    static const struct {
-        const char *unit;
-        enum tsim_dimension dimension;
-    } UNITS[] = {{"B", TSIM_BYTES},         {"B/s", TSIM_BYTES_PER_S}, {"FLOP/s", TSIM_FLOPS_PER_S},
-                 {"s", TSIM_TIME_S},        {"1/s", TSIM_PER_S},       {"Hz", TSIM_HZ},
-                 {"W", TSIM_WATTS},         {"J", TSIM_JOULES},        {"USD", TSIM_USD},
-                 {"USD/s", TSIM_USD_PER_S}, {"USD/J", TSIM_USD_PER_J}, {"kg/J", TSIM_KG_PER_J}};
-    for (size_t i = 0; entry->unit && i < sizeof UNITS / sizeof UNITS[0]; i++)
-        if (strcmp(entry->unit, UNITS[i].unit) == 0)
-            return tsim_quantity_human(entry->number, UNITS[i].dimension, buffer, size);
-    return entry->value_si;
-}
-
 /* The source's number, counted from 1 in the order of first use; 0 for none. */
 static size_t number_of_source(const char **sources, size_t *n_sources, const char *source) {
     if (!source)
@@ -78,16 +64,16 @@ static bool is_said_elsewhere(const struct tsim_catalogue_entry *entry) {
 static const char *value_with_interval(struct tsim_arena *arena, const struct tsim_catalogue_entry *entry) {
     char value[64], low[64], high[64];
     if (entry->meaning)
-        return tsim_arena_printf(arena, "%s (%s)", human_value(entry, value, sizeof value), entry->meaning);
+        return tsim_arena_printf(arena, "%s (%s)", tsim_entry_text(entry, value, sizeof value), entry->meaning);
     if (isnan(entry->interval[0]))
-        return tsim_arena_strdup(arena, human_value(entry, value, sizeof value));
+        return tsim_arena_strdup(arena, tsim_entry_text(entry, value, sizeof value));
     if (!entry->unit || !entry->unit[0])
         return tsim_arena_printf(arena, "%s (%.4g to %.4g)", entry->value_si, entry->interval[0], entry->interval[1]);
     struct tsim_catalogue_entry least = *entry, most = *entry;
     least.number = entry->interval[0];
     most.number = entry->interval[1];
-    return tsim_arena_printf(arena, "%s (%s to %s)", human_value(entry, value, sizeof value),
-                             human_value(&least, low, sizeof low), human_value(&most, high, sizeof high));
+    return tsim_arena_printf(arena, "%s (%s to %s)", tsim_entry_text(entry, value, sizeof value),
+                             tsim_entry_text(&least, low, sizeof low), tsim_entry_text(&most, high, sizeof high));
 }
 
 static void print_people(struct tsim_arena *arena, const struct shown *shown) {
@@ -200,20 +186,80 @@ static enum tsim_status load(struct tsim_arena *arena, struct shown *shown, stru
     return TSIM_OK;
 }
 
-/* "KIND/ID", or a file that says its kind. */
+/* ---- what is meant ---- */
+
+/* An id without its kind: the ids of all kinds that are, hold or resemble the word. */
+enum { MOST_GUESSES = 8 };
+struct guess {
+    char text[512];
+    size_t n, n_exact;
+    struct shown exact;
+};
+
+static void add_guess(struct guess *guess, enum tsim_catalogue_kind kind, const char *id) {
+    size_t length = strlen(guess->text);
+    if (guess->n++ < MOST_GUESSES)
+        snprintf(guess->text + length, sizeof guess->text - length, "%s%s/%s", length ? ", " : "",
+                 tsim_catalogue_word(kind), id);
+}
+
+static void guess_of_kind(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *word,
+                          struct guess *guess) {
+    struct tsim_diags unread;
+    const char *const *ids = NULL;
+    size_t n_ids = 0, n_before = guess->n;
+    tsim_diags_init(&unread);
+    if (tsim_catalogue_list(arena, kind, &ids, &n_ids, &unread) == TSIM_OK)
+        for (size_t i = 0; i < n_ids; i++) {
+            bool is_exact = strcmp(ids[i], word) == 0;
+            if (is_exact && guess->n_exact++ == 0)
+                guess->exact = (struct shown){.kind = kind, .id = ids[i]};
+            bool is_one_of_many = kind == TSIM_CATALOGUE_SCENARIOS || strncmp(ids[i], "single-", 7) == 0;
+            if (is_exact || (word[0] && !is_one_of_many && strstr(ids[i], word)))
+                add_guess(guess, kind, ids[i]);
+        }
+    const char *near = guess->n == n_before ? tsim_did_you_mean(word, ids, n_ids) : NULL;
+    if (near)
+        add_guess(guess, kind, near);
+    tsim_diags_release(&unread);
+}
+
+static bool find_word(struct tsim_arena *arena, const char *word, struct shown *shown) {
+    struct guess guess = {0};
+    enum tsim_catalogue_kind kind;
+    if (tsim_catalogue_find_kind(word, &kind)) {
+        fprintf(stderr, "tsim show: needs an id too, as in %s/ID\nTry 'tsim list %s'.\n", tsim_catalogue_word(kind),
+                tsim_catalogue_plural(kind));
+        return false;
+    }
+    for (int k = 0; k < TSIM_N_CATALOGUE_KINDS; k++)
+        guess_of_kind(arena, (enum tsim_catalogue_kind)k, word, &guess);
+    *shown = guess.exact;
+    if (guess.n_exact == 1)
+        return true;
+    fprintf(stderr, "tsim show: needs KIND/ID, or a file of the catalogue's kinds, not '%s'\n", word);
+    if (guess.n > 0)
+        fprintf(stderr, "Did you mean %s%s?\n", guess.text, guess.n > MOST_GUESSES ? ", or others" : "");
+    fputs("Try 'tsim list'.\n", stderr);
+    return false;
+}
+
+/* "KIND/ID", a file that says its kind, or an id that one kind alone has. */
 static bool split(const struct tsim_arguments *arguments, struct tsim_arena *arena, struct shown *shown) {
     const char *operand = arguments->operands[0], *slash = strchr(operand, '/');
     if (tsim_is_yaml_name(operand) && tsim_find_file_kind(arena, operand, &shown->kind)) {
         shown->id = operand;
         return true;
     }
-    if (!slash || slash == operand || !slash[1]) {
+    if (tsim_is_yaml_name(operand)) {
         fprintf(stderr,
-                "tsim show: needs KIND/ID, as in model/llama2-70b, or a file of the catalogue's kinds, not '%s'\nTry "
-                "'tsim list'.\n",
-                operand);
+                "tsim show: '%s' is no file of the catalogue's kinds that can be read: its schema says the kind, "
+                "as in tsim/accelerator/v1\nTry 'tsim check %s'.\n",
+                operand, operand);
         return false;
     }
+    if (!slash || slash == operand || !slash[1])
+        return find_word(arena, tsim_arena_strndup(arena, operand, strcspn(operand, "/")), shown);
     shown->id = slash + 1;
     const char *kind = tsim_arena_strndup(arena, operand, (size_t)(slash - operand));
     return tsim_find_kind(arguments, kind, &shown->kind);

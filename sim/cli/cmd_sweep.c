@@ -194,6 +194,8 @@ static enum tsim_exit write_results(struct run *run) {
         code = tsim_write_json_parts(arguments, write_json, run);
     }
     tsim_point_reader_close(run->output.reader);
+    if (status == TSIM_OK && arguments->has[TSIM_OPTION_REPORT])
+        code = tsim_exit_worse(code, tsim_write_sweep_page(&run->arena, arguments, run->store, run->sweep_id));
     return code;
 }
 

@@ -235,7 +235,7 @@ enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments) {
     tsim_diags_init(&log_diags);
     const char *started_at = tsim_timestamp(&arena);
     tsim_validate(&arena, arguments->operands, arguments->n_operands, arguments->overrides, arguments->n_overrides,
-                  tsim_n_jobs(arguments), &validation);
+                  arguments->has[TSIM_OPTION_IGNORE_MEMORY], tsim_n_jobs(arguments), &validation);
     enum tsim_exit status = report_cases(arguments, &validation);
     if (arguments->has[TSIM_OPTION_DB])
         status =

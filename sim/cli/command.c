@@ -58,7 +58,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "runs. Where one does not fit in memory, it says so and ends with 4. Nothing is\n"
      "logged.",
      2, 2,
-     INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_FAIL_ABOVE) | TSIM_HAS(TSIM_OPTION_REPORT) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
      tsim_cmd_compare},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
@@ -67,8 +67,8 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "What measured.doubtful says not to trust is compared and not scored. Nothing\n"
      "is logged unless --db names a database.",
      1, SIZE_MAX,
-     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_MAX_ERROR) |
-         TSIM_HAS(TSIM_OPTION_RESIDUALS),
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+         TSIM_HAS(TSIM_OPTION_MAX_ERROR) | TSIM_HAS(TSIM_OPTION_RESIDUALS),
      tsim_cmd_validate},
     {"sweep", "SCENARIO", "every point of a space of scenarios, in parallel, resumable",
      "The points are those of the scenario's sweep: section, or of --vary and --zip.\n"
@@ -78,7 +78,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_WHERE) |
-         TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SHARD),
+         TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SHARD) | TSIM_HAS(TSIM_OPTION_REPORT),
      tsim_cmd_sweep},
     {"plan", "SCENARIO", "the best parallelism plans, for one cluster or a choice of them",
      "Searches tensor, pipeline, virtual pipeline, context, expert and data\n"
@@ -101,7 +101,8 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "relative to the smallest count that runs. The points are logged as a sweep.",
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
-         TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_WEAK) | TSIM_HAS(TSIM_OPTION_UNTIL_EFFICIENCY),
+         TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_WEAK) | TSIM_HAS(TSIM_OPTION_UNTIL_EFFICIENCY) |
+         TSIM_HAS(TSIM_OPTION_REPORT),
      tsim_cmd_scale},
     {"merge", "OUT.db IN.db...", "one database out of the shards of a sweep",
      "Merging twice changes nothing. Databases of different versions of tsim are\n"
@@ -110,7 +111,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
     {"query", "[VIEW|SQL]", "read the database: a ready view, or any SELECT",
      "Without an operand: the views. As in: tsim query best_per_gpu_count,\n"
      "tsim query \"SELECT set_json, mfu FROM points WHERE mfu > 0.4\".",
-     0, 1, TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_query},
+     0, 1, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_query},
     {"collective", "SCENARIO", "what nccl-tests would print on the scenario's cluster",
      "One collective alone, by size, with the algorithm and protocol that the library\n"
      "would choose. Sizes and bus bandwidth are nccl-tests' (all_gather: the gathered\n"
@@ -122,8 +123,9 @@ const struct tsim_command TSIM_COMMANDS[] = {
     {"report", "[RUN...]", "one page with charts, from the database, for any browser",
      "RUN is the number of a run, as 'tsim runs' has them, or sweep:N; without one,\n"
      "the newest run and the newest sweep. Runs are simulated again from what was\n"
-     "logged. The page needs nothing else: no network, no other file.",
-     0, SIZE_MAX, TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_OUTPUT) | BASE_OPTIONS, tsim_cmd_report},
+     "logged. The page is report.html unless --output names another file, and needs\n"
+     "nothing else: no network, no other file.",
+     0, SIZE_MAX, LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_OUTPUT) | BASE_OPTIONS, tsim_cmd_report},
     {"export", "SCENARIO|RUN", "figures and charts for papers, sheets and monitoring",
      "A scenario, the number of a logged run, or sweep:N of the database. --format is\n"
      "csv (every figure), markdown or latex (a table with units), prometheus, svg or\n"
@@ -133,7 +135,7 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "execution traces for ASTRA-sim, NAME.RANK.et with --output NAME, and\n"
      "NAME.groups.json.",
      1, 1,
-     INPUT_OPTIONS | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_FORMAT) |
+     INPUT_OPTIONS | LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_FORMAT) |
          TSIM_HAS(TSIM_OPTION_CHART) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),
      tsim_cmd_export},
     {"calibrate", "WHAT FILE...", "efficiencies from measured kernels, links from nccl-tests",
@@ -187,15 +189,21 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "where they differ, which is right and why. With an ID that example alone.\n"
      "--markdown writes docs/textbook.md.",
      0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_MARKDOWN) | BASE_OPTIONS, tsim_cmd_textbook},
-    {"runs", "", "what is in the database of runs", NULL, 0, 0,
-     TSIM_HAS(TSIM_OPTION_DB) | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_runs},
+    {"runs", "", "what is in the database: runs and sweeps",
+     "Runs and sweeps, each with its number, for 'tsim report', 'tsim export' and (of\n"
+     "runs) 'tsim compare'. 'tsim query' reads all that is logged. --csv lists the\n"
+     "runs alone.",
+     0, 0, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_runs},
     {"list", "[KIND]", "what is in the catalogue",
-     "KIND is models, accelerators, nodes, fabrics, storage, software, regions (with\n"
-     "what their electricity emits and costs) or scenarios; without it, all of them.",
+     "KIND is models, accelerators, nodes, fabrics, storage, software, regions or\n"
+     "scenarios: each entry with what makes one choose it. Without KIND the ids of all\n"
+     "of them. 'tsim show KIND/ID' says the rest; --csv and --json list ids alone (of\n"
+     "regions also what their electricity emits and costs).",
      0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_list},
     {"show", "KIND/ID|FILE", "one catalogue entry, each value with its source",
-     "As in: tsim show model/llama2-70b, tsim show accelerator/h100-sxm, tsim show\nmy-accelerator.yaml.", 1, 1,
-     JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_show},
+     "As in: tsim show model/llama2-70b, tsim show accelerator/h100-sxm, tsim show\n"
+     "my-accelerator.yaml. An id that one kind alone has needs no kind.",
+     1, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_show},
     {"help", "[COMMAND]", "this list, or one command's options",
      "--format man writes a manual page, bash and zsh what these shells complete (in\n"
      "~/.bashrc: source <(tsim help --format bash)), reference every key of scenarios\n"
@@ -382,6 +390,16 @@ const char *tsim_db_file(const struct tsim_arguments *arguments) {
     return file ? file : "tsim.db";
 }
 
+enum tsim_status tsim_open_database(struct tsim_arena *arena, const struct tsim_arguments *arguments,
+                                    struct tsim_store **store, struct tsim_diags *diags) {
+    if (!arguments->has[TSIM_OPTION_NO_DB])
+        return tsim_store_open(arena, tsim_db_file(arguments), TSIM_STORE_READ, store, diags);
+    tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){.file = "--no-db"}, "",
+                                    "runs and sweeps are read from a database"),
+                   "leave it out, or name one with --db FILE");
+    return TSIM_ERR_DB;
+}
+
 bool tsim_is_run_number(const char *operand) {
     return operand[0] && strspn(operand, "0123456789") == strlen(operand) && strlen(operand) < 18;
 }
@@ -394,7 +412,7 @@ enum tsim_status tsim_load_operand(struct tsim_arena *arena, const struct tsim_a
     const char *json = NULL;
     if (!tsim_is_run_number(operand))
         return tsim_scenario_load(arena, operand, arguments->overrides, arguments->n_overrides, scenario, diags);
-    TSIM_TRY(tsim_store_open(arena, tsim_db_file(arguments), TSIM_STORE_READ, &store, diags));
+    TSIM_TRY(tsim_open_database(arena, arguments, &store, diags));
     enum tsim_status status = tsim_store_configuration(store, arena, strtoll(operand, NULL, 10), &json, diags);
     tsim_store_close(store);
     TSIM_TRY(status);

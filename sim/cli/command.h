@@ -72,6 +72,10 @@ bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);
 /* A report's page (report/page.h), with a message where it fails. */
 enum tsim_exit tsim_write_page(const char *file, struct tsim_json *page);
 
+/* The page of a sweep that --report asks for. */
+enum tsim_exit tsim_write_sweep_page(struct tsim_arena *arena, const struct tsim_arguments *arguments,
+                                     struct tsim_store *store, int64_t sweep_id);
+
 /* Writes the document where --json says and releases it. */
 enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root);
 
@@ -97,6 +101,10 @@ bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, en
 
 /* --db, or the default. */
 const char *tsim_db_file(const struct tsim_arguments *arguments);
+
+/* That file, to read from; with --no-db an error. */
+enum tsim_status tsim_open_database(struct tsim_arena *arena, const struct tsim_arguments *arguments,
+                                    struct tsim_store **store, struct tsim_diags *diags);
 
 /* Is the operand the number of a run in the database? */
 bool tsim_is_run_number(const char *operand);

@@ -55,8 +55,7 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_TRACE_RANKS] = {"trace-ranks", TSIM_OPTION_NEEDS_VALUE, "LIST",
                                  "of simulated ranks: 0,3,8-15 or all (default: a replica)"},
     [TSIM_OPTION_REPORT] = {"report", TSIM_OPTION_NEEDS_VALUE, "FILE", "a page for browsers with charts: FILE.html"},
-    [TSIM_OPTION_OUTPUT] = {"output", TSIM_OPTION_NEEDS_VALUE, "FILE",
-                            "what to write (default: report.html, standard output)"},
+    [TSIM_OPTION_OUTPUT] = {"output", TSIM_OPTION_NEEDS_VALUE, "FILE", "the file to write"},
     [TSIM_OPTION_FORMAT] = {"format", TSIM_OPTION_NEEDS_VALUE, "NAME", "what to write (see above)",
                             "csv markdown latex prometheus svg png text man bash zsh reference"},
     [TSIM_OPTION_CHART] =

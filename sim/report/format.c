@@ -72,6 +72,20 @@ const char *tsim_count_text(double count, char *buffer, size_t size) {
     return buffer;
 }
 
+const char *tsim_entry_text(const struct tsim_catalogue_entry *entry, char *buffer, size_t size) {
+    static const struct {
+        const char *unit;
+        enum tsim_dimension dimension;
+    } UNITS[] = {{"B", TSIM_BYTES},         {"B/s", TSIM_BYTES_PER_S}, {"FLOP/s", TSIM_FLOPS_PER_S},
+                 {"s", TSIM_TIME_S},        {"1/s", TSIM_PER_S},       {"Hz", TSIM_HZ},
+                 {"W", TSIM_WATTS},         {"J", TSIM_JOULES},        {"USD", TSIM_USD},
+                 {"USD/s", TSIM_USD_PER_S}, {"USD/J", TSIM_USD_PER_J}, {"kg/J", TSIM_KG_PER_J}};
+    for (size_t i = 0; entry->unit && i < sizeof UNITS / sizeof UNITS[0]; i++)
+        if (strcmp(entry->unit, UNITS[i].unit) == 0)
+            return tsim_quantity_human(entry->number, UNITS[i].dimension, buffer, size);
+    return entry->value_si;
+}
+
 double tsim_metric_in_json(enum tsim_metric metric, double value) {
     bool is_tflops = metric == TSIM_METRIC_MODEL_TFLOPS_PER_GPU || metric == TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU;
     return is_tflops ? value / 1e12 : value;

@@ -1,7 +1,9 @@
-/* format.h - figures as people read them. Every function writes into the caller's buffer and returns it. */
+/* format.h - figures as people read them. Functions write into the caller's buffer and return it,
+ * unless they say otherwise. */
 #ifndef TSIM_REPORT_FORMAT_H
 #define TSIM_REPORT_FORMAT_H
 
+#include "config/catalogue_load.h"
 #include "config/scenario.h"
 
 /* Of the step: a term below it is what sums of doubles leave, far below the last digit that is printed. */
@@ -28,6 +30,9 @@ const char *tsim_count_text(double count, char *buffer, size_t size);
 
 /* How many a second, for comparing by eye: "94.4", "4,811", from a million on "1.05 M". */
 const char *tsim_rate_text(double per_s, char *buffer, size_t size);
+
+/* A value of a catalogue file, "3.35 TB/s"; the entry's own text where it is no quantity. */
+const char *tsim_entry_text(const struct tsim_catalogue_entry *entry, char *buffer, size_t size);
 
 /* A metric's value (SI, as in struct tsim_measured), with its unit where the metric's name does not say it: "13.750 s",
  * "51.4 %", "388.0" for the tflops metrics. */

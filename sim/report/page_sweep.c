@@ -123,8 +123,9 @@ enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json 
                                         (long long)sweep_id),
                       &n, diags));
     if (n == 0) {
-        tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){.file = store->file}, "", "there is no sweep %lld",
-                         (long long)sweep_id);
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){.file = store->file}, "",
+                                        "there is no sweep %lld", (long long)sweep_id),
+                       "'tsim runs' lists the runs and sweeps that there are");
         return TSIM_ERR_DB;
     }
     const char *scenario = tsim_json_text_of(tsim_json_at(tsim_json_find(sweep, "about"), 0), "scenario");

@@ -25,7 +25,7 @@ enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing
     else if (code == SQLITE_READONLY)
         tsim_diag_hint(diag, "reading takes a folder that can be written (for the log of SQLite): copy the file there");
     else if (store->mode == TSIM_STORE_READ)
-        tsim_diag_hint(diag, "`tsim run SCENARIO` makes a database; --db FILE names another one");
+        tsim_diag_hint(diag, "'tsim run' and 'tsim sweep' make one; --db FILE names another one");
     else if (code == SQLITE_CANTOPEN && system_error)
         tsim_diag_hint(diag, "%s; --db FILE logs to another file, --no-db to none", strerror(system_error));
     return TSIM_ERR_DB;
@@ -133,6 +133,11 @@ const char *tsim_sql_text(const struct tsim_statement *s, int column) {
 const char *tsim_sql_word(const struct tsim_statement *s, int column) {
     const char *text = tsim_sql_text(s, column);
     return text ? text : "";
+}
+
+const char *tsim_sql_copy(struct tsim_arena *arena, const struct tsim_statement *s, int column) {
+    const char *text = tsim_sql_text(s, column);
+    return tsim_arena_strdup(arena, text ? text : "");
 }
 
 int64_t tsim_sql_integer(const struct tsim_statement *s, int column) {

@@ -79,6 +79,7 @@ enum tsim_query_kind tsim_sql_kind(const struct tsim_statement *s, int column); 
 /* Values of the row at hand; a text lives until the next step. */
 const char *tsim_sql_text(const struct tsim_statement *s, int column); /* NULL for NULL */
 const char *tsim_sql_word(const struct tsim_statement *s, int column); /* of a column that is NOT NULL in our tables */
+const char *tsim_sql_copy(struct tsim_arena *arena, const struct tsim_statement *s, int column); /* "" for NULL */
 int64_t tsim_sql_integer(const struct tsim_statement *s, int column);
 double tsim_sql_real(const struct tsim_statement *s, int column); /* NAN for NULL */
 

@@ -261,18 +261,13 @@ enum tsim_status tsim_store_add_run(struct tsim_store *store, const struct tsim_
 
 /* ---- reading ---- */
 
-static const char *copy_text(struct tsim_arena *arena, const struct tsim_statement *s, int column) {
-    const char *text = tsim_sql_text(s, column);
-    return tsim_arena_strdup(arena, text ? text : "");
-}
-
 static void read_run(struct tsim_arena *arena, const struct tsim_statement *s, struct tsim_store_run *run) {
     run->run_id = tsim_sql_integer(s, 0);
     run->accelerators = tsim_sql_integer(s, 1);
-    run->started_at = copy_text(arena, s, 2);
-    run->scenario = copy_text(arena, s, 3);
-    run->status = copy_text(arena, s, 4);
-    run->version = copy_text(arena, s, 5);
+    run->started_at = tsim_sql_copy(arena, s, 2);
+    run->scenario = tsim_sql_copy(arena, s, 3);
+    run->status = tsim_sql_copy(arena, s, 4);
+    run->version = tsim_sql_copy(arena, s, 5);
     run->step_time_s = tsim_sql_real(s, 6);
     run->tokens_per_s = tsim_sql_real(s, 7);
     run->samples_per_s = tsim_sql_real(s, 8);
@@ -302,15 +297,15 @@ enum tsim_status tsim_store_configuration(struct tsim_store *store, struct tsim_
         step = tsim_sql_step(&s);
     }
     if (step == TSIM_SQL_ROW)
-        *json = copy_text(arena, &s, 0);
+        *json = tsim_sql_copy(arena, &s, 0);
     enum tsim_status status = TSIM_OK;
     if (step == TSIM_SQL_FAILED) {
         status = tsim_sql_fail(store, "read a run", diags);
     } else if (!*json) {
         status = TSIM_ERR_REFERENCE;
-        tsim_diag_hint(tsim_diags_error(diags, status, (struct tsim_place){0}, "",
-                                        "there is no run %lld in the database", (long long)run_id),
-                       "'tsim runs' lists them");
+        tsim_diag_hint(tsim_diags_error(diags, status, (struct tsim_place){.file = store->file}, "",
+                                        "there is no run %lld", (long long)run_id),
+                       "'tsim runs' lists the runs and sweeps that there are");
     }
     tsim_sql_finalize(&s);
     return status;

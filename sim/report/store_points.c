@@ -62,6 +62,13 @@ const char TSIM_STORE_MIGRATION_6[] =
     " WHERE status <> 'ok' ORDER BY sweep_id, position;"
     "PRAGMA user_version = 6;";
 
+/* An axis is a list of choices, a choice an object of settings: of those the keys, not what an inline value has. */
+static const char SELECT_SWEEPS[] =
+    "SELECT sweep_id, n_points, count(position), total(status = 'ok'), started_at, scenario, version,"
+    " (SELECT group_concat(key, ' ') FROM"
+    "  (SELECT DISTINCT key FROM json_tree(CASE WHEN json_valid(spec_json) THEN spec_json END, '$.axes')"
+    "   WHERE path GLOB '$.axes[[]*' AND typeof(key) = 'text' AND instr(path, '\"') = 0))"
+    " FROM sweeps LEFT JOIN points USING(sweep_id) GROUP BY sweep_id ORDER BY sweep_id";
 static const char FIND_SWEEP[] = "SELECT sweep_id FROM sweeps WHERE key = ?";
 static const char INSERT_SWEEP[] =
     "INSERT INTO sweeps(key, scenario, spec_json, version, n_points, started_at) VALUES(?, ?, ?, ?, ?, ?)";
@@ -135,6 +142,40 @@ enum tsim_status tsim_store_add_sweep(struct tsim_store *store, const struct tsi
     }
     enum tsim_status status = tsim_sql_fail(store, "store the sweep", diags);
     tsim_sql_rollback(store);
+    return status;
+}
+
+static void read_sweep(struct tsim_arena *arena, const struct tsim_statement *s, struct tsim_sweep_listed *sweep) {
+    sweep->sweep_id = tsim_sql_integer(s, 0);
+    sweep->n_points = tsim_sql_integer(s, 1);
+    sweep->n_kept = tsim_sql_integer(s, 2);
+    sweep->n_ok = tsim_sql_integer(s, 3);
+    sweep->started_at = tsim_sql_copy(arena, s, 4);
+    sweep->scenario = tsim_sql_copy(arena, s, 5);
+    sweep->version = tsim_sql_copy(arena, s, 6);
+    sweep->axes = tsim_sql_copy(arena, s, 7);
+}
+
+enum tsim_status tsim_store_list_sweeps(struct tsim_store *store, struct tsim_arena *arena,
+                                        struct tsim_sweep_listed **sweeps, size_t *n_sweeps, struct tsim_diags *diags) {
+    struct tsim_sweep_listed *rows = NULL;
+    struct tsim_statement s = {0};
+    size_t n_rows = 0, capacity = 0;
+    enum tsim_sql_step step = TSIM_SQL_DONE;
+    bool is_empty = tsim_sql_is_empty(store);
+    if (!is_empty)
+        s = tsim_sql_prepare(store, SELECT_SWEEPS);
+    while (!is_empty && (step = tsim_sql_step(&s)) == TSIM_SQL_ROW) {
+        rows = tsim_heap_grow(rows, &capacity, n_rows + 1, sizeof *rows);
+        read_sweep(arena, &s, &rows[n_rows++]);
+    }
+    *sweeps = TSIM_NEW_ARRAY(arena, n_rows, struct tsim_sweep_listed);
+    if (n_rows > 0)
+        memcpy(*sweeps, rows, n_rows * sizeof *rows);
+    *n_sweeps = n_rows;
+    enum tsim_status status = step == TSIM_SQL_DONE ? TSIM_OK : tsim_sql_fail(store, "read the sweeps", diags);
+    tsim_sql_finalize(&s);
+    tsim_heap_free(rows);
     return status;
 }
 

@@ -32,6 +32,15 @@ struct tsim_sweep_row {
 enum tsim_status tsim_store_add_sweep(struct tsim_store *store, const struct tsim_sweep_row *sweep, int64_t *sweep_id,
                                       struct tsim_diags *diags);
 
+struct tsim_sweep_listed {
+    int64_t sweep_id, n_points, n_kept, n_ok; /* kept: in the database, n_points when it is complete */
+    const char *started_at, *scenario, *version;
+    const char *axes; /* "cluster.nodes parallelism.tensor": what differs between its points */
+};
+/* All sweeps, oldest first, in `arena`. */
+enum tsim_status tsim_store_list_sweeps(struct tsim_store *store, struct tsim_arena *arena,
+                                        struct tsim_sweep_listed **sweeps, size_t *n_sweeps, struct tsim_diags *diags);
+
 /* How many points a shard of the sweep (positions whose remainder modulo `n_shards` is `shard`) has from its first one
  * on without a gap. */
 enum tsim_status tsim_store_n_leading_points(struct tsim_store *store, int64_t sweep_id, int64_t shard,

@@ -288,22 +288,21 @@ static enum tsim_status keep_points(const struct study *study, const struct tsim
     return status;
 }
 
-static enum tsim_status run_counts(struct study *study, struct tsim_store *store, const char *file,
+static enum tsim_status run_counts(struct study *study, struct tsim_store *store, const char *file, int64_t *sweep_id,
                                    bool *is_interrupted) {
     struct tsim_sweep sweep = *study->sweep;
     struct tsim_sweep_progress progress;
     struct tsim_space space;
-    int64_t sweep_id;
     tsim_space_of(study->arena, study->choices, study->n_rows, &space);
     sweep.space = &space;
-    TSIM_TRY(tsim_sweep_register(study->arena, &sweep, store, &sweep_id, study->diags));
+    TSIM_TRY(tsim_sweep_register(study->arena, &sweep, store, sweep_id, study->diags));
     *is_interrupted = false;
     if (doubles_until(study->options))
-        return keep_points(study, &space, store, sweep_id);
+        return keep_points(study, &space, store, *sweep_id);
     TSIM_TRY(
-        tsim_sweep_run(&sweep, store, file, sweep_id, study->options->n_threads, NULL, NULL, &progress, study->diags));
+        tsim_sweep_run(&sweep, store, file, *sweep_id, study->options->n_threads, NULL, NULL, &progress, study->diags));
     *is_interrupted = progress.n_done < progress.n_points;
-    return *is_interrupted ? TSIM_OK : read_points(study, store, sweep_id);
+    return *is_interrupted ? TSIM_OK : read_points(study, store, *sweep_id);
 }
 
 /* The rows up to the first one below the limit. */
@@ -321,10 +320,11 @@ enum tsim_status tsim_scale_run(struct tsim_arena *arena, const struct tsim_swee
                                 struct tsim_scale *scale, struct tsim_diags *diags) {
     struct study study = {.arena = arena, .sweep = sweep, .options = options, .diags = diags};
     bool is_interrupted;
+    int64_t sweep_id;
     TSIM_TRY(tsim_scenario_load_from(arena, sweep->source, sweep->overrides, sweep->n_overrides, &study.base, diags));
     TSIM_TRY(choose_counts(&study, store));
-    TSIM_TRY(run_counts(&study, store, file, &is_interrupted));
-    *scale = (struct tsim_scale){.is_weak = options->is_weak, .is_interrupted = is_interrupted};
+    TSIM_TRY(run_counts(&study, store, file, &sweep_id, &is_interrupted));
+    *scale = (struct tsim_scale){.is_weak = options->is_weak, .is_interrupted = is_interrupted, .sweep_id = sweep_id};
     if (!is_interrupted)
         tsim_scale_analyse(study.rows, n_rows_until(&study), options->until_efficiency_frac, scale);
     return TSIM_OK;

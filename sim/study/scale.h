@@ -50,6 +50,7 @@ struct tsim_scale {
     const struct tsim_scale_row *rows;
     size_t n_rows;
     bool is_weak;
+    int64_t sweep_id;
     bool is_interrupted; /* then there are no rows */
     /* With a limit: the first row below it. Else the row after which throughput, in logarithms, bends most, by at least
      * TSIM_SCALE_LEAST_BEND; then the cause is that of the next row with the knee as its reference. */

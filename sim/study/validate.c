@@ -20,13 +20,14 @@ struct job { /* shared by all threads */
     size_t n_cases;
     const struct tsim_override *overrides;
     size_t n_overrides;
+    bool ignore_memory;
     pthread_mutex_t mutex; /* guards next_case alone; a case belongs to the thread that took it */
     size_t next_case;
 };
 
 static void run_case(const struct job *job, struct tsim_case *item) {
     const struct tsim_scenario *scenario;
-    const struct tsim_run_options options = {.ignore_memory = false};
+    const struct tsim_run_options options = {.ignore_memory = job->ignore_memory};
     item->status = TSIM_CASE_INVALID;
     item->error =
         tsim_scenario_load(&item->arena, item->file, job->overrides, job->n_overrides, &scenario, &item->diags);
@@ -145,7 +146,7 @@ static void score_rows(const struct tsim_validation *validation, bool doubtful, 
 }
 
 void tsim_validate(struct tsim_arena *arena, const char *const *files, size_t n_files,
-                   const struct tsim_override *overrides, size_t n_overrides, int32_t n_threads,
+                   const struct tsim_override *overrides, size_t n_overrides, bool ignore_memory, int32_t n_threads,
                    struct tsim_validation *validation) {
     *validation = (struct tsim_validation){.n_cases = n_files};
     validation->cases = TSIM_NEW_ARRAY(arena, n_files, struct tsim_case);
@@ -155,8 +156,11 @@ void tsim_validate(struct tsim_arena *arena, const char *const *files, size_t n_
         tsim_arena_init(&item->arena);
         tsim_diags_init(&item->diags);
     }
-    struct job job = {
-        .cases = validation->cases, .n_cases = n_files, .overrides = overrides, .n_overrides = n_overrides};
+    struct job job = {.cases = validation->cases,
+                      .n_cases = n_files,
+                      .overrides = overrides,
+                      .n_overrides = n_overrides,
+                      .ignore_memory = ignore_memory};
     pthread_mutex_init(&job.mutex, NULL);
     run_cases(&job, n_threads);
     pthread_mutex_destroy(&job.mutex);

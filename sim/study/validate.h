@@ -43,7 +43,7 @@ struct tsim_validation {
 
 /* Cases and rows are allocated from `arena`; tsim_validation_release frees what each case holds. */
 void tsim_validate(struct tsim_arena *arena, const char *const *files, size_t n_files,
-                   const struct tsim_override *overrides, size_t n_overrides, int32_t n_threads,
+                   const struct tsim_override *overrides, size_t n_overrides, bool ignore_memory, int32_t n_threads,
                    struct tsim_validation *validation);
 void tsim_validation_release(struct tsim_validation *validation);
 

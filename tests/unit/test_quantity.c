@@ -273,6 +273,9 @@ START_TEST(nearest_word) {
     memset(long_word, 'a', sizeof long_word - 1);
     const char *const odd[] = {"", long_word, "tensors"}; /* nothing is near to nothing, or to too much */
     ck_assert_str_eq(tsim_did_you_mean("tensor", odd, 3), "tensors");
+    static const char *const longer[] = {"h200", "h100-pcie", "h100-sxm", "sequence_length"}; /* a beginning */
+    ck_assert_str_eq(tsim_did_you_mean("H100", longer, 4), "h100-sxm");
+    ck_assert_str_eq(tsim_did_you_mean("sequence", longer, 4), "sequence_length");
     ck_assert_ptr_null(tsim_did_you_mean(long_word, odd, 3));
 }
 END_TEST
