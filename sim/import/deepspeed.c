@@ -35,8 +35,11 @@ static const struct tsim_setting_class CLASSES[] = {
     {"zero_force_ds_cpu_optimizer", NULL}, {"prescale_gradients", NULL}, {"gradient_predivide_factor", NULL},
     {"dump_state", NULL}, {"memory_breakdown", NULL}, {"tensorboard.*", NULL}, {"wandb.*", NULL},
     {"csv_monitor.*", NULL}, {"comms_logger.*", NULL}, {"checkpoint.*", NULL}, {"logging*", NULL}, {"seed", NULL},
-    {"elasticity.*", "a number of accelerators that changes"},
-    {"autotuning.*", NULL}, {"aio.*", NULL}, {"data_types.*", NULL}, {"communication_data_type", NULL},
+    {"elasticity.enabled", "a batch and a number of accelerators that change", true}, {"elasticity.*", NULL},
+    {"autotuning.enabled", "batch and sharding are tried out, not given", true}, {"autotuning.*", NULL},
+    {"aio.*", NULL}, {"communication_data_type", NULL},
+    {"data_types.grad_accum_dtype=fp32", NULL},
+    {"data_types.*", "gradients are added up in another data type than they are reduced in", true},
     {"zero_optimization.contiguous_gradients", NULL}, {"zero_optimization.allgather_partitions", NULL},
     {"zero_optimization.reduce_scatter", NULL}, {"zero_optimization.sub_group_size", NULL},
     {"zero_optimization.stage3_gather_*", NULL}, {"zero_optimization.ignore_unused_parameters", NULL},
@@ -50,22 +53,32 @@ static const struct tsim_setting_class CLASSES[] = {
     {"zero_optimization.stage3_model_persistence_threshold", "parameters that are not sharded"},
     {"zero_optimization.stage3_max_live_parameters", "a bound on gathered parameters"},
     {"zero_optimization.stage3_max_reuse_distance", NULL},
-    {"zero_optimization.zero_hpz_partition_size", "a second copy of the weights within a node (ZeRO++)"},
-    {"zero_optimization.zero_quantized_*", "communication in fewer bits (ZeRO++)"},
+    {"zero_optimization.zero_hpz_partition_size=1", NULL},
+    {"zero_optimization.zero_hpz_partition_size", "a second copy of the weights within a node (ZeRO++) is not modelled", true},
+    {"zero_optimization.zero_quantized_*", "communication in fewer bits (ZeRO++) is not modelled", true},
     {"zero_optimization.mics_hierarchical_params_gather", "gathers in two levels"},
-    {"zero_optimization.offload_optimizer.device", "the optimizer's state and step on the host or a disk"},
     {"zero_optimization.offload_optimizer.*", NULL},
-    {"zero_optimization.offload_param.device", "parameters on the host or a disk"},
+    {"zero_optimization.offload_param.device", "parameters on the host or a disk: memory and time are those without it"},
     {"zero_optimization.offload_param.*", NULL},
-    {"zero_optimization.cpu_offload*", "state on the host"},
+    {"zero_optimization.cpu_offload_params", "parameters on the host: memory and time are those without it"},
+    {"zero_optimization.cpu_offload*", NULL},
     {"zero_optimization.stage3_*", NULL},
-    {"bf16.bf16_*", "states in fewer bits"}, {"bf16.*", NULL},
-    {"amp.*", "Apex's mixed precision"},
+    {"bf16.bf16_*", "optimizer states in fewer bits are not modelled", true}, {"bf16.*", NULL},
+    {"amp.enabled", "Apex's mixed precision is not modelled: fp16 and bf16 are", true}, {"amp.*", NULL},
+    {"torch_autocast.enabled", "autocast is not modelled: fp16 and bf16 are", true}, {"torch_autocast.*", NULL},
     {"activation_checkpointing.*", "whether layers are recomputed is said by the model's code: --set training.recompute=full"},
-    {"pipeline.*", "pipelines are built by the model's code: --set parallelism.pipeline=N"},
+    {"pipeline.stages", "the pipeline: --set parallelism.pipeline=N takes it over", true},
+    {"pipeline.*", NULL},
     {"flops_profiler.*", "the cost of profiling"},
-    {"compression_training.*", "compression"}, {"sparse_attention.*", "sparse attention"},
-    {"curriculum_learning.*", "sequences that grow"}, {"data_efficiency.*", "sequences that grow"},
+    {"compression_training.*.enabled", "the model is compressed while it trains", true}, {"compression_training.*", NULL},
+    {"sparse_attention.*", "sparse attention is not modelled", true},
+    {"curriculum_learning.enabled", "sequences that grow while training", true}, {"curriculum_learning.*", NULL},
+    {"data_efficiency.enabled", "sequences that grow while training", true}, {"data_efficiency.*", NULL},
+    {"progressive_layer_drop.enabled", "layers that are left out while training", true}, {"progressive_layer_drop.*", NULL},
+    {"eigenvalue.*", NULL}, {"nebula.*", NULL}, {"timers.*", NULL}, {"communication_*", NULL}, {"disable_allgather", NULL},
+    {"sparse_gradients", NULL}, {"use_data_before_expert_parallelism", NULL}, {"dataloader_drop_last", NULL},
+    {"dump_*", NULL}, {"zero_force_*", NULL}, {"hybrid_engine.enabled", "this is reinforcement learning: tsim simulates plain training", true},
+    {"hybrid_engine.*", NULL},
     {"compile.*", "compilation: software.fusion"}, {"tensor_parallel.*", "parts of tensor parallelism"},
 };
 /* clang-format on */
@@ -188,7 +201,7 @@ static void put_optimizer(struct reading *g) {
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "momentum");
     else {
         if (s && strcmp(text, "Adam") != 0 && strcmp(text, "AdamW") != 0)
-            tsim_recipe_not_modelled(g->r, s, "not modelled: '%.40s'; taken as adamw", text);
+            tsim_recipe_refuses(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);
         tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : "the Trainer's default", "adamw");
     }
 }
@@ -253,6 +266,22 @@ static void put_zero(struct reading *g) {
         put_gathers(g);
 }
 
+/* The optimizer's state and step on the host. */
+static void put_offload(struct reading *g) {
+    static const char *const KEYS[] = {"zero_optimization.offload_optimizer.device", "zero_optimization.cpu_offload",
+                                       NULL};
+    const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS),
+                              *share = tsim_recipe_find(g->r, "zero_optimization.offload_optimizer.ratio");
+    const char *text = s ? tsim_setting_text(s) : "none";
+    if (strcmp(text, "none") == 0 || strcmp(text, "false") == 0)
+        return;
+    tsim_recipe_put(g->r, "training.offload.optimizer", s, NULL, "true");
+    if (strcmp(text, "nvme") == 0)
+        tsim_recipe_not_modelled(g->r, s, "the optimizer's state on a disk is not modelled: it is on the host here");
+    if (share && tsim_setting_number(g->r, share) < 1.0)
+        tsim_recipe_refuses(g->r, share, "a share of the optimizer on the host: tsim has all of it there or none");
+}
+
 static int64_t put_degree(struct reading *g, const char *const *keys, const char *path) {
     const struct tsim_setting *s = tsim_recipe_find_any(g->r, keys);
     int64_t n = s ? tsim_setting_int(g->r, s, 1, 1000000) : 1;
@@ -281,6 +310,7 @@ static void build(struct reading *g) {
         tsim_recipe_put(r, "software.fusion", tsim_recipe_find(r, "compile.enabled"), NULL, "compile");
     tsim_recipe_put(r, "software.extends", NULL, "transformers under DeepSpeed", "transformers-deepspeed-2024");
     put_zero(g);
+    put_offload(g);
 }
 
 static void find_autos(struct reading *g, const struct tsim_value *root) {
@@ -299,7 +329,8 @@ enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct ts
     tsim_recipe_init(&r, arena, input, "DeepSpeed", diags);
     tsim_recipe_each(g.r, root, add_setting, &g);
     find_autos(&g, root);
-    build(&g);
+    if (tsim_recipe_accepts(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0]))
+        build(&g);
     enum tsim_status status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], input, result);
     tsim_recipe_release(&r);
     return status;

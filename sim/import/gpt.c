@@ -225,6 +225,18 @@ static void put_precision(struct tsim_gpt *g) {
         tsim_recipe_put(g->r, "training.precision", from, from ? NULL : "the program's default", "%s", word);
 }
 
+/* All of the optimizer on the host; a share of it is an argument of its own, which is refused. */
+static void put_offload(struct tsim_gpt *g) {
+    static const char *const KEYS[] = {"optimizer_cpu_offload", "cpu_optimizer", NULL};
+    const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS),
+                              *share = tsim_recipe_find(g->r, "optimizer_offload_fraction");
+    if (!s || !tsim_setting_flag(g->r, s))
+        return;
+    tsim_recipe_put(g->r, "training.offload.optimizer", s, NULL, "true");
+    if (share && tsim_setting_number(g->r, share) < 1.0)
+        tsim_recipe_refuses(g->r, share, "a share of the optimizer on the host: tsim has all of it there or none");
+}
+
 static void put_optimizer(struct tsim_gpt *g) {
     static const char *const KEYS[] = {"optimizer", "optim.name", "optim.optimizer", NULL};
     const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS);
@@ -233,10 +245,9 @@ static void put_optimizer(struct tsim_gpt *g) {
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "momentum");
     else if (strstr(text, "adam") || strstr(text, "Adam"))
         tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : "the program's default", "adamw");
-    else {
-        tsim_recipe_not_modelled(g->r, s, "not modelled: '%.40s'; taken as adamw", text);
-        tsim_recipe_put(g->r, "training.optimizer", s, "not modelled, taken as", "adamw");
-    }
+    else if (!tsim_recipe_refuses(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text))
+        tsim_recipe_put(g->r, "training.optimizer", s, "ignored, taken as", "adamw");
+    put_offload(g);
 }
 
 static void put_length(struct tsim_gpt *g) {
@@ -255,27 +266,6 @@ static void put_length(struct tsim_gpt *g) {
             tsim_gpt_put_int(g, LENGTHS[i].path, s, tsim_setting_int(g->r, s, 1, INT64_C(1000000000000000)));
         first = first ? first : s;
     }
-}
-
-static void put_batch(struct tsim_gpt *g, int64_t world) {
-    const struct tsim_setting *micro = tsim_recipe_find(g->r, "micro_batch_size"),
-                              *global = tsim_recipe_find(g->r, "global_batch_size"),
-                              *ramp = tsim_recipe_find(g->r, "rampup_batch_size");
-    int64_t data = world / (g->tensor * g->pipeline * g->context);
-    int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 1;
-    if (micro)
-        tsim_gpt_put_int(g, "training.micro_batch_size", micro, size);
-    else
-        tsim_recipe_error(g->r, NULL, "micro_batch_size is missing");
-    if (global)
-        tsim_gpt_put_int(g, "training.global_batch_size", global,
-                         tsim_setting_int(g->r, global, 1, INT64_C(1000000000000)));
-    else
-        tsim_recipe_put(g->r, "training.global_batch_size", NULL, "the program's default: micro-batch x replicas",
-                        "%lld", (long long)(size * (data > 0 ? data : 1)));
-    if (ramp)
-        tsim_recipe_not_modelled(g->r, ramp,
-                                 "not modelled: the batch grows to its full size first; every step has it here");
 }
 
 /* ---- recomputation ---- */
@@ -311,7 +301,8 @@ static void put_modules(struct tsim_gpt *g, const struct tsim_setting *modules) 
 
 static void put_full(struct tsim_gpt *g, const struct tsim_setting *from) {
     static const char *const METHODS[] = {"recompute_method", "activations_checkpoint_method", NULL},
-                             *const COUNTS[] = {"recompute_num_layers", "activations_checkpoint_num_layers", NULL};
+                             *const COUNTS[] = {"recompute_num_layers", "activations_checkpoint_num_layers",
+                                                "checkpoint_num_layers", NULL};
     const struct tsim_setting *method = tsim_recipe_find_any(g->r, METHODS),
                               *count = tsim_recipe_find_any(g->r, COUNTS);
     int64_t n = count ? tsim_setting_int(g->r, count, 1, 100000) : 1;
@@ -353,11 +344,12 @@ static void put_recompute(struct tsim_gpt *g) {
 static void put_training(struct tsim_gpt *g, int64_t world) {
     static const char *const LENGTHS[] = {"encoder_seq_length", "data.seq_length", "seq_length", NULL};
     const struct tsim_setting *length = tsim_recipe_find_any(g->r, LENGTHS);
+    int64_t tokens = length ? tsim_setting_int(g->r, length, 1, 1000000000) : 0;
     if (length)
-        tsim_gpt_put_int(g, "training.sequence_length", length, tsim_setting_int(g->r, length, 1, 1000000000));
+        tsim_gpt_put_int(g, "training.sequence_length", length, tokens);
     else
         tsim_recipe_error(g->r, NULL, "seq_length is missing");
-    put_batch(g, world);
+    tsim_gpt_put_batch(g, world, tokens);
     put_precision(g);
     put_optimizer(g);
     put_recompute(g);
@@ -395,6 +387,20 @@ static void put_dropout(struct tsim_gpt *g) {
     tsim_recipe_put(g->r, "software.dropout", from, from ? NULL : "the program's default", "%g", a > b ? a : b);
 }
 
+/* Megatron-LM's own default gathers the tokens of all expert ranks on each of them, which is not modelled. */
+static void check_dispatcher(struct tsim_gpt *g) {
+    const struct tsim_setting *type = tsim_recipe_find(g->r, "moe_token_dispatcher_type");
+    if (g->expert == 1)
+        return;
+    if (type && strcmp(tsim_setting_text(type), "allgather") == 0)
+        tsim_recipe_refuses(g->r, type,
+                            "gathering the tokens of all expert ranks is not modelled: alltoall and flex are");
+    else if (!type && g->program == TSIM_GPT_MEGATRON && !is_deepspeed(g))
+        tsim_recipe_not_modelled(g->r, tsim_recipe_find(g->r, "expert_model_parallel_size"),
+                                 "without --moe-token-dispatcher-type Megatron-LM gathers the tokens of all expert "
+                                 "ranks, which is not modelled: they are exchanged all to all here");
+}
+
 /* The fused permutation (Megatron-Core since 0.11) is younger than the dispatcher by width (to 0.9). */
 static void put_expert_software(struct tsim_gpt *g) {
     const struct tsim_setting *deepep = tsim_recipe_find(g->r, "moe_enable_deepep"),
@@ -402,6 +408,7 @@ static void put_expert_software(struct tsim_gpt *g) {
                               *fused = tsim_recipe_find(g->r, "moe_permute_fusion"),
                               *grouped = tsim_recipe_find(g->r, "moe_grouped_gemm");
     bool is_fused = fused && tsim_setting_flag(g->r, fused);
+    check_dispatcher(g);
     if (deepep && tsim_setting_flag(g->r, deepep))
         tsim_recipe_put(g->r, "software.expert_dispatch", deepep, NULL, "per-node");
     else if (flex && strcmp(tsim_setting_text(flex), "deepep") == 0)
@@ -551,7 +558,7 @@ static void put_context(struct tsim_gpt *g) {
             is_known = true;
         }
     if (!is_known || (how && how->value->kind == TSIM_VALUE_SEQUENCE && how->value->n_items > 1))
-        tsim_recipe_not_modelled(g->r, how, "not modelled: several ways of exchange; one for all layers here");
+        tsim_recipe_refuses(g->r, how, "is not modelled: p2p, allgather or a2a, one for all layers, are");
 }
 
 static void put_sequence(struct tsim_gpt *g) {
@@ -587,7 +594,8 @@ static void put_stages(struct tsim_gpt *g) {
         return;
     const struct tsim_setting *from = first ? first : last ? last : embedding ? embedding : loss;
     if (g->virtual_pipeline > 1 && (first || last)) {
-        tsim_recipe_not_modelled(g->r, from, "not modelled with a virtual pipeline: layers are split evenly");
+        tsim_recipe_refuses(g->r, from,
+                            "unequal stages of a virtual pipeline: --set parallelism.layers_per_stage=[...]");
         return;
     }
     int64_t middle = (g->layers + less_first + less_last) / n,

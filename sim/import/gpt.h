@@ -24,10 +24,12 @@ struct tsim_gpt {
 /* Puts model, cluster, training, software and parallelism of a scenario; then tsim_recipe_finish. */
 void tsim_gpt_build(struct tsim_gpt *g);
 
-/* ---- shared by its two files ---- */
+/* ---- shared by its files ---- */
 void tsim_gpt_put_model(struct tsim_gpt *g);
 /* How many experts a layer has; NULL: none. */
 const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g);
+/* The batch of a step; `world`: how many accelerators there are. */
+void tsim_gpt_put_batch(struct tsim_gpt *g, int64_t world, int64_t sequence_length);
 void tsim_gpt_put_int(struct tsim_gpt *g, const char *path, const struct tsim_setting *s, int64_t value);
 
 /* Rows of the vocabulary of a tokenizer by a part of its name; 0: unknown. */

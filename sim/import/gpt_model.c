@@ -207,8 +207,8 @@ static void put_expert_layers(struct tsim_gpt *g) {
         tsim_recipe_error(g->r, s, "'%.60s' does not say for each of %lld layers whether it has experts", text,
                           (long long)g->layers);
     else if (!pattern_rule(&p, &first, &every))
-        tsim_recipe_not_modelled(
-            g->r, s, "a scenario knows experts from some layer on in every so many layers; taken as in all");
+        tsim_recipe_refuses(
+            g->r, s, "which layers have experts is not modelled: those from some layer on, or every so many, are");
     else {
         if (first > 0)
             tsim_gpt_put_int(g, "model.experts.first", s, first);
@@ -272,12 +272,15 @@ static void put_experts(struct tsim_gpt *g, const struct tsim_setting *ffn_from,
 static void put_heads(struct tsim_gpt *g) {
     const struct tsim_setting *heads = tsim_recipe_find(g->r, "num_attention_heads"),
                               *groups = tsim_recipe_find(g->r, "num_query_groups"),
-                              *grouped = tsim_recipe_find(g->r, "group_query_attention"),
+                              *own = tsim_recipe_find(g->r, "num_key_value_heads"), /* Megatron-DeepSpeed's */
+                                  *grouped = tsim_recipe_find(g->r, "group_query_attention"),
                               *channels = tsim_recipe_find(g->r, "kv_channels");
     if (heads)
         tsim_gpt_put_int(g, "model.heads", heads, tsim_setting_int(g->r, heads, 1, 1000000));
     bool counts = grouped ? tsim_setting_flag(g->r, grouped) : g->program == TSIM_GPT_NEMO;
-    if (groups && counts)
+    if (own)
+        tsim_gpt_put_int(g, "model.kv_heads", own, tsim_setting_int(g->r, own, 1, 1000000));
+    else if (groups && counts)
         tsim_gpt_put_int(g, "model.kv_heads", groups, tsim_setting_int(g->r, groups, 1, 1000000));
     else if (groups)
         tsim_recipe_not_modelled(g->r, groups, "has no effect without --group-query-attention");
@@ -296,9 +299,9 @@ static void put_latent(struct tsim_gpt *g) {
     int64_t value = tsim_recipe_int(r, "v_head_dim", 1, 1000000, 128),
             key = tsim_recipe_int(r, "qk_head_dim", 1, 1000000, 128);
     if (value != key)
-        tsim_recipe_not_modelled(r, tsim_recipe_find(r, "v_head_dim") ? tsim_recipe_find(r, "v_head_dim") : on,
-                                 "values of %lld and keys of %lld: a scenario has one width; the keys' is taken",
-                                 (long long)value, (long long)key);
+        tsim_recipe_refuses(r, tsim_recipe_find(r, "v_head_dim") ? tsim_recipe_find(r, "v_head_dim") : on,
+                            "values of %lld and keys of %lld: tsim has one width for both", (long long)value,
+                            (long long)key);
     tsim_gpt_put_int(g, "model.head_dim", on, key);
     tsim_gpt_put_int(g, "model.latent.kv_rank",
                      tsim_recipe_find(r, "kv_lora_rank") ? tsim_recipe_find(r, "kv_lora_rank") : on,
@@ -311,6 +314,18 @@ static void put_latent(struct tsim_gpt *g) {
 }
 
 /* ---- positions, norms, biases ---- */
+
+static void put_rotary_share(struct tsim_gpt *g, const char *position) {
+    static const char *const KEYS[] = {"rotary_percent", "rotary_percentage", NULL};
+    const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS);
+    double share = s ? tsim_setting_number(g->r, s) : 1.0;
+    if (strcmp(position, "rope") != 0 || share == 1.0)
+        return;
+    if (share > 0.0 && share < 1.0)
+        tsim_recipe_put(g->r, "model.rotary_share", s, NULL, "%g", share);
+    else
+        tsim_recipe_error(g->r, s, "%g is no share of a head: from 0 to 1", share);
+}
 
 static void put_positions(struct tsim_gpt *g) {
     const struct tsim_setting *type = tsim_recipe_find(g->r, "position_embedding_type"),
@@ -326,10 +341,12 @@ static void put_positions(struct tsim_gpt *g) {
     else if (strcmp(text, "mrope") == 0 || strcmp(text, "yarn") == 0)
         word = "rope";
     if (!word) {
-        tsim_recipe_not_modelled(g->r, type, "not modelled: '%.40s'; taken as none", text);
+        tsim_recipe_refuses(g->r, type, "'%.40s' is not modelled: learned_absolute, rope, yarn, mrope and none are",
+                            text);
         word = "none";
     }
     tsim_recipe_put(g->r, "model.position", type, type ? NULL : "the program's default", "%s", word);
+    put_rotary_share(g, word);
     if (strcmp(word, "learned") == 0 && rows)
         tsim_gpt_put_int(g, "model.positions", rows, tsim_setting_int(g->r, rows, 1, 1000000000));
     else if (strcmp(word, "learned") == 0)

@@ -125,8 +125,7 @@ const char *tsim_setting_text(const struct tsim_setting *s) {
     return value->kind == TSIM_VALUE_SCALAR ? value->text : "";
 }
 
-/* Digits with the underscores that Python allows between them. */
-static bool parse_int(const char *text, int64_t *value) {
+bool tsim_setting_parse_int(const char *text, int64_t *value) {
     char digits[32];
     size_t n = 0;
     for (; *text && n + 1 < sizeof digits; text++)
@@ -145,10 +144,20 @@ static bool parse_int(const char *text, int64_t *value) {
     return *end == '\0' && fabs(number) < 9e15 && (double)*value == number;
 }
 
+/* A number whose place is empty. True: it is said. */
+static bool is_lost(struct tsim_recipe *r, const struct tsim_setting *s) {
+    if (s->lost)
+        tsim_diag_hint(tsim_recipe_error(r, s, "has no value: %s stands in its place and is empty here", s->lost),
+                       "what a script is given from outside is not known: write the value in its place");
+    return s->lost != NULL;
+}
+
 int64_t tsim_setting_int(struct tsim_recipe *r, const struct tsim_setting *s, int64_t least, int64_t most) {
     int64_t value;
-    if (parse_int(tsim_setting_text(s), &value) && value >= least && value <= most)
+    if (tsim_setting_parse_int(tsim_setting_text(s), &value) && value >= least && value <= most)
         return value;
+    if (is_lost(r, s))
+        return least;
     tsim_recipe_error(r, s, "'%.60s' is no whole number from %lld to %lld", tsim_setting_text(s), (long long)least,
                       (long long)most);
     return least;
@@ -160,6 +169,8 @@ double tsim_setting_number(struct tsim_recipe *r, const struct tsim_setting *s) 
     double value = strtod(text, &end);
     if (*text && *end == '\0' && isfinite(value))
         return value;
+    if (is_lost(r, s))
+        return 0.0;
     tsim_recipe_error(r, s, "'%.60s' is no number", text);
     return 0.0;
 }
@@ -274,10 +285,6 @@ struct tsim_diag *tsim_recipe_error(struct tsim_recipe *r, const struct tsim_set
     va_start(args, format);
     const char *text = tsim_arena_vprintf(r->arena, format, args);
     va_end(args);
-    if (s && s->lost)
-        return tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, s->value, s->name,
-                                "%s stands for its value and is empty here: the file does not say what it is",
-                                one_line(r->arena, s->lost));
     return tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, s ? s->value : &r->at_top, s ? s->name : "", "%s", text);
 }
 
@@ -322,9 +329,10 @@ static bool is_off(const struct tsim_setting *s) {
     return is_null(s->value) || (s->value->kind != TSIM_VALUE_SCALAR && s->value->n_items == 0);
 }
 
-static bool is_repeated(const struct tsim_recipe *r, size_t index) {
+/* Of settings of one key the last counts. */
+static bool is_given_again(const struct tsim_recipe *r, size_t index) {
     for (size_t i = index + 1; i < n_settings(r); i++)
-        if (r->settings[i].is_used && strcmp(r->settings[i].key, r->settings[index].key) == 0)
+        if (strcmp(r->settings[i].key, r->settings[index].key) == 0)
             return true;
     return false;
 }
@@ -337,15 +345,24 @@ static bool value_matches(const char *pattern, const struct tsim_value *value) {
     return value->kind == TSIM_VALUE_SCALAR && fnmatch(pattern, value->text, 0) == 0;
 }
 
-static const struct tsim_setting_class *class_of(struct tsim_recipe *r, const struct tsim_setting *s,
-                                                 const struct tsim_setting_class *classes, size_t n_classes) {
-    for (size_t i = 0; i < n_classes; i++) {
-        const char *equals = strchr(classes[i].pattern, '=');
-        size_t length = equals ? (size_t)(equals - classes[i].pattern) : strlen(classes[i].pattern);
-        if (fnmatch(tsim_arena_strndup(r->arena, classes[i].pattern, length), s->key, 0) == 0 &&
-            (!equals || value_matches(equals + 1, s->value)))
-            return &classes[i];
-    }
+static bool matches(const char *pattern, const struct tsim_setting *s) {
+    char key[128];
+    size_t length = strcspn(pattern, "=");
+    snprintf(key, sizeof key, "%.*s", (int)length, pattern);
+    return fnmatch(key, s->key, 0) == 0 && (!pattern[length] || value_matches(pattern + length + 1, s->value));
+}
+
+static const struct tsim_setting_class *class_of(const struct tsim_setting *s, const struct tsim_setting_class *classes,
+                                                 size_t n_classes) {
+    for (size_t i = 0; i < n_classes; i++)
+        for (const char *at = classes[i].patterns; *at; at += strspn(at, " ")) {
+            char pattern[128];
+            size_t length = strcspn(at, " ");
+            snprintf(pattern, sizeof pattern, "%.*s", (int)length, at);
+            if (matches(pattern, s))
+                return &classes[i];
+            at += length;
+        }
     return NULL;
 }
 
@@ -359,38 +376,48 @@ bool tsim_recipe_ignores(const struct tsim_recipe *r, const struct tsim_setting 
     return false;
 }
 
-static void refuse(struct tsim_recipe *r, const struct tsim_setting *s, const char *why) {
-    const char *name = one_line(r->arena, s->name);
-    tsim_diag_hint(tsim_recipe_error(r, s, "%s", why), "--ignore %s imports the file as if it were not there",
+static void ignore(struct tsim_recipe *r, const struct tsim_setting *s) {
+    add_line(r->arena, &r->not_modelled, "#   %s (line %d): left out by --ignore\n", shown(r, s), s->value->line);
+}
+
+bool tsim_recipe_refuses(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...) {
+    if (tsim_recipe_ignores(r, s)) {
+        ignore(r, s);
+        return false;
+    }
+    va_list args;
+    va_start(args, format);
+    const char *why = tsim_arena_vprintf(r->arena, format, args), *name = one_line(r->arena, s->name);
+    va_end(args);
+    tsim_diag_hint(tsim_recipe_error(r, s, "%s", why), "--ignore %s imports the file all the same",
                    name + strspn(name, "-"));
+    return true;
 }
 
 bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes) {
     size_t n_errors = r->diags->n_errors;
     for (size_t i = 0; i < n_settings(r); i++) {
         struct tsim_setting *s = &r->settings[i];
-        const struct tsim_setting_class *class = class_of(r, s, classes, n_classes);
-        if (class && class->changes_run && !is_off(s) && !tsim_recipe_ignores(r, s))
-            refuse(r, s, class->why);
+        const struct tsim_setting_class *class = class_of(s, classes, n_classes);
+        if (class && class->changes_run && !is_off(s) && !is_given_again(r, i)) {
+            s->is_used = true;
+            tsim_recipe_refuses(r, s, "%s", class->why);
+        }
     }
     return r->diags->n_errors == n_errors;
 }
 
-static void ignore(struct tsim_recipe *r, const struct tsim_setting *s) {
-    add_line(r->arena, &r->not_modelled, "#   %s (line %d): left out by --ignore\n", shown(r, s), s->value->line);
-}
-
 static void classify(struct tsim_recipe *r, size_t index, const struct tsim_setting_class *classes, size_t n_classes) {
     const struct tsim_setting *s = &r->settings[index];
-    const struct tsim_setting_class *class = class_of(r, s, classes, n_classes);
-    if (is_repeated(r, index))
-        note_no_effect(r, s, "given again below, where it counts");
-    else if (tsim_recipe_ignores(r, s))
+    const struct tsim_setting_class *class = class_of(s, classes, n_classes);
+    if (is_given_again(r, index))
+        return;
+    if (tsim_recipe_ignores(r, s))
         ignore(r, s);
     else if (is_off(s))
         note_no_effect(r, s, "off");
     else if (!class)
-        refuse(r, s, "tsim does not know this setting, nor whether it changes what is trained");
+        tsim_recipe_refuses(r, s, "tsim does not know this setting, nor whether it changes what is trained");
     else if (!class->why)
         note_no_effect(r, s, "no effect on performance");
     else
@@ -455,15 +482,15 @@ static const char *written(struct tsim_recipe *r, const struct tsim_value *value
 static void write_key(struct tsim_recipe *r, struct tsim_lines *out, const char *indent, const struct tsim_pair *pair,
                       const char *path) {
     const char *line = tsim_arena_printf(r->arena, "%s%s: %s", indent, pair->key, written(r, pair->value));
-    const char *why = origin_of(r, path), *separator = "";
+    const char *why = origin_of(r, path), *last = NULL;
     struct tsim_lines comment = {NULL, 0, 0};
     if (why)
         add_line(r->arena, &comment, "%s", why);
     for (size_t i = 0; !why && pair->value->kind == TSIM_VALUE_MAPPING && i < pair->value->n_items; i++) {
         const char *inner = origin_of(r, tsim_arena_printf(r->arena, "%s.%s", path, pair->value->pairs[i].key));
-        if (inner)
-            add_line(r->arena, &comment, "%s%s", separator, inner);
-        separator = inner ? "; " : separator;
+        if (inner && (!last || strcmp(inner, last) != 0))
+            add_line(r->arena, &comment, "%s%s", last ? "; " : "", inner);
+        last = inner ? inner : last;
     }
     if (comment.text)
         add_line(r->arena, out, "%-39s # %s\n", line, comment.text);

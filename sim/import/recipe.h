@@ -13,7 +13,7 @@ struct tsim_setting {
     const char *key;                /* for looking it up: "num_layers" */
     const struct tsim_value *value; /* at its place; "true" for a flag */
     bool is_used;
-    const char *lost;               /* what stood for its value and is empty here ("$2"); NULL: nothing did */
+    const char *lost; /* what stood for its value and is empty here ("$2"); NULL: nothing did */
 };
 
 struct tsim_origin { /* why a key of the scenario has its value */
@@ -46,10 +46,11 @@ struct tsim_recipe {
     size_t n_errors_before; /* in diags */
 };
 
-/* What becomes of settings that nothing asked for; the first class that matches decides. `pattern` is a shell's pattern
- * (fnmatch) of a key, or KEY=VALUE, both patterns, for a class of some values. A setting that is off or null is none. */
+/* What becomes of settings that nothing asked for; the first class that matches decides. `patterns` are a shell's
+ * (fnmatch) with blanks between them, of keys, or KEY=VALUE, both patterns, for a class of some values. A setting that
+ * is off or null belongs to no class. */
 struct tsim_setting_class {
-    const char *pattern;
+    const char *patterns;
     const char *why;  /* NULL: no effect on performance; else what it does that is not modelled: a warning */
     bool changes_run; /* the model, the data type, the batch or the parallelism: an error, unless --ignore names it */
 };
@@ -72,6 +73,8 @@ struct tsim_setting *tsim_recipe_find_any(struct tsim_recipe *r, const char *con
 /* Its value: of a list, the first element; a mistake where it is no such thing. */
 const char *tsim_setting_text(const struct tsim_setting *s);
 int64_t tsim_setting_int(struct tsim_recipe *r, const struct tsim_setting *s, int64_t least, int64_t most);
+/* Digits with the underscores that Python allows between them, or 5e8. */
+bool tsim_setting_parse_int(const char *text, int64_t *value);
 double tsim_setting_number(struct tsim_recipe *r, const struct tsim_setting *s);
 bool tsim_setting_flag(struct tsim_recipe *r, const struct tsim_setting *s);
 /* The same by key. */
@@ -102,10 +105,13 @@ void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *
     __attribute__((format(printf, 3, 4)));
 
 /* Refuses the settings whose classes say that they change what is run. Called before the scenario is built, so that
- * nobody is asked for sizes that such a file has no need of. True: none was refused. */
+ * nobody is asked for sizes that such a file has no need of. True: none was refused; else tsim_recipe_finish ends. */
 bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes);
 /* A --ignore names the setting. */
 bool tsim_recipe_ignores(const struct tsim_recipe *r, const struct tsim_setting *s);
+/* The same where the code finds that a setting cannot be taken as it is. False: the user ignores it. */
+bool tsim_recipe_refuses(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Something to know about a setting: aside, and in a comment. */
 void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim_value *value, const char *text);

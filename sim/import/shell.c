@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FRAMES = 64, MOST_HEREDOCS = 8, UNDECIDED = -1 };
+enum { MOST_FRAMES = 64, MOST_HEREDOCS = 8, MOST_INNER = 8, UNDECIDED = -1 };
 
 enum frame_kind { FRAME_IF, FRAME_LOOP, FRAME_CASE };
 struct frame {
@@ -12,6 +12,12 @@ struct frame {
     bool is_active, was_taken;
     bool wants_pattern;  /* of a case */
     const char *subject; /* the same */
+};
+
+struct heredoc { /* announced on the line that is read */
+    const char *name;
+    bool is_quoted;       /* its text is left as it is */
+    size_t first_command; /* of its line */
 };
 
 struct list { /* of words, on the heap */
@@ -27,10 +33,15 @@ struct reader {
     struct frame frames[MOST_FRAMES];
     size_t n_frames;
     bool in_condition; /* between `if` and `then`, `while` and `do` */
-    const char *heredocs[MOST_HEREDOCS];
+    struct heredoc heredocs[MOST_HEREDOCS];
     size_t n_heredocs;
+    struct list before; /* words in front of each command: "srun -N 2" of srun -N 2 bash -c "..." */
+    int n_inner;        /* shells within the script that are being read */
     const char *undecided;
 };
+
+static void read_item(struct reader *r);
+static void end_command(struct reader *r);
 
 /* ---- lists ---- */
 
@@ -55,16 +66,108 @@ static bool is_active(const struct reader *r) {
 
 static struct tsim_shell_word token(struct reader *r, const char *text) {
     static const uint32_t NOWHERE[4] = {0};
-    return (struct tsim_shell_word){text, NOWHERE, (uint32_t)r->s.pos};
+    return (struct tsim_shell_word){text, NOWHERE, tsim_shell_place(&r->s, r->s.pos)};
 }
 
-static void end_command(struct reader *r) {
-    if (r->command.n > 0 && is_active(r)) {
-        r->commands = tsim_heap_grow(r->commands, &r->commands_capacity, r->n_commands + 1, sizeof *r->commands);
-        r->commands[r->n_commands++] =
-            (struct tsim_shell_command){kept(r->s.arena, r->command.words, r->command.n), r->command.n};
+static bool is_one_of(const char *text, const char *const *words) {
+    for (; *words; words++)
+        if (strcmp(text, *words) == 0)
+            return true;
+    return false;
+}
+
+/* ---- commands, and the shells that they start ---- */
+
+/* Reads text[from, to) as a shell that the script starts does; it sees the script's variables, exported or not. */
+static void read_inner(struct reader *r, const char *text, size_t from, size_t to, const uint32_t *at) {
+    const struct tsim_shell outer = r->s;
+    const size_t n_frames = r->n_frames, n_heredocs = r->n_heredocs;
+    const bool in_condition = r->in_condition;
+    if (r->n_inner == MOST_INNER) {
+        tsim_shell_fail(&r->s, TSIM_ERR_LIMIT, r->s.pos, "shells within shells deeper than 8 levels");
+        return;
     }
+    r->n_inner++;
+    r->n_heredocs = 0;
+    r->in_condition = false;
+    r->s.text = text, r->s.pos = from, r->s.size = to, r->s.at = at;
+    while (r->s.pos < r->s.size && r->s.status == TSIM_OK)
+        read_item(r);
+    end_command(r);
+    r->s.text = outer.text, r->s.size = outer.size, r->s.at = outer.at;
+    r->s.pos = r->s.status == TSIM_OK ? outer.pos : outer.size;
+    r->n_frames = n_frames;
+    r->n_heredocs = n_heredocs;
+    r->in_condition = in_condition;
+    r->n_inner--;
+}
+
+static bool is_shell(const char *word) {
+    static const char *const SHELLS[] = {"bash", "sh", "zsh", "dash", "ksh", NULL};
+    const char *slash = strrchr(word, '/');
+    return is_one_of(slash ? slash + 1 : word, SHELLS);
+}
+
+/* Which word is the text of `bash -c TEXT`; 0: none. *n_before: how many words stand in front of the shell. */
+static size_t inner_text(const struct tsim_shell_word *words, size_t n, size_t *n_before) {
+    for (size_t i = 0; i < n; i++) {
+        if (!is_shell(words[i].text))
+            continue;
+        for (size_t j = i + 1; j + 1 < n && words[j].text[0] == '-' && words[j].text[1] != '-'; j++)
+            if (words[j].text[strlen(words[j].text) - 1] == 'c') {
+                *n_before = i;
+                return j + 1;
+            }
+    }
+    return 0;
+}
+
+static struct tsim_shell_word joined(struct tsim_arena *arena, const struct tsim_shell_word *words, size_t n) {
+    size_t size = 0, used = 0;
+    for (size_t i = 0; i < n; i++)
+        size += strlen(words[i].text) + 1;
+    char *text = tsim_arena_alloc(arena, size + 1);
+    uint32_t *at = TSIM_NEW_ARRAY(arena, size + 1, uint32_t);
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(words[i].text);
+        memcpy(text + used, words[i].text, length);
+        memcpy(at + used, words[i].at, length * sizeof *at);
+        used += length;
+        text[used] = ' ';
+        at[used++] = words[i].start;
+    }
+    text[used] = '\0';
+    return (struct tsim_shell_word){text, at, words[0].start};
+}
+
+static void add_command(struct reader *r, const struct tsim_shell_word *words, size_t n) {
+    struct tsim_shell_word *all = TSIM_NEW_ARRAY(r->s.arena, r->before.n + n, struct tsim_shell_word);
+    if (r->before.n > 0)
+        memcpy(all, r->before.words, r->before.n * sizeof *all);
+    memcpy(all + r->before.n, words, n * sizeof *all);
+    r->commands = tsim_heap_grow(r->commands, &r->commands_capacity, r->n_commands + 1, sizeof *r->commands);
+    r->commands[r->n_commands++] = (struct tsim_shell_command){all, r->before.n + n};
+}
+
+/* `eval TEXT...` and `bash -c TEXT` are the commands in the text. */
+static void end_command(struct reader *r) {
+    const size_t n = r->command.n, n_before = r->before.n;
+    const struct tsim_shell_word *words = kept(r->s.arena, r->command.words, n);
+    size_t n_own = 0, inner = inner_text(words, n, &n_own);
     r->command.n = 0;
+    if (n == 0 || !is_active(r) || r->s.status != TSIM_OK)
+        return;
+    if (strcmp(words[0].text, "eval") == 0 && n > 1) {
+        struct tsim_shell_word text = joined(r->s.arena, words + 1, n - 1);
+        read_inner(r, text.text, 0, strlen(text.text), text.at);
+    } else if (inner > 0) {
+        for (size_t i = 0; i < n_own; i++)
+            append(&r->before, words[i]);
+        read_inner(r, words[inner].text, 0, strlen(words[inner].text), words[inner].at);
+        r->before.n = n_before;
+    } else {
+        add_command(r, words, n);
+    }
 }
 
 /* ---- conditions ---- */
@@ -98,13 +201,6 @@ static int test_of(const struct tsim_shell_word *w, size_t n) {
     if (strcmp(w[1].text, "!=") == 0)
         return !is_equal;
     return compare_numbers(w[0].text, w[1].text, w[2].text);
-}
-
-static bool is_one_of(const char *text, const char *const *words) {
-    for (; *words; words++)
-        if (strcmp(text, *words) == 0)
-            return true;
-    return false;
 }
 
 static int combine(int left, bool is_and, int right) {
@@ -257,8 +353,8 @@ static void on_if(struct reader *r, enum frame_kind kind) {
 
 /* True when `word` was a keyword. */
 static bool keyword(struct reader *r, const char *word) {
-    static const char *const PASSED[] = {"{",       "}",    "time", "export", "local", "readonly", "declare",
-                                         "typeset", "exec", "!",    "env",    "eval",  NULL};
+    static const char *const PASSED[] = {"{",       "}",       "time", "export", "local", "readonly",
+                                         "declare", "typeset", "exec", "!",      "env",   NULL};
     if (strcmp(word, "if") == 0)
         on_if(r, FRAME_IF);
     else if (strcmp(word, "while") == 0 || strcmp(word, "until") == 0)
@@ -423,7 +519,7 @@ static void set_slurm(struct reader *r, const char *before, const struct tsim_sh
 /* At '#': the rest of the line, which Slurm may read. */
 static void read_comment(struct reader *r) {
     struct tsim_shell *s = &r->s;
-    bool is_slurm = s->size - s->pos > 8 && memcmp(s->text + s->pos, "#SBATCH", 7) == 0;
+    bool is_slurm = s->size - s->pos > 8 && memcmp(s->text + s->pos, "#SBATCH", 7) == 0 && is_active(r);
     s->pos += is_slurm ? 7 : 0;
     while (s->pos < s->size && s->text[s->pos] != '\n') {
         char c = s->text[s->pos];
@@ -440,9 +536,9 @@ static void read_comment(struct reader *r) {
         if (end > before) {
             uint32_t *at = TSIM_NEW_ARRAY(s->arena, end - before, uint32_t);
             for (size_t i = before; i < end; i++)
-                at[i - before] = (uint32_t)i;
+                at[i - before] = tsim_shell_place(s, i);
             struct tsim_shell_word word = {tsim_arena_strndup(s->arena, s->text + before, end - before), at,
-                                           (uint32_t)before};
+                                           tsim_shell_place(s, before)};
             set_slurm(r, r->slurm.n > 0 ? r->slurm.words[r->slurm.n - 1].text : "", &word);
             append(&r->slurm, word);
         }
@@ -462,28 +558,66 @@ static void read_heredoc_name(struct reader *r) {
     while (s->pos < s->size && (s->text[s->pos] == ' ' || s->text[s->pos] == '\t'))
         s->pos++;
     struct tsim_shell_fields f = {.never_splits = true};
+    size_t start = s->pos;
     tsim_shell_read_word(s, &f);
+    bool is_quoted = false;
+    for (size_t i = start; i < s->pos && i < s->size; i++)
+        is_quoted |= strchr("'\"\\", s->text[i]) != NULL;
     if (f.n_words > 0 && r->n_heredocs < MOST_HEREDOCS)
-        r->heredocs[r->n_heredocs++] = f.words[0].text;
+        r->heredocs[r->n_heredocs++] = (struct heredoc){f.words[0].text, is_quoted, r->n_commands};
     tsim_shell_release_fields(&f);
 }
 
-/* Just behind a line's end: passes over the here-documents that the line announced. */
-static void skip_heredocs(struct reader *r) {
+/* Text that a shell is given, or sbatch, or a file that is a script of a shell. */
+static bool is_script(const struct reader *r, const struct heredoc *h, size_t from, size_t to) {
+    const char *text = r->s.text + from, *line_end = memchr(text, '\n', to - from);
+    size_t length = line_end ? (size_t)(line_end - text) : to - from;
+    bool is_run = length > 4 && memcmp(text, "#!", 2) == 0 && memcmp(text + length - 2, "sh", 2) == 0;
+    for (size_t i = h->first_command; i < r->n_commands; i++)
+        for (size_t j = 0; j < r->commands[i].n_words; j++)
+            is_run |= is_shell(r->commands[i].words[j].text) || strcmp(r->commands[i].words[j].text, "sbatch") == 0;
+    return is_run && is_active(r);
+}
+
+static void run_heredoc(struct reader *r, const struct heredoc *h, size_t from, size_t to) {
     struct tsim_shell *s = &r->s;
-    for (size_t i = 0; i < r->n_heredocs; i++) {
-        bool is_over = false;
-        while (s->pos < s->size && !is_over) {
-            size_t start = s->pos, length = strlen(r->heredocs[i]);
+    struct tsim_shell_fields f = {.never_splits = true};
+    const size_t pos = s->pos, size = s->size;
+    if (h->is_quoted) {
+        read_inner(r, s->text, from, to, s->at);
+        return;
+    }
+    s->pos = from, s->size = to;
+    tsim_shell_read_expanded(s, &f, to);
+    s->pos = s->status == TSIM_OK ? pos : size, s->size = size;
+    if (f.n_words > 0 && s->status == TSIM_OK)
+        read_inner(r, f.words[0].text, 0, strlen(f.words[0].text), f.words[0].at);
+    tsim_shell_release_fields(&f);
+}
+
+/* Just behind a line's end: the here-documents that the line announced, which are passed over unless a shell runs them. */
+static void read_heredocs(struct reader *r) {
+    struct tsim_shell *s = &r->s;
+    const size_t n = r->n_heredocs;
+    r->n_heredocs = 0;
+    for (size_t i = 0; i < n && s->status == TSIM_OK; i++) {
+        const struct heredoc h = r->heredocs[i];
+        const size_t from = s->pos, length = strlen(h.name);
+        size_t to = s->pos;
+        for (bool is_over = false; s->pos < s->size && !is_over;) {
+            size_t start = s->pos;
+            to = start;
             while (s->pos < s->size && s->text[s->pos] != '\n')
                 s->pos++;
             while (start < s->pos && s->text[start] == '\t')
                 start++;
-            is_over = s->pos - start == length && memcmp(s->text + start, r->heredocs[i], length) == 0;
+            is_over = s->pos - start == length && memcmp(s->text + start, h.name, length) == 0;
             s->pos += s->pos < s->size;
+            to = is_over ? to : s->pos;
         }
+        if (is_script(r, &h, from, to))
+            run_heredoc(r, &h, from, to);
     }
-    r->n_heredocs = 0;
 }
 
 static void read_redirection(struct reader *r) {
@@ -523,7 +657,7 @@ static void read_operator(struct reader *r) {
         top(r, FRAME_CASE)->is_active = false;
     }
     if (c == '\n')
-        skip_heredocs(r);
+        read_heredocs(r);
 }
 
 /* A keyword or a word of a command. */
@@ -573,6 +707,7 @@ static void release(struct reader *r) {
     tsim_heap_free(r->condition.words);
     tsim_heap_free(r->assigned.words);
     tsim_heap_free(r->slurm.words);
+    tsim_heap_free(r->before.words);
     tsim_heap_free(r->commands);
     tsim_heap_free(r->s.variables);
 }

@@ -26,8 +26,9 @@ struct tsim_shell_fields {
 
 struct tsim_shell {
     struct tsim_arena *arena;
-    const char *text;
+    const char *text; /* the script, or text of it that a shell within the script is given */
     size_t size, pos;
+    const uint32_t *at; /* where in the script each character of the text was written; NULL: the text is the script */
     struct tsim_shell_variable *variables; /* heap */
     size_t n_variables, variables_capacity;
     size_t n_expanded;
@@ -37,13 +38,18 @@ struct tsim_shell {
     const char *bad_message;
 };
 
-void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t offset, const char *message);
+/* Where in the script the text's character `pos` was written. */
+uint32_t tsim_shell_place(const struct tsim_shell *s, size_t pos);
+/* A mistake at `pos` of the text. */
+void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t pos, const char *message);
 
 const struct tsim_shell_variable *tsim_shell_get(const struct tsim_shell *s, const char *name, size_t length);
 void tsim_shell_set(struct tsim_shell *s, const char *name, const struct tsim_shell_word *words, size_t n_words);
 
 /* Reads one word at `pos` up to what ends it. */
 void tsim_shell_read_word(struct tsim_shell *s, struct tsim_shell_fields *fields);
+/* Reads text[pos, end) as what stands between double quotes: variables are expanded, nothing else is special. */
+void tsim_shell_read_expanded(struct tsim_shell *s, struct tsim_shell_fields *fields, size_t end);
 /* The value of ((...)) whose inside is text[from, to). */
 int64_t tsim_shell_arithmetic(struct tsim_shell *s, size_t from, size_t to);
 void tsim_shell_close_field(struct tsim_shell *s, struct tsim_shell_fields *fields);

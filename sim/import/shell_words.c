@@ -5,11 +5,17 @@
 
 /* Words of a shell: quotes and expansions. */
 
-void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t offset, const char *message) {
+uint32_t tsim_shell_place(const struct tsim_shell *s, size_t pos) {
+    if (!s->at)
+        return (uint32_t)pos;
+    return s->size == 0 ? 0 : s->at[pos < s->size ? pos : s->size - 1];
+}
+
+void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t pos, const char *message) {
     if (s->status != TSIM_OK)
         return;
     s->status = status;
-    s->bad_offset = offset;
+    s->bad_offset = tsim_shell_place(s, pos);
     s->bad_message = message;
     s->pos = s->size; /* ends all reading */
 }
@@ -53,23 +59,28 @@ void tsim_shell_set(struct tsim_shell *s, const char *name, const struct tsim_sh
 
 /* ---- fields ---- */
 
-static void open_field(struct tsim_shell_fields *f, size_t offset) {
+static void open_field(struct tsim_shell_fields *f, uint32_t place) {
     if (f->is_open)
         return;
     f->is_open = true;
-    f->start = (uint32_t)offset;
+    f->start = place;
 }
 
-static void put(struct tsim_shell *s, struct tsim_shell_fields *f, char c, size_t offset) {
-    open_field(f, offset);
+static void put(struct tsim_shell *s, struct tsim_shell_fields *f, char c, uint32_t place) {
+    open_field(f, place);
     if (++s->n_expanded > TSIM_SHELL_MAX_EXPANDED) {
-        tsim_shell_fail(s, TSIM_ERR_LIMIT, offset, "more than 4 million characters once variables are expanded");
+        tsim_shell_fail(s, TSIM_ERR_LIMIT, s->pos, "more than 4 million characters once variables are expanded");
         return;
     }
     f->text = tsim_heap_grow(f->text, &f->text_capacity, f->n + 1, 1);
     f->at = tsim_heap_grow(f->at, &f->at_capacity, f->n + 1, sizeof *f->at);
     f->text[f->n] = c;
-    f->at[f->n++] = (uint32_t)offset;
+    f->at[f->n++] = place;
+}
+
+/* The character at `pos` of the text. */
+static void put_own(struct tsim_shell *s, struct tsim_shell_fields *f, size_t pos) {
+    put(s, f, s->text[pos], tsim_shell_place(s, pos));
 }
 
 void tsim_shell_close_field(struct tsim_shell *s, struct tsim_shell_fields *f) {
@@ -240,14 +251,14 @@ static void read_region(struct tsim_shell *s, struct tsim_shell_fields *f, size_
         char c = s->text[s->pos];
         if (c == '"' || c == '\'') {
             in_quotes = !in_quotes;
-            open_field(f, s->pos++);
+            open_field(f, tsim_shell_place(s, s->pos++));
         } else if (c == '$') {
             expand(s, f, is_quoted || in_quotes);
         } else if ((c == ' ' || c == '\n') && !is_quoted && !in_quotes && !f->never_splits) {
             tsim_shell_close_field(s, f);
             s->pos++;
         } else {
-            put(s, f, c, s->pos);
+            put_own(s, f, s->pos);
             s->pos++;
         }
     }
@@ -287,7 +298,7 @@ static void expand_parentheses(struct tsim_shell *s, struct tsim_shell_fields *f
         char digits[24];
         snprintf(digits, sizeof digits, "%lld", (long long)tsim_shell_arithmetic(s, s->pos + 2, close - 1));
         for (const char *c = digits; *c; c++)
-            put(s, f, *c, dollar);
+            put(s, f, *c, tsim_shell_place(s, dollar));
     }
     s->pos = close + 1;
 }
@@ -312,9 +323,9 @@ static void expand_here(struct tsim_shell *s, struct tsim_shell_fields *f, bool 
     } else if (c != '\0' && strchr("0123456789@*#?$!-", c)) {
         s->pos++;
         if (c == '#')
-            put(s, f, '0', dollar);
+            put(s, f, '0', tsim_shell_place(s, dollar));
     } else {
-        put(s, f, '$', dollar);
+        put(s, f, '$', tsim_shell_place(s, dollar));
     }
 }
 
@@ -330,9 +341,9 @@ static void expand(struct tsim_shell *s, struct tsim_shell_fields *f, bool is_qu
 
 static void read_single_quoted(struct tsim_shell *s, struct tsim_shell_fields *f) {
     size_t start = s->pos++;
-    open_field(f, start);
+    open_field(f, tsim_shell_place(s, start));
     while (s->pos < s->size && s->text[s->pos] != '\'') {
-        put(s, f, s->text[s->pos], s->pos);
+        put_own(s, f, s->pos);
         s->pos++;
     }
     if (s->pos >= s->size)
@@ -349,25 +360,35 @@ static void skip_backticks(struct tsim_shell *s) {
     s->pos++;
 }
 
+/* One character between double quotes, or what it stands for; `escaped`: those that a backslash takes the meaning of. */
+static void read_quoted(struct tsim_shell *s, struct tsim_shell_fields *f, const char *escaped) {
+    char c = s->text[s->pos], next = peek(s, 1);
+    if (c == '\\' && next == '\n') {
+        s->pos += 2;
+    } else if (c == '\\' && next != '\0' && strchr(escaped, next)) {
+        put_own(s, f, s->pos + 1);
+        s->pos += 2;
+    } else if (c == '$') {
+        expand(s, f, true);
+    } else if (c == '`') {
+        skip_backticks(s);
+    } else {
+        put_own(s, f, s->pos);
+        s->pos++;
+    }
+}
+
+void tsim_shell_read_expanded(struct tsim_shell *s, struct tsim_shell_fields *f, size_t end) {
+    while (s->pos < end && s->status == TSIM_OK)
+        read_quoted(s, f, "$`\\");
+    tsim_shell_close_field(s, f);
+}
+
 static void read_double_quoted(struct tsim_shell *s, struct tsim_shell_fields *f) {
     size_t start = s->pos++;
-    open_field(f, start);
-    while (s->pos < s->size && s->text[s->pos] != '"') {
-        char c = s->text[s->pos], next = peek(s, 1);
-        if (c == '\\' && next == '\n') {
-            s->pos += 2;
-        } else if (c == '\\' && next != '\0' && strchr("$`\"\\", next)) {
-            put(s, f, next, s->pos + 1);
-            s->pos += 2;
-        } else if (c == '$') {
-            expand(s, f, true);
-        } else if (c == '`') {
-            skip_backticks(s);
-        } else {
-            put(s, f, c, s->pos);
-            s->pos++;
-        }
-    }
+    open_field(f, tsim_shell_place(s, start));
+    while (s->pos < s->size && s->text[s->pos] != '"')
+        read_quoted(s, f, "$`\"\\");
     if (s->pos >= s->size)
         tsim_shell_fail(s, TSIM_ERR_SYNTAX, start, "a quote (\") that does not end");
     s->pos++;
@@ -381,7 +402,7 @@ static void read_escaped(struct tsim_shell *s, struct tsim_shell_fields *f) {
     else {
         s->pos++;
         if (s->pos < s->size)
-            put(s, f, s->text[s->pos], s->pos);
+            put_own(s, f, s->pos);
         s->pos++;
     }
 }
@@ -402,7 +423,7 @@ void tsim_shell_read_word(struct tsim_shell *s, struct tsim_shell_fields *f) {
         else if (c == '`')
             skip_backticks(s);
         else {
-            put(s, f, c, s->pos);
+            put_own(s, f, s->pos);
             s->pos++;
         }
     }

@@ -360,6 +360,153 @@ START_TEST(nothing_is_passed_over) {
 }
 END_TEST
 
+/* What changes the model, the data type, the batch or the parallelism, or is no training, is refused by its name; each
+ * of them with the words of its reason. */
+static const struct {
+    const char *arguments, *reason;
+} REFUSED[] = {{"--hybrid-layer-pattern M*M-", "Mamba"},
+               {"--hybrid-override-pattern M*M-", "Mamba"},
+               {"--spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec", "Mamba"},
+               {"--spec my.own.layers spec", "of its own"},
+               {"--freeze-LM", "not trained"},
+               {"--freeze-ViT", "not trained"},
+               {"--img-h 448", "images"},
+               {"--inference-max-requests 8", "inference"},
+               {"--skip-train", "evaluates"},
+               {"--task LAMBADA", "evaluates"},
+               {"--perform-rl-step", "reinforcement"},
+               {"--export-kd-teacher-load x", "distils"},
+               {"--retro-add-retriever", "retrieval"},
+               {"--mtp-num-layers 1", "further tokens"},
+               {"--window-size 128,0", "windows"},
+               {"--fp32-residual-connection", "data type"},
+               {"--main-grads-dtype bf16", "data type"},
+               {"--moe-extended-tp", "experts"},
+               {"--pipeline-model-parallel-layout Et*4|t*4L", "layout"},
+               {"--num-experts 8 --expert-model-parallel-size 8 --moe-token-dispatcher-type allgather", "gathering"},
+               {"--num-experts 8 --moe-layer-freq '([1]*2+[0]*3+[1]*3)'", "which layers"},
+               {"--optimizer muon", "muon"},
+               {"--position-embedding-type relative", "relative"},
+               {"--use-checkpoint-args", "another file"},
+               {"--made-up", "does not know"}};
+
+START_TEST(what_is_not_understood_is_refused) {
+    struct tsim_import_result result = {.yaml = NULL};
+    const char *text = tsim_arena_printf(&arena, SIZES "%s", REFUSED[_i].arguments);
+    ck_assert_int_ne(import_text("megatron", text, &result), TSIM_OK);
+    ck_assert_uint_eq(diags.n_errors, 1);
+    ck_assert_msg(strstr(diags.items[0].message, REFUSED[_i].reason) != NULL, "%s", diags.items[0].message);
+    ck_assert_int_gt(diags.items[0].at.column, 1);
+}
+END_TEST
+
+static const struct {
+    const char *program, *reason;
+} PROGRAMS[] = {{"examples/multimodal/train.py", "images"},
+                {"pretrain_vlm.py", "images"},
+                {"examples/mimo/train.py", "images"},
+                {"tools/run_text_generation_server.py", "inference"},
+                {"examples/inference/gpt/gpt_static.py", "inference"},
+                {"tasks/main.py", "evaluates"},
+                {"pretrain_retro.py", "retrieval"},
+                {"pretrain_mamba.py", "Mamba"},
+                {"pretrain_t5.py", "encoder"},
+                {"train_rl.py", "reinforcement"},
+                {"tools/checkpoint/convert.py", "checkpoint"},
+                {"/opt/support/pretrain_gpt.py", NULL},
+                {"endpoint/train.py", NULL},
+                {"src/train.py", NULL}};
+
+START_TEST(what_is_no_training_is_refused) {
+    struct tsim_import_result result = {.yaml = NULL};
+    const char *text = tsim_arena_printf(&arena, "torchrun %s " SIZES, PROGRAMS[_i].program);
+    bool is_good = import_text("megatron", text, &result) == TSIM_OK;
+    ck_assert_int_eq(is_good, PROGRAMS[_i].reason == NULL);
+    ck_assert(is_good || strstr(diags.items[0].message, PROGRAMS[_i].reason));
+}
+END_TEST
+
+/* Settings that are off, or have the value that tsim has, are no reason to refuse a file. */
+START_TEST(what_is_off_is_not_refused) {
+    struct tsim_import_result result = {.yaml = NULL};
+    ck_assert_int_eq(import_text("megatron",
+                                 SIZES "--exp-avg-dtype fp32 --mtp-num-layers 0 --spec local --is-hybrid-model false "
+                                       "--made-up false --num-experts 8 --moe-token-dispatcher-type allgather",
+                                 &result),
+                     TSIM_OK);
+}
+END_TEST
+
+/* --step-batch-size-schedule: even steps are a ramp, of others the last counts. SIZES have 64 samples of 256 tokens. */
+START_TEST(schedules_of_batches) {
+    const struct tsim_training_spec *t = &megatron("--step-batch-size-schedule '0:16 1M:40 2M:64'")->training;
+    ck_assert_int_eq(t->global_batch_size, 64);
+    ck_assert_double_eq(t->batch_ramp.from, 16);
+    ck_assert_double_eq(t->batch_ramp.increment, 24);
+    ck_assert_double_eq(t->batch_ramp.samples, 2e6 / 256 - 0.5); /* whole samples */
+    t = &megatron("--step-batch-size-schedule '0:16 1.5M:40 2M:64'")->training;
+    ck_assert_int_eq(t->global_batch_size, 64);
+    ck_assert_double_eq(t->batch_ramp.from, 0);
+    t = &megatron("--rampup-batch-size 16 16 300_000")->training;
+    ck_assert_double_eq(t->batch_ramp.from, 16);
+    ck_assert_double_eq(t->batch_ramp.samples, 300000);
+    static const char *const BAD[] = {"--step-batch-size-schedule '0:16 1M:40'",
+                                      "--step-batch-size-schedule 64",
+                                      "--step-batch-size-schedule '0:64 1M:40'",
+                                      "--rampup-batch-size 16 16",
+                                      "--step-batch-size-schedule '1M:64'",
+                                      "--rampup-batch-size 16 16 300 --step-batch-size-schedule '0:16 1M:64'"};
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
+        struct tsim_import_result result = {.yaml = NULL};
+        const char *text = tsim_arena_printf(&arena, SIZES "%s", BAD[i]);
+        ck_assert_msg(import_text("megatron", text, &result) != TSIM_OK, "%s", BAD[i]);
+    }
+}
+END_TEST
+
+START_TEST(deepspeed_s_offload) {
+    static const struct {
+        const char *text;
+        bool is_good, is_offloaded;
+    } CASES[] = {
+        {"{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}}", true, true},
+        {"{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"none\"}}}", true, false},
+        {"{\"zero_optimization\": {\"stage\": 2, \"cpu_offload\": true}}", true, true},
+        {"{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": 0.3}}}", false,
+         false},
+        {"{\"zero_optimization\": {\"stage\": 3, \"zero_quantized_weights\": true}}", false, false},
+        {"{\"zero_optimization\": {\"stage\": 3, \"zero_quantized_weights\": false}}", true, false},
+        {"{\"curriculum_learning\": {\"enabled\": true}}", false, false},
+        {"{\"made_up\": true}", false, false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct tsim_import_result result = {.yaml = NULL};
+        bool is_good = import_text("deepspeed", CASES[i].text, &result) == TSIM_OK;
+        ck_assert_msg(is_good == CASES[i].is_good, "%s", CASES[i].text);
+        if (is_good)
+            ck_assert_int_eq(load_text(result.yaml)->training.offload.optimizer, CASES[i].is_offloaded);
+    }
+}
+END_TEST
+
+/* A value that the script is given from outside is empty; the message names what stands for it. */
+START_TEST(lost_values_are_named) {
+    struct tsim_import_result result = {.yaml = NULL};
+    ck_assert_int_ne(
+        import_text("megatron", "H=\"--hidden-size $2\"\npretrain_gpt.py --num-layers ${LAYERS} $H --bf16", &result),
+        TSIM_OK);
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "${LAYERS} stands in its place and is empty"));
+    ck_assert_ptr_nonnull(strstr(diags.items[1].message, "$2 stands in its place and is empty"));
+}
+END_TEST
+
+/* Where no command has them, all that was assigned is read, and what variables hand on once. */
+START_TEST(arguments_are_read_once) {
+    struct tsim_import_result result = {.yaml = NULL};
+    ck_assert_int_eq(import_text("megatron", "A='" SIZES "'\nB=\"$A --lr 1\"\nC=\"$B\"\nD=\"$C\"\n", &result), TSIM_OK);
+    ck_assert_uint_eq(result.n_no_effect, 1);
+}
+END_TEST
+
 /* fp8 weights are gathered in fp8 here; a recipe that does otherwise is told. */
 START_TEST(gathers_of_fp8_weights) {
     static const struct {
@@ -427,6 +574,13 @@ static Suite *recipes_suite(void) {
     tcase_add_test(tests, torchtitan_s_settings);
     tcase_add_loop_test(tests, mistakes_have_a_place, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
     tcase_add_test(tests, nothing_is_passed_over);
+    tcase_add_loop_test(tests, what_is_not_understood_is_refused, 0, (int)(sizeof REFUSED / sizeof REFUSED[0]));
+    tcase_add_loop_test(tests, what_is_no_training_is_refused, 0, (int)(sizeof PROGRAMS / sizeof PROGRAMS[0]));
+    tcase_add_test(tests, what_is_off_is_not_refused);
+    tcase_add_test(tests, schedules_of_batches);
+    tcase_add_test(tests, deepspeed_s_offload);
+    tcase_add_test(tests, lost_values_are_named);
+    tcase_add_test(tests, arguments_are_read_once);
     tcase_add_test(tests, gathers_of_fp8_weights);
     tcase_add_loop_test(tests, damaged_files_are_scenarios_or_errors, 0, N_RECIPES);
     suite_add_tcase(suite, tests);

@@ -41,6 +41,15 @@ static const struct {
     {"export A=1 B=\"2 3\"\necho $A $B", "[echo][1][2][3]"},
     {"echo $(ls -l | grep \")\") `pwd`/x $1 \"$2\" $#", "[echo][/x][][0]"},
     {"cat <<EOT > f\n--not $A\n  EOT\nEOT\necho b", "[cat]/[echo][b]"},
+    /* what a shell or sbatch is given is a script, expanded first where its end's word is not quoted */
+    {"A=1\nsbatch <<EOF\n#SBATCH -N 4\nrun $A \\$SLURM_NNODES\nEOF\nb", "[sbatch]/[run][1][4]/[b]/[sbatch][-N][4]"},
+    {"A=1\ncat <<'E' | bash -s\nA=2\nrun \"$A b\"\nE\necho $A", "[cat]/[bash][-s]/[run][2 b]/[echo][2]"},
+    {"cat > job <<-'E'\n\t#!/bin/bash\n\trun a\n\tE\nb", "[cat]/[b]"}, /* not the first characters */
+    {"cat > job <<'E'\n#!/bin/bash\nrun a\nE\nb", "[cat]/[run][a]/[b]"},
+    {"if false; then\nsbatch <<E\nrun a\nE\nfi\nb", "[b]"},
+    {"bash -lc \"a 'b c'; d\" e", "[a][b c]/[d]"},
+    {"N=3\nC=\"run \\$N 'x y'\"\nsrun -n 2 bash -c \"$C\"\neval $C z", "[srun][-n][2][run][3][x y]/[run][3][x y][z]"},
+    {"python <<E\nrun a\nE\nb", "[python]/[b]"},
     {"a 2>&1 > out b 3< in", "[a][b]"},
     {"if [ x = y ]; then a; elif [[ 2 -gt 1 && -n z ]]; then b; else c; fi; d", "[b]/[d]"},
     {"if [ -n \"$Q\" ] || [ 1 -eq 2 ]\nthen\n a\nelse\n b\nfi", "[b]"},
@@ -101,6 +110,25 @@ START_TEST(what_does_not_end_is_an_error) {
 }
 END_TEST
 
+/* An argument that three variables handed on, and one in a here-document, still know their places. */
+START_TEST(words_of_inner_shells_know_where_they_were_written) {
+    const char *text = "A='--a 1'\nB=\"run $A\"\nbash <<E\neval $B --b\nE\n";
+    struct tsim_shell_script script = script_of(text);
+    const struct tsim_shell_command *run = &script.commands[1];
+    ck_assert_uint_eq(run->n_words, 4);
+    ck_assert_uint_eq(run->words[1].start, (size_t)(strstr(text, "--a") - text));
+    ck_assert_uint_eq(run->words[3].start, (size_t)(strstr(text, "--b") - text));
+}
+END_TEST
+
+START_TEST(inner_shells_are_bounded) {
+    struct tsim_shell_script script;
+    size_t offset;
+    const char *message, *text = "A='eval $A $A'\neval $A";
+    ck_assert_int_eq(tsim_shell_read(&arena, text, strlen(text), &script, &offset, &message), TSIM_ERR_LIMIT);
+}
+END_TEST
+
 /* Each line doubles the text: 2^30 characters in the end. */
 START_TEST(expansions_are_bounded) {
     const char *text = "A0=xxxxxxxxxxxxxxxx\n";
@@ -125,6 +153,8 @@ static Suite *shell_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, words_are_a_shell_s, 0, (int)(sizeof CASES / sizeof CASES[0]));
     tcase_add_test(tests, words_know_where_they_were_written);
+    tcase_add_test(tests, words_of_inner_shells_know_where_they_were_written);
+    tcase_add_test(tests, inner_shells_are_bounded);
     tcase_add_test(tests, conditions_on_files_cannot_be_told);
     tcase_add_loop_test(tests, what_does_not_end_is_an_error, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
     tcase_add_test(tests, expansions_are_bounded);

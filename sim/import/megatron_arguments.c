@@ -1,0 +1,253 @@
+#include "import/megatron_arguments.h"
+
+/* Arguments of Megatron-LM (megatron/training/arguments.py, 2020 to 2026), of Megatron-DeepSpeed, of the launchers, and
+ * the names of programs ("program"), by what they do to a run. Those that gpt.c reads stand here too where it reads them
+ * only beside others: --moe-ffn-hidden-size has no effect without --num-experts. What stands nowhere is an error, so
+ * that an argument of next year is not taken for one without effect. */
+
+#define NOTHING(patterns)                                                                                              \
+    { patterns, NULL, false }
+#define SPEED(patterns, what)                                                                                          \
+    { patterns, what, false }
+#define REFUSED(patterns, what)                                                                                        \
+    { patterns, what, true }
+
+#define INFERENCE "this is inference: tsim simulates training"
+#define EVALUATION "this evaluates a model: tsim simulates training"
+#define REINFORCEMENT "this is reinforcement learning, which also generates text: tsim simulates plain training"
+#define POST_TRAINING "this distils, prunes or quantizes a trained model: tsim simulates plain training"
+#define CONVERSION "this prepares data or converts a checkpoint: nothing is trained"
+#define IMAGES "this trains a model of images or sound and text: tsim has no model of two kinds of input"
+#define FROZEN "a part of the model is not trained: tsim trains all of it"
+#define HYBRID "the model has layers that tsim does not have: Mamba, other state-space layers or linear attention"
+#define RETRIEVAL "this trains a model with retrieval: tsim has none"
+#define TWO_STACKS "this trains an encoder and a decoder, which imports do not take over: see model.encoder_layers"
+#define OTHER_TYPE "the data type of a part of the run is another, which is not modelled"
+#define ELSEWHERE "what it sets stands in another file, which is not read"
+
+const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
+    /* ---- what the job is, by its program ---- */
+    NOTHING(
+        "program=*pretrain_gpt*.py program=*pretrain_bert*.py program=*pretrain_llama*.py program=*pretrain_deepseek*"),
+    REFUSED("program=*mamba* program=*hybrid* program=*griffin* program=*jamba* program=*zamba*", HYBRID),
+    REFUSED("program=*vlm* program=*multimodal* program=*llava* program=*LLaVA* program=*mimo* program=*neva* "
+            "program=*nvlm* "
+            "program=*[_-]vl[/._-]* program=*vision* program=*pretrain_clip* program=*diffusion* program=*dino*",
+            IMAGES),
+    REFUSED("program=*retro* program=*_ict* program=*realm* program=*orqa* program=*biencoder* program=*retriev*",
+            RETRIEVAL),
+    REFUSED("program=*text_generation* program=*generate* program=*inference* program=*infer_* program=*_server* "
+            "program=*/server* program=*server.py",
+            INFERENCE),
+    REFUSED("program=*eval* program=*mmlu* program=*tasks/* program=*zeroshot* program=*benchmark_accuracy*",
+            EVALUATION),
+    REFUSED("program=*_t5*", TWO_STACKS),
+    REFUSED("program=*train_rl* program=*grpo* program=*rlhf* program=*_ppo* program=*/ppo* program=*_dpo* "
+            "program=*/dpo* program=*train_async*",
+            REINFORCEMENT),
+    REFUSED("program=*distill* program=*prune* program=*pruning* program=*quantiz* program=*export* program=*modelopt*",
+            POST_TRAINING),
+    REFUSED("program=*convert* program=*hf2m* program=*2hf* program=*preprocess* program=*tools/checkpoint/* "
+            "program=*merge_datasets* program=*prepare_cache*",
+            CONVERSION),
+    NOTHING("program"),
+    /* ---- what the job is, by its arguments ---- */
+    REFUSED("hybrid_* is_hybrid_model mamba_* mtp_hybrid_override_pattern linear_attention_* gdn_* "
+            "experimental_attention_variant",
+            HYBRID),
+    REFUSED("spec=*mamba* spec=*hybrid* spec=*gated_delta* spec=*linear_attention*", HYBRID),
+    NOTHING("spec=*gpt_layer_specs* spec=local"),
+    REFUSED("spec", "layers as a program of its own defines them: what they compute is not in this file"),
+    REFUSED("freeze_* freeze train_only_* peft* lora_* use_lora lora", FROZEN),
+    REFUSED(
+        "vision_* img_* img_h img_w patch_dim num_channels num_classes image_* num_image_* num_frames pixel_shuffle "
+        "language_model_type max_num_tiles use_tiling use_thumbnail use_tile_tags image_tag_type allow_missing_vision* "
+        "dino_* swin_* mask_type mask_factor disable_vision_class_token sound_* audio_* video_*",
+        IMAGES),
+    REFUSED(
+        "inference_* max_tokens_to_oom flash_decode decode_only_cuda_graphs num_tokens_to_generate prompts prompt_file "
+        "top_k top_p temperature sample_input_file sample_output_file genfile greedy out_seq_length "
+        "disable_chunked_prefill "
+        "nccl_all_reduce_for_prefill mlp_chunks_for_prefill symmetric_ar_type ds_inference use_legacy_static_engine",
+        INFERENCE),
+    REFUSED("skip_train task epochs keep_last overlapping_eval strict_lambada eval_micro_batch_size valid_data",
+            EVALUATION),
+    REFUSED("perform_rl_step grpo_* rl_* langrl_* advantage_estimator rollout_* num_rollout sglang_* actor_num_nodes "
+            "colocate "
+            "ref_load kl_* reward_*",
+            REINFORCEMENT),
+    NOTHING("export_te_mcore_model export_legacy_megatron export_model_type"),
+    REFUSED("export_* kd kd_* teacher_* load_teacher mos compression_training modelopt_*", POST_TRAINING),
+    REFUSED("retro_* ict_* biencoder_* retriever_* indexer_* evidence_data_path block_data_path embedding_path "
+            "output_bert_embeddings",
+            RETRIEVAL),
+    REFUSED("encoder_num_layers decoder_num_layers decoder_seq_length vocab_extra_ids encoder_*_model_parallel_size",
+            TWO_STACKS),
+    REFUSED("yaml_cfg heterogeneous_* use_checkpoint_args use_mp_args_from_checkpoint_args data_efficiency_* "
+            "ckpt_model_args kitchen_* quant_recipe te_precision_config_file fp4_quantizer_factory",
+            ELSEWHERE),
+    /* ---- the model ---- */
+    REFUSED("window_size window_attn_skip_freq sliding_window*",
+            "attention in windows: here it reaches over the whole sequence"),
+    REFUSED("mtp_num_layers num_nextn_predict_layers", "modules that predict further tokens, which tsim does not have"),
+    REFUSED("extra_vocab_size", "rows are added to the vocabulary: --set model.vocab=N with --ignore takes them over"),
+    REFUSED("intermediate_size", "another name for the feed-forward block's width than --ffn-hidden-size"),
+    NOTHING("mlp_type=standard topk=1"),
+    REFUSED("mlp_type expert_interval topk use_tutel moe_expert_parallel_size enable_expert_tensor_parallelism",
+            "Megatron-DeepSpeed's experts are not taken over"),
+    REFUSED("random_ltd curriculum_learning* use_dataset_only_* seqlen_warmup*",
+            "sequences that change their length while training"),
+    REFUSED("enable_hyper_connections num_residual_streams moe_latent_size attention_output_gate dsa_* csa_*",
+            "a part of the model that tsim does not have"),
+    SPEED("embed_layernorm", "a norm behind the embedding (2 x hidden parameters)"),
+    SPEED("qk_l2_norm", "a norm of queries and keys without a scale"),
+    NOTHING(
+        "rotary_* use_rope_scaling rope_* no_rope_freq mscale* no_position_embedding add_position_embedding "
+        "mrope_section "
+        "max_position_embeddings norm_epsilon layernorm_* apply_layernorm_1p apply_residual_connection_post_layernorm "
+        "openai_gelu squared_relu activation_func_clamp_value glu_linear_offset onnx_safe bert_* softmax_type "
+        "make_vocab_size_divisible_by v_head_dim qk_* kv_lora_rank q_lora_rank cache_mla_latents num_query_groups "
+        "group_query_attention relative_attention_* mtp_loss_scaling_factor position_embedding_offset "
+        "apply_query_key_layer_scaling no_query_key_layer_scaling qk_clip* log_max_attention_logit"),
+    /* ---- data types ---- */
+    REFUSED("fp32_residual_connection no_fp8_wgrad first_last_layers_bf16 fp4_param_gather fp4_param "
+            "keep_fp8_transpose_cache* "
+            "fp8_quantizer_factory",
+            OTHER_TYPE),
+    NOTHING("main_grads_dtype=fp32 main_params_dtype=fp32 exp_avg_dtype=fp32 exp_avg_sq_dtype=fp32"),
+    REFUSED("main_grads_dtype main_params_dtype exp_avg_dtype exp_avg_sq_dtype",
+            "optimizer states of another data type than fp32"),
+    NOTHING(
+        "bf16 fp16 params_dtype pipeline_dtype attention_softmax_in_fp32 fp16_lm_cross_entropy fp8_wgrad fp8_margin "
+        "fp8_interval fp8_amax_* fp8_recipe fp4_recipe num_layers_at_* disable_bf16_reduced_precision_matmul "
+        "use_precision_aware_optimizer tp_only_amax_red moe_router_dtype disable_jit_fuser "
+        "accumulate_allreduce_grads_in_fp32 loss_scale* initial_loss_scale min_loss_scale hysteresis "
+        "reuse_grad_buf_for_mxfp8_param_ag"), /* MXFP8's are gathered in 16 bits with it or without */
+    /* ---- batch and length ---- */
+    REFUSED("batch_size",
+            "Megatron-LM's batch size of a replica before 2021: --micro-batch-size and --global-batch-size"),
+    REFUSED("dataloader_sequence_packing* packing_buffer_size",
+            "samples are packed into sequences: how long they are is not known"),
+    SPEED("sft", "samples of different lengths: here each has the whole sequence"),
+    NOTHING("decrease_batch_size_if_needed"),
+    /* ---- parallelism ---- */
+    REFUSED("model_parallel_size", "Megatron-LM's tensor parallelism before 2021: --tensor-model-parallel-size"),
+    REFUSED("pipeline_model_parallel_layout",
+            "stages as a layout of their own: --set parallelism.layers_per_stage=[...] with --ignore"),
+    REFUSED("pipeline_model_parallel_split_rank standalone_embedding_stage custom_recompute_layers_per_stage",
+            "a stage of its own: --set parallelism.layers_per_stage=[...] with --ignore"),
+    REFUSED("hierarchical_context_parallel_sizes dynamic_context_parallel hybrid_context_parallel "
+            "max_seqlen_per_dp_cp_rank "
+            "min_dynamic_context_parallel_size",
+            "context parallelism in levels or of changing width: here it is one ring, gather or exchange"),
+    REFUSED("moe_extended_tp", "experts divided over tensor and expert ranks together: --expert-tensor-parallel-size"),
+    REFUSED("ds_sequence_parallel_size force_ds_sequence_parallel",
+            "DeepSpeed's sequence parallelism: --set parallelism.context=N with --ignore"),
+    REFUSED("enable_full_sharding_in_hsdp outer_dp_sharding_strategy=optim",
+            "shards over replicas too: --set parallelism.zero_group=all with --ignore"),
+    REFUSED("remote_device", "parameters on the host or a disk"),
+    NOTHING("optimizer_offload_fraction use_megatron_fsdp use_custom_fsdp outer_dp_sharding_strategy zero_stage zero_* "
+            "data_parallel_sharding_strategy "
+            "expert_tensor_parallel_size context_parallel_size sequence_parallel cp_comm_type no_pipeline_parallel "
+            "pp_partition_method expert_model_parallel_size"),
+    /* ---- speed: kernels, fusions, exchanges, the host ---- */
+    SPEED("no_masked_softmax_fusion", "the softmax without its fused kernel (flash attention does not use it)"),
+    SPEED("no_bias_*", "a fusion switched off: software.fusion"),
+    SPEED("no_rope_fusion", "a fusion switched off"),
+    SPEED("no_persist_layer_norm", "a slower kernel for norms"),
+    SPEED("no_gradient_accumulation_fusion", "a pass over the gradients for each micro-batch"),
+    SPEED("deterministic_mode", "slower deterministic kernels"),
+    SPEED("batch_invariant_mode", "slower kernels"),
+    SPEED("profile* use_pytorch_profiler record_memory_history nvtx_ranges", "the cost of profiling"),
+    SPEED("distribute_saved_activations partition_activations", "saved activations shared out over the tensor ranks"),
+    SPEED("cpu_offloading* _cpu_offloading* checkpoint_in_cpu fine_grained_activation_offloading offload_modules",
+          "activations offloaded to the host"),
+    SPEED(
+        "overlap_cpu_optimizer_d2h_h2d use_torch_optimizer_for_cpu_offload no_pin_cpu_* use_pin_memory cpu_torch_adam",
+        "how the optimizer on the host is done"),
+    NOTHING("tp_comm_overlap_cfg tp_comm_bootstrap_backend"),
+    SPEED("tp_comm_* disable_tp_comm_*", "parts of the overlap of tensor parallelism"),
+    SPEED("overlap_p2p_communication_warmup_flush", "messages hidden in the pipeline's warm-up"),
+    SPEED("microbatch_group_size_per_virtual_pipeline_stage", "another order of micro-batches"),
+    SPEED("defer_embedding_wgrad_compute wgrad_deferral_limit", "the head's weight gradient in the pipeline's flush"),
+    SPEED("delay_wgrad_compute", "weight gradients moved behind exchanges"),
+    SPEED("no_align_*", "stages that start their collectives apart"),
+    SPEED("ddp_reduce_scatter_with_fp32_accumulation", "reduction as an all-to-all"),
+    SPEED("overlap_param_gather_with_optimizer_step", "the first bucket's gather under the optimizer"),
+    SPEED("no_scatter_gather_tensors_in_pipeline", "messages between stages that are not split over the tensor ranks"),
+    SPEED("use_ring_exchange_p2p", "another way of sending messages"),
+    SPEED("use_nccl_ub nccl_ub", "registered buffers"),
+    SPEED("use_sharp", "reduction in the switches of the fabric"),
+    SPEED("fsdp_double_buffer", "its buffers"),
+    SPEED("moe_shared_expert_overlap", "shared experts under the exchange"),
+    SPEED("moe_deepep_num_sms moe_hybridep_num_sms", "how many SMs the exchange takes"),
+    SPEED("moe_use_legacy_grouped_gemm", "slower expert products"),
+    SPEED("moe_layer_recompute", "recomputed experts: training.recompute [experts]"),
+    SPEED("train_sync_interval", "the host waiting for the accelerator"),
+    SPEED("check_weight_hash*", "checks between replicas"),
+    SPEED("memory_centric_tiled_linear tile_factor synchronize_each_layer", "DeepSpeed's way of saving memory"),
+    SPEED("use_flash_attn_triton use_flash_attn_builder", "another attention kernel: software.attention_kernel"),
+    SPEED("NCCL_* NVTE_* UB_* CUDA_DEVICE_MAX_CONNECTIONS", "what the environment says to libraries"),
+    NOTHING(
+        "masked_softmax_fusion bias_* gradient_accumulation_fusion cross_entropy_* persist_layer_norm "
+        "apply_rope_fusion "
+        "moe_router_fusion use_te_activation_func memory_efficient_layer_norm use_fused_weighted_squared_relu "
+        "no_async_tensor_model_parallel_allreduce async_tensor_model_parallel_allreduce align_* delay_* "
+        "ddp_pad_buckets_for_high_nccl_busbw ddp_average_in_collective ddp_num_buckets disable_symmetric_registration "
+        "no_gradient_reduce_div_fusion pipeline_model_parallel_comm_backend high_priority_stream_groups batch_p2p_* "
+        "scatter_gather_tensors_in_pipeline sharp_enabled_group "
+        "suggested_communication_unit_size no_clone_scatter_output_in_embedding clone_scatter_output_in_embedding "
+        "cuda_graph_* te_rng_tracker manual_gc* no_manual_gc_eval empty_unused_memory_level recompute_* "
+        "checkpoint_num_layers checkpoint_activations contigious_checkpointing deepspeed_activation_checkpointing "
+        "split_transformers transformer_impl use_mcore_models attention_backend use_kernels "
+        "init_model_with_meta_device "
+        "nccl_communicator_config_path create_all_gather_group"),
+    /* ---- experts, without --num-experts or whatever they are ---- */
+    NOTHING(
+        "moe_token_dispatcher_type moe_router_load_balancing_type moe_aux_loss_coeff moe_z_loss_coeff "
+        "moe_input_jitter_eps "
+        "moe_router_score_function moe_router_pre_softmax moe_router_topk* moe_router_bias_update_rate "
+        "moe_per_layer_logging moe_token_drop_policy moe_ffn_hidden_size moe_use_upcycling moe_upcycling_granularity "
+        "moe_router_num_groups moe_router_group_topk moe_router_force_load_balancing moe_pad_expert_input_to_capacity "
+        "moe_router_padding_for_* moe_apply_probs_on_input moe_layer_freq moe_shared_expert_* "
+        "moe_router_enable_expert_bias "
+        "moe_expert_capacity_factor moe_grouped_gemm moe_permute_fusion moe_enable_deepep moe_flex_dispatcher_backend "
+        "moe_enable_routing_replay moe_eval_capacity_factor moe_loss_coeff disable_moe_token_dropping"),
+    /* ---- data, tokenizer, evaluation, checkpoints, logging, initialization, the optimizer's numbers ---- */
+    NOTHING(
+        "data_* train_data_* valid_* test_* split mock_data vocab_file merge_file tokenizer* *_tokenizer *_tokenizer_* "
+        "tiktoken* trust_remote_code num_workers dataloader_* no_mmap_bin_files mmap_bin_files "
+        "num_dataset_builder_threads "
+        "no_create_attention_mask_in_dataloader create_attention_mask_in_dataloader reset_position_ids "
+        "reset_attention_mask eod_mask_loss object_storage* per_split* sample_rate mask_prob short_seq_prob "
+        "train_weighted* full_validation multiple_validation_sets mid_level_dataset_surplus allow_ambiguous_pad_tokens "
+        "sft_tokenizer_prompt_format fim_* dataset* *_dataset special_tokens* goldfish_* bert_load titles_data_path "
+        "query_in_block_prob use_one_sent_docs loss_on_targets_only train_idx_path train_desc_path train_doc_idx_path "
+        "train_sample_idx_path train_shuffle_idx_path repeated_dataloader return_data_index "
+        "train_data_exact_num_epochs "
+        "enable_msc disable_msc"),
+    NOTHING(
+        "eval_* save* load* no_save_* no_load_* ckpt* no_ckpt* dist_ckpt* use_dist_ckpt* use_checkpoint_opt* "
+        "*use_tokenizer_model_from_checkpoint_args non_persistent* finetune pretrained_checkpoint exit_* "
+        "auto_detect_ckpt_format async_save async_ckpt_* use_persistent_ckpt_worker no_strict_fsdp_dtensor_load "
+        "distrib_optim_fully_reshardable* replication* universal_checkpoint verify_integrity persistent_save_interval"),
+    NOTHING(
+        "no_initialization perform_initialization init_* embedding_init* output_layer_init_method "
+        "use_cpu_initialization "
+        "data_parallel_random_init seed lr* min_lr decoupled_* warmup override_opt* weight_decay* start_weight_decay "
+        "end_weight_decay clip_grad adam_* sgd_momentum muon_* calculate_per_token_loss apply_wd_to_qk_layernorm "
+        "train_tokens optimizer_config_file"),
+    NOTHING(
+        "log_* no_log_* tensorboard* wandb* timing_log_* logging_level one_logger* no_one_logger enable_one_logger "
+        "app_tag_* config_logger_dir enable_ft_package calc_ft_timeouts ft_* inprocess* adlr_autoresume* "
+        "disable_straggler* straggler_* rerun_mode error_injection* iterations_to_skip skip_train_iteration_range "
+        "result_rejected* run_workload_inspector_server kill_switch_path codecarbon_dir test_mode "
+        "abort_on_unmet_fused_kernel_constraints steps_per_print timers dump_param* memory_snapshot_path "
+        "no_barrier_with_level_1_timing barrier_with_L1_time no_check_for_nan* check_for_* print_* swanlab* mlflow* "
+        "comet_* otlp_* aml_data_download_path"),
+    /* ---- processes, launchers, and variables of the environment in test recipes ---- */
+    NOTHING("distributed_* local_rank lazy_mpu_init disable_gloo_process_groups enable_gloo* launcher.* master_addr "
+            "master_port node_rank rdzv_* max_restarts tee redirects standalone hostfile log_dir enable_experimental "
+            "deepspeed_config deepspeed_mpi deepscale* slurm.tasks [A-Z][A-Z_]*"),
+};
+const size_t TSIM_N_MEGATRON_ARGUMENTS = sizeof TSIM_MEGATRON_ARGUMENTS / sizeof TSIM_MEGATRON_ARGUMENTS[0];

@@ -1,0 +1,10 @@
+/* megatron_arguments.h - private to import: what becomes of Megatron-LM's arguments that nothing asks for. */
+#ifndef TSIM_IMPORT_MEGATRON_ARGUMENTS_H
+#define TSIM_IMPORT_MEGATRON_ARGUMENTS_H
+
+#include "import/recipe.h"
+
+extern const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[];
+extern const size_t TSIM_N_MEGATRON_ARGUMENTS;
+
+#endif
