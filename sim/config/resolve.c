@@ -101,8 +101,19 @@ static void resolve_cluster(struct tsim_draft *draft) {
     tsim_draft_resolve_shape(draft);
 }
 
+/* What a node costs on top of its accelerators, over them; a negative one is the price of a node with others. */
+static double host_frac(const struct tsim_node *node) {
+    double accelerators_usd = (double)node->accelerators * node->accelerator->purchase_usd;
+    return node->purchase_usd > 0 && accelerators_usd > 0 ? node->purchase_usd / accelerators_usd - 1 : -1;
+}
+
 static void resolve_cost(struct tsim_draft *draft) {
     struct tsim_scenario *sc = &draft->scenario;
+    double rounding = 0.01, own_host_frac = host_frac(sc->cluster.node);
+    if (!tsim_draft_has(draft, "cost.host") && own_host_frac > -rounding)
+        sc->cost.host_frac = own_host_frac > 0 ? own_host_frac : 0;
+    if (!tsim_draft_has(draft, "cost.network") && (!sc->cluster.fabric || sc->cluster.nodes == 1))
+        sc->cost.network_frac = 0;
     if (!tsim_draft_has(draft, "cost.rent"))
         sc->cost.rent_usd_per_s = sc->cluster.node->accelerator->rent_usd_per_s;
     if (!tsim_draft_has(draft, "cost.purchase"))

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#define YEAR_S (365.25 * 86400)
+
 static const char *money(struct tsim_screen *screen, const char *what, double usd, const char *so_far) {
     if (isnan(usd))
         return so_far;
@@ -121,23 +123,48 @@ static void print_failures(struct tsim_screen *screen, const struct tsim_result 
         print_spot(screen, c);
 }
 
+/* The whole price of the machine, and what it is made of. */
+static void print_capital(struct tsim_screen *screen, const struct tsim_cost_spec *cost,
+                          const struct tsim_campaign *campaign) {
+    double accelerators_usd = campaign->purchase_usd;
+    const char *parts = money(screen, "accelerators", accelerators_usd, "");
+    parts = money(screen, "hosts", cost->host_frac > 0 ? cost->host_frac * accelerators_usd : (double)NAN, parts);
+    parts =
+        money(screen, "network", cost->network_frac > 0 ? cost->network_frac * accelerators_usd : (double)NAN, parts);
+    parts =
+        money(screen, "storage", cost->storage_frac > 0 ? cost->storage_frac * accelerators_usd : (double)NAN, parts);
+    tsim_screen_line(screen, "buying", "%s: %s", tsim_screen_human(screen, campaign->own.capital_usd, TSIM_USD), parts);
+}
+
+/* "; cheaper than renting above 57 % use, or 36 such runs" */
+static const char *when_cheaper(struct tsim_screen *screen, const struct tsim_ownership *own) {
+    if (isnan(own->breakeven_utilization))
+        return "";
+    if (own->breakeven_utilization > 1)
+        return "; renting is cheaper however much it is used";
+    return tsim_arena_printf(&screen->arena, "; cheaper than renting above %s use, or %s such runs",
+                             tsim_screen_percent(screen, own->breakeven_utilization),
+                             tsim_screen_count(screen, ceil(own->breakeven_runs)));
+}
+
 /* A run of a machine that is owned, beside the rent. */
-static void print_ownership(struct tsim_screen *screen, const struct tsim_ownership *own) {
+static void print_ownership(struct tsim_screen *screen, const struct tsim_cost_spec *cost,
+                            const struct tsim_campaign *campaign) {
+    const struct tsim_ownership *own = &campaign->own;
     if (!own->has)
         return;
+    print_capital(screen, cost, campaign);
     const char *text = money(screen, "capital", own->capital_share_usd, "");
     text = money(screen, "maintenance", own->maintenance_usd, text);
     text = money(screen, "power", own->power_usd, text);
     text = money(screen, "cooling", own->cooling_usd, text);
-    const char *use = isnan(own->breakeven_utilization) ? ""
-                      : own->breakeven_utilization > 1
-                          ? "; renting is cheaper however much it is used"
-                          : tsim_arena_printf(&screen->arena, "; cheaper than renting above %s use",
-                                              tsim_screen_percent(screen, own->breakeven_utilization));
     const char *tokens = money(screen, "per T tokens", own->usd_per_trillion_tokens, "");
     tokens = money(screen, "rented", own->rent_usd_per_trillion_tokens, tokens);
-    tsim_screen_line(screen, "owned", "%s a run: %s%s%s%s", tsim_screen_human(screen, own->usd, TSIM_USD), text, use,
-                     tokens[0] ? "; " : "", tokens);
+    tsim_screen_line(screen, "owned", "%s a run, assuming %.3g years, %s use, %s interest and %s left: %s%s%s%s",
+                     tsim_screen_human(screen, own->usd, TSIM_USD), cost->lifetime_s / YEAR_S,
+                     tsim_screen_percent(screen, cost->utilization_frac),
+                     tsim_screen_percent(screen, cost->interest_frac), tsim_screen_percent(screen, cost->residual_frac),
+                     text, when_cheaper(screen, own), tokens[0] ? "; " : "", tokens);
 }
 
 static void print_campaign(struct tsim_screen *screen, const struct tsim_campaign *c, const char *date) {
@@ -152,11 +179,6 @@ static void print_campaign(struct tsim_screen *screen, const struct tsim_campaig
                      thousands(screen, c->energy_kwh, "MWh", "kWh"), thousands(screen, c->co2_kg, "t", "kg"), embodied);
     const char *text = money(screen, "electricity", c->electricity_usd, "");
     text = money(screen, "rent", c->rent_usd, text);
-    text = money(screen, "buying", c->purchase_usd, text);
-    if (!isnan(c->breakeven_runs))
-        text = tsim_arena_printf(&screen->arena, "%s (pays after %s runs)", text,
-                                 c->breakeven_runs < 1000 ? tsim_arena_printf(&screen->arena, "%.1f", c->breakeven_runs)
-                                                          : tsim_screen_count(screen, c->breakeven_runs));
     text = money(screen, "contract", c->own.reserved_usd, text);
     if (date && (!isnan(c->rent_usd) || !isnan(c->purchase_usd)))
         text = tsim_arena_printf(&screen->arena, "%s; prices of %s", text, date);
@@ -201,7 +223,7 @@ void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *
                          tsim_screen_count(screen, (double)result->scenario->training.global_batch_size),
                          tsim_screen_count(screen, result->ramp.steps), days(screen, result->ramp.time_s / 86400));
     print_hours(screen, result);
-    print_ownership(screen, &result->campaign.own);
+    print_ownership(screen, &result->scenario->cost, &result->campaign);
     if (result->campaign.has_failures)
         print_failures(screen, result);
 }

@@ -179,10 +179,41 @@ START_TEST(screen_answers_the_buyer) {
     ck_assert_contains(screen, "\n  activations                 16.00 GB   16.0 %  ██████▍\n");
     ck_assert_contains(screen, "\n  peak, of 100.00 GB          64.00 GB   64.0 %\n");
     ck_assert_contains(screen, "1,000 steps, 2.5 days");
-    ck_assert_contains(screen, "(pays after 120.0 runs)");
     ck_assert_contains(screen, "  step_time                      8.000 s       10.000 s   +25.0 %\n");
     ck_assert_contains(screen, "  model_tflops_per_gpu             500.0          400.0   -20.0 %\n");
     ck_assert_contains(screen, "logged        run 17 in x.db\n");
+}
+END_TEST
+
+/* The whole price comes first, its parts and what a run's share assumes beside it. */
+START_TEST(screen_says_what_owning_assumes) {
+    example_result_init(&r);
+    r.example.scenario.cost = (struct tsim_cost_spec){.host_frac = 0.125,
+                                                      .network_frac = 0.2,
+                                                      .storage_frac = 0.05,
+                                                      .lifetime_s = 4 * 365.25 * 86400,
+                                                      .utilization_frac = 0.8,
+                                                      .interest_frac = 0.08,
+                                                      .residual_frac = 0.1};
+    r.result.campaign.purchase_usd = 240000;
+    r.result.campaign.own = (struct tsim_ownership){.has = true,
+                                                    .capital_usd = 330000,
+                                                    .usd = 10000,
+                                                    .capital_share_usd = 7000,
+                                                    .maintenance_usd = 1000,
+                                                    .power_usd = 1500,
+                                                    .cooling_usd = 500,
+                                                    .usd_per_trillion_tokens = (double)NAN,
+                                                    .rent_usd_per_trillion_tokens = (double)NAN,
+                                                    .reserved_usd = (double)NAN,
+                                                    .breakeven_utilization = 0.5,
+                                                    .breakeven_runs = 34.2};
+    const char *screen = screen_of(&r.result, 17, 300);
+    ck_assert_contains(screen, "buying        330 k USD: accelerators 240 k USD, hosts 30.0 k USD, network 48.0 k USD, "
+                               "storage 12.0 k USD\n");
+    ck_assert_contains(screen, "a run, assuming 4 years, 80.0 % use, 8.0 % interest and 10.0 % left: capital ");
+    ck_assert_contains(screen, "; cheaper than renting above 50.0 % use, or 35 such runs\n");
+    ck_assert_lacks(screen, "buying 240");
 }
 END_TEST
 
@@ -208,7 +239,7 @@ START_TEST(screen_hides_what_is_zero_or_unknown) {
     ck_assert_lacks(screen, "data stall");
     ck_assert_lacks(screen, "recompute ");
     ck_assert_lacks(screen, "rent");
-    ck_assert_lacks(screen, "pays after");
+    ck_assert_lacks(screen, "buying");
     ck_assert_lacks(screen, "logged");
     ck_assert_lacks(screen, "nan");
 }
@@ -344,6 +375,7 @@ static Suite *summary_suite(void) {
     tcase_add_loop_exit_test(tests, terms_that_do_not_add_up_are_our_bug, 70, 0, 5);
     tcase_add_test(tests, rounding_of_the_terms_is_no_bug);
     tcase_add_test(tests, screen_answers_the_buyer);
+    tcase_add_test(tests, screen_says_what_owning_assumes);
     tcase_add_test(tests, screen_fits_a_screen);
     tcase_add_test(tests, screen_hides_what_is_zero_or_unknown);
     tcase_add_test(tests, screen_of_what_does_not_fit);
