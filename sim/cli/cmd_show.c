@@ -37,7 +37,11 @@ static size_t number_of_source(const char **sources, size_t *n_sources, const ch
 static void print_parameters(const struct tsim_model *model) {
     char text[64];
     printf("parameters         %s\n", tsim_count_text(tsim_model_parameters(model), text, sizeof text));
-    printf("active parameters  %s\n\n", tsim_count_text(tsim_model_active_parameters(model), text, sizeof text));
+    printf("active parameters  %s\n", tsim_count_text(tsim_model_active_parameters(model), text, sizeof text));
+    if (model->mtp_layers > 0)
+        printf("of the parameters  %s for multi-token prediction\n",
+               tsim_count_text(tsim_model_mtp_parameters(model), text, sizeof text));
+    printf("\n");
 }
 
 static void print_ridge_points(const struct tsim_accelerator *accelerator, const struct tsim_style *style) {
@@ -152,6 +156,8 @@ static struct tsim_json *shown_json(const struct shown *shown) {
     if (shown->model) {
         tsim_json_number(root, "parameters", tsim_model_parameters(shown->model));
         tsim_json_number(root, "active_parameters", tsim_model_active_parameters(shown->model));
+        if (shown->model->mtp_layers > 0)
+            tsim_json_number(root, "mtp_parameters", tsim_model_mtp_parameters(shown->model));
     }
     if (shown->accelerator) {
         struct tsim_json *ridges = tsim_json_object(root, "ridge_flops_per_byte");

@@ -123,6 +123,7 @@ struct tsim_model {
     enum tsim_model_kind kind;
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab;
     int64_t encoder_layers;   /* the first so many of `layers` are an encoder, the others its decoder; 0: one stack */
+    int64_t mtp_layers;       /* the last so many of `layers` predict further tokens (multi-token prediction) */
     int64_t positions;        /* rows of the learned position table; 0 unless position is learned */
     int64_t relative_buckets; /* of distances, each with a bias for every head; 0 unless position is relative */
     bool gated_mlp, tied_embeddings, bias, causal;

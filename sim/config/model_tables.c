@@ -83,6 +83,8 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_INT(vocab, 1e9, "rows of the embedding table; of a model of images its classes"), .is_required = true, .is_positive = true},
     {MODEL_INT(encoder_layers, 1e5, "the first so many of them are an encoder, the others its decoder; 0: one stack"),
      .is_omitted_when_zero = true},
+    {MODEL_INT(mtp_layers, 1e5, "the last so many of them predict further tokens (multi-token prediction): counted apart"),
+     .is_omitted_when_zero = true},
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
     {MODEL_INT(relative_buckets, 1e6, "of distances, each with a bias for every head; default: 32 (T5)"),
      .is_omitted_when_zero = true},
@@ -157,6 +159,12 @@ static void finish_stacks(struct tsim_reader *reader, const struct tsim_value *m
     if (m->position != TSIM_POSITION_RELATIVE && m->relative_buckets)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "relative_buckets"),
                          at_key(reader, path, "relative_buckets"), "only position: relative has buckets");
+    if (m->mtp_layers >= m->layers)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mtp_layers"),
+                                        at_key(reader, path, "mtp_layers"),
+                                        "%lld of %lld layers leave none before them", (long long)m->mtp_layers,
+                                        (long long)m->layers),
+                       "layers counts them, too: 62 of DeepSeek-V3, whose mtp_layers is 1");
     if (m->encoder_layers == 0)
         return;
     if (m->encoder_layers >= m->layers)

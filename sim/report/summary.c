@@ -48,12 +48,15 @@ static void print_plan(struct tsim_screen *screen, const struct tsim_parallelism
 }
 
 static void print_model(struct tsim_screen *screen, const struct tsim_result *result) {
-    const char *active = "";
+    const char *active = "", *mtp = "";
     if (result->active_parameters < result->parameters)
         active =
             tsim_arena_printf(&screen->arena, " (%s active)", tsim_screen_count(screen, result->active_parameters));
-    tsim_screen_line(screen, "model", "%s, %s parameters%s", result->scenario->model->name,
-                     tsim_screen_count(screen, result->parameters), active);
+    if (result->mtp_parameters > 0)
+        mtp = tsim_arena_printf(&screen->arena, ", %s of them for multi-token prediction",
+                                tsim_screen_count(screen, result->mtp_parameters));
+    tsim_screen_line(screen, "model", "%s, %s parameters%s%s", result->scenario->model->name,
+                     tsim_screen_count(screen, result->parameters), active, mtp);
 }
 
 static void print_cluster(struct tsim_screen *screen, const struct tsim_scenario *scenario) {

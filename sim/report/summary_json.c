@@ -108,7 +108,7 @@ static const struct figure MEMORY[] = {
 #undef OF
 #define OF tsim_result
 static const struct figure MODEL[] = {
-    SAME(parameters), SAME(active_parameters), SAME(step_model_flops), SAME(step_hardware_flops), END};
+    SAME(parameters), SAME(active_parameters), SAME(mtp_parameters), SAME(step_model_flops), SAME(step_hardware_flops), END};
 static const struct figure ENERGY[] = {NAMED("step_j", step_energy_j), SAME(mean_power_w), END};
 
 #undef OF

@@ -170,6 +170,7 @@ struct tsim_result {
     int32_t fullest_stage;
     double step_energy_j, mean_power_w; /* whole cluster, at the wall of the node (PUE not included) */
     double parameters, active_parameters, step_model_flops, step_hardware_flops;
+    double mtp_parameters; /* of the parameters, those of multi-token prediction; NAN: it has none */
     enum tsim_bound bottleneck; /* with bottleneck_is_bubble / _data the kinds that are not operator bounds */
     bool bottleneck_is_bubble, bottleneck_is_data;
     struct tsim_ramp ramp;

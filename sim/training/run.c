@@ -310,6 +310,7 @@ static void fill_model(const struct tsim_scenario *sc, struct tsim_result *resul
     double tokens = tokens_per_step(sc);
     result->parameters = tsim_model_parameters(sc->model);
     result->active_parameters = tsim_model_active_parameters(sc->model);
+    result->mtp_parameters = sc->model->mtp_layers > 0 ? tsim_model_mtp_parameters(sc->model) : (double)NAN;
     result->step_model_flops = tokens * model_flops_per_token(sc);
     result->step_hardware_flops = tsim_executed_flops(sc);
 }

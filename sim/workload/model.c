@@ -128,6 +128,12 @@ double tsim_model_active_parameters(const struct tsim_model *m) {
     return p.embedding + layers_parameters(m, &p, active_frac(m)) + p.final_norm + p.head + p.pooler;
 }
 
+double tsim_model_mtp_parameters(const struct tsim_model *m) {
+    struct tsim_model without = *m;
+    without.layers -= m->mtp_layers;
+    return m->mtp_layers > 0 ? tsim_model_parameters(m) - tsim_model_parameters(&without) : 0;
+}
+
 double tsim_model_core_attention_forward_flops_per_token(const struct tsim_model *m, double sequence_length) {
     return 2 * (double)(m->layers * m->heads) * (tsim_model_key_dim(m) + (double)m->head_dim) * sequence_length;
 }

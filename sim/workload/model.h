@@ -29,6 +29,7 @@ struct tsim_parameters {
 void tsim_model_count(const struct tsim_model *model, struct tsim_parameters *parameters);
 double tsim_model_parameters(const struct tsim_model *model);        /* whole model */
 double tsim_model_active_parameters(const struct tsim_model *model); /* those that one token passes through */
+double tsim_model_mtp_parameters(const struct tsim_model *model);    /* of the former, those of its mtp_layers */
 
 /* Layers of the second kind among layers from .. to - 1: those with experts, or of an encoder-decoder model (which has
  * no experts) those of the decoder. "Expert layer" in a name means this second kind. */

@@ -71,6 +71,7 @@ void example_result_init(struct example_result *r) {
     result->step_energy_j = 5e4;
     result->mean_power_w = 5e3;
     result->step_hardware_flops = 1.125e18;
+    result->mtp_parameters = (double)NAN;
     result->bottleneck = TSIM_BOUND_MEMORY;
     result->bounds = (struct tsim_bound_shares){.compute_frac = 0.25,
                                                 .memory_frac = 0.375,
