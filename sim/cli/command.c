@@ -87,13 +87,16 @@ const struct tsim_command TSIM_COMMANDS[] = {
      "--vary) over these keys say which values to try, axes over other keys\n"
      "(cluster.node, cluster.nodes) are candidates. Limits (sweep.limits, or --set\n"
      "sweep.limits.days=60; cost, power, memory, any figure) are kept; of a candidate\n"
-     "without a plan it says which is missed and by how much. The plans are those that\n"
+     "without a plan it says which is missed and by how much. Of values that are not\n"
+     "listed it tries those that the scenario's software can run (its supports), or,\n"
+     "with --any-software, all. The plans are those that\n"
      "simulating all of them would find. --sensitivity asks whether the order of the\n"
      "two best candidates survives each input a tenth off. --report makes a page of\n"
      "it, with a run of the best plan. Nothing is logged.",
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
-         TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_REPORT),
+         TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_REPORT) |
+         TSIM_HAS(TSIM_OPTION_ANY_SOFTWARE),
      tsim_cmd_plan},
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"

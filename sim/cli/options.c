@@ -44,6 +44,8 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_WHERE] = {"where", TSIM_OPTION_NEEDS_VALUE, "EXPR", "only points for which this holds: 'mfu > 0.3'"},
     [TSIM_OPTION_OBJECTIVE] = {"objective", TSIM_OPTION_NEEDS_VALUE, "FIGURE",
                                "what to rank by (default tokens_per_s)"},
+    [TSIM_OPTION_ANY_SOFTWARE] = {"any-software", TSIM_OPTION_BARE, NULL,
+                                  "also plans that the scenario's software cannot run"},
     [TSIM_OPTION_SHARD] = {"shard", TSIM_OPTION_NEEDS_VALUE, "I/N", "every N-th point from the I-th on, I from 1 to N"},
     [TSIM_OPTION_GPUS] = {"gpus", TSIM_OPTION_NEEDS_VALUE, "A,B,...",
                           "how many accelerators (default: as many, twice, ...)"},

@@ -373,6 +373,7 @@ enum tsim_expert_dispatch {
     TSIM_DISPATCH_PER_NODE,   /* a copy for each node, from there one for each rank: DeepEP */
     TSIM_DISPATCH_BY_WIDTH    /* tensor ranks first exchange tokens for slices of their width, which alone are sent */
 };
+enum tsim_interleaving { TSIM_INTERLEAVING_OF_PIPELINE, TSIM_INTERLEAVING_OF_ANY };
 enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP_INTERLEAVED };
 
 /* How the gradients of one more micro-batch come to those kept: by the weight gradient's product, which reads and
@@ -422,8 +423,31 @@ struct tsim_caveats {
     const char *tensor, *pipeline, *context;
 };
 
+/* What a software can run, each a set of words (their values are bits); 0: nothing is said, and nothing is asked. */
+enum tsim_split {
+    TSIM_SPLIT_DATA, /* every software's */
+    TSIM_SPLIT_TENSOR,
+    TSIM_SPLIT_SEQUENCE,
+    TSIM_SPLIT_PIPELINE,
+    TSIM_SPLIT_UNEVEN_STAGES, /* stages may hold different numbers of layers */
+    TSIM_SPLIT_CONTEXT,
+    TSIM_SPLIT_EXPERT
+};
+struct tsim_supports {
+    unsigned splits;            /* enum tsim_split */
+    unsigned schedules;         /* enum tsim_schedule */
+    unsigned zero, zero_staged; /* stages of ZeRO, and those that go with a pipeline (0: the same) */
+    unsigned recompute;         /* enum tsim_recompute; sqrt and {every: N} are ways of full */
+    unsigned precisions;        /* enum tsim_precision */
+    const char *source;
+};
+static inline bool tsim_is_in(unsigned set, int64_t value) {
+    return set == 0 || (set >> value & 1);
+}
+
 struct tsim_software {
     const char *name, *source;
+    struct tsim_supports supports;
     struct tsim_caveats caveats;
     enum tsim_attention_kernel attention_kernel;
     enum tsim_attention_layout attention_layout;
@@ -449,6 +473,7 @@ struct tsim_software {
     enum tsim_gather_unit gather_unit; /* fully sharded: what is gathered, and reduced, at once */
     enum tsim_shard_copies shard_copies;
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
+    enum tsim_interleaving interleaving;         /* how many micro-batches an interleaved schedule takes */
     enum tsim_expert_dispatch expert_dispatch;
     enum tsim_expert_permutation expert_permutation;
     enum tsim_expert_products expert_products;

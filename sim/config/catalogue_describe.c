@@ -98,6 +98,10 @@ static void add_key(struct description *d, const struct tsim_key *key, const cha
         memcpy(&number, field, sizeof number);
         add_entry(d, path, tsim_word_of(key->words, number));
         break;
+    case TSIM_KEY_WORDS:
+        if (*(const unsigned *)field)
+            add_entry(d, path, tsim_words_text(d->arena, key->words, *(const unsigned *)field));
+        break;
     case TSIM_KEY_MAPPING:
         add_table(d, key->table, path, field);
         break;

@@ -1,4 +1,4 @@
-/* parallelism.c - what follows from a plan alone: parts of the model, ranks of the experts. */
+/* parallelism.c - what follows from a plan alone: parts of the model, ranks of the experts, micro-batches. */
 #include "config/rules.h"
 
 bool tsim_layers_even(int64_t layers, int64_t n_chunks, int64_t *first_and_last, int64_t *others) {
@@ -27,4 +27,21 @@ struct tsim_expert_ranks tsim_expert_ranks(const struct tsim_parallelism_spec *p
     if (p->data % ranks.data != 0)
         ranks.data = 0;
     return ranks;
+}
+
+struct tsim_microbatch_rule tsim_microbatch_rule(const struct tsim_scenario *sc) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    bool is_any = sc->software->interleaving == TSIM_INTERLEAVING_OF_ANY;
+    if (p->virtual_pipeline > 1 && p->pipeline > 1)
+        return (struct tsim_microbatch_rule){is_any ? 1 : p->pipeline, p->pipeline};
+    if (p->schedule == TSIM_SCHEDULE_ZB_V)
+        return (struct tsim_microbatch_rule){1, 2 * p->pipeline - 1};
+    if (p->schedule == TSIM_SCHEDULE_DUALPIPE)
+        return (struct tsim_microbatch_rule){2, 2 * p->pipeline};
+    return (struct tsim_microbatch_rule){1, 1};
+}
+
+bool tsim_microbatches_work(const struct tsim_scenario *scenario, int64_t n) {
+    struct tsim_microbatch_rule rule = tsim_microbatch_rule(scenario);
+    return n % rule.unit == 0 && n >= rule.least;
 }

@@ -26,6 +26,10 @@ static void put_kind(const struct tsim_key *key, FILE *out) {
     case TSIM_KEY_ENUM:
         put_words(key, out);
         return;
+    case TSIM_KEY_WORDS:
+        fputs("list of ", out);
+        put_words(key, out);
+        return;
     case TSIM_KEY_STRING:
         fputs("text", out);
         return;

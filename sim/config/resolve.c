@@ -1,5 +1,6 @@
 #include "config/rules.h"
 #include "config/scenario_draft.h"
+#include "config/supports.h"
 
 #include <math.h>
 #include <string.h>
@@ -326,6 +327,22 @@ static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     finish_recompute(draft);
 }
 
+/* What is written and the named software does not have. */
+static void check_supports(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED];
+    const char *software = draft->scenario.software->name;
+    size_t n = tsim_draft_has(draft, "software") ? tsim_scenario_unsupported(reader->arena, &draft->scenario, list) : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!tsim_draft_has(draft, list[i].path))
+            continue;
+        struct tsim_diag *diag =
+            tsim_value_warning(reader->diags, tsim_draft_place(draft, list[i].path), list[i].path,
+                               "%.40s does not have %s: it is simulated as if it had", software, list[i].what);
+        if (list[i].has)
+            tsim_diag_hint(diag, "it has %s (supports in models/software)", list[i].has);
+    }
+}
+
 void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     size_t n_errors = reader->diags->n_errors;
     resolve_execution(draft, reader->arena);
@@ -343,8 +360,10 @@ void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     }
     resolve_degrees(draft);
     tsim_draft_validate(draft, reader);
-    if (reader->diags->n_errors == n_errors)
-        finish(draft, reader->arena);
+    if (reader->diags->n_errors > n_errors)
+        return;
+    finish(draft, reader->arena);
+    check_supports(draft, reader);
 }
 
 /* ---- the same job under another plan ---- */
@@ -360,7 +379,8 @@ struct tsim_plan_choice tsim_scenario_choice(const struct tsim_scenario *sc) {
                                      .zero = p->zero,
                                      .recompute = sc->training.recompute,
                                      .schedule = p->schedule,
-                                     .sequence = p->sequence};
+                                     .sequence = p->sequence,
+                                     .balances = p->balances};
 }
 
 static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
@@ -378,7 +398,9 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
     p->context = choice->context;
     p->expert = choice->expert;
     p->sequence = choice->sequence;
+    p->balances = choice->balances;
     p->layers_per_chunk = NULL;
+    p->says_layers = false;
     draft->schedule = (int)choice->schedule;
     draft->attention = (int)sc->training.attention;
     draft->master_weights = !sc->training.no_master_weights;

@@ -440,26 +440,6 @@ static void check_schedule(const struct check *c) {
                        "schedule: interleaved, or virtual_pipeline: 1");
 }
 
-/* Micro-batches per replica come in multiples of `unit`, `least` at least. */
-struct microbatch_rule {
-    int64_t unit, least;
-};
-
-static struct microbatch_rule microbatch_rule(const struct tsim_parallelism_spec *p) {
-    if (p->virtual_pipeline > 1 && p->pipeline > 1)
-        return (struct microbatch_rule){p->pipeline, p->pipeline};
-    if (p->schedule == TSIM_SCHEDULE_ZB_V)
-        return (struct microbatch_rule){1, 2 * p->pipeline - 1};
-    if (p->schedule == TSIM_SCHEDULE_DUALPIPE)
-        return (struct microbatch_rule){2, 2 * p->pipeline};
-    return (struct microbatch_rule){1, 1};
-}
-
-bool tsim_microbatches_work(const struct tsim_parallelism_spec *p, int64_t n) {
-    struct microbatch_rule rule = microbatch_rule(p);
-    return n % rule.unit == 0 && n >= rule.least;
-}
-
 /* Of one direction, on a stage: schedules count them, twice and more, in 32 bits. */
 #define MOST_PASSES (INT64_C(1) << 27)
 
@@ -467,7 +447,7 @@ static void check_batch(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t batch = c->sc->training.global_batch_size, micro = c->sc->training.micro_batch_size;
     int64_t unit = micro * c->draft->data, n = batch / unit;
-    struct microbatch_rule rule = microbatch_rule(p);
+    struct tsim_microbatch_rule rule = tsim_microbatch_rule(c->sc);
     struct tsim_diag *diag = NULL;
     if (batch % unit != 0)
         diag =
@@ -477,9 +457,10 @@ static void check_batch(const struct check *c) {
         diag = fail(c, "training.global_batch_size",
                     "%lld gives %lld micro-batches to each replica; dualpipe needs an even number", num(batch), num(n));
     else if (n % rule.unit != 0)
-        diag = fail(c, "training.global_batch_size",
-                    "%lld gives %lld micro-batches to each replica; interleaving needs a multiple of pipeline %lld",
-                    num(batch), num(n), num(p->pipeline));
+        diag = fail(
+            c, "training.global_batch_size",
+            "%lld gives %lld micro-batches to each replica; interleaving in %.40s needs a multiple of pipeline %lld",
+            num(batch), num(n), c->sc->software->name, num(p->pipeline));
     else if (n < rule.least)
         diag = fail(c, "training.global_batch_size",
                     "%lld gives %lld micro-batches to each replica; %s with pipeline %lld needs at least %lld",

@@ -12,8 +12,10 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
 /* The same of what does not depend on the plan. */
 void tsim_draft_validate_job(const struct tsim_draft *draft, struct tsim_reader *reader);
 
-/* Layers of each chunk in model order for `layers_per_stage: auto`: even, or, where layers + 2 divides evenly but
- * layers does not, one fewer in the first and last chunk (which hold embedding and head). False when neither works. */
-bool tsim_layers_even(int64_t layers, int64_t n_chunks, int64_t *first_and_last, int64_t *others);
+/* Micro-batches per replica come in multiples of `unit`, `least` at least. */
+struct tsim_microbatch_rule {
+    int64_t unit, least;
+};
+struct tsim_microbatch_rule tsim_microbatch_rule(const struct tsim_scenario *scenario);
 
 #endif

@@ -337,17 +337,21 @@ int64_t tsim_n_model_parts(const struct tsim_parallelism_spec *parallelism);
 struct tsim_expert_ranks {
     int64_t tensor, context, data;
 };
+/* Layers of each chunk in model order for `layers_per_stage: auto`: even, or, where layers + 2 divides evenly but
+ * layers does not, one fewer in the first and last chunk (which hold embedding and head). False when neither works. */
+bool tsim_layers_even(int64_t layers, int64_t n_chunks, int64_t *first_and_last, int64_t *others);
+
 int64_t tsim_expert_tensor(const struct tsim_parallelism_spec *parallelism);
 struct tsim_expert_ranks tsim_expert_ranks(const struct tsim_parallelism_spec *parallelism);
 
-/* Can the schedule run n micro-batches per replica? interleaved: a multiple of pipeline; zb-v: at least 2 pipeline - 1;
- * dualpipe: at least 2 pipeline, and even. */
 /* Whether its steps or its accelerators differ (variability); and the same scenario, in `arena`, if they did not. */
 bool tsim_scenario_varies(const struct tsim_scenario *scenario);
 const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *arena,
                                                             const struct tsim_scenario *scenario);
 
-bool tsim_microbatches_work(const struct tsim_parallelism_spec *parallelism, int64_t n);
+/* Can the schedule run n micro-batches per replica? interleaved: a multiple of pipeline, or any from pipeline on, as the
+ * software says; zb-v: at least 2 pipeline - 1; dualpipe: at least 2 pipeline, and even. */
+bool tsim_microbatches_work(const struct tsim_scenario *scenario, int64_t n);
 
 /* A scenario file read once, to be loaded many times with other overrides (a sweep). One thread at a time, because
  * mistakes add their lines to its arena; another thread makes its own with tsim_scenario_reopen. */
@@ -386,6 +390,7 @@ struct tsim_plan_choice {
     enum tsim_recompute recompute;
     enum tsim_schedule schedule;
     bool sequence;
+    bool balances; /* layers_per_stage: balance */
 };
 struct tsim_plan_choice tsim_scenario_choice(const struct tsim_scenario *scenario); /* its own plan's */
 /* A scenario to search plans for: as tsim_scenario_load_from, but its plan is neither resolved nor checked:

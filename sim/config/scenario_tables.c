@@ -520,9 +520,13 @@ static void write_measured(struct tsim_writer *writer, const char *key, const ch
 }
 
 /* Keys that follow from others where nobody writes them, and that change with the plan. */
-static const char *const DERIVED[] = {"parallelism.layers_per_stage", "parallelism.data",
-                                      "parallelism.zero_group",       "parallelism.schedule",
-                                      "parallelism.overlap.pipeline", "parallelism.overlap.expert"};
+static const char *const DERIVED[] = {"software",
+                                      "parallelism.layers_per_stage",
+                                      "parallelism.data",
+                                      "parallelism.zero_group",
+                                      "parallelism.schedule",
+                                      "parallelism.overlap.pipeline",
+                                      "parallelism.overlap.expert"};
 
 /* Taken out of the document before it is read (scenario.c), with what it names. */
 static void read_derived(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {

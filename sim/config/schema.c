@@ -27,6 +27,14 @@ const char *tsim_word_of(const struct tsim_word *words, int value) {
     return NULL;
 }
 
+const char *tsim_words_text(struct tsim_arena *arena, const struct tsim_word *words, unsigned set) {
+    const char *text = "";
+    for (; words->word; words++)
+        if (set >> words->value & 1)
+            text = tsim_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", words->word);
+    return text;
+}
+
 /* ---- mistakes ---- */
 
 struct tsim_diag *tsim_schema_wrong_kind(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
@@ -263,6 +271,23 @@ static bool read_enum(struct tsim_reader *reader, const struct tsim_key *key, co
     return true;
 }
 
+static bool read_words(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                       const char *path, void *field) {
+    unsigned set = 0;
+    if (value->kind != TSIM_VALUE_SEQUENCE || value->n_items == 0) {
+        tsim_schema_wrong_kind(reader, value, path, "a list of words");
+        return false;
+    }
+    for (size_t i = 0; i < value->n_items; i++) {
+        int word;
+        if (!read_enum(reader, key, value->items[i], path, &word))
+            return false;
+        set |= 1u << word;
+    }
+    *(unsigned *)field = set;
+    return true;
+}
+
 static bool read_mapping(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
                          const char *path, void *field) {
     if (value && value->kind != TSIM_VALUE_MAPPING) {
@@ -288,6 +313,8 @@ bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *k
         return read_quantity(reader, key, value, path, field);
     case TSIM_KEY_ENUM:
         return read_enum(reader, key, value, path, field);
+    case TSIM_KEY_WORDS:
+        return read_words(reader, key, value, path, field);
     case TSIM_KEY_MAPPING:
         return read_mapping(reader, key, value, path, field);
     case TSIM_KEY_CUSTOM:

@@ -19,6 +19,7 @@ enum tsim_key_kind {
     TSIM_KEY_INT,      /* int64_t, or one of the words, which then stands for its value */
     TSIM_KEY_QUANTITY, /* double of `dimension`, SI */
     TSIM_KEY_ENUM,     /* int-sized: the value of one of the words */
+    TSIM_KEY_WORDS,    /* unsigned: a list of the words, each the bit 1 << its value; absent: 0 */
     TSIM_KEY_MAPPING,  /* a struct, read by `table` */
     TSIM_KEY_CUSTOM    /* read and written by functions */
 };
@@ -70,7 +71,7 @@ struct tsim_table {
 struct tsim_note {
     const char *path;
     const struct tsim_key *key;
-    const char *text;   /* as written, or the default */
+    const char *text;   /* as written, or the default; NULL of a list */
     double number;      /* SI; NAN unless a count or quantity */
     double interval[2]; /* SI; NAN where none is given */
     bool is_default;
@@ -117,6 +118,8 @@ void tsim_schema_unknown_word(struct tsim_reader *reader, const struct tsim_valu
 /* "a.b" + "c" -> "a.b.c"; an empty path gives the key alone. */
 const char *tsim_schema_path(struct tsim_arena *arena, const char *path, const char *key);
 const char *tsim_word_of(const struct tsim_word *words, int value); /* NULL when it has none */
+/* Of a set, each the bit 1 << its value: "none, full". */
+const char *tsim_words_text(struct tsim_arena *arena, const struct tsim_word *words, unsigned set);
 
 /* ---- writing ---- */
 

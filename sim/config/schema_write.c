@@ -135,6 +135,8 @@ static bool is_omitted(const struct tsim_key *key, const void *field) {
         return *(const int *)field == 0;
     if (key->kind == TSIM_KEY_BOOL)
         return !*(const bool *)field;
+    if (key->kind == TSIM_KEY_WORDS)
+        return *(const unsigned *)field == 0;
     return key->kind == TSIM_KEY_INT && *(const int64_t *)field == 0;
 }
 
@@ -169,6 +171,13 @@ static void write_plain(struct tsim_writer *writer, const struct tsim_key *key, 
     case TSIM_KEY_ENUM:
         memcpy(&word, field, sizeof word);
         tsim_writer_text(writer, name, tsim_word_of(key->words, word));
+        break;
+    case TSIM_KEY_WORDS:
+        tsim_writer_begin(writer, name, '[');
+        for (const struct tsim_word *w = key->words; w->word; w++)
+            if (*(const unsigned *)field >> w->value & 1)
+                tsim_writer_text(writer, NULL, w->word);
+        tsim_writer_end(writer, ']');
         break;
     case TSIM_KEY_MAPPING:
     case TSIM_KEY_CUSTOM:

@@ -1,5 +1,6 @@
 #include "config/catalogue_keys.h"
 #include "config/catalogue_read.h"
+#include "config/scenario_draft.h"
 
 /* clang-format off */
 static const struct tsim_word SOFTWARE_SCHEMA[] = {{"tsim/software/v1", 0}, {NULL, 0}};
@@ -53,6 +54,14 @@ static const struct tsim_word SELECTIVES[] = {
 static const struct tsim_word CROSS_ENTROPIES[] = {
     {"by-fusion", TSIM_LOSS_BY_FUSION}, {"written-out", TSIM_LOSS_WRITTEN_OUT}, {"fused", TSIM_LOSS_FUSED},
     {"shifted", TSIM_LOSS_SHIFTED}, {NULL, 0}};
+static const struct tsim_word INTERLEAVINGS[] = {
+    {"groups-of-pipeline", TSIM_INTERLEAVING_OF_PIPELINE}, {"groups-of-any-size", TSIM_INTERLEAVING_OF_ANY}, {NULL, 0}};
+static const struct tsim_word SPLITS[] = {
+    {"data", TSIM_SPLIT_DATA}, {"tensor", TSIM_SPLIT_TENSOR}, {"sequence", TSIM_SPLIT_SEQUENCE}, {"pipeline", TSIM_SPLIT_PIPELINE},
+    {"uneven-stages", TSIM_SPLIT_UNEVEN_STAGES}, {"context", TSIM_SPLIT_CONTEXT}, {"expert", TSIM_SPLIT_EXPERT}, {NULL, 0}};
+static const struct tsim_word ZEROS[] = {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {NULL, 0}};
+static const struct tsim_word RECOMPUTES[] = {
+    {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL}, {NULL, 0}};
 static const struct tsim_word ALL_NICS[] = {{"all", 0}, {NULL, 0}};
 
 #define OVERLAP(name_, help_)                                                                                          \
@@ -73,11 +82,27 @@ static const struct tsim_key CAVEAT_KEYS[] = {
     {.key = "context", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, context), .help = "context ranks"}};
 static const struct tsim_table CAVEATS = {CAVEAT_KEYS, sizeof CAVEAT_KEYS / sizeof CAVEAT_KEYS[0], false};
 
+#define SUPPORT(name_, field_, words_, help_)                                                                          \
+    {.key = (name_), .kind = TSIM_KEY_WORDS, .offset = offsetof(struct tsim_supports, field_), .words = (words_),      \
+     .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key SUPPORT_KEYS[] = {
+    SUPPORT("splits", splits, SPLITS, "degrees that may be above one, and stages of unequal length"),
+    SUPPORT("schedules", schedules, tsim_schedule_words, "of pipelines"),
+    SUPPORT("zero", zero, ZEROS, "stages of ZeRO; 3: fully sharded"),
+    SUPPORT("zero_with_pipeline", zero_staged, ZEROS, "those that go with a pipeline; default: the same"),
+    SUPPORT("recompute", recompute, RECOMPUTES, "modes; sqrt and {every: N} are ways of full, lists of parts of selective"),
+    SUPPORT("precisions", precisions, tsim_precision_words, "of the matrix products"),
+    {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_supports, source), .help = "where it was read"}};
+static const struct tsim_table SUPPORTS = {SUPPORT_KEYS, sizeof SUPPORT_KEYS / sizeof SUPPORT_KEYS[0], false};
+
 #define SOFTWARE_TIME(...) {QUANTITY(struct tsim_software, __VA_ARGS__), .default_text = "0", .unit = "us"}
 static const struct tsim_key SOFTWARE_KEYS[] = {
     SCHEMA_KEY(SOFTWARE_SCHEMA),
     NAME_KEY(struct tsim_software),
     SOURCE_KEY(struct tsim_software),
+    {.key = "supports", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, supports), .table = &SUPPORTS,
+     .is_omitted_when_zero = true,
+     .help = "what the software can run: plans and advice keep to it, and a scenario that asks for more is warned"},
     {.key = "caveats", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, caveats), .table = &CAVEATS,
      .help = "what is known to be missing, a warning for scenarios with such ranks"},
     {.key = "attention_kernel", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_kernel),
@@ -153,6 +178,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "pipeline_overlap", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, pipeline_overlap),
      .words = PIPELINE_OVERLAPS, .default_text = "always",
      .help = "schedules in which overlap.pipeline takes effect: always, or interleaved alone"},
+    {.key = "interleaving", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, interleaving),
+     .words = INTERLEAVINGS, .default_text = "groups-of-pipeline",
+     .help = "how many micro-batches a chunk takes before the next: as many as there are stages, so that a replica needs "
+             "a multiple of pipeline; or the fewest, not below pipeline, that divide its micro-batches"},
     {.key = "fp8_scaling", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fp8_scaling),
      .words = SCALINGS, .default_text = "delayed",
      .help = "scales of fp8 operands: of earlier steps, of the tensor itself (a pass more), or of each tile"},

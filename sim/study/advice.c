@@ -1,5 +1,7 @@
 #include "study/advice.h"
 
+#include "config/supports.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -51,7 +53,7 @@ static void add_micro_batches(struct candidates *list) {
     const struct tsim_scenario *sc = list->base;
     for (int64_t factor = 2; factor <= 4; factor *= 2) {
         int64_t n = sc->n_microbatches / factor;
-        if (sc->n_microbatches % factor || !tsim_microbatches_work(&sc->parallelism, n))
+        if (sc->n_microbatches % factor || !tsim_microbatches_work(sc, n))
             continue;
         int64_t size = sc->training.micro_batch_size * factor;
         struct tsim_scenario *changed =
@@ -66,7 +68,7 @@ static void add_small_micro_batch(struct candidates *list) {
     const struct tsim_scenario *sc = list->base;
     int64_t size = sc->training.micro_batch_size / 2;
     if (sc->parallelism.pipeline == 1 || sc->training.micro_batch_size % 2 ||
-        !tsim_microbatches_work(&sc->parallelism, sc->n_microbatches * 2))
+        !tsim_microbatches_work(sc, sc->n_microbatches * 2))
         return;
     struct tsim_scenario *changed =
         add(list, tsim_arena_printf(list->arena, "training.micro_batch_size=%lld", (long long)size));
@@ -130,7 +132,7 @@ static void add_interleaving(struct candidates *list) {
     const struct tsim_scenario *sc = list->base;
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     int64_t layers = sc->model->layers;
-    if (p->pipeline == 1 || p->says_layers || sc->n_microbatches % p->pipeline || p->schedule >= TSIM_SCHEDULE_ZB_H1)
+    if (p->pipeline == 1 || p->says_layers || p->schedule >= TSIM_SCHEDULE_ZB_H1)
         return;
     struct tsim_plan_choice choice = tsim_scenario_choice(sc);
     for (int64_t v = 1; v <= layers / p->pipeline && list->n < MAX_CANDIDATES - 30; v++) {
@@ -264,6 +266,17 @@ static void add_input(struct candidates *list, const struct tsim_result *result)
     add_all_of_input(list);
 }
 
+/* Advice that the software cannot follow is none. What the scenario itself asks for beyond it is no reason. */
+static void drop_unsupported(struct candidates *list) {
+    struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];
+    size_t n_own = tsim_scenario_unsupported(list->arena, list->base, lacks);
+    int32_t n = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        if (tsim_scenario_unsupported(list->arena, &list->items[i].scenario, lacks) <= n_own)
+            list->items[n++] = list->items[i];
+    list->n = n;
+}
+
 static void simulate(struct candidate *candidate) {
     struct tsim_arena arena;
     struct tsim_diags diags;
@@ -315,6 +328,7 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     add_less_traffic(&list);
     add_graphs(&list, result);
     add_input(&list, result);
+    drop_unsupported(&list);
     for (int32_t i = 0; i < list.n; i++)
         simulate(&list.items[i]);
     drop_needless_pairs(&list);

@@ -14,7 +14,8 @@ static const char *const PATHS[TSIM_N_PLAN_KEYS] = {[TSIM_PLAN_TENSOR] = "parall
                                                     [TSIM_PLAN_MICRO_BATCH] = "training.micro_batch_size",
                                                     [TSIM_PLAN_RECOMPUTE] = "training.recompute",
                                                     [TSIM_PLAN_SCHEDULE] = "parallelism.schedule",
-                                                    [TSIM_PLAN_SEQUENCE] = "parallelism.sequence"};
+                                                    [TSIM_PLAN_SEQUENCE] = "parallelism.sequence",
+                                                    [TSIM_PLAN_LAYERS] = "parallelism.layers_per_stage"};
 
 const char *tsim_plan_key_path(enum tsim_plan_key key) {
     return PATHS[key];
@@ -30,13 +31,16 @@ static const char *word_of(enum tsim_plan_key key, int64_t value) {
         return value <= TSIM_SCHEDULE_DUALPIPE ? tsim_schedule_name((enum tsim_schedule)value) : NULL;
     case TSIM_PLAN_SEQUENCE:
         return value == 0 ? "false" : value == 1 ? "true" : NULL;
+    case TSIM_PLAN_LAYERS:
+        return value == 0 ? "auto" : value == 1 ? "balance" : NULL;
     default:
         return NULL;
     }
 }
 
 static bool has_words(enum tsim_plan_key key) {
-    return key == TSIM_PLAN_RECOMPUTE || key == TSIM_PLAN_SCHEDULE || key == TSIM_PLAN_SEQUENCE;
+    return key == TSIM_PLAN_RECOMPUTE || key == TSIM_PLAN_SCHEDULE || key == TSIM_PLAN_SEQUENCE ||
+           key == TSIM_PLAN_LAYERS;
 }
 
 static bool value_of(enum tsim_plan_key key, const char *text, int64_t *value) {
@@ -207,21 +211,72 @@ static void add_values(struct values *values, const struct tsim_scenario *job, e
         add(values, true);
         add(values, false);
         return;
+    case TSIM_PLAN_LAYERS:
+        add(values, false);
+        add(values, m->list == NULL);
+        return;
     case TSIM_N_PLAN_KEYS:
         break;
     }
     TSIM_BUG("plan key %d", (int)key);
 }
 
+static bool is_supported(const struct tsim_supports *s, enum tsim_plan_key key, int64_t value) {
+    switch (key) {
+    case TSIM_PLAN_TENSOR:
+        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_TENSOR);
+    case TSIM_PLAN_PIPELINE:
+        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_PIPELINE);
+    case TSIM_PLAN_VIRTUAL:
+        return value == 1 || tsim_is_in(s->schedules, TSIM_SCHEDULE_INTERLEAVED);
+    case TSIM_PLAN_CONTEXT:
+        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_CONTEXT);
+    case TSIM_PLAN_EXPERT:
+        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_EXPERT);
+    case TSIM_PLAN_ZERO:
+        return tsim_is_in(s->zero, value);
+    case TSIM_PLAN_RECOMPUTE:
+        return tsim_is_in(s->recompute, value);
+    case TSIM_PLAN_SCHEDULE:
+        return tsim_is_in(s->schedules, value);
+    case TSIM_PLAN_SEQUENCE:
+        return value == 0 || tsim_is_in(s->splits, TSIM_SPLIT_SEQUENCE);
+    case TSIM_PLAN_LAYERS:
+        return value == 0 || tsim_is_in(s->splits, TSIM_SPLIT_UNEVEN_STAGES);
+    case TSIM_PLAN_MICRO_BATCH:
+    case TSIM_N_PLAN_KEYS:
+        break;
+    }
+    return true;
+}
+
+/* Where nothing is left, everything: then the list says nothing of what is searched. */
+static void keep_supported(struct values *values, const struct tsim_supports *supports, enum tsim_plan_key key) {
+    size_t n = 0;
+    for (size_t i = 0; i < values->n; i++)
+        if (is_supported(supports, key, values->items[i]))
+            n++;
+    for (size_t i = 0, at = 0; i < values->n && n > 0; i++)
+        if (is_supported(supports, key, values->items[i]))
+            values->items[at++] = values->items[i];
+    values->n = n > 0 ? n : values->n;
+}
+
 static void fill_candidate(struct tsim_arena *arena, const struct tsim_scenario *job,
-                           const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], struct tsim_plan_candidate *candidate) {
+                           const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], bool is_any_software,
+                           struct tsim_plan_candidate *candidate) {
+    const struct tsim_supports *supports = &job->software->supports;
     candidate->job = job;
     candidate->n_points = 1;
+    candidate->zero_staged = is_any_software || said[TSIM_PLAN_ZERO].n > 0 ? 0 : supports->zero_staged;
+    candidate->balances_all = said[TSIM_PLAN_LAYERS].n > 0;
     for (int key = 0; key < TSIM_N_PLAN_KEYS; key++) {
         candidate->axes[key] = said[key];
         if (said[key].n == 0) {
             struct values own = {.n = 0};
             add_values(&own, job, (enum tsim_plan_key)key);
+            if (!is_any_software)
+                keep_supported(&own, supports, (enum tsim_plan_key)key);
             int64_t *values = TSIM_NEW_ARRAY(arena, own.n, int64_t);
             memcpy(values, own.items, own.n * sizeof *values);
             candidate->axes[key] = (struct tsim_plan_axis){values, own.n};
@@ -235,13 +290,13 @@ static void fill_candidate(struct tsim_arena *arena, const struct tsim_scenario 
 void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *job,
                         const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], struct tsim_plan_space *space) {
     struct tsim_plan_candidate *candidate = TSIM_NEW(arena, struct tsim_plan_candidate);
-    fill_candidate(arena, job, axes, candidate);
+    fill_candidate(arena, job, axes, false, candidate);
     *space = (struct tsim_plan_space){.candidates = candidate, .n_candidates = 1, .n_points = candidate->n_points};
 }
 
 static enum tsim_status read_candidate(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                        const struct tsim_override *overrides, size_t n_overrides,
-                                       const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS],
+                                       const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], bool is_any_software,
                                        struct tsim_plan_candidate *candidate, struct tsim_diags *diags) {
     size_t n = n_overrides;
     struct tsim_override *all = TSIM_NEW_ARRAY(arena, n_overrides + candidate->n_settings, struct tsim_override);
@@ -251,14 +306,14 @@ static enum tsim_status read_candidate(struct tsim_arena *arena, const struct ts
     for (size_t i = 0; i < candidate->n_settings; i++)
         all[n++] = (struct tsim_override){candidate->settings[i]->path, candidate->settings[i]->text};
     TSIM_TRY(tsim_scenario_load_job(arena, source, all, n, &job, diags));
-    fill_candidate(arena, job, said, candidate);
+    fill_candidate(arena, job, said, is_any_software, candidate);
     return TSIM_OK;
 }
 
 enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                       const struct tsim_override *overrides, size_t n_overrides,
-                                      const struct tsim_space *axes, struct tsim_plan_space *space,
-                                      struct tsim_diags *diags) {
+                                      const struct tsim_space *axes, bool is_any_software,
+                                      struct tsim_plan_space *space, struct tsim_diags *diags) {
     enum { MOST_CANDIDATES = 4096 };
     struct tsim_space none = {.n_points = 1}, others;
     struct tsim_plan_axis said[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
@@ -273,7 +328,7 @@ enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsi
     for (size_t i = 0; i < space->n_candidates; i++) {
         list[i].settings = TSIM_NEW_ARRAY(arena, others.most_settings, const struct tsim_setting *);
         list[i].n_settings = tsim_space_settings(&others, (int64_t)i, list[i].settings);
-        TSIM_TRY(read_candidate(arena, source, overrides, n_overrides, said, &list[i], diags));
+        TSIM_TRY(read_candidate(arena, source, overrides, n_overrides, said, is_any_software, &list[i], diags));
         list[i].first_position = space->n_points;
         space->n_points += list[i].n_points;
     }
@@ -326,7 +381,19 @@ static void choose(const struct tsim_plan_candidate *candidate, int64_t position
                                         .zero = (int)value[TSIM_PLAN_ZERO],
                                         .recompute = (enum tsim_recompute)value[TSIM_PLAN_RECOMPUTE],
                                         .schedule = (enum tsim_schedule)value[TSIM_PLAN_SCHEDULE],
-                                        .sequence = value[TSIM_PLAN_SEQUENCE]};
+                                        .sequence = value[TSIM_PLAN_SEQUENCE],
+                                        .balances = value[TSIM_PLAN_LAYERS]};
+}
+
+/* Balanced stages stand for those that have no even split, unless they are asked for. */
+static bool is_own_split(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
+                         size_t layers_at) {
+    int64_t ends, others;
+    if (choice->pipeline == 1)
+        return layers_at == 0;
+    if (candidate->balances_all)
+        return true;
+    return choice->balances != tsim_layers_even(candidate->job->model->layers, choice->pipeline, &ends, &others);
 }
 
 /* The first key by which the combination is no plan, or another one's, whatever those after it are; TSIM_N_PLAN_KEYS: it
@@ -345,11 +412,15 @@ static enum tsim_plan_key fails_by(const struct tsim_plan_candidate *candidate, 
         return TSIM_PLAN_CONTEXT;
     if (job->n_accelerators == stages && at[TSIM_PLAN_ZERO] > 0)
         return TSIM_PLAN_ZERO;
+    if (choice->pipeline > 1 && job->n_accelerators > stages && !tsim_is_in(candidate->zero_staged, choice->zero))
+        return TSIM_PLAN_ZERO;
     if (job->training.global_batch_size % (job->n_accelerators / ranks * choice->micro_batch_size) != 0)
         return TSIM_PLAN_MICRO_BATCH;
     if (!is_own_schedule(candidate, choice, at[TSIM_PLAN_SCHEDULE]))
         return TSIM_PLAN_SCHEDULE;
-    return choice->tensor == 1 && at[TSIM_PLAN_SEQUENCE] > 0 ? TSIM_PLAN_SEQUENCE : TSIM_N_PLAN_KEYS;
+    if (choice->tensor == 1 && at[TSIM_PLAN_SEQUENCE] > 0)
+        return TSIM_PLAN_SEQUENCE;
+    return is_own_split(candidate, choice, at[TSIM_PLAN_LAYERS]) ? TSIM_N_PLAN_KEYS : TSIM_PLAN_LAYERS;
 }
 
 bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
@@ -451,17 +522,20 @@ const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_
                                              [TSIM_PLAN_MICRO_BATCH] = choice->micro_batch_size,
                                              [TSIM_PLAN_RECOMPUTE] = choice->recompute,
                                              [TSIM_PLAN_SCHEDULE] = choice->schedule,
-                                             [TSIM_PLAN_SEQUENCE] = choice->sequence};
+                                             [TSIM_PLAN_SEQUENCE] = choice->sequence,
+                                             [TSIM_PLAN_LAYERS] = choice->balances};
     int64_t data = candidate->job->n_accelerators / (choice->tensor * choice->pipeline * choice->context);
     const char *text = "{";
     for (size_t i = 0; i < candidate->n_settings; i++)
         text = tsim_arena_printf(arena, "%s%s: %s, ", text, tsim_text_json(arena, candidate->settings[i]->path),
                                  candidate->settings[i]->json);
-    for (int key = 0; key < TSIM_N_PLAN_KEYS; key++)
+    const struct tsim_parallelism_spec *own = &candidate->job->parallelism;
+    for (int key = 0; key < TSIM_PLAN_LAYERS; key++)
         if (key != TSIM_PLAN_RECOMPUTE || !keeps_parts(candidate->job, choice))
             text = tsim_arena_printf(arena, "%s\"%s\": %s, ", text, PATHS[key],
                                      key_json(arena, (enum tsim_plan_key)key, value[key]));
-    if (candidate->job->parallelism.layers_per_chunk)
-        text = tsim_arena_printf(arena, "%s\"parallelism.layers_per_stage\": \"auto\", ", text);
+    if (choice->balances || own->layers_per_chunk || own->balances) /* the scenario may say another split */
+        text = tsim_arena_printf(arena, "%s\"%s\": %s, ", text, PATHS[TSIM_PLAN_LAYERS],
+                                 key_json(arena, TSIM_PLAN_LAYERS, choice->balances));
     return tsim_arena_printf(arena, "%s\"parallelism.data\": %lld}", text, (long long)data);
 }

@@ -13,8 +13,9 @@
  *   recompute          none, selective (where it is not the same: attention: standard, or recompute_parts), full
  *   schedule           1f1b, interleaved, zb-h1, zb-v, and with experts dualpipe
  *   sequence           true, false
+ *   layers_per_stage   auto; balance where no number of chunks splits the layers evenly over the stages
  *
- * data is what is left. Of plans that are the same one (sequence with tensor 1, zero without replicas, any schedule
+ * Of these, those that the software can run (its `supports`), unless any software is asked for. data is what is left. Of plans that are the same one (sequence with tensor 1, zero without replicas, any schedule
  * without a pipeline) one is in the space. */
 #ifndef TSIM_STUDY_PLAN_SPACE_H
 #define TSIM_STUDY_PLAN_SPACE_H
@@ -32,6 +33,7 @@ enum tsim_plan_key {
     TSIM_PLAN_RECOMPUTE,
     TSIM_PLAN_SCHEDULE,
     TSIM_PLAN_SEQUENCE,
+    TSIM_PLAN_LAYERS, /* 0: auto, 1: balance */
     TSIM_N_PLAN_KEYS
 };
 const char *tsim_plan_key_path(enum tsim_plan_key key); /* "parallelism.tensor" */
@@ -46,6 +48,8 @@ struct tsim_plan_candidate {
     size_t n_settings;
     const struct tsim_scenario *job;
     struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS];
+    unsigned zero_staged;             /* stages of ZeRO that may go with a pipeline, as bits; 0: all */
+    bool balances_all;                /* layers_per_stage was listed: balance is tried of even stages, too */
     int64_t first_position, n_points; /* combinations, those that are no plan or the same one included */
 };
 
@@ -55,11 +59,12 @@ struct tsim_plan_space {
     int64_t n_points;
 };
 
-/* `axes` is what `sweep:` or the command line vary, NULL: nothing. Everything is allocated from `arena`. */
+/* `axes` is what `sweep:` or the command line vary, NULL: nothing; of any software also what the scenario's cannot run.
+ * Everything is allocated from `arena`. */
 enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                       const struct tsim_override *overrides, size_t n_overrides,
-                                      const struct tsim_space *axes, struct tsim_plan_space *space,
-                                      struct tsim_diags *diags);
+                                      const struct tsim_space *axes, bool is_any_software,
+                                      struct tsim_plan_space *space, struct tsim_diags *diags);
 
 /* A space of one candidate, for a job that is there. */
 void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *job,

@@ -32,14 +32,14 @@ static double samples_of(const struct tsim_scenario *sc) {
 static int64_t microbatches_of(const struct tsim_scenario *sc) {
     double each = (double)(sc->training.micro_batch_size * sc->parallelism.data);
     int64_t n = (int64_t)ceil(samples_of(sc) / each);
-    while (!tsim_microbatches_work(&sc->parallelism, n))
+    while (!tsim_microbatches_work(sc, n))
         n++;
     return n;
 }
 
 static int64_t simulated_microbatches(const struct tsim_scenario *sc, int64_t n) {
     int64_t most = n < MOST_SIMULATED ? n : MOST_SIMULATED;
-    while (most < n && !tsim_microbatches_work(&sc->parallelism, most))
+    while (most < n && !tsim_microbatches_work(sc, most))
         most++;
     return most;
 }

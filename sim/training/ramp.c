@@ -47,7 +47,7 @@ bool tsim_ramp_count(const struct tsim_scenario *sc, struct tsim_ramp *ramp) {
 
 static double microbatches_of(const struct tsim_scenario *sc, double batch) {
     int64_t n = (int64_t)ceil(batch / (double)(sc->training.micro_batch_size * sc->parallelism.data));
-    while (!tsim_microbatches_work(&sc->parallelism, n))
+    while (!tsim_microbatches_work(sc, n))
         n++;
     return (double)n;
 }
@@ -73,7 +73,7 @@ static int choose_sizes(const struct tsim_scenario *sc, struct size *sizes) {
     int n = 0;
     for (int i = 0; i < N_SIZES; i++) {
         int64_t wanted = llround(least * pow(most / least, (double)i / (N_SIZES - 1)));
-        while (!tsim_microbatches_work(&sc->parallelism, wanted))
+        while (!tsim_microbatches_work(sc, wanted))
             wanted++;
         if (n == 0 || (double)wanted > sizes[n - 1].microbatches)
             sizes[n++] = (struct size){.microbatches = fmin(most, (double)wanted)};

@@ -12,12 +12,23 @@
 
 enum { FEW_CHUNKS = 128 };
 
+/* The fewest that are at least `stages` and divide the micro-batches. */
+static int64_t interleaved_group(int64_t stages, int64_t microbatches) {
+    int64_t group = stages;
+    while (microbatches % group != 0)
+        group++;
+    return group;
+}
+
 struct tsim_schedule_shape tsim_scenario_schedule(const struct tsim_scenario *sc) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    bool is_interleaved = p->schedule == TSIM_SCHEDULE_INTERLEAVED && sc->n_microbatches > p->pipeline;
     return (struct tsim_schedule_shape){
         .schedule = sc->parallelism.schedule,
         .stages = (int32_t)sc->parallelism.pipeline,
         .chunks = tsim_schedule_chunks(sc->parallelism.schedule, sc->parallelism.virtual_pipeline),
-        .microbatches = (int32_t)sc->n_microbatches};
+        .microbatches = (int32_t)sc->n_microbatches,
+        .group = is_interleaved ? (int32_t)interleaved_group(p->pipeline, sc->n_microbatches) : 0};
 }
 
 /* ---- model state ---- */

@@ -64,6 +64,11 @@ bool tsim_schedule_receives(const struct tsim_schedule_shape *z, int32_t stage, 
 
 /* ---- orders with a whole backward pass ---- */
 
+/* Interleaved: micro-batches that pass through a chunk before the next. */
+static int32_t group_of(const struct tsim_schedule_shape *z) {
+    return z->group > 0 ? z->group : z->stages;
+}
+
 static int32_t n_warmup(const struct tsim_schedule_shape *z, int32_t stage) {
     int32_t all = z->microbatches * z->chunks;
     if (z->schedule == TSIM_SCHEDULE_GPIPE)
@@ -73,16 +78,16 @@ static int32_t n_warmup(const struct tsim_schedule_shape *z, int32_t stage) {
     /* Megatron: with exactly one group of micro-batches everything is warm-up. */
     if (z->microbatches == z->stages)
         return all;
-    return min_int(2 * (z->stages - 1 - stage) + (z->chunks - 1) * z->stages, all);
+    return min_int(2 * (z->stages - 1 - stage) + (z->chunks - 1) * group_of(z), all);
 }
 
-/* The i-th forward (or, mirrored in the chunks, backward) pass: groups of p micro-batches go through chunk 0, then the
+/* The i-th forward (or, mirrored in the chunks, backward) pass: groups of micro-batches go through chunk 0, then the
  * same group through chunk 1, and so on. */
 static struct tsim_pass_item nth_pass(const struct tsim_schedule_shape *z, int32_t i, enum tsim_pass_kind kind) {
-    int32_t per_group = z->stages * z->chunks, in_group = i % per_group;
-    int32_t chunk = in_group / z->stages;
+    int32_t group = group_of(z), per_group = group * z->chunks, in_group = i % per_group;
+    int32_t chunk = in_group / group;
     return (struct tsim_pass_item){.kind = kind,
-                                   .microbatch = i / per_group * z->stages + in_group % z->stages,
+                                   .microbatch = i / per_group * group + in_group % group,
                                    .chunk = kind == TSIM_PASS_FORWARD ? chunk : z->chunks - 1 - chunk};
 }
 
@@ -117,9 +122,9 @@ struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *z, in
 int32_t tsim_schedule_slot(const struct tsim_schedule_shape *z, struct tsim_pass_item item) {
     if (z->schedule != TSIM_SCHEDULE_INTERLEAVED)
         return item.chunk * z->microbatches + item.microbatch;
-    int32_t p = z->stages, before = item.microbatch / p * p; /* micro-batches of the groups before */
+    int32_t group = group_of(z), before = item.microbatch / group * group; /* micro-batches of the groups before */
     int32_t chunk = item.kind == TSIM_PASS_FORWARD ? item.chunk : z->chunks - 1 - item.chunk;
-    return item.microbatch + before * (z->chunks - 1) + chunk * p;
+    return item.microbatch + before * (z->chunks - 1) + chunk * group;
 }
 
 int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *z, int32_t stage) {
@@ -132,12 +137,12 @@ int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *z, int32_t stage
 
 /* Goes through chunks as nth_pass does. */
 struct chunk_walk {
-    int32_t stages, chunks, group, chunk, microbatch; /* the last of the group */
+    int32_t in_group, chunks, group, chunk, microbatch; /* the last of the group */
 };
 
 static int32_t next_chunk(struct chunk_walk *walk) {
     int32_t chunk = walk->chunk;
-    if (++walk->microbatch < walk->stages)
+    if (++walk->microbatch < walk->in_group)
         return chunk;
     walk->microbatch = 0;
     if (++walk->chunk == walk->chunks) {
@@ -148,13 +153,13 @@ static int32_t next_chunk(struct chunk_walk *walk) {
 }
 
 static struct tsim_pass_item next_item(struct chunk_walk *walk, enum tsim_pass_kind kind) {
-    int32_t microbatch = walk->group * walk->stages + walk->microbatch, chunk = next_chunk(walk);
+    int32_t microbatch = walk->group * walk->in_group + walk->microbatch, chunk = next_chunk(walk);
     return (struct tsim_pass_item){
         .kind = kind, .microbatch = microbatch, .chunk = kind == TSIM_PASS_FORWARD ? chunk : walk->chunks - 1 - chunk};
 }
 
 static void fill_interleaved(const struct tsim_schedule_shape *z, int32_t stage, struct tsim_pass_item *items) {
-    struct chunk_walk forward = {z->stages, z->chunks, 0, 0, 0}, backward = forward;
+    struct chunk_walk forward = {group_of(z), z->chunks, 0, 0, 0}, backward = forward;
     int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage), n = 0;
     for (int32_t i = 0; i < all + warmup; i++) {
         if (i < all)
@@ -182,7 +187,7 @@ void tsim_schedule_fill(const struct tsim_schedule_shape *z, int32_t stage, stru
 struct tsim_schedule_stretch tsim_schedule_regular(const struct tsim_schedule_shape *z, int32_t stage) {
     if (z->schedule != TSIM_SCHEDULE_1F1B && z->schedule != TSIM_SCHEDULE_INTERLEAVED)
         return (struct tsim_schedule_stretch){.step = 0};
-    int32_t warmup = n_warmup(z, stage), slots = z->chunks == 1 ? 1 : z->stages * z->chunks;
+    int32_t warmup = n_warmup(z, stage), slots = z->chunks == 1 ? 1 : group_of(z) * z->chunks;
     return (struct tsim_schedule_stretch){warmup, 2 * z->microbatches * z->chunks - warmup, 2 * slots, slots};
 }
 
@@ -199,9 +204,9 @@ int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *z, int32_
 }
 
 double tsim_schedule_peak(const struct tsim_schedule_shape *z, int32_t stage, const double *held) {
-    struct chunk_walk forward = {z->stages, z->chunks, 0, 0, 0}, backward = forward;
+    struct chunk_walk forward = {group_of(z), z->chunks, 0, 0, 0}, backward = forward;
     int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage);
-    int32_t end = warmup + 2 * z->stages * z->chunks; /* what follows is what was there */
+    int32_t end = warmup + 2 * group_of(z) * z->chunks; /* what follows is what was there */
     double live = 0, peak = 0;
     for (int32_t i = 0; i < min_int(all, end); i++) {
         live += held[next_chunk(&forward)];

@@ -4,8 +4,9 @@
  *   sequential   one micro-batch after the other, forward through all stages, then backward (naive model parallelism)
  *   gpipe        all forwards, then all backwards (Huang et al. 2019)
  *   1f1b         warm-up of p-1-stage forwards, then one forward, one backward (Narayanan et al. 2019, PipeDream-flush)
- *   interleaved  v chunks per stage, groups of p micro-batches; warm-up 2(p-1-stage) + (v-1)p (Narayanan et al. 2021,
- *                section 2.2; the order is Megatron-LM's forward_backward_pipelining_with_interleaving)
+ *   interleaved  v chunks per stage, groups of g = p micro-batches; warm-up 2(p-1-stage) + (v-1)g (Narayanan et al. 2021,
+ *                section 2.2; the order is Megatron-LM's forward_backward_pipelining_with_interleaving). Groups may be
+ *                larger where the software says so (Megatron-Core's microbatch_group_size_per_vp_stage)
  *   zb-h1, zb-h2, zb-v, dualpipe: the backward pass in two, see schedule_zero_bubble.h.
  *
  * Model parts lie on the stages in one of three ways: in a ring (part c p + stage, all but the last two), in a V (zb-v:
@@ -19,6 +20,7 @@
 struct tsim_schedule_shape {
     enum tsim_schedule schedule;
     int32_t stages, chunks, microbatches; /* microbatches: of the replica, both directions of dualpipe together */
+    int32_t group; /* interleaved: micro-batches that pass through a chunk before the next; 0: as many as stages */
 };
 
 enum tsim_pass_kind {

@@ -69,6 +69,7 @@ static void random_job(struct random_source *random, struct example *e) {
     e->scenario.parallelism.overlap.gradients = random_between(random, 0, 1);
     e->scenario.parallelism.overlap.parameters = random_between(random, 0, 1);
     e->scenario.parallelism.says_overlap_pipeline = true;
+    e->model.layers = random_between(random, 0, 2) ? 8 : 7; /* seven split evenly over nothing but three (9 / 3) */
     e->accelerator.kernel_latency_s = 2e-6;
     e->accelerator.memory_bytes = 1e9 * (double)(2 + random_between(random, 0, 12));
     if (random_between(random, 0, 2) == 0)

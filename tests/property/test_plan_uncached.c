@@ -141,7 +141,7 @@ static void check_space(const struct small_space *small) {
     ck_assert_int_eq(tsim_scenario_open(&arena, file, &source, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_space_read(&arena, NULL, &words, &axes, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_ranking_read(&arena, NULL, small->objective, &search.ranking, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, small->set, n_set, &axes, &space, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, small->set, n_set, &axes, false, &space, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_plan_run(&arena, &search, NULL, NULL, &found, &diags), TSIM_OK);
     find_all(&arena, &source, small, &space, &search.ranking, &best, &n_simulated);
     printf("%s: %d simulated, %d by the search\n", small->scenario, n_simulated, (int)found.n_evaluated);

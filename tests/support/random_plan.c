@@ -65,6 +65,9 @@ void random_plan(struct random_source *random, struct example *e) {
     if (p->pipeline > 1 && random_between(random, 0, 1)) {
         p->virtual_pipeline = 2;
         p->schedule = TSIM_SCHEDULE_INTERLEAVED;
+        e->software.interleaving = (enum tsim_interleaving)random_between(random, 0, 1);
+        if (e->software.interleaving == TSIM_INTERLEAVING_OF_ANY)
+            microbatches += random_between(random, 0, (int32_t)p->pipeline - 1);
     } else if (p->pipeline > 1 && random_between(random, 0, 1)) {
         static const enum tsim_schedule SPLIT[] = {TSIM_SCHEDULE_ZB_H1, TSIM_SCHEDULE_ZB_H2, TSIM_SCHEDULE_ZB_V,
                                                    TSIM_SCHEDULE_DUALPIPE};

@@ -90,7 +90,7 @@ START_TEST(equal_plans_are_there_once) {
         [TSIM_PLAN_TENSOR] = {TWO, 2},      [TSIM_PLAN_PIPELINE] = {TWO, 2},   [TSIM_PLAN_VIRTUAL] = {ONE, 1},
         [TSIM_PLAN_CONTEXT] = {ONE, 1},     [TSIM_PLAN_EXPERT] = {ONE, 1},     [TSIM_PLAN_ZERO] = {ZERO, 1},
         [TSIM_PLAN_MICRO_BATCH] = {ONE, 1}, [TSIM_PLAN_RECOMPUTE] = {FULL, 1}, [TSIM_PLAN_SCHEDULE] = {SCHEDULES, 2},
-        [TSIM_PLAN_SEQUENCE] = {BOTH, 2}};
+        [TSIM_PLAN_SEQUENCE] = {BOTH, 2},   [TSIM_PLAN_LAYERS] = {ZERO, 1}};
     struct example e;
     struct tsim_plan_space space;
     struct tsim_plan_choice choice;
@@ -144,7 +144,7 @@ START_TEST(listed_values_are_there_once) {
     struct tsim_plan_space space;
     ck_assert_int_eq(tsim_scenario_open_text(&arena, "a.yaml", SCENARIO, &source, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_space_read(&arena, NULL, &words, &axes, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, &axes, &space, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, &axes, false, &space, &diags), TSIM_OK);
     ck_assert_uint_eq(space.candidates[0].axes[TSIM_PLAN_TENSOR].n, 2);
     ck_assert_int_eq(space.candidates[0].axes[TSIM_PLAN_TENSOR].values[1], 4);
 }
@@ -205,6 +205,7 @@ START_TEST(nearest_batches_divide) {
     struct example e;
     int64_t below, above;
     make_job(&e);
+    e.software.supports.splits = 1u << TSIM_SPLIT_TENSOR | 1u << TSIM_SPLIT_PIPELINE; /* no uneven stages */
     e.scenario.n_accelerators = e.scenario.cluster.accelerators_per_node = 7;
     tsim_plan_space_of(&arena, &e.scenario, axes, &space);
     tsim_plan_nearest_batches(&space.candidates[0], &below, &above);
@@ -224,6 +225,70 @@ START_TEST(nearest_batches_divide) {
 }
 END_TEST
 
+/* Eight layers on three stages: balanced, which even stages are only when that is asked for. */
+START_TEST(stages_may_be_uneven) {
+    static const int64_t BOTH[] = {false, true};
+    struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
+    struct tsim_plan_space space;
+    struct tsim_plan_choice choice;
+    struct example e;
+    make_job(&e);
+    e.scenario.cluster.nodes = 3;
+    e.scenario.cluster.accelerators_per_node = 4;
+    e.scenario.n_accelerators = 12;
+    e.scenario.training.global_batch_size = 12;
+    for (int is_listed = 0; is_listed < 2; is_listed++) {
+        int n_even = 0, n_balanced = 0, n_uneven = 0;
+        if (is_listed)
+            axes[TSIM_PLAN_LAYERS] = (struct tsim_plan_axis){BOTH, 2};
+        tsim_plan_space_of(&arena, &e.scenario, axes, &space);
+        for (int64_t at = 0; tsim_plan_choice_from(space.candidates, &at, &choice); at++) {
+            const struct tsim_scenario *sc;
+            bool is_valid = tsim_scenario_replan(&arena, &e.scenario, &choice, &sc);
+            n_uneven += is_valid && choice.pipeline == 3;
+            n_even += is_valid && choice.pipeline == 4 && !choice.balances;
+            n_balanced += is_valid && choice.pipeline == 4 && choice.balances;
+            ck_assert(!is_valid || choice.pipeline != 3 || choice.balances);
+        }
+        ck_assert(n_uneven > 0 && n_even > 0);
+        ck_assert(is_listed == (n_balanced > 0));
+    }
+}
+END_TEST
+
+static bool has_value(const struct tsim_plan_axis *axis, int64_t value) {
+    for (size_t i = 0; i < axis->n; i++)
+        if (axis->values[i] == value)
+            return true;
+    return false;
+}
+
+/* What is searched is what the software runs, but for what is listed; of any software it is all. */
+START_TEST(software_limits_what_is_searched) {
+    static const char SCENARIO[] = "schema: tsim/v1\nname: a\nmodel: mixtral-8x7b\ncluster: {node: dgx-h100}\n"
+                                   "software: megatron-core-2025\ntraining: {global_batch_size: 64}\n";
+    static const char *const WORDS[] = {"parallelism.schedule=zb-v,1f1b"};
+    const struct tsim_space_words words = {WORDS, 1, NULL, 0};
+    struct tsim_scenario_source source;
+    struct tsim_space axes;
+    struct tsim_plan_space space;
+    struct tsim_plan_choice choice;
+    ck_assert_int_eq(tsim_scenario_open_text(&arena, "a.yaml", SCENARIO, &source, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, NULL, false, &space, &diags), TSIM_OK);
+    const struct tsim_plan_axis *axis = space.candidates[0].axes;
+    ck_assert(!has_value(&axis[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_DUALPIPE));
+    ck_assert(has_value(&axis[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_INTERLEAVED));
+    ck_assert(has_value(&axis[TSIM_PLAN_ZERO], 3));
+    for (int64_t at = 0; tsim_plan_choice_from(space.candidates, &at, &choice); at++)
+        ck_assert(choice.pipeline == 1 || choice.zero <= 1 || choice.tensor * choice.pipeline == 8);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, NULL, true, &space, &diags), TSIM_OK);
+    ck_assert(has_value(&space.candidates[0].axes[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_DUALPIPE));
+    ck_assert_int_eq(tsim_space_read(&arena, NULL, &words, &axes, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, &axes, false, &space, &diags), TSIM_OK);
+    ck_assert(has_value(&space.candidates[0].axes[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_ZB_V));
+}
+END_TEST
+
 START_TEST(settings_of_a_plan) {
     const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct example e;
@@ -236,6 +301,10 @@ START_TEST(settings_of_a_plan) {
                      "\"training.micro_batch_size\": 2, \"training.recompute\": \"full\", "
                      "\"parallelism.schedule\": \"interleaved\", \"parallelism.sequence\": true, "
                      "\"parallelism.data\": 2}");
+    struct tsim_plan_choice uneven = PLAIN;
+    uneven.balances = true;
+    ck_assert_ptr_nonnull(
+        strstr(tsim_plan_set_json(&arena, space.candidates, &uneven), "\"parallelism.layers_per_stage\": \"balance\""));
 }
 END_TEST
 
@@ -298,6 +367,8 @@ static Suite *plan_space_suite(void) {
     tcase_add_test(tcase, listing_leaves_out_no_plan);
     tcase_add_test(tcase, listed_values_are_there_once);
     tcase_add_test(tcase, values_come_from_the_job);
+    tcase_add_test(tcase, stages_may_be_uneven);
+    tcase_add_test(tcase, software_limits_what_is_searched);
     tcase_add_test(tcase, micro_batches_of_short_samples_are_larger);
     tcase_add_test(tcase, nearest_batches_divide);
     tcase_add_test(tcase, settings_of_a_plan);

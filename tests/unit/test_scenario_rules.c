@@ -220,7 +220,7 @@ static const struct pair_rule {
 } PAIR_RULES[] = {
     {{{"parallelism.virtual_pipeline", "2"}, {"training.global_batch_size", "12"}},
      2,
-     "12 gives 3 micro-batches to each replica; interleaving needs a multiple of pipeline 2",
+     "12 gives 3 micro-batches to each replica; interleaving in framework needs a multiple of pipeline 2",
      "nearest that works: global_batch_size 8 or 16"},
     {{{"parallelism.virtual_pipeline", "2"}, {"parallelism.pipeline", "1"}},
      2,

@@ -6,7 +6,7 @@
 
 /* Narayanan et al. 2021, figure 4 (top), with 3 stages and 4 micro-batches. */
 START_TEST(one_forward_one_backward) {
-    struct tsim_schedule_shape z = {TSIM_SCHEDULE_1F1B, 3, 1, 4};
+    struct tsim_schedule_shape z = {TSIM_SCHEDULE_1F1B, 3, 1, 4, 0};
     assert_order(z, 0, "F0 F1 F2 B0 F3 B1 B2 B3");
     assert_order(z, 1, "F0 F1 B0 F2 B1 F3 B2 B3");
     assert_order(z, 2, "F0 B0 F1 B1 F2 B2 F3 B3");
@@ -16,11 +16,11 @@ START_TEST(one_forward_one_backward) {
 END_TEST
 
 START_TEST(gpipe_and_sequential) {
-    struct tsim_schedule_shape gpipe = {TSIM_SCHEDULE_GPIPE, 2, 1, 3};
+    struct tsim_schedule_shape gpipe = {TSIM_SCHEDULE_GPIPE, 2, 1, 3, 0};
     assert_order(gpipe, 0, "F0 F1 F2 B0 B1 B2");
     assert_order(gpipe, 1, "F0 F1 F2 B0 B1 B2");
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&gpipe, 1), 3);
-    struct tsim_schedule_shape sequential = {TSIM_SCHEDULE_SEQUENTIAL, 2, 1, 2};
+    struct tsim_schedule_shape sequential = {TSIM_SCHEDULE_SEQUENTIAL, 2, 1, 2, 0};
     assert_order(sequential, 0, "F0 B0 F1 B1");
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&sequential, 0), 1);
 }
@@ -29,7 +29,7 @@ END_TEST
 /* Narayanan et al. 2021, figure 4 (bottom) with 2 stages, 2 chunks, 4 micro-batches: warm-up of stage s is
  * 2 (p - 1 - s) + (v - 1) p = 4 and 2. */
 START_TEST(interleaved) {
-    struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 4};
+    struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 4, 0};
     assert_order(z, 0, "F0a F1a F0b F1b F2a B0b F3a B1b F2b B0a F3b B1a B2b B3b B2a B3a");
     assert_order(z, 1, "F0a F1a F0b B0b F1b B1b F2a B0a F3a B1a F2b B2b F3b B3b B2a B3a");
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 0), 5);
@@ -39,16 +39,27 @@ END_TEST
 
 /* With one group of micro-batches Megatron does all forwards first. */
 START_TEST(interleaved_with_one_group) {
-    struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 2};
+    struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 2, 0};
     assert_order(z, 1, "F0a F1a F0b F1b B0b B1b B0a B1a");
+}
+END_TEST
+
+/* Three micro-batches, which two stages do not divide, as one group of three: a warm-up of 2 (p - 1 - s) + (v - 1) 3
+ * (NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py, get_pp_rank_microbatches, get_schedule_table). */
+START_TEST(interleaved_in_larger_groups) {
+    struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 3, 3};
+    assert_order(z, 0, "F0a F1a F2a F0b F1b F2b B0b B1b B2b B0a B1a B2a");
+    assert_order(z, 1, "F0a F1a F2a F0b B0b F1b B1b F2b B2b B0a B1a B2a");
 }
 END_TEST
 
 /* Every pass exactly once, each backward after its forward, and the in-flight peak by counting. */
 START_TEST(every_pass_once) {
-    struct tsim_schedule_shape shapes[] = {{TSIM_SCHEDULE_1F1B, 5, 1, 7},        {TSIM_SCHEDULE_1F1B, 6, 1, 3},
-                                           {TSIM_SCHEDULE_GPIPE, 3, 1, 5},       {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 8},
-                                           {TSIM_SCHEDULE_INTERLEAVED, 3, 2, 3}, {TSIM_SCHEDULE_SEQUENTIAL, 4, 1, 4}};
+    struct tsim_schedule_shape shapes[] = {
+        {TSIM_SCHEDULE_1F1B, 5, 1, 7, 0},        {TSIM_SCHEDULE_1F1B, 6, 1, 3, 0},
+        {TSIM_SCHEDULE_GPIPE, 3, 1, 5, 0},       {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 8, 0},
+        {TSIM_SCHEDULE_INTERLEAVED, 3, 2, 3, 0}, {TSIM_SCHEDULE_SEQUENTIAL, 4, 1, 4, 0},
+        {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 9, 3}};
     for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
         for (int32_t stage = 0; stage < shapes[k].stages; stage++) {
             int seen[2][64] = {{0}}, live = 0, peak = 0;
@@ -69,11 +80,10 @@ END_TEST
 
 /* What fills an order at once, and what replays what it holds, against item by item; the latter in any unit. */
 START_TEST(filled_as_item_by_item) {
-    static const struct tsim_schedule_shape shapes[] = {{TSIM_SCHEDULE_1F1B, 4, 1, 6},
-                                                        {TSIM_SCHEDULE_GPIPE, 2, 1, 3},
-                                                        {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 8},
-                                                        {TSIM_SCHEDULE_INTERLEAVED, 4, 2, 4},
-                                                        {TSIM_SCHEDULE_INTERLEAVED, 2, 5, 6}};
+    static const struct tsim_schedule_shape shapes[] = {
+        {TSIM_SCHEDULE_1F1B, 4, 1, 6, 0},        {TSIM_SCHEDULE_GPIPE, 2, 1, 3, 0},
+        {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 8, 0}, {TSIM_SCHEDULE_INTERLEAVED, 4, 2, 4, 0},
+        {TSIM_SCHEDULE_INTERLEAVED, 2, 5, 6, 0}, {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 9, 3}};
     static const double HELD[] = {7, 3, 2, 5, 11}, KILO[] = {7e-3, 3e-3, 2e-3, 5e-3, 11e-3};
     const struct tsim_schedule_shape *z = &shapes[_i];
     for (int32_t stage = 0; stage < z->stages; stage++) {
@@ -98,10 +108,11 @@ END_TEST
 
 /* What is said to repeat does, kind by kind, slots as many further as said. */
 START_TEST(regular_middle) {
-    const struct tsim_schedule_shape shapes[] = {{TSIM_SCHEDULE_1F1B, 5, 1, 17},
-                                                 {TSIM_SCHEDULE_1F1B, 4, 1, 3},
-                                                 {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 20},
-                                                 {TSIM_SCHEDULE_INTERLEAVED, 3, 2, 3}};
+    const struct tsim_schedule_shape shapes[] = {{TSIM_SCHEDULE_1F1B, 5, 1, 17, 0},
+                                                 {TSIM_SCHEDULE_1F1B, 4, 1, 3, 0},
+                                                 {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 20, 0},
+                                                 {TSIM_SCHEDULE_INTERLEAVED, 3, 2, 3, 0},
+                                                 {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 30, 5}};
     const struct tsim_schedule_shape *z = &shapes[_i];
     int32_t n_compared = 0;
     for (int32_t stage = 0; stage < z->stages; stage++) {
@@ -125,9 +136,10 @@ static Suite *schedule_suite(void) {
     tcase_add_test(tcase, gpipe_and_sequential);
     tcase_add_test(tcase, interleaved);
     tcase_add_test(tcase, interleaved_with_one_group);
+    tcase_add_test(tcase, interleaved_in_larger_groups);
     tcase_add_test(tcase, every_pass_once);
-    tcase_add_loop_test(tcase, regular_middle, 0, 4);
-    tcase_add_loop_test(tcase, filled_as_item_by_item, 0, 5);
+    tcase_add_loop_test(tcase, regular_middle, 0, 5);
+    tcase_add_loop_test(tcase, filled_as_item_by_item, 0, 6);
     suite_add_tcase(suite, tcase);
     return suite;
 }

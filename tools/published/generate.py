@@ -141,13 +141,13 @@ def source_of(row):
                                  ("torchtitan@", "titan", "torchtitan-2024"),
                                  ("flash-attention", "fatrain",
                                   "{extends: torchtitan-2024, attention_kernel: flash1, attention_layout: in-place, fusion: te, "
-                                  "rotary: by-fusion}"), ("MxNet", "dle", "mxnet-2020"),
+                                  "rotary: by-fusion, supports: {zero: [0, 1, 2, 3]}}"), ("MxNet", "dle", "mxnet-2020"),
                                  ("DeepLearningExamples", "dle", "apex-2021"),
                                  # DeepSpeed's pipeline on Intel's graph compiler, its fused attention
                                  ("Intel-HabanaLabs", "habana",
                                   "{extends: megatron-deepspeed-2023, attention_kernel: flash2, dropout: 0}"),
                                  ("aws-neuron", "neuron", "maxtext-2024"),  # XLA, too
-                                 ("Graphcore", "graphcore", "{extends: maxtext-2024, dropout: 0.1, checkpoint_early_stop: false}"),
+                                 ("Graphcore", "graphcore", "{extends: maxtext-2024, dropout: 0.1, checkpoint_early_stop: false, supports: {splits: [data, pipeline, uneven-stages]}}"),
                                  ("AI-Hypercomputer", "maxtext", "maxtext-tpu-2023"),
                                  # FSDP of PyTorch 2.2 without compile, which its docs advise against, and AdamW of several
                                  # kernels: counted, 84 bytes a parameter
