@@ -191,9 +191,9 @@ static const struct tsim_key SCALE_UP_KEYS[] = {
     {.key = "name", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_node, scale_up_name), .help = "for people"},
     NODE_QUANTITY("GB/s", "bandwidth", TSIM_BYTES_PER_S, scale_up_bytes_per_s, "per accelerator and direction, wire"),
     NODE_QUANTITY("GB/s", "ring_bandwidth", TSIM_BYTES_PER_S, scale_up_ring_bytes_per_s,
-                  "bus bandwidth that a ring over all accelerators reaches"),
+                  "bus bandwidth that a ring over all accelerators reaches; of another `bandwidth` the same share"),
     NODE_QUANTITY("GB/s", "reduce_bandwidth", TSIM_BYTES_PER_S, scale_up_reduce_bytes_per_s,
-                  "bus bandwidth of reductions in the switch; 0: lacks them"),
+                  "bus bandwidth of reductions in the switch; of another `bandwidth` the same share; 0: lacks them"),
     NODE_QUANTITY("us", "latency", TSIM_TIME_S, scale_up_latency_s, "of one hop"),
     PCIE_INT("accelerators_per_switch", accelerators_per_switch, "PCIe: how many share a switch's uplink; 0: none does"),
     PCIE_QUANTITY("switch_uplink", switch_uplink_bytes_per_s, "PCIe: of a switch to its socket; default: bandwidth"),
@@ -423,6 +423,52 @@ static void finish_pcie(struct tsim_reader *reader, const struct tsim_value *map
         node->socket_link_bytes_per_s = node->scale_up_bytes_per_s;
 }
 
+static double bytes_per_s_of(const struct tsim_value *value) {
+    double bytes_per_s = 0;
+    char why[160], hint[160]; /* read before, as a key of the table */
+    if (value && value->kind == TSIM_VALUE_MAPPING)
+        value = tsim_value_find(value, "value");
+    if (value && value->kind == TSIM_VALUE_SCALAR)
+        tsim_quantity_parse(value->text, TSIM_BYTES_PER_S, false, &bytes_per_s, why, hint);
+    return bytes_per_s;
+}
+
+/* What was measured on another wire, that of the text which says it, reaches the same share of this one. */
+static void follow_wire(const struct tsim_value *mapping, const char *key, double *measured_bytes_per_s) {
+    const struct tsim_value *wire = tsim_value_find_path(mapping, "scale_up.bandwidth"),
+                            *measured = tsim_value_find_path(mapping, key), *own = wire;
+    while (own && measured && own->document != measured->document)
+        own = own->under;
+    double own_bytes_per_s = bytes_per_s_of(own);
+    if (own != wire && own_bytes_per_s > 0)
+        *measured_bytes_per_s *= bytes_per_s_of(wire) / own_bytes_per_s;
+}
+
+static void check_below_wire(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                             const char *key, double on_wire_bytes_per_s, const struct tsim_node *node) {
+    char wire[40], text[40];
+    if (on_wire_bytes_per_s <= node->scale_up_bytes_per_s * (1 + 1e-9))
+        return;
+    tsim_diag_hint(
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, key), at_key(reader, path, key),
+                         "puts %s on a wire of %s (scale_up.bandwidth)",
+                         tsim_quantity_human(on_wire_bytes_per_s, TSIM_BYTES_PER_S, text, sizeof text),
+                         tsim_quantity_human(node->scale_up_bytes_per_s, TSIM_BYTES_PER_S, wire, sizeof wire)),
+        "what was measured is below the wire; set scale_up.bandwidth as well, or leave this out");
+}
+
+/* Reductions in the switch at bus bandwidth b send b (n+1) / 2 (n-1) on each link, more than half of it. */
+static void finish_scale_up(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                            struct tsim_node *node) {
+    static const char RING[] = "scale_up.ring_bandwidth", REDUCE[] = "scale_up.reduce_bandwidth";
+    follow_wire(mapping, RING, &node->scale_up_ring_bytes_per_s);
+    follow_wire(mapping, REDUCE, &node->scale_up_reduce_bytes_per_s);
+    if (node->scale_up_ring_bytes_per_s <= 0)
+        node->scale_up_ring_bytes_per_s = node->scale_up_bytes_per_s;
+    check_below_wire(reader, mapping, path, RING, node->scale_up_ring_bytes_per_s, node);
+    check_below_wire(reader, mapping, path, REDUCE, node->scale_up_reduce_bytes_per_s / 2, node);
+}
+
 static void finish_node(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                         struct tsim_node *node) {
     bool is_linked = node->scale_up != TSIM_SCALE_UP_NONE;
@@ -430,8 +476,8 @@ static void finish_node(struct tsim_reader *reader, const struct tsim_value *map
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "scale_up"),
                                         at_key(reader, path, "scale_up"), "missing key 'bandwidth'"),
                        "per accelerator and direction, for example 450 GB/s");
-    if (is_linked && node->scale_up_ring_bytes_per_s <= 0)
-        node->scale_up_ring_bytes_per_s = node->scale_up_bytes_per_s;
+    if (is_linked)
+        finish_scale_up(reader, mapping, path, node);
     if (!is_linked && node->accelerators > 1)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "scale_up.kind"),
                                         at_key(reader, path, "scale_up.kind"),

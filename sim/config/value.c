@@ -133,6 +133,14 @@ static const struct tsim_value *merge_mappings(struct tsim_arena *arena, const s
     return merged;
 }
 
+static const struct tsim_value *put_over(struct tsim_arena *arena, const struct tsim_value *under,
+                                         const struct tsim_value *over) {
+    struct tsim_value *placed = TSIM_NEW(arena, struct tsim_value);
+    *placed = *over;
+    placed->under = under;
+    return placed;
+}
+
 const struct tsim_value *tsim_value_merge(struct tsim_arena *arena, const struct tsim_value *base,
                                           const struct tsim_value *over) {
     if (!base || !over)
@@ -143,7 +151,7 @@ const struct tsim_value *tsim_value_merge(struct tsim_arena *arena, const struct
     if (over->kind == TSIM_VALUE_MAPPING && over->is_patch && base->kind == TSIM_VALUE_SCALAR &&
         !tsim_value_find(over, "extends"))
         return amend_reference(arena, base, over);
-    return over;
+    return put_over(arena, base, over);
 }
 
 /* ---- setting ---- */
@@ -233,7 +241,7 @@ static bool is_reference_key(const struct setting *setting, const char *key) {
 static const struct tsim_value *set_below(const struct setting *setting, const char *key, const struct tsim_value *at,
                                           const char *path) {
     if (*path == '\0')
-        return setting->value;
+        return at ? put_over(setting->arena, at, setting->value) : setting->value;
     char *step = cut_step(setting->arena, &path);
     if (!step) {
         struct tsim_diag *diag = tsim_value_error(setting->diags, TSIM_ERR_REFERENCE, setting->value, "",

@@ -31,6 +31,7 @@ struct tsim_value {
     size_t n_nodes;
     const struct tsim_document *document;
     int line, column;
+    const struct tsim_value *under;        /* what it took the place of in another text; NULL: nothing */
     const char *text;                      /* scalar */
     size_t n_items;                        /* sequence, mapping */
     const struct tsim_value *const *items; /* sequence */

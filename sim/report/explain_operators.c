@@ -24,6 +24,7 @@ const char *tsim_part_word(const struct tsim_model *model, enum tsim_part part) 
 
 struct walk {
     const struct tsim_scenario *scenario;
+    const struct tsim_cluster *cluster;
     struct tsim_explained_operators *operators;
     double step_time_s;
     const char *part;
@@ -59,6 +60,12 @@ static bool is_backward(const char *phase) {
     return strcmp(phase, "backward") == 0;
 }
 
+/* What an accelerator sends on the kind of link, the node's or its share of the NICs, that takes longest. */
+static double busiest_link_bytes(const struct tsim_cluster *cluster, const struct tsim_pass_operator *op) {
+    bool is_nic = op->nic_bytes * cluster->scale_up_bytes_per_s > op->scale_up_bytes * cluster->nic_bytes_per_s;
+    return is_nic ? op->nic_bytes : op->scale_up_bytes;
+}
+
 static void add_operator(void *context, const struct tsim_pass_operator *op) {
     struct walk *walk = context;
     bool is_collective = op->op->kind == TSIM_OP_COLLECTIVE;
@@ -74,6 +81,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
     row->bytes = is_collective ? op->op->collective_bytes : op->op->bytes;
     row->achieved_bytes_per_s = ratio(row->bytes, row->time_s);
     if (is_collective) {
+        row->achieved_bytes_per_s = ratio(busiest_link_bytes(walk->cluster, op), row->time_s);
         walk->exposed_s[op->op->axis] += step_s;
         return;
     }
@@ -103,7 +111,7 @@ static void add_operators(struct walk *walk, struct tsim_arena *arena, int32_t s
     const struct tsim_scenario *sc = walk->scenario;
     struct tsim_stage_part own;
     const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
-    const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
+    walk->cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (int kind = TSIM_PASS_FORWARD; kind < TSIM_N_PASS_KINDS; kind++) {
@@ -112,7 +120,7 @@ static void add_operators(struct walk *walk, struct tsim_arena *arena, int32_t s
             walk->part = tsim_part_word(sc->model, (enum tsim_part)part);
             walk->kind = (enum tsim_pass_kind)kind;
             walk->count = counts->times[kind][part];
-            tsim_pass_visit(of_stage, cluster, placement, (enum tsim_part)part, walk->kind, add_operator, walk);
+            tsim_pass_visit(of_stage, walk->cluster, placement, (enum tsim_part)part, walk->kind, add_operator, walk);
         }
 }
 
@@ -290,7 +298,8 @@ static void print_ridge(FILE *out, const struct tsim_style *style, struct tsim_a
         out, style, 0,
         tsim_arena_printf(arena,
                           "One operator each, on one accelerator; a share is of the step, and of collectives what "
-                          "they add to it. Ridge point of %s in %s: %.3g FLOP/B (%s over %s); %.0f %% and %.0f %% of "
+                          "they add to it; these achieve what it sends on its busiest link. Ridge point of %s in %s: "
+                          "%.3g FLOP/B (%s over %s); %.0f %% and %.0f %% of "
                           "these are sustained.",
                           a->name, tsim_precision_name(p), a->peak_flops_per_s[p] / a->memory_bytes_per_s,
                           tsim_quantity_human(a->peak_flops_per_s[p], TSIM_FLOPS_PER_S, peak, sizeof peak),

@@ -41,7 +41,8 @@ struct tsim_explained_operator {
     double ridge;        /* FLOP/B at which the datasheet peak (of the precision, or outside the matrix units) and HBM
                             balance; NAN without FLOPs */
     double time_s;       /* of one, alone */
-    double achieved_flops_per_s, achieved_bytes_per_s; /* flops and bytes over time_s; NAN where there are none */
+    /* FLOPs and bytes over time_s, of collectives the bytes on an accelerator's busiest link; NAN where there are none */
+    double achieved_flops_per_s, achieved_bytes_per_s;
     double step_s, share_frac;
 };
 

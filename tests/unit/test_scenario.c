@@ -636,6 +636,29 @@ START_TEST(extreme_numbers) {
 }
 END_TEST
 
+/* What a text says of its own wire reaches the same share of another text's; what is said beside that, or after it,
+ * stays as it is said. DGX H100: 365 of 450 GB/s, in the switch 480. */
+START_TEST(a_ring_follows_its_wire) {
+    static const struct {
+        const char *node;
+        double ring, reduce;
+    } CASES[] = {{"dgx-h100", 365e9, 480e9},
+                 {"{extends: dgx-h100, scale_up: {bandwidth: 900 GB/s}}", 730e9, 960e9},
+                 {"{extends: dgx-h100, scale_up: {bandwidth: 900 GB/s, ring_bandwidth: 400 GB/s}}", 400e9, 960e9},
+                 {"{extends: dgx-h100, scale_up: {ring_bandwidth: 400 GB/s}}", 400e9, 480e9}};
+    for (int i = 0; i < LENGTH(CASES); i++) {
+        const struct tsim_scenario *sc = must(load_set("cluster.node", CASES[i].node));
+        ck_assert_double_eq_tol(sc->cluster.node->scale_up_ring_bytes_per_s, CASES[i].ring, 1);
+        ck_assert_double_eq_tol(sc->cluster.node->scale_up_reduce_bytes_per_s, CASES[i].reduce, 1);
+    }
+    const struct tsim_override sets[] = {{"cluster.node", "dgx-h100"},
+                                         {"cluster.node.scale_up.bandwidth", "900 GB/s"},
+                                         {"cluster.node.scale_up.bandwidth", "225 GB/s"}};
+    const struct tsim_scenario *sc = must(load_with(path_of("base.yaml"), sets, 3));
+    ck_assert_double_eq_tol(sc->cluster.node->scale_up_ring_bytes_per_s, 182.5e9, 1);
+}
+END_TEST
+
 static Suite *scenario_suite(void) {
     Suite *suite = suite_create("scenario");
     TCase *tcase = tcase_create("scenario");
@@ -670,6 +693,7 @@ static Suite *scenario_suite(void) {
     tcase_add_test(tcase, shipped_scenarios_read_back);
     tcase_add_test(tcase, mutilated_scenarios);
     tcase_add_loop_test(tcase, extreme_numbers, 0, LENGTH(NUMBERS));
+    tcase_add_test(tcase, a_ring_follows_its_wire);
     suite_add_tcase(suite, tcase);
     return suite;
 }
