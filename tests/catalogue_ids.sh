@@ -32,7 +32,7 @@ expect() { # KIND ID
 every() { # KIND ID...
     local kind=$1 id listed
     shift
-    listed=$("$tsim" list "${kind}s" | sed 's/^ */ /')
+    listed=$("$tsim" list "${kind}s" --csv | sed '1d; s/^[^,]*,/ /')
     for id; do expect "$kind" "$id"; done
 }
 

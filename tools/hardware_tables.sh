@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # `show --csv` of every id of a kind, as lines: id,key,value (SI, as text), status.
 values() {
     local id
-    for id in $("$tsim" list "$1" | grep -v '^single-'); do
+    for id in $("$tsim" list "$1" --csv | sed '1d; s/^[^,]*,//' | grep -v '^single-'); do
         "$tsim" show "$1/$id" --csv | sed -n "2,\$s/^/$id,/p"
     done
 }

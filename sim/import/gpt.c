@@ -11,98 +11,6 @@ void tsim_gpt_put_int(struct tsim_gpt *g, const char *path, const struct tsim_se
 
 /* ---- the cluster ---- */
 
-/* Machines by a part of the name that a scheduler or a comment has for them. */
-static const struct {
-    const char *part, *node, *fabric;
-} MACHINES[] = {{"gb200", "gb200-nvl72", "ib-ndr"},   {"b200", "dgx-b200", "ib-ndr"}, {"h200", "dgx-h200", "ib-ndr"},
-                {"h100", "dgx-h100", "ib-ndr"},       {"a100", "dgx-a100", "ib-hdr"}, {"v100", "dgx-2", "ib-edr"},
-                {"mi300x", "mi300x-node", "roce-400"}};
-
-static const char *lower(struct tsim_arena *arena, const char *text) {
-    char *copy = tsim_arena_strdup(arena, text);
-    for (char *c = copy; *c; c++)
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-    return copy;
-}
-
-enum { USUAL_MACHINE = 3 };
-
-static size_t machine_of(struct tsim_recipe *r, const struct tsim_setting *machine, bool *is_found) {
-    const char *text = machine ? lower(r->arena, tsim_setting_text(machine)) : "";
-    for (size_t i = 0; i < sizeof MACHINES / sizeof MACHINES[0]; i++)
-        if (strstr(text, MACHINES[i].part)) {
-            *is_found = true;
-            return i;
-        }
-    *is_found = false;
-    return USUAL_MACHINE;
-}
-
-static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machine, bool has_fabric) {
-    bool is_found;
-    size_t found = machine_of(r, machine, &is_found);
-    if (is_found)
-        tsim_recipe_put(r, "cluster.node", machine, "with its maker's usual node", "%s", MACHINES[found].node);
-    else
-        tsim_recipe_assume(r, "cluster.node", "--set cluster.node=ID for another", "%s", MACHINES[found].node);
-    if (has_fabric)
-        tsim_recipe_assume(r, "cluster.fabric", "--set cluster.fabric=ID for another", "%s", MACHINES[found].fabric);
-}
-
-/* A --set of that path, 0 where there is none. */
-static int64_t overridden(const struct tsim_import_input *input, const char *path) {
-    int64_t value = 0;
-    for (size_t i = 0; i < input->n_overrides; i++)
-        if (strcmp(input->overrides[i].path, path) == 0)
-            value = strtoll(input->overrides[i].value, NULL, 10);
-    return value > 0 && value <= 1000000 ? value : 0;
-}
-
-/* Accelerators of the node, which a --set may name; 8 where it is not known. */
-static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_import_input *input,
-                                    const struct tsim_setting *machine) {
-    bool is_found;
-    const char *id = MACHINES[machine_of(r, machine, &is_found)].node;
-    const struct tsim_node *node;
-    struct tsim_diags unused;
-    for (size_t i = 0; i < input->n_overrides; i++)
-        if (strcmp(input->overrides[i].path, "cluster.node") == 0)
-            id = input->overrides[i].value;
-    tsim_diags_init(&unused);
-    bool is_known = tsim_catalogue_load_node(r->arena, id, &node, &unused) == TSIM_OK;
-    tsim_diags_release(&unused);
-    return is_known ? node->accelerators : 8;
-}
-
-/* Of each node, where the recipe does not say it: eight, or fewer where fewer are needed or there. */
-static int64_t usual_each(int64_t least_world, bool has_nodes, int64_t of_node) {
-    int64_t each = least_world < 8 && !has_nodes ? least_world : 8;
-    return each < of_node ? each : of_node;
-}
-
-int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_import_input *input,
-                                const struct tsim_setting *nodes, const struct tsim_setting *per_node,
-                                const struct tsim_setting *machine, int64_t least_world) {
-    int64_t of_node = accelerators_of_node(r, input, machine);
-    int64_t said = per_node ? tsim_setting_int(r, per_node, 1, 10000) : 0;
-    int64_t set_each = overridden(input, "cluster.accelerators_per_node");
-    int64_t each = set_each ? set_each : said ? said : usual_each(least_world, nodes != NULL, of_node);
-    int64_t n = nodes ? tsim_setting_int(r, nodes, 1, 1000000) : (least_world + each - 1) / each;
-    int64_t set = overridden(input, "cluster.nodes");
-    put_machine(r, machine, (set ? set : n) > 1);
-    if (nodes)
-        tsim_recipe_put(r, "cluster.nodes", nodes, NULL, "%lld", (long long)n);
-    else if (!set)
-        tsim_recipe_assume(r, "cluster.nodes", "as many as the parallelism needs", "%lld", (long long)n);
-    if (each != of_node && !set_each && per_node)
-        tsim_recipe_put(r, "cluster.accelerators_per_node", per_node, NULL, "%lld", (long long)each);
-    else if (each != of_node && !set_each)
-        tsim_recipe_assume(r, "cluster.accelerators_per_node",
-                           each < 8 ? "as many as the parallelism needs" : "nothing says how many of a node", "%lld",
-                           (long long)each);
-    return (set ? set : n) * each;
-}
-
 static int64_t put_cluster(struct tsim_gpt *g) {
     int64_t ranks = g->tensor * g->context, experts = g->expert * g->expert_tensor;
     int64_t least = g->pipeline * (experts > ranks ? experts : ranks);
@@ -130,13 +38,15 @@ static bool says_none(const struct tsim_setting *s) {
     return false;
 }
 
-/* fp8 and fp4 are a flag (NeMo) or a format. */
+/* fp8 and fp4 are a flag (NeMo) or a format. fp8_hybrid and fp8_e4m3 are flags of Megatron-LM before 2024; in NeMo they
+ * choose the format where fp8 is true, and say nothing without it (nemo/collections/nlp/modules/common/megatron). */
 static const struct tsim_setting *quantized(struct tsim_gpt *g) {
     static const char *const KEYS[] = {"fp4_format", "fp4", "fp8_format", "fp8", "fp8_hybrid", "fp8_e4m3"};
     const struct tsim_setting *found = NULL;
-    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) { /* all of them are used */
+    size_t n = sizeof KEYS / sizeof KEYS[0], n_switches = g->program == TSIM_GPT_NEMO ? n - 2 : n;
+    for (size_t i = 0; i < n; i++) { /* all of them are used */
         const struct tsim_setting *s = tsim_recipe_find(g->r, KEYS[i]);
-        if (s && !found && !says_none(s))
+        if (s && i < n_switches && !found && !says_none(s))
             found = s;
     }
     return found;

@@ -3,65 +3,125 @@
 #include "config/document.h"
 #include "import/gpt.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* NeMo 1 (Hydra: trainer, exp_manager, model) and NeMo 2 (NeMo-Run: trainer.strategy, model.config, data,
  * optim.config). Settings are kept under Megatron's names: what stands below model, model.config or trainer.strategy
  * without that prefix. */
 
-#define NOTHING(pattern)                                                                                               \
-    { pattern, NULL }
+#define NOTHING(patterns)                                                                                              \
+    { patterns, NULL, false }
+#define SPEED(patterns, what)                                                                                          \
+    { patterns, what, false }
+#define REFUSED(patterns, what)                                                                                        \
+    { patterns, what, true }
+#define MAMBA "layers that are no transformer's (Mamba, Griffin, Hyena): tsim has none of them"
+#define IMAGES "this trains a model of images or sound and text: tsim has no model of two kinds of input"
+#define TWO_STACKS "this trains an encoder and a decoder, which imports do not take over: see model.encoder_layers"
+#define ADAPTER "an adapter is trained, not the model: tsim trains all of it"
+#define INFERENCE "this is inference: tsim simulates training"
+#define EVALUATION "this evaluates a model: tsim simulates training"
+#define REINFORCEMENT "this is reinforcement learning or tuning by preferences: tsim simulates plain training"
+#define POST_TRAINING "this distils, prunes, quantizes or exports a trained model: tsim simulates plain training"
+#define OTHER_TYPE "the data type of a part of the run is another, which is not modelled"
+
+/* Settings that nothing asks for, by their keys here (examples/nlp/language_modeling/conf of NVIDIA/NeMo, the launcher's
+ * and NeMo 2's recipes). What a job is stands in its names and targets too. What stands nowhere is an error. */
 /* clang-format off */
 static const struct tsim_setting_class CLASSES[] = {
-    {"data.num_workers", NULL}, {"trainer.accumulate_grad_batches", NULL},
-    {"trainer.callbacks*", "callbacks: what they time, save or overlap"},
-    {"trainer.plugins._target_", NULL},
-    {"trainer.plugins*", "plugins: precision is read from precision, fp8 from fp8"},
-    {"trainer.strategy.ddp*", "parts of the reduction of gradients"},
-    {"ddp._target_", NULL},
-    {"ddp.*", "parts of the reduction of gradients"},
-    NOTHING("trainer.*"), NOTHING("exp_manager.*"), NOTHING("run.*"), NOTHING("hydra.*"), NOTHING("defaults*"),
-    NOTHING("data.*"), NOTHING("optim.*"), NOTHING("tokenizer.*"), NOTHING("nsys_profile.*"), NOTHING("log.*"),
-    NOTHING("resume.*"), NOTHING("_*"), NOTHING("name"), NOTHING("restore_from_path"), NOTHING("base_config"),
-    NOTHING("mcore_gpt"), NOTHING("max_position_embeddings"), NOTHING("init_method_std"), NOTHING("use_scaled_init_method"),
-    NOTHING("apply_query_key_layer_scaling"), NOTHING("layernorm_epsilon"), NOTHING("do_layer_norm_weight_decay"),
-    NOTHING("make_vocab_size_divisible_by"), NOTHING("pre_process"), NOTHING("post_process"), NOTHING("persist_layer_norm"),
-    NOTHING("headscale"), NOTHING("transformer_block_type"), NOTHING("openai_gelu"), NOTHING("normalize_attention_scores"),
-    NOTHING("rotary_*"), NOTHING("apply_rope_fusion"), NOTHING("attention_type"), NOTHING("scale_positional_embedding"),
-    NOTHING("native_amp_*"), NOTHING("hysteresis"), NOTHING("fp16_lm_cross_entropy"), NOTHING("megatron_amp_O2"),
-    NOTHING("grad_allreduce_chunk_size_mb"), NOTHING("grad_div_ar_fusion"), NOTHING("gradient_accumulation_fusion"),
-    NOTHING("cross_entropy_*"), NOTHING("bias_*"), NOTHING("masked_softmax_fusion"), NOTHING("seed*"),
-    NOTHING("resume_from_checkpoint"), NOTHING("use_cpu_initialization"), NOTHING("onnx_safe"), NOTHING("apex_transformer_log_level"),
-    NOTHING("gradient_as_bucket_view"), NOTHING("sync_batch_comm"), NOTHING("transformer_engine"), NOTHING("fp8_margin"), NOTHING("fp8_recipe"), NOTHING("fp4_recipe"),
-    NOTHING("fp8_interval"), NOTHING("fp8_amax_*"), NOTHING("fp8_e4m3"), NOTHING("fp8_hybrid"), NOTHING("gc_interval"), NOTHING("sequence_parallel"),
-    NOTHING("batch_p2p_comm"), NOTHING("activations_checkpoint_method"), NOTHING("activations_checkpoint_num_layers"),
-    NOTHING("recompute_*"), NOTHING("encoder_seq_length"), NOTHING("bf16"), NOTHING("fp16"), NOTHING("params_dtype"),
-    NOTHING("pipeline_dtype"), NOTHING("autocast_dtype"), NOTHING("layernorm_zero_centered_gamma"), NOTHING("use_emha"),
-    NOTHING("moe_aux_loss_coeff"), NOTHING("moe_z_loss_coeff"), NOTHING("moe_router_load_balancing_type"),
-    NOTHING("moe_token_dispatcher_type"), NOTHING("moe_router_dtype"),
-    NOTHING("gradient_accumulation_steps"), NOTHING("tensor_model_parallel_size"), NOTHING("old_context_len"),
-    NOTHING("scale_factor"), NOTHING("low_freq_factor"), NOTHING("high_freq_factor"), NOTHING("save_*"), NOTHING("ckpt_*"),
-    NOTHING("use_flash_attention"), NOTHING("cp_comm_type"), NOTHING("precision"), NOTHING("inference.*"), NOTHING("hidden_act"),
-    NOTHING("distribute_saved_activations"), NOTHING("share_embeddings_and_output_weights"),
-    {"optim.bucket_cap_mb", NULL},
-    {"rampup_batch_size", "a batch that grows"},
-    {"ffn_dropout", "dropout within the feed-forward block"},
-    {"fp32_residual_connection", "a residual stream in fp32"},
-    {"deterministic_mode", "slower deterministic kernels"},
-    {"defer_embedding_wgrad_compute", "the head's weight gradient in the pipeline's flush"},
-    {"wgrad_deferral_limit", "the head's weight gradient in the pipeline's flush"},
-    {"num_micro_batches_with_partial_activation_checkpoints", "recomputation of some micro-batches"},
-    {"activations_checkpoint_layers_per_pipeline", "recomputation of some layers of a stage"},
-    {"ub_tp_comm_overlap_cfg*", "how the overlap of tensor parallelism is done"},
-    {"tp_comm_*", "parts of the overlap of tensor parallelism"},
-    {"cuda_graph_*", NULL},
-    {"window_size", "windows: attention reaches over the whole sequence"},
-    {"cpu_offloading*", "activations offloaded to the host"},
-    {"fsdp*", "FSDP"},
-    {"mtp_num_layers", "modules that predict further tokens"},
-    {"expert_tensor_parallel_size", NULL},
-    {"nccl_communicator_config_path", NULL},
+    /* what the job is */
+    REFUSED("name=*[mM]amba* *.name=*[mM]amba* _target_=*[mM]amba* *._target_=*[mM]amba* name=*[gG]riffin* "
+            "*.name=*[gG]riffin* name=*[jJ]amba* *.name=*[jJ]amba* name=*[hH]yena* *.name=*[hH]yena* "
+            "_target_=*[hH]yena* *._target_=*[hH]yena* _target_=*SSMConfig* _target_=*.ssm.* "
+            "*hybrid_override_pattern hybrid_layer_pattern hybrid_*_ratio mamba_* *_mamba hyena* "
+            "activations_checkpoint_recurrent tokenizer.type=*recurrentgemma*", MAMBA),
+    SPEED("logits_soft_cap", "capped logits"),
+    REFUSED("mm_cfg.* vision* media_type data.is_multimodal data.media_type data.image_* _target_=*.vlm.* "
+            "*._target_=*.vlm.* _target_=*[nN]eva* _target_=*.diffusion.* perception.* *unet* "
+            "first_stage_config* *[nN]oise_scheduler*", IMAGES),
+    REFUSED("freeze_*", "a part of the model is not trained: tsim trains all of it"),
+    REFUSED("encoder.* decoder.* *.name=megatron_*t5* _target_=*.t5* pipeline_model_parallel_split_rank", TWO_STACKS),
+    REFUSED("retro* *.name=megatron_retro*", "this trains a model with retrieval: tsim has none"),
+    NOTHING("peft.peft_scheme=none"),
+    REFUSED("peft.peft_scheme model_transform*", ADAPTER),
+    NOTHING("peft.*"),
+    REFUSED("virtual_prompt_style", ADAPTER),
+    REFUSED("trainer.dpo* trainer.ppo* trainer.rm* trainer.grpo* trainer.kto* trainer.reinforce* dpo.* ppo.* "
+            "*_target_=*dpo*", REINFORCEMENT),
+    REFUSED("prompts prompts.* server web_server port gpt_model_file chatbot_config.* hparams_file "
+            "tokens_to_generate *_target_=*.inference* *_target_=*api.generate *_target_=*api.deploy", INFERENCE),
+    REFUSED("*_target_=*api.evaluate eval_batch_size nemo_model eval_harness* *task_name", EVALUATION),
+    REFUSED("quantization.* export.* prune.* kd* *_target_=*api.ptq *_target_=*api.distill*", POST_TRAINING),
+    /* batch, parallelism, model, data types */
+    NOTHING("trainer.accumulate_grad_batches=1"),
+    REFUSED("trainer.accumulate_grad_batches", "steps that add up several: global_batch_size is what one has"),
+    REFUSED("_target_=*FSDP* fsdp", "FSDP: --set parallelism.zero=3 beside --ignore says it"),
+    NOTHING("fsdp_*"),
+    REFUSED("trainer.plugins", "a list of plugins, of which the data type is not read"),
+    REFUSED("encoder_tensor_model_parallel_size encoder_pipeline_model_parallel_size", TWO_STACKS),
+    REFUSED("window_size window_attn_skip_freq", "attention in windows: here it reaches over the whole sequence"),
+    REFUSED("mtp_num_layers", "modules that predict further tokens, which tsim does not have"),
+    REFUSED("transformer_block_type=normformer", "further norms in each layer"),
+    REFUSED("headscale", "a scale of each head"),
+    REFUSED("heterogeneous_*", "layers that differ, as another file says"),
+    REFUSED("mcore_customization_config.parallel_attention", "attention and feed-forward side by side: model.parallel_block"),
+    REFUSED("mcore_customization_config.new_decoder_architecture", "attention and feed-forward side by side, with a norm each: model.parallel_block"),
+    NOTHING("mcore_customization_config.*"),
+    REFUSED("fp32_residual_connection first_last_layers_bf16 num_layers_at_start_in_bf16 "
+            "num_layers_at_end_in_bf16", OTHER_TYPE),
+    NOTHING("fp8_wgrad fp8_dot_product_attention fp8_multi_head_attention fp8_params"),
+    /* speed */
+    SPEED("trainer.callbacks*", "callbacks: what they time, save or overlap"),
+    NOTHING("trainer.plugins._target_ trainer.plugins.fp8_* trainer.plugins.*dtype "
+            "trainer.plugins.autocast_enabled trainer.plugins.num_layers_at_*"),
+    REFUSED("trainer.plugins.first_last_layers_bf16", OTHER_TYPE),
+    SPEED("trainer.plugins*", "plugins: precision is read from precision, fp8 from fp8"),
+    SPEED("trainer.strategy.ddp*", "parts of the reduction of gradients"),
+    NOTHING("ddp._target_"),
+    SPEED("ddp.*", "parts of the reduction of gradients"),
+    SPEED("ffn_dropout", "dropout within the feed-forward block"),
+    SPEED("deterministic_mode", "slower deterministic kernels"),
+    SPEED("defer_embedding_wgrad_compute wgrad_deferral_limit", "the head's weight gradient in the pipeline's flush"),
+    SPEED("num_micro_batches_with_partial_activation_checkpoints", "recomputation of some micro-batches"),
+    SPEED("activations_checkpoint_layers_per_pipeline", "recomputation of some layers of a stage"),
+    SPEED("ub_tp_comm_overlap_cfg*", "how the overlap of tensor parallelism is done"),
+    NOTHING("tp_comm_bootstrap_backend"),
+    SPEED("tp_comm_*", "parts of the overlap of tensor parallelism"),
+    SPEED("cpu_offloading*", "activations offloaded to the host"),
+    SPEED("overlap_p2p_comm_warmup_flush", "messages hidden in the pipeline's warm-up"),
+    NOTHING("cuda_graph_* optim.bucket_cap_mb expert_tensor_parallel_size nccl_communicator_config_path "
+            "data.num_workers"),
+    /* nothing */
+    SPEED("data.train_ds.max_seq_length", "samples of different lengths: here each has the whole sequence"),
+    NOTHING("bert_* trainer.* exp_manager.* run.* hydra.* defaults* data.* optim.* tokenizer.* "
+            "nsys_profile.* memory_profile.* log.* resume.* _* *._target_ name restore_from_* base_config "
+            "target model_type mcore_gpt megatron_legacy max_position_embeddings init_method_std "
+            "use_scaled_init_method apply_query_key_layer_scaling layernorm_epsilon "
+            "do_layer_norm_weight_decay make_vocab_size_divisible_by pre_process post_process "
+            "persist_layer_norm transformer_block_type=*_ln openai_gelu normalize_attention_scores onnx_safe "
+            "rotary_* seq_len_interpolation_factor apply_rope_fusion attention_type=multihead "
+            "scale_positional_embedding native_amp_* hysteresis fp16_lm_cross_entropy megatron_amp_O2 "
+            "async_grad_allreduce grad_allreduce_chunk_size_mb grad_div_ar_fusion "
+            "gradient_accumulation_fusion get_attention_mask_from_fusion cross_entropy_* bias_* "
+            "masked_softmax_fusion seed* dist_ckpt_* sharp resume_from_checkpoint use_cpu_initialization "
+            "apex_transformer_log_level log_* sync_batch_comm gradient_as_bucket_view transformer_engine "
+            "use_te_rng_tracker reduce_amax tp_only_amax_red fp8_margin fp8_recipe fp4_recipe fp8_interval "
+            "fp8_amax_* fp8_e4m3 fp8_hybrid gc_interval gc_interval_* sequence_parallel batch_p2p_* "
+            "activations_checkpoint_method activations_checkpoint_num_layers recompute_* encoder_seq_length "
+            "bf16 fp16 params_dtype pipeline_dtype autocast_dtype layernorm_zero_centered_gamma use_emha "
+            "moe_aux_loss_coeff moe_z_loss_coeff moe_router_load_balancing_type moe_input_jitter_eps "
+            "moe_token_dispatcher_type moe_router_dtype moe_router_pre_softmax moe_router_score_function "
+            "moe_router_bias_update_rate moe_router_topk* moe_per_layer_logging moe_token_drop_policy "
+            "moe_shared_expert_overlap gradient_accumulation_steps old_context_len scale_factor "
+            "low_freq_factor high_freq_factor save_* ckpt_* use_flash_attention cp_comm_type precision "
+            "inference.* hidden_act distribute_saved_activations share_embeddings_and_output_weights "
+            "enable_autocast answer_only_loss hidden_dropout attention_dropout"),
 };
+#undef NOTHING
+#undef SPEED
+#undef REFUSED
+enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 /* clang-format on */
 
 /* Model classes of NeMo 2 that stand for a model of the catalogue. */
@@ -80,22 +140,66 @@ struct reading {
 
 /* ---- settings ---- */
 
-/* "${training.model.x}", "${.x}": the value itself, where it is a scalar of this file. */
-static const struct tsim_value *interpolated(const struct reading *g, const struct tsim_value *value) {
-    char path[128];
+static const struct tsim_value *resolved(const struct reading *g, const char *path, const struct tsim_value *value,
+                                         int depth);
+
+/* What `inside` of "${...}" names; `path` is where it stands. "x.y" from the root (the launcher's has training before it),
+ * ".y" beside it, "..y" beside what it stands in. */
+static const struct tsim_value *named_value(const struct reading *g, const char *path, const char *inside, int depth) {
+    struct tsim_arena *arena = g->r->arena;
+    const char *target = strncmp(inside, "training.", 9) == 0 ? inside + 9 : inside, *base = path;
+    for (; *inside == '.'; inside++, target = inside) {
+        const char *dot = strrchr(base, '.');
+        base = dot ? tsim_arena_strndup(arena, base, (size_t)(dot - base)) : "";
+    }
+    if (base != path)
+        target = *base ? tsim_arena_printf(arena, "%s.%s", base, inside) : inside;
+    if (strlen(target) > 100 ||
+        strspn(target, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != strlen(target))
+        return NULL;
+    for (const char *step = target; step; step = strchr(step, '.') ? strchr(step, '.') + 1 : NULL)
+        if (strcspn(step, ".") == 0 || strcspn(step, ".") >= 60) /* of a step of a path */
+            return NULL;
+    const struct tsim_value *found = tsim_value_find_path(g->root, target);
+    return found && found->kind == TSIM_VALUE_SCALAR ? resolved(g, target, found, depth + 1) : NULL;
+}
+
+/* "${multiply:A, B}", NeMo's resolver: whole numbers, or what "${...}" names. */
+static const struct tsim_value *product(const struct reading *g, const char *path, const struct tsim_value *at,
+                                        const char *factors, int depth) {
+    struct tsim_arena *arena = g->r->arena;
+    long long value = 1;
+    while (*factors) {
+        int open = 0;
+        size_t length = 0;
+        for (; factors[length] && (open > 0 || factors[length] != ','); length++)
+            open += (factors[length] == '{') - (factors[length] == '}');
+        const char *text = tsim_arena_strndup(arena, factors, length);
+        text += strspn(text, " ");
+        const struct tsim_value *factor = resolved(g, path, tsim_value_new_scalar(arena, at, text), depth + 1);
+        char *end;
+        long long number = strtoll(factor->text, &end, 10);
+        if (end == factor->text || end[strspn(end, " ")] || number < 0 || number > 1000000000 ||
+            value > 1000000000000LL / (number > 0 ? number : 1))
+            return NULL;
+        value *= number;
+        factors += length + (factors[length] == ',');
+    }
+    return tsim_value_new_scalar(arena, at, tsim_arena_printf(arena, "%lld", value));
+}
+
+/* A value of OmegaConf, "${...}", as what it stands for; itself where that is not in this file. */
+static const struct tsim_value *resolved(const struct reading *g, const char *path, const struct tsim_value *value,
+                                         int depth) {
+    enum { MOST_DEPTH = 8 };
     size_t length = strlen(value->text);
-    if (length < 4 || length >= sizeof path || strncmp(value->text, "${", 2) != 0 || value->text[length - 1] != '}')
+    if (depth > MOST_DEPTH || length < 4 || length > 200 || strncmp(value->text, "${", 2) != 0 ||
+        value->text[length - 1] != '}')
         return value;
-    snprintf(path, sizeof path, "%.*s", (int)(length - 3), value->text + 2);
-    const char *start = strncmp(path, "training.", 9) == 0 ? path + 9 : path;
-    if (strlen(start) > 100 ||
-        strspn(start, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != strlen(start))
-        return value;
-    for (const char *step = start; step; step = strchr(step, '.') ? strchr(step, '.') + 1 : NULL)
-        if (strcspn(step, ".") >= 60) /* of a step of a path */
-            return value;
-    const struct tsim_value *found = tsim_value_find_path(g->root, start);
-    return found && found->kind == TSIM_VALUE_SCALAR ? found : value;
+    const char *inside = tsim_arena_strndup(g->r->arena, value->text + 2, length - 3);
+    const struct tsim_value *found = strncmp(inside, "multiply:", 9) == 0 ? product(g, path, value, inside + 9, depth)
+                                                                          : named_value(g, path, inside, depth);
+    return found ? found : value;
 }
 
 static const char *key_of(struct tsim_arena *arena, const char *path) {
@@ -113,6 +217,8 @@ static const char *key_of(struct tsim_arena *arena, const char *path) {
                                            {"trainer.max_steps", "max_steps"},
                                            {"data.micro_batch_size", "micro_batch_size"},
                                            {"data.global_batch_size", "global_batch_size"},
+                                           {"data.train_ds.micro_batch_size", "micro_batch_size"},
+                                           {"data.train_ds.global_batch_size", "global_batch_size"},
                                            {"optim.use_distributed_optimizer", "use_distributed_optimizer"},
                                            {"data.tokenizer.pretrained_model_name", "tokenizer.type"},
                                            {"tokenizer.pretrained_model_name", "tokenizer.type"},
@@ -139,7 +245,7 @@ static const char *key_of(struct tsim_arena *arena, const char *path) {
 static void add_setting(void *context, const char *name, const struct tsim_value *value) {
     const struct reading *g = context;
     tsim_recipe_add(g->r, name, key_of(g->r->arena, name),
-                    value->kind == TSIM_VALUE_SCALAR ? interpolated(g, value) : value);
+                    value->kind == TSIM_VALUE_SCALAR ? resolved(g, name, value, 0) : value);
 }
 
 /* ---- the model by its class ---- */
@@ -163,6 +269,16 @@ static void find_named(struct reading *g, struct tsim_gpt *gpt) {
             "known are Llama2Config7B, Llama3Config8B, ..., or num_layers, hidden_size and the rest beside it");
 }
 
+static bool is_bert(struct tsim_recipe *r) {
+    static const char *const NAMES[] = {"name", "run.name", "exp_manager.name"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        const struct tsim_setting *s = tsim_recipe_find(r, NAMES[i]);
+        if (s && strstr(tsim_setting_text(s), "bert"))
+            return true;
+    }
+    return false;
+}
+
 enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                   struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
@@ -171,9 +287,13 @@ enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_im
     tsim_recipe_init(&r, arena, input, "NeMo", diags);
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_NEMO, .input = input};
     tsim_recipe_each(g.r, g.root, add_setting, &g);
-    find_named(&g, &gpt);
-    tsim_gpt_build(&gpt);
-    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], input, result);
+    enum tsim_status status = TSIM_ERR_INFEASIBLE;
+    if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
+        find_named(&g, &gpt);
+        gpt.is_bidirectional = is_bert(&r);
+        tsim_gpt_build(&gpt);
+        status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, input, result);
+    }
     tsim_recipe_release(&r);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "import/recipes.h"
 
+#include "config/catalogue_load.h"
 #include "import/gpt.h"
 #include "import/toml.h"
 
@@ -7,35 +8,70 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NOTHING(patterns)                                                                                              \
+    { patterns, NULL, false }
+#define SPEED(patterns, what)                                                                                          \
+    { patterns, what, false }
+#define REFUSED(patterns, what)                                                                                        \
+    { patterns, what, true }
+#define STAGES "where stages begin: --set parallelism.layers_per_stage=[...] beside --ignore says it"
+#define ELSEWHERE "what it changes stands in a module of its own, which is not read"
+
+/* Settings that nothing asks for (torchtitan/config/job_config.py, and older places of them). What stands nowhere is an
+ * error. */
 /* clang-format off */
 static const struct tsim_setting_class CLASSES[] = {
-    {"job.*", NULL}, {"metrics.*", NULL}, {"model.tokenizer_path", NULL}, {"model.hf_assets_path", NULL},
-    {"model.print_after_conversion", NULL}, {"model.norm_type", NULL}, {"optimizer.implementation", NULL}, {"optimizer.fused", NULL},
-    {"optimizer.foreach", NULL},
-    {"optimizer.early_step_in_backward", "the optimizer within the backward pass"}, {"optimizer.*", NULL},
-    {"lr_scheduler.*", NULL}, {"training.dataset*", NULL}, {"training.max_norm", NULL}, {"training.seed", NULL},
-    {"training.warmup_steps", NULL}, {"training.gc_*", NULL}, {"training.data_parallel_type", NULL},
-    {"training.deterministic", "slower deterministic kernels"}, {"training.debug*", NULL},
-    {"training.enable_cpu_offload", "parameters, gradients and optimizer on the host"},
-    {"training.mixed_precision_reduce", NULL}, {"training.fsdp_reshard_after_forward", NULL},
-    {"parallelism.enable_compiled_autograd", "compiled backward"}, {"experimental.enable_compiled_autograd", "compiled backward"},
-    {"parallelism.disable_loss_parallel", "logits that are not split over the tensor ranks"},
-    {"training.disable_loss_parallel", "logits that are not split over the tensor ranks"},
-    {"parallelism.pipeline_parallel_split_points", "where stages begin: parallelism.layers_per_stage"},
-    {"experimental.pipeline_parallel_split_points", "where stages begin: parallelism.layers_per_stage"},
-    {"parallelism.module_fqns_per_model_part", "where stages begin: parallelism.layers_per_stage"},
-    {"parallelism.pipeline_parallel_schedule_csv", "a schedule of its own"},
-    {"parallelism.pipeline_parallel_first_stage_less_layers", "where stages begin"},
-    {"parallelism.pipeline_parallel_last_stage_less_layers", "where stages begin"},
-    {"parallelism.*", NULL}, {"experimental.*", NULL}, {"checkpoint.*", NULL}, {"comm.*", NULL}, {"validation.*", NULL},
-    {"memory_estimation.*", NULL}, {"fault_tolerance.enable", "fault tolerance"}, {"fault_tolerance.*", NULL},
-    {"activation_checkpoint.*", NULL},
-    {"profiling.*", "the cost of profiling"},
-    {"float8.precompute_float8_dynamic_scale_for_fsdp", NULL}, {"float8.recipe_name", "how fp8 values are scaled"},
-    {"float8.filter_fqns", NULL}, {"float8.*", NULL}, {"mx.*", "MX formats"}, {"quantize.*", "how values are quantized"},
-    {"compile.*", NULL},
+    REFUSED("job.custom_config_module job.custom_import experimental.custom_import "
+            "experimental.custom_args_module experimental.custom_model_path", ELSEWHERE),
+    NOTHING("job.* metrics.*"),
+    SPEED("profiling.*", "the cost of profiling"),
+    NOTHING("model.tokenizer_path model.hf_assets_path model.print_after_conversion"),
+    REFUSED("model.norm_type=*layernorm", "layer norms in place of RMS norms: model.norm"),
+    NOTHING("model.norm_type"),
+    REFUSED("model.adapter* lora.*", "an adapter: tsim trains all of the model"),
+    SPEED("optimizer.early_step_in_backward", "the optimizer within the backward pass"),
+    NOTHING("optimizer.* lr_scheduler.* training.dtype=float32"),
+    REFUSED("training.dtype", "parameters and optimizer states of another data type than fp32"),
+    NOTHING("training.mixed_precision_* training.dataset* training.max_norm training.seed "
+            "training.warmup_steps training.gc_* training.debug* training.data_parallel_type"),
+    SPEED("training.deterministic debug.deterministic*", "slower deterministic kernels"),
+    NOTHING("debug.* training.num_workers training.hf_*"),
+    SPEED("training.enable_cpu_offload", "parameters, gradients and optimizer on the host"),
+    SPEED("parallelism.enable_compiled_autograd experimental.enable_compiled_autograd", "compiled backward"),
+    SPEED("parallelism.disable_loss_parallel training.disable_loss_parallel", "logits that are not split over the tensor ranks"),
+    REFUSED("parallelism.pipeline_parallel_split_points experimental.pipeline_parallel_split_points "
+            "parallelism.module_fqns_per_model_part", STAGES),
+    REFUSED("parallelism.pipeline_parallel_schedule_csv experimental.pipeline_parallel_schedule_csv", "a schedule of its own"),
+    NOTHING("parallelism.pipeline_parallel_*_stage_less_layers=1"),
+    SPEED("parallelism.pipeline_parallel_*_stage_less_layers", "where stages begin: parallelism.layers_per_stage"),
+    NOTHING("*.pipeline_parallel_schedule *.pipeline_parallel_microbatch* "
+            "*.pipeline_parallel_layers_per_stage *.context_parallel_rotate_method "
+            "*.context_parallel_load_balancer parallelism.fsdp_reshard_after_forward "
+            "training.fsdp_reshard_after_forward parallelism.expert_tensor_parallel_degree "
+            "*.enable_async_tensor_parallel parallelism.expert_parallel_comm_backend=standard"),
+    SPEED("parallelism.expert_parallel_comm_backend", "another library for the exchange of experts"),
+    NOTHING("checkpoint.* comm.* validation.* memory_estimation.*"),
+    REFUSED("fault_tolerance.semi_sync_method", "replicas that meet only now and then"),
+    SPEED("fault_tolerance.enable", "fault tolerance"),
+    NOTHING("fault_tolerance.* activation_checkpoint.*"),
+    REFUSED("float8.emulate", "fp8 that is computed in another data type"),
+    NOTHING("float8.precompute_float8_dynamic_scale_for_fsdp float8.force_recompute*"),
+    SPEED("float8.recipe_name float8.scaling_type_*", "how fp8 values are scaled"),
+    SPEED("float8.filter_fqns=*.*", "products of a layer that are left in 16 bits"),
+    SPEED("float8.filter_fqns=auto_*", "products that are left in 16 bits"),
+    NOTHING("float8.filter_fqns float8.enable_float8_linear"),
+    SPEED("float8.moe_fqns*", "which experts are in fp8"),
+    SPEED("mx.*", "MX formats"),
+    SPEED("quantize.*", "how values are quantized"),
+    NOTHING("compile.* training.compile"),
 };
+#undef NOTHING
+#undef SPEED
+#undef REFUSED
 
+enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
+
+/* clang-format off */
 /* Flavors of its models: of the catalogue, or by their sizes (Qwen3: the released config.json). */
 static const struct flavor {
     const char *name, *flavor, *id;
@@ -56,7 +92,7 @@ struct reading {
     struct tsim_recipe *r;
     const struct tsim_import_input *input;
     int64_t tensor, pipeline, context, expert, replicate, shard; /* shard: -1, what is left */
-    int64_t world;
+    int64_t world, layers;                                       /* layers 0: not known */
 };
 
 /* Sections moved over the years: the same name in any of them. */
@@ -111,10 +147,14 @@ static void put_model(struct reading *g) {
         size_t length = strlen(f->flavor);
         bool is_size = strncmp(size, f->flavor, length) == 0 && (size[length] == '\0' || size[length] == '_');
         if (strcmp(f->name, model) == 0 && is_size) {
-            if (f->id)
-                tsim_recipe_put(g->r, "model", flavor, NULL, "%s", f->id);
-            else
+            const struct tsim_model *known_model;
+            g->layers = f->layers;
+            if (!f->id)
                 put_qwen3(g, flavor, f);
+            else if (tsim_catalogue_load_model(g->r->arena, f->id, &known_model, g->r->diags) == TSIM_OK) {
+                g->layers = known_model->layers;
+                tsim_recipe_put(g->r, "model", flavor, NULL, "%s", f->id);
+            }
             return;
         }
         known = tsim_arena_printf(g->r->arena, "%s%s%s %s", known, i > 0 ? ", " : "", f->name, f->flavor);
@@ -145,7 +185,7 @@ static void add_preset(struct reading *g, const char *key, const char *line_star
         tsim_recipe_scalar(g->r, line, (int)(from - line_start) + 1, tsim_arena_strndup(g->r->arena, from, length)));
 }
 
-/* "preset for 64 A100 GPUs", in a comment. */
+/* "preset for 8 H100 GPUs (with 96GiB memory)", in a comment. */
 static void find_preset(struct reading *g) {
     const struct tsim_document *d = g->r->document;
     int line = 1;
@@ -157,7 +197,7 @@ static void find_preset(struct reading *g) {
         if (digits > 0 && digits < 7 && behind(number, length - (size_t)(number - c), "GPU")) {
             const char *name = number + digits + strspn(number + digits, " ");
             add_preset(g, "preset.gpus", c, line, number, digits);
-            add_preset(g, "preset.machine", c, line, name, strcspn(name, " \n"));
+            add_preset(g, "preset.machine", c, line, name, length - (size_t)(name - c));
         }
         c = stop ? stop + 1 : end;
     }
@@ -224,28 +264,65 @@ static void put_recompute(struct reading *g) {
     else if (strcmp(text, "selective") == 0 || strcmp(text, "memory_budget") == 0) {
         tsim_recipe_put(g->r, "training.recompute", mode, mode ? NULL : "torchtitan's default", "selective");
         const struct tsim_setting *from = option ? option : mode;
-        if (from && strcmp(how, "op") != 0)
+        if (strcmp(text, "memory_budget") == 0)
+            tsim_recipe_not_modelled(g->r, mode,
+                                     "the compiler chooses what is recomputed; operators in all layers here");
+        else if (from && strcmp(how, "op") != 0)
             tsim_recipe_not_modelled(g->r, from, "every %.20sth layer is recomputed; operators in all of them are here",
                                      how);
     } else
         tsim_recipe_error(g->r, mode, "'%.40s' is none of none, selective, full", text);
 }
 
-static bool has_converter(struct reading *g, const char *word) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "model.converters");
-    bool has = s && s->value->kind == TSIM_VALUE_SCALAR && strstr(s->value->text, word);
-    for (size_t i = 0; s && s->value->kind == TSIM_VALUE_SEQUENCE && i < s->value->n_items; i++)
-        has |= s->value->items[i]->kind == TSIM_VALUE_SCALAR && strstr(s->value->items[i]->text, word);
+/* A scalar, or an item of a list. */
+static bool lists(const struct tsim_setting *s, const char *word) {
+    const struct tsim_value *value = s->value;
+    bool has = tsim_value_is_text(value, word);
+    for (size_t i = 0; value->kind == TSIM_VALUE_SEQUENCE && i < value->n_items; i++)
+        has |= tsim_value_is_text(value->items[i], word);
     return has;
 }
 
+/* A converter of the model by a part of its name: "float8", "quantize.linear.mx". */
+static bool has_converter(const struct tsim_setting *s, const char *word) {
+    size_t n = s && s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : s ? 1 : 0;
+    bool has = false;
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_value *item = s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->items[i] : s->value;
+        const char *text = item->kind == TSIM_VALUE_SCALAR ? item->text : "";
+        has |= strstr(text, word) != NULL;
+    }
+    return has;
+}
+
+static void check_converters(struct reading *g, const struct tsim_setting *s) {
+    size_t n = s && s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : s ? 1 : 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_value *item = s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->items[i] : s->value;
+        const char *text = item->kind == TSIM_VALUE_SCALAR ? item->text : "a list";
+        if (*text && !strstr(text, "float8") && !strstr(text, "mx"))
+            tsim_recipe_error(g->r, s, "the converter '%.40s' is not known: float8 and mx are", text);
+    }
+}
+
+/* Sections about a data type that no converter asks for. */
+static void pass_over(struct reading *g, const char *prefix) {
+    for (size_t i = 0; i < g->r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++)
+        g->r->settings[i].is_used |= strncmp(g->r->settings[i].key, prefix, strlen(prefix)) == 0;
+}
+
+/* FSDP keeps parameters and optimizer in training.dtype, computes in one type and reduces gradients in another. */
 static void put_precision(struct reading *g) {
     const struct tsim_setting *param = tsim_recipe_find(g->r, "training.mixed_precision_param"),
+                              *reduce = tsim_recipe_find(g->r, "training.mixed_precision_reduce"),
                               *old = tsim_recipe_find(g->r, "float8.enable_float8_linear"),
                               *converters = tsim_recipe_find(g->r, "model.converters");
     bool is_fp32 = param && strcmp(tsim_setting_text(param), "float32") == 0;
-    bool has_blocks = has_converter(g, "mx");
-    const struct tsim_setting *low = has_blocks || has_converter(g, "float8") ? converters : is_on(g, old) ? old : NULL;
+    check_converters(g, converters);
+    bool has_blocks = has_converter(converters, "mx");
+    const struct tsim_setting *low = has_blocks || has_converter(converters, "float8") ? converters
+                                     : is_on(g, old)                                   ? old
+                                                                                       : NULL;
     if (low && !has_blocks && !is_on(g, tsim_recipe_find(g->r, "float8.enable_fsdp_float8_all_gather")))
         tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
     if (low)
@@ -253,7 +330,14 @@ static void put_precision(struct reading *g) {
     else
         tsim_recipe_put(g->r, "training.precision", param, param ? NULL : "torchtitan's default",
                         is_fp32 ? "fp32" : "bf16");
-    tsim_recipe_put(g->r, "training.gradient_precision", NULL, "FSDP reduces in fp32", "fp32");
+    if (!low) {
+        pass_over(g, "float8.");
+        pass_over(g, "mx.");
+        pass_over(g, "quantize.");
+    }
+    bool in_bf16 = reduce && strcmp(tsim_setting_text(reduce), "bfloat16") == 0;
+    tsim_recipe_put(g->r, "training.gradient_precision", reduce, reduce ? NULL : "torchtitan's default",
+                    in_bf16 ? "bf16" : "fp32");
 }
 
 static void put_training(struct reading *g) {
@@ -275,12 +359,22 @@ static void put_training(struct reading *g) {
 
 /* ---- software and parallelism ---- */
 
+/* Of compile.components, "model" and "loss" where nothing is said, the model's blocks are what fusion means. */
 static void put_software(struct reading *g) {
     static const char *const COMPILE[] = {"compile.enable", "training.compile", NULL};
-    const struct tsim_setting *compile = tsim_recipe_find_any(g->r, COMPILE);
+    const struct tsim_setting *compile = tsim_recipe_find_any(g->r, COMPILE),
+                              *parts = tsim_recipe_find(g->r, "compile.components");
+    bool is_compiled = is_on(g, compile), has_model = is_compiled && (!parts || lists(parts, "model"));
     tsim_recipe_put(g->r, "software.extends", NULL, "torchtitan", "torchtitan-2024");
-    tsim_recipe_put(g->r, "software.fusion", compile, compile ? NULL : "torchtitan's default",
-                    is_on(g, compile) ? "compile" : "none");
+    tsim_recipe_put(g->r, "software.fusion", is_compiled && !has_model ? parts : compile,
+                    is_compiled && !has_model ? "without the model"
+                    : compile                 ? NULL
+                                              : "torchtitan's default",
+                    has_model ? "compile" : "none");
+    if (is_compiled && !has_model && lists(parts, "loss"))
+        tsim_recipe_not_modelled(g->r, parts, "not modelled: the loss alone is compiled; nothing is fused here");
+    if (has_model && parts && !lists(parts, "loss"))
+        tsim_recipe_not_modelled(g->r, parts, "not modelled: the model alone is compiled; the loss is, too, here");
 }
 
 /* FSDP within a pipeline keeps gathered parameters until the step's end, which is ZeRO-2. */
@@ -307,6 +401,19 @@ static void put_sharding(struct reading *g) {
         put_int(g, "parallelism.zero_group", replicate, "ranks that shard", ranks / g->replicate);
 }
 
+/* Stages of so many layers, the embedding and the head counted as a layer each; two a rank where nothing is said
+ * (torchtitan/distributed/pipeline_parallel.py). */
+static void put_chunks(struct reading *g, const struct tsim_setting *schedule, const struct tsim_setting *per_stage) {
+    int64_t each = per_stage ? tsim_setting_int(g->r, per_stage, 1, 100000) : 0;
+    int64_t stages = each > 0 ? (g->layers + 2 + each - 1) / each : 2 * g->pipeline;
+    if (each > 0 && (g->layers == 0 || stages % g->pipeline != 0 || stages / g->pipeline < 2))
+        tsim_recipe_error(g->r, per_stage,
+                          "%lld layers a stage give no whole number of stages, two or more, to each of %lld ranks",
+                          (long long)each, (long long)g->pipeline);
+    put_int(g, "parallelism.virtual_pipeline", per_stage ? per_stage : schedule, per_stage ? NULL : "two stages a rank",
+            stages / g->pipeline);
+}
+
 static void put_schedule(struct reading *g) {
     static const char *const NAMES[][2] = {
         {"1F1B", "1f1b"},          {"GPipe", "gpipe"},    {"Interleaved1F1B", "interleaved"},
@@ -318,8 +425,9 @@ static void put_schedule(struct reading *g) {
         if (strcmp(text, NAMES[i][0]) == 0) {
             tsim_recipe_put(g->r, "parallelism.schedule", s, s ? NULL : "torchtitan's default", "%s", NAMES[i][1]);
             if (i == 2)
-                tsim_recipe_put(g->r, "parallelism.virtual_pipeline", s,
-                                per_stage ? "two stages a rank taken" : "two stages a rank", "2");
+                put_chunks(g, s, per_stage);
+            else if (per_stage)
+                tsim_recipe_note(g->r, per_stage->name, per_stage->value, "stages are as even as layers allow");
             if (i > 3)
                 tsim_recipe_not_modelled(g->r, s, "not modelled as it is: %s is the nearest", NAMES[i][1]);
             return;
@@ -335,6 +443,14 @@ static void put_context(struct reading *g) {
                     is_ring ? "ring" : "all-gather");
 }
 
+/* Experts are divided by tensors among one rank (torchtitan's default) or as many as the rest of a layer is. */
+static void put_experts(struct reading *g) {
+    const struct tsim_setting *tensor = find(g, "expert_tensor_parallel_degree");
+    put_int(g, "parallelism.expert", find(g, "expert_parallel_degree"), NULL, g->expert);
+    put_int(g, "parallelism.expert_tensor", tensor, tensor ? NULL : "torchtitan's default",
+            tensor ? tsim_setting_int(g->r, tensor, 1, 1000000) : 1);
+}
+
 static void put_parallelism(struct reading *g) {
     const struct tsim_setting *async = find(g, "enable_async_tensor_parallel");
     put_int(g, "parallelism.tensor", find(g, "tensor_parallel_degree"), NULL, g->tensor);
@@ -344,7 +460,7 @@ static void put_parallelism(struct reading *g) {
     if (g->context > 1)
         put_context(g);
     if (g->expert > 1)
-        put_int(g, "parallelism.expert", find(g, "expert_parallel_degree"), NULL, g->expert);
+        put_experts(g);
     put_sharding(g);
     if (is_on(g, async))
         tsim_recipe_put(g->r, "parallelism.overlap.tensor", async, NULL, "true");
@@ -356,6 +472,8 @@ enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct t
     struct reading g = {.r = &r, .input = input};
     tsim_recipe_init(&r, arena, input, "torchtitan", diags);
     enum tsim_status status = tsim_toml_read(&r);
+    if (status == TSIM_OK)
+        status = tsim_recipe_accepts(&r, CLASSES, N_CLASSES) ? TSIM_OK : TSIM_ERR_INFEASIBLE;
     if (status == TSIM_OK) {
         find_preset(&g);
         g.tensor = degree(&g, "tensor_parallel_degree", 1, 1);
@@ -371,7 +489,7 @@ enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct t
         put_training(&g);
         put_software(&g);
         put_parallelism(&g);
-        status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], input, result);
+        status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, input, result);
     }
     tsim_recipe_release(&r);
     return status;

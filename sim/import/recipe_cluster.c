@@ -1,0 +1,172 @@
+/* Where a recipe's run takes place: what a scheduler, a comment or --set says of the machines, and what is usual. */
+#include "import/gpt.h"
+
+#include "base/quantity.h"
+#include "config/catalogue_load.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Machines by a part of the name that a scheduler or a comment has for them. */
+static const struct {
+    const char *part, *node, *fabric;
+} MACHINES[] = {{"gb200", "gb200-nvl72", "ib-ndr"},   {"b200", "dgx-b200", "ib-ndr"}, {"h200", "dgx-h200", "ib-ndr"},
+                {"h100", "dgx-h100", "ib-ndr"},       {"a100", "dgx-a100", "ib-hdr"}, {"v100", "dgx-2", "ib-edr"},
+                {"mi300x", "mi300x-node", "roce-400"}};
+
+static const char *lower(struct tsim_arena *arena, const char *text) {
+    char *copy = tsim_arena_strdup(arena, text);
+    for (char *c = copy; *c; c++)
+        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    return copy;
+}
+
+enum { USUAL_MACHINE = 3 };
+
+static size_t machine_of(struct tsim_recipe *r, const struct tsim_setting *machine, bool *is_found) {
+    const char *text = machine ? lower(r->arena, tsim_setting_text(machine)) : "";
+    for (size_t i = 0; i < sizeof MACHINES / sizeof MACHINES[0]; i++)
+        if (strstr(text, MACHINES[i].part)) {
+            *is_found = true;
+            return i;
+        }
+    *is_found = false;
+    return USUAL_MACHINE;
+}
+
+/* "v100-32g", "H100 GPUs (with 96GiB memory)": bytes of an accelerator's memory; 0: not said. */
+static double stated_memory(const char *text) {
+    for (const char *c = text; *c; c++) {
+        char *end;
+        if (!isdigit((unsigned char)*c))
+            continue;
+        double value = strtod(c, &end);
+        const char *unit = end + (*end == ' ');
+        size_t length = strncmp(unit, "gib", 3) == 0 ? 3 : strncmp(unit, "gb", 2) == 0 ? 2 : *unit == 'g';
+        if (length > 0 && !isalnum((unsigned char)unit[length]) && value > 0 && value < 10000)
+            return value * (length == 3 ? 1073741824.0 : 1e9);
+        c = end - 1;
+    }
+    return 0;
+}
+
+static bool has_memory(const struct tsim_accelerator *accelerator, double bytes) {
+    return fabs(accelerator->memory_bytes / bytes - 1) < 0.08; /* GB and GiB are taken for each other */
+}
+
+/* One of the same name up to the dash ("h100") with that memory; NULL: the catalogue has none. */
+static const char *with_memory(struct tsim_recipe *r, const struct tsim_accelerator *usual, double bytes) {
+    const char *const *ids, *found = NULL;
+    size_t n, length = strcspn(usual->name, "-");
+    struct tsim_diags unused;
+    tsim_diags_init(&unused);
+    if (tsim_catalogue_list(r->arena, TSIM_CATALOGUE_ACCELERATORS, &ids, &n, &unused) != TSIM_OK)
+        n = 0;
+    for (size_t i = 0; i < n && !found; i++) {
+        const struct tsim_accelerator *accelerator;
+        if (strncmp(ids[i], usual->name, length) == 0 && ids[i][length] == '-' && !strstr(ids[i], "pcie") &&
+            tsim_catalogue_load_accelerator(r->arena, ids[i], &accelerator, &unused) == TSIM_OK &&
+            has_memory(accelerator, bytes))
+            found = ids[i];
+    }
+    tsim_diags_release(&unused);
+    return found;
+}
+
+static bool is_node_set(const struct tsim_recipe *r) {
+    for (size_t i = 0; i < r->input->n_overrides; i++)
+        if (strncmp(r->input->overrides[i].path, "cluster.node", 12) == 0 && r->input->overrides[i].path[12] != 's')
+            return true;
+    return false;
+}
+
+/* The maker's usual node, with the accelerator that has the memory which the file says. */
+static void put_node(struct tsim_recipe *r, const struct tsim_setting *machine, const char *id) {
+    double bytes = stated_memory(lower(r->arena, tsim_setting_text(machine)));
+    const struct tsim_node *node;
+    char said[64], usual[64];
+    if (bytes == 0 || is_node_set(r) || tsim_catalogue_load_node(r->arena, id, &node, r->diags) != TSIM_OK ||
+        has_memory(node->accelerator, bytes)) {
+        tsim_recipe_put(r, "cluster.node", machine, "with its maker's usual node", "%s", id);
+        return;
+    }
+    const char *accelerator = with_memory(r, node->accelerator, bytes);
+    if (!accelerator) {
+        tsim_diag_hint(
+            tsim_recipe_error(r, machine, "%s of memory, but %s has %s, and no other of its name is in the catalogue",
+                              tsim_quantity_human(bytes, TSIM_BYTES, said, sizeof said), node->accelerator->name,
+                              tsim_quantity_human(node->accelerator->memory_bytes, TSIM_BYTES, usual, sizeof usual)),
+            "--set cluster.node=ID of another, or {extends: %s, accelerator: {extends: %s, memory: ...}}", id,
+            node->accelerator->name);
+        return;
+    }
+    tsim_recipe_put(r, "cluster.node.extends", machine, "with its maker's usual node", "%s", id);
+    tsim_recipe_put(r, "cluster.node.accelerator", machine, "the memory that it says", "%s", accelerator);
+}
+
+static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machine, bool has_fabric) {
+    bool is_found;
+    size_t found = machine_of(r, machine, &is_found);
+    if (is_found)
+        put_node(r, machine, MACHINES[found].node);
+    else
+        tsim_recipe_assume(r, "cluster.node", "--set cluster.node=ID for another", "%s", MACHINES[found].node);
+    if (has_fabric)
+        tsim_recipe_assume(r, "cluster.fabric", "--set cluster.fabric=ID for another", "%s", MACHINES[found].fabric);
+}
+
+/* A --set of that path, 0 where there is none. */
+static int64_t overridden(const struct tsim_import_input *input, const char *path) {
+    int64_t value = 0;
+    for (size_t i = 0; i < input->n_overrides; i++)
+        if (strcmp(input->overrides[i].path, path) == 0)
+            value = strtoll(input->overrides[i].value, NULL, 10);
+    return value > 0 && value <= 1000000 ? value : 0;
+}
+
+/* Accelerators of the node, which a --set may name; 8 where it is not known. */
+static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_import_input *input,
+                                    const struct tsim_setting *machine) {
+    bool is_found;
+    const char *id = MACHINES[machine_of(r, machine, &is_found)].node;
+    const struct tsim_node *node;
+    struct tsim_diags unused;
+    for (size_t i = 0; i < input->n_overrides; i++)
+        if (strcmp(input->overrides[i].path, "cluster.node") == 0)
+            id = input->overrides[i].value;
+    tsim_diags_init(&unused);
+    bool is_known = tsim_catalogue_load_node(r->arena, id, &node, &unused) == TSIM_OK;
+    tsim_diags_release(&unused);
+    return is_known ? node->accelerators : 8;
+}
+
+/* Of each node, where the recipe does not say it: eight, or fewer where fewer are needed or there. */
+static int64_t usual_each(int64_t least_world, bool has_nodes, int64_t of_node) {
+    int64_t each = least_world < 8 && !has_nodes ? least_world : 8;
+    return each < of_node ? each : of_node;
+}
+
+int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_import_input *input,
+                                const struct tsim_setting *nodes, const struct tsim_setting *per_node,
+                                const struct tsim_setting *machine, int64_t least_world) {
+    int64_t of_node = accelerators_of_node(r, input, machine);
+    int64_t said = per_node ? tsim_setting_int(r, per_node, 1, 10000) : 0;
+    int64_t set_each = overridden(input, "cluster.accelerators_per_node");
+    int64_t each = set_each ? set_each : said ? said : usual_each(least_world, nodes != NULL, of_node);
+    int64_t n = nodes ? tsim_setting_int(r, nodes, 1, 1000000) : (least_world + each - 1) / each;
+    int64_t set = overridden(input, "cluster.nodes");
+    put_machine(r, machine, (set ? set : n) > 1);
+    if (nodes)
+        tsim_recipe_put(r, "cluster.nodes", nodes, NULL, "%lld", (long long)n);
+    else if (!set)
+        tsim_recipe_assume(r, "cluster.nodes", "as many as the parallelism needs", "%lld", (long long)n);
+    if (each != of_node && !set_each && per_node)
+        tsim_recipe_put(r, "cluster.accelerators_per_node", per_node, NULL, "%lld", (long long)each);
+    else if (each != of_node && !set_each)
+        tsim_recipe_assume(r, "cluster.accelerators_per_node",
+                           each < 8 ? "as many as the parallelism needs" : "nothing says how many of a node", "%lld",
+                           (long long)each);
+    return (set ? set : n) * each;
+}

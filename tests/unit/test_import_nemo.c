@@ -1,0 +1,126 @@
+/* Recipes of NeMo: data types, values that stand for others, and jobs that are not plain training of a transformer. */
+#include "import/format.h"
+#include "support/training_rig.h"
+
+#include <string.h>
+
+static enum tsim_status import_text(const char *text, struct tsim_import_result *result) {
+    struct tsim_import_input input = {.file = "file", .text = text, .size = strlen(text)};
+    return tsim_import_format_find("nemo")->read(&arena, &input, result, &diags);
+}
+
+static const struct tsim_scenario *imported(const char *text) {
+    struct tsim_import_result result = {0};
+    ck_assert_int_eq(import_text(text, &result), TSIM_OK);
+    return load_text(result.yaml);
+}
+
+/* A small GPT as the launcher's files have it, with more lines in its model. */
+#define TRAINER "trainer: {num_nodes: 1, devices: 8, precision: bf16, accumulate_grad_batches: 1, max_steps: 100}\n"
+#define MODEL                                                                                                          \
+    "model:\n  micro_batch_size: 1\n  global_batch_size: 32\n  tensor_model_parallel_size: 2\n"                        \
+    "  encoder_seq_length: 2048\n  max_position_embeddings: ${.encoder_seq_length}\n  num_layers: 8\n"                 \
+    "  hidden_size: 1024\n  num_attention_heads: 16\n  transformer_block_type: pre_ln\n"
+#define GPT(more) "name: megatron_gpt\n" TRAINER MODEL more
+
+/* nemo/collections/nlp/modules/common/megatron/transformer.py asks cfg.fp8 first; the two others choose its format. */
+START_TEST(fp8_has_one_switch) {
+    static const struct {
+        const char *text;
+        enum tsim_precision precision;
+    } CASES[] = {
+        {GPT("  fp8: False\n  fp8_e4m3: False\n  fp8_hybrid: True\n"), TSIM_BF16},
+        {GPT("  fp8_hybrid: True\n"), TSIM_BF16},
+        {GPT("  fp8: True\n  fp8_hybrid: True\n"), TSIM_FP8},
+        {GPT("  fp8: True\n  fp8_e4m3: True\n  fp8_hybrid: False\n"), TSIM_FP8},
+        {GPT("  fp8: hybrid\n"), TSIM_FP8},
+        {GPT("  fp8: null\n  fp8_hybrid: True\n"), TSIM_BF16},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+        ck_assert_msg(imported(CASES[i].text)->training.precision == CASES[i].precision, "%s", CASES[i].text);
+}
+END_TEST
+
+/* OmegaConf's references: beside the value, above it, from the root, and NeMo's products. */
+START_TEST(values_that_stand_for_others) {
+    const struct tsim_scenario *sc = imported(GPT("  ffn_hidden_size: ${multiply:4, ${.hidden_size}}\n"
+                                                  "  data:\n    seq_length: ${model.encoder_seq_length}\n"
+                                                  "  num_query_groups: ${.tensor_model_parallel_size}\n"));
+    ck_assert_int_eq(sc->model->positions, 2048);
+    ck_assert_int_eq(sc->model->ffn_hidden, 4096);
+    ck_assert_int_eq(sc->training.sequence_length, 2048);
+    ck_assert_int_eq(sc->model->kv_heads, 2);
+    sc = imported("name: megatron_gpt\n" TRAINER MODEL
+                  "  num_query_groups: ${multiply:${training.model.tensor_model_parallel_size}, 4}\n");
+    ck_assert_int_eq(sc->model->kv_heads, 8);
+    struct tsim_import_result result = {0}; /* those that go round, and what is nowhere */
+    ck_assert_int_ne(
+        import_text(GPT("  ffn_hidden_size: ${.kv_channels}\n  kv_channels: ${.ffn_hidden_size}\n"), &result), TSIM_OK);
+    ck_assert_int_ne(import_text(GPT("  ffn_hidden_size: ${multiply:4, ${.nothing}}\n"), &result), TSIM_OK);
+}
+END_TEST
+
+/* What a job is: the setting that says it, and a part of the sentence. */
+static const struct {
+    const char *text, *setting, *why;
+} OTHER_JOBS[] = {
+    {"name: megatron_mamba\n" TRAINER MODEL "  hybrid_override_pattern: null\n", "name", "(Mamba, Griffin, Hyena)"},
+    {GPT("  hybrid_override_pattern: 'M-M*'\n"), "model.hybrid_override_pattern", "(Mamba, Griffin, Hyena)"},
+    {GPT("  ngroups_mamba: 8\n"), "model.ngroups_mamba", "(Mamba, Griffin, Hyena)"},
+    {"exp_manager: {name: megatron_griffin}\n" TRAINER MODEL, "exp_manager.name", "(Mamba, Griffin, Hyena)"},
+    {"model: {_target_: nemo.collections.llm.gpt.model.ssm.MambaModel}\n", "model._target_", "(Mamba, Griffin, Hyena)"},
+    {GPT("  mm_cfg: {llm: {freeze: True}}\n"), "model.mm_cfg.llm.freeze", "images or sound and text"},
+    {"model: {_target_: nemo.collections.vlm.neva.model.llava.LlavaModel}\n", "model._target_", "images or sound"},
+    {GPT("  peft: {peft_scheme: lora, lora_tuning: {adapter_dim: 32}}\n"), "model.peft.peft_scheme", "an adapter"},
+    {"inference: {greedy: False}\n" TRAINER "prompts: ['Q: How are you?']\nport: 5555\n", "prompts",
+     "this is inference"},
+    {"_target_: nemo.collections.llm.api.evaluate\n", "_target_", "this evaluates a model"},
+    {"trainer: {dpo: {max_steps: 3}, num_nodes: 1}\n" MODEL, "trainer.dpo.max_steps", "tuning by preferences"},
+    {"exp_manager: {name: megatron_t5}\n" TRAINER MODEL, "exp_manager.name", "an encoder and a decoder"},
+    {GPT("  quantization: {algorithm: int8_sq}\n"), "model.quantization.algorithm", "distils, prunes, quantizes"},
+    {GPT("  fsdp: True\n"), "model.fsdp", "FSDP"},
+    {GPT("  window_size: [1024, 0]\n"), "model.window_size", "attention in windows"},
+    {GPT("  fp32_residual_connection: True\n"), "model.fp32_residual_connection", "the data type of a part"},
+    {"name: megatron_gpt\ntrainer: {num_nodes: 1, devices: 8, precision: bf16, accumulate_grad_batches: 4}\n" MODEL,
+     "trainer.accumulate_grad_batches", "steps that add up several"},
+    {GPT("  hyper_width: 3\n"), "model.hyper_width", "tsim does not know this setting"},
+};
+
+START_TEST(jobs_that_are_refused) {
+    struct tsim_import_result result = {0};
+    ck_assert_int_ne(import_text(OTHER_JOBS[_i].text, &result), TSIM_OK);
+    size_t i = 0;
+    while (i < diags.n_items && diags.items[i].is_warning)
+        i++;
+    ck_assert_uint_lt(i, diags.n_items);
+    ck_assert_str_eq(diags.items[i].field, OTHER_JOBS[_i].setting);
+    ck_assert_msg(strstr(diags.items[i].message, OTHER_JOBS[_i].why), "%s", diags.items[i].message);
+}
+END_TEST
+
+/* What is off changes nothing; a BERT looks both ways; the batch of a fine-tuning stands at its data. */
+START_TEST(what_is_taken) {
+    ck_assert(imported(GPT("  fsdp: False\n  window_size: null\n  hybrid_override_pattern: null\n"
+                           "  fp32_residual_connection: False\n  peft: {peft_scheme: none}\n"))
+                  ->model->causal);
+    ck_assert(
+        !imported("exp_manager: {name: megatron_bert}\n" TRAINER MODEL "  bert_binary_head: False\n")->model->causal);
+    ck_assert_int_eq(
+        imported(GPT("  data: {train_ds: {micro_batch_size: 2, global_batch_size: 64}}\n"))->training.global_batch_size,
+        64);
+}
+END_TEST
+
+static Suite *nemo_suite(void) {
+    Suite *suite = suite_create("import_nemo");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, fp8_has_one_switch);
+    tcase_add_test(tests, values_that_stand_for_others);
+    tcase_add_loop_test(tests, jobs_that_are_refused, 0, (int)(sizeof OTHER_JOBS / sizeof OTHER_JOBS[0]));
+    tcase_add_test(tests, what_is_taken);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(nemo_suite)

@@ -1,0 +1,117 @@
+/* Recipes of torchtitan: what its settings are in a scenario, and which are refused. */
+#include "import/format.h"
+#include "support/training_rig.h"
+
+#include <string.h>
+
+static enum tsim_status import_text(const char *text, struct tsim_import_result *result) {
+    struct tsim_import_input input = {.file = "file", .text = text, .size = strlen(text)};
+    return tsim_import_format_find("torchtitan")->read(&arena, &input, result, &diags);
+}
+
+/* Llama 3 8B on eight accelerators, with more lines behind [training]. */
+#define RECIPE(more) "[model]\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\nseq_len = 8192\n" more
+
+static const struct tsim_scenario *imported(const char *text) {
+    struct tsim_import_result result = {0};
+    ck_assert_int_eq(import_text(text, &result), TSIM_OK);
+    return load_text(result.yaml);
+}
+
+/* The place and the setting of the first mistake. */
+static void check_refused(const char *text, int line, const char *setting) {
+    struct tsim_import_result result = {0};
+    diags.n_items = diags.n_errors = diags.n_warnings = 0;
+    ck_assert_int_ne(import_text(text, &result), TSIM_OK);
+    size_t i = 0;
+    while (i < diags.n_items && diags.items[i].is_warning)
+        i++;
+    ck_assert_uint_lt(i, diags.n_items);
+    ck_assert_int_eq(diags.items[i].at.line, line);
+    ck_assert_str_eq(diags.items[i].field, setting);
+}
+
+/* compile.components, ["model", "loss"] where nothing is said, are what is compiled. */
+START_TEST(what_is_compiled) {
+    static const struct {
+        const char *text;
+        enum tsim_fusion fusion;
+    } CASES[] = {
+        {RECIPE(""), TSIM_FUSION_NONE},
+        {RECIPE("compile = true\n"), TSIM_FUSION_COMPILE},
+        {RECIPE("[compile]\nenable = true\n"), TSIM_FUSION_COMPILE},
+        {RECIPE("[compile]\nenable = true\ncomponents = [\"model\", \"loss\"]\n"), TSIM_FUSION_COMPILE},
+        {RECIPE("[compile]\nenable = true\ncomponents = [\"model\"]\n"), TSIM_FUSION_COMPILE},
+        {RECIPE("[compile]\nenable = true\ncomponents = [\"loss\"]\n"), TSIM_FUSION_NONE},
+        {RECIPE("[compile]\nenable = false\ncomponents = [\"model\", \"loss\"]\n"), TSIM_FUSION_NONE},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+        ck_assert_msg(imported(CASES[i].text)->software->fusion == CASES[i].fusion, "%s", CASES[i].text);
+}
+END_TEST
+
+/* A preset's comment says which memory: 96 GiB are no usual H100's 80, 40 GB no A100's of 80. */
+START_TEST(memory_that_a_comment_says) {
+    const struct tsim_scenario *sc =
+        imported("# NOTE: this toml config is a preset for 8 H100 GPUs (with 96GiB memory).\n" RECIPE(""));
+    ck_assert_str_eq(sc->cluster.node->accelerator->name, "h100-96gb");
+    ck_assert_double_eq(sc->cluster.node->accelerator->memory_bytes, 96e9);
+    sc = imported("# preset for 8 H100 GPUs.\n" RECIPE(""));
+    ck_assert_str_eq(sc->cluster.node->accelerator->name, "h100-sxm");
+    sc = imported("# preset for 8 H100 GPUs (80GB)\n" RECIPE(""));
+    ck_assert_str_eq(sc->cluster.node->accelerator->name, "h100-sxm");
+    sc = imported("# preset for 8 A100 GPUs (40 GB)\n" RECIPE(""));
+    ck_assert_str_eq(sc->cluster.node->accelerator->name, "a100-40gb");
+    check_refused("# preset for 8 H100 GPUs (with 64GiB memory)\n" RECIPE(""), 1, "comment");
+}
+END_TEST
+
+START_TEST(data_types) {
+    ck_assert_int_eq(imported(RECIPE(""))->training.gradient_precision, TSIM_FP32);
+    ck_assert_int_eq(imported(RECIPE("mixed_precision_reduce = \"bfloat16\"\n"))->training.gradient_precision,
+                     TSIM_BF16);
+    ck_assert_int_eq(imported("[float8]\nrecipe_name = \"rowwise\"\n" RECIPE(""))->training.precision, TSIM_BF16);
+    ck_assert_int_eq(imported(RECIPE("[float8]\nenable_fsdp_float8_all_gather = true\n[model]\n"
+                                     "converters = [\"quantize.linear.float8\"]\n"))
+                         ->training.precision,
+                     TSIM_FP8);
+    check_refused(RECIPE("dtype = \"bfloat16\"\n"), 6, "training.dtype");
+    check_refused("[model]\nflavor = \"8B\"\nconverters = [\"float8\", \"lora\"]\n", 3, "model.converters");
+}
+END_TEST
+
+/* 32 layers, the embedding and the head: 34, of 9 each are four stages, two for each of two ranks; of 17 each only one,
+ * where interleaving needs two. */
+START_TEST(stages) {
+#define PIPELINE(rest)                                                                                                 \
+    RECIPE("[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_schedule = \"Interleaved1F1B\"\n" rest)
+    ck_assert_int_eq(imported(PIPELINE(""))->parallelism.virtual_pipeline, 2);
+    ck_assert_int_eq(imported(PIPELINE("pipeline_parallel_layers_per_stage = 9\n"))->parallelism.virtual_pipeline, 2);
+    check_refused(PIPELINE("pipeline_parallel_layers_per_stage = 17\n"), 9,
+                  "parallelism.pipeline_parallel_layers_per_stage");
+    check_refused(PIPELINE("pipeline_parallel_split_points = [\"layers.3\"]\n"), 9,
+                  "parallelism.pipeline_parallel_split_points");
+}
+END_TEST
+
+START_TEST(what_is_not_known) {
+    check_refused(RECIPE("[parallelism]\nring_degree = 4\n"), 7, "parallelism.ring_degree");
+    check_refused(RECIPE("window = 4\n"), 6, "training.window");
+    check_refused(RECIPE("[experimental]\ncustom_args_module = \"mine\"\n"), 7, "experimental.custom_args_module");
+}
+END_TEST
+
+static Suite *torchtitan_suite(void) {
+    Suite *suite = suite_create("import_torchtitan");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, what_is_compiled);
+    tcase_add_test(tests, memory_that_a_comment_says);
+    tcase_add_test(tests, data_types);
+    tcase_add_test(tests, stages);
+    tcase_add_test(tests, what_is_not_known);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(torchtitan_suite)
