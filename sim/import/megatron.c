@@ -124,11 +124,19 @@ static const struct tsim_value *values_of(struct reading *g, const struct tsim_s
     return list;
 }
 
-/* Where the launcher's own arguments end: at the script; 0 without one. */
+/* pretrain_gpt.py, or a module that is no launcher: -m my.pretraining. */
+static bool is_program(const struct words *w, size_t i) {
+    const char *text = w->words[i].text;
+    size_t length = strlen(text);
+    if (i > 0 && strcmp(w->words[i - 1].text, "-m") == 0)
+        return strncmp(text, "torch.", 6) != 0 && strncmp(text, "deepspeed.", 10) != 0;
+    return length > 3 && strcmp(text + length - 3, ".py") == 0 && !is_argument(text);
+}
+
+/* Where the launcher's own arguments end: at the program; 0 without one. */
 static size_t end_of_launcher(struct reading *g, const struct words *w) {
     for (size_t i = 0; i < w->n; i++) {
-        size_t length = strlen(w->words[i].text);
-        if (length > 3 && strcmp(w->words[i].text + length - 3, ".py") == 0 && !is_argument(w->words[i].text)) {
+        if (is_program(w, i)) {
             tsim_recipe_add(g->r, "program", "program", value_at(g, w->words[i].start, w->words[i].text));
             return i;
         }

@@ -34,18 +34,21 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "program=*nvlm* "
             "program=*[_-]vl[/._-]* program=*vision* program=*pretrain_clip* program=*diffusion* program=*dino*",
             IMAGES),
-    REFUSED("program=*retro* program=*_ict* program=*realm* program=*orqa* program=*biencoder* program=*retriev*",
+    REFUSED("program=*retro* program=*_ict* program=*realm* program=*orqa* program=*biencoder* program=*retriev* "
+            "program=*doc_index*",
             RETRIEVAL),
     REFUSED("program=*text_generation* program=*generate* program=*inference* program=*infer_* program=*_server* "
             "program=*/server* program=*server.py",
             INFERENCE),
-    REFUSED("program=*eval* program=*mmlu* program=*tasks/* program=*zeroshot* program=*benchmark_accuracy*",
+    REFUSED("program=*eval* program=*mmlu* program=*tasks/* program=tasks.* program=*zeroshot* "
+            "program=*benchmark_accuracy*",
             EVALUATION),
     REFUSED("program=*_t5*", TWO_STACKS),
     REFUSED("program=*train_rl* program=*grpo* program=*rlhf* program=*_ppo* program=*/ppo* program=*_dpo* "
             "program=*/dpo* program=*train_async*",
             REINFORCEMENT),
-    REFUSED("program=*distill* program=*prune* program=*pruning* program=*quantiz* program=*export* program=*modelopt*",
+    REFUSED("program=*distill* program=*prune* program=*pruning* program=*quantiz* program=*export* program=*modelopt* "
+            "program=*offline_feature*",
             POST_TRAINING),
     REFUSED("program=*convert* program=*hf2m* program=*2hf* program=*preprocess* program=*tools/checkpoint/* "
             "program=*merge_datasets* program=*prepare_cache*",
@@ -128,7 +131,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "Megatron-LM's batch size of a replica before 2021: --micro-batch-size and --global-batch-size"),
     REFUSED("dataloader_sequence_packing* packing_buffer_size",
             "samples are packed into sequences: how long they are is not known"),
-    SPEED("sft", "samples of different lengths: here each has the whole sequence"),
+    SPEED("sft max_padding_length", "samples of different lengths: here each has the whole sequence"),
     NOTHING("decrease_batch_size_if_needed"),
     /* ---- parallelism ---- */
     REFUSED("model_parallel_size", "Megatron-LM's tensor parallelism before 2021: --tensor-model-parallel-size"),
@@ -145,6 +148,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "DeepSpeed's sequence parallelism: --set parallelism.context=N with --ignore"),
     REFUSED("enable_full_sharding_in_hsdp outer_dp_sharding_strategy=optim",
             "shards over replicas too: --set parallelism.zero_group=all with --ignore"),
+    REFUSED("optimizer_offload_policy",
+            "the optimizer on the host: --set training.offload.optimizer=true with --ignore"),
     REFUSED("remote_device", "parameters on the host or a disk"),
     NOTHING("optimizer_offload_fraction use_megatron_fsdp use_custom_fsdp outer_dp_sharding_strategy zero_stage zero_* "
             "data_parallel_sharding_strategy "
@@ -187,7 +192,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("check_weight_hash*", "checks between replicas"),
     SPEED("memory_centric_tiled_linear tile_factor synchronize_each_layer", "DeepSpeed's way of saving memory"),
     SPEED("use_flash_attn_triton use_flash_attn_builder", "another attention kernel: software.attention_kernel"),
-    SPEED("NCCL_* NVTE_* UB_* CUDA_DEVICE_MAX_CONNECTIONS", "what the environment says to libraries"),
+    NOTHING("CUDA_DEVICE_MAX_CONNECTIONS NCCL_DEBUG* NCCL_IB_TIMEOUT NCCL_SOCKET_IFNAME NVTE_ALLOW_* NVTE_DEBUG*"),
+    SPEED("NCCL_* NVTE_* UB_*", "what the environment says to libraries"),
     NOTHING(
         "masked_softmax_fusion bias_* gradient_accumulation_fusion cross_entropy_* persist_layer_norm "
         "apply_rope_fusion "
@@ -215,7 +221,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "moe_enable_routing_replay moe_eval_capacity_factor moe_loss_coeff disable_moe_token_dropping"),
     /* ---- data, tokenizer, evaluation, checkpoints, logging, initialization, the optimizer's numbers ---- */
     NOTHING(
-        "data_* train_data_* valid_* test_* split mock_data vocab_file merge_file tokenizer* *_tokenizer *_tokenizer_* "
+        "data_* train_data_* valid_* test_* split mock_data vocab_file merge_file train_mode tokenizer* *_tokenizer "
+        "*_tokenizer_* "
         "tiktoken* trust_remote_code num_workers dataloader_* no_mmap_bin_files mmap_bin_files "
         "num_dataset_builder_threads "
         "no_create_attention_mask_in_dataloader create_attention_mask_in_dataloader reset_position_ids "
@@ -246,8 +253,10 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "no_barrier_with_level_1_timing barrier_with_L1_time no_check_for_nan* check_for_* print_* swanlab* mlflow* "
         "comet_* otlp_* aml_data_download_path"),
     /* ---- processes, launchers, and variables of the environment in test recipes ---- */
-    NOTHING("distributed_* local_rank lazy_mpu_init disable_gloo_process_groups enable_gloo* launcher.* master_addr "
-            "master_port node_rank rdzv_* max_restarts tee redirects standalone hostfile log_dir enable_experimental "
-            "deepspeed_config deepspeed_mpi deepscale* slurm.tasks [A-Z][A-Z_]*"),
+    NOTHING(
+        "ntasks* cpus_per_task gpus_per_task exclusive container_* partition account time job_name mem cpu_bind mpi "
+        "distributed_* local_rank lazy_mpu_init disable_gloo_process_groups enable_gloo* launcher.* master_addr "
+        "master_port node_rank rdzv_* max_restarts tee redirects standalone hostfile log_dir enable_experimental "
+        "deepspeed_config deepspeed_mpi deepscale* slurm.tasks [A-Z][A-Z_]*"),
 };
 const size_t TSIM_N_MEGATRON_ARGUMENTS = sizeof TSIM_MEGATRON_ARGUMENTS / sizeof TSIM_MEGATRON_ARGUMENTS[0];

@@ -15,8 +15,7 @@ struct frame {
 };
 
 struct heredoc { /* announced on the line that is read */
-    const char *name;
-    bool is_quoted;       /* its text is left as it is */
+    struct tsim_shell_document document;
     size_t first_command; /* of its line */
 };
 
@@ -78,8 +77,8 @@ static bool is_one_of(const char *text, const char *const *words) {
 
 /* ---- commands, and the shells that they start ---- */
 
-/* Reads text[from, to) as a shell that the script starts does; it sees the script's variables, exported or not. */
-static void read_inner(struct reader *r, const char *text, size_t from, size_t to, const uint32_t *at) {
+/* Reads a text as a shell that the script starts does; it sees the script's variables, exported or not. */
+static void read_inner(struct reader *r, const char *text, size_t size, const uint32_t *at) {
     const struct tsim_shell outer = r->s;
     const size_t n_frames = r->n_frames, n_heredocs = r->n_heredocs;
     const bool in_condition = r->in_condition;
@@ -90,7 +89,7 @@ static void read_inner(struct reader *r, const char *text, size_t from, size_t t
     r->n_inner++;
     r->n_heredocs = 0;
     r->in_condition = false;
-    r->s.text = text, r->s.pos = from, r->s.size = to, r->s.at = at;
+    r->s.text = text, r->s.pos = 0, r->s.size = size, r->s.at = at;
     while (r->s.pos < r->s.size && r->s.status == TSIM_OK)
         read_item(r);
     end_command(r);
@@ -159,11 +158,11 @@ static void end_command(struct reader *r) {
         return;
     if (strcmp(words[0].text, "eval") == 0 && n > 1) {
         struct tsim_shell_word text = joined(r->s.arena, words + 1, n - 1);
-        read_inner(r, text.text, 0, strlen(text.text), text.at);
+        read_inner(r, text.text, strlen(text.text), text.at);
     } else if (inner > 0) {
         for (size_t i = 0; i < n_own; i++)
             append(&r->before, words[i]);
-        read_inner(r, words[inner].text, 0, strlen(words[inner].text), words[inner].at);
+        read_inner(r, words[inner].text, strlen(words[inner].text), words[inner].at);
         r->before.n = n_before;
     } else {
         add_command(r, words, n);
@@ -554,69 +553,37 @@ static void read_heredoc_name(struct reader *r) {
         s->pos++;
         return;
     }
-    s->pos += s->pos < s->size && s->text[s->pos] == '-';
-    while (s->pos < s->size && (s->text[s->pos] == ' ' || s->text[s->pos] == '\t'))
-        s->pos++;
-    struct tsim_shell_fields f = {.never_splits = true};
-    size_t start = s->pos;
-    tsim_shell_read_word(s, &f);
-    bool is_quoted = false;
-    for (size_t i = start; i < s->pos && i < s->size; i++)
-        is_quoted |= strchr("'\"\\", s->text[i]) != NULL;
-    if (f.n_words > 0 && r->n_heredocs < MOST_HEREDOCS)
-        r->heredocs[r->n_heredocs++] = (struct heredoc){f.words[0].text, is_quoted, r->n_commands};
-    tsim_shell_release_fields(&f);
+    struct tsim_shell_document document = tsim_shell_read_document_name(s);
+    if (document.name && r->n_heredocs < MOST_HEREDOCS)
+        r->heredocs[r->n_heredocs++] = (struct heredoc){document, r->n_commands};
 }
 
-/* Text that a shell is given, or sbatch, or a file that is a script of a shell. */
-static bool is_script(const struct reader *r, const struct heredoc *h, size_t from, size_t to) {
-    const char *text = r->s.text + from, *line_end = memchr(text, '\n', to - from);
-    size_t length = line_end ? (size_t)(line_end - text) : to - from;
-    bool is_run = length > 4 && memcmp(text, "#!", 2) == 0 && memcmp(text + length - 2, "sh", 2) == 0;
-    for (size_t i = h->first_command; i < r->n_commands; i++)
-        for (size_t j = 0; j < r->commands[i].n_words; j++)
-            is_run |= is_shell(r->commands[i].words[j].text) || strcmp(r->commands[i].words[j].text, "sbatch") == 0;
-    return is_run && is_active(r);
-}
-
-static void run_heredoc(struct reader *r, const struct heredoc *h, size_t from, size_t to) {
-    struct tsim_shell *s = &r->s;
-    struct tsim_shell_fields f = {.never_splits = true};
-    const size_t pos = s->pos, size = s->size;
-    if (h->is_quoted) {
-        read_inner(r, s->text, from, to, s->at);
-        return;
+/* What becomes of a document: a script where a shell or sbatch is given it, or where it begins as a script does; the
+ * value of a variable where `read` is given it; else nothing. */
+static void use_heredoc(struct reader *r, const struct heredoc *h, const struct tsim_shell_word *word) {
+    const size_t length = strcspn(word->text, "\n"), n_commands = r->n_commands;
+    bool is_script = length > 4 && memcmp(word->text, "#!", 2) == 0 && memcmp(word->text + length - 2, "sh", 2) == 0;
+    for (size_t i = h->first_command; i < n_commands; i++) {
+        const struct tsim_shell_command *command = &r->commands[i];
+        for (size_t j = 0; j < command->n_words; j++)
+            is_script |= is_shell(command->words[j].text) || strcmp(command->words[j].text, "sbatch") == 0;
+        if (strcmp(command->words[0].text, "read") == 0 && command->n_words > 1)
+            tsim_shell_set(&r->s, command->words[command->n_words - 1].text, kept(r->s.arena, word, 1), 1);
     }
-    s->pos = from, s->size = to;
-    tsim_shell_read_expanded(s, &f, to);
-    s->pos = s->status == TSIM_OK ? pos : size, s->size = size;
-    if (f.n_words > 0 && s->status == TSIM_OK)
-        read_inner(r, f.words[0].text, 0, strlen(f.words[0].text), f.words[0].at);
-    tsim_shell_release_fields(&f);
+    if (is_script)
+        read_inner(r, word->text, strlen(word->text), word->at);
 }
 
-/* Just behind a line's end: the here-documents that the line announced, which are passed over unless a shell runs them. */
+/* Just behind a line's end: the here-documents that the line announced. */
 static void read_heredocs(struct reader *r) {
-    struct tsim_shell *s = &r->s;
     const size_t n = r->n_heredocs;
+    struct heredoc heredocs[MOST_HEREDOCS];
+    memcpy(heredocs, r->heredocs, n * sizeof heredocs[0]);
     r->n_heredocs = 0;
-    for (size_t i = 0; i < n && s->status == TSIM_OK; i++) {
-        const struct heredoc h = r->heredocs[i];
-        const size_t from = s->pos, length = strlen(h.name);
-        size_t to = s->pos;
-        for (bool is_over = false; s->pos < s->size && !is_over;) {
-            size_t start = s->pos;
-            to = start;
-            while (s->pos < s->size && s->text[s->pos] != '\n')
-                s->pos++;
-            while (start < s->pos && s->text[start] == '\t')
-                start++;
-            is_over = s->pos - start == length && memcmp(s->text + start, h.name, length) == 0;
-            s->pos += s->pos < s->size;
-            to = is_over ? to : s->pos;
-        }
-        if (is_script(r, &h, from, to))
-            run_heredoc(r, &h, from, to);
+    for (size_t i = 0; i < n && r->s.status == TSIM_OK; i++) {
+        struct tsim_shell_word word = tsim_shell_read_document(&r->s, &heredocs[i].document);
+        if (is_active(r) && r->s.status == TSIM_OK)
+            use_heredoc(r, &heredocs[i], &word);
     }
 }
 

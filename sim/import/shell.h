@@ -1,7 +1,7 @@
 /* shell.h - what a launch script would run, as far as that can be told without running it.
  *
  * Read are words with quotes, comments, here-documents (as scripts where a shell or sbatch is given them, or where they
- * begin as a script does), the text of bash -c and of eval, assignments of text and arrays (= and +=), export, $NAME,
+ * begin as a script does; as values where read or $(cat) is), the text of bash -c and of eval, assignments of text and arrays (= and +=), export, $NAME,
  * ${NAME}, ${NAME[@]}, ${NAME:-word}, ${NAME:+word} and the like, $((arithmetic)), if and case whose conditions compare
  * texts and numbers, and the #SBATCH lines of Slurm. Nothing is executed: $(commands) are empty text, positional
  * parameters and what the script does not set are empty, the body of a loop is read once, tests of files count as not

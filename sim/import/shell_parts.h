@@ -48,8 +48,14 @@ void tsim_shell_set(struct tsim_shell *s, const char *name, const struct tsim_sh
 
 /* Reads one word at `pos` up to what ends it. */
 void tsim_shell_read_word(struct tsim_shell *s, struct tsim_shell_fields *fields);
-/* Reads text[pos, end) as what stands between double quotes: variables are expanded, nothing else is special. */
-void tsim_shell_read_expanded(struct tsim_shell *s, struct tsim_shell_fields *fields, size_t end);
+/* A here-document that `<<` announces, with s->pos behind that. */
+struct tsim_shell_document {
+    const char *name; /* of the line that ends it; NULL: there is none */
+    bool is_quoted;   /* its text is left as it is; else variables in it are expanded */
+};
+struct tsim_shell_document tsim_shell_read_document_name(struct tsim_shell *s);
+/* The document that begins at `pos`, as one word; s->pos is behind its last line then. */
+struct tsim_shell_word tsim_shell_read_document(struct tsim_shell *s, const struct tsim_shell_document *document);
 /* The value of ((...)) whose inside is text[from, to). */
 int64_t tsim_shell_arithmetic(struct tsim_shell *s, size_t from, size_t to);
 void tsim_shell_close_field(struct tsim_shell *s, struct tsim_shell_fields *fields);

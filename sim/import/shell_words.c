@@ -287,7 +287,36 @@ static void expand_braces(struct tsim_shell *s, struct tsim_shell_fields *f, siz
     s->pos = s->pos > close + 1 || s->status != TSIM_OK ? s->pos : close + 1;
 }
 
-static void expand_parentheses(struct tsim_shell *s, struct tsim_shell_fields *f, size_t dollar) {
+static bool pass_over(struct tsim_shell *s, size_t end, const char *word) {
+    const size_t length = strlen(word);
+    s->pos += strspn(s->text + s->pos, " \t\r");
+    if (s->pos + length > end || memcmp(s->text + s->pos, word, length) != 0)
+        return false;
+    s->pos += length;
+    return true;
+}
+
+/* At '(': of $(cat <<END ...) the document, without the ends of lines behind it. What other commands print nobody
+ * knows. */
+static void expand_document(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
+    const size_t size = s->size;
+    s->pos++;
+    if (!pass_over(s, close, "cat") || !pass_over(s, close, "<<"))
+        return;
+    struct tsim_shell_document document = tsim_shell_read_document_name(s);
+    if (!document.name || !pass_over(s, close, "\n"))
+        return;
+    s->size = close;
+    struct tsim_shell_word word = tsim_shell_read_document(s, &document);
+    s->size = size;
+    size_t length = strlen(word.text);
+    while (length > 0 && word.text[length - 1] == '\n')
+        length--;
+    word.text = tsim_arena_strndup(s->arena, word.text, length);
+    put_word(s, f, &word, is_quoted);
+}
+
+static void expand_parentheses(struct tsim_shell *s, struct tsim_shell_fields *f, size_t dollar, bool is_quoted) {
     bool is_arithmetic = peek(s, 1) == '(';
     size_t close = tsim_shell_matching(s, s->pos, '(', ')');
     if (close == s->size) {
@@ -299,8 +328,10 @@ static void expand_parentheses(struct tsim_shell *s, struct tsim_shell_fields *f
         snprintf(digits, sizeof digits, "%lld", (long long)tsim_shell_arithmetic(s, s->pos + 2, close - 1));
         for (const char *c = digits; *c; c++)
             put(s, f, *c, tsim_shell_place(s, dollar));
+    } else {
+        expand_document(s, f, close, is_quoted);
     }
-    s->pos = close + 1;
+    s->pos = s->status == TSIM_OK ? close + 1 : s->size;
 }
 
 /* At '$'. */
@@ -308,7 +339,7 @@ static void expand_here(struct tsim_shell *s, struct tsim_shell_fields *f, bool 
     size_t dollar = s->pos++;
     char c = peek(s, 0);
     if (c == '(') {
-        expand_parentheses(s, f, dollar);
+        expand_parentheses(s, f, dollar, is_quoted);
     } else if (c == '{') {
         size_t close = tsim_shell_matching(s, s->pos, '{', '}');
         if (close == s->size)
@@ -378,10 +409,60 @@ static void read_quoted(struct tsim_shell *s, struct tsim_shell_fields *f, const
     }
 }
 
-void tsim_shell_read_expanded(struct tsim_shell *s, struct tsim_shell_fields *f, size_t end) {
+/* ---- here-documents ---- */
+
+struct tsim_shell_document tsim_shell_read_document_name(struct tsim_shell *s) {
+    struct tsim_shell_document document = {NULL, false};
+    struct tsim_shell_fields f = {.never_splits = true};
+    s->pos += peek(s, 0) == '-';
+    while (peek(s, 0) == ' ' || peek(s, 0) == '\t')
+        s->pos++;
+    const size_t start = s->pos;
+    tsim_shell_read_word(s, &f);
+    for (size_t i = start; i < s->pos && i < s->size; i++)
+        document.is_quoted |= strchr("'\"\\", s->text[i]) != NULL;
+    if (f.n_words > 0 && s->status == TSIM_OK)
+        document.name = f.words[0].text;
+    tsim_shell_release_fields(&f);
+    return document;
+}
+
+/* Where the line that ends a document begins; *after: behind it. Tabs may stand in front of its name. */
+static size_t end_of_document(const struct tsim_shell *s, const char *name, size_t *after) {
+    const size_t length = strlen(name);
+    for (size_t line = s->pos; line < s->size; line = *after) {
+        size_t start = line, end = line;
+        while (end < s->size && s->text[end] != '\n')
+            end++;
+        while (start < end && s->text[start] == '\t')
+            start++;
+        *after = end + (end < s->size);
+        if (end - start == length && memcmp(s->text + start, name, length) == 0)
+            return line;
+    }
+    *after = s->size;
+    return s->size;
+}
+
+struct tsim_shell_word tsim_shell_read_document(struct tsim_shell *s, const struct tsim_shell_document *document) {
+    struct tsim_shell_fields f = {.never_splits = true};
+    static const uint32_t NOWHERE[1] = {0};
+    struct tsim_shell_word word = {"", NOWHERE, tsim_shell_place(s, s->pos)};
+    const size_t size = s->size;
+    size_t after = s->pos, end = end_of_document(s, document->name, &after);
+    s->size = end;
     while (s->pos < end && s->status == TSIM_OK)
-        read_quoted(s, f, "$`\\");
-    tsim_shell_close_field(s, f);
+        if (document->is_quoted)
+            put_own(s, &f, s->pos++);
+        else
+            read_quoted(s, &f, "$`\\");
+    tsim_shell_close_field(s, &f);
+    s->size = size;
+    s->pos = s->status == TSIM_OK ? after : size;
+    if (f.n_words > 0 && s->status == TSIM_OK)
+        word = f.words[0];
+    tsim_shell_release_fields(&f);
+    return word;
 }
 
 static void read_double_quoted(struct tsim_shell *s, struct tsim_shell_fields *f) {

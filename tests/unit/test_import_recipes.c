@@ -414,6 +414,8 @@ static const struct {
                 {"train_rl.py", "reinforcement"},
                 {"tools/checkpoint/convert.py", "checkpoint"},
                 {"/opt/support/pretrain_gpt.py", NULL},
+                {"-m tasks.main", "evaluates"},
+                {"-m my.pretraining", NULL},
                 {"endpoint/train.py", NULL},
                 {"src/train.py", NULL}};
 
