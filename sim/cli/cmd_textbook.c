@@ -180,8 +180,11 @@ static void print_markdown(struct tsim_arena *arena, const struct tsim_textbook 
         "([harvard-edge/cs249r_book](https://github.com/harvard-edge/cs249r_book),\n"
         "`book/quarto/contents/vol1/training/training.qmd` at 97118ba0d8, February 2026). Examples of other texts say "
         "so.\n"
-        "Every number of tsim's is computed when the command runs: from scenarios in `scenarios/textbook` (in square\n"
-        "brackets below: the scenario, then what is set in it), from the catalogue, or by a function of `sim/`.\n\n"
+        "Every number of tsim's is computed when the command runs, by the expression below its table: from scenarios "
+        "in\n"
+        "`scenarios/textbook` (in square brackets: the scenario, then what is set in it), from the catalogue, or by a "
+        "function of\n"
+        "`sim/`. `scenarios/textbook/examples/examples.yaml` holds them and says what each function gives.\n\n"
         "*Agree* means within the rounding of the text's inputs and results, 5 % where nothing else is said. Where "
         "they\n"
         "differ, *right* says which one is: *tsim* (the text is mistaken or leaves out what counts), *text*, *both* "
@@ -263,9 +266,11 @@ static struct tsim_json *textbook_json(const struct tsim_textbook *textbook) {
 
 /* ---- the command ---- */
 
-static enum tsim_exit unknown_example(struct tsim_arena *arena, const char *id) {
-    const char *const *ids;
-    size_t n = tsim_textbook_ids(arena, &ids);
+static enum tsim_exit unknown_example(struct tsim_arena *arena, const char *id, struct tsim_diags *diags) {
+    const char *const *ids = NULL;
+    size_t n = 0;
+    if (tsim_textbook_ids(arena, &ids, &n, diags) != TSIM_OK)
+        return TSIM_EXIT_BUG; /* they were read before */
     tsim_say_unknown("tsim textbook: there is no example", id, ids, n);
     const char *list = "";
     for (size_t i = 0; i < n; i++)
@@ -300,7 +305,7 @@ enum tsim_exit tsim_cmd_textbook(const struct tsim_arguments *arguments) {
     if (status != TSIM_EXIT_OK) /* warnings belong to the scenarios, not to the text */
         tsim_report_diags(arguments, &diags);
     else if (textbook.n_examples == 0)
-        status = unknown_example(&arena, id);
+        status = unknown_example(&arena, id, &diags);
     else
         status = tsim_exit_worse(write_textbook(arguments, &arena, &textbook), tsim_flush_results());
     tsim_diags_release(&diags);

@@ -1,5 +1,6 @@
 /* textbook.h - the worked examples of textbooks beside what this program says: every number of an example is computed
- * by a run of a scenario in scenarios/textbook, by a function of workload/ or cost/, or from the catalogue.
+ * by a run of a scenario in scenarios/textbook, by a function of workload/ or cost/, or from the catalogue. What is
+ * computed stands in scenarios/textbook/examples/examples.yaml, as expressions (textbook.c).
  *
  * The examples are those of the chapter "Model Training" of Vijay Janapa Reddi, Machine Learning Systems, volume 1
  * (github.com/harvard-edge/cs249r_book, book/quarto/contents/vol1/training/training.qmd at 97118ba0d8, February 2026;
@@ -47,7 +48,8 @@ struct tsim_textbook {
 };
 
 /* Ids in the order of the text. */
-size_t tsim_textbook_ids(struct tsim_arena *arena, const char *const **ids);
+enum tsim_status tsim_textbook_ids(struct tsim_arena *arena, const char *const **ids, size_t *n,
+                                   struct tsim_diags *diags);
 
 /* Computes the examples, all of them where `id` is NULL; an unknown id gives none. Fails where a scenario of theirs
  * cannot be read or run (diags says which). Everything in *textbook is allocated from `arena`. */

@@ -111,7 +111,8 @@ END_TEST
 START_TEST(ids) {
     const char *const *names;
     struct tsim_textbook one;
-    size_t n = tsim_textbook_ids(&arena, &names);
+    size_t n;
+    ck_assert_int_eq(tsim_textbook_ids(&arena, &names, &n, &diags), TSIM_OK);
     ck_assert_uint_eq(n, textbook.n_examples);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
