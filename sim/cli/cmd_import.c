@@ -81,7 +81,7 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
         fprintf(stderr, "tsim import: %s gives no scenario that --set could change\n", format->name);
         return TSIM_EXIT_USAGE;
     }
-    if (arguments->n_ignored > 0 && !format->takes_overrides) {
+    if (arguments->n_ignored > 0 && !format->takes_ignored) {
         fprintf(stderr, "tsim import: %s has no settings that --ignore could leave out\n", format->name);
         return TSIM_EXIT_USAGE;
     }

@@ -15,16 +15,19 @@ static enum tsim_status read_hf_config(struct tsim_arena *arena, const struct ts
     const struct tsim_model *model;
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     result->notes = "";
-    return tsim_hf_config_import(arena, root, &model, &result->yaml, diags);
+    return tsim_hf_config_import(arena, root, input, &model, &result->yaml, diags);
 }
 
 const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
-    {"hf-config", "config.json of Hugging Face: a model", false, TSIM_DOCUMENT_MAX_BYTES, read_hf_config},
+    {"hf-config", "config.json of Hugging Face: a model", false, TSIM_DOCUMENT_MAX_BYTES, read_hf_config,
+     .takes_ignored = true},
     {"megatron", "Megatron-LM's command line, launch script or YAML: a scenario", true, TSIM_IMPORT_MAX_BYTES,
-     tsim_import_megatron},
-    {"nemo", "YAML recipe of NeMo: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_nemo},
-    {"deepspeed", "DeepSpeed's JSON: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_deepspeed},
-    {"torchtitan", "TOML configuration of torchtitan: a scenario", true, TSIM_IMPORT_MAX_BYTES, tsim_import_torchtitan},
+     tsim_import_megatron, .takes_ignored = true},
+    {"nemo", "YAML recipe of NeMo: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_nemo, .takes_ignored = true},
+    {"deepspeed", "DeepSpeed's JSON: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_deepspeed,
+     .takes_ignored = true},
+    {"torchtitan", "TOML configuration of torchtitan: a scenario", true, TSIM_IMPORT_MAX_BYTES, tsim_import_torchtitan,
+     .takes_ignored = true},
     {"nvidia-topo", "what nvidia-smi topo -m prints: a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nvidia_topo},
     {"nccl-xml", "NCCL's topology (NCCL_TOPO_DUMP_FILE): a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nccl_xml},
     {"chakra", "execution traces of MLCommons Chakra (.et), a file a rank: a replay", true, TSIM_CHAKRA_MAX_BYTES,

@@ -37,7 +37,8 @@ struct tsim_import_format {
     bool takes_overrides;
     size_t most_bytes; /* of a file */
     tsim_import_fn read;
-    bool takes_many; /* files */
+    bool takes_many;    /* files */
+    bool takes_ignored; /* --ignore */
 };
 
 extern const struct tsim_import_format TSIM_IMPORT_FORMATS[];

@@ -1,5 +1,7 @@
 #include "import/hf_config.h"
 
+#include "import/hf_keys.h"
+
 #include "base/quantity.h"
 #include "workload/model.h"
 
@@ -27,6 +29,8 @@ struct reading {
     struct tsim_diags *diags;
     const struct family *family;
     struct tsim_model model;
+    const struct tsim_import_input *input;
+    bool *is_used;     /* [pairs of the root] */
     const char *notes; /* lines of comment */
     enum tsim_status status;
 };
@@ -35,8 +39,11 @@ struct reading {
 
 /* null is as good as absent. */
 static const struct tsim_value *find(const struct reading *r, const char *key) {
-    const struct tsim_value *value = tsim_value_find(r->root, key);
-    return value && !value->is_quoted && tsim_value_is_text(value, "null") ? NULL : value;
+    const struct tsim_pair *pair = tsim_value_find_pair(r->root, key);
+    if (!pair)
+        return NULL;
+    r->is_used[pair - r->root->pairs] = true;
+    return !pair->value->is_quoted && tsim_value_is_text(pair->value, "null") ? NULL : pair->value;
 }
 
 static void failed(struct reading *r, enum tsim_status status) {
@@ -113,14 +120,21 @@ static bool flag(struct reading *r, const char *key, bool otherwise) {
     return false;
 }
 
+static bool ignores(const struct reading *r, const char *key) {
+    for (size_t i = 0; i < r->input->n_ignored; i++)
+        if (strcmp(r->input->ignored[i], key) == 0)
+            return true;
+    return false;
+}
+
 static void note(struct reading *r, const char *text) {
     r->notes = tsim_arena_printf(r->arena, "%s# %s\n", r->notes, text);
 }
 
-static void refuse(struct reading *r, const char *key, const char *message) {
+static struct tsim_diag *refuse(struct reading *r, const char *key, const char *message) {
     const struct tsim_value *value = find(r, key);
-    tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, value ? value : r->root, key, "%s", message);
     failed(r, TSIM_ERR_INFEASIBLE);
+    return tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, value ? value : r->root, key, "%s", message);
 }
 
 /* The class that the weights are of: the first of `architectures`. */
@@ -434,12 +448,21 @@ static enum tsim_status is_unknown(struct reading *r, const struct tsim_value *t
     return TSIM_ERR_REFERENCE;
 }
 
-/* A model of text and images: what is counted is its text part. */
+static void enter(struct reading *r, const struct tsim_value *root) {
+    r->root = root;
+    r->is_used = TSIM_NEW_ARRAY(r->arena, root->n_items, bool);
+}
+
+/* A model of text and images, of which a model file can say the text part alone. */
 static void enter_text_config(struct reading *r) {
-    const struct tsim_value *text = find(r, "text_config"), *type = find(r, "model_type");
-    if (!tsim_value_is_text(type, "gemma3") || !text || text->kind != TSIM_VALUE_MAPPING)
+    const struct tsim_value *type = find(r, "model_type");
+    const struct tsim_value *text = tsim_value_is_text(type, "gemma3") ? find(r, "text_config") : NULL;
+    if (!text || text->kind != TSIM_VALUE_MAPPING)
         return;
-    r->root = text;
+    if (find(r, "vision_config") && !ignores(r, "vision_config"))
+        tsim_diag_hint(refuse(r, "vision_config", "images have a tower of their own, which a model file cannot say"),
+                       "--ignore vision_config imports the text part alone");
+    enter(r, text);
     note(r, "Of gemma3 the text part (text_config) is here; the vision tower and its projector are left out.");
 }
 
@@ -490,10 +513,45 @@ static void check_heads(struct reading *r) {
                "the number of heads is not a multiple of it");
 }
 
-static void add_notes(struct reading *r) {
+/* Kinds of layers: attention over all tokens or over the last of them. True: some have the second. */
+static bool read_layer_types(struct reading *r) {
+    const struct tsim_value *layers = find(r, "layer_types");
+    bool has_windows = !layers;
+    for (size_t i = 0; layers && layers->kind == TSIM_VALUE_SEQUENCE && i < layers->n_items; i++) {
+        const struct tsim_value *item = layers->items[i];
+        has_windows |= tsim_value_is_text(item, "sliding_attention");
+        if (!tsim_value_is_text(item, "sliding_attention") && !tsim_value_is_text(item, "full_attention") &&
+            !ignores(r, "layer_types")) {
+            failed(r, TSIM_ERR_INFEASIBLE);
+            tsim_diag_hint(
+                tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, item, "layer_types",
+                                 "layers of '%.40s', which tsim does not have",
+                                 item->kind == TSIM_VALUE_SCALAR ? item->text : "a list"),
+                "full_attention and sliding_attention are known; --ignore layer_types takes all as the first");
+            break;
+        }
+    }
+    return has_windows;
+}
+
+/* Attention may reach over the last tokens alone; where sequences may be longer it is said. */
+static void say_window(struct reading *r) {
     const struct tsim_value *window = find(r, "sliding_window");
-    if (window && flag(r, "use_sliding_window", true))
-        note(r, "sliding_window is not modelled: attention reaches over the whole sequence.");
+    int64_t tokens = number(r, "sliding_window", 0, 1000000000, 0);
+    bool has_windows = read_layer_types(r), is_on = flag(r, "use_sliding_window", true);
+    if (!window || tokens == 0 || !has_windows || !is_on || ignores(r, "sliding_window") ||
+        number(r, "max_position_embeddings", 1, 1000000000, INT64_MAX) <= tokens)
+        return;
+    note(r, "sliding_window is not modelled: attention reaches over the whole sequence.");
+    tsim_value_warning(
+        r->diags, window, "sliding_window",
+        "not modelled: here attention reaches over the whole sequence, so that more than %lld tokens take too "
+        "long",
+        (long long)tokens);
+}
+
+static void add_notes(struct reading *r) {
+    say_window(r);
     if (r->model.position == TSIM_POSITION_ROPE && find(r, "rope_scaling"))
         note(r, "rope_scaling has no effect on performance.");
     if (find(r, "quantization_config"))
@@ -613,15 +671,18 @@ static const char *write_model(struct reading *r) {
 }
 
 enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct tsim_value *root,
-                                       const struct tsim_model **model, const char **yaml, struct tsim_diags *diags) {
-    struct reading r = {.arena = arena, .root = root, .diags = diags, .notes = ""};
+                                       const struct tsim_import_input *input, const struct tsim_model **model,
+                                       const char **yaml, struct tsim_diags *diags) {
+    struct reading r = {.arena = arena, .input = input, .diags = diags, .notes = ""};
+    enter(&r, root);
     TSIM_TRY(find_family(&r));
     read_sizes(&r);
     if (r.status == TSIM_OK)
         check_heads(&r);
     add_notes(&r);
-    TSIM_TRY(r.status);
     r.model.name = name_of(&r);
+    failed(&r, tsim_hf_keys_check(arena, r.root, r.is_used, input, diags));
+    TSIM_TRY(r.status);
     r.model.source = tsim_arena_printf(arena, "config.json of transformers, model_type %s", r.family->type);
     struct tsim_model *kept = TSIM_NEW(arena, struct tsim_model);
     *kept = r.model;

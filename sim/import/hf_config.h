@@ -10,11 +10,15 @@
 
 #include "config/catalogue.h"
 #include "config/value.h"
+#include "import/format.h"
 
 /* `root` is the parsed file: JSON is YAML. *model and *yaml (a whole file: comments with the count and with what the
  * model file does not say, then its keys) are in `arena`. Every missing key and every wrong value is one diagnostic:
- * TSIM_ERR_SCHEMA and TSIM_ERR_RANGE; TSIM_ERR_REFERENCE for an architecture that is not known. */
+ * TSIM_ERR_SCHEMA and TSIM_ERR_RANGE; TSIM_ERR_REFERENCE for an architecture that is not known. So is every key that
+ * changes the model, or that is not known, and that --ignore (of `input`, of which nothing else is read) does not name:
+ * TSIM_ERR_INFEASIBLE. */
 enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct tsim_value *root,
-                                       const struct tsim_model **model, const char **yaml, struct tsim_diags *diags);
+                                       const struct tsim_import_input *input, const struct tsim_model **model,
+                                       const char **yaml, struct tsim_diags *diags);
 
 #endif

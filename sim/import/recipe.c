@@ -320,13 +320,14 @@ void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim
              one_line(r->arena, name), text);
 }
 
-static bool is_off(const struct tsim_setting *s) {
+bool tsim_value_is_off(const struct tsim_value *value) {
     static const char *const OFF[] = {"false", "False", "0", "0.0", "none", "no"};
-    const char *text = tsim_setting_text(s);
+    if (value->kind == TSIM_VALUE_SEQUENCE && value->n_items == 1)
+        value = value->items[0];
     for (size_t i = 0; i < sizeof OFF / sizeof OFF[0]; i++)
-        if (strcmp(text, OFF[i]) == 0)
+        if (tsim_value_is_text(value, OFF[i]))
             return true;
-    return is_null(s->value) || (s->value->kind != TSIM_VALUE_SCALAR && s->value->n_items == 0);
+    return is_null(value) || (value->kind != TSIM_VALUE_SCALAR && value->n_items == 0);
 }
 
 /* Of settings of one key the last counts. */
@@ -345,21 +346,21 @@ static bool value_matches(const char *pattern, const struct tsim_value *value) {
     return value->kind == TSIM_VALUE_SCALAR && fnmatch(pattern, value->text, 0) == 0;
 }
 
-static bool matches(const char *pattern, const struct tsim_setting *s) {
-    char key[128];
+static bool matches(const char *pattern, const char *key, const struct tsim_value *value) {
+    char key_pattern[128];
     size_t length = strcspn(pattern, "=");
-    snprintf(key, sizeof key, "%.*s", (int)length, pattern);
-    return fnmatch(key, s->key, 0) == 0 && (!pattern[length] || value_matches(pattern + length + 1, s->value));
+    snprintf(key_pattern, sizeof key_pattern, "%.*s", (int)length, pattern);
+    return fnmatch(key_pattern, key, 0) == 0 && (!pattern[length] || value_matches(pattern + length + 1, value));
 }
 
-static const struct tsim_setting_class *class_of(const struct tsim_setting *s, const struct tsim_setting_class *classes,
-                                                 size_t n_classes) {
+const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
+                                                       const struct tsim_setting_class *classes, size_t n_classes) {
     for (size_t i = 0; i < n_classes; i++)
         for (const char *at = classes[i].patterns; *at; at += strspn(at, " ")) {
             char pattern[128];
             size_t length = strcspn(at, " ");
             snprintf(pattern, sizeof pattern, "%.*s", (int)length, at);
-            if (matches(pattern, s))
+            if (matches(pattern, key, value))
                 return &classes[i];
             at += length;
         }
@@ -398,8 +399,8 @@ bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class 
     size_t n_errors = r->diags->n_errors;
     for (size_t i = 0; i < n_settings(r); i++) {
         struct tsim_setting *s = &r->settings[i];
-        const struct tsim_setting_class *class = class_of(s, classes, n_classes);
-        if (class && class->changes_run && !is_off(s) && !is_given_again(r, i)) {
+        const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes, n_classes);
+        if (class && class->changes_run && !tsim_value_is_off(s->value) && !is_given_again(r, i)) {
             s->is_used = true;
             tsim_recipe_refuses(r, s, "%s", class->why);
         }
@@ -409,12 +410,12 @@ bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class 
 
 static void classify(struct tsim_recipe *r, size_t index, const struct tsim_setting_class *classes, size_t n_classes) {
     const struct tsim_setting *s = &r->settings[index];
-    const struct tsim_setting_class *class = class_of(s, classes, n_classes);
+    const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes, n_classes);
     if (is_given_again(r, index))
         return;
     if (tsim_recipe_ignores(r, s))
         ignore(r, s);
-    else if (is_off(s))
+    else if (tsim_value_is_off(s->value))
         note_no_effect(r, s, "off");
     else if (!class)
         tsim_recipe_refuses(r, s, "tsim does not know this setting, nor whether it changes what is trained");

@@ -55,6 +55,12 @@ struct tsim_setting_class {
     bool changes_run; /* the model, the data type, the batch or the parallelism: an error, unless --ignore names it */
 };
 
+/* The class of a setting by its key here and its value, NULL: none. */
+const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
+                                                       const struct tsim_setting_class *classes, size_t n_classes);
+/* null, false, 0, none, or an empty list or mapping. */
+bool tsim_value_is_off(const struct tsim_value *value);
+
 /* Copies the text. Release frees what is not in the arena. */
 void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,
                       const char *program, struct tsim_diags *diags);

@@ -23,6 +23,7 @@ static const struct example {
     {"phi-3-mini", 3821079552},    {"vit-base-in21k", 86389248},   {"t5-11b", 11307321344},
     {"flan-t5-xl", 2849757184},    {"pythia-6.9b", 6857302016},
 };
+static const struct tsim_import_input NOTHING_IGNORED = {0};
 enum { N_EXAMPLES = sizeof EXAMPLES / sizeof EXAMPLES[0] };
 
 static const char *file_of(const struct example *example) {
@@ -32,7 +33,7 @@ static const char *file_of(const struct example *example) {
 static enum tsim_status import(const char *text, size_t size, const struct tsim_model **model, const char **yaml) {
     const struct tsim_value *root = NULL;
     TSIM_TRY(tsim_document_parse(&arena, "config.json", text, size, &root, &diags));
-    return tsim_hf_config_import(&arena, root, model, yaml, &diags);
+    return tsim_hf_config_import(&arena, root, &NOTHING_IGNORED, model, yaml, &diags);
 }
 
 #define GPT_NEOX                                                                                                       \
@@ -69,8 +70,9 @@ START_TEST(parameters_are_exact) {
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
     ck_assert_int_eq(tsim_document_read(&arena, file_of(example), &root, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_hf_config_import(&arena, root, &model, &yaml, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_hf_config_import(&arena, root, &NOTHING_IGNORED, &model, &yaml, &diags), TSIM_OK);
     ck_assert_double_eq(tsim_model_parameters(model), example->parameters);
+    diags.n_items = 0; /* windows are said */
     ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), example->parameters);
 }
 END_TEST
@@ -208,6 +210,84 @@ static void read_damaged(const void *context, const char *text, size_t size) {
     TSIM_ALWAYS(status != TSIM_OK || tsim_model_parameters(model) > 0, "%.*s", (int)size, text);
 }
 
+/* Keys beside a Llama's that make another model of it, or that nobody knows: each is named, at its place. */
+static const struct {
+    const char *key, *value, *why;
+} OTHERS[] = {
+    {"layer_types", "[\"full_attention\", \"mamba\"]", "layers of 'mamba', which tsim does not have"},
+    {"mamba_d_state", "128", "Mamba and other state-space"},
+    {"num_local_experts", "8", "experts where this model_type has none"},
+    {"moe_intermediate_size", "1024", "experts where this model_type has none"},
+    {"vision_config", "{\"depth\": 32}", "images or sound"},
+    {"num_nextn_predict_layers", "1", "predict further tokens"},
+    {"use_qk_norm", "true", "a part of attention"},
+    {"attention_chunk_size", "8192", "attention in chunks"},
+    {"width_of_something", "3", "tsim does not know this key"},
+};
+
+START_TEST(keys_that_change_the_model) {
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    const char *more = tsim_arena_printf(&arena, "\n\"%s\": %s", OTHERS[_i].key, OTHERS[_i].value);
+    ck_assert_int_eq(import_with(LLAMA_2_7B, more, &model, &yaml), TSIM_ERR_INFEASIBLE);
+    ck_assert_uint_eq(diags.n_items, 1);
+    ck_assert_str_eq(diags.items[0].field, OTHERS[_i].key);
+    ck_assert_int_eq(diags.items[0].at.line, 2);
+    ck_assert_msg(strstr(diags.items[0].message, OTHERS[_i].why), "%s", diags.items[0].message);
+    /* --ignore leaves it out; off, it changes nothing. */
+    struct tsim_import_input input = {.ignored = &OTHERS[_i].key, .n_ignored = 1};
+    const struct tsim_value *root = NULL;
+    const char *text = tsim_arena_printf(&arena, "{%s, %s}", LLAMA_2_7B, more);
+    ck_assert_int_eq(tsim_document_parse(&arena, "config.json", text, strlen(text), &root, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_hf_config_import(&arena, root, &input, &model, &yaml, &diags), TSIM_OK);
+    ck_assert_double_eq(tsim_model_parameters(model), 6738415616);
+    more = tsim_arena_printf(&arena, "\"%s\": null", OTHERS[_i].key);
+    ck_assert_int_eq(import_with(LLAMA_2_7B, more, &model, &yaml), TSIM_OK);
+}
+END_TEST
+
+/* A window that is shorter than the longest sequence, and that some layers have, is a warning; others are none. */
+START_TEST(windows) {
+    static const struct {
+        const char *keys;
+        size_t n_warnings;
+    } CASES[] = {
+        {"\"sliding_window\": 4096, \"max_position_embeddings\": 32768", 1},
+        {"\"sliding_window\": 4096", 1},
+        {"\"sliding_window\": 4096, \"max_position_embeddings\": 4096", 0},
+        {"\"sliding_window\": null, \"max_position_embeddings\": 32768", 0},
+        {"\"sliding_window\": 4096, \"use_sliding_window\": false", 0},
+        {"\"sliding_window\": 4096, \"layer_types\": [\"full_attention\"]", 0},
+        {"\"sliding_window\": 4096, \"layer_types\": [\"full_attention\", \"sliding_attention\"]", 1},
+    };
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        diags.n_items = diags.n_warnings = 0;
+        ck_assert_int_eq(import_with(LLAMA_2_7B, CASES[i].keys, &model, &yaml), TSIM_OK);
+        ck_assert_msg(diags.n_warnings == CASES[i].n_warnings, "%s", CASES[i].keys);
+    }
+}
+END_TEST
+
+START_TEST(text_of_a_model_of_images) {
+    const char *text =
+        "{\"model_type\": \"gemma3\", \"vision_config\": {\"depth\": 27}, \"mm_tokens_per_image\": 256, "
+        "\"text_config\": {\"model_type\": \"gemma3_text\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
+        "\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"head_dim\": 16, "
+        "\"intermediate_size\": 128, \"vocab_size\": 100}}";
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL, *vision = "vision_config";
+    ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_ERR_INFEASIBLE);
+    ck_assert_str_eq(diags.items[0].field, vision);
+    const struct tsim_value *root = NULL;
+    struct tsim_import_input input = {.ignored = &vision, .n_ignored = 1};
+    ck_assert_int_eq(tsim_document_parse(&arena, "config.json", text, strlen(text), &root, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_hf_config_import(&arena, root, &input, &model, &yaml, &diags), TSIM_OK);
+    ck_assert_int_eq(model->layers, 2);
+}
+END_TEST
+
 START_TEST(damaged_files_are_models_or_errors) {
     const struct damage damage = {.junk = "\"{}[]:,9-n\xff&*#", .changes = 2, .apart = 1, .seed = (uint64_t)_i};
     size_t size;
@@ -228,6 +308,9 @@ static Suite *hf_config_suite(void) {
     tcase_add_test(tests, every_missing_key_is_named);
     tcase_add_test(tests, unknown_architectures_say_what_is_missing);
     tcase_add_loop_test(tests, what_cannot_be_said_is_refused, -1, 7);
+    tcase_add_loop_test(tests, keys_that_change_the_model, 0, (int)(sizeof OTHERS / sizeof OTHERS[0]));
+    tcase_add_test(tests, windows);
+    tcase_add_test(tests, text_of_a_model_of_images);
     tcase_add_loop_test(tests, damaged_files_are_models_or_errors, 0, N_EXAMPLES);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,0 +1,74 @@
+#include "import/hf_keys.h"
+
+#include "import/recipe.h"
+
+#include <string.h>
+
+#define NOTHING(patterns)                                                                                              \
+    { patterns, NULL, false }
+#define REFUSED(patterns, what)                                                                                        \
+    { patterns, what, true }
+
+/* Keys of transformers' configuration classes (PretrainedConfig and those of the known model_type). */
+/* clang-format off */
+static const struct tsim_setting_class CLASSES[] = {
+    REFUSED("mamba* ssm* time_step* conv_kernel* conv_L_cache attn_layer_* attn_type_list expert_layer_* hybrid_* block_types "
+            "layers_block_type linear_* gdn_* full_attention_interval lru_width attention_window_size rwkv*",
+            "layers that are no transformer's (Mamba and other state-space, linear or recurrent attention): tsim has none of them"),
+    REFUSED("attention_chunk_size", "attention in chunks: tsim's reaches over the whole sequence"),
+    REFUSED("vision_* audio_* speech_* text_config image_size num_channels patch_size mm_* projector_* perceiver_config",
+            "a part of the model is for images or sound, which a model file cannot say"),
+    REFUSED("num_experts num_local_experts n_routed_experts n_shared_experts num_experts_per_tok moe_* expert_* "
+            "shared_expert* num_moe_* enable_moe_block", "experts where this model_type has none, or of another kind than it has"),
+    REFUSED("num_nextn_predict_layers mtp_* num_mtp_*", "modules that predict further tokens, which tsim does not have"),
+    REFUSED("qk_layernorm use_qk_norm qk_norm* use_qkv_bias clip_qkv parallel_attn new_decoder_architecture alibi multi_query",
+            "a part of attention that this model_type does not have"),
+    NOTHING("architectures model_type _* transformers_version transformers.js_config torch_dtype dtype auto_map use_cache "
+            "*_token_id *_token_ids *_token_index *_token tokenizer_class vocab_file unsloth_* is_llama_config"),
+    NOTHING("initializer_* init_* *_init_range *_init_std weight_init* *_eps *_epsilon *dropout* *_pdrop drop_path_rate "
+            "hidden_act hidden_activation activation_function dense_act_fn is_gated_act"),
+    NOTHING("rope_* rotary_* mrope_* partial_rotary_factor no_rope_layer* original_max_position_embeddings "
+            "max_position_embeddings n_positions n_ctx max_sequence_length model_max_length seq_length position_embedding_type=absolute "
+            "relative_attention_max_distance"),
+    NOTHING("pretraining_tp attn_implementation gradient_checkpointing output_* return_dict* torchscript use_bfloat16 "
+            "tf_legacy_loss remove_invalid_values chunk_size_feed_forward is_encoder_decoder cache_implementation"),
+    NOTHING("temperature top_k top_p typical_p num_beams num_beam_groups diversity_penalty length_penalty repetition_penalty "
+            "encoder_no_repeat_ngram_size no_repeat_ngram_size max_length min_length do_sample early_stopping "
+            "num_return_sequences bad_words_ids suppress_tokens begin_suppress_tokens exponential_decay_length_penalty "
+            "forced_* task_specific_params prefix"),
+    NOTHING("id2label label2id num_labels problem_type finetuning_task classifier_* summary_* pooler_* directionality encoder_stride"),
+    NOTHING("router_* norm_topk_prob scoring_func routed_scaling_factor topk_method topk_group n_group aux_loss_alpha seq_aux ep_size"),
+    NOTHING("scale_attn_* reorder_and_upcast_attn query_pre_attn_scalar attn_logit_softcapping final_logit_softcapping "
+            "attention_scaling use_flash_attn use_flash_attention*"),
+    NOTHING("quantization_config compression_config use_sliding_window max_window_layers sliding_window_pattern "
+            "num_key_value_heads head_dim qk_head_dim n_special predict_special_tokens"),
+};
+/* clang-format on */
+
+static bool is_ignored(const struct tsim_import_input *input, const char *key) {
+    for (size_t i = 0; i < input->n_ignored; i++)
+        if (strcmp(input->ignored[i], key) == 0)
+            return true;
+    return false;
+}
+
+enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_value *root, const bool *is_used,
+                                    const struct tsim_import_input *input, struct tsim_diags *diags) {
+    enum tsim_status status = TSIM_OK;
+    for (size_t i = 0; i < root->n_items; i++) {
+        const struct tsim_pair *pair = &root->pairs[i];
+        if (is_used[i] || tsim_value_is_off(pair->value) || is_ignored(input, pair->key))
+            continue;
+        const struct tsim_setting_class *class =
+            tsim_setting_class_of(pair->key, pair->value, CLASSES, sizeof CLASSES / sizeof CLASSES[0]);
+        if (class && !class->why)
+            continue;
+        const char *key = tsim_arena_strndup(arena, pair->key, strlen(pair->key) < 60 ? strlen(pair->key) : 60);
+        tsim_diag_hint(
+            tsim_value_error(diags, TSIM_ERR_INFEASIBLE, pair->value, key, "%s",
+                             class ? class->why : "tsim does not know this key, nor whether it changes the model"),
+            "--ignore %s imports the file as if it were not there", key);
+        status = TSIM_ERR_INFEASIBLE;
+    }
+    return status;
+}

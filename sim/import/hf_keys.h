@@ -1,0 +1,12 @@
+/* hf_keys.h - private to import: what becomes of keys of a config.json that nothing has read. */
+#ifndef TSIM_IMPORT_HF_KEYS_H
+#define TSIM_IMPORT_HF_KEYS_H
+
+#include "import/format.h"
+
+/* Of the keys that are not used, those that change the model and those that tsim does not know are mistakes, each at its
+ * place, unless --ignore names them. A key that is off (null, false, 0, empty) changes nothing. */
+enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_value *root, const bool *is_used,
+                                    const struct tsim_import_input *input, struct tsim_diags *diags);
+
+#endif
