@@ -178,10 +178,18 @@ static const struct tsim_term *buffers_term(struct tsim_terms *terms, const char
     const char *what = terms->scenario->model->list
                            ? "the widest gradient and what it becomes, gathered parameters"
                            : "logits or gradients of activations, messages, gathered parameters";
+    const struct tsim_result *result = terms->explanation->result;
+    double flat_bytes = tsim_flat_bytes(terms->scenario, result->fullest_stage);
     tsim_term_add(terms, sum,
-                  tsim_term_given(terms, what, terms->explanation->result->memory.buffers_bytes, TSIM_BYTES,
+                  tsim_term_given(terms, what, result->memory.buffers_bytes - flat_bytes, TSIM_BYTES,
                                   "shapes of the tensors (sim/workload/memory.c)"),
                   1);
+    if (flat_bytes > 0)
+        tsim_term_add(terms, sum,
+                      tsim_term_given(terms, "buckets and flat tensors of the framework", flat_bytes, TSIM_BYTES,
+                                      "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
+                                      "small the model (sim/workload/memory.c)"),
+                      1);
     tsim_term_add(terms, sum, reserve_term(terms), 1);
     return tsim_term_close(terms, sum, NULL);
 }

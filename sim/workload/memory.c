@@ -12,246 +12,6 @@
 
 enum { FEW_CHUNKS = 128 };
 
-/* The fewest that are at least `stages` and divide the micro-batches. */
-static int64_t interleaved_group(int64_t stages, int64_t microbatches) {
-    int64_t group = stages;
-    while (microbatches % group != 0)
-        group++;
-    return group;
-}
-
-struct tsim_schedule_shape tsim_scenario_schedule(const struct tsim_scenario *sc) {
-    const struct tsim_parallelism_spec *p = &sc->parallelism;
-    bool is_interleaved = p->schedule == TSIM_SCHEDULE_INTERLEAVED && sc->n_microbatches > p->pipeline;
-    return (struct tsim_schedule_shape){
-        .schedule = sc->parallelism.schedule,
-        .stages = (int32_t)sc->parallelism.pipeline,
-        .chunks = tsim_schedule_chunks(sc->parallelism.schedule, sc->parallelism.virtual_pipeline),
-        .microbatches = (int32_t)sc->n_microbatches,
-        .group = is_interleaved ? (int32_t)interleaved_group(p->pipeline, sc->n_microbatches) : 0};
-}
-
-/* ---- model state ---- */
-
-bool tsim_chunk_has_embedding(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    return tsim_schedule_part(&shape, stage, chunk) == 0;
-}
-
-bool tsim_chunk_has_head(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    return tsim_schedule_part(&shape, stage, chunk) == tsim_schedule_n_parts(&shape) - 1;
-}
-
-static bool stage_has_head(const struct tsim_scenario *sc, int32_t stage) {
-    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
-        if (tsim_chunk_has_head(sc, stage, c))
-            return true;
-    return false;
-}
-
-bool tsim_stage_has_embedding(const struct tsim_scenario *sc, int32_t stage) {
-    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
-        if (tsim_chunk_has_embedding(sc, stage, c))
-            return true;
-    return false;
-}
-
-bool tsim_ends_share_stage(const struct tsim_scenario *sc) {
-    return stage_has_head(sc, 0); /* the embedding is on stage 0 in every schedule */
-}
-
-double tsim_shards(const struct tsim_scenario *sc) {
-    return (double)sc->parallelism.zero_group_ranks * (sc->parallelism.schedule == TSIM_SCHEDULE_DUALPIPE ? 2 : 1);
-}
-
-double tsim_expert_shards(const struct tsim_scenario *sc) {
-    const struct tsim_parallelism_spec *p = &sc->parallelism;
-    double group = (double)(p->zero_group_ranks * p->tensor) / (double)(tsim_expert_tensor(p) * p->expert);
-    return fmax(group, 1) * tsim_shards(sc) / (double)p->zero_group_ranks;
-}
-
-int64_t tsim_chunk_first_layer(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    int64_t first = 0;
-    for (int32_t part = 0; part < tsim_schedule_part(&shape, stage, chunk); part++)
-        first += sc->parallelism.layers_per_chunk[part];
-    return first;
-}
-
-int64_t tsim_chunk_expert_layers(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    if (sc->model->experts.count == 0 && sc->model->encoder_layers == 0)
-        return 0;
-    int64_t first = tsim_chunk_first_layer(sc, stage, chunk);
-    return tsim_model_expert_layers(sc->model, first, first + tsim_chunk_layers(sc, stage, chunk));
-}
-
-double tsim_layer_rank_expert_parameters(const struct tsim_scenario *sc) {
-    struct tsim_parameters p;
-    tsim_model_count(sc->model, &p);
-    return p.layer_experts / (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
-}
-
-double tsim_layer_rank_parameters(const struct tsim_scenario *sc, bool has_experts) {
-    struct tsim_parameters p;
-    tsim_model_count(sc->model, &p);
-    double tp = (double)sc->parallelism.tensor;
-    /* Matrices are cut over the tensor ranks; norms and the row-parallel biases are whole on each. */
-    double n = p.layer_attention / tp + p.layer_latent + p.layer_norms;
-    if (sc->model->encoder_layers > 0)
-        return n + p.layer_ffn / tp + (has_experts ? p.layer_cross / tp + p.layer_cross_norm : 0);
-    return n + (has_experts ? p.layer_router + p.layer_shared / tp + tsim_layer_rank_expert_parameters(sc)
-                            : p.layer_ffn / tp);
-}
-
-bool tsim_gathers_products(const struct tsim_scenario *sc) {
-    return sc->software->gather_unit == TSIM_UNIT_PRODUCT && sc->parallelism.zero == 3 && !tsim_products_obstacle(sc);
-}
-
-void tsim_layer_product_parameters(const struct tsim_scenario *sc, double parameters[TSIM_N_LAYER_PRODUCTS]) {
-    const struct tsim_model *m = sc->model;
-    double tp = (double)sc->parallelism.tensor, of_attention = (double)(m->heads * m->head_dim * m->hidden) / tp;
-    struct tsim_parameters p;
-    tsim_model_count(m, &p);
-    parameters[TSIM_PRODUCT_DOWN] = (double)(m->ffn_hidden * m->hidden) / tp;
-    parameters[TSIM_PRODUCT_UP] = p.layer_ffn / tp - parameters[TSIM_PRODUCT_DOWN];
-    parameters[TSIM_PRODUCT_OUT] = of_attention;
-    parameters[TSIM_PRODUCT_QKV] = p.layer_attention / tp - of_attention + p.layer_norms;
-}
-
-int32_t tsim_unit_places(const struct tsim_scenario *sc) {
-    return sc->parallelism.overlap.parameters ? (int32_t)sc->parallelism.prefetch + 1 : 1;
-}
-
-int32_t tsim_layer_product_places(const struct tsim_scenario *sc, enum tsim_layer_product product, bool is_backward) {
-    double weights[TSIM_N_LAYER_PRODUCTS], between = 0, limit = sc->software->gather_ahead_parameters;
-    int32_t at = (int32_t)product, places = 2, step = is_backward ? 1 : TSIM_N_LAYER_PRODUCTS - 1;
-    if (!(limit > 0) || !sc->parallelism.overlap.parameters)
-        return tsim_unit_places(sc);
-    tsim_layer_product_parameters(sc, weights);
-    for (; places < TSIM_MOST_PLACES; places++) {
-        at = (at + step) % TSIM_N_LAYER_PRODUCTS;
-        between += weights[at];
-        if (between >= limit)
-            break;
-    }
-    return places;
-}
-
-const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *sc, int32_t stage,
-                                            struct tsim_stage_part *part) {
-    if (!sc->model->list || sc->parallelism.pipeline == 1)
-        return sc;
-    part->scenario = *sc;
-    part->scenario.model = &part->model;
-    tsim_list_part(sc->model, tsim_chunk_first_layer(sc, stage, 0), tsim_chunk_layers(sc, stage, 0), &part->model);
-    return &part->scenario;
-}
-
-double tsim_message_bytes(const struct tsim_scenario *sc, int32_t from, int32_t to) {
-    struct tsim_stage_part part;
-    if (sc->model->list)
-        return tsim_list_result_bytes(tsim_stage_part(sc, from < to ? from : to, &part));
-    double e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
-    return tsim_message_tokens(sc) * (double)sc->model->hidden * e;
-}
-
-double tsim_chunk_expert_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    return (double)tsim_chunk_expert_layers(sc, stage, chunk) * tsim_layer_rank_expert_parameters(sc);
-}
-
-double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    const struct tsim_model *m = sc->model;
-    struct tsim_parameters p;
-    tsim_model_count(m, &p);
-    double h = (double)m->hidden, table = tsim_padded_vocab_per_rank(sc) * h;
-    double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
-           with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
-    struct tsim_stage_part of_stage;
-    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
-    double n = (n_layers - with_experts) * tsim_layer_rank_parameters(part, false) +
-               (with_experts > 0 ? with_experts * tsim_layer_rank_parameters(part, true) : 0);
-    bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
-    bool is_image = m->image.patch > 0;
-    if (first)
-        n += is_image ? p.embedding
-                      : table + (double)m->positions * h + (double)m->other_parameters +
-                            (m->encoder_layers > 0 ? 2 : 1) * (double)(m->relative_buckets * m->heads) /
-                                (double)sc->parallelism.tensor;
-    if (last)
-        n += p.final_norm + p.pooler;
-    if (last && is_image)
-        return n + p.head;
-    /* A tied table is held once where first and last part share a stage, twice where they do not. */
-    if (last && (!m->tied_embeddings || !tsim_ends_share_stage(sc)))
-        n += table;
-    return n;
-}
-
-bool tsim_chunk_is_like_last(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    if (chunk == 0 || sc->model->list || sc->model->experts.count > 0 || sc->model->encoder_layers > 0)
-        return false;
-    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    int32_t part = tsim_schedule_part(&shape, stage, chunk), last = tsim_schedule_part(&shape, stage, chunk - 1),
-            end = tsim_schedule_n_parts(&shape) - 1;
-    return part > 0 && last > 0 && part < end && last < end &&
-           sc->parallelism.layers_per_chunk[part] == sc->parallelism.layers_per_chunk[last];
-}
-
-bool tsim_stage_is_like_last(const struct tsim_scenario *sc, int32_t stage) {
-    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    if (stage < 2 || stage == shape.stages - 1 || sc->model->list || sc->model->experts.count > 0 ||
-        sc->model->encoder_layers > 0 || tsim_schedule_splits_backward(shape.schedule))
-        return false;
-    for (int32_t c = 0; c < shape.chunks; c++)
-        if (tsim_chunk_layers(sc, stage, c) != tsim_chunk_layers(sc, stage - 1, c))
-            return false;
-    return true;
-}
-
-double tsim_stage_parameters(const struct tsim_scenario *sc, int32_t stage) {
-    double n = 0, of_chunk = 0;
-    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++) {
-        of_chunk = tsim_chunk_is_like_last(sc, stage, c) ? of_chunk : tsim_chunk_parameters(sc, stage, c);
-        n += of_chunk;
-    }
-    return n;
-}
-
-double tsim_stage_expert_parameters(const struct tsim_scenario *sc, int32_t stage) {
-    double n = 0;
-    if (sc->model->experts.count == 0)
-        return 0;
-    for (int32_t c = 0; c < sc->parallelism.virtual_pipeline; c++)
-        n += tsim_chunk_expert_parameters(sc, stage, c);
-    return n;
-}
-
-double tsim_weight_bytes(enum tsim_precision precision) {
-    if (!tsim_is_quantized(precision))
-        return tsim_operand_bytes(precision);
-    /* Quantized, and its transpose (Transformer Engine's fp8 parameters); the master copy is apart. */
-    double both_bytes = 2 * tsim_operand_bytes(precision);
-    /* Parameters of 4 bits there are none: it is beside the one in bf16 (NVIDIA-NeMo/Megatron-Bridge,
-     * training/mixed_precision.py: fp4_param is refused). */
-    return precision == TSIM_NVFP4 ? tsim_operand_bytes(TSIM_BF16) + both_bytes : both_bytes;
-}
-
-bool tsim_has_master_weights(const struct tsim_scenario *sc) {
-    bool is_wide = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32;
-    return !is_wide && !sc->training.no_master_weights;
-}
-
-double tsim_gradient_bytes(const struct tsim_scenario *sc) {
-    return tsim_weight_bytes(sc->training.gradient_precision);
-}
-
-double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {
-    struct tsim_optimizer_cost cost;
-    tsim_optimizer_cost(sc, &cost);
-    return cost.state_bytes;
-}
-
 /* ---- activations ---- */
 
 struct tokens {
@@ -638,7 +398,8 @@ static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (sc->parallelism.zero != 2 || sc->parallelism.data * sc->parallelism.context == 1 ||
         sc->software->flat_bucket_elements > 0)
         return 0;
-    return (sc->parallelism.overlap.gradients ? 2 : 1) * largest_layer_parameters(sc, stage) * tsim_gradient_bytes(sc);
+    double layers = (sc->parallelism.overlap.gradients ? 2 : 1) * largest_layer_parameters(sc, stage);
+    return fmin(layers, tsim_stage_parameters(sc, stage)) * tsim_gradient_bytes(sc);
 }
 
 /* Of a layer list: the widest tensor's gradient and what it becomes; what neighbours send; ZeRO-3's gathered weights.
@@ -693,8 +454,8 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
         core *= 2;
     bytes += fmax(widest, core - gathered_less_at_attention(sc, stage)) + 2 * fmax(k.t, first.t) * k.h * k.e;
     if (sc->parallelism.expert > 1)
-        bytes += 2 * rows * k.h * k.e; /* rows sent and received */
-    if (stage_has_head(sc, stage))     /* the loss is done with before the backward pass of the layers */
+        bytes += 2 * rows * k.h * k.e;  /* rows sent and received */
+    if (tsim_stage_has_head(sc, stage)) /* the loss is done with before the backward pass of the layers */
         bytes = fmax(bytes, tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, &k));
     if (sc->parallelism.pipeline > 1)
         bytes += 2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.e; /* receive buffers */
@@ -704,16 +465,26 @@ static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     return bytes + context_bytes(sc, &k);
 }
 
+static double sharded_parameters(const struct tsim_scenario *sc, int32_t stage) {
+    double n = tsim_stage_parameters(sc, stage), experts = tsim_stage_expert_parameters(sc, stage);
+    return (n - experts) / tsim_shards(sc) + experts / tsim_expert_shards(sc);
+}
+
 /* Frameworks that update from flat tensors (DeepSpeed, runtime/zero/stage_1_and_2.py, runtime/fp16/fused_optimizer.py)
  * hold a bucket that gradients are copied into to be reduced, with sharded states another that weights are gathered in,
  * and for the update the gradients of what they update joined, in their own precision and converted to fp32. These are
- * pieces too large for what activations leave to the allocator, so they come on top. */
-static double flat_update_bytes(const struct tsim_scenario *sc, double updated) {
+ * pieces too large for what activations leave to the allocator, so they come on top. The bucket of sharded states is
+ * allocated whole however small the model is (stage_1_and_2.py: ipg_buffer), the others are as large as what they hold
+ * (engine.py: allreduce_no_retain; runtime/utils.py: all_gather_dp_groups), so ZeRO-1 may take more than none. */
+double tsim_flat_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    double n = tsim_stage_parameters(sc, stage),
+           updated = sc->parallelism.zero >= 1 ? sharded_parameters(sc, stage) : n;
     double bucket = sc->software->flat_bucket_elements, gradient_bytes = tsim_gradient_bytes(sc);
     if (!(bucket > 0) || sc->parallelism.zero == 3 || sc->training.updates_by_layer || sc->training.offload.optimizer)
         return 0;
     double joined = tsim_has_master_weights(sc) && gradient_bytes < 4 ? gradient_bytes + 4 : 0;
-    return updated * joined + (sc->parallelism.zero >= 1 ? 2 : 1) * bucket * tsim_weight_bytes(sc->training.precision);
+    double buckets = fmin(bucket, n) + (sc->parallelism.zero >= 1 ? bucket : 0);
+    return updated * joined + buckets * tsim_weight_bytes(sc->training.precision);
 }
 
 /* Batches of the input pipeline on the device: the one that is worked on, and one that has been copied ahead. */
@@ -782,8 +553,7 @@ static double kept_gradient_bytes(const struct tsim_scenario *sc) {
 }
 
 void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
-    double n = tsim_stage_parameters(sc, stage), experts = tsim_stage_expert_parameters(sc, stage);
-    double sharded = (n - experts) / tsim_shards(sc) + experts / tsim_expert_shards(sc);
+    double n = tsim_stage_parameters(sc, stage), sharded = sharded_parameters(sc, stage);
     int zero = sc->parallelism.zero;
     memory->weights_bytes =
         (zero >= 3 ? sharded : n) * tsim_weight_bytes(sc->training.precision) + tsim_tables_weight_bytes(sc);
@@ -793,8 +563,7 @@ void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsi
     memory->master_bytes = tsim_has_master_weights(sc) ? 4 * (zero >= 1 ? sharded : n) : 0;
     memory->optimizer_bytes = (zero >= 1 ? sharded : n) * tsim_optimizer_state_bytes(sc) + tsim_tables_state_bytes(sc);
     memory->activations_bytes = peak_activation_bytes(sc, stage);
-    memory->buffers_bytes =
-        buffer_bytes(sc, stage) + batch_bytes(sc, stage) + flat_update_bytes(sc, zero >= 1 ? sharded : n);
+    memory->buffers_bytes = buffer_bytes(sc, stage) + batch_bytes(sc, stage) + tsim_flat_bytes(sc, stage);
     memory->host_bytes = 0;
     offload(sc, stage, zero >= 1 ? sharded : n, memory);
     stream_weights(sc, stage, memory);

@@ -105,6 +105,8 @@ double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario, bo
 double tsim_chunk_offloaded_bytes(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 double tsim_host_state_bytes(const struct tsim_scenario *scenario);
 
+/* Of its buffers: buckets and flat tensors of frameworks that update from them (software.flat_bucket). */
+double tsim_flat_bytes(const struct tsim_scenario *scenario, int32_t stage);
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 
 /* Bytes of optimizer state per parameter held. */
@@ -121,6 +123,7 @@ static inline int64_t tsim_chunk_layers(const struct tsim_scenario *scenario, in
 /* Does the chunk hold the model's first part, with the embedding; its last, with the head? */
 bool tsim_chunk_has_embedding(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 bool tsim_stage_has_embedding(const struct tsim_scenario *scenario, int32_t stage); /* one of its chunks does */
+bool tsim_stage_has_head(const struct tsim_scenario *scenario, int32_t stage);
 /* Is it like the stage's chunk before it: as many layers, all of one kind, and neither end of the model? Most are. */
 bool tsim_chunk_is_like_last(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* Does it hold in each chunk what the stage before it holds there, in a schedule in which later stages keep no more

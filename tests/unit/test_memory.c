@@ -72,6 +72,14 @@ START_TEST(flat_updates) {
     e.software.flat_bucket_elements = 0;
     tsim_stage_memory(&e.scenario, 0, &plain);
     ck_assert_double_eq_tol(flat.total_bytes - plain.total_bytes, 4e6, 1);
+    /* Larger than the model: sharded states' bucket is allocated whole, others hold what there is. */
+    double n = tsim_stage_parameters(&e.scenario, 0);
+    e.software.flat_bucket_elements = 1e12;
+    ck_assert_double_eq(tsim_flat_bytes(&e.scenario, 0), 2 * (1e12 + n));
+    e.scenario.parallelism.zero = 0;
+    ck_assert_double_eq(tsim_flat_bytes(&e.scenario, 0), 2 * n);
+    e.scenario.parallelism.zero = 3;
+    ck_assert_double_eq(tsim_flat_bytes(&e.scenario, 0), 0);
 }
 END_TEST
 

@@ -176,6 +176,26 @@ START_TEST(recomputation) {
 }
 END_TEST
 
+/* ZeRO-2's unreduced gradients are those of two layers, but of no more than there are: with one layer and its tables no
+ * more than ZeRO-1 holds, beside the shard. */
+START_TEST(unreduced_gradients) {
+    double total[3];
+    for (int64_t layers = 1; layers <= 4; layers += 3) {
+        for (int zero = 1; zero < 3; zero++) {
+            example_init(&e);
+            e.model.vocab = 1024;
+            e.model.layers = layers;
+            e.scenario.parallelism.zero = zero;
+            e.scenario.parallelism.overlap.gradients = true;
+            example_finish(&e);
+            total[zero] = stage(0).total_bytes;
+        }
+        double n = tsim_stage_parameters(&e.scenario, 0), two = 2 * tsim_layer_rank_parameters(&e.scenario, false);
+        ck_assert_double_eq_tol(total[2] - total[1], 4 * (n / 8 + fmin(two, n) - n), 1);
+    }
+}
+END_TEST
+
 /* A single layer has nothing to save: what is recomputed is there again when its gradients are. */
 START_TEST(one_layer_recomputed) {
     static const unsigned PARTS[] = {TSIM_RECOMPUTE_ATTENTION, TSIM_RECOMPUTE_OPERATORS};
@@ -443,6 +463,7 @@ static Suite *buffers_suite(void) {
     tcase_add_test(tcase, context_ranks);
     tcase_add_test(tcase, recomputation);
     tcase_add_test(tcase, one_layer_recomputed);
+    tcase_add_test(tcase, unreduced_gradients);
     tcase_add_test(tcase, two_stacks);
     tcase_add_test(tcase, kept_beside_layers);
     tcase_add_test(tcase, outputs_of_two_stacks);
