@@ -24,7 +24,7 @@ for name, seconds in run["step"].items():
     if name != "time_s" and seconds > 0:
         print(f"  {name:<24} {seconds / run['step']['time_s']:6.1%}")
 
-points = tsim("sweep", scenario, "--vary", "cluster.nodes=32,64,128", "--set", "parallelism.data=auto")["points"]
+points = tsim("sweep", scenario, "--vary", "cluster.nodes=32,64,128")["points"]
 fitting = [point for point in points if point["status"] == "ok"]
 for point in fitting:
     campaign = point["summary"]["campaign"]

@@ -585,7 +585,7 @@ static bool check_layers(const struct check *c) {
     struct tsim_diag *diag = fail_split(c);
     char text[64];
     nearest_values(c, pipeline_works, pipeline_divides_layers, p->pipeline, layers, text);
-    tsim_diag_hint(diag, "nearest that works: %s%s%slayers_per_stage as a list", text[0] ? "pipeline " : "", text,
+    tsim_diag_hint(diag, "nearest that works: %s%s%slayers_per_stage: balance, or a list", text[0] ? "pipeline " : "", text,
                    text[0] ? "; or " : "");
     return false;
 }

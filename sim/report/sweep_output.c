@@ -148,6 +148,7 @@ struct sheet {
     const struct tsim_setting **settings;
     bool has_objective; /* a column of its own */
     int64_t n_rows, n_of_status[TSIM_POINT_FAILED + 1];
+    int64_t n_fixed_data; /* invalid because the scenario says how many replicas there are */
     struct tsim_best best;
     struct tsim_arena *arena;
     double *nearest; /* by limit: the best value of a point that runs; NAN: none */
@@ -252,6 +253,9 @@ static void note_nearest(struct sheet *sheet, const struct tsim_point *point) {
 }
 
 /* First pass: how wide the columns are, and what is at the foot of the table. */
+/* How the reason begins of a point whose replicas are not what is left of the cluster (config/rules.c). */
+static const char FIXED_DATA[] = "parallelism.data: tensor ";
+
 static enum tsim_status measure(struct sheet *sheet, struct tsim_diags *diags) {
     struct tsim_point point;
     bool is_there = true;
@@ -266,6 +270,8 @@ static enum tsim_status measure(struct sheet *sheet, struct tsim_diags *diags) {
         }
         sheet->n_rows++;
         sheet->n_of_status[point.status]++;
+        sheet->n_fixed_data +=
+            point.status == TSIM_POINT_INVALID && strncmp(point.reason, FIXED_DATA, sizeof FIXED_DATA - 1) == 0;
         tsim_best_offer(&sheet->best, &sheet->output->ranking, &point);
         note_nearest(sheet, &point);
     }
@@ -346,6 +352,11 @@ static void print_counts(const struct sheet *sheet) {
             separator = ", ";
         }
     fputc('\n', sheet->out);
+    if (sheet->n_fixed_data > 0)
+        fprintf(
+            sheet->out,
+            "%lld of them because parallelism.data is a number: with --set parallelism.data=auto it is what is left\n",
+            (long long)sheet->n_fixed_data);
 }
 
 static bool is_fixed(const struct tsim_sweep_output *output, enum tsim_outcome_figure figure) {

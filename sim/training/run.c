@@ -1,6 +1,7 @@
 #include "training/run.h"
 
 #include "cluster/power.h"
+#include "config/supports.h"
 #include "cost/compute.h"
 #include "training/balance.h"
 #include "training/bound.h"
@@ -229,13 +230,15 @@ static void find_fitting_changes(struct tsim_arena *arena, const struct tsim_sce
         N_SINGLE = N_CHANGES - 5,
         MAX_LISTED = sizeof result->fit_changes / sizeof result->fit_changes[0]
     };
+    struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];
+    size_t n_own = tsim_scenario_unsupported(arena, sc, lacks);
     for (int i = 0; i < N_CHANGES && result->n_fit_changes < MAX_LISTED; i++) {
         struct tsim_scenario changed = *sc;
         int32_t stage;
         if (i >= N_SINGLE && result->n_fit_changes > 0)
             return;
         const char *setting = CHANGES[i](arena, &changed);
-        if (!setting)
+        if (!setting || tsim_scenario_unsupported(arena, &changed, lacks) > n_own) /* the software cannot run it */
             continue;
         double peak = fullest_stage(&changed, &stage).peak_bytes;
         if (peak <= result->memory.capacity_bytes)
