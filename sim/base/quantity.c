@@ -21,10 +21,10 @@ struct unit {
 };
 
 #define MINUTE 60.0
-#define HOUR 3600.0
-#define DAY 86400.0
-#define YEAR (365.25 * DAY)
-#define KILOWATT_HOUR 3.6e6
+#define HOUR TSIM_HOUR_S
+#define DAY TSIM_DAY_S
+#define YEAR TSIM_YEAR_S
+#define KILOWATT_HOUR TSIM_KWH_J
 
 /* The first unit of a dimension is the SI unit that tsim_quantity_si prints, with scale 1. */
 static const struct unit UNITS[] = {
@@ -482,6 +482,32 @@ const char *tsim_quantity_si(double value, enum tsim_dimension dimension, char *
     tsim_double_text(value, number, sizeof number);
     const char *unit = si_unit(dimension);
     snprintf(buffer, size, "%s%s%s", number, unit[0] ? " " : "", unit);
+    return buffer;
+}
+
+/* A unit that saves one letter is not worth another name for the same thing ("t/MWh" for "kg/kWh"). */
+static bool is_simpler(const char *text, const char *than) {
+    return strlen(text) + 1 < strlen(than) && !strchr(text, 'e');
+}
+
+const char *tsim_quantity_short(double value, enum tsim_dimension dimension, char *buffer, size_t size) {
+    tsim_quantity_si(value, dimension, buffer, size);
+    if (dimension == TSIM_FRACTION && value > 0 && value < 1e-3)
+        snprintf(buffer, size, "%.6f", value);
+    if (dimension == TSIM_FRACTION || (dimension == TSIM_COUNT && fabs(value) < 1e6))
+        return buffer;
+    for (size_t i = 0; i < N_UNITS; i++)
+        for (size_t j = 0; j < N_PREFIXES && UNITS[i].dimension == dimension; j++) {
+            char number[32], text[80];
+            double scale = UNITS[i].scale * PREFIXES[j].scale;
+            int kinds = UNITS[i].prefixes & (is_money(dimension) ? UP : UP | DOWN);
+            snprintf(number, sizeof number, "%.9g", value / scale);
+            snprintf(text, sizeof text, "%s %s%s%s", number, PREFIXES[j].symbol,
+                     j > 0 && is_money(dimension) ? " " : "", UNITS[i].symbol);
+            if ((j == 0 || PREFIXES[j].kind & kinds) && is_simpler(text, buffer) &&
+                fabs(strtod(number, NULL) * scale - value) <= 1e-9 * fabs(value))
+                snprintf(buffer, size, "%s", text);
+        }
     return buffer;
 }
 

@@ -11,6 +11,11 @@
 
 #include "base/status.h"
 
+#define TSIM_HOUR_S 3600.0
+#define TSIM_DAY_S 86400.0
+#define TSIM_YEAR_S (365.25 * TSIM_DAY_S)
+#define TSIM_KWH_J 3.6e6
+
 enum tsim_dimension {
     TSIM_COUNT,       /* a pure count: "2 T", "1024" */
     TSIM_FRACTION,    /* a pure number: 0.01; "5 %" is 0.05 */
@@ -44,6 +49,10 @@ bool tsim_name_says_unit(const char *name);
 /* Canonical text that parses back to exactly the same double: shortest "%.17g" form that round-trips, and the SI unit:
  * "80000000000 B", "3.35e+12 B/s". Returns `buffer`. */
 const char *tsim_quantity_si(double value, enum tsim_dimension dimension, char *buffer, size_t size);
+
+/* The shortest text with a unit that reads back as the value, within rounding: "1 kB/s", "100 y", "1 M USD/h". For
+ * limits, which are round. Returns `buffer`. */
+const char *tsim_quantity_short(double value, enum tsim_dimension dimension, char *buffer, size_t size);
 
 /* For people: three or four significant digits with the fitting prefix: "80.0 GB", "14.2 s", "3.35 TB/s", "9.84 us",
  * "1.42 M USD", "38.5 days". Binary prefixes are never used. Returns `buffer`. */

@@ -88,9 +88,10 @@ static const struct tsim_key EFFICIENCY_KEYS[] = {
      .help = "fractions of the peaks that long matrix products reach"},
     SHARE("fp8_gradients", offsetof(struct tsim_accelerator, fp8_gradients_frac), false,
           "rate of fp8 products whose sums are promoted to fp32 (of gradients; all with block scaling) over others'; 0: alike"),
-    SHARE("memory_sustained", offsetof(struct tsim_accelerator, memory_sustained_frac), true,
-          "fraction of memory_bandwidth that element-wise kernels reach"),
-    {.key = "matrix_ramp_k", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .is_required = true,
+    {.key = "memory_sustained", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_required = true,
+     .is_positive = true, .offset = offsetof(struct tsim_accelerator, memory_sustained_frac),
+     .help = "fraction of memory_bandwidth that element-wise kernels reach"},
+    {.key = "matrix_ramp_k", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .is_required = true, .max = 1e6,
      .offset = offsetof(struct tsim_accelerator, matrix_ramp_k),
      .help = "depth of a 16-bit product at which half of a tile's time is start-up; other precisions by their peaks"},
     SHARE("speed_spread", offsetof(struct tsim_accelerator, speed_spread_frac), false,
@@ -99,17 +100,17 @@ static const struct tsim_key EFFICIENCY_KEYS[] = {
      .help = "fractions of the peak that flash attention reaches on long sequences"},
     {.key = "kernel_latency", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .is_required = true,
      .unit = "us",
-     .offset = offsetof(struct tsim_accelerator, kernel_latency_s), .help = "time of a kernel beside its roofline time"},
+     .max = 1, .offset = offsetof(struct tsim_accelerator, kernel_latency_s), .help = "time of a kernel beside its roofline time"},
 };
 TSIM_TABLE(EFFICIENCY, EFFICIENCY_KEYS, true);
 
 static const struct tsim_key POWER_KEYS[] = {
-    {.key = "idle", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .is_required = true,
+    {.key = "idle", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .is_required = true, .max = 1e6,
      .offset = offsetof(struct tsim_accelerator, power_idle_w), .help = "drawn without work"},
     {.key = "limit", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .is_required = true, .is_positive = true,
-     .offset = offsetof(struct tsim_accelerator, power_limit_w), .help = "the most that it draws"},
+     .max = 1e6, .offset = offsetof(struct tsim_accelerator, power_limit_w), .help = "the most that it draws"},
     {.key = "cap", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .default_text = "0", .is_omitted_when_zero = true,
-     .offset = offsetof(struct tsim_accelerator, power_cap_w), .help = "set by hand below the limit, so that clocks fall; 0: none"},
+     .max = 1e6, .offset = offsetof(struct tsim_accelerator, power_cap_w), .help = "set by hand below the limit, so that clocks fall; 0: none"},
     SHARE("compute", offsetof(struct tsim_accelerator, power_compute_frac), true,
           "share of (limit - idle) with the matrix units in full use"),
     SHARE("memory", offsetof(struct tsim_accelerator, power_memory_frac), true, "share with the memory in full use"),
@@ -179,7 +180,8 @@ static const struct tsim_word NODE_SCHEMA[] = {{"tsim/node/v1", 0}, {NULL, 0}};
 static const struct tsim_word SCALE_UPS[] = {{"none", TSIM_SCALE_UP_NONE}, {"switch", TSIM_SCALE_UP_SWITCH},
                                              {"mesh", TSIM_SCALE_UP_MESH}, {"pcie", TSIM_SCALE_UP_PCIE},
                                              {"cube-mesh", TSIM_SCALE_UP_CUBE_MESH}, {NULL, 0}};
-#define NODE_QUANTITY(unit_, ...) {QUANTITY(struct tsim_node, __VA_ARGS__), .default_text = "0", .unit = (unit_)}
+#define NODE_QUANTITY(name_, unit_, ...)                                                                               \
+    {QUANTITY(struct tsim_node, name_, __VA_ARGS__), .default_text = "0", .unit = (unit_)}
 #define PCIE_INT(name_, member_, help_)                                                                                \
     {INTEGER(struct tsim_node, name_, member_, 1e4, help_), .default_text = "0", .is_omitted_when_zero = true}
 #define PCIE_QUANTITY(name_, member_, help_)                                                                           \
@@ -189,12 +191,12 @@ static const struct tsim_key SCALE_UP_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_node, scale_up), .words = SCALE_UPS,
      .is_required = true, .help = "how the accelerators of a node are joined"},
     {.key = "name", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_node, scale_up_name), .help = "for people"},
-    NODE_QUANTITY("GB/s", "bandwidth", TSIM_BYTES_PER_S, scale_up_bytes_per_s, "per accelerator and direction, wire"),
-    NODE_QUANTITY("GB/s", "ring_bandwidth", TSIM_BYTES_PER_S, scale_up_ring_bytes_per_s,
+    NODE_QUANTITY("bandwidth", "GB/s", TSIM_BYTES_PER_S, scale_up_bytes_per_s, "per accelerator and direction, wire"),
+    NODE_QUANTITY("ring_bandwidth", "GB/s", TSIM_BYTES_PER_S, scale_up_ring_bytes_per_s,
                   "bus bandwidth that a ring over all accelerators reaches; of another `bandwidth` the same share"),
-    NODE_QUANTITY("GB/s", "reduce_bandwidth", TSIM_BYTES_PER_S, scale_up_reduce_bytes_per_s,
+    NODE_QUANTITY("reduce_bandwidth", "GB/s", TSIM_BYTES_PER_S, scale_up_reduce_bytes_per_s,
                   "bus bandwidth of reductions in the switch; of another `bandwidth` the same share; 0: lacks them"),
-    NODE_QUANTITY("us", "latency", TSIM_TIME_S, scale_up_latency_s, "of one hop"),
+    {QUANTITY(struct tsim_node, "latency", TSIM_TIME_S, scale_up_latency_s, "of one hop"), .default_text = "0", .unit = "us", .max = 1},
     PCIE_INT("accelerators_per_switch", accelerators_per_switch, "PCIe: how many share a switch's uplink; 0: none does"),
     PCIE_QUANTITY("switch_uplink", switch_uplink_bytes_per_s, "PCIe: of a switch to its socket; default: bandwidth"),
     PCIE_INT("accelerators_per_socket", accelerators_per_socket, "PCIe: how many hang on a socket; 0: all on one"),
@@ -203,9 +205,9 @@ static const struct tsim_key SCALE_UP_KEYS[] = {
 TSIM_TABLE(SCALE_UP, SCALE_UP_KEYS, true);
 
 static const struct tsim_key NODE_POWER_KEYS[] = {
-    NODE_QUANTITY("W", "overhead", TSIM_WATTS, power_overhead_w, "drawn beside the accelerators under load"),
-    NODE_QUANTITY("W", "overhead_idle", TSIM_WATTS, power_overhead_idle_w, "drawn beside the accelerators without load"),
-    NODE_QUANTITY("W", "limit", TSIM_WATTS, power_limit_w, "the most that a node draws; 0: no limit"),
+    NODE_QUANTITY("overhead", "W", TSIM_WATTS, power_overhead_w, "drawn beside the accelerators under load"),
+    NODE_QUANTITY("overhead_idle", "W", TSIM_WATTS, power_overhead_idle_w, "drawn beside the accelerators without load"),
+    NODE_QUANTITY("limit", "W", TSIM_WATTS, power_limit_w, "the most that a node draws; 0: no limit"),
 };
 TSIM_TABLE(NODE_POWER, NODE_POWER_KEYS, true);
 
@@ -235,14 +237,14 @@ static const struct tsim_key NODE_KEYS[] = {
     {.key = "scale_up", .kind = TSIM_KEY_MAPPING, .table = &SCALE_UP, .is_required = true,
      .help = "links between the accelerators of a node"},
     {INTEGER(struct tsim_node, "nics", nics, 1e5, "network ports of a node"), .default_text = "0"},
-    NODE_QUANTITY("Gb/s", "nic_bandwidth", TSIM_BYTES_PER_S, nic_bytes_per_s, "of one port and direction, wire"),
-    NODE_QUANTITY("GB/s", "host_link", TSIM_BYTES_PER_S, host_link_bytes_per_s, "host to one accelerator, per direction"),
+    NODE_QUANTITY("nic_bandwidth", "Gb/s", TSIM_BYTES_PER_S, nic_bytes_per_s, "of one port and direction, wire"),
+    NODE_QUANTITY("host_link", "GB/s", TSIM_BYTES_PER_S, host_link_bytes_per_s, "host to one accelerator, per direction"),
     {INTEGER(struct tsim_node, "host_cores", host_cores, 1e6, "cores of the host"), .default_text = "0"},
-    NODE_QUANTITY("GB", "host_memory", TSIM_BYTES, host_memory_bytes, "of the host"),
+    NODE_QUANTITY("host_memory", "GB", TSIM_BYTES, host_memory_bytes, "of the host"),
     {QUANTITY(struct tsim_node, "host_memory_bandwidth", TSIM_BYTES_PER_S, host_memory_bytes_per_s,
               "peak of all sockets; needed to offload the optimizer"), .default_text = "0", .unit = "GB/s", .is_omitted_when_zero = true},
     {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &NODE_POWER, .help = "electrical power beside the accelerators"},
-    NODE_QUANTITY("USD", "purchase", TSIM_USD, purchase_usd, "price of a whole node; 0: that of its accelerators"),
+    NODE_QUANTITY("purchase", "USD", TSIM_USD, purchase_usd, "price of a whole node; 0: that of its accelerators"),
 };
 TSIM_TABLE(NODE, NODE_KEYS, true);
 
@@ -260,7 +262,7 @@ static const struct tsim_key TIER_KEYS[] = {
     {INTEGER(struct tsim_tier, "ports", ports, 1e7, "node ports that reach each other without going higher"),
      .is_required = true, .is_positive = true},
     {QUANTITY(struct tsim_tier, "oversubscription", TSIM_COUNT, oversubscription,
-              "what comes from below over what the uplinks carry"), .default_text = "1", .is_positive = true},
+              "what comes from below over what the uplinks carry"), .default_text = "1", .is_positive = true, .min = 1, .max = 1000},
 };
 TSIM_TABLE(TIER, TIER_KEYS, true);
 
@@ -300,9 +302,9 @@ static const struct tsim_key FABRIC_KEYS[] = {
      .is_required = true, .unit = "Gb/s", .is_positive = true},
     {FABRIC_QUANTITY("efficiency", TSIM_FRACTION, efficiency_frac, "of the wire that long transfers reach"),
      .is_required = true, .is_positive = true, .max = 1},
-    {FABRIC_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one message, end to end"), .is_required = true, .unit = "us"},
-    {FABRIC_QUANTITY("oversubscription", TSIM_COUNT, oversubscription, "of the uplinks; 1: non-blocking"),
-     .default_text = "1", .is_positive = true},
+    {FABRIC_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one message, end to end"), .is_required = true, .unit = "us", .max = 10},
+    {FABRIC_QUANTITY("oversubscription", TSIM_COUNT, oversubscription, "of the uplinks; 1: non-blocking, 2: they carry half of what the ports below can send"),
+     .default_text = "1", .is_positive = true, .min = 1, .max = 1000},
     {FABRIC_QUANTITY("power_per_port", TSIM_WATTS, power_w_per_port, "switch and optics share of one port"),
      .default_text = "0"},
     {.key = "unordered", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, is_unordered),
@@ -350,7 +352,7 @@ static const struct tsim_key STORAGE_KEYS[] = {
      .is_required = true, .unit = "GB/s", .is_positive = true},
     {STORAGE_QUANTITY("random_access", TSIM_FRACTION, random_access_frac, "of the bandwidth that reading in random order leaves"),
      .default_text = "1", .is_positive = true, .max = 1},
-    {STORAGE_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one request"), .default_text = "0", .unit = "ms"},
+    {STORAGE_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one request"), .default_text = "0", .unit = "ms", .max = TSIM_HOUR_S},
     {STORAGE_QUANTITY("stream_bandwidth", TSIM_BYTES_PER_S, stream_bytes_per_s, "one reader at most; 0: all there is"),
      .default_text = "0", .unit = "GB/s"},
     {STORAGE_QUANTITY("client_bandwidth", TSIM_BYTES_PER_S, client_bytes_per_s, "shared: one node at most; 0: all there is"),
@@ -382,6 +384,7 @@ static bool has_errors_since(const struct tsim_reader *reader, size_t n_errors) 
 static void finish_accelerator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                                const struct tsim_accelerator *a) {
     bool has_a_peak = false;
+    char idle[40], limit[40];
     for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
         const char *word = tsim_word_of(tsim_precision_words, p);
         has_a_peak |= a->peak_flops_per_s[p] > 0;
@@ -395,12 +398,19 @@ static void finish_accelerator(struct tsim_reader *reader, const struct tsim_val
     if (!has_a_peak)
         tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "peak"), at_key(reader, path, "peak"),
                          "no precision has a peak");
-    if (a->memory_sustained_frac <= 0)
-        tsim_value_error(reader->diags, TSIM_ERR_RANGE, place_of(mapping, "efficiency.memory_sustained"),
-                         at_key(reader, path, "efficiency.memory_sustained"), "must be greater than 0");
     if (a->power_idle_w > a->power_limit_w)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "power.idle"),
                          at_key(reader, path, "power.idle"), "is above power.limit");
+    if (a->power_cap_w > 0 && a->power_cap_w < a->power_idle_w)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "power.cap"),
+                                        at_key(reader, path, "power.cap"),
+                                        "is below power.idle, which is drawn without any work"),
+                       "must be from %s to power.limit, %s",
+                       tsim_quantity_human(a->power_idle_w, TSIM_WATTS, idle, sizeof idle),
+                       tsim_quantity_human(a->power_limit_w, TSIM_WATTS, limit, sizeof limit));
+    if (a->power_cap_w > a->power_limit_w)
+        tsim_value_warning(reader->diags, place_of(mapping, "power.cap"), at_key(reader, path, "power.cap"),
+                           "has no effect: it is above power.limit");
     if (a->usable_memory_reserve_bytes >= a->memory_bytes)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "reserve"),
                          at_key(reader, path, "reserve"), "is not below memory");
@@ -513,9 +523,6 @@ static void finish_tiers(struct tsim_reader *reader, const struct tsim_value *ma
             tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "tiers"),
                              at_key(reader, path, "tiers"), "%lld ports are no multiple of the %lld of the tier below",
                              (long long)fabric->tiers[i].ports, (long long)below);
-        if (fabric->tiers[i].oversubscription < 1)
-            tsim_value_error(reader->diags, TSIM_ERR_RANGE, place_of(mapping, "tiers"), at_key(reader, path, "tiers"),
-                             "an oversubscription is below 1");
     }
 }
 
@@ -536,10 +543,6 @@ static void finish_topology(struct tsim_reader *reader, const struct tsim_value 
 
 static void finish_fabric(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                           const struct tsim_fabric *fabric) {
-    if (fabric->oversubscription < 1)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_RANGE, place_of(mapping, "oversubscription"),
-                                        at_key(reader, path, "oversubscription"), "is below 1"),
-                       "2 means that the uplinks carry half of what the ports below them can send");
     finish_topology(reader, mapping, path, fabric);
 }
 

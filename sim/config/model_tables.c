@@ -35,9 +35,9 @@ static const struct tsim_key EXPERT_KEYS[] = {
     {.key = "router_bias", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_experts, router_bias),
      .default_text = "false", .help = "a correction is added to each expert's score"},
     {EXPERT_NUMBER("imbalance", imbalance_frac, TSIM_FRACTION,
-                   "coefficient of variation of the experts' popularity, beyond chance")},
+                   "coefficient of variation of the experts' popularity, beyond chance"), .max = 100},
     {EXPERT_NUMBER("capacity_factor", capacity_factor, TSIM_COUNT,
-                   "rows of an expert's padded buffer over the mean; 0: as many as come, none dropped")},
+                   "rows of an expert's padded buffer over the mean; 0: as many as come, none dropped"), .min = 0.01, .max = 1e5},
 };
 TSIM_TABLE(EXPERTS, EXPERT_KEYS, true);
 

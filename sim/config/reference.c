@@ -19,6 +19,14 @@ static void put_words(const struct tsim_key *key, FILE *out) {
         fprintf(out, "%s`%s`", word == key->words ? "" : ", ", word->word);
 }
 
+static void put_range(const struct tsim_key *key, FILE *out) {
+    char least[64], most[64];
+    struct tsim_range range = tsim_key_range(key);
+    fprintf(out, ": %s%s to %s", range.takes_zero ? "0, or " : "",
+            tsim_quantity_short(range.least, key->dimension, least, sizeof least),
+            tsim_quantity_short(range.most, key->dimension, most, sizeof most));
+}
+
 /* What may stand there. */
 static void put_kind(const struct tsim_key *key, FILE *out) {
     switch (key->kind) {
@@ -37,12 +45,14 @@ static void put_kind(const struct tsim_key *key, FILE *out) {
         fputs("`true`, `false`", out);
         return;
     case TSIM_KEY_INT:
-        fputs(key->is_positive ? "whole number from 1" : "whole number", out);
+        fputs("whole number", out);
+        put_range(key, out);
         fputs(key->words ? ", " : "", out);
         put_words(key, out);
         return;
     case TSIM_KEY_QUANTITY:
         put_cell(tsim_dimension_name(key->dimension), out);
+        put_range(key, out);
         return;
     case TSIM_KEY_MAPPING:
         fputs("mapping", out);
@@ -135,8 +145,10 @@ void tsim_reference_print(FILE *out) {
           "Written by `make docs-reference` from the tables that read the files: do not edit. `tsim check --json FILE` "
           "shows a\n"
           "scenario with every default; `--set PATH=VALUE` takes the paths of this page. A quantity is a number with a "
-          "unit;\n"
-          "\"see there\" is a value of several shapes, which its meaning describes.\n",
+          "unit\n"
+          "(in a count `B` is a billion), within the range that stands beside it; \"see there\" is a value of several "
+          "shapes, which\n"
+          "its meaning describes.\n",
           out);
     put_scenario(out);
     for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++) {

@@ -30,7 +30,7 @@ static const struct tsim_key DATA_KEYS[] = {
                   "bytes read per sample; default: 4 a token, a byte for each value of a picture, 4 for each of a record"),
      .is_positive = true, .unit = "B"},
     {QUANTITY_KEY("sample_cpu_time", TSIM_TIME_S, sample_cpu_s,
-                  "to decode, augment or tokenize one sample on one core"), .default_text = "0", .unit = "ms"},
+                  "to decode, augment or tokenize one sample on one core"), .default_text = "0", .unit = "ms", .max = TSIM_DAY_S},
     {QUANTITY_KEY("transfer_size", TSIM_BYTES, transfer_bytes,
                   "bytes of a sample that go to the accelerator; default: 8 a token, 4 for each value of a picture or record"),
      .is_positive = true, .unit = "B"},

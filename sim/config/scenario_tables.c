@@ -403,7 +403,7 @@ TSIM_TABLE(PARALLELISM, PARALLELISM_KEYS, false);
 static const struct tsim_key ENERGY_KEYS[] = {
     {CUSTOM_KEY("region", read_region, write_region, "id, path or mapping: gives price (where known) and carbon")},
     {QUANTITY_KEY("pue", TSIM_FRACTION, scenario.energy.pue, "facility power over what the nodes draw"),
-     .default_text = "1.1", .is_positive = true},
+     .default_text = "1.1", .is_positive = true, .min = 1, .max = 10},
     {QUANTITY_KEY("price", TSIM_USD_PER_J, scenario.energy.price_usd_per_j, "of electricity"), .default_text = "0.10 USD/kWh"},
     {QUANTITY_KEY("carbon", TSIM_KG_PER_J, scenario.energy.carbon_kg_per_j, "CO2 of electricity"), .default_text = "0.4 kg/kWh"},
     {QUANTITY_KEY("embodied", TSIM_KG, scenario.energy.embodied_kg,
@@ -416,7 +416,7 @@ static const struct tsim_key ENERGY_KEYS[] = {
      .read = tsim_carbon_profile_read, .write = tsim_carbon_profile_write,
      .help = "the same of carbon"},
     {QUANTITY_KEY("start", TSIM_TIME_S, scenario.energy.start_s, "of the profiles, at which the run begins: 14 h"),
-     .default_text = "0 h", .is_omitted_when_zero = true},
+     .default_text = "0 h", .max = TSIM_YEAR_S, .is_omitted_when_zero = true},
 };
 TSIM_TABLE(ENERGY, ENERGY_KEYS, false);
 
@@ -425,17 +425,17 @@ static const struct tsim_key COST_KEYS[] = {
     {QUANTITY_KEY("purchase", TSIM_USD, scenario.cost.purchase_usd, "of one accelerator; default: the catalogue's"),
      .unit = "USD"},
     {QUANTITY_KEY("lifetime", TSIM_TIME_S, scenario.cost.lifetime_s, "that a purchase is written off over"),
-     .default_text = "4 y", .is_positive = true},
+     .default_text = "4 y", .is_positive = true, .min = TSIM_DAY_S, .max = 100 * TSIM_YEAR_S},
     {QUANTITY_KEY("reserved", TSIM_USD_PER_S, scenario.cost.reserved_usd_per_s, "of one accelerator under a contract"),
      .is_omitted_when_zero = true},
     {QUANTITY_KEY("commitment", TSIM_TIME_S, scenario.cost.commitment_s, "that the contract is paid for at least"),
-     .default_text = "1 y"},
+     .default_text = "1 y", .max = 100 * TSIM_YEAR_S},
     {QUANTITY_KEY("host", TSIM_FRACTION, scenario.cost.host_frac, "on top of the purchase; default: from the node's price, if known"),
-     .default_text = "12.5 %"},
+     .default_text = "12.5 %", .max = 100},
     {QUANTITY_KEY("network", TSIM_FRACTION, scenario.cost.network_frac, "on top of the purchase; 0 for one node"),
-     .default_text = "20 %"},
+     .default_text = "20 %", .max = 100},
     {QUANTITY_KEY("storage", TSIM_FRACTION, scenario.cost.storage_frac, "on top of the purchase; an assumption"),
-     .default_text = "5 %"},
+     .default_text = "5 %", .max = 100},
     {QUANTITY_KEY("interest", TSIM_FRACTION, scenario.cost.interest_frac, "a year; an assumption"), .default_text = "8 %", .max = 1},
     {QUANTITY_KEY("maintenance", TSIM_FRACTION, scenario.cost.maintenance_frac, "of the capital, a year"), .default_text = "5 %",
      .max = 1},
@@ -451,7 +451,7 @@ static const struct tsim_key STRAGGLER_KEYS[] = {
     {QUANTITY_KEY("fraction", TSIM_FRACTION, scenario.variability.straggler_frac, "of the accelerators that are slow"), .max = 1,
      .default_text = "0"},
     {QUANTITY_KEY("slowdown", TSIM_FRACTION, scenario.variability.straggler_slowdown, "how many times as long their kernels take"),
-     .default_text = "1"},
+     .default_text = "1", .is_positive = true, .min = 1, .max = 1000},
 };
 TSIM_TABLE(STRAGGLERS, STRAGGLER_KEYS, false);
 static const struct tsim_key VARIABILITY_KEYS[] = {
@@ -463,7 +463,7 @@ TSIM_TABLE(VARIABILITY, VARIABILITY_KEYS, false);
 static const struct tsim_key SIMULATION_KEYS[] = {
     {INT_KEY("steps", scenario.simulation.steps, 1e6, "optimizer steps to simulate"), .default_text = "3", .is_positive = true},
     {INT_KEY("warmup", scenario.simulation.warmup, 1e6, "of them, not counted in the figures"), .default_text = "1"},
-    {INT_KEY("seed", scenario.simulation.seed, 0, "of the random streams"), .default_text = "1"},
+    {INT_KEY("seed", scenario.simulation.seed, 9e15, "of the random streams"), .default_text = "1"},
     ENUM_KEY("network", scenario.simulation.network, NETWORKS, "fluid",
              "fluid: shared links; steps: every message; ideal: no contention, no latency"),
     ENUM_KEY("fold", fold, FOLDS, "auto", "simulate ranks that cannot differ once"),

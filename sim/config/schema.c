@@ -6,9 +6,6 @@
 
 enum { MAX_WORDS = 64, WHY_BYTES = 160 };
 
-/* Whole numbers up to here are exact in a double. */
-#define MAX_WHOLE 9007199254740992.0
-
 const char *tsim_schema_path(struct tsim_arena *arena, const char *path, const char *key) {
     if (!*path)
         return key;
@@ -109,18 +106,53 @@ static void report_unknown_key(struct tsim_reader *reader, const struct tsim_tab
         hint_words(diag, "its keys are: ", words, table->n_keys);
 }
 
+/* Generous for any machine, run or price that there is or that may come, and narrow enough that what is computed from
+ * such numbers stays finite. Fractions have no range of their own: each key gives its own. */
+static const struct tsim_range RANGES[TSIM_N_DIMENSIONS] = {
+    [TSIM_COUNT] = {1e-3, 1e18, true},
+    [TSIM_FRACTION] = {1e-6, 0, true},
+    [TSIM_BYTES] = {1, 1e18, true},
+    [TSIM_BYTES_PER_S] = {1e3, 1e18, true},
+    [TSIM_FLOPS] = {1, 1e30, true},
+    [TSIM_FLOPS_PER_S] = {1e6, 1e21, true},
+    [TSIM_TIME_S] = {1e-12, 1000 * TSIM_YEAR_S, true},
+    [TSIM_PER_S] = {1e-4 / TSIM_YEAR_S, 1e15, true},
+    [TSIM_HZ] = {1e3, 1e13, true},
+    [TSIM_WATTS] = {1e-3, 1e9, true},
+    [TSIM_JOULES] = {1e-6, 1e18, true},
+    [TSIM_USD] = {1e-4, 1e15, true},
+    [TSIM_USD_PER_S] = {1e-4 / TSIM_HOUR_S, 1e6 / TSIM_HOUR_S, true},
+    [TSIM_USD_PER_J] = {1e-5 / TSIM_KWH_J, 1000 / TSIM_KWH_J, true},
+    [TSIM_KG_PER_J] = {1e-6 / TSIM_KWH_J, 100 / TSIM_KWH_J, true},
+    [TSIM_KG] = {1e-3, 1e9, true},
+};
+
+struct tsim_range tsim_key_range(const struct tsim_key *key) {
+    struct tsim_range range = RANGES[key->dimension];
+    if (key->kind == TSIM_KEY_INT)
+        range = (struct tsim_range){key->is_positive, 0, false};
+    else
+        range.takes_zero = !key->is_positive;
+    range.least = key->min > 0 ? key->min : range.least;
+    range.most = key->max > 0 ? key->max : range.most;
+    TSIM_ASSERT(range.least <= range.most);
+    return range;
+}
+
+static bool is_within(const struct tsim_key *key, double number) {
+    struct tsim_range range = tsim_key_range(key);
+    return (number == 0 && range.takes_zero) || (number >= range.least && number <= range.most);
+}
+
 static bool report_range(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
-                         const char *path, bool is_low) {
+                         const char *path) {
+    char least[64], most[64];
+    struct tsim_range range = tsim_key_range(key);
     struct tsim_diag *diag =
         tsim_value_error(reader->diags, TSIM_ERR_RANGE, value, path, "%.60s is out of range", value->text);
-    char limit[64];
-    enum tsim_dimension dimension = key->kind == TSIM_KEY_INT ? TSIM_COUNT : key->dimension;
-    if (!is_low)
-        tsim_diag_hint(diag, "must be at most %s", tsim_quantity_si(key->max, dimension, limit, sizeof limit));
-    else if (key->is_positive && key->kind == TSIM_KEY_INT)
-        tsim_diag_hint(diag, "must be at least 1");
-    else
-        tsim_diag_hint(diag, key->is_positive ? "must be greater than 0" : "must not be negative");
+    tsim_diag_hint(diag, "must be %sfrom %s to %s", range.takes_zero ? "0, or " : "",
+                   tsim_quantity_short(range.least, key->dimension, least, sizeof least),
+                   tsim_quantity_short(range.most, key->dimension, most, sizeof most));
     return false;
 }
 
@@ -145,7 +177,7 @@ static void hint_unit(const struct tsim_key *key, const char *text, char hint[WH
     double value;
     if (!unit || !*unit || snprintf(joined, sizeof joined, "%s %s", text, unit) >= (int)sizeof joined)
         return;
-    if (tsim_quantity_parse(joined, key->dimension, false, &value, why, ignored) == TSIM_OK)
+    if (tsim_quantity_parse(joined, key->dimension, false, &value, why, ignored) == TSIM_OK && is_within(key, value))
         snprintf(hint, WHY_BYTES, "write %s", joined);
 }
 
@@ -164,10 +196,8 @@ static bool read_number(struct tsim_reader *reader, const struct tsim_key *key, 
     }
     if (key->bare_scale > 0 && isdigit((unsigned char)value->text[strlen(value->text) - 1]))
         parsed *= key->bare_scale;
-    if (parsed < 0 || (key->is_positive && parsed == 0))
-        return report_range(reader, key, value, path, true);
-    if (key->max > 0 && parsed > key->max)
-        return report_range(reader, key, value, path, false);
+    if (!is_within(key, parsed))
+        return report_range(reader, key, value, path);
     *number = parsed;
     return true;
 }
@@ -222,10 +252,9 @@ static bool read_int(struct tsim_reader *reader, const struct tsim_key *key, con
     double number;
     if (!read_number(reader, key, value, path, &number))
         return false;
-    if (number != floor(number) || number > MAX_WHOLE) {
+    if (number != floor(number)) {
         struct tsim_diag *diag =
-            tsim_value_error(reader->diags, TSIM_ERR_RANGE, value, path, "%.60s is not a whole number%s", value->text,
-                             number > MAX_WHOLE ? " below 2^53" : "");
+            tsim_value_error(reader->diags, TSIM_ERR_RANGE, value, path, "%.60s is not a whole number", value->text);
         tsim_diag_hint(diag, "write a count such as 8, 1024 or 128 k");
         return false;
     }

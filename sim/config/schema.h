@@ -49,7 +49,7 @@ struct tsim_key {
     const char *unit;              /* that values are written in, offered for a bare number; NULL: the default's */
     bool takes_bare;               /* a quantity that needs no unit: its name says it, or it is a rate of counts */
     bool is_omitted_when_zero;     /* by the writer: 0, false, or no text */
-    double max;                    /* inclusive; 0 = none */
+    double min, max;               /* SI, inclusive; 0: the dimension's (tsim_key_range) */
     double bare_scale;             /* SI units in a bare number; 0 = 1 */
     const struct tsim_word *words; /* ends with a NULL word */
     const struct tsim_table *table;
@@ -58,6 +58,13 @@ struct tsim_key {
     tsim_write_fn write; /* NULL: not written */
     const char *help;    /* one line */
 };
+
+/* What a number may be: from `least` to `most`, both SI and inclusive, or 0 where that is taken beside them. */
+struct tsim_range {
+    double least, most;
+    bool takes_zero;
+};
+struct tsim_range tsim_key_range(const struct tsim_key *key); /* of an INT or QUANTITY key */
 
 struct tsim_table {
     const struct tsim_key *keys;

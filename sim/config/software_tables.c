@@ -95,7 +95,7 @@ static const struct tsim_key SUPPORT_KEYS[] = {
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_supports, source), .help = "where it was read"}};
 static const struct tsim_table SUPPORTS = {SUPPORT_KEYS, sizeof SUPPORT_KEYS / sizeof SUPPORT_KEYS[0], false};
 
-#define SOFTWARE_TIME(...) {QUANTITY(struct tsim_software, __VA_ARGS__), .default_text = "0", .unit = "us"}
+#define SOFTWARE_TIME(...) {QUANTITY(struct tsim_software, __VA_ARGS__), .default_text = "0", .unit = "us", .max = 10}
 static const struct tsim_key SOFTWARE_KEYS[] = {
     SCHEMA_KEY(SOFTWARE_SCHEMA),
     NAME_KEY(struct tsim_software),
@@ -128,7 +128,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     SOFTWARE_TIME("host_time_per_op", TSIM_TIME_S, host_time_per_op_s, "that the host needs to launch one operator"),
     {QUANTITY(struct tsim_software, "host_time_per_fp8_op", TSIM_TIME_S, host_time_per_fp8_op_s,
               "the same of training in fp8, whose modules keep scales and quantize; 0: as host_time_per_op"),
-     .default_text = "0", .unit = "us", .is_omitted_when_zero = true},
+     .default_text = "0", .unit = "us", .max = 10, .is_omitted_when_zero = true},
     {.key = "cuda_graphs", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, cuda_graphs), .words = GRAPHS,
      .default_text = "none", .is_omitted_when_zero = true,
      .help = "what is launched as one CUDA graph: nothing, each pass of a layer without experts, or the whole step"},
@@ -152,7 +152,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {INTEGER(struct tsim_software, "loss_metrics", loss_metrics, 100,
              "metrics that compute cross-entropy again from the logits of each training step"), .default_text = "0"},
     {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,
-              "bytes that Adam moves per parameter and step; others as much more or less as they must"), .default_text = "44", .is_positive = true},
+              "bytes that Adam moves per parameter and step; others as much more or less as they must"), .default_text = "44", .is_positive = true, .min = 1, .max = 1e4},
     {.key = "unaligned_products", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, unaligned_products),
      .words = UNALIGNED_PRODUCTS, .default_text = "matrix-units",
      .help = "products whose rows are no whole number of 16 bytes: matrix units, slower, or vector units alone"},
@@ -216,13 +216,13 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {QUANTITY(struct tsim_software, "flat_bucket", TSIM_COUNT, flat_bucket_elements,
               "elements of a flat tensor to reduce gradients in, and of one to gather weights in; gradients are joined "
               "and converted for the update"),
-     .is_omitted_when_zero = true, .default_text = "0"},
+     .min = 1, .max = 1e15, .is_omitted_when_zero = true, .default_text = "0"},
     {QUANTITY(struct tsim_software, "gather_ahead", TSIM_COUNT, gather_ahead_parameters,
               "fully sharded, product by product: gathered ahead until it is so many parameters; 0: parallelism.prefetch"),
-     .is_omitted_when_zero = true, .default_text = "0"},
+     .min = 1, .max = 1e15, .is_omitted_when_zero = true, .default_text = "0"},
     {QUANTITY(struct tsim_software, "gather_reuse", TSIM_COUNT, gather_reuse_parameters,
               "fully sharded: what is not needed again within so many parameters is dropped, and gathered once more"),
-     .is_omitted_when_zero = true, .default_text = "0"},
+     .min = 1, .max = 1e15, .is_omitted_when_zero = true, .default_text = "0"},
     {INTEGER(struct tsim_software, "bucket", bucket_elements, 1e15,
              "gradients reduced at once; default: max(40 M, 1 M x data-parallel size)"), .is_omitted_when_zero = true},
 };

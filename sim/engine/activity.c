@@ -11,11 +11,6 @@ static void put_event(struct tsim_engine *engine, int32_t leader, tsim_tick tick
     tsim_event_queue_put(&engine->events, leader, tick, phase);
 }
 
-/* As tsim_engine_ticks, but what lies beyond the end of time is put there: INT64_MAX. */
-static tsim_tick ticks_of_flow(const struct tsim_engine *engine, double duration_s) {
-    return duration_s < engine->end_of_time_s ? tsim_engine_rounded_ticks(engine, duration_s) : INT64_MAX;
-}
-
 static bool is_alone(const struct tsim_engine_stream *s, int32_t stream) {
     return s->next_party < 0 && s->first_party == stream;
 }
@@ -44,7 +39,8 @@ static void start_undisturbed(struct tsim_engine *engine, int32_t leader) {
             tsim_engine_tell(engine, leader, who, sizeof who);
             TSIM_BUG("%s: work without a demand and without a bound never ends", who);
         }
-        tsim_tick flow = task->flow > 0 ? task->flow : ticks_of_flow(engine, task->work / task->bound_per_s);
+        tsim_tick flow =
+            task->flow > 0 ? task->flow : tsim_engine_bounded_ticks(engine, task->work / task->bound_per_s);
         duration = flow > INT64_MAX - duration ? INT64_MAX : duration + flow;
     }
     engine->streams[leader].state = task->work > 0 ? STREAM_FLOWING : STREAM_LATENCY;
@@ -83,7 +79,8 @@ static inline bool take_rate(struct tsim_engine *engine, int32_t leader, double 
         return false;
     }
     double duration_s = rate == 1 ? s->remaining : s->remaining / rate;
-    tsim_tick left = is_rest && duration_s < 0.5 * engine->options.tick_s ? 0 : ticks_of_flow(engine, duration_s);
+    tsim_tick left =
+        is_rest && duration_s < 0.5 * engine->options.tick_s ? 0 : tsim_engine_bounded_ticks(engine, duration_s);
     put_event(engine, leader, tsim_engine_later(engine, left), TSIM_PHASE_END);
     return left == 0;
 }

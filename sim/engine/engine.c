@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include "base/arena.h"
+#include "base/quantity.h"
 #include "engine/parts.h"
 
 #include <float.h>
@@ -17,7 +18,10 @@ struct tsim_engine *tsim_engine_create(const struct tsim_engine_options *options
     engine->options = *options;
     if (engine->options.max_events_per_tick == 0)
         engine->options.max_events_per_tick = DEFAULT_MAX_EVENTS_PER_TICK;
-    engine->end_of_time_s = options->tick_s * 0x1p63 * (1 - 0x1p-50); /* rounding stays below 2^63 ticks */
+    if (engine->options.end_of_time == 0)
+        engine->options.end_of_time = INT64_MAX;
+    engine->end_of_time_s = /* rounding stays below it */
+        options->tick_s * (double)engine->options.end_of_time * (1 - 0x1p-50);
     engine->starts = engine->ends = (struct tsim_engine_list){-1, -1};
     tsim_event_queue_init(&engine->events);
     tsim_sharing_init(&engine->sharing);
@@ -150,8 +154,10 @@ static void run_tick(struct tsim_engine *engine) {
 static enum tsim_status report_end_of_time(const struct tsim_engine *engine, int32_t stream, struct tsim_diags *diags) {
     char who[200];
     tsim_engine_tell(engine, stream, who, sizeof who);
+    char end[40];
     struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_LIMIT, (struct tsim_place){0}, "",
-                                              "%s would end after the end of time, %.3g s", who, engine->end_of_time_s);
+                                              "%s would end after %s, where the simulated clock ends", who,
+                                              tsim_quantity_human(engine->end_of_time_s, TSIM_TIME_S, end, sizeof end));
     const struct tsim_engine_stream *s = &engine->streams[stream];
     tsim_diag_hint(diag, "it waits %g s and then moves %g units at %g units/s: a capacity is far too small for it",
                    tsim_engine_seconds(engine, s->task.latency), s->task.work,
@@ -244,9 +250,9 @@ void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double 
 }
 
 tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s) {
-    if (!(duration_s >= 0 && duration_s < engine->end_of_time_s))
-        TSIM_BUG("a duration of %g s is not between 0 and %g s", duration_s, engine->end_of_time_s);
-    return tsim_engine_rounded_ticks(engine, duration_s);
+    if (!(duration_s >= 0))
+        TSIM_BUG("a duration of %g s", duration_s);
+    return tsim_engine_bounded_ticks(engine, duration_s);
 }
 
 double tsim_engine_seconds(const struct tsim_engine *engine, tsim_tick ticks) {

@@ -101,6 +101,7 @@ typedef void (*tsim_between_fn)(void *context);
 
 struct tsim_engine_options {
     double tick_s;               /* length of a tick; 1e-12 for a step */
+    tsim_tick end_of_time;       /* nothing may end at it or after; 0: INT64_MAX */
     int64_t max_events_per_tick; /* 0 = 10 million; beyond it TSIM_BUG names the stream that loops */
     tsim_observer_fn observer;   /* may be NULL */
     tsim_describe_fn describe;   /* may be NULL */
@@ -131,7 +132,7 @@ int32_t tsim_engine_add_counters(struct tsim_engine *engine, int32_t count);
 
 /* Runs to the end; once per engine. TSIM_OK; or TSIM_ERR_INFEASIBLE, a deadlock: a diag with the count, and one for
  * each of the first few joins that lack parties (or whose parties disagree in number or work) and of the streams that
- * wait for a signal, named by `describe`; or TSIM_ERR_LIMIT when a task would end beyond INT64_MAX ticks. */
+ * wait for a signal, named by `describe`; or TSIM_ERR_LIMIT when a task would end after the end of time. */
 enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags);
 
 tsim_tick tsim_engine_now(const struct tsim_engine *engine);
@@ -156,7 +157,8 @@ int32_t tsim_engine_n_meters(const struct tsim_engine *engine);
 /* Units that flow without being simulated: added to what the resource tells. */
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units);
 
-/* Seconds to ticks: round to nearest, a positive duration is at least one tick; TSIM_BUG when out of range. */
+/* Seconds to ticks: round to nearest, a positive duration is at least one tick, and what lies beyond the end of time is
+ * INT64_MAX: whoever waits so long ends the run with TSIM_ERR_LIMIT. */
 tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s);
 double tsim_engine_seconds(const struct tsim_engine *engine, tsim_tick ticks);
 

@@ -98,9 +98,9 @@ static inline void tsim_engine_append(struct tsim_engine *engine, struct tsim_en
         engine->streams[list->last].next = stream;
     list->last = stream;
 }
-/* now + duration, at most INT64_MAX */
+/* now + duration; INT64_MAX at the end of time and after it */
 static inline tsim_tick tsim_engine_later(const struct tsim_engine *engine, tsim_tick duration) {
-    return duration > INT64_MAX - engine->now ? INT64_MAX : engine->now + duration;
+    return duration >= engine->options.end_of_time - engine->now ? INT64_MAX : engine->now + duration;
 }
 
 /* engine.c */
@@ -112,8 +112,10 @@ static inline void tsim_engine_count(struct tsim_engine *engine, int32_t stream,
         tsim_engine_goes_round(engine, stream);
 }
 void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size); /* "stream 3 (...)" */
-/* Of a duration that is not negative and before the end of time. */
-static inline tsim_tick tsim_engine_rounded_ticks(const struct tsim_engine *engine, double duration_s) {
+/* Of a duration that is not negative; INT64_MAX beyond the end of time. */
+static inline tsim_tick tsim_engine_bounded_ticks(const struct tsim_engine *engine, double duration_s) {
+    if (duration_s >= engine->end_of_time_s)
+        return INT64_MAX;
     double ticks = duration_s / engine->options.tick_s;
     /* from 2^52 on a double is a whole number, and adding a half would round it up */
     tsim_tick rounded = (tsim_tick)(ticks < 0x1p52 ? ticks + 0.5 : ticks);

@@ -553,7 +553,8 @@ void tsim_periods_look(struct tsim_periods *periods) {
             keep(periods, &now, signature);
             return;
         }
-        leave_out(periods, then, &now, &period);
+        if (period.times <= (TSIM_STEP_END - now.now) / (now.now - then->now + 1)) /* else time ends in it */
+            leave_out(periods, then, &now, &period);
     }
     if (periods->states.n > now.state_at) /* else all is forgotten */
         periods->states.n = now.state_at;

@@ -505,6 +505,7 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
                            .sink = sink};
     run.has_links = !run.plan->is_folded && !run.plan->is_ideal;
     struct tsim_engine_options options = {.tick_s = STEP_TICK_S,
+                                          .end_of_time = TSIM_STEP_END,
                                           .observer = observe,
                                           .describe = describe,
                                           .between = look,

@@ -178,7 +178,7 @@ START_TEST(a_link_of_one_bit_per_second) {
     add_flow(add_stream(), 1e9, 0, tsim_engine_add_resource(engine, 0.125));
     ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_LIMIT);
     ck_assert_str_eq(diags.items[0].message,
-                     "stream 0 (rank 0 operation 0) would end after the end of time, 9.22e+06 s");
+                     "stream 0 (rank 0 operation 0) would end after 107 days, where the simulated clock ends");
     ck_assert_str_eq(diags.items[0].hint, "it waits 0 s and then moves 1e+09 units at 0.125 units/s: a capacity is far "
                                           "too small for it");
 }

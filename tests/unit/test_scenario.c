@@ -181,7 +181,7 @@ END_TEST
 
 /* Bare numbers are SI in a --set, and numbers below an id or a mapping amend it. */
 START_TEST(settings_reach_into_the_machine) {
-    ck_assert_double_eq(must(load_set("cluster.fabric.bandwidth", "25e9"))->cluster.fabric->link_bytes_per_s, 25e9);
+    ck_assert_double_eq(must(load_set("cluster.fabric.bandwidth", "25e9 B/s"))->cluster.fabric->link_bytes_per_s, 25e9);
     const struct tsim_scenario *sc = must(load_set("cluster.node.accelerator.memory", "32 GB"));
     ck_assert_double_eq(sc->cluster.node->accelerator->memory_bytes, 32e9);
     ck_assert_int_eq(sc->cluster.node->accelerators, 4);
