@@ -136,16 +136,17 @@ static const struct {
 struct reading {
     struct tsim_recipe *r;
     const struct tsim_value *root;
+    int n_resolved; /* values that stood for others: of products of products there may be very many */
 };
 
 /* ---- settings ---- */
 
-static const struct tsim_value *resolved(const struct reading *g, const char *path, const struct tsim_value *value,
+static const struct tsim_value *resolved(struct reading *g, const char *path, const struct tsim_value *value,
                                          int depth);
 
 /* What `inside` of "${...}" names; `path` is where it stands. "x.y" from the root (the launcher's has training before it),
  * ".y" beside it, "..y" beside what it stands in. */
-static const struct tsim_value *named_value(const struct reading *g, const char *path, const char *inside, int depth) {
+static const struct tsim_value *named_value(struct reading *g, const char *path, const char *inside, int depth) {
     struct tsim_arena *arena = g->r->arena;
     const char *target = strncmp(inside, "training.", 9) == 0 ? inside + 9 : inside, *base = path;
     for (; *inside == '.'; inside++, target = inside) {
@@ -165,7 +166,7 @@ static const struct tsim_value *named_value(const struct reading *g, const char 
 }
 
 /* "${multiply:A, B}", NeMo's resolver: whole numbers, or what "${...}" names. */
-static const struct tsim_value *product(const struct reading *g, const char *path, const struct tsim_value *at,
+static const struct tsim_value *product(struct reading *g, const char *path, const struct tsim_value *at,
                                         const char *factors, int depth) {
     struct tsim_arena *arena = g->r->arena;
     long long value = 1;
@@ -189,12 +190,12 @@ static const struct tsim_value *product(const struct reading *g, const char *pat
 }
 
 /* A value of OmegaConf, "${...}", as what it stands for; itself where that is not in this file. */
-static const struct tsim_value *resolved(const struct reading *g, const char *path, const struct tsim_value *value,
+static const struct tsim_value *resolved(struct reading *g, const char *path, const struct tsim_value *value,
                                          int depth) {
-    enum { MOST_DEPTH = 8 };
+    enum { MOST_DEPTH = 8, MOST_RESOLVED = 100000 };
     size_t length = strlen(value->text);
-    if (depth > MOST_DEPTH || length < 4 || length > 200 || strncmp(value->text, "${", 2) != 0 ||
-        value->text[length - 1] != '}')
+    if (depth > MOST_DEPTH || ++g->n_resolved > MOST_RESOLVED || length < 4 || length > 200 ||
+        strncmp(value->text, "${", 2) != 0 || value->text[length - 1] != '}')
         return value;
     const char *inside = tsim_arena_strndup(g->r->arena, value->text + 2, length - 3);
     const struct tsim_value *found = strncmp(inside, "multiply:", 9) == 0 ? product(g, path, value, inside + 9, depth)
@@ -243,7 +244,7 @@ static const char *key_of(struct tsim_arena *arena, const char *path) {
 }
 
 static void add_setting(void *context, const char *name, const struct tsim_value *value) {
-    const struct reading *g = context;
+    struct reading *g = context;
     tsim_recipe_add(g->r, name, key_of(g->r->arena, name),
                     value->kind == TSIM_VALUE_SCALAR ? resolved(g, name, value, 0) : value);
 }

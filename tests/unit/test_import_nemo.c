@@ -57,6 +57,14 @@ START_TEST(values_that_stand_for_others) {
     ck_assert_int_ne(
         import_text(GPT("  ffn_hidden_size: ${.kv_channels}\n  kv_channels: ${.ffn_hidden_size}\n"), &result), TSIM_OK);
     ck_assert_int_ne(import_text(GPT("  ffn_hidden_size: ${multiply:4, ${.nothing}}\n"), &result), TSIM_OK);
+    const char *text = GPT(""); /* products of products: 20 to the 8th of them */
+    for (int i = 0; i < 9; i++) {
+        text = tsim_arena_printf(&arena, "%s  p%d: ${multiply:1", text, i);
+        for (int k = 0; k < 20; k++)
+            text = tsim_arena_printf(&arena, "%s,${.p%d}", text, i + 1);
+        text = tsim_arena_printf(&arena, "%s}\n", text);
+    }
+    ck_assert_int_ne(import_text(text, &result), TSIM_OK);
 }
 END_TEST
 
