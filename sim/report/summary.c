@@ -353,10 +353,25 @@ static const char *bounds_text(struct tsim_screen *screen, const struct tsim_res
     return text;
 }
 
+/* Of compute that waits for the host more than it could save on the accelerator. */
+static const char *launches_text(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_software *software = result->scenario->software;
+    const struct tsim_bound_shares *b = &result->bounds;
+    if (strcmp(tsim_bottleneck_kind(result), "compute") != 0 || !(b->host_frac > b->compute_frac - b->least_frac))
+        return "";
+    if (!tsim_is_quantized(result->scenario->training.precision) || !(software->host_time_per_fp8_op_s > 0))
+        return ": launches by the host";
+    return tsim_arena_printf(&screen->arena, ": launches by the host, %s each in %s (%s in bf16)",
+                             tsim_screen_human(screen, software->host_time_per_fp8_op_s, TSIM_TIME_S),
+                             tsim_precision_name(result->scenario->training.precision),
+                             tsim_screen_human(screen, software->host_time_per_op_s, TSIM_TIME_S));
+}
+
 static void print_advice(struct tsim_screen *screen, const struct tsim_result *result) {
     tsim_screen_line(screen, "bottleneck", "%s%s%s; %s", tsim_bottleneck_kind(result),
                      result->bottleneck_is_data ? ": " : "",
-                     result->bottleneck_is_data ? input_text(result->input.bound) : "", bounds_text(screen, result));
+                     result->bottleneck_is_data ? input_text(result->input.bound) : launches_text(screen, result),
+                     bounds_text(screen, result));
     for (int32_t i = 0; i < result->n_advice && i < MOST_ADVICE; i++)
         tsim_screen_line(screen, i == 0 ? "advice" : "", "%s", result->advice[i]);
 }

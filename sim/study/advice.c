@@ -76,12 +76,15 @@ static void add_small_micro_batch(struct candidates *list) {
     changed->n_microbatches *= 2;
 }
 
-/* Matrix units for 16 bits, and half the traffic, where training is in 32. */
-static void add_precision(struct candidates *list) {
+/* Matrix units for 16 bits, and half the traffic, where training is in 32; fewer launches where the accelerator waits for
+ * those of fp8. */
+static void add_precision(struct candidates *list, const struct tsim_result *result) {
     const struct tsim_scenario *sc = list->base;
     const double *peak = sc->cluster.node->accelerator->peak_flops_per_s;
-    enum tsim_precision to = peak[TSIM_BF16] > 0 ? TSIM_BF16 : TSIM_FP16;
-    if ((sc->training.precision != TSIM_FP32 && sc->training.precision != TSIM_TF32) || !(peak[to] > 0))
+    enum tsim_precision own = sc->training.precision, to = peak[TSIM_BF16] > 0 ? TSIM_BF16 : TSIM_FP16;
+    bool is_wide = own == TSIM_FP32 || own == TSIM_TF32;
+    bool waits = own == TSIM_FP8 && result->bounds.host_frac >= MIN_GAIN_FRAC;
+    if ((!is_wide && !waits) || !(peak[to] > 0))
         return;
     add(list, tsim_arena_printf(list->arena, "training.precision=%s", tsim_precision_name(to)))->training.precision =
         to;
@@ -324,7 +327,7 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     add_overlaps(&list);
     add_experts(&list);
     add_small_micro_batch(&list);
-    add_precision(&list);
+    add_precision(&list, result);
     add_less_traffic(&list);
     add_graphs(&list, result);
     add_input(&list, result);

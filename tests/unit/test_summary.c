@@ -217,6 +217,21 @@ START_TEST(screen_says_what_owning_assumes) {
 }
 END_TEST
 
+/* Compute that waits for the host says so, and what an operator of fp8 costs it. */
+START_TEST(launches_are_named) {
+    example_result_init(&r);
+    r.result.bottleneck = TSIM_BOUND_COMPUTE;
+    r.result.bounds = (struct tsim_bound_shares){.compute_frac = 0.3, .least_frac = 0.2, .host_frac = 0.05};
+    r.example.software.host_time_per_op_s = 9e-6;
+    r.example.software.host_time_per_fp8_op_s = 45e-6;
+    ck_assert_contains(screen_of(&r.result, 17, 100), "bottleneck    compute; 30.0 % compute, 5.0 % host\n");
+    r.result.bounds.host_frac = 0.7;
+    ck_assert_contains(screen_of(&r.result, 17, 100), "compute: launches by the host; 70.0 % host, 30.0 % compute\n");
+    r.example.scenario.training.precision = TSIM_FP8;
+    ck_assert_contains(screen_of(&r.result, 17, 100), "launches by the host, 45.0 us each in fp8 (9.00 us in bf16)");
+}
+END_TEST
+
 /* Every term and kind of memory is there, which no real run has; notes on its length are not. */
 START_TEST(screen_fits_a_screen) {
     example_result_init(&r);
@@ -376,6 +391,7 @@ static Suite *summary_suite(void) {
     tcase_add_test(tests, rounding_of_the_terms_is_no_bug);
     tcase_add_test(tests, screen_answers_the_buyer);
     tcase_add_test(tests, screen_says_what_owning_assumes);
+    tcase_add_test(tests, launches_are_named);
     tcase_add_test(tests, screen_fits_a_screen);
     tcase_add_test(tests, screen_hides_what_is_zero_or_unknown);
     tcase_add_test(tests, screen_of_what_does_not_fit);
