@@ -63,6 +63,10 @@ static const struct tsim_setting_class CLASSES[] = {
     {"zero_optimization.cpu_offload_params", "parameters on the host: memory and time are those without it"},
     {"zero_optimization.cpu_offload*", NULL},
     {"zero_optimization.stage3_*", NULL},
+    {"zero_optimization.gather_16bit_*", NULL}, {"zero_optimization.module_granularity_threshold", NULL},
+    {"zero_optimization.pipeline_loading_checkpoint", NULL}, {"zero_optimization.leaf_module*", NULL},
+    {"zero_optimization.use_all_reduce_for_fetch_params", "gathers done as all-reduces"},
+    {"zero_optimization.zeropp_*", "communication in fewer bits (ZeRO++) is not modelled", true},
     {"bf16.bf16_*", "optimizer states in fewer bits are not modelled", true}, {"bf16.*", NULL},
     {"amp.enabled", "Apex's mixed precision is not modelled: fp16 and bf16 are", true}, {"amp.*", NULL},
     {"torch_autocast.enabled", "autocast is not modelled: fp16 and bf16 are", true}, {"torch_autocast.*", NULL},
@@ -76,6 +80,11 @@ static const struct tsim_setting_class CLASSES[] = {
     {"data_efficiency.enabled", "sequences that grow while training", true}, {"data_efficiency.*", NULL},
     {"progressive_layer_drop.enabled", "layers that are left out while training", true}, {"progressive_layer_drop.*", NULL},
     {"eigenvalue.*", NULL}, {"nebula.*", NULL}, {"timers.*", NULL}, {"communication_*", NULL}, {"disable_allgather", NULL},
+    {"fp32_allreduce", "gradients reduced in fp32: communication_data_type says that", true},
+    {"weight_quantization.*", "weights in fewer bits are not modelled", true},
+    {"seq_parallel_communication_data_type", "another data type between the ranks of a sequence is not modelled", true},
+    {"monitor_config.*", NULL}, {"load_universal_checkpoint", NULL}, {"use_node_local_storage", NULL},
+    {"optimizer.legacy_fusion", NULL}, {"gradient_accumulation_dtype", "gradients are added up in another data type", true},
     {"sparse_gradients", NULL}, {"use_data_before_expert_parallelism", NULL}, {"dataloader_drop_last", NULL},
     {"dump_*", NULL}, {"zero_force_*", NULL}, {"hybrid_engine.enabled", "this is reinforcement learning: tsim simulates plain training", true},
     {"hybrid_engine.*", NULL},
@@ -201,7 +210,7 @@ static void put_optimizer(struct reading *g) {
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "momentum");
     else {
         if (s && strcmp(text, "Adam") != 0 && strcmp(text, "AdamW") != 0)
-            tsim_recipe_refuses(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);
+            tsim_recipe_refuse(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);
         tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : "the Trainer's default", "adamw");
     }
 }
@@ -279,7 +288,7 @@ static void put_offload(struct reading *g) {
     if (strcmp(text, "nvme") == 0)
         tsim_recipe_not_modelled(g->r, s, "the optimizer's state on a disk is not modelled: it is on the host here");
     if (share && tsim_setting_number(g->r, share) < 1.0)
-        tsim_recipe_refuses(g->r, share, "a share of the optimizer on the host: tsim has all of it there or none");
+        tsim_recipe_refuse(g->r, share, "a share of the optimizer on the host: tsim has all of it there or none");
 }
 
 static int64_t put_degree(struct reading *g, const char *const *keys, const char *path) {

@@ -144,7 +144,7 @@ static void put_offload(struct tsim_gpt *g) {
         return;
     tsim_recipe_put(g->r, "training.offload.optimizer", s, NULL, "true");
     if (share && tsim_setting_number(g->r, share) < 1.0)
-        tsim_recipe_refuses(g->r, share, "a share of the optimizer on the host: tsim has all of it there or none");
+        tsim_recipe_refuse(g->r, share, "a share of the optimizer on the host: tsim has all of it there or none");
 }
 
 static void put_optimizer(struct tsim_gpt *g) {
@@ -155,8 +155,8 @@ static void put_optimizer(struct tsim_gpt *g) {
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "momentum");
     else if (strstr(text, "adam") || strstr(text, "Adam"))
         tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : "the program's default", "adamw");
-    else if (!tsim_recipe_refuses(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text))
-        tsim_recipe_put(g->r, "training.optimizer", s, "ignored, taken as", "adamw");
+    else
+        tsim_recipe_refuse(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);
     put_offload(g);
 }
 
@@ -303,8 +303,8 @@ static void check_dispatcher(struct tsim_gpt *g) {
     if (g->expert == 1)
         return;
     if (type && strcmp(tsim_setting_text(type), "allgather") == 0)
-        tsim_recipe_refuses(g->r, type,
-                            "gathering the tokens of all expert ranks is not modelled: alltoall and flex are");
+        tsim_recipe_refuse(g->r, type,
+                           "gathering the tokens of all expert ranks is not modelled: alltoall and flex are");
     else if (!type && g->program == TSIM_GPT_MEGATRON && !is_deepspeed(g))
         tsim_recipe_not_modelled(g->r, tsim_recipe_find(g->r, "expert_model_parallel_size"),
                                  "without --moe-token-dispatcher-type Megatron-LM gathers the tokens of all expert "
@@ -468,7 +468,7 @@ static void put_context(struct tsim_gpt *g) {
             is_known = true;
         }
     if (!is_known || (how && how->value->kind == TSIM_VALUE_SEQUENCE && how->value->n_items > 1))
-        tsim_recipe_refuses(g->r, how, "is not modelled: p2p, allgather or a2a, one for all layers, are");
+        tsim_recipe_refuse(g->r, how, "is not modelled: p2p, allgather or a2a, one for all layers, are");
 }
 
 static void put_sequence(struct tsim_gpt *g) {
@@ -504,8 +504,8 @@ static void put_stages(struct tsim_gpt *g) {
         return;
     const struct tsim_setting *from = first ? first : last ? last : embedding ? embedding : loss;
     if (g->virtual_pipeline > 1 && (first || last)) {
-        tsim_recipe_refuses(g->r, from,
-                            "unequal stages of a virtual pipeline: --set parallelism.layers_per_stage=[...]");
+        tsim_recipe_refuse(g->r, from,
+                           "unequal stages of a virtual pipeline: --set parallelism.layers_per_stage=[...]");
         return;
     }
     int64_t middle = (g->layers + less_first + less_last) / n,

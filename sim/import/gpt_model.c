@@ -207,7 +207,7 @@ static void put_expert_layers(struct tsim_gpt *g) {
         tsim_recipe_error(g->r, s, "'%.60s' does not say for each of %lld layers whether it has experts", text,
                           (long long)g->layers);
     else if (!pattern_rule(&p, &first, &every))
-        tsim_recipe_refuses(
+        tsim_recipe_refuse(
             g->r, s, "which layers have experts is not modelled: those from some layer on, or every so many, are");
     else {
         if (first > 0)
@@ -299,9 +299,9 @@ static void put_latent(struct tsim_gpt *g) {
     int64_t value = tsim_recipe_int(r, "v_head_dim", 1, 1000000, 128),
             key = tsim_recipe_int(r, "qk_head_dim", 1, 1000000, 128);
     if (value != key)
-        tsim_recipe_refuses(r, tsim_recipe_find(r, "v_head_dim") ? tsim_recipe_find(r, "v_head_dim") : on,
-                            "values of %lld and keys of %lld: tsim has one width for both", (long long)value,
-                            (long long)key);
+        tsim_recipe_refuse(r, tsim_recipe_find(r, "v_head_dim") ? tsim_recipe_find(r, "v_head_dim") : on,
+                           "values of %lld and keys of %lld: tsim has one width for both", (long long)value,
+                           (long long)key);
     tsim_gpt_put_int(g, "model.head_dim", on, key);
     tsim_gpt_put_int(g, "model.latent.kv_rank",
                      tsim_recipe_find(r, "kv_lora_rank") ? tsim_recipe_find(r, "kv_lora_rank") : on,
@@ -341,8 +341,8 @@ static void put_positions(struct tsim_gpt *g) {
     else if (strcmp(text, "mrope") == 0 || strcmp(text, "yarn") == 0)
         word = "rope";
     if (!word) {
-        tsim_recipe_refuses(g->r, type, "'%.40s' is not modelled: learned_absolute, rope, yarn, mrope and none are",
-                            text);
+        tsim_recipe_refuse(g->r, type, "'%.40s' is not modelled: learned_absolute, rope, yarn, mrope and none are",
+                           text);
         word = "none";
     }
     tsim_recipe_put(g->r, "model.position", type, type ? NULL : "the program's default", "%s", word);

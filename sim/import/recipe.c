@@ -29,6 +29,9 @@ void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const str
     r->at_top = (struct tsim_value){.kind = TSIM_VALUE_MAPPING, .document = document, .height = 1, .n_nodes = 1};
     r->root = tsim_value_new_mapping(arena, &r->at_top, NULL, 0);
     r->n_errors_before = diags->n_errors;
+    r->has_ignored = TSIM_NEW_ARRAY(arena, input->n_ignored, bool);
+    for (size_t i = 0; i < input->n_ignored; i++)
+        r->has_ignored[i] = false;
 }
 
 void tsim_recipe_release(struct tsim_recipe *r) {
@@ -52,7 +55,33 @@ __attribute__((format(printf, 3, 4))) static void add_line(struct tsim_arena *ar
     lines->size += length;
 }
 
+/* Text of the foreign file as a part of a line: no character may end it, and all must be UTF-8. */
+static const char *one_line(struct tsim_arena *arena, const char *text) {
+    char *copy = tsim_arena_strndup(arena, text, strlen(text) < MOST_SHOWN ? strlen(text) : MOST_SHOWN);
+    for (char *c = copy; *c; c++)
+        if ((unsigned char)*c < ' ' || (unsigned char)*c >= '\x7F')
+            *c = '?';
+    return copy;
+}
+
+/* A --ignore names the setting. */
+static bool is_ignored(struct tsim_recipe *r, const char *name, const char *key) {
+    bool is_it = false;
+    for (size_t i = 0; i < r->input->n_ignored; i++) {
+        const char *ignored = r->input->ignored[i] + strspn(r->input->ignored[i], "-");
+        bool is_named = strcmp(ignored, name + strspn(name, "-")) == 0 || strcmp(ignored, key) == 0;
+        r->has_ignored[i] |= is_named;
+        is_it |= is_named;
+    }
+    return is_it;
+}
+
 void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, const struct tsim_value *value) {
+    if (is_ignored(r, name, key)) {
+        add_line(r->arena, &r->not_modelled, "#   %s (line %d): left out by --ignore\n", one_line(r->arena, name),
+                 value->line);
+        return;
+    }
     if (r->n_settings == TSIM_RECIPE_MAX_SETTINGS) {
         tsim_value_error(r->diags, TSIM_ERR_LIMIT, value, name, "more than %d settings in one file",
                          TSIM_RECIPE_MAX_SETTINGS);
@@ -201,15 +230,6 @@ bool tsim_recipe_flag(struct tsim_recipe *r, const char *key, bool otherwise) {
 bool tsim_recipe_is(struct tsim_recipe *r, const char *key, const char *text) {
     const struct tsim_setting *s = tsim_recipe_find(r, key);
     return s && strcmp(tsim_setting_text(s), text) == 0;
-}
-
-/* Text of the foreign file as a part of a line: no character may end it, and all must be UTF-8. */
-static const char *one_line(struct tsim_arena *arena, const char *text) {
-    char *copy = tsim_arena_strndup(arena, text, strlen(text) < MOST_SHOWN ? strlen(text) : MOST_SHOWN);
-    for (char *c = copy; *c; c++)
-        if ((unsigned char)*c < ' ' || (unsigned char)*c >= '\x7F')
-            *c = '?';
-    return copy;
 }
 
 /* ---- the scenario ---- */
@@ -367,32 +387,13 @@ const struct tsim_setting_class *tsim_setting_class_of(const char *key, const st
     return NULL;
 }
 
-bool tsim_recipe_ignores(const struct tsim_recipe *r, const struct tsim_setting *s) {
-    const char *name = s->name + strspn(s->name, "-");
-    for (size_t i = 0; i < r->input->n_ignored; i++) {
-        const char *ignored = r->input->ignored[i] + strspn(r->input->ignored[i], "-");
-        if (strcmp(ignored, name) == 0 || strcmp(ignored, s->key) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void ignore(struct tsim_recipe *r, const struct tsim_setting *s) {
-    add_line(r->arena, &r->not_modelled, "#   %s (line %d): left out by --ignore\n", shown(r, s), s->value->line);
-}
-
-bool tsim_recipe_refuses(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...) {
-    if (tsim_recipe_ignores(r, s)) {
-        ignore(r, s);
-        return false;
-    }
+void tsim_recipe_refuse(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...) {
     va_list args;
     va_start(args, format);
     const char *why = tsim_arena_vprintf(r->arena, format, args), *name = one_line(r->arena, s->name);
     va_end(args);
-    tsim_diag_hint(tsim_recipe_error(r, s, "%s", why), "--ignore %s imports the file all the same",
+    tsim_diag_hint(tsim_recipe_error(r, s, "%s", why), "--ignore %s imports the file as if it were not there",
                    name + strspn(name, "-"));
-    return true;
 }
 
 bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes) {
@@ -402,7 +403,7 @@ bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class 
         const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes, n_classes);
         if (class && class->changes_run && !tsim_value_is_off(s->value) && !is_given_again(r, i)) {
             s->is_used = true;
-            tsim_recipe_refuses(r, s, "%s", class->why);
+            tsim_recipe_refuse(r, s, "%s", class->why);
         }
     }
     return r->diags->n_errors == n_errors;
@@ -413,12 +414,10 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
     const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes, n_classes);
     if (is_given_again(r, index))
         return;
-    if (tsim_recipe_ignores(r, s))
-        ignore(r, s);
-    else if (tsim_value_is_off(s->value))
+    if (tsim_value_is_off(s->value))
         note_no_effect(r, s, "off");
     else if (!class)
-        tsim_recipe_refuses(r, s, "tsim does not know this setting, nor whether it changes what is trained");
+        tsim_recipe_refuse(r, s, "tsim does not know this setting, nor whether it changes what is trained");
     else if (!class->why)
         note_no_effect(r, s, "no effect on performance");
     else
@@ -583,6 +582,10 @@ enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_set
     for (size_t i = 0; i < n_settings(r); i++)
         if (!r->settings[i].is_used)
             classify(r, i, classes, n_classes);
+    for (size_t i = 0; i < input->n_ignored; i++)
+        if (!r->has_ignored[i])
+            tsim_value_warning(r->diags, &r->at_top, "", "--ignore %s: there is no such setting in it",
+                               input->ignored[i]);
     TSIM_TRY(check(r, input));
     if (r->diags->n_errors > r->n_errors_before)
         return TSIM_ERR_INFEASIBLE;

@@ -44,6 +44,7 @@ struct tsim_recipe {
     struct tsim_lines no_effect;                    /* notes on the settings without effect on performance */
     size_t n_no_effect;
     size_t n_errors_before; /* in diags */
+    bool *has_ignored;      /* the file has the setting that this --ignore names */
 };
 
 /* What becomes of settings that nothing asked for; the first class that matches decides. `patterns` are a shell's
@@ -65,6 +66,7 @@ bool tsim_value_is_off(const struct tsim_value *value);
 void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,
                       const char *program, struct tsim_diags *diags);
 void tsim_recipe_release(struct tsim_recipe *r);
+/* A setting that a --ignore names is left out. */
 void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, const struct tsim_value *value);
 /* Every setting below a mapping that is no mapping itself, in the file's order, by its dotted path. */
 typedef void (*tsim_recipe_leaf_fn)(void *context, const char *path, const struct tsim_value *value);
@@ -113,10 +115,8 @@ void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *
 /* Refuses the settings whose classes say that they change what is run. Called before the scenario is built, so that
  * nobody is asked for sizes that such a file has no need of. True: none was refused; else tsim_recipe_finish ends. */
 bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes);
-/* A --ignore names the setting. */
-bool tsim_recipe_ignores(const struct tsim_recipe *r, const struct tsim_setting *s);
-/* The same where the code finds that a setting cannot be taken as it is. False: the user ignores it. */
-bool tsim_recipe_refuses(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
+/* The same where the code finds that a setting cannot be taken as it is: an error that tells of --ignore. */
+void tsim_recipe_refuse(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Something to know about a setting: aside, and in a comment. */

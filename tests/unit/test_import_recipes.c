@@ -353,7 +353,7 @@ START_TEST(nothing_is_passed_over) {
     input.n_ignored = 1;
     ck_assert_int_eq(megatron_s->read(&arena, &input, &result, &diags), TSIM_OK);
     ck_assert_ptr_nonnull(strstr(result.yaml, "#   --deterministic-mode (line 1): not modelled"));
-    ck_assert_ptr_nonnull(strstr(result.yaml, "#   --made-up 7 (line 1): left out by --ignore"));
+    ck_assert_ptr_nonnull(strstr(result.yaml, "#   --made-up (line 1): left out by --ignore"));
     ck_assert_ptr_nonnull(strstr(result.yaml, "# Without effect on performance: 1 setting."));
     ck_assert_ptr_nonnull(strstr(result.no_effect, "note: --lr 3e-4: no effect"));
     ck_assert_uint_eq(result.n_no_effect, 1);
