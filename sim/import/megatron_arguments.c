@@ -164,7 +164,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("deterministic_mode", "slower deterministic kernels"),
     SPEED("batch_invariant_mode", "slower kernels"),
     SPEED("profile* use_pytorch_profiler record_memory_history nvtx_ranges", "the cost of profiling"),
-    SPEED("distribute_saved_activations partition_activations", "saved activations shared out over the tensor ranks"),
+    SPEED("distribute_saved_activations distribute_checkpointed_activations partition_activations",
+          "saved activations shared out over the tensor ranks"),
     SPEED("cpu_offloading* _cpu_offloading* checkpoint_in_cpu fine_grained_activation_offloading offload_modules",
           "activations offloaded to the host"),
     SPEED(
@@ -181,6 +182,10 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("overlap_param_gather_with_optimizer_step", "the first bucket's gather under the optimizer"),
     SPEED("no_scatter_gather_tensors_in_pipeline", "messages between stages that are not split over the tensor ranks"),
     SPEED("use_ring_exchange_p2p", "another way of sending messages"),
+    NOTHING("use_fused_weighted_squared_relu"),
+    SPEED("use_transformer_engine_op_fuser use_fused_*", "operators fused with others"),
+    SPEED("overlap_dispatch_backward_with_experts_wgrad", "weight gradients under the exchange"),
+    SPEED("dataloader_inter_document_masking", "attention within documents: here it reaches over the whole sequence"),
     SPEED("use_nccl_ub nccl_ub", "registered buffers"),
     SPEED("use_sharp", "reduction in the switches of the fabric"),
     SPEED("fsdp_double_buffer", "its buffers"),
@@ -197,7 +202,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING(
         "masked_softmax_fusion bias_* gradient_accumulation_fusion cross_entropy_* persist_layer_norm "
         "apply_rope_fusion "
-        "moe_router_fusion use_te_activation_func memory_efficient_layer_norm use_fused_weighted_squared_relu "
+        "moe_router_fusion use_te_activation_func memory_efficient_layer_norm "
         "no_async_tensor_model_parallel_allreduce async_tensor_model_parallel_allreduce align_* delay_* "
         "ddp_pad_buckets_for_high_nccl_busbw ddp_average_in_collective ddp_num_buckets disable_symmetric_registration "
         "no_gradient_reduce_div_fusion pipeline_model_parallel_comm_backend high_priority_stream_groups batch_p2p_* "
@@ -207,7 +212,9 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "checkpoint_num_layers checkpoint_activations contigious_checkpointing deepspeed_activation_checkpointing "
         "split_transformers transformer_impl use_mcore_models attention_backend use_kernels "
         "init_model_with_meta_device "
-        "nccl_communicator_config_path create_all_gather_group"),
+        "nccl_communicator_config_path create_all_gather_group no_contiguous_buffers_in_local_ddp "
+        "use_contiguous_buffers_in_* sync_tp_duplicated_parameters "
+        "high_priority_a2a_comm_stream"),
     /* ---- experts, without --num-experts or whatever they are ---- */
     NOTHING(
         "moe_token_dispatcher_type moe_router_load_balancing_type moe_aux_loss_coeff moe_z_loss_coeff "
@@ -223,7 +230,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING(
         "data_* train_data_* valid_* test_* split mock_data vocab_file merge_file train_mode tokenizer* *_tokenizer "
         "*_tokenizer_* "
-        "tiktoken* trust_remote_code num_workers dataloader_* no_mmap_bin_files mmap_bin_files "
+        "tiktoken* trust_remote_code num_workers dataloader_* no_mmap_bin_files mmap_bin_files mmap_warmup "
         "num_dataset_builder_threads "
         "no_create_attention_mask_in_dataloader create_attention_mask_in_dataloader reset_position_ids "
         "reset_attention_mask eod_mask_loss object_storage* per_split* sample_rate mask_prob short_seq_prob "
@@ -238,16 +245,16 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "*use_tokenizer_model_from_checkpoint_args non_persistent* finetune pretrained_checkpoint exit_* "
         "auto_detect_ckpt_format async_save async_ckpt_* use_persistent_ckpt_worker no_strict_fsdp_dtensor_load "
         "distrib_optim_fully_reshardable* replication* universal_checkpoint verify_integrity persistent_save_interval"),
-    NOTHING(
-        "no_initialization perform_initialization init_* embedding_init* output_layer_init_method "
-        "use_cpu_initialization "
-        "data_parallel_random_init seed lr* min_lr decoupled_* warmup override_opt* weight_decay* start_weight_decay "
-        "end_weight_decay clip_grad adam_* sgd_momentum muon_* calculate_per_token_loss apply_wd_to_qk_layernorm "
-        "train_tokens optimizer_config_file"),
+    NOTHING("no_initialization perform_initialization init_* embedding_init* output_layer_init_method "
+            "use_cpu_initialization "
+            "data_parallel_random_init seed lr* min_lr decoupled_* warmup override_opt* override_lr_scheduler "
+            "use_checkpoint_lr_scheduler weight_decay* start_weight_decay "
+            "end_weight_decay clip_grad adam_* sgd_momentum muon_* calculate_per_token_loss apply_wd_to_qk_layernorm "
+            "train_tokens optimizer_config_file"),
     NOTHING(
         "log_* no_log_* tensorboard* wandb* timing_log_* logging_level one_logger* no_one_logger enable_one_logger "
         "app_tag_* config_logger_dir enable_ft_package calc_ft_timeouts ft_* inprocess* adlr_autoresume* "
-        "disable_straggler* straggler_* rerun_mode error_injection* iterations_to_skip skip_train_iteration_range "
+        "disable_straggler* straggler_* rerun_* error_injection* iterations_to_skip skip_train_iteration_range "
         "result_rejected* run_workload_inspector_server kill_switch_path codecarbon_dir test_mode "
         "abort_on_unmet_fused_kernel_constraints steps_per_print timers dump_param* memory_snapshot_path "
         "no_barrier_with_level_1_timing barrier_with_L1_time no_check_for_nan* check_for_* print_* swanlab* mlflow* "
