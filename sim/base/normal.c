@@ -23,3 +23,7 @@ double tsim_deviation_of_maximum(double n) {
 double tsim_student_quantile(double probability, double freedom) {
     return gsl_cdf_tdist_Pinv(probability, freedom);
 }
+
+double tsim_normal_quantile(double probability) {
+    return gsl_cdf_ugaussian_Pinv(probability);
+}

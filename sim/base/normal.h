@@ -9,6 +9,8 @@ double tsim_expected_maximum(double n);
  * uniform (Arnold, Balakrishnan, Nagaraja 2008, "A First Course in Order Statistics", section 2.4). 1 for n = 1. */
 double tsim_deviation_of_maximum(double n);
 
+double tsim_normal_quantile(double probability);
+
 /* Of Student's t with `freedom` > 0 degrees. */
 double tsim_student_quantile(double probability, double freedom);
 

@@ -237,6 +237,7 @@ struct tsim_node {
     double power_overhead_idle_w;
     double power_limit_w; /* the most that the node draws (measured or nameplate) */
     double purchase_usd;  /* whole node; 0 = accelerators x their price */
+    double mtbf_s;        /* between interruptions of one node, of any cause; 0: no machine of it was counted */
 };
 
 /* ---- fabric (hardware/fabrics, schema tsim/fabric/v1) ---- */

@@ -245,6 +245,8 @@ static const struct tsim_key NODE_KEYS[] = {
               "peak of all sockets; needed to offload the optimizer"), .default_text = "0", .unit = "GB/s", .is_omitted_when_zero = true},
     {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &NODE_POWER, .help = "electrical power beside the accelerators"},
     NODE_QUANTITY("purchase", "USD", TSIM_USD, purchase_usd, "price of a whole node; 0: that of its accelerators"),
+    {QUANTITY(struct tsim_node, "mtbf", TSIM_TIME_S, mtbf_s, "between interruptions of one node, as counted; 0: not known"),
+     .default_text = "0", .unit = "h", .is_omitted_when_zero = true},
 };
 TSIM_TABLE(NODE, NODE_KEYS, true);
 

@@ -114,7 +114,9 @@ static void write_components(struct tsim_writer *writer, const char *key, const 
 static const struct tsim_key RELIABILITY_KEYS[] = {
     {.key = "node_mtbf", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(node_mtbf_s), .unit = "h", .min = 60,
      .max = 1e6 * TSIM_YEAR_S, .is_positive = true,
-     .is_omitted_when_zero = true, .help = "between failures of one node, whatever the cause; default: by component"},
+     .is_omitted_when_zero = true, .help = "between failures of one node, whatever the cause; default: the node's, or by component"},
+    {.key = "rate_spread", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(rate_spread), .default_text = "2.2",
+     .is_positive = true, .min = 1, .max = 100, .help = "the factor within which rates are right in eight of ten cases; default for given rates: 1"},
     {.key = "components", .kind = TSIM_KEY_CUSTOM, .read = read_components, .write = write_components, .described_by = &COMPONENTS,
      .help = "times between failures of one component"},
     {.key = "shape", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(shape), .default_text = "1",
@@ -345,6 +347,16 @@ static void check_variability(const struct tsim_draft *draft, struct tsim_reader
         warn(draft, reader, fraction, spec->straggler_frac == 0, "stragglers.slowdown is 1: they are not slow");
     if (spec->straggler_frac == 0)
         warn(draft, reader, slowdown, spec->straggler_slowdown == 1, "stragglers.fraction is 0: there are none");
+}
+
+/* Rates that are given are taken as they are; others are those of machines that were counted. */
+void tsim_draft_resolve_reliability(struct tsim_draft *draft) {
+    struct tsim_reliability_spec *spec = &draft->scenario.reliability;
+    bool is_given = tsim_draft_has(draft, "reliability.node_mtbf") || tsim_draft_has(draft, "reliability.components");
+    if (is_given && !tsim_draft_has(draft, "reliability.rate_spread"))
+        spec->rate_spread = 1;
+    if (spec->has && !is_given)
+        spec->node_mtbf_s = draft->scenario.cluster.node->mtbf_s;
 }
 
 void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader) {

@@ -351,6 +351,7 @@ void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     resolve_cluster(draft);
     resolve_cost(draft);
     resolve_energy(draft, reader);
+    tsim_draft_resolve_reliability(draft);
     resolve_sayings(draft);
     if (draft->is_job) {
         draft->scenario.parallelism.zero_group_ranks = draft->zero_group;

@@ -246,6 +246,7 @@ enum tsim_spares { TSIM_SPARES_OPTIMAL = -1, TSIM_SPARES_FASTEST = -2 }; /* foun
 struct tsim_reliability_spec {
     bool has;                                   /* `reliability:` is given; without it nothing fails */
     double node_mtbf_s;                         /* 0: by component */
+    double rate_spread; /* the rates are right within this factor in eight of ten cases; 1: they are what they are */
     double component_mtbf_s[TSIM_N_COMPONENTS]; /* of one; 0: never */
     double shape, age_s;                        /* Weibull shape of hardware failures; age at the beginning */
     struct tsim_period checkpoint_interval;

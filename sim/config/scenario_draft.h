@@ -56,6 +56,7 @@ void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *p
 void tsim_reliability_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_reliability_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 extern const struct tsim_table tsim_evaluation_table; /* of struct tsim_evaluation_spec */
+void tsim_draft_resolve_reliability(struct tsim_draft *draft);
 void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader);
 void tsim_draft_resolve_shape(struct tsim_draft *draft);
 void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *reader);

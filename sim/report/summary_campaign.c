@@ -75,13 +75,41 @@ static const char *picture_of(struct tsim_screen *screen, const struct tsim_camp
     return text;
 }
 
+/* "20.1 to 22.3 days": both ends in the unit of the first. */
+static const char *days_range(struct tsim_screen *screen, const struct tsim_percentiles *range) {
+    return range->p10 >= 0.95
+               ? tsim_arena_printf(&screen->arena, "%.1f to %.1f days", range->p10, range->p90)
+               : tsim_arena_printf(&screen->arena, "%s to %s", days(screen, range->p10), days(screen, range->p90));
+}
+
+/* What the whole run may come to, with everything together that is not known. */
+static void print_forecast(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_uncertainty *u = &result->uncertainty;
+    bool has_luck = result->campaign.n_times > 1;
+    if (!u->has_run)
+        return;
+    const char *rent = isnan(u->cost_usd.p50) ? ""
+                                              : tsim_arena_printf(&screen->arena, ", rent %s to %s",
+                                                                  tsim_screen_human(screen, u->cost_usd.p10, TSIM_USD),
+                                                                  tsim_screen_human(screen, u->cost_usd.p90, TSIM_USD));
+    tsim_screen_line(screen, "likely",
+                     "%s%s, %s to %s in eight of ten cases; not known are tsim's own error (-%.1f to +%.1f %%)%s%s%s",
+                     days_range(screen, &u->days), rent, thousands(screen, u->energy_kwh.p10, "MWh", "kWh"),
+                     thousands(screen, u->energy_kwh.p90, "MWh", "kWh"),
+                     100 * (1 - u->step_time_low_s / result->step.time_s),
+                     100 * (u->step_time_high_s / result->step.time_s - 1), has_luck ? ", luck with failures" : "",
+                     has_luck && result->scenario->reliability.rate_spread > 1 ? ", how often machines fail" : "",
+                     result->variation.draws.has ? ", which accelerators are slow" : "");
+}
+
 /* Not wrapped: blanks are a part of the picture. */
 static void print_days(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_campaign *c = &result->campaign;
     const struct tsim_reliability_spec *r = &result->scenario->reliability;
     if (!r->has || c->bin_to_days <= c->bin_from_days)
         return;
-    tsim_screen_line(screen, "days", "%.1f to %.1f in eight of ten runs (%lld simulated, %.1f on average)", c->days_p10,
+    tsim_screen_line(screen, "failures",
+                     "alone: %.1f to %.1f days in eight of ten runs (%lld simulated, %.1f on average)", c->days_p10,
                      c->days_p90, (long long)r->replications, c->mean_days);
     fprintf(screen->out, "%14s%.1f %s %.1f\n", "", c->bin_from_days, picture_of(screen, c), c->bin_to_days);
 }
@@ -217,6 +245,7 @@ void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *
     if (!result->campaign.has)
         return;
     print_campaign(screen, &result->campaign, result->scenario->cost.date);
+    print_forecast(screen, result);
     if (result->ramp.has)
         tsim_screen_line(screen, "batch grows", "from %s to %s samples in %s steps, %s",
                          tsim_screen_count(screen, result->scenario->training.batch_ramp.from),

@@ -177,6 +177,10 @@ static const struct figure STRAGGLER_DRAWS[] = {
     NAMED("step_time_p90_s", p90_s), NAMED("step_time_mean_s", mean_s), END};
 
 #undef OF
+#define OF tsim_percentiles
+static const struct figure RANGE[] = {SAME(p10), SAME(p50), SAME(p90), END};
+
+#undef OF
 #define OF tsim_uncertainty
 static const struct figure UNCERTAINTY[] = {SAME(step_time_low_s), SAME(step_time_high_s), END};
 #undef OF
@@ -321,6 +325,15 @@ static void add_uncertainty(struct tsim_json *root, const struct tsim_uncertaint
     struct tsim_json *uncertainty = tsim_json_object(root, "uncertainty");
     add_figures(uncertainty, UNCERTAINTY, u);
     tsim_json_text(uncertainty, "basis", u->basis);
+    if (!u->has_run)
+        return;
+    add_section(uncertainty, "days", RANGE, &u->days);
+    if (!isnan(u->cost_usd.p50))
+        add_section(uncertainty, "cost_usd", RANGE, &u->cost_usd);
+    add_section(uncertainty, "energy_kwh", RANGE, &u->energy_kwh);
+    struct tsim_json *because = tsim_json_array(uncertainty, "because");
+    for (int i = 0; i < u->n_because; i++)
+        tsim_json_text(because, NULL, u->because[i]);
 }
 
 static void add_simulator(struct tsim_json *root, const struct tsim_result *result) {

@@ -1,6 +1,7 @@
 #include "study/uncertainty.h"
 
 #include "config/catalogue_load.h"
+#include "study/forecast.h"
 
 #include <errno.h>
 #include <math.h>
@@ -358,6 +359,7 @@ void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals 
     result->uncertainty = (struct tsim_uncertainty){.basis = basis_of(arena, &interval),
                                                     .step_time_low_s = result->step.time_s * interval.low_ratio,
                                                     .step_time_high_s = result->step.time_s * interval.high_ratio};
+    tsim_forecast(arena, result);
 }
 
 enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_result *result, struct tsim_diags *diags) {

@@ -391,6 +391,8 @@ static void fill_bins(const struct statistics *all, struct tsim_campaign *c) {
 static void fill_times(const struct tsim_scenario *sc, const struct tsim_campaign_job *job,
                        const struct statistics *all, struct tsim_campaign *c) {
     c->has_failures = true;
+    c->times_s = all->times_s;
+    c->n_times = all->n;
     c->days = time_quantile(all, 0.5) / SECONDS_PER_DAY;
     c->days_p10 = time_quantile(all, 0.1) / SECONDS_PER_DAY;
     c->days_p90 = time_quantile(all, 0.9) / SECONDS_PER_DAY;

@@ -85,6 +85,8 @@ struct tsim_campaign {
     double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
     double skipped_steps;     /* of `steps`: those whose gradients overflow, training in fp16 (training.loss_scaling) */
     double goodput, failures; /* failures: mean number of interruptions that were not planned, preemptions included */
+    const double *times_s;    /* of all replications, ascending; n_times is 0 without failures */
+    int64_t n_times;
     double days_p10, days_p90, mean_days, goodput_p10, goodput_p90, failures_p10, failures_p90;
     double bin_from_days, bin_to_days; /* replications by their days, in bins of equal width: the first begins at the */
     int64_t bins[TSIM_CAMPAIGN_BINS];  /* fastest, the last ends at the slowest */
@@ -153,9 +155,17 @@ struct tsim_measured_row {
     double measured, predicted, error_frac; /* error = predicted / measured - 1 */
 };
 
+struct tsim_percentiles { /* one in ten is below p10, one in ten above p90 */
+    double p10, p50, p90;
+};
+
 struct tsim_uncertainty { /* filled by study/uncertainty.h */
     const char *basis;    /* "90 % from 30 similar runs"; NULL: no interval */
     double step_time_low_s, step_time_high_s;
+    bool has_run;                                       /* the rest is there: of the whole run (study/forecast.h) */
+    struct tsim_percentiles days, cost_usd, energy_kwh; /* cost: the rent, NAN where it is not known */
+    const char *because[6];
+    int n_because;
 };
 
 struct tsim_result {
@@ -170,12 +180,12 @@ struct tsim_result {
     int32_t fullest_stage;
     double step_energy_j, mean_power_w; /* whole cluster, at the wall of the node (PUE not included) */
     double parameters, active_parameters, step_model_flops, step_hardware_flops;
-    double mtp_parameters; /* of the parameters, those of multi-token prediction; NAN: it has none */
+    double mtp_parameters;      /* of the parameters, those of multi-token prediction; NAN: it has none */
     enum tsim_bound bottleneck; /* with bottleneck_is_bubble / _data the kinds that are not operator bounds */
     bool bottleneck_is_bubble, bottleneck_is_data;
     struct tsim_ramp ramp;
     struct tsim_evaluation evaluation; /* its pauses are in the campaign */
-    struct tsim_bound_shares bounds;   /* the largest is the bottleneck: compute without what nothing mends, with host */
+    struct tsim_bound_shares bounds; /* the largest is the bottleneck: compute without what nothing mends, with host */
     const char *advice[4];
     int32_t n_advice;
     struct tsim_input_figures input;

@@ -1,8 +1,11 @@
 /* Whole runs of the shipped scenarios (scenarios/campaigns) against what was published of them, within the uncertainty
  * of the published counts. Where the scenario's rate is the count itself, only the machinery is checked: it is said. */
+#include "config/catalogue_load.h"
 #include "support/training_rig.h"
+#include "training/reliability.h"
 
 #include <math.h>
+#include <string.h>
 
 static struct tsim_campaign campaign_of(const char *id, const struct tsim_override *overrides, size_t n_overrides) {
     struct tsim_result result = train(load_shipped(id, overrides, n_overrides));
@@ -22,10 +25,11 @@ START_TEST(llama3_405b) {
 }
 END_TEST
 
-/* Another cluster's rates (Llama 3's), another accelerator: one to two GPU failures a week were counted. */
+/* At the rate of DGX A100s, of which BLOOM's is one: one to two failures of GPUs a week were counted. */
 START_TEST(bloom_176b) {
     struct tsim_campaign c = campaign_of("bloom-176b-whole-run", NULL, 0);
-    double a_week = c.failures / c.mean_days * 7;
+    double of_gpus = c.interruptions[TSIM_CAUSE_ACCELERATOR] + c.interruptions[TSIM_CAUSE_HBM];
+    double a_week = of_gpus / c.mean_days * 7;
     ck_assert_double_ge(a_week, 1);
     ck_assert_double_le(a_week, 2);
 }
@@ -84,6 +88,72 @@ START_TEST(opt_175b) {
 }
 END_TEST
 
+/* ---- rates: hardware/calibration/failures.csv ---- */
+
+enum { MOST_MACHINES = 20 };
+static struct machine {
+    char name[32], accelerator[32];
+    double node_h;
+} machines[MOST_MACHINES];
+
+static int read_machines(void) {
+    char line[1024];
+    int n = 0, year, nodes;
+    FILE *file =
+        fopen(tsim_arena_printf(&arena, "%s/hardware/calibration/failures.csv", tsim_catalogue_folder(&arena)), "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file)) {
+        struct machine *m = &machines[n];
+        n += n < MOST_MACHINES &&
+             sscanf(line, "%31[^,],%d,%31[^,],%d,%lf", m->name, &year, m->accelerator, &nodes, &m->node_h) == 5;
+    }
+    fclose(file);
+    return n;
+}
+
+/* Of one more machine, eight times of ten: Student's t with four degrees of freedom leaves a tenth above 1.533. */
+START_TEST(machines_differ_by_the_default_spread) {
+    int n = read_machines();
+    double sum = 0, squares = 0;
+    ck_assert_int_eq(n, 5);
+    for (int i = 0; i < n; i++) {
+        sum += log(machines[i].node_h);
+        squares += pow(log(machines[i].node_h), 2);
+    }
+    double deviation = sqrt((squares - sum * sum / n) / (n - 1));
+    const struct tsim_override none = {"reliability", "{}"}, given = {"reliability.node_mtbf", "5000 h"};
+    ck_assert_double_eq_tol(load_shipped("llama70b", &none, 1)->reliability.rate_spread,
+                            exp(1.533 * deviation * sqrt(1 + 1.0 / n)), 0.05);
+    ck_assert_double_eq(load_shipped("llama70b", &given, 1)->reliability.rate_spread, 1);
+}
+END_TEST
+
+static double node_h_of(const char *node) {
+    const struct tsim_override overrides[] = {{"cluster.node", node}, {"reliability", "{}"}};
+    struct tsim_campaign_job job;
+    tsim_reliability_job(load_shipped("llama70b", overrides, 2), 60 * 86400, 7, &job);
+    return tsim_campaign_mtbf_s(&job, TSIM_CAMPAIGN_ANY) / 3600 * (double)job.nodes;
+}
+
+/* A node fails as often as was counted of its kind: the middle of the A100s, the machine itself of the others. */
+START_TEST(nodes_have_the_rates_that_were_counted) {
+    int n = read_machines();
+    double of_a100[MOST_MACHINES];
+    int n_a100 = 0;
+    for (int i = 0; i < n; i++) {
+        if (strcmp(machines[i].accelerator, "h100-sxm") == 0)
+            ck_assert_double_eq_tol(node_h_of("dgx-h100") / machines[i].node_h, 1, 0.01);
+        else if (strcmp(machines[i].accelerator, "h200") == 0)
+            ck_assert_double_eq_tol(node_h_of("dgx-h200") / machines[i].node_h, 1, 0.01);
+        else
+            of_a100[n_a100++] = machines[i].node_h;
+    }
+    ck_assert_int_eq(n_a100, 3);
+    double middle = fmax(fmin(of_a100[0], of_a100[1]), fmin(fmax(of_a100[0], of_a100[1]), of_a100[2]));
+    ck_assert_double_eq_tol(node_h_of("dgx-a100") / middle, 1, 0.05);
+}
+END_TEST
+
 static Suite *campaign_measured_suite(void) {
     Suite *suite = suite_create("campaign_measured");
     TCase *all = tcase_create("all");
@@ -95,6 +165,8 @@ static Suite *campaign_measured_suite(void) {
     tcase_add_test(all, rsc1_1024);
     tcase_add_test(all, rsc1_projections);
     tcase_add_test(all, opt_175b);
+    tcase_add_test(all, machines_differ_by_the_default_spread);
+    tcase_add_test(all, nodes_have_the_rates_that_were_counted);
     suite_add_tcase(suite, all);
     return suite;
 }

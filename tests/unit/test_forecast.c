@@ -1,0 +1,158 @@
+/* The distribution of a run's days: each thing that is not known alone against its closed form, and together. */
+#include "study/forecast.h"
+
+#include "support/check_main.h"
+#include "support/example_result.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DAY 86400.0
+#define OUTSIDE 1.6449 /* normal quantile of 95 % */
+#define INNER 1.2816   /* of 90 % */
+
+static struct example_result r;
+static struct tsim_arena arena;
+
+/* 100 days of work, no failures, a step that is exactly known. */
+static void plain_run(void) {
+    example_result_init(&r);
+    struct tsim_campaign *c = &r.result.campaign;
+    c->has = true;
+    c->work_s = 100 * DAY;
+    c->days = c->mean_days = 100;
+    c->rent_usd = 1e6;
+    c->energy_kwh = 2e6;
+    c->has_failures = false;
+    c->n_times = 0;
+    memset(c->lost_accelerator_h, 0, sizeof c->lost_accelerator_h);
+    r.result.variation = (struct tsim_variation){.has = false};
+    double step_s = r.result.step.time_s;
+    r.result.uncertainty = (struct tsim_uncertainty){
+        .basis = "90 % from 20 similar runs", .step_time_low_s = step_s, .step_time_high_s = step_s};
+}
+
+/* Failures took so many days in each of two replications, and nothing else did. */
+static void with_failures(const double *times_s, double spread) {
+    struct tsim_campaign *c = &r.result.campaign;
+    c->has_failures = true;
+    c->times_s = times_s;
+    c->n_times = 2;
+    c->lost_accelerator_h[TSIM_CAUSE_HBM] = 1000;
+    r.example.scenario.reliability.has = true;
+    r.example.scenario.reliability.rate_spread = spread;
+}
+
+static const struct tsim_percentiles *days(void) {
+    tsim_forecast(&arena, &r.result);
+    ck_assert(r.result.uncertainty.has_run);
+    return &r.result.uncertainty.days;
+}
+
+/* Half of a lognormal on each side: nine in ten of all are between the ends of the step's interval. */
+START_TEST(own_error) {
+    plain_run();
+    r.result.uncertainty.step_time_low_s *= exp(-OUTSIDE * 0.05);
+    r.result.uncertainty.step_time_high_s *= exp(OUTSIDE * 0.1);
+    const struct tsim_percentiles *d = days();
+    ck_assert_double_eq_tol(d->p10, 100 * exp(-INNER * 0.05), 0.2);
+    ck_assert_double_eq_tol(d->p50, 100, 1e-9);
+    ck_assert_double_eq_tol(d->p90, 100 * exp(INNER * 0.1), 0.2);
+    ck_assert_double_eq_tol(r.result.uncertainty.cost_usd.p90, 1e4 * d->p90, 1e-3);
+    ck_assert_double_eq_tol(r.result.uncertainty.energy_kwh.p10, 2e4 * d->p10, 1e-3);
+    ck_assert_int_eq(r.result.uncertainty.n_because, 2);
+}
+END_TEST
+
+/* 10 days of failures are 5 to 20 where their rate is known within a factor of two, and 10 where it is known. */
+START_TEST(rates) {
+    static const double TIMES_S[] = {110 * DAY, 110 * DAY};
+    plain_run();
+    with_failures(TIMES_S, 1);
+    ck_assert_double_eq_tol(days()->p10, 110, 1e-9);
+    ck_assert_double_eq_tol(days()->p90, 110, 1e-9);
+    plain_run();
+    with_failures(TIMES_S, 2);
+    const struct tsim_percentiles *d = days();
+    ck_assert_double_eq_tol(d->p10, 105, 0.3);
+    ck_assert_double_eq_tol(d->p50, 110, 1e-9);
+    ck_assert_double_eq_tol(d->p90, 120, 0.9);
+}
+END_TEST
+
+/* Half of the lost time are checkpoints, which come however often it fails. */
+START_TEST(checkpoints_are_no_failures) {
+    static const double TIMES_S[] = {110 * DAY, 110 * DAY};
+    plain_run();
+    with_failures(TIMES_S, 2);
+    r.result.campaign.lost_accelerator_h[TSIM_CAMPAIGN_LOSS_CHECKPOINT] = 1000;
+    ck_assert_double_eq_tol(days()->p10, 107.5, 0.3);
+}
+END_TEST
+
+/* Of two replications one took 104 days and one 116. */
+START_TEST(luck) {
+    static const double TIMES_S[] = {104 * DAY, 116 * DAY};
+    plain_run();
+    with_failures(TIMES_S, 1);
+    const struct tsim_percentiles *d = days();
+    ck_assert_double_eq_tol(d->p10, 104, 1e-9);
+    ck_assert_double_eq_tol(d->p90, 116, 1e-9);
+}
+END_TEST
+
+/* The run drew no slow accelerator, as three in ten draws; with one a step is half as long again. */
+START_TEST(slow_accelerators) {
+    plain_run();
+    double step_s = r.result.step.time_s;
+    r.result.variation = (struct tsim_variation){
+        .has = true, .without_s = step_s, .draws = {.has = true, .n = 1, .chance_frac = 0.7, .time_s = {1.5 * step_s}}};
+    const struct tsim_percentiles *d = days();
+    ck_assert_double_eq_tol(d->p10, 100, 1e-9);
+    ck_assert_double_eq_tol(d->p50, 150, 1e-9);
+    ck_assert_double_eq_tol(d->p90, 150, 1e-9);
+}
+END_TEST
+
+/* Everything together is wider than each thing alone; without an interval of the step nothing is said. */
+START_TEST(together) {
+    static const double TIMES_S[] = {104 * DAY, 116 * DAY};
+    plain_run();
+    with_failures(TIMES_S, 2);
+    double failures_alone = days()->p90 - days()->p10;
+    plain_run();
+    with_failures(TIMES_S, 2);
+    r.result.uncertainty.step_time_low_s *= 0.9;
+    r.result.uncertainty.step_time_high_s *= 1.1;
+    ck_assert_double_gt(days()->p90 - days()->p10, failures_alone);
+    ck_assert_int_eq(r.result.uncertainty.n_because, 4);
+    plain_run();
+    r.result.uncertainty.basis = NULL;
+    tsim_forecast(&arena, &r.result);
+    ck_assert(!r.result.uncertainty.has_run);
+}
+END_TEST
+
+static void set_up(void) {
+    tsim_arena_init(&arena);
+}
+
+static void tear_down(void) {
+    tsim_arena_release(&arena);
+}
+
+static Suite *forecast_suite(void) {
+    Suite *suite = suite_create("forecast");
+    TCase *tests = tcase_create("days");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, own_error);
+    tcase_add_test(tests, rates);
+    tcase_add_test(tests, checkpoints_are_no_failures);
+    tcase_add_test(tests, luck);
+    tcase_add_test(tests, slow_accelerators);
+    tcase_add_test(tests, together);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(forecast_suite)
