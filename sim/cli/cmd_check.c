@@ -3,6 +3,7 @@
 #include "config/document.h"
 #include "report/table.h"
 #include "study/section.h"
+#include "training/unplayed.h"
 
 #include <string.h>
 
@@ -124,6 +125,7 @@ static enum tsim_status check_scenario(const struct tsim_arguments *arguments, s
     struct tsim_scenario_source source;
     TSIM_TRY(tsim_scenario_open(arena, file, &source, diags));
     TSIM_TRY(tsim_scenario_load_from(arena, &source, arguments->overrides, arguments->n_overrides, &scenario, diags));
+    TSIM_TRY(tsim_refuse_unplayed(scenario, diags));
     TSIM_TRY(tsim_section_check(arena, &source, arguments->overrides, arguments->n_overrides, diags));
     if (arguments->has[TSIM_OPTION_JSON])
         collect(arguments, scenario->resolved_json, document);

@@ -76,12 +76,25 @@ static void plan_fat_tree(struct tsim_topology *t) {
     }
 }
 
+/* A message may take any of the links of a router, or a group: those out are one, and those in. */
+static void plan_pools(struct tsim_topology *t) {
+    if (t->groups * t->routers > 1)
+        add_links(t, TSIM_LINK_LOCAL, (int64_t)t->groups * t->routers * 2);
+    if (t->groups > 1)
+        add_links(t, TSIM_LINK_GLOBAL, (int64_t)t->groups * 2);
+}
+
 static void plan_dragonfly(struct tsim_topology *t) {
     const struct tsim_fabric *fabric = t->cluster->fabric;
     int64_t ports = t->cluster->nodes * t->ports_per_node;
     int64_t all_routers = (ports + fabric->dragonfly_ports - 1) / fabric->dragonfly_ports;
-    t->routers = (int32_t)fabric->dragonfly_routers;
+    t->routers = (int32_t)(all_routers < fabric->dragonfly_routers ? all_routers : fabric->dragonfly_routers);
     t->groups = (int32_t)((all_routers + t->routers - 1) / t->routers);
+    t->is_pooled = fabric->routing == TSIM_ROUTING_ADAPTIVE;
+    if (t->is_pooled) {
+        plan_pools(t);
+        return;
+    }
     add_links(t, TSIM_LINK_LOCAL, (int64_t)t->groups * t->routers * t->routers);
     if (t->groups < 2)
         return;
@@ -148,6 +161,21 @@ static void fill_tiers(const struct tsim_topology *t, double *rates) {
     }
 }
 
+static void fill_dragonfly(const struct tsim_topology *t, double *rates) {
+    const struct tsim_fabric *fabric = t->cluster->fabric;
+    double local =
+        (double)(fabric->dragonfly_local_links > 0 ? fabric->dragonfly_local_links : fabric->dragonfly_routers - 1);
+    double global = (double)fabric->dragonfly_global_links * t->routers, rate = link_rate(t->cluster);
+    if (t->is_pooled) {
+        fill(t, TSIM_LINK_LOCAL, rates, rate * local / (t->routers > 2 ? 2 : 1));
+        fill(t, TSIM_LINK_GLOBAL, rates, rate * global);
+        return;
+    }
+    fill(t, TSIM_LINK_LOCAL, rates, rate * local / fmax(t->routers - 1, 1));
+    if (t->groups > 1) /* of fewer links than pairs of groups each pair has a part of one */
+        fill(t, TSIM_LINK_GLOBAL, rates, rate * fmin(1, global / (t->groups - 1)));
+}
+
 static void fill_rates(const struct tsim_topology *t, double *rates) {
     const struct tsim_cluster *cluster = t->cluster;
     const struct tsim_node *node = cluster->node;
@@ -169,11 +197,8 @@ static void fill_rates(const struct tsim_topology *t, double *rates) {
     fill(t, TSIM_LINK_NIC_OUT, rates, nic);
     fill(t, TSIM_LINK_NIC_IN, rates, nic);
     fill_tiers(t, rates);
-    fill(t, TSIM_LINK_LOCAL, rates, link_rate(cluster));
-    if (t->groups > 1) { /* of fewer links than pairs of groups each pair has a part of one */
-        double links = (double)cluster->fabric->dragonfly_global_links * t->routers / (t->groups - 1);
-        fill(t, TSIM_LINK_GLOBAL, rates, link_rate(cluster) * fmin(1, links));
-    }
+    if (t->groups > 0)
+        fill_dragonfly(t, rates);
 }
 
 static void slow_down(const struct tsim_topology *t, enum tsim_link_kind kind, int64_t at, double frac, double *rates) {
@@ -345,6 +370,17 @@ static void cross_local(const struct tsim_topology *t, int32_t group, int32_t fr
 static void route_dragonfly(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
     int32_t ports = (int32_t)t->cluster->fabric->dragonfly_ports;
     int32_t a = from / ports, b = to / ports, group_a = a / t->routers, group_b = b / t->routers;
+    if (t->is_pooled) {
+        if (a == b)
+            return;
+        cross(route, t->first[TSIM_LINK_LOCAL] + 2 * a);
+        if (group_a != group_b) {
+            cross(route, t->first[TSIM_LINK_GLOBAL] + 2 * group_a);
+            cross(route, t->first[TSIM_LINK_GLOBAL] + 2 * group_b + 1);
+        }
+        cross(route, t->first[TSIM_LINK_LOCAL] + 2 * b + 1);
+        return;
+    }
     if (group_a == group_b) {
         cross_local(t, group_a, a % t->routers, b % t->routers, route);
         return;
@@ -426,6 +462,15 @@ static int32_t tier_of(const struct tsim_topology *t, enum tsim_link_kind kind, 
     return tier;
 }
 
+double tsim_topology_oversubscription(const struct tsim_topology *topology, int32_t link) {
+    enum tsim_link_kind kind = tsim_topology_link_kind(topology, link);
+    double oversubscription = 1;
+    if (kind == TSIM_LINK_TIER_UP || kind == TSIM_LINK_TIER_DOWN)
+        for (int32_t i = tier_of(topology, kind, link); i >= 0; i--)
+            oversubscription *= topology->cluster->fabric->tiers[i].oversubscription;
+    return oversubscription;
+}
+
 int32_t tsim_topology_link_sort(const struct tsim_topology *topology, int32_t link) {
     enum tsim_link_kind kind = tsim_topology_link_kind(topology, link);
     if (kind != TSIM_LINK_TIER_UP && kind != TSIM_LINK_TIER_DOWN)
@@ -468,6 +513,20 @@ static void name_tier(const struct tsim_topology *t, enum tsim_link_kind kind, i
         snprintf(text, size, "tier %d, group %d: %slink %d", tier, at / n, way, at % n);
 }
 
+static void name_dragonfly(const struct tsim_topology *t, enum tsim_link_kind kind, int at, char *text, size_t size) {
+    int n = t->routers;
+    const char *way = at % 2 == 0 ? "out" : "in";
+    if (kind == TSIM_LINK_LOCAL && t->is_pooled)
+        snprintf(text, size, "group %d: router %d, %s", at / 2 / n, at / 2 % n, way);
+    else if (kind == TSIM_LINK_LOCAL)
+        snprintf(text, size, "group %d: router %d to %d", at / n / n, at / n % n, at % n);
+    else if (t->is_pooled)
+        snprintf(text, size, "group %d: to all others, %s", at / 2, way);
+    else
+        snprintf(text, size, "group %d to %d: link %d", at / t->global_per_pair / t->groups,
+                 at / t->global_per_pair % t->groups, at % t->global_per_pair);
+}
+
 void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size) {
     const struct tsim_topology *t = topology;
     enum tsim_link_kind kind = tsim_topology_link_kind(t, link);
@@ -500,13 +559,8 @@ void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link,
         name_tier(t, kind, link, text, size);
         break;
     case TSIM_LINK_LOCAL:
-        snprintf(text, size, "group %d: router %d to %d", at / t->routers / t->routers, at / t->routers % t->routers,
-                 at % t->routers);
-        break;
     case TSIM_LINK_GLOBAL:
-        at /= t->global_per_pair;
-        snprintf(text, size, "group %d to %d: link %d", at / t->groups, at % t->groups,
-                 (link - t->first[kind]) % t->global_per_pair);
+        name_dragonfly(t, kind, at, text, size);
         break;
     case TSIM_LINK_TORUS:
         snprintf(text, size, "(%d, %d, %d): %c%c", at / 6 % t->shape[0], at / 6 / t->shape[0] % t->shape[1],

@@ -17,7 +17,11 @@
  *              tier's groups are the k-th ports of many nodes, and a message to another rail first goes to its
  *              neighbour on that rail (NCCL's PXN).
  *   dragonfly  local links between all routers of a group, global links between groups, minimal routes of at most
- *              local - global - local (Kim, Dally, Scott, Abts 2008); parallel global links by hash.
+ *              local - global - local (Kim, Dally, Scott, Abts 2008); parallel global links by hash. The smallest that
+ *              has the ports: a group has no more routers than these need, and their local links join those. With
+ *              adaptive routing the local links of a router are one, of which a message takes two, the second for the
+ *              router by way of which it goes (one where there are but two routers); those of a group to others are
+ *              one.
  *   torus      six (four) links at each accelerator, in place of both NICs and scale-up links; dimension after
  *              dimension, the short way around, at equal length by the parity of the sender's coordinate. */
 #ifndef TSIM_CLUSTER_TOPOLOGY_H
@@ -67,6 +71,7 @@ struct tsim_topology {
     struct tsim_topology_tier tiers[TSIM_MAX_TIERS];
     int32_t first_up[TSIM_MAX_TIERS], first_down[TSIM_MAX_TIERS];
     int32_t routers, groups, global_per_pair; /* dragonfly: of a group; in all; links for each ordered pair */
+    bool is_pooled;                           /* dragonfly: adaptive routing */
     int32_t shape[3];                         /* torus */
     bool wraps[3];
 };
@@ -88,6 +93,9 @@ enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology
 enum { TSIM_N_LINK_SORTS = TSIM_N_LINK_KINDS + 2 * TSIM_MAX_TIERS };
 int32_t tsim_topology_link_sort(const struct tsim_topology *topology, int32_t link);
 const char *tsim_link_sort_name(int32_t sort);
+
+/* How many times as much as a tier's uplink carries the ports below it can send; 1 of other links. */
+double tsim_topology_oversubscription(const struct tsim_topology *topology, int32_t link);
 
 /* "node 3: NIC 2, out", "pod tier 1, group 4: uplink 7". */
 void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size);

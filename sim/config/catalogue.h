@@ -268,7 +268,7 @@ struct tsim_fabric {
     double power_w_per_port; /* switch and optics share of one accelerator port */
     bool is_unordered;       /* bytes of a message may arrive in any order: no protocol may mark them by flags */
     enum tsim_topology_kind topology;
-    enum tsim_routing routing; /* fat trees */
+    enum tsim_routing routing; /* fat trees, dragonflies */
     const struct tsim_tier *tiers;
     size_t n_tiers;
     bool rails; /* the lowest tier's switches each take the same port of many nodes */
@@ -277,7 +277,7 @@ struct tsim_fabric {
     bool torus_wraps_together; /* made of cubes: no dimension closes unless all are multiples of `wrap` */
     /* Dragonfly (Kim et al. 2008): p ports and h global links on each of a routers of a group, all linked in a group.
      */
-    int64_t dragonfly_ports, dragonfly_routers, dragonfly_global_links;
+    int64_t dragonfly_ports, dragonfly_routers, dragonfly_local_links, dragonfly_global_links;
 };
 
 /* ---- region (hardware/regions, schema tsim/region/v1): what its electricity costs and emits ---- */

@@ -291,6 +291,8 @@ TSIM_TABLE(TORUS, TORUS_KEYS, true);
 static const struct tsim_key DRAGONFLY_KEYS[] = {
     OPTIONAL_INT("ports", dragonfly_ports, 1e5, "node ports of a router"),
     OPTIONAL_INT("routers", dragonfly_routers, 1e5, "of a group, each linked to all others of it"),
+    OPTIONAL_INT("local_links", dragonfly_local_links, 1e5,
+                 "of a router, to the others of its group, however few they are; default: routers - 1"),
     OPTIONAL_INT("global_links", dragonfly_global_links, 1e5, "of a router, to other groups"),
 };
 TSIM_TABLE(DRAGONFLY, DRAGONFLY_KEYS, true);
@@ -314,7 +316,7 @@ static const struct tsim_key FABRIC_KEYS[] = {
     {.key = "topology", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, topology), .words = TOPOLOGIES,
      .default_text = "crossbar", .help = "how the ports are joined"},
     {.key = "routing", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, routing), .words = ROUTINGS,
-     .default_text = "ecmp", .help = "fat tree: one of the equal paths by hash of the pair, or all of them evenly"},
+     .default_text = "ecmp", .help = "one of the equal paths by hash of the pair, or all of them evenly (dragonfly: by way of others, too)"},
     {.key = "tiers", .kind = TSIM_KEY_CUSTOM, .read = read_tiers, .write = write_tiers,
      .help = "fat tree, from below: list of {ports, oversubscription}; above the last all meet"},
     {.key = "rails", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, rails), .default_text = "false",

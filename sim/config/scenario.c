@@ -164,7 +164,10 @@ static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenari
     size_t first = diags->n_items;
     if (!read_draft(&reader, draft, root, is_job))
         return tsim_diags_status(diags, first);
+    const struct tsim_value *plan = tsim_draft_place(draft, "parallelism");
     draft->scenario.file = tsim_arena_strdup(arena, source->file);
+    draft->scenario.plan_at =
+        (struct tsim_place){tsim_arena_strdup(arena, plan->document->file), plan->line, plan->column};
     name_estimates(arena, &draft->scenario, estimates);
     draft->scenario.resolved_json = is_job ? NULL : write_json(arena, draft, estimates);
     *scenario = &draft->scenario;

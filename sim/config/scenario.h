@@ -305,6 +305,7 @@ struct tsim_scenario {
     int64_t n_accelerators; /* nodes x accelerators_per_node */
     int64_t n_microbatches; /* per replica and step */
     bool is_forward_only;   /* set by training/evaluation.h: passes are forward ones, nothing is reduced or stepped */
+    struct tsim_place plan_at;    /* where its file says how it is parallel, or is */
     const char *resolved_json;    /* the whole scenario with every default, as JSON; feeding it back gives the same */
     const char *const *estimates; /* names of values with status estimate that this run leans on */
     size_t n_estimates;

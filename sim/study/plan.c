@@ -2,6 +2,7 @@
 
 #include "study/uncertainty.h"
 #include "training/run.h"
+#include "training/unplayed.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -269,11 +270,16 @@ static const struct tsim_scenario *plan_of(const struct search *search, struct t
                                            const struct tsim_plan_candidate **candidate) {
     struct tsim_plan_choice choice;
     const struct tsim_scenario *scenario;
+    struct tsim_diags diags;
     *candidate = tsim_plan_candidate_at(search->options->space, position);
-    return tsim_plan_choice_at(*candidate, position, &choice) &&
-                   tsim_scenario_replan(arena, (*candidate)->job, &choice, &scenario)
-               ? scenario
-               : NULL;
+    if (!tsim_plan_choice_at(*candidate, position, &choice) ||
+        !tsim_scenario_replan(arena, (*candidate)->job, &choice, &scenario))
+        return NULL;
+    tsim_diags_init(&diags);
+    diags.is_mute = true;
+    bool is_played = tsim_refuse_unplayed(scenario, &diags) == TSIM_OK;
+    tsim_diags_release(&diags);
+    return is_played ? scenario : NULL;
 }
 
 static void set_bound(const struct search *search, struct worker *worker, const struct tsim_result *bound,

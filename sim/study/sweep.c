@@ -129,8 +129,9 @@ static void simulate_point(struct bench *bench, const struct tsim_scenario *scen
     struct tsim_scenario seeded = *scenario;
     struct tsim_result result;
     seeded.simulation.seed = point->seed;
-    if (tsim_train_run(&bench->arena, &seeded, &options, &result, &bench->diags) != TSIM_OK) {
-        point->status = TSIM_POINT_FAILED;
+    enum tsim_status status = tsim_train_run(&bench->arena, &seeded, &options, &result, &bench->diags);
+    if (status != TSIM_OK) {
+        point->status = status == TSIM_ERR_INFEASIBLE ? TSIM_POINT_INVALID : TSIM_POINT_FAILED;
         set_reason(point, &bench->diags);
         return;
     }

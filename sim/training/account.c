@@ -227,7 +227,23 @@ static void account_task(struct tsim_gang *gang, int64_t label, tsim_tick from, 
     TSIM_BUG("label %lld", (long long)label);
 }
 
+/* A collective of a pass begins with the GO to its ranks, and is over with the task after it. */
+static void account_pass_collective(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end) {
+    struct tsim_piecewise *w = &gang->piecewise;
+    if (!w->under_way)
+        return;
+    if (tsim_label_kind(label) == TSIM_TASK_GO) {
+        w->collective_begin = begin;
+        return;
+    }
+    tsim_tick alone = tsim_engine_ticks(gang->engine, w->under_way->collective_s);
+    bool is_context = w->under_way->axis == TSIM_AXIS_CONTEXT;
+    gang->tally[is_context ? TSIM_TALLY_CONTEXT_BEYOND : TSIM_TALLY_TENSOR_BEYOND] += end - w->collective_begin - alone;
+    w->under_way = NULL;
+}
+
 void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
+    account_pass_collective(gang, label, begin, end);
     if (tsim_label_is_piece(label)) {
         if (!gang->has_pieces) {
             gang->piece_ready = ready;
@@ -315,6 +331,10 @@ void tsim_account_close(struct tsim_gang *gang) {
     struct tsim_gang_account *account = gang->account;
     account->interference_s += seconds(gang, TSIM_TALLY_PASSES); /* passes are stretched by collectives beside them */
     price_all_passes(gang);
+    double tensor_s = seconds(gang, TSIM_TALLY_TENSOR_BEYOND), context_s = seconds(gang, TSIM_TALLY_CONTEXT_BEYOND);
+    account->terms.exposed_tensor_s += tensor_s;
+    account->terms.exposed_context_s += context_s;
+    account->interference_s -= tensor_s + context_s;
     price_collectives(gang);
     account->exposed_gather_s = seconds(gang, TSIM_TALLY_GATHER);
     account->exposed_reduce_s = seconds(gang, TSIM_TALLY_REDUCE);

@@ -59,79 +59,97 @@ void tsim_step_links_members(const struct tsim_step_links *step_links, const str
     gang->links = &step_links->links;
 }
 
-/* ---- what collectives of the data-parallel group cross beyond ports and NICs ---- */
+/* ---- what collectives of the data-parallel group cross ---- */
 
-enum sharing { NOT_SHARED, SHARED_ON_NODE, SHARED_BEYOND };
-
-/* A torus has no NICs: all its links are as those of a node. */
-static enum sharing sharing_of(const struct tsim_topology *t, int32_t link) {
-    static const enum sharing KINDS[TSIM_N_LINK_KINDS] = {
-        [TSIM_LINK_SWITCH_UP] = SHARED_ON_NODE, [TSIM_LINK_SWITCH_DOWN] = SHARED_ON_NODE,
-        [TSIM_LINK_SOCKET] = SHARED_ON_NODE,    [TSIM_LINK_TORUS] = SHARED_ON_NODE,
-        [TSIM_LINK_TIER_UP] = SHARED_BEYOND,    [TSIM_LINK_TIER_DOWN] = SHARED_BEYOND,
-        [TSIM_LINK_LOCAL] = SHARED_BEYOND,      [TSIM_LINK_GLOBAL] = SHARED_BEYOND};
-    return KINDS[tsim_topology_link_kind(t, link)];
+/* From NIC to NIC; all other links are as those of a node, a torus's among them. */
+static bool is_between_nodes(const struct tsim_topology *t, int32_t link) {
+    static const bool IS_BETWEEN[TSIM_N_LINK_KINDS] = {
+        [TSIM_LINK_NIC_OUT] = true,   [TSIM_LINK_NIC_IN] = true, [TSIM_LINK_TIER_UP] = true,
+        [TSIM_LINK_TIER_DOWN] = true, [TSIM_LINK_LOCAL] = true,  [TSIM_LINK_GLOBAL] = true};
+    return IS_BETWEEN[tsim_topology_link_kind(t, link)];
 }
 
-static void add_shared(struct tsim_member *member, bool is_on_node, int32_t resource, double per_byte) {
-    for (int32_t i = 0; i < member->n_shared; i++)
-        if (member->shared[i].link.resource == resource) {
-            member->shared[i].link.per_unit += per_byte;
+static void add_crossed(struct tsim_crossed_links *crossed, bool is_between, int32_t resource, double per_byte) {
+    for (int32_t i = 0; i < crossed->n; i++)
+        if (crossed->items[i].link.resource == resource) {
+            crossed->items[i].link.per_unit += per_byte;
             return;
         }
-    member->shared[member->n_shared++] = (struct tsim_shared_link){{resource, per_byte}, is_on_node};
+    crossed->items[crossed->n++] = (struct tsim_crossed_link){{resource, per_byte}, is_between};
 }
 
-/* Of a phase's owner: its bytes on each shared link, by those that it sends to its node or through its NIC. */
-static void share_phase(const struct tsim_step_links *step_links, const struct tsim_pattern *pattern,
-                        const struct tsim_pattern_phase *phase, struct tsim_member *member) {
+/* Of a phase's owner: its bytes on each link, by those that a rank sends on its node, or through its NIC. */
+static void cross_phase(const struct tsim_step_links *step_links, const struct tsim_pattern *pattern,
+                        const struct tsim_pattern_phase *phase, struct tsim_crossed_links *crossed) {
     for (int32_t i = 0; i < phase->n_shares; i++) {
         const struct tsim_share *share = &pattern->shares[phase->first_share + i];
-        enum sharing sharing = sharing_of(step_links->topology, share->link);
-        double sent = sharing == SHARED_ON_NODE ? pattern->cost.scale_up_bytes : pattern->cost.nic_bytes;
-        if (sharing != NOT_SHARED && sent > 0)
-            add_shared(member, sharing == SHARED_ON_NODE, step_links->links.first_resource + share->link,
-                       share->frac * phase->bytes * phase->n_messages / sent);
+        bool is_between = is_between_nodes(step_links->topology, share->link);
+        double sent = is_between ? pattern->cost.nic_bytes : pattern->cost.scale_up_bytes;
+        if (sent > 0)
+            add_crossed(crossed, is_between, step_links->links.first_resource + share->link,
+                        share->frac * phase->bytes * phase->n_messages / sent);
     }
 }
 
-static struct tsim_member *member_at(const struct tsim_placement *placement, struct tsim_gang *gangs, int32_t rank) {
+static struct tsim_crossed_links *crossed_by(const struct tsim_placement *placement, struct tsim_gang *gangs,
+                                             int32_t rank, bool is_expert) {
     struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
-    return &gangs[gang_of(placement, &at)].members[member_of(placement, &at)];
+    return &gangs[gang_of(placement, &at)].members[member_of(placement, &at)].crossed[is_expert];
 }
 
-/* The parts of one ring, or of the torus's collective, that its ranks own. */
-static void share_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+/* A sum of whole gradients as it is, which may run on trees; everything else around a ring, long enough that what it
+ * takes to begin does not count. */
+static struct tsim_collective_request crossing(const struct tsim_gang *gang, int32_t n, bool is_expert) {
+    const struct tsim_data_collective *reduce = &gang->stage_plan->chunks[0].reduce;
+    for (int32_t i = 0; i < reduce->n_parts; i++)
+        if (reduce->parts[i].is_expert == is_expert && reduce->parts[i].among == TSIM_AMONG_ALL)
+            return (struct tsim_collective_request){.op = reduce->parts[i].op, .bytes = reduce->parts[i].bytes};
+    return (struct tsim_collective_request){.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
+}
+
+/* The parts that its ranks own of what one group runs. */
+static void cross_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                         const struct tsim_placement *placement, struct tsim_gang *gangs, const int32_t *ranks,
-                        int32_t n) {
-    const double bytes_per_rank = 1e8; /* long: what it takes to begin does not count */
-    struct tsim_collective_request request = {.op = TSIM_ALL_GATHER, .bytes = bytes_per_rank * n};
+                        int32_t n, bool is_expert) {
+    struct tsim_coordinates first = tsim_placement_coordinates(placement, ranks[0]);
+    struct tsim_collective_request request = crossing(&gangs[gang_of(placement, &first)], n, is_expert);
     struct tsim_pattern pattern;
     tsim_pattern_build(&pattern, step_links->topology, ranks, n, &request);
     int32_t *n_shares = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t), n_phases = pattern.n_lanes * pattern.n_phases;
     for (int32_t i = 0; i < n_phases; i++)
         n_shares[pattern.phases[i].owner] += pattern.phases[i].n_shares;
     for (int32_t i = 0; i < n; i++)
-        member_at(placement, gangs, ranks[i])->shared =
-            TSIM_NEW_ARRAY(arena, (size_t)n_shares[i], struct tsim_shared_link);
+        crossed_by(placement, gangs, ranks[i], is_expert)->items =
+            TSIM_NEW_ARRAY(arena, (size_t)n_shares[i], struct tsim_crossed_link);
     for (int32_t i = 0; i < n_phases; i++)
-        share_phase(step_links, &pattern, &pattern.phases[i],
-                    member_at(placement, gangs, ranks[pattern.phases[i].owner]));
+        cross_phase(step_links, &pattern, &pattern.phases[i],
+                    crossed_by(placement, gangs, ranks[pattern.phases[i].owner], is_expert));
     tsim_pattern_release(&pattern);
 }
 
-void tsim_step_links_share(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+static void cross_groups(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                         const struct tsim_placement *placement, struct tsim_gang *gangs, unsigned axes,
+                         bool is_expert) {
+    int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
+    for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
+        int32_t n = tsim_placement_ranks(placement, rank, axes, ranks);
+        if (n > 1 && ranks[0] == rank)
+            cross_group(step_links, arena, placement, gangs, ranks, n, is_expert);
+    }
+}
+
+void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                            const struct tsim_placement *placement, struct tsim_gang *gangs) {
     const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
     const struct tsim_topology *t = step_links->topology;
-    bool has_shared =
-        t->n_tiers > 0 || t->groups > 0 || t->per_switch > 0 || t->per_socket > 0 || t->count[TSIM_LINK_TORUS] > 0;
-    int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
-    for (int32_t rank = 0; rank < placement->n_ranks && has_shared; rank++) {
-        int32_t n = tsim_placement_ranks(placement, rank, data, ranks);
-        if (n > 1 && ranks[0] == rank)
-            share_group(step_links, arena, placement, gangs, ranks, n);
-    }
+    bool meets_messages = tsim_placement_neighbours(placement, TSIM_AXIS_PIPELINE).any_on_node;
+    bool has_shared = t->n_tiers > 0 || t->groups > 0 || t->per_switch > 0 || t->per_socket > 0 ||
+                      t->count[TSIM_LINK_TORUS] > 0 || (t->count[TSIM_LINK_PAIR] > 0 && meets_messages);
+    if (!has_shared)
+        return;
+    cross_groups(step_links, arena, placement, gangs, data, false);
+    if (gangs[0].plan->scenario->model->experts.count > 0)
+        cross_groups(step_links, arena, placement, gangs, placement->expert_data_axes, true);
 }
 
 /* ---- collectives ---- */

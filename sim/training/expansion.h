@@ -37,9 +37,9 @@ struct tsim_coordinates tsim_gang_member_at(const struct tsim_placement *placeme
 void tsim_step_links_members(const struct tsim_step_links *step_links, const struct tsim_placement *placement,
                              struct tsim_gang *gang, struct tsim_member *members);
 
-/* The links beyond ports and NICs that collectives of the data-parallel groups cross, once all gangs have their members;
- * network: fluid. */
-void tsim_step_links_share(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+/* The links that collectives of the data-parallel groups cross, where they are more than the ranks' own; once all gangs
+ * have their members. network: fluid. */
+void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                            const struct tsim_placement *placement, struct tsim_gang *gangs);
 
 /* All collectives of all gangs, once these have their members; network: steps. */

@@ -18,12 +18,35 @@ static bool messages_are_alike(const struct tsim_cluster *cluster, const struct 
     return neighbours.are_alike && (!neighbours.any_on_node || cluster->node->scale_up == TSIM_SCALE_UP_SWITCH);
 }
 
+/* So many ranks in a row are a box of the torus wherever they begin: some whole dimensions and a part of the next. */
+static bool is_box(const struct tsim_cluster *cluster, int32_t n_ranks) {
+    int32_t below = 1;
+    for (int d = 0; d < 3; d++) {
+        int32_t size = cluster->torus_shape[d];
+        if (n_ranks <= below * size)
+            return n_ranks % below == 0 && size % (n_ranks / below) == 0;
+        below *= size;
+    }
+    return true;
+}
+
+/* Groups that are boxes have their links to themselves. Messages of several hops meet. */
+static bool boxes_are_alike(const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                            bool has_stages) {
+    for (int axis = 0; axis < TSIM_N_AXES; axis++)
+        if (!is_box(cluster, placement->stride[axis] * placement->size[axis]))
+            return false;
+    return !has_stages;
+}
+
 bool tsim_folds(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                 const struct tsim_placement *placement) {
     bool has_stages = placement->size[TSIM_AXIS_PIPELINE] > 1;
     if (!scenario->simulation.fold)
         return false;
-    if (cluster->torus_shape[0] > 0) /* messages of several hops meet */
-        return !has_stages;
+    if (cluster->torus_shape[0] > 0)
+        return boxes_are_alike(cluster, placement, has_stages);
+    if (cluster->node->accelerators_per_switch > 0 || cluster->node->accelerators_per_socket > 0)
+        return placement->n_ranks == 1; /* collectives meet on uplinks and between sockets */
     return nics_are_alike(cluster, has_stages) && (!has_stages || messages_are_alike(cluster, placement));
 }

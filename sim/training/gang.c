@@ -264,8 +264,7 @@ static int32_t out_signal(const struct tsim_gang *gang, struct tsim_pass_item it
     return (item.kind == TSIM_PASS_FORWARD ? gang->forward_out : gang->backward_out) + tsim_gang_slot(gang, item);
 }
 
-/* Unfolded: every link of the way. */
-static void message_demands(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t from,
+void tsim_gang_demand_route(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t from,
                             int32_t to, double per_unit) {
     struct tsim_route route;
     tsim_topology_route(gang->links->topology, from, to, &route);
@@ -287,8 +286,8 @@ static void message_task(struct tsim_gang *gang, enum tsim_gang_stream stream, b
         return;
     for (int32_t i = 0; i < gang->n_members; i++) {
         if (gang->links) {
-            message_demands(gang, stream, task, gang->members[i].rank, to->members[i].rank,
-                            fmax(cost->scale_up_bytes, cost->nic_bytes) / flow_s);
+            tsim_gang_demand_route(gang, stream, task, gang->members[i].rank, to->members[i].rank,
+                                   fmax(cost->scale_up_bytes, cost->nic_bytes) / flow_s);
         } else if (message->on_node) {
             tsim_gang_demand(gang, stream, task, gang->members[i].scale_up_out, cost->scale_up_bytes / flow_s);
             tsim_gang_demand(gang, stream, task, to->members[i].scale_up_in, cost->scale_up_bytes / flow_s);

@@ -44,7 +44,8 @@ struct tsim_direction_plan {
 
 /* A collective of the data-parallel group and what it means for the passes beside it. */
 struct tsim_data_collective {
-    struct tsim_collective_cost cost; /* of all parts */
+    struct tsim_collective_cost cost;               /* of all parts */
+    double expert_scale_up_bytes, expert_nic_bytes; /* of the parts that are experts' */
     struct tsim_collective_part parts[TSIM_MAX_PARTS];
     int32_t n_parts;
     unsigned axes;       /* of its group; 0: the data-parallel ones */
@@ -57,6 +58,8 @@ struct tsim_data_collective {
 struct tsim_pass_piece {
     double kernel_s;
     const struct tsim_data_collective *collective; /* NULL after the last */
+    enum tsim_axis axis;
+    double collective_s; /* alone */
 };
 enum { TSIM_MAX_PIECES = 24 };
 struct tsim_part_pieces {
@@ -80,7 +83,9 @@ struct tsim_piecewise {
     bool has_embedding, has_head;
     int64_t from, to; /* layers of the model */
     int32_t part, piece;
-    bool collective_due; /* the piece's kernels are done */
+    bool collective_due;                     /* the piece's kernels are done */
+    const struct tsim_pass_piece *under_way; /* whose collective it is; NULL: none is */
+    tsim_tick collective_begin;
     struct tsim_pass_cost rest;
     double kernel_s;
     int64_t label; /* of the whole pass, and what it lowers */
@@ -185,10 +190,10 @@ static inline int32_t tsim_step_slot(const struct tsim_step_plan *plan, struct t
     return plan->slots[item.microbatch] + plan->first_slot[is_other] + item.chunk * plan->slots_apart[is_other];
 }
 
-/* One that several ranks send through: bytes for each byte that a rank sends on its node or through its NIC. */
-struct tsim_shared_link {
+/* Bytes on it for each byte that a rank sends on its node, or through its NIC. */
+struct tsim_crossed_link {
     struct tsim_demand link;
-    bool is_on_node;
+    bool is_between_nodes;
 };
 
 /* Resources of one rank. Folded they are its own, and meters where they cannot be short (spare.h); unfolded scale_up
@@ -196,8 +201,12 @@ struct tsim_shared_link {
 struct tsim_member {
     int32_t rank; /* -1: stands for many */
     int32_t device, scale_up_out, scale_up_in, nic_out, nic_in;
-    struct tsim_shared_link *shared; /* unfolded: of collectives of its data-parallel group */
-    int32_t n_shared;
+    /* Unfolded: by its part of the collectives of its data-parallel group, and of the ranks that hold the same experts;
+     * none: its own links, as above. */
+    struct tsim_crossed_links {
+        struct tsim_crossed_link *items;
+        int32_t n;
+    } crossed[2];
 };
 
 /* A data-parallel collective of a gang, message by message: signals for each of its parts. */
@@ -302,6 +311,8 @@ enum tsim_tally {
     TSIM_TALLY_NORM,
     TSIM_TALLY_OPTIMIZER,
     TSIM_TALLY_INPUT,
+    TSIM_TALLY_TENSOR_BEYOND, /* message by message: what exposed collectives of passes take beyond their time alone */
+    TSIM_TALLY_CONTEXT_BEYOND,
     TSIM_TALLY_PASSES,
     TSIM_TALLY_DATA_BUSY,
     TSIM_TALLY_SEND_BUSY,
@@ -319,6 +330,10 @@ void tsim_account_close(struct tsim_gang *gang);
 void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end);
 void tsim_account_data(struct tsim_gang *gang, int64_t label);
 void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end);
+
+/* Every link from one rank to another; unfolded. */
+void tsim_gang_demand_route(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t from,
+                            int32_t to, double per_unit);
 
 /* gang_collective.c. A demand of a task: in its own room, else in the gang's scratch. */
 void tsim_gang_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t resource,

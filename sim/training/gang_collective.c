@@ -49,6 +49,37 @@ static void kernel_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
         tsim_gang_demand(gang, stream, task, gang->members[i].device, 1);
 }
 
+static void crossed_demands(struct tsim_gang *gang, enum tsim_gang_stream stream,
+                            const struct tsim_crossed_links *crossed, double up, double nic, struct tsim_task *task) {
+    for (int32_t k = 0; k < crossed->n; k++)
+        tsim_gang_demand(gang, stream, task, crossed->items[k].link.resource,
+                         crossed->items[k].link.per_unit * (crossed->items[k].is_between_nodes ? nic : up));
+}
+
+/* Of a member: a tied table's go to the same member at the other end of the pipeline, others over what their group
+ * crosses, else over the member's own links. */
+static void link_demands(struct tsim_gang *gang, enum tsim_gang_stream stream,
+                         const struct tsim_data_collective *collective, int32_t i, struct tsim_task *task) {
+    const struct tsim_member *member = &gang->members[i];
+    const struct tsim_collective_cost *cost = &collective->cost;
+    double flow_s = cost->time_s - cost->latency_s, up = cost->scale_up_bytes / flow_s, nic = cost->nic_bytes / flow_s;
+    double expert_up = collective->expert_scale_up_bytes / flow_s, expert_nic = collective->expert_nic_bytes / flow_s;
+    bool has_crossed = member->crossed[0].n + member->crossed[1].n > 0;
+    if (gang->links && collective == &gang->plan->tied) {
+        const struct tsim_gang *other = gang->stage == 0 ? gang->prev : gang->next;
+        tsim_gang_demand_route(gang, stream, task, member->rank, other->members[i].rank, fmax(up, nic));
+        return;
+    }
+    crossed_demands(gang, stream, &member->crossed[0], up - expert_up, nic - expert_nic, task);
+    crossed_demands(gang, stream, &member->crossed[1], expert_up, expert_nic, task);
+    if (has_crossed)
+        return;
+    tsim_gang_demand(gang, stream, task, member->scale_up_out, up);
+    tsim_gang_demand(gang, stream, task, member->scale_up_in, up);
+    tsim_gang_demand(gang, stream, task, member->nic_out, nic);
+    tsim_gang_demand(gang, stream, task, member->nic_in, nic);
+}
+
 /* It flows for (time - latency) seconds when nothing is in its way. */
 static void make_network_task(struct tsim_gang *gang, enum tsim_gang_stream stream,
                               const struct tsim_data_collective *collective, struct tsim_task *task) {
@@ -61,18 +92,8 @@ static void make_network_task(struct tsim_gang *gang, enum tsim_gang_stream stre
     if (gang->plan->is_ideal || !(flow_s > 0))
         return;
     for (int32_t i = 0; i < gang->n_members; i++) {
-        const struct tsim_member *member = &gang->members[i];
-        double up = cost->scale_up_bytes / flow_s, nic = cost->nic_bytes / flow_s;
-        tsim_gang_demand(gang, stream, task, member->device, collective->device_share);
-        tsim_gang_demand(gang, stream, task, member->scale_up_out, up);
-        tsim_gang_demand(gang, stream, task, member->scale_up_in, up);
-        tsim_gang_demand(gang, stream, task, member->nic_out, nic);
-        tsim_gang_demand(gang, stream, task, member->nic_in, nic);
-        for (int32_t k = 0; k < member->n_shared; k++) {
-            const struct tsim_shared_link *shared = &member->shared[k];
-            tsim_gang_demand(gang, stream, task, shared->link.resource,
-                             shared->link.per_unit * (shared->is_on_node ? up : nic));
-        }
+        tsim_gang_demand(gang, stream, task, gang->members[i].device, collective->device_share);
+        link_demands(gang, stream, collective, i, task);
     }
 }
 

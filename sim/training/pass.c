@@ -49,14 +49,18 @@ static void per_node_cost(const struct walk *w, const struct tsim_collective_req
     cost->sm_frac = fmax(cost->sm_frac, across.sm_frac);
 }
 
-static void collective_cost(const struct walk *w, const struct tsim_op *op, struct tsim_collective_cost *cost) {
+enum tsim_collective_op tsim_collective_of(const struct tsim_op *op) {
     static const enum tsim_collective_op OPS[] = {[TSIM_OP_ALL_REDUCE] = TSIM_ALL_REDUCE,
                                                   [TSIM_OP_ALL_GATHER] = TSIM_ALL_GATHER,
                                                   [TSIM_OP_REDUCE_SCATTER] = TSIM_REDUCE_SCATTER,
                                                   [TSIM_OP_RING_EXCHANGE] = TSIM_SEND_RECV,
                                                   [TSIM_OP_ALL_TO_ALL] = TSIM_ALL_TO_ALL};
+    return OPS[op->collective];
+}
+
+static void collective_cost(const struct walk *w, const struct tsim_op *op, struct tsim_collective_cost *cost) {
     unsigned axes = op->axis == TSIM_AXIS_EXPERT ? w->placement->expert_axes : 1u << op->axis;
-    struct tsim_collective_request request = {.op = OPS[op->collective],
+    struct tsim_collective_request request = {.op = tsim_collective_of(op),
                                               .bytes = op->collective_bytes,
                                               .group = tsim_placement_group(w->placement, axes),
                                               .network = w->scenario->simulation.network};

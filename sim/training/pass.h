@@ -24,8 +24,7 @@
 #ifndef TSIM_TRAINING_PASS_H
 #define TSIM_TRAINING_PASS_H
 
-#include "cluster/cluster.h"
-#include "cluster/placement.h"
+#include "cost/collective.h"
 #include "training/result.h"
 #include "workload/operators.h"
 #include "workload/schedule.h"
@@ -97,6 +96,9 @@ typedef void (*tsim_pass_visit_fn)(void *context, const struct tsim_pass_operato
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                      const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
                      tsim_pass_visit_fn visit, void *context);
+
+/* Of a collective among a part's operators. */
+enum tsim_collective_op tsim_collective_of(const struct tsim_op *op);
 
 /* How often TSIM_PART_LAYER is visited in a pass through so many layers. */
 double tsim_layer_visits(const struct tsim_scenario *scenario, double layers);

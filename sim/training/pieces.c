@@ -36,12 +36,11 @@ static struct tsim_pass_piece *last_piece(struct tsim_part_pieces *pieces) {
     return &pieces->items[pieces->n - 1];
 }
 
+bool tsim_is_cut_at(const struct tsim_op *op) {
+    return op->overlap == TSIM_EXPOSED && op->axis != TSIM_AXIS_EXPERT;
+}
+
 static void add_operator(void *context, const struct tsim_pass_operator *row) {
-    static const enum tsim_collective_op OPS[] = {[TSIM_OP_ALL_REDUCE] = TSIM_ALL_REDUCE,
-                                                  [TSIM_OP_ALL_GATHER] = TSIM_ALL_GATHER,
-                                                  [TSIM_OP_REDUCE_SCATTER] = TSIM_REDUCE_SCATTER,
-                                                  [TSIM_OP_RING_EXCHANGE] = TSIM_SEND_RECV,
-                                                  [TSIM_OP_ALL_TO_ALL] = TSIM_ALL_TO_ALL};
     struct collector *c = context;
     const struct tsim_op *op = row->op;
     if (op->kind != TSIM_OP_COLLECTIVE) {
@@ -49,10 +48,12 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
         c->pieces->kernel_s += row->time_s;
         return;
     }
-    bool is_cut = op->overlap == TSIM_EXPOSED && op->axis != TSIM_AXIS_EXPERT && row->time_s > 0;
-    if (!is_cut || c->pieces->n == TSIM_MAX_PIECES)
+    if (!tsim_is_cut_at(op) || !(row->time_s > 0) || c->pieces->n == TSIM_MAX_PIECES)
         return;
-    last_piece(c->pieces)->collective = find_collective(c, OPS[op->collective], op->collective_bytes, 1u << op->axis);
+    last_piece(c->pieces)->collective =
+        find_collective(c, tsim_collective_of(op), op->collective_bytes, 1u << op->axis);
+    last_piece(c->pieces)->axis = op->axis;
+    last_piece(c->pieces)->collective_s = row->time_s;
     c->pieces->n++;
     c->pieces->collective_s += row->time_s;
     c->pieces->scale_up_bytes += row->scale_up_bytes;
@@ -136,8 +137,10 @@ void tsim_pieces_next(struct tsim_gang *gang, struct tsim_task *task) {
         task->work = piece->kernel_s / w->kernel_s * w->rest.time_s;
     else
         task->work = 0;
-    if (is_collective && piece->collective)
+    if (is_collective && piece->collective) {
         gang->asked[TSIM_STREAM_COMPUTE] = piece->collective;
+        w->under_way = piece;
+    }
     w->collective_due = !is_collective && piece->collective;
     if (w->collective_due)
         return;

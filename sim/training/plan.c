@@ -155,6 +155,14 @@ static void add_collective(struct tsim_collective_cost *sum, const struct tsim_c
     sum->sm_frac = fmax(sum->sm_frac, more->sm_frac);
 }
 
+static void add_to(struct tsim_data_collective *collective, const struct tsim_collective_cost *cost, bool is_expert) {
+    add_collective(&collective->cost, cost);
+    if (!is_expert)
+        return;
+    collective->expert_scale_up_bytes += cost->scale_up_bytes;
+    collective->expert_nic_bytes += cost->nic_bytes;
+}
+
 static double kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator,
                         const struct tsim_op_list *list) {
     double sum_s = 0;
@@ -256,13 +264,13 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
                     (sc->parallelism.zero == 1 && sc->software->gradient_reduction == TSIM_REDUCTION_ALL_REDUCE);
     enum tsim_collective_op op = is_whole ? TSIM_ALL_REDUCE : TSIM_REDUCE_SCATTER;
     collectives(plan, op, bytes, is_whole ? data : shard, n_pieces, &cost);
-    add_collective(&reduce->cost, &cost);
+    add_to(reduce, &cost, is_expert);
     add_part(reduce,
              (struct tsim_collective_part){op, bytes, is_whole ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert});
     if (is_whole || shard.n_ranks == data.n_ranks)
         return;
     collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), n_pieces, &cost);
-    add_collective(&reduce->cost, &cost);
+    add_to(reduce, &cost, is_expert);
     add_part(reduce,
              (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / shard.n_ranks, TSIM_AMONG_REPLICAS, is_expert});
 }
@@ -284,12 +292,12 @@ static void gathering(const struct tsim_step_plan *plan, const struct data_group
     struct tsim_collective_cost cost;
     collectives(plan, TSIM_ALL_GATHER, share.dense * bytes, shard_group(data->dense, tsim_shards(sc)), share.n_pieces,
                 &cost);
-    add_collective(&gather->cost, &cost);
+    add_to(gather, &cost, false);
     add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.dense * bytes, TSIM_AMONG_SHARDS, false});
     if (share.expert > 0) {
         collectives(plan, TSIM_ALL_GATHER, share.expert * bytes, shard_group(data->expert, tsim_expert_shards(sc)),
                     share.n_pieces, &cost);
-        add_collective(&gather->cost, &cost);
+        add_to(gather, &cost, true);
         add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.expert * bytes, TSIM_AMONG_SHARDS, true});
     }
     gather->device_share = device_share(plan, &gather->cost);

@@ -523,7 +523,7 @@ enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct t
     struct tsim_gang_account *accounts = TSIM_NEW_ARRAY(arena, (size_t)run.n_gangs, struct tsim_gang_account);
     add_gangs(scratch, &run, accounts);
     if (run.has_links && run.plan->has_data_group && !run.plan->is_stepped)
-        tsim_step_links_share(&run.links, scratch, placement, run.gangs);
+        tsim_step_links_cross(&run.links, scratch, placement, run.gangs);
     for (int32_t i = 0; i < run.n_gangs; i++) {
         add_input(arena, &run.gangs[i]);
         tsim_background_add(scratch, &run.gangs[i]);

@@ -9,6 +9,7 @@
 #include "training/meter.h"
 #include "training/ramp.h"
 #include "training/reliability.h"
+#include "training/unplayed.h"
 #include "training/variation.h"
 #include "workload/arithmetic.h"
 #include "workload/executed.h"
@@ -715,6 +716,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
                                 const struct tsim_run_options *options, struct tsim_result *result,
                                 struct tsim_diags *diags) {
     double start_s = now_s();
+    TSIM_TRY(tsim_refuse_unplayed(scenario, diags));
     if (options->is_steady && tsim_scenario_varies(scenario))
         scenario = tsim_scenario_without_variation(arena, scenario);
     scenario = start_result(arena, scenario, result);

@@ -359,6 +359,47 @@ START_TEST(dragonfly_routes_are_minimal) {
 }
 END_TEST
 
+/* 8 nodes of 8 ports are four routers of 16: a group of four, whose 31 links out of each go by way of the others, too,
+ * at half of what they carry: 15.5 links for 16 ports. Of 64 nodes in groups of 16 routers two groups are linked by all 9
+ * global links of each router. */
+START_TEST(adaptive_dragonflies_are_pools) {
+    example.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
+    example.fabric.routing = TSIM_ROUTING_ADAPTIVE;
+    example.fabric.dragonfly_ports = 16;
+    example.fabric.dragonfly_routers = 32;
+    example.fabric.dragonfly_global_links = 9;
+    const struct tsim_topology *topology = build(8);
+    ck_assert_int_eq(topology->groups, 1);
+    ck_assert_int_eq(topology->routers, 4);
+    ck_assert_double_eq_tol(topology->bytes_per_s[topology->first[TSIM_LINK_LOCAL]], 15.5 * 10 * GB, 1);
+    ck_assert_str_eq(route_text(topology, 0, 9), "node 0: NIC 0, out | node 1: NIC 1, in"); /* of one router */
+    ck_assert_str_eq(route_text(topology, 0, 16), "node 0: NIC 0, out | group 0: router 0, out | "
+                                                  "group 0: router 1, in | node 2: NIC 0, in");
+    example.fabric.dragonfly_routers = 16;
+    topology = build(64);
+    ck_assert_int_eq(topology->groups, 2);
+    ck_assert_double_eq_tol(topology->bytes_per_s[topology->first[TSIM_LINK_GLOBAL]], 144 * 10 * GB, 1);
+    ck_assert_str_eq(route_text(topology, 0, 511),
+                     "node 0: NIC 0, out | group 0: router 0, out | group 0: to all others, out | "
+                     "group 1: to all others, in | group 1: router 15, in | node 63: NIC 7, in");
+}
+END_TEST
+
+/* Minimal routes of a group of two routers of four: three links of each, all to the other. */
+START_TEST(small_groups_have_more_links_a_pair) {
+    example.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
+    example.fabric.dragonfly_ports = 8;
+    example.fabric.dragonfly_routers = 4;
+    example.fabric.dragonfly_global_links = 2;
+    const struct tsim_topology *topology = build(2);
+    ck_assert_int_eq(topology->routers, 2);
+    ck_assert_double_eq_tol(topology->bytes_per_s[topology->first[TSIM_LINK_LOCAL]], 3 * 10 * GB, 1);
+    example.fabric.dragonfly_local_links = 6;
+    topology = build(2);
+    ck_assert_double_eq_tol(topology->bytes_per_s[topology->first[TSIM_LINK_LOCAL]], 6 * 10 * GB, 1);
+}
+END_TEST
+
 /* x first, the short way around; a line of 3 does not wrap. */
 START_TEST(torus_routes_go_dimension_by_dimension) {
     be_torus(4, 3, 2, 4);
@@ -432,6 +473,8 @@ static Suite *topology_suite(void) {
     tcase_add_test(tcase, routes_on_rails);
     tcase_add_test(tcase, ecmp_is_a_hash_of_the_pair);
     tcase_add_test(tcase, dragonfly_routes_are_minimal);
+    tcase_add_test(tcase, adaptive_dragonflies_are_pools);
+    tcase_add_test(tcase, small_groups_have_more_links_a_pair);
     tcase_add_test(tcase, torus_routes_go_dimension_by_dimension);
     tcase_add_test(tcase, accelerators_share_the_nearest_nic);
     tcase_add_test(tcase, single_links_can_be_slow);

@@ -1,0 +1,216 @@
+/* Laws of the network over random clusters, topologies and plans, loaded from text as a user's are: what auto folds is
+ * what off gives; an ideal network is not slower; message by message is as one activity for each collective, but where
+ * groups of an axis lie differently; what is not played is refused with a sentence. Nothing ends in an assertion. Prints
+ * its seed. */
+#include "cluster/placement.h"
+#include "cluster/topology.h"
+#include "support/check_main.h"
+#include "support/random.h"
+#include "training/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N_CASES = 200 };
+#define SEED 20261123u
+
+static struct tsim_arena arena;
+static struct tsim_diags diags;
+static struct random_source source = {SEED};
+static char file[64];
+
+static int between(int low, int high) {
+    return random_between(&source, low, high);
+}
+
+static const char *pick(const char *const *words, size_t n) {
+    return words[between(0, (int)n - 1)];
+}
+#define PICK(...) pick((const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static int divisor_of(int n, int most) {
+    int divisor;
+    do
+        divisor = between(1, most < n ? most : n);
+    while (n % divisor != 0);
+    return divisor;
+}
+
+static const struct {
+    const char *id, *torus;
+    int accelerators;
+} NODES[] = {{"dgx-h100", NULL, 8},
+             {"dgx-a100", NULL, 8},
+             {"trn1-32xlarge", NULL, 16},
+             {"mi300x-node", NULL, 8},
+             {"dgx-1v", NULL, 8},
+             {"pcie-a100x8", NULL, 8},
+             {"gaudi2-hls", NULL, 8},
+             {"tpu-v4-host", "tpu-v4-torus", 4},
+             {"tpu-v5e-host", "tpu-v5e-torus", 4}};
+enum { N_NODES = sizeof NODES / sizeof *NODES };
+
+/* At most 32 ranks, on whole nodes or some of their accelerators. */
+static int draw_cluster(FILE *out) {
+    int which = between(0, N_NODES - 1), whole = NODES[which].accelerators;
+    int per_node = between(0, 1) ? whole : between(1, whole), nodes = between(1, 5);
+    while (nodes * per_node > 32)
+        nodes--;
+    fprintf(out, "cluster: {node: %s, nodes: %d, accelerators_per_node: %d", NODES[which].id, nodes, per_node);
+    if (NODES[which].torus)
+        fprintf(out, ", fabric: %s", NODES[which].torus);
+    else if (nodes > 1)
+        fprintf(
+            out, ", fabric: %s",
+            PICK("ib-ndr", "ib-ndr", "efa-400", "ib-ndr-superpod", "slingshot-200",
+                 "{extends: ib-ndr, topology: fat-tree, routing: adaptive, tiers: [{ports: 16, oversubscription: 4}]}",
+                 "{extends: ib-ndr, topology: fat-tree, tiers: [{ports: 32, oversubscription: 2}]}"));
+    fputs("}\n", out);
+    return nodes * per_node;
+}
+
+static void draw_plan(FILE *out, int n_ranks, bool has_experts) {
+    int tensor = divisor_of(n_ranks, 4), pipeline = divisor_of(n_ranks / tensor, 4);
+    int context = between(0, 3) ? 1 : divisor_of(n_ranks / tensor / pipeline, 2);
+    int data = n_ranks / tensor / pipeline / context, micro_batch = between(1, 2);
+    fprintf(out, "training: {sequence_length: 512, micro_batch_size: %d, global_batch_size: %d}\n", micro_batch,
+            micro_batch * data * between(1, 4));
+    fprintf(out, "parallelism: {tensor: %d, pipeline: %d, context: %d, zero: %d, overlap: {gradients: %s, tensor: %s}",
+            tensor, pipeline, context, between(0, pipeline > 1 ? 2 : 3), PICK("true", "false"), PICK("true", "false"));
+    if (pipeline > 1)
+        fprintf(out, ", layers_per_stage: balance, schedule: %s", PICK("1f1b", "gpipe", "sequential", "zb-h1"));
+    if (has_experts)
+        fprintf(out, ", expert: %d", divisor_of(data, 4));
+    if (between(0, 3) == 0)
+        fprintf(out, ", order: [%s]",
+                PICK("data, tensor, context, expert, pipeline", "pipeline, tensor, context, expert, data",
+                     "expert, data, pipeline, context, tensor"));
+    fputs("}\n", out);
+}
+
+static void draw(void) {
+    FILE *out = fopen(file, "w");
+    bool has_experts = between(0, 3) == 0;
+    ck_assert_ptr_nonnull(out);
+    fputs("schema: tsim/v1\nname: drawn\n", out);
+    fputs(has_experts ? "model: {extends: mixtral-8x7b, layers: 8}\n" : "model: {extends: gpt2-medium, layers: 8}\n",
+          out);
+    draw_plan(out, draw_cluster(out), has_experts);
+    ck_assert_int_eq(fclose(out), 0);
+}
+
+static const char *drawn(void) {
+    static char text[2000];
+    FILE *in = fopen(file, "r");
+    text[fread(text, 1, sizeof text - 1, in)] = '\0';
+    fclose(in);
+    return text;
+}
+
+static const struct tsim_scenario *load(const char *network, const char *fold) {
+    const struct tsim_override sets[] = {{"simulation.network", network}, {"simulation.fold", fold}};
+    const struct tsim_scenario *scenario = NULL;
+    return tsim_scenario_load(&arena, file, sets, 2, &scenario, &diags) == TSIM_OK ? scenario : NULL;
+}
+
+/* 0: refused, with a sentence that says why and one that says what would be right. */
+static double step_s(const char *network, const char *fold) {
+    const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true};
+    struct tsim_result result;
+    size_t n = diags.n_items;
+    enum tsim_status status = tsim_train_run(&arena, load(network, fold), &options, &result, &diags);
+    if (status == TSIM_OK)
+        return result.step.time_s;
+    ck_assert_int_eq(status, TSIM_ERR_INFEASIBLE);
+    ck_assert_uint_gt(diags.n_items, n);
+    ck_assert_ptr_nonnull(strstr(diags.items[n].message, "meet on links"));
+    ck_assert_int_gt((int)strlen(diags.items[n].hint), 0);
+    return 0;
+}
+
+/* Along each axis all groups lie on as many nodes, with as many of them on each, and NICs serve as many ranks each. Where
+ * not, one activity takes for all what the worst takes. */
+static bool lies_alike(const struct tsim_scenario *scenario) {
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, scenario);
+    if (cluster->nic_bytes_per_s > 0 && cluster->accelerators_per_node % tsim_nics_per_node(cluster) != 0)
+        return false;
+    const struct tsim_placement *p = tsim_placement_build(&arena, scenario);
+    for (int axis = 0; axis < TSIM_N_AXES; axis++) {
+        struct tsim_group worst = tsim_placement_group(p, 1u << axis);
+        for (int32_t rank = 0; rank < p->n_ranks && axis != TSIM_AXIS_PIPELINE; rank++) {
+            struct tsim_group own = tsim_placement_group_of(p, rank, 1u << axis);
+            if (memcmp(&own, &worst, sizeof own) != 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+struct tally {
+    int n_valid, n_refused, n_compared;
+    double sum_of_differences;
+};
+
+static void check(struct tally *tally) {
+    const struct tsim_scenario *scenario = load("fluid", "auto");
+    if (!scenario)
+        return; /* what the rules refuse */
+    tally->n_valid++;
+    double fluid_s = step_s("fluid", "auto"), unfolded_s = step_s("fluid", "off"), ideal_s = step_s("ideal", "auto"),
+           steps_s = step_s("steps", "off");
+    ck_assert_double_gt(ideal_s, 0);
+    ck_assert_msg((fluid_s > 0) == (unfolded_s > 0), "%s", drawn());
+    tally->n_refused += fluid_s <= 0;
+    if (fluid_s <= 0)
+        return;
+    ck_assert_msg(fabs(unfolded_s / fluid_s - 1) <= 1e-9, "%.12g folded, %.12g unfolded\n%s", fluid_s, unfolded_s,
+                  drawn());
+    ck_assert_msg(ideal_s <= fluid_s * (1 + 1e-9), "%.12g ideal, %.12g fluid\n%s", ideal_s, fluid_s, drawn());
+    if (steps_s <= 0 || !lies_alike(scenario))
+        return;
+    tally->n_compared++;
+    tally->sum_of_differences += fabs(steps_s / fluid_s - 1);
+    /* two groups one after the other; a torus's collectives beside passes that know its links only together */
+    bool meets = scenario->cluster.fabric &&
+                 (scenario->parallelism.expert > 1 || scenario->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS);
+    ck_assert_msg(fabs(steps_s / fluid_s - 1) <= (meets ? 0.15 : 0.08), "%.6g fluid, %.6g message by message\n%s",
+                  fluid_s, steps_s, drawn());
+}
+
+START_TEST(random_networks) {
+    struct tally tally = {0};
+    printf("seed %u\n", SEED);
+    strcpy(file, "/tmp/tsim-test-network-XXXXXX");
+    int handle = mkstemp(file);
+    ck_assert_int_ge(handle, 0);
+    close(handle);
+    for (int i = 0; i < N_CASES; i++) {
+        tsim_arena_init(&arena);
+        tsim_diags_init(&diags);
+        draw();
+        check(&tally);
+        tsim_diags_release(&diags);
+        tsim_arena_release(&arena);
+    }
+    remove(file);
+    printf("%d drawn, %d valid, %d of them refused, %d compared: %.2f %% apart on average\n", N_CASES, tally.n_valid,
+           tally.n_refused, tally.n_compared, 100 * tally.sum_of_differences / tally.n_compared);
+    ck_assert_int_gt(tally.n_compared, N_CASES / 8);
+    ck_assert_int_gt(tally.n_refused, 0); /* with this seed */
+    ck_assert_double_le(tally.sum_of_differences, 0.01 * tally.n_compared);
+}
+END_TEST
+
+static Suite *network_suite(void) {
+    Suite *suite = suite_create("network, random clusters and plans");
+    TCase *tcase = tcase_create("property");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, random_networks);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(network_suite)

@@ -1,0 +1,114 @@
+/* Groups that meet on links which their collectives do not play are refused; where they are played, the term that waits is
+ * the one that is blamed. 8 nodes of 8 H100, two to a leaf that is oversubscribed 8 to 1; tensor, context or expert groups
+ * with a rank on each node. Of a ring one rank of a leaf's two sends to the next leaf: eight rings on uplinks of 16 / 8
+ * ports, 4 times as long as alone. */
+#include "study/advice.h"
+#include "support/scenario_rig.h"
+#include "training/run.h"
+#include "training/unplayed.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define CLUSTER                                                                                                        \
+    "schema: tsim/v1\nname: leaves\ncluster: {node: dgx-h100, nodes: 8, fabric: {extends: ib-ndr, topology: "          \
+    "fat-tree, "                                                                                                       \
+    "routing: adaptive, tiers: [{ports: 16, oversubscription: 8}]}}\n"                                                 \
+    "training: {sequence_length: 1024, micro_batch_size: 16, global_batch_size: 1024}\n"
+#define ACROSS "order: [data, tensor, context, expert, pipeline]"
+#define NO_OVERLAP ", overlap: {tensor: false, tensor_backward: false}"
+
+static const char *write_plan(const char *model, const char *plan) {
+    return write_file("leaves.yaml", tsim_arena_printf(&arena, CLUSTER "model: %s\nparallelism: {%s}\n", model, plan));
+}
+
+static const struct tsim_scenario *load(const char *file, const char *network, const char *oversubscription) {
+    const struct tsim_override sets[] = {{"simulation.network", network},
+                                         {"cluster.fabric.tiers[0].oversubscription", oversubscription}};
+    return must(load_with(file, sets, 2));
+}
+
+static bool is_refused(const char *file, const char *network, const char *oversubscription) {
+    return tsim_refuse_unplayed(load(file, network, oversubscription), &diags) == TSIM_ERR_INFEASIBLE;
+}
+
+static struct tsim_result run(const struct tsim_scenario *scenario) {
+    const struct tsim_run_options options = {.ignore_memory = true};
+    struct tsim_result result;
+    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
+    return result;
+}
+
+START_TEST(tensor_groups_over_leaves) {
+    const char *file = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS);
+    ck_assert(is_refused(file, "fluid", "8"));
+    ck_assert_str_eq(diags.items[0].field, "parallelism.tensor");
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "tensor groups of 8 ranks meet on links"));
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "'tier 0, group 0: up' (oversubscribed 8 to 1) for 4 times"));
+    ck_assert_ptr_nonnull(strstr(diags.items[0].hint, "parallelism.order"));
+    ck_assert_ptr_nonnull(strstr(diags.items[0].hint, "simulation.network: steps with parallelism.overlap"));
+    ck_assert_int_eq(diags.items[0].at.line, 6);
+    ck_assert(is_refused(file, "steps", "8")); /* those beside products */
+    ck_assert(!is_refused(file, "ideal", "8"));
+    ck_assert(!is_refused(file, "fluid", "1"));
+    ck_assert(!is_refused(write_plan("gpt2-medium", "tensor: 8"), "fluid", "8")); /* a group on each node */
+    ck_assert(!is_refused(write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS NO_OVERLAP), "steps", "8"));
+}
+END_TEST
+
+START_TEST(context_groups_over_leaves) {
+    const char *file = write_plan("gpt2-medium", "context: 8, " ACROSS);
+    ck_assert(is_refused(file, "fluid", "8"));
+    ck_assert_str_eq(diags.items[0].field, "parallelism.context");
+    ck_assert(!is_refused(file, "fluid", "1"));
+}
+END_TEST
+
+START_TEST(expert_groups_over_leaves) {
+    const char *file = write_plan("{extends: mixtral-8x7b, layers: 4}", "expert: 8, " ACROSS);
+    ck_assert(is_refused(file, "fluid", "8"));
+    ck_assert_str_eq(diags.items[0].field, "parallelism.expert");
+    ck_assert(is_refused(file, "steps", "8"));
+    ck_assert_ptr_null(strstr(diags.items[1].hint, "simulation.network"));
+    ck_assert(!is_refused(file, "fluid", "1"));
+    ck_assert(!is_refused(write_plan("{extends: mixtral-8x7b, layers: 4}", "expert: 8"), "fluid", "8"));
+}
+END_TEST
+
+/* Latencies stay. */
+START_TEST(played_message_by_message) {
+    const char *file = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS NO_OVERLAP);
+    struct tsim_result even = run(load(file, "steps", "1")), uneven = run(load(file, "steps", "8"));
+    double factor = uneven.step.exposed_tensor_s / even.step.exposed_tensor_s;
+    ck_assert_msg(factor > 3.5 && factor <= 4, "%g", factor);
+    ck_assert_double_eq_tol(uneven.step.compute_s, even.step.compute_s, 1e-9);
+    ck_assert_double_gt(uneven.step.exposed_tensor_s, 0.7 * uneven.step.communication_exposed_s);
+}
+END_TEST
+
+/* Collectives beside products would go past the uplinks. */
+START_TEST(advice_does_not_go_past_the_fabric) {
+    const struct tsim_scenario *scenario =
+        load(write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS NO_OVERLAP), "steps", "8");
+    struct tsim_result result = run(scenario);
+    tsim_advise(&arena, scenario, &result);
+    for (int32_t i = 0; i < result.n_advice; i++)
+        ck_assert_ptr_null(strstr(result.advice[i], "overlap.tensor"));
+}
+END_TEST
+
+static Suite *unplayed_suite(void) {
+    Suite *suite = suite_create("unplayed");
+    TCase *tests = tcase_create("unplayed");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, tensor_groups_over_leaves);
+    tcase_add_test(tests, context_groups_over_leaves);
+    tcase_add_test(tests, expert_groups_over_leaves);
+    tcase_add_test(tests, played_message_by_message);
+    tcase_add_test(tests, advice_does_not_go_past_the_fabric);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(unplayed_suite)
