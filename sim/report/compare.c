@@ -243,6 +243,19 @@ static void find_outputs(struct tsim_arena *arena, const struct tsim_outcome *a,
     }
 }
 
+static bool is_a_name(const char *path) {
+    size_t length = strlen(path), own = strlen(".name");
+    return length > own && strcmp(path + length - own, ".name") == 0;
+}
+
+/* Why two runs whose inputs differ have the same figures. */
+static const char *why_alike(const struct tsim_figures *inputs) {
+    for (size_t i = 0; i < inputs->n_cells; i += inputs->n_columns)
+        if (!is_a_name(inputs->cells[i].text))
+            return "tsim cannot tell A and B apart: nothing that differs between them has an effect on this run";
+    return "tsim cannot tell A and B apart: all that it knows of them is the same, but for names and sources";
+}
+
 void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, const struct tsim_side *b,
                            struct tsim_comparison *comparison) {
     struct tsim_outcome from, to;
@@ -254,6 +267,8 @@ void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, 
     find_inputs(arena, comparison);
     find_waterfall(arena, &from, &to, comparison);
     find_outputs(arena, &from, &to, comparison);
+    if (!isnan(comparison->step_change_frac) && comparison->inputs.n_cells > 0 && tsim_outcomes_are_alike(&from, &to))
+        comparison->alike = why_alike(&comparison->inputs);
 }
 
 /* ---- printing ---- */
@@ -306,6 +321,8 @@ void tsim_comparison_print(FILE *out, const struct tsim_style *style, const stru
     heading(out, style, comparison->outputs.n_cells ? "what that changes" : "nothing changes in the outputs");
     if (comparison->outputs.n_cells > 0)
         tsim_figures_print(&comparison->outputs, style, out);
+    if (comparison->alike)
+        tsim_text_wrap(out, style, 0, comparison->alike);
     if (comparison->step_change_frac > 1)
         fprintf(out, "\nB's step takes %.3g times as long as A's\n", 1 + comparison->step_change_frac);
     else if (!isnan(comparison->step_change_frac))
@@ -340,6 +357,8 @@ struct tsim_json *tsim_comparison_json(const struct tsim_comparison *comparison)
     tsim_figures_json(&comparison->inputs, root);
     tsim_figures_json(&comparison->waterfall, root);
     tsim_figures_json(&comparison->outputs, root);
+    if (comparison->alike)
+        tsim_json_text(root, "alike", comparison->alike);
     if (comparison->sensitivity.n_cells > 0)
         tsim_figures_json(&comparison->sensitivity, root);
     if (comparison->verdict)

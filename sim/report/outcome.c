@@ -64,6 +64,13 @@ void tsim_outcome_of(const struct tsim_result *r, struct tsim_outcome *outcome) 
             outcome->value[i] = (double)NAN;
 }
 
+bool tsim_outcomes_are_alike(const struct tsim_outcome *a, const struct tsim_outcome *b) {
+    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
+        if (a->value[i] != b->value[i] && !(isnan(a->value[i]) && isnan(b->value[i])))
+            return false;
+    return true;
+}
+
 const char *tsim_bottleneck_word(const char *text) {
     static const char *const WORDS[] = {"compute", "memory", "data", "communication", "bubble"};
     for (size_t i = 0; text && i < sizeof WORDS / sizeof WORDS[0]; i++)

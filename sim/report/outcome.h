@@ -103,6 +103,9 @@ struct tsim_outcome {
 
 void tsim_outcome_of(const struct tsim_result *result, struct tsim_outcome *outcome);
 
+/* Is every figure the same, to the last digit, or unknown in both? Two inputs that give such outcomes cannot be told apart. */
+bool tsim_outcomes_are_alike(const struct tsim_outcome *a, const struct tsim_outcome *b);
+
 struct tsim_outcome_spec {
     const char *name, *column;
     enum tsim_dimension dimension; /* TSIM_COUNT also for rates of counts, days and kWh: plain numbers */

@@ -69,6 +69,13 @@ static void print_loss(const struct tsim_plan *best, const struct tsim_plan *pla
                        const struct tsim_style *style, FILE *out) {
     struct term terms[TSIM_N_LOSSES];
     char line[640], number_text[48];
+    if (tsim_outcomes_are_alike(&best->point.outcome, &plan->point.outcome)) {
+        snprintf(line, sizeof line,
+                 "tsim cannot tell %zu from 1: what it knows of the two gives the same in every figure", number + 1);
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4, line);
+        return;
+    }
     double excess_frac = plan->price.time_s / best->price.time_s - 1, step_s = figure(best, TSIM_OUTCOME_STEP_TIME);
     size_t n = find_terms(best, plan, terms), n_said = 0;
     int length = snprintf(line, sizeof line, "%zu takes %s time:", number + 1,

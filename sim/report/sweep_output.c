@@ -319,6 +319,41 @@ static void print_none(struct sheet *sheet) {
                 limit ? ": " : "", limit ? tsim_limit_text(sheet->arena, limit, nearest) : "");
 }
 
+/* "cluster.fabric: ib-ndr, roce-400": the settings of two points that differ. */
+static const char *differing(struct sheet *sheet, int64_t position, int64_t other) {
+    const struct tsim_space *space = sheet->output->space;
+    const struct tsim_setting **others =
+        TSIM_NEW_ARRAY(sheet->arena, space->most_settings, const struct tsim_setting *);
+    size_t n = tsim_space_settings(space, position, sheet->settings);
+    const char *text = "";
+    if (tsim_space_settings(space, other, others) != n)
+        return "";
+    for (size_t k = 0; k < n; k++)
+        if (strcmp(sheet->settings[k]->text, others[k]->text) != 0)
+            text = tsim_arena_printf(sheet->arena, "%s%s%s: %s, %s", text, *text ? "; " : " (",
+                                     sheet->settings[k]->path, others[k]->text, sheet->settings[k]->text);
+    return *text ? tsim_arena_printf(sheet->arena, "%s)", text) : "";
+}
+
+/* Of the best ones: which are the same in every figure, so that their order says nothing. */
+static void print_alike(struct sheet *sheet) {
+    const struct tsim_point *points = sheet->best.points;
+    for (size_t i = 1; i < sheet->best.n; i++) {
+        size_t same = 0;
+        while (same < i && !tsim_outcomes_are_alike(&points[same].outcome, &points[i].outcome))
+            same++;
+        if (same == i)
+            continue;
+        fputs("  ", sheet->out);
+        tsim_text_wrap(
+            sheet->out, sheet->style, 4,
+            tsim_arena_printf(sheet->arena,
+                              "tsim cannot tell %zu from %zu%s: what it knows of the two gives the same in every "
+                              "figure",
+                              i + 1, same + 1, differing(sheet, points[i].position, points[same].position)));
+    }
+}
+
 static void print_best(struct sheet *sheet) {
     const struct tsim_sweep_output *output = sheet->output;
     enum tsim_outcome_figure objective = output->ranking.objective; /* the two rank alike */
@@ -340,6 +375,7 @@ static void print_best(struct sheet *sheet) {
             fprintf(sheet->out, "  %s=%s", sheet->settings[k]->path, sheet->settings[k]->text);
         fputc('\n', sheet->out);
     }
+    print_alike(sheet);
 }
 
 static void print_counts(const struct sheet *sheet) {
