@@ -177,6 +177,7 @@ enum tsim_flash { TSIM_FLASH1, TSIM_FLASH2, TSIM_FLASH3, TSIM_FLASH_CUDNN, TSIM_
 
 struct tsim_accelerator {
     const char *name, *vendor, *source;
+    const char *software; /* id of the profile of its own software; NULL: what runs on GPUs */
     int64_t year;
     int64_t compute_units; /* SMs, CUs, cores: what waves of tiles are counted over */
     int64_t dies; /* that software sees as a device each; above 1 this is their package, not what programs run on */

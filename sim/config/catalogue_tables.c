@@ -141,6 +141,8 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     SCHEMA_KEY(ACCELERATOR_SCHEMA),
     NAME_KEY(struct tsim_accelerator),
     {.key = "vendor", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_accelerator, vendor), .help = "who makes it"},
+    {.key = "software", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_accelerator, software),
+     .help = "id of the profile of its own software, which a scenario that names none is told of"},
     {INTEGER(struct tsim_accelerator, "year", year, 3000, "of its release"), .is_omitted_when_zero = true},
     SOURCE_KEY(struct tsim_accelerator),
     {INTEGER(struct tsim_accelerator, "compute_units", compute_units, 1e7, "SMs, CUs or cores that tiles are dealt to"),
@@ -406,12 +408,11 @@ static void finish_accelerator(struct tsim_reader *reader, const struct tsim_val
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "power.idle"),
                          at_key(reader, path, "power.idle"), "is above power.limit");
     if (a->power_cap_w > 0 && a->power_cap_w < a->power_idle_w)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "power.cap"),
-                                        at_key(reader, path, "power.cap"),
-                                        "is below power.idle, which is drawn without any work"),
-                       "must be from %s to power.limit, %s",
-                       tsim_quantity_human(a->power_idle_w, TSIM_WATTS, idle, sizeof idle),
-                       tsim_quantity_human(a->power_limit_w, TSIM_WATTS, limit, sizeof limit));
+        tsim_diag_hint(
+            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "power.cap"),
+                             at_key(reader, path, "power.cap"), "is below power.idle, which is drawn without any work"),
+            "must be from %s to power.limit, %s", tsim_quantity_human(a->power_idle_w, TSIM_WATTS, idle, sizeof idle),
+            tsim_quantity_human(a->power_limit_w, TSIM_WATTS, limit, sizeof limit));
     if (a->power_cap_w > a->power_limit_w)
         tsim_value_warning(reader->diags, place_of(mapping, "power.cap"), at_key(reader, path, "power.cap"),
                            "has no effect: it is above power.limit");

@@ -249,6 +249,16 @@ static void check_streaming(const struct check *c, const char *name) {
                            "has no effect: a %.40s holds no optimizer state", name);
 }
 
+/* The default profile is of a framework for GPUs. */
+static void check_own_software(const struct check *c) {
+    const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
+    if (c->sc->software_defaulted && a->software)
+        tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.node"), "software",
+                                          "none is named: %.40s is taken, which is not what runs on a %.40s",
+                                          c->sc->software->name, a->name),
+                       "software: %.60s", a->software);
+}
+
 static void check_execution(const struct check *c) {
     static const char *const OVERLAPS[] = {"gradients",       "parameters", "tensor",
                                            "tensor_backward", "pipeline",   "expert"};
@@ -585,8 +595,8 @@ static bool check_layers(const struct check *c) {
     struct tsim_diag *diag = fail_split(c);
     char text[64];
     nearest_values(c, pipeline_works, pipeline_divides_layers, p->pipeline, layers, text);
-    tsim_diag_hint(diag, "nearest that works: %s%s%slayers_per_stage: balance, or a list", text[0] ? "pipeline " : "", text,
-                   text[0] ? "; or " : "");
+    tsim_diag_hint(diag, "nearest that works: %s%s%slayers_per_stage: balance, or a list", text[0] ? "pipeline " : "",
+                   text, text[0] ? "; or " : "");
     return false;
 }
 
@@ -741,6 +751,7 @@ static bool check_job(const struct check *c) {
     tsim_draft_check_data(c->draft, c->reader);
     bool can_split = check_cluster(c);
     check_precision(c);
+    check_own_software(c);
     check_execution(c);
     check_attention(c);
     tsim_draft_check_reliability(c->draft, c->reader);
