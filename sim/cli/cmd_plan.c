@@ -117,7 +117,7 @@ static enum tsim_status find_sensitivity(struct run *run) {
     const struct tsim_plan *plans[] = {first, second};
     const char *names[2];
     for (int i = 0; i < 2; i++) {
-        names[i] = tsim_arena_printf(&run->arena, "cluster %d", (int)(plans[i]->candidate - run->space.candidates + 1));
+        names[i] = tsim_plan_cluster_name(&run->arena, &run->space, plans[i]->candidate);
         TSIM_TRY(run_again(run, plans[i], &results[i]));
     }
     TSIM_TRY(tsim_robust_run(&run->arena, &results[0], &results[1], &robust, &run->diags));
@@ -131,7 +131,8 @@ static enum tsim_status find_sensitivity(struct run *run) {
 /* The best plan as a scenario of its own: what is set on the command line, then what the plan sets. */
 static enum tsim_status load_best(struct run *run, const struct tsim_scenario **scenario, struct tsim_diags *diags) {
     const struct tsim_arguments *arguments = run->arguments;
-    struct tsim_json *set = tsim_json_new_parsed(run->result.best[0].set_json);
+    const struct tsim_plan *plan = run->result.has_safe ? &run->result.safe : &run->result.best[0];
+    struct tsim_json *set = tsim_json_new_parsed(plan->set_json);
     size_t n_own = tsim_json_count(set), n = arguments->n_overrides;
     struct tsim_override *all = TSIM_NEW_ARRAY(&run->arena, n + n_own, struct tsim_override);
     for (size_t i = 0; i < n; i++)

@@ -9,6 +9,8 @@ static void add_value(struct tsim_json *values, enum tsim_plan_key key, int64_t 
         tsim_json_text(values, NULL, tsim_recompute_name((enum tsim_recompute)value));
     else if (key == TSIM_PLAN_SCHEDULE)
         tsim_json_text(values, NULL, tsim_schedule_name((enum tsim_schedule)value));
+    else if (key == TSIM_PLAN_LAYERS)
+        tsim_json_text(values, NULL, value ? "balance" : "auto");
     else if (key == TSIM_PLAN_SEQUENCE)
         tsim_json_bool(values, NULL, value != 0);
     else

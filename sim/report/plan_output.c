@@ -13,13 +13,6 @@
 enum { MOST_TERMS = 3 };
 #define LEAST_TERM_FRAC 0.002 /* of the step: below it a term is no reason */
 
-static const struct tsim_column COLUMNS[] = {
-    {"", true},     {"cluster", false}, {"tp", true},   {"pp", true},    {"vp", true},         {"cp", true},
-    {"ep", true},   {"dp", true},       {"zero", true}, {"batch", true}, {"recompute", false}, {"schedule", false},
-    {"seq", false}, {"memory", true},   {"step", true}, {"90 %", true},  {"MFU", true},        {"tokens/s", true},
-};
-enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
-
 #define TRILLION 1e12
 #define JOULES_PER_MWH 3.6e9
 
@@ -115,13 +108,33 @@ static const char *accelerators_text(struct tsim_arena *arena, const struct tsim
                              candidate->job->cluster.node->accelerator->name);
 }
 
-static bool may_not_fit(const struct tsim_plan *plan) {
-    return tsim_may_not_fit(figure(plan, TSIM_OUTCOME_MEMORY_PEAK), figure(plan, TSIM_OUTCOME_MEMORY_CAPACITY));
+/* Accelerators that another candidate has as well. */
+static bool is_ambiguous(const struct tsim_plan_space *space, const struct tsim_plan_candidate *candidate) {
+    const struct tsim_scenario *job = candidate->job;
+    for (size_t i = 0; i < space->n_candidates; i++) {
+        const struct tsim_scenario *other = space->candidates[i].job;
+        if (&space->candidates[i] != candidate && other->n_accelerators == job->n_accelerators &&
+            strcmp(other->cluster.node->accelerator->name, job->cluster.node->accelerator->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *tsim_plan_cluster_name(struct tsim_arena *arena, const struct tsim_plan_space *space,
+                                   const struct tsim_plan_candidate *candidate) {
+    const char *name = accelerators_text(arena, candidate);
+    bool is_same = is_ambiguous(space, candidate);
+    for (size_t i = 0; i < candidate->n_settings && is_same; i++) {
+        const char *path = candidate->settings[i]->path;
+        if (strcmp(path, "cluster.node") != 0 && strcmp(path, "cluster.nodes") != 0)
+            name = tsim_arena_printf(arena, "%s, %s", name, candidate->settings[i]->text);
+    }
+    return name;
 }
 
 static bool any_may_not_fit(const struct tsim_plan *plans, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (may_not_fit(&plans[i]))
+        if (plans[i].may_not_fit)
             return true;
     return false;
 }
@@ -131,50 +144,79 @@ static const char *memory_text(const struct tsim_plan *plan, bool is_marked, cha
     char bytes[48];
     snprintf(buffer, size, "%s%s", tsim_gigabytes_text(figure(plan, TSIM_OUTCOME_MEMORY_PEAK), bytes, sizeof bytes),
              !is_marked          ? ""
-             : may_not_fit(plan) ? "?"
+             : plan->may_not_fit ? "?"
                                  : " ");
     return buffer;
 }
 
-static void add_plan(struct tsim_text_table *table, const struct tsim_plan_output *output, const struct tsim_plan *plan,
-                     size_t number, bool is_marked) {
+static int64_t data_of(const struct tsim_plan *plan) {
     const struct tsim_plan_choice *c = &plan->choice;
-    int64_t data = plan->candidate->job->n_accelerators / (c->tensor * c->pipeline * c->context);
-    char text[96];
-    add(table, "%lld", (int64_t)number + 1);
-    add(table, "%lld", plan->candidate - output->search->space->candidates + 1);
-    add(table, "%lld", c->tensor);
-    add(table, "%lld", c->pipeline);
-    add(table, "%lld", c->virtual_pipeline);
-    add(table, "%lld", c->context);
-    add(table, "%lld", c->expert);
-    add(table, "%lld", data);
-    add(table, "%lld", c->zero);
-    add(table, "%lld", c->micro_batch_size);
-    tsim_text_table_add(table, tsim_recompute_name(c->recompute));
-    tsim_text_table_add(table, tsim_schedule_name(c->schedule));
-    tsim_text_table_add(table, c->sequence && c->tensor > 1 ? "yes" : "no");
-    tsim_text_table_add(table, memory_text(plan, is_marked, text, sizeof text));
-    tsim_text_table_add(table,
-                        tsim_quantity_human(figure(plan, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, text, sizeof text));
-    tsim_text_table_add(table, tsim_interval_text(figure(plan, TSIM_OUTCOME_STEP_LOW),
-                                                  figure(plan, TSIM_OUTCOME_STEP_HIGH), text, sizeof text));
-    tsim_text_table_add(table, tsim_percent_text(figure(plan, TSIM_OUTCOME_MFU), text, sizeof text));
-    enum tsim_outcome_figure rate = is_of_samples(plan) ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S;
-    tsim_text_table_add(table, tsim_rate_text(figure(plan, rate), text, sizeof text));
+    return plan->candidate->job->n_accelerators / (c->tensor * c->pipeline * c->context);
+}
+
+/* "tp4 pp2x20 dp128 zero1": what is one, or as usual, is left out. */
+static const char *plan_text(struct tsim_arena *arena, const struct tsim_plan *plan) {
+    const struct tsim_plan_choice *c = &plan->choice;
+    const char *text = tsim_arena_printf(arena, "tp%lld pp%lld", (long long)c->tensor, (long long)c->pipeline);
+    if (c->virtual_pipeline > 1)
+        text = tsim_arena_printf(arena, "%sx%lld", text, (long long)c->virtual_pipeline);
+    if (c->context > 1)
+        text = tsim_arena_printf(arena, "%s cp%lld", text, (long long)c->context);
+    if (c->expert > 1)
+        text = tsim_arena_printf(arena, "%s ep%lld", text, (long long)c->expert);
+    text = tsim_arena_printf(arena, "%s dp%lld zero%d", text, (long long)data_of(plan), c->zero);
+    if (c->pipeline > 1 && c->schedule != TSIM_SCHEDULE_1F1B && c->schedule != TSIM_SCHEDULE_INTERLEAVED)
+        text = tsim_arena_printf(arena, "%s %s", text, tsim_schedule_name(c->schedule));
+    if (c->recompute != TSIM_RECOMPUTE_NONE)
+        text = tsim_arena_printf(arena, "%s %s", text, tsim_recompute_name(c->recompute));
+    if (c->tensor > 1 && !c->sequence)
+        text = tsim_arena_printf(arena, "%s no-sp", text);
+    return c->balances ? tsim_arena_printf(arena, "%s balanced", text) : text;
+}
+
+static const char LEGEND[] =
+    "tp tensor ranks, pp stages (x chunks of each), cp context ranks, ep expert ranks, dp replicas, zero stage of "
+    "ZeRO; "
+    "micro-batch in samples. Where said: schedule (else 1f1b, interleaved with chunks), what is recomputed, no-sp "
+    "without sequence parallelism, balanced with stages of unequal length.";
+
+static bool is_choice(const struct tsim_plan_output *output) {
+    return output->search->space->n_candidates > 1;
+}
+
+static void add_cluster(struct tsim_arena *arena, struct tsim_text_table *table, const struct tsim_plan_output *output,
+                        const struct tsim_plan *plan) {
+    if (is_choice(output))
+        tsim_text_table_add(table, tsim_plan_cluster_name(arena, output->search->space, plan->candidate));
 }
 
 static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
                         size_t n, const struct tsim_style *style, FILE *out) {
     struct tsim_text_table table;
-    struct tsim_column columns[N_COLUMNS];
+    struct tsim_column columns[7] = {{"", true}};
     bool is_marked = any_may_not_fit(plans, n);
-    memcpy(columns, COLUMNS, sizeof COLUMNS);
-    if (n > 0 && is_of_samples(&plans[0]))
-        columns[N_COLUMNS - 1].title = "samples/s";
-    tsim_text_table_init(&table, arena, columns, N_COLUMNS);
-    for (size_t i = 0; i < n; i++)
-        add_plan(&table, output, &plans[i], i, is_marked);
+    size_t n_columns = 1;
+    char text[96];
+    if (is_choice(output))
+        columns[n_columns++] = (struct tsim_column){"cluster", false};
+    columns[n_columns++] = (struct tsim_column){"plan", false};
+    columns[n_columns++] = (struct tsim_column){"micro-batch", true};
+    columns[n_columns++] = (struct tsim_column){"memory", true};
+    columns[n_columns++] = (struct tsim_column){"step", true};
+    columns[n_columns++] = (struct tsim_column){"90 %", true};
+    tsim_text_table_init(&table, arena, columns, n_columns);
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_plan *plan = &plans[i];
+        add(&table, "%lld", (int64_t)i + 1);
+        add_cluster(arena, &table, output, plan);
+        tsim_text_table_add(&table, plan_text(arena, plan));
+        add(&table, "%lld", plan->choice.micro_batch_size);
+        tsim_text_table_add(&table, memory_text(plan, is_marked, text, sizeof text));
+        tsim_text_table_add(&table,
+                            tsim_quantity_human(figure(plan, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, text, sizeof text));
+        tsim_text_table_add(&table, tsim_interval_text(figure(plan, TSIM_OUTCOME_STEP_LOW),
+                                                       figure(plan, TSIM_OUTCOME_STEP_HIGH), text, sizeof text));
+    }
     tsim_text_table_print(&table, style, out);
 }
 
@@ -261,42 +303,93 @@ static void print_risks(struct tsim_arena *arena, const struct tsim_plan_output 
     }
 }
 
+/* What plans reach, how many measured runs say so, and what they cost. */
+static size_t price_columns(const struct tsim_plan_output *output, const struct tsim_plan *plan,
+                            struct tsim_column columns[12]) {
+    bool of_samples = is_of_samples(plan);
+    size_t n = 0;
+    columns[n++] = (struct tsim_column){"", true};
+    if (is_choice(output))
+        columns[n++] = (struct tsim_column){"cluster", false};
+    columns[n++] = (struct tsim_column){"MFU", true};
+    columns[n++] = (struct tsim_column){of_samples ? "samples/s" : "tokens/s", true};
+    columns[n++] = (struct tsim_column){"runs like it", true};
+    if (!has_run(plan)) {
+        columns[n++] = (struct tsim_column){of_samples ? "days/T samples" : "days/T tokens", true};
+        columns[n++] = (struct tsim_column){of_samples ? "rent/T samples" : "rent/T tokens", true};
+        columns[n++] = (struct tsim_column){of_samples ? "MWh/T samples" : "MWh/T tokens", true};
+        return n;
+    }
+    columns[n++] = (struct tsim_column){"days", true};
+    columns[n++] = (struct tsim_column){"90 %", true};
+    columns[n++] = (struct tsim_column){"rent", true};
+    columns[n++] = (struct tsim_column){"MWh", true};
+    if (has_failures(plan)) {
+        columns[n++] = (struct tsim_column){"spares", true};
+        columns[n++] = (struct tsim_column){"saved every", true};
+    } else {
+        columns[n++] = (struct tsim_column){of_samples ? "rent/T samples" : "rent/T tokens", true};
+    }
+    return n;
+}
+
 static void print_prices(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
                          size_t n, const struct tsim_style *style, FILE *out) {
     struct tsim_text_table table;
-    struct tsim_column columns[9] = {{"", true}};
-    bool of_run = n > 0 && has_run(&plans[0]), of_samples = n > 0 && is_of_samples(&plans[0]);
-    bool is_choice = output->search->space->n_candidates > 1;
-    size_t n_columns = 1;
-    if (is_choice)
-        columns[n_columns++] = (struct tsim_column){"accelerators", false};
-    if (of_run) {
-        columns[n_columns++] = (struct tsim_column){"days", true};
-        columns[n_columns++] = (struct tsim_column){"90 %", true};
-        columns[n_columns++] = (struct tsim_column){"rent", true};
-        columns[n_columns++] = (struct tsim_column){"MWh", true};
-    }
-    if (of_run && has_failures(&plans[0])) {
-        columns[n_columns++] = (struct tsim_column){"spares", true};
-        columns[n_columns++] = (struct tsim_column){"saved every", true};
-    }
-    if (!of_run)
-        columns[n_columns++] = (struct tsim_column){of_samples ? "days/T samples" : "days/T tokens", true};
-    columns[n_columns++] = (struct tsim_column){of_samples ? "rent/T samples" : "rent/T tokens", true};
-    if (!of_run)
-        columns[n_columns++] = (struct tsim_column){of_samples ? "MWh/T samples" : "MWh/T tokens", true};
-    tsim_text_table_init(&table, arena, columns, n_columns);
+    struct tsim_column columns[12];
+    char text[96];
+    if (n == 0)
+        return;
+    tsim_text_table_init(&table, arena, columns, price_columns(output, &plans[0], columns));
     for (size_t i = 0; i < n; i++) {
+        const struct tsim_plan *plan = &plans[i];
+        enum tsim_outcome_figure rate = is_of_samples(plan) ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S;
         add(&table, "%lld", (int64_t)i + 1);
-        if (is_choice)
-            tsim_text_table_add(&table, accelerators_text(arena, plans[i].candidate));
-        if (of_run)
-            add_run_price(&table, &plans[i]);
-        add_trillion_price(&table, &plans[i], !of_run);
+        add_cluster(arena, &table, output, plan);
+        tsim_text_table_add(&table, tsim_percent_text(figure(plan, TSIM_OUTCOME_MFU), text, sizeof text));
+        tsim_text_table_add(&table, tsim_rate_text(figure(plan, rate), text, sizeof text));
+        if (plan->n_similar_runs < 0)
+            tsim_text_table_add(&table, "-");
+        else
+            add(&table, plan->n_similar_runs == 0 ? "none" : "%lld", plan->n_similar_runs);
+        if (has_run(&plans[0]))
+            add_run_price(&table, plan);
+        if (!has_run(&plans[0]) || !has_failures(&plans[0]))
+            add_trillion_price(&table, plan, !has_run(&plans[0]));
     }
     tsim_text_table_print(&table, style, out);
-    for (size_t i = 0; i < n && of_run; i++)
+    for (size_t i = 0; i < n && has_run(&plans[0]); i++)
         print_risks(arena, output, &plans[i], i, style, out);
+}
+
+/* A predicted figure is as good as the runs that it was compared with: of accelerators with few or none of them. */
+static void print_evidence(struct tsim_arena *arena, const struct tsim_plan *plans, size_t n,
+                           const struct tsim_style *style, FILE *out) {
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_scenario *job = plans[i].candidate->job;
+        const char *name = job->cluster.node->accelerator->name;
+        int bits = (int)lround(8 * tsim_operand_bytes(job->training.precision));
+        bool is_said = plans[i].n_own_runs < 0 || plans[i].n_own_runs >= TSIM_FEW_RUNS;
+        for (size_t before = 0; before < i && !is_said; before++)
+            is_said = strcmp(plans[before].candidate->job->cluster.node->accelerator->name, name) == 0;
+        if (is_said)
+            continue;
+        fputs("  ", out);
+        if (plans[i].n_own_runs == 0)
+            tsim_text_wrap(out, style, 4,
+                           tsim_arena_printf(arena,
+                                             "no measured run of a %s in %d bits was compared: its 90 %% is an "
+                                             "assumption, at least %.0f %% to each side",
+                                             name, bits, 100 * (1 - exp(-TSIM_UNMEASURED_LOG_RATIO))));
+        else
+            tsim_text_wrap(out, style, 4,
+                           tsim_arena_printf(arena,
+                                             "of a %s in %d bits only %d measured run%s compared: its 90 %% holds "
+                                             "%s, and may be too narrow",
+                                             name, bits, (int)plans[i].n_own_runs,
+                                             plans[i].n_own_runs == 1 ? " was" : "s were",
+                                             plans[i].n_own_runs == 1 ? "its error" : "all of their errors"));
+    }
 }
 
 /* ---- clusters without a plan ---- */
@@ -356,7 +449,7 @@ const char *tsim_plan_gap_text(struct tsim_arena *arena, const struct tsim_plan_
     const char *text = reason_text(arena, gap);
     return space->n_candidates < 2
                ? text
-               : tsim_arena_printf(arena, "cluster %d: %s", (int)(gap->candidate - space->candidates + 1), text);
+               : tsim_arena_printf(arena, "%s: %s", tsim_plan_cluster_name(arena, space, gap->candidate), text);
 }
 
 static void print_gaps(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
@@ -365,16 +458,6 @@ static void print_gaps(struct tsim_arena *arena, const struct tsim_plan_output *
     for (size_t i = 0; i < result->n_gaps; i++) {
         fputs("  ", out);
         tsim_text_wrap(out, style, 4, tsim_plan_gap_text(arena, output, &result->gaps[i]));
-    }
-}
-
-static void print_candidates(struct tsim_arena *arena, const struct tsim_plan_space *space, FILE *out) {
-    for (size_t c = 0; c < space->n_candidates && space->n_candidates > 1; c++) {
-        const struct tsim_plan_candidate *candidate = &space->candidates[c];
-        fprintf(out, "cluster %zu: %s:", c + 1, accelerators_text(arena, candidate));
-        for (size_t i = 0; i < candidate->n_settings; i++)
-            fprintf(out, " %s=%s", candidate->settings[i]->path, candidate->settings[i]->text);
-        fputc('\n', out);
     }
 }
 
@@ -418,23 +501,84 @@ static void print_settings(struct tsim_arena *arena, const char *set_json, const
     tsim_json_release(set);
 }
 
-/* What the question marks mean and, where all plans are of one accelerator, how to search for those without. */
+/* What the question marks mean. */
 static void print_doubt(const struct tsim_plan_output *output, const struct tsim_style *style, FILE *out) {
     const struct tsim_plan_result *result = output->result;
-    char line[256], room[48];
+    char line[160];
     if (!any_may_not_fit(result->best, result->n_best) && !any_may_not_fit(result->own, result->n_own) &&
         !any_may_not_fit(result->front, result->n_front))
         return;
-    int length =
-        snprintf(line, sizeof line, "? may not fit: one in ten measured peaks was %.0f %% or more above the predicted",
-                 100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
-    if (output->search->space->n_candidates == 1)
-        snprintf(line + length, sizeof line - (size_t)length,
-                 "; with --set sweep.limits.memory='%s' such plans are out",
-                 tsim_gigabytes_text(figure(&result->best[0], TSIM_OUTCOME_MEMORY_CAPACITY) / TSIM_NINE_IN_TEN_PEAKS,
-                                     room, sizeof room));
+    snprintf(line, sizeof line, "? may not fit: one in ten measured peaks was %.0f %% or more above the predicted",
+             100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
     fputc('\n', out);
     tsim_text_wrap(out, style, 2, line);
+}
+
+/* What the space leaves out. */
+static void print_space(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
+                        FILE *out) {
+    const struct tsim_plan_space *space = output->search->space;
+    const struct tsim_plan_candidate *first = &space->candidates[0];
+    const char *text = "";
+    if (!space->is_any_software && first->job->software->supports.splits)
+        text = tsim_arena_printf(arena, "searched is what %.40s can run (--any-software: all that tsim simulates)",
+                                 first->job->software->name);
+    if (!first->balances_all && !first->job->model->list && first->axes[TSIM_PLAN_PIPELINE].n > 1)
+        text = tsim_arena_printf(arena,
+                                 "%s%sstages are uneven only where they cannot be even (--vary "
+                                 "parallelism.layers_per_stage=auto,balance: both)",
+                                 text, *text ? "; " : "");
+    if (*text)
+        tsim_text_wrap(out, style, 0, text);
+}
+
+/* By default a plan that fits though its memory may be more than predicted; a faster one that may not fit stands below. */
+static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output *output,
+                         const struct tsim_style *style, FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    const struct tsim_plan *best = &result->best[0];
+    char peak[48], capacity[48], step[48], more[48];
+    fputc('\n', out);
+    if (!best->may_not_fit) {
+        fputs("run the best with\n", out);
+        print_settings(arena, best->set_json, style, out);
+        return;
+    }
+    if (result->has_safe) {
+        const struct tsim_plan *safe = &result->safe;
+        const char *name =
+            is_choice(output) ? tsim_plan_cluster_name(arena, output->search->space, safe->candidate) : "";
+        tsim_text_wrap(
+            out, style, 0,
+            tsim_arena_printf(
+                arena,
+                "run the best that still fits when its peak is %.0f %% higher (%s%s%s, %s, step %s: %s time) with",
+                100 * (TSIM_NINE_IN_TEN_PEAKS - 1), name, *name ? ": " : "", plan_text(arena, safe),
+                tsim_gigabytes_text(figure(safe, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
+                tsim_quantity_human(figure(safe, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, step, sizeof step),
+                tsim_error_text(safe->price.time_s / best->price.time_s - 1, more, sizeof more)));
+        print_settings(arena, safe->set_json, style, out);
+    }
+    tsim_text_wrap(
+        out, style, 0,
+        tsim_arena_printf(arena, "%srun the best, which may not fit (%s of %s), with", result->has_safe ? "or " : "",
+                          tsim_gigabytes_text(figure(best, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
+                          tsim_gigabytes_text(figure(best, TSIM_OUTCOME_MEMORY_CAPACITY), capacity, sizeof capacity)));
+    print_settings(arena, best->set_json, style, out);
+}
+
+static void print_best(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
+                       FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    fputc('\n', out);
+    print_plans(arena, output, result->best, result->n_best, style, out);
+    tsim_text_wrap(out, style, 0, LEGEND);
+    fputs("\nwhat they reach and cost\n", out);
+    print_prices(arena, output, result->best, result->n_best, style, out);
+    if (!is_choice(output))
+        print_evidence(arena, result->best, result->n_best, style, out);
+    for (size_t i = 1; i < result->n_best; i++)
+        print_loss(&result->best[0], &result->best[i], i, style, out);
 }
 
 static void print_search(struct tsim_arena *arena, const struct tsim_plan_output *output,
@@ -443,20 +587,18 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
     fprintf(out, "%s%s%s: best plans by %s\n", tsim_tint_on(style, TSIM_TINT_BOLD), output->scenario,
             tsim_tint_off(style), objective_name(output));
     print_counts(result, out);
-    print_candidates(arena, output->search->space, out);
+    print_space(arena, output, style, out);
     if (result->n_best == 0) {
         print_gaps(arena, output, style, out);
         return;
     }
-    fputc('\n', out);
-    print_plans(arena, output, result->best, result->n_best, style, out);
-    print_prices(arena, output, result->best, result->n_best, style, out);
-    for (size_t i = 1; i < result->n_best; i++)
-        print_loss(&result->best[0], &result->best[i], i, style, out);
-    if (output->search->space->n_candidates > 1) {
+    print_best(arena, output, style, out);
+    if (is_choice(output)) {
         fputs("\nthe best of each cluster\n", out);
         print_plans(arena, output, result->own, result->n_own, style, out);
+        fputs("\nwhat they reach and cost\n", out);
         print_prices(arena, output, result->own, result->n_own, style, out);
+        print_evidence(arena, result->own, result->n_own, style, out);
         print_gaps(arena, output, style, out);
     }
     if (output->sensitivity->n_cells > 0) {
@@ -472,9 +614,9 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
     print_doubt(output, style, out);
     fputs("\nnot beaten in time, cost and energy together\n", out);
     print_plans(arena, output, result->front, result->n_front, style, out);
+    fputs("\nwhat they reach and cost\n", out);
     print_prices(arena, output, result->front, result->n_front, style, out);
-    fputs("\nrun the best with\n", out);
-    print_settings(arena, result->best[0].set_json, style, out);
+    print_choice(arena, output, style, out);
 }
 
 void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
@@ -524,10 +666,8 @@ static void add_csv(struct tsim_figures *table, const struct tsim_plan_output *o
         TSIM_OUTCOME_RENT,        TSIM_OUTCOME_ENERGY_KWH};
     const struct tsim_plan_choice *c = &plan->choice;
     const struct tsim_scenario *job = plan->candidate->job;
-    const int64_t degrees[] = {
-        c->tensor,  c->pipeline,        c->virtual_pipeline,
-        c->context, c->expert,          job->n_accelerators / (c->tensor * c->pipeline * c->context),
-        c->zero,    c->micro_batch_size};
+    const int64_t degrees[] = {c->tensor,     c->pipeline, c->virtual_pipeline, c->context, c->expert,
+                               data_of(plan), c->zero,     c->micro_batch_size};
     tsim_figures_add(table, (double)(number + 1));
     tsim_figures_add(table, (double)(plan->candidate - output->search->space->candidates + 1));
     tsim_figures_add(table, (double)job->n_accelerators);
@@ -583,13 +723,19 @@ static void add_gaps(struct tsim_arena *arena, const struct tsim_plan_output *ou
     }
 }
 
-static struct tsim_json *add_point(const struct tsim_plan_output *output, struct tsim_json *list,
+static struct tsim_json *add_point(const struct tsim_plan_output *output, struct tsim_json *parent, const char *key,
                                    const struct tsim_plan *plan) {
-    struct tsim_json *object = tsim_json_object(list, NULL);
+    struct tsim_json *object = tsim_json_object(parent, key);
     tsim_json_parsed(object, "set", plan->set_json);
     tsim_json_text(object, "status", tsim_point_status_name(plan->point.status));
     tsim_json_integer(object, "cluster", plan->candidate - output->search->space->candidates + 1);
     tsim_json_text(object, "accelerator", plan->candidate->job->cluster.node->accelerator->name);
+    if (plan->may_not_fit)
+        tsim_json_bool(object, "may_not_fit", true);
+    if (plan->n_similar_runs >= 0) {
+        tsim_json_integer(object, "similar_runs", plan->n_similar_runs);
+        tsim_json_integer(object, "runs_on_accelerator", plan->n_own_runs);
+    }
     struct tsim_json *token = tsim_json_object(object, "per_token");
     tsim_json_number(token, "time_s", plan->price.time_s);
     tsim_json_number(token, "cost_usd", plan->price.cost_usd > 0 ? plan->price.cost_usd : (double)NAN);
@@ -615,20 +761,25 @@ struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_pla
     tsim_json_text(root, "objective", objective_name(output));
     struct tsim_json *best = tsim_json_array(root, "best");
     for (size_t i = 0; i < result->n_best; i++) {
-        struct tsim_json *object = add_point(output, best, &result->best[i]);
+        struct tsim_json *object = add_point(output, best, NULL, &result->best[i]);
         if (i > 0)
             add_losses(object, &result->best[0], &result->best[i]);
         tsim_outcome_json(&result->best[i].point.outcome, tsim_json_object(object, "summary"));
     }
+    if (result->n_best > 0) {
+        const struct tsim_plan *plan = result->has_safe ? &result->safe : &result->best[0];
+        struct tsim_json *object = add_point(output, root, "recommended", plan);
+        tsim_outcome_json(&plan->point.outcome, tsim_json_object(object, "summary"));
+    }
     struct tsim_json *points = tsim_json_array(root, "points");
     for (size_t i = 0; i < result->n_front; i++)
         tsim_outcome_json(&result->front[i].point.outcome,
-                          tsim_json_object(add_point(output, points, &result->front[i]), "summary"));
+                          tsim_json_object(add_point(output, points, NULL, &result->front[i]), "summary"));
     if (output->search->space->n_candidates > 1) {
         struct tsim_json *own = tsim_json_array(root, "best_of_each");
         for (size_t i = 0; i < result->n_own; i++)
             tsim_outcome_json(&result->own[i].point.outcome,
-                              tsim_json_object(add_point(output, own, &result->own[i]), "summary"));
+                              tsim_json_object(add_point(output, own, NULL, &result->own[i]), "summary"));
     }
     if (output->result->n_gaps > 0)
         add_gaps(arena, output, root);

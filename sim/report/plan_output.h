@@ -21,10 +21,15 @@ void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *ou
 const char *tsim_plan_gap_text(struct tsim_arena *arena, const struct tsim_plan_output *output,
                                const struct tsim_plan_gap *gap);
 
+/* "64 x h100-sxm", and what is set for it where another candidate has as many of the same: "64 x h100-sxm, ib-ndr". */
+const char *tsim_plan_cluster_name(struct tsim_arena *arena, const struct tsim_plan_space *space,
+                                   const struct tsim_plan_candidate *candidate);
+
 /* One table after the other, named as the members of the JSON: best, best_of_each, points (the front), sensitivity. */
 void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output *output, FILE *out);
 
-/* {"best": [{"set", "status", "cluster", "accelerator", "per_token", "loses", "summary"}], "points": [the front: the
+/* {"best": [{"set", "status", "cluster", "accelerator", "may_not_fit", "similar_runs", "runs_on_accelerator", "per_token",
+ * "loses", "summary"}], "recommended": the one that is said to be run, "points": [the front: the
  * same without "loses"], "best_of_each": [as points; where there are several candidates], "without": [{"cluster",
  * "why"}: the candidates that have no plan], "evaluated", "pruned", ...; "sensitivity" and "verdict" with them}. The
  * caller releases it.

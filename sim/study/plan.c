@@ -18,7 +18,8 @@ struct item {
     int32_t candidate;
     enum fate fate;
     bool breaks_limit; /* whatever the simulation says */
-    double objective;  /* bound, then value; more is better (negated where less is) */
+    bool may_not_fit;
+    double objective; /* bound, then value; more is better (negated where less is) */
     struct tsim_plan_price price;
     double excess_bytes;
 };
@@ -29,6 +30,7 @@ struct known {
     struct item *front; /* heap */
     size_t n_front, capacity;
     struct item *own; /* the best of each candidate; fate open: none so far */
+    struct item safe; /* the best that fits whatever the memory's error; fate open: none so far */
 };
 
 /* Of a candidate: those plans that are left in the search's items, and how many fell out before. */
@@ -139,7 +141,9 @@ static bool is_excluded(const struct search *search, const struct item *item) {
         return false;
     if (item->breaks_limit)
         return true;
-    const struct item *own = &search->known.own[item->candidate];
+    const struct item *own = &search->known.own[item->candidate], *safe = &search->known.safe;
+    if (!item->may_not_fit && (safe->fate == FATE_OPEN || item->objective >= safe->objective))
+        return false;
     if (own->fate == FATE_OPEN || item->objective >= own->objective || best->n < TSIM_BEST_POINTS ||
         item->objective >= objective_of(search, &best->points[best->n - 1].outcome, false))
         return false;
@@ -292,6 +296,7 @@ static void set_bound(const struct search *search, struct worker *worker, const 
     tsim_outcome_of(bound, &outcome);
     item->objective = objective_of(search, &outcome, true);
     item->breaks_limit = breaks_limit(search, &outcome);
+    item->may_not_fit = tsim_may_not_fit(bound->memory.peak_bytes, bound->memory.capacity_bytes);
     item->price = price_of(bound->scenario, &outcome);
     note_nearest(search, worker, item, &outcome, true);
 }
@@ -389,6 +394,9 @@ static void learn(struct search *search, struct tsim_plan_result *result) {
         struct item *own = &search->known.own[item->candidate];
         if (own->fate == FATE_OPEN || is_ahead(item, own))
             *own = *item;
+        struct item *safe = &search->known.safe;
+        if (!item->may_not_fit && (safe->fate == FATE_OPEN || is_ahead(item, safe)))
+            *safe = *item;
         join_front(&search->known, item);
     }
 }
@@ -572,6 +580,9 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
         tsim_outcome_of(&result, &plan->point.outcome);
         plan->price = price_of(scenario, &plan->point.outcome);
         plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
+        plan->may_not_fit = tsim_may_not_fit(result.memory.peak_bytes, result.memory.capacity_bytes);
+        plan->n_similar_runs = result.uncertainty.basis ? result.uncertainty.n_similar : -1;
+        plan->n_own_runs = result.uncertainty.basis ? result.uncertainty.n_own : -1;
     }
     tsim_arena_release(&own);
     return status;
@@ -619,6 +630,9 @@ static enum tsim_status complete_all(struct tsim_arena *arena, const struct sear
     for (; result->n_front < known->n_front; result->n_front++)
         TSIM_TRY(complete(arena, search, &residuals, known->front[result->n_front].position, result,
                           &front[result->n_front], diags));
+    result->has_safe = known->safe.fate == FATE_SIMULATED;
+    if (result->has_safe)
+        TSIM_TRY(complete(arena, search, &residuals, known->safe.position, result, &result->safe, diags));
     struct tsim_plan *own = TSIM_NEW_ARRAY(arena, search->options->space->n_candidates, struct tsim_plan);
     for (size_t i = 0; i < search->options->space->n_candidates; i++)
         if (known->own[i].fate == FATE_SIMULATED)

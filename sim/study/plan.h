@@ -3,8 +3,8 @@
  * Each combination is resolved and checked like a scenario (plan_space.h). What is valid gets its memory worked out,
  * and where that fits a bound: figures that the plan cannot beat (training/run.h). Plans are taken in the order of that
  * bound, TSIM_PLAN_ROUND at a time, on all threads. A plan is left out (pruned) when its bound shows that it is neither
- * among the best nor on the front: its objective is worse than that of the last of the best so far, or a limit is
- * broken; and a plan that was simulated needs no more time, no more money and no more energy for each token. First the
+ * among the best nor on the front: its objective is worse than that of the last of the best so far (and, where it is sure
+ * to fit, than that of the best such plan), or a limit is broken; and a plan that was simulated needs no more time, no more money and no more energy for each token. First the
  * cheap bound, then a closer one, then the simulation. What a round knows is what the rounds before it found, so that
  * results and counts do not depend on the number of threads.
  *
@@ -36,6 +36,8 @@ struct tsim_plan {
     const struct tsim_plan_candidate *candidate;
     struct tsim_plan_choice choice;
     const char *set_json;
+    bool may_not_fit;                   /* by tsim_may_not_fit */
+    int32_t n_similar_runs, n_own_runs; /* measured: like it; on its accelerator (study/uncertainty.h). -1: not known */
 };
 
 /* A candidate that has no plan among those admitted, and why not. Of the limits that none of its plans can keep, the
@@ -60,6 +62,9 @@ struct tsim_plan_gap {
 struct tsim_plan_result {
     struct tsim_plan best[TSIM_BEST_POINTS]; /* best first */
     size_t n_best;
+    struct tsim_plan
+        safe; /* the best of those that fit with their peak as far above as one in ten is; of no best: none */
+    bool has_safe;
     const struct tsim_plan *front; /* by time: admitted plans that no other one beats in time, cost and energy */
     size_t n_front;
     const struct tsim_plan *own; /* the best of each candidate that has one, in their order */

@@ -324,7 +324,8 @@ enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsi
         return TSIM_ERR_LIMIT;
     }
     struct tsim_plan_candidate *list = TSIM_NEW_ARRAY(arena, (size_t)others.n_points, struct tsim_plan_candidate);
-    *space = (struct tsim_plan_space){.candidates = list, .n_candidates = (size_t)others.n_points};
+    *space = (struct tsim_plan_space){
+        .candidates = list, .n_candidates = (size_t)others.n_points, .is_any_software = is_any_software};
     for (size_t i = 0; i < space->n_candidates; i++) {
         list[i].settings = TSIM_NEW_ARRAY(arena, others.most_settings, const struct tsim_setting *);
         list[i].n_settings = tsim_space_settings(&others, (int64_t)i, list[i].settings);

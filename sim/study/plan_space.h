@@ -57,6 +57,7 @@ struct tsim_plan_space {
     const struct tsim_plan_candidate *candidates;
     size_t n_candidates;
     int64_t n_points;
+    bool is_any_software;
 };
 
 /* `axes` is what `sweep:` or the command line vary, NULL: nothing; of any software also what the scenario's cannot run.

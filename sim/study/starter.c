@@ -137,6 +137,8 @@ static const char *parallelism_text(struct tsim_arena *arena, const struct tsim_
                           (long long)c->tensor, (long long)c->pipeline, c->zero);
     if (c->virtual_pipeline > 1)
         text = tsim_arena_printf(arena, "%s  virtual_pipeline: %lld\n", text, (long long)c->virtual_pipeline);
+    if (c->balances)
+        text = tsim_arena_printf(arena, "%s  layers_per_stage: balance     # they do not divide evenly\n", text);
     if (c->context > 1)
         text = tsim_arena_printf(arena, "%s  context: %-21lld # accelerators that share each sequence\n", text,
                                  (long long)c->context);
@@ -214,7 +216,7 @@ enum tsim_status tsim_starter_write(struct tsim_arena *arena, const struct tsim_
     *yaml = NULL;
     if (result.n_best == 0)
         return TSIM_OK;
-    const struct tsim_plan *plan = &result.best[0];
+    const struct tsim_plan *plan = result.has_safe ? &result.safe : &result.best[0];
     const struct tsim_scenario *job = plan->candidate->job;
     *yaml = tsim_arena_printf(
         arena,

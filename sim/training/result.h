@@ -162,7 +162,8 @@ struct tsim_percentiles { /* one in ten is below p10, one in ten above p90 */
 struct tsim_uncertainty { /* filled by study/uncertainty.h */
     const char *basis;    /* "90 % from 30 similar runs"; NULL: no interval */
     double step_time_low_s, step_time_high_s;
-    bool has_run;                                       /* the rest is there: of the whole run (study/forecast.h) */
+    int32_t n_similar, n_own; /* measured runs that are like it; on its accelerator, in its class of precision */
+    bool has_run;             /* the rest is there: of the whole run (study/forecast.h) */
     struct tsim_percentiles days, cost_usd, energy_kwh; /* cost: the rent, NAN where it is not known */
     const char *because[6];
     int n_because;

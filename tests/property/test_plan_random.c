@@ -89,6 +89,8 @@ static void check_same(const struct tsim_plan_result *a, const struct tsim_plan_
     for (size_t i = 0; i < a->n_best; i++)
         ck_assert_msg(a->best[i].point.position == b->best[i].point.position, "space %d best %zu: %s %s", number, i,
                       a->best[i].set_json, b->best[i].set_json);
+    ck_assert_msg(a->has_safe == b->has_safe && (!a->has_safe || a->safe.point.position == b->safe.point.position),
+                  "space %d: the best that fits for sure", number);
     ck_assert_uint_eq(a->n_own, b->n_own);
     for (size_t i = 0; i < a->n_own; i++)
         ck_assert_int_eq(a->own[i].point.position, b->own[i].point.position);

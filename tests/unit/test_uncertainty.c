@@ -71,6 +71,35 @@ START_TEST(quantiles_of_the_like) {
 }
 END_TEST
 
+/* Of an accelerator without a run in its class of precision at least 0.2 to each side; with few runs all of them, however
+ * far from the rest; with ten and more what is like it alone. */
+START_TEST(few_runs_of_the_accelerator) {
+    struct tsim_arena arena;
+    struct tsim_residual rows[N_ROWS];
+    struct tsim_interval interval;
+    struct tsim_residuals residuals = rows_of(rows, NAMES);
+    struct tsim_traits other = A100;
+    other.accelerator = "x100";
+    tsim_arena_init(&arena);
+    tsim_interval_of(&arena, &residuals, &other, NULL, NULL, &interval);
+    ck_assert_int_eq(interval.n_own, 0);
+    ck_assert_double_eq_tol(interval.low_ratio, exp(-0.2), 1e-12);
+    ck_assert_double_eq_tol(interval.high_ratio, exp(0.2), 1e-12);
+    rows[0].traits = other;
+    rows[0].log_ratio = 0.3;
+    tsim_interval_of(&arena, &residuals, &other, NULL, NULL, &interval);
+    ck_assert_int_eq(interval.n_own, 1);
+    ck_assert_double_gt(interval.low_ratio, exp(-0.1));
+    ck_assert_double_eq_tol(interval.high_ratio, exp(0.3), 1e-12);
+    rows[0].traits.precision = TSIM_FP8; /* another class: none of its own again */
+    tsim_interval_of(&arena, &residuals, &other, NULL, NULL, &interval);
+    ck_assert_int_eq(interval.n_own, 0);
+    tsim_interval_of(&arena, &residuals, &A100, NULL, NULL, &interval);
+    ck_assert_int_eq(interval.n_own, N_ROWS - 1);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
 START_TEST(wide_where_nothing_is_like) {
     struct tsim_arena arena;
     struct tsim_residual rows[N_ROWS];
@@ -163,6 +192,7 @@ static Suite *uncertainty_suite(void) {
     tcase_add_test(tests, distances);
     tcase_add_test(tests, quantiles_of_the_like);
     tcase_add_test(tests, wide_where_nothing_is_like);
+    tcase_add_test(tests, few_runs_of_the_accelerator);
     tcase_add_test(tests, intervals_are_calibrated);
     tcase_add_test(tests, tables);
     suite_add_tcase(suite, tests);
