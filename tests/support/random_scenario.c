@@ -10,7 +10,6 @@
 struct draft {
     struct random_source *source;
     FILE *out;
-    struct tsim_arena arena;
     const char *model;
     bool is_transformer, has_sequence; /* of a length that may be chosen */
     bool is_single;                    /* one accelerator */
@@ -23,15 +22,21 @@ static const char *pick(const struct draft *d, const char *const *words, size_t 
     return words[random_between(d->source, 0, (int32_t)n - 1)];
 }
 
-static const char *pick_id(struct draft *d, enum tsim_catalogue_kind kind) {
-    const char *const *ids;
-    size_t n;
-    struct tsim_diags diags;
-    tsim_diags_init(&diags);
-    if (tsim_catalogue_list(&d->arena, kind, &ids, &n, &diags) != TSIM_OK)
-        abort();
-    tsim_diags_release(&diags);
-    return pick(d, ids, n);
+/* The catalogue's folders are read once. */
+static const char *pick_id(const struct draft *d, enum tsim_catalogue_kind kind) {
+    static struct tsim_arena arena;
+    static struct {
+        const char *const *ids;
+        size_t n;
+    } lists[TSIM_N_CATALOGUE_KINDS];
+    if (!lists[kind].ids) {
+        struct tsim_diags diags;
+        tsim_diags_init(&diags);
+        if (tsim_catalogue_list(&arena, kind, &lists[kind].ids, &lists[kind].n, &diags) != TSIM_OK)
+            abort();
+        tsim_diags_release(&diags);
+    }
+    return pick(d, lists[kind].ids, lists[kind].n);
 }
 
 static int power_of_two(const struct draft *d, int most_log) {
@@ -234,7 +239,6 @@ char *random_scenario(struct random_source *source) {
     struct draft d = {.source = source, .out = open_memstream(&text, &n_bytes)};
     if (!d.out)
         abort();
-    tsim_arena_init(&d.arena);
     fputs("schema: tsim/v1\nname: random\n", d.out);
     draw_model(&d);
     draw_cluster(&d);
@@ -250,6 +254,5 @@ char *random_scenario(struct random_source *source) {
             PICK(&d, "auto", "auto", "auto", "off"));
     if (fclose(d.out) != 0)
         abort();
-    tsim_arena_release(&d.arena);
     return text;
 }
