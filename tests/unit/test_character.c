@@ -127,7 +127,7 @@ END_TEST
 START_TEST(nothing_hides_between_supersteps) {
     const struct tsim_scenario *scenario =
         load("{node: ipu-pod4, nodes: 1}", MODEL
-             "training: {sequence_length: 512, global_batch_size: 8, precision: fp16}\nsoftware: torchtitan-2024\n"
+             "training: {sequence_length: 512, global_batch_size: 8, precision: fp16}\nsoftware: megatron-core-2024\n"
              "parallelism: {overlap: {gradients: true}}\n");
     ck_assert_ptr_nonnull(scenario);
     ck_assert(!scenario->parallelism.overlap.gradients && !scenario->parallelism.overlap.parameters &&
