@@ -531,6 +531,8 @@ static const char *humanize(double value, const struct human_scale *scales, size
     while (i + 1 < n_scales && fabs(value) >= scales[i + 1].from * 0.9995)
         i++;
     char number[32];
+    while (value == 0 && scales[i].scale < 1 && i + 1 < n_scales)
+        i++; /* 0 s rather than 0 ps */
     double shown = value / scales[i].scale;
     if (fabs(shown) >= 999.5 || (shown != 0 && fabs(shown) < 0.00995))
         snprintf(number, sizeof number, fabs(shown) < 1e6 && fabs(shown) >= 1 ? "%.0f" : "%.3g", shown);
@@ -572,7 +574,7 @@ static const char *human_time(double value, char *buffer, size_t size) {
 
 static const char *human_joules(double value, char *buffer, size_t size) {
     static const struct human_scale scales[] = {{0, 1, "J"},
-                                                {1e3, 1e3, "kJ"},
+                                                {KILOWATT_HOUR / 1e3, KILOWATT_HOUR / 1e3, "Wh"},
                                                 {KILOWATT_HOUR, KILOWATT_HOUR, "kWh"},
                                                 {KILOWATT_HOUR * 1e3, KILOWATT_HOUR * 1e3, "MWh"},
                                                 {KILOWATT_HOUR * 1e6, KILOWATT_HOUR * 1e6, "GWh"}};
@@ -586,7 +588,7 @@ static const char *human_rate(double value, char *buffer, size_t size) {
 
 static const char *human_money(double value, enum tsim_dimension dimension, char *buffer, size_t size) {
     static const struct human_scale amounts[] = {
-        {0, 1, "USD"}, {1e4, 1e3, "k USD"}, {1e6, 1e6, "M USD"}, {1e9, 1e9, "G USD"}};
+        {0, 1, "USD"}, {1e3, 1e3, "k USD"}, {1e6, 1e6, "M USD"}, {1e9, 1e9, "G USD"}};
     static const struct human_scale rates[] = {{0, 1 / HOUR, "USD/h"}};
     static const struct human_scale prices[] = {{0, 1 / KILOWATT_HOUR, "USD/kWh"}};
     if (dimension == TSIM_USD)

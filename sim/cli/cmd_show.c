@@ -257,7 +257,8 @@ static bool split(const struct tsim_arguments *arguments, struct tsim_arena *are
         shown->id = operand;
         return true;
     }
-    if (tsim_is_yaml_name(operand)) {
+    const char *kind = tsim_arena_strndup(arena, operand, strcspn(operand, "/"));
+    if (tsim_is_yaml_name(operand) && (!slash || !tsim_catalogue_find_kind(kind, &shown->kind))) {
         fprintf(stderr,
                 "tsim show: '%s' is no file of the catalogue's kinds that can be read: its schema says the kind, "
                 "as in tsim/accelerator/v1\nTry 'tsim check %s'.\n",
@@ -265,9 +266,8 @@ static bool split(const struct tsim_arguments *arguments, struct tsim_arena *are
         return false;
     }
     if (!slash || slash == operand || !slash[1])
-        return find_word(arena, tsim_arena_strndup(arena, operand, strcspn(operand, "/")), shown);
+        return find_word(arena, kind, shown);
     shown->id = slash + 1;
-    const char *kind = tsim_arena_strndup(arena, operand, (size_t)(slash - operand));
     return tsim_find_kind(arguments, kind, &shown->kind);
 }
 

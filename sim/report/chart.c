@@ -196,6 +196,20 @@ static bool draw_schedule(const struct tsim_json *run, FILE *out) {
     return true;
 }
 
+void tsim_chart_marks(FILE *out, const struct chart_mark *marks, size_t n, double x, double y) {
+    for (size_t i = 0; i < n; i++) {
+        const double square[] = {x, y - 9, x + 18, y - 9, x + 18, y + 1, x, y + 1}, line[] = {x, y - 4, x + 18, y - 4};
+        if (marks[i].shape == CHART_AREA)
+            tsim_svg_area(out, square, 4, marks[i].class_name);
+        else if (marks[i].shape == CHART_LINE)
+            tsim_svg_path(out, line, 2, marks[i].class_name);
+        else
+            tsim_svg_dot(out, x + 9, y - 4, 5, marks[i].class_name, NULL);
+        tsim_svg_text(out, x + 24, y, "start", "soft", marks[i].text);
+        x += 44 + 7.2 * (double)strlen(marks[i].text);
+    }
+}
+
 /* ---- logarithmic axes ---- */
 
 struct axis {
@@ -244,33 +258,54 @@ static void draw_ticks(FILE *out, const struct axis *x, const struct axis *y, bo
 
 /* ---- roofline ---- */
 
+/* Whole decades, so that no operator that moves and computes something is left out. */
+static void widen(struct axis *axis, double value) {
+    if (value > 0 && value < axis->low)
+        axis->low = pow(10, floor(log10(value)));
+    if (value > axis->high)
+        axis->high = pow(10, ceil(log10(value)));
+}
+
+static void draw_operators(const struct tsim_json *operators, const struct axis *x, const struct axis *y, FILE *out) {
+    for (size_t i = 0; i < tsim_json_count(operators); i++) {
+        const struct tsim_json *op = tsim_json_at(operators, i);
+        double intensity = chart_number(op, "intensity_flops_per_byte"),
+               achieved = chart_number(op, "achieved_flops_per_s");
+        char hint[160];
+        if (!(intensity > 0 && achieved > 0))
+            continue;
+        snprintf(hint, sizeof hint, "%s, %s", tsim_json_text_of(op, "operator"), tsim_json_text_of(op, "phase"));
+        tsim_svg_dot(out, at(x, intensity), at(y, achieved), 3 + 20 * sqrt(chart_number(op, "share_frac")),
+                     strcmp(tsim_json_text_of(op, "bound"), "memory") == 0 ? "k4" : "k0", hint);
+    }
+}
+
 static bool draw_roofline(const struct tsim_json *run, FILE *out) {
+    static const struct chart_mark MARKS[] = {{CHART_DOT, "k4", "bound by memory"},
+                                              {CHART_DOT, "k0", "bound by compute"},
+                                              {CHART_LINE, "ideal", "the datasheet's roof"}};
     const struct tsim_json *operators = tsim_json_find(tsim_json_find(run, "explain"), "operators"),
                            *roof = tsim_json_find(run, "roof");
     double peak = chart_number(roof, "flops_per_s"), rate = chart_number(roof, "bytes_per_s");
     if (tsim_json_count(operators) == 0 || !(peak > 0 && rate > 0))
         return false;
-    const struct axis x = {1, 1e4, 100, WIDTH - RIGHT - 10}, y = {peak / 500, peak * 1.5, 400, TOP};
-    tsim_chart_begin(run, "Roofline", 450, out);
+    struct axis x = {1, 1e4, 110, WIDTH - RIGHT - 10}, y = {peak / 500, peak * 1.5, 400, TOP};
+    for (size_t i = 0; i < tsim_json_count(operators); i++) {
+        widen(&x, chart_number(tsim_json_at(operators, i), "intensity_flops_per_byte"));
+        widen(&y, chart_number(tsim_json_at(operators, i), "achieved_flops_per_s"));
+    }
+    tsim_chart_begin(run, "Roofline", 480, out);
     draw_ticks(out, &x, &y, true, "");
     draw_ticks(out, &x, &y, false, "FLOP/s");
     double ridge = peak / rate;
     double first = fmax(x.low, y.low / rate); /* where the slope enters the picture */
     const double points[] = {at(&x, first), at(&y, first * rate), at(&x, ridge), at(&y, peak), x.to, at(&y, peak)};
     tsim_svg_path(out, points, 3, "ideal");
-    for (size_t i = 0; i < tsim_json_count(operators); i++) {
-        const struct tsim_json *op = tsim_json_at(operators, i);
-        double intensity = chart_number(op, "intensity_flops_per_byte"),
-               achieved = chart_number(op, "achieved_flops_per_s");
-        char hint[160];
-        if (!(intensity >= x.low && intensity <= x.high && achieved >= y.low))
-            continue;
-        snprintf(hint, sizeof hint, "%s, %s", tsim_json_text_of(op, "operator"), tsim_json_text_of(op, "phase"));
-        tsim_svg_dot(out, at(&x, intensity), at(&y, achieved), 3 + 20 * sqrt(chart_number(op, "share_frac")),
-                     strcmp(tsim_json_text_of(op, "bound"), "memory") == 0 ? "k4" : "k0", hint);
-    }
-    tsim_svg_text(out, (x.from + x.to) / 2, 440, "middle", "soft",
-                  "FLOP per byte of memory traffic; the larger a dot, the more of the step; orange: bound by memory");
+    draw_operators(operators, &x, &y, out);
+    tsim_svg_text_up(out, 20, (y.from + y.to) / 2, "soft", "achieved");
+    tsim_svg_text(out, (x.from + x.to) / 2, 438, "middle", "soft",
+                  "FLOP per byte of memory traffic; the larger a dot, the more of the step");
+    tsim_chart_marks(out, MARKS, sizeof MARKS / sizeof MARKS[0], x.from, 464);
     tsim_svg_end(out);
     return true;
 }
@@ -345,6 +380,10 @@ static double highest_of(const struct tsim_json *rows, size_t i) {
 }
 
 static bool draw_scaling(const struct tsim_json *sweep, FILE *out) {
+    static const struct chart_mark MARKS[] = {{CHART_LINE, "curve", "simulated"},
+                                              {CHART_LINE, "ideal", "ideal"},
+                                              {CHART_AREA, "tax", "lost to exposed communication"},
+                                              {CHART_AREA, "rest", "lost to all else"}};
     const struct tsim_json *rows = scaling_rows(sweep);
     size_t n = tsim_json_count(rows);
     if (n < 2)
@@ -357,8 +396,8 @@ static bool draw_scaling(const struct tsim_json *sweep, FILE *out) {
     const struct axis x = {chart_number(tsim_json_at(rows, 0), "accelerators"),
                            chart_number(tsim_json_at(rows, n - 1), "accelerators"), 90, WIDTH - RIGHT - 20},
                       y = {least / 1.2, most * 1.1, 380, TOP + 6};
-    tsim_chart_begin(sweep, "Scaling", 450, out);
-    draw_ticks(out, &x, &y, false, "/s");
+    tsim_chart_begin(sweep, "Scaling", 462, out);
+    draw_ticks(out, &x, &y, false, "");
     draw_between(out, rows, &x, &y, highest_of, untaxed_of, "rest");
     draw_between(out, rows, &x, &y, untaxed_of, simulated_of, "tax");
     draw_curve(out, rows, &x, &y, ideal_of, "ideal");
@@ -371,10 +410,9 @@ static bool draw_scaling(const struct tsim_json *sweep, FILE *out) {
         tsim_svg_dot(out, at(&x, count), at(&y, simulated_of(rows, i)), 4, "k0", text);
     }
     draw_knee(out, sweep, &x, &y);
-    tsim_svg_text(out, (x.from + x.to) / 2, 420, "middle", "soft",
-                  "accelerators; samples/s of the fastest point of each number");
-    tsim_svg_text(out, (x.from + x.to) / 2, 438, "middle", "soft",
-                  "dashed: ideal; red: exposed communication; grey: all else that scaling costs");
+    tsim_svg_text_up(out, 20, (y.from + y.to) / 2, "soft", "samples/s");
+    tsim_svg_text(out, (x.from + x.to) / 2, 420, "middle", "soft", "accelerators; of each number the fastest point");
+    tsim_chart_marks(out, MARKS, sizeof MARKS / sizeof MARKS[0], x.from, 446);
     tsim_svg_end(out);
     return true;
 }

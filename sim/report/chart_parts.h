@@ -29,6 +29,13 @@ void tsim_chart_bar(FILE *out, int row, const char *title, double frac, const ch
 /* Squares of colours with their names, along `y`. */
 void tsim_chart_legend(FILE *out, const char *const *names, const int *colors, int n, double y);
 
+/* What the marks of a chart mean, from `x` on along `y`: an area or a dot of that class, or a line. */
+struct chart_mark {
+    enum { CHART_AREA, CHART_DOT, CHART_LINE } shape;
+    const char *class_name, *text;
+};
+void tsim_chart_marks(FILE *out, const struct chart_mark *marks, size_t n, double x, double y);
+
 /* chart_run.c */
 bool tsim_chart_links(const struct tsim_json *run, FILE *out);
 bool tsim_chart_sensitivity(const struct tsim_json *run, FILE *out);

@@ -61,21 +61,23 @@ static size_t find_places(const struct tsim_json *points, const struct cost *cos
 struct frame {
     const struct cost *cost;
     double most_cost, most_speed, left, right, top, bottom;
+    bool has_tokens;
 };
 
 static void draw_frame(const struct tsim_json *sweep, const struct frame *f, FILE *out) {
-    char text[256], amount[96], rate[96];
-    tsim_chart_begin(sweep, "Pareto front", f->bottom + 60, out);
+    static const struct chart_mark MARKS[] = {{CHART_DOT, "k6", "Pareto front: no other point is better in both"},
+                                              {CHART_DOT, "k4", "other points"}};
+    char amount[96], rate[96];
+    tsim_chart_begin(sweep, "Pareto front", f->bottom + 74, out);
     tsim_svg_line(out, f->left, f->bottom, f->right, f->bottom, "line");
     tsim_svg_line(out, f->left, f->bottom, f->left, f->top, "line");
     tsim_svg_text(out, f->left, f->bottom + 18, "start", "soft", "0");
     tsim_svg_text(out, f->right, f->bottom + 18, "end", "soft",
                   tsim_quantity_human(f->most_cost, f->cost->dimension, amount, sizeof amount));
-    snprintf(text, sizeof text, "%s/s", tsim_rate_text(f->most_speed, rate, sizeof rate));
-    tsim_svg_text(out, f->left - 8, f->top + 4, "end", "soft", text);
-    snprintf(text, sizeof text, "across: %s; up: tokens or samples a second; the line: beaten in both by no other",
-             f->cost->name);
-    tsim_svg_text(out, (f->left + f->right) / 2, f->bottom + 44, "middle", "soft", text);
+    tsim_svg_text(out, f->left - 8, f->top + 4, "end", "soft", tsim_rate_text(f->most_speed, rate, sizeof rate));
+    tsim_svg_text_up(out, 20, (f->top + f->bottom) / 2, "soft", f->has_tokens ? "tokens/s" : "samples/s");
+    tsim_svg_text(out, (f->left + f->right) / 2, f->bottom + 34, "middle", "soft", f->cost->name);
+    tsim_chart_marks(out, MARKS, sizeof MARKS / sizeof MARKS[0], f->left, f->bottom + 58);
 }
 
 /* The cheapest first: one that is faster than all before it is on the front. */
@@ -112,6 +114,8 @@ bool tsim_chart_pareto(const struct tsim_json *sweep, FILE *out) {
         f.most_cost = fmax(f.most_cost, places[i].cost);
         f.most_speed = fmax(f.most_speed, places[i].speed);
     }
+    for (size_t i = 0; i < tsim_json_count(points); i++)
+        f.has_tokens |= !isnan(tsim_json_figure(tsim_json_at(points, i), "tokens_per_s"));
     bool has_points = n >= 2 && f.most_cost > 0 && f.most_speed > 0;
     if (has_points) {
         draw_frame(sweep, &f, out);

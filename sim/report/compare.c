@@ -232,10 +232,9 @@ static void find_outputs(struct tsim_arena *arena, const struct tsim_outcome *a,
             continue;
         tsim_figures_add_text(&c->outputs, spec->name);
         for (int k = 0; k < 2; k++) {
-            char text[64] = "-";
-            if (!isnan(values[k]))
-                tsim_quantity_human(values[k], spec->dimension, text, sizeof text);
-            tsim_figures_add_text(&c->outputs, tsim_arena_strdup(arena, text));
+            char text[64];
+            tsim_figures_add_text(&c->outputs,
+                                  tsim_arena_strdup(arena, tsim_outcome_text(figure, values[k], text, sizeof text)));
         }
         tsim_figures_add(&c->outputs, values[0]);
         tsim_figures_add(&c->outputs, values[1]);

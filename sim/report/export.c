@@ -20,7 +20,6 @@ static const char *amount_text(double value, char *buffer, size_t size) {
 }
 
 static const char *text_of(double value, enum unit unit, char *buffer, size_t size) {
-    char text[64];
     switch (unit) {
     case SECONDS:
         return tsim_quantity_human(value, TSIM_TIME_S, buffer, size);
@@ -35,8 +34,7 @@ static const char *text_of(double value, enum unit unit, char *buffer, size_t si
     case COUNT:
         return amount_text(value, buffer, size);
     case USD:
-        snprintf(buffer, size, "%s USD", amount_text(value, text, sizeof text));
-        return buffer;
+        return tsim_quantity_human(value, TSIM_USD, buffer, size);
     case PLAIN:
         break;
     }

@@ -58,8 +58,6 @@ const char *tsim_figure_text(enum tsim_figure figure, double number, char *buffe
     case TSIM_FIGURE_AMOUNT:
         return tsim_quantity_human(number, TSIM_COUNT, buffer, size);
     case TSIM_FIGURE_SECONDS:
-        if (number == 0)
-            return strcpy(buffer, "0 s");
         return tsim_quantity_human(number, TSIM_TIME_S, buffer, size);
     case TSIM_FIGURE_BYTES:
         return tsim_quantity_human(number, TSIM_BYTES, buffer, size);
@@ -70,7 +68,7 @@ const char *tsim_figure_text(enum tsim_figure figure, double number, char *buffe
     case TSIM_FIGURE_SHARE:
         return tsim_share_text(number, buffer, size);
     case TSIM_FIGURE_CHANGE:
-        snprintf(buffer, size, "%+.2f %%", 100.0 * number);
+        snprintf(buffer, size, fabs(number) < 0.09995 ? "%+.2f %%" : "%+.1f %%", 100.0 * number);
         return buffer;
     case TSIM_FIGURE_SIGNED:
         snprintf(buffer, size, "%+.3f", number);

@@ -49,7 +49,8 @@ const char *tsim_interval_text(double low_s, double high_s, char *buffer, size_t
 }
 
 const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size) {
-    snprintf(buffer, size, "%.2f GB", bytes / 1e9);
+    double gigabytes = bytes / 1e9;
+    snprintf(buffer, size, "%.*f GB", gigabytes < 99.995 ? 2 : gigabytes < 999.95 ? 1 : 0, gigabytes);
     return buffer;
 }
 
@@ -92,8 +93,6 @@ double tsim_metric_in_json(enum tsim_metric metric, double value) {
 }
 
 const char *tsim_rate_text(double per_s, char *buffer, size_t size) {
-    if (per_s >= 1000.0 && per_s < 1e6)
-        return tsim_count_text(per_s, buffer, size);
     return tsim_quantity_human(per_s, TSIM_COUNT, buffer, size);
 }
 
@@ -108,7 +107,8 @@ const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer
     case TSIM_METRIC_TOKENS_PER_S:
     case TSIM_METRIC_TOKENS_PER_S_PER_GPU:
     case TSIM_METRIC_SAMPLES_PER_S:
-        return tsim_rate_text(value, buffer, size);
+        return value >= 1000 && value < 1e6 ? tsim_count_text(value, buffer, size)
+                                            : tsim_quantity_human(value, TSIM_COUNT, buffer, size);
     case TSIM_METRIC_DAYS:
     case TSIM_METRIC_FAILURES:
         snprintf(buffer, size, "%.1f", value);

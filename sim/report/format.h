@@ -1,4 +1,7 @@
-/* format.h - figures as people read them. Functions write into the caller's buffer and return it,
+/* format.h - figures as people read them, alike in every command and on every page: three significant digits and the
+ * prefix that fits (tsim_quantity_human); whole numbers in full, from 10,000 on with a prefix; shares in tenths of a per
+ * cent. Memory has four digits, always in GB, because it is compared with a capacity. What is to be added up in a
+ * column, or stands beside a published measurement, has as many decimals as that takes. Functions write into the caller's buffer and return it,
  * unless they say otherwise. */
 #ifndef TSIM_REPORT_FORMAT_H
 #define TSIM_REPORT_FORMAT_H
@@ -22,13 +25,13 @@ const char *tsim_seconds_text(double seconds, double scale_s, char *buffer, size
 /* "12.9-14.2 s", "990 ms-1.02 s"; "-" where they are NAN. */
 const char *tsim_interval_text(double low_s, double high_s, char *buffer, size_t size);
 
-/* "45.21 GB". */
+/* "45.21 GB", "211.9 GB". */
 const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size);
 
 /* 1024 -> "1,024". Rounds to the nearest whole number. */
 const char *tsim_count_text(double count, char *buffer, size_t size);
 
-/* How many a second, for comparing by eye: "94.4", "4,811", from a million on "1.05 M". */
+/* How many a second: "94.4", "4.81 k", "1.05 M". */
 const char *tsim_rate_text(double per_s, char *buffer, size_t size);
 
 /* A value of a catalogue file, "3.35 TB/s"; the entry's own text where it is no quantity. */

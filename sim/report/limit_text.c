@@ -24,12 +24,11 @@ static const char *limit_name(struct tsim_arena *arena, enum tsim_outcome_figure
 }
 
 const char *tsim_limit_text(struct tsim_arena *arena, const struct tsim_limit *limit, double nearest) {
-    enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->dimension;
     bool is_more = tsim_outcome_spec(limit->figure)->goal == TSIM_GOAL_MORE;
     char here[64], allowed[64], count[96], miss[128] = "";
     double ratio = nearest / limit->value;
-    tsim_quantity_human(nearest, dimension, here, sizeof here);
-    tsim_quantity_human(limit->value, dimension, allowed, sizeof allowed);
+    tsim_outcome_text(limit->figure, nearest, here, sizeof here);
+    tsim_outcome_text(limit->figure, limit->value, allowed, sizeof allowed);
     if (ratio < 10)
         tsim_error_text(ratio - 1, miss, sizeof miss);
     else if (isfinite(ratio))

@@ -1,5 +1,6 @@
 #include "report/outcome.h"
 
+#include "report/format.h"
 #include "report/summary.h"
 #include "study/uncertainty.h"
 
@@ -84,6 +85,25 @@ const char *tsim_bottleneck_word(const char *text) {
 static const char *after_section(const char *name) {
     const char *dot = strchr(name, '.');
     return dot ? dot + 1 : name;
+}
+
+const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, char *buffer, size_t size) {
+    enum tsim_dimension dimension = tsim_outcome_spec(figure)->dimension;
+    if (isnan(value)) {
+        snprintf(buffer, size, "-");
+        return buffer;
+    }
+    if (figure == TSIM_OUTCOME_ACCELERATORS)
+        return tsim_count_text(value, buffer, size);
+    if (figure == TSIM_OUTCOME_ENERGY_KWH)
+        return tsim_quantity_human(value * JOULES_PER_KWH, TSIM_JOULES, buffer, size);
+    if (figure == TSIM_OUTCOME_MODEL_TFLOPS_PER_GPU || figure == TSIM_OUTCOME_HARDWARE_TFLOPS_PER_GPU)
+        return tsim_quantity_human(value * 1e12, TSIM_FLOPS_PER_S, buffer, size);
+    if (dimension == TSIM_FRACTION)
+        return tsim_percent_text(value, buffer, size);
+    if (dimension == TSIM_BYTES)
+        return tsim_gigabytes_text(value, buffer, size);
+    return tsim_quantity_human(value, dimension, buffer, size);
 }
 
 bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const char **near) {

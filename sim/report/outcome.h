@@ -113,6 +113,9 @@ struct tsim_outcome_spec {
 };
 const struct tsim_outcome_spec *tsim_outcome_spec(enum tsim_outcome_figure figure);
 
+/* Of the figure, for people (report/format.h): "29.21 GB", "552 MWh"; "-" for NAN. Returns `buffer`. */
+const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, char *buffer, size_t size);
+
 /* By "throughput.mfu", by the column's name ("step_time_s"), or by "mfu" alone; also "days", "cost" and "budget" (the
  * rent of the campaign). False: none, or more than one; *near then has the nearest name, or NULL. */
 bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const char **near);

@@ -160,9 +160,11 @@ static void print_speed(struct tsim_screen *screen, const struct tsim_result *re
         tsim_screen_line(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s",
                          tsim_screen_rate(screen, t->tokens_per_s), tsim_screen_rate(screen, t->tokens_per_s_per_gpu),
                          tsim_screen_rate(screen, t->samples_per_s));
-    tsim_screen_line(screen, "per GPU", "%.1f TFLOP/s (MFU %s%s), executed %.1f (HFU %s)", t->model_tflops_per_gpu,
+    tsim_screen_line(screen, "per GPU", "%s (MFU %s%s), executed %s (HFU %s)",
+                     tsim_screen_human(screen, 1e12 * t->model_tflops_per_gpu, TSIM_FLOPS_PER_S),
                      tsim_screen_percent(screen, t->mfu),
-                     result->scenario->model->list ? "" : ", full attention square", t->hardware_tflops_per_gpu,
+                     result->scenario->model->list ? "" : ", full attention square",
+                     tsim_screen_human(screen, 1e12 * t->hardware_tflops_per_gpu, TSIM_FLOPS_PER_S),
                      tsim_screen_percent(screen, t->hfu));
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define YEAR_S (365.25 * 86400)
+#define JOULES_PER_KWH 3.6e6
 
 static const char *money(struct tsim_screen *screen, const char *what, double usd, const char *so_far) {
     if (isnan(usd))
@@ -15,15 +16,9 @@ static const char *money(struct tsim_screen *screen, const char *what, double us
 
 /* "12.3 days"; what would round to none in hours or less. */
 static const char *days(struct tsim_screen *screen, double days) {
-    return days >= 0.95 || days == 0 ? tsim_arena_printf(&screen->arena, "%.1f days", days)
-                                     : tsim_screen_human(screen, days * 86400, TSIM_TIME_S);
-}
-
-/* Whole ones of the larger unit, or some of the one that is a thousandth of it. */
-static const char *thousands(struct tsim_screen *screen, double value, const char *larger, const char *smaller) {
-    return value >= 1e3 || value == 0
-               ? tsim_arena_printf(&screen->arena, "%s %s", tsim_screen_count(screen, value / 1e3), larger)
-               : tsim_arena_printf(&screen->arena, "%.3g %s", value, smaller);
+    return days >= 0.95 || days == 0
+               ? tsim_arena_printf(&screen->arena, "%s days", tsim_screen_human(screen, days, TSIM_COUNT))
+               : tsim_screen_human(screen, days * 86400, TSIM_TIME_S);
 }
 
 /* "software 63.1, hbm 72.0": the largest first, those below a hundredth of the sum left out. */
@@ -78,7 +73,8 @@ static const char *picture_of(struct tsim_screen *screen, const struct tsim_camp
 /* "20.1 to 22.3 days": both ends in the unit of the first. */
 static const char *days_range(struct tsim_screen *screen, const struct tsim_percentiles *range) {
     return range->p10 >= 0.95
-               ? tsim_arena_printf(&screen->arena, "%.1f to %.1f days", range->p10, range->p90)
+               ? tsim_arena_printf(&screen->arena, "%s to %s days", tsim_screen_human(screen, range->p10, TSIM_COUNT),
+                                   tsim_screen_human(screen, range->p90, TSIM_COUNT))
                : tsim_arena_printf(&screen->arena, "%s to %s", days(screen, range->p10), days(screen, range->p90));
 }
 
@@ -94,8 +90,9 @@ static void print_forecast(struct tsim_screen *screen, const struct tsim_result 
                                                                   tsim_screen_human(screen, u->cost_usd.p90, TSIM_USD));
     tsim_screen_line(screen, "likely",
                      "%s%s, %s to %s in eight of ten cases; not known are tsim's own error (-%.1f to +%.1f %%)%s%s%s",
-                     days_range(screen, &u->days), rent, thousands(screen, u->energy_kwh.p10, "MWh", "kWh"),
-                     thousands(screen, u->energy_kwh.p90, "MWh", "kWh"),
+                     days_range(screen, &u->days), rent,
+                     tsim_screen_human(screen, u->energy_kwh.p10 * JOULES_PER_KWH, TSIM_JOULES),
+                     tsim_screen_human(screen, u->energy_kwh.p90 * JOULES_PER_KWH, TSIM_JOULES),
                      100 * (1 - u->step_time_low_s / result->step.time_s),
                      100 * (u->step_time_high_s / result->step.time_s - 1), has_luck ? ", luck with failures" : "",
                      has_luck && result->scenario->reliability.rate_spread > 1 ? ", how often machines fail" : "",
@@ -196,15 +193,17 @@ static void print_ownership(struct tsim_screen *screen, const struct tsim_cost_s
 }
 
 static void print_campaign(struct tsim_screen *screen, const struct tsim_campaign *c, const char *date) {
-    const char *embodied = c->embodied_co2_kg > 0 ? tsim_arena_printf(&screen->arena, ", %s embodied",
-                                                                      thousands(screen, c->embodied_co2_kg, "t", "kg"))
-                                                  : "";
+    const char *embodied =
+        c->embodied_co2_kg > 0
+            ? tsim_arena_printf(&screen->arena, ", %s embodied", tsim_screen_human(screen, c->embodied_co2_kg, TSIM_KG))
+            : "";
     const char *skipped = c->skipped_steps > 0 ? tsim_arena_printf(&screen->arena, " (%s skipped)",
                                                                    tsim_screen_count(screen, c->skipped_steps))
                                                : "";
     tsim_screen_line(screen, "whole run", "%s steps%s, %s; %s at the meter, %s CO2%s",
                      tsim_screen_count(screen, c->steps), skipped, days(screen, c->days),
-                     thousands(screen, c->energy_kwh, "MWh", "kWh"), thousands(screen, c->co2_kg, "t", "kg"), embodied);
+                     tsim_screen_human(screen, c->energy_kwh * JOULES_PER_KWH, TSIM_JOULES),
+                     tsim_screen_human(screen, c->co2_kg, TSIM_KG), embodied);
     const char *text = money(screen, "electricity", c->electricity_usd, "");
     text = money(screen, "rent", c->rent_usd, text);
     text = money(screen, "contract", c->own.reserved_usd, text);
@@ -219,7 +218,7 @@ static const char *by_the_hour(struct tsim_screen *screen, const struct tsim_hou
     if (profile->n_hours == 0)
         return so_far;
     return tsim_arena_printf(&screen->arena, "%s%s%s %.4g %s (%.4g on average over %zu hours)", so_far,
-                             so_far[0] ? ", " : "", what, per_kwh, unit, mean_per_j * 3.6e6, profile->n_hours);
+                             so_far[0] ? ", " : "", what, per_kwh, unit, mean_per_j * JOULES_PER_KWH, profile->n_hours);
 }
 
 static void print_hours(struct tsim_screen *screen, const struct tsim_result *result) {

@@ -107,6 +107,13 @@ void tsim_svg_text(FILE *out, double x, double y, const char *anchor, const char
     fputs("</text>\n", out);
 }
 
+void tsim_svg_text_up(FILE *out, double x, double y, const char *class_name, const char *text) {
+    fprintf(out, "<text transform=\"translate(%.2f %.2f) rotate(-90)\" text-anchor=\"middle\" class=\"%s\">", x, y,
+            class_name);
+    put_escaped(text, out);
+    fputs("</text>\n", out);
+}
+
 static void put_points(FILE *out, const double *points, size_t n_points) {
     for (size_t i = 0; i < n_points; i++)
         fprintf(out, "%c%.2f %.2f", i == 0 ? 'M' : 'L', points[2 * i], points[2 * i + 1]);

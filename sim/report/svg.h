@@ -20,6 +20,9 @@ void tsim_svg_dot(FILE *out, double x, double y, double radius, const char *clas
 /* `anchor`: "start", "middle" or "end". */
 void tsim_svg_text(FILE *out, double x, double y, const char *anchor, const char *class_name, const char *text);
 
+/* Along a vertical axis, read from below; (x, y) is its middle. */
+void tsim_svg_text_up(FILE *out, double x, double y, const char *class_name, const char *text);
+
 /* A line through points (x, y, x, y, ...), or the area within them. */
 void tsim_svg_path(FILE *out, const double *points, size_t n_points, const char *class_name);
 void tsim_svg_area(FILE *out, const double *points, size_t n_points, const char *class_name);

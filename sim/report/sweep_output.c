@@ -178,19 +178,6 @@ static const char *short_path(const struct tsim_space *space, size_t i) {
     return dot ? dot + 1 : space->paths[i];
 }
 
-static const char *figure_text(enum tsim_outcome_figure figure, double value, char buffer[CELL_SIZE]) {
-    enum tsim_dimension dimension = tsim_outcome_spec(figure)->dimension;
-    if (isnan(value))
-        return "-";
-    if (figure == TSIM_OUTCOME_ACCELERATORS)
-        return tsim_count_text(value, buffer, CELL_SIZE);
-    if (dimension == TSIM_FRACTION)
-        return tsim_percent_text(value, buffer, CELL_SIZE);
-    if (dimension == TSIM_BYTES)
-        return tsim_gigabytes_text(value, buffer, CELL_SIZE);
-    return tsim_quantity_human(value, dimension, buffer, CELL_SIZE);
-}
-
 static void fill_titles(struct sheet *sheet) {
     const struct tsim_space *space = sheet->output->space;
     size_t n = 0;
@@ -220,11 +207,11 @@ static void fill_cells(struct sheet *sheet, const struct tsim_point *point) {
         sheet->cells[n] =
             figure == TSIM_OUTCOME_STEP_LOW
                 ? tsim_interval_text(value[figure], value[TSIM_OUTCOME_STEP_HIGH], sheet->buffers[n], CELL_SIZE)
-                : figure_text(figure, value[figure], sheet->buffers[n]);
+                : tsim_outcome_text(figure, value[figure], sheet->buffers[n], CELL_SIZE);
     }
     if (sheet->has_objective)
-        sheet->cells[n] =
-            figure_text(sheet->output->ranking.objective, value[sheet->output->ranking.objective], sheet->buffers[n]);
+        sheet->cells[n] = tsim_outcome_text(sheet->output->ranking.objective, value[sheet->output->ranking.objective],
+                                            sheet->buffers[n], CELL_SIZE);
 }
 
 static void print_cells(const struct sheet *sheet, const char *const *cells, const char *rest) {
@@ -369,7 +356,7 @@ static void print_best(struct sheet *sheet) {
         const struct tsim_point *point = &sheet->best.points[i];
         double value = point->outcome.value[objective];
         fprintf(sheet->out, "  %zu. ", i + 1);
-        tsim_text_pad(sheet->out, figure_text(objective, value, text), -10);
+        tsim_text_pad(sheet->out, tsim_outcome_text(objective, value, text, sizeof text), -10);
         size_t n = tsim_space_settings(output->space, point->position, sheet->settings);
         for (size_t k = 0; k < n; k++)
             fprintf(sheet->out, "  %s=%s", sheet->settings[k]->path, sheet->settings[k]->text);

@@ -117,6 +117,18 @@ async function test(name, f) {
     assert.strictEqual(await rows.count(), 3);
     await page.close();
   });
+  await test("tables of sweeps and plans have room on a screen of 1280 points", async () => {
+    for (const file of ["sweep.html", "scale.html", "unfit.html", "clusters.html", "compare.html"]) {
+      const page = await open(browser, file, "light");
+      await page.setViewportSize({width: 1280, height: 900});
+      const cut = await page.evaluate(() => [...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent.slice(0, 60)));
+      assert.deepStrictEqual(cut, [], file);
+      await page.close();
+    }
+    const page = await open(browser, "unfit.html", "light"); /* a row that did not run says why in place of its figures */
+    assert.match(await page.locator("section:has(input[type=search]) tr:has-text('does not fit') td").last().innerText(), /^needs .* GB of .* GB/);
+    await page.close();
+  });
   await test("a sweep's charts are drawn", async () => {
     const page = await open(browser, "sweep.html", "dark"), all = await charts(page);
     assert.deepStrictEqual(all.map(c => c.name), ["Pareto front", "scaling curve"]);

@@ -25,6 +25,8 @@ cd "$work" || exit 1
     "$tsim" sweep "$root/scenarios/llama70b.yaml" --quiet --vary parallelism.tensor=4,8 --vary parallelism.pipeline=2,4,8 \
         --vary cluster.nodes=64,128 --set parallelism.data=auto >/dev/null &&
     "$tsim" report sweep:1 --output sweep.html >/dev/null &&
+    "$tsim" scale "$root/scenarios/llama70b.yaml" --quiet --gpus 256,512,1024 --report scale.html >/dev/null &&
+    "$tsim" sweep "$root/scenarios/llama70b.yaml" --quiet --vary parallelism.tensor=2,8 --set parallelism.data=auto --report unfit.html >/dev/null &&
     "$tsim" plan "$root/scenarios/llama70b.yaml" --quiet --report plan.html \
         --set 'description=</script><script>alert(1)</script><img src=x onerror=alert(2)>' >/dev/null &&
     "$tsim" plan "$root/scenarios/llama70b.yaml" --quiet --vary cluster.nodes=1,64,128 --vary cluster.node=dgx-h100,dgx-a100 \

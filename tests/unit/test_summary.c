@@ -1,6 +1,7 @@
 /* The JSON object and the screen of a result whose figures are known (support/example_result.h). */
 #include "base/version.h"
 #include "report/format.h"
+#include "report/outcome.h"
 #include "report/summary.h"
 #include "support/check_main.h"
 #include "support/example_result.h"
@@ -172,13 +173,13 @@ START_TEST(screen_answers_the_buyer) {
     ck_assert_contains(screen, "8 x example on 1 node example-node, fabric example-fabric\n");
     ck_assert_contains(screen, "example-software (the default: the scenario names none)");
     ck_assert_contains(screen, "64 x 1,024 tokens, micro-batch 1, bf16, adamw, no recompute, standard attention");
-    ck_assert_contains(screen, "400.0 TFLOP/s (MFU 40.0 %, full attention square), executed 450.0 (HFU 45.0 %)");
+    ck_assert_contains(screen, "400 TFLOP/s (MFU 40.0 %, full attention square), executed 450 TFLOP/s (HFU 45.0 %)");
     ck_assert_contains(screen, "\n  compute                      5.000 s   50.0 %  ████████████████████\n");
     ck_assert_contains(screen, "\n  exposed expert traffic       0.062 s    0.6 %  ▎\n");
     ck_assert_contains(screen, "\n  total                       10.000 s  100.0 %\n");
     ck_assert_contains(screen, "\n  activations                 16.00 GB   16.0 %  ██████▍\n");
-    ck_assert_contains(screen, "\n  peak, of 100.00 GB          64.00 GB   64.0 %\n");
-    ck_assert_contains(screen, "1,000 steps, 2.5 days");
+    ck_assert_contains(screen, "\n  peak, of 100.0 GB           64.00 GB   64.0 %\n");
+    ck_assert_contains(screen, "1,000 steps, 2.50 days");
     ck_assert_contains(screen, "  step_time                      8.000 s       10.000 s   +25.0 %\n");
     ck_assert_contains(screen, "  model_tflops_per_gpu             500.0          400.0   -20.0 %\n");
     ck_assert_contains(screen, "logged        run 17 in x.db\n");
@@ -303,9 +304,14 @@ START_TEST(formats) {
     ck_assert_str_eq(tsim_seconds_text(1.5, 200, b, sizeof b), "1.5 s");
     ck_assert_str_eq(tsim_seconds_text(0.0015, 0.1, b, sizeof b), "1.50 ms");
     ck_assert_str_eq(tsim_seconds_text(2.5e-6, 9e-4, b, sizeof b), "2.50 us");
-    ck_assert_str_eq(tsim_rate_text(4811.4, b, sizeof b), "4,811");
+    ck_assert_str_eq(tsim_rate_text(4811.4, b, sizeof b), "4.81 k");
     ck_assert_str_eq(tsim_rate_text(1.05e6, b, sizeof b), "1.05 M");
     ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_TOKENS_PER_S, 5320, b, sizeof b), "5,320");
+    ck_assert_str_eq(tsim_gigabytes_text(211.93e9, b, sizeof b), "211.9 GB");
+    ck_assert_str_eq(tsim_gigabytes_text(99.996e9, b, sizeof b), "100.0 GB");
+    ck_assert_str_eq(tsim_outcome_text(TSIM_OUTCOME_ENERGY_KWH, 551846, b, sizeof b), "552 MWh");
+    ck_assert_str_eq(tsim_outcome_text(TSIM_OUTCOME_MODEL_TFLOPS_PER_GPU, 1204.9, b, sizeof b), "1.20 PFLOP/s");
+    ck_assert_str_eq(tsim_outcome_text(TSIM_OUTCOME_DAYS, (double)NAN, b, sizeof b), "-");
     ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_MFU, 0.514, b, sizeof b), "51.4 %");
     ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_MEMORY_PEAK, 45.2e9, b, sizeof b), "45.20 GB");
     ck_assert_str_eq(tsim_metric_text(TSIM_METRIC_STEP_TIME, (double)NAN, b, sizeof b), "-");
