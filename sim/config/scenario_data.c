@@ -35,7 +35,7 @@ static const struct tsim_key DATA_KEYS[] = {
                   "bytes of a sample that go to the accelerator; default: 8 a token, 4 for each value of a picture or record"),
      .is_positive = true, .unit = "B"},
     {COUNT_KEY("workers", workers, 1e4, "8", "processes per node that read and transform"), .is_positive = true},
-    {COUNT_KEY("prefetch", prefetch, 1e5, "2", "batches ahead, per worker; 0: a batch is loaded when it is asked for")},
+    {COUNT_KEY("prefetch", prefetch, 1e4, "2", "batches ahead, per worker; 0: a batch is loaded when it is asked for")},
     {QUANTITY_KEY("samples", TSIM_COUNT, samples, "in the data set: what epochs are counted in"),
      .is_positive = true, .is_omitted_when_zero = true},
 };

@@ -319,7 +319,8 @@ static const struct tsim_key LOSS_SCALING_KEYS[] = {
 TSIM_TABLE(LOSS_SCALING, LOSS_SCALING_KEYS, false);
 
 #define RAMP_KEY(name_, help_)                                                                                         \
-    {QUANTITY_KEY(#name_, TSIM_COUNT, scenario.training.batch_ramp.name_, help_), .is_positive = true, .is_omitted_when_zero = true}
+    {QUANTITY_KEY(#name_, TSIM_COUNT, scenario.training.batch_ramp.name_, help_), .is_positive = true, .min = 1,       \
+     .is_omitted_when_zero = true}
 static const struct tsim_key RAMP_KEYS[] = {
     RAMP_KEY(from, "samples of a step at the beginning"),
     RAMP_KEY(increment, "samples by which it grows, until it is global_batch_size"),

@@ -1,5 +1,7 @@
 #include "config/schema.h"
 
+#include "config/key_alias.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -86,6 +88,25 @@ static const char *path_elsewhere(struct tsim_arena *arena, const struct tsim_ta
     return NULL;
 }
 
+static const struct tsim_key *find_key(const struct tsim_table *table, const char *key) {
+    for (size_t i = 0; i < table->n_keys; i++)
+        if (strcmp(table->keys[i].key, key) == 0)
+            return &table->keys[i];
+    return NULL;
+}
+
+/* What another program's name of a key is here: the key of this mapping, or the path of one of this file. */
+static const char *meant_by_alias(const struct tsim_reader *reader, const struct tsim_table *table, const char *name) {
+    const char *path = tsim_key_alias(name), *dot = path ? strchr(path, '.') : NULL;
+    char section[32];
+    if (!path)
+        return NULL;
+    if (find_key(table, dot + 1))
+        return dot + 1;
+    snprintf(section, sizeof section, "%.*s", (int)(dot - path), path);
+    return reader->file && find_key(reader->file, section) ? path : NULL;
+}
+
 static void report_unknown_key(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_pair *pair,
                                const char *path) {
     const char *place = *path ? path : "the file";
@@ -98,6 +119,8 @@ static void report_unknown_key(struct tsim_reader *reader, const struct tsim_tab
     for (size_t i = 0; i < table->n_keys; i++)
         words[i] = table->keys[i].key;
     const char *nearest = path_elsewhere(reader->arena, reader->file, pair->key);
+    if (!nearest)
+        nearest = meant_by_alias(reader, table, pair->key);
     if (!nearest)
         nearest = tsim_did_you_mean(pair->key, words, table->n_keys);
     if (nearest)
@@ -478,13 +501,6 @@ static void read_absent(struct tsim_reader *reader, const struct tsim_key *key, 
         struct sourced absent = {NULL, NULL, TSIM_SOURCE_READ, NULL};
         take_note(reader, key, &absent, path, field);
     }
-}
-
-static const struct tsim_key *find_key(const struct tsim_table *table, const char *key) {
-    for (size_t i = 0; i < table->n_keys; i++)
-        if (strcmp(table->keys[i].key, key) == 0)
-            return &table->keys[i];
-    return NULL;
 }
 
 void tsim_schema_read(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *mapping,

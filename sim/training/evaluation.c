@@ -66,6 +66,6 @@ enum tsim_status tsim_evaluation_simulate(struct tsim_arena *arena, const struct
         .has = true,
         .time_s = whole.time_s,
         .energy_j = whole.energy_j,
-        .samples = (double)(n * scenario->training.micro_batch_size * scenario->parallelism.data)};
+        .samples = (double)n * (double)(scenario->training.micro_batch_size * scenario->parallelism.data)};
     return TSIM_OK;
 }
