@@ -249,14 +249,25 @@ static void check_streaming(const struct check *c, const char *name) {
                            "has no effect: a %.40s holds no optimizer state", name);
 }
 
-/* The default profile is of a framework for GPUs. */
+static bool is_standard_kernel(enum tsim_attention_kernel kernel) {
+    return kernel == TSIM_ATTENTION_UNFUSED || kernel == TSIM_ATTENTION_FUSED_SOFTMAX;
+}
+
+/* The default profile is of a framework for GPUs, and so are those that write attention's scores out. */
 static void check_own_software(const struct check *c) {
     const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
-    if (c->sc->software_defaulted && a->software)
-        tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.node"), "software",
-                                          "none is named: %.40s is taken, which is not what runs on a %.40s",
-                                          c->sc->software->name, a->name),
-                       "software: %.60s", a->software);
+    const struct tsim_software *software = c->sc->software;
+    struct tsim_diag *diag = NULL;
+    if (a->software && c->sc->software_defaulted)
+        diag = tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.node"), "software",
+                                  "none is named: %.40s is taken, which is not what runs on a %.40s", software->name,
+                                  a->name);
+    else if (a->software && is_standard_kernel(software->attention_kernel) && !c->sc->model->list)
+        diag = tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "software"), "software",
+                                  "%.40s's attention is that of GPUs: a %.40s's own software need not write scores out",
+                                  software->name, a->name);
+    if (diag)
+        tsim_diag_hint(diag, "software: %.60s", a->software);
 }
 
 static void check_execution(const struct check *c) {
@@ -284,8 +295,7 @@ static void check_attention(const struct check *c) {
     enum tsim_attention_kernel kernel = c->sc->software->attention_kernel;
     if (c->sc->training.attention != TSIM_ATTENTION_FLASH || c->sc->model->list)
         return;
-    bool is_standard_kernel = kernel == TSIM_ATTENTION_UNFUSED || kernel == TSIM_ATTENTION_FUSED_SOFTMAX;
-    if (is_standard_kernel)
+    if (is_standard_kernel(kernel))
         tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.attention"),
                                           "training.attention", "%.40s has no flash attention: flash2 is taken",
                                           c->sc->software->name),
