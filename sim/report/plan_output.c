@@ -250,14 +250,12 @@ static bool has_run(const struct tsim_plan *plan) {
 
 static void add_run_price(struct tsim_text_table *table, const struct tsim_plan *plan) {
     char text[96], low[48], high[48];
-    double days = figure(plan, TSIM_OUTCOME_DAYS), step_s = figure(plan, TSIM_OUTCOME_STEP_TIME);
-    double low_s = figure(plan, TSIM_OUTCOME_STEP_LOW), high_s = figure(plan, TSIM_OUTCOME_STEP_HIGH);
-    tsim_text_table_add(table, days_text(days, text, sizeof text));
-    if (isnan(low_s)) {
+    tsim_text_table_add(table, days_text(figure(plan, TSIM_OUTCOME_DAYS), text, sizeof text));
+    if (isnan(plan->days.p10)) {
         tsim_text_table_add(table, "-");
     } else {
-        snprintf(text, sizeof text, "%s-%s", days_text(days * low_s / step_s, low, sizeof low),
-                 days_text(days * high_s / step_s, high, sizeof high));
+        snprintf(text, sizeof text, "%s-%s", days_text(plan->days.p10, low, sizeof low),
+                 days_text(plan->days.p90, high, sizeof high));
         tsim_text_table_add(table, text);
     }
     tsim_text_table_add(table, money_text(figure(plan, TSIM_OUTCOME_RENT), text, sizeof text));
@@ -285,19 +283,18 @@ static void add_trillion_price(struct tsim_text_table *table, const struct tsim_
 static void print_risks(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plan,
                         size_t number, const struct tsim_style *style, FILE *out) {
     const struct tsim_ranking *ranking = &output->search->ranking;
-    double stretch = figure(plan, TSIM_OUTCOME_STEP_HIGH) / figure(plan, TSIM_OUTCOME_STEP_TIME);
     char most[96], allowed[96];
     for (size_t i = 0; i < ranking->n_limits; i++) {
         const struct tsim_limit *limit = &ranking->limits[i];
-        bool follows_step = limit->figure == TSIM_OUTCOME_DAYS || limit->figure == TSIM_OUTCOME_RENT;
-        double value = figure(plan, limit->figure) * stretch;
-        if (!follows_step || !(value > limit->value))
+        bool of_run = limit->figure == TSIM_OUTCOME_DAYS || limit->figure == TSIM_OUTCOME_RENT;
+        double value = limit->figure == TSIM_OUTCOME_DAYS ? plan->days.p90 : plan->cost_usd.p90;
+        if (!of_run || !(value > limit->value))
             continue;
         enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->dimension;
         fputs("  ", out);
         tsim_text_wrap(out, style, 4,
-                       tsim_arena_printf(arena, "%zu can miss the limit: %s up to %s at 90 %%, %s allowed", number + 1,
-                                         limit->figure == TSIM_OUTCOME_DAYS ? "days" : "rent",
+                       tsim_arena_printf(arena, "%zu can miss the limit: %s above %s in one case of ten, %s allowed",
+                                         number + 1, limit->figure == TSIM_OUTCOME_DAYS ? "days" : "rent",
                                          tsim_quantity_human(value, dimension, most, sizeof most),
                                          tsim_quantity_human(limit->value, dimension, allowed, sizeof allowed)));
     }
@@ -321,7 +318,7 @@ static size_t price_columns(const struct tsim_plan_output *output, const struct 
         return n;
     }
     columns[n++] = (struct tsim_column){"days", true};
-    columns[n++] = (struct tsim_column){"90 %", true};
+    columns[n++] = (struct tsim_column){"likely", true};
     columns[n++] = (struct tsim_column){"rent", true};
     columns[n++] = (struct tsim_column){"MWh", true};
     if (has_failures(plan)) {

@@ -563,6 +563,9 @@ static void find_gaps(struct tsim_arena *arena, const struct search *search, con
     result->gaps = gaps;
 }
 
+/* Where the run has no length, or its step no interval. */
+static const struct tsim_percentiles NOT_KNOWN = {(double)NAN, (double)NAN, (double)NAN};
+
 /* Run again, in full: for what the search itself does without. */
 static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search,
                                   const struct tsim_residuals *residuals, int64_t position, struct tsim_plan *plan,
@@ -580,6 +583,8 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
         tsim_outcome_of(&result, &plan->point.outcome);
         plan->price = price_of(scenario, &plan->point.outcome);
         plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
+        plan->days = result.uncertainty.has_run ? result.uncertainty.days : NOT_KNOWN;
+        plan->cost_usd = result.uncertainty.has_run ? result.uncertainty.cost_usd : NOT_KNOWN;
         plan->may_not_fit = tsim_may_not_fit(result.memory.peak_bytes, result.memory.capacity_bytes);
         plan->n_similar_runs = result.uncertainty.basis ? result.uncertainty.n_similar : -1;
         plan->n_own_runs = result.uncertainty.basis ? result.uncertainty.n_own : -1;

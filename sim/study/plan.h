@@ -36,7 +36,8 @@ struct tsim_plan {
     const struct tsim_plan_candidate *candidate;
     struct tsim_plan_choice choice;
     const char *set_json;
-    bool may_not_fit;                   /* by tsim_may_not_fit */
+    struct tsim_percentiles days, cost_usd; /* of the whole run (study/forecast.h); NAN: it has none */
+    bool may_not_fit;                       /* by tsim_may_not_fit */
     int32_t n_similar_runs, n_own_runs; /* measured: like it; on its accelerator (study/uncertainty.h). -1: not known */
 };
 
