@@ -271,8 +271,20 @@ static double messages_frac(const struct problem *p) {
     return fmin(1, (p->n - 1) * each * P2P_CHANNEL_BYTES_PER_S / p->up_bytes_per_s);
 }
 
+/* Of the buffers of `below` ranks, which lie together behind a link of `bytes_per_s`, the messages to all others go through
+ * it: bytes of a buffer per second. 0: there is no such link, or nothing goes through it. */
+static double behind_link_bytes_per_s(const struct problem *p, double below, double bytes_per_s) {
+    double k = fmin(below, p->g);
+    return below > 0 && k < p->n ? bytes_per_s * p->n / (k * (p->n - k)) : 0;
+}
+
+static double smaller_bound(double a, double b) {
+    return a > 0 && b > 0 ? fmin(a, b) : fmax(a, b);
+}
+
 static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
     double near = p->g - 1, far = p->n - p->g_min; /* fewest ranks on the node: most messages leave it */
+    const struct tsim_node *node = p->cluster->node;
     *plan = (struct plan){.algorithm = TSIM_ALGORITHM_PAIRWISE,
                           .protocol = protocol,
                           .latency_s =
@@ -286,6 +298,11 @@ static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, 
                           .hbm_bytes = 2 * p->bytes};
     if (p->nodes > 1 && !p->is_ideal)
         plan->bound_bytes_per_s = PAIRWISE_NET_FRAC * plan->link_frac * p->cluster->nic_bytes_per_s * p->n / far;
+    /* A tree of PCIe: what is below a switch or on a socket shares its way out. */
+    if (p->nodes == 1 && node->scale_up == TSIM_SCALE_UP_PCIE && !p->is_ideal)
+        plan->bound_bytes_per_s = smaller_bound(
+            behind_link_bytes_per_s(p, (double)node->accelerators_per_switch, node->switch_uplink_bytes_per_s),
+            behind_link_bytes_per_s(p, (double)node->accelerators_per_socket, node->socket_link_bytes_per_s));
 }
 
 static void direct_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {

@@ -160,6 +160,29 @@ START_TEST(all_to_all_between_nodes) {
 }
 END_TEST
 
+/* Eight accelerators on PCIe, four below each switch and on each socket: 4 of the 8 parts of four buffers of 1 GB go up through a
+ * switch, 2 GB at 20 GB/s are 100 ms, and from socket to socket, 2 GB at 10 GB/s are 200 ms. Two below one switch leave neither. */
+START_TEST(all_to_all_on_pcie) {
+    example.node.scale_up = TSIM_SCALE_UP_PCIE;
+    example.node.accelerators = 8;
+    example.node.accelerators_per_switch = 4;
+    example.node.switch_uplink_bytes_per_s = 20e9;
+    const struct tsim_cluster *c = build(1);
+    struct tsim_collective_request request = {.op = TSIM_ALL_TO_ALL, .bytes = 1e9, .group = even(1, 8)};
+    struct tsim_collective_cost cost = cost_of(c, request);
+    ck_assert_double_eq_tol(cost.time_s - cost.latency_s, 0.1, 1e-9);
+    example.node.accelerators_per_socket = 4;
+    example.node.socket_link_bytes_per_s = 10e9;
+    cost = cost_of(build(1), request);
+    ck_assert_double_eq_tol(cost.time_s - cost.latency_s, 0.2, 1e-9);
+    request.group = even(1, 2); /* half of 1 GB on each one's own link of 100 GB/s, as on any node */
+    double on_pcie_s = cost_of(build(1), request).time_s;
+    example.node.scale_up = TSIM_SCALE_UP_SWITCH;
+    ck_assert_double_le(on_pcie_s, 0.01);
+    ck_assert_double_ge(on_pcie_s, cost_of(build(1), request).time_s);
+}
+END_TEST
+
 /* In-switch all-reduce among some of 8 H200, 8 GiB (stas00/ml-engineering network/README.md): the link carries
  * S (n+1)/n, so bus bandwidth falls with fewer ranks. */
 START_TEST(measured_h200_subsets) {
@@ -480,6 +503,7 @@ static Suite *collective_suite(void) {
                                                 &tree_chunks_wait_for_the_fabric,
                                                 &unordered_fabrics_use_simple,
                                                 &all_to_all_between_nodes,
+                                                &all_to_all_on_pcie,
                                                 &measured_h200_subsets,
                                                 &ideal_network_is_the_closed_form,
                                                 &alpha_beta_forms,
