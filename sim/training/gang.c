@@ -180,6 +180,12 @@ const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, 
 
 /* ---- demands ---- */
 
+/* Kernels that a collective beside them slows use the time that they would wait for the host: the pass then takes the
+ * longer of the two. Not where each launch waits for the kernel before it. */
+static double device_frac(const struct tsim_step_plan *plan, const struct tsim_pass_cost *cost) {
+    return plan->scenario->software->launch_blocking ? 1 : 1 - cost->host_excess_s / cost->time_s;
+}
+
 /* A pass with collectives of its own shares the links as an equal with what else uses them: else a reduction that fills
  * them would stop it. While both want a link whole for a part f of the pass's time, each runs at 1 / (1 + f), as
  * message by message. */
@@ -193,7 +199,7 @@ static void pass_task(struct tsim_gang *gang, const struct tsim_pass_cost *cost,
     if (nic > 0 || (cost->scale_up_bytes > 0 && up > 0))
         task->weight = TSIM_COLLECTIVE_WEIGHT;
     for (int32_t i = 0; i < gang->n_members; i++) {
-        tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].device, 1);
+        tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].device, device_frac(gang->plan, cost));
         if (up > 0) {
             double rate = fmin(cost->scale_up_bytes / cost->time_s, up);
             tsim_gang_demand(gang, TSIM_STREAM_COMPUTE, task, gang->members[i].scale_up_out, rate);

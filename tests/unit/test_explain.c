@@ -57,6 +57,16 @@ static const struct tsim_explained_operator *find(const struct tsim_explained_op
 }
 
 /* What the rows of a bound and the terms of the step say must be the same thing. */
+/* Of a collective the rate on its busiest link, which is no more than that link's. */
+static void expect_rates_of_links(const struct tsim_explanation *explanation) {
+    struct tsim_explained_operators operators = rows_of(explanation);
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, explanation->scenario);
+    double fastest = fmax(cluster->scale_up_bytes_per_s, cluster->nic_bytes_per_s);
+    for (int32_t i = 0; i < operators.n; i++)
+        if (operators.rows[i].bound && strcmp(operators.rows[i].bound, "communication") == 0 && operators.rows[i].part)
+            ck_assert_double_le(operators.rows[i].achieved_bytes_per_s, fastest * (1 + 1e-9));
+}
+
 static void expect_sums(const struct tsim_explanation *explanation) {
     struct tsim_explained_operators operators = rows_of(explanation);
     const struct tsim_step_terms *t = &explanation->result->step;
@@ -92,6 +102,7 @@ START_TEST(shares_add_up_to_the_step) {
         use_plan(PLANS[i].tensor, PLANS[i].pipeline, PLANS[i].context);
         struct tsim_explanation explanation = explained();
         expect_sums(&explanation);
+        expect_rates_of_links(&explanation);
     }
 }
 END_TEST
