@@ -204,10 +204,51 @@ static const struct tsim_value *without_derived(struct tsim_arena *arena, const 
     return root;
 }
 
+/* A file of the catalogue's other kinds says so in its schema. */
+static enum tsim_status refuse_other_kinds(const struct tsim_value *document, struct tsim_arena *arena,
+                                           struct tsim_diags *diags) {
+    const struct tsim_value *schema = tsim_value_find(document, "schema");
+    for (int k = 0; schema && k < TSIM_CATALOGUE_SCENARIOS; k++) {
+        const char *word = tsim_catalogue_word((enum tsim_catalogue_kind)k);
+        if (!tsim_value_is_text(schema, tsim_arena_printf(arena, "tsim/%s/v1", word)))
+            continue;
+        tsim_diag_hint(
+            tsim_value_error(diags, TSIM_ERR_SCHEMA, schema, "", "this file is of the kind '%s', not a scenario", word),
+            "a scenario (schema: tsim/v1) names it; 'tsim init' writes one, 'tsim show %s' prints this file",
+            document->document->file);
+        return TSIM_ERR_SCHEMA;
+    }
+    return TSIM_OK;
+}
+
+/* What the name of a file that cannot be read looks like. */
+static void hint_at_file(struct tsim_arena *arena, const char *name, struct tsim_diag *diag) {
+    for (int k = 0; k < TSIM_N_CATALOGUE_KINDS && !strchr(name, '/'); k++) {
+        enum tsim_catalogue_kind kind = (enum tsim_catalogue_kind)k;
+        const char *file = tsim_catalogue_file(arena, kind, name);
+        if (file && kind == TSIM_CATALOGUE_SCENARIOS)
+            tsim_diag_hint(diag, "the catalogue's scenario of that name is %s", file);
+        else if (file)
+            tsim_diag_hint(diag,
+                           "%s/%s is in the catalogue; a scenario is a file that names it: 'tsim init' writes one",
+                           tsim_catalogue_word(kind), name);
+        if (file)
+            return;
+    }
+    if (name[strspn(name, "0123456789")] == '\0')
+        tsim_diag_hint(
+            diag, "a scenario is a YAML file; runs by number are for 'tsim report', 'tsim compare' and 'tsim export'");
+    else
+        tsim_diag_hint(
+            diag,
+            "a scenario is a YAML file: 'tsim init' writes a first one, 'tsim list scenarios' shows the catalogue's");
+}
+
 static enum tsim_status open_document(struct tsim_arena *arena, const char *file, const struct tsim_value *document,
                                       struct tsim_scenario_source *source, struct tsim_diags *diags) {
     struct tsim_reader reader = {.arena = arena, .diags = diags, .files = tsim_file_cache_new(arena)};
     size_t first = diags->n_items;
+    TSIM_TRY(refuse_other_kinds(document, arena, diags));
     const struct tsim_value *root =
         tsim_catalogue_resolve_root(&reader, TSIM_CATALOGUE_SCENARIOS, without_derived(arena, document));
     if (!root)
@@ -219,7 +260,10 @@ static enum tsim_status open_document(struct tsim_arena *arena, const char *file
 enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, struct tsim_scenario_source *source,
                                     struct tsim_diags *diags) {
     const struct tsim_value *document;
-    TSIM_TRY(tsim_document_read(arena, file, &document, diags));
+    enum tsim_status status = tsim_document_read(arena, file, &document, diags);
+    if (status == TSIM_ERR_IO)
+        hint_at_file(arena, file, &diags->items[diags->n_items - 1]);
+    TSIM_TRY(status);
     return open_document(arena, tsim_arena_strdup(arena, file), document, source, diags);
 }
 

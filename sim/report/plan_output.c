@@ -222,16 +222,8 @@ static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output 
 
 /* ---- what plans cost ---- */
 
-/* Four digits: "1.215 M USD", "54.42 k USD". */
 static const char *money_text(double usd, char *buffer, size_t size) {
-    static const char *const PREFIXES[] = {"", "k ", "M ", "G ", "T "};
-    int prefix = 0;
-    if (!(usd > 0))
-        return "-";
-    for (; usd >= 1e3 && prefix < 4; prefix++)
-        usd /= 1e3;
-    snprintf(buffer, size, "%.4g %sUSD", usd, PREFIXES[prefix]);
-    return buffer;
+    return usd > 0 ? tsim_quantity_human(usd, TSIM_USD, buffer, size) : "-";
 }
 
 static const char *days_text(double days, char *buffer, size_t size) {
@@ -609,7 +601,7 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
     if (output->verdict)
         tsim_text_wrap(out, style, 0, output->verdict);
     print_doubt(output, style, out);
-    fputs("\nnot beaten in time, cost and energy together\n", out);
+    fputs("\nPareto front of time, cost and energy\n", out);
     print_plans(arena, output, result->front, result->n_front, style, out);
     fputs("\nwhat they reach and cost\n", out);
     print_prices(arena, output, result->front, result->n_front, style, out);

@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 
+#include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -18,6 +19,8 @@ enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing
     struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){.file = store->file}, NULL,
                                               "cannot %s: %s", doing, sqlite3_errmsg(store->db));
     int system_error = sqlite3_system_errno(store->db);
+    if (code == SQLITE_CANTOPEN && store->mode == TSIM_STORE_READ && system_error == ENOENT)
+        snprintf(diag->message, sizeof diag->message, "there is no such database");
     if (code == SQLITE_BUSY)
         tsim_diag_hint(diag, "another program holds the database; --db FILE logs to another one, --no-db to none");
     else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
