@@ -135,7 +135,16 @@ static const char *const NAMES[] = {"accelerators",
                                     "bottleneck.shares.data",
                                     "bottleneck.shares.host",
                                     "uncertainty.step_time_low_s",
-                                    "uncertainty.step_time_high_s"};
+                                    "uncertainty.step_time_high_s",
+                                    "uncertainty.days.p10",
+                                    "uncertainty.days.p50",
+                                    "uncertainty.days.p90",
+                                    "uncertainty.cost_usd.p10",
+                                    "uncertainty.cost_usd.p50",
+                                    "uncertainty.cost_usd.p90",
+                                    "uncertainty.energy_kwh.p10",
+                                    "uncertainty.energy_kwh.p50",
+                                    "uncertainty.energy_kwh.p90"};
 enum { N_NAMES = sizeof NAMES / sizeof NAMES[0] };
 
 /* Groups, and words that people use for one of their figures. */

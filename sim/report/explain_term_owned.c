@@ -367,8 +367,37 @@ const struct tsim_term *tsim_term_of_shares(struct tsim_terms *terms, const char
     return tsim_term_close(terms, term, NULL);
 }
 
+/* "uncertainty.days.p10" and its kin: a quantile of a distribution, with the figures that it is made of. */
+static const struct tsim_term *forecast(struct tsim_terms *terms, const char *name) {
+    const struct tsim_uncertainty *u = &result_of(terms)->uncertainty;
+    const struct tsim_reliability_spec *r = &terms->scenario->reliability;
+    bool is_days = strncmp(name, "uncertainty.days.", strlen("uncertainty.days.")) == 0,
+         is_cost = strncmp(name, "uncertainty.cost_usd.", strlen("uncertainty.cost_usd.")) == 0;
+    const struct tsim_percentiles *range = is_days ? &u->days : is_cost ? &u->cost_usd : &u->energy_kwh;
+    const char *last = strrchr(name, '.') + 1;
+    double value = strcmp(last, "p10") == 0 ? range->p10 : strcmp(last, "p50") == 0 ? range->p50 : range->p90;
+    if (!u->has_run || isnan(value))
+        return NULL;
+    struct tsim_term *term =
+        tsim_term_new(terms, TSIM_TERM_MODEL, name, "a quantile of everything that is not known (sim/study/forecast.h)",
+                      value, is_cost ? TSIM_USD : TSIM_FRACTION);
+    tsim_term_add(terms, term,
+                  tsim_term_of_rates(terms, is_days   ? "campaign.days"
+                                            : is_cost ? "campaign.rent_usd"
+                                                      : "campaign.energy_kwh"),
+                  1);
+    tsim_term_add(terms, term, tsim_term_of_interval(terms, "uncertainty.step_time_low_s"), 1);
+    tsim_term_add(terms, term, tsim_term_of_interval(terms, "uncertainty.step_time_high_s"), 1);
+    if (result_of(terms)->campaign.has_failures && r->has)
+        tsim_term_add(terms, term,
+                      tsim_term_of_scenario(terms, "reliability.rate_spread", r->rate_spread, TSIM_FRACTION), 1);
+    return term;
+}
+
 const struct tsim_term *tsim_term_of_interval(struct tsim_terms *terms, const char *name) {
     const struct tsim_uncertainty *u = &result_of(terms)->uncertainty;
+    if (strncmp(name, "uncertainty.step_time", strlen("uncertainty.step_time")) != 0)
+        return forecast(terms, name);
     double time_s = result_of(terms)->step.time_s;
     bool is_low = strcmp(strrchr(name, '.'), ".step_time_low_s") == 0;
     if (!u->basis)

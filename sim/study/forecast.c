@@ -52,9 +52,8 @@ static struct factor stragglers(const struct tsim_result *result) {
     struct factor s = {.n = FEWER_POINTS};
     if (!v->draws.has)
         return constant(1);
-    double own_s = v->n_stragglers > 0 ? result->step.time_s : v->without_s;
     for (int i = 0; i < s.n; i++)
-        s.at[i] = tsim_straggler_quantile_s(&v->draws, v->without_s, frac_of(i, s.n)) / own_s;
+        s.at[i] = tsim_straggler_quantile_s(&v->draws, v->without_s, frac_of(i, s.n)) / v->draws.own_s;
     return s;
 }
 

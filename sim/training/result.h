@@ -133,6 +133,7 @@ struct tsim_straggler_draws {
     int32_t n;                                /* draws with at least one that were simulated */
     double time_s[TSIM_MOST_STRAGGLER_DRAWS]; /* of a step of each, ascending */
     double p10_s, p50_s, p90_s, mean_s;       /* of all draws */
+    double own_s;                             /* of the run's own draw, without noise */
 };
 
 /* Steps that differ (variability). The result's step is the one whose time is nearest to their mean. */

@@ -75,10 +75,13 @@ static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, do
     double n = (double)scenario.n_accelerators, share = scenario.variability.straggler_frac, sum_s = 0;
     int64_t events = 0;
     scenario.variability.compute_cv = 0;
-    *draws = (struct tsim_straggler_draws){.has = true, .expected = n * share, .chance_frac = 1 - pow(1 - share, n)};
+    *draws = (struct tsim_straggler_draws){
+        .has = true, .expected = n * share, .chance_frac = 1 - pow(1 - share, n), .own_s = without_s};
     for (int i = 0; i < MOST_SEEDS && draws->n < TSIM_MOST_STRAGGLER_DRAWS && events <= MOST_DRAW_EVENTS; i++) {
         if (count_stragglers(&scenario) > 0) {
             TSIM_TRY(step_time(job, &scenario, &draws->time_s[draws->n], &events, diags));
+            if (i == 0)
+                draws->own_s = draws->time_s[0];
             sum_s += draws->time_s[draws->n++];
         }
         scenario.simulation.seed++;

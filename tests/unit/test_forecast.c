@@ -106,7 +106,9 @@ START_TEST(slow_accelerators) {
     plain_run();
     double step_s = r.result.step.time_s;
     r.result.variation = (struct tsim_variation){
-        .has = true, .without_s = step_s, .draws = {.has = true, .n = 1, .chance_frac = 0.7, .time_s = {1.5 * step_s}}};
+        .has = true,
+        .without_s = step_s,
+        .draws = {.has = true, .n = 1, .chance_frac = 0.7, .time_s = {1.5 * step_s}, .own_s = step_s}};
     const struct tsim_percentiles *d = days();
     ck_assert_double_eq_tol(d->p10, 100, 1e-9);
     ck_assert_double_eq_tol(d->p50, 150, 1e-9);

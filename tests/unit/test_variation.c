@@ -157,6 +157,7 @@ START_TEST(draws_of_stragglers) {
         ck_assert_double_eq_tol(d->p50_s, without_s, 1e-9 * slow_s);
         ck_assert_double_eq_tol(d->p90_s, slow_s, 1e-9 * slow_s);
         ck_assert_double_eq_tol(d->mean_s, without_s + chance * (slow_s - without_s), 1e-9 * slow_s);
+        ck_assert_double_eq_tol(d->own_s, result.step.time_s, 1e-9 * slow_s);
         ck_assert_double_eq_tol(result.step.time_s, result.variation.n_stragglers > 0 ? slow_s : without_s,
                                 1e-9 * slow_s);
     }
