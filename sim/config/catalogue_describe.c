@@ -22,7 +22,7 @@ struct description {
 
 static void keep_note(void *context, const struct tsim_note *note) {
     struct description *d = context;
-    if (note->is_default)
+    if (note->is_default && note->status != TSIM_SOURCE_ESTIMATE)
         return;
     d->notes = tsim_heap_grow(d->notes, &d->notes_capacity, d->n_notes + 1, sizeof *d->notes);
     d->notes[d->n_notes++] =

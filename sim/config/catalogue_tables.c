@@ -1,6 +1,7 @@
 #include "config/catalogue_keys.h"
 #include "config/catalogue_read.h"
 
+#include <math.h>
 #include <string.h>
 
 double tsim_operand_bytes(enum tsim_precision precision) {
@@ -84,37 +85,40 @@ enum tsim_flash tsim_flash_of(const struct tsim_accelerator *a, enum tsim_attent
 }
 
 static const struct tsim_key EFFICIENCY_KEYS[] = {
-    {.key = "matrix_sustained", .kind = TSIM_KEY_MAPPING, .table = &SUSTAINED, .is_required = true,
-     .help = "fractions of the peaks that long matrix products reach"},
+    {.key = "matrix_sustained", .kind = TSIM_KEY_MAPPING, .table = &SUSTAINED,
+     .help = "fractions of the peaks that long matrix products reach; default: 0.65 of each, an estimate"},
     SHARE("fp8_gradients", offsetof(struct tsim_accelerator, fp8_gradients_frac), false,
           "rate of fp8 products whose sums are promoted to fp32 (of gradients; all with block scaling) over others'; 0: alike"),
-    {.key = "memory_sustained", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_required = true,
-     .is_positive = true, .offset = offsetof(struct tsim_accelerator, memory_sustained_frac),
+    {.key = "memory_sustained", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .default_text = "0.79",
+     .is_guessed = true, .is_positive = true, .offset = offsetof(struct tsim_accelerator, memory_sustained_frac),
      .help = "fraction of memory_bandwidth that element-wise kernels reach"},
-    {.key = "matrix_ramp_k", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .is_required = true, .max = 1e6,
+    {.key = "matrix_ramp_k", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .default_text = "130",
+     .is_guessed = true, .max = 1e6,
      .offset = offsetof(struct tsim_accelerator, matrix_ramp_k),
      .help = "depth of a 16-bit product at which half of a tile's time is start-up; other precisions by their peaks"},
     SHARE("speed_spread", offsetof(struct tsim_accelerator, speed_spread_frac), false,
           "coefficient of variation of the matrix rates between specimens; 0: all alike"),
     {.key = "attention", .kind = TSIM_KEY_MAPPING, .table = &FLASH,
-     .help = "fractions of the peak that flash attention reaches on long sequences"},
-    {.key = "kernel_latency", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .is_required = true,
+     .help = "fractions of the peak that flash attention reaches on long sequences; default: 0.25, 0.35, 0.4, estimates"},
+    {.key = "kernel_latency", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .default_text = "3 us", .is_guessed = true,
      .unit = "us",
      .max = 1, .offset = offsetof(struct tsim_accelerator, kernel_latency_s), .help = "time of a kernel beside its roofline time"},
 };
 TSIM_TABLE(EFFICIENCY, EFFICIENCY_KEYS, true);
 
+#define POWER_SHARE(name_, member_, default_, help_)                                                                   \
+    {.key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .default_text = (default_),      \
+     .is_guessed = true, .offset = offsetof(struct tsim_accelerator, member_), .help = (help_)}
 static const struct tsim_key POWER_KEYS[] = {
-    {.key = "idle", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .is_required = true, .max = 1e6,
-     .offset = offsetof(struct tsim_accelerator, power_idle_w), .help = "drawn without work"},
-    {.key = "limit", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .is_required = true, .is_positive = true,
+    {.key = "idle", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .max = 1e6,
+     .offset = offsetof(struct tsim_accelerator, power_idle_w), .help = "drawn without work; default: 15 % of the limit, an estimate"},
+    {.key = "limit", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .default_text = "425 W", .is_guessed = true, .is_positive = true,
      .max = 1e6, .offset = offsetof(struct tsim_accelerator, power_limit_w), .help = "the most that it draws"},
     {.key = "cap", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .default_text = "0", .is_omitted_when_zero = true,
      .max = 1e6, .offset = offsetof(struct tsim_accelerator, power_cap_w), .help = "set by hand below the limit, so that clocks fall; 0: none"},
-    SHARE("compute", offsetof(struct tsim_accelerator, power_compute_frac), true,
-          "share of (limit - idle) with the matrix units in full use"),
-    SHARE("memory", offsetof(struct tsim_accelerator, power_memory_frac), true, "share with the memory in full use"),
-    SHARE("link", offsetof(struct tsim_accelerator, power_link_frac), true, "share with the links in full use"),
+    POWER_SHARE("compute", power_compute_frac, "0.75", "share of (limit - idle) with the matrix units in full use"),
+    POWER_SHARE("memory", power_memory_frac, "0.35", "share with the memory in full use"),
+    POWER_SHARE("link", power_link_frac, "0.05", "share with the links in full use"),
 };
 TSIM_TABLE(POWER, POWER_KEYS, true);
 
@@ -146,7 +150,7 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     {INTEGER(struct tsim_accelerator, "year", year, 3000, "of its release"), .is_omitted_when_zero = true},
     SOURCE_KEY(struct tsim_accelerator),
     {INTEGER(struct tsim_accelerator, "compute_units", compute_units, 1e7, "SMs, CUs or cores that tiles are dealt to"),
-     .is_required = true, .is_positive = true},
+     .default_text = "112", .is_guessed = true, .is_positive = true},
     {INTEGER(struct tsim_accelerator, "dies", dies, 1e3, "a package of so many devices, as software sees it"),
      .default_text = "0", .is_omitted_when_zero = true},
     {.key = "execution", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_accelerator, execution),
@@ -160,16 +164,18 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     {ACCELERATOR_QUANTITY("exchange", TSIM_BYTES_PER_S, exchange_bytes_per_s,
                           "bulk-synchronous: between the memories of the compute units, all together"),
      .default_text = "0", .is_omitted_when_zero = true},
-    {ACCELERATOR_QUANTITY("clock", TSIM_HZ, clock_hz, "clock that the peaks are stated at"), .is_required = true, .is_positive = true},
+    {ACCELERATOR_QUANTITY("clock", TSIM_HZ, clock_hz, "clock that the peaks are stated at"), .default_text = "1.725 GHz",
+     .is_guessed = true, .is_positive = true},
     {ACCELERATOR_QUANTITY("memory", TSIM_BYTES, memory_bytes, "capacity"), .is_required = true, .is_positive = true},
     {ACCELERATOR_QUANTITY("memory_bandwidth", TSIM_BYTES_PER_S, memory_bytes_per_s, "peak"), .is_required = true, .is_positive = true},
     {ACCELERATOR_QUANTITY("cache", TSIM_BYTES, cache_bytes, "last level"), .default_text = "0", .unit = "MB"},
     {.key = "peak", .kind = TSIM_KEY_MAPPING, .table = &PEAKS, .is_required = true, .help = "dense matrix peaks by precision"},
-    {ACCELERATOR_QUANTITY("vector_peak", TSIM_FLOPS_PER_S, vector_flops_per_s, "fp32 outside the matrix units"),
-     .is_required = true, .is_positive = true},
-    {.key = "efficiency", .kind = TSIM_KEY_MAPPING, .table = &EFFICIENCY, .is_required = true,
+    {ACCELERATOR_QUANTITY("vector_peak", TSIM_FLOPS_PER_S, vector_flops_per_s,
+                          "fp32 outside the matrix units; default: peak.fp32, else 1/16 of the 16-bit peak, an estimate"),
+     .is_positive = true},
+    {.key = "efficiency", .kind = TSIM_KEY_MAPPING, .table = &EFFICIENCY,
      .help = "what long runs reach of the peaks"},
-    {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &POWER, .is_required = true, .help = "electrical power"},
+    {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &POWER, .help = "electrical power"},
     {ACCELERATOR_QUANTITY("rent", TSIM_USD_PER_S, rent_usd_per_s, "price of an hour"), .default_text = "0"},
     {ACCELERATOR_QUANTITY("purchase", TSIM_USD, purchase_usd, "price"), .default_text = "0", .unit = "USD"},
     {ACCELERATOR_QUANTITY("reserve", TSIM_BYTES, usable_memory_reserve_bytes,
@@ -387,8 +393,46 @@ static bool has_errors_since(const struct tsim_reader *reader, size_t n_errors) 
     return reader->diags->n_errors > n_errors;
 }
 
+static void guess(struct tsim_reader *reader, const char *path, const char *key, double value, double *field) {
+    struct tsim_note note = {.path = at_key(reader, path, key),
+                             .number = value,
+                             .interval = {(double)NAN, (double)NAN},
+                             .is_default = true,
+                             .source = TSIM_GUESS_SOURCE,
+                             .status = TSIM_SOURCE_ESTIMATE};
+    *field = value;
+    if (reader->note)
+        reader->note(reader->context, &note);
+}
+
+/* What follows from peaks and limits, where the file leaves it out: in the middle of the catalogue's accelerators. A
+ * mapping that is there says what the accelerator has, and is not added to. */
+static void guess_accelerator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                              struct tsim_accelerator *a) {
+    static const struct {
+        enum tsim_flash flash;
+        double frac;
+    } FLASH_FRACS[] = {{TSIM_FLASH1, 0.25}, {TSIM_FLASH2, 0.35}, {TSIM_FLASH3, 0.4}};
+    bool has_sustained = tsim_value_find_path(mapping, "efficiency.matrix_sustained"),
+         has_attention = tsim_value_find_path(mapping, "efficiency.attention");
+    for (int p = 0; p < TSIM_N_PRECISIONS && !has_sustained; p++)
+        if (a->peak_flops_per_s[p] > 0)
+            guess(reader, path, tsim_schema_path(reader->arena, "efficiency.matrix_sustained", SUSTAINED_KEYS[p].key),
+                  0.65, &a->matrix_sustained_frac[p]);
+    for (size_t i = 0; i < sizeof FLASH_FRACS / sizeof FLASH_FRACS[0] && !has_attention; i++)
+        guess(reader, path, tsim_schema_path(reader->arena, "efficiency.attention", FLASH_KEYS[i].key),
+              FLASH_FRACS[i].frac, &a->attention_frac[FLASH_FRACS[i].flash]);
+    const double *peak = a->peak_flops_per_s;
+    double half = fmax(fmax(peak[TSIM_BF16], peak[TSIM_FP16]), peak[TSIM_FP8] / 2);
+    if (a->vector_flops_per_s <= 0)
+        guess(reader, path, "vector_peak", peak[TSIM_FP32] > 0 ? peak[TSIM_FP32] : half / 16, &a->vector_flops_per_s);
+    if (!tsim_value_find_path(mapping, "power.idle"))
+        guess(reader, path, "power.idle", 0.15 * a->power_limit_w, &a->power_idle_w);
+}
+
 static void finish_accelerator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                               const struct tsim_accelerator *a) {
+                               struct tsim_accelerator *a) {
+    guess_accelerator(reader, mapping, path, a);
     bool has_a_peak = false;
     char idle[40], limit[40];
     for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
@@ -404,6 +448,11 @@ static void finish_accelerator(struct tsim_reader *reader, const struct tsim_val
     if (!has_a_peak)
         tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "peak"), at_key(reader, path, "peak"),
                          "no precision has a peak");
+    else if (a->vector_flops_per_s <= 0)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "vector_peak"),
+                                        at_key(reader, path, "vector_peak"),
+                                        "is missing, and neither fp32 nor 16 bits have a peak that tells it"),
+                       "vector_peak: what it computes in fp32 outside the matrix units");
     if (a->power_idle_w > a->power_limit_w)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "power.idle"),
                          at_key(reader, path, "power.idle"), "is above power.limit");

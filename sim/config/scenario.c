@@ -19,7 +19,7 @@ struct estimates {
 
 static void keep_estimate(void *context, const struct tsim_note *note) {
     struct estimates *estimates = context;
-    if (note->is_default || note->status != TSIM_SOURCE_ESTIMATE)
+    if (note->status != TSIM_SOURCE_ESTIMATE)
         return;
     estimates->paths =
         tsim_heap_grow(estimates->paths, &estimates->capacity, estimates->n + 1, sizeof *estimates->paths);

@@ -499,6 +499,8 @@ static void read_absent(struct tsim_reader *reader, const struct tsim_key *key, 
     } else if (key->default_text) {
         read_default(reader, key, path, field);
         struct sourced absent = {NULL, NULL, TSIM_SOURCE_READ, NULL};
+        if (key->is_guessed)
+            absent = (struct sourced){NULL, TSIM_GUESS_SOURCE, TSIM_SOURCE_ESTIMATE, NULL};
         take_note(reader, key, &absent, path, field);
     }
 }

@@ -44,6 +44,7 @@ struct tsim_key {
     enum tsim_dimension dimension; /* of a quantity */
     size_t offset;                 /* of the field in the table's struct */
     const char *default_text;      /* as YAML text */
+    bool is_guessed;               /* the default is an estimate: it is noted as one */
     bool is_required;
     bool is_positive;              /* 0 is refused; below 0 always is */
     const char *unit;              /* that values are written in, offered for a bare number; NULL: the default's */
@@ -75,6 +76,7 @@ struct tsim_table {
     static const struct tsim_table name = {(keys), sizeof(keys) / sizeof(keys)[0], (is_sourced)}
 
 /* One plain value that was read: where its number comes from. */
+#define TSIM_GUESS_SOURCE "not given: the middle of the catalogue's accelerators"
 struct tsim_note {
     const char *path;
     const struct tsim_key *key;
