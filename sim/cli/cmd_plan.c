@@ -1,10 +1,12 @@
 #include "cli/command.h"
 
+#include "cli/limits.h"
 #include "report/page.h"
 #include "report/robust_output.h"
 #include "study/section.h"
 #include "study/uncertainty.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,14 +27,19 @@ struct run {
 static void show_progress(void *context, const struct tsim_plan_progress *progress) {
     enum { BAR_COLUMNS = 24 };
     const struct run *run = context;
-    char bar[3 * BAR_COLUMNS + 1];
+    char bar[3 * BAR_COLUMNS + 1], left[48] = "";
+    if (progress->is_interrupted)
+        tsim_limits_lift();
     if (!run->has_bar || progress->n_plans == 0)
         return;
     tsim_bar((double)progress->n_done / (double)progress->n_plans, BAR_COLUMNS, bar, sizeof bar);
     fputs("\r[", stderr);
     tsim_text_pad(stderr, bar, BAR_COLUMNS);
-    fprintf(stderr, "] %lld/%lld plans%s\033[K", (long long)progress->n_done, (long long)progress->n_plans,
-            progress->is_bounding ? ": bounds" : "");
+    if (progress->left_s >= 1)
+        tsim_quantity_human(ceil(progress->left_s), TSIM_TIME_S, left, sizeof left);
+    fprintf(stderr, "] %s %lld/%lld%s%s%s\033[K",
+            progress->is_bounding ? "1 of 2: bounds of plans" : "2 of 2: plans by their bounds",
+            (long long)progress->n_done, (long long)progress->n_plans, *left ? ", " : "", left, *left ? " left" : "");
     fflush(stderr);
 }
 
@@ -73,6 +80,7 @@ static enum tsim_status search(struct run *run) {
                                   arguments->has[TSIM_OPTION_ANY_SOFTWARE], &run->space, &run->diags));
     run->search.space = &run->space;
     run->search.n_threads = tsim_n_jobs(arguments);
+    run->search.heeds_interrupt = true;
     run->has_bar = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !arguments->has[TSIM_OPTION_QUIET];
     tsim_memory_keep();
     enum tsim_status status = tsim_plan_run(&run->arena, &run->search, show_progress, run, &run->result, &run->diags);
@@ -184,6 +192,8 @@ static enum tsim_exit write_results(struct run *run) {
         code = tsim_write_json(arguments, tsim_plan_json(&run->arena, &output));
     if (arguments->has[TSIM_OPTION_REPORT])
         code = tsim_exit_worse(code, write_report(run, &output));
+    if (run->result.is_interrupted)
+        return code == TSIM_EXIT_OK ? TSIM_EXIT_INTERRUPTED : code;
     if (run->result.n_best > 0)
         return code;
     bool is_memory = run->result.n_too_large > 0 && run->result.n_evaluated + run->result.n_pruned == 0;

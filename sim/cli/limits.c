@@ -10,6 +10,8 @@
 enum { GRACE_S = 2 };
 
 static volatile sig_atomic_t n_timeouts;
+static timer_t timer;
+static bool has_timer;
 
 static void on_timeout(int signal_number) {
     static const char TEXT[] = "tsim: stopped: --timeout is over\n";
@@ -33,10 +35,16 @@ static void set_timeout(double timeout_s) {
     struct sigaction action = {.sa_handler = on_timeout, .sa_flags = SA_RESTART};
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
     const struct itimerspec when = {.it_value = from_s(timeout_s), .it_interval = {GRACE_S, 0}};
-    timer_t timer;
+    has_timer = true;
     if (sigaction(SIGALRM, &action, NULL) != 0 || timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
         timer_settime(timer, 0, &when, NULL) != 0)
-        fputs("tsim: warning: the system has no timer for --timeout\n", stderr);
+        has_timer = fputs("tsim: warning: the system has no timer for --timeout\n", stderr) < 0;
+}
+
+void tsim_limits_lift(void) {
+    static const struct itimerspec NEVER;
+    if (has_timer)
+        timer_settime(timer, 0, &NEVER, NULL);
 }
 
 void tsim_limits_set(const struct tsim_arguments *arguments) {

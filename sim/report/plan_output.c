@@ -2,7 +2,6 @@
 
 #include "base/version.h"
 #include "report/format.h"
-#include "report/limit_text.h"
 #include "study/scale.h"
 #include "study/uncertainty.h"
 #include "workload/model.h"
@@ -98,38 +97,6 @@ static void add(struct tsim_text_table *table, const char *format, int64_t value
 /* Then plans differ in what their run loses, too. */
 static bool has_failures(const struct tsim_plan *plan) {
     return plan->candidate->job->reliability.has && !isnan(figure(plan, TSIM_OUTCOME_GOODPUT));
-}
-
-/* "256 x b200". */
-static const char *accelerators_text(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate) {
-    char text[96];
-    return tsim_arena_printf(arena, "%s x %s",
-                             tsim_count_text((double)candidate->job->n_accelerators, text, sizeof text),
-                             candidate->job->cluster.node->accelerator->name);
-}
-
-/* Accelerators that another candidate has as well. */
-static bool is_ambiguous(const struct tsim_plan_space *space, const struct tsim_plan_candidate *candidate) {
-    const struct tsim_scenario *job = candidate->job;
-    for (size_t i = 0; i < space->n_candidates; i++) {
-        const struct tsim_scenario *other = space->candidates[i].job;
-        if (&space->candidates[i] != candidate && other->n_accelerators == job->n_accelerators &&
-            strcmp(other->cluster.node->accelerator->name, job->cluster.node->accelerator->name) == 0)
-            return true;
-    }
-    return false;
-}
-
-const char *tsim_plan_cluster_name(struct tsim_arena *arena, const struct tsim_plan_space *space,
-                                   const struct tsim_plan_candidate *candidate) {
-    const char *name = accelerators_text(arena, candidate);
-    bool is_same = is_ambiguous(space, candidate);
-    for (size_t i = 0; i < candidate->n_settings && is_same; i++) {
-        const char *path = candidate->settings[i]->path;
-        if (strcmp(path, "cluster.node") != 0 && strcmp(path, "cluster.nodes") != 0)
-            name = tsim_arena_printf(arena, "%s, %s", name, candidate->settings[i]->text);
-    }
-    return name;
 }
 
 static bool any_may_not_fit(const struct tsim_plan *plans, size_t n) {
@@ -381,65 +348,7 @@ static void print_evidence(struct tsim_arena *arena, const struct tsim_plan *pla
     }
 }
 
-/* ---- clusters without a plan ---- */
-
-static const char *batch_text(struct tsim_arena *arena, const struct tsim_plan_gap *gap) {
-    const struct tsim_scenario *job = gap->candidate->job;
-    char batch[96], below[96], above[96], n[96];
-    tsim_count_text((double)job->training.global_batch_size, batch, sizeof batch);
-    tsim_count_text((double)gap->batch_below, below, sizeof below);
-    tsim_count_text((double)gap->batch_above, above, sizeof above);
-    tsim_count_text((double)job->n_accelerators, n, sizeof n);
-    if (!gap->batch_below && !gap->batch_above)
-        return tsim_arena_printf(arena,
-                                 "no plan is valid, whatever the batch: no listed values of the plan's keys divide "
-                                 "both the model and %s accelerators",
-                                 n);
-    return tsim_arena_printf(arena,
-                             "no plan is valid: a global batch of %s divides over none of them on %s accelerators; "
-                             "the nearest that does is %s%s%s",
-                             batch, n, gap->batch_below ? below : above,
-                             gap->batch_below && gap->batch_above ? " or " : "",
-                             gap->batch_below && gap->batch_above ? above : "");
-}
-
-/* What would have to be said for the figure to be known. */
-static const char *unknown_text(struct tsim_arena *arena, const struct tsim_plan_gap *gap) {
-    const struct tsim_scenario *job = gap->candidate->job;
-    const char *name = tsim_outcome_spec(gap->figure)->name;
-    bool is_rent = gap->figure == TSIM_OUTCOME_RENT || gap->figure == TSIM_OUTCOME_TRILLION_RENT;
-    if (is_rent && !(job->cost.rent_usd_per_s > 0))
-        return tsim_arena_printf(arena, "no plan has a %s: no rent of a %.40s is known (cost.rent)", name,
-                                 job->cluster.node->accelerator->name);
-    if (strncmp(name, "campaign.", 9) == 0 && job->training.length_kind == TSIM_LENGTH_NONE)
-        return tsim_arena_printf(arena, "no plan has %s: the run's length is not said (training.tokens)", name);
-    return tsim_arena_printf(arena, "no plan has a value of %s", name);
-}
-
-static const char *reason_text(struct tsim_arena *arena, const struct tsim_plan_gap *gap) {
-    char lacks[96], has[96];
-    if (gap->lack == TSIM_PLAN_LACKS_VALID)
-        return batch_text(arena, gap);
-    if (gap->lack == TSIM_PLAN_LACKS_MEMORY)
-        return tsim_arena_printf(arena, "no plan fits in memory: the smallest needs %s on an accelerator of %s",
-                                 tsim_gigabytes_text(gap->capacity_bytes + gap->excess_bytes, lacks, sizeof lacks),
-                                 tsim_gigabytes_text(gap->capacity_bytes, has, sizeof has));
-    if (gap->lack == TSIM_PLAN_LACKS_FIGURE)
-        return unknown_text(arena, gap);
-    if (gap->limit)
-        return tsim_arena_printf(arena, "no plan is within the limits: %s",
-                                 tsim_limit_text(arena, gap->limit, gap->nearest));
-    return "no plan is within the limits: each of them is kept by some plan, all of them by none";
-}
-
-const char *tsim_plan_gap_text(struct tsim_arena *arena, const struct tsim_plan_output *output,
-                               const struct tsim_plan_gap *gap) {
-    const struct tsim_plan_space *space = output->search->space;
-    const char *text = reason_text(arena, gap);
-    return space->n_candidates < 2
-               ? text
-               : tsim_arena_printf(arena, "%s: %s", tsim_plan_cluster_name(arena, space, gap->candidate), text);
-}
+/* ---- below and above the tables ---- */
 
 static void print_gaps(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
                        FILE *out) {
@@ -448,6 +357,21 @@ static void print_gaps(struct tsim_arena *arena, const struct tsim_plan_output *
         fputs("  ", out);
         tsim_text_wrap(out, style, 4, tsim_plan_gap_text(arena, output, &result->gaps[i]));
     }
+}
+
+/* What an interrupt left undone. */
+static void print_interrupt(struct tsim_arena *arena, const struct tsim_plan_result *result,
+                            const struct tsim_style *style, FILE *out) {
+    char seen[96], all[96];
+    if (!result->is_interrupted)
+        return;
+    double n_all = (double)(result->n_plans + result->n_unbounded), n_seen = n_all - (double)result->n_unseen;
+    tsim_text_wrap(out, style, 0,
+                   tsim_arena_printf(arena,
+                                     "interrupted: %s of %s plans (%.3g %%) were decided on; there may be better ones "
+                                     "among the others",
+                                     tsim_count_text(n_seen, seen, sizeof seen),
+                                     tsim_count_text(n_all, all, sizeof all), 100 * n_seen / n_all));
 }
 
 static void print_counts(const struct tsim_plan_result *result, FILE *out) {
@@ -576,6 +500,7 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
     fprintf(out, "%s%s%s: best plans by %s\n", tsim_tint_on(style, TSIM_TINT_BOLD), output->scenario,
             tsim_tint_off(style), objective_name(output));
     print_counts(result, out);
+    print_interrupt(arena, result, style, out);
     print_space(arena, output, style, out);
     if (result->n_best == 0) {
         print_gaps(arena, output, style, out);
@@ -701,7 +626,7 @@ static void add_gaps(struct tsim_arena *arena, const struct tsim_plan_output *ou
         const struct tsim_plan_gap *gap = &output->result->gaps[i];
         struct tsim_json *object = tsim_json_object(list, NULL);
         tsim_json_integer(object, "cluster", gap->candidate - output->search->space->candidates + 1);
-        tsim_json_text(object, "why", reason_text(arena, gap));
+        tsim_json_text(object, "why", tsim_plan_reason_text(arena, gap));
         if (gap->lack == TSIM_PLAN_LACKS_MEMORY)
             tsim_json_number(object, "excess_bytes", gap->excess_bytes);
         if (gap->limit) {
@@ -780,6 +705,10 @@ struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_pla
     tsim_json_integer(root, "does_not_fit", result->n_too_large);
     tsim_json_integer(root, "evaluated", result->n_evaluated);
     tsim_json_integer(root, "pruned", result->n_pruned);
+    if (result->is_interrupted) {
+        tsim_json_bool(root, "interrupted", true);
+        tsim_json_integer(root, "undecided", result->n_unseen);
+    }
     tsim_json_text(tsim_json_object(root, "simulator"), "version", TSIM_VERSION);
     return root;
 }

@@ -6,12 +6,14 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { MOST_THREADS = 256, BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16 };
+enum { MOST_THREADS = 256, BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16, LAST_ROUND = 8 };
 
-enum fate { FATE_OPEN, FATE_INVALID, FATE_TOO_LARGE, FATE_PRUNED, FATE_SIMULATED, FATE_FAILED };
+enum fate { FATE_OPEN, FATE_INVALID, FATE_TOO_LARGE, FATE_PRUNED, FATE_SIMULATED, FATE_FAILED, FATE_UNSEEN };
 
 struct item {
     int64_t position;
@@ -45,6 +47,10 @@ struct search {
     struct item *items; /* heap; by position, so by candidate */
     size_t n_items, capacity;
     size_t first_unbounded;
+    int64_t n_total, n_unseen; /* plans that divide; those that an interrupt kept from being bounded */
+    bool heeds;                /* an interrupt is looked for */
+    bool is_interrupted;
+    double began_s;        /* this part of the search, by a steady clock */
     struct tally *tallies; /* by candidate */
     struct known known;
     size_t order_at;     /* of the rounds: how far the order is used up */
@@ -179,6 +185,13 @@ struct worker {
     double *nearest; /* by candidate and limit: the best that a plan could reach; NAN: none so far */
 };
 
+/* They are blocked while a search heeds them, so that they wait here instead of ending the program. */
+static bool is_interrupted(const struct search *search) {
+    sigset_t pending;
+    return search->heeds && sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
+}
+
 static void *work(void *argument) {
     struct worker *worker = argument;
     struct crew *crew = worker->crew;
@@ -186,7 +199,7 @@ static void *work(void *argument) {
         pthread_mutex_lock(&crew->mutex);
         size_t piece = crew->next < crew->n_pieces ? crew->next++ : SIZE_MAX;
         pthread_mutex_unlock(&crew->mutex);
-        if (piece == SIZE_MAX)
+        if (piece == SIZE_MAX || is_interrupted(crew->search))
             return NULL;
         crew->work(crew->search, worker, piece);
     }
@@ -371,9 +384,9 @@ static void join_front(struct known *known, const struct item *item) {
 }
 
 /* The next open items that are not excluded by what is known; false when none is left. */
-static bool next_round(struct search *search, struct item **order, size_t n_order) {
+static bool next_round(struct search *search, struct item **order, size_t n_order, size_t most) {
     search->n_round = 0;
-    while (search->order_at < n_order && search->n_round < TSIM_PLAN_ROUND) {
+    while (search->order_at < n_order && search->n_round < most) {
         struct item *item = order[search->order_at++];
         if (is_excluded(search, item))
             item->fate = FATE_PRUNED;
@@ -401,8 +414,17 @@ static void learn(struct search *search, struct tsim_plan_result *result) {
     }
 }
 
-static void report_to(tsim_plan_report_fn report, void *context, bool is_bounding, size_t n_done, size_t n_plans) {
-    const struct tsim_plan_progress progress = {(int64_t)n_plans, (int64_t)n_done, is_bounding};
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void report_to(tsim_plan_report_fn report, void *context, const struct search *search, bool is_bounding,
+                      int64_t n_done, int64_t n_plans) {
+    double left_s = (now_s() - search->began_s) * (double)(n_plans - n_done) / (double)n_done;
+    const struct tsim_plan_progress progress = {n_plans, n_done, is_bounding, search->is_interrupted,
+                                                n_done > 0 ? left_s : (double)NAN};
     if (report)
         report(context, &progress);
 }
@@ -415,11 +437,18 @@ static void simulate_all(struct search *search, struct team *team, tsim_plan_rep
     for (size_t i = 0; i < search->n_items; i++)
         if (search->items[i].fate == FATE_OPEN)
             order[n_order++] = &search->items[i];
-    qsort(order, n_order, sizeof *order, by_objective);
-    while (next_round(search, order, n_order)) {
+    if (n_order > 0)
+        qsort(order, n_order, sizeof *order, by_objective);
+    search->began_s = now_s();
+    bool is_last = search->is_interrupted; /* a short round of what was bounded, so that there is something to show */
+    search->heeds &= !is_last;
+    while (next_round(search, order, n_order, is_last ? LAST_ROUND : TSIM_PLAN_ROUND)) {
         team_run(team, search, simulate, search->n_round);
         learn(search, result);
-        report_to(report, context, false, search->order_at, n_order);
+        search->is_interrupted |= is_interrupted(search);
+        report_to(report, context, search, false, (int64_t)search->order_at, (int64_t)n_order);
+        if (is_last || search->is_interrupted)
+            break;
     }
     tsim_heap_free(order);
 }
@@ -431,8 +460,18 @@ static void list_plans(struct search *search, size_t c) {
     struct tsim_plan_choice choice;
     for (int64_t at = candidate->first_position; tsim_plan_choice_from(candidate, &at, &choice); at++) {
         search->items = tsim_heap_grow(search->items, &search->capacity, search->n_items + 1, sizeof *search->items);
-        search->items[search->n_items++] = (struct item){.position = at, .candidate = (int32_t)c};
+        search->items[search->n_items++] = (struct item){.position = at, .candidate = (int32_t)c, .fate = FATE_UNSEEN};
     }
+}
+
+static int64_t count_listed(const struct tsim_plan_space *space) {
+    int64_t n = 0;
+    struct tsim_plan_choice choice;
+    for (size_t c = 0; c < space->n_candidates; c++)
+        for (int64_t at = space->candidates[c].first_position;
+             tsim_plan_choice_from(&space->candidates[c], &at, &choice); at++)
+            n++;
+    return n;
 }
 
 /* Of what was bounded only that stays which can still be simulated: a fortieth, often. */
@@ -445,6 +484,7 @@ static void keep_open(struct search *search) {
         tally->n_too_large += item->fate == FATE_TOO_LARGE;
         if (item->fate == FATE_TOO_LARGE)
             tally->least_excess_bytes = fmin(tally->least_excess_bytes, item->excess_bytes);
+        search->n_unseen -= item->fate != FATE_UNSEEN;
         if (item->fate != FATE_OPEN)
             continue;
         if (tally->end_item == 0)
@@ -457,16 +497,18 @@ static void keep_open(struct search *search) {
 
 /* Some candidates at a time, so that what falls out takes no memory. */
 static void bound_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context) {
-    size_t n_candidates = search->options->space->n_candidates, n_bounded = 0;
-    for (size_t c = 0; c < n_candidates;) {
+    size_t n_candidates = search->options->space->n_candidates;
+    search->n_total = search->n_unseen = count_listed(search->options->space);
+    search->began_s = now_s();
+    for (size_t c = 0; c < n_candidates && !search->is_interrupted;) {
         search->first_unbounded = search->n_items;
         while (c < n_candidates && search->n_items - search->first_unbounded < MOST_LISTED)
             list_plans(search, c++);
         size_t n = search->n_items - search->first_unbounded;
-        report_to(report, context, true, n_bounded, (n_bounded + n) * n_candidates / c);
         team_run(team, search, bound_block, (n + BLOCK_ITEMS - 1) / BLOCK_ITEMS);
         keep_open(search);
-        n_bounded += n;
+        search->is_interrupted = is_interrupted(search);
+        report_to(report, context, search, true, search->n_total - search->n_unseen, search->n_total);
     }
 }
 
@@ -484,7 +526,11 @@ static void count(const struct search *search, struct tsim_plan_result *result) 
         enum fate fate = search->items[i].fate;
         result->n_pruned += fate == FATE_PRUNED;
         result->n_evaluated += fate == FATE_SIMULATED || fate == FATE_FAILED;
+        result->n_unseen += fate == FATE_OPEN;
     }
+    result->n_unbounded = search->n_unseen;
+    result->n_unseen += search->n_unseen;
+    result->is_interrupted = search->is_interrupted && result->n_unseen > 0;
 }
 
 /* ---- candidates without a plan ---- */
@@ -557,7 +603,7 @@ static void find_gaps(struct tsim_arena *arena, const struct search *search, con
                       struct tsim_plan_result *result) {
     size_t n = search->options->space->n_candidates;
     struct tsim_plan_gap *gaps = TSIM_NEW_ARRAY(arena, n, struct tsim_plan_gap);
-    for (size_t c = 0; c < n; c++)
+    for (size_t c = 0; c < n && !result->is_interrupted; c++)
         if (search->known.own[c].fate != FATE_SIMULATED)
             find_gap(search, team, c, &gaps[result->n_gaps++]);
     result->gaps = gaps;
@@ -646,6 +692,16 @@ static enum tsim_status complete_all(struct tsim_arena *arena, const struct sear
     return TSIM_OK;
 }
 
+/* Threads that are started from here on block them, too. */
+static void block_interrupts(const struct search *search, sigset_t *before) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    if (search->heeds)
+        pthread_sigmask(SIG_BLOCK, &signals, before);
+}
+
 enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_search *options,
                                tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
                                struct tsim_diags *diags) {
@@ -659,11 +715,16 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
         search.tallies[c].least_excess_bytes = (double)NAN;
     *result = (struct tsim_plan_result){.n_best = 0};
     team_init(team, options);
+    sigset_t before;
+    search.heeds = options->heeds_interrupt;
+    block_interrupts(&search, &before);
     bound_all(&search, team, report, context);
     simulate_all(&search, team, report, context, result);
     count(&search, result);
     find_gaps(arena, &search, team, result);
     enum tsim_status status = complete_all(arena, &search, result, diags);
+    if (options->heeds_interrupt && !search.is_interrupted)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
     team_release(team);
     tsim_heap_free(search.known.front);
     tsim_heap_free(search.items);

@@ -21,7 +21,8 @@ struct tsim_plan_search {
     const struct tsim_plan_space *space;
     struct tsim_ranking ranking;
     int32_t n_threads;
-    bool is_exhaustive; /* nothing is pruned: for tests */
+    bool is_exhaustive;   /* nothing is pruned: for tests */
+    bool heeds_interrupt; /* SIGINT and SIGTERM end it with what was found; they stay blocked where one came */
 };
 
 /* What must be given up for a token: less is better of each. A cost that is not known is 0, and is neither more nor
@@ -74,13 +75,16 @@ struct tsim_plan_result {
     size_t n_gaps;
     /* Of the plans that divide: not valid by the rules, too large, simulated, excluded by a bound. */
     int64_t n_plans, n_invalid, n_too_large, n_evaluated, n_pruned;
-    int64_t n_admitted;        /* of those simulated: within the limits */
+    int64_t n_admitted;  /* of those simulated: within the limits */
+    bool is_interrupted; /* then n_unseen plans were not decided on, n_unbounded of them not in n_plans; no gaps */
+    int64_t n_unseen, n_unbounded;
     double least_excess_bytes; /* of those too large, what the smallest lacks; NAN: none */
 };
 
 struct tsim_plan_progress {
-    int64_t n_plans, n_done; /* bounded (of many candidates n_plans is estimated); then simulated or pruned */
-    bool is_bounding;
+    int64_t n_plans, n_done; /* bounded; then, of those that are left, simulated or pruned */
+    bool is_bounding, is_interrupted;
+    double left_s; /* until this part is over, at the pace so far; NAN: not known */
 };
 typedef void (*tsim_plan_report_fn)(void *context, const struct tsim_plan_progress *progress);
 
