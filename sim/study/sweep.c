@@ -60,7 +60,8 @@ static void set_memory_reason(struct tsim_point *point, const struct tsim_result
                      tsim_gigabytes_text(result->memory.peak_bytes, needed, sizeof needed),
                      tsim_gigabytes_text(result->memory.capacity_bytes, capacity, sizeof capacity));
     if (result->n_fit_changes > 0 && n > 0 && (size_t)n < sizeof point->reason)
-        snprintf(point->reason + n, sizeof point->reason - (size_t)n, "; %s fits (%s)", result->fit_changes[0].setting,
+        snprintf(point->reason + n, sizeof point->reason - (size_t)n, "; --set %s fits (%s)",
+                 result->fit_changes[0].setting,
                  tsim_gigabytes_text(result->fit_changes[0].peak_bytes, changed, sizeof changed));
 }
 
