@@ -115,7 +115,7 @@ static const struct tsim_key RELIABILITY_KEYS[] = {
     {.key = "node_mtbf", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(node_mtbf_s), .unit = "h", .min = 60,
      .max = 1e6 * TSIM_YEAR_S, .is_positive = true,
      .is_omitted_when_zero = true, .help = "between failures of one node, whatever the cause; default: the node's, or by component"},
-    {.key = "rate_spread", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(rate_spread), .default_text = "2.2",
+    {.key = "rate_spread", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(rate_spread), .default_text = "2.7",
      .is_positive = true, .min = 1, .max = 100, .help = "the factor within which rates are right in eight of ten cases; default for given rates: 1"},
     {.key = "components", .kind = TSIM_KEY_CUSTOM, .read = read_components, .write = write_components, .described_by = &COMPONENTS,
      .help = "times between failures of one component"},
