@@ -376,12 +376,15 @@ static void print_interrupt(struct tsim_arena *arena, const struct tsim_plan_res
 
 static void print_counts(const struct tsim_plan_result *result, FILE *out) {
     char plans[96], large[96], run[96], pruned[96];
-    int64_t n_valid = result->n_plans - result->n_invalid;
+    int64_t n_valid = result->n_plans - result->n_invalid - result->n_unplayed;
     fprintf(out, "%s plans: %s do not fit in memory, %s simulated, %s excluded by bounds\n",
             tsim_count_text((double)n_valid, plans, sizeof plans),
             tsim_count_text((double)result->n_too_large, large, sizeof large),
             tsim_count_text((double)result->n_evaluated, run, sizeof run),
             tsim_count_text((double)result->n_pruned, pruned, sizeof pruned));
+    if (result->n_unplayed > 0)
+        fprintf(out, "%s more are left out: their groups meet on links that tsim does not play yet (tsim check)\n",
+                tsim_count_text((double)result->n_unplayed, plans, sizeof plans));
 }
 
 /* One for a shell: 'cost.rent=4.20 USD/h'. A text of plain characters needs no quotes of its own. */
@@ -701,7 +704,8 @@ struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_pla
         tsim_figures_json(output->sensitivity, root);
     if (output->verdict)
         tsim_json_text(root, "verdict", output->verdict);
-    tsim_json_integer(root, "plans", result->n_plans - result->n_invalid);
+    tsim_json_integer(root, "plans", result->n_plans - result->n_invalid - result->n_unplayed);
+    tsim_json_integer(root, "not_played", result->n_unplayed);
     tsim_json_integer(root, "does_not_fit", result->n_too_large);
     tsim_json_integer(root, "evaluated", result->n_evaluated);
     tsim_json_integer(root, "pruned", result->n_pruned);

@@ -13,7 +13,16 @@
 
 enum { MOST_THREADS = 256, BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16, LAST_ROUND = 8 };
 
-enum fate { FATE_OPEN, FATE_INVALID, FATE_TOO_LARGE, FATE_PRUNED, FATE_SIMULATED, FATE_FAILED, FATE_UNSEEN };
+enum fate {
+    FATE_OPEN,
+    FATE_INVALID,
+    FATE_UNPLAYED,
+    FATE_TOO_LARGE,
+    FATE_PRUNED,
+    FATE_SIMULATED,
+    FATE_FAILED,
+    FATE_UNSEEN
+};
 
 struct item {
     int64_t position;
@@ -38,7 +47,7 @@ struct known {
 /* Of a candidate: those plans that are left in the search's items, and how many fell out before. */
 struct tally {
     size_t first_item, end_item;
-    int64_t n_invalid, n_too_large;
+    int64_t n_invalid, n_unplayed, n_too_large;
     double least_excess_bytes; /* of those; NAN: none */
 };
 
@@ -287,16 +296,20 @@ static const struct tsim_scenario *plan_of(const struct search *search, struct t
                                            const struct tsim_plan_candidate **candidate) {
     struct tsim_plan_choice choice;
     const struct tsim_scenario *scenario;
-    struct tsim_diags diags;
     *candidate = tsim_plan_candidate_at(search->options->space, position);
-    if (!tsim_plan_choice_at(*candidate, position, &choice) ||
-        !tsim_scenario_replan(arena, (*candidate)->job, &choice, &scenario))
-        return NULL;
+    return tsim_plan_choice_at(*candidate, position, &choice) &&
+                   tsim_scenario_replan(arena, (*candidate)->job, &choice, &scenario)
+               ? scenario
+               : NULL;
+}
+
+static bool is_played(const struct tsim_scenario *scenario) {
+    struct tsim_diags diags;
     tsim_diags_init(&diags);
     diags.is_mute = true;
-    bool is_played = tsim_refuse_unplayed(scenario, &diags) == TSIM_OK;
+    enum tsim_status status = tsim_refuse_unplayed(scenario, &diags);
     tsim_diags_release(&diags);
-    return is_played ? scenario : NULL;
+    return status == TSIM_OK;
 }
 
 static void set_bound(const struct search *search, struct worker *worker, const struct tsim_result *bound,
@@ -321,8 +334,8 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
         const struct tsim_plan_candidate *candidate;
         struct tsim_result bound;
         const struct tsim_scenario *scenario = plan_of(search, &worker->scratch, item->position, &candidate);
-        item->fate = FATE_INVALID;
-        if (scenario) {
+        item->fate = scenario ? FATE_UNPLAYED : FATE_INVALID;
+        if (scenario && is_played(scenario)) {
             tsim_train_bound(&worker->scratch, scenario, memo_of(search, worker, candidate), false, &bound);
             set_bound(search, worker, &bound, item);
         }
@@ -481,6 +494,7 @@ static void keep_open(struct search *search) {
         const struct item *item = &search->items[i];
         struct tally *tally = &search->tallies[item->candidate];
         tally->n_invalid += item->fate == FATE_INVALID;
+        tally->n_unplayed += item->fate == FATE_UNPLAYED;
         tally->n_too_large += item->fate == FATE_TOO_LARGE;
         if (item->fate == FATE_TOO_LARGE)
             tally->least_excess_bytes = fmin(tally->least_excess_bytes, item->excess_bytes);
@@ -517,8 +531,9 @@ static void count(const struct search *search, struct tsim_plan_result *result) 
     result->least_excess_bytes = (double)NAN;
     for (size_t c = 0; c < search->options->space->n_candidates; c++) {
         const struct tally *tally = &search->tallies[c];
-        result->n_plans += tally->n_invalid + tally->n_too_large;
+        result->n_plans += tally->n_invalid + tally->n_unplayed + tally->n_too_large;
         result->n_invalid += tally->n_invalid;
+        result->n_unplayed += tally->n_unplayed;
         result->n_too_large += tally->n_too_large;
         result->least_excess_bytes = fmin(result->least_excess_bytes, tally->least_excess_bytes);
     }

@@ -73,8 +73,9 @@ struct tsim_plan_result {
     size_t n_own;
     const struct tsim_plan_gap *gaps; /* the candidates that have none, in their order */
     size_t n_gaps;
-    /* Of the plans that divide: not valid by the rules, too large, simulated, excluded by a bound. */
-    int64_t n_plans, n_invalid, n_too_large, n_evaluated, n_pruned;
+    /* Of the plans that divide: not valid by the rules, with traffic that is not played (training/unplayed.h), too large,
+     * simulated, excluded by a bound. */
+    int64_t n_plans, n_invalid, n_unplayed, n_too_large, n_evaluated, n_pruned;
     int64_t n_admitted;  /* of those simulated: within the limits */
     bool is_interrupted; /* then n_unseen plans were not decided on, n_unbounded of them not in n_plans; no gaps */
     int64_t n_unseen, n_unbounded;

@@ -113,17 +113,15 @@ static const char *what_is_right(const struct check *c, struct tsim_arena *arena
         steps = "; or simulation.network: steps with parallelism.overlap: {tensor: false, tensor_backward: false}";
     else if (axis != TSIM_AXIS_EXPERT && axis != TSIM_AXIS_DATA && !unplayed->is_beside)
         steps = "; or simulation.network: steps, which plays each message";
-    return tsim_arena_printf(arena,
-                             "fewer %s ranks, or their groups where they share no links (parallelism.order begins with "
-                             "the axis whose ranks are next to each other)%s",
-                             name, steps);
+    return tsim_arena_printf(arena, "parallelism.order can put each group below one switch; or fewer %s ranks%s", name,
+                             steps);
 }
 
 static const char *why(const struct check *c, enum tsim_axis axis) {
     if (c->scenario->simulation.network != TSIM_NETWORK_STEPS)
-        return "network: fluid gives collectives inside passes their links alone";
-    return c->axes[axis].is_beside ? "collectives that run beside products are not yet played message by message"
-                                   : "exchanges of experts are not yet played message by message";
+        return "which network: fluid does not play";
+    return c->axes[axis].is_beside ? "which is not yet played for what runs beside products"
+                                   : "which is not yet played for exchanges of experts";
 }
 
 static void refuse(const struct check *c, struct tsim_arena *arena, enum tsim_axis axis, double load, int32_t link,
@@ -136,8 +134,7 @@ static void refuse(const struct check *c, struct tsim_arena *arena, enum tsim_ax
         oversubscription > 1 ? tsim_arena_printf(arena, " (oversubscribed %.3g to 1)", oversubscription) : "";
     struct tsim_diag *diag = tsim_diags_error(
         diags, TSIM_ERR_INFEASIBLE, c->scenario->plan_at, tsim_arena_printf(arena, "parallelism.%s", AXES[axis]),
-        "%s groups of %d ranks meet on links: together they need '%s'%s for %.2g times as long as one of their "
-        "collectives takes alone, and %s",
+        "%s groups of %d ranks meet on links: together they need '%s'%s for %.2g times as long as one alone, %s",
         AXES[axis], tsim_placement_group(c->placement, axes).n_ranks, where, tier, load, why(c, axis));
     tsim_diag_hint(diag, "%s", what_is_right(c, arena, axis));
 }
