@@ -324,6 +324,8 @@ enum tsim_attention_kernel {
 /* Which of the accelerator's rates the kernel runs at; standard kernels: FlashAttention-2's. And the rate's key below
  * efficiency.attention. */
 enum tsim_flash tsim_flash_of(const struct tsim_accelerator *accelerator, enum tsim_attention_kernel kernel);
+/* Is a rate of that kernel known? */
+bool tsim_has_flash(const struct tsim_accelerator *accelerator, enum tsim_attention_kernel kernel);
 const char *tsim_flash_name(enum tsim_flash flash);
 
 /* What is copied between the projection of queries, keys and values, attention's kernels and the projection of their

@@ -84,6 +84,10 @@ enum tsim_flash tsim_flash_of(const struct tsim_accelerator *a, enum tsim_attent
     return TSIM_FLASH2;
 }
 
+bool tsim_has_flash(const struct tsim_accelerator *accelerator, enum tsim_attention_kernel kernel) {
+    return accelerator->attention_frac[tsim_flash_of(accelerator, kernel)] > 0;
+}
+
 static const struct tsim_key EFFICIENCY_KEYS[] = {
     {.key = "matrix_sustained", .kind = TSIM_KEY_MAPPING, .table = &SUSTAINED,
      .help = "fractions of the peaks that long matrix products reach; default: 0.65 of each, an estimate"},

@@ -301,7 +301,7 @@ static void check_attention(const struct check *c) {
                                           c->sc->software->name),
                        "choose another with software: {extends: %.60s, attention_kernel: ...}", c->sc->software->name);
     const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
-    if (a->attention_frac[tsim_flash_of(a, kernel)] <= 0)
+    if (!tsim_has_flash(a, kernel))
         tsim_diag_hint(fail(c, "training.attention", "%.40s has no efficiency for the attention kernel of %.40s",
                             a->name, c->sc->software->name),
                        "attention: standard, or give efficiency.attention in the accelerator");

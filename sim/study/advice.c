@@ -44,7 +44,9 @@ static void add_recompute(struct candidates *list) {
 }
 
 static void add_attention(struct candidates *list) {
-    if (list->base->training.attention == TSIM_ATTENTION_STANDARD)
+    const struct tsim_scenario *sc = list->base;
+    if (sc->training.attention == TSIM_ATTENTION_STANDARD &&
+        tsim_has_flash(sc->cluster.node->accelerator, sc->software->attention_kernel))
         add(list, "training.attention=flash")->training.attention = TSIM_ATTENTION_FLASH;
 }
 

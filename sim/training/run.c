@@ -75,9 +75,11 @@ typedef const char *(*change_fn)(struct tsim_arena *arena, struct tsim_scenario 
 
 static const char *use_flash(struct tsim_arena *arena, struct tsim_scenario *sc) {
     (void)arena;
-    bool changes = sc->training.attention == TSIM_ATTENTION_STANDARD && !sc->model->list;
+    if (sc->training.attention == TSIM_ATTENTION_FLASH || sc->model->list ||
+        !tsim_has_flash(sc->cluster.node->accelerator, sc->software->attention_kernel))
+        return NULL;
     sc->training.attention = TSIM_ATTENTION_FLASH;
-    return changes ? "training.attention=flash" : NULL;
+    return "training.attention=flash";
 }
 
 static const char *use_sequence(struct tsim_arena *arena, struct tsim_scenario *sc) {

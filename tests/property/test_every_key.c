@@ -1,12 +1,15 @@
 /* No legal input reaches an assertion: every key of the schema tables (support/every_key.h), at both ends of its range, in
  * small scenarios of every kind. Whatever is set is refused with a message, by the reader or by the run, or runs and gives
- * finite results. First every value alone, in the first scenario that takes it; then several values at once, drawn.
+ * finite results. First every value alone, in the first scenario that takes it; then several values at once, drawn, in
+ * these and in random scenarios of the catalogue.
  *
  * A key that no scenario takes at any value fails the test: here a scenario is missing in which it means something.
  * TSIM_CASES says how many draws (300), TSIM_SEED from which seed. A bug prints the scenario and what was set. */
 #include "report/outcome.h"
+#include "study/advice.h"
 #include "support/every_key.h"
 #include "support/random.h"
+#include "support/random_scenario.h"
 #include "support/run_laws.h"
 
 #include <math.h>
@@ -141,10 +144,12 @@ static enum outcome play(const char *text, const struct tsim_override *overrides
     n_under_way = n;
     alarm(HANGS_S);
     enum outcome outcome = RAN;
-    if (run_start(&run, text, overrides, n))
+    if (run_start(&run, text, overrides, n)) {
+        tsim_advise(&run.arena, run.scenario, &run.result);
         check_finite(text, &run);
-    else
+    } else {
         outcome = !run.scenario ? REFUSED : run.diags.n_items > run.diags.n_warnings ? REFUSED_BY_THE_RUN : TOO_LARGE;
+    }
     alarm(0);
     run_end(&run);
     text_under_way = NULL;
@@ -217,7 +222,9 @@ START_TEST(several_at_once) {
             overrides[s] =
                 (struct tsim_override){key->path, key->values[random_between(&source, 0, (int32_t)key->n_values - 1)]};
         }
-        tally.n[play(BASES[random_between(&source, 0, N_BASES - 1)], overrides, n)]++;
+        char *drawn = random_between(&source, 0, 2) == 0 ? random_scenario(&source) : NULL;
+        tally.n[play(drawn ? drawn : BASES[random_between(&source, 0, N_BASES - 1)], overrides, n)]++;
+        free(drawn);
     }
     printf("several at once: %ld refused, %ld refused by the run, %ld too large for a test, %ld ran\n",
            tally.n[REFUSED], tally.n[REFUSED_BY_THE_RUN], tally.n[TOO_LARGE], tally.n[RAN]);
