@@ -43,7 +43,9 @@ PAGE_TEMPLATE := sim/report/page.html
 # What protoc-c makes of a .proto file; its names are seen as those of a library.
 GENERATED := $(BUILD)/generated
 
-SOURCES := $(wildcard sim/*/*.c)
+# A room of sim/ may have folders of its own.
+SOURCES := $(wildcard sim/*/*.c sim/*/*/*.c)
+HEADERS := $(wildcard sim/*/*.h sim/*/*/*.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/sim/report/page_assets.o $(GENERATED)/chakra.pb-c.o
 MAIN_OBJECT := $(BUILD)/sim/cli/main.o
 LIB_OBJECTS := $(filter-out $(MAIN_OBJECT),$(OBJECTS))
@@ -84,14 +86,14 @@ $(BUILD)/%.o: %.S $(PAGE_TEMPLATE) $(CHART_JS)
 	@echo "as    $<"
 	$(Q)$(CC) -DTSIM_PAGE_TEMPLATE='"$(PAGE_TEMPLATE)"' -DTSIM_CHART_JS='"$(CHART_JS)"' -c -o $@ $<
 
-$(GENERATED)/chakra.pb-c.c $(GENERATED)/chakra.pb-c.h &: sim/import/chakra.proto
+$(GENERATED)/chakra.pb-c.c $(GENERATED)/chakra.pb-c.h &: sim/import/traces/chakra.proto
 	@mkdir -p $(@D)
 	@echo "proto $<"
-	$(Q)protoc-c --proto_path=sim/import --c_out=$(GENERATED) chakra.proto
+	$(Q)protoc-c --proto_path=sim/import/traces --c_out=$(GENERATED) chakra.proto
 $(GENERATED)/chakra.pb-c.o: $(GENERATED)/chakra.pb-c.c $(FLAGS)
 	@echo "cc    $<"
 	$(Q)$(CC) $(filter-out $(WARNINGS),$(ALL_CFLAGS)) -c -o $@ $<
-$(BUILD)/sim/import/chakra_file.o: $(GENERATED)/chakra.pb-c.h
+$(BUILD)/sim/import/traces/chakra_file.o: $(GENERATED)/chakra.pb-c.h
 
 $(CHART_JS):
 	@echo "$@ is missing (Debian: libjs-chart.js); 'make setup' installs it, CHART_JS=FILE names another place"; exit 1
@@ -211,13 +213,13 @@ check-cluster: setup
 	@tests/cluster/run.sh $(CURDIR)/build/tsim
 
 lint:
-	clang-format --dry-run -Werror $(SOURCES) $(wildcard sim/*/*.h tests/*/*.[ch])
+	clang-format --dry-run -Werror $(SOURCES) $(HEADERS) $(wildcard tests/*/*.[ch])
 	# arrayIndexOutOfBoundsCond: cppcheck does not see that a failed TSIM_ASSERT does not return
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --suppress=missingIncludeSystem --suppress=arrayIndexOutOfBoundsCond \
 	  --error-exitcode=1 -Isim sim
 
 format:
-	clang-format -i $(SOURCES) $(wildcard sim/*/*.h tests/*/*.[ch])
+	clang-format -i $(SOURCES) $(HEADERS) $(wildcard tests/*/*.[ch])
 
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)

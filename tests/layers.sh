@@ -5,6 +5,9 @@
 #   base <- config <- {workload, cluster} <- cost <- network <- training <- study, report <- cli;   engine sees base alone
 #   library sees what cli sees, import and cli apart
 #   import sees base, config, workload, and is seen by cli
+#
+# A folder may have folders of its own: they see what it may see. Where INSIDE names them, they also see what stands at
+# the folder's top and, of each other, what INSIDE says.
 set -u
 
 # The folders that a folder may include, itself apart.
@@ -22,9 +25,20 @@ report: base config workload cluster cost engine network training study
 library: base config workload cluster cost engine network training study report
 cli: base config workload cluster cost engine network training study report import'
 
+INSIDE='import/models:
+import/launches:
+import/machines:
+import/traces:'
+
+# The sources under sim/ with one of the endings.
+sources() {
+    find sim -mindepth 2 -name "*.[$1]" | sort
+}
+
 # FILE:LINE:text of every include of one of our own headers that points the wrong way.
 wrong_arrows() {
-    awk -v rules="$ALLOWED" '
+    awk -v rules="$ALLOWED
+$INSIDE" '
         BEGIN {
             n = split(rules, lines, "\n")
             for (i = 1; i <= n; i++) {
@@ -35,6 +49,7 @@ wrong_arrows() {
         FNR == 1 {
             split(FILENAME, path, "/")
             folder = path[2]
+            inner = folder "/" path[3]
             if (!(folder in allowed)) print FILENAME ":1: the folder sim/" folder " has no place in the layers"
         }
         folder in allowed && /^[ \t]*#[ \t]*include[ \t]*"/ {
@@ -44,20 +59,22 @@ wrong_arrows() {
                 print FILENAME ":" FNR ": " $0 "   (write the folder: \"" folder "/" quoted[2] "\")"
             else if (index(allowed[folder], " " target[1] " ") == 0)
                 print FILENAME ":" FNR ": " $0 "   (sim/" folder " may not include sim/" target[1] ")"
-        }' sim/*/*.[ch]
+            else if (inner in allowed && target[1] == folder && target[3] != "" && index(allowed[inner], " " target[1] "/" target[2] " ") == 0)
+                print FILENAME ":" FNR ": " $0 "   (sim/" inner " may not include sim/" target[1] "/" target[2] ")"
+        }' $(sources ch)
 }
 
 # Third-party headers: only in .c files, and each in one of them.
 third_party() {
     local header
-    grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<(yaml|sqlite3|jansson|zlib|expat|chakra\.pb-c|protobuf-c/[^>]*|gsl/[^>]*)(\.h)?>' sim/*/*.h /dev/null |
+    grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<(yaml|sqlite3|jansson|zlib|expat|chakra\.pb-c|protobuf-c/[^>]*|gsl/[^>]*)(\.h)?>' $(sources h) /dev/null |
         sed 's/$/   (third-party headers belong in one .c file)/'
     while read -r header; do
         local users
-        users=$(grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<$header>" sim/*/*.c /dev/null)
+        users=$(grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<$header>" $(sources c) /dev/null)
         [ "$(cut -d: -f1 <<<"$users" | sort -u | wc -l)" -gt 1 ] &&
             printf '%s\n' "$users" | sed "s|\$|   (<$header> is included by more than one file)|"
-    done < <(grep -hoE '<(yaml\.h|sqlite3\.h|jansson\.h|zlib\.h|expat\.h|chakra\.pb-c\.h|protobuf-c/[^>]*|gsl/[^>]*)>' sim/*/*.c /dev/null | tr -d '<>' | sort -u)
+    done < <(grep -hoE '<(yaml\.h|sqlite3\.h|jansson\.h|zlib\.h|expat\.h|chakra\.pb-c\.h|protobuf-c/[^>]*|gsl/[^>]*)>' $(sources c) /dev/null | tr -d '<>' | sort -u)
 }
 
 # The heap belongs to base/arena.c. Comments may speak of it.
@@ -70,14 +87,13 @@ allocations() {
             sub("//.*", "", code)
             if (code ~ /(^|[^A-Za-z0-9_.>])(malloc|calloc|realloc|free|strdup|strndup)[ \t]*\(/)
                 print FILENAME ":" FNR ":" code "   (memory comes from arenas)"
-        }' sim/*/*.[ch]
+        }' $(sources ch)
 }
 
 check() {
     cd "$1" || return 1
-    shopt -s nullglob
-    local found sources=(sim/*/*.c)
-    if [ ${#sources[@]} -eq 0 ]; then
+    local found
+    if [ -z "$(sources c)" ]; then
         echo "layers.sh: no sources under $PWD/sim"
         return 1
     fi
@@ -96,7 +112,7 @@ expect() {
     local what=$1 pattern=$2 tree
     shift 2
     tree=$(mktemp -d)
-    mkdir -p "$tree"/sim/{base,config,engine,workload,cost,training,cli}
+    mkdir -p "$tree"/sim/{base,config,engine,workload,cost,training,cli} "$tree"/sim/import/{models,traces}
     printf '#include "base/a.h"\n#include <stdio.h>\n/* free (of charge) */\n' >"$tree/sim/config/ok.c"
     while [ $# -gt 0 ]; do
         printf '%b' "$2" >"$tree/sim/$1"
@@ -116,6 +132,10 @@ self_test() {
     expect "base including config" 'sim/base/x.c:2:' base/x.c '\n#include "config/y.h"\n'
     expect "the engine including config" 'sim/engine/x.h:1:' engine/x.h '#include "config/y.h"\n'
     expect "workload including cost" 'sim/workload/x.c:1:' workload/x.c '# include "cost/y.h"\n'
+    expect "a folder of a folder" 'sim/import/models/x.c:2:.*cost' import/models/x.c '\n#include "cost/y.h"\n'
+    expect "what stands at a folder's top" clean import/models/x.c '#include "import/y.h"\n#include "import/models/x.h"\n'
+    expect "a folder's top" clean import/x.c '#include "import/models/y.h"\n#include "import/traces/y.h"\n'
+    expect "one folder of a folder including the next" 'sim/import/models/x.h:1:.*traces' import/models/x.h '#include "import/traces/y.h"\n'
     expect "an include without its folder" 'write the folder' cost/x.c '#include "y.h"\n'
     expect "two users of a library" 'more than one' cli/x.c '#include <yaml.h>\n' config/y.c '#include <yaml.h>\n'
     expect "one gsl header in two files" 'more than one' cli/x.c '#include <gsl/gsl_fit.h>\n' cost/y.c '#include <gsl/gsl_fit.h>\n'
@@ -123,6 +143,7 @@ self_test() {
     expect "a library in a header" 'one .c file' config/x.h '#include <sqlite3.h>\n'
     expect "a heap word in a comment" clean cost/x.c '/* one line\n * calloc (4) and free (it)\n */\n'
     expect "malloc" 'sim/cost/x.c:2:.*arenas' cost/x.c '\nint *p = malloc(4);\n'
+    expect "malloc in a folder of a folder" 'sim/import/models/x.c:1:.*arenas' import/models/x.c 'int *p = malloc(4);\n'
     expect "free" 'sim/cost/x.c:1:.*arenas' cost/x.c '\tfree (p);\n'
     expect "names that contain free" clean cost/x.c 'tsim_heap_free(p);\njson->free(p);\n'
 }

@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 
 in_sources() {
-    cat sim/config/*.c | sed 's,^#define.*,,' |
+    find sim/config -name "*.c" -exec cat {} + | sed 's,^#define.*,,' |
         grep -oE '\.key = "[a-z0-9_-]+"|\b[A-Z]+(_[A-Z]+)*\((struct [a-z_]+, )?"[a-z][a-z0-9_-]*"|\b[A-Z]+_(INT|BOOL|INT_KEY)\([a-z][a-z0-9_]*,' |
         grep -vE '^(TSIM|OVERLAP_NAME)' | sed -E 's/.*[("]([a-z][a-z0-9_-]*)[",].*/\1/; s/"$//' |
         grep -vxE 'name_|value|status' | sort -u

@@ -1,7 +1,7 @@
 /* A simulated step as execution traces of Chakra: report/history_record.h, import/chakra_file.h. */
 #include "cli/command.h"
 
-#include "import/chakra_file.h"
+#include "import/traces/chakra_file.h"
 #include "report/history_record.h"
 #include "report/rank_list.h"
 #include "training/run.h"

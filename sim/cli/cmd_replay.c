@@ -4,7 +4,7 @@
 #include "base/version.h"
 #include "config/document.h"
 #include "config/replay_spec.h"
-#include "import/chakra_file.h"
+#include "import/traces/chakra_file.h"
 #include "report/figures.h"
 #include "report/format.h"
 #include "training/replay.h"

@@ -2,10 +2,10 @@
 
 #include "base/file_bytes.h"
 #include "config/document.h"
-#include "import/chakra_file.h"
-#include "import/hf_config.h"
-#include "import/recipes.h"
-#include "import/topology.h"
+#include "import/launches/recipes.h"
+#include "import/machines/topology.h"
+#include "import/models/hf_config.h"
+#include "import/traces/chakra_file.h"
 
 #include <string.h>
 
@@ -62,6 +62,13 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
     for (size_t i = 0; i < n; i++)
         tsim_heap_free(bytes[i].text);
     return status;
+}
+
+bool tsim_import_ignores(const struct tsim_import_input *input, const char *key) {
+    for (size_t i = 0; i < input->n_ignored; i++)
+        if (strcmp(input->ignored[i], key) == 0)
+            return true;
+    return false;
 }
 
 void tsim_import_bytes(const char *format, const char *text, size_t size) {

@@ -55,7 +55,7 @@ def main():
     is_enough = True
     for folder in options.folders:
         n_taken = n_all = 0
-        for source in sorted((ROOT / "sim" / folder).glob("*.c")):
+        for source in sorted((ROOT / "sim" / folder).rglob("*.c")):
             lines = branches(options.build.resolve(), source)
             if lines is None:
                 continue  # nothing in it runs

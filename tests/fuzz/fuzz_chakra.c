@@ -1,6 +1,6 @@
 /* Execution traces: read, replayed on two nodes, written and read again. */
 #include "fuzz/fuzz.h"
-#include "import/chakra_file.h"
+#include "import/traces/chakra_file.h"
 #include "training/replay.h"
 
 static const char SCENARIO[] =

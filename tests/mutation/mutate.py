@@ -135,7 +135,7 @@ class Workplace:
         copy_tree(ROOT, tree)
         if not make(tree, f"{BUILD}/tsim", "unit-programs"):
             sys.exit("the tree does not build")
-        sources = sorted(str(p.relative_to(ROOT).with_suffix("")) for p in (ROOT / "sim").glob("*/*.[cS]"))
+        sources = sorted(str(p.relative_to(ROOT).with_suffix("")) for p in (ROOT / "sim").rglob("*.[cS]"))
         self.objects = [f"{BUILD}/{s}.o" for s in sources if f"{s}.c" != NOT_IN_LIBRARY] + [f"{BUILD}/generated/chakra.pb-c.o"]
         self.libraries = self.pkg_config("gsl", "yaml-0.1", "sqlite3", "jansson", "zlib", "expat", "libprotobuf-c") + ["-lm"]
         self.support = [f"{BUILD}/tests/support/{p.stem}.o" for p in (ROOT / "tests/support").glob("*.c")]

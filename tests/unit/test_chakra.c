@@ -1,6 +1,6 @@
 /* Execution traces of Chakra: bytes as its schema says, encoded here by hand; what they take when they are replayed. */
 #include "cost/collective.h"
-#include "import/chakra_file.h"
+#include "import/traces/chakra_file.h"
 #include "report/history_record.h"
 #include "support/training_rig.h"
 #include "training/replay.h"

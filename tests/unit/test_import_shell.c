@@ -1,6 +1,6 @@
 /* Launch scripts: words, quotes, expansions, conditions, and where in the file each word was written. Expected words
  * are what bash 5.2 gives for the same text. */
-#include "import/shell.h"
+#include "import/launches/shell.h"
 #include "support/arena_rig.h"
 
 #include <string.h>

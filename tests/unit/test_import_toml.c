@@ -1,5 +1,5 @@
 /* TOML: keys and values as the specification of TOML 1.0.0 (toml.io) has them in its examples. */
-#include "import/toml.h"
+#include "import/launches/toml.h"
 #include "support/arena_rig.h"
 
 #include <string.h>

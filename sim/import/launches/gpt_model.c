@@ -1,4 +1,4 @@
-#include "import/gpt.h"
+#include "import/launches/gpt.h"
 
 #include <ctype.h>
 #include <string.h>

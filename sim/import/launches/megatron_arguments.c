@@ -1,4 +1,4 @@
-#include "import/megatron_arguments.h"
+#include "import/launches/megatron_arguments.h"
 
 /* Arguments of Megatron-LM (megatron/training/arguments.py, 2020 to 2026), of Megatron-DeepSpeed, of the launchers, and
  * the names of programs ("program"), by what they do to a run. Those that gpt.c reads stand here too where it reads them

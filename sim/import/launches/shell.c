@@ -1,4 +1,4 @@
-#include "import/shell_parts.h"
+#include "import/launches/shell_words.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "import/topology.h"
+#include "import/machines/topology.h"
 
 #include <expat.h>
 #include <stdlib.h>

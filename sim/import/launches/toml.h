@@ -4,7 +4,7 @@
 #ifndef TSIM_IMPORT_TOML_H
 #define TSIM_IMPORT_TOML_H
 
-#include "import/recipe.h"
+#include "import/launches/recipe.h"
 
 /* Adds each value under its whole dotted key. Mistakes, each with its place, are reported up to the first that stops
  * the reading: TSIM_ERR_SYNTAX; a key that is given twice; nesting over 16 levels: TSIM_ERR_LIMIT. */

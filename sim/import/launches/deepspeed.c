@@ -1,8 +1,8 @@
-#include "import/recipes.h"
+#include "import/launches/recipes.h"
 
 #include "config/catalogue_load.h"
 #include "config/document.h"
-#include "import/gpt.h"
+#include "import/launches/gpt.h"
 
 #include <string.h>
 

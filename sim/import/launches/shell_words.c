@@ -1,9 +1,7 @@
-#include "import/shell_parts.h"
+#include "import/launches/shell_words.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Words of a shell: quotes and expansions. */
 
 uint32_t tsim_shell_place(const struct tsim_shell *s, size_t pos) {
     if (!s->at)

@@ -2,7 +2,7 @@
 #ifndef TSIM_IMPORT_MEGATRON_ARGUMENTS_H
 #define TSIM_IMPORT_MEGATRON_ARGUMENTS_H
 
-#include "import/recipe.h"
+#include "import/launches/recipe.h"
 
 extern const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[];
 extern const size_t TSIM_N_MEGATRON_ARGUMENTS;

@@ -1,4 +1,4 @@
-#include "import/gpt.h"
+#include "import/launches/gpt.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-#include "import/recipes.h"
+#include "import/launches/recipes.h"
 
 #include "config/document.h"
-#include "import/gpt.h"
+#include "import/launches/gpt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-#include "import/recipes.h"
+#include "import/launches/recipes.h"
 
 #include "config/document.h"
-#include "import/gpt.h"
-#include "import/megatron_arguments.h"
-#include "import/shell.h"
+#include "import/launches/gpt.h"
+#include "import/launches/megatron_arguments.h"
+#include "import/launches/shell.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -27,8 +27,4 @@ enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct ts
 enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct tsim_import_input *input,
                                         struct tsim_import_result *result, struct tsim_diags *diags);
 
-/* Execution traces of Chakra (chakra_file.h), of some ranks of a job or all: a replay (config/replay_spec.h). */
-enum tsim_status tsim_import_chakra(struct tsim_arena *arena, const struct tsim_import_input *input,
-                                    struct tsim_import_result *result, struct tsim_diags *diags);
-
 #endif

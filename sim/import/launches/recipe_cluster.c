@@ -1,5 +1,5 @@
 /* Where a recipe's run takes place: what a scheduler, a comment or --set says of the machines, and what is usual. */
-#include "import/gpt.h"
+#include "import/launches/gpt.h"
 
 #include "base/quantity.h"
 #include "config/catalogue_load.h"

@@ -1,7 +1,6 @@
 /* Execution traces of Chakra: a replay of them. */
 #include "config/replay_spec.h"
-#include "import/chakra_file.h"
-#include "import/recipes.h"
+#include "import/traces/chakra_file.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "import/topology.h"
+#include "import/machines/topology.h"
 
 #include "config/catalogue_load.h"
 #include "config/document.h"

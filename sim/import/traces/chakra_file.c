@@ -1,4 +1,4 @@
-#include "import/chakra_file.h"
+#include "import/traces/chakra_file.h"
 
 #include "base/file_bytes.h"
 #include "base/output.h"

@@ -7,7 +7,7 @@
 #ifndef TSIM_IMPORT_GPT_H
 #define TSIM_IMPORT_GPT_H
 
-#include "import/recipe.h"
+#include "import/launches/recipe.h"
 
 enum tsim_gpt_program { TSIM_GPT_MEGATRON, TSIM_GPT_NEMO };
 

@@ -1,4 +1,4 @@
-#include "import/toml.h"
+#include "import/launches/toml.h"
 
 #include <string.h>
 

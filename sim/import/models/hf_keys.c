@@ -1,6 +1,6 @@
-#include "import/hf_keys.h"
+#include "import/models/hf_keys.h"
 
-#include "import/recipe.h"
+#include "import/setting_class.h"
 
 #include <string.h>
 
@@ -45,19 +45,12 @@ static const struct tsim_setting_class CLASSES[] = {
 };
 /* clang-format on */
 
-static bool is_ignored(const struct tsim_import_input *input, const char *key) {
-    for (size_t i = 0; i < input->n_ignored; i++)
-        if (strcmp(input->ignored[i], key) == 0)
-            return true;
-    return false;
-}
-
 enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_value *root, const bool *is_used,
                                     const struct tsim_import_input *input, struct tsim_diags *diags) {
     enum tsim_status status = TSIM_OK;
     for (size_t i = 0; i < root->n_items; i++) {
         const struct tsim_pair *pair = &root->pairs[i];
-        if (is_used[i] || tsim_value_is_off(pair->value) || is_ignored(input, pair->key))
+        if (is_used[i] || tsim_value_is_off(pair->value) || tsim_import_ignores(input, pair->key))
             continue;
         const struct tsim_setting_class *class =
             tsim_setting_class_of(pair->key, pair->value, CLASSES, sizeof CLASSES / sizeof CLASSES[0]);

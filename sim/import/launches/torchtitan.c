@@ -1,8 +1,8 @@
-#include "import/recipes.h"
+#include "import/launches/recipes.h"
 
 #include "config/catalogue_load.h"
-#include "import/gpt.h"
-#include "import/toml.h"
+#include "import/launches/gpt.h"
+#include "import/launches/toml.h"
 
 #include <ctype.h>
 #include <stdlib.h>

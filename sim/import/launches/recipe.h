@@ -5,8 +5,8 @@
 #ifndef TSIM_IMPORT_RECIPE_H
 #define TSIM_IMPORT_RECIPE_H
 
-#include "config/value.h"
 #include "import/format.h"
+#include "import/setting_class.h"
 
 struct tsim_setting {
     const char *name;               /* as it is written: "--num-layers", "model.num_layers" */
@@ -46,21 +46,6 @@ struct tsim_recipe {
     size_t n_errors_before; /* in diags */
     bool *has_ignored;      /* the file has the setting that this --ignore names */
 };
-
-/* What becomes of settings that nothing asked for; the first class that matches decides. `patterns` are a shell's
- * (fnmatch) with blanks between them, of keys, or KEY=VALUE, both patterns, for a class of some values. A setting that
- * is off or null belongs to no class. */
-struct tsim_setting_class {
-    const char *patterns;
-    const char *why;  /* NULL: no effect on performance; else what it does that is not modelled: a warning */
-    bool changes_run; /* the model, the data type, the batch or the parallelism: an error, unless --ignore names it */
-};
-
-/* The class of a setting by its key here and its value, NULL: none. */
-const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
-                                                       const struct tsim_setting_class *classes, size_t n_classes);
-/* null, false, 0, none, or an empty list or mapping. */
-bool tsim_value_is_off(const struct tsim_value *value);
 
 /* Copies the text. Release frees what is not in the arena. */
 void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,

@@ -1,6 +1,6 @@
-#include "import/hf_config.h"
+#include "import/models/hf_config.h"
 
-#include "import/hf_keys.h"
+#include "import/models/hf_keys.h"
 
 #include "base/quantity.h"
 #include "workload/model.h"
@@ -117,13 +117,6 @@ static bool flag(struct reading *r, const char *key, bool otherwise) {
         tsim_value_error(r->diags, TSIM_ERR_SCHEMA, value, key, "neither true nor false");
         failed(r, TSIM_ERR_SCHEMA);
     }
-    return false;
-}
-
-static bool ignores(const struct reading *r, const char *key) {
-    for (size_t i = 0; i < r->input->n_ignored; i++)
-        if (strcmp(r->input->ignored[i], key) == 0)
-            return true;
     return false;
 }
 
@@ -459,7 +452,7 @@ static void enter_text_config(struct reading *r) {
     const struct tsim_value *text = tsim_value_is_text(type, "gemma3") ? find(r, "text_config") : NULL;
     if (!text || text->kind != TSIM_VALUE_MAPPING)
         return;
-    if (find(r, "vision_config") && !ignores(r, "vision_config"))
+    if (find(r, "vision_config") && !tsim_import_ignores(r->input, "vision_config"))
         tsim_diag_hint(refuse(r, "vision_config", "images have a tower of their own, which a model file cannot say"),
                        "--ignore vision_config imports the text part alone");
     enter(r, text);
@@ -521,7 +514,7 @@ static bool read_layer_types(struct reading *r) {
         const struct tsim_value *item = layers->items[i];
         has_windows |= tsim_value_is_text(item, "sliding_attention");
         if (!tsim_value_is_text(item, "sliding_attention") && !tsim_value_is_text(item, "full_attention") &&
-            !ignores(r, "layer_types")) {
+            !tsim_import_ignores(r->input, "layer_types")) {
             failed(r, TSIM_ERR_INFEASIBLE);
             tsim_diag_hint(
                 tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, item, "layer_types",
@@ -539,7 +532,7 @@ static void say_window(struct reading *r) {
     const struct tsim_value *window = find(r, "sliding_window");
     int64_t tokens = number(r, "sliding_window", 0, 1000000000, 0);
     bool has_windows = read_layer_types(r), is_on = flag(r, "use_sliding_window", true);
-    if (!window || tokens == 0 || !has_windows || !is_on || ignores(r, "sliding_window") ||
+    if (!window || tokens == 0 || !has_windows || !is_on || tsim_import_ignores(r->input, "sliding_window") ||
         number(r, "max_position_embeddings", 1, 1000000000, INT64_MAX) <= tokens)
         return;
     note(r, "sliding_window is not modelled: attention reaches over the whole sequence.");

@@ -1,8 +1,9 @@
-/* shell_parts.h - private to import: a script while it is read. */
-#ifndef TSIM_IMPORT_SHELL_PARTS_H
-#define TSIM_IMPORT_SHELL_PARTS_H
+/* shell_words.h - private to import: a shell's words with their quotes and expansions, and the script that they are
+ * read from. */
+#ifndef TSIM_IMPORT_SHELL_WORDS_H
+#define TSIM_IMPORT_SHELL_WORDS_H
 
-#include "import/shell.h"
+#include "import/launches/shell.h"
 
 enum { TSIM_SHELL_MAX_EXPANDED = 4 * 1000 * 1000, TSIM_SHELL_MAX_DEPTH = 32 };
 

@@ -18,6 +18,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "import/format.h"
 #include "workload/history.h"
 
 #include <stddef.h>
@@ -41,6 +42,10 @@ enum tsim_status tsim_chakra_write(struct tsim_arena *arena, const char *file, c
 /* The groups of all ranks as ASTRA-sim reads them (--comm-group-configuration). */
 enum tsim_status tsim_chakra_write_groups(struct tsim_arena *arena, const char *file,
                                           const struct tsim_history_group *groups, int32_t n, struct tsim_diags *diags);
+
+/* The execution traces of some ranks of a job or all: a replay (config/replay_spec.h). */
+enum tsim_status tsim_import_chakra(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                    struct tsim_import_result *result, struct tsim_diags *diags);
 
 /* The rank in NAME.RANK.et, -1 when there is none. */
 int32_t tsim_chakra_rank(const char *file);

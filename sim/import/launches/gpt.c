@@ -1,4 +1,4 @@
-#include "import/gpt.h"
+#include "import/launches/gpt.h"
 
 #include "config/catalogue_load.h"
 

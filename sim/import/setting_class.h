@@ -1,0 +1,24 @@
+/* setting_class.h - private to import: what becomes of settings of a foreign file that nothing has read. */
+#ifndef TSIM_IMPORT_SETTING_CLASS_H
+#define TSIM_IMPORT_SETTING_CLASS_H
+
+#include "config/value.h"
+
+/* The first class that matches a setting decides what becomes of it. `patterns` are a shell's (fnmatch)
+ * with blanks between them, of keys, or KEY=VALUE, both patterns, for a class of some values. A setting that is off or
+ * null belongs to no class. */
+struct tsim_setting_class {
+    const char *patterns;
+    const char *why;  /* NULL: no effect on performance; else what it does that is not modelled: a warning */
+    bool changes_run; /* the model, the data type, the batch or the parallelism: an error, unless --ignore names it */
+};
+
+/* The class of a setting by its key here and its value, NULL: none. */
+const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
+                                                       const struct tsim_setting_class *classes, size_t n_classes);
+/* null, None, ~ or nothing, without quotes. */
+bool tsim_value_is_null(const struct tsim_value *value);
+/* null, false, 0, none, or an empty list or mapping. */
+bool tsim_value_is_off(const struct tsim_value *value);
+
+#endif
