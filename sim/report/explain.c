@@ -39,7 +39,7 @@ static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_expla
         tsim_input_feed(sc, placement, &explanation->feed);
     explanation->loads = simulation.loads;
     explanation->n_loads = simulation.n_loads;
-    explanation->account = simulation.gangs[tsim_explain_critical_rank(explanation->result)->rank];
+    explanation->account = simulation.stage_groups[tsim_explain_critical_rank(explanation->result)->rank];
     return TSIM_OK;
 }
 

@@ -24,9 +24,9 @@ struct tsim_explanation {
     /* Of a simulated result alone: */
     struct tsim_sensitivities sensitivities;
     const struct tsim_timeline *timeline;
-    struct tsim_gang_account account; /* of the critical rank */
-    struct tsim_feed feed;            /* its input pipeline, without gaps_s */
-    struct tsim_feed_flow flow;       /* of its input pipeline */
+    struct tsim_stage_group_account account; /* of the critical rank */
+    struct tsim_feed feed;                   /* its input pipeline, without gaps_s */
+    struct tsim_feed_flow flow;              /* of its input pipeline */
     const struct tsim_link_load *loads;
     int32_t n_loads;
 };

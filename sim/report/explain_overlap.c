@@ -173,7 +173,7 @@ static double data_bytes(const struct tsim_explanation *explanation) {
 }
 
 static void add_data(const struct tsim_explanation *explanation, struct rows *rows) {
-    const struct tsim_gang_account *a = &explanation->account;
+    const struct tsim_stage_group_account *a = &explanation->account;
     const struct tsim_scenario *sc = explanation->scenario;
     double hidden_s = a->data_busy_s, available_s = data_available_s(explanation);
     double waits_s = a->exposed_gather_s + a->exposed_reduce_s;
@@ -219,7 +219,7 @@ static double message_bytes(const struct tsim_scenario *sc, const struct tsim_ti
 }
 
 static void add_messages(const struct tsim_explanation *explanation, struct rows *rows) {
-    const struct tsim_gang_account *a = &explanation->account;
+    const struct tsim_stage_group_account *a = &explanation->account;
     const struct tsim_scenario *sc = explanation->scenario;
     const struct tsim_timeline *timeline = explanation->timeline;
     const struct tsim_stage_slices *stage = &timeline->stages[a->stage];

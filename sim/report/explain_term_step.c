@@ -440,7 +440,7 @@ static const struct tsim_term *message_bytes(struct tsim_terms *terms) {
 }
 
 static const struct tsim_term *pipeline_term(struct tsim_terms *terms, const char *name) {
-    const struct tsim_gang_account *account = &terms->explanation->account;
+    const struct tsim_stage_group_account *account = &terms->explanation->account;
     bool is_async = terms->scenario->parallelism.overlap.pipeline;
     struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, name,
                                            is_async ? "waits for messages under way, simulated"
@@ -454,7 +454,7 @@ static const struct tsim_term *pipeline_term(struct tsim_terms *terms, const cha
 }
 
 static const struct tsim_term *data_term(struct tsim_terms *terms, const char *name) {
-    const struct tsim_gang_account *a = &terms->explanation->account;
+    const struct tsim_stage_group_account *a = &terms->explanation->account;
     const struct tsim_scenario *sc = terms->scenario;
     struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "waits for the data-parallel group, simulated",
                                           a->terms.exposed_data_s, TSIM_TIME_S);

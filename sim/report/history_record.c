@@ -35,7 +35,7 @@ struct cause {
     int32_t node, before;
 };
 
-struct recorded_gang {
+struct recorded_stage_group {
     struct recorded_node *nodes;
     size_t n_nodes, node_capacity;
     int32_t *deps;
@@ -44,7 +44,7 @@ struct recorded_gang {
     size_t n_causes, cause_capacity;
     int32_t *last_cause; /* by event; NO_NODE: none so far */
     size_t n_events, event_capacity;
-    int32_t *raised; /* nodes that raise the gang's count, in their order */
+    int32_t *raised; /* nodes that raise the stage group's count, in their order */
     size_t n_raised, raised_capacity;
     int32_t last[TSIM_N_STREAMS]; /* the last node of each stream */
 };
@@ -62,8 +62,8 @@ struct tsim_recorder {
     const struct tsim_cluster *cluster;
     const struct tsim_placement *placement;
     struct tsim_step_sink sink;
-    struct recorded_gang *gangs;
-    int32_t n_gangs, n_stages;
+    struct recorded_stage_group *stage_groups;
+    int32_t n_stage_groups, n_stages;
     struct recorded_part parts[TSIM_N_PARTS][TSIM_N_PASS_KINDS];
     struct tsim_history_group *groups;
     size_t n_groups, group_capacity;
@@ -71,57 +71,59 @@ struct tsim_recorder {
 
 /* ---- nodes ---- */
 
-static void add_dep(struct recorded_gang *gang, struct recorded_node *node, int32_t on) {
-    if (on == NO_NODE || (node->node.n_deps > 0 && gang->deps[gang->n_deps - 1] == on))
+static void add_dep(struct recorded_stage_group *group, struct recorded_node *node, int32_t on) {
+    if (on == NO_NODE || (node->node.n_deps > 0 && group->deps[group->n_deps - 1] == on))
         return;
-    gang->deps = tsim_heap_grow(gang->deps, &gang->dep_capacity, gang->n_deps + 1, sizeof *gang->deps);
-    gang->deps[gang->n_deps++] = on;
+    group->deps = tsim_heap_grow(group->deps, &group->dep_capacity, group->n_deps + 1, sizeof *group->deps);
+    group->deps[group->n_deps++] = on;
     node->node.n_deps++;
 }
 
-static struct recorded_node *add_node(struct recorded_gang *gang, enum tsim_history_kind kind, const char *name,
+static struct recorded_node *add_node(struct recorded_stage_group *group, enum tsim_history_kind kind, const char *name,
                                       double begin_s, double end_s) {
-    gang->nodes = tsim_heap_grow(gang->nodes, &gang->node_capacity, gang->n_nodes + 1, sizeof *gang->nodes);
-    struct recorded_node *node = &gang->nodes[gang->n_nodes++];
+    group->nodes = tsim_heap_grow(group->nodes, &group->node_capacity, group->n_nodes + 1, sizeof *group->nodes);
+    struct recorded_node *node = &group->nodes[group->n_nodes++];
     *node = (struct recorded_node){
         .node = {.kind = kind, .name = name, .start_s = begin_s, .duration_s = end_s - begin_s, .group = -1},
-        .first_dep = gang->n_deps,
+        .first_dep = group->n_deps,
         .peer_stage = -1};
     return node;
 }
 
-static int32_t newest(const struct recorded_gang *gang) {
-    return (int32_t)gang->n_nodes - 1;
+static int32_t newest(const struct recorded_stage_group *group) {
+    return (int32_t)group->n_nodes - 1;
 }
 
-static void add_cause(struct recorded_gang *gang, int32_t event, int32_t node) {
-    gang->causes = tsim_heap_grow(gang->causes, &gang->cause_capacity, gang->n_causes + 1, sizeof *gang->causes);
-    gang->last_cause =
-        tsim_heap_grow(gang->last_cause, &gang->event_capacity, (size_t)event + 1, sizeof *gang->last_cause);
-    for (; gang->n_events <= (size_t)event; gang->n_events++)
-        gang->last_cause[gang->n_events] = NO_NODE;
-    gang->causes[gang->n_causes] = (struct cause){node, gang->last_cause[event]};
-    gang->last_cause[event] = (int32_t)gang->n_causes++;
+static void add_cause(struct recorded_stage_group *group, int32_t event, int32_t node) {
+    group->causes = tsim_heap_grow(group->causes, &group->cause_capacity, group->n_causes + 1, sizeof *group->causes);
+    group->last_cause =
+        tsim_heap_grow(group->last_cause, &group->event_capacity, (size_t)event + 1, sizeof *group->last_cause);
+    for (; group->n_events <= (size_t)event; group->n_events++)
+        group->last_cause[group->n_events] = NO_NODE;
+    group->causes[group->n_causes] = (struct cause){node, group->last_cause[event]};
+    group->last_cause[event] = (int32_t)group->n_causes++;
 }
 
 /* What a task waited for has ended, so it is among the causes. */
-static void add_waits(struct recorded_gang *gang, struct recorded_node *node, const struct tsim_task_events *events) {
+static void add_waits(struct recorded_stage_group *group, struct recorded_node *node,
+                      const struct tsim_task_events *events) {
     for (int32_t i = 0; i < events->n_waits; i++) {
         size_t event = (size_t)events->waits[i];
-        for (int32_t k = event < gang->n_events ? gang->last_cause[event] : NO_NODE; k != NO_NODE;
-             k = gang->causes[k].before)
-            add_dep(gang, node, gang->causes[k].node);
+        for (int32_t k = event < group->n_events ? group->last_cause[event] : NO_NODE; k != NO_NODE;
+             k = group->causes[k].before)
+            add_dep(group, node, group->causes[k].node);
     }
-    if (events->awaited_count >= 0 && events->awaited > 0 && (size_t)events->awaited <= gang->n_raised)
-        add_dep(gang, node, gang->raised[events->awaited - 1]);
+    if (events->awaited_count >= 0 && events->awaited > 0 && (size_t)events->awaited <= group->n_raised)
+        add_dep(group, node, group->raised[events->awaited - 1]);
 }
 
-static void tell_events(struct recorded_gang *gang, const struct tsim_step_task *task) {
+static void tell_events(struct recorded_stage_group *group, const struct tsim_step_task *task) {
     for (int32_t i = 0; i < task->events->n_lowers && task->kind != TSIM_TASK_SEND; i++)
-        add_cause(gang, task->events->lowers[i], newest(gang));
+        add_cause(group, task->events->lowers[i], newest(group));
     if (task->events->raised_count >= 0) {
-        gang->raised = tsim_heap_grow(gang->raised, &gang->raised_capacity, gang->n_raised + 1, sizeof *gang->raised);
-        gang->raised[gang->n_raised++] = newest(gang);
+        group->raised =
+            tsim_heap_grow(group->raised, &group->raised_capacity, group->n_raised + 1, sizeof *group->raised);
+        group->raised[group->n_raised++] = newest(group);
     }
 }
 
@@ -157,7 +159,7 @@ static const struct recorded_part *part_of(struct tsim_recorder *r, enum tsim_pa
 /* A pass while it is cut into nodes: kernels that have no node yet, and what the next node waits for. */
 struct cutting {
     struct tsim_recorder *recorder;
-    struct recorded_gang *gang;
+    struct recorded_stage_group *stage_group;
     const struct tsim_step_task *task;
     const char *name;
     double at_s, scale;              /* where the next node begins; elapsed over predicted time of kernels */
@@ -170,9 +172,9 @@ struct cutting {
 
 static void follow(struct cutting *c, struct recorded_node *node) {
     for (int32_t i = 0; i < c->n_tail; i++)
-        add_dep(c->gang, node, c->tail[i]);
+        add_dep(c->stage_group, node, c->tail[i]);
     if (c->is_first)
-        add_waits(c->gang, node, c->task->events);
+        add_waits(c->stage_group, node, c->task->events);
     c->is_first = false;
 }
 
@@ -186,7 +188,7 @@ static void put_kernels(struct cutting *c, double time_s) {
     double frac = c->kernels_s > 0 ? fmin(time_s / c->kernels_s, 1) : 0;
     if (!(frac > 0))
         return;
-    struct recorded_node *node = add_node(c->gang, TSIM_HISTORY_COMPUTE, c->name, c->at_s, c->at_s + time_s);
+    struct recorded_node *node = add_node(c->stage_group, TSIM_HISTORY_COMPUTE, c->name, c->at_s, c->at_s + time_s);
     node->node.n_ops = frac * c->flops;
     node->node.bytes = frac * c->bytes;
     follow(c, node);
@@ -194,7 +196,7 @@ static void put_kernels(struct cutting *c, double time_s) {
     c->flops -= node->node.n_ops;
     c->bytes -= node->node.bytes;
     c->at_s += time_s;
-    move_tail(c, newest(c->gang));
+    move_tail(c, newest(c->stage_group));
 }
 
 /* Kernels up to where nothing runs beside a collective any more; the next node waits for both. */
@@ -202,7 +204,7 @@ static void end_beside(struct cutting *c) {
     if (c->beside == NO_NODE)
         return;
     put_kernels(c, fmin(c->kernels_s, c->beside_s));
-    if (newest(c->gang) == c->beside)
+    if (newest(c->stage_group) == c->beside)
         move_tail(c, c->beside);
     else
         c->tail[c->n_tail++] = c->beside;
@@ -221,7 +223,8 @@ static void put_kernel(struct cutting *c, const struct tsim_pass_operator *row) 
 static struct recorded_node *collective_node(struct cutting *c, const struct tsim_pass_operator *row, enum whose whose,
                                              double bytes) {
     const struct tsim_op *op = row->op;
-    struct recorded_node *node = add_node(c->gang, TSIM_HISTORY_COLLECTIVE, op->name, c->at_s, c->at_s + row->time_s);
+    struct recorded_node *node =
+        add_node(c->stage_group, TSIM_HISTORY_COLLECTIVE, op->name, c->at_s, c->at_s + row->time_s);
     node->op = OPS[op->collective];
     node->bytes = bytes;
     node->is_ring = op->collective == TSIM_OP_RING_EXCHANGE;
@@ -245,10 +248,10 @@ static void put_dispatch(struct cutting *c, const struct tsim_pass_operator *row
     follow(c, collective_node(c, row, OF_AXES_ON_NODE,
                               copy_bytes * tsim_routing_ranks(experts, group.n_nodes, group.max_ranks_per_node)));
     struct recorded_node *both =
-        add_node(c->gang, TSIM_HISTORY_COMPUTE, row->op->name, c->at_s + row->time_s, c->at_s + row->time_s);
+        add_node(c->stage_group, TSIM_HISTORY_COMPUTE, row->op->name, c->at_s + row->time_s, c->at_s + row->time_s);
     both->node.stream = JOIN_STREAM;
-    add_dep(c->gang, both, newest(c->gang) - 2);
-    add_dep(c->gang, both, newest(c->gang) - 1);
+    add_dep(c->stage_group, both, newest(c->stage_group) - 2);
+    add_dep(c->stage_group, both, newest(c->stage_group) - 1);
     memcpy(c->tail, tail, sizeof tail);
     c->n_tail = n_tail;
 }
@@ -266,7 +269,7 @@ static void put_collective(struct cutting *c, const struct tsim_pass_operator *r
         put_dispatch(c, row);
     else
         follow(c, collective_node(c, row, OF_AXES, row->op->collective_bytes));
-    int32_t collective = newest(c->gang);
+    int32_t collective = newest(c->stage_group);
     end_s = c->at_s + row->time_s;
     put_kernels(c, before_s);
     if (hidden_s > before_s) { /* the kernels after it hide the rest */
@@ -337,15 +340,16 @@ static const char *pass_name(struct tsim_recorder *r, const struct tsim_step_tas
                              task->item->chunk);
 }
 
-static void whole_pass(struct tsim_recorder *r, struct recorded_gang *gang, const struct tsim_step_task *task) {
-    struct recorded_node *node = add_node(gang, TSIM_HISTORY_COMPUTE, pass_name(r, task), task->begin_s, task->end_s);
+static void whole_pass(struct tsim_recorder *r, struct recorded_stage_group *group, const struct tsim_step_task *task) {
+    struct recorded_node *node = add_node(group, TSIM_HISTORY_COMPUTE, pass_name(r, task), task->begin_s, task->end_s);
     node->node.n_ops = task->flops;
     node->node.bytes = task->memory_busy_s * tsim_memory_rate(r->cluster->accelerator);
-    add_dep(gang, node, gang->last[task->stream]);
-    add_waits(gang, node, task->events);
+    add_dep(group, node, group->last[task->stream]);
+    add_waits(group, node, task->events);
 }
 
-static void record_pass(struct tsim_recorder *r, struct recorded_gang *gang, const struct tsim_step_task *task) {
+static void record_pass(struct tsim_recorder *r, struct recorded_stage_group *group,
+                        const struct tsim_step_task *task) {
     double kernels_s = 0, exposed_s = 0, elapsed_s = task->end_s - task->begin_s;
     bool has_collectives = false;
     struct portion portions[4];
@@ -353,68 +357,70 @@ static void record_pass(struct tsim_recorder *r, struct recorded_gang *gang, con
     for (int i = 0; i < 4; i++)
         add_part_s(r, portions[i].which, task->item->kind, portions[i].n, &kernels_s, &exposed_s, &has_collectives);
     if (!has_collectives || !(elapsed_s > exposed_s) || !(kernels_s > 0)) {
-        whole_pass(r, gang, task);
+        whole_pass(r, group, task);
         return;
     }
     struct cutting c = {.recorder = r,
-                        .gang = gang,
+                        .stage_group = group,
                         .task = task,
                         .name = pass_name(r, task),
                         .at_s = task->begin_s,
                         .scale = (elapsed_s - exposed_s) / kernels_s,
                         .beside = NO_NODE,
                         .is_first = true};
-    move_tail(&c, gang->last[task->stream]);
+    move_tail(&c, group->last[task->stream]);
     for (int i = 0; i < 4; i++)
         put_part(&c, portions[i].which, portions[i].n);
     end_beside(&c);
     put_kernels(&c, c.kernels_s);
     if (c.n_tail > 1) { /* whoever comes next waits for one node */
-        struct recorded_node *node = add_node(gang, TSIM_HISTORY_COMPUTE, c.name, c.at_s, c.at_s);
+        struct recorded_node *node = add_node(group, TSIM_HISTORY_COMPUTE, c.name, c.at_s, c.at_s);
         follow(&c, node);
     }
 }
 
 /* ---- collectives and messages ---- */
 
-static void record_parts(struct recorded_gang *gang, const struct tsim_step_task *task, const char *name,
+static void record_parts(struct recorded_stage_group *group, const struct tsim_step_task *task, const char *name,
                          const struct who *who) {
     double each_s = (task->end_s - task->begin_s) / (task->n_parts > 0 ? task->n_parts : 1);
     for (int32_t i = 0; i < task->n_parts; i++) {
-        struct recorded_node *node =
-            add_node(gang, TSIM_HISTORY_COLLECTIVE, name, task->begin_s + i * each_s, task->begin_s + (i + 1) * each_s);
+        struct recorded_node *node = add_node(group, TSIM_HISTORY_COLLECTIVE, name, task->begin_s + i * each_s,
+                                              task->begin_s + (i + 1) * each_s);
         node->op = task->parts[i].op;
         node->bytes = task->parts[i].bytes;
         node->who = *who;
         node->who.among = task->parts[i].among;
         node->who.is_expert = task->parts[i].is_expert;
-        add_dep(gang, node, i > 0 ? newest(gang) - 1 : gang->last[task->stream]);
+        add_dep(group, node, i > 0 ? newest(group) - 1 : group->last[task->stream]);
         if (i == 0)
-            add_waits(gang, node, task->events);
+            add_waits(group, node, task->events);
     }
 }
 
-static void record_norm(struct tsim_recorder *r, struct recorded_gang *gang, const struct tsim_step_task *task) {
+static void record_norm(struct tsim_recorder *r, struct recorded_stage_group *group,
+                        const struct tsim_step_task *task) {
     bool is_alone = r->scenario->n_accelerators == 1 || !(task->end_s > task->begin_s);
-    struct recorded_node *node = add_node(gang, is_alone ? TSIM_HISTORY_COMPUTE : TSIM_HISTORY_COLLECTIVE,
+    struct recorded_node *node = add_node(group, is_alone ? TSIM_HISTORY_COMPUTE : TSIM_HISTORY_COLLECTIVE,
                                           "gradient norm", task->begin_s, task->end_s);
     node->op = TSIM_ALL_REDUCE;
     node->bytes = TSIM_NORM_BYTES;
     node->who = (struct who){.whose = EVERYBODY};
-    add_dep(gang, node, gang->last[task->stream]);
-    add_waits(gang, node, task->events);
+    add_dep(group, node, group->last[task->stream]);
+    add_waits(group, node, task->events);
 }
 
 /* On one stage the message is sent, on the other it is received. */
-static void record_message(struct tsim_recorder *r, struct recorded_gang *gang, const struct tsim_step_task *task) {
-    struct recorded_gang *to = &r->gangs[task->to_gang];
-    int32_t from_stage = task->gang % r->n_stages, to_stage = task->to_gang % r->n_stages;
-    struct recorded_node *node = add_node(gang, TSIM_HISTORY_SEND, "send", task->begin_s, task->end_s);
+static void record_message(struct tsim_recorder *r, struct recorded_stage_group *group,
+                           const struct tsim_step_task *task) {
+    struct recorded_stage_group *to = &r->stage_groups[task->to_stage_group];
+    int32_t from_stage = task->stage_group % r->n_stages, to_stage = task->to_stage_group % r->n_stages;
+    struct recorded_node *node = add_node(group, TSIM_HISTORY_SEND, "send", task->begin_s, task->end_s);
     node->bytes = fmax(task->scale_up_bytes, task->nic_bytes);
     node->peer_stage = to_stage;
     node->node.tag = task->message;
-    add_dep(gang, node, gang->last[task->stream]);
-    add_waits(gang, node, task->events);
+    add_dep(group, node, group->last[task->stream]);
+    add_waits(group, node, task->events);
     node = add_node(to, TSIM_HISTORY_RECEIVE, "receive", task->begin_s, task->end_s);
     node->bytes = fmax(task->scale_up_bytes, task->nic_bytes);
     node->peer_stage = from_stage;
@@ -423,61 +429,61 @@ static void record_message(struct tsim_recorder *r, struct recorded_gang *gang, 
         add_cause(to, task->events->lowers[i], newest(to));
 }
 
-static void record_kernel(struct recorded_gang *gang, const struct tsim_step_task *task, const char *name,
+static void record_kernel(struct recorded_stage_group *group, const struct tsim_step_task *task, const char *name,
                           bool is_host) {
-    struct recorded_node *node = add_node(gang, TSIM_HISTORY_COMPUTE, name, task->begin_s, task->end_s);
+    struct recorded_node *node = add_node(group, TSIM_HISTORY_COMPUTE, name, task->begin_s, task->end_s);
     node->node.is_host = is_host;
     node->node.stream = task->stream == TSIM_STREAM_DATA ? DATA_STREAM : 0;
-    add_dep(gang, node, gang->last[task->stream]);
-    add_waits(gang, node, task->events);
+    add_dep(group, node, group->last[task->stream]);
+    add_waits(group, node, task->events);
 }
 
 static void take(void *context, const struct tsim_step_task *task) {
     struct tsim_recorder *r = context;
-    struct recorded_gang *gang = &r->gangs[task->gang];
+    struct recorded_stage_group *group = &r->stage_groups[task->stage_group];
     const struct who data = {.whose = OF_DATA}, ends = {.whose = OF_ENDS};
     switch (task->kind) {
     case TSIM_TASK_PASS:
-        record_pass(r, gang, task);
+        record_pass(r, group, task);
         break;
     case TSIM_TASK_SEND:
-        record_message(r, gang, task);
+        record_message(r, group, task);
         break;
     case TSIM_TASK_GATHER:
-        record_parts(gang, task, "parameter gather", &data);
+        record_parts(group, task, "parameter gather", &data);
         break;
     case TSIM_TASK_REDUCE:
-        record_parts(gang, task, "gradient reduction", &data);
+        record_parts(group, task, "gradient reduction", &data);
         break;
     case TSIM_TASK_TIED:
-        record_parts(gang, task, "tied embedding", &ends);
+        record_parts(group, task, "tied embedding", &ends);
         break;
     case TSIM_TASK_NORM:
-        record_norm(r, gang, task);
+        record_norm(r, group, task);
         break;
     case TSIM_TASK_OPTIMIZER:
-        record_kernel(gang, task, "optimizer", false);
+        record_kernel(group, task, "optimizer", false);
         break;
     case TSIM_TASK_INPUT:
-        record_kernel(gang, task, "batch of input", true);
+        record_kernel(group, task, "batch of input", true);
         break;
     case TSIM_TASK_GO:
     case TSIM_TASK_PIECE:
-        record_kernel(gang, task, "before a collective", false);
+        record_kernel(group, task, "before a collective", false);
         break;
     }
-    gang->last[task->stream] = newest(gang);
-    tell_events(gang, task);
+    group->last[task->stream] = newest(group);
+    tell_events(group, task);
 }
 
-static void begin(void *context, int32_t n_gangs, int64_t n_messages) {
+static void begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
     struct tsim_recorder *r = context;
     (void)n_messages;
-    r->n_gangs = n_gangs;
-    r->gangs = TSIM_NEW_ARRAY(r->arena, (size_t)n_gangs, struct recorded_gang);
-    for (int32_t g = 0; g < n_gangs; g++)
-        for (size_t s = 0; s < sizeof r->gangs[g].last / sizeof r->gangs[g].last[0]; s++)
-            r->gangs[g].last[s] = NO_NODE;
+    r->n_stage_groups = n_stage_groups;
+    r->stage_groups = TSIM_NEW_ARRAY(r->arena, (size_t)n_stage_groups, struct recorded_stage_group);
+    for (int32_t g = 0; g < n_stage_groups; g++)
+        for (size_t s = 0; s < sizeof r->stage_groups[g].last / sizeof r->stage_groups[g].last[0]; s++)
+            r->stage_groups[g].last[s] = NO_NODE;
 }
 
 struct tsim_recorder *tsim_recorder_new(struct tsim_arena *arena, const struct tsim_scenario *scenario) {
@@ -492,12 +498,12 @@ struct tsim_recorder *tsim_recorder_new(struct tsim_arena *arena, const struct t
 }
 
 void tsim_recorder_release(struct tsim_recorder *r) {
-    for (int32_t g = 0; g < r->n_gangs; g++) {
-        tsim_heap_free(r->gangs[g].nodes);
-        tsim_heap_free(r->gangs[g].deps);
-        tsim_heap_free(r->gangs[g].causes);
-        tsim_heap_free(r->gangs[g].last_cause);
-        tsim_heap_free(r->gangs[g].raised);
+    for (int32_t g = 0; g < r->n_stage_groups; g++) {
+        tsim_heap_free(r->stage_groups[g].nodes);
+        tsim_heap_free(r->stage_groups[g].deps);
+        tsim_heap_free(r->stage_groups[g].causes);
+        tsim_heap_free(r->stage_groups[g].last_cause);
+        tsim_heap_free(r->stage_groups[g].raised);
     }
     tsim_heap_free(r->groups);
 }
@@ -645,23 +651,23 @@ static int32_t rank_on_stage(const struct tsim_recorder *r, int32_t rank, int32_
     return tsim_placement_rank(r->placement, &at);
 }
 
-static int32_t gang_of(const struct tsim_recorder *r, int32_t rank) {
+static int32_t stage_group_of(const struct tsim_recorder *r, int32_t rank) {
     struct tsim_coordinates at = tsim_placement_coordinates(r->placement, rank);
     int32_t replica = at.at[TSIM_AXIS_DATA] * r->placement->size[TSIM_AXIS_EXPERT] + at.at[TSIM_AXIS_EXPERT];
-    return (r->n_gangs > r->n_stages ? replica : 0) * r->n_stages + at.at[TSIM_AXIS_PIPELINE];
+    return (r->n_stage_groups > r->n_stages ? replica : 0) * r->n_stages + at.at[TSIM_AXIS_PIPELINE];
 }
 
 void tsim_recorder_history(struct tsim_recorder *r, struct tsim_arena *arena, int32_t rank,
                            struct tsim_history *execution) {
-    const struct recorded_gang *gang = &r->gangs[gang_of(r, rank)];
-    struct tsim_history_node *nodes = TSIM_NEW_ARRAY(arena, gang->n_nodes, struct tsim_history_node);
+    const struct recorded_stage_group *group = &r->stage_groups[stage_group_of(r, rank)];
+    struct tsim_history_node *nodes = TSIM_NEW_ARRAY(arena, group->n_nodes, struct tsim_history_node);
     struct known_groups known = {.n = 0};
-    for (size_t i = 0; i < gang->n_nodes; i++) {
-        const struct recorded_node *from = &gang->nodes[i];
+    for (size_t i = 0; i < group->n_nodes; i++) {
+        const struct recorded_node *from = &group->nodes[i];
         struct tsim_history_node *node = &nodes[i];
         *node = from->node;
         node->id = i + 1; /* 0 is the metadata's */
-        node->deps = gang->deps + from->first_dep;
+        node->deps = group->deps + from->first_dep;
         node->comm_bytes = from->bytes;
         if (node->kind == TSIM_HISTORY_COLLECTIVE)
             finish_collective(r, &known, from, rank, node);
@@ -672,7 +678,7 @@ void tsim_recorder_history(struct tsim_recorder *r, struct tsim_arena *arena, in
                                        .version = "",
                                        .rank = rank,
                                        .n_ranks = r->placement->n_ranks,
-                                       .n_nodes = (int32_t)gang->n_nodes,
+                                       .n_nodes = (int32_t)group->n_nodes,
                                        .nodes = nodes,
                                        .groups = r->groups,
                                        .n_groups = (int32_t)r->n_groups};

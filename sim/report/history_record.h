@@ -1,8 +1,8 @@
 /* history_record.h - a simulated step as execution traces (workload/history.h), one for any accelerator.
  *
  * A recorder listens to the step of a scenario without variation whose network is fluid or ideal. Each rank of the
- * trace does what its gang did (training/program.h): ranks that cannot differ have the same nodes, with process groups
- * and peers of their own.
+ * trace does what its stage group did (training/program.h): ranks that cannot differ have the same nodes, with process
+ * groups and peers of their own.
  *
  *   passes       one kernel each; where collectives are inside (tensor, context, expert), the kernels between two of
  *                them are one, and a collective that is partly hidden runs beside as much of the kernels as hides it

@@ -17,8 +17,8 @@ struct recorder {
     int32_t n_stages, n, most;
 };
 
-static void begin(void *context, int32_t n_gangs, int64_t n_messages) {
-    (void)context, (void)n_gangs, (void)n_messages;
+static void begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
+    (void)context, (void)n_stage_groups, (void)n_messages;
 }
 
 /* Passes by their kind, then messages forward and backward, then the other kinds of tasks. */
@@ -32,11 +32,11 @@ static int64_t kind_of(const struct tsim_step_task *task) {
 
 static void take(void *context, const struct tsim_step_task *task) {
     struct recorder *recorder = context;
-    if (task->gang >= recorder->n_stages || task->end_s <= task->begin_s)
+    if (task->stage_group >= recorder->n_stages || task->end_s <= task->begin_s)
         return;
     if (recorder->n++ >= recorder->most)
         return;
-    tsim_json_integer(recorder->slices, NULL, task->gang);
+    tsim_json_integer(recorder->slices, NULL, task->stage_group);
     tsim_json_integer(recorder->slices, NULL, task->stream);
     tsim_json_integer(recorder->slices, NULL, kind_of(task));
     tsim_json_integer(recorder->slices, NULL, task->item ? task->item->microbatch : -1);

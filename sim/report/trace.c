@@ -163,13 +163,13 @@ static void begin_passes(struct tsim_trace *trace) {
         set_pass_bytes(trace, i / n_chunks, i % n_chunks, trace->pass_bytes[i]);
 }
 
-static void begin(void *context, int32_t n_gangs, int64_t n_messages) {
+static void begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
     struct tsim_trace *trace = context;
-    trace->n_ranks = n_gangs;
-    trace->ranks = TSIM_NEW_ARRAY(trace->arena, (size_t)n_gangs, struct traced_rank);
+    trace->n_ranks = n_stage_groups;
+    trace->ranks = TSIM_NEW_ARRAY(trace->arena, (size_t)n_stage_groups, struct traced_rank);
     trace->is_sent = TSIM_NEW_ARRAY(trace->arena, (size_t)n_messages / 8 + 1, uint8_t);
     begin_passes(trace);
-    for (int32_t i = 0; i < n_gangs; i++) {
+    for (int32_t i = 0; i < n_stage_groups; i++) {
         trace->ranks[i].is_traced = is_chosen(trace, i);
         if (trace->ranks[i].is_traced)
             begin_rank(trace, i);
@@ -222,8 +222,8 @@ static char *put_args(const struct tsim_trace *trace, const struct tsim_step_tas
         at = put_whole(at, ",\"chunk\":", task->item->chunk);
     if (task->segment > 0 || (task->kind == TSIM_TASK_PASS && !task->is_last_segment))
         at = put_whole(at, ",\"segment\":", task->segment);
-    if (task->to_gang >= 0)
-        at = put_whole(at, ",\"to rank\":", task->to_gang);
+    if (task->to_stage_group >= 0)
+        at = put_whole(at, ",\"to rank\":", task->to_stage_group);
     at = put_amount(at, ",\"FLOP\":", task->flops);
     at = put_amount(at, ",\"scale-up bytes\":", task->scale_up_bytes);
     at = put_amount(at, ",\"NIC bytes\":", task->nic_bytes);
@@ -234,7 +234,7 @@ static char *put_args(const struct tsim_trace *trace, const struct tsim_step_tas
 }
 
 static void put_slice(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns, int64_t end_ns) {
-    char *at = put_whole(begin_event(trace, "X", task->gang), ",\"tid\":", task->stream);
+    char *at = put_whole(begin_event(trace, "X", task->stage_group), ",\"tid\":", task->stream);
     at = put_time(put_time(at, ",\"ts\":", begin_ns), ",\"dur\":", end_ns - begin_ns);
     at = put(put(put(at, ",\"name\":\""), task_name(task)), "\",\"args\":");
     end_event(trace, put_args(trace, task, at));
@@ -242,7 +242,7 @@ static void put_slice(struct tsim_trace *trace, const struct tsim_step_task *tas
 
 /* An arrow's end belongs to the slice that encloses it: where a message begins, and where the pass does. */
 static void put_arrow(struct tsim_trace *trace, const struct tsim_step_task *task, bool is_end, int64_t ns) {
-    char *at = begin_event(trace, is_end ? "f\",\"bp\":\"e" : "s", task->gang);
+    char *at = begin_event(trace, is_end ? "f\",\"bp\":\"e" : "s", task->stage_group);
     at = put_time(put_whole(at, ",\"tid\":", task->stream), ",\"ts\":", ns);
     at = put_whole(at, ",\"id\":", task->message);
     end_event(trace, put(at, ",\"cat\":\"message\",\"name\":\"message\""));
@@ -251,7 +251,7 @@ static void put_arrow(struct tsim_trace *trace, const struct tsim_step_task *tas
 static void take_message(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns) {
     uint8_t *cell = &trace->is_sent[task->message / 8], bit = (uint8_t)(1 << task->message % 8);
     bool is_end = task->kind == TSIM_TASK_PASS;
-    if (is_end ? !(*cell & bit) : !trace->ranks[task->to_gang].is_traced)
+    if (is_end ? !(*cell & bit) : !trace->ranks[task->to_stage_group].is_traced)
         return; /* its other end is not among the ranks */
     *cell |= bit;
     put_arrow(trace, task, is_end, begin_ns);
@@ -264,10 +264,11 @@ static void count_memory(struct tsim_trace *trace, const struct tsim_step_task *
     bool is_forward = task->item->kind == TSIM_PASS_FORWARD;
     if (is_forward ? task->segment != 0 : !task->is_last_segment)
         return;
-    int32_t stage = task->gang % trace->shape.stages;
-    struct traced_rank *rank = &trace->ranks[task->gang];
+    int32_t stage = task->stage_group % trace->shape.stages;
+    struct traced_rank *rank = &trace->ranks[task->stage_group];
     rank->activation_bytes += trace->pass_bytes[stage * trace->shape.chunks + task->item->chunk][task->item->kind];
-    put_memory(trace, task->gang, is_forward ? begin_ns : end_ns, "activations", fmax(rank->activation_bytes, 0));
+    put_memory(trace, task->stage_group, is_forward ? begin_ns : end_ns, "activations",
+               fmax(rank->activation_bytes, 0));
 }
 
 /* The links' share of the power is that of the streams beside compute. */
@@ -279,22 +280,22 @@ static double power_w(const struct tsim_trace *trace, const struct tsim_step_tas
 }
 
 static void count_rates(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns, int64_t end_ns) {
-    struct gauges *gauges = &trace->ranks[task->gang].gauges[task->stream];
+    struct gauges *gauges = &trace->ranks[task->stage_group].gauges[task->stream];
     if (end_ns <= begin_ns)
         return;
     double duration_s = task->end_s - task->begin_s, scale = 1e-8 / duration_s;
     const int64_t VALUES[N_GAUGES] = {nearest(10 * power_w(trace, task, duration_s)),
                                       nearest(task->scale_up_bytes * scale), nearest(task->nic_bytes * scale)};
     if (begin_ns > gauges->end_ns)
-        rest_gauges(trace, task->gang, (int)task->stream, gauges->end_ns);
-    set_gauges(trace, task->gang, (int)task->stream, begin_ns, VALUES);
+        rest_gauges(trace, task->stage_group, (int)task->stream, gauges->end_ns);
+    set_gauges(trace, task->stage_group, (int)task->stream, begin_ns, VALUES);
     gauges->end_ns = end_ns;
 }
 
 static void take(void *context, const struct tsim_step_task *task) {
     struct tsim_trace *trace = context;
     int64_t begin_ns = nearest(task->begin_s * 1e9), end_ns = nearest(task->end_s * 1e9);
-    if (!trace->ranks[task->gang].is_traced ||
+    if (!trace->ranks[task->stage_group].is_traced ||
         ((task->kind == TSIM_TASK_GO || task->kind == TSIM_TASK_INPUT) && end_ns == begin_ns))
         return;
     put_slice(trace, task, begin_ns, end_ns);

@@ -2,7 +2,7 @@
 #ifndef TSIM_TRAINING_BOUND_H
 #define TSIM_TRAINING_BOUND_H
 
-#include "training/gang.h"
+#include "training/stage_group.h"
 
 /* Never more than tsim_step_simulate's time, up to its tick. Every task takes at least what it takes alone; tasks of a
  * stream follow one another; a stage's first forward pass comes after those of the stages before it, and after a

@@ -19,17 +19,17 @@ void tsim_step_links_release(struct tsim_step_links *step_links) {
     tsim_heap_free(step_links->traffic);
 }
 
-struct tsim_coordinates tsim_gang_member_at(const struct tsim_placement *placement, const struct tsim_gang *gang,
-                                            int32_t member) {
-    struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = gang->stage};
+struct tsim_coordinates tsim_stage_group_member_at(const struct tsim_placement *placement,
+                                                   const struct tsim_stage_group *group, int32_t member) {
+    struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = group->stage};
     at.at[TSIM_AXIS_TENSOR] = member % placement->size[TSIM_AXIS_TENSOR];
     at.at[TSIM_AXIS_CONTEXT] = member / placement->size[TSIM_AXIS_TENSOR];
-    at.at[TSIM_AXIS_EXPERT] = gang->replica % placement->size[TSIM_AXIS_EXPERT];
-    at.at[TSIM_AXIS_DATA] = gang->replica / placement->size[TSIM_AXIS_EXPERT];
+    at.at[TSIM_AXIS_EXPERT] = group->replica % placement->size[TSIM_AXIS_EXPERT];
+    at.at[TSIM_AXIS_DATA] = group->replica / placement->size[TSIM_AXIS_EXPERT];
     return at;
 }
 
-static int32_t gang_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
+static int32_t stage_group_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
     int32_t replica = at->at[TSIM_AXIS_DATA] * placement->size[TSIM_AXIS_EXPERT] + at->at[TSIM_AXIS_EXPERT];
     return replica * placement->size[TSIM_AXIS_PIPELINE] + at->at[TSIM_AXIS_PIPELINE];
 }
@@ -39,11 +39,11 @@ static int32_t member_of(const struct tsim_placement *placement, const struct ts
 }
 
 void tsim_step_links_members(const struct tsim_step_links *step_links, const struct tsim_placement *placement,
-                             struct tsim_gang *gang, struct tsim_member *members) {
+                             struct tsim_stage_group *group, struct tsim_member *members) {
     const struct tsim_topology *t = step_links->topology;
     int32_t first = step_links->links.first_resource;
-    for (int32_t i = 0; i < gang->n_members; i++) {
-        struct tsim_coordinates at = tsim_gang_member_at(placement, gang, i);
+    for (int32_t i = 0; i < group->n_members; i++) {
+        struct tsim_coordinates at = tsim_stage_group_member_at(placement, group, i);
         struct tsim_member *member = &members[i];
         member->rank = tsim_placement_rank(placement, &at);
         if (t->count[TSIM_LINK_OUT] > 0) {
@@ -56,7 +56,7 @@ void tsim_step_links_members(const struct tsim_step_links *step_links, const str
             member->nic_in = first + t->first[TSIM_LINK_NIC_IN] + nic;
         }
     }
-    gang->links = &step_links->links;
+    group->links = &step_links->links;
 }
 
 /* ---- what collectives of the data-parallel group cross ---- */
@@ -91,16 +91,16 @@ static void cross_phase(const struct tsim_step_links *step_links, const struct t
     }
 }
 
-static struct tsim_crossed_links *crossed_by(const struct tsim_placement *placement, struct tsim_gang *gangs,
-                                             int32_t rank, bool is_expert) {
+static struct tsim_crossed_links *crossed_by(const struct tsim_placement *placement,
+                                             struct tsim_stage_group *stage_groups, int32_t rank, bool is_expert) {
     struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
-    return &gangs[gang_of(placement, &at)].members[member_of(placement, &at)].crossed[is_expert];
+    return &stage_groups[stage_group_of(placement, &at)].members[member_of(placement, &at)].crossed[is_expert];
 }
 
 /* A sum of whole gradients as it is, which may run on trees; everything else around a ring, long enough that what it
  * takes to begin does not count. */
-static struct tsim_collective_request crossing(const struct tsim_gang *gang, int32_t n, bool is_expert) {
-    const struct tsim_data_collective *reduce = &gang->stage_plan->chunks[0].reduce;
+static struct tsim_collective_request crossing(const struct tsim_stage_group *group, int32_t n, bool is_expert) {
+    const struct tsim_data_collective *reduce = &group->stage_plan->chunks[0].reduce;
     for (int32_t i = 0; i < reduce->n_parts; i++)
         if (reduce->parts[i].is_expert == is_expert && reduce->parts[i].among == TSIM_AMONG_ALL)
             return (struct tsim_collective_request){.op = reduce->parts[i].op, .bytes = reduce->parts[i].bytes};
@@ -109,37 +109,37 @@ static struct tsim_collective_request crossing(const struct tsim_gang *gang, int
 
 /* The parts that its ranks own of what one group runs. */
 static void cross_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
-                        const struct tsim_placement *placement, struct tsim_gang *gangs, const int32_t *ranks,
-                        int32_t n, bool is_expert) {
+                        const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
+                        const int32_t *ranks, int32_t n, bool is_expert) {
     struct tsim_coordinates first = tsim_placement_coordinates(placement, ranks[0]);
-    struct tsim_collective_request request = crossing(&gangs[gang_of(placement, &first)], n, is_expert);
+    struct tsim_collective_request request = crossing(&stage_groups[stage_group_of(placement, &first)], n, is_expert);
     struct tsim_pattern pattern;
     tsim_pattern_build(&pattern, step_links->topology, ranks, n, &request);
     int32_t *n_shares = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t), n_phases = pattern.n_lanes * pattern.n_phases;
     for (int32_t i = 0; i < n_phases; i++)
         n_shares[pattern.phases[i].owner] += pattern.phases[i].n_shares;
     for (int32_t i = 0; i < n; i++)
-        crossed_by(placement, gangs, ranks[i], is_expert)->items =
+        crossed_by(placement, stage_groups, ranks[i], is_expert)->items =
             TSIM_NEW_ARRAY(arena, (size_t)n_shares[i], struct tsim_crossed_link);
     for (int32_t i = 0; i < n_phases; i++)
         cross_phase(step_links, &pattern, &pattern.phases[i],
-                    crossed_by(placement, gangs, ranks[pattern.phases[i].owner], is_expert));
+                    crossed_by(placement, stage_groups, ranks[pattern.phases[i].owner], is_expert));
     tsim_pattern_release(&pattern);
 }
 
 static void cross_groups(const struct tsim_step_links *step_links, struct tsim_arena *arena,
-                         const struct tsim_placement *placement, struct tsim_gang *gangs, unsigned axes,
+                         const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, unsigned axes,
                          bool is_expert) {
     int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
         int32_t n = tsim_placement_ranks(placement, rank, axes, ranks);
         if (n > 1 && ranks[0] == rank)
-            cross_group(step_links, arena, placement, gangs, ranks, n, is_expert);
+            cross_group(step_links, arena, placement, stage_groups, ranks, n, is_expert);
     }
 }
 
 void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim_arena *arena,
-                           const struct tsim_placement *placement, struct tsim_gang *gangs) {
+                           const struct tsim_placement *placement, struct tsim_stage_group *stage_groups) {
     const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
     const struct tsim_topology *t = step_links->topology;
     bool meets_messages = tsim_placement_neighbours(placement, TSIM_AXIS_PIPELINE).any_on_node;
@@ -147,9 +147,9 @@ void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim
                       t->count[TSIM_LINK_TORUS] > 0 || (t->count[TSIM_LINK_PAIR] > 0 && meets_messages);
     if (!has_shared)
         return;
-    cross_groups(step_links, arena, placement, gangs, data, false);
-    if (gangs[0].plan->scenario->model->experts.count > 0)
-        cross_groups(step_links, arena, placement, gangs, placement->expert_data_axes, true);
+    cross_groups(step_links, arena, placement, stage_groups, data, false);
+    if (stage_groups[0].plan->scenario->model->experts.count > 0)
+        cross_groups(step_links, arena, placement, stage_groups, placement->expert_data_axes, true);
 }
 
 /* ---- collectives ---- */
@@ -159,8 +159,8 @@ struct builder {
     struct tsim_arena *arena;
     const struct tsim_placement *placement;
     const struct tsim_step_plan *plan;
-    struct tsim_gang *gangs;
-    int32_t n_gangs;
+    struct tsim_stage_group *stage_groups;
+    int32_t n_stage_groups;
 };
 
 /* A collective as one of the stages that take part knows it. */
@@ -195,13 +195,13 @@ static void add_group(struct builder *b, const struct holder *holders, int32_t n
     tsim_pattern_count_lanes(pattern, lanes);
     for (int32_t i = 0; i < n; i++) {
         struct tsim_coordinates at = tsim_placement_coordinates(b->placement, ranks[i]);
-        struct tsim_gang *gang = &b->gangs[gang_of(b->placement, &at)];
+        struct tsim_stage_group *group = &b->stage_groups[stage_group_of(b->placement, &at)];
         struct tsim_expansion *e =
-            tsim_gang_expansion(gang, holder_of(holders, n_holders, at.at[TSIM_AXIS_PIPELINE])->collective);
+            tsim_stage_group_expansion(group, holder_of(holders, n_holders, at.at[TSIM_AXIS_PIPELINE])->collective);
         go[i] = e->go[k];
         done[i] = e->done[k];
         e->n_lanes[k] += lanes[i];
-        held[i] = gang->members[member_of(b->placement, &at)].device;
+        held[i] = group->members[member_of(b->placement, &at)].device;
     }
     struct tsim_traffic_options options = {.n_uses = -1,
                                            .weight = TSIM_COLLECTIVE_WEIGHT,
@@ -248,21 +248,21 @@ static void add_part(struct builder *b, const struct holder *holders, int32_t n_
     }
 }
 
-/* Signals for the gangs of the holders' stages, then the groups of each part. */
+/* Signals for the stage groups of the holders' stages, then the groups of each part. */
 static void add_collective(struct builder *b, const struct holder *holders, int32_t n_holders) {
     const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
     TSIM_ASSERT(n_holders > 0);
     bool is_tied = holders[0].collective == &b->plan->tied;
-    for (int32_t i = 0; i < b->n_gangs; i++) {
-        struct tsim_gang *gang = &b->gangs[i];
-        const struct holder *holder = holder_of(holders, n_holders, gang->stage);
+    for (int32_t i = 0; i < b->n_stage_groups; i++) {
+        struct tsim_stage_group *group = &b->stage_groups[i];
+        const struct holder *holder = holder_of(holders, n_holders, group->stage);
         if (!holder)
             continue;
-        struct tsim_expansion *e = &gang->expansions[gang->n_expansions++];
+        struct tsim_expansion *e = &group->expansions[group->n_expansions++];
         e->collective = holder->collective;
         for (int32_t k = 0; k < holder->collective->n_parts; k++) {
-            e->go[k] = tsim_engine_add_signals(gang->engine, 2, 1);
-            e->done[k] = tsim_engine_add_signals(gang->engine, 1, 0);
+            e->go[k] = tsim_engine_add_signals(group->engine, 2, 1);
+            e->done[k] = tsim_engine_add_signals(group->engine, 1, 0);
         }
     }
     for (int32_t k = 0; k < holders[0].collective->n_parts; k++) {
@@ -292,12 +292,13 @@ static void add_model_part(struct builder *b, int32_t part) {
 }
 
 void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena *arena,
-                          const struct tsim_placement *placement, struct tsim_gang *gangs, int32_t n_gangs) {
-    const struct tsim_step_plan *plan = gangs[0].plan;
-    struct builder b = {step_links, arena, placement, plan, gangs, n_gangs};
+                          const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
+                          int32_t n_stage_groups) {
+    const struct tsim_step_plan *plan = stage_groups[0].plan;
+    struct builder b = {step_links, arena, placement, plan, stage_groups, n_stage_groups};
     size_t most = (size_t)(2 * plan->schedule.chunks + plan->n_pass_collectives) + 9;
-    for (int32_t i = 0; i < n_gangs; i++)
-        gangs[i].expansions = TSIM_NEW_ARRAY(arena, most, struct tsim_expansion);
+    for (int32_t i = 0; i < n_stage_groups; i++)
+        stage_groups[i].expansions = TSIM_NEW_ARRAY(arena, most, struct tsim_expansion);
     if (plan->has_data_group && plan->shards_fully) {
         const struct tsim_stage_plan *sp = &plan->stages[0];
         const struct tsim_data_collective *all[] = {

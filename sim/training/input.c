@@ -73,8 +73,8 @@ void tsim_input_feed(const struct tsim_scenario *sc, const struct tsim_placement
 /* ---- gaps ---- */
 
 /* A replica that is simulated has its own account, others are like the first. */
-static const struct tsim_gang_account *account_of(const struct tsim_step_simulation *simulation, int32_t stage) {
-    return &simulation->gangs[stage];
+static const struct tsim_stage_group_account *account_of(const struct tsim_step_simulation *simulation, int32_t stage) {
+    return &simulation->stage_groups[stage];
 }
 
 static void take_gaps(const struct tsim_step_simulation *simulation, const int32_t *stages, struct tsim_feed *feed,
@@ -82,7 +82,7 @@ static void take_gaps(const struct tsim_step_simulation *simulation, const int32
     feed->n_batches = account_of(simulation, stages[0])->n_inputs;
     feed->gaps_s = gaps_s;
     for (int32_t i = 0; i < feed->n_consumers; i++) {
-        const struct tsim_gang_account *account = account_of(simulation, stages[i]);
+        const struct tsim_stage_group_account *account = account_of(simulation, stages[i]);
         TSIM_ASSERT(account->n_inputs == feed->n_batches);
         memcpy(gaps_s + (size_t)i * (size_t)(feed->n_batches + 1), account->input_gaps_s,
                (size_t)(feed->n_batches + 1) * sizeof *gaps_s);

@@ -36,8 +36,8 @@ static void add_topology(struct sums *sums, const struct tsim_step_links *step_l
     }
 }
 
-static void add_member(struct sums *sums, const struct tsim_gang *gang, const struct tsim_member *member) {
-    const struct tsim_cluster *cluster = gang->plan->cluster;
+static void add_member(struct sums *sums, const struct tsim_stage_group *group, const struct tsim_member *member) {
+    const struct tsim_cluster *cluster = group->plan->cluster;
     const struct {
         enum tsim_link_kind kind;
         int32_t resource;
@@ -47,22 +47,23 @@ static void add_member(struct sums *sums, const struct tsim_gang *gang, const st
                  {TSIM_LINK_NIC_OUT, member->nic_out, cluster->nic_bytes_per_s},
                  {TSIM_LINK_NIC_IN, member->nic_in, cluster->nic_bytes_per_s}};
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
-        double bytes = tsim_engine_resource_flowed(gang->engine, links[i].resource);
+        double bytes = tsim_engine_resource_flowed(group->engine, links[i].resource);
         struct tsim_link_load *load = &sums->loads[links[i].kind];
         if (links[i].bytes_per_s > 0 && add_link(sums, (int32_t)links[i].kind, bytes, links[i].bytes_per_s))
-            snprintf(load->busiest, sizeof load->busiest, "stage %d: %s", gang->stage,
+            snprintf(load->busiest, sizeof load->busiest, "stage %d: %s", group->stage,
                      tsim_link_sort_name((int32_t)links[i].kind));
     }
 }
 
-void tsim_loads_find(struct tsim_arena *arena, const struct tsim_step_links *step_links, const struct tsim_gang *gangs,
-                     int32_t n_gangs, struct tsim_step_simulation *simulation) {
+void tsim_loads_find(struct tsim_arena *arena, const struct tsim_step_links *step_links,
+                     const struct tsim_stage_group *stage_groups, int32_t n_stage_groups,
+                     struct tsim_step_simulation *simulation) {
     struct sums sums = {.time_s = simulation->time_s};
     if (step_links)
         add_topology(&sums, step_links);
-    for (int32_t i = 0; i < n_gangs && !step_links; i++)
-        for (int32_t m = 0; m < gangs[i].n_members; m++)
-            add_member(&sums, &gangs[i], &gangs[i].members[m]);
+    for (int32_t i = 0; i < n_stage_groups && !step_links; i++)
+        for (int32_t m = 0; m < stage_groups[i].n_members; m++)
+            add_member(&sums, &stage_groups[i], &stage_groups[i].members[m]);
     struct tsim_link_load *loads = TSIM_NEW_ARRAY(arena, TSIM_N_LINK_SORTS, struct tsim_link_load);
     int32_t n = 0;
     for (int32_t sort = 0; sort < TSIM_N_LINK_SORTS; sort++) {

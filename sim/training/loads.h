@@ -4,8 +4,10 @@
 
 #include "training/expansion.h"
 
-/* After the engine has run. step_links: NULL where it is folded, and the gangs' members have links of their own. */
-void tsim_loads_find(struct tsim_arena *arena, const struct tsim_step_links *step_links, const struct tsim_gang *gangs,
-                     int32_t n_gangs, struct tsim_step_simulation *simulation);
+/* After the engine has run. step_links: NULL where it is folded, and the stage groups' members have links of their
+ * own. */
+void tsim_loads_find(struct tsim_arena *arena, const struct tsim_step_links *step_links,
+                     const struct tsim_stage_group *stage_groups, int32_t n_stage_groups,
+                     struct tsim_step_simulation *simulation);
 
 #endif

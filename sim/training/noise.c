@@ -6,8 +6,8 @@
 #include <math.h>
 
 #define MOST_FASTER_FRAC 0.5
-/* Names of random streams: of ranks, and of gangs. */
-enum { STREAM_RANKS, STREAM_GANGS };
+/* Names of random streams: of ranks, and of stage groups. */
+enum { STREAM_RANKS, STREAM_STAGE_GROUPS };
 
 void tsim_noise_plan(const struct tsim_scenario *sc, struct tsim_step_plan *plan) {
     double g = (double)(sc->parallelism.tensor * sc->parallelism.context), cv = sc->variability.compute_cv;
@@ -17,12 +17,12 @@ void tsim_noise_plan(const struct tsim_scenario *sc, struct tsim_step_plan *plan
     plan->noise_deviation_frac = cv * tsim_deviation_of_maximum(g);
 }
 
-double tsim_noise_s(const struct tsim_gang *gang, int32_t item, int32_t segment, const struct tsim_pass_cost *cost,
-                    double kernels_s) {
-    const struct tsim_step_plan *plan = gang->plan;
+double tsim_noise_s(const struct tsim_stage_group *group, int32_t item, int32_t segment,
+                    const struct tsim_pass_cost *cost, double kernels_s) {
+    const struct tsim_step_plan *plan = group->plan;
     if (!(plan->noise_deviation_frac > 0))
         return 0;
-    uint64_t name = STREAM_GANGS | (uint64_t)gang->stage << 2 | (uint64_t)gang->replica << 24;
+    uint64_t name = STREAM_STAGE_GROUPS | (uint64_t)group->stage << 2 | (uint64_t)group->replica << 24;
     struct tsim_random random;
     tsim_random_init(&random, (uint64_t)plan->scenario->simulation.seed, (uint64_t)plan->scenario->variability.step,
                      name);

@@ -3,11 +3,12 @@
  * In the middle of a step every micro-batch does what the one before it did. Whenever the first stage has come a
  * micro-batch further, all that decides what happens next is written down: what the engine is doing
  * (tsim_engine_put_state) and where the programs stand, with times counted from now and items and micro-batches from
- * where the gang stands. When the same words have been written down before, at an earlier moment, and in between every
- * gang went on by a number of items that the schedule repeats, then what happened since that moment happens again, tick
- * by tick, until the schedule stops repeating itself. So many such periods are left out: the schedules are shortened by
- * them, and what the gangs tallied in one (account.c), what flowed through the links, time and events are added so many
- * times. All of it is whole numbers but for the flows, so a step comes out as if it had gone through everything.
+ * where the stage group stands. When the same words have been written down before, at an earlier moment, and in between
+ * every stage group went on by a number of items that the schedule repeats, then what happened since that moment
+ * happens again, tick by tick, until the schedule stops repeating itself. So many such periods are left out: the
+ * schedules are shortened by them, and what the stage groups tallied in one (account.c), what flowed through the links,
+ * time and events are added so many times. All of it is whole numbers but for the flows, so a step comes out as if it
+ * had gone through everything.
  *
  * Interleaved, chunks that cost the same do the same, too: only the first one's embedding and the last one's head are
  * of another kind. So the first stage is looked at pass by pass, and what repeats is a pass forward and one backward in
@@ -22,7 +23,7 @@
 #ifndef TSIM_TRAINING_PERIODS_H
 #define TSIM_TRAINING_PERIODS_H
 
-#include "training/gang.h"
+#include "training/stage_group.h"
 
 /* Where the clock of a step ends, left-out periods included: sums of a few such spans stay in 64 bits. */
 #define TSIM_STEP_END (INT64_MAX / 4)
@@ -34,16 +35,17 @@ struct tsim_periods;
 struct tsim_periods_task {
     int64_t label;
     tsim_tick begin, end;
-    int32_t stream, gang;
+    int32_t stream, stage_group;
 };
 typedef void (*tsim_periods_repeat_fn)(void *context, const struct tsim_periods_task *task);
 
 /* `repeat`: who is told what was left out, in the order in which it was noted; may be NULL. */
-struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engine *engine, struct tsim_gang *gangs,
-                                      int32_t n_gangs, tsim_periods_repeat_fn repeat, void *context);
+struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engine *engine,
+                                      struct tsim_stage_group *stage_groups, int32_t n_stage_groups,
+                                      tsim_periods_repeat_fn repeat, void *context);
 void tsim_periods_release(struct tsim_periods *periods); /* may be NULL */
 
-/* A task of the first gang's compute stream has ended: should one look after this tick? */
+/* A task of the first stage group's compute stream has ended: should one look after this tick? */
 bool tsim_periods_is_due(const struct tsim_periods *periods, int64_t label);
 /* What `repeat` may be told again. */
 void tsim_periods_note(struct tsim_periods *periods, const struct tsim_periods_task *task);

@@ -1,7 +1,7 @@
 /* Message by message a pass is cut where its exposed collectives are: kernels, a collective, kernels, ... Collectives
  * that run beside products stay in the pass, as what they add to it; so do the experts' exchanges. */
 #include "training/pieces.h"
-#include "training/gang.h"
+#include "training/stage_group.h"
 #include "workload/model.h"
 
 #include <string.h>
@@ -83,8 +83,8 @@ static int32_t n_parts_of(const struct tsim_piecewise *w) {
 }
 
 /* The i-th part of the segment in execution order. */
-static const struct tsim_part_pieces *part_at(const struct tsim_gang *gang, int32_t i) {
-    const struct tsim_piecewise *w = &gang->piecewise;
+static const struct tsim_part_pieces *part_at(const struct tsim_stage_group *group, int32_t i) {
+    const struct tsim_piecewise *w = &group->piecewise;
     int32_t at = w->kind == TSIM_PASS_FORWARD ? i : n_parts_of(w) - 1 - i;
     int64_t layer = w->from + at - w->has_embedding;
     enum tsim_part part = TSIM_PART_LAYER;
@@ -92,17 +92,18 @@ static const struct tsim_part_pieces *part_at(const struct tsim_gang *gang, int3
         part = TSIM_PART_EMBEDDING;
     else if (layer == w->to)
         part = TSIM_PART_HEAD;
-    else if (tsim_model_expert_layers(gang->plan->scenario->model, layer, layer + 1) > 0)
+    else if (tsim_model_expert_layers(group->plan->scenario->model, layer, layer + 1) > 0)
         part = TSIM_PART_EXPERT_LAYER;
-    return &gang->plan->pieces[w->kind][part];
+    return &group->plan->pieces[w->kind][part];
 }
 
-bool tsim_pieces_cut(struct tsim_gang *gang, const struct tsim_piecewise *segment, struct tsim_pass_cost *cost) {
-    struct tsim_piecewise *w = &gang->piecewise;
+bool tsim_pieces_cut(struct tsim_stage_group *group, const struct tsim_piecewise *segment,
+                     struct tsim_pass_cost *cost) {
+    struct tsim_piecewise *w = &group->piecewise;
     *w = *segment;
     double collective_s = 0, scale_up_bytes = 0, nic_bytes = 0;
     for (int32_t i = 0; i < n_parts_of(w); i++) {
-        const struct tsim_part_pieces *pieces = part_at(gang, i);
+        const struct tsim_part_pieces *pieces = part_at(group, i);
         w->kernel_s += pieces->kernel_s;
         collective_s += pieces->collective_s;
         scale_up_bytes += pieces->scale_up_bytes;
@@ -126,9 +127,9 @@ static void finish_pass(struct tsim_piecewise *w, struct tsim_task *task) {
 }
 
 /* Kernels and then the collective of a piece; a piece without kernels is its collective alone. */
-void tsim_pieces_next(struct tsim_gang *gang, struct tsim_task *task) {
-    struct tsim_piecewise *w = &gang->piecewise;
-    const struct tsim_part_pieces *pieces = part_at(gang, w->part);
+void tsim_pieces_next(struct tsim_stage_group *group, struct tsim_task *task) {
+    struct tsim_piecewise *w = &group->piecewise;
+    const struct tsim_part_pieces *pieces = part_at(group, w->part);
     const struct tsim_pass_piece *piece = &pieces->items[w->piece];
     bool is_collective = w->collective_due || !(piece->kernel_s > 0);
     bool is_last_piece = w->piece + 1 == pieces->n, is_last = is_last_piece && w->part + 1 == n_parts_of(w);
@@ -138,7 +139,7 @@ void tsim_pieces_next(struct tsim_gang *gang, struct tsim_task *task) {
     else
         task->work = 0;
     if (is_collective && piece->collective) {
-        gang->asked[TSIM_STREAM_COMPUTE] = piece->collective;
+        group->asked[TSIM_STREAM_COMPUTE] = piece->collective;
         w->under_way = piece;
     }
     w->collective_due = !is_collective && piece->collective;

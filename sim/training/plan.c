@@ -1,9 +1,9 @@
 /* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
 #include "cost/compute.h"
 #include "training/folding.h"
-#include "training/gang.h"
 #include "training/noise.h"
 #include "training/pieces.h"
+#include "training/stage_group.h"
 #include "workload/layer_list.h"
 #include "workload/model.h"
 #include "workload/optimizer.h"

@@ -1,7 +1,7 @@
 /* program.h - one optimizer step as lazily generated programs on the engine.
  *
- * A *gang* is the group of ranks that run a pipeline stage of one replica in lock-step: its tensor x context ranks.
- * Each gang has four streams:
+ * A *stage group* is the ranks that run a pipeline stage of one replica in lock-step: its tensor x context
+ * ranks. Each stage group has four streams:
  *   compute     forward and backward passes in the schedule's order, then gradient norm and optimizer
  *   data        collectives over the data-parallel group: parameter gathers, gradient reductions
  *   send next   activations to the next model part
@@ -12,12 +12,12 @@
  * forward waits for parameters bucket by bucket, the last micro-batch's backward releases gradients bucket by bucket;
  * fully sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
  *
- * Resources of a member of a gang: its device (1 second of kernels per second), both directions of its scale-up link
- * and of its share of the NICs (unfolded: the links of the topology, expansion.h). A pass demands its device whole, and
- * the links at its average rates; a collective demands the links, and of the device what it takes from the kernels
- * beside it (compute units that its blocks hold, HBM that it reads and writes). Collectives are weighted far above
- * passes without traffic of their own: they keep their rate, the pass gets the rest. A pass with collectives of its own
- * (tensor parallelism, exchanges of experts) weighs as much as they: it shares the links as an equal.
+ * Resources of a member of a stage group: its device (1 second of kernels per second), both directions of its scale-up
+ * link and of its share of the NICs (unfolded: the links of the topology, expansion.h). A pass demands its device
+ * whole, and the links at its average rates; a collective demands the links, and of the device what it takes from the
+ * kernels beside it (compute units that its blocks hold, HBM that it reads and writes). Collectives are weighted far
+ * above passes without traffic of their own: they keep their rate, the pass gets the rest. A pass with collectives of
+ * its own (tensor parallelism, exchanges of experts) weighs as much as they: it shares the links as an equal.
  *
  * The zero-bubble schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
  * afterwards (post-validation, Qi et al. 2023, section 4): stages work shifted against each other step after step, and
@@ -27,8 +27,8 @@
  * With an input pipeline, a forward pass that begins with the embedding (or the first layer of a list) comes after the
  * arrival of its batch (input.h).
  *
- * Folding: data-parallel replicas that cannot differ are simulated once, and of a gang's ranks one stands for all.
- * Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
+ * Folding: data-parallel replicas that cannot differ are simulated once, and of a stage group's ranks one stands for
+ * all. Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
 #ifndef TSIM_TRAINING_PROGRAM_H
 #define TSIM_TRAINING_PROGRAM_H
 
@@ -36,7 +36,13 @@
 #include "engine/engine.h"
 #include "training/pass.h"
 
-enum tsim_gang_stream { TSIM_STREAM_COMPUTE, TSIM_STREAM_DATA, TSIM_STREAM_NEXT, TSIM_STREAM_PREV, TSIM_N_STREAMS };
+enum tsim_stage_group_stream {
+    TSIM_STREAM_COMPUTE,
+    TSIM_STREAM_DATA,
+    TSIM_STREAM_NEXT,
+    TSIM_STREAM_PREV,
+    TSIM_N_STREAMS
+};
 
 enum tsim_task_kind {
     TSIM_TASK_PASS,   /* item, segment (a position in execution order) */
@@ -51,11 +57,11 @@ enum tsim_task_kind {
     TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
 };
 
-struct tsim_gang_account {
+struct tsim_stage_group_account {
     int32_t stage, replica;
     struct tsim_step_terms terms;        /* sums to the step's time */
     double flops;                        /* executed on one accelerator */
-    double matrix_busy_s, memory_busy_s; /* per accelerator of the gang */
+    double matrix_busy_s, memory_busy_s; /* per accelerator of the stage group */
     double scale_up_bytes, nic_bytes;    /* sent per accelerator */
     double pass_nic_bytes;               /* of nic_bytes: by collectives inside passes */
     double exposed_gather_s, exposed_reduce_s, exposed_norm_s, interference_s; /* the parts of exposed_data_s */
@@ -76,10 +82,10 @@ struct tsim_link_load {
 
 struct tsim_step_simulation {
     double time_s;
-    int64_t events, repeated_events;       /* the second of the first: not simulated again (periods.h) */
-    int32_t n_gangs, n_stages, n_replicas; /* gang g = replica * n_stages + stage */
-    double nic_out_bytes, nic_in_bytes;    /* that flowed through the engine's NIC resources, all gangs */
-    const struct tsim_gang_account *gangs;
+    int64_t events, repeated_events;              /* the second of the first: not simulated again (periods.h) */
+    int32_t n_stage_groups, n_stages, n_replicas; /* stage group g = replica * n_stages + stage */
+    double nic_out_bytes, nic_in_bytes;           /* that flowed through the engine's NIC resources, all stage groups */
+    const struct tsim_stage_group_account *stage_groups;
     const struct tsim_link_load *loads; /* the busiest first; sorts that nothing crossed are left out */
     int32_t n_loads;
 };
@@ -109,19 +115,19 @@ struct tsim_task_events {
     int64_t awaited;
 };
 
-/* A task of a gang's stream, told when it has ended. Of a collective message by message: its whole. */
+/* A task of a stage group's stream, told when it has ended. Of a collective message by message: its whole. */
 struct tsim_step_task {
-    int32_t gang; /* as in the simulation's gangs */
-    enum tsim_gang_stream stream;
+    int32_t stage_group; /* as in the simulation's stage groups */
+    enum tsim_stage_group_stream stream;
     enum tsim_task_kind kind;
     const struct tsim_pass_item *item; /* of passes and messages; else NULL */
     int32_t segment;
     bool is_last_segment; /* of a pass */
     double begin_s, end_s;
-    /* Per accelerator of the gang. */
+    /* Per accelerator of the stage group. */
     double flops, matrix_busy_s, memory_busy_s, scale_up_bytes, nic_bytes;
-    int32_t to_gang; /* of a message; else -1 */
-    int64_t message; /* number of the message that is sent, or that the pass has waited for; -1: none */
+    int32_t to_stage_group; /* of a message; else -1 */
+    int64_t message;        /* number of the message that is sent, or that the pass has waited for; -1: none */
     int64_t n_layers,
         n_expert_layers;          /* of a pass: layers of the model that it goes through, and how many of them are */
     bool has_embedding, has_head; /* of the second kind */
@@ -130,18 +136,19 @@ struct tsim_step_task {
     const struct tsim_task_events *events; /* NULL unless the sink needs them */
 };
 
-/* Listens to a step: `begin` before the first task, with the number of gangs and of messages' numbers. The tasks of a
- * stream come in the order of time. What repeats is simulated once and told as often as it happens (periods.h), unless
- * the sink needs the tasks' events. */
+/* Listens to a step: `begin` before the first task, with the number of stage groups and of messages' numbers. The tasks
+ * of a stream come in the order of time. What repeats is simulated once and told as often as it happens (periods.h),
+ * unless the sink needs the tasks' events. */
 struct tsim_step_sink {
-    void (*begin)(void *context, int32_t n_gangs, int64_t n_messages);
+    void (*begin)(void *context, int32_t n_stage_groups, int64_t n_messages);
     void (*take)(void *context, const struct tsim_step_task *task);
     void *context;
     bool needs_events;
 };
 
-/* Of each accelerator of the gang over `time_s`, with its part of the node. */
-double tsim_gang_energy_j(const struct tsim_cluster *cluster, const struct tsim_gang_account *gang, double time_s);
+/* Of each accelerator of the stage group over `time_s`, with its part of the node. */
+double tsim_stage_group_energy_j(const struct tsim_cluster *cluster, const struct tsim_stage_group_account *group,
+                                 double time_s);
 
 /* What the passes that take a batch wait for it, in the order of each stage: [n_waits], the same for all that do. */
 struct tsim_step_input {

@@ -61,9 +61,9 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
     sc.n_microbatches = (int64_t)size->microbatches;
     TSIM_TRY(tsim_input_simulate(arena, &sc, cluster, placement, costs, NULL, &simulation, &flow, diags));
     size->time_s = simulation.time_s;
-    for (int32_t i = 0; i < simulation.n_gangs; i++)
-        size->energy_j += tsim_gang_energy_j(cluster, &simulation.gangs[i], simulation.time_s) *
-                          (double)(sc.n_accelerators / simulation.n_gangs);
+    for (int32_t i = 0; i < simulation.n_stage_groups; i++)
+        size->energy_j += tsim_stage_group_energy_j(cluster, &simulation.stage_groups[i], simulation.time_s) *
+                          (double)(sc.n_accelerators / simulation.n_stage_groups);
     return TSIM_OK;
 }
 

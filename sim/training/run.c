@@ -409,7 +409,8 @@ static void fill_ownership(const struct tsim_scenario *sc, struct tsim_result *r
 }
 
 /* `hfu` and `hardware_tflops_per_gpu` are measured times and a formula: model FLOPs and recomputation, both with the
- * full attention square (Narayanan et al. 2021, appendix; Korthikanti et al. 2022, appendix A). So they are predicted. */
+ * full attention square (Narayanan et al. 2021, appendix; Korthikanti et al. 2022, appendix A). So they are
+ * predicted. */
 static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *result) {
     double formula_flops = result->step_model_flops + tokens_per_step(sc) * recomputed_flops_per_token(sc);
     double over_executed = formula_flops / result->step_hardware_flops;
@@ -441,31 +442,31 @@ static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *re
 
 static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
                        const struct tsim_step_simulation *simulation, bool is_brief, struct tsim_result *result) {
-    struct tsim_rank_row *rows = TSIM_NEW_ARRAY(arena, (size_t)simulation->n_gangs, struct tsim_rank_row);
+    struct tsim_rank_row *rows = TSIM_NEW_ARRAY(arena, (size_t)simulation->n_stage_groups, struct tsim_rank_row);
     double energy_j = 0;
-    for (int32_t i = 0; i < simulation->n_gangs; i++) {
-        const struct tsim_gang_account *gang = &simulation->gangs[i];
+    for (int32_t i = 0; i < simulation->n_stage_groups; i++) {
+        const struct tsim_stage_group_account *group = &simulation->stage_groups[i];
         rows[i] = (struct tsim_rank_row){.rank = i,
-                                         .stage = gang->stage,
-                                         .multiplicity = (int32_t)(sc->n_accelerators / simulation->n_gangs),
-                                         .terms = gang->terms,
-                                         .energy_j = tsim_gang_energy_j(cluster, gang, simulation->time_s)};
+                                         .stage = group->stage,
+                                         .multiplicity = (int32_t)(sc->n_accelerators / simulation->n_stage_groups),
+                                         .terms = group->terms,
+                                         .energy_j = tsim_stage_group_energy_j(cluster, group, simulation->time_s)};
         if (!is_brief)
-            rows[i].memory = stage_memory(sc, gang->stage);
+            rows[i].memory = stage_memory(sc, group->stage);
         energy_j += rows[i].energy_j * rows[i].multiplicity;
     }
     result->ranks = rows;
-    result->n_ranks = simulation->n_gangs;
+    result->n_ranks = simulation->n_stage_groups;
     result->step_energy_j = energy_j;
     result->mean_power_w = energy_j / simulation->time_s;
 }
 
 /* The critical rank is the one that waits least. */
-static const struct tsim_gang_account *critical_gang(const struct tsim_step_simulation *simulation) {
-    const struct tsim_gang_account *critical = &simulation->gangs[0];
-    for (int32_t i = 1; i < simulation->n_gangs; i++)
-        if (simulation->gangs[i].terms.bubble_s < critical->terms.bubble_s)
-            critical = &simulation->gangs[i];
+static const struct tsim_stage_group_account *critical_stage_group(const struct tsim_step_simulation *simulation) {
+    const struct tsim_stage_group_account *critical = &simulation->stage_groups[0];
+    for (int32_t i = 1; i < simulation->n_stage_groups; i++)
+        if (simulation->stage_groups[i].terms.bubble_s < critical->terms.bubble_s)
+            critical = &simulation->stage_groups[i];
     return critical;
 }
 
@@ -506,7 +507,7 @@ static void add_row(struct operator_rows *out, const char *name, const char *str
 }
 
 static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
-                           const struct tsim_placement *placement, const struct tsim_gang_account *critical,
+                           const struct tsim_placement *placement, const struct tsim_stage_group_account *critical,
                            struct tsim_result *result) {
     struct operator_rows out = {.arena = arena,
                                 .model = sc->model,
@@ -591,7 +592,7 @@ static double least_s(const struct tsim_result *result) {
 }
 
 /* The bottleneck is the largest of what can be mended: of the matrix units' share, that above least_s. */
-static void fill_bottleneck(const struct tsim_gang_account *critical, struct tsim_result *result) {
+static void fill_bottleneck(const struct tsim_stage_group_account *critical, struct tsim_result *result) {
     double matrix_s = 0, memory_s = 0;
     for (int32_t i = 0; i < result->n_operators; i++) {
         const struct tsim_operator_row *row = &result->operators[i];
@@ -658,7 +659,7 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
         TSIM_TRY(tsim_variation_simulate(arena, &job, result, &sc, diags));
     TSIM_TRY(tsim_input_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
                                  &simulation, &flow, diags));
-    const struct tsim_gang_account *critical = critical_gang(&simulation);
+    const struct tsim_stage_group_account *critical = critical_stage_group(&simulation);
     result->simulated = true;
     result->step = critical->terms;
     result->events = simulation.events;

@@ -93,14 +93,14 @@ static void add(struct tsim_most_used *most, double units_per_s) {
     most->n_streams += units_per_s > 0;
 }
 
-void tsim_gang_most_used(const struct tsim_step_plan *plan, int32_t stage, struct tsim_gang_most *most) {
+void tsim_stage_group_most_used(const struct tsim_step_plan *plan, int32_t stage, struct tsim_stage_group_most *most) {
     int32_t p = plan->schedule.stages;
     struct use compute = {0}, data = {0};
     raise_streams(plan, stage, &compute, &data);
     const struct use out[] = {compute, data, of_messages(plan, stage, true), of_messages(plan, stage, false)},
                      in[] = {compute, data, of_messages(plan, (stage + p - 1) % p, true),
                              of_messages(plan, (stage + 1) % p, false)};
-    *most = (struct tsim_gang_most){.device = {0, 0}};
+    *most = (struct tsim_stage_group_most){.device = {0, 0}};
     for (int i = 0; i < 4; i++) {
         add(&most->device, out[i].device);
         add(&most->scale_up_out, out[i].scale_up);

@@ -1,4 +1,4 @@
-/* spare.h - private to training: which resources of a gang can be asked for more than they have.
+/* spare.h - private to training: which resources of a stage group can be asked for more than they have.
  *
  * A stream runs one task at a time, at no more than its full speed. So at any moment no more is asked of a resource
  * than the sum, over the streams that use it, of what the most demanding task of each asks. Where that is less than the
@@ -8,7 +8,7 @@
 #ifndef TSIM_TRAINING_SPARE_H
 #define TSIM_TRAINING_SPARE_H
 
-#include "training/gang.h"
+#include "training/stage_group.h"
 
 /* More than sums round by. */
 #define TSIM_SPARE_FRAC 1e-9
@@ -18,7 +18,7 @@ struct tsim_most_used {
     double units_per_s;
     int n_streams;
 };
-struct tsim_gang_most {
+struct tsim_stage_group_most {
     struct tsim_most_used device, scale_up_out, scale_up_in, nic_out, nic_in;
 };
 
@@ -28,6 +28,6 @@ static inline bool tsim_can_spare(double capacity_per_s, struct tsim_most_used m
 }
 
 /* Folded. */
-void tsim_gang_most_used(const struct tsim_step_plan *plan, int32_t stage, struct tsim_gang_most *most);
+void tsim_stage_group_most_used(const struct tsim_step_plan *plan, int32_t stage, struct tsim_stage_group_most *most);
 
 #endif

@@ -16,7 +16,7 @@ struct fed {
     struct tsim_step_simulation step;
     struct tsim_feed_flow flow;
     struct tsim_feed feed;
-    double stall_s; /* the most of a gang */
+    double stall_s; /* the most of a stage group */
 };
 
 static struct fed simulate(struct tsim_arena *arena, const struct tsim_scenario *sc) {
@@ -35,14 +35,14 @@ static struct fed simulate(struct tsim_arena *arena, const struct tsim_scenario 
     if (sc->data.has)
         tsim_input_feed(sc, placement, &fed.feed);
     fed.stall_s = 0;
-    for (int32_t g = 0; g < fed.step.n_gangs; g++)
-        fed.stall_s = fmax(fed.stall_s, fed.step.gangs[g].terms.data_stall_s);
+    for (int32_t g = 0; g < fed.step.n_stage_groups; g++)
+        fed.stall_s = fmax(fed.stall_s, fed.step.stage_groups[g].terms.data_stall_s);
     return fed;
 }
 
 static void check_terms(const struct tsim_step_simulation *s) {
-    for (int32_t g = 0; g < s->n_gangs; g++) {
-        const struct tsim_step_terms *t = &s->gangs[g].terms;
+    for (int32_t g = 0; g < s->n_stage_groups; g++) {
+        const struct tsim_step_terms *t = &s->stage_groups[g].terms;
         const double parts[] = {t->compute_s,         t->recompute_s,        t->bubble_s,       t->data_stall_s,
                                 t->exposed_tensor_s,  t->exposed_pipeline_s, t->exposed_data_s, t->optimizer_s,
                                 t->exposed_context_s, t->exposed_expert_s};
@@ -85,7 +85,7 @@ static void check_case(struct tsim_arena *arena, struct random_source *random, i
     struct fed alone = simulate(arena, &e.scenario);
     random_input(random, &e.scenario, alone.step.time_s, &storage);
     struct fed fed = simulate(arena, &e.scenario), again = simulate(arena, &e.scenario);
-    double step_s = fed.step.time_s, batches = (double)fed.feed.n_consumers * fed.step.gangs[0].n_inputs;
+    double step_s = fed.step.time_s, batches = (double)fed.feed.n_consumers * fed.step.stage_groups[0].n_inputs;
     double storage_s = batches * fed.feed.read_bytes / fed.feed.storage_bytes_per_s;
     double cores = fed.feed.cores > 0 ? fmin(fed.feed.cores, fed.feed.workers) : fed.feed.workers;
     double cpu_s = batches * fed.feed.cpu_s / cores;

@@ -28,9 +28,9 @@ struct heard {
 
 static struct heard some, all_tasks;
 
-static void hear_begin(void *context, int32_t n_gangs, int64_t n_messages) {
+static void hear_begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
     struct heard *heard = context;
-    (void)n_gangs;
+    (void)n_stage_groups;
     heard->n_messages = n_messages;
 }
 
@@ -50,8 +50,8 @@ static void hear_task(void *context, const struct tsim_step_task *task) {
 
 static int by_stream(const void *a, const void *b) {
     const struct heard_task *x = a, *y = b;
-    if (x->task.gang != y->task.gang)
-        return x->task.gang < y->task.gang ? -1 : 1;
+    if (x->task.stage_group != y->task.stage_group)
+        return x->task.stage_group < y->task.stage_group ? -1 : 1;
     if (x->task.stream != y->task.stream)
         return x->task.stream < y->task.stream ? -1 : 1;
     return x->index < y->index ? -1 : 1;
@@ -60,10 +60,10 @@ static int by_stream(const void *a, const void *b) {
 /* What differs; NULL: nothing. */
 static const char *difference(const struct heard_task *a, const struct heard_task *b, int64_t n_messages) {
     const struct tsim_step_task *s = &a->task, *t = &b->task;
-    if (s->gang != t->gang || s->stream != t->stream || s->kind != t->kind || s->segment != t->segment ||
+    if (s->stage_group != t->stage_group || s->stream != t->stream || s->kind != t->kind || s->segment != t->segment ||
         s->is_last_segment != t->is_last_segment)
         return "task";
-    if (s->to_gang != t->to_gang || s->message != t->message || s->message >= n_messages)
+    if (s->to_stage_group != t->to_stage_group || s->message != t->message || s->message >= n_messages)
         return "message";
     if (s->begin_s != t->begin_s || s->end_s != t->end_s)
         return "time";
@@ -84,8 +84,8 @@ static void expect_same_tasks(struct heard *a, struct heard *b, const char *plan
         const struct tsim_step_task *task = &a->tasks[i].task;
         const char *what = difference(&a->tasks[i], &b->tasks[i], a->n_messages);
         if (what) /* each ck_assert writes to a file */
-            ck_abort_msg("%s: gang %d, stream %d, %.15g s: another %s", plan, task->gang, (int)task->stream,
-                         task->begin_s, what);
+            ck_abort_msg("%s: stage group %d, stream %d, %.15g s: another %s", plan, task->stage_group,
+                         (int)task->stream, task->begin_s, what);
     }
 }
 
@@ -108,7 +108,8 @@ static struct tsim_step_simulation simulate(struct tsim_arena *arena, const stru
     return simulation;
 }
 
-static void compare_gangs(const struct tsim_gang_account *a, const struct tsim_gang_account *b, const char *plan) {
+static void compare_stage_groups(const struct tsim_stage_group_account *a, const struct tsim_stage_group_account *b,
+                                 const char *plan) {
     const double of_a[] = {a->terms.compute_s,
                            a->terms.recompute_s,
                            a->terms.bubble_s,
@@ -166,9 +167,9 @@ static void compare(const struct tsim_step_simulation *a, const struct tsim_step
     ck_assert_msg(a->events == b->events, "%s: %lld events, %lld with everything", plan, (long long)a->events,
                   (long long)b->events);
     ck_assert_int_eq(b->repeated_events, 0);
-    ck_assert_int_eq(a->n_gangs, b->n_gangs);
-    for (int32_t g = 0; g < a->n_gangs; g++)
-        compare_gangs(&a->gangs[g], &b->gangs[g], plan);
+    ck_assert_int_eq(a->n_stage_groups, b->n_stage_groups);
+    for (int32_t g = 0; g < a->n_stage_groups; g++)
+        compare_stage_groups(&a->stage_groups[g], &b->stage_groups[g], plan);
     expect_close(a->nic_out_bytes, b->nic_out_bytes, plan);
     expect_close(a->nic_in_bytes, b->nic_in_bytes, plan);
     ck_assert_int_eq(a->n_loads, b->n_loads);

@@ -28,17 +28,17 @@ static struct tsim_step_simulation simulate(struct tsim_arena *arena, const stru
 }
 
 /* What left the NICs arrived at NICs, and is what the accounts say was sent, inside passes and outside. */
-static void check_bytes(const struct tsim_step_simulation *s, double ranks_per_gang) {
+static void check_bytes(const struct tsim_step_simulation *s, double ranks_per_stage_group) {
     double accounted = 0;
-    for (int32_t g = 0; g < s->n_gangs; g++)
-        accounted += s->gangs[g].nic_bytes * ranks_per_gang;
+    for (int32_t g = 0; g < s->n_stage_groups; g++)
+        accounted += s->stage_groups[g].nic_bytes * ranks_per_stage_group;
     ck_assert_double_eq_tol(s->nic_out_bytes, s->nic_in_bytes, 1e-6 * (1 + s->nic_in_bytes));
     ck_assert_double_eq_tol(s->nic_out_bytes, accounted, 1e-6 * (1 + accounted));
 }
 
 static void check_laws(const struct tsim_step_simulation *s) {
-    for (int32_t g = 0; g < s->n_gangs; g++) {
-        const struct tsim_step_terms *t = &s->gangs[g].terms;
+    for (int32_t g = 0; g < s->n_stage_groups; g++) {
+        const struct tsim_step_terms *t = &s->stage_groups[g].terms;
         const double parts[] = {t->compute_s,         t->recompute_s,        t->bubble_s,
                                 t->exposed_tensor_s,  t->exposed_pipeline_s, t->exposed_data_s,
                                 t->exposed_context_s, t->exposed_expert_s,   t->optimizer_s};
@@ -48,8 +48,8 @@ static void check_laws(const struct tsim_step_simulation *s) {
             sum += parts[i];
         }
         ck_assert_double_eq_tol(sum, s->time_s, 1e-9 * s->time_s);
-        ck_assert_double_le(s->gangs[g].data_busy_s, s->time_s * (1 + 1e-9));
-        ck_assert_double_le(s->gangs[g].matrix_busy_s, s->time_s * (1 + 1e-9));
+        ck_assert_double_le(s->stage_groups[g].data_busy_s, s->time_s * (1 + 1e-9));
+        ck_assert_double_le(s->stage_groups[g].matrix_busy_s, s->time_s * (1 + 1e-9));
     }
 }
 
@@ -75,8 +75,9 @@ START_TEST(random_plans) {
                       "case %d: %.15g folded, %.15g unfolded (tensor %d pipeline %d context %d data %d zero %d %s)", i,
                       folded.time_s, unfolded.time_s, (int)p->tensor, (int)p->pipeline, (int)p->context, (int)p->data,
                       p->zero, tsim_schedule_name(p->schedule));
-        for (int32_t g = 0; g < unfolded.n_gangs; g++) {
-            const struct tsim_gang_account *one = &unfolded.gangs[g], *all = &folded.gangs[one->stage];
+        for (int32_t g = 0; g < unfolded.n_stage_groups; g++) {
+            const struct tsim_stage_group_account *one = &unfolded.stage_groups[g],
+                                                  *all = &folded.stage_groups[one->stage];
             ck_assert_double_eq_tol(one->terms.bubble_s, all->terms.bubble_s, 1e-9 * folded.time_s);
             ck_assert_double_eq_tol(one->terms.exposed_expert_s, all->terms.exposed_expert_s, 1e-9 * folded.time_s);
             ck_assert_double_eq_tol(one->pass_nic_bytes, all->pass_nic_bytes, 1 + 1e-9 * all->pass_nic_bytes);

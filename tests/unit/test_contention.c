@@ -25,7 +25,7 @@ static double step_s(const char *file, const char *network, const char *fold) {
     const struct tsim_placement *placement = tsim_placement_build(&arena, scenario);
     tsim_pass_costs_build(scenario, cluster, placement, &costs);
     ck_assert_int_eq(tsim_step_simulate(&arena, scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
-    optimizer_s = simulation.gangs[0].terms.optimizer_s;
+    optimizer_s = simulation.stage_groups[0].terms.optimizer_s;
     loads = simulation.loads;
     n_loads = simulation.n_loads;
     return simulation.time_s;

@@ -145,10 +145,10 @@ START_TEST(groups_of_gradients) {
     double reduced_s = all_reduced(cluster, placement, tsim_stage_parameters(&e.scenario, 0) - experts,
                                    data | 1u << TSIM_AXIS_EXPERT) +
                        all_reduced(cluster, placement, experts, data);
-    ck_assert_double_eq_tol(simulation.gangs[0].exposed_reduce_s, reduced_s, 1e-9);
+    ck_assert_double_eq_tol(simulation.stage_groups[0].exposed_reduce_s, reduced_s, 1e-9);
     /* 2 exchanges each way in 8 layers stay on the node; so all that crosses is gradients */
-    ck_assert_double_eq(simulation.gangs[0].pass_nic_bytes, 0);
-    ck_assert_double_eq_tol(simulation.gangs[0].terms.exposed_expert_s,
+    ck_assert_double_eq(simulation.stage_groups[0].pass_nic_bytes, 0);
+    ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_expert_s,
                             8 * (c.expert_layer.forward.exposed_expert_s + c.expert_layer.backward.exposed_expert_s),
                             1e-9);
 }

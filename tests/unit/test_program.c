@@ -78,9 +78,9 @@ START_TEST(bubble_closed_forms) {
         struct tsim_step_simulation simulation = simulate();
         ck_assert_msg(fabs(simulation.time_s - expected_s) < TOLERANCE_S * expected_s, "case %zu: %.12g against %.12g",
                       i, simulation.time_s, expected_s);
-        for (int32_t g = 0; g < simulation.n_gangs; g++) {
-            ck_assert_double_eq_tol(simulation.gangs[g].terms.compute_s, busy_s, 1e-9);
-            ck_assert_double_eq_tol(simulation.gangs[g].terms.bubble_s, expected_s - busy_s, 1e-6);
+        for (int32_t g = 0; g < simulation.n_stage_groups; g++) {
+            ck_assert_double_eq_tol(simulation.stage_groups[g].terms.compute_s, busy_s, 1e-9);
+            ck_assert_double_eq_tol(simulation.stage_groups[g].terms.bubble_s, expected_s - busy_s, 1e-6);
         }
     }
 }
@@ -98,8 +98,8 @@ START_TEST(slow_stage_sets_the_pace) {
     e.scenario.cluster.n_degraded = 1;
     struct tsim_step_simulation one = simulate();
     ck_assert_double_eq_tol(one.time_s, 204, TOLERANCE_S);
-    ck_assert_double_eq_tol(one.gangs[0].terms.compute_s, 96, TOLERANCE_S);
-    ck_assert_double_eq_tol(one.gangs[1].terms.compute_s, 192, TOLERANCE_S);
+    ck_assert_double_eq_tol(one.stage_groups[0].terms.compute_s, 96, TOLERANCE_S);
+    ck_assert_double_eq_tol(one.stage_groups[1].terms.compute_s, 192, TOLERANCE_S);
     slow.index = -1;
     ck_assert_double_eq_tol(simulate().time_s, 216, TOLERANCE_S);
 }
@@ -136,9 +136,9 @@ START_TEST(split_backward_closed_forms) {
         double expected_s = busy_s + tsim_schedule_bubble_s(&shape, times);
         ck_assert_msg(fabs(simulation.time_s - expected_s) < TOLERANCE_S * expected_s, "case %zu: %.12g against %.12g",
                       k, simulation.time_s, expected_s);
-        for (int32_t g = 0; g < simulation.n_gangs; g++) {
-            ck_assert_double_eq_tol(simulation.gangs[g].terms.compute_s, busy_s, 1e-9);
-            ck_assert_double_eq_tol(simulation.gangs[g].terms.bubble_s, expected_s - busy_s, 1e-6);
+        for (int32_t g = 0; g < simulation.n_stage_groups; g++) {
+            ck_assert_double_eq_tol(simulation.stage_groups[g].terms.compute_s, busy_s, 1e-9);
+            ck_assert_double_eq_tol(simulation.stage_groups[g].terms.bubble_s, expected_s - busy_s, 1e-6);
         }
     }
 }
@@ -159,8 +159,8 @@ START_TEST(dualpipe_reduces_over_both_stages) {
     e.node.nic_bytes_per_s = 4 * parameters / 10;
     struct tsim_step_simulation simulation = simulate();
     for (int32_t g = 0; g < 2; g++) {
-        ck_assert_double_eq_tol(simulation.gangs[g].exposed_reduce_s, 10, 1e-4);
-        ck_assert_double_eq_tol(simulation.gangs[g].terms.compute_s, 48, 1e-9);
+        ck_assert_double_eq_tol(simulation.stage_groups[g].exposed_reduce_s, 10, 1e-4);
+        ck_assert_double_eq_tol(simulation.stage_groups[g].terms.compute_s, 48, 1e-9);
     }
 }
 END_TEST
@@ -186,9 +186,10 @@ START_TEST(zero_bubble_pace_of_the_data_stream) {
                                               .weight_gradient = {.time_s = 1e-6, .compute_s = 1e-6}}};
     struct tsim_step_simulation simulation = simulate_costs(&costs, NULL);
     ck_assert_double_eq_tol(simulation.time_s, 30, 1e-3);
-    ck_assert_double_eq_tol(simulation.gangs[1].data_busy_s, 30, 1e-3);
-    ck_assert_double_eq_tol(simulation.gangs[1].terms.exposed_data_s, 30, 0.7); /* the rest are messages of 0.2 s */
-    ck_assert_double_le(simulation.gangs[1].exposed_reduce_s, 20.001);
+    ck_assert_double_eq_tol(simulation.stage_groups[1].data_busy_s, 30, 1e-3);
+    ck_assert_double_eq_tol(simulation.stage_groups[1].terms.exposed_data_s, 30,
+                            0.7); /* the rest are messages of 0.2 s */
+    ck_assert_double_le(simulation.stage_groups[1].exposed_reduce_s, 20.001);
 }
 END_TEST
 
@@ -205,8 +206,8 @@ START_TEST(synchronous_sends) {
     struct tsim_step_simulation simulation = simulate();
     ck_assert_double_eq_tol(simulation.time_s, 28, 1e-4); /* the gradient norm's 8 bytes take 8 us */
     /* Stage 0 waits for 4 + 8 + its own 2 s of sending and 2 s of receiving. */
-    ck_assert_double_eq_tol(simulation.gangs[0].terms.exposed_pipeline_s, 4, 1e-4);
-    ck_assert_double_eq_tol(simulation.gangs[0].terms.bubble_s, 12, 1e-4);
+    ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_pipeline_s, 4, 1e-4);
+    ck_assert_double_eq_tol(simulation.stage_groups[0].terms.bubble_s, 12, 1e-4);
 }
 END_TEST
 
@@ -226,14 +227,14 @@ START_TEST(gradient_reduction) {
         e.scenario.parallelism.overlap.gradients = overlap;
         struct tsim_step_simulation simulation = simulate();
         ck_assert_double_eq_tol(simulation.time_s, 24 + 24, 1e-5);
-        ck_assert_double_eq_tol(simulation.gangs[0].terms.exposed_data_s, 24, 1e-5);
+        ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_data_s, 24, 1e-5);
     }
     /* In 8 buckets of one layer's 2 s each (the table's share is spread over them): a bucket takes 3 s, the first is
      * released after 8 + 2 s of the 24 s, then one every 2 s: the reductions end at 10 + 8 * 3 = 34 s. */
     e.software.bucket_elements = (int64_t)(parameters / 8) + 1;
     struct tsim_step_simulation simulation = simulate();
     ck_assert_double_eq_tol(simulation.time_s, 34, 1e-5);
-    ck_assert_double_eq_tol(simulation.gangs[0].terms.exposed_data_s, 10, 1e-5);
+    ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_data_s, 10, 1e-5);
 }
 END_TEST
 
@@ -259,7 +260,7 @@ START_TEST(sharded_gradients_without_overlap) {
     ck_assert_double_eq_tol(simulate().time_s, 72 + 3 * reduce_s + gather_s, 1e-6);
     e.scenario.parallelism.zero = 3;
     struct tsim_step_simulation steps = simulate();
-    double conversion_s = steps.gangs[0].interference_s; /* of gradients, before each reduction */
+    double conversion_s = steps.stage_groups[0].interference_s; /* of gradients, before each reduction */
     ck_assert_double_eq_tol(steps.time_s - conversion_s, 72 + 3 * reduce_s + gather_s + (3 + 2) * layers_gather_s,
                             0.05 * reduce_s);
     /* Gathers ahead: of those the root's is left, at the beginning, and of each pass the first two layers', which are
@@ -297,7 +298,7 @@ START_TEST(dropped_weights_are_gathered_again) {
         e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
         e.software.gather_reuse_parameters = CASES[i].reuse * h2;
         struct tsim_step_simulation steps = simulate();
-        double gathered = steps.gangs[0].scale_up_bytes;
+        double gathered = steps.stage_groups[0].scale_up_bytes;
         if (i == 0)
             once = gathered;
         double again = CASES[i].again * h2 + (CASES[i].again > 0 ? norms : 0);
@@ -373,7 +374,7 @@ START_TEST(products_gather_what_layers_do) {
         for (int unit = 0; unit < 2; unit++) {
             e.software.gather_unit = (enum tsim_gather_unit)unit;
             struct tsim_step_simulation simulation = simulate();
-            bytes[unit] = simulation.gangs[0].scale_up_bytes;
+            bytes[unit] = simulation.stage_groups[0].scale_up_bytes;
             time_s[unit] = simulation.time_s;
         }
         ck_assert_double_gt(bytes[0], 1e9);
@@ -414,8 +415,8 @@ struct buckets {
     double begin_s[N_BACKWARD], reduced_s[N_BACKWARD];
 };
 
-static void no_beginning(void *context, int32_t n_gangs, int64_t n_messages) {
-    (void)context, (void)n_gangs, (void)n_messages;
+static void no_beginning(void *context, int32_t n_stage_groups, int64_t n_messages) {
+    (void)context, (void)n_stage_groups, (void)n_messages;
 }
 
 static void take_bucket(void *context, const struct tsim_step_task *task) {
@@ -450,7 +451,7 @@ START_TEST(sharded_gradients_have_room_for_two_buckets) {
         ck_assert_double_eq_tol(buckets.reduced_s[i], 24 + 30 * (i + 1), 1e-3);
     }
     /* Waits for room, and from 130 s on for the last reductions. */
-    ck_assert_double_eq_tol(steps.gangs[0].exposed_reduce_s, 4 + 6 + 174 - 130, 1e-3);
+    ck_assert_double_eq_tol(steps.stage_groups[0].exposed_reduce_s, 4 + 6 + 174 - 130, 1e-3);
 }
 END_TEST
 

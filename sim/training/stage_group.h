@@ -1,6 +1,7 @@
-/* gang.h - private to training: the state of one gang and the programs of its four streams (see program.h). */
-#ifndef TSIM_TRAINING_GANG_H
-#define TSIM_TRAINING_GANG_H
+/* stage_group.h - private to training: the state of one stage group and the programs of its four streams (see
+ * program.h). */
+#ifndef TSIM_TRAINING_STAGE_GROUP_H
+#define TSIM_TRAINING_STAGE_GROUP_H
 
 #include "network/traffic.h"
 #include "training/program.h"
@@ -148,7 +149,7 @@ struct tsim_stage_plan {
     int32_t n_collectives;
 };
 
-/* What is the same for all gangs. */
+/* What is the same for all stage groups. */
 struct tsim_step_plan {
     const struct tsim_scenario *scenario;
     const struct tsim_cluster *cluster;
@@ -178,7 +179,7 @@ struct tsim_step_plan {
     struct tsim_data_collective tied;
     struct tsim_collective_cost norm;
     int32_t n_replicas;
-    double noise_mean_frac, noise_deviation_frac; /* of a gang's pass: noise.h */
+    double noise_mean_frac, noise_deviation_frac; /* of a stage group's pass: noise.h */
     struct tsim_part_pieces pieces[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
     struct tsim_data_collective *pass_collectives;
     int32_t n_pass_collectives;
@@ -209,7 +210,7 @@ struct tsim_member {
     } crossed[2];
 };
 
-/* A data-parallel collective of a gang, message by message: signals for each of its parts. */
+/* A data-parallel collective of a stage group, message by message: signals for each of its parts. */
 struct tsim_expansion {
     const struct tsim_data_collective *collective;
     int32_t go[TSIM_MAX_PARTS], done[TSIM_MAX_PARTS], n_lanes[TSIM_MAX_PARTS];
@@ -231,17 +232,17 @@ struct tsim_transfer {
     tsim_tick begin, end;
 };
 
-struct tsim_gang {
+struct tsim_stage_group {
     const struct tsim_step_plan *plan;
     const struct tsim_stage_plan *stage_plan;
-    struct tsim_gang *next, *prev; /* gang of the next / previous stage of this replica, in a ring */
+    struct tsim_stage_group *next, *prev; /* stage group of the next / previous stage of this replica, in a ring */
     struct tsim_step_message to_next, to_prev;
     struct tsim_engine *engine;
     int32_t stage, replica, n_members, streams[TSIM_N_STREAMS];
     double slowdown; /* of its slowest member's kernels: 1, or more with a degraded accelerator */
     struct tsim_member *members;
     /* Scratch for demands of more members than a task holds: a block for each stream, which grows with what its tasks
-     * need (a block for the longest routes of all members would be 100 MB with thousands of gangs). */
+     * need (a block for the longest routes of all members would be 100 MB with thousands of stage groups). */
     struct tsim_arena *arena;
     struct tsim_demand *demands[TSIM_N_STREAMS];
     int32_t n_demands[TSIM_N_STREAMS];
@@ -252,14 +253,14 @@ struct tsim_gang {
     struct tsim_piecewise piecewise;
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
     tsim_tick go_end; /* data: when the messages of the collective under way began */
-    /* Signals: by tsim_gang_slot */
+    /* Signals: by tsim_stage_group_slot */
     int32_t activation_in, gradient_in, forward_out, backward_out;
     /* By bucket, or by (item, unit) when fully sharded; segment_done by (slot, bucket of the chunk) where each
      * micro-batch reduces; one */
     int32_t gathered, segment_done, reduced;
     int32_t n_reductions;
     int32_t reductions, n_released; /* a counter of those that are over, and how many passes have released so far */
-    struct tsim_transfer *activations, *gradients; /* into this gang, as the signals */
+    struct tsim_transfer *activations, *gradients; /* into this stage group, as the signals */
     /* The schedule's order from here on; periods.h shortens it. */
     const struct tsim_pass_item *items;
     int32_t n_items, n_skipped[2]; /* slots left out: of forward passes, of the others */
@@ -278,15 +279,15 @@ struct tsim_gang {
     bool has_pieces;
     int32_t n_arrived; /* batches, the last of them at last_arrival */
     tsim_tick last_arrival;
-    tsim_tick first_begin, last_end; /* where the step begins for this gang; the end of its last task */
+    tsim_tick first_begin, last_end; /* where the step begins for this stage group; the end of its last task */
     int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
     int64_t *tally;                  /* account.c */
     int32_t n_tally, most_segments;
-    struct tsim_task_shape *messages[2];        /* to the next, to the previous stage; made where passes have shapes */
-    struct tsim_task_shape **shapes;            /* by tsim_gang_place; NULL where passes differ, or have many members */
+    struct tsim_task_shape *messages[2]; /* to the next, to the previous stage; made where passes have shapes */
+    struct tsim_task_shape **shapes;     /* by tsim_stage_group_place; NULL where passes differ, or have many members */
     struct tsim_task_shape **collective_shapes; /* by their numbers; NULL as those are, and where links are shared */
     bool is_plain; /* most passes: of a shape, with a message before and one after, and nothing else */
-    struct tsim_gang_account *account;
+    struct tsim_stage_group_account *account;
 };
 
 const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
@@ -295,14 +296,14 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                                                   const struct tsim_pass_costs *costs,
                                                   const struct tsim_step_input *input);
 
-/* What each rank of a gang sends to another stage. `at` is one of the gang's ranks; the message stays on the node where
- * those of all its ranks do. */
+/* What each rank of a stage group sends to another stage. `at` is one of the stage group's ranks; the message stays on
+ * the node where those of all its ranks do. */
 void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
                           struct tsim_coordinates at, int32_t to, struct tsim_step_message *message);
 
-/* account.c. What a gang has done is tallied in whole numbers, ticks and counts, and priced once at the end: so a
- * period that is left out can be added any number of times, and the sums are those of the step that went through all of
- * it. */
+/* account.c. What a stage group has done is tallied in whole numbers, ticks and counts, and priced once at the end: so
+ * a period that is left out can be added any number of times, and the sums are those of the step that went through all
+ * of it. */
 enum tsim_tally {
     TSIM_TALLY_BUBBLE, /* ticks */
     TSIM_TALLY_PIPELINE,
@@ -322,86 +323,92 @@ enum tsim_tally {
     TSIM_TALLY_REDUCTIONS, /* that are over, on the data stream */
     TSIM_TALLY_COLLECTIVES /* from here on collectives of the data-parallel group by kind; then passes by kind */
 };
-void tsim_account_begin(struct tsim_arena *arena, struct tsim_gang *gang);
-/* Prices what was tallied: fills gang->account but for what depends on the end of the step. */
-void tsim_account_close(struct tsim_gang *gang);
+void tsim_account_begin(struct tsim_arena *arena, struct tsim_stage_group *group);
+/* Prices what was tallied: fills group->account but for what depends on the end of the step. */
+void tsim_account_close(struct tsim_stage_group *group);
 
-/* A task of the gang's compute stream, a collective of its data stream, a message that it sent, has ended. */
-void tsim_account_compute(struct tsim_gang *gang, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end);
-void tsim_account_data(struct tsim_gang *gang, int64_t label);
-void tsim_account_transfer(struct tsim_gang *gang, int64_t label, tsim_tick begin, tsim_tick end);
+/* A task of the stage group's compute stream, a collective of its data stream, a message that it sent, has ended. */
+void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,
+                          tsim_tick end);
+void tsim_account_data(struct tsim_stage_group *group, int64_t label);
+void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end);
 
 /* Every link from one rank to another; unfolded. */
-void tsim_gang_demand_route(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t from,
-                            int32_t to, double per_unit);
+void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                   struct tsim_task *task, int32_t from, int32_t to, double per_unit);
 
-/* gang_collective.c. A demand of a task: in its own room, else in the gang's scratch. */
-void tsim_gang_demand(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task, int32_t resource,
-                      double per_unit);
+/* stage_group_collective.c. A demand of a task: in its own room, else in the stage group's scratch. */
+void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                             struct tsim_task *task, int32_t resource, double per_unit);
 /* Makes of `task` the collective; what else it waits for, lowers and joins is the caller's. */
-void tsim_gang_collective(struct tsim_gang *gang, enum tsim_gang_stream stream,
-                          const struct tsim_data_collective *collective, struct tsim_task *task);
-struct tsim_expansion *tsim_gang_expansion(const struct tsim_gang *gang, const struct tsim_data_collective *collective);
+void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                 const struct tsim_data_collective *collective, struct tsim_task *task);
+struct tsim_expansion *tsim_stage_group_expansion(const struct tsim_stage_group *group,
+                                                  const struct tsim_data_collective *collective);
 /* The stream's next task: of the collective under way, else what `next` says. */
-bool tsim_gang_next(struct tsim_gang *gang, enum tsim_gang_stream stream, struct tsim_task *task,
-                    bool (*next)(struct tsim_gang *, struct tsim_task *));
+bool tsim_stage_group_next(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
+                           bool (*next)(struct tsim_stage_group *, struct tsim_task *));
 
-/* tsim_program_fn, one per stream; context is the gang. */
-bool tsim_gang_compute(void *context, int32_t stream, struct tsim_task *task);
-bool tsim_gang_data(void *context, int32_t stream, struct tsim_task *task);
-bool tsim_gang_send_next(void *context, int32_t stream, struct tsim_task *task);
-bool tsim_gang_send_prev(void *context, int32_t stream, struct tsim_task *task);
+/* tsim_program_fn, one per stream; context is the stage group. */
+bool tsim_stage_group_compute(void *context, int32_t stream, struct tsim_task *task);
+bool tsim_stage_group_data(void *context, int32_t stream, struct tsim_task *task);
+bool tsim_stage_group_send_next(void *context, int32_t stream, struct tsim_task *task);
+bool tsim_stage_group_send_prev(void *context, int32_t stream, struct tsim_task *task);
 
 /* The cost of a segment of an item's pass (position in execution order). */
-void tsim_gang_segment_cost(const struct tsim_gang *gang, int32_t item, int32_t segment, struct tsim_pass_cost *cost);
+void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t item, int32_t segment,
+                                   struct tsim_pass_cost *cost);
 /* The same without noise, by what the item is, of a pass in `n` segments. */
-void tsim_gang_pass_cost(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t segment, int32_t n,
-                         struct tsim_pass_cost *cost);
+void tsim_stage_group_pass_cost(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
+                                int32_t n, struct tsim_pass_cost *cost);
 
 /* What of the model an item's segment goes through: layers of the model from `from` to before `to`. */
 struct tsim_segment_layers {
     int64_t from, to;
     bool has_embedding, has_head;
 };
-struct tsim_segment_layers tsim_gang_segment_layers(const struct tsim_gang *gang, int32_t item, int32_t segment);
+struct tsim_segment_layers tsim_stage_group_segment_layers(const struct tsim_stage_group *group, int32_t item,
+                                                           int32_t segment);
 /* The gather or reduction of the data-parallel group that a task is: of an item of the whole schedule, or -1. */
-const struct tsim_data_collective *tsim_gang_data_collective(const struct tsim_gang *gang, bool is_gather, int32_t item,
-                                                             int32_t segment);
+const struct tsim_data_collective *tsim_stage_group_data_collective(const struct tsim_stage_group *group,
+                                                                    bool is_gather, int32_t item, int32_t segment);
 
 /* Fully sharded: the collective of a unit of an item's pass, by its position in execution order. */
-const struct tsim_data_collective *tsim_gang_unit(const struct tsim_gang *gang, enum tsim_pass_kind kind,
-                                                  int32_t position, bool is_gather);
+const struct tsim_data_collective *tsim_stage_group_unit(const struct tsim_stage_group *group, enum tsim_pass_kind kind,
+                                                         int32_t position, bool is_gather);
 /* Does it have one? The root, which is gathered once a step, does not gather going backward. */
-bool tsim_gang_unit_has(const struct tsim_gang *gang, enum tsim_pass_kind kind, int32_t position, bool is_gather);
+bool tsim_stage_group_unit_has(const struct tsim_stage_group *group, enum tsim_pass_kind kind, int32_t position,
+                               bool is_gather);
 /* Units of a pass: those of the layers, and the root. */
 static inline int32_t tsim_step_n_units(const struct tsim_step_plan *plan, enum tsim_pass_kind kind) {
     return 1 + (int32_t)plan->scenario->model->layers * plan->layer_units[kind != TSIM_PASS_FORWARD].n;
 }
 
 /* Index of the pass among the signals: those of passes that come after what was left out take the place of these. */
-static inline int32_t tsim_gang_slot(const struct tsim_gang *gang, struct tsim_pass_item item) {
-    return tsim_step_slot(gang->plan, item) - gang->n_skipped[item.kind != TSIM_PASS_FORWARD];
+static inline int32_t tsim_stage_group_slot(const struct tsim_stage_group *group, struct tsim_pass_item item) {
+    return tsim_step_slot(group->plan, item) - group->n_skipped[item.kind != TSIM_PASS_FORWARD];
 }
 /* Of passes that cost the same. Of one that is not cut, place 0; of segments the places after it. */
-static inline int32_t tsim_gang_n_places(const struct tsim_gang *gang) {
-    return gang->stage_plan->n_alike * TSIM_N_PASS_KINDS * (1 + gang->most_segments);
+static inline int32_t tsim_stage_group_n_places(const struct tsim_stage_group *group) {
+    return group->stage_plan->n_alike * TSIM_N_PASS_KINDS * (1 + group->most_segments);
 }
-static inline int32_t tsim_gang_place(const struct tsim_gang *gang, struct tsim_pass_item item, int32_t place) {
-    int32_t alike = gang->stage_plan->chunks[item.chunk].alike;
-    return (alike * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + gang->most_segments) + place;
+static inline int32_t tsim_stage_group_place(const struct tsim_stage_group *group, struct tsim_pass_item item,
+                                             int32_t place) {
+    int32_t alike = group->stage_plan->chunks[item.chunk].alike;
+    return (alike * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + group->most_segments) + place;
 }
 /* Of the items from here on; below 0 are those before, which periods.h may have left out. */
-static inline struct tsim_pass_item tsim_gang_item(const struct tsim_gang *gang, int32_t index) {
-    return gang->items[index];
+static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stage_group *group, int32_t index) {
+    return group->items[index];
 }
 /* Items that were left out. */
-static inline int32_t tsim_gang_n_left_out(const struct tsim_gang *gang) {
-    return (int32_t)(gang->items - gang->stage_plan->items);
+static inline int32_t tsim_stage_group_n_left_out(const struct tsim_stage_group *group) {
+    return (int32_t)(group->items - group->stage_plan->items);
 }
 
 /* Does this pass meet gathers (forward) or release reductions (backward)? */
-static inline bool tsim_gang_meets_data(const struct tsim_gang *gang, struct tsim_pass_item item) {
-    const struct tsim_step_plan *plan = gang->plan;
+static inline bool tsim_stage_group_meets_data(const struct tsim_stage_group *group, struct tsim_pass_item item) {
+    const struct tsim_step_plan *plan = group->plan;
     if (!plan->has_data_group || item.kind == TSIM_PASS_INPUT_GRADIENT)
         return false;
     if (item.kind == TSIM_PASS_FORWARD)
@@ -411,29 +418,31 @@ static inline bool tsim_gang_meets_data(const struct tsim_gang *gang, struct tsi
 }
 
 /* Segments of an item's pass. */
-static inline int32_t tsim_gang_n_segments(const struct tsim_gang *gang, int32_t index) {
-    struct tsim_pass_item item = tsim_gang_item(gang, index);
-    if (gang->plan->shards_fully)
-        return tsim_step_n_units(gang->plan, item.kind);
-    if (!tsim_gang_meets_data(gang, item))
+static inline int32_t tsim_stage_group_n_segments(const struct tsim_stage_group *group, int32_t index) {
+    struct tsim_pass_item item = tsim_stage_group_item(group, index);
+    if (group->plan->shards_fully)
+        return tsim_step_n_units(group->plan, item.kind);
+    if (!tsim_stage_group_meets_data(group, item))
         return 1;
-    const struct tsim_chunk_plan *chunk = &gang->stage_plan->chunks[item.chunk];
+    const struct tsim_chunk_plan *chunk = &group->stage_plan->chunks[item.chunk];
     return item.kind == TSIM_PASS_FORWARD ? chunk->n_gathers : chunk->n_reduces;
 }
 
-static inline const struct tsim_pass_route *tsim_gang_path(const struct tsim_gang *gang, struct tsim_pass_item item) {
-    return &gang->stage_plan->routes[item.chunk * TSIM_N_PASS_KINDS + (int32_t)item.kind];
+static inline const struct tsim_pass_route *tsim_stage_group_path(const struct tsim_stage_group *group,
+                                                                  struct tsim_pass_item item) {
+    return &group->stage_plan->routes[item.chunk * TSIM_N_PASS_KINDS + (int32_t)item.kind];
 }
-static inline struct tsim_schedule_hop tsim_gang_hop(const struct tsim_gang *gang, struct tsim_pass_item item) {
-    return tsim_gang_path(gang, item)->hop;
+static inline struct tsim_schedule_hop tsim_stage_group_hop(const struct tsim_stage_group *group,
+                                                            struct tsim_pass_item item) {
+    return tsim_stage_group_path(group, item)->hop;
 }
-static inline bool tsim_gang_receives(const struct tsim_gang *gang, struct tsim_pass_item item) {
-    return tsim_gang_path(gang, item)->receives;
+static inline bool tsim_stage_group_receives(const struct tsim_stage_group *group, struct tsim_pass_item item) {
+    return tsim_stage_group_path(group, item)->receives;
 }
 
 /* A task as it will be made again; keep: what the task needs of the engine, without labels and signals. */
-struct tsim_task_shape *tsim_gang_keep_shape(const struct tsim_gang *gang, const struct tsim_task *task);
-static inline void tsim_gang_use_shape(const struct tsim_task_shape *shape, struct tsim_task *task) {
+struct tsim_task_shape *tsim_stage_group_keep_shape(const struct tsim_stage_group *group, const struct tsim_task *task);
+static inline void tsim_stage_group_use_shape(const struct tsim_task_shape *shape, struct tsim_task *task) {
     task->latency = shape->latency;
     task->flow = shape->flow;
     task->work = shape->work;
@@ -448,12 +457,13 @@ static inline void tsim_gang_use_shape(const struct tsim_task_shape *shape, stru
 }
 
 /* Does the item's pass need a batch of the input pipeline? */
-bool tsim_gang_takes_input(const struct tsim_gang *gang, int32_t item);
+bool tsim_stage_group_takes_input(const struct tsim_stage_group *group, int32_t item);
 
-/* Where the result of a pass goes: the gang and the item that waits for it there; false when nothing is sent. */
-bool tsim_gang_route(const struct tsim_gang *gang, struct tsim_pass_item item, struct tsim_gang **to,
-                     struct tsim_pass_item *there);
+/* Where the result of a pass goes: the stage group and the item that waits for it there; false when nothing is sent. */
+bool tsim_stage_group_route(const struct tsim_stage_group *group, struct tsim_pass_item item,
+                            struct tsim_stage_group **to, struct tsim_pass_item *there);
 /* The message itself: from this stage to the next or the previous one. */
-const struct tsim_collective_cost *tsim_gang_message(const struct tsim_gang *gang, struct tsim_pass_item item);
+const struct tsim_collective_cost *tsim_stage_group_message(const struct tsim_stage_group *group,
+                                                            struct tsim_pass_item item);
 
 #endif
