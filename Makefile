@@ -143,15 +143,16 @@ test: setup
 .PHONY: unit-programs
 unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS) $(FUZZ_REPLAYS)
 
-# Everything that takes longer: sanitizers, the second compiler, static analysis.
+# Everything that takes longer: more random cases, packages, large searches of the docs, sanitizers, the second compiler, static analysis.
 check: test
 	@tools/setup.sh chromium nodejs npm
+	@tests/run.sh "$(BUILD)" build/tsim long
 	@TSIM_BROWSER=needed tests/browser/run.sh build/tsim
 	@tests/reference_docs.sh build/tsim
 	@tests/bench/instructions.sh build/tsim --gate
 	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
 	@tests/run.sh build/asan build/asan/tsim code
-	@tests/docs.sh build/asan/tsim
+	@tests/docs.sh build/asan/tsim all
 	@printf '%s\n' 1 2 | TSIM_CASES=5000 xargs -P 2 -I{} env TSIM_SEED={} build/asan/tests/property/test_catalogue_random
 	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs
 	@tests/run.sh build/clang build/clang/tsim code
@@ -269,15 +270,17 @@ docs-accuracy: residuals
 
 # The installed program knows PREFIX and no source tree. DESTDIR is put before every path (packages).
 INSTALLED := $(BUILD)/installed
-.PHONY: $(INSTALLED)/catalogue.o $(INSTALLED)/tsim $(INSTALLED)/libtsim.a
-$(INSTALLED)/catalogue.o: build/tsim
+# The prefix that the catalogue's object knows: another one makes it, program and library anew.
+$(INSTALLED)/prefix: FORCE
 	@mkdir -p $(@D)
+	@echo "$(PREFIX)" | cmp -s - $@ || echo "$(PREFIX)" >$@
+$(INSTALLED)/catalogue.o: $(CATALOGUE_OBJECT) $(INSTALLED)/prefix
 	$(Q)$(CC) $(filter-out -DTSIM_SOURCE_TREE=%,$(ALL_CFLAGS)) -DTSIM_SOURCE_TREE='""' -c -o $@ sim/config/catalogue.c
-$(INSTALLED)/tsim: $(INSTALLED)/catalogue.o
+$(INSTALLED)/tsim: $(INSTALLED)/catalogue.o $(OBJECTS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $(filter-out $(CATALOGUE_OBJECT),$(OBJECTS)) $< $(ALL_LIBS)
 # One object, in which only what tsim.h declares can be seen from outside.
 LIBRARY_PARTS = $(filter-out $(BUILD)/sim/cli/% $(BUILD)/sim/import/% %/chakra.pb-c.o %/page_assets.o %/page.o %/page_run.o %/page_sweep.o,$(OBJECTS))
-$(INSTALLED)/libtsim.a: $(INSTALLED)/catalogue.o
+$(INSTALLED)/libtsim.a: $(INSTALLED)/catalogue.o $(LIBRARY_PARTS)
 	$(Q)$(LD) -r -o $(INSTALLED)/all.o $(filter-out $(CATALOGUE_OBJECT),$(LIBRARY_PARTS)) $<
 	$(Q)objcopy --wildcard --keep-global-symbol='tsim_job_*' -R '.gnu.lto_*' -R '.gnu.debuglto_*' $(INSTALLED)/all.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(INSTALLED)/all.o
@@ -297,8 +300,8 @@ clean:
 
 help:
 	@echo "make run      install what is missing, build, run scenarios/llama70b.yaml"
-	@echo "make test     the same set-up, then every test of the normal tier"
-	@echo "make check    and sanitizers, clang, static analysis (needs clang, cppcheck)"
+	@echo "make test     the same set-up, then every test of the normal tier, two or more at a time (TSIM_TEST_JOBS=N)"
+	@echo "make check    and more random cases, packages, sanitizers, clang, static analysis (needs clang, cppcheck)"
 	@echo "make mutate   whether the tests see changed operators and constants (MUTANTS=100, 0: all; MUTATED=sim/training)"
 	@echo "make coverage the share of branches that the tests take, per folder"
 	@echo "make fuzz     libFuzzer on every reader, FUZZ_S=600 seconds each (needs clang, libclang-rt-14-dev)"

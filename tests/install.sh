@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# tests/install.sh TSIM - make install, with and without DESTDIR, and the Debian package: what is installed runs away from
-# the source tree and reads its own catalogue. Runs with the program of the release build alone.
+# tests/install.sh TSIM [long] - make install: what is installed runs away from the source tree and reads its own catalogue,
+# and make uninstall leaves nothing. Without `long` the program is linked without optimizing it as a whole, which takes seconds;
+# with it as `make install` does, and also with DESTDIR and as a Debian package. Runs with the program of the release build alone.
 set -u
+part=${2:-}
 cd "$(dirname "$0")/.." || exit 1
 [ "$(realpath "$1")" = "$(realpath build/tsim)" ] || {
     echo "skipped: not build/tsim"
@@ -39,7 +41,9 @@ pages() { # FOLDER: each command has a page that names its options, without comp
 }
 no_source_tree() { ! strings "$1" | grep -qF "$PWD/hardware"; }
 
-expect 'make install' make -s install PREFIX="$work/prefix"
+as_it_is=()
+[ "$part" = long ] || as_it_is=(HOT_LDFLAGS=-fno-lto)
+expect 'make install' make -s install PREFIX="$work/prefix" INSTALLED="$work/built" "${as_it_is[@]}"
 expect 'installed: runs' runs "$work/prefix"
 expect 'installed: does not know the source tree' no_source_tree "$work/prefix/bin/tsim"
 expect 'manual pages' pages "$work/prefix/share/man/man1"
@@ -67,17 +71,10 @@ expect 'library: the example agrees with the program' example_agrees
 expect 'library: exports nothing else' only_ours
 if command -v g++ >/dev/null; then expect 'library: tsim.h in C++' g++ -Wall -Wextra -Werror -fsyntax-only -x c++ "$work/prefix/include/tsim.h"; fi
 
-expect 'make uninstall' make -s uninstall PREFIX="$work/prefix"
-expect 'nothing is left' test -z "$(find "$work/prefix" -type f)"
-expect 'make install, DESTDIR' make -s install PREFIX=/opt/tsim DESTDIR="$work/stage"
-expect 'below DESTDIR: runs where it is' runs "$work/stage/opt/tsim"
-mv "$work/stage/opt/tsim" "$work/moved"
-expect 'moved: runs' runs "$work/moved"
-
 # What is offered for a line that is being typed: complete WORD... (the last one is unfinished).
 complete_with_bash() {
   bash -c 'PATH=$1:$PATH; source "$2"; shift 2; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tsim; printf "%s " "${COMPREPLY[@]}"' \
-    _ "$work/moved/bin" "$work/moved/share/bash-completion/completions/tsim" "$@"
+    _ "$work/prefix/bin" "$work/prefix/share/bash-completion/completions/tsim" "$@"
 }
 offers() { # EXPECTED WORD...
   local expected=$1 offered
@@ -94,15 +91,31 @@ expect 'bash: ids of the catalogue' offers 'model/only-here ' tsim show model/on
 expect 'bash: kinds' offers 'nodes ' tsim list no
 expect 'bash: files are left to the shell' offers ' ' tsim run sc
 
-if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
+expect 'make uninstall' make -s uninstall PREFIX="$work/prefix"
+expect 'nothing is left' test -z "$(find "$work/prefix" -type f)"
+
+packaged() { # with DESTDIR, elsewhere than it was put, and as a package
+  local package built=build/release/installed
+  expect 'make install, DESTDIR' make -s install PREFIX=/opt/tsim DESTDIR="$work/stage"
+  expect 'below DESTDIR: runs where it is' runs "$work/stage/opt/tsim"
+  expect 'below DESTDIR: knows its prefix' grep -qa /opt/tsim/share/tsim/hardware "$work/stage/opt/tsim/bin/tsim"
+  touch "$work/before"
+  expect 'make install again' make -s install PREFIX=/opt/tsim DESTDIR="$work/again"
+  expect 'links nothing' test "$built/tsim" -ot "$work/before"
+  mv "$work/stage/opt/tsim" "$work/moved"
+  expect 'moved: runs' runs "$work/moved"
+  command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null || return
   expect 'make deb' make -s deb
   package=$(echo build/tsim_*_"$(dpkg --print-architecture)".deb)
   expect 'unpacks' dpkg-deb -x "$package" "$work/unpacked"
+  expect 'unpacked: knows its prefix' grep -qa /usr/share/tsim/hardware "$work/unpacked/usr/bin/tsim"
   expect 'unpacked: runs' runs "$work/unpacked/usr"
   expect 'depends on libraries' grep -q libgsl <(dpkg-deb -f "$package" Depends)
   cp "$package" "$work/first.deb"
+  rm -r "$built" # made anew
   expect 'make deb again' make -s deb
   expect 'the same package again' cmp "$package" "$work/first.deb"
-fi
+}
+[ "$part" != long ] || packaged
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -1,44 +1,75 @@
 #!/usr/bin/env bash
-# Runs every test of a tier: tests/run.sh BUILD_FOLDER TSIM [code]. Prints a line per program and 'N passed, M failed' at the end.
+# Runs every test of the normal tier: tests/run.sh BUILD_FOLDER TSIM [code|long]. Prints a line per test as it ends, and
+# 'N passed, M failed' at the end.
 # With `code` those alone that another compiler or a sanitizer can make a difference to: nothing about texts, pages, installing.
+# With `long` those alone of which the normal tier runs a part, whole: `make check` does.
+# TSIM_TEST_JOBS=N: so many tests at a time (as many as there are processors, and at least two).
 # TSIM_TEST_SLOWNESS=N: each test may take N times as long (programs that count their branches do).
 set -u
 build=$1 tsim=$2 part=${3:-all}
 unset COLUMNS # a width that tests do not expect
 cd "$(dirname "$0")/.." || exit 1
-passed=0 failed=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+jobs=${TSIM_TEST_JOBS:-$(nproc)}
+[ -n "${TSIM_TEST_JOBS:-}" ] || [ "$jobs" -ge 2 ] || jobs=2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
-one() { # NAME COMMAND...
-  local name=$1
-  shift
-  if "$@" >"$log" 2>&1; then
-    passed=$((passed + 1))
-    printf 'ok    %s  %s\n' "$name" "$(grep -E '^[0-9]+%: Checks|passed, [0-9]+ failed' "$log" | tail -n 1)"
-  else
-    failed=$((failed + 1))
-    printf 'FAIL  %s\n' "$name"
-    tail -n 60 "$log" | sed 's/^/      /'
+scripts=(cli/run.sh golden/run.sh textbook_docs.sh catalogue_ids.sh faults/situations.sh accuracy.sh)
+[ "$part" = code ] || scripts+=(layers.sh widths.sh data.sh docs.sh reference_keys.sh hardware_docs.sh faults/run.sh
+  install.sh make.sh gate.sh runner.sh setup_packages.sh browser/run.sh)
+# The longest ones start first, so that the end is not one of them alone.
+longest=(property/test_laws_random cli/run.sh docs.sh install.sh widths.sh accuracy.sh faults/run.sh property/test_advice_kept
+  faults/situations.sh unit/test_import_recipes)
+
+names() {
+  local program
+  if [ "$part" = long ]; then
+    printf '%s\n' install.sh property/test_advice_kept property/test_periods_random property/test_plan_random unit/test_import_recipes
+    return
   fi
+  printf '%s\n' "${scripts[@]}"
+  for program in "$build"/tests/unit/test_* "$build"/tests/property/test_* "$build"/tests/fuzz/replay_*; do
+    case $program in *.o | *.d | *.gc?? | *'*') continue ;; esac
+    echo "${program#"$build"/tests/}"
+  done
 }
+# shellcheck disable=SC2046 # the seeds are a list of files
+command_of() { # NAME: runs it
+  case $1 in
+  unit/* | property/*) CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 CK_TIMEOUT_MULTIPLIER="${TSIM_TEST_SLOWNESS:-1}" "$build/tests/$1" ;;
+  fuzz/*) "$build/tests/$1" $(bash tests/fuzz/seeds.sh "${1#fuzz/replay_}") ;;
+  install.sh) bash tests/install.sh "$tsim" "$part" ;;
+  *) bash "tests/$1" "$tsim" ;;
+  esac
+}
+# What a test prints is shown in one piece, however many run.
+one() { # NAME
+  local log=$work/${1//\//-} ended=FAIL
+  command_of "$1" >"$log" 2>&1 && ended=ok
+  {
+    flock 9
+    echo "$1" >>"$work/$ended"
+    if [ "$ended" = ok ]; then
+      printf 'ok    %s  %s\n' "$1" "$(grep -E '^[0-9]+%: Checks|passed, [0-9]+ failed' "$log" | tail -n 1)"
+    else
+      printf 'FAIL  %s\n' "$1"
+      tail -n 60 "$log" | sed 's/^/      /'
+    fi
+  } 9>"$work/lock"
+}
+export -f one command_of
+export build tsim work part
+[ "$part" != long ] || export TSIM_CASES=1000
 
-[ "$part" = code ] || one layers bash tests/layers.sh
-for program in "$build"/tests/unit/test_* "$build"/tests/property/test_*; do
-  case $program in *.o | *.d | *.gc?? | *'*') continue ;; esac
-  one "${program#"$build"/tests/}" env CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 CK_TIMEOUT_MULTIPLIER="${TSIM_TEST_SLOWNESS:-1}" "$program"
-done
-for program in "$build"/tests/fuzz/replay_*; do
-  case $program in *.o | *.d | *.gc?? | *'*') continue ;; esac
-  target=${program##*/replay_}
-  # shellcheck disable=SC2046 # a list of files
-  one "fuzz/$target" "$program" $(bash tests/fuzz/seeds.sh "$target")
-done
-scripts=(tests/cli/run.sh tests/golden/run.sh tests/textbook_docs.sh tests/catalogue_ids.sh tests/faults/situations.sh tests/accuracy.sh)
-[ "$part" = code ] || scripts+=(tests/widths.sh tests/data.sh tests/docs.sh tests/reference_keys.sh tests/hardware_docs.sh tests/faults/run.sh
-  tests/install.sh tests/make.sh tests/gate.sh tests/setup_packages.sh tests/browser/run.sh)
-for script in "${scripts[@]}"; do
-  one "${script#tests/}" bash "$script" "$tsim"
-done
+mapfile -t all < <(names)
+mapfile -t ordered < <({
+  printf '%s\n' "${longest[@]}" | grep -xFf <(printf '%s\n' "${all[@]}")
+  printf '%s\n' "${all[@]}" | grep -vxFf <(printf '%s\n' "${longest[@]}")
+})
+touch "$work/ok" "$work/FAIL"
+printf '%s\n' "${ordered[@]}" | xargs -P "$jobs" -I{} bash -uc 'one "$1"' _ {}
+printf '%s\n' "${all[@]}" | grep -vxF -f "$work/ok" -f "$work/FAIL" | sed 's/^/FAIL  /; s/$/: was killed, or never began/'
+passed=$(wc -l <"$work/ok")
+failed=$((${#all[@]} - passed))
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

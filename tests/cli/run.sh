@@ -5,6 +5,7 @@
 # `expected`: exit status, standard output, standard error; where a file `needs` names a command that is not here, passed over. Each case runs in a temporary folder of its own that holds
 # its files and those of tests/cli/common. Paths of this checkout are written as @ROOT@. --update writes `expected`
 # anew: read the diff before committing it. One line per failing case (and its diff), then 'N passed, M failed'.
+# TSIM_TEST_JOBS=N: so many cases at a time (2).
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 update=0 tsim='' names=()
@@ -54,12 +55,18 @@ if [ ${#names[@]} -eq 0 ]; then
     done
 fi
 
+runs_here() { # NAME: what it needs is there
+    local needs=$root/tests/cli/$1/needs
+    [ ! -f "$needs" ] || command -v "$(cat "$needs")" >/dev/null
+}
+mapfile -t names < <(for name in "${names[@]}"; do runs_here "$name" && echo "$name"; done)
+export -f run_case
+export root work
+printf '%s\n' "${names[@]}" | xargs -P "${TSIM_TEST_JOBS:-2}" -I{} bash -uc 'run_case "$1"' _ {}
+
 passed=0 failed=0
 for name in "${names[@]}"; do
     expected=$root/tests/cli/$name/expected
-    needs=$root/tests/cli/$name/needs
-    [ -f "$needs" ] && ! command -v "$(cat "$needs")" >/dev/null && continue
-    run_case "$name"
     [ $update = 1 ] && cp "$work/$name.actual" "$expected"
     if difference=$(diff -u --label expected --label actual "$expected" "$work/$name.actual" 2>&1); then
         passed=$((passed + 1))

@@ -1,6 +1,6 @@
 /* Advice is a promise: each line, set as it says, is a valid scenario whose step takes the time that it says; and the run
- * as it is logged is given the same lines. Of the shipped scenarios and of random ones (support/random_scenario.h); TSIM_CASES says how many of these are drawn (300),
- * TSIM_SEED from which seed. */
+ * as it is logged is given the same lines. Of the shipped scenarios and of random ones (support/random_scenario.h);
+ * TSIM_CASES says how many of these are drawn (100), TSIM_SEED from which seed. */
 #include "study/advice.h"
 #include "support/arena_rig.h"
 #include "support/random_scenario.h"
@@ -116,9 +116,9 @@ START_TEST(shipped) {
 END_TEST
 
 START_TEST(random_ones) {
-    const char *cases = getenv("TSIM_CASES"), *seed = getenv("TSIM_SEED");
+    const char *seed = getenv("TSIM_SEED");
     struct random_source random = {seed ? strtoull(seed, NULL, 10) : SEED};
-    long n_cases = cases ? strtol(cases, NULL, 10) : 300;
+    long n_cases = random_cases(100);
     int n_lines = 0;
     printf("seed %llu\n", (unsigned long long)random.state);
     for (long i = 0; i < n_cases; i++) {

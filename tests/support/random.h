@@ -4,6 +4,7 @@
 #define TSIM_TESTS_SUPPORT_RANDOM_H
 
 #include <stdint.h>
+#include <stdlib.h>
 
 struct random_source {
     uint64_t state; /* any seed will do */
@@ -24,6 +25,12 @@ static inline double random_real(struct random_source *source) {
 /* In [low, high], both included. */
 static inline int32_t random_between(struct random_source *source, int32_t low, int32_t high) {
     return low + (int32_t)(random_u64(source) % (uint64_t)((int64_t)high - low + 1));
+}
+
+/* How many random cases a test tries: TSIM_CASES in the environment, which `make check` sets to many, or `usual`. */
+static inline long random_cases(long usual) {
+    const char *cases = getenv("TSIM_CASES");
+    return cases ? strtol(cases, NULL, 10) : usual;
 }
 
 #endif

@@ -1,5 +1,7 @@
 #include "support/run_laws.h"
 
+#include "config/catalogue_read.h"
+
 /* A few milliseconds are enough for these. Ranks that differ are simulated each by itself, and a step and its input
  * pipeline take turns. */
 static bool is_small(const struct tsim_scenario *sc) {
@@ -18,13 +20,30 @@ bool run_scenario(struct run *run, const struct tsim_scenario *scenario) {
     return tsim_train_run(&run->arena, scenario, &options, &run->result, &run->diags) == TSIM_OK;
 }
 
+/* The catalogue's files are parsed once for all scenarios: they stay what they are. */
+static struct tsim_file_cache *catalogue_files(void) {
+    static struct tsim_arena arena;
+    static struct tsim_file_cache *files;
+    if (!files) {
+        tsim_arena_init(&arena);
+        files = tsim_file_cache_new(&arena);
+    }
+    return files;
+}
+
+static bool load(struct run *run, const char *text, const struct tsim_override *overrides, size_t n_overrides) {
+    if (tsim_scenario_open_text(&run->arena, "random.yaml", text, &run->source, &run->diags) != TSIM_OK)
+        return false;
+    run->source.files = catalogue_files();
+    return tsim_scenario_load_from(&run->arena, &run->source, overrides, n_overrides, &run->scenario, &run->diags) ==
+           TSIM_OK;
+}
+
 bool run_start(struct run *run, const char *text, const struct tsim_override *overrides, size_t n_overrides) {
     const struct tsim_run_options options = {.ignore_memory = true};
     tsim_arena_init(&run->arena);
     tsim_diags_init(&run->diags);
-    bool is_valid = tsim_scenario_open_text(&run->arena, "random.yaml", text, &run->source, &run->diags) == TSIM_OK &&
-                    tsim_scenario_load_from(&run->arena, &run->source, overrides, n_overrides, &run->scenario,
-                                            &run->diags) == TSIM_OK;
+    bool is_valid = load(run, text, overrides, n_overrides);
     if (is_valid && is_small(run->scenario))
         is_valid = tsim_train_run(&run->arena, run->scenario, &options, &run->result, &run->diags) == TSIM_OK;
     else

@@ -545,11 +545,13 @@ static void read_damaged(const void *context, const char *text, size_t size) {
 }
 
 START_TEST(damaged_files_are_scenarios_or_errors) {
-    enum { TRIALS = 150 };
+    const size_t n_trials = (size_t)random_cases(50);
     size_t size;
     const char *text = damage_file(recipe_file(_i), &size);
-    const struct damage damage = {
-        .junk = "\"'{}[]()$:,9-\n\xff&*#\\", .changes = 1, .apart = (int32_t)(size / TRIALS) + 1, .seed = (uint64_t)_i};
+    const struct damage damage = {.junk = "\"'{}[]()$:,9-\n\xff&*#\\",
+                                  .changes = 1,
+                                  .apart = (int32_t)(size / n_trials) + 1,
+                                  .seed = (uint64_t)_i};
     damage_everywhere(&damage, text, size, read_damaged, &_i);
 }
 END_TEST

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016 # what stand-ins expand
+# tests/runner.sh - what tests/run.sh makes of tests that pass, fail, say nothing and are killed, in a tree of stand-ins.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+stand_in() { # FILE COMMANDS
+  mkdir -p "$(dirname "$work/$1")"
+  printf '#!/bin/sh\n%s\n' "$2" >"$work/$1"
+  chmod +x "$work/$1"
+}
+expect() { # WHAT STATUS PATTERN [PART]: of a run of the tree
+  local status=0
+  TSIM_TEST_JOBS=3 bash "$work/tests/run.sh" build ./tsim "${4:-}" >"$work/said" 2>&1 || status=$?
+  if [ "$status" = "$2" ] && grep -q -- "$3" "$work/said"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAIL $1: status $status, expected $2 and '$3'"
+    sed 's/^/    /' "$work/said"
+  fi
+}
+mkdir "$work/tests"
+cp tests/run.sh "$work/tests"
+for script in $(sed -n '/^scripts=/,/^# The longest/p' tests/run.sh | grep -oE '[a-z_/]+\.sh'); do
+  stand_in "tests/$script" 'echo "2 passed, 0 failed"'
+done
+stand_in tests/fuzz/seeds.sh 'echo seed'
+stand_in build/tests/unit/test_sound 'echo "100%: Checks: 1, Failures: 0, Errors: 0"'
+stand_in build/tests/unit/test_sound.o 'exit 1' # no program
+stand_in build/tests/property/test_silent ''
+stand_in build/tests/fuzz/replay_reader '[ "$1" = seed ]'
+expect 'all pass' 0 '^[0-9]* passed, 0 failed$'
+n=$(sed -n 's/ passed, 0 failed$//p' "$work/said" | tail -n 1)
+expect 'what a program says' 0 '^ok    unit/test_sound  100%: Checks: 1'
+expect 'a program that says nothing' 0 '^ok    property/test_silent'
+expect 'what a script says' 0 '^ok    gate.sh  2 passed, 0 failed$'
+expect 'code: no scripts of texts' 0 '^9 passed, 0 failed$' code
+stand_in build/tests/unit/test_import_recipes '[ "$TSIM_CASES" = 1000 ]'
+for test in advice_kept periods_random plan_random; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 1000 ]'; done
+stand_in tests/install.sh '[ "$2" = long ]'
+expect 'long: whole tests, many cases' 0 '^5 passed, 0 failed$' long
+rm "$work/build/tests/unit/test_import_recipes" "$work"/build/tests/property/test_{advice_kept,periods_random,plan_random}
+stand_in tests/install.sh ''
+stand_in tests/gate.sh 'for i in 1 2 3; do echo "because $i"; sleep 0.1; done; exit 1'
+stand_in tests/data.sh 'for i in 1 2 3; do echo "as well $i"; sleep 0.1; done; exit 2'
+expect 'two that fail' 1 "^$((n - 2)) passed, 2 failed\$"
+expect 'what they said, in one piece' 1 '^FAIL  gate.sh$'
+[ "$(grep -A 3 '^FAIL  gate.sh$' "$work/said" | tail -n 3)" = "$(printf '      because %d\n' 1 2 3)" ] || {
+  failed=$((failed + 1))
+  echo 'FAIL pieces of other tests stand in what a test said'
+}
+stand_in tests/gate.sh 'kill -KILL $$'
+stand_in tests/data.sh ''
+expect 'one that is killed' 1 '^FAIL  gate.sh$'
+stand_in tests/data.sh 'kill -KILL $PPID'
+expect 'one that takes its runner with it' 1 '^FAIL  data.sh: was killed'
+rm "$work/tests/gate.sh"
+stand_in tests/data.sh ''
+expect 'one that is not there' 1 '^FAIL  gate.sh$'
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
