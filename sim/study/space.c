@@ -118,7 +118,7 @@ struct builder {
 
 static struct tsim_setting setting_of(struct builder *b, const char *path, const struct tsim_value *value) {
     return (struct tsim_setting){path, value_text(b->arena, value, NOTATION_YAML, false),
-                                 tsim_value_json(b->arena, value)};
+                                 tsim_value_json(b->arena, value), value};
 }
 
 /* Remembers a key that changes; false when another axis has it already. */

@@ -15,8 +15,9 @@
 #include "config/value.h"
 
 struct tsim_setting {
-    const char *path, *text; /* of an override */
-    const char *json;        /* the value */
+    const char *path, *text;     /* of an override */
+    const char *json;            /* the value */
+    const struct tsim_value *at; /* where it is written; NULL: a program made it */
 };
 
 struct tsim_choice {

@@ -211,17 +211,34 @@ static int64_t position_of(const struct tsim_space *space, size_t a, size_t c) {
     return (int64_t)c * n_below;
 }
 
-/* A value's place is "--set PATH=VALUE", which nobody wrote: no place, and the field says which. */
-static void keep_mistakes(struct tsim_arena *arena, const struct tsim_diags *found, struct tsim_diags *diags) {
-    for (size_t i = 0; i < found->n_items; i++) {
-        const struct tsim_diag *diag = &found->items[i];
+/* The value of a point that a place "--set PATH=VALUE" is of, where a file has it; NULL: it has none. */
+static const struct tsim_value *written_value(const struct bench *bench, int64_t position, const char *setting) {
+    size_t n = tsim_space_settings(bench->sweep->space, position, bench->settings);
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(bench->settings[i]->path);
+        const struct tsim_value *at = bench->settings[i]->at;
+        if (strncmp(setting, bench->settings[i]->path, length) == 0 && setting[length] == '=')
+            return at && !at->document->is_override ? at : NULL;
+    }
+    return NULL;
+}
+
+/* Nobody wrote the "--set PATH=VALUE" that a point's values are read as: their place is in the file, or on the command
+ * line, which the field says. */
+static void keep_mistakes(struct tsim_arena *arena, const struct bench *bench, int64_t position,
+                          struct tsim_diags *diags) {
+    static const char SET[] = "--set ";
+    for (size_t i = 0; i < bench->diags.n_items; i++) {
+        const struct tsim_diag *diag = &bench->diags.items[i];
         if (!is_mistake(diag) || has_said(diags, diag))
             continue;
         struct tsim_place at = diag->at;
+        bool is_set = at.file && at.line == 0 && strncmp(at.file, SET, sizeof SET - 1) == 0;
+        const struct tsim_value *value = is_set ? written_value(bench, position, at.file + sizeof SET - 1) : NULL;
         if (at.file)
-            at.file =
-                tsim_arena_strdup(arena, at.line == 0 && strncmp(at.file, "--set ", 6) == 0 ? at.file + 6 : at.file);
-        struct tsim_diag *kept = tsim_diags_error(diags, diag->status, at, diag->field, "%s", diag->message);
+            at.file = tsim_arena_strdup(arena, is_set ? at.file + sizeof SET - 1 : at.file);
+        struct tsim_diag *kept = value ? tsim_value_error(diags, diag->status, value, diag->field, "%s", diag->message)
+                                       : tsim_diags_error(diags, diag->status, at, diag->field, "%s", diag->message);
         tsim_diag_hint(kept, "%s", diag->hint);
     }
 }
@@ -238,7 +255,7 @@ enum tsim_status tsim_sweep_check(struct tsim_arena *arena, const struct tsim_sw
             const struct tsim_scenario *scenario;
             if (load_point(&bench, &point, &scenario) != TSIM_OK)
                 copy_error(&bench.diags, diags);
-            keep_mistakes(arena, &bench.diags, diags);
+            keep_mistakes(arena, &bench, point.position, diags);
             bench_clear(&bench);
         }
     for (size_t i = 0; diags->n_errors > n_errors && i < diags->n_items && status == TSIM_OK; i++)
