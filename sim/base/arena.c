@@ -1,6 +1,6 @@
 #include "base/arena.h"
 
-#include "base/status.h"
+#include "base/bug.h"
 
 #include <malloc.h>
 #include <stdatomic.h>

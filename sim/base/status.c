@@ -3,8 +3,6 @@
 #include "base/arena.h"
 #include "base/plain_text.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void format_cut(char *text, size_t size, const char *format, va_list args) {
@@ -127,15 +125,4 @@ void tsim_diags_print(const struct tsim_diags *list, FILE *out) {
     size_t n_all = list->n_errors + list->n_warnings;
     if (n_all > list->n_items)
         fprintf(out, "and %zu more\n", n_all - list->n_items);
-}
-
-void tsim_bug_at(const char *file, int line, const char *format, ...) {
-    fflush(stdout);
-    fprintf(stderr, "tsim: this is a bug in tsim, please report it: %s:%d: ", file, line);
-    va_list args;
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    exit(70);
 }

@@ -3,11 +3,13 @@
  * Three kinds of trouble, three mechanisms:
  *   1. the user's input is wrong  -> one tsim_diag per mistake, collected in a tsim_diags list;
  *   2. the world failed (disk, SQLite) -> TSIM_ERR_IO / TSIM_ERR_DB and one diag;
- *   3. we are wrong -> TSIM_BUG: prints where and aborts (exit status 70). Never used for 1 or 2.
+ *   3. we are wrong -> TSIM_BUG (base/bug.h): prints where and ends (exit status 70). Never used for 1 or 2.
  *
  * A function that returns enum tsim_status leaves its outputs untouched on failure. */
 #ifndef TSIM_BASE_STATUS_H
 #define TSIM_BASE_STATUS_H
+
+#include "base/bug.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -77,15 +79,6 @@ enum tsim_status tsim_diags_status(const struct tsim_diags *list, size_t first);
 
 /* Prints like a compiler: "FILE:LINE:COLUMN: error: FIELD: message", the source line with a caret, then "  hint". */
 void tsim_diags_print(const struct tsim_diags *list, FILE *out);
-
-/* Our own mistake: prints and aborts the program with status 70. */
-_Noreturn void tsim_bug_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
-#define TSIM_BUG(...) tsim_bug_at(__FILE__, __LINE__, __VA_ARGS__)
-#define TSIM_ASSERT(condition)                                                                                         \
-    do {                                                                                                               \
-        if (!(condition))                                                                                              \
-            TSIM_BUG("assertion failed: %s", #condition);                                                              \
-    } while (0)
 
 /* Returns the status of a call from the enclosing function unless it is TSIM_OK. Safe because memory is arena-owned. */
 #define TSIM_TRY(call)                                                                                                 \
