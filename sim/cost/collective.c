@@ -488,17 +488,10 @@ double tsim_bus_factor(enum tsim_collective_op op, int32_t n_ranks) {
     return 1;
 }
 
-void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
-                          struct tsim_collective_cost *cost) {
+/* By the algorithm and protocol of NCCL that are fastest, or asked for. */
+static void nccl_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
+                      struct tsim_collective_cost *cost) {
     const struct tsim_group *group = &request->group;
-    *cost = (struct tsim_collective_cost){0};
-    TSIM_ASSERT(group->n_ranks >= 1 && group->n_nodes >= 1 && request->bytes >= 0);
-    if (group->n_ranks == 1 || !(request->bytes > 0))
-        return;
-    if (cluster->torus_shape[0] > 0) {
-        tsim_torus_cost(cluster, request, cost);
-        return;
-    }
     TSIM_ASSERT(group->n_nodes == 1 || cluster->nic_bytes_per_s > 0);
     TSIM_ASSERT(group->max_ranks_per_node == 1 || cluster->pair_bytes_per_s > 0);
     enum tsim_scale_up kind = cluster->node->scale_up;
@@ -522,9 +515,22 @@ void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_
     cost->nic_bytes = best.plan.nic_bytes;
     double own_s = over(p.bytes, best.plan.bound_bytes_per_s) + best.plan.fill_s;
     cost->bound_bytes_per_s = over(p.bytes, own_s);
-    cost->bus_bandwidth_bytes_per_s = p.bytes / cost->time_s * tsim_bus_factor(p.op, group->n_ranks);
     cost->sm_frac = compute_units_frac(cluster->accelerator, best.plan.channels);
     cost->hbm_bytes = best.plan.hbm_bytes;
+}
+
+void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
+                          struct tsim_collective_cost *cost) {
+    const struct tsim_group *group = &request->group;
+    *cost = (struct tsim_collective_cost){0};
+    TSIM_ASSERT(group->n_ranks >= 1 && group->n_nodes >= 1 && request->bytes >= 0);
+    if (group->n_ranks == 1 || !(request->bytes > 0))
+        return;
+    if (cluster->torus_shape[0] > 0)
+        tsim_torus_cost(cluster, request, cost);
+    else
+        nccl_cost(cluster, request, cost);
+    cost->bus_bandwidth_bytes_per_s = request->bytes / cost->time_s * tsim_bus_factor(request->op, group->n_ranks);
 }
 
 /* ---- names ---- */

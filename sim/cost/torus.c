@@ -111,5 +111,4 @@ void tsim_torus_cost(const struct tsim_cluster *cluster, const struct tsim_colle
     if (request->network != TSIM_NETWORK_IDEAL)
         cost->latency_s = hops * cluster->fabric_latency_s;
     cost->time_s += cost->latency_s;
-    cost->bus_bandwidth_bytes_per_s = bytes / cost->time_s * tsim_bus_factor(request->op, request->group.n_ranks);
 }

@@ -23,7 +23,7 @@ static struct tsim_collective_cost cost_of(struct tsim_cluster cluster, enum tsi
     struct tsim_collective_request request = {
         .op = op, .bytes = GB, .group = {.n_ranks = n, .n_nodes = 1, .stride = stride}};
     struct tsim_collective_cost cost = {0};
-    tsim_torus_cost(&cluster, &request, &cost);
+    tsim_collective_cost(&cluster, &request, &cost);
     return cost;
 }
 
@@ -144,7 +144,7 @@ START_TEST(ideal_links_have_no_latency) {
                                               .group = {.n_ranks = 64, .n_nodes = 1, .stride = 1},
                                               .network = TSIM_NETWORK_IDEAL};
     struct tsim_collective_cost cost = {0};
-    tsim_torus_cost(&cube, &request, &cost);
+    tsim_collective_cost(&cube, &request, &cost);
     assert_s(cost.time_s, 63.0 / 64 * GB / (6 * LINK));
     ck_assert_double_eq(cost.latency_s, 0);
 }
