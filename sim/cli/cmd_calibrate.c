@@ -69,20 +69,6 @@ static void print_rows(struct tsim_arena *arena, const struct tsim_calibration *
 
 /* ---- for programs ---- */
 
-bool tsim_write_tables(const struct tsim_arguments *arguments, const struct tsim_figures *tables, size_t n,
-                       enum tsim_exit *status) {
-    bool has_csv = arguments->has[TSIM_OPTION_CSV];
-    for (size_t i = 0; i < n && has_csv; i++)
-        tsim_figures_print_csv(&tables[i], stdout);
-    if (arguments->has[TSIM_OPTION_JSON]) {
-        struct tsim_json *root = tsim_json_new_object();
-        for (size_t i = 0; i < n; i++)
-            tsim_figures_json(&tables[i], root);
-        *status = tsim_write_json(arguments, root);
-    }
-    return has_csv || tsim_is_json_on_stdout(arguments);
-}
-
 static bool write_tables(const struct tsim_arguments *arguments, struct tsim_arena *arena,
                          const struct tsim_calibration *c, enum tsim_exit *status) {
     static const struct tsim_figure_column VALUES[] = {{NULL, "value", TSIM_FIGURE_TEXT},

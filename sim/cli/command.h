@@ -1,5 +1,5 @@
-/* command.h - the commands, one file each (cmd_NAME.c), and what they share: exit statuses, where diagnostics and JSON
- * go. Results are written to standard output, everything else to standard error. */
+/* command.h - the commands, one file each (cmd_NAME.c; help and version are in commands.c), and what they share: exit
+ * statuses, where diagnostics and JSON go. Results are written to standard output, everything else to standard error. */
 #ifndef TSIM_CLI_COMMAND_H
 #define TSIM_CLI_COMMAND_H
 
@@ -32,18 +32,6 @@ enum tsim_exit tsim_cmd_runs(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_report(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_show(const struct tsim_arguments *arguments);
-enum tsim_exit tsim_cmd_help(const struct tsim_arguments *arguments);
-enum tsim_exit tsim_cmd_version(const struct tsim_arguments *arguments);
-
-struct tsim_figures;
-/* Tables for programs, as --csv or --json asks for; false where neither takes standard output, and people are to read.
- */
-bool tsim_write_tables(const struct tsim_arguments *arguments, const struct tsim_figures *tables, size_t n,
-                       enum tsim_exit *status);
-
-/* All commands in the order of `tsim help`. */
-extern const struct tsim_command TSIM_COMMANDS[];
-extern const size_t TSIM_N_COMMANDS;
 
 /* "WHAT 'NAME'; did you mean 'NEAR'?" on standard error. */
 void tsim_say_unknown(const char *what, const char *name, const char *const *names, size_t n_names);
@@ -52,10 +40,6 @@ void tsim_say_unknown(const char *what, const char *name, const char *const *nam
  * would not happen, and nobody would be told. */
 bool tsim_is_refused(const struct tsim_arguments *arguments, const char *what, const enum tsim_option *without,
                      size_t n);
-
-/* NULL after a message on standard error, with a suggestion. */
-const struct tsim_command *tsim_command_find(const char *name);
-void tsim_commands_print(FILE *out); /* the lines of `tsim help` */
 
 enum tsim_exit tsim_exit_of(enum tsim_status status);
 
@@ -82,6 +66,12 @@ enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct ts
 /* The same for a document that `write` writes piece by piece; its failures are told through `write`'s own context. */
 typedef enum tsim_status (*tsim_json_parts_fn)(void *context, FILE *out);
 enum tsim_exit tsim_write_json_parts(const struct tsim_arguments *arguments, tsim_json_parts_fn write, void *context);
+
+struct tsim_figures;
+/* Tables for programs, as --csv or --json asks for; false where neither takes standard output, and people are to read.
+ */
+bool tsim_write_tables(const struct tsim_arguments *arguments, const struct tsim_figures *tables, size_t n,
+                       enum tsim_exit *status);
 
 /* A file that is there when `write` has written all of it (base/output.h), with a message where it fails. */
 enum tsim_exit tsim_write_file(const char *file, tsim_json_parts_fn write, void *context);

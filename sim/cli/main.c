@@ -2,6 +2,7 @@
  * arrived there. */
 #include "base/output.h"
 #include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/limits.h"
 
 #include <signal.h>
@@ -23,7 +24,7 @@ static void on_hang_up(int signal_number) {
 
 static enum tsim_exit run_command(int argc, char **argv) {
     if (argc < 2) {
-        tsim_options_help(NULL, stderr);
+        tsim_help(NULL, stderr);
         return TSIM_EXIT_USAGE;
     }
     const char *name = argv[1];
@@ -40,7 +41,7 @@ static enum tsim_exit run_command(int argc, char **argv) {
     tsim_arena_init(&arena);
     if (tsim_options_parse(&arena, command, argc - 2, argv + 2, &arguments, stderr)) {
         if (arguments.has[TSIM_OPTION_HELP]) {
-            tsim_options_help(command, stdout);
+            tsim_help(command, stdout);
             status = TSIM_EXIT_OK;
         } else {
             tsim_limits_set(&arguments);

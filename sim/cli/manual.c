@@ -1,6 +1,7 @@
 #include "cli/manual.h"
 
 #include "base/version.h"
+#include "config/catalogue_load.h"
 #include "config/reference.h"
 
 #include <string.h>
@@ -78,7 +79,7 @@ static void put_command_page(const struct tsim_command *command, FILE *out) {
     fputs(".SH SEE ALSO\n.BR tsim (1)\n", out);
 }
 
-static void put_main_page(FILE *out) {
+static void put_main_page(const struct tsim_commands *commands, FILE *out) {
     char tag[80];
     put_head("tsim", "predicts how a neural network trains on a cluster of accelerators", out);
     fputs(
@@ -87,24 +88,24 @@ static void put_main_page(FILE *out) {
         "energy, days and cost of a training run that a scenario in YAML describes. Results are written to standard\n"
         "output, everything else to standard error.\n.SH COMMANDS\n",
         out);
-    for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
-        snprintf(tag, sizeof tag, TSIM_COMMANDS[i].operands[0] ? "%s %s" : "%s", TSIM_COMMANDS[i].name,
-                 TSIM_COMMANDS[i].operands);
-        put_tagged(tag, TSIM_COMMANDS[i].summary, out);
+    for (size_t i = 0; i < commands->n_items; i++) {
+        snprintf(tag, sizeof tag, commands->items[i].operands[0] ? "%s %s" : "%s", commands->items[i].name,
+                 commands->items[i].operands);
+        put_tagged(tag, commands->items[i].summary, out);
     }
     put_tail(out);
     fputs(".SH FILES\n", out);
     put_tagged("tsim.db", "the database of runs, in the current folder unless --db names another", out);
     fputs(".SH SEE ALSO\n", out);
-    for (size_t i = 0; i < TSIM_N_COMMANDS; i++)
-        fprintf(out, ".BR tsim\\-%s (1)%s\n", TSIM_COMMANDS[i].name, i + 1 < TSIM_N_COMMANDS ? "," : "");
+    for (size_t i = 0; i < commands->n_items; i++)
+        fprintf(out, ".BR tsim\\-%s (1)%s\n", commands->items[i].name, i + 1 < commands->n_items ? "," : "");
 }
 
-void tsim_manual_page(const struct tsim_command *command, FILE *out) {
+void tsim_manual_page(const struct tsim_commands *commands, const struct tsim_command *command, FILE *out) {
     if (command)
         put_command_page(command, out);
     else
-        put_main_page(out);
+        put_main_page(commands, out);
 }
 
 /* ---- what an operand can be ---- */
@@ -129,9 +130,9 @@ static bool is_file(const struct tsim_option_spec *spec) {
     return spec->value && strcmp(spec->value, "FILE") == 0;
 }
 
-static void put_commands(FILE *out) {
-    for (size_t i = 0; i < TSIM_N_COMMANDS; i++)
-        fprintf(out, "%s%s", i ? " " : "", TSIM_COMMANDS[i].name);
+static void put_commands(const struct tsim_commands *commands, FILE *out) {
+    for (size_t i = 0; i < commands->n_items; i++)
+        fprintf(out, "%s%s", i ? " " : "", commands->items[i].name);
 }
 
 static void put_kinds(FILE *out) {
@@ -165,27 +166,27 @@ static void put_bash_values(FILE *out) {
     fputs("  esac\n", out);
 }
 
-static void put_bash_options(FILE *out) {
+static void put_bash_options(const struct tsim_commands *commands, FILE *out) {
     fputs("  if [[ $word == -* ]]; then\n    case ${COMP_WORDS[1]} in\n", out);
-    for (size_t c = 0; c < TSIM_N_COMMANDS; c++) {
-        fprintf(out, "    %s) _tsim_words '", TSIM_COMMANDS[c].name);
+    for (size_t c = 0; c < commands->n_items; c++) {
+        fprintf(out, "    %s) _tsim_words '", commands->items[c].name);
         for (int i = 0; i < TSIM_N_OPTIONS; i++)
-            if (tsim_command_takes(&TSIM_COMMANDS[c], (enum tsim_option)i))
+            if (tsim_command_takes(&commands->items[c], (enum tsim_option)i))
                 fprintf(out, " --%s", tsim_option_spec((enum tsim_option)i)->name);
         fputs("' ;;\n", out);
     }
     fputs("    esac\n    return\n  fi\n", out);
 }
 
-static void put_bash_operands(FILE *out) {
+static void put_bash_operands(const struct tsim_commands *commands, FILE *out) {
     fputs("  case ${COMP_WORDS[1]} in\n", out);
-    for (size_t c = 0; c < TSIM_N_COMMANDS; c++) {
-        enum operand operand = operand_of(&TSIM_COMMANDS[c]);
+    for (size_t c = 0; c < commands->n_items; c++) {
+        enum operand operand = operand_of(&commands->items[c]);
         if (operand == OPERAND_FILE)
             continue;
-        fprintf(out, "  %s) _tsim_words \"", TSIM_COMMANDS[c].name);
+        fprintf(out, "  %s) _tsim_words \"", commands->items[c].name);
         if (operand == OPERAND_COMMAND)
-            put_commands(out);
+            put_commands(commands, out);
         else if (operand == OPERAND_KIND)
             put_kinds(out);
         else if (operand == OPERAND_ID)
@@ -195,7 +196,7 @@ static void put_bash_operands(FILE *out) {
     fputs("  esac\n", out);
 }
 
-void tsim_completion_bash(FILE *out) {
+void tsim_completion_bash(const struct tsim_commands *commands, FILE *out) {
     fputs("# bash completion of tsim; written by: tsim help --format bash\n"
           "_tsim_words() { # the words that go on from what was typed, and no files\n"
           "  compopt +o default 2>/dev/null\n"
@@ -207,11 +208,11 @@ void tsim_completion_bash(FILE *out) {
           "  if [[ $word == = ]]; then word=; elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi\n"
           "  if ((COMP_CWORD == 1)); then\n    _tsim_words '",
           out);
-    put_commands(out);
+    put_commands(commands, out);
     fputs(" --help --version'\n    return\n  fi\n", out);
     put_bash_values(out);
-    put_bash_options(out);
-    put_bash_operands(out);
+    put_bash_options(commands, out);
+    put_bash_operands(commands, out);
     fputs("}\ncomplete -o default -F _tsim tsim\n", out);
 }
 
@@ -245,7 +246,7 @@ static void put_zsh_option(enum tsim_option option, FILE *out) {
     fputc('\'', out);
 }
 
-static void put_zsh_command(const struct tsim_command *command, FILE *out) {
+static void put_zsh_command(const struct tsim_commands *commands, const struct tsim_command *command, FILE *out) {
     enum operand operand = operand_of(command);
     fprintf(out, "  %s)\n    _arguments", command->name);
     for (int i = 0; i < TSIM_N_OPTIONS; i++)
@@ -256,7 +257,7 @@ static void put_zsh_command(const struct tsim_command *command, FILE *out) {
         put_zsh(command->operands, out);
         fputs(operand == OPERAND_FILE ? ":_files" : operand == OPERAND_ID ? ":_tsim_ids" : ":(", out);
         if (operand == OPERAND_COMMAND)
-            put_commands(out);
+            put_commands(commands, out);
         else if (operand == OPERAND_KIND)
             put_kinds(out);
         fputs(operand == OPERAND_COMMAND || operand == OPERAND_KIND ? ")'" : "'", out);
@@ -264,20 +265,20 @@ static void put_zsh_command(const struct tsim_command *command, FILE *out) {
     fputs("\n    ;;\n", out);
 }
 
-void tsim_completion_zsh(FILE *out) {
+void tsim_completion_zsh(const struct tsim_commands *commands, FILE *out) {
     fputs("#compdef tsim\n# zsh completion of tsim; written by: tsim help --format zsh\n"
           "_tsim_ids() {\n  local -a ids\n  ids=(${(f)\"$(" LIST_OF_IDS ")\"})\n  _values id $ids\n}\n"
           "_tsim() {\n  local -a commands\n  commands=(\n",
           out);
-    for (size_t i = 0; i < TSIM_N_COMMANDS; i++) {
-        fprintf(out, "    '%s:", TSIM_COMMANDS[i].name);
-        put_zsh(TSIM_COMMANDS[i].summary, out);
+    for (size_t i = 0; i < commands->n_items; i++) {
+        fprintf(out, "    '%s:", commands->items[i].name);
+        put_zsh(commands->items[i].summary, out);
         fputs("'\n", out);
     }
     fputs("  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
           "  shift words\n  ((CURRENT--))\n  case $words[1] in\n",
           out);
-    for (size_t i = 0; i < TSIM_N_COMMANDS; i++)
-        put_zsh_command(&TSIM_COMMANDS[i], out);
+    for (size_t i = 0; i < commands->n_items; i++)
+        put_zsh_command(commands, &commands->items[i], out);
     fputs("  esac\n}\nif [ \"$funcstack[1]\" = _tsim ]; then\n  _tsim \"$@\"\nelse\n  compdef _tsim tsim\nfi\n", out);
 }

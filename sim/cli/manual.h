@@ -2,13 +2,13 @@
 #ifndef TSIM_CLI_MANUAL_H
 #define TSIM_CLI_MANUAL_H
 
-#include "cli/command.h"
+#include "cli/options.h"
 
-/* roff with the man macros: tsim(1), or tsim-COMMAND(1). */
-void tsim_manual_page(const struct tsim_command *command, FILE *out); /* NULL: the page of all */
+/* roff with the man macros: tsim-COMMAND(1), or without `command` tsim(1). */
+void tsim_manual_page(const struct tsim_commands *commands, const struct tsim_command *command, FILE *out);
 
 /* Scripts that complete commands, options, their words, files and the catalogue's ids. */
-void tsim_completion_bash(FILE *out);
-void tsim_completion_zsh(FILE *out);
+void tsim_completion_bash(const struct tsim_commands *commands, FILE *out);
+void tsim_completion_zsh(const struct tsim_commands *commands, FILE *out);
 
 #endif

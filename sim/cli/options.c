@@ -1,8 +1,5 @@
 #include "cli/options.h"
 
-#include "cli/command.h"
-#include "report/table.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -367,30 +364,4 @@ const char *tsim_option_usage(enum tsim_option option, char *buffer, size_t size
         snprintf(buffer, size, spec->kind == TSIM_OPTION_NEEDS_VALUE ? "--%s %s" : "--%s[=%s]", spec->name,
                  spec->value);
     return buffer;
-}
-
-static void print_help(const struct tsim_command *command, FILE *out) {
-    fprintf(out, "tsim %s - %s\n\n", command->name, command->summary);
-    fprintf(out, "usage: tsim %s [OPTION]...%s%s\n", command->name, command->operands[0] ? " " : "", command->operands);
-    if (command->text)
-        fprintf(out, "\n%s\n", command->text);
-    fputs("\noptions:\n", out);
-    for (int i = 0; i < TSIM_N_OPTIONS; i++) {
-        char left[48];
-        if (tsim_command_takes(command, (enum tsim_option)i))
-            fprintf(out, "  %-20s %s\n", tsim_option_usage((enum tsim_option)i, left, sizeof left), OPTIONS[i].help);
-    }
-}
-
-void tsim_options_help(const struct tsim_command *command, FILE *out) {
-    enum { WRITTEN_FOR = 80 };
-    struct tsim_style style = tsim_style_of(out);
-    struct tsim_fold fold;
-    FILE *lines = tsim_fold_open(&fold, &style, out);
-    fold.joins = style.table_width < WRITTEN_FOR;
-    if (command)
-        print_help(command, lines);
-    else
-        tsim_commands_print(lines);
-    tsim_fold_close(&fold);
 }

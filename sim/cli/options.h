@@ -80,6 +80,12 @@ struct tsim_command {
     enum tsim_exit (*run)(const struct tsim_arguments *arguments);
 };
 
+/* All of them, in the order of `tsim help`. */
+struct tsim_commands {
+    const struct tsim_command *items;
+    size_t n_items;
+};
+
 struct tsim_arguments {
     const struct tsim_command *command;
     const char **operands;
@@ -119,8 +125,5 @@ const struct tsim_option_spec *tsim_option_spec(enum tsim_option option);
 bool tsim_command_takes(const struct tsim_command *command, enum tsim_option option);
 /* "--json[=FILE]". Returns `buffer`. */
 const char *tsim_option_usage(enum tsim_option option, char *buffer, size_t size);
-
-/* What `tsim help COMMAND` says; NULL: `tsim help`. */
-void tsim_options_help(const struct tsim_command *command, FILE *out);
 
 #endif

@@ -1,4 +1,5 @@
 /* Parsing of command lines against a command that takes every kind of option. */
+#include "cli/commands.h"
 #include "cli/options.h"
 #include "support/arena_rig.h"
 
@@ -145,7 +146,7 @@ END_TEST
 START_TEST(help_text_lists_what_the_command_takes) {
     char text[4096] = "";
     FILE *out = fmemopen(text, sizeof text - 1, "w");
-    tsim_options_help(&COMMAND, out);
+    tsim_help(&COMMAND, out);
     fclose(out);
     ck_assert_ptr_nonnull(strstr(text, "usage: tsim study [OPTION]... SCENARIO..."));
     ck_assert_ptr_nonnull(strstr(text, "\n  --json[=FILE] "));

@@ -1,0 +1,312 @@
+#include "cli/commands.h"
+
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/manual.h"
+#include "config/reference.h"
+#include "report/table.h"
+
+#include <string.h>
+
+static enum tsim_exit cmd_help(const struct tsim_arguments *arguments);
+static enum tsim_exit cmd_version(const struct tsim_arguments *arguments);
+
+#define LOG_OPTIONS (TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_NO_DB))
+/* Of what reads a file that others may have made, or simulates. */
+#define BASE_OPTIONS (TSIM_HAS(TSIM_OPTION_MAX_MEMORY) | TSIM_HAS(TSIM_OPTION_TIMEOUT) | TSIM_HAS(TSIM_OPTION_QUIET))
+#define INPUT_OPTIONS (BASE_OPTIONS | TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_SEED))
+#define JSON_OPTION TSIM_HAS(TSIM_OPTION_JSON)
+#define CSV_OPTION TSIM_HAS(TSIM_OPTION_CSV)
+#define JOBS_OPTION TSIM_HAS(TSIM_OPTION_JOBS)
+
+static const struct tsim_command COMMANDS[] = {
+    {"init", "[FILE]", "a first scenario: five questions, a commented file that runs",
+     "Asks for the model, the node, how many of them, the fabric between them, and the\n"
+     "goal; what an option says is not asked, and without a terminal nothing is. Finds\n"
+     "the fastest plan that fits, and writes FILE (scenario.yaml; '-' is standard\n"
+     "output).",
+     0, 1,
+     TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_NODE) | TSIM_HAS(TSIM_OPTION_NODES) |
+         TSIM_HAS(TSIM_OPTION_FABRIC) | TSIM_HAS(TSIM_OPTION_GOAL) | JOBS_OPTION | BASE_OPTIONS,
+     tsim_cmd_init},
+    {"run", "SCENARIO", "simulate a scenario: step time, memory, energy, cost",
+     "SCENARIO is a YAML file, or '-' for standard input. The run is logged to a\n"
+     "database (tsim.db in the current folder). Exit status 4: it does not fit in\n"
+     "memory; what would fit is printed. --csv: a line for each figure.",
+     1, 1,
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+         TSIM_HAS(TSIM_OPTION_TRACE) | TSIM_HAS(TSIM_OPTION_TRACE_RANKS) | TSIM_HAS(TSIM_OPTION_REPORT),
+     tsim_cmd_run},
+    {"check", "SCENARIO...", "read and validate scenarios, simulate nothing",
+     "All mistakes of all files are reported. --json prints the scenario with every\n"
+     "default filled in (a list of them when there are several files). A catalogue\n"
+     "file (an accelerator's, say) is checked too: what it leaves to defaults, and\n"
+     "what it only estimates.",
+     1, SIZE_MAX, INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION, tsim_cmd_check},
+    {"explain", "SCENARIO [TERM]", "where the step and the memory go, and what binds",
+     "Memory by kind and stage, the roofline of every operator, the schedule, the\n"
+     "critical path, exposed communication, sensitivities, advice. With a TERM of the\n"
+     "summary, as in step.compute_s, mfu or memory: its formula tree, down to each\n"
+     "constant and its source. Nothing is logged. --csv prints one table after the\n"
+     "other; the first column is the table's name.",
+     1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
+    {"compare", "A B", "two scenarios or runs: what differs, and what that changes",
+     "A and B are scenarios, or numbers of runs in the database, which are simulated\n"
+     "again by this version. What differs in the inputs, where the step's time goes\n"
+     "from A to B, and the figures that change, with the interval of each step.\n"
+     "--sensitivity runs both again with each capacity, latency and rent a tenth\n"
+     "lower and higher, one at a time, and says which of them would turn the order\n"
+     "round, in time or in rent per token. --report makes a page of it, with both\n"
+     "runs. Where one does not fit in memory, it says so and ends with 4. Nothing is\n"
+     "logged.",
+     2, 2,
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+         TSIM_HAS(TSIM_OPTION_FAIL_ABOVE) | TSIM_HAS(TSIM_OPTION_REPORT) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
+     tsim_cmd_compare},
+    {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
+     "Runs each file that has a measured: section. Where ten or more have a time or\n"
+     "rate, errors by source (the first word of the name) and accelerator follow.\n"
+     "What measured.doubtful says not to trust is compared and not scored. Nothing\n"
+     "is logged unless --db names a database.",
+     1, SIZE_MAX,
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+         TSIM_HAS(TSIM_OPTION_MAX_ERROR) | TSIM_HAS(TSIM_OPTION_RESIDUALS),
+     tsim_cmd_validate},
+    {"sweep", "SCENARIO", "every point of a space of scenarios, in parallel, resumable",
+     "The points are those of the scenario's sweep: section, or of --vary and --zip.\n"
+     "Finished points are kept in the database: the same command goes on where it\n"
+     "stopped. Under srun and mpirun each process takes its share (--shard) into a\n"
+     "database of its own; tsim merge puts them together.",
+     1, 1,
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+         TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_WHERE) |
+         TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SHARD) | TSIM_HAS(TSIM_OPTION_REPORT),
+     tsim_cmd_sweep},
+    {"plan", "SCENARIO", "the best parallelism plans, for one cluster or a choice of them",
+     "Searches tensor, pipeline, virtual pipeline, context, expert and data\n"
+     "parallelism, ZeRO, micro-batch, recomputation, schedule and sequence\n"
+     "parallelism; what the scenario says of them does not count. Axes (sweep.axes,\n"
+     "--vary) over these keys say which values to try, axes over other keys\n"
+     "(cluster.node, cluster.nodes) are candidates. Limits (sweep.limits, or --set\n"
+     "sweep.limits.days=60; cost, power, memory, any figure) are kept; of a candidate\n"
+     "without a plan it says which is missed and by how much. Of values that are not\n"
+     "listed it tries those that the scenario's software can run (its supports), or,\n"
+     "with --any-software, all. The plans are those that\n"
+     "simulating all of them would find. --sensitivity asks whether the order of the\n"
+     "two best candidates survives each input a tenth off. --report makes a page of\n"
+     "it, with a run of the best plan. Nothing is logged.",
+     1, 1,
+     INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
+         TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_REPORT) |
+         TSIM_HAS(TSIM_OPTION_ANY_SOFTWARE),
+     tsim_cmd_plan},
+    {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
+     "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"
+     "are added or left out and data-parallel replicas with them. Efficiency is\n"
+     "relative to the smallest count that runs. The points are logged as a sweep.",
+     1, 1,
+     INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
+         TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_WEAK) | TSIM_HAS(TSIM_OPTION_UNTIL_EFFICIENCY) |
+         TSIM_HAS(TSIM_OPTION_REPORT),
+     tsim_cmd_scale},
+    {"merge", "OUT.db IN.db...", "one database out of the shards of a sweep",
+     "Merging twice changes nothing. Databases of different versions of tsim are\n"
+     "not mixed: exit status 3.",
+     2, SIZE_MAX, BASE_OPTIONS, tsim_cmd_merge},
+    {"query", "[VIEW|SQL]", "read the database: a ready view, or any SELECT",
+     "Without an operand: the views. As in: tsim query best_per_gpu_count,\n"
+     "tsim query \"SELECT set_json, mfu FROM points WHERE mfu > 0.4\".",
+     0, 1, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_query},
+    {"collective", "SCENARIO", "what nccl-tests would print on the scenario's cluster",
+     "One collective alone, by size, with the algorithm and protocol that the library\n"
+     "would choose. Sizes and bus bandwidth are nccl-tests' (all_gather: the gathered\n"
+     "buffer).",
+     1, 1,
+     INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_SIZES) |
+         TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_ALGORITHM) | TSIM_HAS(TSIM_OPTION_PROTOCOL),
+     tsim_cmd_collective},
+    {"report", "[RUN...]", "one page with charts, from the database, for any browser",
+     "RUN is the number of a run, as 'tsim runs' has them, or sweep:N; without one,\n"
+     "the newest run and the newest sweep. Runs are simulated again from what was\n"
+     "logged. The page is report.html unless --output names another file, and needs\n"
+     "nothing else: no network, no other file.",
+     0, SIZE_MAX, LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_OUTPUT) | BASE_OPTIONS, tsim_cmd_report},
+    {"export", "SCENARIO|RUN", "figures and charts for papers, sheets and monitoring",
+     "A scenario, the number of a logged run, or sweep:N of the database. --format is\n"
+     "csv (every figure), markdown or latex (a table with units), prometheus, svg or\n"
+     "png (a chart; png needs rsvg-convert). Charts of a run: step, memory, schedule,\n"
+     "roofline, links, sensitivity; of one with failures or costs: days, timeline,\n"
+     "power, lost, ownership; of a sweep: scaling, pareto, heat. chakra: the step as\n"
+     "execution traces for ASTRA-sim, NAME.RANK.et with --output NAME, and\n"
+     "NAME.groups.json.",
+     1, 1,
+     INPUT_OPTIONS | LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_FORMAT) |
+         TSIM_HAS(TSIM_OPTION_CHART) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),
+     tsim_cmd_export},
+    {"calibrate", "WHAT FILE...", "efficiencies from measured kernels, links from nccl-tests",
+     "WHAT is\n"
+     "  kernels FILE [MINE.yaml]   an accelerator's efficiencies; FILE is CSV:\n"
+     "                             accelerator,op,precision,batch,m,n,k,\n"
+     "                             bytes,time_us; op is gemm or copy. MINE.yaml is\n"
+     "                             written for a node to name.\n"
+     "  nccl-tests FILE...         what a node's links and the fabric reach; FILE is\n"
+     "                             the output of nccl-tests, text or JSON. The machine\n"
+     "                             is told by its devices or --set cluster.node=ID and\n"
+     "                             cluster.fabric=ID; --op and --ranks say what the\n"
+     "                             files do not. --output writes a node or a fabric\n"
+     "                             (-node.yaml and -fabric.yaml where both).\n"
+     "  profile FILE SCENARIO      a profiler's trace of a step beside what is\n"
+     "                             predicted: FILE is of PyTorch's profiler (JSON,\n"
+     "                             also .gz) or a SQLite export of Nsight Systems.\n"
+     "Fits what the measurements tell apart by least squares on relative errors, and\n"
+     "prints each value beside the catalogue's with its 95 % interval, and each error.",
+     2, SIZE_MAX,
+     TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_OUTPUT) |
+         JSON_OPTION | CSV_OPTION | BASE_OPTIONS,
+     tsim_cmd_calibrate},
+    {"import", "FORMAT FILE...", "a foreign file as a model file or a scenario, in YAML",
+     "FORMAT is one of\n"
+     "  hf-config    config.json of a Hugging Face model: a model file\n"
+     "  megatron     Megatron-LM's command line, launch script or YAML: a scenario\n"
+     "  nemo         YAML recipe of NeMo: a scenario\n"
+     "  deepspeed    DeepSpeed's JSON: a scenario\n"
+     "  torchtitan   TOML configuration of torchtitan: a scenario\n"
+     "  nvidia-topo  what nvidia-smi topo -m prints: a node\n"
+     "  nccl-xml     NCCL's topology (NCCL_TOPO_DUMP_FILE): a node\n"
+     "  chakra       execution traces of MLCommons Chakra (.et), one for each rank:\n"
+     "               what 'tsim replay' takes\n"
+     "What a recipe does not say (which machine) is assumed and marked so; --set\n"
+     "changes it. What slows or speeds a run and is not modelled is a warning. What\n"
+     "changes the model, the data type, the batch or the parallelism and is not\n"
+     "understood is an error, as are contradictions. FILE may be '-'.",
+     2, SIZE_MAX,
+     TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE) |
+         TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,
+     tsim_cmd_import},
+    {"replay", "FILE", "execution traces of a job, replayed on a cluster",
+     "FILE names traces of MLCommons Chakra and a cluster, as 'tsim import chakra'\n"
+     "writes it. Kernels take the time that was recorded, or that of a roofline\n"
+     "(kernels: roofline); collectives and messages are simulated on the cluster's\n"
+     "links. 'tsim run FILE' does the same. Nothing is logged.",
+     1, 1, (INPUT_OPTIONS & ~TSIM_HAS(TSIM_OPTION_SEED)) | JSON_OPTION | CSV_OPTION, tsim_cmd_replay},
+    {"textbook", "[ID]", "the worked examples of a textbook, and what differs",
+     "Each number of the text beside tsim's, which is simulated or computed anew;\n"
+     "where they differ, which is right and why. With an ID that example alone.\n"
+     "--markdown writes docs/textbook.md.",
+     0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_MARKDOWN) | BASE_OPTIONS, tsim_cmd_textbook},
+    {"runs", "", "what is in the database: runs and sweeps",
+     "Runs and sweeps, each with its number, for 'tsim report', 'tsim export' and (of\n"
+     "runs) 'tsim compare'. 'tsim query' reads all that is logged. --csv lists the\n"
+     "runs alone.",
+     0, 0, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_runs},
+    {"list", "[KIND]", "what is in the catalogue",
+     "KIND is models, accelerators, nodes, fabrics, storage, software, regions or\n"
+     "scenarios: each entry with what makes one choose it. Without KIND the ids of all\n"
+     "of them. 'tsim show KIND/ID' says the rest; --csv and --json list ids alone (of\n"
+     "regions also what their electricity emits and costs).",
+     0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_list},
+    {"show", "KIND/ID|FILE", "one catalogue entry, each value with its source",
+     "As in: tsim show model/llama2-70b, tsim show accelerator/h100-sxm, tsim show\n"
+     "my-accelerator.yaml. An id that one kind alone has needs no kind.",
+     1, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_show},
+    {"help", "[COMMAND]", "this list, or one command's options",
+     "--format man writes a manual page, bash and zsh what these shells complete (in\n"
+     "~/.bashrc: source <(tsim help --format bash)), reference every key of scenarios\n"
+     "and of the catalogue's files, as Markdown.",
+     0, 1, TSIM_HAS(TSIM_OPTION_FORMAT), cmd_help},
+    {"version", "", "the version of tsim", NULL, 0, 0, 0, cmd_version},
+};
+static const struct tsim_commands ALL = {COMMANDS, sizeof COMMANDS / sizeof COMMANDS[0]};
+
+const struct tsim_command *tsim_command_find(const char *name) {
+    const char *names[sizeof COMMANDS / sizeof COMMANDS[0]];
+    for (size_t i = 0; i < ALL.n_items; i++) {
+        if (strcmp(COMMANDS[i].name, name) == 0)
+            return &COMMANDS[i];
+        names[i] = COMMANDS[i].name;
+    }
+    tsim_say_unknown("tsim: unknown command", name, names, ALL.n_items);
+    fputs("Try 'tsim help'.\n", stderr);
+    return NULL;
+}
+
+/* ---- help ---- */
+
+static void print_commands(FILE *out) {
+    fputs("tsim predicts how a neural network trains on a cluster of accelerators.\n\n"
+          "usage: tsim COMMAND [OPTION]... [OPERAND]...\n\ncommands:\n",
+          out);
+    for (size_t i = 0; i < ALL.n_items; i++) {
+        char left[40];
+        snprintf(left, sizeof left, "%s %s", COMMANDS[i].name, COMMANDS[i].operands);
+        fprintf(out, "  %-23s %s\n", left, COMMANDS[i].summary);
+    }
+    fputs("\n'tsim help COMMAND' lists a command's options.\n"
+          "Exit status: 0 done, 2 wrong usage, 3 invalid input, 4 does not fit in memory,\n"
+          "5 a file, the database or memory failed, 6 a gate failed, 70 a bug, 130 interrupted.\n",
+          out);
+}
+
+static void print_command(const struct tsim_command *command, FILE *out) {
+    fprintf(out, "tsim %s - %s\n\n", command->name, command->summary);
+    fprintf(out, "usage: tsim %s [OPTION]...%s%s\n", command->name, command->operands[0] ? " " : "", command->operands);
+    if (command->text)
+        fprintf(out, "\n%s\n", command->text);
+    fputs("\noptions:\n", out);
+    for (int i = 0; i < TSIM_N_OPTIONS; i++) {
+        char left[48];
+        if (tsim_command_takes(command, (enum tsim_option)i))
+            fprintf(out, "  %-20s %s\n", tsim_option_usage((enum tsim_option)i, left, sizeof left),
+                    tsim_option_spec((enum tsim_option)i)->help);
+    }
+}
+
+void tsim_help(const struct tsim_command *command, FILE *out) {
+    enum { WRITTEN_FOR = 80 };
+    struct tsim_style style = tsim_style_of(out);
+    struct tsim_fold fold;
+    FILE *lines = tsim_fold_open(&fold, &style, out);
+    fold.joins = style.table_width < WRITTEN_FOR;
+    if (command)
+        print_command(command, lines);
+    else
+        print_commands(lines);
+    tsim_fold_close(&fold);
+}
+
+static enum tsim_exit wrong_format(const char *format) {
+    fprintf(stderr,
+            "tsim help: --format needs text or man, or without a command bash, zsh or reference, not '%s'\n"
+            "Try 'tsim help --help'.\n",
+            format);
+    return TSIM_EXIT_USAGE;
+}
+
+static enum tsim_exit cmd_help(const struct tsim_arguments *arguments) {
+    const struct tsim_command *command = NULL;
+    const char *format = arguments->value[TSIM_OPTION_FORMAT] ? arguments->value[TSIM_OPTION_FORMAT] : "text";
+    if (arguments->n_operands > 0) {
+        command = tsim_command_find(arguments->operands[0]);
+        if (!command)
+            return TSIM_EXIT_USAGE;
+    }
+    if (strcmp(format, "text") == 0)
+        tsim_help(command, stdout);
+    else if (strcmp(format, "man") == 0)
+        tsim_manual_page(&ALL, command, stdout);
+    else if (strcmp(format, "bash") == 0 && !command)
+        tsim_completion_bash(&ALL, stdout);
+    else if (strcmp(format, "zsh") == 0 && !command)
+        tsim_completion_zsh(&ALL, stdout);
+    else if (strcmp(format, "reference") == 0 && !command)
+        tsim_reference_print(stdout);
+    else
+        return wrong_format(format);
+    return TSIM_EXIT_OK;
+}
+
+static enum tsim_exit cmd_version(const struct tsim_arguments *arguments) {
+    (void)arguments;
+    printf("tsim %s\n", TSIM_VERSION);
+    return TSIM_EXIT_OK;
+}

@@ -1,0 +1,13 @@
+/* commands.h - which commands there are, and the help that tells of them. */
+#ifndef TSIM_CLI_COMMANDS_H
+#define TSIM_CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+/* NULL after a message on standard error, with a suggestion. */
+const struct tsim_command *tsim_command_find(const char *name);
+
+/* What `tsim help COMMAND` says; NULL: `tsim help`. */
+void tsim_help(const struct tsim_command *command, FILE *out);
+
+#endif
