@@ -13,7 +13,7 @@
 #ifndef TSIM_WORKLOAD_OPERATORS_H
 #define TSIM_WORKLOAD_OPERATORS_H
 
-#include "config/scenario.h"
+#include "workload/partition.h"
 
 enum tsim_op_kind { TSIM_OP_GEMM, TSIM_OP_FLASH, TSIM_OP_ELEMENTWISE, TSIM_OP_COLLECTIVE };
 enum tsim_op_collective {
@@ -31,17 +31,6 @@ enum tsim_op_overlap {
     TSIM_PIPELINED_PREVIOUS, /* the same with the operator before it, whose output it scatters */
     TSIM_CONCURRENT_NEXT,    /* asynchronous beside the next operator, waited for at that operator's end */
     TSIM_CONCURRENT_PASS     /* beside the kernels of another micro-batch's pass */
-};
-
-/* A layer's products with weights, in execution order: queries, keys and values; what attention gives out; up; down.
- * Experts are the last two. */
-enum tsim_layer_product {
-    TSIM_PRODUCT_QKV,
-    TSIM_PRODUCT_OUT,
-    TSIM_PRODUCT_UP,
-    TSIM_PRODUCT_DOWN,
-    TSIM_N_LAYER_PRODUCTS,
-    TSIM_NO_LAYER_PRODUCT = TSIM_N_LAYER_PRODUCTS
 };
 
 struct tsim_op {
@@ -98,17 +87,5 @@ void tsim_operators_again(const struct tsim_scenario *scenario, enum tsim_part p
  * are kept as they are where the sum has their precision (torch.autograd's AccumulateGrad), else they are added to zero
  * (the fp32 buffers of Megatron-LM and of DeepSpeed's BF16_Optimizer). */
 double tsim_separate_accumulation_frac(const struct tsim_scenario *scenario);
-
-/* Tokens of a micro-batch on one context rank that a message between stages is about. Of an encoder-decoder model those
- * of both stacks: what goes into the decoder travels with the encoder's tokens (both embeddings are looked up on the
- * first stage), the encoder's result with the decoder's. */
-double tsim_message_tokens(const struct tsim_scenario *scenario);
-
-/* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does; the classes of a model of
- * images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM, vit_backbone.py). */
-double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);
-/* Tokens of a micro-batch on one context rank that the head and the loss are computed for: all, the masked ones
- * (head_frac: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */
-double tsim_head_tokens(const struct tsim_scenario *scenario);
 
 #endif

@@ -120,6 +120,10 @@ static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_s
     return batched(op, z->groups);
 }
 
+static inline double activation_bytes(enum tsim_precision precision) {
+    return tsim_operand_bytes(tsim_unquantized(precision));
+}
+
 /* The operators from `first` on belong to a part. */
 static inline void mark_part(struct tsim_op_list *list, int32_t first, enum tsim_recompute_part part) {
     for (int32_t i = first; i < list->n; i++)

@@ -42,4 +42,10 @@ struct tsim_optimizer_cost { /* of a parameter */
 
 void tsim_optimizer_cost(const struct tsim_scenario *scenario, struct tsim_optimizer_cost *cost);
 
+/* Bytes of optimizer state per parameter held. */
+double tsim_optimizer_state_bytes(const struct tsim_scenario *scenario);
+bool tsim_has_master_weights(const struct tsim_scenario *scenario);
+double tsim_weight_bytes(enum tsim_precision precision);
+double tsim_gradient_bytes(const struct tsim_scenario *scenario);
+
 #endif

@@ -1,9 +1,7 @@
-/* What a stage holds of the model, and which parts of it. */
+#include "workload/partition.h"
+
 #include "workload/layer_list.h"
-#include "workload/memory.h"
 #include "workload/model.h"
-#include "workload/operators.h"
-#include "workload/optimizer.h"
 
 #include <math.h>
 
@@ -220,27 +218,26 @@ double tsim_stage_expert_parameters(const struct tsim_scenario *sc, int32_t stag
     return n;
 }
 
-double tsim_weight_bytes(enum tsim_precision precision) {
-    if (!tsim_is_quantized(precision))
-        return tsim_operand_bytes(precision);
-    /* Quantized, and its transpose (Transformer Engine's fp8 parameters); the master copy is apart. */
-    double both_bytes = 2 * tsim_operand_bytes(precision);
-    /* Parameters of 4 bits there are none: it is beside the one in bf16 (NVIDIA-NeMo/Megatron-Bridge,
-     * training/mixed_precision.py: fp4_param is refused). */
-    return precision == TSIM_NVFP4 ? tsim_operand_bytes(TSIM_BF16) + both_bytes : both_bytes;
+double tsim_last_length(const struct tsim_scenario *sc) {
+    return (double)(sc->model->encoder_layers > 0 ? sc->training.decoder_sequence_length
+                                                  : sc->training.sequence_length);
 }
 
-bool tsim_has_master_weights(const struct tsim_scenario *sc) {
-    bool is_wide = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32;
-    return !is_wide && !sc->training.no_master_weights;
+double tsim_message_tokens(const struct tsim_scenario *sc) {
+    return (double)(sc->training.micro_batch_size *
+                    (sc->training.sequence_length + sc->training.decoder_sequence_length) / sc->parallelism.context);
 }
 
-double tsim_gradient_bytes(const struct tsim_scenario *sc) {
-    return tsim_weight_bytes(sc->training.gradient_precision);
+double tsim_head_tokens(const struct tsim_scenario *sc) {
+    double samples = (double)sc->training.micro_batch_size, head_frac = sc->model->head_frac;
+    if (sc->model->image.patch > 0)
+        return samples;
+    return (head_frac > 0 ? head_frac : 1) * samples * tsim_last_length(sc) / (double)sc->parallelism.context;
 }
 
-double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {
-    struct tsim_optimizer_cost cost;
-    tsim_optimizer_cost(sc, &cost);
-    return cost.state_bytes;
+double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario) {
+    if (scenario->model->image.patch > 0)
+        return (double)scenario->model->vocab;
+    double tp = (double)scenario->parallelism.tensor, step = 128 * tp;
+    return ceil((double)scenario->model->vocab / step) * step / tp;
 }
