@@ -5,6 +5,7 @@
 
 #include "config/catalogue_load.h"
 #include "config/schema.h"
+#include "config/words.h"
 
 /* Files as they were first read, for reading many scenarios that name the same ones. Its values live in its arena. */
 struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena);
@@ -61,7 +62,6 @@ void tsim_carbon_profile_read(struct tsim_reader *reader, const struct tsim_valu
 void tsim_price_profile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_carbon_profile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 
-extern const struct tsim_word tsim_precision_words[]; /* ends with a NULL word */
-extern const struct tsim_table tsim_overlap_table;    /* of struct tsim_overlap; absent keys leave their field alone */
+extern const struct tsim_table tsim_overlap_table; /* of struct tsim_overlap; absent keys leave their field alone */
 
 #endif

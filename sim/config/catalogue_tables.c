@@ -25,10 +25,6 @@ double tsim_operand_bytes(enum tsim_precision precision) {
 }
 
 /* clang-format off */
-const struct tsim_word tsim_precision_words[] = {
-    {"fp32", TSIM_FP32}, {"tf32", TSIM_TF32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {"fp8", TSIM_FP8},
-    {"mxfp8", TSIM_MXFP8}, {"nvfp4", TSIM_NVFP4}, {NULL, 0}};
-
 /* ---- accelerator ---- */
 static const struct tsim_word ACCELERATOR_SCHEMA[] = {{"tsim/accelerator/v1", 0}, {NULL, 0}};
 
@@ -712,3 +708,41 @@ void tsim_storage_write(struct tsim_writer *writer, const char *key, const char 
                         const struct tsim_storage *storage) {
     write_table(writer, key, &STORAGE, path, storage);
 }
+
+/* ---- loading by id ---- */
+
+/* The id as a value, for the functions that read references. */
+static const struct tsim_value *reference_of(struct tsim_arena *arena, const char *id) {
+    struct tsim_document *document = TSIM_NEW(arena, struct tsim_document);
+    document->arena = arena;
+    struct tsim_value *value = TSIM_NEW(arena, struct tsim_value);
+    value->document = document;
+    value->text = tsim_arena_strdup(arena, id);
+    document->file = value->text;
+    document->is_override = true;
+    return value;
+}
+
+static enum tsim_status load(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id,
+                             const void **object, struct tsim_diags *diags) {
+    struct tsim_reader reader = {.arena = arena, .diags = diags};
+    size_t first = diags->n_items;
+    const void *read = tsim_catalogue_read(&reader, kind, reference_of(arena, id), "");
+    *object = read;
+    return read ? TSIM_OK : tsim_diags_status(diags, first);
+}
+
+#define LOADER(word, kind)                                                                                             \
+    enum tsim_status tsim_catalogue_load_##word(struct tsim_arena *arena, const char *id,                              \
+                                                const struct tsim_##word **word, struct tsim_diags *diags) {           \
+        const void *object;                                                                                            \
+        TSIM_TRY(load(arena, kind, id, &object, diags));                                                               \
+        *word = object;                                                                                                \
+        return TSIM_OK;                                                                                                \
+    }
+LOADER(model, TSIM_CATALOGUE_MODELS)
+LOADER(accelerator, TSIM_CATALOGUE_ACCELERATORS)
+LOADER(node, TSIM_CATALOGUE_NODES)
+LOADER(fabric, TSIM_CATALOGUE_FABRICS)
+LOADER(software, TSIM_CATALOGUE_SOFTWARE)
+LOADER(region, TSIM_CATALOGUE_REGIONS)

@@ -29,7 +29,6 @@ struct tsim_draft {
 extern const struct tsim_table tsim_scenario_table;
 /* Of its sections that are read by functions. */
 extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_data_table, tsim_reliability_table;
-extern const struct tsim_word tsim_schedule_words[];
 
 /* Before the table is read. */
 void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);

@@ -7,21 +7,10 @@
 
 /* clang-format off */
 static const struct tsim_word SCENARIO_SCHEMA[] = {{"tsim/v1", 0}, {NULL, 0}};
-static const struct tsim_word OPTIMIZERS[] = {
-    {"sgd", TSIM_SGD}, {"momentum", TSIM_MOMENTUM}, {"rmsprop", TSIM_RMSPROP}, {"adam", TSIM_ADAM},
-    {"adamw", TSIM_ADAMW}, {"adafactor", TSIM_ADAFACTOR}, {"adam-8bit", TSIM_ADAM_8BIT},
-    {"galore-8bit", TSIM_GALORE_8BIT}, {"lamb", TSIM_LAMB}, {NULL, 0}};
-static const struct tsim_word RECOMPUTES[] = {
-    {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL},
-    {"sqrt", TSIM_RECOMPUTE_SQRT}, {"every", TSIM_RECOMPUTE_EVERY}, {NULL, 0}};
 static const struct tsim_word ATTENTIONS[] = {
     {"flash", TSIM_ATTENTION_FLASH}, {"standard", TSIM_ATTENTION_STANDARD}, {NULL, 0}};
 static const struct tsim_word GRADIENT_PRECISIONS[] = {
     {"fp32", TSIM_FP32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {NULL, 0}};
-const struct tsim_word tsim_schedule_words[] = {
-    {"sequential", TSIM_SCHEDULE_SEQUENTIAL}, {"gpipe", TSIM_SCHEDULE_GPIPE}, {"1f1b", TSIM_SCHEDULE_1F1B},
-    {"interleaved", TSIM_SCHEDULE_INTERLEAVED}, {"zb-h1", TSIM_SCHEDULE_ZB_H1}, {"zb-h2", TSIM_SCHEDULE_ZB_H2},
-    {"zb-v", TSIM_SCHEDULE_ZB_V}, {"dualpipe", TSIM_SCHEDULE_DUALPIPE}, {NULL, 0}};
 static const struct tsim_word AXES[] = {
     {"tensor", TSIM_AXIS_TENSOR}, {"context", TSIM_AXIS_CONTEXT}, {"expert", TSIM_AXIS_EXPERT},
     {"data", TSIM_AXIS_DATA}, {"pipeline", TSIM_AXIS_PIPELINE}, {NULL, 0}};
@@ -133,7 +122,7 @@ static void read_recompute(struct tsim_reader *reader, const struct tsim_value *
     }
     for (size_t i = 0; i < N_WORDS; i++)
         if (tsim_value_is_text(value, words[i])) {
-            training->recompute = (enum tsim_recompute)RECOMPUTES[i].value;
+            training->recompute = (enum tsim_recompute)tsim_recompute_words[i].value;
             return;
         }
     if (value->kind == TSIM_VALUE_SEQUENCE)
@@ -344,7 +333,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
     ENUM_KEY("precision", scenario.training.precision, tsim_precision_words, "bf16", "of the matrix products"),
     ENUM_KEY("gradient_precision", scenario.training.gradient_precision, GRADIENT_PRECISIONS, "fp32",
              "what gradients are kept and reduced in"),
-    ENUM_KEY("optimizer", scenario.training.optimizer, OPTIMIZERS, "adamw", "decides the optimizer's state"),
+    ENUM_KEY("optimizer", scenario.training.optimizer, tsim_optimizer_words, "adamw", "decides the optimizer's state"),
     {.key = "master_weights", .kind = TSIM_KEY_BOOL, .offset = AT(master_weights), .default_text = "true",
      .help = "an fp32 copy of the weights when training in 16 or 8 bits"},
     {SECTION_KEY("loss_scaling", &LOSS_SCALING, "training in fp16: how often a step overflows and is skipped"),
@@ -582,16 +571,6 @@ static const struct tsim_key SCENARIO_KEYS[] = {
 const struct tsim_table tsim_scenario_table = {SCENARIO_KEYS, sizeof SCENARIO_KEYS / sizeof SCENARIO_KEYS[0], false};
 /* clang-format on */
 
-/* ---- words ---- */
-
-const char *tsim_precision_name(enum tsim_precision precision) {
-    return tsim_word_of(tsim_precision_words, (int)precision);
-}
-
-const char *tsim_optimizer_name(enum tsim_optimizer optimizer) {
-    return tsim_word_of(OPTIMIZERS, (int)optimizer);
-}
-
 bool tsim_has_plain_layers(const struct tsim_model *model) {
     return !model->list && model->experts.count == 0 && model->latent.kv_rank == 0 && model->encoder_layers == 0;
 }
@@ -610,14 +589,6 @@ unsigned tsim_recompute_parts(const struct tsim_scenario *scenario) {
         return training->recompute_parts;
     bool by_operator = scenario->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
     return by_operator && tsim_has_plain_layers(scenario->model) ? TSIM_RECOMPUTE_OPERATORS : TSIM_RECOMPUTE_ATTENTION;
-}
-
-const char *tsim_recompute_name(enum tsim_recompute recompute) {
-    return tsim_word_of(RECOMPUTES, (int)recompute);
-}
-
-const char *tsim_schedule_name(enum tsim_schedule schedule) {
-    return tsim_word_of(tsim_schedule_words, (int)schedule);
 }
 
 const char *tsim_metric_name(enum tsim_metric metric) {

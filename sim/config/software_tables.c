@@ -1,6 +1,6 @@
 #include "config/catalogue_keys.h"
 #include "config/catalogue_read.h"
-#include "config/scenario_draft.h"
+#include "config/scenario.h"
 
 /* clang-format off */
 static const struct tsim_word SOFTWARE_SCHEMA[] = {{"tsim/software/v1", 0}, {NULL, 0}};

@@ -1,0 +1,36 @@
+#include "config/words.h"
+
+#include "config/scenario.h"
+
+/* clang-format off */
+const struct tsim_word tsim_precision_words[] = {
+    {"fp32", TSIM_FP32}, {"tf32", TSIM_TF32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {"fp8", TSIM_FP8},
+    {"mxfp8", TSIM_MXFP8}, {"nvfp4", TSIM_NVFP4}, {NULL, 0}};
+const struct tsim_word tsim_schedule_words[] = {
+    {"sequential", TSIM_SCHEDULE_SEQUENTIAL}, {"gpipe", TSIM_SCHEDULE_GPIPE}, {"1f1b", TSIM_SCHEDULE_1F1B},
+    {"interleaved", TSIM_SCHEDULE_INTERLEAVED}, {"zb-h1", TSIM_SCHEDULE_ZB_H1}, {"zb-h2", TSIM_SCHEDULE_ZB_H2},
+    {"zb-v", TSIM_SCHEDULE_ZB_V}, {"dualpipe", TSIM_SCHEDULE_DUALPIPE}, {NULL, 0}};
+const struct tsim_word tsim_optimizer_words[] = {
+    {"sgd", TSIM_SGD}, {"momentum", TSIM_MOMENTUM}, {"rmsprop", TSIM_RMSPROP}, {"adam", TSIM_ADAM},
+    {"adamw", TSIM_ADAMW}, {"adafactor", TSIM_ADAFACTOR}, {"adam-8bit", TSIM_ADAM_8BIT},
+    {"galore-8bit", TSIM_GALORE_8BIT}, {"lamb", TSIM_LAMB}, {NULL, 0}};
+const struct tsim_word tsim_recompute_words[] = {
+    {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL},
+    {"sqrt", TSIM_RECOMPUTE_SQRT}, {"every", TSIM_RECOMPUTE_EVERY}, {NULL, 0}};
+/* clang-format on */
+
+const char *tsim_precision_name(enum tsim_precision precision) {
+    return tsim_word_of(tsim_precision_words, (int)precision);
+}
+
+const char *tsim_optimizer_name(enum tsim_optimizer optimizer) {
+    return tsim_word_of(tsim_optimizer_words, (int)optimizer);
+}
+
+const char *tsim_recompute_name(enum tsim_recompute recompute) {
+    return tsim_word_of(tsim_recompute_words, (int)recompute);
+}
+
+const char *tsim_schedule_name(enum tsim_schedule schedule) {
+    return tsim_word_of(tsim_schedule_words, (int)schedule);
+}

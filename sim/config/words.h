@@ -1,0 +1,11 @@
+/* words.h - private to config: the words of enumerations that more than one table or message needs. */
+#ifndef TSIM_CONFIG_WORDS_H
+#define TSIM_CONFIG_WORDS_H
+
+#include "config/schema.h"
+
+/* Each ends with a NULL word. */
+extern const struct tsim_word tsim_precision_words[], tsim_schedule_words[], tsim_optimizer_words[],
+    tsim_recompute_words[];
+
+#endif
