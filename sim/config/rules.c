@@ -1,6 +1,7 @@
 #include "config/rules.h"
 
 #include "config/catalogue_read.h"
+#include "config/supports.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -794,5 +795,20 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_effects(c);
         check_gathers(c);
         check_caveats(c);
+    }
+}
+
+void tsim_draft_check_software(const struct tsim_draft *draft, struct tsim_reader *reader) {
+    struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED];
+    const char *software = draft->scenario.software->name;
+    size_t n = tsim_draft_has(draft, "software") ? tsim_scenario_unsupported(reader->arena, &draft->scenario, list) : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!tsim_draft_has(draft, list[i].path))
+            continue;
+        struct tsim_diag *diag =
+            tsim_value_warning(reader->diags, tsim_draft_place(draft, list[i].path), list[i].path,
+                               "%.40s does not have %s: it is simulated as if it had", software, list[i].what);
+        if (list[i].has)
+            tsim_diag_hint(diag, "it has %s (supports in models/software)", list[i].has);
     }
 }

@@ -12,6 +12,9 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
 /* The same of what does not depend on the plan. */
 void tsim_draft_validate_job(const struct tsim_draft *draft, struct tsim_reader *reader);
 
+/* Warns of what is written and the named software does not have, in a finished draft. */
+void tsim_draft_check_software(const struct tsim_draft *draft, struct tsim_reader *reader);
+
 /* Micro-batches per replica come in multiples of `unit`, `least` at least. */
 struct tsim_microbatch_rule {
     int64_t unit, least;

@@ -2,7 +2,7 @@
 
 #include "config/catalogue_read.h"
 #include "config/document.h"
-#include "config/scenario_draft.h"
+#include "config/rules.h"
 
 #include <string.h>
 
@@ -142,6 +142,24 @@ static const char *write_json(struct tsim_arena *arena, const struct tsim_draft 
     return tsim_writer_finish(&writer, arena);
 }
 
+/* Draft, defaults, rules, and what follows. Every mistake is reported that does not follow from another one. */
+static void resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
+    size_t n_errors = reader->diags->n_errors;
+    tsim_draft_fill(draft, reader);
+    if (draft->is_job) {
+        draft->scenario.parallelism.zero_group_ranks = draft->zero_group;
+        draft->scenario.parallelism.layers_per_chunk = draft->layers;
+        tsim_draft_validate_job(draft, reader);
+        return;
+    }
+    tsim_draft_fill_plan(draft);
+    tsim_draft_validate(draft, reader);
+    if (reader->diags->n_errors > n_errors)
+        return;
+    tsim_draft_finish(draft, reader->arena);
+    tsim_draft_check_software(draft, reader);
+}
+
 static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, const struct tsim_value *root,
                        bool is_job) {
     size_t n_errors = reader->diags->n_errors;
@@ -149,7 +167,7 @@ static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, con
     draft->is_job = is_job;
     tsim_schema_read(reader, &tsim_scenario_table, root, "", draft);
     if (reader->diags->n_errors == n_errors)
-        tsim_draft_resolve(draft, reader);
+        resolve(draft, reader);
     return reader->diags->n_errors == n_errors;
 }
 

@@ -33,9 +33,13 @@ extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_
 /* Before the table is read. */
 void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);
 
-/* After: fills in what depends on other keys and checks what must agree. Every mistake is reported that does not follow
- * from another one. */
-void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader);
+/* defaults.c, after it is read: fills in what depends on other keys; then what the plan leaves open. Only what has no
+ * effect is reported. */
+void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader);
+void tsim_draft_fill_plan(struct tsim_draft *draft);
+
+/* What follows from a draft that keeps all rules (rules.h): it is resolved then. */
+void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena);
 
 /* scenario_links.c: readers and writers of lists in `cluster`, and the shape of a torus. */
 void tsim_degraded_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);

@@ -1,13 +1,10 @@
-#include "config/rules.h"
+/* What a draft leaves out and other keys decide, and what follows from a draft that keeps the rules. */
 #include "config/scenario_draft.h"
-#include "config/supports.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { DEFAULT_SEQUENCE_LENGTH = 4096 };
-
-/* ---- defaults that depend on other keys ---- */
 
 /* PyTorch's: torch.amp.GradScaler, growth_interval=2000; NVIDIA's Apex, scale_window=2000. */
 #define LOSS_SCALE_GROWTH_INTERVAL 2000
@@ -188,7 +185,18 @@ static void resolve_sayings(struct tsim_draft *draft) {
         p->overlap.tensor = false;
 }
 
-static void resolve_degrees(struct tsim_draft *draft) {
+void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader) {
+    resolve_execution(draft, reader->arena);
+    resolve_training(draft);
+    tsim_draft_resolve_data(draft);
+    resolve_cluster(draft);
+    resolve_cost(draft);
+    resolve_energy(draft, reader);
+    tsim_draft_resolve_reliability(draft);
+    resolve_sayings(draft);
+}
+
+void tsim_draft_fill_plan(struct tsim_draft *draft) {
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     int64_t ranks = p->tensor * p->context * p->pipeline;
     if (draft->data == 0 && draft->scenario.n_accelerators % ranks == 0)
@@ -271,7 +279,7 @@ const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *a
     return steady;
 }
 
-static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
+void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     struct tsim_scenario *sc = &draft->scenario;
     struct tsim_parallelism_spec *p = &sc->parallelism;
     if (sc->cluster.nodes == 1 && sc->cluster.fabric && sc->cluster.fabric->topology != TSIM_TOPOLOGY_TORUS)
@@ -297,113 +305,4 @@ static void finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     sc->n_microbatches = sc->training.global_batch_size / (sc->training.micro_batch_size * p->data);
     finish_layers(draft, arena);
     finish_recompute(draft);
-}
-
-/* What is written and the named software does not have. */
-static void check_supports(const struct tsim_draft *draft, struct tsim_reader *reader) {
-    struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED];
-    const char *software = draft->scenario.software->name;
-    size_t n = tsim_draft_has(draft, "software") ? tsim_scenario_unsupported(reader->arena, &draft->scenario, list) : 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!tsim_draft_has(draft, list[i].path))
-            continue;
-        struct tsim_diag *diag =
-            tsim_value_warning(reader->diags, tsim_draft_place(draft, list[i].path), list[i].path,
-                               "%.40s does not have %s: it is simulated as if it had", software, list[i].what);
-        if (list[i].has)
-            tsim_diag_hint(diag, "it has %s (supports in models/software)", list[i].has);
-    }
-}
-
-void tsim_draft_resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
-    size_t n_errors = reader->diags->n_errors;
-    resolve_execution(draft, reader->arena);
-    resolve_training(draft);
-    tsim_draft_resolve_data(draft);
-    resolve_cluster(draft);
-    resolve_cost(draft);
-    resolve_energy(draft, reader);
-    tsim_draft_resolve_reliability(draft);
-    resolve_sayings(draft);
-    if (draft->is_job) {
-        draft->scenario.parallelism.zero_group_ranks = draft->zero_group;
-        draft->scenario.parallelism.layers_per_chunk = draft->layers;
-        tsim_draft_validate_job(draft, reader);
-        return;
-    }
-    resolve_degrees(draft);
-    tsim_draft_validate(draft, reader);
-    if (reader->diags->n_errors > n_errors)
-        return;
-    finish(draft, reader->arena);
-    check_supports(draft, reader);
-}
-
-/* ---- the same job under another plan ---- */
-
-struct tsim_plan_choice tsim_scenario_choice(const struct tsim_scenario *sc) {
-    const struct tsim_parallelism_spec *p = &sc->parallelism;
-    return (struct tsim_plan_choice){.tensor = p->tensor,
-                                     .pipeline = p->pipeline,
-                                     .virtual_pipeline = p->virtual_pipeline,
-                                     .context = p->context,
-                                     .expert = p->expert,
-                                     .micro_batch_size = sc->training.micro_batch_size,
-                                     .zero = p->zero,
-                                     .recompute = sc->training.recompute,
-                                     .schedule = p->schedule,
-                                     .sequence = p->sequence,
-                                     .balances = p->balances};
-}
-
-static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
-                         struct tsim_draft *draft) {
-    struct tsim_scenario *sc = &draft->scenario;
-    struct tsim_parallelism_spec *p = &sc->parallelism;
-    *sc = *job;
-    sc->training.micro_batch_size = choice->micro_batch_size;
-    if (choice->recompute != job->training.recompute)
-        sc->training.recompute_parts = 0;
-    sc->training.recompute = choice->recompute;
-    p->tensor = choice->tensor;
-    p->pipeline = choice->pipeline;
-    p->virtual_pipeline = choice->virtual_pipeline;
-    p->context = choice->context;
-    p->expert = choice->expert;
-    p->sequence = choice->sequence;
-    p->balances = choice->balances;
-    p->layers_per_chunk = NULL;
-    p->says_layers = false;
-    draft->schedule = (int)choice->schedule;
-    draft->attention = (int)sc->training.attention;
-    draft->master_weights = !sc->training.no_master_weights;
-    draft->zero = choice->zero;
-    draft->zero_group = p->zero_group_ranks;
-    draft->fold = job->simulation.fold;
-    if (job->cluster.fabric && job->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS)
-        draft->n_shape = (size_t)job->cluster.fabric->torus_dimensions; /* resolved, in the cluster */
-}
-
-bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
-                          const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario) {
-    /* Mistakes are said about values: of a document without text. */
-    const struct tsim_document document = {.arena = arena, .file = "", .text = "", .is_override = true};
-    const struct tsim_value root = {.kind = TSIM_VALUE_MAPPING, .document = &document};
-    struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
-    struct tsim_diags diags;
-    tsim_diags_init(&diags);
-    diags.is_mute = true;
-    struct tsim_reader reader = {.arena = arena, .diags = &diags};
-    draft->root = &root;
-    draft_choice(job, choice, draft);
-    draft->scenario.variability =
-        (struct tsim_variability_spec){.straggler_slowdown = 1}; /* plans are compared without noise */
-    resolve_degrees(draft);
-    tsim_draft_validate(draft, &reader);
-    bool is_valid = diags.n_errors == 0;
-    if (is_valid)
-        finish(draft, arena);
-    tsim_diags_release(&diags);
-    *scenario = &draft->scenario;
-    return is_valid;
 }
