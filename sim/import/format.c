@@ -64,13 +64,6 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
     return status;
 }
 
-bool tsim_import_ignores(const struct tsim_import_input *input, const char *key) {
-    for (size_t i = 0; i < input->n_ignored; i++)
-        if (strcmp(input->ignored[i], key) == 0)
-            return true;
-    return false;
-}
-
 void tsim_import_bytes(const char *format, const char *text, size_t size) {
     const struct tsim_import_format *found = tsim_import_format_find(format);
     struct tsim_import_input input = {.file = "<bytes>", .text = text, .size = size};

@@ -53,9 +53,6 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
                                    const char *const *files, size_t n, const struct tsim_import_input *options,
                                    struct tsim_import_result *result, struct tsim_diags *diags);
 
-/* A --ignore names the key. */
-bool tsim_import_ignores(const struct tsim_import_input *input, const char *key);
-
 /* For fuzzers: reads the bytes as the format of that name and forgets the result. */
 void tsim_import_bytes(const char *format, const char *text, size_t size);
 

@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tsim_gpt_put_int(struct tsim_gpt *g, const char *path, const struct tsim_setting *s, int64_t value) {
-    tsim_recipe_put(g->r, path, s, NULL, "%lld", (long long)value);
-}
-
 /* ---- the cluster ---- */
 
 static int64_t put_cluster(struct tsim_gpt *g) {
@@ -173,7 +169,7 @@ static void put_length(struct tsim_gpt *g) {
         if (s && first && g->program == TSIM_GPT_MEGATRON && i == 2)
             tsim_recipe_error(g->r, s, "cannot be together with %.60s", first->name);
         else if (s && !first && tsim_setting_int(g->r, s, -1, INT64_C(1000000000000000)) > 0)
-            tsim_gpt_put_int(g, LENGTHS[i].path, s, tsim_setting_int(g->r, s, 1, INT64_C(1000000000000000)));
+            tsim_recipe_put_int(g->r, LENGTHS[i].path, s, tsim_setting_int(g->r, s, 1, INT64_C(1000000000000000)));
         first = first ? first : s;
     }
 }
@@ -221,7 +217,7 @@ static void put_full(struct tsim_gpt *g, const struct tsim_setting *from) {
     if (strcmp(text, "uniform") != 0 && strcmp(text, "block") != 0)
         tsim_recipe_error(g->r, method, "'%.40s' is neither uniform nor block", text);
     else if (strcmp(text, "uniform") == 0 && n > 1)
-        tsim_gpt_put_int(g, "training.recompute.every", count, n);
+        tsim_recipe_put_int(g->r, "training.recompute.every", count, n);
     else {
         tsim_recipe_put(g->r, "training.recompute", from, NULL, "full");
         if (strcmp(text, "block") == 0 && n < per_chunk)
@@ -256,7 +252,7 @@ static void put_training(struct tsim_gpt *g, int64_t world) {
     const struct tsim_setting *length = tsim_recipe_find_any(g->r, LENGTHS);
     int64_t tokens = length ? tsim_setting_int(g->r, length, 1, 1000000000) : 0;
     if (length)
-        tsim_gpt_put_int(g, "training.sequence_length", length, tokens);
+        tsim_recipe_put_int(g->r, "training.sequence_length", length, tokens);
     else
         tsim_recipe_error(g->r, NULL, "seq_length is missing");
     tsim_gpt_put_batch(g, world, tokens);
@@ -371,7 +367,7 @@ static void put_software(struct tsim_gpt *g) {
     put_dropout(g);
     put_graphs(g);
     if (bucket)
-        tsim_gpt_put_int(g, "software.bucket", bucket, tsim_setting_int(g->r, bucket, 1, INT64_C(1000000000000)));
+        tsim_recipe_put_int(g->r, "software.bucket", bucket, tsim_setting_int(g->r, bucket, 1, INT64_C(1000000000000)));
     if (tsim_gpt_experts(g))
         put_expert_software(g);
 }
@@ -450,7 +446,7 @@ static void put_zero(struct tsim_gpt *g, int64_t world) {
         tsim_recipe_error(g->r, instances, "%lld does not divide the %lld data-parallel ranks", (long long)n,
                           (long long)ranks);
     else if (n > 1)
-        tsim_gpt_put_int(g, "parallelism.zero_group", instances, ranks / n);
+        tsim_recipe_put_int(g->r, "parallelism.zero_group", instances, ranks / n);
 }
 
 static void put_context(struct tsim_gpt *g) {
@@ -460,7 +456,7 @@ static void put_context(struct tsim_gpt *g) {
     const struct tsim_setting *how = tsim_recipe_find(g->r, "cp_comm_type");
     if (g->context == 1)
         return;
-    tsim_gpt_put_int(g, "parallelism.context", tsim_recipe_find(g->r, "context_parallel_size"), g->context);
+    tsim_recipe_put_int(g->r, "parallelism.context", tsim_recipe_find(g->r, "context_parallel_size"), g->context);
     bool is_known = !how;
     for (size_t i = 0; how && i < sizeof KINDS / sizeof KINDS[0]; i++)
         if (strcmp(tsim_setting_text(how), KINDS[i]) == 0) {
@@ -537,10 +533,10 @@ static void put_parallelism(struct tsim_gpt *g, int64_t world) {
                     (long long)g->pipeline);
     put_context(g);
     if (g->expert > 1)
-        tsim_gpt_put_int(g, "parallelism.expert", tsim_recipe_find(r, "expert_model_parallel_size"), g->expert);
+        tsim_recipe_put_int(g->r, "parallelism.expert", tsim_recipe_find(r, "expert_model_parallel_size"), g->expert);
     if (g->expert_tensor != g->tensor)
-        tsim_gpt_put_int(g, "parallelism.expert_tensor", tsim_recipe_find(r, "expert_tensor_parallel_size"),
-                         g->expert_tensor);
+        tsim_recipe_put_int(g->r, "parallelism.expert_tensor", tsim_recipe_find(r, "expert_tensor_parallel_size"),
+                            g->expert_tensor);
     put_sequence(g);
     put_stages(g);
     put_zero(g, world);
@@ -573,7 +569,7 @@ static void read_virtual(struct tsim_gpt *g) {
     if (g->virtual_pipeline > 1 && g->pipeline == 1)
         tsim_recipe_error(g->r, from, "a virtual pipeline needs pipeline_model_parallel_size above 1");
     else if (g->virtual_pipeline > 1)
-        tsim_gpt_put_int(g, "parallelism.virtual_pipeline", from, g->virtual_pipeline);
+        tsim_recipe_put_int(g->r, "parallelism.virtual_pipeline", from, g->virtual_pipeline);
 }
 
 static int64_t required(struct tsim_gpt *g, const char *key, int64_t most) {

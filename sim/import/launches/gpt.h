@@ -30,7 +30,6 @@ void tsim_gpt_put_model(struct tsim_gpt *g);
 const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g);
 /* The batch of a step; `world`: how many accelerators there are. */
 void tsim_gpt_put_batch(struct tsim_gpt *g, int64_t world, int64_t sequence_length);
-void tsim_gpt_put_int(struct tsim_gpt *g, const char *path, const struct tsim_setting *s, int64_t value);
 
 /* Rows of the vocabulary of a tokenizer by a part of its name; 0: unknown. */
 int64_t tsim_vocabulary_of(const char *name);

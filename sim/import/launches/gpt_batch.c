@@ -34,7 +34,7 @@ static void put_ramp(struct tsim_gpt *g, const struct tsim_setting *ramp) {
         }
     }
     for (size_t i = 0; i < 3; i++)
-        tsim_gpt_put_int(g, PATHS[i], ramp, numbers[i]);
+        tsim_recipe_put_int(g->r, PATHS[i], ramp, numbers[i]);
 }
 
 struct step {
@@ -90,10 +90,10 @@ static int64_t put_steps(struct tsim_gpt *g, const struct tsim_setting *s, int64
         is_even &= steps[i].batch - steps[i - 1].batch == steps[1].batch - steps[0].batch &&
                    fabs(steps[i].tokens - (double)i * steps[1].tokens) < 1.0;
     if (is_even) {
-        tsim_gpt_put_int(g, "training.batch_ramp.from", s, steps[0].batch);
-        tsim_gpt_put_int(g, "training.batch_ramp.increment", s, steps[1].batch - steps[0].batch);
-        tsim_gpt_put_int(g, "training.batch_ramp.samples", s,
-                         (int64_t)(steps[n - 1].tokens / (double)(sequence_length > 0 ? sequence_length : 1)));
+        tsim_recipe_put_int(g->r, "training.batch_ramp.from", s, steps[0].batch);
+        tsim_recipe_put_int(g->r, "training.batch_ramp.increment", s, steps[1].batch - steps[0].batch);
+        tsim_recipe_put_int(g->r, "training.batch_ramp.samples", s,
+                            (int64_t)(steps[n - 1].tokens / (double)(sequence_length > 0 ? sequence_length : 1)));
     } else if (n > 1) {
         tsim_recipe_not_modelled(g->r, s, "not modelled: steps of unequal size; every step has the last batch here");
     }
@@ -118,7 +118,7 @@ static void put_global(struct tsim_gpt *g, int64_t size, int64_t replicas, int64
     if (last > 0)
         tsim_recipe_put(g->r, "training.global_batch_size", steps, "its last", "%lld", (long long)last);
     else if (global)
-        tsim_gpt_put_int(g, "training.global_batch_size", global, said);
+        tsim_recipe_put_int(g->r, "training.global_batch_size", global, said);
     else
         tsim_recipe_put(g->r, "training.global_batch_size", NULL, "the program's default: micro-batch x replicas",
                         "%lld", (long long)(size * replicas));
@@ -129,7 +129,7 @@ void tsim_gpt_put_batch(struct tsim_gpt *g, int64_t world, int64_t sequence_leng
     int64_t replicas = world / (g->tensor * g->pipeline * g->context);
     int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 1;
     if (micro)
-        tsim_gpt_put_int(g, "training.micro_batch_size", micro, size);
+        tsim_recipe_put_int(g->r, "training.micro_batch_size", micro, size);
     else
         tsim_recipe_error(g->r, NULL, "micro_batch_size is missing");
     put_global(g, size, replicas > 0 ? replicas : 1, sequence_length);

@@ -82,7 +82,7 @@ static void put_vocabulary(struct tsim_gpt *g) {
     if (!known)
         known = merges(g, &rows);
     if (exact) {
-        tsim_gpt_put_int(g, "model.vocab", exact, tsim_setting_int(g->r, exact, 1, 1000000000));
+        tsim_recipe_put_int(g->r, "model.vocab", exact, tsim_setting_int(g->r, exact, 1, 1000000000));
     } else if (given) {
         bool is_null = tsim_recipe_is(g->r, "tokenizer_type", "NullTokenizer"); /* adds the end of a document */
         rows = tsim_setting_int(g->r, given, 1, 1000000000) + is_null;
@@ -211,9 +211,9 @@ static void put_expert_layers(struct tsim_gpt *g) {
             g->r, s, "which layers have experts is not modelled: those from some layer on, or every so many, are");
     else {
         if (first > 0)
-            tsim_gpt_put_int(g, "model.experts.first", s, first);
+            tsim_recipe_put_int(g->r, "model.experts.first", s, first);
         if (every > 1)
-            tsim_gpt_put_int(g, "model.experts.every", s, every);
+            tsim_recipe_put_int(g->r, "model.experts.every", s, every);
     }
 }
 
@@ -226,7 +226,7 @@ static void put_shared(struct tsim_gpt *g, int64_t width) {
         tsim_recipe_error(g->r, s, "%lld is not a multiple of an expert's width %lld", (long long)shared,
                           (long long)width);
     else
-        tsim_gpt_put_int(g, "model.experts.shared", s, shared / width);
+        tsim_recipe_put_int(g->r, "model.experts.shared", s, shared / width);
 }
 
 static void put_routing(struct tsim_gpt *g) {
@@ -256,12 +256,12 @@ static void put_experts(struct tsim_gpt *g, const struct tsim_setting *ffn_from,
     if (!count)
         return;
     int64_t inner = width ? tsim_setting_int(g->r, width, 1, 10000000) : ffn;
-    tsim_gpt_put_int(g, "model.experts.count", count, tsim_setting_int(g->r, count, 1, 100000));
+    tsim_recipe_put_int(g->r, "model.experts.count", count, tsim_setting_int(g->r, count, 1, 100000));
     if (active)
-        tsim_gpt_put_int(g, "model.experts.active", active, tsim_setting_int(g->r, active, 1, 100000));
+        tsim_recipe_put_int(g->r, "model.experts.active", active, tsim_setting_int(g->r, active, 1, 100000));
     else
         tsim_recipe_put(g->r, "model.experts.active", NULL, "Megatron's default of moe_router_topk", "2");
-    tsim_gpt_put_int(g, "model.experts.ffn_hidden", width ? width : ffn_from, inner);
+    tsim_recipe_put_int(g->r, "model.experts.ffn_hidden", width ? width : ffn_from, inner);
     put_shared(g, inner);
     put_expert_layers(g);
     put_routing(g);
@@ -276,18 +276,18 @@ static void put_heads(struct tsim_gpt *g) {
                                   *grouped = tsim_recipe_find(g->r, "group_query_attention"),
                               *channels = tsim_recipe_find(g->r, "kv_channels");
     if (heads)
-        tsim_gpt_put_int(g, "model.heads", heads, tsim_setting_int(g->r, heads, 1, 1000000));
+        tsim_recipe_put_int(g->r, "model.heads", heads, tsim_setting_int(g->r, heads, 1, 1000000));
     bool counts = grouped ? tsim_setting_flag(g->r, grouped) : g->program == TSIM_GPT_NEMO;
     if (own)
-        tsim_gpt_put_int(g, "model.kv_heads", own, tsim_setting_int(g->r, own, 1, 1000000));
+        tsim_recipe_put_int(g->r, "model.kv_heads", own, tsim_setting_int(g->r, own, 1, 1000000));
     else if (groups && counts)
-        tsim_gpt_put_int(g, "model.kv_heads", groups, tsim_setting_int(g->r, groups, 1, 1000000));
+        tsim_recipe_put_int(g->r, "model.kv_heads", groups, tsim_setting_int(g->r, groups, 1, 1000000));
     else if (groups)
         tsim_recipe_not_modelled(g->r, groups, "has no effect without --group-query-attention");
     else if (grouped && counts)
         tsim_recipe_put(g->r, "model.kv_heads", grouped, "Megatron's default of num_query_groups", "1");
     if (channels && !tsim_recipe_flag(g->r, "multi_latent_attention", false))
-        tsim_gpt_put_int(g, "model.head_dim", channels, tsim_setting_int(g->r, channels, 1, 1000000));
+        tsim_recipe_put_int(g->r, "model.head_dim", channels, tsim_setting_int(g->r, channels, 1, 1000000));
 }
 
 static void put_latent(struct tsim_gpt *g) {
@@ -302,15 +302,15 @@ static void put_latent(struct tsim_gpt *g) {
         tsim_recipe_refuse(r, tsim_recipe_find(r, "v_head_dim") ? tsim_recipe_find(r, "v_head_dim") : on,
                            "values of %lld and keys of %lld: tsim has one width for both", (long long)value,
                            (long long)key);
-    tsim_gpt_put_int(g, "model.head_dim", on, key);
-    tsim_gpt_put_int(g, "model.latent.kv_rank",
-                     tsim_recipe_find(r, "kv_lora_rank") ? tsim_recipe_find(r, "kv_lora_rank") : on,
-                     tsim_recipe_int(r, "kv_lora_rank", 1, 1000000, 32));
+    tsim_recipe_put_int(g->r, "model.head_dim", on, key);
+    tsim_recipe_put_int(g->r, "model.latent.kv_rank",
+                        tsim_recipe_find(r, "kv_lora_rank") ? tsim_recipe_find(r, "kv_lora_rank") : on,
+                        tsim_recipe_int(r, "kv_lora_rank", 1, 1000000, 32));
     if (query)
-        tsim_gpt_put_int(g, "model.latent.query_rank", query, tsim_setting_int(r, query, 1, 1000000));
-    tsim_gpt_put_int(g, "model.latent.rope_dim",
-                     tsim_recipe_find(r, "qk_pos_emb_head_dim") ? tsim_recipe_find(r, "qk_pos_emb_head_dim") : on,
-                     tsim_recipe_int(r, "qk_pos_emb_head_dim", 1, 1000000, 64));
+        tsim_recipe_put_int(g->r, "model.latent.query_rank", query, tsim_setting_int(r, query, 1, 1000000));
+    tsim_recipe_put_int(g->r, "model.latent.rope_dim",
+                        tsim_recipe_find(r, "qk_pos_emb_head_dim") ? tsim_recipe_find(r, "qk_pos_emb_head_dim") : on,
+                        tsim_recipe_int(r, "qk_pos_emb_head_dim", 1, 1000000, 64));
 }
 
 /* ---- positions, norms, biases ---- */
@@ -348,7 +348,7 @@ static void put_positions(struct tsim_gpt *g) {
     tsim_recipe_put(g->r, "model.position", type, type ? NULL : "the program's default", "%s", word);
     put_rotary_share(g, word);
     if (strcmp(word, "learned") == 0 && rows)
-        tsim_gpt_put_int(g, "model.positions", rows, tsim_setting_int(g->r, rows, 1, 1000000000));
+        tsim_recipe_put_int(g->r, "model.positions", rows, tsim_setting_int(g->r, rows, 1, 1000000000));
     else if (strcmp(word, "learned") == 0)
         tsim_recipe_error(g->r, type, "learned positions without max_position_embeddings");
 }
@@ -405,7 +405,7 @@ static int64_t put_ffn(struct tsim_gpt *g, bool is_gated, const struct tsim_sett
         ffn = 4 * g->hidden * 2 / 3 / 64 * 64;
     *from = s;
     if (s)
-        tsim_gpt_put_int(g, "model.ffn_hidden", s, ffn);
+        tsim_recipe_put_int(g->r, "model.ffn_hidden", s, ffn);
     else
         tsim_recipe_put(g->r, "model.ffn_hidden", NULL, "the program's default", "%lld", (long long)ffn);
     return ffn;
@@ -416,8 +416,8 @@ void tsim_gpt_put_model(struct tsim_gpt *g) {
     const struct tsim_setting *ffn_from;
     tsim_recipe_put(r, "model.name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
     tsim_recipe_put(r, "model.kind", NULL, NULL, "transformer");
-    tsim_gpt_put_int(g, "model.layers", tsim_recipe_find(r, "num_layers"), g->layers);
-    tsim_gpt_put_int(g, "model.hidden", tsim_recipe_find(r, "hidden_size"), g->hidden);
+    tsim_recipe_put_int(g->r, "model.layers", tsim_recipe_find(r, "num_layers"), g->layers);
+    tsim_recipe_put_int(g->r, "model.hidden", tsim_recipe_find(r, "hidden_size"), g->hidden);
     put_heads(g);
     bool is_gated = put_activation(g);
     int64_t ffn = put_ffn(g, is_gated, &ffn_from);

@@ -254,6 +254,10 @@ void tsim_recipe_put(struct tsim_recipe *r, const char *path, const struct tsim_
     keep_origin(r, path, origin_text(r, from, why));
 }
 
+void tsim_recipe_put_int(struct tsim_recipe *r, const char *path, const struct tsim_setting *from, int64_t value) {
+    tsim_recipe_put(r, path, from, NULL, "%lld", (long long)value);
+}
+
 static bool is_overridden(const struct tsim_recipe *r, const char *path) {
     for (size_t i = 0; i < r->input->n_overrides; i++)
         if (strcmp(r->input->overrides[i].path, path) == 0)

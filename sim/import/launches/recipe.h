@@ -78,6 +78,7 @@ bool tsim_recipe_is(struct tsim_recipe *r, const char *key, const char *text);
 /* Sets a key of the scenario; `from` may be NULL: then `why` says where it comes from. */
 void tsim_recipe_put(struct tsim_recipe *r, const char *path, const struct tsim_setting *from, const char *why,
                      const char *format, ...) __attribute__((format(printf, 5, 6)));
+void tsim_recipe_put_int(struct tsim_recipe *r, const char *path, const struct tsim_setting *from, int64_t value);
 /* The same for what the file does not say: it is listed in the scenario's head. */
 void tsim_recipe_assume(struct tsim_recipe *r, const char *path, const char *why, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
