@@ -38,7 +38,7 @@ out=$(diff hardware/calibration/memory.csv <(tools/residuals.sh "$tsim" --memory
 expect 'hardware/calibration/memory.csv is not of this program (make docs-accuracy)' 0 '^$' "$out" $?
 out=$(awk -F, 'NR > 1 {printf "%.6f\n", $3 / $4}' hardware/calibration/memory.csv | sort -n |
     awk '{v[NR] = $1} END {printf "%.2f\n", v[int(0.9 * NR) + 1]}')
-expect 'TSIM_NINE_IN_TEN_PEAKS in sim/study/uncertainty.h' 0 "$(sed -n 's/^#define TSIM_NINE_IN_TEN_PEAKS //p' sim/study/uncertainty.h)" "$out" $?
+expect 'TSIM_NINE_IN_TEN_PEAKS in sim/results/verdict.h' 0 "$(sed -n 's/^#define TSIM_NINE_IN_TEN_PEAKS //p' sim/results/verdict.h)" "$out" $?
 out=$(diff hardware/calibration/compared.csv <(tools/compared.py "$tsim"))
 expect 'hardware/calibration/compared.csv is not of this program (make docs-accuracy)' 0 '^$' "$out" $?
 out=$(diff docs/accuracy.md <(tools/accuracy_docs.sh) && diff docs/accuracy.svg <(tools/accuracy_docs.sh --picture))

@@ -2,7 +2,8 @@
 # layers.sh - the direction of includes, where third-party headers are included, and where memory is allocated. First
 # tries itself on small trees that are wrong. Prints each offending line and exits 1.
 #
-#   base <- config <- {workload, cluster} <- cost <- network <- training <- study, report <- cli;   engine sees base alone
+#   base <- config <- {workload, cluster} <- cost <- network <- training <- results <- study <- report <- cli;   engine
+#   sees base alone
 #   library sees what cli sees, import and cli apart
 #   import sees base, config, workload, and is seen by cli
 #
@@ -20,10 +21,11 @@ cost: base config workload cluster
 network: base config cluster cost engine
 import: base config workload
 training: base config workload cluster cost engine network
-study: base config workload cluster cost engine network training report
-report: base config workload cluster cost engine network training study
-library: base config workload cluster cost engine network training study report
-cli: base config workload cluster cost engine network training study report import'
+results: base config workload cluster cost engine network training
+study: base config workload cluster cost engine network training results
+report: base config workload cluster cost engine network training results study
+library: base config workload cluster cost engine network training results study report
+cli: base config workload cluster cost engine network training results study report import'
 
 INSIDE='import/models:
 import/launches:
@@ -112,7 +114,7 @@ expect() {
     local what=$1 pattern=$2 tree
     shift 2
     tree=$(mktemp -d)
-    mkdir -p "$tree"/sim/{base,config,engine,workload,cost,training,cli} "$tree"/sim/import/{models,traces}
+    mkdir -p "$tree"/sim/{base,config,engine,workload,cost,training,results,study,cli} "$tree"/sim/import/{models,traces}
     printf '#include "base/a.h"\n#include <stdio.h>\n/* free (of charge) */\n' >"$tree/sim/config/ok.c"
     while [ $# -gt 0 ]; do
         printf '%b' "$2" >"$tree/sim/$1"
@@ -132,6 +134,8 @@ self_test() {
     expect "base including config" 'sim/base/x.c:2:' base/x.c '\n#include "config/y.h"\n'
     expect "the engine including config" 'sim/engine/x.h:1:' engine/x.h '#include "config/y.h"\n'
     expect "workload including cost" 'sim/workload/x.c:1:' workload/x.c '# include "cost/y.h"\n'
+    expect "results including study" 'sim/results/x.c:1:' results/x.c '#include "study/y.h"\n'
+    expect "study including report" 'sim/study/x.h:1:' study/x.h '#include "report/y.h"\n'
     expect "a folder of a folder" 'sim/import/models/x.c:2:.*cost' import/models/x.c '\n#include "cost/y.h"\n'
     expect "what stands at a folder's top" clean import/models/x.c '#include "import/y.h"\n#include "import/models/x.h"\n'
     expect "a folder's top" clean import/x.c '#include "import/models/y.h"\n#include "import/traces/y.h"\n'

@@ -1,8 +1,8 @@
 #include "cli/command.h"
 
 #include "report/figures.h"
-#include "report/profile_nsys.h"
 #include "report/text_file.h"
+#include "study/profile_nsys.h"
 #include "training/run.h"
 
 #include <math.h>

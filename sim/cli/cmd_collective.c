@@ -2,8 +2,8 @@
 #include "cli/command.h"
 
 #include "network/traffic.h"
-#include "report/format.h"
 #include "report/table.h"
+#include "results/format.h"
 
 #include <ctype.h>
 #include <string.h>

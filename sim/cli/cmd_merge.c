@@ -1,6 +1,6 @@
 #include "cli/command.h"
 
-#include "report/store_merge.h"
+#include "results/store_merge.h"
 
 static void say_what_was_done(const char *out, const struct tsim_merged *merged) {
     printf("%s: %lld point%s of %lld sweep%s", out, (long long)merged->n_points, merged->n_points == 1 ? "" : "s",

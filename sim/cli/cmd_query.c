@@ -1,8 +1,8 @@
 #include "cli/command.h"
 
 #include "base/plain_text.h"
-#include "report/store_query.h"
 #include "report/table.h"
+#include "results/store_query.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "config/replay_spec.h"
 #include "import/traces/chakra_file.h"
 #include "report/figures.h"
-#include "report/format.h"
+#include "results/format.h"
 #include "training/replay.h"
 
 #include <math.h>

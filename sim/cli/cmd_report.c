@@ -2,7 +2,7 @@
 
 #include "base/version.h"
 #include "report/page.h"
-#include "report/store.h"
+#include "results/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "cli/command.h"
 
-#include "report/format.h"
-#include "report/store_points.h"
 #include "report/table.h"
+#include "results/format.h"
+#include "results/store_points.h"
 
 #include <math.h>
 

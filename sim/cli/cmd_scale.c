@@ -1,9 +1,9 @@
 #include "cli/command.h"
 
 #include "base/version.h"
-#include "report/format.h"
 #include "report/plot.h"
 #include "report/table.h"
+#include "results/format.h"
 #include "study/scale.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
-#include "report/format.h"
 #include "report/table.h"
+#include "results/format.h"
 #include "workload/model.h"
 
 #include <math.h>

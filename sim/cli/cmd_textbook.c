@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
-#include "report/format.h"
 #include "report/table.h"
+#include "results/format.h"
 #include "study/textbook.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 
 #include "cli/options.h"
 #include "config/catalogue_load.h"
-#include "report/json.h"
-#include "report/store.h"
+#include "results/json.h"
+#include "results/store.h"
 
 enum tsim_exit tsim_cmd_init(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_run(const struct tsim_arguments *arguments);

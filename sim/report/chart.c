@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "config/scenario.h"
 #include "report/chart_parts.h"
-#include "report/format.h"
+#include "results/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TSIM_REPORT_CHART_H
 #define TSIM_REPORT_CHART_H
 
-#include "report/json.h"
+#include "results/json.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
 #ifndef TSIM_REPORT_CHART_PARTS_H
 #define TSIM_REPORT_CHART_PARTS_H
 
-#include "report/json.h"
 #include "report/svg.h"
+#include "results/json.h"
 
 #include <math.h>
 #include <stdio.h>

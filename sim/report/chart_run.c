@@ -1,7 +1,7 @@
 /* Charts of one run beside the step itself: links, sensitivities, the whole run. */
 #include "config/scenario.h"
 #include "report/chart_parts.h"
-#include "report/format.h"
+#include "results/format.h"
 
 #include <string.h>
 

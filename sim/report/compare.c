@@ -1,7 +1,7 @@
 #include "report/compare.h"
 
 #include "config/document.h"
-#include "report/format.h"
+#include "results/format.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define TSIM_REPORT_COMPARE_H
 
 #include "report/figures.h"
-#include "report/outcome.h"
+#include "results/outcome.h"
 
 struct tsim_side {
     const char *name; /* as the user called it */

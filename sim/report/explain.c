@@ -1,7 +1,7 @@
 #include "report/explain.h"
 
 #include "report/explain_sections.h"
-#include "report/summary.h"
+#include "results/verdict.h"
 
 /* In the order in which they are printed. */
 static const struct tsim_explain_section *const SECTIONS[] = {
@@ -107,7 +107,7 @@ struct tsim_json *tsim_explain_json(const struct tsim_explanation *explanation) 
     tsim_arena_init(&arena);
     tsim_json_text(root, "schema", "tsim/explain/v1");
     tsim_json_text(root, "scenario", explanation->scenario->name);
-    tsim_json_text(root, "status", tsim_summary_status(result));
+    tsim_json_text(root, "status", tsim_result_status(result));
     if (result->simulated) {
         tsim_json_number(root, "step_time_s", result->step.time_s);
         tsim_json_text(root, "bottleneck", tsim_bottleneck_kind(result));

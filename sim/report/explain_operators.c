@@ -1,6 +1,6 @@
 #include "cost/compute.h"
 #include "report/explain_sections.h"
-#include "report/summary.h"
+#include "results/verdict.h"
 #include "training/pass.h"
 #include "workload/arithmetic.h"
 #include "workload/memory.h"

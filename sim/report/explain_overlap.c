@@ -1,7 +1,7 @@
 /* Communication of the critical rank, by how it sits beside other work: how long it takes in a step, how long what runs
  * beside it takes, what of it the step waits for, and why. */
 #include "report/explain_sections.h"
-#include "report/format.h"
+#include "results/format.h"
 #include "training/pass.h"
 #include "workload/memory.h"
 

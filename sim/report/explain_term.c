@@ -1,7 +1,7 @@
 #include "report/explain_term.h"
 
 #include "report/explain_term_build.h"
-#include "report/format.h"
+#include "results/format.h"
 
 #include <math.h>
 #include <string.h>

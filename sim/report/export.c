@@ -1,8 +1,8 @@
 #include "report/export.h"
 
 #include "config/scenario.h"
-#include "report/format.h"
 #include "report/table.h"
+#include "results/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TSIM_REPORT_EXPORT_H
 #define TSIM_REPORT_EXPORT_H
 
-#include "report/json.h"
+#include "results/json.h"
 
 #include <stdio.h>
 

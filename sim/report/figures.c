@@ -1,6 +1,6 @@
 #include "report/figures.h"
 
-#include "report/format.h"
+#include "results/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #ifndef TSIM_REPORT_FIGURES_H
 #define TSIM_REPORT_FIGURES_H
 
-#include "report/json.h"
 #include "report/table.h"
+#include "results/json.h"
 
 enum tsim_figure {
     TSIM_FIGURE_TEXT,

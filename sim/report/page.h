@@ -7,8 +7,8 @@
 #define TSIM_REPORT_PAGE_H
 
 #include "report/plan_output.h"
-#include "report/store_query.h"
 #include "report/summary.h"
+#include "results/store_query.h"
 
 enum {
     TSIM_PAGE_MOST_RUNS = 8,

@@ -1,8 +1,8 @@
 /* What a report's page shows of a sweep. */
 #include "report/page.h"
 
-#include "report/sql.h"
-#include "report/store_points.h"
+#include "results/sql.h"
+#include "results/store_points.h"
 #include "study/scale.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* What a candidate cluster of a search is called, and why it has no plan. */
-#include "report/format.h"
 #include "report/limit_text.h"
 #include "report/plan_output.h"
+#include "results/format.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 #include "report/plan_output.h"
 
 #include "base/version.h"
-#include "report/format.h"
+#include "results/format.h"
+#include "results/verdict.h"
 #include "study/scale.h"
 #include "study/uncertainty.h"
 #include "workload/model.h"

@@ -1,6 +1,6 @@
 #include "report/robust_output.h"
 
-#include "report/format.h"
+#include "results/format.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 #include "report/summary.h"
 
 #include "report/summary_screen.h"
-#include "study/uncertainty.h"
+#include "results/verdict.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -438,7 +438,7 @@ void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct 
                         const struct tsim_logged *logged) {
     struct tsim_screen screen = {.out = out, .style = style};
     tsim_arena_init(&screen.arena);
-    tsim_summary_check(result);
+    tsim_result_check(result);
     print_inputs(&screen, result);
     if (result->simulated) {
         print_speed(&screen, result);

@@ -2,8 +2,8 @@
 #ifndef TSIM_REPORT_SUMMARY_SCREEN_H
 #define TSIM_REPORT_SUMMARY_SCREEN_H
 
-#include "report/format.h"
 #include "report/table.h"
+#include "results/format.h"
 #include "training/result.h"
 
 struct tsim_screen {

@@ -1,8 +1,8 @@
 #include "report/sweep_output.h"
 
 #include "base/version.h"
-#include "report/format.h"
 #include "report/limit_text.h"
+#include "results/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #define TSIM_STUDY_FILTER_H
 
 #include "config/value.h"
-#include "report/store_points.h"
+#include "results/store_points.h"
 
 struct tsim_filter;
 

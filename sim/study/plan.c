@@ -1,5 +1,6 @@
 #include "study/plan.h"
 
+#include "results/verdict.h"
 #include "study/uncertainty.h"
 #include "training/run.h"
 #include "training/unplayed.h"

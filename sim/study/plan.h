@@ -38,7 +38,7 @@ struct tsim_plan {
     struct tsim_plan_choice choice;
     const char *set_json;
     struct tsim_percentiles days, cost_usd; /* of the whole run (study/forecast.h); NAN: it has none */
-    bool may_not_fit;                       /* by tsim_may_not_fit */
+    bool may_not_fit;                       /* by tsim_may_not_fit (results/verdict.h) */
     int32_t n_similar_runs, n_own_runs; /* measured: like it; on its accelerator (study/uncertainty.h). -1: not known */
 };
 

@@ -5,7 +5,7 @@
 #define TSIM_STUDY_RANKING_H
 
 #include "config/value.h"
-#include "report/store_points.h"
+#include "results/store_points.h"
 
 struct tsim_limit {
     enum tsim_outcome_figure figure;

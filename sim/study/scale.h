@@ -9,7 +9,7 @@
 #ifndef TSIM_STUDY_SCALE_H
 #define TSIM_STUDY_SCALE_H
 
-#include "report/store_points.h"
+#include "results/store_points.h"
 #include "study/sweep.h"
 
 enum tsim_loss {

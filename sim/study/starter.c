@@ -1,7 +1,7 @@
 #include "study/starter.h"
 
 #include "config/catalogue_load.h"
-#include "report/format.h"
+#include "results/format.h"
 #include "study/plan.h"
 
 #include <math.h>

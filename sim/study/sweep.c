@@ -1,7 +1,7 @@
 #include "study/sweep.h"
 
 #include "base/version.h"
-#include "report/format.h"
+#include "results/format.h"
 #include "study/uncertainty.h"
 #include "training/run.h"
 #include "workload/model.h"

@@ -12,7 +12,7 @@
 #ifndef TSIM_STUDY_SWEEP_H
 #define TSIM_STUDY_SWEEP_H
 
-#include "report/store_points.h"
+#include "results/store_points.h"
 #include "study/space.h"
 
 struct tsim_sweep {

@@ -5,7 +5,7 @@
 #include "config/schema.h"
 #include "cost/collective.h"
 #include "cost/compute.h"
-#include "report/outcome.h"
+#include "results/outcome.h"
 #include "training/feed.h"
 #include "training/run.h"
 #include "workload/memory.h"

@@ -82,11 +82,4 @@ void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals 
 /* From the catalogue's table. */
 enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_result *result, struct tsim_diags *diags);
 
-/* Measured over predicted peak memory: a tenth of the measured ones is above (hardware/calibration/memory.csv;
- * tests/accuracy.sh asserts it). A peak that fits may not, when it comes out so much higher. */
-#define TSIM_NINE_IN_TEN_PEAKS 1.14
-static inline bool tsim_may_not_fit(double peak_bytes, double capacity_bytes) {
-    return peak_bytes <= capacity_bytes && TSIM_NINE_IN_TEN_PEAKS * peak_bytes > capacity_bytes;
-}
-
 #endif

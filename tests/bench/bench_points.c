@@ -1,6 +1,6 @@
 /* 400,000 points of a sweep into a database and out of it again, and a space of 10 million points walked through: time,
  * and that memory stays what it was. Figures for comparing side by side, no assertions. bench_points [FILE] */
-#include "report/store_points.h"
+#include "results/store_points.h"
 #include "support/clock.h"
 
 #include <math.h>

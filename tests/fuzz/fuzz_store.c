@@ -2,9 +2,9 @@
  * is SQL, which changes a sound one first (corpus/store/small): what a table of others may hold. */
 #include "fuzz/fuzz.h"
 #include "report/page.h"
-#include "report/store_merge.h"
-#include "report/store_points.h"
-#include "report/store_query.h"
+#include "results/store_merge.h"
+#include "results/store_points.h"
+#include "results/store_query.h"
 
 #include <sqlite3.h>
 

@@ -8,7 +8,7 @@ when other lines change; with --only, those alone whose entry (FILE: LINE: BEFOR
 alone and linked into a shared library, which the test programs load; they run from the ones that know the code best to those
 that take long, until one fails: units named after the file, units that include its header and then those that include one of
 its folder, units of whole runs, the textbook, golden summaries, the published runs' residuals, all other units, the commands.
-What lies around the simulator (import, report, study, cli, library) is tried with the commands before all other units. Printed:
+What lies around the simulator (import, results, study, report, cli, library) is tried with the commands before all other units. Printed:
 a line for each change that nothing caught, how many each stage caught, and the share that was caught. Survivors that were
 looked at, with the reason, are in tests/mutation/survivors.txt: the stages that take long are left out for them; others end it
 with status 1, and so does an entry there that names no change. With --quick the stages that take long are left out, so that
@@ -35,7 +35,7 @@ CONSTANT = re.compile(r"(?<![\w.\[])(\d+\.?\d*(?:[eE][-+]?\d+)?)(?![\w.\]])")
 WHOLE = ["run", "program", "validate", "explain", "power"]
 QUICK_SCRIPTS = ["textbook_docs.sh", "golden/run.sh", "accuracy.sh"]
 SLOW_SCRIPTS = ["cli/run.sh", "docs.sh"]
-AROUND = ("import", "report", "study", "cli", "library")  # folders of which commands tell more than predictions do
+AROUND = ("import", "results", "study", "report", "cli", "library")  # folders of which commands tell more than predictions do
 NOT_IN_LIBRARY = "sim/cli/main.c"
 BUILD = pathlib.Path("build/mutate")
 MAKE = ["make", "-s", "-j2", "VARIANT=mutate", "CFLAGS=-O1 -fPIC"]

@@ -1,6 +1,6 @@
 /* The flat row of a summary's figures: complete, and called as in the summary's JSON. */
-#include "report/outcome.h"
 #include "report/summary.h"
+#include "results/outcome.h"
 #include "support/check_main.h"
 #include "support/example_result.h"
 

@@ -1,7 +1,7 @@
 /* What goes into the database comes out of it; what cannot be written is said and leaves no trace. */
 #include "base/version.h"
-#include "report/store.h"
-#include "report/store_points.h"
+#include "results/store.h"
+#include "results/store_points.h"
 #include "support/arena_rig.h"
 #include "support/example_result.h"
 

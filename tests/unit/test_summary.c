@@ -1,8 +1,9 @@
 /* The JSON object and the screen of a result whose figures are known (support/example_result.h). */
 #include "base/version.h"
-#include "report/format.h"
-#include "report/outcome.h"
 #include "report/summary.h"
+#include "results/format.h"
+#include "results/outcome.h"
+#include "results/verdict.h"
 #include "support/check_main.h"
 #include "support/example_result.h"
 
@@ -136,7 +137,7 @@ START_TEST(terms_that_do_not_add_up_are_our_bug) {
                                &r.result.memory.weights_bytes, &r.result.memory.peak_bytes};
     *figures[_i] *= 1.0001;
     fclose(stderr);
-    tsim_summary_check(&r.result);
+    tsim_result_check(&r.result);
 }
 END_TEST
 
@@ -144,7 +145,7 @@ START_TEST(rounding_of_the_terms_is_no_bug) {
     example_result_init(&r);
     r.result.step.compute_s *= 1 + 1e-9;
     r.result.memory.peak_bytes += 1;
-    tsim_summary_check(&r.result);
+    tsim_result_check(&r.result);
     ck_assert_double_gt(r.result.step.compute_s, 5);
 }
 END_TEST

@@ -1,8 +1,8 @@
 /* Sweeps into a database: the same rows for any number of threads, nothing computed twice, and what shards and mergers
  * make of them. Scenarios are small; their figures do not matter here. */
 #include "base/version.h"
-#include "report/store_merge.h"
-#include "report/store_query.h"
+#include "results/store_merge.h"
+#include "results/store_query.h"
 #include "study/sweep.h"
 #include "support/arena_rig.h"
 

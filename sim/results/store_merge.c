@@ -1,7 +1,7 @@
-#include "report/store_merge.h"
+#include "results/store_merge.h"
 
-#include "report/outcome.h"
-#include "report/sql.h"
+#include "results/outcome.h"
+#include "results/sql.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* A thin coat over Jansson, which keeps the tree and escapes text. Numbers are written here: Jansson's precision is
  * fixed for a whole document, so it cannot give each double its shortest form. */
-#include "report/json.h"
+#include "results/json.h"
 
 #include "base/arena.h"
 #include "base/quantity.h"

@@ -1,6 +1,6 @@
-#include "report/store_points.h"
+#include "results/store_points.h"
 
-#include "report/sql.h"
+#include "results/sql.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* sql.h - private to report: a thin coat over SQLite for the files that hold statements (store*.c). Statements are
+/* sql.h - a thin coat over SQLite for the files that hold statements (store*.c). Statements are
  * constants whose values are bound; no SQL text is put together at run time. */
-#ifndef TSIM_REPORT_SQL_H
-#define TSIM_REPORT_SQL_H
+#ifndef TSIM_RESULTS_SQL_H
+#define TSIM_RESULTS_SQL_H
 
-#include "report/store_query.h"
+#include "results/store_query.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

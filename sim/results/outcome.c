@@ -1,8 +1,7 @@
-#include "report/outcome.h"
+#include "results/outcome.h"
 
-#include "report/format.h"
-#include "report/summary.h"
-#include "study/uncertainty.h"
+#include "results/format.h"
+#include "results/verdict.h"
 
 #include <math.h>
 #include <string.h>

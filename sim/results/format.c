@@ -1,4 +1,4 @@
-#include "report/format.h"
+#include "results/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* store_points.h - sweeps and their points in the database. A sweep is known by a key (a hash of what it asks for), so
  * that the same command finds its own again; a point by its position in the sweep, and by a key of its own (a hash of
  * its resolved scenario and the simulator's version), so that what another sweep has computed is found. */
-#ifndef TSIM_REPORT_STORE_POINTS_H
-#define TSIM_REPORT_STORE_POINTS_H
+#ifndef TSIM_RESULTS_STORE_POINTS_H
+#define TSIM_RESULTS_STORE_POINTS_H
 
 #include "base/hash.h"
-#include "report/outcome.h"
-#include "report/store.h"
+#include "results/outcome.h"
+#include "results/store.h"
 
 enum tsim_point_status { TSIM_POINT_OK, TSIM_POINT_DOES_NOT_FIT, TSIM_POINT_INVALID, TSIM_POINT_FAILED };
 enum { TSIM_POINT_REASON_SIZE = 480 };

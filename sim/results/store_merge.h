@@ -1,9 +1,9 @@
 /* store_merge.h - one database out of several: the sweeps and points of each are laid into one. What is there already
  * stays or is written over by the same, so that merging twice changes nothing. Runs of `tsim run` are not merged. */
-#ifndef TSIM_REPORT_STORE_MERGE_H
-#define TSIM_REPORT_STORE_MERGE_H
+#ifndef TSIM_RESULTS_STORE_MERGE_H
+#define TSIM_RESULTS_STORE_MERGE_H
 
-#include "report/store.h"
+#include "results/store.h"
 
 struct tsim_merged {
     int64_t n_sweeps, n_points; /* in the merged database */

@@ -1,6 +1,6 @@
-#include "report/store_query.h"
+#include "results/store_query.h"
 
-#include "report/sql.h"
+#include "results/sql.h"
 
 #include <string.h>
 

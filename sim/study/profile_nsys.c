@@ -1,6 +1,6 @@
-#include "report/profile_nsys.h"
+#include "study/profile_nsys.h"
 
-#include "report/sql.h"
+#include "results/sql.h"
 
 #include <string.h>
 

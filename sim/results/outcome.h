@@ -1,10 +1,10 @@
 /* outcome.h - the numbers of a summary as one flat row: what a study stores, filters, ranks and prints of a point, so
  * that it need not keep whole results. A figure is called as in the summary's JSON ("step.time_s", "throughput.mfu");
  * what the program's user writes may leave the section out where the rest is unique ("mfu", "time_s" of the step). */
-#ifndef TSIM_REPORT_OUTCOME_H
-#define TSIM_REPORT_OUTCOME_H
+#ifndef TSIM_RESULTS_OUTCOME_H
+#define TSIM_RESULTS_OUTCOME_H
 
-#include "report/json.h"
+#include "results/json.h"
 #include "training/result.h"
 
 enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which direction is better */
@@ -113,7 +113,7 @@ struct tsim_outcome_spec {
 };
 const struct tsim_outcome_spec *tsim_outcome_spec(enum tsim_outcome_figure figure);
 
-/* Of the figure, for people (report/format.h): "29.21 GB", "552 MWh"; "-" for NAN. Returns `buffer`. */
+/* Of the figure, for people (results/format.h): "29.21 GB", "552 MWh"; "-" for NAN. Returns `buffer`. */
 const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, char *buffer, size_t size);
 
 /* By "throughput.mfu", by the column's name ("step_time_s"), or by "mfu" alone; also "days", "cost" and "budget" (the

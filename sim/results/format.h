@@ -3,8 +3,8 @@
  * cent. Memory has four digits, always in GB, because it is compared with a capacity. What is to be added up in a
  * column, or stands beside a published measurement, has as many decimals as that takes. Functions write into the caller's buffer and return it,
  * unless they say otherwise. */
-#ifndef TSIM_REPORT_FORMAT_H
-#define TSIM_REPORT_FORMAT_H
+#ifndef TSIM_RESULTS_FORMAT_H
+#define TSIM_RESULTS_FORMAT_H
 
 #include "config/catalogue_load.h"
 #include "config/scenario.h"

@@ -1,8 +1,8 @@
 /* profile_nsys.h - a profile (study/profile.h) out of the SQLite database that `nsys export --type sqlite` writes of a
  * report of Nsight Systems: tables CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET and StringIds; NVTX ranges whose text
  * begins with ProfilerStep#, step or iteration are steps. */
-#ifndef TSIM_REPORT_PROFILE_NSYS_H
-#define TSIM_REPORT_PROFILE_NSYS_H
+#ifndef TSIM_STUDY_PROFILE_NSYS_H
+#define TSIM_STUDY_PROFILE_NSYS_H
 
 #include "study/profile.h"
 

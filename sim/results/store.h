@@ -3,8 +3,8 @@
  *
  * PRAGMA user_version is the version of the tables. An older database is migrated when it is opened for writing; one
  * that a newer tsim wrote is refused. Every failure is a TSIM_ERR_DB with one diagnostic that names the file. */
-#ifndef TSIM_REPORT_STORE_H
-#define TSIM_REPORT_STORE_H
+#ifndef TSIM_RESULTS_STORE_H
+#define TSIM_RESULTS_STORE_H
 
 #include "training/result.h"
 

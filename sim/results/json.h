@@ -4,8 +4,8 @@
  *
  * A document is a tree with one owner: the root from tsim_json_new_*; everything below is borrowed from it.
  * `key` is the member's name when `parent` is an object, and NULL when it is an array (the value is appended). */
-#ifndef TSIM_REPORT_JSON_H
-#define TSIM_REPORT_JSON_H
+#ifndef TSIM_RESULTS_JSON_H
+#define TSIM_RESULTS_JSON_H
 
 #include "base/arena.h"
 #include "base/status.h"

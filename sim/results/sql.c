@@ -1,4 +1,4 @@
-#include "report/sql.h"
+#include "results/sql.h"
 
 #include "base/version.h"
 

@@ -1,9 +1,9 @@
 /* Runs: their tables, one statement each. */
-#include "report/sql.h"
+#include "results/sql.h"
 
 #include "base/version.h"
-#include "report/format.h"
-#include "report/summary.h"
+#include "results/format.h"
+#include "results/verdict.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,7 +168,7 @@ static bool insert_run(const struct tsim_store *store, const struct tsim_result 
     tsim_sql_bind_text(s, TSIM_VERSION);
     tsim_sql_bind_integer(s, r->scenario->simulation.seed);
     tsim_sql_bind_text(s, started_at);
-    tsim_sql_bind_text(s, tsim_summary_status(r));
+    tsim_sql_bind_text(s, tsim_result_status(r));
     tsim_sql_bind_integer(s, r->fits);
     tsim_sql_bind_integer(s, r->simulated);
     tsim_sql_bind_text(s, r->simulated ? tsim_bottleneck_kind(r) : NULL);
@@ -246,7 +246,7 @@ static bool insert_all(const struct tsim_store *store, const struct tsim_result 
 
 enum tsim_status tsim_store_add_run(struct tsim_store *store, const struct tsim_result *result, const char *started_at,
                                     int64_t *run_id, struct tsim_diags *diags) {
-    tsim_summary_check(result);
+    tsim_result_check(result);
     if (!tsim_sql_begin(store))
         return tsim_sql_fail(store, "log the run", diags);
     int64_t added = 0;

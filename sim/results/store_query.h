@@ -1,9 +1,9 @@
 /* store_query.h - reading the database in SQL: what somebody typed, or a view that comes with it. Nothing but reading
  * is possible. Rows come one after the other. */
-#ifndef TSIM_REPORT_STORE_QUERY_H
-#define TSIM_REPORT_STORE_QUERY_H
+#ifndef TSIM_RESULTS_STORE_QUERY_H
+#define TSIM_RESULTS_STORE_QUERY_H
 
-#include "report/store.h"
+#include "results/store.h"
 
 struct tsim_view {
     const char *name, *help;

@@ -1,0 +1,32 @@
+/* verdict.h - what the figures of a run come to in one word: whether it fits, and what it is bound by. Every command, page
+ * and table says these words, so they stand in one place. */
+#ifndef TSIM_RESULTS_VERDICT_H
+#define TSIM_RESULTS_VERDICT_H
+
+#include "training/result.h"
+
+/* "ok" or "does_not_fit". A run that does not fit and was simulated all the same stays "does_not_fit". */
+const char *tsim_result_status(const struct tsim_result *result);
+
+/* "compute", "memory", "data", "communication" or "bubble"; waiting for the host counts as compute, kernels that their
+ * own latency binds as memory. */
+const char *tsim_bottleneck_kind(const struct tsim_result *result);
+/* Where the bottleneck lies in data, algorithm and machine (Machine Learning Systems, chapter on training): "data";
+ * "algorithm": compute, and the bubble, which the order of the work makes; "machine": memory and communication. */
+const char *tsim_bottleneck_axis(const struct tsim_result *result);
+
+/* "compute", "memory", "communication", "host", "latency". */
+const char *tsim_bound_name(enum tsim_bound bound);
+
+/* Our own bug (TSIM_BUG) unless the terms of the step add up to its time, and the kinds of memory to the peak, within
+ * 1e-6: called by every form of a summary and by the store. */
+void tsim_result_check(const struct tsim_result *result);
+
+/* Measured over predicted peak memory: a tenth of the measured ones is above (hardware/calibration/memory.csv;
+ * tests/accuracy.sh asserts it). A peak that fits may not, when it comes out so much higher. */
+#define TSIM_NINE_IN_TEN_PEAKS 1.14
+static inline bool tsim_may_not_fit(double peak_bytes, double capacity_bytes) {
+    return peak_bytes <= capacity_bytes && TSIM_NINE_IN_TEN_PEAKS * peak_bytes > capacity_bytes;
+}
+
+#endif
