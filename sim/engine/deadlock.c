@@ -1,8 +1,26 @@
-/* deadlock.c - the report when nothing can happen any more and streams are not finished: joins first, because they are
- * usually the cause, then signals. A handful is named; the rest is counted. */
+/* deadlock.c - what is said of streams that do not get on. The report when nothing can happen any more and some are not
+ * finished: joins first, because they are usually the cause, then signals. A handful is named; the rest is counted. */
 #include "engine/parts.h"
 
 enum { MAX_JOINS_NAMED = 4, MAX_WAITS_NAMED = 4, MAX_PARTIES_NAMED = 3, TEXT_BYTES = 320 };
+
+void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size) {
+    char detail[160] = "";
+    if (engine->options.describe)
+        engine->options.describe(engine->options.context, stream, engine->streams[stream].task.label, detail,
+                                 sizeof detail);
+    if (detail[0])
+        snprintf(text, size, "stream %d (%s)", stream, detail);
+    else
+        snprintf(text, size, "stream %d (task %lld)", stream, (long long)engine->streams[stream].task.label);
+}
+
+noreturn void tsim_engine_goes_round(const struct tsim_engine *engine, int32_t stream) {
+    char who[200];
+    tsim_engine_tell(engine, stream, who, sizeof who);
+    TSIM_BUG("more than %lld events at tick %lld: %s goes round without time passing",
+             (long long)engine->options.max_events_per_tick, (long long)engine->now, who);
+}
 
 static void append_text(char text[TEXT_BYTES], const char *more) {
     size_t length = 0;

@@ -1,4 +1,4 @@
-/* engine.c - creation, the clock and the main loop. parts.h says what is in the other files. */
+/* engine.c - creation and the main loop. parts.h says what is in the other files. */
 #include "engine/engine.h"
 
 #include "base/arena.h"
@@ -82,24 +82,6 @@ static int32_t take_first(struct tsim_engine *engine, struct tsim_engine_list *l
     int32_t stream = list->first;
     list->first = engine->streams[stream].next;
     return stream;
-}
-
-void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size) {
-    char detail[160] = "";
-    if (engine->options.describe)
-        engine->options.describe(engine->options.context, stream, engine->streams[stream].task.label, detail,
-                                 sizeof detail);
-    if (detail[0])
-        snprintf(text, size, "stream %d (%s)", stream, detail);
-    else
-        snprintf(text, size, "stream %d (task %lld)", stream, (long long)engine->streams[stream].task.label);
-}
-
-noreturn void tsim_engine_goes_round(const struct tsim_engine *engine, int32_t stream) {
-    char who[200];
-    tsim_engine_tell(engine, stream, who, sizeof who);
-    TSIM_BUG("more than %lld events at tick %lld: %s goes round without time passing",
-             (long long)engine->options.max_events_per_tick, (long long)engine->now, who);
 }
 
 static bool needs_solve(const struct tsim_engine *engine) {
@@ -247,14 +229,4 @@ void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double 
         tsim_flowed_add(&engine->few.resources[resource].flowed, units);
     else
         tsim_sharing_book(&engine->sharing, resource, units);
-}
-
-tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s) {
-    if (!(duration_s >= 0))
-        TSIM_BUG("a duration of %g s", duration_s);
-    return tsim_engine_bounded_ticks(engine, duration_s);
-}
-
-double tsim_engine_seconds(const struct tsim_engine *engine, tsim_tick ticks) {
-    return (double)ticks * engine->options.tick_s;
 }

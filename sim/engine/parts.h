@@ -5,7 +5,8 @@
  *   activity.c  the part of that way that takes time: latency, flow, changes of rate
  *   join.c      who has come to which join
  *   state.c     what it is doing, to be compared with another moment
- *   deadlock.c  the report when nothing can happen any more
+ *   deadlock.c  what is said of streams that do not get on
+ *   clock.c     seconds and ticks
  *
  * A task is carried by its stream; a join by the stream with the smallest number among its parties, its leader. So
  * streams, activities (sharing.h) and events (event_queue.h) have the same numbers, and nothing is allocated per task.
@@ -103,7 +104,7 @@ static inline tsim_tick tsim_engine_later(const struct tsim_engine *engine, tsim
     return duration >= engine->options.end_of_time - engine->now ? INT64_MAX : engine->now + duration;
 }
 
-/* engine.c */
+/* deadlock.c */
 noreturn void tsim_engine_goes_round(const struct tsim_engine *engine, int32_t stream);
 static inline void tsim_engine_count(struct tsim_engine *engine, int32_t stream, int64_t n_events) {
     engine->n_events += n_events;
@@ -112,6 +113,8 @@ static inline void tsim_engine_count(struct tsim_engine *engine, int32_t stream,
         tsim_engine_goes_round(engine, stream);
 }
 void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size); /* "stream 3 (...)" */
+enum tsim_status tsim_engine_report_deadlock(const struct tsim_engine *engine, struct tsim_diags *diags);
+
 /* Of a duration that is not negative; INT64_MAX beyond the end of time. */
 static inline tsim_tick tsim_engine_bounded_ticks(const struct tsim_engine *engine, double duration_s) {
     if (duration_s >= engine->end_of_time_s)
@@ -137,8 +140,5 @@ bool tsim_engine_solve(struct tsim_engine *engine); /* true: a task ends in this
 /* join.c: the stream has come to its join. Returns the leader once all have come, else -1. */
 int32_t tsim_engine_arrive(struct tsim_engine *engine, int32_t stream);
 const struct tsim_engine_join *tsim_engine_find_join(const struct tsim_engine *engine, int64_t id);
-
-/* deadlock.c */
-enum tsim_status tsim_engine_report_deadlock(const struct tsim_engine *engine, struct tsim_diags *diags);
 
 #endif
