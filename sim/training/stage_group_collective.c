@@ -50,6 +50,29 @@ static void kernel_task(struct tsim_stage_group *group, enum tsim_stage_group_st
         tsim_stage_group_demand(group, stream, task, group->members[i].device, 1);
 }
 
+void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                   struct tsim_task *task, int32_t from, int32_t to, double per_unit) {
+    struct tsim_route route;
+    tsim_topology_route(group->links->topology, from, to, &route);
+    for (int32_t i = 0; i < route.n; i++)
+        tsim_stage_group_demand(group, stream, task, group->links->first_resource + route.links[i], per_unit);
+}
+
+struct tsim_task_shape *tsim_stage_group_keep_shape(const struct tsim_stage_group *group,
+                                                    const struct tsim_task *task) {
+    struct tsim_task_shape *shape = TSIM_NEW(group->arena, struct tsim_task_shape);
+    *shape = (struct tsim_task_shape){.n_demands = task->n_demands,
+                                      .n_metered = task->n_metered,
+                                      .latency = task->latency,
+                                      .flow = tsim_engine_ticks(group->engine, task->work),
+                                      .work = task->work,
+                                      .weight = task->weight};
+    memcpy(shape->demands, task->demands, (size_t)task->n_demands * sizeof task->demands[0]);
+    for (int32_t i = 0; i < task->n_metered; i++)
+        shape->metered[i] = task->demands[tsim_metered_place(i)];
+    return shape;
+}
+
 static void crossed_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                             const struct tsim_crossed_links *crossed, double up, double nic, struct tsim_task *task) {
     for (int32_t k = 0; k < crossed->n; k++)
