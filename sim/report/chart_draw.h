@@ -1,6 +1,6 @@
-/* chart_parts.h - private to report: what the charts are drawn with, and those that are not in chart.c. */
-#ifndef TSIM_REPORT_CHART_PARTS_H
-#define TSIM_REPORT_CHART_PARTS_H
+/* chart_draw.h - private to report: what the charts are drawn with. */
+#ifndef TSIM_REPORT_CHART_DRAW_H
+#define TSIM_REPORT_CHART_DRAW_H
 
 #include "report/svg.h"
 #include "results/json.h"
@@ -35,17 +35,5 @@ struct chart_mark {
     const char *class_name, *text;
 };
 void tsim_chart_marks(FILE *out, const struct chart_mark *marks, size_t n, double x, double y);
-
-/* chart_run.c */
-bool tsim_chart_links(const struct tsim_json *run, FILE *out);
-bool tsim_chart_sensitivity(const struct tsim_json *run, FILE *out);
-bool tsim_chart_days(const struct tsim_json *run, FILE *out);
-bool tsim_chart_timeline(const struct tsim_json *run, FILE *out);
-bool tsim_chart_power(const struct tsim_json *run, FILE *out);
-bool tsim_chart_lost(const struct tsim_json *run, FILE *out);
-bool tsim_chart_ownership(const struct tsim_json *run, FILE *out);
-/* chart_sweep.c */
-bool tsim_chart_pareto(const struct tsim_json *sweep, FILE *out);
-bool tsim_chart_heat(const struct tsim_json *sweep, FILE *out);
 
 #endif

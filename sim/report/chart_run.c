@@ -1,6 +1,8 @@
 /* Charts of one run beside the step itself: links, sensitivities, the whole run. */
+#include "report/chart_run.h"
+
 #include "config/scenario.h"
-#include "report/chart_parts.h"
+#include "report/chart_draw.h"
 #include "results/format.h"
 
 #include <string.h>

@@ -1,7 +1,9 @@
 /* Charts of a sweep beside its scaling curve: the Pareto front, and speed over two axes. */
+#include "report/chart_sweep.h"
+
 #include "base/arena.h"
 #include "config/scenario.h"
-#include "report/chart_parts.h"
+#include "report/chart_draw.h"
 #include "results/format.h"
 
 #include <stdlib.h>

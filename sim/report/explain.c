@@ -14,18 +14,6 @@ static bool applies(const struct tsim_explain_section *section, const struct tsi
     return explanation->result->simulated || !section->needs_step;
 }
 
-void tsim_explain_heading(FILE *out, const struct tsim_style *style, const char *text) {
-    fprintf(out, "\n%s%s%s\n", tsim_tint_on(style, TSIM_TINT_BOLD), text, tsim_tint_off(style));
-}
-
-const struct tsim_rank_row *tsim_explain_critical_rank(const struct tsim_result *result) {
-    const struct tsim_rank_row *critical = &result->ranks[0];
-    for (int32_t i = 1; i < result->n_ranks; i++)
-        if (result->ranks[i].terms.bubble_s < critical->terms.bubble_s)
-            critical = &result->ranks[i];
-    return critical;
-}
-
 static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_explanation *explanation,
                                      struct tsim_diags *diags) {
     const struct tsim_scenario *sc = explanation->scenario;
