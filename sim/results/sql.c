@@ -221,7 +221,7 @@ static enum tsim_status migrate(const struct tsim_store *store, struct tsim_diag
     int64_t version = tsim_sql_query_integer(store, "PRAGMA user_version");
     bool is_done = version >= 0;
     for (; is_done && version < TSIM_STORE_VERSION; version++)
-        is_done = tsim_sql_execute(store, TSIM_STORE_MIGRATIONS[version]);
+        is_done = tsim_sql_execute(store, store->migrations[version]);
     if (is_done && tsim_sql_commit(store))
         return TSIM_OK;
     enum tsim_status status = tsim_sql_fail(store, "set up the database", diags);
@@ -303,11 +303,12 @@ static enum tsim_status set_up(struct tsim_store *store, struct tsim_diags *diag
     return check_version(store, diags);
 }
 
-enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
-                                 struct tsim_store **store, struct tsim_diags *diags) {
+enum tsim_status tsim_sql_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
+                               const char *const *migrations, struct tsim_store **store, struct tsim_diags *diags) {
     struct tsim_store *opened = TSIM_NEW(arena, struct tsim_store);
     opened->file = tsim_arena_strdup(arena, file);
     opened->mode = mode;
+    opened->migrations = migrations;
     /* A reader asks for writing too (and gets less where the file allows less): the last one to close a database in WAL
      * mode must be able to tidy up beside it. */
     int create = mode == TSIM_STORE_WRITE ? SQLITE_OPEN_CREATE : 0;

@@ -12,12 +12,12 @@ struct tsim_store {
     struct sqlite3 *db;
     const char *file;
     enum tsim_store_mode mode;
-    int64_t file_version; /* of the tables in the file; when reading, `db` has those of today even so */
+    /* Statement i takes the tables from version i to i + 1; a later version adds statements and leaves these as they
+     * are, but for views that it makes anew. */
+    const char *const *migrations; /* TSIM_STORE_VERSION of them */
+    int64_t file_version;          /* of the tables in the file; when reading, `db` has those of today even so */
 };
 
-/* Statement i takes the tables from version i to i + 1; a later version adds statements and leaves these as they are,
- * but for views that it makes anew. */
-extern const char *const TSIM_STORE_MIGRATIONS[TSIM_STORE_VERSION];
 extern const char TSIM_STORE_MIGRATION_2[], TSIM_STORE_MIGRATION_3[], TSIM_STORE_MIGRATION_4[],
     TSIM_STORE_MIGRATION_5[], TSIM_STORE_MIGRATION_6[]; /* in store_points.c */
 
@@ -36,6 +36,9 @@ void tsim_sql_rollback(const struct tsim_store *store); /* does nothing outside 
 int64_t tsim_sql_last_id(const struct tsim_store *store); /* of the row that was inserted last */
 bool tsim_sql_is_empty(const struct tsim_store *store);   /* a file without tables */
 
+/* Opens the file and sets its tables up, or brings them up to date. Close with tsim_store_close. */
+enum tsim_status tsim_sql_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
+                               const char *const *migrations, struct tsim_store **store, struct tsim_diags *diags);
 /* A database of another program, for reading alone. Close with tsim_store_close. */
 enum tsim_status tsim_sql_open_foreign(struct tsim_arena *arena, const char *file, struct tsim_store **store,
                                        struct tsim_diags *diags);

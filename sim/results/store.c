@@ -135,12 +135,12 @@ static const char MIGRATION_1[] =
                               "PRAGMA user_version = 1;"
                               "PRAGMA application_id = 0x7473696d;";
 
-const char *const TSIM_STORE_MIGRATIONS[TSIM_STORE_VERSION] = {MIGRATION_1,
-                                                               TSIM_STORE_MIGRATION_2,
-                                                               TSIM_STORE_MIGRATION_3,
-                                                               TSIM_STORE_MIGRATION_4,
-                                                               TSIM_STORE_MIGRATION_5,
-                                                               TSIM_STORE_MIGRATION_6};
+static const char *const MIGRATIONS[TSIM_STORE_VERSION] = {MIGRATION_1,
+                                                           TSIM_STORE_MIGRATION_2,
+                                                           TSIM_STORE_MIGRATION_3,
+                                                           TSIM_STORE_MIGRATION_4,
+                                                           TSIM_STORE_MIGRATION_5,
+                                                           TSIM_STORE_MIGRATION_6};
 
 static const char INSERT_RUN[] =
     "INSERT INTO runs(scenario, resolved_json, version, seed, started_at, status, fits, simulated, bottleneck,"
@@ -157,6 +157,11 @@ static const char INSERT_MEASURED[] =
     "INSERT INTO measured(run_id, metric, measured, predicted, error) VALUES(?, ?, ?, ?, ?)";
 static const char SELECT_RUNS[] = "SELECT run_id, accelerators, started_at, scenario, status, version, step_time_s,"
                                   " nullif(tokens_per_s, samples_per_s), samples_per_s, mfu FROM runs ORDER BY run_id";
+
+enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
+                                 struct tsim_store **store, struct tsim_diags *diags) {
+    return tsim_sql_open(arena, file, mode, MIGRATIONS, store, diags);
+}
 
 /* ---- writing ---- */
 
