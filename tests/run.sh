@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 scripts=(cli/run.sh golden/run.sh textbook_docs.sh catalogue_ids.sh faults/situations.sh accuracy.sh)
-[ "$part" = code ] || scripts+=(layers.sh widths.sh data.sh docs.sh reference_keys.sh hardware_docs.sh faults/run.sh
+[ "$part" = code ] || scripts+=(layers.sh circles.py widths.sh data.sh docs.sh reference_keys.sh hardware_docs.sh faults/run.sh
   install.sh make.sh gate.sh runner.sh setup_packages.sh browser/run.sh)
 # The longest ones start first, so that the end is not one of them alone.
 longest=(property/test_laws_random cli/run.sh docs.sh install.sh widths.sh accuracy.sh faults/run.sh property/test_advice_kept
@@ -38,6 +38,7 @@ command_of() { # NAME: runs it
   case $1 in
   unit/* | property/*) CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 CK_TIMEOUT_MULTIPLIER="${TSIM_TEST_SLOWNESS:-1}" "$build/tests/$1" ;;
   fuzz/*) "$build/tests/$1" $(bash tests/fuzz/seeds.sh "${1#fuzz/replay_}") ;;
+  circles.py) tests/circles.py "$build" ;;
   install.sh) bash tests/install.sh "$tsim" "$part" ;;
   *) bash "tests/$1" "$tsim" ;;
   esac

@@ -24,7 +24,7 @@ expect() { # WHAT STATUS PATTERN [PART]: of a run of the tree
 }
 mkdir "$work/tests"
 cp tests/run.sh "$work/tests"
-for script in $(sed -n '/^scripts=/,/^# The longest/p' tests/run.sh | grep -oE '[a-z_/]+\.sh'); do
+for script in $(sed -n '/^scripts=/,/^# The longest/p' tests/run.sh | grep -oE '[a-z_/]+\.(sh|py)'); do
   stand_in "tests/$script" 'echo "2 passed, 0 failed"'
 done
 stand_in tests/fuzz/seeds.sh 'echo seed'
