@@ -91,24 +91,25 @@ static inline bool change_rate(struct tsim_engine *engine, int32_t leader, doubl
     return take_rate(engine, leader, rate);
 }
 
-static bool flow_among_few(struct tsim_engine *engine, int32_t leader, double weight, double bound) {
+static bool flow_dense(struct tsim_engine *engine, int32_t leader, double weight, double bound) {
     struct tsim_engine_stream *s = &engine->streams[leader];
     if (s->lingers) {
         s->lingers = false;
-        if (tsim_few_renew(&engine->few, leader, s->lingering_work, weight, bound, s->task.demands, s->task.n_demands))
+        if (tsim_dense_renew(&engine->dense, leader, s->lingering_work, weight, bound, s->task.demands,
+                             s->task.n_demands))
             return true;
-        tsim_few_end(&engine->few, leader, s->lingering_work);
+        tsim_dense_end(&engine->dense, leader, s->lingering_work);
     }
     if (is_alone(s, leader) && s->task.n_more_demands == 0)
-        return tsim_few_begin(&engine->few, leader, weight, bound, s->task.demands, s->task.n_demands);
-    tsim_few_set(&engine->few, leader, weight, bound);
+        return tsim_dense_begin(&engine->dense, leader, weight, bound, s->task.demands, s->task.n_demands);
+    tsim_dense_set(&engine->dense, leader, weight, bound);
     for (int32_t party = s->first_party; party >= 0; party = engine->streams[party].next_party) {
         const struct tsim_task *task = &engine->streams[party].task;
-        tsim_few_demand(&engine->few, leader, task->demands, task->n_demands);
+        tsim_dense_demand(&engine->dense, leader, task->demands, task->n_demands);
         if (task->n_more_demands > 0)
-            tsim_few_demand(&engine->few, leader, task->more_demands, task->n_more_demands);
+            tsim_dense_demand(&engine->dense, leader, task->more_demands, task->n_more_demands);
     }
-    return tsim_few_start(&engine->few, leader);
+    return tsim_dense_start(&engine->dense, leader);
 }
 
 static void add_demands(struct tsim_engine *engine, int32_t leader, const struct tsim_demand *demands, int32_t count) {
@@ -116,7 +117,7 @@ static void add_demands(struct tsim_engine *engine, int32_t leader, const struct
         tsim_sharing_demand(&engine->sharing, leader, demands[i].resource, demands[i].per_unit);
 }
 
-static bool flow_among_many(struct tsim_engine *engine, int32_t leader, double weight, double bound) {
+static bool flow_general(struct tsim_engine *engine, int32_t leader, double weight, double bound) {
     tsim_sharing_set(&engine->sharing, leader, weight, bound);
     for (int32_t party = engine->streams[leader].first_party; party >= 0; party = engine->streams[party].next_party) {
         const struct tsim_task *task = &engine->streams[party].task;
@@ -133,15 +134,15 @@ void tsim_engine_flow(struct tsim_engine *engine, int32_t leader) {
     s->state = STREAM_FLOWING;
     s->remaining = s->task.work;
     s->since = engine->now;
-    if (engine->has_few ? flow_among_few(engine, leader, weight, bound)
-                        : flow_among_many(engine, leader, weight, bound))
+    if (engine->is_dense ? flow_dense(engine, leader, weight, bound) : flow_general(engine, leader, weight, bound))
         take_rate(engine, leader,
-                  engine->has_few ? engine->few.activities[leader].rate : tsim_sharing_rate(&engine->sharing, leader));
+                  engine->is_dense ? engine->dense.activities[leader].rate
+                                   : tsim_sharing_rate(&engine->sharing, leader));
 }
 
 void tsim_engine_leave(struct tsim_engine *engine, int32_t leader, double work) {
-    if (engine->has_few)
-        tsim_few_end(&engine->few, leader, work);
+    if (engine->is_dense)
+        tsim_dense_end(&engine->dense, leader, work);
     else
         tsim_sharing_end(&engine->sharing, leader, work);
 }
@@ -152,21 +153,21 @@ bool tsim_engine_flows_at_once(const struct tsim_engine *engine, int32_t stream)
                                               (s->task.n_demands > 0) & (s->task.n_more_demands == 0);
 }
 
-static bool solve_few(struct tsim_engine *engine) {
-    struct tsim_few *few = &engine->few;
+static bool solve_dense(struct tsim_engine *engine) {
+    struct tsim_dense_solver *dense = &engine->dense;
     bool ends = false;
-    tsim_few_solve(few);
-    engine->n_events += few->n_changed > 0;
-    for (int32_t i = 0; i < few->n_changed; i++)
-        ends |= change_rate(engine, few->changed[i], few->activities[few->changed[i]].rate);
+    tsim_dense_solve(dense);
+    engine->n_events += dense->n_changed > 0;
+    for (int32_t i = 0; i < dense->n_changed; i++)
+        ends |= change_rate(engine, dense->changed[i], dense->activities[dense->changed[i]].rate);
     return ends;
 }
 
 bool tsim_engine_solve(struct tsim_engine *engine) {
     struct tsim_sharing *sharing = &engine->sharing;
     bool ends = false;
-    if (engine->has_few)
-        return solve_few(engine);
+    if (engine->is_dense)
+        return solve_dense(engine);
     tsim_sharing_solve(sharing);
     engine->n_events += sharing->n_changed > 0;
     for (size_t i = 0; i < sharing->n_changed; i++)

@@ -33,7 +33,7 @@ void tsim_engine_release(struct tsim_engine *engine) {
         return;
     tsim_event_queue_release(&engine->events);
     tsim_sharing_release(&engine->sharing);
-    tsim_few_release(&engine->few);
+    tsim_dense_release(&engine->dense);
     tsim_heap_free(engine->streams);
     tsim_heap_free(engine->signals);
     tsim_heap_free(engine->counters);
@@ -85,7 +85,7 @@ static int32_t take_first(struct tsim_engine *engine, struct tsim_engine_list *l
 }
 
 static bool needs_solve(const struct tsim_engine *engine) {
-    return engine->has_few ? engine->few.n_marked > 0 : tsim_sharing_needs_solve(&engine->sharing);
+    return engine->is_dense ? engine->dense.n_marked > 0 : tsim_sharing_needs_solve(&engine->sharing);
 }
 
 /* Where the stream goes on at once, and asks for the same, nothing need be shared anew. */
@@ -93,10 +93,10 @@ static void end_due(struct tsim_engine *engine, int place, int32_t stream) {
     struct tsim_engine_stream *s = &engine->streams[stream];
     double rate = s->rate, work = s->task.work;
     tsim_event_queue_take(&engine->events, place, stream);
-    if (rate > 0 && !engine->has_few)
+    if (rate > 0 && !engine->is_dense)
         tsim_engine_leave(engine, stream, work);
     tsim_engine_end_task(engine, stream);
-    if (!(rate > 0) || !engine->has_few)
+    if (!(rate > 0) || !engine->is_dense)
         return;
     s->lingers = tsim_engine_flows_at_once(engine, stream);
     s->lingering_work = work;
@@ -150,9 +150,10 @@ static enum tsim_status report_end_of_time(const struct tsim_engine *engine, int
 enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags) {
     TSIM_ASSERT(!engine->has_begun);
     engine->has_begun = true;
-    engine->has_few = engine->n_streams <= TSIM_FEW && engine->sharing.n_resources <= TSIM_FEW_RESOURCES;
-    if (engine->has_few)
-        tsim_few_init(&engine->few, &engine->sharing);
+    engine->is_dense =
+        engine->n_streams <= TSIM_DENSE_ACTIVITIES && engine->sharing.n_resources <= TSIM_DENSE_RESOURCES;
+    if (engine->is_dense)
+        tsim_dense_init(&engine->dense, &engine->sharing);
     for (size_t stream = 0; stream < engine->n_streams; stream++)
         tsim_engine_fetch(engine, (int32_t)stream);
     struct tsim_event next;
@@ -192,15 +193,15 @@ static double done_of(const struct tsim_engine *engine, int32_t stream) {
     return s->task.work - (remaining > 0 ? remaining : 0);
 }
 
-static double flowed_of_few(const struct tsim_engine *engine, int32_t resource) {
-    const struct tsim_few_resource *r = &engine->few.resources[resource];
+static double flowed_dense(const struct tsim_engine *engine, int32_t resource) {
+    const struct tsim_dense_resource *r = &engine->dense.resources[resource];
     double units = r->flowed.sum + r->flowed.lost;
     for (int32_t i = 0; i < r->n_users; i++)
         units += r->users[i].per_unit * done_of(engine, r->users[i].activity);
     return units;
 }
 
-static double flowed_of_many(const struct tsim_engine *engine, int32_t resource) {
+static double flowed_general(const struct tsim_engine *engine, int32_t resource) {
     const struct tsim_sharing *sharing = &engine->sharing;
     double units = tsim_sharing_flowed(sharing, resource);
     for (int32_t i = sharing->resources[resource].first_user; i >= 0; i = sharing->demands[i].next_user)
@@ -211,7 +212,7 @@ static double flowed_of_many(const struct tsim_engine *engine, int32_t resource)
 double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource) {
     if (resource < 0)
         return meter_at(engine, resource)->sum + meter_at(engine, resource)->lost;
-    return engine->has_few ? flowed_of_few(engine, resource) : flowed_of_many(engine, resource);
+    return engine->is_dense ? flowed_dense(engine, resource) : flowed_general(engine, resource);
 }
 
 int32_t tsim_engine_n_resources(const struct tsim_engine *engine) {
@@ -225,8 +226,8 @@ int32_t tsim_engine_n_meters(const struct tsim_engine *engine) {
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units) {
     if (resource < 0)
         tsim_flowed_add(meter_at(engine, resource), units);
-    else if (engine->has_few)
-        tsim_flowed_add(&engine->few.resources[resource].flowed, units);
+    else if (engine->is_dense)
+        tsim_flowed_add(&engine->dense.resources[resource].flowed, units);
     else
         tsim_sharing_book(&engine->sharing, resource, units);
 }

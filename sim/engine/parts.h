@@ -17,9 +17,9 @@
 #ifndef TSIM_ENGINE_PARTS_H
 #define TSIM_ENGINE_PARTS_H
 
+#include "engine/dense_solver.h"
 #include "engine/engine.h"
 #include "engine/event_queue.h"
-#include "engine/few.h"
 #include "engine/sharing.h"
 
 #include <stdnoreturn.h>
@@ -44,7 +44,7 @@ struct tsim_engine_stream {
     void *context;
     enum stream_state state;
     bool is_excused;
-    bool lingers;        /* among few: what has ended takes its part until the next task takes it over, in this tick */
+    bool lingers;        /* dense solver: what has ended takes its part until the next task takes it over, in this tick */
     int32_t n_unfired;   /* signals, and counters, that the task still waits for */
     int32_t next;        /* in the list of starts, or of ends */
     int32_t first_party; /* of a leader: the parties in the order of their coming */
@@ -87,8 +87,8 @@ struct tsim_engine {
     struct tsim_engine_list starts, ends;
     struct tsim_event_queue events;
     struct tsim_sharing sharing; /* knows the resources; of more than a few streams also what is under way */
-    struct tsim_few few;
-    bool has_few; /* streams and resources */
+    struct tsim_dense_solver dense;
+    bool is_dense; /* streams and resources */
 };
 
 static inline void tsim_engine_append(struct tsim_engine *engine, struct tsim_engine_list *list, int32_t stream) {

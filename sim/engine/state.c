@@ -6,9 +6,9 @@ static void put_demand(struct tsim_words *state, int32_t resource, double per_un
     tsim_words_put_double(state, per_unit);
 }
 
-static void put_demands_of_few(const struct tsim_few *few, int32_t leader, struct tsim_words *state) {
-    const struct tsim_demand *own = tsim_few_demands(few, leader);
-    for (int32_t i = 0; i < few->activities[leader].n_demands; i++)
+static void put_dense_demands(const struct tsim_dense_solver *dense, int32_t leader, struct tsim_words *state) {
+    const struct tsim_demand *own = tsim_dense_demands(dense, leader);
+    for (int32_t i = 0; i < dense->activities[leader].n_demands; i++)
         put_demand(state, own[i].resource, own[i].per_unit);
 }
 
@@ -37,8 +37,8 @@ static void put_stream(const struct tsim_engine *engine, int32_t stream, struct 
         return;
     tsim_words_put(state, engine->now - s->since);
     tsim_words_put_double(state, s->remaining);
-    if (engine->has_few)
-        put_demands_of_few(&engine->few, stream, state);
+    if (engine->is_dense)
+        put_dense_demands(&engine->dense, stream, state);
     else
         put_demands(engine, stream, state);
 }
@@ -58,7 +58,7 @@ bool tsim_engine_put_state(const struct tsim_engine *engine, struct tsim_words *
         return false;
     for (size_t i = 0; i < engine->n_streams; i++)
         put_stream(engine, (int32_t)i, state);
-    for (size_t i = 0; i < engine->sharing.n_resources && !engine->has_few; i++)
+    for (size_t i = 0; i < engine->sharing.n_resources && !engine->is_dense; i++)
         put_resource(&engine->sharing, i, state);
     return true;
 }

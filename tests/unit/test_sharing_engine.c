@@ -17,9 +17,9 @@ static int64_t n_filled(void) {
     return script.engine->sharing.n_filled;
 }
 
-/* Idle streams, so that these share as many do: of few, what is filled is not counted (few.h). */
+/* Idle streams, so that these share as many do: of few, what is filled is not counted (dense_solver.h). */
 static void be_many(void) {
-    for (int i = 0; i < TSIM_FEW; i++)
+    for (int i = 0; i < TSIM_DENSE_ACTIVITIES; i++)
         script_stream(&script);
 }
 
