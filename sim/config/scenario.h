@@ -24,8 +24,9 @@ enum tsim_recompute {
     TSIM_RECOMPUTE_EVERY
 };
 /* Parts of a layer that selective recomputation can execute again, as a set (Megatron-Core's recompute_modules
- * core_attn, layernorm, mla_up_proj, moe_act, mlp, moe; MaxText's remat_policy names what is kept instead: save_qkv_proj
- * is all parts of a dense layer): what they give is not kept, their inputs are, unless another part gives these again. */
+ * core_attn, layernorm, mla_up_proj, moe_act, mlp, moe; MaxText's remat_policy names what is kept instead:
+ * save_qkv_proj is all parts of a dense layer): what they give is not kept, their inputs are, unless another part gives
+ * these again. */
 enum tsim_recompute_part {
     TSIM_RECOMPUTE_ATTENTION = 1,  /* the core: scores, softmax, values */
     TSIM_RECOMPUTE_NORMS = 2,      /* before attention and feed-forward */
@@ -200,7 +201,7 @@ struct tsim_parallelism_spec {
 
 enum tsim_access { TSIM_ACCESS_RANDOM, TSIM_ACCESS_SEQUENTIAL };
 
-/* The input pipeline (training/feed.h). A batch of it is a micro-batch of one replica. */
+/* The input pipeline (training/input_pipeline.h). A batch of it is a micro-batch of one replica. */
 struct tsim_data_spec {
     bool has; /* false: data are always there; then nothing else counts */
     const struct tsim_storage *storage;
@@ -244,8 +245,8 @@ enum tsim_cause {
 };
 enum tsim_spares { TSIM_SPARES_OPTIMAL = -1, TSIM_SPARES_FASTEST = -2 }; /* found by training/spares.h */
 struct tsim_reliability_spec {
-    bool has;                                   /* `reliability:` is given; without it nothing fails */
-    double node_mtbf_s;                         /* 0: by component */
+    bool has;           /* `reliability:` is given; without it nothing fails */
+    double node_mtbf_s; /* 0: by component */
     double rate_spread; /* the rates are right within this factor in eight of ten cases; 1: they are what they are */
     double component_mtbf_s[TSIM_N_COMPONENTS]; /* of one; 0: never */
     double shape, age_s;                        /* Weibull shape of hardware failures; age at the beginning */
@@ -351,8 +352,8 @@ bool tsim_scenario_varies(const struct tsim_scenario *scenario);
 const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *arena,
                                                             const struct tsim_scenario *scenario);
 
-/* Can the schedule run n micro-batches per replica? interleaved: a multiple of pipeline, or any from pipeline on, as the
- * software says; zb-v: at least 2 pipeline - 1; dualpipe: at least 2 pipeline, and even. */
+/* Can the schedule run n micro-batches per replica? interleaved: a multiple of pipeline, or any from pipeline on, as
+ * the software says; zb-v: at least 2 pipeline - 1; dualpipe: at least 2 pipeline, and even. */
 bool tsim_microbatches_work(const struct tsim_scenario *scenario, int64_t n);
 
 /* A scenario file read once, to be loaded many times with other overrides (a sweep). One thread at a time, because

@@ -22,9 +22,10 @@ static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_expla
     struct tsim_pass_costs costs;
     struct tsim_step_simulation simulation;
     tsim_pass_costs_build(sc, cluster, placement, &costs);
-    TSIM_TRY(tsim_input_simulate(arena, sc, cluster, placement, &costs, NULL, &simulation, &explanation->flow, diags));
+    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, cluster, placement, &costs, NULL, &simulation, &explanation->flow,
+                                           diags));
     if (sc->data.has)
-        tsim_input_feed(sc, placement, &explanation->feed);
+        tsim_input_pipeline_of(sc, placement, &explanation->pipeline);
     explanation->loads = simulation.loads;
     explanation->n_loads = simulation.n_loads;
     explanation->account = simulation.stage_groups[tsim_explain_critical_rank(explanation->result)->rank];

@@ -16,7 +16,7 @@
 #include "report/explain_timeline.h"
 #include "report/figures.h"
 #include "study/sensitivity.h"
-#include "training/input.h"
+#include "training/step_input.h"
 
 struct tsim_explanation {
     const struct tsim_scenario *scenario;
@@ -25,8 +25,8 @@ struct tsim_explanation {
     struct tsim_sensitivities sensitivities;
     const struct tsim_timeline *timeline;
     struct tsim_stage_group_account account; /* of the critical rank */
-    struct tsim_feed feed;                   /* its input pipeline, without gaps_s */
-    struct tsim_feed_flow flow;              /* of its input pipeline */
+    struct tsim_input_pipeline pipeline;     /* its input pipeline, without gaps_s */
+    struct tsim_input_pipeline_flow flow;    /* of its input pipeline */
     const struct tsim_link_load *loads;
     int32_t n_loads;
 };

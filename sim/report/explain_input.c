@@ -13,7 +13,7 @@ static void add_part(struct tsim_figures *figures, const char *name, double samp
 /* Samples that the node's replicas train on in a step. */
 static double samples_per_step(const struct tsim_explanation *explanation) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(explanation->scenario);
-    return (double)explanation->feed.n_consumers * tsim_schedule_chunk_microbatches(&shape) *
+    return (double)explanation->pipeline.n_consumers * tsim_schedule_chunk_microbatches(&shape) *
            (double)explanation->scenario->training.micro_batch_size;
 }
 
@@ -25,8 +25,8 @@ static void fill(struct tsim_arena *arena, const struct tsim_explanation *explan
     static const struct tsim_figure_column COLUMNS[] = {{"part", "part", TSIM_FIGURE_TEXT},
                                                         {"samples/s", "samples_per_s", TSIM_FIGURE_AMOUNT},
                                                         {"busy", "busy", TSIM_FIGURE_SHARE}};
-    const struct tsim_feed *f = &explanation->feed;
-    const struct tsim_feed_flow *flow = &explanation->flow;
+    const struct tsim_input_pipeline *f = &explanation->pipeline;
+    const struct tsim_input_pipeline_flow *flow = &explanation->flow;
     const struct tsim_step_terms *t = &explanation->result->step;
     double batch = (double)explanation->scenario->training.micro_batch_size, step = samples_per_step(explanation);
     double cores = f->cores > 0 ? fmin(f->cores, f->workers) : f->workers;

@@ -9,8 +9,8 @@ static const struct tsim_term *batches_term(struct tsim_terms *terms) {
     const struct tsim_term *each = tsim_term_given(terms, "batches of a replica in a step",
                                                    tsim_schedule_chunk_microbatches(&shape), TSIM_COUNT, "the plan");
     const struct tsim_term *replicas =
-        tsim_term_given(terms, "replicas that the fullest node feeds", terms->explanation->feed.n_consumers, TSIM_COUNT,
-                        "placement of the ranks");
+        tsim_term_given(terms, "replicas that the fullest node feeds", terms->explanation->pipeline.n_consumers,
+                        TSIM_COUNT, "placement of the ranks");
     return tsim_term_times(terms, "batches of the node in a step", "replicas x batches", TSIM_COUNT, replicas, each);
 }
 
@@ -24,7 +24,7 @@ static const struct tsim_term *of_batch(struct tsim_terms *terms, const char *na
 
 static const struct tsim_term *storage_rate(struct tsim_terms *terms) {
     const struct tsim_data_spec *data = &terms->scenario->data;
-    double rate = terms->explanation->feed.storage_bytes_per_s;
+    double rate = terms->explanation->pipeline.storage_bytes_per_s;
     struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, "storage of the node",
                                            "bandwidth x random access, its share where shared", rate, TSIM_BYTES_PER_S);
     tsim_term_add(terms, term,
@@ -43,7 +43,7 @@ static const struct tsim_term *alone_term(struct tsim_terms *terms) {
     const struct tsim_data_spec *data = &terms->scenario->data;
     struct tsim_term *term =
         tsim_term_new(terms, TSIM_TERM_MODEL, "a batch read by one worker alone", "requests x latency + bytes / stream",
-                      terms->explanation->feed.read_alone_s, TSIM_TIME_S);
+                      terms->explanation->pipeline.read_alone_s, TSIM_TIME_S);
     tsim_term_add(terms, term,
                   tsim_term_of_file(terms, TSIM_CATALOGUE_STORAGE, "latency", data->storage->latency_s, TSIM_TIME_S),
                   1);
@@ -63,14 +63,14 @@ static const struct tsim_term *by_hands(struct tsim_terms *terms, const char *na
 }
 
 static const struct tsim_term *hands_term(struct tsim_terms *terms) {
-    const struct tsim_feed *f = &terms->explanation->feed;
+    const struct tsim_input_pipeline *f = &terms->explanation->pipeline;
     bool are_cores = f->cores > 0 && f->cores < f->workers;
     return are_cores ? tsim_term_of_file(terms, TSIM_CATALOGUE_NODES, "host_cores", f->cores, TSIM_COUNT)
                      : tsim_term_of_scenario(terms, "data.workers", f->workers, TSIM_COUNT);
 }
 
 static const struct tsim_term *needed_term(struct tsim_terms *terms) {
-    const struct tsim_feed *f = &terms->explanation->feed;
+    const struct tsim_input_pipeline *f = &terms->explanation->pipeline;
     const struct tsim_data_spec *data = &terms->scenario->data;
     const struct tsim_term *batches = batches_term(terms);
     struct tsim_term *term =

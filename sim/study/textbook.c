@@ -6,7 +6,7 @@
 #include "cost/collective.h"
 #include "cost/compute.h"
 #include "results/outcome.h"
-#include "training/feed.h"
+#include "training/input_pipeline.h"
 #include "training/run.h"
 #include "workload/memory.h"
 
@@ -380,41 +380,41 @@ static enum tsim_status product_value(const struct expression *e, const char *co
 }
 
 /* One accelerator; storage and link of a byte a second, so that bytes are the seconds that they take. */
-static enum tsim_status simulate_feed(const struct expression *e, const char *const *arguments,
-                                      struct tsim_feed_flow *flow) {
+static enum tsim_status simulate_input_pipeline(const struct expression *e, const char *const *arguments,
+                                                struct tsim_input_pipeline_flow *flow) {
     double x[7];
     TSIM_TRY(numbers_of(e, arguments, 7, x));
     int32_t n_batches = (int32_t)x[6];
     double *gaps_s = TSIM_NEW_ARRAY(e->computing->arena, (size_t)n_batches + 1, double);
-    const struct tsim_feed feed = {.read_bytes = x[0],
-                                   .read_alone_s = x[0] > 0 ? x[0] : 1,
-                                   .cpu_s = x[1],
-                                   .transfer_bytes = x[2],
-                                   .storage_bytes_per_s = 1,
-                                   .link_bytes_per_s = 1,
-                                   .workers = (int32_t)x[4],
-                                   .prefetch = (int32_t)x[5],
-                                   .n_consumers = 1,
-                                   .n_batches = n_batches,
-                                   .gaps_s = gaps_s};
+    const struct tsim_input_pipeline pipeline = {.read_bytes = x[0],
+                                                 .read_alone_s = x[0] > 0 ? x[0] : 1,
+                                                 .cpu_s = x[1],
+                                                 .transfer_bytes = x[2],
+                                                 .storage_bytes_per_s = 1,
+                                                 .link_bytes_per_s = 1,
+                                                 .workers = (int32_t)x[4],
+                                                 .prefetch = (int32_t)x[5],
+                                                 .n_consumers = 1,
+                                                 .n_batches = n_batches,
+                                                 .gaps_s = gaps_s};
     for (int32_t i = 1; i <= n_batches; i++)
         gaps_s[i] = x[3];
-    return tsim_feed_simulate(e->computing->arena, &feed, flow, e->computing->diags);
+    return tsim_input_pipeline_simulate(e->computing->arena, &pipeline, flow, e->computing->diags);
 }
 
 /* Seconds of a step that an input pipeline feeds: those in which a batch is read, transformed by one core, copied and
  * computed; workers; batches ahead; batches */
-static enum tsim_status feed_value(const struct expression *e, const char *const *arguments, double *value) {
-    struct tsim_feed_flow flow;
-    TSIM_TRY(simulate_feed(e, arguments, &flow));
+static enum tsim_status step_value(const struct expression *e, const char *const *arguments, double *value) {
+    struct tsim_input_pipeline_flow flow;
+    TSIM_TRY(simulate_input_pipeline(e, arguments, &flow));
     *value = flow.step_s;
     return TSIM_OK;
 }
 
 /* The first step alone, which begins with empty buffers. */
-static enum tsim_status first_feed_value(const struct expression *e, const char *const *arguments, double *value) {
-    struct tsim_feed_flow flow;
-    TSIM_TRY(simulate_feed(e, arguments, &flow));
+static enum tsim_status first_step_value(const struct expression *e, const char *const *arguments, double *value) {
+    struct tsim_input_pipeline_flow flow;
+    TSIM_TRY(simulate_input_pipeline(e, arguments, &flow));
     *value = flow.first_step_s;
     return TSIM_OK;
 }
@@ -452,8 +452,8 @@ static const struct {
                  {"input_buffers", 1, input_buffers_value},
                  {"hardware", 2, hardware_value},
                  {"product", 6, product_value},
-                 {"feed", 7, feed_value},
-                 {"first_feed", 7, first_feed_value},
+                 {"feed", 7, step_value},
+                 {"first_feed", 7, first_step_value},
                  {"ring_all_reduce", 4, ring_all_reduce_value},
                  {"row", 1, row_value}};
 enum { N_FUNCTIONS = sizeof FUNCTIONS / sizeof FUNCTIONS[0] };

@@ -614,11 +614,11 @@ static void release(struct run *run) {
 }
 
 void tsim_campaign_replicate(const struct tsim_campaign_job *job, int64_t replication, struct tsim_replication *out) {
-    tsim_campaign_replicate_heard(job, replication, NULL, NULL, out);
+    tsim_campaign_replicate_observed(job, replication, NULL, NULL, out);
 }
 
-void tsim_campaign_replicate_heard(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
-                                   void *context, struct tsim_replication *out) {
+void tsim_campaign_replicate_observed(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
+                                      void *context, struct tsim_replication *out) {
     struct run run = {.job = job, .out = out, .take = take, .context = context};
     struct tsim_event event;
     memset(out, 0, sizeof *out);

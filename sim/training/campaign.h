@@ -102,8 +102,8 @@ void tsim_campaign_replicate(const struct tsim_campaign_job *job, int64_t replic
  * nodes are in repair, and of TSIM_CAMPAIGN_GONE, in which as many are preempted. */
 enum { TSIM_CAMPAIGN_RUNNING = -1, TSIM_CAMPAIGN_AWAY = -2, TSIM_CAMPAIGN_GONE = -3 };
 typedef void (*tsim_campaign_take)(void *context, double begin_s, double end_s, int loss, double amount);
-void tsim_campaign_replicate_heard(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
-                                   void *context, struct tsim_replication *out);
+void tsim_campaign_replicate_observed(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
+                                      void *context, struct tsim_replication *out);
 
 /* Mean time between interruptions of the job of a kind, over its work, replaced units left out; INFINITY when there are
  * none. */

@@ -13,9 +13,9 @@ static enum tsim_status simulate(struct tsim_arena *arena, struct tsim_scenario 
                                  const struct tsim_placement *placement, const struct tsim_pass_costs *costs,
                                  int64_t microbatches, struct pause *pause, struct tsim_diags *diags) {
     struct tsim_step_simulation simulation;
-    struct tsim_feed_flow flow;
+    struct tsim_input_pipeline_flow flow;
     sc->n_microbatches = microbatches;
-    TSIM_TRY(tsim_input_simulate(arena, sc, cluster, placement, costs, NULL, &simulation, &flow, diags));
+    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, cluster, placement, costs, NULL, &simulation, &flow, diags));
     *pause = (struct pause){.time_s = simulation.time_s};
     for (int32_t i = 0; i < simulation.n_stage_groups; i++)
         pause->energy_j += tsim_stage_group_energy_j(cluster, &simulation.stage_groups[i], simulation.time_s) *

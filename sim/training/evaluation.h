@@ -6,8 +6,8 @@
 #ifndef TSIM_TRAINING_EVALUATION_H
 #define TSIM_TRAINING_EVALUATION_H
 
-#include "training/input.h"
 #include "training/result.h"
+#include "training/step_input.h"
 
 /* Fills *evaluation of a scenario that has `training.evaluation` with samples; else it stays zeroed. Fails as
  * tsim_step_simulate. */

@@ -491,21 +491,21 @@ enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_
                                     const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                     const struct tsim_pass_costs *costs, struct tsim_step_simulation *simulation,
                                     struct tsim_diags *diags) {
-    return tsim_step_simulate_heard(arena, scenario, cluster, placement, costs, NULL, simulation, diags);
+    return tsim_step_simulate_observed(arena, scenario, cluster, placement, costs, NULL, simulation, diags);
 }
 
-enum tsim_status tsim_step_simulate_heard(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                          const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
-                                          struct tsim_step_simulation *simulation, struct tsim_diags *diags) {
-    return tsim_step_simulate_fed(arena, scenario, cluster, placement, costs, NULL, sink, simulation, diags);
+enum tsim_status tsim_step_simulate_observed(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                             const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                             const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
+                                             struct tsim_step_simulation *simulation, struct tsim_diags *diags) {
+    return tsim_step_simulate_with_late_batches(arena, scenario, cluster, placement, costs, NULL, sink, simulation,
+                                                diags);
 }
 
-enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                        const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                        const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
-                                        const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation,
-                                        struct tsim_diags *diags) {
+enum tsim_status tsim_step_simulate_with_late_batches(
+    struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+    const struct tsim_placement *placement, const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
+    const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation, struct tsim_diags *diags) {
     struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input),
                            .placement = placement,
                            .sink = sink};

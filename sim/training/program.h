@@ -25,7 +25,7 @@
  * modelled. In dualpipe two stages hold each part: its gradients are reduced over both.
  *
  * With an input pipeline, a forward pass that begins with the embedding (or the first layer of a list) comes after the
- * arrival of its batch (input.h).
+ * arrival of its batch (step_input.h).
  *
  * Folding: data-parallel replicas that cannot differ are simulated once, and of a stage group's ranks one stands for
  * all. Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
@@ -66,7 +66,7 @@ struct tsim_stage_group_account {
     double pass_nic_bytes;               /* of nic_bytes: by collectives inside passes */
     double exposed_gather_s, exposed_reduce_s, exposed_norm_s, interference_s; /* the parts of exposed_data_s */
     double data_busy_s, send_busy_s;                                           /* of the other streams, hidden or not */
-    /* Where the stage takes batches from an input pipeline: as feed.h wants them, [n_inputs + 1]. */
+    /* Where the stage takes batches from an input pipeline: as input_pipeline.h wants them, [n_inputs + 1]. */
     double *input_gaps_s;
     int32_t n_inputs;
 };
@@ -155,17 +155,17 @@ struct tsim_step_input {
     const double *waits_s; /* NULL: nothing */
 };
 
-/* With an input pipeline, whose batches are that late (NULL: without one). `sink` may be NULL. */
-enum tsim_status tsim_step_simulate_fed(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                        const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                        const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
-                                        const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation,
-                                        struct tsim_diags *diags);
-/* `sink` may be NULL. */
-enum tsim_status tsim_step_simulate_heard(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                          const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
-                                          struct tsim_step_simulation *simulation, struct tsim_diags *diags);
+/* Simulates a step whose passes wait so long for their batches (NULL: not at all). `sink` may be NULL. */
+enum tsim_status tsim_step_simulate_with_late_batches(
+    struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+    const struct tsim_placement *placement, const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
+    const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation, struct tsim_diags *diags);
+/* Simulates a step whose batches are always there and tells `sink`, which may be NULL, what happens. */
+enum tsim_status tsim_step_simulate_observed(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                             const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                             const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
+                                             struct tsim_step_simulation *simulation, struct tsim_diags *diags);
+/* Simulates a step that nobody listens to. */
 enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                     const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                     const struct tsim_pass_costs *costs, struct tsim_step_simulation *simulation,

@@ -1,6 +1,6 @@
 #include "training/ramp.h"
 
-#include "training/input.h"
+#include "training/step_input.h"
 
 #include <math.h>
 
@@ -57,9 +57,9 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
                                  const struct tsim_pass_costs *costs, struct size *size, struct tsim_diags *diags) {
     struct tsim_scenario sc = *scenario;
     struct tsim_step_simulation simulation;
-    struct tsim_feed_flow flow;
+    struct tsim_input_pipeline_flow flow;
     sc.n_microbatches = (int64_t)size->microbatches;
-    TSIM_TRY(tsim_input_simulate(arena, &sc, cluster, placement, costs, NULL, &simulation, &flow, diags));
+    TSIM_TRY(tsim_step_simulate_with_input(arena, &sc, cluster, placement, costs, NULL, &simulation, &flow, diags));
     size->time_s = simulation.time_s;
     for (int32_t i = 0; i < simulation.n_stage_groups; i++)
         size->energy_j += tsim_stage_group_energy_j(cluster, &simulation.stage_groups[i], simulation.time_s) *

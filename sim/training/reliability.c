@@ -212,7 +212,7 @@ static bool replicate(struct tsim_arena *arena, const struct tsim_campaign_job *
     }
     for (int64_t i = 0; i < n; i++) {
         struct tsim_replication one;
-        tsim_campaign_replicate_heard(job, i, energy ? take : NULL, all, &one);
+        tsim_campaign_replicate_observed(job, i, energy ? take : NULL, all, &one);
         if (!one.is_finished)
             return false;
         all->times_s[i] = one.time_s;
@@ -443,7 +443,7 @@ static void fill_stretches(struct tsim_arena *arena, const struct tsim_campaign_
     struct recorder recorder = {.stretches =
                                     TSIM_NEW_ARRAY(arena, TSIM_CAMPAIGN_MOST_STRETCHES, struct tsim_campaign_stretch)};
     struct tsim_replication one;
-    tsim_campaign_replicate_heard(job, 0, record, &recorder, &one);
+    tsim_campaign_replicate_observed(job, 0, record, &recorder, &one);
     c->stretches = recorder.stretches;
     c->n_stretches = recorder.n;
 }

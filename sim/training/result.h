@@ -115,7 +115,7 @@ struct tsim_bound_shares {
     double least_frac; /* of compute_frac: what the same products take at the peak, which nothing mends */
 };
 
-/* The input pipeline (feed.h), of the node that feeds most; busy of the time. */
+/* The input pipeline (input_pipeline.h), of the node that feeds most; busy of the time. */
 struct tsim_input_figures {
     bool has;
     const char *bound; /* "storage", "requests", "workers", "link", "prefetch"; "none": nothing waits for it */
@@ -123,8 +123,8 @@ struct tsim_input_figures {
     double host_buffer_bytes; /* per node: batches loaded ahead */
 };
 
-/* Which accelerators are slow is drawn: the run's own step is of one draw, that of its seed. Others are of the seeds that
- * follow, without noise; those in which no accelerator is slow count with their probability. */
+/* Which accelerators are slow is drawn: the run's own step is of one draw, that of its seed. Others are of the seeds
+ * that follow, without noise; those in which no accelerator is slow count with their probability. */
 enum { TSIM_MOST_STRAGGLER_DRAWS = 20 };
 struct tsim_straggler_draws {
     bool has;

@@ -552,10 +552,12 @@ static void fill_steps(struct tsim_arena *arena, const struct tsim_scenario *sc,
     result->n_steps = (int32_t)sc->simulation.steps;
 }
 
-static void fill_input(const struct tsim_scenario *sc, const struct tsim_feed_flow *flow, struct tsim_result *result) {
+static void fill_input(const struct tsim_scenario *sc, const struct tsim_input_pipeline_flow *flow,
+                       struct tsim_result *result) {
     static const char *const BOUNDS[] = {
-        [TSIM_FEED_NONE] = "none",   [TSIM_FEED_STORAGE] = "storage", [TSIM_FEED_REQUESTS] = "requests",
-        [TSIM_FEED_CPU] = "workers", [TSIM_FEED_LINK] = "link",       [TSIM_FEED_AHEAD] = "prefetch"};
+        [TSIM_INPUT_BOUND_NONE] = "none",         [TSIM_INPUT_BOUND_STORAGE] = "storage",
+        [TSIM_INPUT_BOUND_REQUESTS] = "requests", [TSIM_INPUT_BOUND_CPU] = "workers",
+        [TSIM_INPUT_BOUND_LINK] = "link",         [TSIM_INPUT_BOUND_AHEAD] = "prefetch"};
     if (sc->data.has)
         result->input = (struct tsim_input_figures){.has = true,
                                                     .bound = BOUNDS[flow->bound],
@@ -653,12 +655,12 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
                                  struct tsim_diags *diags) {
     struct machine machine = machine_of(arena, sc, options->memo);
     struct tsim_step_simulation simulation;
-    struct tsim_feed_flow flow;
+    struct tsim_input_pipeline_flow flow;
     const struct tsim_variation_job job = {sc, machine.cluster, machine.placement, machine.costs, options->is_brief};
     if (tsim_scenario_varies(sc))
         TSIM_TRY(tsim_variation_simulate(arena, &job, result, &sc, diags));
-    TSIM_TRY(tsim_input_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
-                                 &simulation, &flow, diags));
+    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
+                                           &simulation, &flow, diags));
     const struct tsim_stage_group_account *critical = critical_stage_group(&simulation);
     result->simulated = true;
     result->step = critical->terms;

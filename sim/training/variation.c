@@ -15,10 +15,10 @@ static enum tsim_status step_time(const struct tsim_variation_job *job, const st
                                   double *time_s, int64_t *events, struct tsim_diags *diags) {
     struct tsim_arena arena;
     struct tsim_step_simulation simulation;
-    struct tsim_feed_flow flow;
+    struct tsim_input_pipeline_flow flow;
     tsim_arena_init(&arena);
-    enum tsim_status status = tsim_input_simulate(&arena, scenario, job->cluster, job->placement, job->costs, NULL,
-                                                  &simulation, &flow, diags);
+    enum tsim_status status = tsim_step_simulate_with_input(&arena, scenario, job->cluster, job->placement, job->costs,
+                                                            NULL, &simulation, &flow, diags);
     *time_s = status == TSIM_OK ? simulation.time_s : 0;
     *events += status == TSIM_OK ? simulation.events : 0;
     tsim_arena_release(&arena);
@@ -68,7 +68,8 @@ double tsim_straggler_quantile_s(const struct tsim_straggler_draws *draws, doubl
     return quantile(draws->time_s, draws->n, (frac - none_frac) / draws->chance_frac);
 }
 
-/* Which accelerators are slow is a matter of luck: the step with the stragglers of this seed and of those that follow. */
+/* Which accelerators are slow is a matter of luck: the step with the stragglers of this seed and of those that
+ * follow. */
 static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, double without_s,
                                         struct tsim_straggler_draws *draws, struct tsim_diags *diags) {
     struct tsim_scenario scenario = *job->scenario;

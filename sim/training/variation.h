@@ -2,8 +2,8 @@
 #ifndef TSIM_TRAINING_VARIATION_H
 #define TSIM_TRAINING_VARIATION_H
 
-#include "training/input.h"
 #include "training/result.h"
+#include "training/step_input.h"
 
 /* What is the same in all steps. */
 struct tsim_variation_job {

@@ -1,9 +1,9 @@
-/* Laws of a step that is fed (training/input.h), over random plans and pipelines of input: terms add up, none is
+/* Laws of a step that is fed (training/step_input.h), over random plans and pipelines of input: terms add up, none is
  * negative; no step is shorter than without waiting, than what its slowest rank waits beside the rest, or than the
  * storage, the cores or the links need; more of everything never makes it longer; the same twice. Prints its seed. */
 #include "support/check_main.h"
 #include "support/random_plan.h"
-#include "training/input.h"
+#include "training/step_input.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@ enum { N_CASES = 300 };
 
 struct fed {
     struct tsim_step_simulation step;
-    struct tsim_feed_flow flow;
-    struct tsim_feed feed;
+    struct tsim_input_pipeline_flow flow;
+    struct tsim_input_pipeline pipeline;
     double stall_s; /* the most of a stage group */
 };
 
@@ -28,12 +28,12 @@ static struct fed simulate(struct tsim_arena *arena, const struct tsim_scenario 
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
     tsim_pass_costs_build(sc, cluster, placement, &costs);
     enum tsim_status status =
-        tsim_input_simulate(arena, sc, cluster, placement, &costs, NULL, &fed.step, &fed.flow, &diags);
+        tsim_step_simulate_with_input(arena, sc, cluster, placement, &costs, NULL, &fed.step, &fed.flow, &diags);
     tsim_diags_print(&diags, stderr);
     ck_assert_int_eq(status, TSIM_OK);
     tsim_diags_release(&diags);
     if (sc->data.has)
-        tsim_input_feed(sc, placement, &fed.feed);
+        tsim_input_pipeline_of(sc, placement, &fed.pipeline);
     fed.stall_s = 0;
     for (int32_t g = 0; g < fed.step.n_stage_groups; g++)
         fed.stall_s = fmax(fed.stall_s, fed.step.stage_groups[g].terms.data_stall_s);
@@ -85,10 +85,10 @@ static void check_case(struct tsim_arena *arena, struct random_source *random, i
     struct fed alone = simulate(arena, &e.scenario);
     random_input(random, &e.scenario, alone.step.time_s, &storage);
     struct fed fed = simulate(arena, &e.scenario), again = simulate(arena, &e.scenario);
-    double step_s = fed.step.time_s, batches = (double)fed.feed.n_consumers * fed.step.stage_groups[0].n_inputs;
-    double storage_s = batches * fed.feed.read_bytes / fed.feed.storage_bytes_per_s;
-    double cores = fed.feed.cores > 0 ? fmin(fed.feed.cores, fed.feed.workers) : fed.feed.workers;
-    double cpu_s = batches * fed.feed.cpu_s / cores;
+    double step_s = fed.step.time_s, batches = (double)fed.pipeline.n_consumers * fed.step.stage_groups[0].n_inputs;
+    double storage_s = batches * fed.pipeline.read_bytes / fed.pipeline.storage_bytes_per_s;
+    double cores = fed.pipeline.cores > 0 ? fmin(fed.pipeline.cores, fed.pipeline.workers) : fed.pipeline.workers;
+    double cpu_s = batches * fed.pipeline.cpu_s / cores;
     check_terms(&fed.step);
     ck_assert_msg(step_s >= alone.step.time_s * (1 - TOLERANCE), "case %d: %g s fed, %g s alone", number, step_s,
                   alone.step.time_s);

@@ -101,7 +101,7 @@ static struct tsim_step_simulation simulate(struct tsim_arena *arena, const stru
     struct tsim_pass_costs costs;
     tsim_pass_costs_build(sc, cluster, placement, &costs);
     enum tsim_status status =
-        tsim_step_simulate_heard(arena, sc, cluster, placement, &costs, &sink, &simulation, &diags);
+        tsim_step_simulate_observed(arena, sc, cluster, placement, &costs, &sink, &simulation, &diags);
     tsim_diags_print(&diags, stderr);
     ck_assert_int_eq(status, TSIM_OK);
     tsim_diags_release(&diags);

@@ -287,7 +287,7 @@ START_TEST(stretches_are_the_whole_run) {
     struct tsim_campaign_job job = busy_job();
     struct heard heard = {0};
     struct tsim_replication one, alone;
-    tsim_campaign_replicate_heard(&job, 3, hear, &heard, &one);
+    tsim_campaign_replicate_observed(&job, 3, hear, &heard, &one);
     tsim_campaign_replicate(&job, 3, &alone);
     ck_assert_double_eq(one.time_s, alone.time_s);
     ck_assert_double_eq(heard.end_s, one.time_s);

@@ -42,7 +42,7 @@ static struct tsim_meter meter_of(const struct tsim_campaign_job *job, int n) {
     tsim_meter_init(&arena, &A_DAY, job->start_s, &meter);
     for (int i = 0; i < n; i++) {
         struct tsim_replication one;
-        tsim_campaign_replicate_heard(job, i, take, &meter, &one);
+        tsim_campaign_replicate_observed(job, i, take, &meter, &one);
     }
     return meter;
 }

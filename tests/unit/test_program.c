@@ -35,7 +35,8 @@ static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
     const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
     ck_assert_int_eq(
-        tsim_step_simulate_heard(&arena, &e.scenario, cluster, placement, costs, sink, &simulation, &diags), TSIM_OK);
+        tsim_step_simulate_observed(&arena, &e.scenario, cluster, placement, costs, sink, &simulation, &diags),
+        TSIM_OK);
     tsim_diags_release(&diags);
     return simulation;
 }

@@ -1,4 +1,4 @@
-#include "training/feed.h"
+#include "training/input_pipeline.h"
 
 #include "engine/engine.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* So many windows of steps in a row, as long as each other within this part of themselves: the rest would be, too. A
- * feed that never settles is told by the mean of the last half of what its limits allow, or more. */
+ * pipeline that never settles is told by the mean of the last half of what its limits allow, or more. */
 #define SAME_FRAC 1e-7
 enum { SAME_WINDOWS = 3, MAX_WINDOWS = 256, MAX_WINDOW_BATCHES = 20000, MAX_BATCHES = 60000 };
 /* A stage that is busy this part of the time is what holds the others up. */
@@ -41,13 +41,13 @@ struct consumer {
     double *waits_s, *marked_s[N_MARKS]; /* by batch of a step: so far, and up to a mark */
 };
 
-struct meter { /* what has been done so far */
+struct progress { /* what has been done so far */
     double time_s, storage_bytes, cores_s, read_s, transform_s, link_bytes;
     int64_t steps;
 };
 
 struct run {
-    const struct tsim_feed *feed;
+    const struct tsim_input_pipeline *pipeline;
     struct tsim_engine *engine;
     struct worker *workers;
     struct consumer *consumers;
@@ -55,22 +55,22 @@ struct run {
     int64_t window_steps, max_steps, n_steps, n_windows;
     double first_step_s;
     double read_s, transform_s, window_s;
-    struct meter marks[N_MARKS], end;
+    struct progress marks[N_MARKS], end;
     int n_same;
 };
 
 /* ---- who does what ---- */
 
 static int64_t batch_of(const struct run *run, int32_t worker, int64_t number) {
-    return worker + number * run->feed->workers;
+    return worker + number * run->pipeline->workers;
 }
 
 static int32_t worker_of(const struct run *run, const struct consumer *consumer, int64_t number) {
-    return (int32_t)((number * run->feed->n_consumers + consumer->index) % run->feed->workers);
+    return (int32_t)((number * run->pipeline->n_consumers + consumer->index) % run->pipeline->workers);
 }
 
 static int32_t ready_counter(const struct run *run, int32_t worker, int32_t consumer) {
-    return run->ready + worker * run->feed->n_consumers + consumer;
+    return run->ready + worker * run->pipeline->n_consumers + consumer;
 }
 
 static void await(struct tsim_task *task, int32_t counter, int64_t value) {
@@ -98,14 +98,14 @@ static void flow(struct tsim_task *task, double work, double bound_per_s, int32_
 static bool next_read(void *context, int32_t stream, struct tsim_task *task) {
     struct worker *worker = context;
     const struct run *run = worker->run;
-    const struct tsim_feed *feed = run->feed;
+    const struct tsim_input_pipeline *pipeline = run->pipeline;
     (void)stream;
     if (tsim_engine_is_over(run->engine))
         return false;
     int64_t number = worker->n_reading++;
     task->label = TASK_READ;
-    await(task, worker->space, number + 1 - feed->prefetch);
-    flow(task, feed->read_bytes, feed->read_bytes / feed->read_alone_s, run->storage);
+    await(task, worker->space, number + 1 - pipeline->prefetch);
+    flow(task, pipeline->read_bytes, pipeline->read_bytes / pipeline->read_alone_s, run->storage);
     task->raised_counter = worker->read;
     return true;
 }
@@ -117,10 +117,10 @@ static bool next_transform(void *context, int32_t stream, struct tsim_task *task
     if (tsim_engine_is_over(run->engine))
         return false;
     int64_t number = worker->n_transforming++;
-    int32_t consumer = (int32_t)(batch_of(run, worker->index, number) % run->feed->n_consumers);
+    int32_t consumer = (int32_t)(batch_of(run, worker->index, number) % run->pipeline->n_consumers);
     task->label = TASK_TRANSFORM;
     await(task, worker->read, number + 1);
-    flow(task, run->feed->cpu_s, 1, run->cores);
+    flow(task, run->pipeline->cpu_s, 1, run->cores);
     task->raised_counter = ready_counter(run, worker->index, consumer);
     return true;
 }
@@ -140,12 +140,12 @@ static bool next_copy(void *context, int32_t stream, struct tsim_task *task) {
         consumer->copy_next = TASK_COPY;
     } else if (consumer->copy_next == TASK_COPY) {
         await(task, ready_counter(run, worker, consumer->index), ++consumer->from_worker[worker]);
-        if (run->feed->link_bytes_per_s > 0)
-            flow(task, run->feed->transfer_bytes, 0, consumer->link);
+        if (run->pipeline->link_bytes_per_s > 0)
+            flow(task, run->pipeline->transfer_bytes, 0, consumer->link);
         task->raised_counter = consumer->arrived;
         consumer->copy_next = TASK_FREE;
     } else {
-        if (run->feed->prefetch > 0)
+        if (run->pipeline->prefetch > 0)
             task->raised_counter = run->workers[worker].space;
         consumer->copied++;
         consumer->copy_next = TASK_ROOM;
@@ -166,7 +166,7 @@ static bool goes_on(const struct run *run, const struct consumer *consumer) {
 static void ask(struct consumer *consumer, struct tsim_task *task) {
     const struct run *run = consumer->run;
     task->latency = ticks(run, consumer->gaps_s[consumer->batch]);
-    if (run->feed->prefetch == 0)
+    if (run->pipeline->prefetch == 0)
         task->raised_counter = run->workers[worker_of(run, consumer, consumer->asked)].space;
     consumer->asked++;
     consumer->pass_next = TASK_TAKE;
@@ -175,7 +175,7 @@ static void ask(struct consumer *consumer, struct tsim_task *task) {
 static void take(struct consumer *consumer, struct tsim_task *task) {
     await(task, consumer->arrived, consumer->asked);
     task->raised_counter = consumer->taken;
-    consumer->pass_next = ++consumer->batch < consumer->run->feed->n_batches ? TASK_GAP : TASK_END;
+    consumer->pass_next = ++consumer->batch < consumer->run->pipeline->n_batches ? TASK_GAP : TASK_END;
 }
 
 static bool next_pass(void *context, int32_t stream, struct tsim_task *task) {
@@ -193,9 +193,9 @@ static bool next_pass(void *context, int32_t stream, struct tsim_task *task) {
         task->latency = ticks(run, consumer->gaps_s[consumer->batch]);
         consumer->pass_next = TASK_JOIN;
     } else {
-        if (run->feed->n_consumers > 1) {
+        if (run->pipeline->n_consumers > 1) {
             task->join = consumer->step;
-            task->n_parties = run->feed->n_consumers;
+            task->n_parties = run->pipeline->n_consumers;
         }
         consumer->step++;
         consumer->batch = 0;
@@ -206,30 +206,30 @@ static bool next_pass(void *context, int32_t stream, struct tsim_task *task) {
 
 /* ---- looking on ---- */
 
-static struct meter read_meter(const struct run *run, tsim_tick now) {
-    struct meter meter = {.time_s = tsim_engine_seconds(run->engine, now),
-                          .steps = run->n_steps,
-                          .storage_bytes = tsim_engine_resource_flowed(run->engine, run->storage),
-                          .cores_s = tsim_engine_resource_flowed(run->engine, run->cores),
-                          .read_s = run->read_s,
-                          .transform_s = run->transform_s};
-    for (int32_t i = 0; i < run->feed->n_consumers; i++)
-        meter.link_bytes += tsim_engine_resource_flowed(run->engine, run->consumers[i].link);
-    return meter;
+static struct progress read_progress(const struct run *run, tsim_tick now) {
+    struct progress progress = {.time_s = tsim_engine_seconds(run->engine, now),
+                                .steps = run->n_steps,
+                                .storage_bytes = tsim_engine_resource_flowed(run->engine, run->storage),
+                                .cores_s = tsim_engine_resource_flowed(run->engine, run->cores),
+                                .read_s = run->read_s,
+                                .transform_s = run->transform_s};
+    for (int32_t i = 0; i < run->pipeline->n_consumers; i++)
+        progress.link_bytes += tsim_engine_resource_flowed(run->engine, run->consumers[i].link);
+    return progress;
 }
 
-static void set_mark(struct run *run, enum mark mark, const struct meter *meter) {
-    run->marks[mark] = *meter;
-    for (int32_t i = 0; i < run->feed->n_consumers; i++)
+static void set_mark(struct run *run, enum mark mark, const struct progress *progress) {
+    run->marks[mark] = *progress;
+    for (int32_t i = 0; i < run->pipeline->n_consumers; i++)
         memcpy(run->consumers[i].marked_s[mark], run->consumers[i].waits_s,
-               (size_t)run->feed->n_batches * sizeof(double));
+               (size_t)run->pipeline->n_batches * sizeof(double));
 }
 
 static void move_mark(struct run *run, enum mark from, enum mark to) {
     run->marks[to] = run->marks[from];
-    for (int32_t i = 0; i < run->feed->n_consumers; i++)
+    for (int32_t i = 0; i < run->pipeline->n_consumers; i++)
         memcpy(run->consumers[i].marked_s[to], run->consumers[i].marked_s[from],
-               (size_t)run->feed->n_batches * sizeof(double));
+               (size_t)run->pipeline->n_batches * sizeof(double));
 }
 
 static bool is_same(double a, double b) {
@@ -238,12 +238,12 @@ static bool is_same(double a, double b) {
 
 /* A window like the one before it, in which as much was read and transformed as was used: no store is running out. */
 static bool repeats(const struct run *run, double window_s) {
-    const struct tsim_feed *feed = run->feed;
-    const struct meter *start = &run->marks[MARK_LAST], *end = &run->end;
-    double batches = (double)(end->steps - start->steps) * feed->n_batches * feed->n_consumers;
+    const struct tsim_input_pipeline *pipeline = run->pipeline;
+    const struct progress *start = &run->marks[MARK_LAST], *end = &run->end;
+    double batches = (double)(end->steps - start->steps) * pipeline->n_batches * pipeline->n_consumers;
     return is_same(window_s, run->window_s) &&
-           is_same(end->storage_bytes - start->storage_bytes, batches * feed->read_bytes) &&
-           is_same(end->cores_s - start->cores_s, batches * feed->cpu_s);
+           is_same(end->storage_bytes - start->storage_bytes, batches * pipeline->read_bytes) &&
+           is_same(end->cores_s - start->cores_s, batches * pipeline->cpu_s);
 }
 
 /* A step has ended; of a window the last one compares it with the window before. */
@@ -253,7 +253,7 @@ static void end_step(struct run *run, tsim_tick now) {
         run->first_step_s = tsim_engine_seconds(run->engine, now);
     if (run->n_steps % run->window_steps != 0)
         return;
-    run->end = read_meter(run, now);
+    run->end = read_progress(run, now);
     double window_s = run->end.time_s - run->marks[MARK_LAST].time_s;
     run->n_same = repeats(run, window_s) ? run->n_same + 1 : 0;
     run->window_s = window_s;
@@ -268,7 +268,7 @@ static void end_step(struct run *run, tsim_tick now) {
 }
 
 static struct consumer *consumer_of(struct run *run, int32_t stream) {
-    int32_t i = stream - 2 * run->feed->workers;
+    int32_t i = stream - 2 * run->pipeline->workers;
     return i < 0 ? NULL : &run->consumers[i / 2];
 }
 
@@ -284,7 +284,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     } else if (label == TASK_GAP) {
         consumer->asked_at = end;
     } else if (label == TASK_TAKE) {
-        consumer->waits_s[(consumer->asked - 1) % run->feed->n_batches] +=
+        consumer->waits_s[(consumer->asked - 1) % run->pipeline->n_batches] +=
             tsim_engine_seconds(run->engine, end - consumer->asked_at);
     } else if (label == TASK_JOIN && consumer->index == 0) {
         end_step(run, end);
@@ -296,16 +296,17 @@ static void describe(void *context, int32_t stream, int64_t label, char *text, s
                                         "computing", "batch arrives", "computing", "end of the step"};
     const struct run *run = context;
     if (stream >= 0)
-        snprintf(text, size, "input of a node, %s %d: %s", stream < 2 * run->feed->workers ? "worker" : "consumer",
-                 (stream < 2 * run->feed->workers ? stream : stream - 2 * run->feed->workers) / 2, KINDS[label]);
+        snprintf(text, size, "input of a node, %s %d: %s", stream < 2 * run->pipeline->workers ? "worker" : "consumer",
+                 (stream < 2 * run->pipeline->workers ? stream : stream - 2 * run->pipeline->workers) / 2,
+                 KINDS[label]);
 }
 
 /* ---- building ---- */
 
 static void add_workers(struct tsim_arena *arena, struct run *run) {
-    const struct tsim_feed *feed = run->feed;
-    run->workers = TSIM_NEW_ARRAY(arena, (size_t)feed->workers, struct worker);
-    for (int32_t i = 0; i < feed->workers; i++) {
+    const struct tsim_input_pipeline *pipeline = run->pipeline;
+    run->workers = TSIM_NEW_ARRAY(arena, (size_t)pipeline->workers, struct worker);
+    for (int32_t i = 0; i < pipeline->workers; i++) {
         struct worker *worker = &run->workers[i];
         *worker = (struct worker){.run = run, .index = i, .space = tsim_engine_add_counters(run->engine, 2)};
         worker->read = worker->space + 1;
@@ -315,22 +316,23 @@ static void add_workers(struct tsim_arena *arena, struct run *run) {
 }
 
 static void add_consumers(struct tsim_arena *arena, struct run *run) {
-    const struct tsim_feed *feed = run->feed;
-    run->consumers = TSIM_NEW_ARRAY(arena, (size_t)feed->n_consumers, struct consumer);
-    for (int32_t i = 0; i < feed->n_consumers; i++) {
+    const struct tsim_input_pipeline *pipeline = run->pipeline;
+    run->consumers = TSIM_NEW_ARRAY(arena, (size_t)pipeline->n_consumers, struct consumer);
+    for (int32_t i = 0; i < pipeline->n_consumers; i++) {
         struct consumer *consumer = &run->consumers[i];
-        *consumer = (struct consumer){.run = run,
-                                      .index = i,
-                                      .link = tsim_engine_add_resource(run->engine, fmax(feed->link_bytes_per_s, 1)),
-                                      .arrived = tsim_engine_add_counters(run->engine, 2),
-                                      .gaps_s = feed->gaps_s + (size_t)i * (size_t)(feed->n_batches + 1),
-                                      .copy_next = TASK_ROOM,
-                                      .pass_next = TASK_GAP,
-                                      .from_worker = TSIM_NEW_ARRAY(arena, (size_t)feed->workers, int64_t),
-                                      .waits_s = TSIM_NEW_ARRAY(arena, (size_t)feed->n_batches, double)};
+        *consumer =
+            (struct consumer){.run = run,
+                              .index = i,
+                              .link = tsim_engine_add_resource(run->engine, fmax(pipeline->link_bytes_per_s, 1)),
+                              .arrived = tsim_engine_add_counters(run->engine, 2),
+                              .gaps_s = pipeline->gaps_s + (size_t)i * (size_t)(pipeline->n_batches + 1),
+                              .copy_next = TASK_ROOM,
+                              .pass_next = TASK_GAP,
+                              .from_worker = TSIM_NEW_ARRAY(arena, (size_t)pipeline->workers, int64_t),
+                              .waits_s = TSIM_NEW_ARRAY(arena, (size_t)pipeline->n_batches, double)};
         consumer->taken = consumer->arrived + 1;
         for (int m = 0; m < N_MARKS; m++)
-            consumer->marked_s[m] = TSIM_NEW_ARRAY(arena, (size_t)feed->n_batches, double);
+            consumer->marked_s[m] = TSIM_NEW_ARRAY(arena, (size_t)pipeline->n_batches, double);
         tsim_engine_excuse(run->engine, tsim_engine_add_stream(run->engine, next_copy, consumer));
         tsim_engine_add_stream(run->engine, next_pass, consumer);
     }
@@ -348,10 +350,10 @@ static int64_t greatest_divisor(int64_t a, int64_t b) {
 /* As many steps as it takes until the batches are dealt to the workers as in the first, and until all that can be under
  * way has gone through: a store of batches that lasts for a while must not pass for a supply. */
 static void choose_window(struct run *run) {
-    const struct tsim_feed *feed = run->feed;
-    int64_t batches = (int64_t)feed->n_batches * feed->n_consumers, workers = feed->workers;
+    const struct tsim_input_pipeline *pipeline = run->pipeline;
+    int64_t batches = (int64_t)pipeline->n_batches * pipeline->n_consumers, workers = pipeline->workers;
     int64_t round = workers / greatest_divisor(workers, batches);
-    int64_t stored = workers * ((int64_t)feed->prefetch + 1), rounds = stored / (round * batches) + 1;
+    int64_t stored = workers * ((int64_t)pipeline->prefetch + 1), rounds = stored / (round * batches) + 1;
     int64_t most = batches < MAX_WINDOW_BATCHES ? MAX_WINDOW_BATCHES / batches : 1;
     run->window_steps = rounds * round < most ? rounds * round : most;
     int64_t windows = MAX_BATCHES / (batches * run->window_steps);
@@ -360,12 +362,12 @@ static void choose_window(struct run *run) {
 }
 
 /* Ticks of a picosecond, or longer where the clock would run out. */
-static double tick_s(const struct tsim_feed *feed) {
+static double tick_s(const struct tsim_input_pipeline *pipeline) {
     double step_s = 0;
-    for (int32_t i = 0; i <= feed->n_batches; i++)
-        step_s += feed->gaps_s[i];
-    double batch_s = feed->read_alone_s + feed->read_bytes / feed->storage_bytes_per_s + feed->cpu_s;
-    return fmax(1e-12, 1e-14 * (step_s + feed->n_batches * feed->n_consumers * batch_s));
+    for (int32_t i = 0; i <= pipeline->n_batches; i++)
+        step_s += pipeline->gaps_s[i];
+    double batch_s = pipeline->read_alone_s + pipeline->read_bytes / pipeline->storage_bytes_per_s + pipeline->cpu_s;
+    return fmax(1e-12, 1e-14 * (step_s + pipeline->n_batches * pipeline->n_consumers * batch_s));
 }
 
 /* ---- the result ---- */
@@ -377,29 +379,29 @@ static double sum(const double *values, int32_t n) {
     return total;
 }
 
-static enum tsim_feed_bound bound_of(const struct tsim_feed_flow *flow) {
+static enum tsim_input_bound bound_of(const struct tsim_input_pipeline_flow *flow) {
     const double busy[] = {flow->storage_frac, flow->reading_frac, flow->transform_frac, flow->link_frac};
-    enum tsim_feed_bound bound = TSIM_FEED_STORAGE;
+    enum tsim_input_bound bound = TSIM_INPUT_BOUND_STORAGE;
     if (!(flow->wait_s > 1e-9 * flow->step_s))
-        return TSIM_FEED_NONE;
+        return TSIM_INPUT_BOUND_NONE;
     if (flow->storage_frac >= BUSY_FRAC) /* then workers are busy reading, too */
-        return TSIM_FEED_STORAGE;
+        return TSIM_INPUT_BOUND_STORAGE;
     for (int i = 1; i < 4; i++)
-        if (busy[i] > busy[bound - TSIM_FEED_STORAGE])
-            bound = (enum tsim_feed_bound)(TSIM_FEED_STORAGE + i);
-    return busy[bound - TSIM_FEED_STORAGE] >= BUSY_FRAC ? bound : TSIM_FEED_AHEAD;
+        if (busy[i] > busy[bound - TSIM_INPUT_BOUND_STORAGE])
+            bound = (enum tsim_input_bound)(TSIM_INPUT_BOUND_STORAGE + i);
+    return busy[bound - TSIM_INPUT_BOUND_STORAGE] >= BUSY_FRAC ? bound : TSIM_INPUT_BOUND_AHEAD;
 }
 
 /* What a consumer has waited since the mark. */
 static double waited_s(const struct run *run, const struct consumer *consumer, enum mark mark) {
-    return sum(consumer->waits_s, run->feed->n_batches) - sum(consumer->marked_s[mark], run->feed->n_batches);
+    return sum(consumer->waits_s, run->pipeline->n_batches) - sum(consumer->marked_s[mark], run->pipeline->n_batches);
 }
 
 static double *mean_waits(struct tsim_arena *arena, const struct run *run, enum mark mark) {
-    int32_t n = run->feed->n_batches;
+    int32_t n = run->pipeline->n_batches;
     const struct consumer *slowest = &run->consumers[0];
     double *waits_s = TSIM_NEW_ARRAY(arena, (size_t)n, double);
-    for (int32_t i = 1; i < run->feed->n_consumers; i++)
+    for (int32_t i = 1; i < run->pipeline->n_consumers; i++)
         if (waited_s(run, &run->consumers[i], mark) > waited_s(run, slowest, mark))
             slowest = &run->consumers[i];
     for (int32_t i = 0; i < n; i++)
@@ -408,33 +410,34 @@ static double *mean_waits(struct tsim_arena *arena, const struct run *run, enum 
     return waits_s;
 }
 
-static void fill_flow(struct tsim_arena *arena, const struct run *run, struct tsim_feed_flow *flow) {
-    const struct tsim_feed *feed = run->feed;
+static void fill_flow(struct tsim_arena *arena, const struct run *run, struct tsim_input_pipeline_flow *flow) {
+    const struct tsim_input_pipeline *pipeline = run->pipeline;
     enum mark mark = is_steady(run) ? MARK_LAST : MARK_QUARTER;
-    const struct meter *start = &run->marks[mark], *end = &run->end;
+    const struct progress *start = &run->marks[mark], *end = &run->end;
     double steps = (double)(end->steps - start->steps), time_s = end->time_s - start->time_s;
-    *flow = (struct tsim_feed_flow){
+    *flow = (struct tsim_input_pipeline_flow){
         .step_s = time_s / steps, .first_step_s = run->first_step_s, .waits_s = mean_waits(arena, run, mark)};
-    flow->wait_s = sum(flow->waits_s, feed->n_batches);
-    flow->storage_frac = (end->storage_bytes - start->storage_bytes) / (time_s * feed->storage_bytes_per_s);
-    flow->reading_frac = (end->read_s - start->read_s) / (time_s * feed->workers);
-    flow->transform_frac = (end->transform_s - start->transform_s) / (time_s * feed->workers);
-    if (feed->link_bytes_per_s > 0)
-        flow->link_frac = (end->link_bytes - start->link_bytes) / (time_s * feed->link_bytes_per_s * feed->n_consumers);
+    flow->wait_s = sum(flow->waits_s, pipeline->n_batches);
+    flow->storage_frac = (end->storage_bytes - start->storage_bytes) / (time_s * pipeline->storage_bytes_per_s);
+    flow->reading_frac = (end->read_s - start->read_s) / (time_s * pipeline->workers);
+    flow->transform_frac = (end->transform_s - start->transform_s) / (time_s * pipeline->workers);
+    if (pipeline->link_bytes_per_s > 0)
+        flow->link_frac =
+            (end->link_bytes - start->link_bytes) / (time_s * pipeline->link_bytes_per_s * pipeline->n_consumers);
     flow->bound = bound_of(flow);
     flow->n_steps = (int32_t)run->n_steps;
     flow->events = tsim_engine_n_events(run->engine);
 }
 
-enum tsim_status tsim_feed_simulate(struct tsim_arena *arena, const struct tsim_feed *feed, struct tsim_feed_flow *flow,
-                                    struct tsim_diags *diags) {
-    struct run run = {.feed = feed};
+enum tsim_status tsim_input_pipeline_simulate(struct tsim_arena *arena, const struct tsim_input_pipeline *pipeline,
+                                              struct tsim_input_pipeline_flow *flow, struct tsim_diags *diags) {
+    struct run run = {.pipeline = pipeline};
     struct tsim_engine_options options = {
-        .tick_s = tick_s(feed), .observer = observe, .describe = describe, .context = &run};
+        .tick_s = tick_s(pipeline), .observer = observe, .describe = describe, .context = &run};
     run.engine = tsim_engine_create(&options);
-    run.storage = tsim_engine_add_resource(run.engine, feed->storage_bytes_per_s);
-    run.cores = tsim_engine_add_resource(run.engine, feed->cores > 0 ? feed->cores : feed->workers);
-    run.ready = tsim_engine_add_counters(run.engine, feed->workers * feed->n_consumers);
+    run.storage = tsim_engine_add_resource(run.engine, pipeline->storage_bytes_per_s);
+    run.cores = tsim_engine_add_resource(run.engine, pipeline->cores > 0 ? pipeline->cores : pipeline->workers);
+    run.ready = tsim_engine_add_counters(run.engine, pipeline->workers * pipeline->n_consumers);
     choose_window(&run);
     add_workers(arena, &run);
     add_consumers(arena, &run);

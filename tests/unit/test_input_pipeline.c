@@ -1,50 +1,52 @@
 /* The input pipeline: rates and waits that come out of the simulation, against closed forms and worked examples of
  * Machine Learning Systems, chapter on training (harvard-edge/cs249r_book). */
 #include "support/training_rig.h"
-#include "training/input.h"
+#include "training/step_input.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Every consumer computes `compute_s` on each of its n batches, one after another. */
-static struct tsim_feed_flow flow_of(struct tsim_feed feed, double compute_s) {
-    int32_t n = feed.n_batches + 1;
-    double *gaps_s = TSIM_NEW_ARRAY(&arena, (size_t)(n * feed.n_consumers), double);
-    struct tsim_feed_flow flow;
-    for (int32_t i = 0; i < n * feed.n_consumers; i++)
+static struct tsim_input_pipeline_flow flow_of(struct tsim_input_pipeline pipeline, double compute_s) {
+    int32_t n = pipeline.n_batches + 1;
+    double *gaps_s = TSIM_NEW_ARRAY(&arena, (size_t)(n * pipeline.n_consumers), double);
+    struct tsim_input_pipeline_flow flow;
+    for (int32_t i = 0; i < n * pipeline.n_consumers; i++)
         gaps_s[i] = i % n == 0 ? 0 : compute_s;
-    feed.gaps_s = gaps_s;
-    ck_assert_int_eq(tsim_feed_simulate(&arena, &feed, &flow, &diags), TSIM_OK);
+    pipeline.gaps_s = gaps_s;
+    ck_assert_int_eq(tsim_input_pipeline_simulate(&arena, &pipeline, &flow, &diags), TSIM_OK);
     /* A step is what it asked for and what it waited for. */
-    ck_assert_double_eq_tol(flow.step_s, feed.n_batches * compute_s + flow.wait_s, 1e-6 * flow.step_s);
+    ck_assert_double_eq_tol(flow.step_s, pipeline.n_batches * compute_s + flow.wait_s, 1e-6 * flow.step_s);
     return flow;
 }
 
 /* A worker alone reads as fast as the storage. */
-static struct tsim_feed feed_of(double read_s, double cpu_s, double copy_s, int32_t workers, int32_t prefetch) {
-    return (struct tsim_feed){.read_bytes = read_s,
-                              .read_alone_s = read_s > 0 ? read_s : 1,
-                              .cpu_s = cpu_s,
-                              .transfer_bytes = copy_s,
-                              .storage_bytes_per_s = 1,
-                              .link_bytes_per_s = 1,
-                              .workers = workers,
-                              .prefetch = prefetch,
-                              .n_consumers = 1,
-                              .n_batches = 1};
+static struct tsim_input_pipeline pipeline_of(double read_s, double cpu_s, double copy_s, int32_t workers,
+                                              int32_t prefetch) {
+    return (struct tsim_input_pipeline){.read_bytes = read_s,
+                                        .read_alone_s = read_s > 0 ? read_s : 1,
+                                        .cpu_s = cpu_s,
+                                        .transfer_bytes = copy_s,
+                                        .storage_bytes_per_s = 1,
+                                        .link_bytes_per_s = 1,
+                                        .workers = workers,
+                                        .prefetch = prefetch,
+                                        .n_consumers = 1,
+                                        .n_batches = 1};
 }
 
-static double step_s(struct tsim_feed feed, double compute_s) {
-    return flow_of(feed, compute_s).step_s;
+static double step_s(struct tsim_input_pipeline pipeline, double compute_s) {
+    return flow_of(pipeline, compute_s).step_s;
 }
 
 /* ---- the slowest of storage, cores, link and accelerator sets the pace ---- */
 
 START_TEST(min_of_three) {
-    SAME(step_s(feed_of(0.010, 0.040, 0.001, 8, 2), 0.012), 0.012); /* accelerator: 10 and 40 / 8 = 5 ms are faster */
-    SAME(step_s(feed_of(0.030, 0.040, 0.001, 8, 2), 0.012), 0.030); /* storage, however many workers read */
-    SAME(step_s(feed_of(0.001, 0.160, 0.001, 8, 2), 0.012), 0.020); /* 160 ms on 8 cores */
-    SAME(step_s(feed_of(0.010, 0.040, 0.050, 8, 2), 0.012), 0.050); /* PCIe */
+    SAME(step_s(pipeline_of(0.010, 0.040, 0.001, 8, 2), 0.012),
+         0.012); /* accelerator: 10 and 40 / 8 = 5 ms are faster */
+    SAME(step_s(pipeline_of(0.030, 0.040, 0.001, 8, 2), 0.012), 0.030); /* storage, however many workers read */
+    SAME(step_s(pipeline_of(0.001, 0.160, 0.001, 8, 2), 0.012), 0.020); /* 160 ms on 8 cores */
+    SAME(step_s(pipeline_of(0.010, 0.040, 0.050, 8, 2), 0.012), 0.050); /* PCIe */
 }
 END_TEST
 
@@ -58,27 +60,27 @@ START_TEST(min_of_four_anywhere) {
             s[i] = 1e-3 * pow(100, (double)(seed >> 8 & 0xffff) / 65536);
         }
         int32_t workers = 1 + (int32_t)(seed >> 12 & 15), consumers = 1 + (int32_t)(seed >> 20 & 3);
-        struct tsim_feed feed = feed_of(s[0], s[1], s[2], workers, 16);
-        feed.n_consumers = consumers;
-        feed.n_batches = 1 + (int32_t)(seed >> 16 & 3);
+        struct tsim_input_pipeline pipeline = pipeline_of(s[0], s[1], s[2], workers, 16);
+        pipeline.n_consumers = consumers;
+        pipeline.n_batches = 1 + (int32_t)(seed >> 16 & 3);
         double node_s = fmax(s[0], s[1] / workers) * consumers, expected_s = fmax(fmax(node_s, s[2]), s[3]);
-        struct tsim_feed_flow flow = flow_of(feed, s[3]);
-        ck_assert_msg(fabs(flow.step_s / (feed.n_batches * expected_s) - 1) < 2e-3,
+        struct tsim_input_pipeline_flow flow = flow_of(pipeline, s[3]);
+        ck_assert_msg(fabs(flow.step_s / (pipeline.n_batches * expected_s) - 1) < 2e-3,
                       "round %d: %d workers, %d consumers, read %g, cpu %g, copy %g, compute %g: %g, not %g", round,
-                      workers, consumers, s[0], s[1], s[2], s[3], flow.step_s / feed.n_batches, expected_s);
+                      workers, consumers, s[0], s[1], s[2], s[3], flow.step_s / pipeline.n_batches, expected_s);
     }
 }
 END_TEST
 
 START_TEST(what_binds_is_named) {
-    ck_assert_int_eq(flow_of(feed_of(0.010, 0.040, 0.001, 8, 2), 0.012).bound, TSIM_FEED_NONE);
-    ck_assert_int_eq(flow_of(feed_of(0.030, 0.040, 0.001, 8, 2), 0.012).bound, TSIM_FEED_STORAGE);
-    ck_assert_int_eq(flow_of(feed_of(0.001, 0.160, 0.001, 8, 2), 0.012).bound, TSIM_FEED_CPU);
-    ck_assert_int_eq(flow_of(feed_of(0.010, 0.040, 0.050, 8, 2), 0.012).bound, TSIM_FEED_LINK);
-    ck_assert_int_eq(flow_of(feed_of(0.010, 0.040, 0.001, 8, 0), 0.012).bound, TSIM_FEED_AHEAD);
-    struct tsim_feed slow = feed_of(0.001, 0.010, 0.001, 8, 2);
+    ck_assert_int_eq(flow_of(pipeline_of(0.010, 0.040, 0.001, 8, 2), 0.012).bound, TSIM_INPUT_BOUND_NONE);
+    ck_assert_int_eq(flow_of(pipeline_of(0.030, 0.040, 0.001, 8, 2), 0.012).bound, TSIM_INPUT_BOUND_STORAGE);
+    ck_assert_int_eq(flow_of(pipeline_of(0.001, 0.160, 0.001, 8, 2), 0.012).bound, TSIM_INPUT_BOUND_CPU);
+    ck_assert_int_eq(flow_of(pipeline_of(0.010, 0.040, 0.050, 8, 2), 0.012).bound, TSIM_INPUT_BOUND_LINK);
+    ck_assert_int_eq(flow_of(pipeline_of(0.010, 0.040, 0.001, 8, 0), 0.012).bound, TSIM_INPUT_BOUND_AHEAD);
+    struct tsim_input_pipeline slow = pipeline_of(0.001, 0.010, 0.001, 8, 2);
     slow.read_alone_s = 0.4;
-    ck_assert_int_eq(flow_of(slow, 0.012).bound, TSIM_FEED_REQUESTS);
+    ck_assert_int_eq(flow_of(slow, 0.012).bound, TSIM_INPUT_BOUND_REQUESTS);
     SAME(step_s(slow, 0.012), 0.4 / 8);
 }
 END_TEST
@@ -86,24 +88,24 @@ END_TEST
 /* ---- what prefetching hides ---- */
 
 START_TEST(without_prefetch_times_add_up) {
-    SAME(step_s(feed_of(0.010, 0.040, 0.003, 1, 0), 0.012), 0.010 + 0.040 + 0.003 + 0.012);
-    SAME(step_s(feed_of(0.010, 0.040, 0.003, 8, 0), 0.012), 0.010 + 0.040 + 0.003 + 0.012);
+    SAME(step_s(pipeline_of(0.010, 0.040, 0.003, 1, 0), 0.012), 0.010 + 0.040 + 0.003 + 0.012);
+    SAME(step_s(pipeline_of(0.010, 0.040, 0.003, 8, 0), 0.012), 0.010 + 0.040 + 0.003 + 0.012);
 }
 END_TEST
 
 /* One batch under way per worker: reading, transforming and copying follow each other, under the accelerator's work. */
 START_TEST(one_batch_ahead) {
-    SAME(step_s(feed_of(0.010, 0.040, 0.003, 1, 1), 0.012), 0.010 + 0.040 + 0.003);
-    SAME(step_s(feed_of(0.010, 0.040, 0.003, 1, 2), 0.012), 0.040);
+    SAME(step_s(pipeline_of(0.010, 0.040, 0.003, 1, 1), 0.012), 0.010 + 0.040 + 0.003);
+    SAME(step_s(pipeline_of(0.010, 0.040, 0.003, 1, 2), 0.012), 0.040);
 }
 END_TEST
 
 /* Crop, jitter and normalization, 10 + 15 + 5 ms a batch: a delay before each pass, or none at all; and one worker of
  * 30 ms cannot feed a pass of 10 ms. */
 START_TEST(preprocessing_of_30_ms) {
-    SAME(step_s(feed_of(0, 0.030, 0, 1, 0), 0.100), 0.130);
-    SAME(step_s(feed_of(0, 0.030, 0, 1, 2), 0.100), 0.100);
-    SAME(step_s(feed_of(0, 0.030, 0, 1, 2), 0.010), 0.030);
+    SAME(step_s(pipeline_of(0, 0.030, 0, 1, 0), 0.100), 0.130);
+    SAME(step_s(pipeline_of(0, 0.030, 0, 1, 2), 0.100), 0.100);
+    SAME(step_s(pipeline_of(0, 0.030, 0, 1, 2), 0.010), 0.030);
 }
 END_TEST
 
@@ -111,12 +113,12 @@ END_TEST
  * after another, opening twice: 88 s (the figure says about 90). Reading under training, opened once: 56 s (55). The
  * simulation is asked for the time of three batches in a row from empty buffers: that of one step of three. */
 START_TEST(prefetch_timeline) {
-    struct tsim_feed feed = feed_of(12, 0, 0, 1, 0);
-    feed.n_batches = 3;
-    double sequential_s = 2 * 8 + flow_of(feed, 12).first_step_s;
-    feed.prefetch = 2;
-    double overlapped_s = 8 + flow_of(feed, 12).first_step_s; /* the first read has nothing to hide under */
-    ck_assert_double_eq_tol(step_s(feed, 12), 36, 1e-6);      /* as those of later steps have */
+    struct tsim_input_pipeline pipeline = pipeline_of(12, 0, 0, 1, 0);
+    pipeline.n_batches = 3;
+    double sequential_s = 2 * 8 + flow_of(pipeline, 12).first_step_s;
+    pipeline.prefetch = 2;
+    double overlapped_s = 8 + flow_of(pipeline, 12).first_step_s; /* the first read has nothing to hide under */
+    ck_assert_double_eq_tol(step_s(pipeline, 12), 36, 1e-6);      /* as those of later steps have */
     ck_assert_double_eq_tol(sequential_s, 88, 1e-6);
     ck_assert_double_eq_tol(overlapped_s, 56, 1e-6);
     ck_assert_double_eq_tol(sequential_s, 90, 2.5);
@@ -127,11 +129,11 @@ END_TEST
 
 /* ---- GPT-2: 32 sequences of 1,024 tokens, half a million tokens a second and core, 256 KiB over PCIe 3.0 ---- */
 
-static struct tsim_feed gpt2(int32_t workers, int32_t prefetch) {
-    struct tsim_feed feed = feed_of(0, 32 * 1024 / 500e3, 0, workers, prefetch);
-    feed.transfer_bytes = 32 * 1024 * 8;
-    feed.link_bytes_per_s = 15.75e9;
-    return feed;
+static struct tsim_input_pipeline gpt2(int32_t workers, int32_t prefetch) {
+    struct tsim_input_pipeline pipeline = pipeline_of(0, 32 * 1024 / 500e3, 0, workers, prefetch);
+    pipeline.transfer_bytes = 32 * 1024 * 8;
+    pipeline.link_bytes_per_s = 15.75e9;
+    return pipeline;
 }
 
 START_TEST(tokenization) {
@@ -147,18 +149,18 @@ END_TEST
 /* A pipeline of 200 images/s keeps an accelerator of 1,000 images/s busy a fifth of the time, one of 2,000 a tenth. */
 START_TEST(starved_resnet) {
     for (int32_t workers = 1; workers <= 8; workers *= 2) {
-        struct tsim_feed feed = feed_of(0, workers / 200.0, 0, workers, 2);
-        ck_assert_double_eq_tol(1e-3 / step_s(feed, 1e-3), 0.20, 1e-6);
-        ck_assert_double_eq_tol(0.5e-3 / step_s(feed, 0.5e-3), 0.10, 1e-6);
+        struct tsim_input_pipeline pipeline = pipeline_of(0, workers / 200.0, 0, workers, 2);
+        ck_assert_double_eq_tol(1e-3 / step_s(pipeline, 1e-3), 0.20, 1e-6);
+        ck_assert_double_eq_tol(0.5e-3 / step_s(pipeline, 0.5e-3), 0.10, 1e-6);
     }
 }
 END_TEST
 
 /* Workers beyond the cores gain nothing. */
 START_TEST(workers_share_cores) {
-    struct tsim_feed feed = feed_of(0, 0.080, 0, 16, 2);
-    feed.cores = 4;
-    SAME(step_s(feed, 1e-3), 0.080 / 4);
+    struct tsim_input_pipeline pipeline = pipeline_of(0, 0.080, 0, 16, 2);
+    pipeline.cores = 4;
+    SAME(step_s(pipeline, 1e-3), 0.080 / 4);
 }
 END_TEST
 
@@ -223,7 +225,7 @@ START_TEST(prefetch_buffers) {
 }
 END_TEST
 
-/* Pipelines of every schedule, fed more slowly than they could work: the step is what the feed needs, and part of the
+/* Pipelines of every schedule, fed more slowly than they could work: the step is what the input needs, and part of the
  * waiting falls into bubbles. */
 START_TEST(pipelines_wait) {
     static const char *const SCHEDULES[] = {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe"};
@@ -252,9 +254,9 @@ START_TEST(pipelines_wait) {
 }
 END_TEST
 
-static Suite *feed_suite(void) {
-    Suite *suite = suite_create("feed");
-    TCase *tcase = tcase_create("feed");
+static Suite *input_pipeline_suite(void) {
+    Suite *suite = suite_create("input_pipeline");
+    TCase *tcase = tcase_create("input_pipeline");
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, min_of_three);
     tcase_add_test(tcase, min_of_four_anywhere);
@@ -276,4 +278,4 @@ static Suite *feed_suite(void) {
     return suite;
 }
 
-TSIM_TEST_MAIN(feed_suite)
+TSIM_TEST_MAIN(input_pipeline_suite)

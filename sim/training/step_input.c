@@ -1,11 +1,11 @@
-#include "training/input.h"
+#include "training/step_input.h"
 
 #include "workload/memory.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Step and feed last as long as each other within this part of themselves, or have taken so many turns. */
+/* Step and input pipeline last as long as each other within this part of themselves, or have taken so many turns. */
 #define SAME_FRAC 1e-4
 enum { MAX_TURNS = 8, MAX_TOP_UPS = 4 };
 /* A step's clock counts picoseconds in 63 bits: 107 days. */
@@ -44,7 +44,8 @@ static int32_t fullest_node(const struct tsim_scenario *sc, const struct tsim_pl
     return fullest;
 }
 
-void tsim_input_feed(const struct tsim_scenario *sc, const struct tsim_placement *placement, struct tsim_feed *feed) {
+void tsim_input_pipeline_of(const struct tsim_scenario *sc, const struct tsim_placement *placement,
+                            struct tsim_input_pipeline *pipeline) {
     const struct tsim_data_spec *data = &sc->data;
     const struct tsim_storage *storage = data->storage;
     bool is_random = data->access == TSIM_ACCESS_RANDOM;
@@ -58,16 +59,17 @@ void tsim_input_feed(const struct tsim_scenario *sc, const struct tsim_placement
     }
     double read_bytes = samples * data->sample_bytes;
     double stream = storage->stream_bytes_per_s > 0 ? fmin(storage->stream_bytes_per_s, rate) : rate;
-    *feed = (struct tsim_feed){.read_bytes = read_bytes,
-                               .read_alone_s = (is_random ? samples : 1) * storage->latency_s + read_bytes / stream,
-                               .cpu_s = samples * data->sample_cpu_s,
-                               .transfer_bytes = samples * data->transfer_bytes,
-                               .storage_bytes_per_s = rate,
-                               .cores = (double)sc->cluster.node->host_cores,
-                               .link_bytes_per_s = sc->cluster.node->host_link_bytes_per_s,
-                               .workers = (int32_t)data->workers,
-                               .prefetch = (int32_t)data->prefetch,
-                               .n_consumers = n_consumers};
+    *pipeline = (struct tsim_input_pipeline){.read_bytes = read_bytes,
+                                             .read_alone_s =
+                                                 (is_random ? samples : 1) * storage->latency_s + read_bytes / stream,
+                                             .cpu_s = samples * data->sample_cpu_s,
+                                             .transfer_bytes = samples * data->transfer_bytes,
+                                             .storage_bytes_per_s = rate,
+                                             .cores = (double)sc->cluster.node->host_cores,
+                                             .link_bytes_per_s = sc->cluster.node->host_link_bytes_per_s,
+                                             .workers = (int32_t)data->workers,
+                                             .prefetch = (int32_t)data->prefetch,
+                                             .n_consumers = n_consumers};
 }
 
 /* ---- gaps ---- */
@@ -77,15 +79,15 @@ static const struct tsim_stage_group_account *account_of(const struct tsim_step_
     return &simulation->stage_groups[stage];
 }
 
-static void take_gaps(const struct tsim_step_simulation *simulation, const int32_t *stages, struct tsim_feed *feed,
-                      double *gaps_s) {
-    feed->n_batches = account_of(simulation, stages[0])->n_inputs;
-    feed->gaps_s = gaps_s;
-    for (int32_t i = 0; i < feed->n_consumers; i++) {
+static void take_gaps(const struct tsim_step_simulation *simulation, const int32_t *stages,
+                      struct tsim_input_pipeline *pipeline, double *gaps_s) {
+    pipeline->n_batches = account_of(simulation, stages[0])->n_inputs;
+    pipeline->gaps_s = gaps_s;
+    for (int32_t i = 0; i < pipeline->n_consumers; i++) {
         const struct tsim_stage_group_account *account = account_of(simulation, stages[i]);
-        TSIM_ASSERT(account->n_inputs == feed->n_batches);
-        memcpy(gaps_s + (size_t)i * (size_t)(feed->n_batches + 1), account->input_gaps_s,
-               (size_t)(feed->n_batches + 1) * sizeof *gaps_s);
+        TSIM_ASSERT(account->n_inputs == pipeline->n_batches);
+        memcpy(gaps_s + (size_t)i * (size_t)(pipeline->n_batches + 1), account->input_gaps_s,
+               (size_t)(pipeline->n_batches + 1) * sizeof *gaps_s);
     }
 }
 
@@ -105,13 +107,13 @@ struct turns {
 
 static enum tsim_status simulate_step(struct turns *t, const struct tsim_step_sink *sink,
                                       struct tsim_step_simulation *simulation) {
-    TSIM_TRY(tsim_step_simulate_fed(t->arena, t->scenario, t->cluster, t->placement, t->costs, &t->input, sink,
-                                    simulation, t->diags));
+    TSIM_TRY(tsim_step_simulate_with_late_batches(t->arena, t->scenario, t->cluster, t->placement, t->costs, &t->input,
+                                                  sink, simulation, t->diags));
     t->events += simulation->events;
     return TSIM_OK;
 }
 
-static enum tsim_status refuse(const struct turns *t, const struct tsim_feed_flow *flow) {
+static enum tsim_status refuse(const struct turns *t, const struct tsim_input_pipeline_flow *flow) {
     struct tsim_place nowhere = {.file = t->scenario->file};
     char text[40];
     tsim_diag_hint(tsim_diags_error(t->diags, TSIM_ERR_INFEASIBLE, nowhere, "data", "a step waits %s for its data",
@@ -120,13 +122,13 @@ static enum tsim_status refuse(const struct turns *t, const struct tsim_feed_flo
     return TSIM_ERR_INFEASIBLE;
 }
 
-static bool is_same(const struct tsim_step_simulation *simulation, const struct tsim_feed_flow *flow) {
+static bool is_same(const struct tsim_step_simulation *simulation, const struct tsim_input_pipeline_flow *flow) {
     return fabs(simulation->time_s - flow->step_s) <= SAME_FRAC * flow->step_s;
 }
 
-/* Waits that fall into slack do not lengthen the step, and the next feed finds them too short by as much again. What is
- * missing when they have taken their turns, the first batch waits longer: then the whole step moves. */
-static enum tsim_status top_up(struct turns *t, const struct tsim_feed_flow *flow,
+/* Waits that fall into slack do not lengthen the step, and the next input pipeline finds them too short by as much
+ * again. What is missing when they have taken their turns, the first batch waits longer: then the whole step moves. */
+static enum tsim_status top_up(struct turns *t, const struct tsim_input_pipeline_flow *flow,
                                struct tsim_step_simulation *simulation) {
     for (int i = 0; i < MAX_TOP_UPS && !is_same(simulation, flow) && simulation->time_s < flow->step_s; i++) {
         t->waits_s[0] += flow->step_s - simulation->time_s;
@@ -136,9 +138,9 @@ static enum tsim_status top_up(struct turns *t, const struct tsim_feed_flow *flo
 }
 
 static enum tsim_status take_turns(struct turns *t, struct tsim_step_simulation *simulation,
-                                   struct tsim_feed_flow *flow) {
-    struct tsim_feed feed;
-    tsim_input_feed(t->scenario, t->placement, &feed);
+                                   struct tsim_input_pipeline_flow *flow) {
+    struct tsim_input_pipeline pipeline;
+    tsim_input_pipeline_of(t->scenario, t->placement, &pipeline);
     int32_t n_consumers, n_all, node = fullest_node(t->scenario, t->placement, &n_consumers, &n_all);
     int32_t *stages = TSIM_NEW_ARRAY(t->arena, (size_t)n_consumers, int32_t);
     consumers_on(t->scenario, t->placement, node, stages, n_consumers);
@@ -147,10 +149,10 @@ static enum tsim_status take_turns(struct turns *t, struct tsim_step_simulation 
     double *gaps_s = TSIM_NEW_ARRAY(t->arena, (size_t)n_consumers * (n_batches + 1), double);
     t->waits_s = TSIM_NEW_ARRAY(t->arena, n_batches, double);
     for (int turn = 0; turn < MAX_TURNS; turn++) {
-        take_gaps(simulation, stages, &feed, gaps_s);
-        TSIM_TRY(tsim_feed_simulate(t->arena, &feed, flow, t->diags));
+        take_gaps(simulation, stages, &pipeline, gaps_s);
+        TSIM_TRY(tsim_input_pipeline_simulate(t->arena, &pipeline, flow, t->diags));
         t->events += flow->events;
-        if (turn == 0 && flow->bound == TSIM_FEED_NONE)
+        if (turn == 0 && flow->bound == TSIM_INPUT_BOUND_NONE)
             return TSIM_OK;
         if (flow->step_s > LONGEST_STEP_S)
             return refuse(t, flow);
@@ -163,20 +165,21 @@ static enum tsim_status take_turns(struct turns *t, struct tsim_step_simulation 
     return top_up(t, flow, simulation);
 }
 
-enum tsim_status tsim_input_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                     const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                     const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
-                                     struct tsim_step_simulation *simulation, struct tsim_feed_flow *flow,
-                                     struct tsim_diags *diags) {
+enum tsim_status tsim_step_simulate_with_input(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                               const struct tsim_cluster *cluster,
+                                               const struct tsim_placement *placement,
+                                               const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
+                                               struct tsim_step_simulation *simulation,
+                                               struct tsim_input_pipeline_flow *flow, struct tsim_diags *diags) {
     struct turns turns = {.arena = arena,
                           .scenario = scenario,
                           .cluster = cluster,
                           .placement = placement,
                           .costs = costs,
                           .diags = diags};
-    *flow = (struct tsim_feed_flow){.bound = TSIM_FEED_NONE};
+    *flow = (struct tsim_input_pipeline_flow){.bound = TSIM_INPUT_BOUND_NONE};
     if (!scenario->data.has)
-        return tsim_step_simulate_heard(arena, scenario, cluster, placement, costs, sink, simulation, diags);
+        return tsim_step_simulate_observed(arena, scenario, cluster, placement, costs, sink, simulation, diags);
     TSIM_TRY(take_turns(&turns, simulation, flow));
     if (sink)
         TSIM_TRY(simulate_step(&turns, sink, simulation));

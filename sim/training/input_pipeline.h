@@ -1,4 +1,4 @@
-/* feed.h - the input pipeline of one node, on the engine: what it delivers against what training asks for.
+/* input_pipeline.h - the input pipeline of one node, on the engine: what it delivers against what training asks for.
  *
  *   storage --read--> worker --transform--> host buffer --copy--> device buffer --> a pass that needs the batch
  *
@@ -18,15 +18,15 @@
  * that can be under way take to go through) last as long as each other and fill the buffers as much as they empty them:
  * what is told is the mean over a window. Workers that begin together may drift apart for ever; then it is the mean
  * over hundreds of windows. */
-#ifndef TSIM_TRAINING_FEED_H
-#define TSIM_TRAINING_FEED_H
+#ifndef TSIM_TRAINING_INPUT_PIPELINE_H
+#define TSIM_TRAINING_INPUT_PIPELINE_H
 
 #include "base/arena.h"
 #include "base/status.h"
 
 #include <stdint.h>
 
-struct tsim_feed {
+struct tsim_input_pipeline {
     /* Of a batch. */
     double read_bytes;
     double read_alone_s; /* that a worker takes which has the storage for itself: latencies, the rate of one stream */
@@ -44,29 +44,29 @@ struct tsim_feed {
 };
 
 /* What most of the waiting is for. */
-enum tsim_feed_bound {
-    TSIM_FEED_NONE,     /* there is none */
-    TSIM_FEED_STORAGE,  /* bandwidth */
-    TSIM_FEED_REQUESTS, /* each worker's requests one after another: latency and the rate of one stream */
-    TSIM_FEED_CPU,      /* workers, or the cores that they share */
-    TSIM_FEED_LINK,     /* PCIe */
-    TSIM_FEED_AHEAD     /* none of them is busy all the time: too little is loaded ahead */
+enum tsim_input_bound {
+    TSIM_INPUT_BOUND_NONE,     /* there is none */
+    TSIM_INPUT_BOUND_STORAGE,  /* bandwidth */
+    TSIM_INPUT_BOUND_REQUESTS, /* each worker's requests one after another: latency and the rate of one stream */
+    TSIM_INPUT_BOUND_CPU,      /* workers, or the cores that they share */
+    TSIM_INPUT_BOUND_LINK,     /* PCIe */
+    TSIM_INPUT_BOUND_AHEAD     /* none of them is busy all the time: too little is loaded ahead */
 };
 
-struct tsim_feed_flow { /* means over the steps that are told */
+struct tsim_input_pipeline_flow { /* means over the steps that are told */
     double step_s;
     double first_step_s; /* with empty buffers: no mean */
     double *waits_s;     /* [n_batches]: of the consumer that waits longest */
     double wait_s;       /* their sum */
     /* Busy, of the time: storage by its bandwidth, workers that read, that transform, links. */
     double storage_frac, reading_frac, transform_frac, link_frac;
-    enum tsim_feed_bound bound;
+    enum tsim_input_bound bound;
     int32_t n_steps; /* that were simulated */
     int64_t events;
 };
 
 /* Arrays are allocated from `arena`. Fails as tsim_engine_run does. */
-enum tsim_status tsim_feed_simulate(struct tsim_arena *arena, const struct tsim_feed *feed, struct tsim_feed_flow *flow,
-                                    struct tsim_diags *diags);
+enum tsim_status tsim_input_pipeline_simulate(struct tsim_arena *arena, const struct tsim_input_pipeline *pipeline,
+                                              struct tsim_input_pipeline_flow *flow, struct tsim_diags *diags);
 
 #endif
