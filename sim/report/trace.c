@@ -195,7 +195,7 @@ static const char *task_name(const struct tsim_step_task *task) {
         return "gradient norm";
     case TSIM_TASK_OPTIMIZER:
         return "optimizer";
-    case TSIM_TASK_PIECE:
+    case TSIM_TASK_COLLECTIVE_STEP:
         return "part of a pass";
     case TSIM_TASK_INPUT:
         return "wait for input";

@@ -206,7 +206,7 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
         tally[tsim_label_kind(label) == TSIM_TASK_GATHER ? TSIM_TALLY_GATHER : TSIM_TALLY_REDUCE] += wait + busy;
         tally[TSIM_TALLY_BUBBLE] += join;
         return;
-    case TSIM_TASK_PIECE:
+    case TSIM_TASK_COLLECTIVE_STEP:
         break; /* told before */
     case TSIM_TASK_GO:
         tally[tsim_label_segment(label) == TSIM_TASK_GATHER ? TSIM_TALLY_GATHER : TSIM_TALLY_REDUCE] += wait + busy;
@@ -233,7 +233,7 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
 
 /* A collective of a pass begins with the GO to its ranks, and is over with the task after it. */
 static void account_pass_collective(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end) {
-    struct tsim_piecewise *w = &group->piecewise;
+    struct tsim_collective_step_cursor *w = &group->cursor;
     if (!w->under_way)
         return;
     if (tsim_label_kind(label) == TSIM_TASK_GO) {
@@ -250,18 +250,18 @@ static void account_pass_collective(struct tsim_stage_group *group, int64_t labe
 void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,
                           tsim_tick end) {
     account_pass_collective(group, label, begin, end);
-    if (tsim_label_is_piece(label)) {
-        if (!group->has_pieces) {
-            group->piece_ready = ready;
-            group->piece_begin = begin;
+    if (tsim_label_is_collective_step(label)) {
+        if (!group->has_collective_steps) {
+            group->steps_ready = ready;
+            group->steps_begin = begin;
         }
-        group->has_pieces = true;
+        group->has_collective_steps = true;
         return;
     }
-    if (group->has_pieces) { /* this is the last one: the pass is all of them */
-        ready = group->piece_ready;
-        begin = group->piece_begin;
-        group->has_pieces = false;
+    if (group->has_collective_steps) { /* this is the last one: the pass is all of them */
+        ready = group->steps_ready;
+        begin = group->steps_begin;
+        group->has_collective_steps = false;
     }
     tsim_tick from = group->last_end;
     group->last_end = end;

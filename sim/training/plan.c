@@ -1,8 +1,8 @@
 /* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
 #include "cost/compute.h"
+#include "training/collective_steps.h"
 #include "training/folding.h"
 #include "training/noise.h"
-#include "training/pieces.h"
 #include "training/stage_group.h"
 #include "workload/layer_list.h"
 #include "workload/model.h"
@@ -819,6 +819,6 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
         collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),
                    &plan->norm);
     if (plan->is_stepped)
-        tsim_pieces_build(arena, plan, placement);
+        tsim_collective_steps_build(arena, plan, placement);
     return plan;
 }

@@ -361,8 +361,8 @@ static __attribute__((noinline)) void tell_sink(struct step_run *run, int32_t st
     const struct tsim_stage_group *group = run->owners[stream].stage_group;
     bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
                     (tsim_label_kind(label) != TSIM_TASK_GO || group->expanding[TSIM_STREAM_DATA].part > 0);
-    bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && group->has_pieces;
-    tell_and_note(run, stream, label, is_cut ? group->piece_begin : is_whole ? group->go_end : begin, end);
+    bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && group->has_collective_steps;
+    tell_and_note(run, stream, label, is_cut ? group->steps_begin : is_whole ? group->go_end : begin, end);
 }
 
 static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
@@ -371,7 +371,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         return; /* messages: their collective's own task is seen */
     struct tsim_stage_group *group = run->owners[stream].stage_group;
     run->end = end;
-    if (run->sink && !tsim_label_is_piece(label))
+    if (run->sink && !tsim_label_is_collective_step(label))
         tell_sink(run, stream, label, begin, end);
     switch (run->owners[stream].stream) {
     case TSIM_STREAM_COMPUTE:

@@ -52,8 +52,8 @@ enum tsim_task_kind {
     TSIM_TASK_TIED,   /* the tied embedding's gradient, first with last stage */
     TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
     TSIM_TASK_OPTIMIZER,
-    TSIM_TASK_PIECE, /* message by message: a part of a pass; the last of them is the PASS */
-    TSIM_TASK_INPUT, /* item: until its batch has come from the input pipeline */
+    TSIM_TASK_COLLECTIVE_STEP, /* message by message: a part of a pass; the last of them is the PASS */
+    TSIM_TASK_INPUT,           /* item: until its batch has come from the input pipeline */
     TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
 };
 

@@ -1,7 +1,7 @@
 #include "training/stage_group.h"
 #include "cost/compute.h"
+#include "training/collective_steps.h"
 #include "training/noise.h"
-#include "training/pieces.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -396,22 +396,22 @@ static void await_bucket(struct tsim_stage_group *group, struct tsim_task *task)
 
 static bool cut_pass(struct tsim_stage_group *group, struct tsim_pass_item item, struct tsim_pass_cost *cost) {
     struct tsim_segment_layers layers = tsim_stage_group_segment_layers(group, group->item, group->segment);
-    struct tsim_piecewise segment = {.kind = item.kind,
-                                     .has_embedding = layers.has_embedding,
-                                     .has_head = layers.has_head,
-                                     .from = layers.from,
-                                     .to = layers.to,
-                                     .label = tsim_label(TSIM_TASK_PASS, group->item, group->segment)};
-    return tsim_pieces_cut(group, &segment, cost);
+    struct tsim_collective_step_cursor segment = {.kind = item.kind,
+                                                  .has_embedding = layers.has_embedding,
+                                                  .has_head = layers.has_head,
+                                                  .from = layers.from,
+                                                  .to = layers.to,
+                                                  .label = tsim_label(TSIM_TASK_PASS, group->item, group->segment)};
+    return tsim_collective_steps_cut(group, &segment, cost);
 }
 
-/* What the pass waits for, its first piece does; what it lowers, its last. */
-static void begin_pieces(struct tsim_stage_group *group, struct tsim_task *task) {
-    struct tsim_piecewise *w = &group->piecewise;
+/* What the pass waits for, its first step does; what it lowers, its last. */
+static void begin_collective_steps(struct tsim_stage_group *group, struct tsim_task *task) {
+    struct tsim_collective_step_cursor *w = &group->cursor;
     w->n_lowers = task->n_lowers;
     memcpy(w->lowers, task->lowers, sizeof w->lowers);
     task->n_lowers = 0;
-    tsim_pieces_next(group, task);
+    tsim_collective_steps_next(group, task);
 }
 
 static void shaped_task(struct tsim_stage_group *group, struct tsim_pass_item item, int32_t n_segments,
@@ -428,7 +428,7 @@ static void shaped_task(struct tsim_stage_group *group, struct tsim_pass_item it
     *shape = tsim_stage_group_keep_shape(group, task);
 }
 
-/* True when the task is the first piece of several. */
+/* True when the task is the first step of several. */
 static bool segment_task(struct tsim_stage_group *group, struct tsim_pass_item item, int32_t n_segments,
                          struct tsim_task *task) {
     struct tsim_pass_cost cost;
@@ -454,7 +454,7 @@ static void next_pass(struct tsim_stage_group *group, struct tsim_task *task) {
              tsim_stage_group_meets_data(group, item))
         await_bucket(group, task);
     if (is_cut)
-        begin_pieces(group, task);
+        begin_collective_steps(group, task);
     if (++group->segment < n_segments)
         return;
     if (!group->plan->sends_async)
@@ -568,9 +568,9 @@ static bool next_tail(struct tsim_stage_group *group, struct tsim_task *task) {
 }
 
 static bool next_compute(struct tsim_stage_group *group, struct tsim_task *task) {
-    if (group->piecewise.is_active) {
-        pass_task(group, &group->piecewise.rest, task);
-        tsim_pieces_next(group, task);
+    if (group->cursor.is_active) {
+        pass_task(group, &group->cursor.rest, task);
+        tsim_collective_steps_next(group, task);
         return true;
     }
     if (group->n_owed > 0) {

@@ -30,11 +30,12 @@ static inline int64_t tsim_label_moved(int64_t label, int32_t items) {
     return item < 0 ? label : tsim_label(tsim_label_kind(label), item + items, tsim_label_segment(label));
 }
 
-/* A part of a pass that is cut into pieces, or of a collective between them; the last of all is the PASS. */
-static inline bool tsim_label_is_piece(int64_t label) {
+/* A part of a pass that is cut into steps, or of a collective between them; the last of all is the PASS. */
+static inline bool tsim_label_is_collective_step(int64_t label) {
     enum tsim_task_kind kind = tsim_label_kind(label);
-    return kind == TSIM_TASK_PIECE || (kind == TSIM_TASK_GO && (tsim_label_segment(label) == TSIM_TASK_PIECE ||
-                                                                tsim_label_segment(label) == TSIM_TASK_PASS));
+    return kind == TSIM_TASK_COLLECTIVE_STEP ||
+           (kind == TSIM_TASK_GO &&
+            (tsim_label_segment(label) == TSIM_TASK_COLLECTIVE_STEP || tsim_label_segment(label) == TSIM_TASK_PASS));
 }
 
 /* One kind of pass of one chunk: the whole pass, and how its time divides over embedding, each layer, head. */
@@ -56,15 +57,15 @@ struct tsim_data_collective {
 };
 
 /* Message by message: what lies between two exposed collectives of a part of a pass, and the second of them. */
-struct tsim_pass_piece {
+struct tsim_collective_step {
     double kernel_s;
     const struct tsim_data_collective *collective; /* NULL after the last */
     enum tsim_axis axis;
     double collective_s; /* alone */
 };
-enum { TSIM_MAX_PIECES = 24 };
-struct tsim_part_pieces {
-    struct tsim_pass_piece items[TSIM_MAX_PIECES];
+enum { TSIM_MAX_COLLECTIVE_STEPS = 24 };
+struct tsim_collective_step_list {
+    struct tsim_collective_step items[TSIM_MAX_COLLECTIVE_STEPS];
     int32_t n;
     double kernel_s, collective_s, scale_up_bytes, nic_bytes; /* sums; of the collectives those that are cut at */
 };
@@ -77,15 +78,15 @@ struct tsim_task_shape {
     struct tsim_demand demands[5], metered[5];
 };
 
-/* Where a pass that is cut into pieces stands. */
-struct tsim_piecewise {
+/* Where a pass that is cut into steps stands. */
+struct tsim_collective_step_cursor {
     bool is_active;
     enum tsim_pass_kind kind;
     bool has_embedding, has_head;
     int64_t from, to; /* layers of the model */
-    int32_t part, piece;
-    bool collective_due;                     /* the piece's kernels are done */
-    const struct tsim_pass_piece *under_way; /* whose collective it is; NULL: none is */
+    int32_t part, step;
+    bool collective_due;                          /* the step's kernels are done */
+    const struct tsim_collective_step *under_way; /* whose collective it is; NULL: none is */
     tsim_tick collective_begin;
     struct tsim_pass_cost rest;
     double kernel_s;
@@ -180,7 +181,7 @@ struct tsim_step_plan {
     struct tsim_collective_cost norm;
     int32_t n_replicas;
     double noise_mean_frac, noise_deviation_frac; /* of a stage group's pass: noise.h */
-    struct tsim_part_pieces pieces[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
+    struct tsim_collective_step_list collective_steps[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
     struct tsim_data_collective *pass_collectives;
     int32_t n_pass_collectives;
 };
@@ -250,7 +251,7 @@ struct tsim_stage_group {
     struct tsim_expansion *expansions;
     int32_t n_expansions;
     struct tsim_expanding expanding[TSIM_N_STREAMS];
-    struct tsim_piecewise piecewise;
+    struct tsim_collective_step_cursor cursor;
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
     tsim_tick go_end; /* data: when the messages of the collective under way began */
     /* Signals: by tsim_stage_group_slot */
@@ -275,8 +276,8 @@ struct tsim_stage_group {
     int32_t unit_item, unit_position;    /* data, fully sharded */
     int32_t owed[2], n_owed;             /* items whose synchronous sends are due on the compute stream */
     /* Account */
-    tsim_tick piece_ready, piece_begin; /* of the first piece of the pass under way */
-    bool has_pieces;
+    tsim_tick steps_ready, steps_begin; /* of the first step of the pass under way */
+    bool has_collective_steps;
     int32_t n_arrived; /* batches, the last of them at last_arrival */
     tsim_tick last_arrival;
     tsim_tick first_begin, last_end; /* where the step begins for this stage group; the end of its last task */

@@ -1,8 +1,8 @@
 #include "training/unplayed.h"
 
 #include "network/pattern.h"
+#include "training/collective_steps.h"
 #include "training/pass.h"
-#include "training/pieces.h"
 #include "workload/model.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * alone: right where each group has its links to itself, as on a node's switch or a fabric that does not block. Where
  * groups meet on the links of a fat tree, a dragonfly, a torus or PCIe switches, and together load one of them for
  * longer, a run is refused, unless they are played message by message (`network: steps`, and only where they are
- * exposed: training/pieces.c). */
+ * exposed: training/collective_steps.c). */
 #ifndef TSIM_TRAINING_UNPLAYED_H
 #define TSIM_TRAINING_UNPLAYED_H
 

@@ -1,6 +1,6 @@
 /* Message by message a pass is cut where its exposed collectives are: kernels, a collective, kernels, ... Collectives
  * that run beside products stay in the pass, as what they add to it; so do the experts' exchanges. */
-#include "training/pieces.h"
+#include "training/collective_steps.h"
 #include "training/stage_group.h"
 #include "workload/model.h"
 
@@ -11,7 +11,7 @@ enum { MOST_COLLECTIVES = 32 };
 struct collector {
     struct tsim_arena *arena;
     struct tsim_step_plan *plan;
-    struct tsim_part_pieces *pieces;
+    struct tsim_collective_step_list *steps;
 };
 
 /* The same collective serves wherever the same is asked for. */
@@ -32,8 +32,8 @@ static struct tsim_data_collective *find_collective(struct collector *c, enum ts
     return added;
 }
 
-static struct tsim_pass_piece *last_piece(struct tsim_part_pieces *pieces) {
-    return &pieces->items[pieces->n - 1];
+static struct tsim_collective_step *last_step(struct tsim_collective_step_list *steps) {
+    return &steps->items[steps->n - 1];
 }
 
 bool tsim_is_cut_at(const struct tsim_op *op) {
@@ -44,31 +44,31 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     struct collector *c = context;
     const struct tsim_op *op = row->op;
     if (op->kind != TSIM_OP_COLLECTIVE) {
-        last_piece(c->pieces)->kernel_s += row->time_s;
-        c->pieces->kernel_s += row->time_s;
+        last_step(c->steps)->kernel_s += row->time_s;
+        c->steps->kernel_s += row->time_s;
         return;
     }
-    if (!tsim_is_cut_at(op) || !(row->time_s > 0) || c->pieces->n == TSIM_MAX_PIECES)
+    if (!tsim_is_cut_at(op) || !(row->time_s > 0) || c->steps->n == TSIM_MAX_COLLECTIVE_STEPS)
         return;
-    last_piece(c->pieces)->collective =
-        find_collective(c, tsim_collective_of(op), op->collective_bytes, 1u << op->axis);
-    last_piece(c->pieces)->axis = op->axis;
-    last_piece(c->pieces)->collective_s = row->time_s;
-    c->pieces->n++;
-    c->pieces->collective_s += row->time_s;
-    c->pieces->scale_up_bytes += row->scale_up_bytes;
-    c->pieces->nic_bytes += row->nic_bytes;
+    last_step(c->steps)->collective = find_collective(c, tsim_collective_of(op), op->collective_bytes, 1u << op->axis);
+    last_step(c->steps)->axis = op->axis;
+    last_step(c->steps)->collective_s = row->time_s;
+    c->steps->n++;
+    c->steps->collective_s += row->time_s;
+    c->steps->scale_up_bytes += row->scale_up_bytes;
+    c->steps->nic_bytes += row->nic_bytes;
 }
 
-void tsim_pieces_build(struct tsim_arena *arena, struct tsim_step_plan *plan, const struct tsim_placement *placement) {
+void tsim_collective_steps_build(struct tsim_arena *arena, struct tsim_step_plan *plan,
+                                 const struct tsim_placement *placement) {
     plan->pass_collectives = TSIM_NEW_ARRAY(arena, MOST_COLLECTIVES, struct tsim_data_collective);
     bool splits = tsim_schedule_splits_backward(plan->schedule.schedule);
     for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
         for (int part = 0; part < TSIM_N_PARTS; part++) {
-            struct tsim_part_pieces *pieces = &plan->pieces[kind][part];
-            struct collector c = {arena, plan, pieces};
+            struct tsim_collective_step_list *steps = &plan->collective_steps[kind][part];
+            struct collector c = {arena, plan, steps};
             bool has_experts = tsim_model_expert_layers(plan->scenario->model, 0, plan->scenario->model->layers) > 0;
-            pieces->n = 1;
+            steps->n = 1;
             if ((kind > TSIM_PASS_BACKWARD && !splits) || (part == TSIM_PART_EXPERT_LAYER && !has_experts))
                 continue;
             tsim_pass_visit(plan->scenario, plan->cluster, placement, (enum tsim_part)part, (enum tsim_pass_kind)kind,
@@ -78,13 +78,13 @@ void tsim_pieces_build(struct tsim_arena *arena, struct tsim_step_plan *plan, co
 
 /* ---- a pass ---- */
 
-static int32_t n_parts_of(const struct tsim_piecewise *w) {
+static int32_t n_parts_of(const struct tsim_collective_step_cursor *w) {
     return w->has_embedding + (int32_t)(w->to - w->from) + w->has_head;
 }
 
 /* The i-th part of the segment in execution order. */
-static const struct tsim_part_pieces *part_at(const struct tsim_stage_group *group, int32_t i) {
-    const struct tsim_piecewise *w = &group->piecewise;
+static const struct tsim_collective_step_list *part_at(const struct tsim_stage_group *group, int32_t i) {
+    const struct tsim_collective_step_cursor *w = &group->cursor;
     int32_t at = w->kind == TSIM_PASS_FORWARD ? i : n_parts_of(w) - 1 - i;
     int64_t layer = w->from + at - w->has_embedding;
     enum tsim_part part = TSIM_PART_LAYER;
@@ -94,20 +94,20 @@ static const struct tsim_part_pieces *part_at(const struct tsim_stage_group *gro
         part = TSIM_PART_HEAD;
     else if (tsim_model_expert_layers(group->plan->scenario->model, layer, layer + 1) > 0)
         part = TSIM_PART_EXPERT_LAYER;
-    return &group->plan->pieces[w->kind][part];
+    return &group->plan->collective_steps[w->kind][part];
 }
 
-bool tsim_pieces_cut(struct tsim_stage_group *group, const struct tsim_piecewise *segment,
-                     struct tsim_pass_cost *cost) {
-    struct tsim_piecewise *w = &group->piecewise;
+bool tsim_collective_steps_cut(struct tsim_stage_group *group, const struct tsim_collective_step_cursor *segment,
+                               struct tsim_pass_cost *cost) {
+    struct tsim_collective_step_cursor *w = &group->cursor;
     *w = *segment;
     double collective_s = 0, scale_up_bytes = 0, nic_bytes = 0;
     for (int32_t i = 0; i < n_parts_of(w); i++) {
-        const struct tsim_part_pieces *pieces = part_at(group, i);
-        w->kernel_s += pieces->kernel_s;
-        collective_s += pieces->collective_s;
-        scale_up_bytes += pieces->scale_up_bytes;
-        nic_bytes += pieces->nic_bytes;
+        const struct tsim_collective_step_list *steps = part_at(group, i);
+        w->kernel_s += steps->kernel_s;
+        collective_s += steps->collective_s;
+        scale_up_bytes += steps->scale_up_bytes;
+        nic_bytes += steps->nic_bytes;
     }
     if (!(collective_s > 0) || !(w->kernel_s > 0) || cost->time_s <= collective_s)
         return false;
@@ -119,36 +119,36 @@ bool tsim_pieces_cut(struct tsim_stage_group *group, const struct tsim_piecewise
     return true;
 }
 
-static void finish_pass(struct tsim_piecewise *w, struct tsim_task *task) {
+static void finish_pass(struct tsim_collective_step_cursor *w, struct tsim_task *task) {
     task->label = w->label;
     task->n_lowers = w->n_lowers;
     memcpy(task->lowers, w->lowers, sizeof task->lowers);
     w->is_active = false;
 }
 
-/* Kernels and then the collective of a piece; a piece without kernels is its collective alone. */
-void tsim_pieces_next(struct tsim_stage_group *group, struct tsim_task *task) {
-    struct tsim_piecewise *w = &group->piecewise;
-    const struct tsim_part_pieces *pieces = part_at(group, w->part);
-    const struct tsim_pass_piece *piece = &pieces->items[w->piece];
-    bool is_collective = w->collective_due || !(piece->kernel_s > 0);
-    bool is_last_piece = w->piece + 1 == pieces->n, is_last = is_last_piece && w->part + 1 == n_parts_of(w);
-    task->label = tsim_label(TSIM_TASK_PIECE, tsim_label_item(w->label), 0);
+/* Kernels and then the collective of a step; a step without kernels is its collective alone. */
+void tsim_collective_steps_next(struct tsim_stage_group *group, struct tsim_task *task) {
+    struct tsim_collective_step_cursor *w = &group->cursor;
+    const struct tsim_collective_step_list *steps = part_at(group, w->part);
+    const struct tsim_collective_step *step = &steps->items[w->step];
+    bool is_collective = w->collective_due || !(step->kernel_s > 0);
+    bool is_last_step = w->step + 1 == steps->n, is_last = is_last_step && w->part + 1 == n_parts_of(w);
+    task->label = tsim_label(TSIM_TASK_COLLECTIVE_STEP, tsim_label_item(w->label), 0);
     if (!is_collective)
-        task->work = piece->kernel_s / w->kernel_s * w->rest.time_s;
+        task->work = step->kernel_s / w->kernel_s * w->rest.time_s;
     else
         task->work = 0;
-    if (is_collective && piece->collective) {
-        group->asked[TSIM_STREAM_COMPUTE] = piece->collective;
-        w->under_way = piece;
+    if (is_collective && step->collective) {
+        group->asked[TSIM_STREAM_COMPUTE] = step->collective;
+        w->under_way = step;
     }
-    w->collective_due = !is_collective && piece->collective;
+    w->collective_due = !is_collective && step->collective;
     if (w->collective_due)
         return;
     if (is_last) {
         finish_pass(w, task);
         return;
     }
-    w->piece = is_last_piece ? 0 : w->piece + 1;
-    w->part += is_last_piece;
+    w->step = is_last_step ? 0 : w->step + 1;
+    w->part += is_last_step;
 }
