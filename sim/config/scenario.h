@@ -153,7 +153,8 @@ struct tsim_loss_scaling_spec {
     int64_t growth_interval, skipped; /* resolved; 0 in other precisions */
 };
 
-/* The batch grows from `from` by `increment` until it is the global one after so many samples (training/ramp.h). */
+/* The batch grows from `from` by `increment` until it is the global one after so many samples
+ * (training/batch_ramp.h). */
 struct tsim_batch_ramp_spec {
     double from, increment, samples; /* samples 0: it is the global one from the beginning */
 };

@@ -352,10 +352,10 @@ static void add_failures_factor(struct tsim_terms *terms, struct tsim_term *term
 
 /* Steps while the batch grows are shorter. */
 static void add_ramp_factor(struct tsim_terms *terms, struct tsim_term *term, double with, double without) {
-    if (result_of(terms)->ramp.has)
+    if (result_of(terms)->batch_ramp.has)
         tsim_term_add(terms, term,
                       tsim_term_given(terms, "shorter steps while the batch grows", with / without, TSIM_FRACTION,
-                                      "simulated (sim/training/ramp.h)"),
+                                      "simulated (sim/training/batch_ramp.h)"),
                       1);
 }
 

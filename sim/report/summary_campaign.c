@@ -245,11 +245,12 @@ void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *
         return;
     print_campaign(screen, &result->campaign, result->scenario->cost.date);
     print_forecast(screen, result);
-    if (result->ramp.has)
+    if (result->batch_ramp.has)
         tsim_screen_line(screen, "batch grows", "from %s to %s samples in %s steps, %s",
                          tsim_screen_count(screen, result->scenario->training.batch_ramp.from),
                          tsim_screen_count(screen, (double)result->scenario->training.global_batch_size),
-                         tsim_screen_count(screen, result->ramp.steps), days(screen, result->ramp.time_s / 86400));
+                         tsim_screen_count(screen, result->batch_ramp.steps),
+                         days(screen, result->batch_ramp.time_s / 86400));
     print_hours(screen, result);
     print_ownership(screen, &result->scenario->cost, &result->campaign);
     if (result->campaign.has_failures)

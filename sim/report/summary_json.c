@@ -98,7 +98,7 @@ static const struct figure OWNERSHIP[] = {
     SAME(breakeven_utilization), SAME(breakeven_runs), END};
 
 #undef OF
-#define OF tsim_ramp
+#define OF tsim_batch_ramp
 static const struct figure RAMP[] = {SAME(steps), SAME(samples), SAME(time_s), SAME(energy_j), END};
 
 #undef OF
@@ -211,7 +211,7 @@ static void add_failures(struct tsim_json *campaign, const struct tsim_campaign 
         add_section(campaign, "spot", SPOT, c);
 }
 
-static void add_campaign(struct tsim_json *root, const struct tsim_campaign *c, const struct tsim_ramp *ramp) {
+static void add_campaign(struct tsim_json *root, const struct tsim_campaign *c, const struct tsim_batch_ramp *ramp) {
     struct tsim_json *campaign = tsim_json_object(root, "campaign");
     tsim_json_number(campaign, "steps", c->steps);
     if (ramp->has)
@@ -317,7 +317,7 @@ struct tsim_json *tsim_summary_json(const struct tsim_result *result, const stru
     if (result->evaluation.has)
         add_section(root, "evaluation", EVALUATION, &result->evaluation);
     if (result->simulated && result->campaign.has)
-        add_campaign(root, &result->campaign, &result->ramp);
+        add_campaign(root, &result->campaign, &result->batch_ramp);
     if (result->simulated && (result->campaign.has || result->scenario->model->kind == TSIM_MODEL_CNN))
         add_regimen(root, result);
     if (result->uncertainty.basis)

@@ -66,7 +66,7 @@ struct tsim_evaluation { /* a pause that is simulated (evaluation.h); the campai
     double samples;          /* that are passed, whole micro-batches */
 };
 
-struct tsim_ramp { /* the beginning of a run, in which its batch grows (ramp.h); the campaign counts it */
+struct tsim_batch_ramp { /* the beginning of a run, in which its batch grows (batch_ramp.h); the campaign counts it */
     bool has;
     double steps, samples, time_s, energy_j; /* energy at the wall of the nodes, whole cluster */
 };
@@ -185,7 +185,7 @@ struct tsim_result {
     double mtp_parameters;      /* of the parameters, those of multi-token prediction; NAN: it has none */
     enum tsim_bound bottleneck; /* with bottleneck_is_bubble / _data the kinds that are not operator bounds */
     bool bottleneck_is_bubble, bottleneck_is_data;
-    struct tsim_ramp ramp;
+    struct tsim_batch_ramp batch_ramp;
     struct tsim_evaluation evaluation; /* its pauses are in the campaign */
     struct tsim_bound_shares bounds; /* the largest is the bottleneck: compute without what nothing mends, with host */
     const char *advice[4];

@@ -4,10 +4,10 @@
 #include "config/supports.h"
 #include "cost/compute.h"
 #include "training/balance.h"
+#include "training/batch_ramp.h"
 #include "training/bound.h"
 #include "training/evaluation.h"
 #include "training/meter.h"
-#include "training/ramp.h"
 #include "training/reliability.h"
 #include "training/unplayed.h"
 #include "training/variation.h"
@@ -356,7 +356,7 @@ static double skipped_steps(const struct tsim_scenario *sc, double useful_steps)
 }
 
 /* Those of the ramp, and what of the run's samples is left for steps of the whole batch. */
-static double ramped_steps(const struct tsim_scenario *sc, const struct tsim_ramp *ramp) {
+static double ramped_steps(const struct tsim_scenario *sc, const struct tsim_batch_ramp *ramp) {
     double batch = (double)sc->training.global_batch_size, samples = sc->training.length;
     if (sc->training.length_kind == TSIM_LENGTH_STEPS || !ramp->has)
         return fmax(run_steps(sc), ramp->steps);
@@ -369,7 +369,7 @@ static double ramped_steps(const struct tsim_scenario *sc, const struct tsim_ram
 static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *result) {
     const struct tsim_energy_spec *e = &sc->energy;
     struct tsim_campaign *c = &result->campaign;
-    const struct tsim_ramp *ramp = &result->ramp;
+    const struct tsim_batch_ramp *ramp = &result->batch_ramp;
     double steps = run_steps(sc) > 0 ? ramped_steps(sc, ramp) : 0, n = (double)sc->n_accelerators, nan = (double)NAN;
     c->goodput = c->failures = c->days_p10 = c->days_p90 = nan;
     if (steps <= 0)
@@ -675,8 +675,8 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
         fill_bottleneck(critical, result);
     }
     if (run_steps(sc) > 0)
-        TSIM_TRY(tsim_ramp_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, result->step.time_s,
-                                    result->step_energy_j, &result->ramp, diags));
+        TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, machine.cluster, machine.placement, machine.costs,
+                                          result->step.time_s, result->step_energy_j, &result->batch_ramp, diags));
     fill_campaign(sc, result);
     TSIM_TRY(simulate_campaign(arena, sc, &machine, options, result, diags));
     fill_ownership(sc, result);
@@ -764,6 +764,6 @@ void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scen
     result->step_energy_j = energy_bound_j(scenario, &machine, result->step.time_s);
     result->mean_power_w = result->step_energy_j / result->step.time_s;
     fill_throughput(scenario, result);
-    tsim_ramp_count(scenario, &result->ramp); /* its time is not bounded: 0 */
+    tsim_batch_ramp_count(scenario, &result->batch_ramp); /* its time is not bounded: 0 */
     fill_campaign(scenario, result);
 }

@@ -1,4 +1,4 @@
-#include "training/ramp.h"
+#include "training/batch_ramp.h"
 
 #include "training/step_input.h"
 
@@ -31,11 +31,11 @@ static double walk(const struct tsim_scenario *sc, size_fn take, void *context) 
 
 static void count(void *context, double batch, double steps) {
     (void)batch;
-    ((struct tsim_ramp *)context)->steps += steps;
+    ((struct tsim_batch_ramp *)context)->steps += steps;
 }
 
-bool tsim_ramp_count(const struct tsim_scenario *sc, struct tsim_ramp *ramp) {
-    *ramp = (struct tsim_ramp){0};
+bool tsim_batch_ramp_count(const struct tsim_scenario *sc, struct tsim_batch_ramp *ramp) {
+    *ramp = (struct tsim_batch_ramp){0};
     if (!(sc->training.batch_ramp.samples > 0))
         return false;
     ramp->has = true;
@@ -85,7 +85,7 @@ struct sum {
     const struct tsim_scenario *scenario;
     const struct size *sizes;
     int n_sizes;
-    struct tsim_ramp *ramp;
+    struct tsim_batch_ramp *ramp;
 };
 
 static void add(void *context, double batch, double steps) {
@@ -101,12 +101,12 @@ static void add(void *context, double batch, double steps) {
     sum->ramp->energy_j += steps * (low->energy_j + share * (high->energy_j - low->energy_j));
 }
 
-enum tsim_status tsim_ramp_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                    const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                    const struct tsim_pass_costs *costs, double step_s, double step_j,
-                                    struct tsim_ramp *ramp, struct tsim_diags *diags) {
+enum tsim_status tsim_batch_ramp_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                          const struct tsim_pass_costs *costs, double step_s, double step_j,
+                                          struct tsim_batch_ramp *ramp, struct tsim_diags *diags) {
     struct size sizes[N_SIZES];
-    if (!tsim_ramp_count(sc, ramp))
+    if (!tsim_batch_ramp_count(sc, ramp))
         return TSIM_OK;
     int n = choose_sizes(sc, sizes);
     for (int i = 0; i < n; i++) {

@@ -1,6 +1,7 @@
-/* ramp.h: a batch that grows, against a log of BLOOM's run and against steps of each size simulated by themselves. */
+/* batch_ramp.h: a batch that grows, against a log of BLOOM's run and against steps of each size simulated by
+ * themselves. */
 #include "support/training_rig.h"
-#include "training/ramp.h"
+#include "training/batch_ramp.h"
 
 #include <math.h>
 
@@ -11,12 +12,12 @@ static struct tsim_result run(const char *id, const struct tsim_override *overri
 /* "iteration 12695 | consumed samples: 9841584 | global batch size: 2048", a week after the launch
  * (bigscience tr11-176B-ml, chronicles of 18 March 2022). */
 START_TEST(blooms_log_is_met) {
-    struct tsim_ramp ramp;
-    ck_assert(tsim_ramp_count(load_shipped("bloom-176b-whole-run", NULL, 0), &ramp));
+    struct tsim_batch_ramp ramp;
+    ck_assert(tsim_batch_ramp_count(load_shipped("bloom-176b-whole-run", NULL, 0), &ramp));
     ck_assert_double_eq(ramp.samples + (12695 - ramp.steps) * 2048, 9841584);
     struct tsim_result result = run("bloom-176b-whole-run", NULL, 0);
-    ck_assert_double_eq(result.ramp.steps, ramp.steps);
-    ck_assert_double_eq_tol(result.ramp.time_s / 86400, 7, 0.1 * 7);
+    ck_assert_double_eq(result.batch_ramp.steps, ramp.steps);
+    ck_assert_double_eq_tol(result.batch_ramp.time_s / 86400, 7, 0.1 * 7);
 }
 END_TEST
 
@@ -39,14 +40,14 @@ START_TEST(the_time_is_that_of_every_size) {
             energy_j += size.step_energy_j;
         }
     }
-    ck_assert_double_eq(ramped.ramp.steps, steps);
-    ck_assert_double_eq(ramped.ramp.samples, samples);
-    ck_assert_double_eq_tol(ramped.ramp.time_s / time_s, 1, 2e-3);
-    ck_assert_double_eq_tol(ramped.ramp.energy_j / energy_j, 1, 2e-3);
+    ck_assert_double_eq(ramped.batch_ramp.steps, steps);
+    ck_assert_double_eq(ramped.batch_ramp.samples, samples);
+    ck_assert_double_eq_tol(ramped.batch_ramp.time_s / time_s, 1, 2e-3);
+    ck_assert_double_eq_tol(ramped.batch_ramp.energy_j / energy_j, 1, 2e-3);
     /* The run: 2,000 steps, of which these are the first. */
     const struct tsim_campaign *c = &ramped.campaign;
     ck_assert_double_eq(c->steps, 2000);
-    ck_assert_double_eq_tol(c->days * 86400, ramped.ramp.time_s + (2000 - steps) * ramped.step.time_s, 1e-6);
+    ck_assert_double_eq_tol(c->days * 86400, ramped.batch_ramp.time_s + (2000 - steps) * ramped.step.time_s, 1e-6);
     ck_assert_double_eq(c->samples, samples + (2000 - steps) * 64);
     ck_assert_double_eq(ramped.step.time_s, whole.step.time_s);
     ck_assert_double_lt(c->days, whole.campaign.days);
@@ -63,9 +64,9 @@ START_TEST(a_run_of_samples_takes_longer) {
 }
 END_TEST
 
-static Suite *ramp_suite(void) {
-    Suite *suite = suite_create("ramp");
-    TCase *tests = tcase_create("ramp");
+static Suite *batch_ramp_suite(void) {
+    Suite *suite = suite_create("batch_ramp");
+    TCase *tests = tcase_create("batch_ramp");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, blooms_log_is_met);
@@ -75,4 +76,4 @@ static Suite *ramp_suite(void) {
     return suite;
 }
 
-TSIM_TEST_MAIN(ramp_suite)
+TSIM_TEST_MAIN(batch_ramp_suite)
