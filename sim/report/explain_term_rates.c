@@ -404,7 +404,7 @@ static const struct tsim_term *per_joule(struct tsim_terms *terms, const char *s
     if ((is_price ? e->price_profile.n_hours : e->carbon_profile.n_hours) > 0)
         return tsim_term_given(terms, tsim_arena_printf(terms->arena, "%s over the hours of the run", scenario_key),
                                (is_price ? c->electricity_usd : c->co2_kg) / (c->energy_kwh * JOULES_PER_KWH),
-                               dimension, "the profile by the hour (sim/training/meter.h)");
+                               dimension, "the profile by the hour (sim/training/energy_meter.h)");
     if (terms->scenario->energy.region && of_region == value)
         return tsim_term_of_file(terms, TSIM_CATALOGUE_REGIONS, region_key, value, dimension);
     return tsim_term_of_scenario(terms, scenario_key, value, dimension);

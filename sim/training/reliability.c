@@ -1,7 +1,7 @@
 #include "training/reliability.h"
 
 #include "cluster/power.h"
-#include "training/meter.h"
+#include "training/energy_meter.h"
 #include "training/spares.h"
 #include "workload/memory.h"
 #include "workload/model.h"
@@ -185,14 +185,14 @@ struct statistics {
     double *times_s, *counts; /* of time and interruptions: each ascending, once all are there */
     double mean_s, gone_node_s, local_restarts, interruptions[TSIM_N_CAUSES], lost_s[TSIM_N_CAMPAIGN_LOSSES];
     int64_t n, events;
-    struct tsim_meter price, carbon;
+    struct tsim_energy_meter price, carbon;
 };
 
 /* Both meters hear every stretch of every replication. */
 static void take(void *context, double begin_s, double end_s, int loss, double amount) {
     struct statistics *all = context;
-    tsim_meter_take(&all->price, begin_s, end_s, loss, amount);
-    tsim_meter_take(&all->carbon, begin_s, end_s, loss, amount);
+    tsim_energy_meter_take(&all->price, begin_s, end_s, loss, amount);
+    tsim_energy_meter_take(&all->carbon, begin_s, end_s, loss, amount);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -207,8 +207,8 @@ static bool replicate(struct tsim_arena *arena, const struct tsim_campaign_job *
                                .times_s = TSIM_NEW_ARRAY(arena, (size_t)n, double),
                                .counts = TSIM_NEW_ARRAY(arena, (size_t)n, double)};
     if (energy) {
-        tsim_meter_init(arena, &energy->price_profile, energy->start_s, &all->price);
-        tsim_meter_init(arena, &energy->carbon_profile, energy->start_s, &all->carbon);
+        tsim_energy_meter_init(arena, &energy->price_profile, energy->start_s, &all->price);
+        tsim_energy_meter_init(arena, &energy->carbon_profile, energy->start_s, &all->carbon);
     }
     for (int64_t i = 0; i < n; i++) {
         struct tsim_replication one;
@@ -331,13 +331,13 @@ static bool compare_with_on_demand(struct tsim_arena *arena, const struct tsim_s
 /* ---- figures ---- */
 
 /* Of the facility: spares, and what works on nothing, are idle. */
-static struct tsim_meter_power facility_power(const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
-                                              const struct tsim_result *result) {
+static struct tsim_energy_meter_power facility_power(const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
+                                                     const struct tsim_result *result) {
     double per_node = (double)sc->cluster.accelerators_per_node, pue = sc->energy.pue;
     double spares = (double)sc->reliability.spares * per_node, n = (double)sc->n_accelerators;
     double idle_w = tsim_power_step_energy_j(cluster, 1, 0, 0, 0); /* of one accelerator's part */
     const struct tsim_evaluation *e = &result->evaluation;
-    return (struct tsim_meter_power){
+    return (struct tsim_energy_meter_power){
         .loaded_w = pue * (result->campaign.work_j / result->campaign.work_s + spares * idle_w),
         .idle_w = pue * (n + spares) * idle_w,
         .evaluating_w = pue * (e->has ? e->energy_j / e->time_s + spares * idle_w : (n + spares) * idle_w),
@@ -350,15 +350,15 @@ static void fill_electricity(const struct tsim_scenario *sc, const struct tsim_c
                              const struct statistics *all, struct tsim_result *result) {
     static const struct tsim_hourly EVEN;
     struct tsim_campaign *c = &result->campaign;
-    struct tsim_meter_power power = facility_power(sc, cluster, result);
-    struct tsim_meter energy = all->price;
+    struct tsim_energy_meter_power power = facility_power(sc, cluster, result);
+    struct tsim_energy_meter energy = all->price;
     double each = 1 / (double)all->n;
     energy.profile = &EVEN;
     c->loaded_w = power.loaded_w;
     c->idle_w = power.idle_w;
-    c->energy_kwh = each * tsim_meter_sum(&energy, &power, 1 / JOULES_PER_KWH);
-    c->co2_kg = each * tsim_meter_sum(&all->carbon, &power, sc->energy.carbon_kg_per_j);
-    c->electricity_usd = each * tsim_meter_sum(&all->price, &power, sc->energy.price_usd_per_j);
+    c->energy_kwh = each * tsim_energy_meter_sum(&energy, &power, 1 / JOULES_PER_KWH);
+    c->co2_kg = each * tsim_energy_meter_sum(&all->carbon, &power, sc->energy.carbon_kg_per_j);
+    c->electricity_usd = each * tsim_energy_meter_sum(&all->price, &power, sc->energy.price_usd_per_j);
 }
 
 static void fill_costs(const struct tsim_scenario *sc, const struct statistics *all, struct tsim_result *result) {

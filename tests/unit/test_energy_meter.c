@@ -1,7 +1,7 @@
-/* meter.h against closed forms: what a run costs and emits by the hour. */
+/* energy_meter.h against closed forms: what a run costs and emits by the hour. */
 #include "support/campaign_job.h"
 #include "support/training_rig.h"
-#include "training/meter.h"
+#include "training/energy_meter.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,7 +25,7 @@ END_TEST
 /* ---- a campaign at the meter ---- */
 
 static void take(void *context, double begin_s, double end_s, int loss, double amount) {
-    tsim_meter_take(context, begin_s, end_s, loss, amount);
+    tsim_energy_meter_take(context, begin_s, end_s, loss, amount);
 }
 
 static struct tsim_campaign_job job_of(double work_s) {
@@ -37,9 +37,9 @@ static struct tsim_campaign_job job_of(double work_s) {
 static const double NO_VALUES[24];
 static const struct tsim_hourly A_DAY = {NO_VALUES, 24};
 
-static struct tsim_meter meter_of(const struct tsim_campaign_job *job, int n) {
-    struct tsim_meter meter;
-    tsim_meter_init(&arena, &A_DAY, job->start_s, &meter);
+static struct tsim_energy_meter meter_of(const struct tsim_campaign_job *job, int n) {
+    struct tsim_energy_meter meter;
+    tsim_energy_meter_init(&arena, &A_DAY, job->start_s, &meter);
     for (int i = 0; i < n; i++) {
         struct tsim_replication one;
         tsim_campaign_replicate_observed(job, i, take, &meter, &one);
@@ -59,9 +59,9 @@ START_TEST(checkpoints_are_idle_in_their_hour) {
         double time_min, loaded_min;
     } EXPECTED[] = {{6, 0, 0},    {7, 30, 30},  {8, 60, 60},  {9, 60, 40},  {10, 60, 60}, {11, 60, 50}, {12, 60, 50},
                     {13, 60, 60}, {14, 60, 40}, {15, 60, 60}, {16, 60, 40}, {17, 60, 60}, {18, 50, 50}, {19, 0, 0}};
-    struct tsim_meter meter = meter_of(&job, 1);
+    struct tsim_energy_meter meter = meter_of(&job, 1);
     for (size_t i = 0; i < sizeof EXPECTED / sizeof EXPECTED[0]; i++) {
-        const struct tsim_meter_hour *hour = &meter.hours[EXPECTED[i].hour];
+        const struct tsim_energy_meter_hour *hour = &meter.hours[EXPECTED[i].hour];
         ck_assert_double_eq_tol(hour->time_s, EXPECTED[i].time_min * 60, 1e-2);
         ck_assert_double_eq_tol(hour->loaded_s, EXPECTED[i].loaded_min * 60, 1e-2);
     }
@@ -77,7 +77,7 @@ START_TEST(nodes_in_repair_are_counted) {
     job.repair_s = 6 * HOUR;
     job.spares = 1000;
     job.causes[TSIM_CAUSE_HOST] = taking_nodes(128, 128 * DAY / 20);
-    struct tsim_meter meter = meter_of(&job, N);
+    struct tsim_energy_meter meter = meter_of(&job, N);
     double time_s = 0, away_s = 0;
     for (int hour = 0; hour < 24; hour++) {
         time_s += meter.hours[hour].time_s;
@@ -103,7 +103,7 @@ START_TEST(preempted_nodes_are_counted) {
         gone_s += one.gone_node_s;
     }
     ck_assert_double_eq_tol(gone_s / time_s, 20.0 * 6 / 24, 4 * 0.005 * 20 * 6 / 24);
-    struct tsim_meter meter = meter_of(&job, N);
+    struct tsim_energy_meter meter = meter_of(&job, N);
     for (int hour = 0; hour < 24; hour++) {
         metered_s += meter.hours[hour].gone_node_s;
         ck_assert_double_eq(meter.hours[hour].away_node_s, 0);
@@ -188,9 +188,9 @@ START_TEST(a_node_in_repair_can_be_switched_off) {
 }
 END_TEST
 
-static Suite *meter_suite(void) {
-    Suite *suite = suite_create("meter");
-    TCase *tests = tcase_create("meter");
+static Suite *energy_meter_suite(void) {
+    Suite *suite = suite_create("energy_meter");
+    TCase *tests = tcase_create("energy_meter");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_square_wave_is_integrated);
@@ -205,4 +205,4 @@ static Suite *meter_suite(void) {
     return suite;
 }
 
-TSIM_TEST_MAIN(meter_suite)
+TSIM_TEST_MAIN(energy_meter_suite)

@@ -1,19 +1,19 @@
-#include "training/meter.h"
+#include "training/energy_meter.h"
 
 #include <math.h>
 #include <string.h>
 
 #define HOUR_S 3600.0
 
-void tsim_meter_init(struct tsim_arena *arena, const struct tsim_hourly *profile, double start_s,
-                     struct tsim_meter *meter) {
+void tsim_energy_meter_init(struct tsim_arena *arena, const struct tsim_hourly *profile, double start_s,
+                            struct tsim_energy_meter *meter) {
     size_t n = profile->n_hours > 0 ? profile->n_hours : 1;
-    *meter = (struct tsim_meter){.profile = profile, .start_s = start_s, .n_hours = n};
-    meter->hours = TSIM_NEW_ARRAY(arena, n, struct tsim_meter_hour);
+    *meter = (struct tsim_energy_meter){.profile = profile, .start_s = start_s, .n_hours = n};
+    meter->hours = TSIM_NEW_ARRAY(arena, n, struct tsim_energy_meter_hour);
     memset(meter->hours, 0, n * sizeof *meter->hours);
 }
 
-static void add(struct tsim_meter_hour *hour, double time_s, int loss, double amount) {
+static void add(struct tsim_energy_meter_hour *hour, double time_s, int loss, double amount) {
     if (loss == TSIM_CAMPAIGN_AWAY) {
         hour->away_node_s += amount * time_s;
         return;
@@ -29,7 +29,7 @@ static void add(struct tsim_meter_hour *hour, double time_s, int loss, double am
         hour->evaluating_s += time_s;
 }
 
-void tsim_meter_take(struct tsim_meter *meter, double begin_s, double end_s, int loss, double amount) {
+void tsim_energy_meter_take(struct tsim_energy_meter *meter, double begin_s, double end_s, int loss, double amount) {
     double length_s = end_s - begin_s;
     if (meter->n_hours == 1) {
         add(&meter->hours[0], length_s, loss, amount);
@@ -48,13 +48,14 @@ void tsim_meter_take(struct tsim_meter *meter, double begin_s, double end_s, int
     }
 }
 
-static double energy_j(const struct tsim_meter_hour *hour, const struct tsim_meter_power *power) {
+static double energy_j(const struct tsim_energy_meter_hour *hour, const struct tsim_energy_meter_power *power) {
     double idle_s = hour->time_s - hour->loaded_s - hour->evaluating_s;
     return hour->loaded_s * power->loaded_w + hour->evaluating_s * power->evaluating_w + idle_s * power->idle_w +
            hour->away_node_s * power->away_w + hour->gone_node_s * power->gone_w;
 }
 
-double tsim_meter_sum(const struct tsim_meter *meter, const struct tsim_meter_power *power, double even) {
+double tsim_energy_meter_sum(const struct tsim_energy_meter *meter, const struct tsim_energy_meter_power *power,
+                             double even) {
     double sum = 0;
     for (size_t hour = 0; hour < meter->n_hours; hour++)
         sum +=
