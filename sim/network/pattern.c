@@ -469,7 +469,7 @@ int32_t tsim_pattern_route(const struct tsim_pattern *pattern, int32_t lane, int
 
 /* ---- fluid ---- */
 
-void tsim_pattern_loads(const struct tsim_pattern *pattern, double *loads) {
+void tsim_pattern_link_bytes(const struct tsim_pattern *pattern, double *link_bytes) {
     for (int32_t i = 0; i < pattern->n_lanes * pattern->n_phases; i++) {
         const struct tsim_pattern_phase *phase = &pattern->phases[i];
         if (pattern->kind == TSIM_PATTERN_PAIRWISE) {
@@ -477,29 +477,29 @@ void tsim_pattern_loads(const struct tsim_pattern *pattern, double *loads) {
             for (int32_t k = 0; k < phase->n_messages; k++) {
                 tsim_pattern_route(pattern, i, k, &route);
                 for (int32_t j = 0; j < route.n; j++)
-                    loads[route.links[j]] += phase->bytes;
+                    link_bytes[route.links[j]] += phase->bytes;
             }
             continue;
         }
         for (int32_t j = 0; j < phase->n_shares; j++) {
             const struct tsim_share *share = &pattern->shares[phase->first_share + j];
-            loads[share->link] += share->frac * phase->bytes * phase->n_messages;
+            link_bytes[share->link] += share->frac * phase->bytes * phase->n_messages;
         }
     }
 }
 
 double tsim_pattern_fluid_s(const struct tsim_pattern *pattern) {
     const struct tsim_topology *topology = pattern->topology;
-    double *loads = NULL, flow_s = pattern->cost.time_s - pattern->cost.latency_s;
+    double *link_bytes = NULL, flow_s = pattern->cost.time_s - pattern->cost.latency_s;
     size_t capacity = 0, n = (size_t)topology->n_links;
     if (pattern->n_lanes == 0)
         return pattern->cost.time_s;
-    loads = tsim_heap_grow(loads, &capacity, n, sizeof *loads);
-    memset(loads, 0, n * sizeof *loads);
-    tsim_pattern_loads(pattern, loads);
+    link_bytes = tsim_heap_grow(link_bytes, &capacity, n, sizeof *link_bytes);
+    memset(link_bytes, 0, n * sizeof *link_bytes);
+    tsim_pattern_link_bytes(pattern, link_bytes);
     for (size_t i = 0; i < n; i++)
-        if (loads[i] > flow_s * topology->bytes_per_s[i] * (1 + 1e-9))
-            flow_s = loads[i] / topology->bytes_per_s[i];
-    tsim_heap_free(loads);
+        if (link_bytes[i] > flow_s * topology->bytes_per_s[i] * (1 + 1e-9))
+            flow_s = link_bytes[i] / topology->bytes_per_s[i];
+    tsim_heap_free(link_bytes);
     return pattern->cost.latency_s + flow_s;
 }

@@ -65,8 +65,8 @@ void tsim_pattern_release(struct tsim_pattern *pattern);
 /* Pairwise: where message k of a lane goes, and over which links. */
 int32_t tsim_pattern_route(const struct tsim_pattern *pattern, int32_t lane, int32_t k, struct tsim_route *route);
 
-/* Bytes of the whole collective on every link: adds to loads[topology->n_links]. */
-void tsim_pattern_loads(const struct tsim_pattern *pattern, double *loads);
+/* Bytes of the whole collective on every link: adds to link_bytes[topology->n_links]. */
+void tsim_pattern_link_bytes(const struct tsim_pattern *pattern, double *link_bytes);
 
 /* The collective as one activity that crosses all its links at once: latency + max(bytes / own rate, load / capacity
  * over all links). Equal to cost.time_s where no link is shared. */

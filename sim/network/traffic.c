@@ -61,14 +61,14 @@ static bool next_fluid(void *context, int32_t stream, struct tsim_task *task) {
 static void find_fluid_demands(struct tsim_traffic *traffic, struct tsim_arena *arena) {
     const struct tsim_pattern *pattern = traffic->pattern;
     const struct tsim_topology *topology = pattern->topology;
-    double *loads = TSIM_NEW_ARRAY(arena, (size_t)topology->n_links, double);
+    double *link_bytes = TSIM_NEW_ARRAY(arena, (size_t)topology->n_links, double);
     double flow_s = pattern->cost.time_s - pattern->cost.latency_s;
-    tsim_pattern_loads(pattern, loads);
+    tsim_pattern_link_bytes(pattern, link_bytes);
     traffic->demands = TSIM_NEW_ARRAY(arena, (size_t)topology->n_links, struct tsim_demand);
     for (int32_t i = 0; i < topology->n_links; i++)
-        if (loads[i] > 0)
+        if (link_bytes[i] > 0)
             traffic->demands[traffic->n_demands++] =
-                (struct tsim_demand){traffic->links.first_resource + i, loads[i] / flow_s};
+                (struct tsim_demand){traffic->links.first_resource + i, link_bytes[i] / flow_s};
 }
 
 /* ---- steps ---- */

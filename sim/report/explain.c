@@ -26,8 +26,8 @@ static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_expla
                                            diags));
     if (sc->data.has)
         tsim_input_pipeline_of(sc, placement, &explanation->pipeline);
-    explanation->loads = simulation.loads;
-    explanation->n_loads = simulation.n_loads;
+    explanation->link_utilizations = simulation.link_utilizations;
+    explanation->n_link_utilizations = simulation.n_link_utilizations;
     explanation->account = simulation.stage_groups[tsim_explain_critical_rank(explanation->result)->rank];
     return TSIM_OK;
 }

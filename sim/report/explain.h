@@ -27,8 +27,8 @@ struct tsim_explanation {
     struct tsim_stage_group_account account; /* of the critical rank */
     struct tsim_input_pipeline pipeline;     /* its input pipeline, without gaps_s */
     struct tsim_input_pipeline_flow flow;    /* of its input pipeline */
-    const struct tsim_link_load *loads;
-    int32_t n_loads;
+    const struct tsim_link_utilization *link_utilizations;
+    int32_t n_link_utilizations;
 };
 
 /* Runs what the sections need beside `result`, which must outlive the explanation. Fails only as tsim_train_run does.

@@ -8,15 +8,15 @@ static void fill(struct tsim_arena *arena, const struct tsim_explanation *explan
         {NULL, "bytes", TSIM_FIGURE_BYTES},          {"of", "capacity_bytes_per_s", TSIM_FIGURE_BYTES_PER_S},
         {"the fullest", "fullest", TSIM_FIGURE_TEXT}};
     tsim_figures_init(figures, arena, "links", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
-    for (int32_t i = 0; i < explanation->n_loads; i++) {
-        const struct tsim_link_load *load = &explanation->loads[i];
-        tsim_figures_add_text(figures, load->sort);
-        tsim_figures_add(figures, load->n_links);
-        tsim_figures_add(figures, load->mean_frac);
-        tsim_figures_add(figures, load->highest_frac);
-        tsim_figures_add(figures, load->highest_bytes);
-        tsim_figures_add(figures, load->highest_capacity_bytes_per_s);
-        tsim_figures_add_text(figures, load->busiest);
+    for (int32_t i = 0; i < explanation->n_link_utilizations; i++) {
+        const struct tsim_link_utilization *use = &explanation->link_utilizations[i];
+        tsim_figures_add_text(figures, use->sort);
+        tsim_figures_add(figures, use->n_links);
+        tsim_figures_add(figures, use->mean_frac);
+        tsim_figures_add(figures, use->highest_frac);
+        tsim_figures_add(figures, use->highest_bytes);
+        tsim_figures_add(figures, use->highest_capacity_bytes_per_s);
+        tsim_figures_add_text(figures, use->busiest);
     }
 }
 
@@ -30,7 +30,7 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
 static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                   const struct tsim_explanation *explanation) {
     struct tsim_figures figures;
-    if (explanation->n_loads == 0)
+    if (explanation->n_link_utilizations == 0)
         return;
     fill(arena, explanation, &figures);
     tsim_explain_heading(out, style, "links by load over the step (each direction)");

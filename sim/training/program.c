@@ -2,7 +2,7 @@
 
 #include "cluster/power.h"
 #include "training/background.h"
-#include "training/loads.h"
+#include "training/link_utilization.h"
 #include "training/noise.h"
 #include "training/periods.h"
 #include "training/spare.h"
@@ -556,7 +556,8 @@ enum tsim_status tsim_step_simulate_with_late_batches(
         simulation->n_replicas = run.plan->n_replicas;
         simulation->stage_groups = accounts;
         sum_flows(&run, simulation);
-        tsim_loads_find(arena, run.has_links ? &run.links : NULL, run.stage_groups, run.n_stage_groups, simulation);
+        tsim_link_utilization_find(arena, run.has_links ? &run.links : NULL, run.stage_groups, run.n_stage_groups,
+                                   simulation);
         close_accounts(&run, simulation->time_s);
     }
     tsim_periods_release(run.periods);

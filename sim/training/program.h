@@ -72,7 +72,7 @@ struct tsim_stage_group_account {
 };
 
 /* Links of one sort over the step. Folded, they are those of the ranks that are simulated. */
-struct tsim_link_load {
+struct tsim_link_utilization {
     const char *sort; /* "NIC out" */
     int32_t n_links;
     double mean_frac, highest_frac; /* of capacity x step time */
@@ -86,8 +86,9 @@ struct tsim_step_simulation {
     int32_t n_stage_groups, n_stages, n_replicas; /* stage group g = replica * n_stages + stage */
     double nic_out_bytes, nic_in_bytes;           /* that flowed through the engine's NIC resources, all stage groups */
     const struct tsim_stage_group_account *stage_groups;
-    const struct tsim_link_load *loads; /* the busiest first; sorts that nothing crossed are left out */
-    int32_t n_loads;
+    /* The busiest first; sorts that nothing crossed are left out. */
+    const struct tsim_link_utilization *link_utilizations;
+    int32_t n_link_utilizations;
 };
 
 /* The gradient's norm is one number per rank: the smallest message there is. */

@@ -85,7 +85,7 @@ static double find_load(const struct check *c, struct tsim_arena *arena, enum ts
     struct tsim_collective_request request = {
         .op = unplayed->op, .bytes = unplayed->bytes, .group = tsim_placement_group(c->placement, axes)};
     struct tsim_collective_cost cost;
-    double *loads = TSIM_NEW_ARRAY(arena, (size_t)t->n_links, double), longest_s = 0;
+    double *link_bytes = TSIM_NEW_ARRAY(arena, (size_t)t->n_links, double), longest_s = 0;
     int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)request.group.n_ranks, int32_t);
     tsim_collective_cost(c->cluster, &request, &cost);
     for (int32_t rank = 0; rank < c->placement->n_ranks; rank++) {
@@ -94,12 +94,12 @@ static double find_load(const struct check *c, struct tsim_arena *arena, enum ts
         if (ranks[0] != rank)
             continue;
         tsim_pattern_build(&pattern, t, ranks, n, &request);
-        tsim_pattern_loads(&pattern, loads);
+        tsim_pattern_link_bytes(&pattern, link_bytes);
         tsim_pattern_release(&pattern);
     }
     for (int32_t link = 0; link < t->n_links; link++)
-        if (loads[link] > longest_s * t->bytes_per_s[link] && is_shared(t, link)) {
-            longest_s = loads[link] / t->bytes_per_s[link];
+        if (link_bytes[link] > longest_s * t->bytes_per_s[link] && is_shared(t, link)) {
+            longest_s = link_bytes[link] / t->bytes_per_s[link];
             *fullest = link;
         }
     double flow_s = cost.time_s - cost.latency_s;

@@ -172,9 +172,9 @@ static void compare(const struct tsim_step_simulation *a, const struct tsim_step
         compare_stage_groups(&a->stage_groups[g], &b->stage_groups[g], plan);
     expect_close(a->nic_out_bytes, b->nic_out_bytes, plan);
     expect_close(a->nic_in_bytes, b->nic_in_bytes, plan);
-    ck_assert_int_eq(a->n_loads, b->n_loads);
-    for (int32_t i = 0; i < a->n_loads; i++)
-        expect_close(a->loads[i].highest_bytes, b->loads[i].highest_bytes, plan);
+    ck_assert_int_eq(a->n_link_utilizations, b->n_link_utilizations);
+    for (int32_t i = 0; i < a->n_link_utilizations; i++)
+        expect_close(a->link_utilizations[i].highest_bytes, b->link_utilizations[i].highest_bytes, plan);
 }
 
 /* A random plan with up to 24 times its micro-batches, up to 16 stages, folded or not. */

@@ -10,8 +10,8 @@
 #define FOLDER "scenarios/contention/"
 
 static const struct tsim_scenario *scenario; /* loaded last */
-static const struct tsim_link_load *loads;
-static int32_t n_loads;
+static const struct tsim_link_utilization *link_utilizations;
+static int32_t n_link_utilizations;
 static double optimizer_s; /* of its step */
 
 static double step_s(const char *file, const char *network, const char *fold) {
@@ -26,8 +26,8 @@ static double step_s(const char *file, const char *network, const char *fold) {
     tsim_pass_costs_build(scenario, cluster, placement, &costs);
     ck_assert_int_eq(tsim_step_simulate(&arena, scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
     optimizer_s = simulation.stage_groups[0].terms.optimizer_s;
-    loads = simulation.loads;
-    n_loads = simulation.n_loads;
+    link_utilizations = simulation.link_utilizations;
+    n_link_utilizations = simulation.n_link_utilizations;
     return simulation.time_s;
 }
 
@@ -95,13 +95,13 @@ END_TEST
  * quarter of 10 GB/s. */
 START_TEST(the_slow_nic_is_the_fullest_link) {
     double time_s = step_s(FOLDER "slow-nic.yaml", "fluid", "off");
-    ck_assert_int_eq(n_loads, 2);
-    ck_assert_str_eq(loads[0].sort, "NIC out");
-    ck_assert_str_eq(loads[0].busiest, "node 0: NIC 0, out");
-    ck_assert_str_eq(loads[1].busiest, "node 0: NIC 0, in");
-    ck_assert_int_eq(loads[0].n_links, 4);
-    ck_assert_double_eq_tol(loads[0].highest_bytes, (reduction_s() + message_s) * NIC, 1);
-    ck_assert_double_eq_tol(loads[0].highest_frac, 4 * (reduction_s() + message_s) / time_s, 1e-9);
+    ck_assert_int_eq(n_link_utilizations, 2);
+    ck_assert_str_eq(link_utilizations[0].sort, "NIC out");
+    ck_assert_str_eq(link_utilizations[0].busiest, "node 0: NIC 0, out");
+    ck_assert_str_eq(link_utilizations[1].busiest, "node 0: NIC 0, in");
+    ck_assert_int_eq(link_utilizations[0].n_links, 4);
+    ck_assert_double_eq_tol(link_utilizations[0].highest_bytes, (reduction_s() + message_s) * NIC, 1);
+    ck_assert_double_eq_tol(link_utilizations[0].highest_frac, 4 * (reduction_s() + message_s) / time_s, 1e-9);
 }
 END_TEST
 
