@@ -259,7 +259,7 @@ const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct t
     if (is_of_failures(path))
         return tsim_term_of_failures(&terms, path);
     if (starts_with(path, "regimen."))
-        return tsim_term_of_regimen(&terms, path);
+        return tsim_term_of_scaling_laws(&terms, path);
     if (starts_with(path, "bottleneck."))
         return tsim_term_of_shares(&terms, path);
     if (starts_with(path, "uncertainty."))

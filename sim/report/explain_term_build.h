@@ -82,9 +82,9 @@ const struct tsim_term *tsim_term_run_work(struct tsim_terms *terms); /* time of
 const struct tsim_term *tsim_term_of_failures(struct tsim_terms *terms, const char *name);
 /* explain_term_owned.c */
 const struct tsim_term *tsim_term_of_ownership(struct tsim_terms *terms, const char *name); /* and what is beside it */
-const struct tsim_term *tsim_term_of_regimen(struct tsim_terms *terms, const char *name);   /* regimen */
-const struct tsim_term *tsim_term_of_shares(struct tsim_terms *terms, const char *name);    /* bottleneck.shares */
-const struct tsim_term *tsim_term_of_interval(struct tsim_terms *terms, const char *name);  /* uncertainty */
+const struct tsim_term *tsim_term_of_scaling_laws(struct tsim_terms *terms, const char *name); /* regimen */
+const struct tsim_term *tsim_term_of_shares(struct tsim_terms *terms, const char *name);       /* bottleneck.shares */
+const struct tsim_term *tsim_term_of_interval(struct tsim_terms *terms, const char *name);     /* uncertainty */
 const struct tsim_term *tsim_term_stage_parameters(struct tsim_terms *terms, int32_t stage);
 
 #endif

@@ -1,7 +1,7 @@
 /* What a run costs on an owned machine (training/ownership.h), what the literature says of its batch and data
- * (study/regimen.h), what it is bound by, and the step's interval. */
+ * (study/scaling_laws.h), what it is bound by, and the step's interval. */
 #include "report/explain_term_build.h"
-#include "study/regimen.h"
+#include "study/scaling_laws.h"
 #include "training/ownership.h"
 
 #include <math.h>
@@ -271,20 +271,20 @@ static const struct tsim_term *epochs(struct tsim_terms *terms) {
         {tsim_term_of_scenario(terms, "data.samples", sc->data.samples, TSIM_COUNT), -1});
 }
 
-static const struct tsim_term *effective(struct tsim_terms *terms, const struct tsim_regimen *r) {
+static const struct tsim_term *effective(struct tsim_terms *terms, const struct tsim_scaling_laws *r) {
     return fitted(terms, "regimen.effective_tokens",
                   "U (1 + 15.4 (1 - exp(-(epochs - 1) / 15.4))), U the data's tokens (Muennighoff et al. 2023, "
                   "arXiv:2305.16264, equation 5)",
                   r->effective_tokens, run_tokens(terms), epochs(terms));
 }
 
-static const struct tsim_term *loss(struct tsim_terms *terms, const struct tsim_regimen *r) {
+static const struct tsim_term *loss(struct tsim_terms *terms, const struct tsim_scaling_laws *r) {
     return fitted(terms, "regimen.loss_nats",
                   "1.69 + 406.4 / parameters^0.34 + 410.7 / tokens^0.28 (" HOFFMANN ", approach 3)", r->loss_nats,
                   parameters(terms), isnan(r->effective_tokens) ? run_tokens(terms) : effective(terms, r));
 }
 
-static const struct tsim_term *critical(struct tsim_terms *terms, const struct tsim_regimen *r) {
+static const struct tsim_term *critical(struct tsim_terms *terms, const struct tsim_scaling_laws *r) {
     return fitted(terms, "regimen.critical_batch_tokens",
                   "2e8 / loss^4.76 (Kaplan et al. 2020, arXiv:2001.08361, equation 1.4)", r->critical_batch_tokens,
                   loss(terms, r), NULL);
@@ -299,16 +299,16 @@ static const struct tsim_term *factor(struct tsim_terms *terms, const char *name
     return tsim_term_close(terms, term, NULL);
 }
 
-static const struct tsim_term *optimal(struct tsim_terms *terms, const struct tsim_regimen *r) {
+static const struct tsim_term *optimal(struct tsim_terms *terms, const struct tsim_scaling_laws *r) {
     return fitted(terms, "regimen.optimal_parameters",
                   "sqrt(parameters x tokens / 20): the same compute at 20 tokens a parameter (" HOFFMANN ")",
                   r->optimal_parameters, parameters(terms), run_tokens(terms));
 }
 
-const struct tsim_term *tsim_term_of_regimen(struct tsim_terms *terms, const char *name) {
-    struct tsim_regimen r;
+const struct tsim_term *tsim_term_of_scaling_laws(struct tsim_terms *terms, const char *name) {
+    struct tsim_scaling_laws r;
     const char *key = strrchr(name, '.') + 1;
-    tsim_regimen(terms->arena, result_of(terms), &r);
+    tsim_scaling_laws(terms->arena, result_of(terms), &r);
     if (strcmp(key, "epochs") == 0)
         return isnan(r.epochs) ? NULL : epochs(terms);
     if (strcmp(key, "effective_tokens") == 0)

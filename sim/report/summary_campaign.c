@@ -1,6 +1,6 @@
 /* The whole run: how long, what interrupts it, what it costs. */
 #include "report/summary_screen.h"
-#include "study/regimen.h"
+#include "study/scaling_laws.h"
 
 #include <math.h>
 
@@ -232,15 +232,15 @@ static void print_hours(struct tsim_screen *screen, const struct tsim_result *re
         tsim_screen_line(screen, "by the hour", "%s", text);
 }
 
-static void print_regimen(struct tsim_screen *screen, const struct tsim_result *result) {
-    struct tsim_regimen regimen;
-    tsim_regimen(&screen->arena, result, &regimen);
-    for (int i = 0; i < regimen.n_notes; i++)
-        tsim_screen_line(screen, i == 0 ? "note" : "", "%s", regimen.notes[i]);
+static void print_scaling_laws(struct tsim_screen *screen, const struct tsim_result *result) {
+    struct tsim_scaling_laws laws;
+    tsim_scaling_laws(&screen->arena, result, &laws);
+    for (int i = 0; i < laws.n_notes; i++)
+        tsim_screen_line(screen, i == 0 ? "note" : "", "%s", laws.notes[i]);
 }
 
 void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *result) {
-    print_regimen(screen, result);
+    print_scaling_laws(screen, result);
     if (!result->campaign.has)
         return;
     print_campaign(screen, &result->campaign, result->scenario->cost.date);

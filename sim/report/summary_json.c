@@ -3,7 +3,7 @@
 #include "base/version.h"
 #include "results/format.h"
 #include "results/verdict.h"
-#include "study/regimen.h"
+#include "study/scaling_laws.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,8 +102,8 @@ static const struct figure OWNERSHIP[] = {
 static const struct figure RAMP[] = {SAME(steps), SAME(samples), SAME(time_s), SAME(energy_j), END};
 
 #undef OF
-#define OF tsim_regimen
-static const struct figure REGIMEN[] = {
+#define OF tsim_scaling_laws
+static const struct figure SCALING_LAWS[] = {
     SAME(tokens_per_parameter), SAME(optimal_parameters), SAME(optimal_tokens), SAME(loss_nats),
     SAME(critical_batch_tokens), SAME(tokens_factor), SAME(steps_factor), SAME(epochs), SAME(effective_tokens),
     SAME(learning_rate), END};
@@ -227,15 +227,15 @@ static void add_campaign(struct tsim_json *root, const struct tsim_campaign *c, 
         add_failures(campaign, c);
 }
 
-/* What the literature says of batch and data: study/regimen.h. */
-static void add_regimen(struct tsim_json *root, const struct tsim_result *result) {
-    struct tsim_regimen r;
+/* What the literature says of batch and data: study/scaling_laws.h. */
+static void add_scaling_laws(struct tsim_json *root, const struct tsim_result *result) {
+    struct tsim_scaling_laws r;
     struct tsim_arena arena;
     tsim_arena_init(&arena);
-    tsim_regimen(&arena, result, &r);
-    struct tsim_json *regimen = tsim_json_object(root, "regimen");
-    add_figures(regimen, REGIMEN, &r);
-    struct tsim_json *notes = tsim_json_array(regimen, "notes");
+    tsim_scaling_laws(&arena, result, &r);
+    struct tsim_json *laws = tsim_json_object(root, "regimen");
+    add_figures(laws, SCALING_LAWS, &r);
+    struct tsim_json *notes = tsim_json_array(laws, "notes");
     for (int i = 0; i < r.n_notes; i++)
         tsim_json_text(notes, NULL, r.notes[i]);
     tsim_arena_release(&arena);
@@ -319,7 +319,7 @@ struct tsim_json *tsim_summary_json(const struct tsim_result *result, const stru
     if (result->simulated && result->campaign.has)
         add_campaign(root, &result->campaign, &result->batch_ramp);
     if (result->simulated && (result->campaign.has || result->scenario->model->kind == TSIM_MODEL_CNN))
-        add_regimen(root, result);
+        add_scaling_laws(root, result);
     if (result->uncertainty.basis)
         add_uncertainty(root, &result->uncertainty);
     if (result->n_measured > 0)

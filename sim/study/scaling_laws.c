@@ -1,4 +1,4 @@
-#include "study/regimen.h"
+#include "study/scaling_laws.h"
 
 #include "base/quantity.h"
 #include "workload/model.h"
@@ -24,10 +24,10 @@ double tsim_effective_tokens(double unique_tokens, double epochs) {
     return unique_tokens * (1 + REPETITIONS * -expm1(-(epochs - 1) / REPETITIONS));
 }
 
-__attribute__((format(printf, 3, 4))) static void note(struct tsim_regimen *out, struct tsim_arena *arena,
+__attribute__((format(printf, 3, 4))) static void note(struct tsim_scaling_laws *out, struct tsim_arena *arena,
                                                        const char *format, ...) {
     va_list args;
-    TSIM_ASSERT(out->n_notes < TSIM_REGIMEN_MOST_NOTES);
+    TSIM_ASSERT(out->n_notes < TSIM_SCALING_LAWS_MOST_NOTES);
     va_start(args, format);
     out->notes[out->n_notes++] = tsim_arena_vprintf(arena, format, args);
     va_end(args);
@@ -38,7 +38,7 @@ static const char *human(struct tsim_arena *arena, double value) {
     return tsim_arena_strdup(arena, tsim_quantity_human(value, TSIM_COUNT, text, sizeof text));
 }
 
-static void fill_data(struct tsim_arena *arena, double tokens, double n, struct tsim_regimen *out) {
+static void fill_data(struct tsim_arena *arena, double tokens, double n, struct tsim_scaling_laws *out) {
     out->tokens_per_parameter = tokens / n;
     out->optimal_parameters = sqrt(n * tokens / TOKENS_PER_PARAMETER);
     out->optimal_tokens = TOKENS_PER_PARAMETER * out->optimal_parameters;
@@ -48,7 +48,7 @@ static void fill_data(struct tsim_arena *arena, double tokens, double n, struct 
              out->tokens_per_parameter, human(arena, out->optimal_parameters), human(arena, out->optimal_tokens));
 }
 
-static void fill_batch(struct tsim_arena *arena, double batch_tokens, struct tsim_regimen *out) {
+static void fill_batch(struct tsim_arena *arena, double batch_tokens, struct tsim_scaling_laws *out) {
     out->critical_batch_tokens = tsim_critical_batch_tokens(out->loss_nats);
     out->tokens_factor = 1 + batch_tokens / out->critical_batch_tokens;
     out->steps_factor = 1 + out->critical_batch_tokens / batch_tokens;
@@ -60,7 +60,7 @@ static void fill_batch(struct tsim_arena *arena, double batch_tokens, struct tsi
 }
 
 static void fill_epochs(struct tsim_arena *arena, double epochs, double unique_tokens, bool has_tokens,
-                        struct tsim_regimen *out) {
+                        struct tsim_scaling_laws *out) {
     out->epochs = epochs;
     if (!has_tokens)
         return;
@@ -71,19 +71,19 @@ static void fill_epochs(struct tsim_arena *arena, double epochs, double unique_t
              out->effective_tokens / unique_tokens);
 }
 
-static void fill_images(struct tsim_arena *arena, double batch, struct tsim_regimen *out) {
+static void fill_images(struct tsim_arena *arena, double batch, struct tsim_scaling_laws *out) {
     out->learning_rate = 0.1 * batch / 256;
     if (batch > LARGEST_LINEAR_BATCH)
         note(out, arena,
              "a batch of %.0f images: linear scaling of the learning rate held up to 8,192 (Goyal et al. 2017)", batch);
 }
 
-void tsim_regimen(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_regimen *out) {
+void tsim_scaling_laws(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_scaling_laws *out) {
     const struct tsim_scenario *sc = result->scenario;
     double batch = (double)sc->training.global_batch_size, nan = (double)NAN;
     double samples = result->campaign.has ? result->campaign.samples : 0, s = (double)sc->training.sequence_length;
     bool has_tokens = !tsim_model_is_of_samples(sc->model);
-    *out = (struct tsim_regimen){nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, {NULL}, 0};
+    *out = (struct tsim_scaling_laws){nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, {NULL}, 0};
     double unique_tokens = sc->data.samples * s;
     if (has_tokens && sc->model->causal && samples > 0) {
         double n = tsim_model_active_parameters(sc->model);

@@ -1,5 +1,5 @@
-/* regimen.h - what the literature says of a run's batch and data: whether its tokens suit its parameters, its batch its
- * loss, its epochs its data. Rules of thumb from other people's runs, none of which touches a predicted time.
+/* scaling_laws.h - what the literature says of a run's batch and data: whether its tokens suit its parameters, its
+ * batch its loss, its epochs its data. Rules of thumb from other people's runs, none of which touches a predicted time.
  *
  *   tokens      Hoffmann et al. 2022 (arXiv:2203.15556): for a given compute 20 tokens a parameter are best (approach 1
  *               and 2), and the loss is about 1.69 + 406.4 / N^0.34 + 410.7 / D^0.28 nats (approach 3)
@@ -12,27 +12,27 @@
  *
  * Tokens and parameters are a decoder's of language: everything but epochs is left out for other models. Of a mixture
  * of experts the parameters are those that a token passes through, which is a convention, not a result of the paper. */
-#ifndef TSIM_STUDY_REGIMEN_H
-#define TSIM_STUDY_REGIMEN_H
+#ifndef TSIM_STUDY_SCALING_LAWS_H
+#define TSIM_STUDY_SCALING_LAWS_H
 
 #include "training/result.h"
 
-enum { TSIM_REGIMEN_MOST_NOTES = 4 };
-struct tsim_regimen { /* NAN: does not apply */
+enum { TSIM_SCALING_LAWS_MOST_NOTES = 4 };
+struct tsim_scaling_laws { /* NAN: does not apply */
     double tokens_per_parameter;
     double optimal_parameters, optimal_tokens; /* for the same compute: 6 N D with D = 20 N */
     double loss_nats;
     double critical_batch_tokens;
-    double tokens_factor;                       /* tokens needed, of those that a very small batch needs */
-    double steps_factor;                        /* steps needed, of those that a very large batch needs */
-    double epochs, effective_tokens;            /* passes over the data; fresh tokens that are worth as much */
-    double learning_rate;                       /* of a CNN with momentum, by the linear rule */
-    const char *notes[TSIM_REGIMEN_MOST_NOTES]; /* what a reader should know, with its source */
+    double tokens_factor;                            /* tokens needed, of those that a very small batch needs */
+    double steps_factor;                             /* steps needed, of those that a very large batch needs */
+    double epochs, effective_tokens;                 /* passes over the data; fresh tokens that are worth as much */
+    double learning_rate;                            /* of a CNN with momentum, by the linear rule */
+    const char *notes[TSIM_SCALING_LAWS_MOST_NOTES]; /* what a reader should know, with its source */
     int n_notes;
 };
 
 /* Notes are allocated from `arena`. */
-void tsim_regimen(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_regimen *out);
+void tsim_scaling_laws(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_scaling_laws *out);
 
 /* Their parts, for tests. */
 double tsim_chinchilla_loss_nats(double parameters, double tokens);

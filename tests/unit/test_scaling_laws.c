@@ -1,5 +1,5 @@
-/* regimen.h against what its papers print. */
-#include "study/regimen.h"
+/* scaling_laws.h against what its papers print. */
+#include "study/scaling_laws.h"
 
 #include "config/catalogue_load.h"
 #include "support/check_main.h"
@@ -36,11 +36,11 @@ START_TEST(epochs_wear_off) {
 }
 END_TEST
 
-static struct tsim_regimen regimen_of(struct tsim_arena *arena, const char *const settings[][2], size_t n) {
+static struct tsim_scaling_laws scaling_laws_of(struct tsim_arena *arena, const char *const settings[][2], size_t n) {
     static struct tsim_diags diags;
     struct tsim_override overrides[8];
     const struct tsim_scenario *scenario;
-    struct tsim_regimen regimen;
+    struct tsim_scaling_laws laws;
     for (size_t i = 0; i < n; i++)
         overrides[i] = (struct tsim_override){settings[i][0], settings[i][1]};
     tsim_diags_init(&diags);
@@ -50,16 +50,16 @@ static struct tsim_regimen regimen_of(struct tsim_arena *arena, const char *cons
     result.campaign.has = true;
     result.campaign.steps = scenario->training.length / (1024 * 4096.0);
     result.campaign.samples = result.campaign.steps * (double)scenario->training.global_batch_size;
-    tsim_regimen(arena, &result, &regimen);
+    tsim_scaling_laws(arena, &result, &laws);
     tsim_diags_release(&diags);
-    return regimen;
+    return laws;
 }
 
 /* 69 G parameters on 2 T tokens: 29 a parameter. 6 N D of compute are as much as 20 a parameter of sqrt(N D / 20). */
 START_TEST(llama2_70b_is_well_fed) {
     struct tsim_arena arena;
     tsim_arena_init(&arena);
-    struct tsim_regimen r = regimen_of(&arena, NULL, 0);
+    struct tsim_scaling_laws r = scaling_laws_of(&arena, NULL, 0);
     ck_assert_double_eq_tol(r.tokens_per_parameter, 2e12 / 68.98e9, 0.01);
     ck_assert_double_eq_tol(r.optimal_parameters * r.optimal_tokens, 68.98e9 * 2e12, 1e20);
     ck_assert_double_eq_tol(r.optimal_tokens / r.optimal_parameters, 20, 1e-9);
@@ -73,7 +73,7 @@ START_TEST(a_hungry_run_with_a_huge_batch_is_told) {
     static const char *const SETTINGS[][2] = {{"training.tokens", "100 G"}, {"training.global_batch_size", "4096"}};
     struct tsim_arena arena;
     tsim_arena_init(&arena);
-    struct tsim_regimen r = regimen_of(&arena, SETTINGS, 2);
+    struct tsim_scaling_laws r = scaling_laws_of(&arena, SETTINGS, 2);
     ck_assert_int_eq(r.n_notes, 2);
     ck_assert_ptr_nonnull(strstr(r.notes[0], "Hoffmann"));
     ck_assert_ptr_nonnull(strstr(r.notes[1], "McCandlish"));
@@ -82,8 +82,8 @@ START_TEST(a_hungry_run_with_a_huge_batch_is_told) {
 }
 END_TEST
 
-static Suite *regimen_suite(void) {
-    Suite *suite = suite_create("regimen");
+static Suite *scaling_laws_suite(void) {
+    Suite *suite = suite_create("scaling_laws");
     TCase *all = tcase_create("all");
     tcase_add_test(all, losses_of_gopher_and_chinchilla);
     tcase_add_test(all, the_critical_batch_grows_as_the_loss_falls);
@@ -94,4 +94,4 @@ static Suite *regimen_suite(void) {
     return suite;
 }
 
-TSIM_TEST_MAIN(regimen_suite)
+TSIM_TEST_MAIN(scaling_laws_suite)
