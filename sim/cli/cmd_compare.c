@@ -15,7 +15,7 @@ struct compare {
     const struct tsim_arguments *arguments;
     struct tsim_arena arena;
     struct tsim_diags diags;
-    struct tsim_result results[2];
+    struct tsim_prediction predictions[2];
     struct tsim_comparison comparison;
 };
 
@@ -24,16 +24,17 @@ static enum tsim_status simulate(struct compare *c, int side) {
     const char *operand = c->arguments->operands[side];
     const struct tsim_scenario *scenario;
     TSIM_TRY(tsim_load_operand(&c->arena, c->arguments, operand, &scenario, &c->diags));
-    TSIM_TRY(tsim_train_run(&c->arena, scenario, &options, &c->results[side], &c->diags));
-    return tsim_uncertainty_add(&c->arena, &c->results[side], &c->diags);
+    TSIM_TRY(tsim_train_run(&c->arena, scenario, &options, &c->predictions[side].result, &c->diags));
+    return tsim_uncertainty_add(&c->arena, &c->predictions[side], &c->diags);
 }
 
 static enum tsim_status find_sensitivity(struct compare *c) {
     static const char *const NAMES[] = {"A", "B"};
     struct tsim_robust robust;
-    if (!c->arguments->has[TSIM_OPTION_SENSITIVITY] || !c->results[0].simulated || !c->results[1].simulated)
+    if (!c->arguments->has[TSIM_OPTION_SENSITIVITY] || !c->predictions[0].result.simulated ||
+        !c->predictions[1].result.simulated)
         return TSIM_OK;
-    TSIM_TRY(tsim_robust_run(&c->arena, &c->results[0], &c->results[1], &robust, &c->diags));
+    TSIM_TRY(tsim_robust_run(&c->arena, &c->predictions[0], &c->predictions[1], &robust, &c->diags));
     tsim_robust_figures(&c->arena, &robust, NAMES, &c->comparison.sensitivity);
     c->comparison.verdict = tsim_robust_verdict(&c->arena, &robust, NAMES);
     return TSIM_OK;
@@ -41,7 +42,7 @@ static enum tsim_status find_sensitivity(struct compare *c) {
 
 static enum tsim_status build(struct compare *c) {
     const char **operands = c->arguments->operands;
-    const struct tsim_side a = {operands[0], &c->results[0]}, b = {operands[1], &c->results[1]};
+    const struct tsim_side a = {operands[0], &c->predictions[0]}, b = {operands[1], &c->predictions[1]};
     TSIM_TRY(simulate(c, 0));
     TSIM_TRY(simulate(c, 1));
     tsim_comparison_build(&c->arena, &a, &b, &c->comparison);
@@ -54,9 +55,9 @@ static enum tsim_exit write_report(struct compare *c) {
     enum tsim_status status = TSIM_OK;
     tsim_page_add_comparison(page, tsim_comparison_json(&c->comparison));
     for (int side = 0; side < 2 && status == TSIM_OK; side++)
-        status =
-            tsim_page_add_run(&c->arena, page, c->results[side].scenario, c->arguments->has[TSIM_OPTION_IGNORE_MEMORY],
-                              &logged, TSIM_PAGE_MOST_SLICES / 2, &c->diags);
+        status = tsim_page_add_run(&c->arena, page, c->predictions[side].result.scenario,
+                                   c->arguments->has[TSIM_OPTION_IGNORE_MEMORY], &logged, TSIM_PAGE_MOST_SLICES / 2,
+                                   &c->diags);
     enum tsim_exit code = tsim_exit_of(status);
     if (status == TSIM_OK)
         code = tsim_write_page(c->arguments->value[TSIM_OPTION_REPORT], page);
@@ -68,7 +69,8 @@ static enum tsim_exit write_report(struct compare *c) {
 static enum tsim_exit judge(const struct compare *c) {
     double change_frac = c->comparison.step_change_frac, most_frac = c->arguments->fail_above_frac;
     if (!c->arguments->has[TSIM_OPTION_FAIL_ABOVE])
-        return c->results[0].simulated && c->results[1].simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
+        return c->predictions[0].result.simulated && c->predictions[1].result.simulated ? TSIM_EXIT_OK
+                                                                                        : TSIM_EXIT_DOES_NOT_FIT;
     if (fabs(change_frac) <= most_frac)
         return TSIM_EXIT_OK;
     tsim_flush_results();

@@ -12,7 +12,7 @@ struct explain {
     struct tsim_arena arena;
     struct tsim_diags diags;
     const struct tsim_scenario *scenario;
-    struct tsim_result result;
+    struct tsim_prediction prediction;
     struct tsim_explanation explanation;
 };
 
@@ -25,12 +25,13 @@ static enum tsim_status simulate(struct explain *explain) {
     const struct tsim_run_options options = {.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
     TSIM_TRY(tsim_scenario_load(&explain->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides,
                                 &explain->scenario, &explain->diags));
-    TSIM_TRY(tsim_train_run(&explain->arena, explain->scenario, &options, &explain->result, &explain->diags));
+    TSIM_TRY(
+        tsim_train_run(&explain->arena, explain->scenario, &options, &explain->prediction.result, &explain->diags));
     if (term_of(arguments))
-        TSIM_TRY(tsim_uncertainty_add(&explain->arena, &explain->result, &explain->diags));
+        TSIM_TRY(tsim_uncertainty_add(&explain->arena, &explain->prediction, &explain->diags));
     else
-        tsim_advise(&explain->arena, explain->scenario, &explain->result);
-    return tsim_explanation_build(&explain->arena, explain->scenario, &explain->result, &explain->explanation,
+        tsim_advise(&explain->arena, explain->scenario, &explain->prediction);
+    return tsim_explanation_build(&explain->arena, explain->scenario, &explain->prediction, &explain->explanation,
                                   &explain->diags);
 }
 
@@ -69,9 +70,10 @@ static enum tsim_exit print_term(struct explain *explain, const char *name) {
     const struct tsim_term *term = tsim_term_build(&explain->arena, &explain->explanation, name);
     if (!term) {
         fprintf(stderr, "tsim explain: this run has no '%s'%s\n", name,
-                explain->result.simulated ? ": the scenario does not ask for it"
-                                          : ": it does not fit in memory (--ignore-memory simulates it all the same)");
-        return explain->result.simulated ? TSIM_EXIT_INVALID : TSIM_EXIT_DOES_NOT_FIT;
+                explain->prediction.result.simulated
+                    ? ": the scenario does not ask for it"
+                    : ": it does not fit in memory (--ignore-memory simulates it all the same)");
+        return explain->prediction.result.simulated ? TSIM_EXIT_INVALID : TSIM_EXIT_DOES_NOT_FIT;
     }
     if (arguments->has[TSIM_OPTION_CSV]) {
         tsim_term_print_csv(stdout, term);
@@ -86,7 +88,7 @@ static enum tsim_exit print_term(struct explain *explain, const char *name) {
 
 static enum tsim_exit print_explanation(struct explain *explain) {
     const char *term = term_of(explain->arguments);
-    enum tsim_exit status = explain->result.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
+    enum tsim_exit status = explain->prediction.result.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
     return tsim_exit_worse(status, term ? print_term(explain, term) : print_sections(explain));
 }
 

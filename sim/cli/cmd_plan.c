@@ -91,13 +91,13 @@ static enum tsim_status search(struct run *run) {
 
 /* ---- does the order of the two best clusters survive? ---- */
 
-static enum tsim_status run_again(struct run *run, const struct tsim_plan *plan, struct tsim_result *result) {
+static enum tsim_status run_again(struct run *run, const struct tsim_plan *plan, struct tsim_prediction *prediction) {
     const struct tsim_run_options options = {.ignore_memory = false};
     const struct tsim_scenario *scenario;
     if (!tsim_scenario_replan(&run->arena, plan->candidate->job, &plan->choice, &scenario))
         TSIM_BUG("a plan that was simulated is not valid");
-    TSIM_TRY(tsim_train_run(&run->arena, scenario, &options, result, &run->diags));
-    return tsim_uncertainty_add(&run->arena, result, &run->diags);
+    TSIM_TRY(tsim_train_run(&run->arena, scenario, &options, &prediction->result, &run->diags));
+    return tsim_uncertainty_add(&run->arena, prediction, &run->diags);
 }
 
 static const struct tsim_plan *best_of(const struct run *run, const struct tsim_plan *without) {
@@ -111,7 +111,7 @@ static const struct tsim_plan *best_of(const struct run *run, const struct tsim_
 }
 
 static enum tsim_status find_sensitivity(struct run *run) {
-    struct tsim_result results[2];
+    struct tsim_prediction predictions[2] = {0};
     struct tsim_robust robust;
     const struct tsim_plan *first = best_of(run, NULL), *second = best_of(run, first);
     if (!run->arguments->has[TSIM_OPTION_SENSITIVITY])
@@ -126,9 +126,9 @@ static enum tsim_status find_sensitivity(struct run *run) {
     const char *names[2];
     for (int i = 0; i < 2; i++) {
         names[i] = tsim_plan_cluster_name(&run->arena, &run->space, plans[i]->candidate);
-        TSIM_TRY(run_again(run, plans[i], &results[i]));
+        TSIM_TRY(run_again(run, plans[i], &predictions[i]));
     }
-    TSIM_TRY(tsim_robust_run(&run->arena, &results[0], &results[1], &robust, &run->diags));
+    TSIM_TRY(tsim_robust_run(&run->arena, &predictions[0], &predictions[1], &robust, &run->diags));
     tsim_robust_figures(&run->arena, &robust, names, &run->sensitivity);
     run->verdict = tsim_robust_verdict(&run->arena, &robust, names);
     return TSIM_OK;

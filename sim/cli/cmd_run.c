@@ -7,12 +7,13 @@
 #include "report/trace.h"
 #include "study/advice.h"
 #include "study/uncertainty.h"
+#include "training/run.h"
 
 struct run {
     const struct tsim_arguments *arguments;
     struct tsim_arena arena;
     struct tsim_diags diags;
-    struct tsim_result result;
+    struct tsim_prediction prediction;
     struct tsim_logged logged;
     const char *started_at;
 };
@@ -29,18 +30,18 @@ static enum tsim_status simulate(struct run *run) {
                                  arguments->value[TSIM_OPTION_TRACE_RANKS], &trace, &run->diags));
         options.sink = tsim_trace_sink(trace);
     }
-    enum tsim_status status = tsim_train_run(&run->arena, scenario, &options, &run->result, &run->diags);
+    enum tsim_status status = tsim_train_run(&run->arena, scenario, &options, &run->prediction.result, &run->diags);
     if (trace && status != TSIM_OK) {
         tsim_trace_discard(trace);
     } else if (trace) {
         status = tsim_trace_close(trace, &run->diags);
-        if (status == TSIM_OK && !run->result.simulated)
+        if (status == TSIM_OK && !run->prediction.result.simulated)
             tsim_diags_warning(&run->diags, (struct tsim_place){.file = arguments->value[TSIM_OPTION_TRACE]}, "",
                                "nothing was simulated: the trace is empty");
     }
     TSIM_TRY(status);
-    tsim_advise(&run->arena, scenario, &run->result);
-    return tsim_uncertainty_add(&run->arena, &run->result, &run->diags);
+    tsim_advise(&run->arena, scenario, &run->prediction);
+    return tsim_uncertainty_add(&run->arena, &run->prediction, &run->diags);
 }
 
 static enum tsim_status log_run(struct run *run, struct tsim_diags *diags) {
@@ -48,7 +49,7 @@ static enum tsim_status log_run(struct run *run, struct tsim_diags *diags) {
     const char *file = tsim_db_file(run->arguments);
     int64_t run_id = 0;
     TSIM_TRY(tsim_store_open(&run->arena, file, TSIM_STORE_WRITE, &store, diags));
-    enum tsim_status status = tsim_store_add_run(store, &run->result, run->started_at, &run_id, diags);
+    enum tsim_status status = tsim_store_add_run(store, &run->prediction, run->started_at, &run_id, diags);
     tsim_store_close(store);
     if (status == TSIM_OK)
         run->logged = (struct tsim_logged){.run_id = run_id, .file = file};
@@ -58,22 +59,22 @@ static enum tsim_status log_run(struct run *run, struct tsim_diags *diags) {
 static enum tsim_exit print_result(const struct run *run) {
     enum tsim_exit status = TSIM_EXIT_OK;
     if (run->arguments->has[TSIM_OPTION_CSV]) {
-        struct tsim_json *summary = tsim_summary_json(&run->result, &run->logged);
+        struct tsim_json *summary = tsim_summary_json(&run->prediction, &run->logged);
         tsim_export_summary_csv(summary, stdout);
         tsim_json_release(summary);
     } else if (!tsim_is_json_on_stdout(run->arguments)) {
         struct tsim_style style = tsim_style_of(stdout);
-        tsim_summary_print(stdout, &style, &run->result, &run->logged);
+        tsim_summary_print(stdout, &style, &run->prediction, &run->logged);
     }
     if (run->arguments->has[TSIM_OPTION_JSON])
-        status = tsim_write_json(run->arguments, tsim_summary_json(&run->result, &run->logged));
+        status = tsim_write_json(run->arguments, tsim_summary_json(&run->prediction, &run->logged));
     return status;
 }
 
 static enum tsim_exit write_report(struct run *run, struct tsim_diags *diags) {
     struct tsim_json *page = tsim_page_new();
     const struct tsim_arguments *arguments = run->arguments;
-    enum tsim_exit status = tsim_exit_of(tsim_page_add_run(&run->arena, page, run->result.scenario,
+    enum tsim_exit status = tsim_exit_of(tsim_page_add_run(&run->arena, page, run->prediction.result.scenario,
                                                            arguments->has[TSIM_OPTION_IGNORE_MEMORY], &run->logged,
                                                            TSIM_PAGE_MOST_SLICES, diags));
     if (status == TSIM_EXIT_OK)
@@ -85,7 +86,7 @@ static enum tsim_exit write_report(struct run *run, struct tsim_diags *diags) {
 /* The database comes first, because the summary says the run's number; its failure is told last, where it is seen. */
 static enum tsim_exit finish(struct run *run) {
     struct tsim_diags log_diags;
-    enum tsim_exit status = run->result.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
+    enum tsim_exit status = run->prediction.result.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
     tsim_diags_init(&log_diags);
     if (!run->arguments->has[TSIM_OPTION_NO_DB])
         status = tsim_exit_worse(status, tsim_exit_of(log_run(run, &log_diags)));

@@ -194,9 +194,10 @@ static enum tsim_status log_cases(const struct tsim_arguments *arguments, struct
     TSIM_TRY(tsim_store_open(arena, tsim_db_file(arguments), TSIM_STORE_WRITE, &store, diags));
     for (size_t i = 0; i < validation->n_cases && status == TSIM_OK; i++) {
         const struct tsim_case *item = &validation->cases[i];
+        const struct tsim_prediction prediction = {.result = item->result};
         int64_t run_id;
         if (item->status == TSIM_CASE_OK || item->status == TSIM_CASE_DOES_NOT_FIT)
-            status = tsim_store_add_run(store, &item->result, started_at, &run_id, diags);
+            status = tsim_store_add_run(store, &prediction, started_at, &run_id, diags);
     }
     tsim_store_close(store);
     return status;

@@ -146,16 +146,16 @@ void tsim_job_ignore_memory(struct tsim_job *job, int is_ignored) {
 
 /* ---- one run ---- */
 
-static enum tsim_status simulate(struct tsim_job *job, struct tsim_arena *arena, struct tsim_result *result,
+static enum tsim_status simulate(struct tsim_job *job, struct tsim_arena *arena, struct tsim_prediction *prediction,
                                  struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = job->ignores_memory};
     const struct tsim_scenario *scenario;
     struct tsim_scenario_source *source = TSIM_NEW(arena, struct tsim_scenario_source);
     TSIM_TRY(tsim_scenario_reopen(arena, &job->source, source, diags)); /* mistakes leave their lines in its arena */
     TSIM_TRY(tsim_scenario_load_from(arena, source, job->overrides, job->n_overrides, &scenario, diags));
-    TSIM_TRY(tsim_train_run(arena, scenario, &options, result, diags));
-    tsim_advise(arena, scenario, result);
-    return tsim_uncertainty_add(arena, result, diags);
+    TSIM_TRY(tsim_train_run(arena, scenario, &options, &prediction->result, diags));
+    tsim_advise(arena, scenario, prediction);
+    return tsim_uncertainty_add(arena, prediction, diags);
 }
 
 static void print_json(const void *json, FILE *out) {
@@ -165,16 +165,16 @@ static void print_json(const void *json, FILE *out) {
 enum tsim_job_status tsim_job_run(struct tsim_job *job) {
     struct tsim_diags diags;
     struct tsim_arena arena;
-    struct tsim_result result;
+    struct tsim_prediction prediction = {0};
     if (!job->is_loaded)
         return say(job, "tsim_job_run: no scenario is loaded\n");
     begin_messages(job, &diags);
     forget_run(job);
     tsim_arena_init(&arena);
-    enum tsim_status status = simulate(job, &arena, &result, &diags);
-    bool is_simulated = status == TSIM_OK && result.simulated;
+    enum tsim_status status = simulate(job, &arena, &prediction, &diags);
+    bool is_simulated = status == TSIM_OK && prediction.result.simulated;
     if (status == TSIM_OK) {
-        job->summary = tsim_summary_json(&result, &(struct tsim_logged){0, NULL});
+        job->summary = tsim_summary_json(&prediction, &(struct tsim_logged){0, NULL});
         job->json = text_of(&job->json_arena, print_json, &job->summary);
     }
     enum tsim_job_status code = end_messages(job, &diags, status); /* places of mistakes are in the arena */

@@ -119,7 +119,7 @@ static void add_differences(const struct inputs *inputs, const char *path, const
 
 /* A resolved scenario is JSON of our own, and JSON is YAML. */
 static const struct tsim_value *tree_of(struct tsim_arena *arena, const struct tsim_side *side) {
-    const char *text = side->result->scenario->resolved_json;
+    const char *text = side->prediction->result.scenario->resolved_json;
     const struct tsim_value *root = NULL;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
@@ -259,9 +259,9 @@ void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, 
                            struct tsim_comparison *comparison) {
     struct tsim_outcome from, to;
     *comparison = (struct tsim_comparison){.a = *a, .b = *b, .step_change_frac = (double)NAN};
-    tsim_outcome_of(a->result, &from);
-    tsim_outcome_of(b->result, &to);
-    if (a->result->simulated && b->result->simulated)
+    tsim_outcome_of(a->prediction, &from);
+    tsim_outcome_of(b->prediction, &to);
+    if (a->prediction->result.simulated && b->prediction->result.simulated)
         comparison->step_change_frac = to.value[TSIM_OUTCOME_STEP_TIME] / from.value[TSIM_OUTCOME_STEP_TIME] - 1;
     find_inputs(arena, comparison);
     find_waterfall(arena, &from, &to, comparison);
@@ -276,8 +276,7 @@ static void heading(FILE *out, const struct tsim_style *style, const char *text)
     fprintf(out, "\n%s%s%s\n", tsim_tint_on(style, TSIM_TINT_BOLD), text, tsim_tint_off(style));
 }
 
-static const char *interval_text(const struct tsim_result *result, char *buffer, size_t size) {
-    const struct tsim_uncertainty *u = &result->uncertainty;
+static const char *interval_text(const struct tsim_uncertainty *u, char *buffer, size_t size) {
     char text[96];
     buffer[0] = '\0';
     if (u->basis)
@@ -288,12 +287,12 @@ static const char *interval_text(const struct tsim_result *result, char *buffer,
 
 static void print_side(FILE *out, const struct tsim_style *style, const char *letter, const struct tsim_side *side) {
     char name[256] = "", text[64], interval[256], line[1024];
-    if (strcmp(side->name, side->result->scenario->name) != 0)
-        snprintf(name, sizeof name, " (%s)", side->result->scenario->name);
-    if (side->result->simulated)
+    if (strcmp(side->name, side->prediction->result.scenario->name) != 0)
+        snprintf(name, sizeof name, " (%s)", side->prediction->result.scenario->name);
+    if (side->prediction->result.simulated)
         snprintf(line, sizeof line, "%s%s: step %s%s", side->name, name,
-                 tsim_quantity_human(side->result->step.time_s, TSIM_TIME_S, text, sizeof text),
-                 interval_text(side->result, interval, sizeof interval));
+                 tsim_quantity_human(side->prediction->result.step.time_s, TSIM_TIME_S, text, sizeof text),
+                 interval_text(&side->prediction->uncertainty, interval, sizeof interval));
     else
         snprintf(line, sizeof line, "%s%s: does not fit in memory", side->name, name);
     fprintf(out, "%s  ", letter);

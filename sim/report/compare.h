@@ -8,7 +8,7 @@
 
 struct tsim_side {
     const char *name; /* as the user called it */
-    const struct tsim_result *result;
+    const struct tsim_prediction *prediction;
 };
 
 struct tsim_comparison {
@@ -22,7 +22,7 @@ struct tsim_comparison {
     const char *verdict;             /* sentences below that table, or NULL */
 };
 
-/* In `arena`. The results' scenarios must be there. */
+/* In `arena`. The predictions' scenarios must be there. */
 void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, const struct tsim_side *b,
                            struct tsim_comparison *comparison);
 

@@ -33,10 +33,11 @@ static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_expla
 }
 
 enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                        const struct tsim_result *result, struct tsim_explanation *explanation,
+                                        const struct tsim_prediction *prediction, struct tsim_explanation *explanation,
                                         struct tsim_diags *diags) {
+    const struct tsim_result *result = &prediction->result;
     scenario = result->scenario; /* balanced, where it asked for that */
-    *explanation = (struct tsim_explanation){.scenario = scenario, .result = result};
+    *explanation = (struct tsim_explanation){.scenario = scenario, .prediction = prediction, .result = result};
     if (!result->simulated)
         return TSIM_OK;
     explanation->timeline = tsim_timeline_build(arena, scenario);

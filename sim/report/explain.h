@@ -15,12 +15,14 @@
 
 #include "report/explain_timeline.h"
 #include "report/figures.h"
+#include "results/prediction.h"
 #include "study/sensitivity.h"
 #include "training/step_input.h"
 
 struct tsim_explanation {
     const struct tsim_scenario *scenario;
-    const struct tsim_result *result; /* of a run of the scenario */
+    const struct tsim_prediction *prediction; /* of the scenario */
+    const struct tsim_result *result;         /* the prediction's */
     /* Of a simulated result alone: */
     struct tsim_sensitivities sensitivities;
     const struct tsim_timeline *timeline;
@@ -31,10 +33,10 @@ struct tsim_explanation {
     int32_t n_link_utilizations;
 };
 
-/* Runs what the sections need beside `result`, which must outlive the explanation. Fails only as tsim_train_run does.
- */
+/* Runs what the sections need beside `prediction`, which must outlive the explanation. Fails only as tsim_train_run
+ * does. */
 enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                        const struct tsim_result *result, struct tsim_explanation *explanation,
+                                        const struct tsim_prediction *prediction, struct tsim_explanation *explanation,
                                         struct tsim_diags *diags);
 
 void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation);

@@ -8,9 +8,9 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
                                                         {"advice", "advice", TSIM_FIGURE_TEXT}};
     struct tsim_figures figures;
     tsim_figures_init(&figures, arena, "advice", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
-    for (int32_t i = 0; i < explanation->result->n_advice; i++) {
+    for (int32_t i = 0; i < explanation->prediction->n_advice; i++) {
         tsim_figures_add(&figures, i + 1);
-        tsim_figures_add_text(&figures, explanation->result->advice[i]);
+        tsim_figures_add_text(&figures, explanation->prediction->advice[i]);
     }
     take(context, &figures);
 }
@@ -21,9 +21,9 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     struct tsim_fold fold;
     tsim_explain_heading(out, style, "advice, the largest gain first (each simulated alone)");
     FILE *lines = tsim_fold_open(&fold, style, out);
-    for (int32_t i = 0; i < explanation->result->n_advice; i++)
-        fprintf(lines, "%d. %s\n", i + 1, explanation->result->advice[i]);
-    if (explanation->result->n_advice == 0)
+    for (int32_t i = 0; i < explanation->prediction->n_advice; i++)
+        fprintf(lines, "%d. %s\n", i + 1, explanation->prediction->advice[i]);
+    if (explanation->prediction->n_advice == 0)
         fputs("no single change that was tried gains 1 %\n", lines);
     tsim_fold_close(&fold);
 }

@@ -369,7 +369,7 @@ const struct tsim_term *tsim_term_of_shares(struct tsim_terms *terms, const char
 
 /* "uncertainty.days.p10" and its kin: a quantile of a distribution, with the figures that it is made of. */
 static const struct tsim_term *forecast(struct tsim_terms *terms, const char *name) {
-    const struct tsim_uncertainty *u = &result_of(terms)->uncertainty;
+    const struct tsim_uncertainty *u = &terms->explanation->prediction->uncertainty;
     const struct tsim_reliability_spec *r = &terms->scenario->reliability;
     bool is_days = strncmp(name, "uncertainty.days.", strlen("uncertainty.days.")) == 0,
          is_cost = strncmp(name, "uncertainty.cost_usd.", strlen("uncertainty.cost_usd.")) == 0;
@@ -395,7 +395,7 @@ static const struct tsim_term *forecast(struct tsim_terms *terms, const char *na
 }
 
 const struct tsim_term *tsim_term_of_interval(struct tsim_terms *terms, const char *name) {
-    const struct tsim_uncertainty *u = &result_of(terms)->uncertainty;
+    const struct tsim_uncertainty *u = &terms->explanation->prediction->uncertainty;
     if (strncmp(name, "uncertainty.step_time", strlen("uncertainty.step_time")) != 0)
         return forecast(terms, name);
     double time_s = result_of(terms)->step.time_s;

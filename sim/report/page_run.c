@@ -84,14 +84,14 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
         .slices = slices, .n_stages = tsim_scenario_schedule(scenario).stages, .most = most_slices};
     const struct tsim_step_sink sink = {.begin = begin, .take = take, .context = &recorder};
     const struct tsim_run_options options = {.ignore_memory = ignore_memory, .sink = &sink};
-    struct tsim_result *result = TSIM_NEW(arena, struct tsim_result);
+    struct tsim_prediction *prediction = TSIM_NEW(arena, struct tsim_prediction);
     struct tsim_explanation explanation;
-    enum tsim_status status = tsim_train_run(arena, scenario, &options, result, diags);
+    enum tsim_status status = tsim_train_run(arena, scenario, &options, &prediction->result, diags);
     if (status == TSIM_OK)
-        status = tsim_uncertainty_add(arena, result, diags);
+        status = tsim_uncertainty_add(arena, prediction, diags);
     if (status == TSIM_OK) {
-        tsim_advise(arena, scenario, result);
-        status = tsim_explanation_build(arena, scenario, result, &explanation, diags);
+        tsim_advise(arena, scenario, prediction);
+        status = tsim_explanation_build(arena, scenario, prediction, &explanation, diags);
     }
     if (status != TSIM_OK) {
         tsim_json_release(slices);
@@ -100,11 +100,11 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     struct tsim_json *run = tsim_json_object(tsim_json_member(page, "runs"), NULL);
     tsim_json_text(run, "name", scenario->name);
     tsim_json_bool(run, "of_samples", tsim_model_is_of_samples(scenario->model));
-    tsim_json_take(run, "summary", tsim_summary_json(result, logged));
+    tsim_json_take(run, "summary", tsim_summary_json(prediction, logged));
     tsim_json_take(run, "explain", tsim_explain_json(&explanation));
     add_roof(run, scenario);
     add_estimates(run, scenario);
-    add_stretches(run, &result->campaign);
+    add_stretches(run, &prediction->result.campaign);
     tsim_json_integer(run, "n_slices", recorder.n);
     tsim_json_take(run, "slices", slices);
     tsim_json_parsed(run, "scenario", scenario->resolved_json);

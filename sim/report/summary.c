@@ -145,11 +145,12 @@ static const char *interval(struct tsim_screen *screen, const struct tsim_uncert
                              tsim_screen_human(screen, u->step_time_high_s, TSIM_TIME_S), u->basis);
 }
 
-static void print_speed(struct tsim_screen *screen, const struct tsim_result *result) {
+static void print_speed(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
+    const struct tsim_result *result = &prediction->result;
     const struct tsim_throughput *t = &result->throughput;
     fputc('\n', screen->out);
     tsim_screen_line(screen, "step time", "%s%s", tsim_screen_human(screen, result->step.time_s, TSIM_TIME_S),
-                     interval(screen, &result->uncertainty));
+                     interval(screen, &prediction->uncertainty));
     bool is_image = result->scenario->model->image.patch > 0 || result->scenario->model->kind == TSIM_MODEL_CNN;
     const char *what = is_image ? "images" : "samples";
     if (tsim_model_is_of_samples(result->scenario->model))
@@ -369,13 +370,14 @@ static const char *launches_text(struct tsim_screen *screen, const struct tsim_r
                              tsim_screen_human(screen, software->host_time_per_op_s, TSIM_TIME_S));
 }
 
-static void print_advice(struct tsim_screen *screen, const struct tsim_result *result) {
+static void print_advice(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
+    const struct tsim_result *result = &prediction->result;
     tsim_screen_line(screen, "bottleneck", "%s%s%s; %s", tsim_bottleneck_kind(result),
                      result->bottleneck_is_data ? ": " : "",
                      result->bottleneck_is_data ? input_text(result->input.bound) : launches_text(screen, result),
                      bounds_text(screen, result));
-    for (int32_t i = 0; i < result->n_advice && i < MOST_ADVICE; i++)
-        tsim_screen_line(screen, i == 0 ? "advice" : "", "%s", result->advice[i]);
+    for (int32_t i = 0; i < prediction->n_advice && i < MOST_ADVICE; i++)
+        tsim_screen_line(screen, i == 0 ? "advice" : "", "%s", prediction->advice[i]);
 }
 
 static void print_notes(struct tsim_screen *screen, const struct tsim_result *result) {
@@ -423,25 +425,27 @@ static void print_misfit(struct tsim_screen *screen, const struct tsim_result *r
                 tsim_gigabytes_text(result->fit_changes[i].peak_bytes, text, sizeof text));
 }
 
-static void print_outcome(struct tsim_screen *screen, const struct tsim_result *result) {
+static void print_outcome(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
+    const struct tsim_result *result = &prediction->result;
     print_input(screen, &result->input);
     print_variation(screen, result);
     print_power(screen, result);
     print_evaluation(screen, result);
-    tsim_screen_campaign(screen, result);
+    tsim_screen_campaign(screen, prediction);
     print_measured(screen, result);
-    print_advice(screen, result);
+    print_advice(screen, prediction);
     print_notes(screen, result);
 }
 
-void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct tsim_result *result,
+void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct tsim_prediction *prediction,
                         const struct tsim_logged *logged) {
+    const struct tsim_result *result = &prediction->result;
     struct tsim_screen screen = {.out = out, .style = style};
     tsim_arena_init(&screen.arena);
     tsim_result_check(result);
     print_inputs(&screen, result);
     if (result->simulated) {
-        print_speed(&screen, result);
+        print_speed(&screen, prediction);
         print_terms(&screen, &result->step);
     }
     print_memory(&screen, result);
@@ -454,7 +458,7 @@ void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct 
     }
     fputc('\n', out);
     if (result->simulated)
-        print_outcome(&screen, result);
+        print_outcome(&screen, prediction);
     print_logged(&screen, logged);
     tsim_arena_release(&screen.arena);
 }

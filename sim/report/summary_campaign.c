@@ -79,8 +79,9 @@ static const char *days_range(struct tsim_screen *screen, const struct tsim_perc
 }
 
 /* What the whole run may come to, with everything together that is not known. */
-static void print_forecast(struct tsim_screen *screen, const struct tsim_result *result) {
-    const struct tsim_uncertainty *u = &result->uncertainty;
+static void print_forecast(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
+    const struct tsim_result *result = &prediction->result;
+    const struct tsim_uncertainty *u = &prediction->uncertainty;
     bool has_luck = result->campaign.n_times > 1;
     if (!u->has_run)
         return;
@@ -239,12 +240,13 @@ static void print_scaling_laws(struct tsim_screen *screen, const struct tsim_res
         tsim_screen_line(screen, i == 0 ? "note" : "", "%s", laws.notes[i]);
 }
 
-void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *result) {
+void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
+    const struct tsim_result *result = &prediction->result;
     print_scaling_laws(screen, result);
     if (!result->campaign.has)
         return;
     print_campaign(screen, &result->campaign, result->scenario->cost.date);
-    print_forecast(screen, result);
+    print_forecast(screen, prediction);
     if (result->batch_ramp.has)
         tsim_screen_line(screen, "batch grows", "from %s to %s samples in %s steps, %s",
                          tsim_screen_count(screen, result->scenario->training.batch_ramp.from),

@@ -167,14 +167,15 @@ static void add_input(struct tsim_json *root, const struct tsim_input_figures *f
     add_figures(input, INPUT, figures);
 }
 
-static void add_bottleneck(struct tsim_json *root, const struct tsim_result *result) {
+static void add_bottleneck(struct tsim_json *root, const struct tsim_prediction *prediction) {
+    const struct tsim_result *result = &prediction->result;
     struct tsim_json *bottleneck = tsim_json_object(root, "bottleneck");
     tsim_json_text(bottleneck, "kind", tsim_bottleneck_kind(result));
     tsim_json_text(bottleneck, "axis", tsim_bottleneck_axis(result));
     add_section(bottleneck, "shares", BOUNDS, &result->bounds);
     struct tsim_json *advice = tsim_json_array(bottleneck, "advice");
-    for (int32_t i = 0; i < result->n_advice; i++)
-        tsim_json_text(advice, NULL, result->advice[i]);
+    for (int32_t i = 0; i < prediction->n_advice; i++)
+        tsim_json_text(advice, NULL, prediction->advice[i]);
 }
 
 static void add_distribution(struct tsim_json *campaign, const struct tsim_campaign *c) {
@@ -288,7 +289,8 @@ static void add_simulator(struct tsim_json *root, const struct tsim_result *resu
     tsim_json_number(simulator, "peak_rss_bytes", result->peak_rss_bytes);
 }
 
-struct tsim_json *tsim_summary_json(const struct tsim_result *result, const struct tsim_logged *logged) {
+struct tsim_json *tsim_summary_json(const struct tsim_prediction *prediction, const struct tsim_logged *logged) {
+    const struct tsim_result *result = &prediction->result;
     tsim_result_check(result);
     struct tsim_json *root = tsim_json_new_object();
     tsim_json_text(root, "schema", "tsim/summary/v1");
@@ -313,15 +315,15 @@ struct tsim_json *tsim_summary_json(const struct tsim_result *result, const stru
     if (result->input.has)
         add_input(root, &result->input);
     if (result->simulated)
-        add_bottleneck(root, result);
+        add_bottleneck(root, prediction);
     if (result->evaluation.has)
         add_section(root, "evaluation", EVALUATION, &result->evaluation);
     if (result->simulated && result->campaign.has)
         add_campaign(root, &result->campaign, &result->batch_ramp);
     if (result->simulated && (result->campaign.has || result->scenario->model->kind == TSIM_MODEL_CNN))
         add_scaling_laws(root, result);
-    if (result->uncertainty.basis)
-        add_uncertainty(root, &result->uncertainty);
+    if (prediction->uncertainty.basis)
+        add_uncertainty(root, &prediction->uncertainty);
     if (result->n_measured > 0)
         add_measured(root, result);
     add_simulator(root, result);

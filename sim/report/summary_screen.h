@@ -4,7 +4,7 @@
 
 #include "report/table.h"
 #include "results/format.h"
-#include "training/result.h"
+#include "results/prediction.h"
 
 struct tsim_screen {
     FILE *out;
@@ -22,6 +22,6 @@ const char *tsim_screen_rate(struct tsim_screen *screen, double per_s);
 const char *tsim_screen_percent(struct tsim_screen *screen, double frac);
 
 /* summary_campaign.c: the whole run, when the scenario says how long it is. */
-void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_result *result);
+void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_prediction *prediction);
 
 #endif

@@ -50,10 +50,12 @@ static double electricity_usd_per_trillion_tokens(const struct tsim_result *r) {
     return r->mean_power_w * energy->pue * energy->price_usd_per_j / r->throughput.tokens_per_s * TOKENS;
 }
 
-void tsim_outcome_of(const struct tsim_result *r, struct tsim_outcome *outcome) {
+void tsim_outcome_of(const struct tsim_prediction *prediction, struct tsim_outcome *outcome) {
+    const struct tsim_result *r = &prediction->result;
+    const struct tsim_uncertainty *u = &prediction->uncertainty;
 #define CAMPAIGN(member) (r->campaign.has ? r->campaign.member : (double)NAN)
 #define FAILING(member) (r->campaign.has_failures ? r->campaign.member : (double)NAN)
-#define INTERVAL(member) (r->uncertainty.basis ? r->uncertainty.member : (double)NAN)
+#define INTERVAL(member) (u->basis ? u->member : (double)NAN)
 #define VALUE(NAME, json, column, dimension, goal, value_)                                                             \
     outcome->value[TSIM_OUTCOME_##NAME] =                                                                              \
         r->simulated || TSIM_OUTCOME_##NAME < TSIM_OUTCOME_STEP_TIME ? (double)(value_) : (double)NAN;

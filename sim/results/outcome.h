@@ -5,13 +5,13 @@
 #define TSIM_RESULTS_OUTCOME_H
 
 #include "results/json.h"
-#include "training/result.h"
+#include "results/prediction.h"
 
 enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which direction is better */
 
-/* X(NAME, name in JSON, column of the database, dimension, goal, value of a simulated run or NAN). Values of `r` before
- * TSIM_OUTCOME_STEP_TIME are known of a run that does not fit, too. USD per trillion tokens are what the accelerators'
- * rent and the facility's electricity come to while that many tokens are trained. */
+/* X(NAME, name in JSON, column of the database, dimension, goal, value of a simulated run or NAN). `r` is training's result
+ * and `u` its uncertainty; values before TSIM_OUTCOME_STEP_TIME are known of a run that does not fit, too. USD per trillion
+ * tokens are what the accelerators' rent and the facility's electricity come to while that many tokens are trained. */
 #define TSIM_OUTCOMES_2(X)                                                                                             \
     X(FITS, "memory.fits", fits, TSIM_COUNT, NONE, r->fits)                                                            \
     X(ACCELERATORS, "accelerators", accelerators, TSIM_COUNT, LESS, (double)r->scenario->n_accelerators)               \
@@ -101,7 +101,7 @@ struct tsim_outcome {
     double value[TSIM_N_OUTCOMES]; /* NAN: not modelled in this run */
 };
 
-void tsim_outcome_of(const struct tsim_result *result, struct tsim_outcome *outcome);
+void tsim_outcome_of(const struct tsim_prediction *prediction, struct tsim_outcome *outcome);
 
 /* Is every figure the same, to the last digit, or unknown in both? Two inputs that give such outcomes cannot be told apart. */
 bool tsim_outcomes_are_alike(const struct tsim_outcome *a, const struct tsim_outcome *b);

@@ -72,8 +72,8 @@
 
 /* Those that version 4 added. */
 #define RUN_FIGURES_4(X)                                                                                               \
-    X(step_time_low_s, r->uncertainty.basis, r->uncertainty.step_time_low_s)                                           \
-    X(step_time_high_s, r->uncertainty.basis, r->uncertainty.step_time_high_s)
+    X(step_time_low_s, u->basis, u->step_time_low_s)                                                                   \
+    X(step_time_high_s, u->basis, u->step_time_high_s)
 
 /* Those that version 5 added. */
 #define RUN_FIGURES_5(X)                                                                                               \
@@ -165,7 +165,10 @@ enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enu
 
 /* ---- writing ---- */
 
-static bool insert_run(const struct tsim_store *store, const struct tsim_result *r, const char *started_at) {
+static bool insert_run(const struct tsim_store *store, const struct tsim_prediction *prediction,
+                       const char *started_at) {
+    const struct tsim_result *r = &prediction->result;
+    const struct tsim_uncertainty *u = &prediction->uncertainty;
     bool has_campaign = r->simulated && r->campaign.has;
     struct tsim_statement statement = tsim_sql_prepare(store, INSERT_RUN), *s = &statement;
     tsim_sql_bind_text(s, r->scenario->name);
@@ -238,9 +241,10 @@ static void bind_measured(struct tsim_statement *s, const struct tsim_result *re
     tsim_sql_bind_real(s, m->error_frac);
 }
 
-static bool insert_all(const struct tsim_store *store, const struct tsim_result *result, const char *started_at,
+static bool insert_all(const struct tsim_store *store, const struct tsim_prediction *prediction, const char *started_at,
                        int64_t *run_id) {
-    if (!insert_run(store, result, started_at))
+    const struct tsim_result *result = &prediction->result;
+    if (!insert_run(store, prediction, started_at))
         return false;
     *run_id = tsim_sql_last_id(store);
     return insert_rows(store, INSERT_STEP, *run_id, result, result->n_steps, bind_step) &&
@@ -249,13 +253,13 @@ static bool insert_all(const struct tsim_store *store, const struct tsim_result 
            insert_rows(store, INSERT_MEASURED, *run_id, result, result->n_measured, bind_measured);
 }
 
-enum tsim_status tsim_store_add_run(struct tsim_store *store, const struct tsim_result *result, const char *started_at,
-                                    int64_t *run_id, struct tsim_diags *diags) {
-    tsim_result_check(result);
+enum tsim_status tsim_store_add_run(struct tsim_store *store, const struct tsim_prediction *prediction,
+                                    const char *started_at, int64_t *run_id, struct tsim_diags *diags) {
+    tsim_result_check(&prediction->result);
     if (!tsim_sql_begin(store))
         return tsim_sql_fail(store, "log the run", diags);
     int64_t added = 0;
-    if (insert_all(store, result, started_at, &added) && tsim_sql_commit(store)) {
+    if (insert_all(store, prediction, started_at, &added) && tsim_sql_commit(store)) {
         *run_id = added;
         return TSIM_OK;
     }

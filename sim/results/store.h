@@ -6,7 +6,7 @@
 #ifndef TSIM_RESULTS_STORE_H
 #define TSIM_RESULTS_STORE_H
 
-#include "training/result.h"
+#include "results/prediction.h"
 
 #define TSIM_STORE_VERSION 6
 #define TSIM_STORE_TABLES 5 /* since then other views, but the same tables */
@@ -27,8 +27,8 @@ void tsim_store_close(struct tsim_store *store); /* NULL is allowed */
 void tsim_store_set_patience(struct tsim_store *store, int milliseconds);
 
 /* Logs one run with its steps, operators, ranks and measured rows, all or nothing. `started_at` is ISO 8601 in UTC. */
-enum tsim_status tsim_store_add_run(struct tsim_store *store, const struct tsim_result *result, const char *started_at,
-                                    int64_t *run_id, struct tsim_diags *diags);
+enum tsim_status tsim_store_add_run(struct tsim_store *store, const struct tsim_prediction *prediction,
+                                    const char *started_at, int64_t *run_id, struct tsim_diags *diags);
 
 /* The resolved scenario of a run, as JSON in `arena`. TSIM_ERR_REFERENCE: there is no such run. */
 enum tsim_status tsim_store_configuration(struct tsim_store *store, struct tsim_arena *arena, int64_t run_id,

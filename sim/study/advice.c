@@ -1,6 +1,7 @@
 #include "study/advice.h"
 
 #include "config/supports.h"
+#include "training/run.h"
 
 #include <math.h>
 #include <string.h>
@@ -315,8 +316,9 @@ static void drop_setting(struct candidates *list, const char *setting) {
             list->items[i].time_s = 0;
 }
 
-void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_result *result) {
-    enum { MAX_ADVICE = sizeof result->advice / sizeof result->advice[0] };
+void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_prediction *prediction) {
+    enum { MAX_ADVICE = sizeof prediction->advice / sizeof prediction->advice[0] };
+    const struct tsim_result *result = &prediction->result;
     if (!result->simulated)
         return;
     struct candidates list = {
@@ -338,7 +340,7 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
         simulate(&list.items[i]);
     drop_needless_pairs(&list);
     double own_s = tsim_steady_time_s(result);
-    while (result->n_advice < MAX_ADVICE) {
+    while (prediction->n_advice < MAX_ADVICE) {
         struct candidate *best = NULL;
         for (int32_t i = 0; i < list.n; i++)
             if (list.items[i].time_s > 0 && (!best || list.items[i].time_s < SAME_FRAC * best->time_s))
@@ -347,7 +349,7 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
         if (gain_frac < MIN_GAIN_FRAC)
             return;
         char text[32];
-        result->advice[result->n_advice++] =
+        prediction->advice[prediction->n_advice++] =
             tsim_arena_printf(arena, "%s: step %s, %.1f %% faster", best->setting,
                               tsim_quantity_human(best->time_s, TSIM_TIME_S, text, sizeof text), 100 * gain_frac);
         drop_setting(&list, best->setting);

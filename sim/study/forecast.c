@@ -24,11 +24,10 @@ static struct factor constant(double value) {
     return (struct factor){.at = {value}, .n = 1};
 }
 
-static struct factor model_error(const struct tsim_result *result) {
-    const struct tsim_uncertainty *u = &result->uncertainty;
+static struct factor model_error(double step_s, const struct tsim_uncertainty *u) {
     double outside = tsim_normal_quantile(0.95);
-    double below = log(result->step.time_s / u->step_time_low_s) / outside;
-    double above = log(u->step_time_high_s / result->step.time_s) / outside;
+    double below = log(step_s / u->step_time_low_s) / outside;
+    double above = log(u->step_time_high_s / step_s) / outside;
     struct factor m = {.n = MOST_POINTS};
     for (int i = 0; i < m.n; i++) {
         double z = tsim_normal_quantile(frac_of(i, m.n));
@@ -88,9 +87,11 @@ static double quantile(const double *sorted, size_t n, double frac) {
     return sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
 }
 
-static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct tsim_result *result) {
+static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct tsim_prediction *prediction) {
+    const struct tsim_result *result = &prediction->result;
     const struct tsim_campaign *c = &result->campaign;
-    struct factor m = model_error(result), r = failure_rate(result), s = stragglers(result), l = losses(c);
+    struct factor m = model_error(result->step.time_s, &prediction->uncertainty), r = failure_rate(result),
+                  s = stragglers(result), l = losses(c);
     double failing = failing_frac(c), *days = TSIM_NEW_ARRAY(arena, (size_t)(m.n * r.n * s.n * l.n), double);
     size_t n = 0;
     for (int i = 0; i < m.n; i++)
@@ -112,8 +113,7 @@ static void say(struct tsim_uncertainty *u, const char *sentence) {
     u->because[u->n_because++] = sentence;
 }
 
-static void fill_because(struct tsim_arena *arena, struct tsim_result *result) {
-    struct tsim_uncertainty *u = &result->uncertainty;
+static void fill_because(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_uncertainty *u) {
     const struct tsim_campaign *c = &result->campaign;
     const struct tsim_reliability_spec *r = &result->scenario->reliability;
     const struct tsim_straggler_draws *draws = &result->variation.draws;
@@ -138,14 +138,14 @@ static void fill_because(struct tsim_arena *arena, struct tsim_result *result) {
     say(u, "not in it: errors of prices and of what the machine draws");
 }
 
-void tsim_forecast(struct tsim_arena *arena, struct tsim_result *result) {
-    struct tsim_uncertainty *u = &result->uncertainty;
-    const struct tsim_campaign *c = &result->campaign;
+void tsim_forecast(struct tsim_arena *arena, struct tsim_prediction *prediction) {
+    struct tsim_uncertainty *u = &prediction->uncertainty;
+    const struct tsim_campaign *c = &prediction->result.campaign;
     if (!c->has || !u->basis)
         return;
     u->has_run = true;
-    u->days = days_of(arena, result);
+    u->days = days_of(arena, prediction);
     u->cost_usd = scaled(u->days, c->rent_usd, c->mean_days);
     u->energy_kwh = scaled(u->days, c->energy_kwh, c->mean_days);
-    fill_because(arena, result);
+    fill_because(arena, &prediction->result, u);
 }

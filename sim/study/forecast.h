@@ -17,10 +17,10 @@
 #ifndef TSIM_STUDY_FORECAST_H
 #define TSIM_STUDY_FORECAST_H
 
-#include "training/result.h"
+#include "results/prediction.h"
 
-/* Fills in result->uncertainty's days, cost_usd, energy_kwh and because, where the result has a campaign and the step an
+/* Fills in the uncertainty's days, cost_usd, energy_kwh and because, where the run has a campaign and the step an
  * interval. */
-void tsim_forecast(struct tsim_arena *arena, struct tsim_result *result);
+void tsim_forecast(struct tsim_arena *arena, struct tsim_prediction *prediction);
 
 #endif

@@ -313,14 +313,15 @@ static bool is_played(const struct tsim_scenario *scenario) {
     return status == TSIM_OK;
 }
 
-static void set_bound(const struct search *search, struct worker *worker, const struct tsim_result *bound,
+static void set_bound(const struct search *search, struct worker *worker, const struct tsim_prediction *prediction,
                       struct item *item) {
+    const struct tsim_result *bound = &prediction->result;
     struct tsim_outcome outcome;
     item->fate = bound->fits ? FATE_OPEN : FATE_TOO_LARGE;
     item->excess_bytes = bound->memory.peak_bytes - bound->memory.capacity_bytes;
     if (!bound->fits)
         return;
-    tsim_outcome_of(bound, &outcome);
+    tsim_outcome_of(prediction, &outcome);
     item->objective = objective_of(search, &outcome, true);
     item->breaks_limit = breaks_limit(search, &outcome);
     item->may_not_fit = tsim_may_not_fit(bound->memory.peak_bytes, bound->memory.capacity_bytes);
@@ -333,11 +334,11 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
     for (size_t i = first; i < first + (left < BLOCK_ITEMS ? left : BLOCK_ITEMS); i++) {
         struct item *item = &search->items[i];
         const struct tsim_plan_candidate *candidate;
-        struct tsim_result bound;
+        struct tsim_prediction bound = {0};
         const struct tsim_scenario *scenario = plan_of(search, &worker->scratch, item->position, &candidate);
         item->fate = scenario ? FATE_UNPLAYED : FATE_INVALID;
         if (scenario && is_played(scenario)) {
-            tsim_train_bound(&worker->scratch, scenario, memo_of(search, worker, candidate), false, &bound);
+            tsim_train_bound(&worker->scratch, scenario, memo_of(search, worker, candidate), false, &bound.result);
             set_bound(search, worker, &bound, item);
         }
         tsim_arena_reset(&worker->scratch);
@@ -353,20 +354,20 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
     const struct tsim_plan_candidate *candidate;
     const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
     struct tsim_run_options options = {.is_brief = true, .memo = memo_of(search, worker, candidate)};
-    struct tsim_result result;
+    struct tsim_prediction prediction = {0};
     struct tsim_diags diags;
     if (!search->options->is_exhaustive) {
-        tsim_train_bound(arena, scenario, options.memo, true, &result);
-        set_bound(search, worker, &result, item);
+        tsim_train_bound(arena, scenario, options.memo, true, &prediction.result);
+        set_bound(search, worker, &prediction, item);
     }
     item->fate = FATE_PRUNED;
     if (!is_excluded(search, item)) {
         tsim_diags_init(&diags);
-        bool is_good = tsim_train_run(arena, scenario, &options, &result, &diags) == TSIM_OK;
+        bool is_good = tsim_train_run(arena, scenario, &options, &prediction.result, &diags) == TSIM_OK;
         item->fate = is_good ? FATE_SIMULATED : FATE_FAILED;
         *point = (struct tsim_point){.position = item->position, .status = TSIM_POINT_OK};
         if (is_good)
-            tsim_outcome_of(&result, &point->outcome);
+            tsim_outcome_of(&prediction, &point->outcome);
         tsim_diags_release(&diags);
     }
     if (item->fate == FATE_SIMULATED) {
@@ -634,22 +635,24 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
                                   struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = false};
     struct tsim_arena own; /* a run's results are a hundred times what is kept of them */
-    struct tsim_result result;
+    struct tsim_prediction prediction = {0};
+    const struct tsim_uncertainty *u = &prediction.uncertainty;
     tsim_arena_init(&own);
     const struct tsim_scenario *scenario = plan_of(search, &own, position, &plan->candidate);
     tsim_plan_choice_at(plan->candidate, position, &plan->choice);
-    enum tsim_status status = tsim_train_run(&own, scenario, &options, &result, diags);
+    enum tsim_status status = tsim_train_run(&own, scenario, &options, &prediction.result, diags);
     if (status == TSIM_OK) {
-        tsim_uncertainty_set(&own, residuals, &result);
+        tsim_uncertainty_set(&own, residuals, &prediction);
         plan->point = (struct tsim_point){.position = position, .status = TSIM_POINT_OK};
-        tsim_outcome_of(&result, &plan->point.outcome);
+        tsim_outcome_of(&prediction, &plan->point.outcome);
         plan->price = price_of(scenario, &plan->point.outcome);
         plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
-        plan->days = result.uncertainty.has_run ? result.uncertainty.days : NOT_KNOWN;
-        plan->cost_usd = result.uncertainty.has_run ? result.uncertainty.cost_usd : NOT_KNOWN;
-        plan->may_not_fit = tsim_may_not_fit(result.memory.peak_bytes, result.memory.capacity_bytes);
-        plan->n_similar_runs = result.uncertainty.basis ? result.uncertainty.n_similar : -1;
-        plan->n_own_runs = result.uncertainty.basis ? result.uncertainty.n_own : -1;
+        plan->days = u->has_run ? u->days : NOT_KNOWN;
+        plan->cost_usd = u->has_run ? u->cost_usd : NOT_KNOWN;
+        plan->may_not_fit =
+            tsim_may_not_fit(prediction.result.memory.peak_bytes, prediction.result.memory.capacity_bytes);
+        plan->n_similar_runs = u->basis ? u->n_similar : -1;
+        plan->n_own_runs = u->basis ? u->n_own : -1;
     }
     tsim_arena_release(&own);
     return status;

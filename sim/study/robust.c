@@ -11,12 +11,14 @@ static double time_of(const struct tsim_result *r) {
     return r->step.time_s / tokens_of(r);
 }
 
-static void compare_intervals(const struct tsim_result *a, const struct tsim_result *b, struct tsim_robust *robust) {
+static void compare_intervals(const struct tsim_prediction *a, const struct tsim_prediction *b,
+                              struct tsim_robust *robust) {
     robust->has_intervals = a->uncertainty.basis && b->uncertainty.basis;
     if (robust->has_intervals)
-        robust->intervals_overlap =
-            a->uncertainty.step_time_low_s / tokens_of(a) <= b->uncertainty.step_time_high_s / tokens_of(b) &&
-            b->uncertainty.step_time_low_s / tokens_of(b) <= a->uncertainty.step_time_high_s / tokens_of(a);
+        robust->intervals_overlap = a->uncertainty.step_time_low_s / tokens_of(&a->result) <=
+                                        b->uncertainty.step_time_high_s / tokens_of(&b->result) &&
+                                    b->uncertainty.step_time_low_s / tokens_of(&b->result) <=
+                                        a->uncertainty.step_time_high_s / tokens_of(&a->result);
 }
 
 static double rent_of(const struct tsim_result *r) {
@@ -115,21 +117,22 @@ static void add_inputs(struct tsim_robust *robust, const struct tsim_result *res
     add_rents(robust, a, b);
 }
 
-enum tsim_status tsim_robust_run(struct tsim_arena *arena, const struct tsim_result *a, const struct tsim_result *b,
-                                 struct tsim_robust *robust, struct tsim_diags *diags) {
-    *robust =
-        (struct tsim_robust){.rows = TSIM_NEW_ARRAY(arena, 2 * (TSIM_MOST_SENSITIVITIES + 1), struct tsim_robust_row),
-                             .time_frac = time_of(b) / time_of(a) - 1,
-                             .cost_frac = rent_of(b) / rent_of(a) - 1,
-                             .time_survives = true,
-                             .cost_survives = true,
-                             .rent_usd_per_s = {a->scenario->cost.rent_usd_per_s, b->scenario->cost.rent_usd_per_s}};
+enum tsim_status tsim_robust_run(struct tsim_arena *arena, const struct tsim_prediction *a,
+                                 const struct tsim_prediction *b, struct tsim_robust *robust,
+                                 struct tsim_diags *diags) {
+    const struct tsim_result *results[] = {&a->result, &b->result};
+    *robust = (struct tsim_robust){
+        .rows = TSIM_NEW_ARRAY(arena, 2 * (TSIM_MOST_SENSITIVITIES + 1), struct tsim_robust_row),
+        .time_frac = time_of(results[1]) / time_of(results[0]) - 1,
+        .cost_frac = rent_of(results[1]) / rent_of(results[0]) - 1,
+        .time_survives = true,
+        .cost_survives = true,
+        .rent_usd_per_s = {results[0]->scenario->cost.rent_usd_per_s, results[1]->scenario->cost.rent_usd_per_s}};
     robust->even_rent_usd_per_s = robust->rent_usd_per_s[1] / (1 + robust->cost_frac);
     compare_intervals(a, b, robust);
-    const struct tsim_result *results[] = {a, b};
     struct tsim_sensitivities lists[2];
-    TSIM_TRY(tsim_sensitivities_run(arena, a->scenario, &lists[0], diags));
-    TSIM_TRY(tsim_sensitivities_run(arena, b->scenario, &lists[1], diags));
+    TSIM_TRY(tsim_sensitivities_run(arena, results[0]->scenario, &lists[0], diags));
+    TSIM_TRY(tsim_sensitivities_run(arena, results[1]->scenario, &lists[1], diags));
     add_inputs(robust, results, lists);
     return TSIM_OK;
 }

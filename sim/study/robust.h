@@ -6,6 +6,7 @@
 #ifndef TSIM_STUDY_ROBUST_H
 #define TSIM_STUDY_ROBUST_H
 
+#include "results/prediction.h"
 #include "study/sensitivity.h"
 
 enum { TSIM_BOTH_SIDES = 2 };
@@ -22,13 +23,13 @@ struct tsim_robust {
     int32_t n;
     double time_frac, cost_frac; /* B / A - 1 of time and rent per token; the cost NAN where a rent is not known */
     bool time_survives, cost_survives;
-    bool has_intervals, intervals_overlap; /* of the times per token, where both results have one */
+    bool has_intervals, intervals_overlap; /* of the times per token, where both predictions have one */
     double rent_usd_per_s[2];              /* of one accelerator; 0: not known */
     double even_rent_usd_per_s;            /* B's with which both cost the same per token; NAN with cost_frac */
 };
 
-/* Both results are simulated. Rows are allocated from `arena`. Fails only as tsim_train_run does. */
-enum tsim_status tsim_robust_run(struct tsim_arena *arena, const struct tsim_result *a, const struct tsim_result *b,
-                                 struct tsim_robust *robust, struct tsim_diags *diags);
+/* Both runs are simulated. Rows are allocated from `arena`. Fails only as tsim_train_run does. */
+enum tsim_status tsim_robust_run(struct tsim_arena *arena, const struct tsim_prediction *a,
+                                 const struct tsim_prediction *b, struct tsim_robust *robust, struct tsim_diags *diags);
 
 #endif

@@ -128,19 +128,20 @@ static enum tsim_status load_point(struct bench *bench, struct tsim_point *point
 static void simulate_point(struct bench *bench, const struct tsim_scenario *scenario, struct tsim_point *point) {
     const struct tsim_run_options options = {.ignore_memory = bench->sweep->ignore_memory};
     struct tsim_scenario seeded = *scenario;
-    struct tsim_result result;
+    struct tsim_prediction prediction = {0};
+    const struct tsim_result *result = &prediction.result;
     seeded.simulation.seed = point->seed;
-    enum tsim_status status = tsim_train_run(&bench->arena, &seeded, &options, &result, &bench->diags);
+    enum tsim_status status = tsim_train_run(&bench->arena, &seeded, &options, &prediction.result, &bench->diags);
     if (status != TSIM_OK) {
         point->status = status == TSIM_ERR_INFEASIBLE ? TSIM_POINT_INVALID : TSIM_POINT_FAILED;
         set_reason(point, &bench->diags);
         return;
     }
-    point->status = result.fits ? TSIM_POINT_OK : TSIM_POINT_DOES_NOT_FIT;
-    if (!result.fits)
-        set_memory_reason(point, &result);
-    tsim_uncertainty_set(&bench->arena, bench->residuals, &result);
-    tsim_outcome_of(&result, &point->outcome);
+    point->status = result->fits ? TSIM_POINT_OK : TSIM_POINT_DOES_NOT_FIT;
+    if (!result->fits)
+        set_memory_reason(point, result);
+    tsim_uncertainty_set(&bench->arena, bench->residuals, &prediction);
+    tsim_outcome_of(&prediction, &point->outcome);
 }
 
 static void bench_clear(struct bench *bench) {

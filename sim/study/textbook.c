@@ -180,7 +180,7 @@ enum tsim_status tsim_textbook_ids(struct tsim_arena *arena, const char *const *
 struct textbook_run {
     const char *of;
     const struct tsim_scenario *scenario;
-    struct tsim_result result;
+    struct tsim_prediction prediction;
     struct tsim_outcome outcome;
     struct textbook_run *next;
 };
@@ -220,8 +220,8 @@ static enum tsim_status start_run(struct computing *c, const char *of, struct te
     run->of = of;
     const char *file = tsim_arena_printf(c->arena, "%s/scenarios/textbook/%s.yaml", folder ? folder : ".", name);
     TSIM_TRY(tsim_scenario_load(c->arena, file, overrides, n_overrides, &run->scenario, c->diags));
-    TSIM_TRY(tsim_train_run(c->arena, run->scenario, &options, &run->result, c->diags));
-    tsim_outcome_of(&run->result, &run->outcome);
+    TSIM_TRY(tsim_train_run(c->arena, run->scenario, &options, &run->prediction.result, c->diags));
+    tsim_outcome_of(&run->prediction, &run->outcome);
     run->next = c->runs;
     *started = c->runs = run;
     return TSIM_OK;
@@ -312,8 +312,8 @@ static enum tsim_status operator_value(const struct expression *e, const char *c
     if (quantity == 4)
         return wrong(e, "expected flop, vector flop, bytes or time, found", arguments[2]);
     *value = 0;
-    for (int32_t i = 0; i < run->result.n_operators; i++) {
-        const struct tsim_operator_row *row = &run->result.operators[i];
+    for (int32_t i = 0; i < run->prediction.result.n_operators; i++) {
+        const struct tsim_operator_row *row = &run->prediction.result.operators[i];
         if (is_meant(row->name, arguments[1])) {
             *value += *(const double *)((const char *)row + QUANTITIES[quantity].offset);
             is_found = true;

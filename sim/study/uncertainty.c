@@ -378,7 +378,8 @@ static const char *basis_of(struct tsim_arena *arena, const struct tsim_interval
 }
 
 void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals *residuals,
-                          struct tsim_result *result) {
+                          struct tsim_prediction *prediction) {
+    const struct tsim_result *result = &prediction->result;
     struct tsim_traits traits;
     struct tsim_interval interval;
     if (!result->simulated)
@@ -387,19 +388,20 @@ void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals 
     tsim_interval_of(arena, residuals, &traits, result->scenario->name, NULL, &interval);
     if (interval.n_neighbours == 0)
         return;
-    result->uncertainty = (struct tsim_uncertainty){.basis = basis_of(arena, &interval, &traits),
-                                                    .n_similar = interval.n_similar,
-                                                    .n_own = interval.n_own,
-                                                    .step_time_low_s = result->step.time_s * interval.low_ratio,
-                                                    .step_time_high_s = result->step.time_s * interval.high_ratio};
-    tsim_forecast(arena, result);
+    prediction->uncertainty = (struct tsim_uncertainty){.basis = basis_of(arena, &interval, &traits),
+                                                        .n_similar = interval.n_similar,
+                                                        .n_own = interval.n_own,
+                                                        .step_time_low_s = result->step.time_s * interval.low_ratio,
+                                                        .step_time_high_s = result->step.time_s * interval.high_ratio};
+    tsim_forecast(arena, prediction);
 }
 
-enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_result *result, struct tsim_diags *diags) {
+enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_prediction *prediction,
+                                      struct tsim_diags *diags) {
     struct tsim_residuals residuals;
-    if (!result->simulated)
+    if (!prediction->result.simulated)
         return TSIM_OK;
     TSIM_TRY(tsim_residuals_read(arena, NULL, &residuals, diags));
-    tsim_uncertainty_set(arena, &residuals, result);
+    tsim_uncertainty_set(arena, &residuals, prediction);
     return TSIM_OK;
 }

@@ -11,6 +11,7 @@
 #ifndef TSIM_STUDY_UNCERTAINTY_H
 #define TSIM_STUDY_UNCERTAINTY_H
 
+#include "results/prediction.h"
 #include "study/validate.h"
 
 /* What likeness is judged by. */
@@ -76,10 +77,11 @@ void tsim_residuals_of(struct tsim_arena *arena, const struct tsim_validation *v
 /* Their table as CSV, with the interval that each case gets from all other sources. */
 void tsim_residuals_print(struct tsim_arena *arena, FILE *out, const struct tsim_validation *validation);
 
-/* Sets result->uncertainty of a simulated run from the residuals, without that of the same name; nothing without any.
- */
-void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals *residuals, struct tsim_result *result);
+/* Sets the uncertainty of a simulated run from the residuals, without that of the same name; nothing without any. */
+void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals *residuals,
+                          struct tsim_prediction *prediction);
 /* From the catalogue's table. */
-enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_result *result, struct tsim_diags *diags);
+enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_prediction *prediction,
+                                      struct tsim_diags *diags);
 
 #endif

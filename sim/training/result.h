@@ -1,4 +1,4 @@
-/* result.h - everything that one simulated run says: filled by training, read by report and study. SI units.
+/* result.h - everything that one simulated run says: filled by training, read by all above it. SI units.
  * A value that was not modelled in this run is NAN and is left out of every output. */
 #ifndef TSIM_TRAINING_RESULT_H
 #define TSIM_TRAINING_RESULT_H
@@ -156,27 +156,12 @@ struct tsim_measured_row {
     double measured, predicted, error_frac; /* error = predicted / measured - 1 */
 };
 
-struct tsim_percentiles { /* one in ten is below p10, one in ten above p90 */
-    double p10, p50, p90;
-};
-
-struct tsim_uncertainty { /* filled by study/uncertainty.h */
-    const char *basis;    /* "90 % from 30 similar runs"; NULL: no interval */
-    double step_time_low_s, step_time_high_s;
-    int32_t n_similar, n_own; /* measured runs that are like it; on its accelerator, in its class of precision */
-    bool has_run;             /* the rest is there: of the whole run (study/forecast.h) */
-    struct tsim_percentiles days, cost_usd, energy_kwh; /* cost: the rent, NAN where it is not known */
-    const char *because[6];
-    int n_because;
-};
-
 struct tsim_result {
     const struct tsim_scenario *scenario;
     bool fits;
     bool simulated; /* false when it does not fit and --ignore-memory was not given: then only memory and model are set
                      */
     struct tsim_step_terms step;
-    struct tsim_uncertainty uncertainty;
     struct tsim_throughput throughput;
     struct tsim_memory memory; /* of the fullest rank */
     int32_t fullest_stage;
@@ -188,8 +173,6 @@ struct tsim_result {
     struct tsim_batch_ramp batch_ramp;
     struct tsim_evaluation evaluation; /* its pauses are in the campaign */
     struct tsim_bound_shares bounds; /* the largest is the bottleneck: compute without what nothing mends, with host */
-    const char *advice[4];
-    int32_t n_advice;
     struct tsim_input_figures input;
     struct tsim_variation variation;
     struct tsim_campaign campaign;

@@ -36,19 +36,19 @@ static void check_terms(const struct tsim_result *result) {
 
 static void run(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = false};
-    struct tsim_result result;
+    struct tsim_prediction prediction = {0};
     static FILE *nowhere;
     if (!nowhere)
         nowhere = fopen("/dev/null", "w");
-    if (!is_small(scenario) || tsim_train_run(arena, scenario, &options, &result, diags) != TSIM_OK)
+    if (!is_small(scenario) || tsim_train_run(arena, scenario, &options, &prediction.result, diags) != TSIM_OK)
         return;
-    if (result.simulated)
-        check_terms(&result);
-    tsim_advise(arena, scenario, &result);
+    if (prediction.result.simulated)
+        check_terms(&prediction.result);
+    tsim_advise(arena, scenario, &prediction);
     struct tsim_style style = tsim_style_of(nowhere);
     struct tsim_logged logged = {0};
-    tsim_summary_print(nowhere, &style, &result, &logged);
-    tsim_json_release(tsim_summary_json(&result, &logged));
+    tsim_summary_print(nowhere, &style, &prediction, &logged);
+    tsim_json_release(tsim_summary_json(&prediction, &logged));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

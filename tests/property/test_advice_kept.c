@@ -4,6 +4,7 @@
 #include "study/advice.h"
 #include "support/arena_rig.h"
 #include "support/random_scenario.h"
+#include "training/run.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -58,35 +59,36 @@ static void check_kept(const struct tsim_scenario_source *source, const char *ad
 }
 
 /* The scenario as it is logged, with every default filled in, is given the same advice. */
-static void check_logged(const struct tsim_scenario *scenario, const struct tsim_result *result) {
+static void check_logged(const struct tsim_scenario *scenario, const struct tsim_prediction *prediction) {
     static const struct tsim_run_options STEADY = {.is_steady = true};
     struct tsim_scenario_source source;
     const struct tsim_scenario *logged;
-    struct tsim_result again;
+    struct tsim_prediction again = {0};
     ck_assert_int_eq(tsim_scenario_open_text(&arena, "run 1", scenario->resolved_json, &source, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &logged, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_train_run(&arena, logged, &STEADY, &again, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_train_run(&arena, logged, &STEADY, &again.result, &diags), TSIM_OK);
     tsim_advise(&arena, logged, &again);
-    ck_assert_msg(again.n_advice == result->n_advice, "%s: %d lines of advice, %d from the log", scenario->name,
-                  (int)result->n_advice, (int)again.n_advice);
+    ck_assert_msg(again.n_advice == prediction->n_advice, "%s: %d lines of advice, %d from the log", scenario->name,
+                  (int)prediction->n_advice, (int)again.n_advice);
     for (int32_t i = 0; i < again.n_advice; i++)
-        ck_assert_msg(strcmp(again.advice[i], result->advice[i]) == 0, "%s: %s; from the log %s", scenario->name,
-                      result->advice[i], again.advice[i]);
+        ck_assert_msg(strcmp(again.advice[i], prediction->advice[i]) == 0, "%s: %s; from the log %s", scenario->name,
+                      prediction->advice[i], again.advice[i]);
 }
 
 /* How many lines; -1: refused, too large, or there is no memory for it. */
 static int check_all(const struct tsim_scenario_source *source) {
     static const struct tsim_run_options STEADY = {.is_steady = true};
     const struct tsim_scenario *scenario;
-    struct tsim_result result;
+    struct tsim_prediction prediction = {0};
     if (tsim_scenario_load_from(&arena, source, NULL, 0, &scenario, &diags) != TSIM_OK || !is_small(scenario) ||
-        tsim_train_run(&arena, scenario, &STEADY, &result, &diags) != TSIM_OK || !result.simulated)
+        tsim_train_run(&arena, scenario, &STEADY, &prediction.result, &diags) != TSIM_OK ||
+        !prediction.result.simulated)
         return -1;
-    tsim_advise(&arena, scenario, &result);
-    for (int32_t i = 0; i < result.n_advice; i++)
-        check_kept(source, result.advice[i]);
-    check_logged(scenario, &result);
-    return result.n_advice;
+    tsim_advise(&arena, scenario, &prediction);
+    for (int32_t i = 0; i < prediction.n_advice; i++)
+        check_kept(source, prediction.advice[i]);
+    check_logged(scenario, &prediction);
+    return prediction.n_advice;
 }
 
 static void renew(void) {

@@ -124,8 +124,9 @@ static void hang(int signal_number) {
 /* Figures that have no value are NAN; none is infinite, and a step takes some time. */
 static void check_finite(const char *text, const struct run *run) {
     struct tsim_outcome outcome;
+    const struct tsim_prediction prediction = {.result = run->result};
     const struct tsim_result *r = &run->result;
-    tsim_outcome_of(r, &outcome);
+    tsim_outcome_of(&prediction, &outcome);
     for (int i = 0; i < TSIM_N_OUTCOMES; i++)
         LAW(!isinf(outcome.value[i]), "%s is infinite", tsim_outcome_spec((enum tsim_outcome_figure)i)->name);
     LAW(isfinite(r->step.time_s) && r->step.time_s > 0, "a step of %g s", r->step.time_s);
@@ -145,7 +146,8 @@ static enum outcome play(const char *text, const struct tsim_override *overrides
     alarm(HANGS_S);
     enum outcome outcome = RAN;
     if (run_start(&run, text, overrides, n)) {
-        tsim_advise(&run.arena, run.scenario, &run.result);
+        struct tsim_prediction prediction = {.result = run.result};
+        tsim_advise(&run.arena, run.scenario, &prediction);
         check_finite(text, &run);
     } else {
         outcome = !run.scenario ? REFUSED : run.diags.n_items > run.diags.n_warnings ? REFUSED_BY_THE_RUN : TOO_LARGE;

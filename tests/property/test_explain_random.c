@@ -73,13 +73,13 @@ START_TEST(random_plans) {
         struct example e;
         struct tsim_arena arena;
         struct tsim_diags diags;
-        struct tsim_result result;
+        struct tsim_prediction prediction = {0};
         struct tsim_explanation explanation;
         tsim_arena_init(&arena);
         tsim_diags_init(&diags);
         random_plan(&random, &e);
-        ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
-        ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &result, &explanation, &diags), TSIM_OK);
+        ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
+        ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, &explanation, &diags), TSIM_OK);
         check_tables(&arena, &explanation);
         check_trees(&arena, &explanation);
         tsim_diags_release(&diags);

@@ -203,10 +203,16 @@ static bool ideal_network(const char *text, const struct run *run) {
 
 /* ---- the same thing, said otherwise ---- */
 
+static struct tsim_outcome outcome_of(const struct run *run) {
+    const struct tsim_prediction prediction = {.result = run->result};
+    struct tsim_outcome outcome;
+    tsim_outcome_of(&prediction, &outcome);
+    return outcome;
+}
+
 /* Every figure of a summary. */
 static void check_same(const char *text, const struct run *run, const struct tsim_outcome *other, const char *how) {
-    struct tsim_outcome here;
-    tsim_outcome_of(&run->result, &here);
+    const struct tsim_outcome here = outcome_of(run);
     LAW(here.bottleneck == other->bottleneck, "bound by %s, %s by %s", here.bottleneck, how, other->bottleneck);
     for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
         double a = here.value[i], b = other->value[i];
@@ -218,8 +224,7 @@ static void check_same(const char *text, const struct run *run, const struct tsi
 }
 
 static void check_same_run(const char *text, const struct run *run, const struct run *other, const char *how) {
-    struct tsim_outcome there;
-    tsim_outcome_of(&other->result, &there);
+    const struct tsim_outcome there = outcome_of(other);
     check_same(text, run, &there, how);
 }
 

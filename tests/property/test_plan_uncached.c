@@ -88,17 +88,17 @@ static bool simulate(struct tsim_arena *arena, const struct tsim_scenario_source
     const struct tsim_run_options options = {.sink = &sink};
     struct tsim_override overrides[MOST_OVERRIDES];
     const struct tsim_scenario *scenario;
-    struct tsim_result result;
+    struct tsim_prediction prediction = {0};
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     size_t n = overrides_of(arena, small, set_json, overrides);
     bool is_good = tsim_scenario_load_from(arena, source, overrides, n, &scenario, &diags) == TSIM_OK;
     if (is_good) {
-        ck_assert_int_eq(tsim_train_run(arena, scenario, &options, &result, &diags), TSIM_OK);
-        is_good = result.fits;
+        ck_assert_int_eq(tsim_train_run(arena, scenario, &options, &prediction.result, &diags), TSIM_OK);
+        is_good = prediction.result.fits;
     }
     if (is_good)
-        tsim_outcome_of(&result, outcome);
+        tsim_outcome_of(&prediction, outcome);
     tsim_diags_release(&diags);
     return is_good;
 }

@@ -38,16 +38,16 @@ static void fill_rows(struct example_result *r) {
             .rank = i, .stage = i, .multiplicity = 4, .terms = TERMS, .memory = MEMORY, .energy_j = 100 + i};
     for (int32_t i = 0; i < 3; i++)
         r->steps[i] = (struct tsim_step_row){.step = i, .time_s = 10 + i};
-    r->result.operators = r->operators;
-    r->result.n_operators = 2;
-    r->result.ranks = r->ranks;
-    r->result.n_ranks = 2;
-    r->result.steps = r->steps;
-    r->result.n_steps = 3;
+    r->prediction.result.operators = r->operators;
+    r->prediction.result.n_operators = 2;
+    r->prediction.result.ranks = r->ranks;
+    r->prediction.result.n_ranks = 2;
+    r->prediction.result.steps = r->steps;
+    r->prediction.result.n_steps = 3;
 }
 
 static void fill_model(struct example_result *r) {
-    struct tsim_result *result = &r->result;
+    struct tsim_result *result = &r->prediction.result;
     example_init(&r->example);
     example_finish(&r->example);
     r->example.scenario.resolved_json = RESOLVED;
@@ -61,7 +61,7 @@ static void fill_model(struct example_result *r) {
 }
 
 void example_result_init(struct example_result *r) {
-    struct tsim_result *result = &r->result;
+    struct tsim_result *result = &r->prediction.result;
     memset(r, 0, sizeof *r);
     fill_model(r);
     fill_rows(r);
@@ -79,8 +79,8 @@ void example_result_init(struct example_result *r) {
                                                 .bubble_frac = 0.15,
                                                 .data_frac = 0.05,
                                                 .host_frac = 0.075};
-    result->advice[0] = "larger products";
-    result->n_advice = 1;
+    r->prediction.advice[0] = "larger products";
+    r->prediction.n_advice = 1;
     result->campaign =
         (struct tsim_campaign){.has = true,
                                .steps = 1000,
@@ -103,7 +103,7 @@ void example_result_init(struct example_result *r) {
 }
 
 void example_result_init_misfit(struct example_result *r) {
-    struct tsim_result *result = &r->result;
+    struct tsim_result *result = &r->prediction.result;
     memset(r, 0, sizeof *r);
     fill_model(r);
     result->memory.capacity_bytes = 60e9;

@@ -1,16 +1,16 @@
-/* A result filled by hand over the example scenario: round numbers, terms that add up, every list with rows. */
+/* A prediction filled by hand over the example scenario: round numbers, terms that add up, every list with rows. */
 #ifndef TSIM_TESTS_SUPPORT_EXAMPLE_RESULT_H
 #define TSIM_TESTS_SUPPORT_EXAMPLE_RESULT_H
 
+#include "results/prediction.h"
 #include "support/example.h"
-#include "training/result.h"
 
 struct example_result {
     struct example example;
     struct tsim_operator_row operators[2];
     struct tsim_rank_row ranks[2];
     struct tsim_step_row steps[3];
-    struct tsim_result result;
+    struct tsim_prediction prediction;
 };
 
 /* A step of 10 s: compute 5, recompute 1, bubble 1.5, exposed tensor 0.5 pipeline 0.25 data 0.125 context 0.0625 expert

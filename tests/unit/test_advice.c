@@ -8,21 +8,21 @@
 
 static struct example e;
 
-static struct tsim_result advise(void) {
-    struct tsim_result result;
+static struct tsim_prediction advise(void) {
+    struct tsim_prediction prediction = {0};
     const struct tsim_run_options options = {.ignore_memory = false};
     tsim_arena_release(&arena);
     tsim_diags_init(&diags);
     example_finish(&e);
-    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
-    tsim_advise(&arena, &e.scenario, &result);
+    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
+    tsim_advise(&arena, &e.scenario, &prediction);
     tsim_diags_release(&diags);
-    return result;
+    return prediction;
 }
 
-static bool advises(const struct tsim_result *result, const char *setting) {
-    for (int32_t i = 0; i < result->n_advice; i++)
-        if (strncmp(result->advice[i], setting, strlen(setting)) == 0)
+static bool advises(const struct tsim_prediction *prediction, const char *setting) {
+    for (int32_t i = 0; i < prediction->n_advice; i++)
+        if (strncmp(prediction->advice[i], setting, strlen(setting)) == 0)
             return true;
     return false;
 }
@@ -35,19 +35,19 @@ START_TEST(experts) {
     e.scenario.cluster.nodes = 2;
     e.scenario.parallelism.expert = 16;
     e.scenario.training.global_batch_size = 1024; /* so that gradients, which fewer ranks would reduce, are a trifle */
-    struct tsim_result result = advise();
-    ck_assert(advises(&result, "parallelism.expert=8:"));
-    ck_assert(advises(&result, "parallelism.overlap.expert=true:"));
+    struct tsim_prediction prediction = advise();
+    ck_assert(advises(&prediction, "parallelism.expert=8:"));
+    ck_assert(advises(&prediction, "parallelism.overlap.expert=true:"));
     e.scenario.parallelism.expert = 8;
     e.scenario.parallelism.tensor = 2;
     e.scenario.parallelism.sequence = true;
-    result = advise();
-    ck_assert(advises(&result, "parallelism.expert_tensor=1:"));
+    prediction = advise();
+    ck_assert(advises(&prediction, "parallelism.expert_tensor=1:"));
     e.scenario.parallelism.expert_tensor = 1;
     e.scenario.parallelism.overlap.expert = true;
-    result = advise();
-    ck_assert(!advises(&result, "parallelism.expert_tensor"));
-    ck_assert(!advises(&result, "parallelism.overlap.expert"));
+    prediction = advise();
+    ck_assert(!advises(&prediction, "parallelism.expert_tensor"));
+    ck_assert(!advises(&prediction, "parallelism.overlap.expert"));
 }
 END_TEST
 
@@ -56,21 +56,21 @@ START_TEST(tensor_overlap) {
     example_init(&e);
     e.scenario.parallelism.tensor = 8;
     e.scenario.parallelism.sequence = true;
-    struct tsim_result result = advise();
-    ck_assert(advises(&result, "parallelism.overlap.tensor=true:"));
+    struct tsim_prediction prediction = advise();
+    ck_assert(advises(&prediction, "parallelism.overlap.tensor=true:"));
     e.scenario.training.precision = TSIM_NVFP4;
-    result = advise();
-    ck_assert(!advises(&result, "parallelism.overlap.tensor"));
+    prediction = advise();
+    ck_assert(!advises(&prediction, "parallelism.overlap.tensor"));
 }
 END_TEST
 
 /* Without experts none of it; standard attention is what the example could do without. */
 START_TEST(dense) {
     example_init(&e);
-    struct tsim_result result = advise();
-    ck_assert(!advises(&result, "parallelism.expert"));
-    ck_assert(!advises(&result, "parallelism.overlap.expert"));
-    ck_assert(advises(&result, "training.attention=flash:"));
+    struct tsim_prediction prediction = advise();
+    ck_assert(!advises(&prediction, "parallelism.expert"));
+    ck_assert(!advises(&prediction, "parallelism.overlap.expert"));
+    ck_assert(advises(&prediction, "training.attention=flash:"));
 }
 END_TEST
 
@@ -89,17 +89,17 @@ START_TEST(starved) {
                                               .sample_cpu_s = 1,
                                               .workers = 1,
                                               .prefetch = 2};
-    struct tsim_result result = advise();
-    ck_assert(result.bottleneck_is_data);
-    ck_assert_str_eq(result.input.bound, "workers");
-    ck_assert_double_eq_tol(result.step.time_s, 128, 1);
-    ck_assert_int_ge(result.n_advice, 1);
-    ck_assert_str_eq(result.advice[0], "data.workers=64: step 2.00 s, 98.4 % faster");
-    for (int32_t i = 0; i < result.n_advice; i++)
-        ck_assert_msg(strncmp(result.advice[i], "data.", 5) == 0, "%s", result.advice[i]);
+    struct tsim_prediction prediction = advise();
+    ck_assert(prediction.result.bottleneck_is_data);
+    ck_assert_str_eq(prediction.result.input.bound, "workers");
+    ck_assert_double_eq_tol(prediction.result.step.time_s, 128, 1);
+    ck_assert_int_ge(prediction.n_advice, 1);
+    ck_assert_str_eq(prediction.advice[0], "data.workers=64: step 2.00 s, 98.4 % faster");
+    for (int32_t i = 0; i < prediction.n_advice; i++)
+        ck_assert_msg(strncmp(prediction.advice[i], "data.", 5) == 0, "%s", prediction.advice[i]);
     e.scenario.data.workers = 64;
-    result = advise();
-    ck_assert_double_eq_tol(result.step.time_s, 2, 0.01);
+    prediction = advise();
+    ck_assert_double_eq_tol(prediction.result.step.time_s, 2, 0.01);
 }
 END_TEST
 
@@ -114,16 +114,16 @@ START_TEST(fewer_chunks) {
     e.scenario.parallelism.virtual_pipeline = 2;
     e.scenario.parallelism.schedule = TSIM_SCHEDULE_INTERLEAVED;
     e.scenario.training.global_batch_size = 16;
-    struct tsim_result result = advise();
-    ck_assert(advises(&result, "parallelism.virtual_pipeline=1:"));
+    struct tsim_prediction prediction = advise();
+    ck_assert(advises(&prediction, "parallelism.virtual_pipeline=1:"));
 }
 END_TEST
 
 /* Shares of what binds add up to the step. */
 START_TEST(shares) {
     example_init(&e);
-    struct tsim_result result = advise();
-    const struct tsim_bound_shares *b = &result.bounds;
+    struct tsim_prediction prediction = advise();
+    const struct tsim_bound_shares *b = &prediction.result.bounds;
     ck_assert_double_eq_tol(b->compute_frac + b->memory_frac + b->communication_frac + b->bubble_frac + b->data_frac +
                                 b->host_frac,
                             1, 1e-9);
@@ -157,14 +157,14 @@ START_TEST(same_from_the_log) {
     static const struct tsim_run_options options = {.is_steady = true};
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario, *logged;
-    struct tsim_result first, second;
+    struct tsim_prediction first = {0}, second = {0};
     set_up();
     ck_assert_int_eq(tsim_scenario_load(&arena, "scenarios/llama70b.yaml", NULL, 0, &scenario, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_scenario_open_text(&arena, "run 1", scenario->resolved_json, &source, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &logged, &diags), TSIM_OK);
     ck_assert_str_eq(logged->resolved_json, scenario->resolved_json);
-    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &first, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_train_run(&arena, logged, &options, &second, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &first.result, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_train_run(&arena, logged, &options, &second.result, &diags), TSIM_OK);
     tsim_advise(&arena, scenario, &first);
     tsim_advise(&arena, logged, &second);
     ck_assert_int_gt(first.n_advice, 0);

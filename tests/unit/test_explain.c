@@ -10,7 +10,8 @@
 
 static struct example e;
 static struct tsim_arena arena;
-static struct tsim_result result;
+static struct tsim_prediction prediction;
+static const struct tsim_result *const result = &prediction.result;
 static char text[1 << 20];
 
 static void setup(void) {
@@ -27,8 +28,8 @@ static struct tsim_explanation explained(void) {
     struct tsim_explanation explanation;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
-    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &result, &explanation, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, &explanation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
     return explanation;
 }
@@ -202,7 +203,7 @@ START_TEST(the_tables_add_up_to_the_step) {
         use_plan(1, 4, 1);
         struct tsim_explanation explanation = explained();
         const char *csv = csv_of(&explanation);
-        double step_s = result.step.time_s;
+        double step_s = result->step.time_s;
         ck_assert_double_eq_tol(sum_of_column(csv, "critical_path", "time_s"), step_s, 1e-9 * step_s);
         ck_assert_double_eq_tol(sum_of_column(csv, "operators", "step_s"), step_s, 1e-9 * step_s);
         /* The chain's passes alone are no more than the step, and most of it. */
@@ -219,10 +220,10 @@ START_TEST(overlaps_are_the_exposed_terms) {
     use_plan(2, 2, 2);
     struct tsim_explanation explanation = explained();
     const char *csv = csv_of(&explanation);
-    ck_assert_double_eq_tol(sum_of_column(csv, "overlaps", "exposed_s"), result.step.communication_exposed_s,
-                            1e-9 * result.step.time_s);
+    ck_assert_double_eq_tol(sum_of_column(csv, "overlaps", "exposed_s"), result->step.communication_exposed_s,
+                            1e-9 * result->step.time_s);
     ck_assert_double_ge(sum_of_column(csv, "overlaps", "needs_s"),
-                        result.step.communication_exposed_s - explanation.account.interference_s);
+                        result->step.communication_exposed_s - explanation.account.interference_s);
 }
 END_TEST
 
@@ -240,8 +241,8 @@ START_TEST(sensitivities_have_the_right_sign) {
         bool is_time = row->dimension == TSIM_TIME_S;
         double worse_s = is_time ? row->more_time_s : row->less_time_s,
                better_s = is_time ? row->less_time_s : row->more_time_s;
-        ck_assert_msg(worse_s >= result.step.time_s * (1 - 1e-12), "%s", row->name);
-        ck_assert_msg(better_s <= result.step.time_s * (1 + 1e-12), "%s", row->name);
+        ck_assert_msg(worse_s >= result->step.time_s * (1 - 1e-12), "%s", row->name);
+        ck_assert_msg(better_s <= result->step.time_s * (1 + 1e-12), "%s", row->name);
         ck_assert_msg(is_time ? row->elasticity >= 0 && row->elasticity <= 1
                               : row->elasticity <= 0 && row->elasticity >= -1,
                       "%s %g", row->name, row->elasticity);
@@ -362,7 +363,7 @@ START_TEST(activations_add_up) {
         ck_assert_double_eq(sum_bytes, tsim_layer_activation_bytes(&e.scenario, false));
         struct tsim_explanation explanation = explained();
         ck_assert_double_eq_tol(sum_of_column(csv_of(&explanation), "activations", "stage_bytes"),
-                                result.memory.activations_bytes, 1);
+                                result->memory.activations_bytes, 1);
     }
 }
 END_TEST
@@ -390,7 +391,7 @@ START_TEST(a_misfit_says_why_and_what_would_fit) {
     use_plan(1, 1, 1);
     e.accelerator.memory_bytes = 3e9;
     struct tsim_explanation explanation = explained();
-    ck_assert(!result.simulated);
+    ck_assert(!result->simulated);
     const char *screen = screen_of(&explanation, 80, false);
     ck_assert_contains(screen, "does not fit");
     ck_assert_contains(screen, " GB too much; the most of it is optimizer state,");

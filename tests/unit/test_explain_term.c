@@ -11,7 +11,7 @@
 
 static struct example e;
 static struct tsim_arena arena;
-static struct tsim_result result;
+static struct tsim_prediction prediction;
 static struct tsim_explanation explanation;
 static char text[1 << 20];
 
@@ -46,10 +46,10 @@ static void explain(void) {
     const struct tsim_run_options options = {.ignore_memory = false};
     struct tsim_diags diags;
     tsim_diags_init(&diags);
-    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &result, &diags), TSIM_OK);
-    result.uncertainty =
-        (struct tsim_uncertainty){"runs of a test", 0.9 * result.step.time_s, 1.2 * result.step.time_s};
-    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &result, &explanation, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
+    prediction.uncertainty = (struct tsim_uncertainty){"runs of a test", 0.9 * prediction.result.step.time_s,
+                                                       1.2 * prediction.result.step.time_s};
+    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, &explanation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
 }
 
@@ -109,13 +109,13 @@ static void expect_all_terms(void) {
     size_t n, n_trees = 0;
     const char *const *names = tsim_term_names(&n);
     explain();
-    struct tsim_json *summary = tsim_summary_json(&result, &logged);
+    struct tsim_json *summary = tsim_summary_json(&prediction, &logged);
     n_figures = 0;
     tsim_json_each(summary, expect_tree, NULL);
     for (size_t i = 0; i < n; i++)
         n_trees += tsim_term_build(&arena, &explanation, names[i]) != NULL;
     ck_assert_uint_eq(n_trees, n_figures);
-    ck_assert_uint_gt(n_figures, result.campaign.has_failures ? 110 : 60);
+    ck_assert_uint_gt(n_figures, prediction.result.campaign.has_failures ? 110 : 60);
     tsim_json_release(summary);
 }
 
@@ -206,7 +206,7 @@ START_TEST(what_the_run_lacks_is_null) {
     ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "campaign.breakeven_runs"));
     e.accelerator.memory_bytes = 3e9;
     explain();
-    ck_assert(!result.simulated);
+    ck_assert(!prediction.result.simulated);
     ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "step.time_s"));
     expect_rules(tsim_term_build(&arena, &explanation, "memory.peak_bytes"));
 }

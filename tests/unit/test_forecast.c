@@ -17,7 +17,7 @@ static struct tsim_arena arena;
 /* 100 days of work, no failures, a step that is exactly known. */
 static void plain_run(void) {
     example_result_init(&r);
-    struct tsim_campaign *c = &r.result.campaign;
+    struct tsim_campaign *c = &r.prediction.result.campaign;
     c->has = true;
     c->work_s = 100 * DAY;
     c->days = c->mean_days = 100;
@@ -26,15 +26,15 @@ static void plain_run(void) {
     c->has_failures = false;
     c->n_times = 0;
     memset(c->lost_accelerator_h, 0, sizeof c->lost_accelerator_h);
-    r.result.variation = (struct tsim_variation){.has = false};
-    double step_s = r.result.step.time_s;
-    r.result.uncertainty = (struct tsim_uncertainty){
+    r.prediction.result.variation = (struct tsim_variation){.has = false};
+    double step_s = r.prediction.result.step.time_s;
+    r.prediction.uncertainty = (struct tsim_uncertainty){
         .basis = "90 % from 20 similar runs", .step_time_low_s = step_s, .step_time_high_s = step_s};
 }
 
 /* Failures took so many days in each of two replications, and nothing else did. */
 static void with_failures(const double *times_s, double spread) {
-    struct tsim_campaign *c = &r.result.campaign;
+    struct tsim_campaign *c = &r.prediction.result.campaign;
     c->has_failures = true;
     c->times_s = times_s;
     c->n_times = 2;
@@ -44,23 +44,23 @@ static void with_failures(const double *times_s, double spread) {
 }
 
 static const struct tsim_percentiles *days(void) {
-    tsim_forecast(&arena, &r.result);
-    ck_assert(r.result.uncertainty.has_run);
-    return &r.result.uncertainty.days;
+    tsim_forecast(&arena, &r.prediction);
+    ck_assert(r.prediction.uncertainty.has_run);
+    return &r.prediction.uncertainty.days;
 }
 
 /* Half of a lognormal on each side: nine in ten of all are between the ends of the step's interval. */
 START_TEST(own_error) {
     plain_run();
-    r.result.uncertainty.step_time_low_s *= exp(-OUTSIDE * 0.05);
-    r.result.uncertainty.step_time_high_s *= exp(OUTSIDE * 0.1);
+    r.prediction.uncertainty.step_time_low_s *= exp(-OUTSIDE * 0.05);
+    r.prediction.uncertainty.step_time_high_s *= exp(OUTSIDE * 0.1);
     const struct tsim_percentiles *d = days();
     ck_assert_double_eq_tol(d->p10, 100 * exp(-INNER * 0.05), 0.2);
     ck_assert_double_eq_tol(d->p50, 100, 1e-9);
     ck_assert_double_eq_tol(d->p90, 100 * exp(INNER * 0.1), 0.2);
-    ck_assert_double_eq_tol(r.result.uncertainty.cost_usd.p90, 1e4 * d->p90, 1e-3);
-    ck_assert_double_eq_tol(r.result.uncertainty.energy_kwh.p10, 2e4 * d->p10, 1e-3);
-    ck_assert_int_eq(r.result.uncertainty.n_because, 2);
+    ck_assert_double_eq_tol(r.prediction.uncertainty.cost_usd.p90, 1e4 * d->p90, 1e-3);
+    ck_assert_double_eq_tol(r.prediction.uncertainty.energy_kwh.p10, 2e4 * d->p10, 1e-3);
+    ck_assert_int_eq(r.prediction.uncertainty.n_because, 2);
 }
 END_TEST
 
@@ -85,7 +85,7 @@ START_TEST(checkpoints_are_no_failures) {
     static const double TIMES_S[] = {110 * DAY, 110 * DAY};
     plain_run();
     with_failures(TIMES_S, 2);
-    r.result.campaign.lost_accelerator_h[TSIM_CAMPAIGN_LOSS_CHECKPOINT] = 1000;
+    r.prediction.result.campaign.lost_accelerator_h[TSIM_CAMPAIGN_LOSS_CHECKPOINT] = 1000;
     ck_assert_double_eq_tol(days()->p10, 107.5, 0.3);
 }
 END_TEST
@@ -104,8 +104,8 @@ END_TEST
 /* The run drew no slow accelerator, as three in ten draws; with one a step is half as long again. */
 START_TEST(slow_accelerators) {
     plain_run();
-    double step_s = r.result.step.time_s;
-    r.result.variation = (struct tsim_variation){
+    double step_s = r.prediction.result.step.time_s;
+    r.prediction.result.variation = (struct tsim_variation){
         .has = true,
         .without_s = step_s,
         .draws = {.has = true, .n = 1, .chance_frac = 0.7, .time_s = {1.5 * step_s}, .own_s = step_s}};
@@ -124,14 +124,14 @@ START_TEST(together) {
     double failures_alone = days()->p90 - days()->p10;
     plain_run();
     with_failures(TIMES_S, 2);
-    r.result.uncertainty.step_time_low_s *= 0.9;
-    r.result.uncertainty.step_time_high_s *= 1.1;
+    r.prediction.uncertainty.step_time_low_s *= 0.9;
+    r.prediction.uncertainty.step_time_high_s *= 1.1;
     ck_assert_double_gt(days()->p90 - days()->p10, failures_alone);
-    ck_assert_int_eq(r.result.uncertainty.n_because, 4);
+    ck_assert_int_eq(r.prediction.uncertainty.n_because, 4);
     plain_run();
-    r.result.uncertainty.basis = NULL;
-    tsim_forecast(&arena, &r.result);
-    ck_assert(!r.result.uncertainty.has_run);
+    r.prediction.uncertainty.basis = NULL;
+    tsim_forecast(&arena, &r.prediction);
+    ck_assert(!r.prediction.uncertainty.has_run);
 }
 END_TEST
 

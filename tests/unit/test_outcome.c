@@ -12,7 +12,7 @@ static struct tsim_outcome outcome;
 
 START_TEST(figures_of_a_run) {
     example_result_init(&r);
-    tsim_outcome_of(&r.result, &outcome);
+    tsim_outcome_of(&r.prediction, &outcome);
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_FITS], 1);
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_ACCELERATORS], 8);
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_STEP_TIME], 10);
@@ -26,23 +26,23 @@ END_TEST
  * rent are 122070.3125 USD, and 6 kW are 91552734.375 kJ = 25431.315104 kWh, 2543.1315104 USD. */
 START_TEST(price_of_a_trillion_tokens) {
     example_result_init(&r);
-    struct tsim_scenario scenario = *r.result.scenario;
+    struct tsim_scenario scenario = *r.prediction.result.scenario;
     scenario.cost.rent_usd_per_s = 0.001;
     scenario.energy.pue = 1.2;
     scenario.energy.price_usd_per_j = 0.1 / 3.6e6;
-    r.result.scenario = &scenario;
-    tsim_outcome_of(&r.result, &outcome);
+    r.prediction.result.scenario = &scenario;
+    tsim_outcome_of(&r.prediction, &outcome);
     ck_assert_double_eq_tol(outcome.value[TSIM_OUTCOME_TRILLION_RENT], 122070.3125, 1e-6);
     ck_assert_double_eq_tol(outcome.value[TSIM_OUTCOME_TRILLION_ELECTRICITY], 2543.1315104, 1e-6);
     scenario.cost.rent_usd_per_s = 0;
-    tsim_outcome_of(&r.result, &outcome);
+    tsim_outcome_of(&r.prediction, &outcome);
     ck_assert(isnan(outcome.value[TSIM_OUTCOME_TRILLION_RENT]));
 }
 END_TEST
 
 START_TEST(a_run_that_does_not_fit_has_memory_alone) {
     example_result_init_misfit(&r);
-    tsim_outcome_of(&r.result, &outcome);
+    tsim_outcome_of(&r.prediction, &outcome);
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_FITS], 0);
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_MEMORY_PEAK], 64e9);
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_PARAMETERS], 134217728);
@@ -67,9 +67,9 @@ static const char *json_text(struct tsim_json *json) {
 START_TEST(json_is_that_of_a_run) {
     static char whole[8192];
     example_result_init(&r);
-    tsim_outcome_of(&r.result, &outcome);
+    tsim_outcome_of(&r.prediction, &outcome);
     const struct tsim_logged logged = {0};
-    strcpy(whole, json_text(tsim_summary_json(&r.result, &logged)));
+    strcpy(whole, json_text(tsim_summary_json(&r.prediction, &logged)));
     struct tsim_json *object = tsim_json_new_object();
     tsim_outcome_json(&outcome, object);
     const char *text = json_text(object);

@@ -6,18 +6,18 @@
 #include <math.h>
 #include <string.h>
 
-static void run(struct example *e, struct tsim_result *result) {
+static void run(struct example *e, struct tsim_prediction *prediction) {
     const struct tsim_run_options options = {.ignore_memory = true};
     example_finish(e);
-    ck_assert_int_eq(tsim_train_run(&arena, &e->scenario, &options, result, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_train_run(&arena, &e->scenario, &options, &prediction->result, &diags), TSIM_OK);
 }
 
 static struct tsim_robust compare(struct example *a, struct example *b) {
-    struct tsim_result results[2];
+    struct tsim_prediction predictions[2] = {0};
     struct tsim_robust robust;
-    run(a, &results[0]);
-    run(b, &results[1]);
-    ck_assert_int_eq(tsim_robust_run(&arena, &results[0], &results[1], &robust, &diags), TSIM_OK);
+    run(a, &predictions[0]);
+    run(b, &predictions[1]);
+    ck_assert_int_eq(tsim_robust_run(&arena, &predictions[0], &predictions[1], &robust, &diags), TSIM_OK);
     return robust;
 }
 
@@ -91,7 +91,7 @@ END_TEST
  * apart, 1.5 to 3 s meets the first. */
 START_TEST(even_rent_and_intervals) {
     struct example a, b;
-    struct tsim_result results[2];
+    struct tsim_prediction predictions[2] = {0};
     struct tsim_robust robust;
     pair(&a, &b);
     a.scenario.cost.rent_usd_per_s = b.scenario.cost.rent_usd_per_s = 1;
@@ -101,14 +101,14 @@ START_TEST(even_rent_and_intervals) {
     slow_products(&b, 0.5);
     robust = compare(&a, &b);
     ck_assert_double_eq_tol(robust.even_rent_usd_per_s * (1 + robust.time_frac), 1, 1e-12);
-    run(&a, &results[0]);
-    run(&b, &results[1]);
-    results[0].uncertainty = (struct tsim_uncertainty){.basis = "", .step_time_low_s = 1, .step_time_high_s = 2};
-    results[1].uncertainty = (struct tsim_uncertainty){.basis = "", .step_time_low_s = 2.5, .step_time_high_s = 4};
-    ck_assert_int_eq(tsim_robust_run(&arena, &results[0], &results[1], &robust, &diags), TSIM_OK);
+    run(&a, &predictions[0]);
+    run(&b, &predictions[1]);
+    predictions[0].uncertainty = (struct tsim_uncertainty){.basis = "", .step_time_low_s = 1, .step_time_high_s = 2};
+    predictions[1].uncertainty = (struct tsim_uncertainty){.basis = "", .step_time_low_s = 2.5, .step_time_high_s = 4};
+    ck_assert_int_eq(tsim_robust_run(&arena, &predictions[0], &predictions[1], &robust, &diags), TSIM_OK);
     ck_assert(robust.has_intervals && !robust.intervals_overlap);
-    results[1].uncertainty.step_time_low_s = 1.5;
-    ck_assert_int_eq(tsim_robust_run(&arena, &results[0], &results[1], &robust, &diags), TSIM_OK);
+    predictions[1].uncertainty.step_time_low_s = 1.5;
+    ck_assert_int_eq(tsim_robust_run(&arena, &predictions[0], &predictions[1], &robust, &diags), TSIM_OK);
     ck_assert(robust.intervals_overlap);
 }
 END_TEST

@@ -42,10 +42,10 @@ static struct tsim_store *open_store(void) {
     return store;
 }
 
-static int64_t add_run(const struct tsim_result *result) {
+static int64_t add_run(const struct tsim_prediction *prediction) {
     struct tsim_store *store = open_store();
     int64_t run_id = 0;
-    ck_assert_int_eq(tsim_store_add_run(store, result, STARTED, &run_id, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_store_add_run(store, prediction, STARTED, &run_id, &diags), TSIM_OK);
     tsim_store_close(store);
     return run_id;
 }
@@ -91,7 +91,7 @@ static void assert_refused(const char *says) {
     enum tsim_status status = tsim_store_open(&arena, file, TSIM_STORE_WRITE, &store, &diags);
     if (status == TSIM_OK) {
         tsim_store_set_patience(store, 50);
-        status = tsim_store_add_run(store, &r.result, STARTED, &run_id, &diags);
+        status = tsim_store_add_run(store, &r.prediction, STARTED, &run_id, &diags);
         tsim_store_close(store);
     }
     ck_assert_int_eq(status, TSIM_ERR_DB);
@@ -103,7 +103,7 @@ static void assert_refused(const char *says) {
 }
 
 START_TEST(a_run_reads_back_whole) {
-    ck_assert_int_eq(add_run(&r.result), 1);
+    ck_assert_int_eq(add_run(&r.prediction), 1);
     ck_assert_str_eq(query("SELECT run_id, scenario, resolved_json, version, seed, started_at, status, fits, simulated,"
                            " bottleneck, accelerators, events FROM runs"),
                      "1|example|{\"schema\": \"tsim/v1\", \"name\": \"example\"}|" TSIM_VERSION "|7|" STARTED
@@ -131,7 +131,7 @@ START_TEST(a_run_reads_back_whole) {
 END_TEST
 
 START_TEST(its_rows_read_back) {
-    add_run(&r.result);
+    add_run(&r.prediction);
     ck_assert_str_eq(query("SELECT * FROM steps"), "1|0|10.0\n1|1|11.0\n1|2|12.0\n");
     ck_assert_str_eq(query("SELECT run_id, name, stream, count, time, flops, bytes, bound FROM operators"),
                      "1|product (forward)|compute|64.0|3.5|1.0e+15|2000000000.0|compute\n"
@@ -147,12 +147,12 @@ END_TEST
 
 /* A column that no figure of the result reaches would be NULL. */
 START_TEST(no_column_is_forgotten) {
-    struct tsim_campaign *campaign = &r.result.campaign;
+    struct tsim_campaign *campaign = &r.prediction.result.campaign;
     campaign->goodput = campaign->failures = campaign->days_p10 = campaign->days_p90 = 1;
     campaign->has_failures = true;
     campaign->spares = campaign->checkpoint_interval_s = 1;
-    r.result.uncertainty = (struct tsim_uncertainty){"90 %", 9, 12};
-    add_run(&r.result);
+    r.prediction.uncertainty = (struct tsim_uncertainty){"90 %", 9, 12};
+    add_run(&r.prediction);
     sqlite3 *db;
     sqlite3_stmt *stmt;
     ck_assert_int_eq(sqlite3_open(file, &db), SQLITE_OK);
@@ -168,7 +168,7 @@ END_TEST
 
 START_TEST(what_was_not_simulated_is_null) {
     example_result_init_misfit(&r);
-    add_run(&r.result);
+    add_run(&r.prediction);
     ck_assert_str_eq(query("SELECT status, fits, simulated, step_time_s, mfu, bubble_frac, mean_power_w, campaign_days,"
                            " bottleneck, memory_peak_bytes FROM runs"),
                      "does_not_fit|0|0|-|-|-|-|-|-|64000000000.0\n");
@@ -177,7 +177,7 @@ START_TEST(what_was_not_simulated_is_null) {
 END_TEST
 
 START_TEST(tables_are_strict_and_bound_to_their_run) {
-    add_run(&r.result);
+    add_run(&r.prediction);
     ck_assert_str_eq(query("PRAGMA user_version"), "6\n");
     ck_assert_str_eq(query("PRAGMA journal_mode"), "wal\n");
     ck_assert_str_eq(query("SELECT name FROM pragma_table_list WHERE strict AND schema = 'main' ORDER BY name"),
@@ -193,9 +193,9 @@ START_TEST(list_reads_runs_in_order) {
     struct tsim_store *store;
     struct tsim_store_run *runs;
     size_t n_runs;
-    add_run(&r.result);
+    add_run(&r.prediction);
     example_result_init_misfit(&r);
-    ck_assert_int_eq(add_run(&r.result), 2);
+    ck_assert_int_eq(add_run(&r.prediction), 2);
     ck_assert_int_eq(tsim_store_open(&arena, file, TSIM_STORE_READ, &store, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_store_list(store, &arena, &runs, &n_runs, &diags), TSIM_OK);
     tsim_store_close(store);
@@ -230,7 +230,7 @@ START_TEST(an_empty_file_is_a_new_database) {
     ck_assert_int_eq(tsim_store_list(store, &arena, &runs, &n_runs, &diags), TSIM_OK);
     tsim_store_close(store);
     ck_assert_uint_eq(n_runs, 0);
-    ck_assert_int_eq(add_run(&r.result), 1);
+    ck_assert_int_eq(add_run(&r.prediction), 1);
 }
 END_TEST
 
@@ -239,12 +239,12 @@ START_TEST(a_run_is_logged_whole_or_not_at_all) {
     struct tsim_store *store = open_store();
     int64_t run_id = -1;
     r.steps[2].step = 1;
-    ck_assert_int_eq(tsim_store_add_run(store, &r.result, STARTED, &run_id, &diags), TSIM_ERR_DB);
+    ck_assert_int_eq(tsim_store_add_run(store, &r.prediction, STARTED, &run_id, &diags), TSIM_ERR_DB);
     ck_assert_int_eq(run_id, -1);
     ck_assert_msg(strstr(diags.items[0].message, "UNIQUE constraint failed"), "%s", diags.items[0].message);
     ck_assert_str_eq(query("SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM steps)"), "0\n");
     r.steps[2].step = 2;
-    ck_assert_int_eq(tsim_store_add_run(store, &r.result, STARTED, &run_id, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_store_add_run(store, &r.prediction, STARTED, &run_id, &diags), TSIM_OK);
     ck_assert_int_eq(run_id, 1);
     tsim_store_close(store);
 }
@@ -259,7 +259,7 @@ END_TEST
 
 /* The superuser may write to any file, so the attempt is made by another user where we are that one. */
 START_TEST(a_read_only_file) {
-    add_run(&r.result);
+    add_run(&r.prediction);
     ck_assert_int_eq(chmod(file, 0444), 0);
     ck_assert_int_eq(chmod(folder, 0555), 0);
     pid_t child = fork();
@@ -293,7 +293,7 @@ END_TEST
 
 START_TEST(a_truncated_file) {
     struct stat info;
-    add_run(&r.result);
+    add_run(&r.prediction);
     ck_assert_int_eq(stat(file, &info), 0);
     ck_assert_int_eq(truncate(file, info.st_size / 2), 0);
     assert_refused("malformed");
@@ -301,7 +301,7 @@ START_TEST(a_truncated_file) {
 END_TEST
 
 START_TEST(a_newer_version) {
-    add_run(&r.result);
+    add_run(&r.prediction);
     execute("PRAGMA user_version = 7");
     assert_refused("newer tsim");
     ck_assert_msg(strstr(diags.items[0].hint, "version 6"), "%s", diags.items[0].hint);
@@ -317,13 +317,13 @@ END_TEST
 
 START_TEST(a_locked_database) {
     sqlite3 *other;
-    add_run(&r.result);
+    add_run(&r.prediction);
     ck_assert_int_eq(sqlite3_open(file, &other), SQLITE_OK);
     ck_assert_int_eq(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     assert_refused("database is locked");
     ck_assert_int_eq(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(other);
-    ck_assert_int_eq(add_run(&r.result), 2);
+    ck_assert_int_eq(add_run(&r.prediction), 2);
 }
 END_TEST
 
@@ -334,7 +334,7 @@ START_TEST(several_processes_make_and_fill_it_at_once) {
         children[i] = fork();
         if (children[i] == 0) {
             for (int k = 0; k < N_RUNS; k++)
-                add_run(&r.result);
+                add_run(&r.prediction);
             _exit(0);
         }
     }

@@ -13,21 +13,21 @@
 static struct example_result r;
 static char text[16384];
 
-static const char *json_of(const struct tsim_result *result, int64_t run_id) {
+static const char *json_of(const struct tsim_prediction *prediction, int64_t run_id) {
     struct tsim_logged logged = {.run_id = run_id, .file = "x.db"};
     FILE *out = fmemopen(text, sizeof text, "w");
-    struct tsim_json *root = tsim_summary_json(result, &logged);
+    struct tsim_json *root = tsim_summary_json(prediction, &logged);
     tsim_json_write(root, out);
     tsim_json_release(root);
     fclose(out);
     return text;
 }
 
-static const char *screen_of(const struct tsim_result *result, int64_t run_id, int width) {
+static const char *screen_of(const struct tsim_prediction *prediction, int64_t run_id, int width) {
     struct tsim_logged logged = {.run_id = run_id, .file = "x.db"};
     struct tsim_style style = {.width = width};
     FILE *out = fmemopen(text, sizeof text, "w");
-    tsim_summary_print(out, &style, result, &logged);
+    tsim_summary_print(out, &style, prediction, &logged);
     fclose(out);
     return text;
 }
@@ -41,7 +41,7 @@ START_TEST(json_has_every_figure) {
     example_result_init(&r);
     r.example.model.causal = false;
     ck_assert_str_eq(
-        json_of(&r.result, 17),
+        json_of(&r.prediction, 17),
         "{\n"
         "  \"schema\": \"tsim/summary/v1\",\n"
         "  \"scenario\": \"example\",\n"
@@ -86,10 +86,10 @@ END_TEST
 
 START_TEST(json_leaves_out_what_was_not_modelled) {
     example_result_init(&r);
-    r.result.campaign.has = false;
-    r.result.n_measured = 0;
-    r.result.throughput.hfu = (double)NAN;
-    const char *json = json_of(&r.result, 0);
+    r.prediction.result.campaign.has = false;
+    r.prediction.result.n_measured = 0;
+    r.prediction.result.throughput.hfu = (double)NAN;
+    const char *json = json_of(&r.prediction, 0);
     ck_assert_lacks(json, "run_id");
     ck_assert_lacks(json, "campaign");
     ck_assert_lacks(json, "measured");
@@ -100,7 +100,7 @@ END_TEST
 
 START_TEST(json_of_what_does_not_fit) {
     example_result_init_misfit(&r);
-    const char *json = json_of(&r.result, 0);
+    const char *json = json_of(&r.prediction, 0);
     ck_assert_contains(json, "\"status\": \"does_not_fit\"");
     ck_assert_contains(json, "\"fits\": false");
     ck_assert_contains(json, "{\"set\": \"training.recompute=selective\", \"peak_bytes\": 52000000000}");
@@ -116,37 +116,38 @@ START_TEST(bottleneck_kinds) {
     const char *const kinds[] = {"compute", "memory", "communication", "compute", "compute"};
     const char *const axes[] = {"algorithm", "machine", "machine", "algorithm", "algorithm"};
     for (int bound = TSIM_BOUND_COMPUTE; bound <= TSIM_BOUND_LATENCY; bound++) {
-        r.result.bottleneck = (enum tsim_bound)bound;
-        ck_assert_str_eq(tsim_bottleneck_kind(&r.result), kinds[bound]);
-        ck_assert_str_eq(tsim_bottleneck_axis(&r.result), axes[bound]);
+        r.prediction.result.bottleneck = (enum tsim_bound)bound;
+        ck_assert_str_eq(tsim_bottleneck_kind(&r.prediction.result), kinds[bound]);
+        ck_assert_str_eq(tsim_bottleneck_axis(&r.prediction.result), axes[bound]);
     }
-    r.result.bottleneck_is_data = true;
-    ck_assert_str_eq(tsim_bottleneck_kind(&r.result), "data");
-    ck_assert_str_eq(tsim_bottleneck_axis(&r.result), "data");
-    r.result.bottleneck_is_data = false;
-    r.result.bottleneck_is_bubble = true;
-    ck_assert_str_eq(tsim_bottleneck_kind(&r.result), "bubble");
-    ck_assert_str_eq(tsim_bottleneck_axis(&r.result), "algorithm");
+    r.prediction.result.bottleneck_is_data = true;
+    ck_assert_str_eq(tsim_bottleneck_kind(&r.prediction.result), "data");
+    ck_assert_str_eq(tsim_bottleneck_axis(&r.prediction.result), "data");
+    r.prediction.result.bottleneck_is_data = false;
+    r.prediction.result.bottleneck_is_bubble = true;
+    ck_assert_str_eq(tsim_bottleneck_kind(&r.prediction.result), "bubble");
+    ck_assert_str_eq(tsim_bottleneck_axis(&r.prediction.result), "algorithm");
 }
 END_TEST
 
 /* Each of these must end the program with status 70: run in a child by Check. */
 START_TEST(terms_that_do_not_add_up_are_our_bug) {
     example_result_init(&r);
-    double *const figures[] = {&r.result.step.compute_s, &r.result.step.exposed_data_s, &r.result.step.time_s,
-                               &r.result.memory.weights_bytes, &r.result.memory.peak_bytes};
+    double *const figures[] = {&r.prediction.result.step.compute_s, &r.prediction.result.step.exposed_data_s,
+                               &r.prediction.result.step.time_s, &r.prediction.result.memory.weights_bytes,
+                               &r.prediction.result.memory.peak_bytes};
     *figures[_i] *= 1.0001;
     fclose(stderr);
-    tsim_result_check(&r.result);
+    tsim_result_check(&r.prediction.result);
 }
 END_TEST
 
 START_TEST(rounding_of_the_terms_is_no_bug) {
     example_result_init(&r);
-    r.result.step.compute_s *= 1 + 1e-9;
-    r.result.memory.peak_bytes += 1;
-    tsim_result_check(&r.result);
-    ck_assert_double_gt(r.result.step.compute_s, 5);
+    r.prediction.result.step.compute_s *= 1 + 1e-9;
+    r.prediction.result.memory.peak_bytes += 1;
+    tsim_result_check(&r.prediction.result);
+    ck_assert_double_gt(r.prediction.result.step.compute_s, 5);
 }
 END_TEST
 
@@ -169,7 +170,7 @@ static int widest(const char *screen) {
 START_TEST(screen_answers_the_buyer) {
     example_result_init(&r);
     r.example.scenario.software_defaulted = true;
-    const char *screen = screen_of(&r.result, 17, 100);
+    const char *screen = screen_of(&r.prediction, 17, 100);
     ck_assert_contains(screen, "example-model, 134,217,728 parameters");
     ck_assert_contains(screen, "8 x example on 1 node example-node, fabric example-fabric\n");
     ck_assert_contains(screen, "example-software (the default: the scenario names none)");
@@ -197,20 +198,20 @@ START_TEST(screen_says_what_owning_assumes) {
                                                       .utilization_frac = 0.8,
                                                       .interest_frac = 0.08,
                                                       .residual_frac = 0.1};
-    r.result.campaign.purchase_usd = 240000;
-    r.result.campaign.own = (struct tsim_ownership){.has = true,
-                                                    .capital_usd = 330000,
-                                                    .usd = 10000,
-                                                    .capital_share_usd = 7000,
-                                                    .maintenance_usd = 1000,
-                                                    .power_usd = 1500,
-                                                    .cooling_usd = 500,
-                                                    .usd_per_trillion_tokens = (double)NAN,
-                                                    .rent_usd_per_trillion_tokens = (double)NAN,
-                                                    .reserved_usd = (double)NAN,
-                                                    .breakeven_utilization = 0.5,
-                                                    .breakeven_runs = 34.2};
-    const char *screen = screen_of(&r.result, 17, 300);
+    r.prediction.result.campaign.purchase_usd = 240000;
+    r.prediction.result.campaign.own = (struct tsim_ownership){.has = true,
+                                                               .capital_usd = 330000,
+                                                               .usd = 10000,
+                                                               .capital_share_usd = 7000,
+                                                               .maintenance_usd = 1000,
+                                                               .power_usd = 1500,
+                                                               .cooling_usd = 500,
+                                                               .usd_per_trillion_tokens = (double)NAN,
+                                                               .rent_usd_per_trillion_tokens = (double)NAN,
+                                                               .reserved_usd = (double)NAN,
+                                                               .breakeven_utilization = 0.5,
+                                                               .breakeven_runs = 34.2};
+    const char *screen = screen_of(&r.prediction, 17, 300);
     ck_assert_contains(screen, "buying        330 k USD: accelerators 240 k USD, hosts 30.0 k USD, network 48.0 k USD, "
                                "storage 12.0 k USD\n");
     ck_assert_contains(screen, "a run, assuming 4 years, 80.0 % use, 8.0 % interest and 10.0 % left: capital ");
@@ -222,15 +223,17 @@ END_TEST
 /* Compute that waits for the host says so, and what an operator of fp8 costs it. */
 START_TEST(launches_are_named) {
     example_result_init(&r);
-    r.result.bottleneck = TSIM_BOUND_COMPUTE;
-    r.result.bounds = (struct tsim_bound_shares){.compute_frac = 0.3, .least_frac = 0.2, .host_frac = 0.05};
+    r.prediction.result.bottleneck = TSIM_BOUND_COMPUTE;
+    r.prediction.result.bounds = (struct tsim_bound_shares){.compute_frac = 0.3, .least_frac = 0.2, .host_frac = 0.05};
     r.example.software.host_time_per_op_s = 9e-6;
     r.example.software.host_time_per_fp8_op_s = 45e-6;
-    ck_assert_contains(screen_of(&r.result, 17, 100), "bottleneck    compute; 30.0 % compute, 5.0 % host\n");
-    r.result.bounds.host_frac = 0.7;
-    ck_assert_contains(screen_of(&r.result, 17, 100), "compute: launches by the host; 70.0 % host, 30.0 % compute\n");
+    ck_assert_contains(screen_of(&r.prediction, 17, 100), "bottleneck    compute; 30.0 % compute, 5.0 % host\n");
+    r.prediction.result.bounds.host_frac = 0.7;
+    ck_assert_contains(screen_of(&r.prediction, 17, 100),
+                       "compute: launches by the host; 70.0 % host, 30.0 % compute\n");
     r.example.scenario.training.precision = TSIM_FP8;
-    ck_assert_contains(screen_of(&r.result, 17, 100), "launches by the host, 45.0 us each in fp8 (9.00 us in bf16)");
+    ck_assert_contains(screen_of(&r.prediction, 17, 100),
+                       "launches by the host, 45.0 us each in fp8 (9.00 us in bf16)");
 }
 END_TEST
 
@@ -238,21 +241,21 @@ END_TEST
 START_TEST(screen_fits_a_screen) {
     example_result_init(&r);
     r.example.model.causal = false;
-    int lines = n_lines(screen_of(&r.result, 17, 100));
+    int lines = n_lines(screen_of(&r.prediction, 17, 100));
     ck_assert_int_le(lines, 45);
     ck_assert_int_le(widest(text), 100);
-    screen_of(&r.result, 17, 80);
+    screen_of(&r.prediction, 17, 80);
     ck_assert_int_le(widest(text), 80);
 }
 END_TEST
 
 START_TEST(screen_hides_what_is_zero_or_unknown) {
     example_result_init(&r);
-    struct tsim_step_terms *t = &r.result.step;
+    struct tsim_step_terms *t = &r.prediction.result.step;
     t->compute_s += t->data_stall_s + t->recompute_s;
     t->data_stall_s = t->recompute_s = 0;
-    r.result.campaign.rent_usd = r.result.campaign.breakeven_runs = (double)NAN;
-    const char *screen = screen_of(&r.result, 0, 100);
+    r.prediction.result.campaign.rent_usd = r.prediction.result.campaign.breakeven_runs = (double)NAN;
+    const char *screen = screen_of(&r.prediction, 0, 100);
     ck_assert_lacks(screen, "data stall");
     ck_assert_lacks(screen, "recompute ");
     ck_assert_lacks(screen, "rent");
@@ -264,7 +267,7 @@ END_TEST
 
 START_TEST(screen_of_what_does_not_fit) {
     example_result_init_misfit(&r);
-    const char *screen = screen_of(&r.result, 3, 80);
+    const char *screen = screen_of(&r.prediction, 3, 80);
     ck_assert_contains(screen, "(pipeline stage 1)");
     ck_assert_contains(screen, "peak, of 60.00 GB           64.00 GB  106.7 %");
     ck_assert_contains(screen, "does not fit: 4.00 GB too much");
@@ -285,11 +288,11 @@ START_TEST(screen_names_the_plan) {
     p->zero_group_ranks = 32;
     p->sequence = true;
     p->schedule = TSIM_SCHEDULE_INTERLEAVED;
-    ck_assert_contains(screen_of(&r.result, 0, 100), "plan          tensor 8 x pipeline 4 (virtual 5) x data 32, "
-                                                     "ZeRO-1, sequence parallel, interleaved\n");
+    ck_assert_contains(screen_of(&r.prediction, 0, 100), "plan          tensor 8 x pipeline 4 (virtual 5) x data 32, "
+                                                         "ZeRO-1, sequence parallel, interleaved\n");
     *p = (struct tsim_parallelism_spec){
         .tensor = 1, .pipeline = 1, .virtual_pipeline = 1, .context = 1, .expert = 1, .data = 1};
-    ck_assert_contains(screen_of(&r.result, 0, 100), "plan          one accelerator\n");
+    ck_assert_contains(screen_of(&r.prediction, 0, 100), "plan          one accelerator\n");
 }
 END_TEST
 

@@ -90,10 +90,10 @@ END_TEST
 START_TEST(advice_does_not_go_past_the_fabric) {
     const struct tsim_scenario *scenario =
         load(write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS NO_OVERLAP), "steps", "8");
-    struct tsim_result result = run(scenario);
-    tsim_advise(&arena, scenario, &result);
-    for (int32_t i = 0; i < result.n_advice; i++)
-        ck_assert_ptr_null(strstr(result.advice[i], "overlap.tensor"));
+    struct tsim_prediction prediction = {.result = run(scenario)};
+    tsim_advise(&arena, scenario, &prediction);
+    for (int32_t i = 0; i < prediction.n_advice; i++)
+        ck_assert_ptr_null(strstr(prediction.advice[i], "overlap.tensor"));
 }
 END_TEST
 
