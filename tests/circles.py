@@ -11,9 +11,7 @@ import sys
 
 # The files of a circle that stays, and why.
 STAY = {
-    tuple(
-        f"report/explain_term{part}" for part in ("", "_campaign", "_input", "_memory", "_owned", "_rates", "_step")
-    ): "a term is made of terms of other files, until cost and memory functions record their own",
+    ("report/explain_term_campaign", "report/explain_term_rates"): "days are made of failures, and failures of rates",
 }
 
 
