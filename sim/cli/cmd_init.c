@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "config/recognize.h"
 #include "report/text_file.h"
 #include "study/starter.h"
 
@@ -123,7 +124,7 @@ static bool ask_machine(struct init *init) {
     starter->node = ask(init, &(struct question){TSIM_OPTION_NODE, "node", "dgx-h100", "tsim list nodes", check_node});
     if (!starter->node || tsim_catalogue_load_node(&init->arena, starter->node, &node, &init->diags) != TSIM_OK)
         return false;
-    const char *fabric = tsim_starter_fabric(&init->arena, starter->node, node);
+    const char *fabric = tsim_usual_fabric(node);
     const char *nodes =
         ask(init, &(struct question){TSIM_OPTION_NODES, "how many nodes", fabric ? "8" : "1", "a number", check_nodes});
     if (!nodes || !check_nodes(init, nodes))

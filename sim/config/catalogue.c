@@ -1,5 +1,6 @@
 #include "config/catalogue_read.h"
 
+#include "config/catalogue_keys.h"
 #include "config/document.h"
 
 #include <dirent.h>
@@ -393,6 +394,15 @@ static const struct tsim_value *resolve(const struct resolver *r, const struct t
     return NULL;
 }
 
+/* What others call a part is not what they call another part that is like it. */
+static const struct tsim_value *without_names(struct tsim_arena *arena, const struct tsim_value *mapping) {
+    static const char *const KEYS[] = {KNOWN_AS_KEY, USUAL_FABRIC_KEY};
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++)
+        if (tsim_value_find(mapping, KEYS[i]))
+            mapping = tsim_value_without(arena, mapping, KEYS[i]);
+    return mapping;
+}
+
 static const struct tsim_value *resolve_mapping(const struct resolver *r, const struct tsim_value *mapping,
                                                 const struct chain *chain) {
     const struct tsim_value *extends = tsim_value_find(mapping, "extends");
@@ -406,6 +416,7 @@ static const struct tsim_value *resolve_mapping(const struct resolver *r, const 
     const struct tsim_value *base = resolve(r, extends, chain);
     if (!base)
         return NULL;
+    base = without_names(r->reader->arena, base);
     const struct tsim_value *merged =
         tsim_value_merge(r->reader->arena, base, tsim_value_without(r->reader->arena, mapping, "extends"));
     if (merged->n_nodes <= TSIM_VALUE_MAX_NODES && merged->n_items <= TSIM_VALUE_MAX_KEYS)

@@ -202,7 +202,8 @@ struct tsim_accelerator {
     double power_cap_w; /* set below the limit: clocks fall (cost/compute.h); 0: none */
     double power_compute_frac, power_memory_frac, power_link_frac; /* share of (limit - idle) at full use of each */
     double rent_usd_per_s, purchase_usd;
-    double usable_memory_reserve_bytes; /* driver, context, communicators: not available to tensors */
+    double usable_memory_reserve_bytes;   /* driver, context, communicators: not available to tensors */
+    const struct tsim_known_as *known_as; /* known_as.h; NULL: nothing is said */
 };
 
 /* ---- node (hardware/nodes, schema tsim/node/v1) ---- */
@@ -236,9 +237,10 @@ struct tsim_node {
     double host_memory_bytes_per_s; /* peak, all sockets; 0: not known */
     double power_overhead_w;        /* CPUs, NICs, fans, switches of the node beside its accelerators, loaded */
     double power_overhead_idle_w;
-    double power_limit_w; /* the most that the node draws (measured or nameplate) */
-    double purchase_usd;  /* whole node; 0 = accelerators x their price */
-    double mtbf_s;        /* between interruptions of one node, of any cause; 0: no machine of it was counted */
+    double power_limit_w;     /* the most that the node draws (measured or nameplate) */
+    double purchase_usd;      /* whole node; 0 = accelerators x their price */
+    const char *usual_fabric; /* id (tsim_usual_fabric in recognize.h); NULL: not said */
+    double mtbf_s;            /* between interruptions of one node, of any cause; 0: no machine of it was counted */
 };
 
 /* ---- fabric (hardware/fabrics, schema tsim/fabric/v1) ---- */

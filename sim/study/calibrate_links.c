@@ -1,7 +1,7 @@
 #include "study/calibrate_links.h"
 
 #include "cluster/cluster.h"
-#include "config/catalogue_load.h"
+#include "config/recognize.h"
 #include "study/least_squares.h"
 
 #include <math.h>
@@ -219,17 +219,6 @@ static void compare(struct tsim_link_calibration *c) {
 
 /* ---- the machine ---- */
 
-static const struct {
-    const char *part, *node, *fabric;
-} DEVICES[] = {{"H100", "dgx-h100", "ib-ndr"},
-               {"H200", "dgx-h200", "ib-ndr"},
-               {"H800", "h800-node", "ib-ndr"},
-               {"B200", "dgx-b200", "ib-ndr"},
-               {"A100-SXM4-40GB", "dgx-a100-40gb", "ib-hdr"},
-               {"A100", "dgx-a100", "ib-hdr"},
-               {"V100", "dgx-2", "ib-edr"},
-               {"MI300X", "mi300x-node", "roce-400"}};
-
 static enum tsim_status load_machine(struct tsim_arena *arena, const char *node, const char *fabric,
                                      const struct tsim_nccl_run *runs, size_t n_runs, struct tsim_link_calibration *c,
                                      struct tsim_diags *diags) {
@@ -245,12 +234,11 @@ static enum tsim_status load_machine(struct tsim_arena *arena, const char *node,
         }
         device = device ? device : runs[i].device;
     }
-    for (size_t i = 0; device && i < sizeof DEVICES / sizeof DEVICES[0]; i++)
-        if (strstr(device, DEVICES[i].part)) {
-            node = node ? node : DEVICES[i].node;
-            fabric = fabric ? fabric : DEVICES[i].fabric;
-            break;
-        }
+    const struct tsim_accelerator *named = NULL;
+    if (device && !node)
+        TSIM_TRY(tsim_accelerator_named(arena, device, &named, diags));
+    if (named)
+        node = named->known_as->node;
     if (!node) {
         tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_REFERENCE, place, "", "the machine cannot be told%s%.100s",
                                         device ? " by its device " : "", device ? device : ""),
@@ -260,6 +248,8 @@ static enum tsim_status load_machine(struct tsim_arena *arena, const char *node,
     TSIM_TRY(tsim_catalogue_load_node(arena, node, &c->node, diags));
     for (size_t i = 0; i < n_runs; i++)
         needs_fabric |= runs[i].n_nodes > 1 || runs[i].n_ranks > c->node->accelerators;
+    if (needs_fabric && !fabric)
+        fabric = tsim_usual_fabric(c->node);
     if (needs_fabric)
         TSIM_TRY(tsim_catalogue_load_fabric(arena, fabric ? fabric : "ib-ndr", &c->fabric, diags));
     return TSIM_OK;

@@ -22,23 +22,6 @@ static const struct {
                                  {"rent_usd_per_trillion_tokens", "the least rent for the same training"},
                                  {"step_j", "the least energy for the same batch"}};
 
-const char *tsim_starter_fabric(struct tsim_arena *arena, const char *node_id, const struct tsim_node *node) {
-    static const struct {
-        double bytes_per_s;
-        const char *id;
-    } FABRICS[] = {{100e9, "ib-xdr"}, {50e9, "ib-ndr"}, {25e9, "ib-hdr"}, {12.5e9, "ib-edr"}};
-    const char *host = strstr(node_id, "-host");
-    if (host) {
-        const char *torus = tsim_arena_printf(arena, "%.*s-torus", (int)(host - node_id), node_id);
-        if (tsim_catalogue_file(arena, TSIM_CATALOGUE_FABRICS, torus))
-            return torus;
-    }
-    for (size_t i = 0; i < sizeof FABRICS / sizeof FABRICS[0]; i++)
-        if (node->nics > 0 && node->nic_bytes_per_s >= FABRICS[i].bytes_per_s)
-            return FABRICS[i].id;
-    return node->nics > 0 ? "ethernet-10" : NULL;
-}
-
 /* Of 16 bits where the accelerator has one. */
 static enum tsim_status precision_of(struct tsim_arena *arena, const char *node_id, const char **word,
                                      struct tsim_diags *diags) {

@@ -14,9 +14,6 @@ struct tsim_starter {
     enum tsim_goal_word goal;
 };
 
-/* A fabric as fast as the node's NICs (InfiniBand, or the TPU's torus); NULL: the node has no NICs. */
-const char *tsim_starter_fabric(struct tsim_arena *arena, const char *node_id, const struct tsim_node *node);
-
 /* The YAML, in `arena`; NULL, with an error in `diags`, when no plan fits in memory. `n_threads` search for the plan.
  */
 enum tsim_status tsim_starter_write(struct tsim_arena *arena, const struct tsim_starter *starter, int32_t n_threads,

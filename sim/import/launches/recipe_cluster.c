@@ -2,19 +2,12 @@
 #include "import/launches/gpt.h"
 
 #include "base/quantity.h"
-#include "config/catalogue_load.h"
+#include "config/recognize.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Machines by a part of the name that a scheduler or a comment has for them. */
-static const struct {
-    const char *part, *node, *fabric;
-} MACHINES[] = {{"gb200", "gb200-nvl72", "ib-ndr"},   {"b200", "dgx-b200", "ib-ndr"}, {"h200", "dgx-h200", "ib-ndr"},
-                {"h100", "dgx-h100", "ib-ndr"},       {"a100", "dgx-a100", "ib-hdr"}, {"v100", "dgx-2", "ib-edr"},
-                {"mi300x", "mi300x-node", "roce-400"}};
 
 static const char *lower(struct tsim_arena *arena, const char *text) {
     char *copy = tsim_arena_strdup(arena, text);
@@ -23,17 +16,12 @@ static const char *lower(struct tsim_arena *arena, const char *text) {
     return copy;
 }
 
-enum { USUAL_MACHINE = 3 };
-
-static size_t machine_of(struct tsim_recipe *r, const struct tsim_setting *machine, bool *is_found) {
-    const char *text = machine ? lower(r->arena, tsim_setting_text(machine)) : "";
-    for (size_t i = 0; i < sizeof MACHINES / sizeof MACHINES[0]; i++)
-        if (strstr(text, MACHINES[i].part)) {
-            *is_found = true;
-            return i;
-        }
-    *is_found = false;
-    return USUAL_MACHINE;
+/* The node that has the accelerator which the setting names; NULL: it names none. */
+static const char *node_of(struct tsim_recipe *r, const struct tsim_setting *machine) {
+    const struct tsim_accelerator *named = NULL;
+    if (machine)
+        tsim_accelerator_named(r->arena, tsim_setting_text(machine), &named, r->diags);
+    return named ? named->known_as->node : NULL;
 }
 
 /* "v100-32g", "H100 GPUs (with 96GiB memory)": bytes of an accelerator's memory; 0: not said. */
@@ -107,14 +95,14 @@ static void put_node(struct tsim_recipe *r, const struct tsim_setting *machine, 
 }
 
 static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machine, bool has_fabric) {
-    bool is_found;
-    size_t found = machine_of(r, machine, &is_found);
-    if (is_found)
-        put_node(r, machine, MACHINES[found].node);
+    const char *named = node_of(r, machine), *id = named ? named : TSIM_IMPORT_USUAL_NODE;
+    const struct tsim_node *node;
+    if (named)
+        put_node(r, machine, id);
     else
-        tsim_recipe_assume(r, "cluster.node", "--set cluster.node=ID for another", "%s", MACHINES[found].node);
-    if (has_fabric)
-        tsim_recipe_assume(r, "cluster.fabric", "--set cluster.fabric=ID for another", "%s", MACHINES[found].fabric);
+        tsim_recipe_assume(r, "cluster.node", "--set cluster.node=ID for another", "%s", id);
+    if (has_fabric && tsim_catalogue_load_node(r->arena, id, &node, r->diags) == TSIM_OK && tsim_usual_fabric(node))
+        tsim_recipe_assume(r, "cluster.fabric", "--set cluster.fabric=ID for another", "%s", tsim_usual_fabric(node));
 }
 
 /* A --set of that path, 0 where there is none. */
@@ -129,8 +117,7 @@ static int64_t overridden(const struct tsim_import_input *input, const char *pat
 /* Accelerators of the node, which a --set may name; 8 where it is not known. */
 static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_import_input *input,
                                     const struct tsim_setting *machine) {
-    bool is_found;
-    const char *id = MACHINES[machine_of(r, machine, &is_found)].node;
+    const char *named = node_of(r, machine), *id = named ? named : TSIM_IMPORT_USUAL_NODE;
     const struct tsim_node *node;
     struct tsim_diags unused;
     for (size_t i = 0; i < input->n_overrides; i++)

@@ -1,45 +1,23 @@
 #include "import/machines/topology.h"
 
-#include "config/catalogue_load.h"
 #include "config/document.h"
+#include "config/recognize.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Templates: a tree of PCIe, of which what the file tells replaces everything, and the one cube mesh that there is. */
+#define TREE_NODE "pcie-a100x8"
+#define CUBE_NODE "dgx-1v"
+
 /* ---- what it is ---- */
 
-/* Accelerators with the node of the catalogue that has them: by compute capability x 10 or, of AMD, the architecture;
- * links of one accelerator; PCI devices (The PCI ID Repository, pci-ids.ucw.cz). Of those that agree in the first two
- * the usual one comes first. */
-static const struct part {
-    const char *accelerator, *node, *gcn;
-    int sm, links;
-    unsigned devices[2];
-} PARTS[] = {
-    {"v100-32gb-sxm3", "dgx-2", NULL, 70, 6, {0x1db8}},
-    {"v100-16gb", "dgx-2", NULL, 70, 6, {0x1db1}},
-    {"v100-32gb", "dgx-2", NULL, 70, 6, {0x1db5}},
-    {"a100-80gb", "dgx-a100", NULL, 80, 12, {0x20b2}},
-    {"a100-40gb", "dgx-a100-40gb", NULL, 80, 12, {0x20b0}},
-    {"h100-sxm", "dgx-h100", NULL, 90, 18, {0x2330}},
-    {"h200", "dgx-h200", NULL, 90, 18, {0x2335}},
-    {"h20", "h20-node", NULL, 90, 18, {0x2329}},
-    {"h800", "h800-node", NULL, 90, 8, {0x2324}},
-    {"a800", "a800-node", NULL, 80, 8, {0x20f3}},
-    {"b200", "dgx-b200", NULL, 100, 18, {0x2901}},
-    {"b300", "dgx-b300", NULL, 103, 18, {0x3182}},
-    {"v100-32gb", "pcie-a100x8", NULL, 70, 0, {0x1db6}},
-    {"v100-16gb", "pcie-a100x8", NULL, 70, 0, {0x1db4}},
-    {"a100-80gb-pcie", "pcie-a100x8", NULL, 80, 0, {0x20b5}},
-    {"l40s", "pcie-a100x8", NULL, 89, 0, {0x26b9}},
-    {"rtx-4090", "pcie-a100x8", NULL, 89, 0, {0x2684}},
-    {"h100-pcie", "pcie-a100x8", NULL, 90, 0, {0x2331}},
-    {"mi250x-gcd", "mi250x-node", "90a", 0, 7, {0x7408, 0x740c}},
-    {"mi300x", "mi300x-node", "942", 0, 7, {0x74a1, 0x74b5}},
-    {"mi325x", "mi325x-node", "942", 0, 7, {0x74a5, 0x74b9}},
-    {"mi355x", "mi355x-node", "950", 0, 7, {0x75a3, 0x75b3}},
+/* The catalogue's accelerators that say what they are known as. */
+struct parts {
+    const struct tsim_accelerator *const *items;
+    size_t n;
 };
-enum { N_PARTS = sizeof PARTS / sizeof PARTS[0] };
 
 /* What --set says of a key, else NULL. */
 static const char *said(const struct tsim_import_input *input, const char *key) {
@@ -53,59 +31,92 @@ static bool is_linked(const struct tsim_machine *m) {
     return m->has_switch || m->is_cube;
 }
 
-/* The same links: all, or (H800's 8, a machine with fewer) as they are. */
-static bool is_like(const struct part *part, const struct tsim_machine *m, bool by_links) {
-    if (m->gcn)
-        return part->gcn && strcmp(part->gcn, m->gcn) == 0;
-    if (part->gcn || (part->links > 0) != is_linked(m))
-        return false;
-    return (m->sm == 0 || part->sm == m->sm) && (!by_links || part->links == m->nvlinks || !is_linked(m));
+static int sm_of(const struct tsim_known_as *known) {
+    return (int)lround(10 * known->compute_capability);
 }
 
-static bool has_device(const struct part *part, unsigned device) {
-    return device > 0 && (part->devices[0] == device || part->devices[1] == device);
+/* Of the maker whose kind of file this is, and with links, or as a card, as it shows. */
+static bool is_kind(const struct tsim_known_as *known, const struct tsim_machine *m) {
+    if (m->gcn || known->gfx)
+        return m->gcn && known->gfx;
+    return known->compute_capability > 0 && (is_linked(m) ? known->links > 0 : known->card_devices[0] > 0);
+}
+
+/* The same links: all, or (H800's 8, a machine with fewer) as they are. */
+static bool is_like(const struct tsim_known_as *known, const struct tsim_machine *m, bool by_links) {
+    if (!is_kind(known, m))
+        return false;
+    if (m->gcn)
+        return strcmp(known->gfx, m->gcn) == 0;
+    return (m->sm == 0 || sm_of(known) == m->sm) && (!by_links || known->links == m->nvlinks || !is_linked(m));
+}
+
+static bool has_device(const struct tsim_known_as *known, unsigned device) {
+    for (size_t i = 0; device > 0 && i < TSIM_MOST_KNOWN; i++)
+        if (known->pci_devices[i] == device || known->card_devices[i] == device)
+            return true;
+    return false;
 }
 
 /* Whose accelerator --set names; of PCIe cards, of whose tree the file tells, any may be named. */
-static const struct part *named_part(const struct tsim_machine *m, const char *accelerator) {
-    const struct part *any = NULL;
-    for (size_t i = 0; i < N_PARTS; i++) {
-        bool is_kind = m->gcn ? PARTS[i].gcn != NULL : !PARTS[i].gcn && (PARTS[i].links > 0) == is_linked(m);
-        if (is_kind && strcmp(PARTS[i].accelerator, accelerator) == 0)
-            return &PARTS[i];
-        if (is_kind && PARTS[i].links == 0)
-            any = &PARTS[i];
+static const struct tsim_accelerator *named_part(const struct parts *parts, const struct tsim_machine *m,
+                                                 const char *accelerator) {
+    const struct tsim_accelerator *any = NULL;
+    for (size_t i = 0; i < parts->n; i++) {
+        const struct tsim_known_as *known = parts->items[i]->known_as;
+        if (is_kind(known, m) && strcmp(parts->items[i]->name, accelerator) == 0)
+            return parts->items[i];
+        if (is_kind(known, m) && !known->gfx && !is_linked(m))
+            any = parts->items[i];
     }
     return any;
 }
 
-/* By what --set says, by its PCI device, by what it is like. NULL: nothing is like it. AMD's devices of one
- * architecture differ by more than their memory: one that is not in the table is not like the others. */
-static const struct part *part_of(const struct tsim_machine *m, const struct tsim_import_input *input) {
-    const char *accelerator = said(input, "accelerator");
-    const struct part *named = accelerator ? named_part(m, accelerator) : NULL;
-    if (named)
-        return named;
-    for (size_t i = 0; i < N_PARTS; i++)
-        if (has_device(&PARTS[i], m->device) && is_like(&PARTS[i], m, false))
-            return &PARTS[i];
-    if ((m->gcn && m->device > 0) || (!m->gcn && m->sm == 0 && !is_linked(m)))
-        return NULL;
-    for (size_t i = 0; i < N_PARTS; i++)
-        if (is_like(&PARTS[i], m, true))
-            return &PARTS[i];
-    for (size_t i = 0; m->sm > 0 && i < N_PARTS; i++)
-        if (is_like(&PARTS[i], m, false))
-            return &PARTS[i];
+static const struct tsim_accelerator *first_like(const struct parts *parts, const struct tsim_machine *m,
+                                                 bool by_links) {
+    for (size_t i = 0; i < parts->n; i++)
+        if (is_like(parts->items[i]->known_as, m, by_links))
+            return parts->items[i];
     return NULL;
 }
 
+/* By what --set says, by its PCI device, by what it is like. NULL: nothing is like it. AMD's devices of one
+ * architecture differ by more than their memory: one that is not known is not like the others. */
+static const struct tsim_accelerator *part_of(const struct parts *parts, const struct tsim_machine *m,
+                                              const struct tsim_import_input *input) {
+    const char *accelerator = said(input, "accelerator");
+    const struct tsim_accelerator *part = accelerator ? named_part(parts, m, accelerator) : NULL;
+    for (size_t i = 0; i < parts->n && !part; i++)
+        if (has_device(parts->items[i]->known_as, m->device) && is_like(parts->items[i]->known_as, m, false))
+            part = parts->items[i];
+    if (part || (m->gcn && m->device > 0) || (!m->gcn && m->sm == 0 && !is_linked(m)))
+        return part;
+    part = first_like(parts, m, true);
+    return part || m->sm == 0 ? part : first_like(parts, m, false);
+}
+
+/* The node to take over what the file does not say from: the part's own, or that of the first part like it. */
+static const char *node_like(const struct parts *parts, const struct tsim_machine *m,
+                             const struct tsim_accelerator *part) {
+    if (m->is_cube)
+        return CUBE_NODE;
+    if (!is_linked(m) && !m->gcn)
+        return TREE_NODE;
+    for (size_t i = 0; i < parts->n && !part->known_as->node; i++)
+        if (sm_of(parts->items[i]->known_as) == sm_of(part->known_as) &&
+            parts->items[i]->known_as->links == part->known_as->links)
+            part = parts->items[i];
+    return part->known_as->node;
+}
+
 /* Accelerators that the file would show in the same way. */
-static const char *others_like(struct tsim_arena *arena, const struct part *part, const struct tsim_machine *m) {
+static const char *others_like(struct tsim_arena *arena, const struct parts *parts, const struct tsim_accelerator *part,
+                               const struct tsim_machine *m) {
     const char *text = "";
-    for (size_t i = 0; i < N_PARTS; i++)
-        if (&PARTS[i] != part && is_like(&PARTS[i], m, true) && (!m->is_cube || PARTS[i].sm == 70))
-            text = tsim_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", PARTS[i].accelerator);
+    for (size_t i = 0; i < parts->n; i++)
+        if (parts->items[i] != part && is_like(parts->items[i]->known_as, m, true) &&
+            (!m->is_cube || sm_of(parts->items[i]->known_as) == sm_of(part->known_as)))
+            text = tsim_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", parts->items[i]->name);
     return text;
 }
 
@@ -125,19 +136,29 @@ static const char *described(struct tsim_arena *arena, const struct tsim_machine
     return *text ? text : "the file does not say what it is";
 }
 
-static enum tsim_status is_unknown(struct tsim_arena *arena, const struct tsim_machine *m, struct tsim_place place,
-                                   struct tsim_diags *diags) {
-    struct tsim_diag *diag =
-        m->is_cube || (is_linked(m) && !m->gcn)
-            ? tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "no node of the catalogue is like this one: %s",
-                               described(arena, m))
-            : tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "no accelerator of the catalogue is this one: %s",
-                               described(arena, m));
-    tsim_diag_hint(diag,
-                   m->gcn ? "--set accelerator=ID says which to take; known are MI250X (gfx90a), MI300X and MI325X "
-                            "(gfx942) and MI355X (gfx950)"
-                          : "--set accelerator=ID says which to take; NVLinks are known of V100 (6), A100 (12), A800 "
-                            "and H800 (8), H100, H200, H20, B200 and B300 (18)");
+/* "mi300x (gfx942), ..." of AMD's, else "h100-sxm (18), ..." of those with links. */
+static const char *known_parts(struct tsim_arena *arena, const struct parts *parts, bool is_amd) {
+    const char *text = "";
+    for (size_t i = 0; i < parts->n; i++) {
+        const struct tsim_known_as *known = parts->items[i]->known_as;
+        const char *shown = is_amd ? (known->gfx ? tsim_arena_printf(arena, "gfx%s", known->gfx) : NULL)
+                            : !known->gfx && known->links > 0
+                                ? tsim_arena_printf(arena, "%lld", (long long)known->links)
+                                : NULL;
+        if (shown)
+            text = tsim_arena_printf(arena, "%s%s%s (%s)", text, *text ? ", " : "", parts->items[i]->name, shown);
+    }
+    return text;
+}
+
+static enum tsim_status is_unknown(struct tsim_arena *arena, const struct parts *parts, const struct tsim_machine *m,
+                                   struct tsim_place place, struct tsim_diags *diags) {
+    bool is_of_nvlinks = m->is_cube || (is_linked(m) && !m->gcn);
+    tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "no %s of the catalogue is %s: %s",
+                                    is_of_nvlinks ? "node" : "accelerator",
+                                    is_of_nvlinks ? "like this one" : "this one", described(arena, m)),
+                   "--set accelerator=ID says which to take; %s %s", m->gcn ? "known are" : "NVLinks are known of",
+                   known_parts(arena, parts, m->gcn != NULL));
     return TSIM_ERR_INFEASIBLE;
 }
 
@@ -175,10 +196,10 @@ static const char *tree(struct tsim_arena *arena, const struct tsim_machine *m, 
 
 /* A mesh of AMD's has one link to each other accelerator; between those of one package of MI250X there are four, of which
  * the file tells one: eight of them are taken as the catalogue has them. */
-static const char *scale_up(struct tsim_arena *arena, const struct tsim_machine *m, const struct part *part,
+static const char *scale_up(struct tsim_arena *arena, const struct tsim_machine *m, const struct tsim_accelerator *part,
                             const struct tsim_node *like) {
     double share = m->is_cube || m->n_accelerators == 1 ? 1
-                   : !m->gcn                            ? (double)m->nvlinks / part->links
+                   : !m->gcn                            ? (double)m->nvlinks / (double)part->known_as->links
                    : m->n_accelerators == like->accelerators
                        ? 1
                        : (double)(m->n_accelerators - 1) / (double)(like->accelerators - 1);
@@ -199,10 +220,11 @@ static const char *nics(struct tsim_arena *arena, const struct tsim_machine *m, 
                : text;
 }
 
-static const char *node_text(struct tsim_arena *arena, const struct tsim_machine *m, const struct part *part,
-                             const struct tsim_node *like, const struct tsim_import_input *input) {
+static const char *node_text(struct tsim_arena *arena, const struct tsim_machine *m,
+                             const struct tsim_accelerator *part, const struct tsim_node *like,
+                             const struct tsim_import_input *input) {
     const char *slash = strrchr(m->file, '/'), *file = slash ? slash + 1 : m->file;
-    const char *set = said(input, "accelerator"), *accelerator = set ? set : part->accelerator;
+    const char *set = said(input, "accelerator"), *accelerator = set ? set : part->name;
     char *shown = tsim_arena_strndup(arena, file, strlen(file) < 60 ? strlen(file) : 60);
     for (char *c = shown; *c; c++)
         *c = (unsigned char)*c < ' ' || (unsigned char)*c >= '\x7F' || *c == '"' || *c == '\\' ? '?' : *c;
@@ -270,15 +292,16 @@ static bool has_known_links(const struct tsim_machine *m, const struct tsim_node
            (m->n_targets > 0 && m->n_accelerators == like->accelerators);
 }
 
-static const char *notes(struct tsim_arena *arena, const struct tsim_machine *m, const struct part *part,
-                         const struct tsim_node *like, const struct tsim_import_input *input) {
+static const char *notes(struct tsim_arena *arena, const struct parts *parts, const struct tsim_machine *m,
+                         const struct tsim_accelerator *part, const struct tsim_node *like,
+                         const struct tsim_import_input *input) {
     const char *text =
         tsim_arena_printf(arena, "%s: note: what it does not say is taken from %s\n", m->file, like->name);
-    const char *others = others_like(arena, part, m);
-    if (said(input, "accelerator") || has_device(part, m->device))
+    const char *others = others_like(arena, parts, part, m);
+    if (said(input, "accelerator") || has_device(part->known_as, m->device))
         return text;
     return tsim_arena_printf(arena, "%s%s: note: the accelerator is taken as %s (%s)%s%s%s\n", text, m->file,
-                             m->is_cube ? like->accelerator->name : part->accelerator, described(arena, m),
+                             m->is_cube ? like->accelerator->name : part->name, described(arena, m),
                              *others ? "; so would be " : "", others, *others ? ": --set accelerator=ID" : "");
 }
 
@@ -298,13 +321,18 @@ enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_
                                     struct tsim_diags *diags) {
     struct tsim_place place = {.file = tsim_arena_strdup(arena, input->file)};
     const struct tsim_node *like;
+    struct parts parts;
     TSIM_TRY(check_overrides(input, place, diags));
-    const struct part *part = part_of(m, input);
-    if (!part || (m->is_cube && part->sm != 70))
-        return is_unknown(arena, m, place, diags);
-    TSIM_TRY(tsim_catalogue_load_node(arena, m->is_cube ? "dgx-1v" : part->node, &like, diags));
+    TSIM_TRY(tsim_known_accelerators(arena, &parts.items, &parts.n, diags));
+    const struct tsim_accelerator *part = part_of(&parts, m, input);
+    const char *like_id = part ? node_like(&parts, m, part) : NULL;
+    if (!like_id)
+        return is_unknown(arena, &parts, m, place, diags);
+    TSIM_TRY(tsim_catalogue_load_node(arena, like_id, &like, diags));
+    if (m->is_cube && like->accelerator->known_as && sm_of(part->known_as) != sm_of(like->accelerator->known_as))
+        return is_unknown(arena, &parts, m, place, diags);
     if (m->compute_units > 0 && !said(input, "accelerator") && m->compute_units != like->accelerator->compute_units)
-        return is_unknown(arena, m, place, diags);
+        return is_unknown(arena, &parts, m, place, diags);
     if (!has_known_links(m, like)) {
         tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "",
                          "%d accelerators of which one has xGMI links to %d others: no node of the catalogue is so",
@@ -315,6 +343,6 @@ enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_
     const char *yaml = node_text(arena, m, part, like, input);
     TSIM_TRY(check(arena, yaml, m->n_accelerators, input, diags));
     result->yaml = yaml;
-    result->notes = notes(arena, m, part, like, input);
+    result->notes = notes(arena, &parts, m, part, like, input);
     return TSIM_OK;
 }

@@ -95,7 +95,7 @@ static void put_setting(struct import *x, const char *indent, const char *path, 
 static void put_cluster(struct import *x) {
     int32_t per_node = x->n_ranks < MOST_PER_NODE ? x->n_ranks : MOST_PER_NODE;
     put(x, "cluster:%s\n", x->input->n_overrides > 0 ? "" : "  # the traces do not say which machine: assumed");
-    put_setting(x, "  ", "cluster.node", "dgx-h100");
+    put_setting(x, "  ", "cluster.node", TSIM_IMPORT_USUAL_NODE);
     put_setting(x, "  ", "cluster.nodes", tsim_arena_printf(x->arena, "%d", (x->n_ranks + per_node - 1) / per_node));
     put_setting(x, "  ", "cluster.accelerators_per_node", tsim_arena_printf(x->arena, "%d", per_node));
     put_setting(x, "  ", "cluster.fabric", x->n_ranks > per_node ? "ib-ndr" : NULL);

@@ -1,0 +1,24 @@
+/* known_as.h - what files of others call an accelerator: names in job scripts and logs, PCI devices, and what a topology
+ * shows of it. */
+#ifndef TSIM_CONFIG_KNOWN_AS_H
+#define TSIM_CONFIG_KNOWN_AS_H
+
+#include "config/catalogue.h"
+
+enum { TSIM_MOST_KNOWN = 4 };
+
+/* `known_as` of an accelerator's file. It is not inherited by `extends`: a board with another memory is another board. */
+struct tsim_known_as {
+    const char *names[TSIM_MOST_KNOWN];     /* in small letters; NULL after the last */
+    unsigned pci_devices[TSIM_MOST_KNOWN];  /* of boards with links to each other; 0 after the last */
+    unsigned card_devices[TSIM_MOST_KNOWN]; /* of PCIe cards; the same */
+    double compute_capability;              /* of NVIDIA's; 0: another maker's */
+    const char *gfx;                        /* of AMD's: "942"; NULL: another maker's */
+    int64_t links;                          /* NVLinks or xGMI links of one; 0: it is a PCIe card alone */
+    const char *node;                       /* id of the catalogue's node that has it; NULL: none */
+    bool is_usual;                          /* the one to take where a file shows only what it shares with others */
+    enum tsim_source_status status;
+    const char *source;
+};
+
+#endif

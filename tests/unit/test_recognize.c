@@ -1,0 +1,142 @@
+/* What files of others call the catalogue's hardware: each name leads to one accelerator, and to a node that has it. */
+#include "config/document.h"
+#include "config/recognize.h"
+#include "support/training_rig.h"
+
+#include <string.h>
+
+static const struct tsim_accelerator *const *known;
+static size_t n_known;
+
+static void set_up_known(void) {
+    set_up();
+    ck_assert_int_eq(tsim_known_accelerators(&arena, &known, &n_known, &diags), TSIM_OK);
+    ck_assert_uint_ge(n_known, 22);
+}
+
+static bool shares(const unsigned *devices, const unsigned *others) {
+    for (size_t i = 0; i < TSIM_MOST_KNOWN && devices[i]; i++)
+        for (size_t k = 0; k < TSIM_MOST_KNOWN && others[k]; k++)
+            if (devices[i] == others[k])
+                return true;
+    return false;
+}
+
+START_TEST(a_device_is_one_accelerator) {
+    for (size_t i = 0; i < n_known; i++)
+        for (size_t k = 0; k < n_known; k++) {
+            const struct tsim_known_as *a = known[i]->known_as, *b = known[k]->known_as;
+            ck_assert_msg(!shares(a->pci_devices, b->card_devices), "%s, %s", known[i]->name, known[k]->name);
+            ck_assert_msg(i == k ||
+                              (!shares(a->pci_devices, b->pci_devices) && !shares(a->card_devices, b->card_devices)),
+                          "%s, %s", known[i]->name, known[k]->name);
+        }
+}
+END_TEST
+
+START_TEST(its_node_has_it) {
+    for (size_t i = 0; i < n_known; i++) {
+        const struct tsim_known_as *a = known[i]->known_as;
+        const struct tsim_node *node;
+        ck_assert_ptr_nonnull(a->source);
+        ck_assert(a->node || !a->names[0]);
+        if (!a->node)
+            continue;
+        ck_assert_int_eq(tsim_catalogue_load_node(&arena, a->node, &node, &diags), TSIM_OK);
+        ck_assert_str_eq(node->accelerator->name, known[i]->name);
+    }
+}
+END_TEST
+
+START_TEST(usual_fabrics_are_there) {
+    const char *const *ids;
+    size_t n;
+    ck_assert_int_eq(tsim_catalogue_list(&arena, TSIM_CATALOGUE_NODES, &ids, &n, &diags), TSIM_OK);
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_node *node;
+        const struct tsim_fabric *fabric;
+        ck_assert_int_eq(tsim_catalogue_load_node(&arena, ids[i], &node, &diags), TSIM_OK);
+        if (tsim_usual_fabric(node))
+            ck_assert_int_eq(tsim_catalogue_load_fabric(&arena, tsim_usual_fabric(node), &fabric, &diags), TSIM_OK);
+        else
+            ck_assert_int_eq(node->nics, 0);
+    }
+}
+END_TEST
+
+/* As NCCL, Slurm and comments have them. */
+static const struct {
+    const char *text, *id;
+} TEXTS[] = {{"NVIDIA H100 80GB HBM3", "h100-sxm"},
+             {"NVIDIA A100-SXM4-40GB", "a100-40gb"},
+             {"NVIDIA A100-SXM4-80GB", "a100-80gb"},
+             {"v100-32g", "v100-32gb-sxm3"},
+             {"NVIDIA GB200", "gb200"},
+             {"NVIDIA B200", "b200"},
+             {"8 H200 GPUs", "h200"},
+             {"preset for 64xH20", "h20"},
+             {"AMD Instinct MI300X", "mi300x"},
+             {"h2048", NULL},
+             {"Quadro", NULL},
+             {"", NULL}};
+
+START_TEST(names) {
+    const struct tsim_accelerator *named;
+    ck_assert_int_eq(tsim_accelerator_named(&arena, TEXTS[_i].text, &named, &diags), TSIM_OK);
+    ck_assert_pstr_eq(named ? named->name : NULL, TEXTS[_i].id);
+}
+END_TEST
+
+/* What extends a part is another part. */
+START_TEST(not_inherited) {
+    const struct tsim_accelerator *a;
+    const struct tsim_node *node;
+    ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, "h100-96gb", &a, &diags), TSIM_OK);
+    ck_assert_ptr_null(a->known_as);
+    ck_assert_int_eq(tsim_catalogue_load_node(&arena, "p4de-24xlarge", &node, &diags), TSIM_OK);
+    ck_assert_str_eq(tsim_usual_fabric(node), "efa-100");
+    ck_assert_int_eq(tsim_catalogue_load_node(&arena, "dgx-a100", &node, &diags), TSIM_OK);
+    ck_assert_str_eq(tsim_usual_fabric(node), "ib-hdr");
+}
+END_TEST
+
+static const struct {
+    const char *known_as, *message;
+} MISTAKES[] = {{"3", "expected a mapping"},
+                {"{pci_devices: [H100]}", "no PCI device"},
+                {"{pci_devices: [0x12330]}", "no PCI device"},
+                {"{names: h100}", "expected a list of at most four"},
+                {"{names: [a, b, c, d, e]}", "expected a list of at most four"},
+                {"{colour: green}", "unknown key"}};
+
+START_TEST(mistakes) {
+    const char *text = tsim_arena_printf(
+        &arena,
+        "{schema: tsim/v1, name: t, model: mlp-mnist, training: {precision: fp32}, cluster: {nodes: 1, node: "
+        "{extends: single-l40s, accelerator: {extends: l40s, known_as: %s}}}}",
+        MISTAKES[_i].known_as);
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario;
+    const struct tsim_value *root;
+    ck_assert_int_eq(tsim_document_parse(&arena, "t.yaml", text, strlen(text), &root, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_scenario_open_value(&arena, root, &source, &diags), TSIM_OK);
+    ck_assert_int_ne(tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags), TSIM_OK);
+    ck_assert_msg(strstr(diags.items[0].message, MISTAKES[_i].message), "%s", diags.items[0].message);
+}
+END_TEST
+
+static Suite *recognize_suite(void) {
+    Suite *suite = suite_create("recognize");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up_known, tear_down);
+    tcase_add_test(tests, a_device_is_one_accelerator);
+    tcase_add_test(tests, its_node_has_it);
+    tcase_add_test(tests, usual_fabrics_are_there);
+    tcase_add_loop_test(tests, names, 0, sizeof TEXTS / sizeof TEXTS[0]);
+    tcase_add_test(tests, not_inherited);
+    tcase_add_loop_test(tests, mistakes, 0, sizeof MISTAKES / sizeof MISTAKES[0]);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(recognize_suite)
