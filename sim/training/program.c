@@ -4,8 +4,8 @@
 #include "training/background.h"
 #include "training/link_utilization.h"
 #include "training/noise.h"
+#include "training/peak_demand.h"
 #include "training/periods.h"
-#include "training/spare.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -36,16 +36,16 @@ struct step_run {
 
 /* Unfolded, messages go through the topology's links, whose users are not known; the traffic of others is not, either.
  */
-static int32_t add_resource(const struct step_run *run, double capacity, struct tsim_most_used most) {
+static int32_t add_resource(const struct step_run *run, double capacity, struct tsim_peak_demand most) {
     const struct tsim_scenario *sc = run->plan->scenario;
     bool can_spare = run->plan->is_folded && sc->cluster.n_background == 0 && !run->plan->is_stepped;
-    return can_spare && tsim_can_spare(capacity, most) ? tsim_engine_add_meter(run->engine)
-                                                       : tsim_engine_add_resource(run->engine, capacity);
+    return can_spare && tsim_never_binds(capacity, most) ? tsim_engine_add_meter(run->engine)
+                                                         : tsim_engine_add_resource(run->engine, capacity);
 }
 
 /* A member's link of its own; -1 where it is one of the topology's, which takes its place. */
 static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, double bytes_per_s,
-                        struct tsim_most_used most) {
+                        struct tsim_peak_demand most) {
     if (run->has_links && run->links.topology->count[kind] > 0)
         return -1;
     return add_resource(run, fmax(bytes_per_s, 1), most);
@@ -56,8 +56,8 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
     const struct tsim_cluster *cluster = run->plan->cluster;
     group->n_members = run->plan->is_folded ? 1 : (int32_t)(sc->parallelism.tensor * sc->parallelism.context);
     struct tsim_member *members = TSIM_NEW_ARRAY(arena, (size_t)group->n_members, struct tsim_member);
-    struct tsim_stage_group_most most;
-    tsim_stage_group_most_used(run->plan, group->stage, &most);
+    struct tsim_stage_group_peaks most;
+    tsim_stage_group_peaks_find(run->plan, group->stage, &most);
     for (int32_t i = 0; i < group->n_members; i++) {
         members[i].rank = -1;
         members[i].device = add_resource(run, 1, most.device);

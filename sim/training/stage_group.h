@@ -198,8 +198,8 @@ struct tsim_crossed_link {
     bool is_between_nodes;
 };
 
-/* Resources of one rank. Folded they are its own, and meters where they cannot be short (spare.h); unfolded scale_up
- * and NICs are links of the topology. */
+/* Resources of one rank. Folded they are its own, and meters where they cannot be short (peak_demand.h); unfolded
+ * scale_up and NICs are links of the topology. */
 struct tsim_member {
     int32_t rank; /* -1: stands for many */
     int32_t device, scale_up_out, scale_up_in, nic_out, nic_in;

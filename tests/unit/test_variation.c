@@ -2,8 +2,8 @@
 #include "base/normal.h"
 #include "support/check_main.h"
 #include "support/example.h"
+#include "training/peak_demand.h"
 #include "training/run.h"
-#include "training/spare.h"
 
 #include <math.h>
 
@@ -176,7 +176,7 @@ START_TEST(seeds) {
 }
 END_TEST
 
-static struct tsim_stage_group_most most_used(double noise_deviation_frac) {
+static struct tsim_stage_group_peaks most_used(double noise_deviation_frac) {
     static const struct tsim_cluster cluster = {.nic_bytes_per_s = 100, .scale_up_bytes_per_s = 100};
     static struct tsim_chunk_plan chunk = {.ways = {{.whole = {.time_s = 2, .nic_bytes = 100}}}};
     static struct tsim_stage_plan stage = {.chunks = &chunk};
@@ -184,19 +184,19 @@ static struct tsim_stage_group_most most_used(double noise_deviation_frac) {
                                         .stages = &stage,
                                         .schedule = {.stages = 1, .chunks = 1},
                                         .noise_deviation_frac = noise_deviation_frac};
-    struct tsim_stage_group_most most;
-    tsim_stage_group_most_used(&plan, 0, &most);
+    struct tsim_stage_group_peaks most;
+    tsim_stage_group_peaks_find(&plan, 0, &most);
     return most;
 }
 
 /* Half of the adapter's rate, on average; a pass that is shorter by chance asks for more, also than there is. */
 START_TEST(short_passes_are_not_spare) {
-    struct tsim_stage_group_most on_average = most_used(0), by_chance = most_used(0.1);
+    struct tsim_stage_group_peaks on_average = most_used(0), by_chance = most_used(0.1);
     ck_assert_double_eq(on_average.nic_out.units_per_s, 50);
-    ck_assert(tsim_can_spare(50, on_average.nic_out));
-    ck_assert(!tsim_can_spare(49, on_average.nic_out));
-    ck_assert(!tsim_can_spare(1e6, by_chance.nic_out));
-    ck_assert(tsim_can_spare(100, by_chance.scale_up_out));
+    ck_assert(tsim_never_binds(50, on_average.nic_out));
+    ck_assert(!tsim_never_binds(49, on_average.nic_out));
+    ck_assert(!tsim_never_binds(1e6, by_chance.nic_out));
+    ck_assert(tsim_never_binds(100, by_chance.scale_up_out));
 }
 END_TEST
 

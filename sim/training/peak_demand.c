@@ -1,4 +1,4 @@
-#include "training/spare.h"
+#include "training/peak_demand.h"
 
 #include <math.h>
 
@@ -88,19 +88,20 @@ static void raise_streams(const struct tsim_step_plan *plan, int32_t stage, stru
         raise_collective(compute, &plan->tied);
 }
 
-static void add(struct tsim_most_used *most, double units_per_s) {
+static void add(struct tsim_peak_demand *most, double units_per_s) {
     most->units_per_s += units_per_s;
     most->n_streams += units_per_s > 0;
 }
 
-void tsim_stage_group_most_used(const struct tsim_step_plan *plan, int32_t stage, struct tsim_stage_group_most *most) {
+void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stage,
+                                 struct tsim_stage_group_peaks *most) {
     int32_t p = plan->schedule.stages;
     struct use compute = {0}, data = {0};
     raise_streams(plan, stage, &compute, &data);
     const struct use out[] = {compute, data, of_messages(plan, stage, true), of_messages(plan, stage, false)},
                      in[] = {compute, data, of_messages(plan, (stage + p - 1) % p, true),
                              of_messages(plan, (stage + 1) % p, false)};
-    *most = (struct tsim_stage_group_most){.device = {0, 0}};
+    *most = (struct tsim_stage_group_peaks){.device = {0, 0}};
     for (int i = 0; i < 4; i++) {
         add(&most->device, out[i].device);
         add(&most->scale_up_out, out[i].scale_up);
