@@ -46,7 +46,7 @@ struct known {
 };
 
 /* Of a candidate: those plans that are left in the search's items, and how many fell out before. */
-struct tally {
+struct outcomes {
     size_t first_item, end_item;
     int64_t n_invalid, n_unplayed, n_too_large;
     double least_excess_bytes; /* of those; NAN: none */
@@ -60,8 +60,8 @@ struct search {
     int64_t n_total, n_unseen; /* plans that divide; those that an interrupt kept from being bounded */
     bool heeds;                /* an interrupt is looked for */
     bool is_interrupted;
-    double began_s;        /* this part of the search, by a steady clock */
-    struct tally *tallies; /* by candidate */
+    double began_s;            /* this part of the search, by a steady clock */
+    struct outcomes *outcomes; /* by candidate */
     struct known known;
     size_t order_at;     /* of the rounds: how far the order is used up */
     struct item **round; /* TSIM_PLAN_ROUND */
@@ -494,19 +494,19 @@ static void keep_open(struct search *search) {
     size_t n = search->first_unbounded;
     for (size_t i = n; i < search->n_items; i++) {
         const struct item *item = &search->items[i];
-        struct tally *tally = &search->tallies[item->candidate];
-        tally->n_invalid += item->fate == FATE_INVALID;
-        tally->n_unplayed += item->fate == FATE_UNPLAYED;
-        tally->n_too_large += item->fate == FATE_TOO_LARGE;
+        struct outcomes *outcomes = &search->outcomes[item->candidate];
+        outcomes->n_invalid += item->fate == FATE_INVALID;
+        outcomes->n_unplayed += item->fate == FATE_UNPLAYED;
+        outcomes->n_too_large += item->fate == FATE_TOO_LARGE;
         if (item->fate == FATE_TOO_LARGE)
-            tally->least_excess_bytes = fmin(tally->least_excess_bytes, item->excess_bytes);
+            outcomes->least_excess_bytes = fmin(outcomes->least_excess_bytes, item->excess_bytes);
         search->n_unseen -= item->fate != FATE_UNSEEN;
         if (item->fate != FATE_OPEN)
             continue;
-        if (tally->end_item == 0)
-            tally->first_item = n;
+        if (outcomes->end_item == 0)
+            outcomes->first_item = n;
         search->items[n++] = *item;
-        tally->end_item = n;
+        outcomes->end_item = n;
     }
     search->n_items = n;
 }
@@ -532,12 +532,12 @@ static void count(const struct search *search, struct tsim_plan_result *result) 
     result->n_plans = (int64_t)search->n_items;
     result->least_excess_bytes = (double)NAN;
     for (size_t c = 0; c < search->options->space->n_candidates; c++) {
-        const struct tally *tally = &search->tallies[c];
-        result->n_plans += tally->n_invalid + tally->n_unplayed + tally->n_too_large;
-        result->n_invalid += tally->n_invalid;
-        result->n_unplayed += tally->n_unplayed;
-        result->n_too_large += tally->n_too_large;
-        result->least_excess_bytes = fmin(result->least_excess_bytes, tally->least_excess_bytes);
+        const struct outcomes *outcomes = &search->outcomes[c];
+        result->n_plans += outcomes->n_invalid + outcomes->n_unplayed + outcomes->n_too_large;
+        result->n_invalid += outcomes->n_invalid;
+        result->n_unplayed += outcomes->n_unplayed;
+        result->n_too_large += outcomes->n_too_large;
+        result->least_excess_bytes = fmin(result->least_excess_bytes, outcomes->least_excess_bytes);
     }
     for (size_t i = 0; i < search->n_items; i++) {
         enum fate fate = search->items[i].fate;
@@ -588,7 +588,7 @@ static void find_unknown_figure(const struct search *search, const struct team *
             gap->figure = ranking->limits[i].figure;
             return;
         }
-    for (size_t i = search->tallies[candidate].first_item; i < search->tallies[candidate].end_item; i++) {
+    for (size_t i = search->outcomes[candidate].first_item; i < search->outcomes[candidate].end_item; i++) {
         const struct item *item = &search->items[i];
         bool is_run = item->fate == FATE_SIMULATED;
         n_simulated += is_run;
@@ -602,10 +602,10 @@ static void find_unknown_figure(const struct search *search, const struct team *
 
 static void find_gap(const struct search *search, const struct team *team, size_t candidate,
                      struct tsim_plan_gap *gap) {
-    const struct tally *tally = &search->tallies[candidate];
-    bool fits = tally->end_item > tally->first_item, is_valid = fits || tally->n_too_large > 0;
+    const struct outcomes *outcomes = &search->outcomes[candidate];
+    bool fits = outcomes->end_item > outcomes->first_item, is_valid = fits || outcomes->n_too_large > 0;
     *gap = (struct tsim_plan_gap){.candidate = &search->options->space->candidates[candidate],
-                                  .excess_bytes = tally->least_excess_bytes};
+                                  .excess_bytes = outcomes->least_excess_bytes};
     gap->capacity_bytes = gap->candidate->job->cluster.node->accelerator->memory_bytes;
     gap->lack = !is_valid ? TSIM_PLAN_LACKS_VALID : !fits ? TSIM_PLAN_LACKS_MEMORY : TSIM_PLAN_LACKS_LIMIT;
     if (!is_valid)
@@ -729,9 +729,9 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
                             .points = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct tsim_point)};
     struct team *team = TSIM_NEW(arena, struct team);
     search.known.own = TSIM_NEW_ARRAY(arena, options->space->n_candidates, struct item);
-    search.tallies = TSIM_NEW_ARRAY(arena, options->space->n_candidates, struct tally);
+    search.outcomes = TSIM_NEW_ARRAY(arena, options->space->n_candidates, struct outcomes);
     for (size_t c = 0; c < options->space->n_candidates; c++)
-        search.tallies[c].least_excess_bytes = (double)NAN;
+        search.outcomes[c].least_excess_bytes = (double)NAN;
     *result = (struct tsim_plan_result){.n_best = 0};
     team_init(team, options);
     sigset_t before;

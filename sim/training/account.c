@@ -2,7 +2,7 @@
 #include "cost/compute.h"
 #include "training/stage_group.h"
 
-/* ---- what is tallied ---- */
+/* ---- what is added up ---- */
 
 /* Kinds of collectives that a stage group gathers, and reduces, with: by what chunks are alike; fully sharded of root,
  * layer, expert layer, and of layers backward, or of root and products. */
@@ -24,14 +24,14 @@ static int32_t most_segments(const struct tsim_stage_group *group) {
     return most;
 }
 
-static int32_t pass_tally(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t place) {
-    return TSIM_TALLY_COLLECTIVES + 2 * n_collectives(group) + tsim_stage_group_place(group, item, place);
+static int32_t pass_total(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t place) {
+    return TSIM_TOTAL_COLLECTIVES + 2 * n_collectives(group) + tsim_stage_group_place(group, item, place);
 }
 
 void tsim_account_begin(struct tsim_arena *arena, struct tsim_stage_group *group) {
     group->most_segments = most_segments(group);
-    group->n_tally = TSIM_TALLY_COLLECTIVES + 2 * n_collectives(group) + tsim_stage_group_n_places(group);
-    group->tally = TSIM_NEW_ARRAY(arena, (size_t)group->n_tally, int64_t);
+    group->n_totals = TSIM_TOTAL_COLLECTIVES + 2 * n_collectives(group) + tsim_stage_group_n_places(group);
+    group->totals = TSIM_NEW_ARRAY(arena, (size_t)group->n_totals, int64_t);
 }
 
 static tsim_tick max_tick(tsim_tick a, tsim_tick b) {
@@ -72,15 +72,15 @@ static void account_pass_wait(struct tsim_stage_group *group, int32_t index, int
     tsim_tick data_from = max_tick(from, arrival); /* from here on only parameters, or room, were missing */
     bool is_backward = tsim_stage_group_item(group, index).kind != TSIM_PASS_FORWARD;
     if (data_from < ready)
-        group->tally[is_backward && !group->plan->shards_fully ? TSIM_TALLY_REDUCE : TSIM_TALLY_GATHER] +=
+        group->totals[is_backward && !group->plan->shards_fully ? TSIM_TOTAL_REDUCE : TSIM_TOTAL_GATHER] +=
             ready - data_from;
     tsim_tick until = min_tick(ready, data_from);
     if (until <= from)
         return;
     tsim_tick under_way = max_tick(from, begin);
-    group->tally[TSIM_TALLY_BUBBLE] += min_tick(under_way, until) - from;
+    group->totals[TSIM_TOTAL_BUBBLE] += min_tick(under_way, until) - from;
     if (under_way < until)
-        group->tally[TSIM_TALLY_PIPELINE] += until - under_way;
+        group->totals[TSIM_TOTAL_PIPELINE] += until - under_way;
 }
 
 /* What chance has added to this pass: passes are priced by their kind, without it. */
@@ -110,8 +110,8 @@ static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tic
     }
     if (group->plan->noise_deviation_frac > 0)
         account_noise(group, index, segment);
-    group->tally[TSIM_TALLY_PASSES] += end - begin;
-    group->tally[pass_tally(group, item, tsim_stage_group_n_segments(group, index) > 1 ? 1 + segment : 0)]++;
+    group->totals[TSIM_TOTAL_PASSES] += end - begin;
+    group->totals[pass_total(group, item, tsim_stage_group_n_segments(group, index) > 1 ? 1 + segment : 0)]++;
 }
 
 void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end) {
@@ -123,7 +123,7 @@ void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_t
     int32_t slot = tsim_stage_group_slot(to, item);
     (is_forward ? to->activations : to->gradients)[slot] = (struct tsim_transfer){begin, end};
     to->n_pending++;
-    group->tally[TSIM_TALLY_SENT + !hop.to_next]++;
+    group->totals[TSIM_TOTAL_SENT + !hop.to_next]++;
 }
 
 /* ---- collectives ---- */
@@ -173,21 +173,21 @@ void tsim_account_data(struct tsim_stage_group *group, int64_t label) {
     int32_t item = tsim_label_item(label),
             index = collective_index(group, is_gather, item < 0 ? -1 : item + tsim_stage_group_n_left_out(group),
                                      tsim_label_segment(label));
-    group->tally[TSIM_TALLY_COLLECTIVES + (is_gather ? 0 : n_collectives(group)) + index]++;
+    group->totals[TSIM_TOTAL_COLLECTIVES + (is_gather ? 0 : n_collectives(group)) + index]++;
 }
 
 /* ---- the compute stream ---- */
 
 /* It waits for nothing but its batch. */
 static void account_input(struct tsim_stage_group *group, tsim_tick ready, tsim_tick end) {
-    group->tally[TSIM_TALLY_INPUT] += end - ready;
+    group->totals[TSIM_TOTAL_INPUT] += end - ready;
     group->account->input_gaps_s[group->n_arrived++] = tsim_engine_seconds(group->engine, ready - group->last_arrival);
     group->last_arrival = end;
 }
 
 static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tick from, tsim_tick ready,
                          tsim_tick begin, tsim_tick end) {
-    int64_t *tally = group->tally;
+    int64_t *totals = group->totals;
     tsim_tick wait = ready - from, join = begin - ready, busy = end - begin;
     switch (tsim_label_kind(label)) {
     case TSIM_TASK_PASS:
@@ -198,34 +198,34 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
         return;
     case TSIM_TASK_SEND:
         tsim_account_transfer(group, label, begin, end);
-        tally[TSIM_TALLY_PIPELINE] += end - from;
+        totals[TSIM_TOTAL_PIPELINE] += end - from;
         return;
     case TSIM_TASK_GATHER:
     case TSIM_TASK_REDUCE:
         tsim_account_data(group, label);
-        tally[tsim_label_kind(label) == TSIM_TASK_GATHER ? TSIM_TALLY_GATHER : TSIM_TALLY_REDUCE] += wait + busy;
-        tally[TSIM_TALLY_BUBBLE] += join;
+        totals[tsim_label_kind(label) == TSIM_TASK_GATHER ? TSIM_TOTAL_GATHER : TSIM_TOTAL_REDUCE] += wait + busy;
+        totals[TSIM_TOTAL_BUBBLE] += join;
         return;
     case TSIM_TASK_COLLECTIVE_STEP:
         break; /* told before */
     case TSIM_TASK_GO:
-        tally[tsim_label_segment(label) == TSIM_TASK_GATHER ? TSIM_TALLY_GATHER : TSIM_TALLY_REDUCE] += wait + busy;
-        tally[TSIM_TALLY_BUBBLE] += join;
+        totals[tsim_label_segment(label) == TSIM_TASK_GATHER ? TSIM_TOTAL_GATHER : TSIM_TOTAL_REDUCE] += wait + busy;
+        totals[TSIM_TOTAL_BUBBLE] += join;
         return;
     case TSIM_TASK_TIED:
-        tally[TSIM_TALLY_TIED]++;
-        tally[TSIM_TALLY_REDUCE] += wait + busy;
-        tally[TSIM_TALLY_BUBBLE] += join;
+        totals[TSIM_TOTAL_TIED]++;
+        totals[TSIM_TOTAL_REDUCE] += wait + busy;
+        totals[TSIM_TOTAL_BUBBLE] += join;
         return;
     case TSIM_TASK_NORM: /* its wait is for the last reductions, its join for the other stages */
-        tally[TSIM_TALLY_REDUCE] += wait;
-        tally[TSIM_TALLY_NORM] += busy;
-        tally[TSIM_TALLY_BUBBLE] += join;
+        totals[TSIM_TOTAL_REDUCE] += wait;
+        totals[TSIM_TOTAL_NORM] += busy;
+        totals[TSIM_TOTAL_BUBBLE] += join;
         return;
     case TSIM_TASK_OPTIMIZER:
-        tally[TSIM_TALLY_OPTIMIZERS]++;
-        tally[TSIM_TALLY_BUBBLE] += wait;
-        tally[TSIM_TALLY_OPTIMIZER] += busy;
+        totals[TSIM_TOTAL_OPTIMIZERS]++;
+        totals[TSIM_TOTAL_BUBBLE] += wait;
+        totals[TSIM_TOTAL_OPTIMIZER] += busy;
         return;
     }
     TSIM_BUG("label %lld", (long long)label);
@@ -242,7 +242,7 @@ static void account_pass_collective(struct tsim_stage_group *group, int64_t labe
     }
     tsim_tick alone = tsim_engine_ticks(group->engine, w->under_way->collective_s);
     bool is_context = w->under_way->axis == TSIM_AXIS_CONTEXT;
-    group->tally[is_context ? TSIM_TALLY_CONTEXT_BEYOND : TSIM_TALLY_TENSOR_BEYOND] +=
+    group->totals[is_context ? TSIM_TOTAL_CONTEXT_BEYOND : TSIM_TOTAL_TENSOR_BEYOND] +=
         end - w->collective_begin - alone;
     w->under_way = NULL;
 }
@@ -270,8 +270,8 @@ void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_ti
 
 /* ---- what it comes to ---- */
 
-static double seconds(const struct tsim_stage_group *group, enum tsim_tally tally) {
-    return tsim_engine_seconds(group->engine, group->tally[tally]);
+static double seconds(const struct tsim_stage_group *group, enum tsim_total total) {
+    return tsim_engine_seconds(group->engine, group->totals[total]);
 }
 
 static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item item, int32_t place, double n) {
@@ -305,7 +305,7 @@ static void price_all_passes(struct tsim_stage_group *group) {
             for (int32_t place = 0; place <= group->most_segments; place++) {
                 item.chunk = group->stage_plan->alike[i];
                 item.kind = (enum tsim_pass_kind)kind;
-                int64_t n = group->tally[pass_tally(group, item, place)];
+                int64_t n = group->totals[pass_total(group, item, place)];
                 if (n > 0)
                     price_passes(group, item, place, (double)n);
             }
@@ -317,9 +317,9 @@ static void price_collective(struct tsim_stage_group *group, const struct tsim_c
 }
 
 static void price_collectives(struct tsim_stage_group *group) {
-    double hbm_bytes = (double)group->tally[TSIM_TALLY_OPTIMIZERS] * group->stage_plan->optimizer_hbm_bytes;
+    double hbm_bytes = (double)group->totals[TSIM_TOTAL_OPTIMIZERS] * group->stage_plan->optimizer_hbm_bytes;
     for (int32_t i = 0; i < 2 * n_collectives(group); i++) {
-        int64_t n = group->tally[TSIM_TALLY_COLLECTIVES + i];
+        int64_t n = group->totals[TSIM_TOTAL_COLLECTIVES + i];
         if (n == 0)
             continue;
         bool is_gather = i < n_collectives(group);
@@ -327,30 +327,30 @@ static void price_collectives(struct tsim_stage_group *group) {
         price_collective(group, cost, n);
         hbm_bytes += (double)n * cost->hbm_bytes;
     }
-    price_collective(group, &group->plan->tied.cost, group->tally[TSIM_TALLY_TIED]);
-    price_collective(group, &group->to_next.cost, group->tally[TSIM_TALLY_SENT]);
-    price_collective(group, &group->to_prev.cost, group->tally[TSIM_TALLY_SENT + 1]);
+    price_collective(group, &group->plan->tied.cost, group->totals[TSIM_TOTAL_TIED]);
+    price_collective(group, &group->to_next.cost, group->totals[TSIM_TOTAL_SENT]);
+    price_collective(group, &group->to_prev.cost, group->totals[TSIM_TOTAL_SENT + 1]);
     group->account->memory_busy_s += hbm_bytes / tsim_memory_rate(group->plan->cluster->accelerator);
 }
 
 void tsim_account_close(struct tsim_stage_group *group) {
     struct tsim_stage_group_account *account = group->account;
-    account->interference_s += seconds(group, TSIM_TALLY_PASSES); /* passes are stretched by collectives beside them */
+    account->interference_s += seconds(group, TSIM_TOTAL_PASSES); /* passes are stretched by collectives beside them */
     price_all_passes(group);
-    double tensor_s = seconds(group, TSIM_TALLY_TENSOR_BEYOND), context_s = seconds(group, TSIM_TALLY_CONTEXT_BEYOND);
+    double tensor_s = seconds(group, TSIM_TOTAL_TENSOR_BEYOND), context_s = seconds(group, TSIM_TOTAL_CONTEXT_BEYOND);
     account->terms.exposed_tensor_s += tensor_s;
     account->terms.exposed_context_s += context_s;
     account->interference_s -= tensor_s + context_s;
     price_collectives(group);
-    account->exposed_gather_s = seconds(group, TSIM_TALLY_GATHER);
-    account->exposed_reduce_s = seconds(group, TSIM_TALLY_REDUCE);
-    account->exposed_norm_s = seconds(group, TSIM_TALLY_NORM);
-    account->data_busy_s = seconds(group, TSIM_TALLY_DATA_BUSY);
-    account->send_busy_s = seconds(group, TSIM_TALLY_SEND_BUSY);
-    account->terms.bubble_s = seconds(group, TSIM_TALLY_BUBBLE);
-    account->terms.exposed_pipeline_s = seconds(group, TSIM_TALLY_PIPELINE);
-    account->terms.optimizer_s = seconds(group, TSIM_TALLY_OPTIMIZER);
-    account->terms.data_stall_s = seconds(group, TSIM_TALLY_INPUT);
+    account->exposed_gather_s = seconds(group, TSIM_TOTAL_GATHER);
+    account->exposed_reduce_s = seconds(group, TSIM_TOTAL_REDUCE);
+    account->exposed_norm_s = seconds(group, TSIM_TOTAL_NORM);
+    account->data_busy_s = seconds(group, TSIM_TOTAL_DATA_BUSY);
+    account->send_busy_s = seconds(group, TSIM_TOTAL_SEND_BUSY);
+    account->terms.bubble_s = seconds(group, TSIM_TOTAL_BUBBLE);
+    account->terms.exposed_pipeline_s = seconds(group, TSIM_TOTAL_PIPELINE);
+    account->terms.optimizer_s = seconds(group, TSIM_TOTAL_OPTIMIZER);
+    account->terms.data_stall_s = seconds(group, TSIM_TOTAL_INPUT);
     account->terms.exposed_data_s +=
         account->exposed_gather_s + account->exposed_reduce_s + account->exposed_norm_s + account->interference_s;
 }

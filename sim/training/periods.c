@@ -21,7 +21,7 @@ struct moment {
     int64_t n_events;
     size_t n_noted;
     size_t places_at; /* by stage group */
-    size_t sums_at;   /* tallies by stage group, what flowed by resource */
+    size_t sums_at;   /* totals by stage group, what flowed by resource */
 };
 
 struct tsim_periods {
@@ -238,7 +238,7 @@ static void put_places(const struct tsim_stage_group *group, int32_t *places) {
 
 static void put_sums(const struct tsim_periods *periods, struct tsim_words *sums) {
     for (int32_t g = 0; g < periods->n_stage_groups; g++)
-        tsim_words_put_all(sums, periods->stage_groups[g].tally, (size_t)periods->stage_groups[g].n_tally);
+        tsim_words_put_all(sums, periods->stage_groups[g].totals, (size_t)periods->stage_groups[g].n_totals);
     for (int32_t r = -periods->n_meters; r < periods->n_resources; r++)
         tsim_words_put_double(sums, tsim_engine_resource_flowed(periods->engine, r));
 }
@@ -459,7 +459,7 @@ static void shorten(struct tsim_stage_group *group, const int32_t *then, const i
     }
     if (group->n_reductions > 0)
         tsim_engine_rearm(group->engine, group->reduced,
-                          group->n_reductions - (int32_t)group->tally[TSIM_TALLY_REDUCTIONS]);
+                          group->n_reductions - (int32_t)group->totals[TSIM_TOTAL_REDUCTIONS]);
 }
 
 static void leave_out(struct tsim_periods *periods, const struct moment *then, const struct moment *now,
@@ -468,8 +468,8 @@ static void leave_out(struct tsim_periods *periods, const struct moment *then, c
     const int32_t *places = periods->places + then->places_at;
     for (int32_t g = 0; g < periods->n_stage_groups; g++) {
         struct tsim_stage_group *group = &periods->stage_groups[g];
-        for (int32_t i = 0; i < group->n_tally; i++)
-            group->tally[i] += period->times * (group->tally[i] - tsim_words_next(&sums));
+        for (int32_t i = 0; i < group->n_totals; i++)
+            group->totals[i] += period->times * (group->totals[i] - tsim_words_next(&sums));
         shorten(group, places + g * N_PLACES, periods->present + g * N_PLACES, period);
     }
     for (int32_t r = -periods->n_meters; r < periods->n_resources; r++) {

@@ -6,9 +6,9 @@
  * where the stage group stands. When the same words have been written down before, at an earlier moment, and in between
  * every stage group went on by a number of items that the schedule repeats, then what happened since that moment
  * happens again, tick by tick, until the schedule stops repeating itself. So many such periods are left out: the
- * schedules are shortened by them, and what the stage groups tallied in one (account.c), what flowed through the links,
- * time and events are added so many times. All of it is whole numbers but for the flows, so a step comes out as if it
- * had gone through everything.
+ * schedules are shortened by them, and what the stage groups added up in one (account.c), what flowed through the
+ * links, time and events are added so many times. All of it is whole numbers but for the flows, so a step comes out as
+ * if it had gone through everything.
  *
  * Interleaved, chunks that cost the same do the same, too: only the first one's embedding and the last one's head are
  * of another kind. So the first stage is looked at pass by pass, and what repeats is a pass forward and one backward in

@@ -348,11 +348,11 @@ static void account_data(const struct step_run *run, struct tsim_stage_group *gr
     bool is_go = tsim_label_kind(label) == TSIM_TASK_GO,
          is_first = is_go && group->expanding[TSIM_STREAM_DATA].part == 0;
     tsim_tick from = run->plan->is_stepped && !is_first ? group->go_end : begin;
-    group->tally[TSIM_TALLY_DATA_BUSY] += end - from;
+    group->totals[TSIM_TOTAL_DATA_BUSY] += end - from;
     group->go_end = end;
     if (is_go)
         return;
-    group->tally[TSIM_TALLY_REDUCTIONS] += tsim_label_kind(label) == TSIM_TASK_REDUCE;
+    group->totals[TSIM_TOTAL_REDUCTIONS] += tsim_label_kind(label) == TSIM_TASK_REDUCE;
     tsim_account_data(group, label);
 }
 
@@ -384,7 +384,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         return;
     case TSIM_STREAM_NEXT:
     case TSIM_STREAM_PREV:
-        group->tally[TSIM_TALLY_SEND_BUSY] += end - begin;
+        group->totals[TSIM_TOTAL_SEND_BUSY] += end - begin;
         tsim_account_transfer(group, label, begin, end);
         return;
     case TSIM_N_STREAMS:

@@ -282,8 +282,8 @@ struct tsim_stage_group {
     tsim_tick last_arrival;
     tsim_tick first_begin, last_end; /* where the step begins for this stage group; the end of its last task */
     int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
-    int64_t *tally;                  /* account.c */
-    int32_t n_tally, most_segments;
+    int64_t *totals;                 /* account.c */
+    int32_t n_totals, most_segments;
     struct tsim_task_shape *messages[2]; /* to the next, to the previous stage; made where passes have shapes */
     struct tsim_task_shape **shapes;     /* by tsim_stage_group_place; NULL where passes differ, or have many members */
     struct tsim_task_shape **collective_shapes; /* by their numbers; NULL as those are, and where links are shared */
@@ -302,30 +302,30 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
 void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
                           struct tsim_coordinates at, int32_t to, struct tsim_step_message *message);
 
-/* account.c. What a stage group has done is tallied in whole numbers, ticks and counts, and priced once at the end: so
+/* account.c. What a stage group has done is added up in whole numbers, ticks and counts, and priced once at the end: so
  * a period that is left out can be added any number of times, and the sums are those of the step that went through all
  * of it. */
-enum tsim_tally {
-    TSIM_TALLY_BUBBLE, /* ticks */
-    TSIM_TALLY_PIPELINE,
-    TSIM_TALLY_GATHER, /* exposed, as the next two */
-    TSIM_TALLY_REDUCE,
-    TSIM_TALLY_NORM,
-    TSIM_TALLY_OPTIMIZER,
-    TSIM_TALLY_INPUT,
-    TSIM_TALLY_TENSOR_BEYOND, /* message by message: what exposed collectives of passes take beyond their time alone */
-    TSIM_TALLY_CONTEXT_BEYOND,
-    TSIM_TALLY_PASSES,
-    TSIM_TALLY_DATA_BUSY,
-    TSIM_TALLY_SEND_BUSY,
-    TSIM_TALLY_SENT, /* counts: to the next, to the previous stage */
-    TSIM_TALLY_TIED = TSIM_TALLY_SENT + 2,
-    TSIM_TALLY_OPTIMIZERS,
-    TSIM_TALLY_REDUCTIONS, /* that are over, on the data stream */
-    TSIM_TALLY_COLLECTIVES /* from here on collectives of the data-parallel group by kind; then passes by kind */
+enum tsim_total {
+    TSIM_TOTAL_BUBBLE, /* ticks */
+    TSIM_TOTAL_PIPELINE,
+    TSIM_TOTAL_GATHER, /* exposed, as the next two */
+    TSIM_TOTAL_REDUCE,
+    TSIM_TOTAL_NORM,
+    TSIM_TOTAL_OPTIMIZER,
+    TSIM_TOTAL_INPUT,
+    TSIM_TOTAL_TENSOR_BEYOND, /* message by message: what exposed collectives of passes take beyond their time alone */
+    TSIM_TOTAL_CONTEXT_BEYOND,
+    TSIM_TOTAL_PASSES,
+    TSIM_TOTAL_DATA_BUSY,
+    TSIM_TOTAL_SEND_BUSY,
+    TSIM_TOTAL_SENT, /* counts: to the next, to the previous stage */
+    TSIM_TOTAL_TIED = TSIM_TOTAL_SENT + 2,
+    TSIM_TOTAL_OPTIMIZERS,
+    TSIM_TOTAL_REDUCTIONS, /* that are over, on the data stream */
+    TSIM_TOTAL_COLLECTIVES /* from here on collectives of the data-parallel group by kind; then passes by kind */
 };
 void tsim_account_begin(struct tsim_arena *arena, struct tsim_stage_group *group);
-/* Prices what was tallied: fills group->account but for what depends on the end of the step. */
+/* Prices what was added up: fills group->account but for what depends on the end of the step. */
 void tsim_account_close(struct tsim_stage_group *group);
 
 /* A task of the stage group's compute stream, a collective of its data stream, a message that it sent, has ended. */
