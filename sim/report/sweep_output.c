@@ -76,7 +76,7 @@ enum tsim_status tsim_sweep_write_json(const struct tsim_sweep_output *output, F
 /* ---- cells ---- */
 
 /* A point's value of each key that changes; NULL where it leaves the key alone. */
-static void find_values(const struct tsim_space *space, int64_t position, const struct tsim_setting **settings,
+static void find_values(const struct tsim_space *space, int64_t position, const struct tsim_space_setting **settings,
                         const char **values) {
     size_t n = tsim_space_settings(space, position, settings);
     for (size_t i = 0; i < space->n_paths; i++) {
@@ -117,8 +117,8 @@ enum tsim_status tsim_sweep_print_csv(const struct tsim_sweep_output *output, FI
     struct tsim_point point;
     bool is_there = true;
     tsim_arena_init(&arena);
-    const struct tsim_setting **settings =
-        TSIM_NEW_ARRAY(&arena, output->space->most_settings, const struct tsim_setting *);
+    const struct tsim_space_setting **settings =
+        TSIM_NEW_ARRAY(&arena, output->space->most_settings, const struct tsim_space_setting *);
     const char **values = TSIM_NEW_ARRAY(&arena, output->space->n_paths, const char *);
     write_csv_titles(output->space, out);
     enum tsim_status status;
@@ -145,7 +145,7 @@ struct sheet {
     bool *is_number;
     const char **cells;         /* of the row at hand */
     char (*buffers)[CELL_SIZE]; /* room for their text */
-    const struct tsim_setting **settings;
+    const struct tsim_space_setting **settings;
     bool has_objective; /* a column of its own */
     int64_t n_rows, n_of_status[TSIM_POINT_FAILED + 1];
     int64_t n_fixed_data; /* invalid because the scenario says how many replicas there are */
@@ -309,8 +309,8 @@ static void print_none(struct sheet *sheet) {
 /* "cluster.fabric: ib-ndr, roce-400": the settings of two points that differ. */
 static const char *differing(struct sheet *sheet, int64_t position, int64_t other) {
     const struct tsim_space *space = sheet->output->space;
-    const struct tsim_setting **others =
-        TSIM_NEW_ARRAY(sheet->arena, space->most_settings, const struct tsim_setting *);
+    const struct tsim_space_setting **others =
+        TSIM_NEW_ARRAY(sheet->arena, space->most_settings, const struct tsim_space_setting *);
     size_t n = tsim_space_settings(space, position, sheet->settings);
     const char *text = "";
     if (tsim_space_settings(space, other, others) != n)
@@ -428,7 +428,7 @@ enum tsim_status tsim_sweep_print(const struct tsim_sweep_output *output, const 
     sheet.nearest = TSIM_NEW_ARRAY(&arena, output->ranking.n_limits, double);
     for (size_t i = 0; i < output->ranking.n_limits; i++)
         sheet.nearest[i] = (double)NAN;
-    sheet.settings = TSIM_NEW_ARRAY(&arena, output->space->most_settings, const struct tsim_setting *);
+    sheet.settings = TSIM_NEW_ARRAY(&arena, output->space->most_settings, const struct tsim_space_setting *);
     fill_titles(&sheet);
     enum tsim_status status = print_sheet(&sheet, diags);
     tsim_arena_release(&arena);

@@ -327,7 +327,7 @@ enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsi
     *space = (struct tsim_plan_space){
         .candidates = list, .n_candidates = (size_t)others.n_points, .is_any_software = is_any_software};
     for (size_t i = 0; i < space->n_candidates; i++) {
-        list[i].settings = TSIM_NEW_ARRAY(arena, others.most_settings, const struct tsim_setting *);
+        list[i].settings = TSIM_NEW_ARRAY(arena, others.most_settings, const struct tsim_space_setting *);
         list[i].n_settings = tsim_space_settings(&others, (int64_t)i, list[i].settings);
         TSIM_TRY(read_candidate(arena, source, overrides, n_overrides, said, is_any_software, &list[i], diags));
         list[i].first_position = space->n_points;
@@ -397,8 +397,8 @@ static bool is_own_split(const struct tsim_plan_candidate *candidate, const stru
     return choice->balances != tsim_layers_even(candidate->job->model->layers, choice->pipeline, &ends, &others);
 }
 
-/* The first key by which the combination is no plan, or another one's, whatever those after it are; TSIM_N_PLAN_KEYS: it
- * is one. */
+/* The first key by which the combination is no plan, or another one's, whatever those after it are; TSIM_N_PLAN_KEYS:
+ * it is one. */
 static enum tsim_plan_key fails_by(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
                                    const size_t at[TSIM_N_PLAN_KEYS]) {
     const struct tsim_scenario *job = candidate->job;

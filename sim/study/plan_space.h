@@ -15,8 +15,9 @@
  *   sequence           true, false
  *   layers_per_stage   auto; balance where no number of chunks splits the layers evenly over the stages
  *
- * Of these, those that the software can run (its `supports`), unless any software is asked for. data is what is left. Of plans that are the same one (sequence with tensor 1, zero without replicas, any schedule
- * without a pipeline) one is in the space. */
+ * Of these, those that the software can run (its `supports`), unless any software is asked for. data is what is left.
+ * Of plans that are the same one (sequence with tensor 1, zero without replicas, any schedule without a pipeline) one
+ * is in the space. */
 #ifndef TSIM_STUDY_PLAN_SPACE_H
 #define TSIM_STUDY_PLAN_SPACE_H
 
@@ -44,7 +45,7 @@ struct tsim_plan_axis {
 };
 
 struct tsim_plan_candidate {
-    const struct tsim_setting **settings; /* of the cluster, or whatever else varies */
+    const struct tsim_space_setting **settings; /* of the cluster, or whatever else varies */
     size_t n_settings;
     const struct tsim_scenario *job;
     struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS];
@@ -76,8 +77,8 @@ const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_
 /* False: the combination is the same plan as another one, or cannot be one by its divisions alone. */
 bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
                          struct tsim_plan_choice *choice);
-/* The first from *position on of which that is true, and where; false at the candidate's end. What no plan has in common
- * is passed over at once: to list a space so is many times faster than to ask each of its positions. */
+/* The first from *position on of which that is true, and where; false at the candidate's end. What no plan has in
+ * common is passed over at once: to list a space so is many times faster than to ask each of its positions. */
 bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
                            struct tsim_plan_choice *choice);
 

@@ -156,9 +156,9 @@ struct study {
     struct tsim_diags *diags;
 };
 
-static struct tsim_setting integer_setting(struct tsim_arena *arena, const char *path, int64_t value) {
+static struct tsim_space_setting integer_setting(struct tsim_arena *arena, const char *path, int64_t value) {
     const char *text = tsim_arena_printf(arena, "%lld", (long long)value);
-    return (struct tsim_setting){path, text, text};
+    return (struct tsim_space_setting){path, text, text};
 }
 
 static struct tsim_diag *refuse(const struct study *study, int64_t count, const char *what) {
@@ -169,7 +169,7 @@ static struct tsim_diag *refuse(const struct study *study, int64_t count, const 
 /* What a count changes in the scenario. */
 static enum tsim_status fill_choice(const struct study *study, struct tsim_scale_row *row, struct tsim_choice *choice) {
     struct tsim_arena *arena = study->arena;
-    struct tsim_setting *settings = TSIM_NEW_ARRAY(arena, N_SETTINGS, struct tsim_setting);
+    struct tsim_space_setting *settings = TSIM_NEW_ARRAY(arena, N_SETTINGS, struct tsim_space_setting);
     int64_t n = row->n_accelerators, per_node = study->base->cluster.accelerators_per_node;
     int64_t batch = study->base->training.global_batch_size; /* at most 10^12: batch x n stays in 64 bits */
     if (n > MOST_ACCELERATORS) {
@@ -190,7 +190,7 @@ static enum tsim_status fill_choice(const struct study *study, struct tsim_scale
     settings[0] = integer_setting(arena, "cluster.nodes", n > per_node ? n / per_node : 1);
     settings[1] = integer_setting(arena, "cluster.accelerators_per_node", n > per_node ? per_node : n);
     settings[2] = integer_setting(arena, "training.global_batch_size", row->global_batch_size);
-    settings[3] = (struct tsim_setting){"parallelism.data", "auto", "\"auto\""};
+    settings[3] = (struct tsim_space_setting){"parallelism.data", "auto", "\"auto\""};
     *choice = (struct tsim_choice){settings, N_SETTINGS};
     return TSIM_OK;
 }

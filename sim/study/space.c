@@ -116,9 +116,9 @@ struct builder {
     size_t n_paths, path_capacity;
 };
 
-static struct tsim_setting setting_of(struct builder *b, const char *path, const struct tsim_value *value) {
-    return (struct tsim_setting){path, value_text(b->arena, value, NOTATION_YAML, false),
-                                 tsim_value_json(b->arena, value), value};
+static struct tsim_space_setting setting_of(struct builder *b, const char *path, const struct tsim_value *value) {
+    return (struct tsim_space_setting){path, value_text(b->arena, value, NOTATION_YAML, false),
+                                       tsim_value_json(b->arena, value), value};
 }
 
 /* Remembers a key that changes; false when another axis has it already. */
@@ -175,7 +175,7 @@ static void add_zip(struct builder *b, const struct tsim_value *mapping, const c
         }
     struct tsim_choice *choices = TSIM_NEW_ARRAY(b->arena, n_choices, struct tsim_choice);
     for (size_t i = 0; i < n_choices; i++) {
-        struct tsim_setting *settings = TSIM_NEW_ARRAY(b->arena, n_keys, struct tsim_setting);
+        struct tsim_space_setting *settings = TSIM_NEW_ARRAY(b->arena, n_keys, struct tsim_space_setting);
         for (size_t k = 0; k < n_keys; k++)
             settings[k] = setting_of(b, mapping->pairs[k].key, mapping->pairs[k].value->items[i]);
         choices[i] = (struct tsim_choice){settings, n_keys};
@@ -203,7 +203,7 @@ static void add_points(struct builder *b, const struct tsim_value *list) {
                            "as in {cluster.nodes: 16, parallelism.tensor: 8}");
             return;
         }
-        struct tsim_setting *settings = TSIM_NEW_ARRAY(b->arena, point->n_items, struct tsim_setting);
+        struct tsim_space_setting *settings = TSIM_NEW_ARRAY(b->arena, point->n_items, struct tsim_space_setting);
         for (size_t k = 0; k < point->n_items; k++) {
             if (!has_path(b, first, point->pairs[k].key) && !add_path(b, point->pairs[k].key, point->pairs[k].value))
                 return;
@@ -463,7 +463,8 @@ void tsim_space_of(struct tsim_arena *arena, const struct tsim_choice *choices, 
 
 /* ---- points ---- */
 
-size_t tsim_space_settings(const struct tsim_space *space, int64_t position, const struct tsim_setting **settings) {
+size_t tsim_space_settings(const struct tsim_space *space, int64_t position,
+                           const struct tsim_space_setting **settings) {
     int64_t n_below = space->n_points;
     size_t n = 0;
     TSIM_ASSERT(position >= 0 && position < space->n_points);
@@ -478,7 +479,8 @@ size_t tsim_space_settings(const struct tsim_space *space, int64_t position, con
 }
 
 const char *tsim_space_set_json(struct tsim_arena *arena, const struct tsim_space *space, int64_t position) {
-    const struct tsim_setting **settings = TSIM_NEW_ARRAY(arena, space->most_settings, const struct tsim_setting *);
+    const struct tsim_space_setting **settings =
+        TSIM_NEW_ARRAY(arena, space->most_settings, const struct tsim_space_setting *);
     size_t n = tsim_space_settings(space, position, settings);
     const char *text = "{";
     for (size_t i = 0; i < n; i++)

@@ -14,14 +14,14 @@
 #include "config/scenario.h"
 #include "config/value.h"
 
-struct tsim_setting {
+struct tsim_space_setting {
     const char *path, *text;     /* of an override */
     const char *json;            /* the value */
     const struct tsim_value *at; /* where it is written; NULL: a program made it */
 };
 
 struct tsim_choice {
-    const struct tsim_setting *settings;
+    const struct tsim_space_setting *settings;
     size_t n_settings;
 };
 
@@ -68,7 +68,8 @@ enum tsim_status tsim_space_check_keys(const struct tsim_value *section, struct 
 bool tsim_is_sweep_path(const char *path);
 
 /* The settings of a point; `settings` has room for most_settings. Returns how many. */
-size_t tsim_space_settings(const struct tsim_space *space, int64_t position, const struct tsim_setting **settings);
+size_t tsim_space_settings(const struct tsim_space *space, int64_t position,
+                           const struct tsim_space_setting **settings);
 
 /* {"cluster.nodes": 16, ...} */
 const char *tsim_space_set_json(struct tsim_arena *arena, const struct tsim_space *space, int64_t position);

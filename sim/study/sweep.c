@@ -26,7 +26,7 @@ struct bench {
     struct tsim_scenario_source source;
     struct tsim_arena arena; /* of one point */
     struct tsim_diags diags; /* of one point */
-    const struct tsim_setting **settings;
+    const struct tsim_space_setting **settings;
     struct tsim_override *overrides;
     const struct tsim_residuals *residuals; /* what intervals are made from; NULL: nothing is simulated */
 };
@@ -155,7 +155,7 @@ static void bench_init(struct bench *bench, struct tsim_arena *arena, const stru
     *bench = (struct bench){.sweep = sweep, .residuals = residuals};
     tsim_arena_init(&bench->arena);
     tsim_diags_init(&bench->diags);
-    bench->settings = TSIM_NEW_ARRAY(arena, sweep->space->most_settings, const struct tsim_setting *);
+    bench->settings = TSIM_NEW_ARRAY(arena, sweep->space->most_settings, const struct tsim_space_setting *);
     bench->overrides = TSIM_NEW_ARRAY(arena, sweep->n_overrides + sweep->space->most_settings, struct tsim_override);
 }
 
@@ -512,8 +512,8 @@ static double batch_left_s(const struct keeper *keeper) {
     return keeper->n_in_batch < BATCH_POINTS && left_s > 0 ? left_s : 0;
 }
 
-/* Where every point is kept, and keys alone are compared, the table is soon there: a sweep that is interrupted again and
- * again comes to its end. */
+/* Where every point is kept, and keys alone are compared, the table is soon there: a sweep that is interrupted again
+ * and again comes to its end. */
 static void heed_interrupt(struct keeper *keeper) {
     struct tsim_sweep_progress *progress = keeper->progress;
     if (!progress->is_interrupted && is_interrupted()) {

@@ -273,7 +273,7 @@ static bool point_of_a_sweep(const char *text, const struct run *run) {
     struct tsim_point point;
     char batch[24];
     snprintf(batch, sizeof batch, "%lld", (long long)run->scenario->training.global_batch_size);
-    const struct tsim_setting setting = {"training.global_batch_size", batch, batch};
+    const struct tsim_space_setting setting = {"training.global_batch_size", batch, batch};
     const struct tsim_choice choice = {&setting, 1};
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);

@@ -65,7 +65,7 @@ END_TEST
 /* Numbers of JSON stay numbers, other words become strings; what YAML reads is as it was written. */
 START_TEST(values_of_every_shape) {
     struct tsim_space space;
-    const struct tsim_setting *settings[1];
+    const struct tsim_space_setting *settings[1];
     ck_assert_int_eq(
         read_section("axes: {k: [1.5e3, 007, '8', 80 GB, true, auto, {every: 4}, [a, 'b, c'], \"q\\\"\"]}", &space),
         TSIM_OK);
