@@ -3,7 +3,7 @@
  * An activity that began to flow at tick t with `work` units and keeps one rate ends at t + ticks(work / rate). When
  * its rate changes at tick u, remaining -= old rate * (u - since), and it ends at u + ticks(remaining / new rate).
  * Nothing is computed for activities whose rate does not change, so their ends do not drift. */
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* clock.c - seconds and ticks. */
 #include "engine/engine.h"
 
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 
 tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s) {
     if (!(duration_s >= 0))

@@ -1,6 +1,6 @@
 /* deadlock.c - what is said of streams that do not get on. The report when nothing can happen any more and some are not
  * finished: joins first, because they are usually the cause, then signals. A handful is named; the rest is counted. */
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 
 enum { MAX_JOINS_NAMED = 4, MAX_WAITS_NAMED = 4, MAX_PARTIES_NAMED = 3, TEXT_BYTES = 320 };
 

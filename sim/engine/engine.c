@@ -1,9 +1,9 @@
-/* engine.c - creation and the main loop. parts.h says what is in the other files. */
+/* engine.c - creation and the main loop. engine_internal.h says what is in the other files. */
 #include "engine/engine.h"
 
 #include "base/arena.h"
 #include "base/quantity.h"
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 
 #include <float.h>
 #include <string.h>

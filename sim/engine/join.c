@@ -1,7 +1,7 @@
 /* join.c - who has come to which join: a hash table by join id, of joins that wait for parties only. Nothing iterates
  * over it, so its order is never seen. */
 #include "base/arena.h"
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* state.c - what the engine is doing now, in words that do not depend on when it is now. */
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 
 static void put_demand(struct tsim_words *state, int32_t resource, double per_unit) {
     tsim_words_put(state, resource);

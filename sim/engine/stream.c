@@ -1,6 +1,6 @@
 /* stream.c - programs, signals, and the way of a task from its program to its start and from its end to the next. */
 #include "base/arena.h"
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 
 #include <float.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "training/replay_parts.h"
+#include "training/replay_run.h"
 
 #include "base/quantity.h"
 #include "cost/compute.h"

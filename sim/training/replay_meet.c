@@ -1,7 +1,7 @@
 /* What ranks do together: process groups, and the collectives and messages in them. */
 #include "cost/collective.h"
 #include "network/pattern.h"
-#include "training/replay_parts.h"
+#include "training/replay_run.h"
 
 #include <math.h>
 #include <stdlib.h>

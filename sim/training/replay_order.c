@@ -1,6 +1,6 @@
 /* The streams of a rank: an order of all its nodes in which each comes after what it waits for, cut into streams.
  * Between streams nodes wait through signals; within one the order says it all. */
-#include "training/replay_parts.h"
+#include "training/replay_run.h"
 
 #include <stdlib.h>
 #include <string.h>

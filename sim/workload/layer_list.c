@@ -1,6 +1,6 @@
 #include "workload/layer_list.h"
 
-#include "workload/operators_parts.h"
+#include "workload/operator_builders.h"
 #include "workload/tables.h"
 
 #include <math.h>

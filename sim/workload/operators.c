@@ -7,7 +7,7 @@
 #include "workload/operators.h"
 
 #include "workload/model.h"
-#include "workload/operators_parts.h"
+#include "workload/operator_builders.h"
 #include "workload/optimizer.h"
 
 #include <math.h>

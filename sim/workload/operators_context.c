@@ -4,7 +4,7 @@
  * keys and values of all cp ranks at once, before attention; backward they are gathered again, and their gradients
  * reduce-scattered. All-to-all: t tokens of query, key and value for all heads become cp t tokens for 1 / cp of the
  * heads, and attention's output comes back. */
-#include "workload/operators_parts.h"
+#include "workload/operator_builders.h"
 
 static struct tsim_op *context_collective(struct tsim_op_list *list, const char *name,
                                           enum tsim_op_collective collective, double bytes) {

@@ -1,4 +1,4 @@
-#include "workload/operators_parts.h"
+#include "workload/operator_builders.h"
 
 /* Queries meet the encoder's keys, all of them, without a bias. */
 static struct tsim_op_shape cross_shape(const struct tsim_op_shape *z, const struct tsim_op_shape *encoder) {

@@ -1,6 +1,6 @@
-/* The operators that blocks are made of: gathers and sums of tensor ranks, norms, residuals, activation functions, and the
- * gradients of a product. */
-#include "workload/operators_parts.h"
+/* The operators that blocks are made of: gathers and sums of tensor ranks, norms, residuals, activation functions, and
+ * the gradients of a product. */
+#include "workload/operator_builders.h"
 
 #include "workload/optimizer.h"
 

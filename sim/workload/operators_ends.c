@@ -1,4 +1,4 @@
-#include "workload/operators_parts.h"
+#include "workload/operator_builders.h"
 
 #include "workload/model.h"
 

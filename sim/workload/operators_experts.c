@@ -23,7 +23,7 @@
  *                      summed (1 + 2k, k), the rows picked again (2k)                                     6k + 2
  *   permute, back      zeros 1; index_add reads k and adds, 2k                                            3k + 1
  * Fused it is 1 + k each way. */
-#include "workload/operators_parts.h"
+#include "workload/operator_builders.h"
 
 #include "workload/routing.h"
 

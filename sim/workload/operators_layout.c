@@ -1,4 +1,4 @@
-#include "workload/operators_parts.h"
+#include "workload/operator_builders.h"
 
 /* Elements that are read and written once each, and by how many kernels. */
 struct copy {

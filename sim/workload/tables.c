@@ -1,6 +1,6 @@
 #include "workload/tables.h"
 
-#include "workload/operators_parts.h"
+#include "workload/operator_builders.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Small systems whose times are worked out by hand (support/engine_rig.h). */
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 #include "support/engine_rig.h"
 
 /* ---- one activity ---- */

@@ -1,7 +1,7 @@
 /* The edges of what may be asked of the engine: nothing to do, no time to do it in, everything at once, very large
  * beside very small, messages that nobody expects, and the same system put together in another order. Times are worked
  * out by hand. A tick is 1 ps unless a test says otherwise; S is a second in ticks. */
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 #include "support/script_rig.h"
 
 #include <math.h>
@@ -322,7 +322,8 @@ START_TEST(a_gigabyte_at_one_bit_per_second) {
     struct script_step *a = flow(1e9, 0, slow), *b = flow(0.1, 0, slow), *c = flow(5, 0, resource(1));
     a->text = "send of 1 GB from rank 0 to rank 1";
     b->task.bound_per_s = 0.025;
-    expect_limit("stream 0 (send of 1 GB from rank 0 to rank 1) would end after 107 days, where the simulated clock ends");
+    expect_limit(
+        "stream 0 (send of 1 GB from rank 0 to rank 1) would end after 107 days, where the simulated clock ends");
     ck_assert(!a->has_ended);
     script_expect(b, 0, 4 * S);
     script_expect(c, 0, 5 * S);

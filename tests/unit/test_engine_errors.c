@@ -1,5 +1,5 @@
 /* Deadlocks that name who waits for whom, and bugs of ours that end the program. */
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 #include "support/engine_rig.h"
 
 #include <math.h>

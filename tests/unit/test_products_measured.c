@@ -1,10 +1,10 @@
-/* Products and quantization of the shipped catalogue against measured ones: the twelve products of a transformer layer by
- * Transformer Engine on B300 and H200 NVL (NVIDIA/TransformerEngine@8f2e635, docs/examples/gemm_profiling: hidden 4,096,
- * inner width 16,384, 15,872 tokens, 100 repetitions). */
+/* Products and quantization of the shipped catalogue against measured ones: the twelve products of a transformer layer
+ * by Transformer Engine on B300 and H200 NVL (NVIDIA/TransformerEngine@8f2e635, docs/examples/gemm_profiling: hidden
+ * 4,096, inner width 16,384, 15,872 tokens, 100 repetitions). */
 #include "config/catalogue_load.h"
 #include "cost/compute.h"
 #include "support/arena_rig.h"
-#include "workload/operators_parts.h"
+#include "workload/operator_builders.h"
 
 #include <math.h>
 
@@ -52,8 +52,8 @@ START_TEST(products_of_a_layer_at_less_power) {
 END_TEST
 
 /* 384 products of 1024 x 1024 by 1024 x 140 in bf16 by PyTorch, whose 140 columns are no whole number of 16 bytes:
- * 9.232 ms with CUDA 11.6, 1.318 ms with 11.7, and 512 with 128 columns 1.036 ms with either (pytorch/pytorch#83272; the
- * last is bound by memory, which tells the part of 40 GB). */
+ * 9.232 ms with CUDA 11.6, 1.318 ms with 11.7, and 512 with 128 columns 1.036 ms with either (pytorch/pytorch#83272;
+ * the last is bound by memory, which tells the part of 40 GB). */
 START_TEST(products_off_the_alignment) {
     static const struct {
         enum tsim_unaligned_products unaligned;

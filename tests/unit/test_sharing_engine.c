@@ -1,6 +1,6 @@
 /* How the engine uses sharing: an activity takes nothing before it flows, rates are solved once per tick, and only
  * where something changed. Ticks of 1 ps; S is a second. n_filled counts the activities that went through filling. */
-#include "engine/parts.h"
+#include "engine/engine_internal.h"
 #include "support/script_rig.h"
 
 static struct script_step *after(struct script_step *step, int32_t signal) {

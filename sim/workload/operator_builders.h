@@ -1,6 +1,7 @@
-/* operators_parts.h - private to workload/operators*.c: local shapes of a part, and how operators are put on a list. */
-#ifndef TSIM_WORKLOAD_OPERATORS_PARTS_H
-#define TSIM_WORKLOAD_OPERATORS_PARTS_H
+/* operator_builders.h - private to workload/operators*.c: local shapes of a part, and how operators are put on a
+ * list. */
+#ifndef TSIM_WORKLOAD_OPERATOR_BUILDERS_H
+#define TSIM_WORKLOAD_OPERATOR_BUILDERS_H
 
 #include "workload/operators.h"
 

@@ -1,4 +1,4 @@
-/* parts.h - the inside of struct tsim_engine, shared by the files of this folder and their tests.
+/* engine_internal.h - the inside of struct tsim_engine, shared by the files of this folder and their tests.
  *
  *   engine.c    creation, the main loop, questions
  *   stream.c    programs, signals, the way of a task from its program to its end
@@ -14,8 +14,8 @@
  *   program -> WAITING for signals -> JOINING others -> STARTING, in the list of starts -> in LATENCY -> FLOWING
  *           -> end: observer, signals lowered, the program asked for the next task
  * (a task passes over the states that it does not need). The other parties of a join stay JOINING until its end. */
-#ifndef TSIM_ENGINE_PARTS_H
-#define TSIM_ENGINE_PARTS_H
+#ifndef TSIM_ENGINE_ENGINE_INTERNAL_H
+#define TSIM_ENGINE_ENGINE_INTERNAL_H
 
 #include "engine/dense_solver.h"
 #include "engine/engine.h"
@@ -44,9 +44,9 @@ struct tsim_engine_stream {
     void *context;
     enum stream_state state;
     bool is_excused;
-    bool lingers;        /* dense solver: what has ended takes its part until the next task takes it over, in this tick */
-    int32_t n_unfired;   /* signals, and counters, that the task still waits for */
-    int32_t next;        /* in the list of starts, or of ends */
+    bool lingers;      /* dense solver: what has ended takes its part until the next task takes it over, in this tick */
+    int32_t n_unfired; /* signals, and counters, that the task still waits for */
+    int32_t next;      /* in the list of starts, or of ends */
     int32_t first_party; /* of a leader: the parties in the order of their coming */
     int32_t next_party;
     tsim_tick ready, begin;

@@ -1,7 +1,7 @@
-/* replay_parts.h - private to training: the ranks of a replay (replay.h) with their streams, and what they do together.
+/* replay_run.h - private to training: the ranks of a replay (replay.h) with their streams, and what they do together.
  */
-#ifndef TSIM_TRAINING_REPLAY_PARTS_H
-#define TSIM_TRAINING_REPLAY_PARTS_H
+#ifndef TSIM_TRAINING_REPLAY_RUN_H
+#define TSIM_TRAINING_REPLAY_RUN_H
 
 #include "cluster/placement.h"
 #include "cluster/topology.h"
