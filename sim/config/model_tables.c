@@ -1,6 +1,6 @@
 #include "config/catalogue_keys.h"
 #include "config/dlrm.h"
-#include "config/layer_list.h"
+#include "config/layer_list_keys.h"
 
 #include <string.h>
 

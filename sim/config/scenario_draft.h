@@ -55,7 +55,7 @@ void tsim_background_read(struct tsim_reader *reader, const struct tsim_value *v
 void tsim_background_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_shape_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
-/* reliability.c */
+/* reliability_tables.c */
 void tsim_reliability_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_reliability_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 extern const struct tsim_table tsim_evaluation_table; /* of struct tsim_evaluation_spec */

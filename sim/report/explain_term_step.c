@@ -506,7 +506,7 @@ static const struct tsim_term *optimizer_term(struct tsim_terms *terms, const ch
         return tsim_term_new(
             terms, TSIM_TERM_MODEL, name,
             "gradients to the host, where the backward pass does not hide them, and the longer of its update "
-            "and of the weights' way back (training/plan.c)",
+            "and of the weights' way back (training/step_plan.c)",
             value_s, TSIM_TIME_S);
     struct tsim_term *term =
         tsim_term_new(terms, TSIM_TERM_SUM, name, "memory traffic + kernels", value_s, TSIM_TIME_S);

@@ -1,7 +1,7 @@
 #include "study/forecast.h"
 
 #include "base/normal.h"
-#include "training/variation.h"
+#include "training/step_variation.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  *       cases. That rarer failures allow for rarer checkpoints is left out
  * m     measured over predicted step time, as the step's interval has it (uncertainty.h): two halves of lognormals that meet
  *       at 1, which one half of it is below, with 5 % below its low end and 5 % above its high one
- * s     stragglers: the step of other draws over that of this one (variation.h)
+ * s     stragglers: the step of other draws over that of this one (step_variation.h)
  *
  * The factors are taken to be independent, and each is at its quantiles: nothing is drawn. Rent and energy are in
  * proportion to the days: prices, and what the machine draws, are taken as they are. */

@@ -160,7 +160,7 @@ struct tsim_step_plan {
     int32_t first_slot[2], slots_apart[2]; /* forward, others: of chunk 0, and from one chunk to the next */
     struct tsim_stage_plan *stages;
     double layer_s;                         /* kernels of a layer of the kind that most are, forward and backward */
-    struct tsim_beside *beside;             /* plan.c: the same beside collectives */
+    struct tsim_beside *beside;             /* step_plan.c: the same beside collectives */
     struct tsim_layer_units layer_units[2]; /* fully sharded: forward and backward */
     bool gathers_products;                  /* units are products, not layers */
     int32_t n_units;                        /* fully sharded: segments of the pass that has most */

@@ -1,6 +1,7 @@
-/* layer_list.h - private to config: the list of layers of a CNN or MLP as it is written, and what becomes of it. */
-#ifndef TSIM_CONFIG_LAYER_LIST_H
-#define TSIM_CONFIG_LAYER_LIST_H
+/* layer_list_keys.h - private to config: the list of layers of a CNN or MLP as it is written, and what becomes of
+ * it. */
+#ifndef TSIM_CONFIG_LAYER_LIST_KEYS_H
+#define TSIM_CONFIG_LAYER_LIST_KEYS_H
 
 #include "config/schema.h"
 

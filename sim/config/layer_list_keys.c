@@ -1,4 +1,4 @@
-#include "config/layer_list.h"
+#include "config/layer_list_keys.h"
 
 enum { MAX_LAYERS = 4096 };
 

@@ -1,4 +1,4 @@
-#include "training/variation.h"
+#include "training/step_variation.h"
 
 #include "training/noise.h"
 

@@ -1,6 +1,6 @@
-/* variation.h - private to training: steps that differ from one another, simulated one by one. */
-#ifndef TSIM_TRAINING_VARIATION_H
-#define TSIM_TRAINING_VARIATION_H
+/* step_variation.h - private to training: steps that differ from one another, simulated one by one. */
+#ifndef TSIM_TRAINING_STEP_VARIATION_H
+#define TSIM_TRAINING_STEP_VARIATION_H
 
 #include "training/result.h"
 #include "training/step_input.h"

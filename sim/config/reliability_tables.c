@@ -1,4 +1,4 @@
-/* reliability.c - `reliability:` of a scenario: what fails, and what is done about it. */
+/* reliability_tables.c - `reliability:` of a scenario: what fails, and what is done about it. */
 #include "config/scenario_draft.h"
 
 #include <math.h>
