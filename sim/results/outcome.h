@@ -12,9 +12,7 @@ enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which dire
 /* X(NAME, name in JSON, column of the database, dimension, goal, value of a simulated run or NAN). `r` is training's result
  * and `u` its uncertainty; values before TSIM_OUTCOME_STEP_TIME are known of a run that does not fit, too. USD per trillion
  * tokens are what the accelerators' rent and the facility's electricity come to while that many tokens are trained. */
-#define TSIM_OUTCOMES_2(X)                                                                                             \
-    X(FITS, "memory.fits", fits, TSIM_COUNT, NONE, r->fits)                                                            \
-    X(ACCELERATORS, "accelerators", accelerators, TSIM_COUNT, LESS, (double)r->scenario->n_accelerators)               \
+#define TSIM_OUTCOMES_1(X)                                                                                             \
     X(MEMORY_CAPACITY, "memory.capacity_bytes", memory_capacity_bytes, TSIM_BYTES, NONE, r->memory.capacity_bytes)     \
     X(MEMORY_PEAK, "memory.peak_bytes", memory_peak_bytes, TSIM_BYTES, LESS, r->memory.peak_bytes)                     \
     X(WEIGHTS, "memory.weights_bytes", weights_bytes, TSIM_BYTES, LESS, r->memory.weights_bytes)                       \
@@ -67,7 +65,13 @@ enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which dire
     X(ELECTRICITY, "campaign.electricity_usd", campaign_electricity_usd, TSIM_USD, LESS, CAMPAIGN(electricity_usd))    \
     X(RENT, "campaign.rent_usd", campaign_rent_usd, TSIM_USD, LESS, CAMPAIGN(rent_usd))                                \
     X(PURCHASE, "campaign.purchase_usd", campaign_purchase_usd, TSIM_USD, LESS, CAMPAIGN(purchase_usd))                \
-    X(BREAKEVEN, "campaign.breakeven_runs", campaign_breakeven_runs, TSIM_COUNT, NONE, CAMPAIGN(breakeven_runs))       \
+    X(BREAKEVEN, "campaign.breakeven_runs", campaign_breakeven_runs, TSIM_COUNT, NONE, CAMPAIGN(breakeven_runs))
+/* What `points` has since the second version of the database (store.h): the columns that `runs` has since the first, and
+ * four more, two of which stand in `runs` as whole numbers. */
+#define TSIM_OUTCOMES_2(X)                                                                                             \
+    X(FITS, "memory.fits", fits, TSIM_COUNT, NONE, r->fits)                                                            \
+    X(ACCELERATORS, "accelerators", accelerators, TSIM_COUNT, LESS, (double)r->scenario->n_accelerators)               \
+    TSIM_OUTCOMES_1(X)                                                                                                 \
     X(TRILLION_RENT, "per_trillion_tokens.rent_usd", rent_usd_per_trillion_tokens, TSIM_USD, LESS,                     \
       rent_usd_per_trillion_tokens(r))                                                                                 \
     X(TRILLION_ELECTRICITY, "per_trillion_tokens.electricity_usd", electricity_usd_per_trillion_tokens, TSIM_USD,      \
@@ -88,6 +92,8 @@ enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which dire
     X(CHECKPOINT_INTERVAL, "campaign.checkpoint_interval_s", campaign_checkpoint_interval_s, TSIM_TIME_S, NONE,        \
       FAILING(checkpoint_interval_s))
 #define TSIM_OUTCOMES(X) TSIM_OUTCOMES_2(X) TSIM_OUTCOMES_3(X) TSIM_OUTCOMES_4(X) TSIM_OUTCOMES_5(X)
+/* Each has a REAL column in `runs`. */
+#define TSIM_OUTCOMES_OF_RUNS(X) TSIM_OUTCOMES_1(X) TSIM_OUTCOMES_3(X) TSIM_OUTCOMES_4(X) TSIM_OUTCOMES_5(X)
 
 enum tsim_outcome_figure {
 #define OUTCOME_ENUM(NAME, json, column, dimension, goal, value) TSIM_OUTCOME_##NAME,

@@ -3,6 +3,7 @@
 
 #include "base/version.h"
 #include "results/format.h"
+#include "results/outcome.h"
 #include "results/verdict.h"
 
 #include <math.h>
@@ -10,130 +11,78 @@
 
 /* ---- version 1 of the tables: a later version adds statements of its own and leaves these as they are ---- */
 
-/* Columns of both tables, of a row `r` that has `memory`. */
-#define MEMORY_FIGURES(X)                                                                                              \
-    X(memory_peak_bytes, true, r->memory.peak_bytes)                                                                   \
-    X(weights_bytes, true, r->memory.weights_bytes)                                                                    \
-    X(gradients_bytes, true, r->memory.gradients_bytes)                                                                \
-    X(master_bytes, true, r->memory.master_bytes)                                                                      \
-    X(optimizer_bytes, true, r->memory.optimizer_bytes)                                                                \
-    X(activations_bytes, true, r->memory.activations_bytes)                                                            \
-    X(buffers_bytes, true, r->memory.buffers_bytes + r->memory.reserve_bytes)
-
-/* X(column, whether the run has it, value): the REAL columns of `runs`. */
-#define RUN_FIGURES_1(X)                                                                                               \
-    X(step_time_s, r->simulated, r->step.time_s)                                                                       \
-    X(compute_s, r->simulated, r->step.compute_s)                                                                      \
-    X(recompute_s, r->simulated, r->step.recompute_s)                                                                  \
-    X(bubble_s, r->simulated, r->step.bubble_s)                                                                        \
-    X(communication_exposed_s, r->simulated, r->step.communication_exposed_s)                                          \
-    X(exposed_tensor_s, r->simulated, r->step.exposed_tensor_s)                                                        \
-    X(exposed_pipeline_s, r->simulated, r->step.exposed_pipeline_s)                                                    \
-    X(exposed_data_s, r->simulated, r->step.exposed_data_s)                                                            \
-    X(exposed_context_s, r->simulated, r->step.exposed_context_s)                                                      \
-    X(exposed_expert_s, r->simulated, r->step.exposed_expert_s)                                                        \
-    X(data_stall_s, r->simulated, r->step.data_stall_s)                                                                \
-    X(optimizer_s, r->simulated, r->step.optimizer_s)                                                                  \
-    X(tokens_per_s, r->simulated, r->throughput.tokens_per_s)                                                          \
-    X(tokens_per_s_per_gpu, r->simulated, r->throughput.tokens_per_s_per_gpu)                                          \
-    X(samples_per_s, r->simulated, r->throughput.samples_per_s)                                                        \
-    X(model_tflops_per_gpu, r->simulated, r->throughput.model_tflops_per_gpu)                                          \
-    X(hardware_tflops_per_gpu, r->simulated, r->throughput.hardware_tflops_per_gpu)                                    \
-    X(mfu, r->simulated, r->throughput.mfu)                                                                            \
-    X(hfu, r->simulated, r->throughput.hfu)                                                                            \
-    X(bubble_frac, r->simulated, r->step.bubble_s / r->step.time_s)                                                    \
-    X(communication_exposed_frac, r->simulated, r->step.communication_exposed_s / r->step.time_s)                      \
-    X(data_stall_frac, r->simulated, r->step.data_stall_s / r->step.time_s)                                            \
-    X(memory_capacity_bytes, true, r->memory.capacity_bytes)                                                           \
-    MEMORY_FIGURES(X)                                                                                                  \
-    X(step_energy_j, r->simulated, r->step_energy_j)                                                                   \
-    X(mean_power_w, r->simulated, r->mean_power_w)                                                                     \
-    X(parameters, true, r->parameters)                                                                                 \
-    X(active_parameters, true, r->active_parameters)                                                                   \
-    X(step_model_flops, true, r->step_model_flops)                                                                     \
-    X(step_hardware_flops, r->simulated, r->step_hardware_flops)                                                       \
-    X(campaign_steps, has_campaign, r->campaign.steps)                                                                 \
-    X(campaign_days, has_campaign, r->campaign.days)                                                                   \
-    X(campaign_energy_kwh, has_campaign, r->campaign.energy_kwh)                                                       \
-    X(campaign_co2_kg, has_campaign, r->campaign.co2_kg)                                                               \
-    X(campaign_electricity_usd, has_campaign, r->campaign.electricity_usd)                                             \
-    X(campaign_rent_usd, has_campaign, r->campaign.rent_usd)                                                           \
-    X(campaign_purchase_usd, has_campaign, r->campaign.purchase_usd)                                                   \
-    X(campaign_breakeven_runs, has_campaign, r->campaign.breakeven_runs)                                               \
-    X(wall_s, true, r->wall_s)                                                                                         \
-    X(peak_rss_bytes, true, r->peak_rss_bytes)
-
-/* Those that version 3 added. */
-#define RUN_FIGURES_3(X)                                                                                               \
-    X(campaign_goodput, has_campaign, r->campaign.goodput)                                                             \
-    X(campaign_failures, has_campaign, r->campaign.failures)                                                           \
-    X(campaign_days_p10, has_campaign, r->campaign.days_p10)                                                           \
-    X(campaign_days_p90, has_campaign, r->campaign.days_p90)
-
-/* Those that version 4 added. */
-#define RUN_FIGURES_4(X)                                                                                               \
-    X(step_time_low_s, u->basis, u->step_time_low_s)                                                                   \
-    X(step_time_high_s, u->basis, u->step_time_high_s)
-
-/* Those that version 5 added. */
-#define RUN_FIGURES_5(X)                                                                                               \
-    X(campaign_spares, r->campaign.has_failures, r->campaign.spares)                                                   \
-    X(campaign_checkpoint_interval_s, r->campaign.has_failures &&isfinite(r->campaign.checkpoint_interval_s),          \
-      r->campaign.checkpoint_interval_s)
-
-/* The REAL columns of `ranks`. */
+/* X(column, value): the REAL columns of `ranks`. */
 #define RANK_FIGURES_1(X)                                                                                              \
-    X(time_s, true, r->terms.time_s)                                                                                   \
-    X(compute_s, true, r->terms.compute_s)                                                                             \
-    X(recompute_s, true, r->terms.recompute_s)                                                                         \
-    X(bubble_s, true, r->terms.bubble_s)                                                                               \
-    X(communication_exposed_s, true, r->terms.communication_exposed_s)                                                 \
-    X(exposed_tensor_s, true, r->terms.exposed_tensor_s)                                                               \
-    X(exposed_pipeline_s, true, r->terms.exposed_pipeline_s)                                                           \
-    X(exposed_data_s, true, r->terms.exposed_data_s)                                                                   \
-    X(exposed_context_s, true, r->terms.exposed_context_s)                                                             \
-    X(exposed_expert_s, true, r->terms.exposed_expert_s)                                                               \
-    X(data_stall_s, true, r->terms.data_stall_s)                                                                       \
-    X(optimizer_s, true, r->terms.optimizer_s)                                                                         \
-    MEMORY_FIGURES(X)                                                                                                  \
-    X(energy_j, true, r->energy_j)
+    X(time_s, r->terms.time_s)                                                                                         \
+    X(compute_s, r->terms.compute_s)                                                                                   \
+    X(recompute_s, r->terms.recompute_s)                                                                               \
+    X(bubble_s, r->terms.bubble_s)                                                                                     \
+    X(communication_exposed_s, r->terms.communication_exposed_s)                                                       \
+    X(exposed_tensor_s, r->terms.exposed_tensor_s)                                                                     \
+    X(exposed_pipeline_s, r->terms.exposed_pipeline_s)                                                                 \
+    X(exposed_data_s, r->terms.exposed_data_s)                                                                         \
+    X(exposed_context_s, r->terms.exposed_context_s)                                                                   \
+    X(exposed_expert_s, r->terms.exposed_expert_s)                                                                     \
+    X(data_stall_s, r->terms.data_stall_s)                                                                             \
+    X(optimizer_s, r->terms.optimizer_s)                                                                               \
+    X(memory_peak_bytes, r->memory.peak_bytes)                                                                         \
+    X(weights_bytes, r->memory.weights_bytes)                                                                          \
+    X(gradients_bytes, r->memory.gradients_bytes)                                                                      \
+    X(master_bytes, r->memory.master_bytes)                                                                            \
+    X(optimizer_bytes, r->memory.optimizer_bytes)                                                                      \
+    X(activations_bytes, r->memory.activations_bytes)                                                                  \
+    X(buffers_bytes, r->memory.buffers_bytes + r->memory.reserve_bytes)                                                \
+    X(energy_j, r->energy_j)
 
-#define DECLARE(column, has, value) ", " #column " REAL"
-#define NAME(column, has, value) ", " #column
-#define MARK(column, has, value) ", ?"
+#define DECLARE(column, value) ", " #column " REAL"
+#define NAME(column, value) ", " #column
+#define MARK(column, value) ", ?"
+#define OUTCOME_NAME(NAME_, json, column, dimension, goal, value) ", " #column
+#define OUTCOME_MARK(NAME_, json, column, dimension, goal, value) ", ?"
 
 /* `sweeps` and `points` of this version were never written: version 2 makes them anew. */
 static const char MIGRATION_1[] =
     "CREATE TABLE runs(run_id INTEGER PRIMARY KEY, scenario TEXT NOT NULL, resolved_json TEXT NOT NULL,"
     " version TEXT NOT NULL, seed INTEGER NOT NULL, started_at TEXT NOT NULL,"
     " status TEXT NOT NULL CHECK(status IN ('ok', 'does_not_fit')), fits INTEGER NOT NULL, simulated INTEGER NOT NULL,"
-    " bottleneck TEXT, accelerators INTEGER NOT NULL, events INTEGER NOT NULL" RUN_FIGURES_1(
-        DECLARE) ") STRICT;"
-                 "CREATE TABLE steps(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, step INTEGER NOT NULL,"
-                 " time_s REAL NOT NULL, PRIMARY KEY(run_id, step)) STRICT, WITHOUT ROWID;"
-                 "CREATE TABLE operators(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, position INTEGER "
-                 "NOT NULL,"
-                 " name TEXT NOT NULL, stream TEXT NOT NULL, count REAL NOT NULL, time REAL NOT NULL, flops REAL NOT "
-                 "NULL,"
-                 " bytes REAL NOT NULL, bound TEXT NOT NULL, PRIMARY KEY(run_id, position)) STRICT, WITHOUT ROWID;"
-                 "CREATE TABLE ranks(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, rank INTEGER NOT NULL,"
-                 " stage INTEGER NOT NULL, multiplicity INTEGER NOT NULL" RANK_FIGURES_1(
-                     DECLARE) ", PRIMARY KEY(run_id, rank)) STRICT, WITHOUT ROWID;"
-                              "CREATE TABLE measured(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, metric "
-                              "TEXT NOT NULL,"
-                              " measured REAL NOT NULL, predicted REAL NOT NULL, error REAL NOT NULL, PRIMARY "
-                              "KEY(run_id, metric))"
-                              " STRICT, WITHOUT ROWID;"
-                              "CREATE TABLE sweeps(sweep_id INTEGER PRIMARY KEY, scenario TEXT NOT NULL, resolved_json "
-                              "TEXT NOT NULL,"
-                              " version TEXT NOT NULL, started_at TEXT NOT NULL) STRICT;"
-                              "CREATE TABLE points(key TEXT PRIMARY KEY, sweep_id INTEGER NOT NULL REFERENCES sweeps "
-                              "ON DELETE CASCADE,"
-                              " set_json TEXT NOT NULL, seed INTEGER NOT NULL, status TEXT NOT NULL,"
-                              " run_id INTEGER REFERENCES runs ON DELETE SET NULL) STRICT, WITHOUT ROWID;"
-                              "CREATE INDEX points_of_sweep ON points(sweep_id);"
-                              "PRAGMA user_version = 1;"
-                              "PRAGMA application_id = 0x7473696d;";
+    " bottleneck TEXT, accelerators INTEGER NOT NULL, events INTEGER NOT NULL"
+    ", step_time_s REAL, compute_s REAL, recompute_s REAL, bubble_s REAL, communication_exposed_s REAL,"
+    " exposed_tensor_s REAL, exposed_pipeline_s REAL, exposed_data_s REAL, exposed_context_s REAL,"
+    " exposed_expert_s REAL, data_stall_s REAL, optimizer_s REAL, tokens_per_s REAL, tokens_per_s_per_gpu"
+    " REAL, samples_per_s REAL, model_tflops_per_gpu REAL, hardware_tflops_per_gpu REAL, mfu REAL, hfu"
+    " REAL, bubble_frac REAL, communication_exposed_frac REAL, data_stall_frac REAL, memory_capacity_bytes"
+    " REAL, memory_peak_bytes REAL, weights_bytes REAL, gradients_bytes REAL, master_bytes REAL,"
+    " optimizer_bytes REAL, activations_bytes REAL, buffers_bytes REAL, step_energy_j REAL, mean_power_w"
+    " REAL, parameters REAL, active_parameters REAL, step_model_flops REAL, step_hardware_flops REAL,"
+    " campaign_steps REAL, campaign_days REAL, campaign_energy_kwh REAL, campaign_co2_kg REAL,"
+    " campaign_electricity_usd REAL, campaign_rent_usd REAL, campaign_purchase_usd REAL,"
+    " campaign_breakeven_runs REAL, wall_s REAL, peak_rss_bytes REAL"
+    ") STRICT;"
+    "CREATE TABLE steps(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, step INTEGER NOT NULL,"
+    " time_s REAL NOT NULL, PRIMARY KEY(run_id, step)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE operators(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, position INTEGER "
+    "NOT NULL,"
+    " name TEXT NOT NULL, stream TEXT NOT NULL, count REAL NOT NULL, time REAL NOT NULL, flops REAL NOT "
+    "NULL,"
+    " bytes REAL NOT NULL, bound TEXT NOT NULL, PRIMARY KEY(run_id, position)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE ranks(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, rank INTEGER NOT NULL,"
+    " stage INTEGER NOT NULL, multiplicity INTEGER NOT NULL" RANK_FIGURES_1(
+        DECLARE) ", PRIMARY KEY(run_id, rank)) STRICT, WITHOUT ROWID;"
+                 "CREATE TABLE measured(run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, metric "
+                 "TEXT NOT NULL,"
+                 " measured REAL NOT NULL, predicted REAL NOT NULL, error REAL NOT NULL, PRIMARY "
+                 "KEY(run_id, metric))"
+                 " STRICT, WITHOUT ROWID;"
+                 "CREATE TABLE sweeps(sweep_id INTEGER PRIMARY KEY, scenario TEXT NOT NULL, resolved_json "
+                 "TEXT NOT NULL,"
+                 " version TEXT NOT NULL, started_at TEXT NOT NULL) STRICT;"
+                 "CREATE TABLE points(key TEXT PRIMARY KEY, sweep_id INTEGER NOT NULL REFERENCES sweeps "
+                 "ON DELETE CASCADE,"
+                 " set_json TEXT NOT NULL, seed INTEGER NOT NULL, status TEXT NOT NULL,"
+                 " run_id INTEGER REFERENCES runs ON DELETE SET NULL) STRICT, WITHOUT ROWID;"
+                 "CREATE INDEX points_of_sweep ON points(sweep_id);"
+                 "PRAGMA user_version = 1;"
+                 "PRAGMA application_id = 0x7473696d;";
 
 static const char *const MIGRATIONS[TSIM_STORE_VERSION] = {MIGRATION_1,
                                                            TSIM_STORE_MIGRATION_2,
@@ -144,9 +93,8 @@ static const char *const MIGRATIONS[TSIM_STORE_VERSION] = {MIGRATION_1,
 
 static const char INSERT_RUN[] =
     "INSERT INTO runs(scenario, resolved_json, version, seed, started_at, status, fits, simulated, bottleneck,"
-    " accelerators, events" RUN_FIGURES_1(NAME) RUN_FIGURES_3(NAME) RUN_FIGURES_4(NAME)
-        RUN_FIGURES_5(NAME) ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?" RUN_FIGURES_1(MARK) RUN_FIGURES_3(MARK)
-            RUN_FIGURES_4(MARK) RUN_FIGURES_5(MARK) ")";
+    " accelerators, events, wall_s, peak_rss_bytes" TSIM_OUTCOMES_OF_RUNS(
+        OUTCOME_NAME) ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?" TSIM_OUTCOMES_OF_RUNS(OUTCOME_MARK) ")";
 static const char INSERT_STEP[] = "INSERT INTO steps(run_id, step, time_s) VALUES(?, ?, ?)";
 static const char INSERT_OPERATOR[] =
     "INSERT INTO operators(run_id, position, name, stream, count, time, flops, bytes, bound)"
@@ -168,8 +116,7 @@ enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enu
 static bool insert_run(const struct tsim_store *store, const struct tsim_prediction *prediction,
                        const char *started_at) {
     const struct tsim_result *r = &prediction->result;
-    const struct tsim_uncertainty *u = &prediction->uncertainty;
-    bool has_campaign = r->simulated && r->campaign.has;
+    struct tsim_outcome outcome;
     struct tsim_statement statement = tsim_sql_prepare(store, INSERT_RUN), *s = &statement;
     tsim_sql_bind_text(s, r->scenario->name);
     tsim_sql_bind_text(s, r->scenario->resolved_json);
@@ -182,11 +129,12 @@ static bool insert_run(const struct tsim_store *store, const struct tsim_predict
     tsim_sql_bind_text(s, r->simulated ? tsim_bottleneck_kind(r) : NULL);
     tsim_sql_bind_integer(s, r->scenario->n_accelerators);
     tsim_sql_bind_integer(s, r->events);
-#define BIND(column, has, value) tsim_sql_bind_real(s, (has) ? (value) : (double)NAN);
-    RUN_FIGURES_1(BIND)
-    RUN_FIGURES_3(BIND)
-    RUN_FIGURES_4(BIND)
-    RUN_FIGURES_5(BIND)
+    tsim_sql_bind_real(s, r->wall_s);
+    tsim_sql_bind_real(s, r->peak_rss_bytes);
+    tsim_outcome_of(prediction, &outcome);
+#define BIND_OUTCOME(NAME_, json, column, dimension, goal, value_)                                                     \
+    tsim_sql_bind_real(s, outcome.value[TSIM_OUTCOME_##NAME_]);
+    TSIM_OUTCOMES_OF_RUNS(BIND_OUTCOME)
     bool is_done = tsim_sql_run(s);
     tsim_sql_finalize(s);
     return is_done;
@@ -230,6 +178,7 @@ static void bind_rank(struct tsim_statement *s, const struct tsim_result *result
     tsim_sql_bind_integer(s, r->rank);
     tsim_sql_bind_integer(s, r->stage);
     tsim_sql_bind_integer(s, r->multiplicity);
+#define BIND(column, value) tsim_sql_bind_real(s, value);
     RANK_FIGURES_1(BIND)
 }
 
