@@ -48,10 +48,3 @@ const struct tsim_setting_class *tsim_setting_class_of(const char *key, const st
         }
     return NULL;
 }
-
-bool tsim_import_ignores(const struct tsim_import_input *input, const char *key) {
-    for (size_t i = 0; i < input->n_ignored; i++)
-        if (strcmp(input->ignored[i], key) == 0)
-            return true;
-    return false;
-}

@@ -3,7 +3,6 @@
 #define TSIM_IMPORT_SETTING_CLASS_H
 
 #include "config/value.h"
-#include "import/format.h"
 
 /* The first class that matches a setting decides what becomes of it. `patterns` are a shell's (fnmatch)
  * with blanks between them, of keys, or KEY=VALUE, both patterns, for a class of some values. A setting that is off or
@@ -21,7 +20,5 @@ const struct tsim_setting_class *tsim_setting_class_of(const char *key, const st
 bool tsim_value_is_null(const struct tsim_value *value);
 /* null, false, 0, none, or an empty list or mapping. */
 bool tsim_value_is_off(const struct tsim_value *value);
-/* A --ignore names the key. */
-bool tsim_import_ignores(const struct tsim_import_input *input, const char *key);
 
 #endif

@@ -3,6 +3,7 @@
 #include "config/catalogue_load.h"
 #include "config/document.h"
 #include "import/launches/gpt.h"
+#include "import/overrides.h"
 
 #include <string.h>
 
@@ -218,14 +219,11 @@ static void put_optimizer(struct reading *g) {
 /* ---- sharding ---- */
 
 static int64_t hidden_of_model(struct reading *g) {
-    const char *id = MODEL;
+    const char *set = tsim_import_override(g->input, "model");
     const struct tsim_model *model;
     struct tsim_diags unused;
-    for (size_t i = 0; i < g->input->n_overrides; i++)
-        if (strcmp(g->input->overrides[i].path, "model") == 0)
-            id = g->input->overrides[i].value;
     tsim_diags_init(&unused);
-    bool is_known = tsim_catalogue_load_model(g->r->arena, id, &model, &unused) == TSIM_OK;
+    bool is_known = tsim_catalogue_load_model(g->r->arena, set ? set : MODEL, &model, &unused) == TSIM_OK;
     tsim_diags_release(&unused);
     return is_known ? model->hidden : 0;
 }

@@ -2,6 +2,7 @@
 
 #include "base/quantity.h"
 #include "config/document.h"
+#include "import/overrides.h"
 
 #include <errno.h>
 #include <math.h>
@@ -258,13 +259,6 @@ void tsim_recipe_put_int(struct tsim_recipe *r, const char *path, const struct t
     tsim_recipe_put(r, path, from, NULL, "%lld", (long long)value);
 }
 
-static bool is_overridden(const struct tsim_recipe *r, const char *path) {
-    for (size_t i = 0; i < r->input->n_overrides; i++)
-        if (strcmp(r->input->overrides[i].path, path) == 0)
-            return true;
-    return false;
-}
-
 void tsim_recipe_assume(struct tsim_recipe *r, const char *path, const char *why, const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -272,7 +266,7 @@ void tsim_recipe_assume(struct tsim_recipe *r, const char *path, const char *why
     va_end(args);
     set_value(r, path, tsim_value_new_scalar(r->arena, &r->at_top, text));
     keep_origin(r, path, tsim_arena_printf(r->arena, "assumed: %s", why));
-    if (is_overridden(r, path))
+    if (tsim_import_override(r->input, path))
         return;
     add_line(r->arena, &r->assumed, "#   %s %s: %s\n", path, text, why);
     add_line(r->arena, &r->notes, "%s: note: %s %s is assumed: %s\n", r->document->file, path, text, why);

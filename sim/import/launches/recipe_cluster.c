@@ -3,6 +3,7 @@
 
 #include "base/quantity.h"
 #include "config/recognize.h"
+#include "import/overrides.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -107,22 +108,18 @@ static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machin
 
 /* A --set of that path, 0 where there is none. */
 static int64_t overridden(const struct tsim_import_input *input, const char *path) {
-    int64_t value = 0;
-    for (size_t i = 0; i < input->n_overrides; i++)
-        if (strcmp(input->overrides[i].path, path) == 0)
-            value = strtoll(input->overrides[i].value, NULL, 10);
+    const char *text = tsim_import_override(input, path);
+    int64_t value = text ? strtoll(text, NULL, 10) : 0;
     return value > 0 && value <= 1000000 ? value : 0;
 }
 
 /* Accelerators of the node, which a --set may name; 8 where it is not known. */
 static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_import_input *input,
                                     const struct tsim_setting *machine) {
-    const char *named = node_of(r, machine), *id = named ? named : TSIM_IMPORT_USUAL_NODE;
+    const char *named = node_of(r, machine), *set = tsim_import_override(input, "cluster.node");
+    const char *id = set ? set : named ? named : TSIM_IMPORT_USUAL_NODE;
     const struct tsim_node *node;
     struct tsim_diags unused;
-    for (size_t i = 0; i < input->n_overrides; i++)
-        if (strcmp(input->overrides[i].path, "cluster.node") == 0)
-            id = input->overrides[i].value;
     tsim_diags_init(&unused);
     bool is_known = tsim_catalogue_load_node(r->arena, id, &node, &unused) == TSIM_OK;
     tsim_diags_release(&unused);

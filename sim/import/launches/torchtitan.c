@@ -3,6 +3,7 @@
 #include "config/catalogue_load.h"
 #include "import/launches/gpt.h"
 #include "import/launches/toml.h"
+#include "import/overrides.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -159,9 +160,8 @@ static void put_model(struct reading *g) {
         }
         known = tsim_arena_printf(g->r->arena, "%s%s%s %s", known, i > 0 ? ", " : "", f->name, f->flavor);
     }
-    for (size_t i = 0; i < g->input->n_overrides; i++)
-        if (strcmp(g->input->overrides[i].path, "model") == 0)
-            return;
+    if (tsim_import_override(g->input, "model"))
+        return;
     tsim_diag_hint(
         tsim_recipe_error(g->r, flavor ? flavor : name, "the model %.40s %.40s is not known here", model, size),
         "--set model=ID or a model file; known are %s", known);

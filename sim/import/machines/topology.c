@@ -2,6 +2,7 @@
 
 #include "config/document.h"
 #include "config/recognize.h"
+#include "import/overrides.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,14 +19,6 @@ struct parts {
     const struct tsim_accelerator *const *items;
     size_t n;
 };
-
-/* What --set says of a key, else NULL. */
-static const char *said(const struct tsim_import_input *input, const char *key) {
-    for (size_t i = input->n_overrides; i > 0; i--)
-        if (strcmp(input->overrides[i - 1].path, key) == 0)
-            return input->overrides[i - 1].value;
-    return NULL;
-}
 
 static bool is_linked(const struct tsim_machine *m) {
     return m->has_switch || m->is_cube;
@@ -84,7 +77,7 @@ static const struct tsim_accelerator *first_like(const struct parts *parts, cons
  * architecture differ by more than their memory: one that is not known is not like the others. */
 static const struct tsim_accelerator *part_of(const struct parts *parts, const struct tsim_machine *m,
                                               const struct tsim_import_input *input) {
-    const char *accelerator = said(input, "accelerator");
+    const char *accelerator = tsim_import_override(input, "accelerator");
     const struct tsim_accelerator *part = accelerator ? named_part(parts, m, accelerator) : NULL;
     for (size_t i = 0; i < parts->n && !part; i++)
         if (has_device(parts->items[i]->known_as, m->device) && is_like(parts->items[i]->known_as, m, false))
@@ -181,8 +174,8 @@ static const char *bandwidths(struct tsim_arena *arena, const struct tsim_node *
 /* A tree of PCIe: what the file does not show is not there. */
 static const char *tree(struct tsim_arena *arena, const struct tsim_machine *m, const struct tsim_node *like,
                         const struct tsim_import_input *input) {
-    const char *per_switch = said(input, "scale_up.accelerators_per_switch"),
-               *per_socket = said(input, "scale_up.accelerators_per_socket"), *text = "scale_up:\n";
+    const char *per_switch = tsim_import_override(input, "scale_up.accelerators_per_switch"),
+               *per_socket = tsim_import_override(input, "scale_up.accelerators_per_socket"), *text = "scale_up:\n";
     if (m->host_link_bytes_per_s > 0)
         text = tsim_arena_printf(arena, "%s%s", text,
                                  bandwidths(arena, like, m->host_link_bytes_per_s / like->scale_up_bytes_per_s));
@@ -210,7 +203,8 @@ static const char *scale_up(struct tsim_arena *arena, const struct tsim_machine 
 }
 
 static const char *nics(struct tsim_arena *arena, const struct tsim_machine *m, const struct tsim_import_input *input) {
-    const char *n = said(input, "nics"), *bandwidth = said(input, "nic_bandwidth"), *text;
+    const char *n = tsim_import_override(input, "nics"), *bandwidth = tsim_import_override(input, "nic_bandwidth"),
+               *text;
     text = n ? tsim_arena_printf(arena, "nics: %s  # --set\n", n)
              : tsim_arena_printf(arena, "nics: %d%s\n", m->n_nics, m->n_nics == 0 ? "  # the file shows none" : "");
     if (bandwidth)
@@ -224,7 +218,7 @@ static const char *node_text(struct tsim_arena *arena, const struct tsim_machine
                              const struct tsim_accelerator *part, const struct tsim_node *like,
                              const struct tsim_import_input *input) {
     const char *slash = strrchr(m->file, '/'), *file = slash ? slash + 1 : m->file;
-    const char *set = said(input, "accelerator"), *accelerator = set ? set : part->name;
+    const char *set = tsim_import_override(input, "accelerator"), *accelerator = set ? set : part->name;
     char *shown = tsim_arena_strndup(arena, file, strlen(file) < 60 ? strlen(file) : 60);
     for (char *c = shown; *c; c++)
         *c = (unsigned char)*c < ' ' || (unsigned char)*c >= '\x7F' || *c == '"' || *c == '\\' ? '?' : *c;
@@ -298,7 +292,7 @@ static const char *notes(struct tsim_arena *arena, const struct parts *parts, co
     const char *text =
         tsim_arena_printf(arena, "%s: note: what it does not say is taken from %s\n", m->file, like->name);
     const char *others = others_like(arena, parts, part, m);
-    if (said(input, "accelerator") || has_device(part->known_as, m->device))
+    if (tsim_import_override(input, "accelerator") || has_device(part->known_as, m->device))
         return text;
     return tsim_arena_printf(arena, "%s%s: note: the accelerator is taken as %s (%s)%s%s%s\n", text, m->file,
                              m->is_cube ? like->accelerator->name : part->name, described(arena, m),
@@ -307,7 +301,7 @@ static const char *notes(struct tsim_arena *arena, const struct parts *parts, co
 
 static void warn(const struct tsim_machine *m, const struct tsim_import_input *input, struct tsim_place place,
                  struct tsim_diags *diags) {
-    if (m->n_nics == 0 && !said(input, "nics"))
+    if (m->n_nics == 0 && !tsim_import_override(input, "nics"))
         tsim_diag_hint(tsim_diags_warning(diags, place, "",
                                           "the file shows no NIC: the node has none, and cannot run with others"),
                        "--set nics=8 --set nic_bandwidth='400 Gb/s' says how many there are, and of which speed");
@@ -331,7 +325,8 @@ enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_
     TSIM_TRY(tsim_catalogue_load_node(arena, like_id, &like, diags));
     if (m->is_cube && like->accelerator->known_as && sm_of(part->known_as) != sm_of(like->accelerator->known_as))
         return is_unknown(arena, &parts, m, place, diags);
-    if (m->compute_units > 0 && !said(input, "accelerator") && m->compute_units != like->accelerator->compute_units)
+    if (m->compute_units > 0 && !tsim_import_override(input, "accelerator") &&
+        m->compute_units != like->accelerator->compute_units)
         return is_unknown(arena, &parts, m, place, diags);
     if (!has_known_links(m, like)) {
         tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "",

@@ -1,7 +1,7 @@
 #include "import/models/hf_config.h"
 
 #include "import/models/hf_keys.h"
-#include "import/setting_class.h"
+#include "import/overrides.h"
 
 #include "base/quantity.h"
 #include "workload/model.h"

@@ -1,5 +1,6 @@
 #include "import/models/hf_keys.h"
 
+#include "import/overrides.h"
 #include "import/setting_class.h"
 
 #include <string.h>

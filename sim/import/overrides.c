@@ -1,0 +1,17 @@
+#include "import/overrides.h"
+
+#include <string.h>
+
+const char *tsim_import_override(const struct tsim_import_input *input, const char *path) {
+    for (size_t i = input->n_overrides; i > 0; i--)
+        if (strcmp(input->overrides[i - 1].path, path) == 0)
+            return input->overrides[i - 1].value;
+    return NULL;
+}
+
+bool tsim_import_ignores(const struct tsim_import_input *input, const char *key) {
+    for (size_t i = 0; i < input->n_ignored; i++)
+        if (strcmp(input->ignored[i], key) == 0)
+            return true;
+    return false;
+}

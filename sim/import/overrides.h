@@ -1,0 +1,12 @@
+/* overrides.h - private to import: what --set and --ignore say of a key. */
+#ifndef TSIM_IMPORT_OVERRIDES_H
+#define TSIM_IMPORT_OVERRIDES_H
+
+#include "import/format.h"
+
+/* The value that the last --set of that path gives; NULL: there is none. */
+const char *tsim_import_override(const struct tsim_import_input *input, const char *path);
+/* A --ignore names the key. */
+bool tsim_import_ignores(const struct tsim_import_input *input, const char *key);
+
+#endif
