@@ -51,7 +51,7 @@ static uint64_t bit_of(int32_t activity) {
     return UINT64_C(1) << activity;
 }
 
-/* Of each demand that begins, and hardly ever false: positive and finite, by its bits. */
+/* Every demand that begins is checked, and hardly ever fails: positive and finite, by its bits. */
 static bool is_proper(double number) {
     uint64_t bits;
     memcpy(&bits, &number, sizeof bits);
@@ -81,7 +81,7 @@ static struct tsim_dense_user *user_of(struct tsim_dense_resource *r, int32_t ac
     return user;
 }
 
-/* Of a resource that the activity has demanded already. */
+/* Adds to the demand of a resource that the activity has demanded already. */
 static void demand_more(struct tsim_dense_solver *dense, int32_t activity, const struct tsim_demand *more) {
     struct tsim_dense_resource *r = &dense->resources[more->resource];
     struct tsim_demand *own = dense->demands + (ptrdiff_t)activity * dense->room;
@@ -266,11 +266,11 @@ bool tsim_dense_renew(struct tsim_dense_solver *dense, int32_t activity, double 
 
 /* ---- filling ---- */
 
-/* What is connected with the marked resources. */
+/* A region is all that is connected with the marked resources. */
 struct region {
     uint64_t inside, open; /* activities: a bit each */
-    double bounds
-        [TSIM_DENSE_ACTIVITIES]; /* by activity, as what follows: its own, or of a resource that it has for itself */
+    /* By activity, as what follows: its own bound, or that of a resource that it has for itself. */
+    double bounds[TSIM_DENSE_ACTIVITIES];
     double bound_levels[TSIM_DENSE_ACTIVITIES];
     double rates[TSIM_DENSE_ACTIVITIES];
     struct tsim_dense_resource *resources[TSIM_DENSE_RESOURCES]; /* those on which they meet */
@@ -334,7 +334,7 @@ static double full_level(const struct tsim_dense_solver *dense, const struct reg
     return remaining > 0 ? remaining / load : 0;
 }
 
-/* Of those that `who` are users of. */
+/* Finds the levels at which the resources that `who` use are full. */
 static void find_full_levels(const struct tsim_dense_solver *dense, struct region *region, uint64_t who) {
     for (int32_t i = 0; i < region->n_resources; i++)
         if (region->resources[i]->who & who)

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the events of one tick all ends come before all starts. */
+/* Within a tick all ends come before all starts. */
 enum tsim_phase {
     TSIM_PHASE_END,  /* an activity is over: capacity and streams become free */
     TSIM_PHASE_START /* a latency is over: an activity begins to flow */

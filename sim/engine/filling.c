@@ -24,7 +24,7 @@ enum { ROUNDS = 4, FEW_DEMANDS = 8 };
 /* Sums of differences lose digits: once a load has fallen to this part of its last fresh sum it is summed afresh. */
 #define REFRESH_FRAC 0.0625
 
-/* Of numbers, inline. */
+/* The lesser of two numbers, inline. */
 static double least(double a, double b) {
     return a < b ? a : b;
 }

@@ -283,8 +283,9 @@ static void build_torus(struct builder *b) {
 
 /* ---- trees ---- */
 
-/* Of n nodes; the second tree of a pair is the first one mirrored, or for odd n shifted by one, so that inner nodes of
- * one are leaves of the other (Sanders, Speck, Traff 2009). The first: a node's lowest set bit is its level. */
+/* Builds a tree of n nodes; the second tree of a pair is the first one mirrored, or for odd n shifted by one, so that
+ * inner nodes of one are leaves of the other (Sanders, Speck, Traff 2009). The first: a node's lowest set bit is its
+ * level. */
 static int32_t first_parent(int32_t node, int32_t n) {
     int32_t low = node & -node, up = (node ^ low) | low << 1;
     return node == 0 ? -1 : up < n ? up : node ^ low;

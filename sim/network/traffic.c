@@ -77,7 +77,8 @@ static const struct tsim_pattern_phase *phase_of(const struct tsim_traffic *traf
     return &traffic->pattern->phases[lane * traffic->pattern->n_phases + phase];
 }
 
-/* What a rank's messages hold per byte: so much per second of the whole flow, over the bytes that it sends in it. */
+/* A rank's messages hold this of each resource per byte: so much per second of the whole flow, over the bytes that it
+ * sends in it. */
 static double *held_per_byte(const struct tsim_traffic *traffic, struct tsim_arena *arena) {
     const struct tsim_pattern *p = traffic->pattern;
     double *per_byte = TSIM_NEW_ARRAY(arena, (size_t)p->n_ranks, double);
@@ -118,7 +119,7 @@ static void await_phase(const struct tsim_traffic *traffic, int32_t lane, int32_
     task->awaited_value = value;
 }
 
-/* What the first message of a lane's use waits for: its own rank, and in a ring the one that receives, which has no
+/* The first message of a lane's use waits for its own rank, and in a ring the one that receives, which has no
  * buffer for it before. (That one cannot be a use ahead: it needs this lane's messages.) */
 static void await_go(const struct tsim_traffic *traffic, int32_t lane, int64_t use, struct tsim_task *task) {
     const struct tsim_pattern_phase *phase = phase_of(traffic, lane, 0);

@@ -83,7 +83,7 @@ static void account_pass_wait(struct tsim_stage_group *group, int32_t index, int
         group->totals[TSIM_TOTAL_PIPELINE] += until - under_way;
 }
 
-/* What chance has added to this pass: passes are priced by their kind, without it. */
+/* Counts what chance has added to this pass: passes are priced by their kind, without it. */
 static void account_noise(struct tsim_stage_group *group, int32_t index, int32_t segment) {
     struct tsim_pass_cost mean, own;
     tsim_stage_group_pass_cost(group, tsim_stage_group_item(group, index), segment,

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* What goes on without end does so in pieces of this length (alone), after each of which the step may be over. */
+/* Traffic without an end goes on in pieces of this length (alone), after each of which the step may be over. */
 #define PIECE_S 10e-3
 
 struct flow {

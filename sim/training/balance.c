@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What does not fit counts so many times as long as it takes: it is taken only where nothing fits, and then the fastest
- * of it. */
+/* A stage that does not fit counts so many times as long as it takes: it is taken only where nothing fits, and then the
+ * fastest of it. */
 #define DOES_NOT_FIT_FACTOR 1e12
 
 struct balance {
@@ -26,7 +26,7 @@ struct balance {
     int32_t *stages;      /* several: of each part */
 };
 
-/* Of a stage with that many layers, the last that was asked for: so many of the second kind. */
+/* The last cost of a stage with that many layers that was asked for: so many of the second kind. */
 struct known {
     int64_t n_expert_layers;
     double s; /* 0: none yet */
@@ -68,8 +68,8 @@ static bool stage_fits(const struct balance *b, int32_t stage) {
 
 /* ---- one part per stage ---- */
 
-/* Of stage k with layers first .. last - 1; infinite where a stage between the ends would have none. What does not fit
- * costs so much more that it is taken only when nothing fits. */
+/* The cost of stage k with layers first .. last - 1; infinite where a stage between the ends would have none. What does
+ * not fit costs so much more that it is taken only when nothing fits. */
 static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t last) {
     struct known *known = &b->known[(int64_t)k * (b->sc->model->layers + 1) + last - first];
     int64_t n_expert_layers = tsim_model_expert_layers(b->sc->model, first, last);
@@ -184,7 +184,7 @@ static int64_t smallest(struct balance *b, const struct row *row, int64_t i, int
     return low;
 }
 
-/* Of the sizes with which the slowest of all stages is as fast as it can be, the one nearest to even. */
+/* Finds the size nearest to even among those with which the slowest of all stages is as fast as it can be. */
 static int64_t best_size(struct balance *b, const struct row *row, int64_t i, double *time_s) {
     int64_t low = least_size(b, row->k), high = i - row->first, even = b->sc->model->layers / b->n_parts;
     low = i - row->last > low ? i - row->last : low;
@@ -234,7 +234,7 @@ static double whole_cost(const struct balance *b, int32_t stage) {
     return tsim_balance_stage_s(b->sc, &b->costs, stage) * (stage_fits(b, stage) ? 1 : DOES_NOT_FIT_FACTOR);
 }
 
-/* Of two that hold a part (dualpipe), the first. */
+/* Finds the stage of each part; of two that hold it (dualpipe), the first. */
 static void find_stages(struct balance *b) {
     b->stages = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int32_t);
     for (int32_t stage = b->shape.stages - 1; stage >= 0; stage--)
@@ -280,7 +280,7 @@ static double shifted_cost(struct balance *b, int32_t from, int32_t to) {
     return then;
 }
 
-/* Of experts' layers others than the two stages' have moved, too. */
+/* Moves a layer and counts anew: experts' layers of other stages than the two have moved, too. */
 static void count_shift(struct balance *b, int32_t from, int32_t to, double *costs) {
     const int32_t moved[] = {b->stages[from], b->stages[to]};
     shift(b, from, to);

@@ -79,7 +79,7 @@ static double weibull_scale_s(const struct tsim_failure_process *p) {
     return p->mtbf_s / tgamma(1 + 1 / p->shape);
 }
 
-/* Of the units that have not been replaced. */
+/* Draws the next failure of the units that have not been replaced. */
 static void draw_original(struct run *run, int cause) {
     const struct tsim_failure_process *p = &run->job->causes[cause];
     double units = run->original[cause];
@@ -153,7 +153,7 @@ static double durable_marks(const struct run *run, double n) {
     return n > run->until_durable ? floor((n - 1 - run->until_durable) / run->job->durable_every) + 1 : 0;
 }
 
-/* Of the run phase; the stall of mark n. */
+/* The time until the stall of mark n begins, in the run phase. */
 static double mark_begins_s(const struct run *run, double n) {
     const struct tsim_campaign_job *job = run->job;
     return (run->next_mark - run->position) / run->speed + n * (job->interval_s / run->speed + job->stall_s) +
@@ -188,7 +188,7 @@ static double marks_before(const struct run *run, double target) {
     return target > run->next_mark ? ceil((target - run->next_mark) / run->job->interval_s) : 0;
 }
 
-/* Of the full speed, with the nodes that are there. */
+/* The share of the full speed that the nodes that are there reach. */
 static double share_of(const struct run *run) {
     const struct tsim_campaign_job *job = run->job;
     if (run->available >= job->nodes)
@@ -642,7 +642,7 @@ void tsim_campaign_replicate_observed(const struct tsim_campaign_job *job, int64
 
 /* ---- closed forms ---- */
 
-/* Of the units that are there at the beginning, over the work. */
+/* The mean rate of failures over the work, of the units that are there at the beginning. */
 static double mean_rate_per_s(const struct tsim_failure_process *p, double work_s) {
     double scale = weibull_scale_s(p);
     if (p->shape == 1)
@@ -659,7 +659,8 @@ static bool is_announced(const struct tsim_campaign_job *job, int cause) {
     return cause == TSIM_CAUSE_STRAGGLER || (cause == TSIM_CAUSE_PREEMPTION && job->saves_on_notice);
 }
 
-/* Of losses of all of a group, to first order: one of a node, and in the restart after it the others of its group. */
+/* The rate at which all of a group are lost, to first order: one node is, and in the restart after it the others of its
+ * group. */
 static double group_rate_per_s(const struct tsim_campaign_job *job) {
     double node_per_s = 0, restart_s = job->detection_s + job->local_restart_s + job->warmup_s;
     for (int cause = 0; cause < TSIM_N_CAUSES; cause++)

@@ -71,7 +71,7 @@ struct tsim_campaign_job {
     uint64_t seed;
 };
 
-/* What time goes into besides the work itself: a cause of interruption, or one of these. */
+/* Time goes into the work itself or is lost to one of these: a cause of interruption, or one of these. */
 enum tsim_campaign_loss {
     TSIM_CAMPAIGN_LOSS_CHECKPOINT = TSIM_N_CAUSES,
     TSIM_CAMPAIGN_LOSS_EVALUATION,

@@ -39,7 +39,7 @@ void tsim_energy_meter_take(struct tsim_energy_meter *meter, double begin_s, dou
 double tsim_energy_meter_sum(const struct tsim_energy_meter *meter, const struct tsim_energy_meter_power *power,
                              double even);
 
-/* Of a profile from its start_s on, over time_s; `even` where it has no hours. */
+/* The mean of a profile from its start_s on, over time_s; `even` where it has no hours. */
 double tsim_hourly_mean(const struct tsim_hourly *profile, double start_s, double time_s, double even);
 
 #endif

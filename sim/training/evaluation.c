@@ -28,7 +28,7 @@ static double samples_of(const struct tsim_scenario *sc) {
     return e->samples > 0 ? e->samples : e->steps * (double)sc->training.global_batch_size;
 }
 
-/* Of each replica: enough for all samples, and as many as the schedule takes. */
+/* Counts micro-batches of each replica: enough for all samples, and as many as the schedule takes. */
 static int64_t microbatches_of(const struct tsim_scenario *sc) {
     double each = (double)(sc->training.micro_batch_size * sc->parallelism.data);
     int64_t n = (int64_t)ceil(samples_of(sc) / each);

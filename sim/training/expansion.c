@@ -78,7 +78,7 @@ static void add_crossed(struct tsim_crossed_links *crossed, bool is_between, int
     crossed->items[crossed->n++] = (struct tsim_crossed_link){{resource, per_byte}, is_between};
 }
 
-/* Of a phase's owner: its bytes on each link, by those that a rank sends on its node, or through its NIC. */
+/* Adds the bytes of a phase's owner on each link, by those that a rank sends on its node, or through its NIC. */
 static void cross_phase(const struct tsim_step_links *step_links, const struct tsim_pattern *pattern,
                         const struct tsim_pattern_phase *phase, struct tsim_crossed_links *crossed) {
     for (int32_t i = 0; i < phase->n_shares; i++) {

@@ -33,7 +33,7 @@ void tsim_step_links_release(struct tsim_step_links *step_links);
 struct tsim_coordinates tsim_stage_group_member_at(const struct tsim_placement *placement,
                                                    const struct tsim_stage_group *group, int32_t member);
 
-/* Of the stage group's members: ranks and links. Their devices are there. */
+/* Fills in ranks and links of the stage group's members, whose devices are there. */
 void tsim_step_links_members(const struct tsim_step_links *step_links, const struct tsim_placement *placement,
                              struct tsim_stage_group *group, struct tsim_member *members);
 

@@ -392,7 +392,7 @@ static enum tsim_input_bound bound_of(const struct tsim_input_pipeline_flow *flo
     return busy[bound - TSIM_INPUT_BOUND_STORAGE] >= BUSY_FRAC ? bound : TSIM_INPUT_BOUND_AHEAD;
 }
 
-/* What a consumer has waited since the mark. */
+/* The time that a consumer has waited since the mark. */
 static double waited_s(const struct run *run, const struct consumer *consumer, enum mark mark) {
     return sum(consumer->waits_s, run->pipeline->n_batches) - sum(consumer->marked_s[mark], run->pipeline->n_batches);
 }

@@ -27,12 +27,12 @@
 #include <stdint.h>
 
 struct tsim_input_pipeline {
-    /* Of a batch. */
+    /* A batch takes: */
     double read_bytes;
     double read_alone_s; /* that a worker takes which has the storage for itself: latencies, the rate of one stream */
     double cpu_s;        /* of one core */
     double transfer_bytes;
-    /* Of the node. */
+    /* The node has: */
     double storage_bytes_per_s;
     double cores;            /* 0: one for each worker */
     double link_bytes_per_s; /* of each consumer; 0: takes no time */
@@ -43,7 +43,7 @@ struct tsim_input_pipeline {
     const double *gaps_s;
 };
 
-/* What most of the waiting is for. */
+/* Most of the waiting is for one of these. */
 enum tsim_input_bound {
     TSIM_INPUT_BOUND_NONE,     /* there is none */
     TSIM_INPUT_BOUND_STORAGE,  /* bandwidth */

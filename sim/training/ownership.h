@@ -39,7 +39,7 @@ void tsim_ownership(const struct tsim_scenario *scenario, const struct tsim_owne
                     struct tsim_ownership *out);
 double tsim_embodied_kg(const struct tsim_scenario *scenario, double accelerators, double time_s);
 
-/* What a loan of 1, less `residual` after `years`, costs each year. */
+/* The cost of a loan of 1 each year, less `residual` after `years`. */
 double tsim_annuity_per_y(double interest, double years, double residual);
 
 #endif

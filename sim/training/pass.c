@@ -19,7 +19,7 @@ struct walk {
     void *context;
 };
 
-/* What dispatch per node reaches of the links' rates: 0.78 to 0.99 in DeepEP's first table, 8 to 64 H800
+/* Dispatch per node reaches this part of the links' rates: 0.78 to 0.99 in DeepEP's first table, 8 to 64 H800
  * (tests/unit/test_dispatch_measured.c). */
 #define PER_NODE_LINK_FRAC 0.85
 
@@ -273,8 +273,8 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
 }
 
 /* A graph is launched at once, in about the time of one kernel: 2.5 us and 1 ns for each of its nodes since CUDA 12.6,
- * 200 ns for each before (NVIDIA's technical blog, Constant Time Launch for Straight-Line CUDA Graphs, 2024; the figures
- * are recalled). The software's time for an operator stands for it: Python calls a graph, too. */
+ * 200 ns for each before (NVIDIA's technical blog, Constant Time Launch for Straight-Line CUDA Graphs, 2024; the
+ * figures are recalled). The software's time for an operator stands for it: Python calls a graph, too. */
 static double launched_s(const struct tsim_software *software, enum tsim_part part, double host_s) {
     if (software->cuda_graphs == TSIM_GRAPHS_STEP)
         return 0;

@@ -7,7 +7,8 @@
  * With g the time of a product and c of a collective, both alone:
  *   exposed       g + c
  *   concurrent    max(c, g + sigma c): while the collective runs it occupies a fraction sigma of the compute units
- *   pipelined     the product is cut into n = tensor chunks, each working on what has arrived (Wang et al. 2023, ASPLOS,
+ *   pipelined     the product is cut into n = tensor chunks, each working on what has arrived (Wang et al. 2023,
+ *   ASPLOS,
  *                 "Overlap communication with dependent computation via decomposition"; Transformer Engine's user
  *                 buffers): g/n + (n-1) max(g/n, c/(n-1)). Chunks take turns on several streams
  *                 (NVIDIA/TransformerEngine transformer_engine/common/comm_gemm_overlap), so the tiles of one fill the
@@ -97,7 +98,7 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
                      const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
                      tsim_pass_visit_fn visit, void *context);
 
-/* Of a collective among a part's operators. */
+/* Names the operation of a collective among a part's operators. */
 enum tsim_collective_op tsim_collective_of(const struct tsim_op *op);
 
 /* How often TSIM_PART_LAYER is visited in a pass through so many layers. */

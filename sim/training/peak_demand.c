@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Of one stream: links in one direction and in the other are asked for the same. */
+/* The most that one stream asks for: links in one direction and in the other are asked for the same. */
 struct use {
     double device, scale_up, nic;
 };
@@ -24,7 +24,7 @@ static void raise_collective(struct use *most, const struct tsim_data_collective
     raise(most, of_flow(&collective->cost, collective->kernel_s > 0 ? 1 : collective->device_share));
 }
 
-/* Of a pass that takes this long. By chance (noise.h) it may be shorter, and ask for any rate. */
+/* The rate that a pass that takes this long asks for. By chance (noise.h) it may be shorter, and ask for any rate. */
 static double asked_per_s(const struct tsim_step_plan *plan, double bytes, double time_s, double capacity_per_s) {
     if (plan->noise_deviation_frac > 0)
         return bytes > 0 ? (double)INFINITY : 0;
@@ -72,7 +72,7 @@ static void raise_sharded(const struct tsim_stage_plan *sp, struct use *data) {
         raise_collective(data, units[i]);
 }
 
-/* Of the compute and of the data stream. */
+/* Raises what the compute and the data stream ask for. */
 static void raise_streams(const struct tsim_step_plan *plan, int32_t stage, struct use *compute, struct use *data) {
     const struct tsim_stage_plan *sp = &plan->stages[stage];
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {

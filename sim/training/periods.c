@@ -201,7 +201,7 @@ static uint64_t mixed(uint64_t hash, uint64_t word) {
     return hash ^ hash >> 32;
 }
 
-/* What is seldom the same by chance; false once a stage group has no more passes. */
+/* Signs the state with a number that is seldom the same by chance; false once a stage group has no more passes. */
 static bool sign(const struct tsim_periods *periods, tsim_tick now, uint64_t *signature) {
     const struct tsim_step_plan *plan = periods->stage_groups[0].plan;
     bool reduces = plan->reduces_every_microbatch && plan->has_data_group && !plan->shards_fully;
@@ -306,8 +306,8 @@ static bool stands_still(const struct tsim_stage_group *group, int follower, con
            now[place] == then[place] && now[AT_LABELS + stream] == then[AT_LABELS + stream];
 }
 
-/* What the programs will look at next moved by `step`, too. Followers may wait for passes of a kind that does not move
- * (leaves_a_schedule), reductions of a whole step for its end. */
+/* Tells whether what the programs will look at next moved by `step`, too. Followers may wait for passes of a kind that
+ * does not move (leaves_a_schedule), reductions of a whole step for its end. */
 static bool moved_alike(const struct tsim_stage_group *group, const int32_t *then, const int32_t *now, int64_t step) {
     int64_t label;
     int64_t moved[TSIM_N_STREAMS];

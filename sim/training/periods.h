@@ -47,12 +47,12 @@ void tsim_periods_release(struct tsim_periods *periods); /* may be NULL */
 
 /* A task of the first stage group's compute stream has ended: should one look after this tick? */
 bool tsim_periods_is_due(const struct tsim_periods *periods, int64_t label);
-/* What `repeat` may be told again. */
+/* Notes a task that `repeat` may be told again. */
 void tsim_periods_note(struct tsim_periods *periods, const struct tsim_periods_task *task);
 /* Between ticks, when it is due. */
 void tsim_periods_look(struct tsim_periods *periods);
 
-/* What was left out so far. */
+/* Ticks and events that were left out so far. */
 tsim_tick tsim_periods_ticks(const struct tsim_periods *periods);
 int64_t tsim_periods_events(const struct tsim_periods *periods);
 

@@ -107,9 +107,10 @@ struct tsim_collective_part {
 
 enum { TSIM_MAX_PARTS = 4 };
 
-/* What a task waited for, and what waits for it: events by number. It began when all tasks that bring about one of its
- * `waits` had ended, and `awaited` tasks that raise awaited_count; it brings about `lowers`. Beside that it comes after
- * the task before it on its stream. An event that no task brings about had been there from the beginning. */
+/* A task waits for events, and others wait for its own; they have numbers. It began when all tasks that bring about one
+ * of its `waits` had ended, and `awaited` tasks that raise awaited_count; it brings about `lowers`. Beside that it
+ * comes after the task before it on its stream. An event that no task brings about had been there from the
+ * beginning. */
 struct tsim_task_events {
     int32_t n_waits, n_lowers, waits[TSIM_TASK_MAX_SIGNALS], lowers[TSIM_TASK_MAX_SIGNALS];
     int32_t awaited_count, raised_count; /* -1: none */
@@ -147,11 +148,12 @@ struct tsim_step_sink {
     bool needs_events;
 };
 
-/* Of each accelerator of the stage group over `time_s`, with its part of the node. */
+/* The energy of each accelerator of the stage group over `time_s`, with its part of the node. */
 double tsim_stage_group_energy_j(const struct tsim_cluster *cluster, const struct tsim_stage_group_account *group,
                                  double time_s);
 
-/* What the passes that take a batch wait for it, in the order of each stage: [n_waits], the same for all that do. */
+/* The times that the passes that take a batch wait for it, in the order of each stage: [n_waits], the same for all that
+ * do. */
 struct tsim_step_input {
     const double *waits_s; /* NULL: nothing */
 };

@@ -14,7 +14,7 @@
 #define SECONDS_PER_DAY 86400.0
 #define JOULES_PER_KWH 3.6e6
 
-/* Of 419 (Grattafiori et al. 2024, table 5): config/reliability_tables.c has the counts. */
+/* Counts out of 419 interruptions (Grattafiori et al. 2024, table 5): config/reliability_tables.c has the counts. */
 static const double LLAMA3_COUNTS[TSIM_N_COMPONENTS] = {
     [TSIM_CAUSE_ACCELERATOR] = 196, [TSIM_CAUSE_HBM] = 72,  [TSIM_CAUSE_NIC] = 7,      [TSIM_CAUSE_LINK] = 35,
     [TSIM_CAUSE_SWITCH] = 0,        [TSIM_CAUSE_HOST] = 46, [TSIM_CAUSE_SOFTWARE] = 63};
@@ -330,7 +330,7 @@ static bool compare_with_on_demand(struct tsim_arena *arena, const struct tsim_s
 
 /* ---- figures ---- */
 
-/* Of the facility: spares, and what works on nothing, are idle. */
+/* The power of the facility: spares, and what works on nothing, are idle. */
 static struct tsim_energy_meter_power facility_power(const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
                                                      const struct tsim_result *result) {
     double per_node = (double)sc->cluster.accelerators_per_node, pue = sc->energy.pue;

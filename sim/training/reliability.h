@@ -29,7 +29,7 @@ enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struc
 /* The job, for tests and studies: `work_s` at `step_s` a step. */
 void tsim_reliability_job(const struct tsim_scenario *scenario, double work_s, double step_s,
                           struct tsim_campaign_job *job);
-/* Of one accelerator, with the discount of spot instances; 0: not known. */
+/* The rent of one accelerator, with the discount of spot instances; 0: not known. */
 double tsim_rent_usd_per_s(const struct tsim_scenario *scenario);
 double tsim_checkpoint_bytes(const struct tsim_scenario *scenario);
 

@@ -36,7 +36,7 @@ struct tsim_replay_options {
     double eager_bytes;              /* messages up to this size do not wait for their receiver */
 };
 
-/* Of one traced rank; the four of the second line add up to the step's time. */
+/* The times of one traced rank; the four of the second line add up to the step's time. */
 struct tsim_replay_rank {
     int32_t rank, n_nodes;
     double compute_s, exposed_communication_s, host_s, waiting_s;
@@ -51,9 +51,9 @@ struct tsim_replay_result {
     int64_t n_events;
 };
 
-/* Of the scenario its cluster, software and network are used. TSIM_ERR_REFERENCE: a rank that the cluster does not
- * have, a group whose ranks are not told; TSIM_ERR_INFEASIBLE: ranks that disagree about what they do together, or wait
- * for each other for ever. `groups` tells the ranks of groups that the executions name only; n_groups may be 0. */
+/* Replays executions on the scenario's cluster, software and network. TSIM_ERR_REFERENCE: a rank that the cluster does
+ * not have, a group whose ranks are not told; TSIM_ERR_INFEASIBLE: ranks that disagree about what they do together, or
+ * wait for each other for ever. `groups` tells the ranks of groups that the executions name only; n_groups may be 0. */
 enum tsim_status tsim_replay(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                              const struct tsim_history *executions, int32_t n, const struct tsim_history_group *groups,
                              int32_t n_groups, const struct tsim_replay_options *options,

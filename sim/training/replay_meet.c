@@ -1,4 +1,4 @@
-/* What ranks do together: process groups, and the collectives and messages in them. */
+/* Ranks meet in process groups, for the collectives and messages in them. */
 #include "cost/collective.h"
 #include "network/pattern.h"
 #include "training/replay_run.h"
@@ -103,7 +103,7 @@ static enum tsim_status add_group(struct tsim_replay_run *run, struct tsim_repla
     return TSIM_OK;
 }
 
-/* Of the groups that collectives name. */
+/* Finds the groups that collectives name. */
 enum tsim_status tsim_replay_groups(struct tsim_replay_run *run) {
     for (int32_t m = 0; m < run->n_members; m++) {
         struct tsim_replay_member *member = &run->members[m];
@@ -292,7 +292,7 @@ static enum tsim_status check_peer(struct tsim_replay_run *run, const struct tsi
     return TSIM_OK;
 }
 
-/* Of a traced pair, from the sender's side; of others each side alone. */
+/* Joins the messages of a traced pair, from the sender's side; of others each side is alone. */
 static enum tsim_status meet_messages(struct tsim_replay_run *run, struct tsim_replay_member *member,
                                       const struct tsim_replay_stream *stream, int64_t *join) {
     int32_t rank = member->execution->rank, peer = (int32_t)stream->number;

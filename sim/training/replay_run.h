@@ -26,13 +26,13 @@ struct tsim_replay_stream {
     struct tsim_replay_member *member;
 };
 
-/* What several ranks do at the same time. */
+/* Several ranks do this at the same time. */
 struct tsim_replay_meeting {
     int64_t join; /* -1: alone */
     int32_t n_parties;
     double latency_s, flow_s; /* of the collective or message, alone */
     double scale_up_bytes, nic_bytes;
-    /* Of a message that does not wait for its receiver; else NULL and -1. */
+    /* Set for a message that does not wait for its receiver; else NULL and -1. */
     struct tsim_replay_member *receiver; /* of a send: on whose links it arrives */
     int32_t arrival;                     /* the signal that the send lowers and the receive waits for */
 };

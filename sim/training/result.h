@@ -107,7 +107,7 @@ struct tsim_campaign {
     double on_demand_days, on_demand_usd, breakeven_rate_per_h;
 };
 
-/* What the step is bound by, as shares of its time: kernels that the matrix units bind, kernels that memory or their
+/* The step is bound by these, as shares of its time: kernels that the matrix units bind, kernels that memory or their
  * own latency bind (the optimizer among them), exposed communication, bubble, waits for data, waits for the host.
  * Together 1, up to what recomputation in other passes rounds. */
 struct tsim_bound_shares {

@@ -582,7 +582,7 @@ static struct tsim_bound_shares bound_shares(const struct tsim_step_terms *t, do
                                       .host_frac = scale == 1 ? (busy_s - kernels_s) / t->time_s : 0};
 }
 
-/* What the products of the step take at the peak of the precision it trains in: less than that no plan and no software
+/* The time of the step's products at the peak of the precision it trains in: less than that no plan and no software
  * makes of them. What is recomputed is left out, since a step can do without. */
 static double least_s(const struct tsim_result *result) {
     const struct tsim_scenario *sc = result->scenario;
@@ -636,7 +636,7 @@ static struct machine machine_of(struct tsim_arena *arena, const struct tsim_sce
     return machine;
 }
 
-/* What interrupts the steps: failures, and pauses for evaluation. */
+/* Simulates what interrupts the steps: failures, and pauses for evaluation. */
 static enum tsim_status simulate_campaign(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                           const struct machine *machine, const struct tsim_run_options *options,
                                           struct tsim_result *result, struct tsim_diags *diags) {

@@ -36,7 +36,7 @@ static double value_of(const struct tsim_campaign_job *job, int64_t spares, cons
     return tried->mean_s * (double)(job->nodes + spares) - tried->gone_node_s;
 }
 
-/* What the mean must not be above for the value to be the least. */
+/* The mean must not be above this for the value to be the least. */
 static double most_time_s(const struct tsim_campaign_job *job, int64_t spares, double least,
                           enum tsim_spares_goal goal) {
     double rounding = 1 + 1e-9;

@@ -16,7 +16,7 @@ static int32_t bucket_index(const struct tsim_stage_group *group, int32_t chunk,
     return bucket + (backward ? chunk_of(group, chunk)->first_reduce : chunk_of(group, chunk)->first_gather);
 }
 
-/* Of a bucket that a backward pass releases, among the signals of such. */
+/* The place of a bucket that a backward pass releases among the signals of such. */
 static int32_t release_index(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t bucket) {
     if (group->plan->reduces_every_microbatch)
         return tsim_stage_group_slot(group, item) * group->most_segments + bucket;
@@ -100,7 +100,7 @@ struct tsim_segment_layers tsim_stage_group_segment_layers(const struct tsim_sta
     return layers;
 }
 
-/* Of the pass's time. */
+/* The segment's share of the pass's time. */
 static double segment_frac(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
                            int32_t n) {
     const struct tsim_chunk_plan *chunk = chunk_of(group, item.chunk);
@@ -405,7 +405,7 @@ static bool cut_pass(struct tsim_stage_group *group, struct tsim_pass_item item,
     return tsim_collective_steps_cut(group, &segment, cost);
 }
 
-/* What the pass waits for, its first step does; what it lowers, its last. */
+/* The first step waits for what the pass waits for; the last one lowers what it lowers. */
 static void begin_collective_steps(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_collective_step_cursor *w = &group->cursor;
     w->n_lowers = task->n_lowers;
@@ -480,7 +480,7 @@ static bool next_input(struct tsim_stage_group *group, struct tsim_task *task) {
     return true;
 }
 
-/* What follows the passes, in order; returns false when this tail step does not exist here. */
+/* The tail of the step follows the passes, in this order; its functions return false where they have nothing to do. */
 enum tail { TAIL_REDUCE, TAIL_TIED, TAIL_NORM, TAIL_OPTIMIZER, TAIL_GATHER, TAIL_END };
 
 static bool tail_reduce(struct tsim_stage_group *group, struct tsim_task *task) {

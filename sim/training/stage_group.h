@@ -70,7 +70,8 @@ struct tsim_collective_step_list {
     double kernel_s, collective_s, scale_up_bytes, nic_bytes; /* sums; of the collectives those that are cut at */
 };
 
-/* What is the same in all passes of one kind through one chunk, or in one segment of them; in all messages one way. */
+/* A shape holds what is the same in all passes of one kind through one chunk, or in one segment of them; in all
+ * messages one way. */
 struct tsim_task_shape {
     int32_t n_demands, n_metered;
     tsim_tick latency, flow;
@@ -106,7 +107,7 @@ struct tsim_chunk_plan {
     struct tsim_data_collective gather, reduce; /* of one bucket */
 };
 
-/* Of passes of one kind through one chunk. */
+/* The way of passes of one kind through one chunk: where they send, and whether they receive. */
 struct tsim_pass_route {
     struct tsim_schedule_hop hop;
     bool receives;
@@ -126,7 +127,7 @@ struct tsim_layer_units {
     int32_t n;
 };
 
-/* Of a rank, to the next or to the previous stage; on one node, or between two. */
+/* A rank's message to the next or to the previous stage; on one node, or between two. */
 struct tsim_step_message {
     struct tsim_collective_cost cost;
     bool on_node;
@@ -150,7 +151,7 @@ struct tsim_stage_plan {
     int32_t n_collectives;
 };
 
-/* What is the same for all stage groups. */
+/* The plan of a step is the same for all stage groups. */
 struct tsim_step_plan {
     const struct tsim_scenario *scenario;
     const struct tsim_cluster *cluster;
@@ -218,11 +219,11 @@ struct tsim_expansion {
     int64_t n_uses;
 };
 
-/* What is left of a collective of several tasks that is under way on a stream. */
+/* The rest of a collective of several tasks that is under way on a stream. */
 struct tsim_expanding {
     const struct tsim_data_collective *collective; /* NULL: none */
     int32_t part;                                  /* message by message: the one that has been begun */
-    /* Of the last task, which stands for the collective. */
+    /* The last task stands for the collective: */
     int64_t label, join;
     int32_t n_parties, n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
     int32_t raised_counter;
@@ -297,8 +298,8 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                                                   const struct tsim_pass_costs *costs,
                                                   const struct tsim_step_input *input);
 
-/* What each rank of a stage group sends to another stage. `at` is one of the stage group's ranks; the message stays on
- * the node where those of all its ranks do. */
+/* Prices what each rank of a stage group sends to another stage. `at` is one of the stage group's ranks; the message
+ * stays on the node where those of all its ranks do. */
 void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
                           struct tsim_coordinates at, int32_t to, struct tsim_step_message *message);
 
@@ -363,7 +364,7 @@ void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t
 void tsim_stage_group_pass_cost(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
                                 int32_t n, struct tsim_pass_cost *cost);
 
-/* What of the model an item's segment goes through: layers of the model from `from` to before `to`. */
+/* The part of the model that an item's segment goes through: layers of the model from `from` to before `to`. */
 struct tsim_segment_layers {
     int64_t from, to;
     bool has_embedding, has_head;
@@ -389,7 +390,7 @@ static inline int32_t tsim_step_n_units(const struct tsim_step_plan *plan, enum 
 static inline int32_t tsim_stage_group_slot(const struct tsim_stage_group *group, struct tsim_pass_item item) {
     return tsim_step_slot(group->plan, item) - group->n_skipped[item.kind != TSIM_PASS_FORWARD];
 }
-/* Of passes that cost the same. Of one that is not cut, place 0; of segments the places after it. */
+/* Passes that cost the same have the same places: 0 for one that is not cut, those after it for segments. */
 static inline int32_t tsim_stage_group_n_places(const struct tsim_stage_group *group) {
     return group->stage_plan->n_alike * TSIM_N_PASS_KINDS * (1 + group->most_segments);
 }
@@ -398,7 +399,7 @@ static inline int32_t tsim_stage_group_place(const struct tsim_stage_group *grou
     int32_t alike = group->stage_plan->chunks[item.chunk].alike;
     return (alike * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + group->most_segments) + place;
 }
-/* Of the items from here on; below 0 are those before, which periods.h may have left out. */
+/* Gives the item so many places on; below 0 are those before, which periods.h may have left out. */
 static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stage_group *group, int32_t index) {
     return group->items[index];
 }

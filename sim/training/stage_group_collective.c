@@ -80,8 +80,8 @@ static void crossed_demands(struct tsim_stage_group *group, enum tsim_stage_grou
                                 crossed->items[k].link.per_unit * (crossed->items[k].is_between_nodes ? nic : up));
 }
 
-/* Of a member: a tied table's go to the same member at the other end of the pipeline, others over what their group
- * crosses, else over the member's own links. */
+/* Adds the demands of a member: a tied table's go to the same member at the other end of the pipeline, others over what
+ * their group crosses, else over the member's own links. */
 static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                          const struct tsim_data_collective *collective, int32_t i, struct tsim_task *task) {
     const struct tsim_member *member = &group->members[i];
@@ -174,8 +174,8 @@ static int64_t go_label(int64_t label) {
     return tsim_label(TSIM_TASK_GO, tsim_label_item(label), (int32_t)tsim_label_kind(label));
 }
 
-/* What the collective's task was asked to be becomes the last of several; `task` the first of them. A reduction of two
- * stages (tied) is joined by its first task: stages are not alike. */
+/* Cuts a collective's task into several: what it was asked to be becomes the last of them, `task` the first. A
+ * reduction of two stages (tied) is joined by its first task: stages are not alike. */
 static void begin_tasks(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
     struct tsim_expanding *expanding = &group->expanding[stream];
     const struct tsim_data_collective *collective = group->asked[stream];

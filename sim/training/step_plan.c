@@ -13,8 +13,8 @@
 
 /* A stage's optimizer runs as a few multi-tensor kernels. */
 #define OPTIMIZER_KERNELS 4.0
-/* What an update by the host reaches of its memory's peak: CPU-Adam takes 0.22 s for 1 billion parameters and 2.57 s
- * for 10 on a DGX-2 of 256 GB/s, at 30 bytes each (Ren et al. 2021, table 4). */
+/* An update by the host reaches this part of its memory's peak: CPU-Adam takes 0.22 s for 1 billion parameters and 2.57
+ * s for 10 on a DGX-2 of 256 GB/s, at 30 bytes each (Ren et al. 2021, table 4). */
 #define HOST_MEMORY_FRAC 0.5
 /* Megatron-LM's default bucket: max(40 million, 1 million x data-parallel size) elements
  * (distributed_data_parallel_config.py). */
@@ -47,7 +47,7 @@ struct share {
     double n_pieces; /* 0: one; messages of the simulated network go out joined all the same */
 };
 
-/* Of a layer: two matrices of the attention, two of the MLP (joined products count once), two norms. */
+/* A layer has two matrices of the attention, two of the MLP (joined products count once), two norms. */
 enum { TENSORS_OF_A_LAYER = 6 };
 
 static double communicated_weight_bytes(const struct tsim_scenario *sc) {
@@ -237,7 +237,7 @@ static double layer_beside_s(const struct tsim_step_plan *plan, double left, dou
     return found.layer_s;
 }
 
-/* What a collective takes from the passes beside it, by running a layer on what it leaves: its blocks hold compute
+/* Finds what a collective takes from the passes beside it by running a layer on what it leaves: its blocks hold compute
  * units, and disturb the others (tsim_collective_taken_frac), from its first byte to its last, also while they wait for
  * one; products cut for all units then need more waves. And it reads and writes HBM. The engine lets it hold the device
  * while bytes flow, so that is where all of it goes. */

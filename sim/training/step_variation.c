@@ -36,7 +36,7 @@ static double quantile(const double *sorted, int32_t n, double frac) {
     return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
-/* Of the steps after the warm-up; returns which of them is nearest to their mean. */
+/* Fills in the statistics of the steps after the warm-up; returns which of them is nearest to their mean. */
 static int32_t fill_statistics(struct tsim_arena *arena, const struct tsim_step_row *rows, int32_t n,
                                struct tsim_variation *variation) {
     double *sorted = TSIM_NEW_ARRAY(arena, (size_t)n, double), sum_s = 0;

@@ -5,7 +5,7 @@
 #include "training/result.h"
 #include "training/step_input.h"
 
-/* What is the same in all steps. */
+/* A job holds what is the same in all steps. */
 struct tsim_variation_job {
     const struct tsim_scenario *scenario; /* with tsim_scenario_varies */
     const struct tsim_cluster *cluster;
@@ -20,7 +20,7 @@ enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct 
                                          struct tsim_result *result, const struct tsim_scenario **typical,
                                          struct tsim_diags *diags);
 
-/* Of a step over all draws of stragglers; without_s: the step where none is slow. */
+/* A quantile of the step over all draws of stragglers; without_s: the step where none is slow. */
 double tsim_straggler_quantile_s(const struct tsim_straggler_draws *draws, double without_s, double frac);
 
 #endif
