@@ -4,8 +4,8 @@
 #define TSIM_CONFIG_CATALOGUE_READ_H
 
 #include "config/catalogue_load.h"
+#include "config/enum_words.h"
 #include "config/schema.h"
-#include "config/words.h"
 
 /* Files as they were first read, for reading many scenarios that name the same ones. Its values live in its arena. */
 struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena);

@@ -1,4 +1,4 @@
-#include "config/words.h"
+#include "config/enum_words.h"
 
 #include "config/scenario.h"
 

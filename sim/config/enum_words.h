@@ -1,6 +1,6 @@
-/* words.h - private to config: the words of enumerations that more than one table or message needs. */
-#ifndef TSIM_CONFIG_WORDS_H
-#define TSIM_CONFIG_WORDS_H
+/* enum_words.h - private to config: the words of enumerations that more than one table or message needs. */
+#ifndef TSIM_CONFIG_ENUM_WORDS_H
+#define TSIM_CONFIG_ENUM_WORDS_H
 
 #include "config/schema.h"
 
