@@ -50,7 +50,7 @@ void tsim_pattern_count_lanes(const struct tsim_pattern *pattern, int32_t *count
 tsim_tick tsim_traffic_end(const struct tsim_traffic *traffic);
 int64_t tsim_traffic_n_messages(const struct tsim_traffic *traffic);
 
-/* What a task of one of its streams is: "rank 3: message 12 of 14 to rank 4"; with stream -2 what its counter number
+/* Describes a task of one of its streams: "rank 3: message 12 of 14 to rank 4"; with stream -2 what its counter number
  * `label` counts: "messages from rank 2 to rank 3". False: not one of its streams or counters. */
 bool tsim_traffic_describe(const struct tsim_traffic *traffic, int32_t stream, int64_t label, char *text, size_t size);
 

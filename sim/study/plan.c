@@ -36,7 +36,7 @@ struct item {
     double excess_bytes;
 };
 
-/* What rounds before this one found: nobody writes to it while threads work. */
+/* The rounds before this one found this: nobody writes to it while threads work. */
 struct known {
     struct tsim_best best;
     struct item *front; /* heap */
@@ -45,7 +45,7 @@ struct known {
     struct item safe; /* the best that fits whatever the memory's error; fate open: none so far */
 };
 
-/* Of a candidate: those plans that are left in the search's items, and how many fell out before. */
+/* A candidate has these plans that are left in the search's items, and how many fell out before. */
 struct outcomes {
     size_t first_item, end_item;
     int64_t n_invalid, n_unplayed, n_too_large;
@@ -134,7 +134,7 @@ static struct tsim_plan_price price_of(const struct tsim_scenario *sc, const str
 
 /* ---- what is excluded ---- */
 
-/* Of plans with equal prices the earlier one stands for all. `b` may be a bound of its own price. */
+/* The earlier one of plans with equal prices stands for all. `b` may be a bound of its own price. */
 static bool beats(const struct item *a, const struct item *b) {
     const struct tsim_plan_price *x = &a->price, *y = &b->price;
     if ((x->cost_usd > 0) != (y->cost_usd > 0)) /* known of one alone */
@@ -179,7 +179,7 @@ struct crew {
     size_t next;
 };
 
-/* What passes cost of one candidate. Plans come by candidate while they are bounded, by their bounds while they are
+/* Passes of one candidate cost this. Plans come by candidate while they are bounded, by their bounds while they are
  * simulated: a place for some candidates at a time is enough, and thousands of them take no more memory. */
 enum { MEMO_PLACES = 64 };
 struct memo_place {
@@ -489,7 +489,7 @@ static int64_t count_listed(const struct tsim_plan_space *space) {
     return n;
 }
 
-/* Of what was bounded only that stays which can still be simulated: a fortieth, often. */
+/* Keeps only what was bounded and can still be simulated: a fortieth, often. */
 static void keep_open(struct search *search) {
     size_t n = search->first_unbounded;
     for (size_t i = n; i < search->n_items; i++) {

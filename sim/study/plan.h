@@ -3,10 +3,11 @@
  * Each combination is resolved and checked like a scenario (plan_space.h). What is valid gets its memory worked out,
  * and where that fits a bound: figures that the plan cannot beat (training/run.h). Plans are taken in the order of that
  * bound, TSIM_PLAN_ROUND at a time, on all threads. A plan is left out (pruned) when its bound shows that it is neither
- * among the best nor on the front: its objective is worse than that of the last of the best so far (and, where it is sure
- * to fit, than that of the best such plan), or a limit is broken; and a plan that was simulated needs no more time, no more money and no more energy for each token. First the
- * cheap bound, then a closer one, then the simulation. What a round knows is what the rounds before it found, so that
- * results and counts do not depend on the number of threads.
+ * among the best nor on the front: its objective is worse than that of the last of the best so far (and, where it is
+ * sure to fit, than that of the best such plan), or a limit is broken; and a plan that was simulated needs no more
+ * time, no more money and no more energy for each token. First the cheap bound, then a closer one, then the simulation.
+ * What a round knows is what the rounds before it found, so that results and counts do not depend on the number of
+ * threads.
  *
  * Objectives and limits that no bound is known for (mean power, memory) prune nothing: then all plans are simulated. */
 #ifndef TSIM_STUDY_PLAN_H
@@ -25,8 +26,8 @@ struct tsim_plan_search {
     bool heeds_interrupt; /* SIGINT and SIGTERM end it with what was found; they stay blocked where one came */
 };
 
-/* What must be given up for a token: less is better of each. A cost that is not known is 0, and is neither more nor
- * less than one that is. */
+/* A price is what must be given up for a token: less is better of each. A cost that is not known is 0, and is neither
+ * more nor less than one that is. */
 struct tsim_plan_price {
     double time_s, cost_usd, energy_j;
 };
@@ -73,8 +74,8 @@ struct tsim_plan_result {
     size_t n_own;
     const struct tsim_plan_gap *gaps; /* the candidates that have none, in their order */
     size_t n_gaps;
-    /* Of the plans that divide: not valid by the rules, with traffic that is not played (training/unplayed.h), too large,
-     * simulated, excluded by a bound. */
+    /* Counts of the plans that divide: not valid by the rules, with traffic that is not played (training/unplayed.h),
+     * too large, simulated, excluded by a bound. */
     int64_t n_plans, n_invalid, n_unplayed, n_too_large, n_evaluated, n_pruned;
     int64_t n_admitted;  /* of those simulated: within the limits */
     bool is_interrupted; /* then n_unseen plans were not decided on, n_unbounded of them not in n_plans; no gaps */

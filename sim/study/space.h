@@ -43,7 +43,7 @@ struct tsim_space {
 enum { TSIM_SPACE_MAX_CHOICES = 100000 };
 #define TSIM_SPACE_MAX_POINTS INT64_C(1000000000000)
 
-/* What the command line says takes the place of the axes of `section`. */
+/* The words of the command line take the place of the axes of `section`. */
 struct tsim_space_words {
     const char *const *vary; /* "PATH=A,B,..." each */
     size_t n_vary;

@@ -17,7 +17,7 @@ struct tsim_executed {
     double forward, again, backward; /* FLOPs of one; `again`: forward operators that are recomputed */
 };
 
-/* Of a part of the model; of a layer list TSIM_PART_LAYER is the whole list. */
+/* Counts a part of the model; for a layer list TSIM_PART_LAYER is the whole list. */
 struct tsim_executed tsim_executed_part(const struct tsim_scenario *scenario, enum tsim_part part);
 
 double tsim_executed_flops(const struct tsim_scenario *scenario); /* of a step */

@@ -8,15 +8,15 @@
  *   weight gradient  M = K / g, N = r s C / g, K = b P
  * each of 2 b P r s C K / g FLOPs, and from memory each tensor once. Narrow groups share a product, and where each
  * channel is a group (depthwise) the vector units do it: cost/compute.h. Two things that libraries do besides. In fp32,
- * 3 x 3 kernels of stride 1 are Winograd's F(2 x 2, 3 x 3): 16 products over a quarter of the pixels, 4 / 9 of the FLOPs
- * (Lavin and Gray 2015, arXiv:1509.09308; its transforms are fused), depthwise ones apart, whose transforms would cost
- * more than they save. In tf32, images lie channels first as in fp32, and matrix units want channels last: input and
- * output of all but depthwise ones are each read and written once more (NVIDIA, "Convolutional Layers User's Guide", on
- * tensor layouts); half precision trains channels last. Batch normalization, activation, addition and pooling move
- * memory: per element of e bytes forward 3 e (statistics, then normalize), 2 e, 3 e, input and output; backward 5 e,
- * 3 e, 3 e. Any fusion but `none` makes one pass of a norm and the activation behind it, and of an addition and its
- * activation. A list trains in data-parallel replicas and, by whole blocks, in the stages of a pipeline: its shapes are
- * whole. */
+ * 3 x 3 kernels of stride 1 are Winograd's F(2 x 2, 3 x 3): 16 products over a quarter of the pixels, 4 / 9 of the
+ * FLOPs (Lavin and Gray 2015, arXiv:1509.09308; its transforms are fused), depthwise ones apart, whose transforms would
+ * cost more than they save. In tf32, images lie channels first as in fp32, and matrix units want channels last: input
+ * and output of all but depthwise ones are each read and written once more (NVIDIA, "Convolutional Layers User's
+ * Guide", on tensor layouts); half precision trains channels last. Batch normalization, activation, addition and
+ * pooling move memory: per element of e bytes forward 3 e (statistics, then normalize), 2 e, 3 e, input and output;
+ * backward 5 e, 3 e, 3 e. Any fusion but `none` makes one pass of a norm and the activation behind it, and of an
+ * addition and its activation. A list trains in data-parallel replicas and, by whole blocks, in the stages of a
+ * pipeline: its shapes are whole. */
 #ifndef TSIM_WORKLOAD_LAYER_LIST_H
 #define TSIM_WORKLOAD_LAYER_LIST_H
 
@@ -36,7 +36,7 @@ void tsim_list_backward(const struct tsim_scenario *scenario, int64_t block, str
 void tsim_list_part(const struct tsim_model *model, int64_t first_block, int64_t n_blocks, struct tsim_model *part);
 double tsim_list_result_bytes(const struct tsim_scenario *scenario); /* of one micro-batch's last tensor */
 
-/* What one micro-batch keeps of the whole list: inputs of products and norms, and the places of maxima. Activation
+/* One micro-batch keeps this of the whole list: inputs of products and norms, and the places of maxima. Activation
  * functions and additions work in place: what follows keeps their result. */
 struct tsim_list_kept {
     double product_inputs_bytes, norm_inputs_bytes, pool_bytes;

@@ -18,7 +18,7 @@ struct tokens {
     double t, ts, h, q, query, key, value, latent, f, e, linear, mask, scores, rows;
 };
 
-/* Of the first stack, or of the last: of one they are the same. */
+/* Counts the tokens of the first stack, or of the last: they are the same where there is one. */
 static struct tokens tokens_of(const struct tsim_scenario *sc, bool is_last) {
     const struct tsim_model *m = sc->model;
     bool is_decoder = is_last && m->encoder_layers > 0;
@@ -43,7 +43,7 @@ static struct tokens tokens_of(const struct tsim_scenario *sc, bool is_last) {
     return k;
 }
 
-/* What the attention core keeps for its backward pass beside q, k, v and its result. */
+/* Adds what the attention core keeps for its backward pass beside q, k, v and its result. */
 static double core_attention_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
     if (sc->training.attention == TSIM_ATTENTION_FLASH)
         return 4 * k->rows;                                       /* log-sum-exp of each row */
@@ -74,7 +74,7 @@ static void keep(struct activations *list, const char *name, double bytes) {
         list->rows[list->n++] = (struct tsim_activation){.name = name, .bytes = bytes};
 }
 
-/* What the feed-forward block keeps beside its norm's input and result: the inner tensors; of routed experts their
+/* Adds what the feed-forward block keeps beside its norm's input and result: the inner tensors; of routed experts their
  * inputs and scores too. Without what `parts` execute again. */
 static void keep_ffn(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts,
                      struct activations *list) {
@@ -315,14 +315,14 @@ static bool has_dense_layers(const struct tsim_model *m) {
     return tsim_model_expert_layers(m, 0, m->layers) < m->layers;
 }
 
-/* Of the kinds of layer that there are, the larger. */
+/* Takes the larger of the kinds of layer that there are. */
 static double largest(const struct tsim_model *m, double dense, double with_experts) {
     if (m->encoder_layers > 0)
         return fmax(dense, with_experts);
     return m->experts.count == 0 ? dense : has_dense_layers(m) ? fmax(dense, with_experts) : with_experts;
 }
 
-/* Of one layer: what selective recomputation brings back. */
+/* Counts what selective recomputation brings back of one layer. */
 static double recomputed_bytes(const struct tsim_scenario *sc, bool has_experts) {
     return tsim_layer_whole_activation_bytes(sc, has_experts) - tsim_layer_activation_bytes(sc, has_experts);
 }
@@ -402,8 +402,8 @@ static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
     return fmin(layers, tsim_stage_parameters(sc, stage)) * tsim_gradient_bytes(sc);
 }
 
-/* Of a layer list: the widest tensor's gradient and what it becomes; what neighbours send; ZeRO-3's gathered weights.
- */
+/* Sums the buffers of a layer list: the widest tensor's gradient and what it becomes; what neighbours send; ZeRO-3's
+ * gathered weights. */
 static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
     struct tsim_list_kept kept;
     struct tsim_stage_part of_stage;

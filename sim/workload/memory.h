@@ -61,15 +61,16 @@ struct tsim_activation {
 };
 int32_t tsim_layer_activations(const struct tsim_scenario *scenario, bool has_experts,
                                struct tsim_activation rows[TSIM_MAX_ACTIVATIONS]);
-/* What of a layer the weight gradients need, between the input gradient and them. */
+/* The part of a layer that the weight gradients need, between the input gradient and them. */
 double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario, bool has_experts);
 
-/* What a micro-batch's pass through a chunk sends to the host and fetches again; and what a step's update keeps there
- * for each parameter that a rank updates: state, master copy and gradient. */
+/* The bytes that a micro-batch's pass through a chunk sends to the host and fetches again; and those that a step's
+ * update keeps there for each parameter that a rank updates: state, master copy and gradient. */
 double tsim_chunk_offloaded_bytes(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 double tsim_host_state_bytes(const struct tsim_scenario *scenario);
 
-/* Of its buffers: buckets and flat tensors of frameworks that update from them (software.flat_bucket). */
+/* The part of its buffers that is buckets and flat tensors of frameworks that update from them
+ * (software.flat_bucket). */
 double tsim_flat_bytes(const struct tsim_scenario *scenario, int32_t stage);
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 

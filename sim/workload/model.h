@@ -35,8 +35,8 @@ double tsim_model_mtp_parameters(const struct tsim_model *model);    /* of the f
  * no experts) those of the decoder. "Expert layer" in a name means this second kind. */
 int64_t tsim_model_expert_layers(const struct tsim_model *model, int64_t from, int64_t to);
 
-/* What people call a layer of the first or the second kind: "layer", "expert layer", "encoder layer", "decoder layer",
- * of a list "block". */
+/* Gives the word that people use for a layer of the first or the second kind: "layer", "expert layer", "encoder layer",
+ * "decoder layer", of a list "block". */
 const char *tsim_model_layer_word(const struct tsim_model *model, bool is_second);
 
 /* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */

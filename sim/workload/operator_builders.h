@@ -102,8 +102,8 @@ static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z
     cast_part(list, z, name, elements, 0, false);
 }
 
-/* What an activation function wrote. Megatron-Core's own, compiled apart from Transformer Engine's modules, finds no
- * largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2); torch.compile takes it
+/* Casts what an activation function wrote. Megatron-Core's own, compiled apart from Transformer Engine's modules, finds
+ * no largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2); torch.compile takes it
  * along. */
 static inline void cast_activation(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                                    double elements) {

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* Of the first stack, or of the last: where there is one, they are the same. */
+/* Gives the shape of the first stack, or of the last: where there is one, they are the same. */
 static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, bool is_last) {
     const struct tsim_model *m = sc->model;
     struct tsim_op_shape z = {.groups = 1, .scenario = sc, .model = m, .software = sc->software};
@@ -231,7 +231,7 @@ void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part
     fill(scenario, part, false, list);
 }
 
-/* Of a product that joins others, what is left of it when every second product of the layer is kept: *count is that of
+/* Leaves of a product that joins others what remains when every second product of the layer is kept: *count is that of
  * the products before. */
 static bool halve_product(const struct tsim_op_shape *z, struct tsim_op *op, int *count) {
     double columns = 0;

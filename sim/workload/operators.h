@@ -78,8 +78,8 @@ enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, T
  * Recomputation is not in the lists: it is a list of its own. */
 void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
-/* What of a layer's forward pass recomputation executes again in the backward pass (nothing, unless `recompute` is
- * selective or more), without what stops early. */
+/* Lists what recomputation executes again of a layer's forward pass in the backward pass (nothing, unless `recompute`
+ * is selective or more), without what stops early. */
 void tsim_operators_again(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
 
 /* Share of the gradients of a pass that a kernel of its own adds to the sum, on average over a step: 0 where the

@@ -28,7 +28,7 @@ static struct layout grouped_layout(const struct tsim_op_shape *z, double three)
                            .joined = copy_if(!lies_so, three, 1)};
 }
 
-/* What software of enum tsim_attention_layout (config/catalogue.h, with the code that each was read from) copies.
+/* Lists what software of enum tsim_attention_layout (config/catalogue.h, with the code that each was read from) copies.
  * Products of standard attention take strides and give heads first. FlashAttention's first version wants the gradient
  * of its result contiguous. Not counted: copies of latent attention, and of a decoder's attention to its encoder. */
 static struct layout layout_of(const struct tsim_op_shape *z) {

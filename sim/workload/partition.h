@@ -42,7 +42,7 @@ double tsim_expert_shards(const struct tsim_scenario *scenario); /* of an expert
 int64_t tsim_chunk_first_layer(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 int64_t tsim_chunk_expert_layers(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 
-/* What one stage of one tensor rank holds, before any sharding over data-parallel ranks. */
+/* The parameters that one stage of one tensor rank holds, before any sharding over data-parallel ranks. */
 double tsim_stage_parameters(const struct tsim_scenario *scenario, int32_t stage);
 double tsim_chunk_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* The part of that which is experts. */
@@ -76,7 +76,8 @@ struct tsim_stage_part {
 const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *scenario, int32_t stage,
                                             struct tsim_stage_part *part);
 
-/* What a stage sends to its neighbour for a micro-batch, of all tensor ranks: activations or their gradients. */
+/* The bytes that a stage sends to its neighbour for a micro-batch, of all tensor ranks: activations or their
+ * gradients. */
 double tsim_message_bytes(const struct tsim_scenario *scenario, int32_t from, int32_t to);
 
 /* Tokens of a sample that the last layers work on: the decoder's, where there is one. */

@@ -14,7 +14,7 @@ double tsim_routing_imbalance(const struct tsim_experts *experts, double ranks, 
     return 1 + tsim_expected_maximum(ranks) * sqrt(variance);
 }
 
-/* Of `parts` equal parts of `count` experts, those that `active` distinct picks are expected to meet. */
+/* Expects so many of `parts` equal parts of `count` experts to be met by `active` distinct picks. */
 static double parts_met(double count, double active, double parts) {
     double none = 1;
     for (double i = 0; i < active && i < count; i++) /* the i-th pick, too, is of another part */

@@ -24,7 +24,8 @@
 double tsim_tables_parameters(const struct tsim_model *model);        /* all rows */
 double tsim_tables_active_parameters(const struct tsim_model *model); /* looked up for one sample */
 
-/* What the ranks hold; each is of the rank that has the most of it. Beyond TSIM_TABLES_MOST_RANKS, as on so many. */
+/* A share is what the ranks hold; each figure is of the rank that has the most of it. Beyond TSIM_TABLES_MOST_RANKS, as
+ * on so many. */
 enum { TSIM_TABLES_MOST_RANKS = 65536 };
 struct tsim_tables_share {
     double elements, rows;           /* held */
