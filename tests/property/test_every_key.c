@@ -160,7 +160,7 @@ static enum outcome play(const char *text, const struct tsim_override *overrides
 
 /* ---- every value alone ---- */
 
-struct tally {
+struct outcomes {
     long n[4];
 };
 
@@ -181,7 +181,7 @@ static enum outcome play_somewhere(const char *path, const char *value, size_t *
 
 START_TEST(every_value_alone) {
     struct tsim_arena arena;
-    struct tally tally = {{0}};
+    struct outcomes outcomes = {{0}};
     size_t n_keys, n_untaken = 0;
     tsim_arena_init(&arena);
     const struct every_key *keys = every_key(&arena, &n_keys);
@@ -191,14 +191,14 @@ START_TEST(every_value_alone) {
         for (size_t v = 0; v < keys[k].n_values; v++) {
             enum outcome outcome = play_somewhere(keys[k].path, keys[k].values[v], &base);
             best = outcome > best ? outcome : best;
-            tally.n[outcome]++;
+            outcomes.n[outcome]++;
         }
         if (best == REFUSED)
             fprintf(stderr, "%s: no scenario of this test takes it\n", keys[k].path);
         n_untaken += best == REFUSED;
     }
     printf("%zu keys; values: %ld refused, %ld refused by the run, %ld too large for a test, %ld ran\n", n_keys,
-           tally.n[REFUSED], tally.n[REFUSED_BY_THE_RUN], tally.n[TOO_LARGE], tally.n[RAN]);
+           outcomes.n[REFUSED], outcomes.n[REFUSED_BY_THE_RUN], outcomes.n[TOO_LARGE], outcomes.n[RAN]);
     fflush(stdout);
     tsim_arena_release(&arena);
     ck_assert_uint_eq(n_untaken, 0);
@@ -212,7 +212,7 @@ static long n_cases = 300;
 
 START_TEST(several_at_once) {
     struct tsim_arena arena;
-    struct tally tally = {{0}};
+    struct outcomes outcomes = {{0}};
     size_t n_keys;
     tsim_arena_init(&arena);
     const struct every_key *keys = every_key(&arena, &n_keys);
@@ -225,14 +225,14 @@ START_TEST(several_at_once) {
                 (struct tsim_override){key->path, key->values[random_between(&source, 0, (int32_t)key->n_values - 1)]};
         }
         char *drawn = random_between(&source, 0, 2) == 0 ? random_scenario(&source) : NULL;
-        tally.n[play(drawn ? drawn : BASES[random_between(&source, 0, N_BASES - 1)], overrides, n)]++;
+        outcomes.n[play(drawn ? drawn : BASES[random_between(&source, 0, N_BASES - 1)], overrides, n)]++;
         free(drawn);
     }
     printf("several at once: %ld refused, %ld refused by the run, %ld too large for a test, %ld ran\n",
-           tally.n[REFUSED], tally.n[REFUSED_BY_THE_RUN], tally.n[TOO_LARGE], tally.n[RAN]);
+           outcomes.n[REFUSED], outcomes.n[REFUSED_BY_THE_RUN], outcomes.n[TOO_LARGE], outcomes.n[RAN]);
     fflush(stdout);
     tsim_arena_release(&arena);
-    ck_assert_msg(tally.n[RAN] > n_cases / 20, "hardly any was legal");
+    ck_assert_msg(outcomes.n[RAN] > n_cases / 20, "hardly any was legal");
 }
 END_TEST
 

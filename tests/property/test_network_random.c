@@ -175,21 +175,21 @@ static bool lies_alike(const struct tsim_scenario *scenario) {
     return true;
 }
 
-struct tally {
+struct outcomes {
     int n_valid, n_refused, n_compared;
     double sum_of_differences;
 };
 
-static void check(struct tally *tally) {
+static void check(struct outcomes *outcomes) {
     const struct tsim_scenario *scenario = load(NULL, 0);
     if (!scenario)
         return; /* what the rules refuse */
-    tally->n_valid++;
+    outcomes->n_valid++;
     double fluid_s = step_s("fluid", "auto"), unfolded_s = step_s("fluid", "off"), ideal_s = step_s("ideal", "auto"),
            steps_s = step_s("steps", "off");
     ck_assert_double_gt(ideal_s, 0);
     ck_assert_msg((fluid_s > 0) == (unfolded_s > 0), "%s", drawn());
-    tally->n_refused += fluid_s <= 0;
+    outcomes->n_refused += fluid_s <= 0;
     if (fluid_s <= 0)
         return;
     ck_assert_msg(fabs(unfolded_s / fluid_s - 1) <= 1e-9, "%.12g folded, %.12g unfolded\n%s", fluid_s, unfolded_s,
@@ -198,8 +198,8 @@ static void check(struct tally *tally) {
     check_senses(scenario);
     if (steps_s <= 0 || !lies_alike(scenario))
         return;
-    tally->n_compared++;
-    tally->sum_of_differences += fabs(steps_s / fluid_s - 1);
+    outcomes->n_compared++;
+    outcomes->sum_of_differences += fabs(steps_s / fluid_s - 1);
     /* two groups one after the other; a torus's collectives beside passes that know its links only together */
     bool meets = scenario->cluster.fabric &&
                  (scenario->parallelism.expert > 1 || scenario->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS);
@@ -208,7 +208,7 @@ static void check(struct tally *tally) {
 }
 
 START_TEST(random_networks) {
-    struct tally tally = {0};
+    struct outcomes outcomes = {0};
     printf("seed %u\n", SEED);
     strcpy(file, "/tmp/tsim-test-network-XXXXXX");
     int handle = mkstemp(file);
@@ -218,16 +218,16 @@ START_TEST(random_networks) {
         tsim_arena_init(&arena);
         tsim_diags_init(&diags);
         draw();
-        check(&tally);
+        check(&outcomes);
         tsim_diags_release(&diags);
         tsim_arena_release(&arena);
     }
     remove(file);
-    printf("%d drawn, %d valid, %d of them refused, %d compared: %.2f %% apart on average\n", N_CASES, tally.n_valid,
-           tally.n_refused, tally.n_compared, 100 * tally.sum_of_differences / tally.n_compared);
-    ck_assert_int_gt(tally.n_compared, N_CASES / 8);
-    ck_assert_int_gt(tally.n_refused, 0); /* with this seed */
-    ck_assert_double_le(tally.sum_of_differences, 0.01 * tally.n_compared);
+    printf("%d drawn, %d valid, %d of them refused, %d compared: %.2f %% apart on average\n", N_CASES, outcomes.n_valid,
+           outcomes.n_refused, outcomes.n_compared, 100 * outcomes.sum_of_differences / outcomes.n_compared);
+    ck_assert_int_gt(outcomes.n_compared, N_CASES / 8);
+    ck_assert_int_gt(outcomes.n_refused, 0); /* with this seed */
+    ck_assert_double_le(outcomes.sum_of_differences, 0.01 * outcomes.n_compared);
 }
 END_TEST
 
