@@ -8,8 +8,8 @@
  *   exposed       g + c
  *   concurrent    max(c, g + sigma c): while the collective runs it occupies a fraction sigma of the compute units
  *   pipelined     the product is cut into n = tensor chunks, each working on what has arrived (Wang et al. 2023,
- *                 ASPLOS, "Overlap communication with dependent computation via decomposition"; Transformer Engine's user
- *                 buffers): g/n + (n-1) max(g/n, c/(n-1)). Chunks take turns on several streams
+ *                 ASPLOS, "Overlap communication with dependent computation via decomposition"; Transformer Engine's
+ *                 user buffers): g/n + (n-1) max(g/n, c/(n-1)). Chunks take turns on several streams
  *                 (NVIDIA/TransformerEngine transformer_engine/common/comm_gemm_overlap), so the tiles of one fill the
  *                 units that the last wave of another leaves idle, and n chunks take g together
  *   beside        all of a part's together, under the kernels of another micro-batch's pass that are assumed alike: as
