@@ -30,7 +30,9 @@ names() {
   printf '%s\n' "${scripts[@]}"
   for program in "$build"/tests/unit/test_* "$build"/tests/property/test_* "$build"/tests/fuzz/replay_*; do
     case $program in *.o | *.d | *.gc?? | *'*') continue ;; esac
-    echo "${program#"$build"/tests/}"
+    program=${program#"$build"/tests/}
+    [[ $program == fuzz/* ]] || [ -f "tests/$program.c" ] || continue # its test has another name now
+    echo "$program"
   done
 }
 # shellcheck disable=SC2046 # the seeds are a list of files

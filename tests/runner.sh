@@ -11,6 +11,11 @@ stand_in() { # FILE COMMANDS
   printf '#!/bin/sh\n%s\n' "$2" >"$work/$1"
   chmod +x "$work/$1"
 }
+program() { # NAME COMMANDS: a test's program, and its source
+  stand_in "build/tests/$1" "$2"
+  mkdir -p "$work/tests/${1%/*}"
+  : >"$work/tests/$1.c"
+}
 expect() { # WHAT STATUS PATTERN [PART]: of a run of the tree
   local status=0
   TSIM_TEST_JOBS=3 bash "$work/tests/run.sh" build ./tsim "${4:-}" >"$work/said" 2>&1 || status=$?
@@ -28,17 +33,18 @@ for script in $(sed -n '/^scripts=/,/^# The longest/p' tests/run.sh | grep -oE '
   stand_in "tests/$script" 'echo "2 passed, 0 failed"'
 done
 stand_in tests/fuzz/seeds.sh 'echo seed'
-stand_in build/tests/unit/test_sound 'echo "100%: Checks: 1, Failures: 0, Errors: 0"'
+program unit/test_sound 'echo "100%: Checks: 1, Failures: 0, Errors: 0"'
 stand_in build/tests/unit/test_sound.o 'exit 1' # no program
-stand_in build/tests/property/test_silent ''
+program property/test_silent ''
 stand_in build/tests/fuzz/replay_reader '[ "$1" = seed ]'
+stand_in build/tests/unit/test_renamed 'exit 1' # whose source is gone
 expect 'all pass' 0 '^[0-9]* passed, 0 failed$'
 n=$(sed -n 's/ passed, 0 failed$//p' "$work/said" | tail -n 1)
 expect 'what a program says' 0 '^ok    unit/test_sound  100%: Checks: 1'
 expect 'a program that says nothing' 0 '^ok    property/test_silent'
 expect 'what a script says' 0 '^ok    gate.sh  2 passed, 0 failed$'
 expect 'code: no scripts of texts' 0 '^9 passed, 0 failed$' code
-stand_in build/tests/unit/test_import_recipes '[ "$TSIM_CASES" = 1000 ]'
+program unit/test_import_recipes '[ "$TSIM_CASES" = 1000 ]'
 for test in advice_kept periods_random plan_random; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 1000 ]'; done
 stand_in tests/install.sh '[ "$2" = long ]'
 expect 'long: whole tests, many cases' 0 '^5 passed, 0 failed$' long
