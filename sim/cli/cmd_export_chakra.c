@@ -1,4 +1,4 @@
-/* A simulated step as execution traces of Chakra: report/history_record.h, import/chakra_file.h. */
+/* A simulated step as execution traces of Chakra: report/history_record.h, import/traces/chakra_file.h. */
 #include "cli/command.h"
 
 #include "import/traces/chakra_file.h"

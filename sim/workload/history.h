@@ -1,5 +1,5 @@
 /* history.h - what one rank of a job does in a step, as a graph: kernels, collectives, messages, and what waits for
- * what. Execution traces of Chakra are this on disk (import/chakra_file.h); it comes from a real run or from a
+ * what. Execution traces of Chakra are this on disk (import/traces/chakra_file.h); it comes from a real run or from a
  * simulated one (report/history_record.h), and is simulated by training/replay.h. */
 #ifndef TSIM_WORKLOAD_HISTORY_H
 #define TSIM_WORKLOAD_HISTORY_H
