@@ -730,9 +730,9 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     }
     number_collectives(sp, plan->schedule.chunks);
     if (p > 1) {
-        const struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = stage};
-        tsim_step_message_of(plan, placement, at, (stage + 1) % p, &sp->next);
-        tsim_step_message_of(plan, placement, at, (stage + p - 1) % p, &sp->prev);
+        const struct tsim_coordinates here = {.at[TSIM_AXIS_PIPELINE] = stage};
+        tsim_step_message_of(plan, placement, here, (stage + 1) % p, &sp->next);
+        tsim_step_message_of(plan, placement, here, (stage + p - 1) % p, &sp->prev);
     }
     if (plan->shards_fully && plan->has_data_group)
         plan_fully_sharded(plan, &of_stage, part, sp);
