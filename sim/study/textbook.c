@@ -296,18 +296,13 @@ static bool is_meant(const char *name, const char *which) {
 
 /* Over a step: of one operator, "attention qkv (forward)", or of all whose names end so, "(forward)". */
 static enum tsim_status operator_value(const struct expression *e, const char *const *arguments, double *value) {
-    static const struct {
-        const char *name;
-        size_t offset;
-    } QUANTITIES[] = {{"flop", offsetof(struct tsim_operator_row, flops)},
-                      {"vector flop", offsetof(struct tsim_operator_row, vector_flops)}, /* outside the matrix units */
-                      {"bytes", offsetof(struct tsim_operator_row, bytes)},
-                      {"time", offsetof(struct tsim_operator_row, time_s)}};
+    static const char *const QUANTITIES[] = {"flop", "vector flop", "bytes",
+                                             "time"}; /* vector: outside the matrix units */
     struct textbook_run *run = NULL;
     size_t quantity = 0;
     bool is_found = false;
     TSIM_TRY(run_of(e, arguments[0], &run));
-    while (quantity < 4 && strcmp(QUANTITIES[quantity].name, arguments[2]) != 0)
+    while (quantity < 4 && strcmp(QUANTITIES[quantity], arguments[2]) != 0)
         quantity++;
     if (quantity == 4)
         return wrong(e, "expected flop, vector flop, bytes or time, found", arguments[2]);
@@ -315,7 +310,8 @@ static enum tsim_status operator_value(const struct expression *e, const char *c
     for (int32_t i = 0; i < run->prediction.result.n_operators; i++) {
         const struct tsim_operator_row *row = &run->prediction.result.operators[i];
         if (is_meant(row->name, arguments[1])) {
-            *value += *(const double *)((const char *)row + QUANTITIES[quantity].offset);
+            const double quantities[] = {row->flops, row->vector_flops, row->bytes, row->time_s};
+            *value += quantities[quantity];
             is_found = true;
         }
     }
