@@ -29,7 +29,7 @@ expect 'as many' 0 1000000 --gate
 expect 'fewer' 0 900000 --gate
 expect 'not quite 3 % more' 0 1029999 --gate
 expect 'a little more than 3 %' 1 1030001 --gate
-BYTES=50000001 expect 'more memory than a trace may take' 1 1000000 --gate
+BYTES=55000001 expect 'more memory than a trace may take' 1 1000000 --gate
 sed -i '$d' "$work/tests/bench/instructions.txt"
 expect 'one that was not recorded' 1 1000000 --gate
 sed -i '1s/.*/# another compiler/' "$work/tests/bench/instructions.txt"
