@@ -118,11 +118,9 @@ START_TEST(shipped) {
 END_TEST
 
 START_TEST(random_ones) {
-    const char *seed = getenv("TSIM_SEED");
-    struct random_source random = {seed ? strtoull(seed, NULL, 10) : SEED};
+    struct random_source random = random_start(SEED);
     long n_cases = random_cases(100);
     int n_lines = 0;
-    printf("seed %llu\n", (unsigned long long)random.state);
     for (long i = 0; i < n_cases; i++) {
         struct tsim_scenario_source source;
         char *text = random_scenario(&random);

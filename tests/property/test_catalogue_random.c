@@ -15,7 +15,6 @@
 
 enum { SLOW_S = 4 }; /* is said */
 static struct random_source source;
-static long n_cases = 150;
 
 /* ---- which of equals ---- */
 
@@ -224,6 +223,8 @@ static void check_one(const char *text, struct counts *counts) {
 }
 
 START_TEST(laws_of_a_run) {
+    const long n_cases = random_cases(150);
+    source = random_start(20261121u);
     struct counts counts = {0};
     while (counts.n_run < n_cases && counts.n_drawn < 30 * n_cases) {
         char *text = random_scenario(&source);
@@ -247,14 +248,4 @@ static Suite *suite(void) {
     return made;
 }
 
-int main(void) {
-    const char *cases = getenv("TSIM_CASES"), *seed = getenv("TSIM_SEED");
-    n_cases = cases ? strtol(cases, NULL, 10) : n_cases;
-    source.state = seed ? strtoull(seed, NULL, 10) : 20261121u;
-    printf("seed %llu\n", (unsigned long long)source.state);
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TSIM_TEST_MAIN(suite)

@@ -247,10 +247,8 @@ static Suite *suite(void) {
 }
 
 int main(void) {
-    const char *cases = getenv("TSIM_CASES"), *seed = getenv("TSIM_SEED");
-    n_cases = cases ? strtol(cases, NULL, 10) : n_cases;
-    source.state = seed ? strtoull(seed, NULL, 10) : 20261123u;
-    printf("seed %llu\n", (unsigned long long)source.state);
+    n_cases = random_cases(n_cases);
+    source = random_start(20261123u);
     fflush(stdout);
     atexit(tell);
     signal(SIGALRM, hang);

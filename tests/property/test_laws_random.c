@@ -23,7 +23,6 @@
 #include <string.h>
 
 static struct random_source source;
-static long n_cases = 2000;
 
 /* The largest share of a step that an anomaly took in 20,000 scenarios is 2.2 %: gathers of fully sharded weights meet collectives inside
  * passes at another moment when products end earlier. */
@@ -316,6 +315,8 @@ static const struct law {
 enum { N_LAWS = sizeof LAWS / sizeof LAWS[0] };
 
 START_TEST(laws_between_runs) {
+    const long n_cases = random_cases(2000);
+    source = random_start(20261123u);
     long n_run = 0, n_drawn = 0, n_tried[N_LAWS] = {0};
     while (n_run < n_cases && n_drawn < 30 * n_cases) {
         char *text = random_scenario(&source);
@@ -349,14 +350,4 @@ static Suite *suite(void) {
     return made;
 }
 
-int main(void) {
-    const char *cases = getenv("TSIM_CASES"), *seed = getenv("TSIM_SEED");
-    n_cases = cases ? strtol(cases, NULL, 10) : n_cases;
-    source.state = seed ? strtoull(seed, NULL, 10) : 20261123u;
-    printf("seed %llu\n", (unsigned long long)source.state);
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TSIM_TEST_MAIN(suite)

@@ -4,6 +4,7 @@
 #define TSIM_TESTS_SUPPORT_RANDOM_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct random_source {
@@ -31,6 +32,15 @@ static inline int32_t random_between(struct random_source *source, int32_t low, 
 static inline long random_cases(long usual) {
     const char *cases = getenv("TSIM_CASES");
     return cases ? strtol(cases, NULL, 10) : usual;
+}
+
+/* From where the random numbers of a test begin: TSIM_SEED in the environment, or `usual`. Says so, for a failure to be
+ * repeated. */
+static inline struct random_source random_start(uint64_t usual) {
+    const char *seed = getenv("TSIM_SEED");
+    struct random_source source = {seed ? strtoull(seed, NULL, 10) : usual};
+    printf("seed %llu\n", (unsigned long long)source.state);
+    return source;
 }
 
 #endif
