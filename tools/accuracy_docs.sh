@@ -58,7 +58,7 @@ readme_row() { # TEXT
 readme() {
   echo '| runs | number | mean error of the step time | 90th percentile | within the stated 90 % interval |'
   echo '| --- | --- | --- | --- | --- |'
-  blind_by runs '"all"' | readme_row '**predicted blind**: from sources that tsim had not been compared with'
+  blind_by runs '"all"' | readme_row '**predicted blind**: tsim had not been compared with them'
   by runs '"all"' | readme_row 'in the repository: tsim was improved on them'
 }
 

@@ -8,7 +8,7 @@
 /* Before the command begins. When the time is over the program gets a SIGTERM, so that a sweep stops as it does when it
  * is interrupted; what has not ended two seconds later ends at once. */
 void tsim_limits_set(const struct tsim_arguments *arguments);
-/* The time is over no more: of a command that has stopped, and shows what it has. */
+/* Withdraws the time limit: the command has stopped, and only shows what it has. */
 void tsim_limits_lift(void);
 
 #endif

@@ -271,8 +271,8 @@ static double messages_frac(const struct problem *p) {
     return fmin(1, (p->n - 1) * each * P2P_CHANNEL_BYTES_PER_S / p->up_bytes_per_s);
 }
 
-/* Of the buffers of `below` ranks, which lie together behind a link of `bytes_per_s`, the messages to all others go through
- * it: bytes of a buffer per second. 0: there is no such link, or nothing goes through it. */
+/* `below` ranks lie together behind a link of `bytes_per_s`, which carries their messages to all others. Returns bytes of
+ * one rank's buffer per second; 0 where there is no such link, or nothing crosses it. */
 static double behind_link_bytes_per_s(const struct problem *p, double below, double bytes_per_s) {
     double k = fmin(below, p->g);
     return below > 0 && k < p->n ? bytes_per_s * p->n / (k * (p->n - k)) : 0;

@@ -36,7 +36,7 @@ struct item {
     double excess_bytes;
 };
 
-/* The rounds before this one found this: nobody writes to it while threads work. */
+/* Earlier rounds found this; nobody writes to it while threads work. */
 struct known {
     struct tsim_best best;
     struct item *front; /* heap */
@@ -45,7 +45,7 @@ struct known {
     struct item safe; /* the best that fits whatever the memory's error; fate open: none so far */
 };
 
-/* A candidate has these plans that are left in the search's items, and how many fell out before. */
+/* Counts a candidate's plans: those still among the search's items, and those that fell out before. */
 struct outcomes {
     size_t first_item, end_item;
     int64_t n_invalid, n_unplayed, n_too_large;
@@ -179,7 +179,7 @@ struct crew {
     size_t next;
 };
 
-/* Passes of one candidate cost this. Plans come by candidate while they are bounded, by their bounds while they are
+/* Remembers the costs of one candidate's passes. Plans come by candidate while they are bounded, by their bounds while they are
  * simulated: a place for some candidates at a time is enough, and thousands of them take no more memory. */
 enum { MEMO_PLACES = 64 };
 struct memo_place {

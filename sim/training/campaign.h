@@ -71,7 +71,7 @@ struct tsim_campaign_job {
     uint64_t seed;
 };
 
-/* Time goes into the work itself or is lost to one of these: a cause of interruption, or one of these. */
+/* Time that does not go into the work is lost to a cause of interruption, or to one of these. */
 enum tsim_campaign_loss {
     TSIM_CAMPAIGN_LOSS_CHECKPOINT = TSIM_N_CAUSES,
     TSIM_CAMPAIGN_LOSS_EVALUATION,

@@ -27,12 +27,12 @@
 #include <stdint.h>
 
 struct tsim_input_pipeline {
-    /* A batch takes: */
+    /* The work of one batch. */
     double read_bytes;
     double read_alone_s; /* that a worker takes which has the storage for itself: latencies, the rate of one stream */
     double cpu_s;        /* of one core */
     double transfer_bytes;
-    /* The node has: */
+    /* The capacities of the node. */
     double storage_bytes_per_s;
     double cores;            /* 0: one for each worker */
     double link_bytes_per_s; /* of each consumer; 0: takes no time */

@@ -44,7 +44,7 @@ struct tsim_history_node {
     double start_s;      /* recorded; 0: not */
     double duration_s;   /* recorded; 0: not */
     double n_ops, bytes; /* of kernels, loads and stores; 0: not told */
-    /* Communication has: */
+    /* These are set for communication alone. */
     enum tsim_history_collective collective;
     double comm_bytes; /* what this rank puts in: of an all-gather its own part */
     int32_t group;     /* index; -1: all ranks */
