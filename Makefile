@@ -39,7 +39,7 @@ ALL_LIBS = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
 
 # The library that draws the charts of a report; it becomes a part of the program.
 CHART_JS ?= /usr/share/javascript/chart.js/chart.min.js
-PAGE_TEMPLATE := sim/report/page.html
+PAGE_TEMPLATE := sim/report/page/page.html
 # What protoc-c makes of a .proto file; its names are seen as those of a library.
 GENERATED := $(BUILD)/generated
 
@@ -302,7 +302,7 @@ help:
 	@echo "make run      install what is missing, build, run scenarios/llama70b.yaml"
 	@echo "make test     the same set-up, then every test of the normal tier, two or more at a time (TSIM_TEST_JOBS=N)"
 	@echo "make check    and more random cases, packages, sanitizers, clang, static analysis (needs clang, cppcheck)"
-	@echo "make mutate   whether the tests see changed operators and constants (MUTANTS=100, 0: all; MUTATED=sim/training)"
+	@echo "make mutate   whether the tests see changed operators and constants (MUTANTS=100, 0: all; MUTATED=sim/step)"
 	@echo "make coverage the share of branches that the tests take, per folder"
 	@echo "make fuzz     libFuzzer on every reader, FUZZ_S=600 seconds each (needs clang, libclang-rt-14-dev)"
 	@echo "make check-faults   failing memory, disks and databases, kills (FAULTS=all for every single call)"

@@ -11,7 +11,7 @@ import sys
 
 # The files of a circle that stays, and why.
 STAY = {
-    ("report/explain_term_campaign", "report/explain_term_rates"): "days are made of failures, and failures of rates",
+    ("report/terminal/explain_term_campaign", "report/terminal/explain_term_rates"): "days are made of failures, and failures of rates",
 }
 
 

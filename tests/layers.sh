@@ -2,8 +2,8 @@
 # layers.sh - the direction of includes, where third-party headers are included, and where memory is allocated. First
 # tries itself on small trees that are wrong. Prints each offending line and exits 1.
 #
-#   base <- config <- {workload, cluster} <- cost <- network <- training <- results <- study <- report <- cli;   engine
-#   sees base alone
+#   base <- config <- {workload, cluster} <- cost <- network <- step <- run <- results <- study <- report <- cli; engine
+#   sees base alone, campaign sees base, config and engine, and run sees it
 #   library sees what cli sees, import and cli apart
 #   import sees base, config, workload, and is seen by cli
 #
@@ -20,12 +20,14 @@ cluster: base config
 cost: base config workload cluster
 network: base config cluster cost engine
 import: base config workload
-training: base config workload cluster cost engine network
-results: base config workload cluster cost engine network training
-study: base config workload cluster cost engine network training results
-report: base config workload cluster cost engine network training results study
-library: base config workload cluster cost engine network training results study report
-cli: base config workload cluster cost engine network training results study report import'
+step: base config workload cluster cost engine network
+campaign: base config engine
+run: base config workload cluster cost engine network step campaign
+results: base config workload cluster cost engine network step campaign run
+study: base config workload cluster cost engine network step campaign run results
+report: base config workload cluster cost engine network step campaign run results study
+library: base config workload cluster cost engine network step campaign run results study report
+cli: base config workload cluster cost engine network step campaign run results study report import'
 
 INSIDE='import/models:
 import/launches:
@@ -114,7 +116,7 @@ expect() {
     local what=$1 pattern=$2 tree
     shift 2
     tree=$(mktemp -d)
-    mkdir -p "$tree"/sim/{base,config,engine,workload,cost,training,results,study,cli} "$tree"/sim/import/{models,traces}
+    mkdir -p "$tree"/sim/{base,config,engine,workload,cost,run,results,study,cli} "$tree"/sim/import/{models,traces}
     printf '#include "base/a.h"\n#include <stdio.h>\n/* free (of charge) */\n' >"$tree/sim/config/ok.c"
     while [ $# -gt 0 ]; do
         printf '%b' "$2" >"$tree/sim/$1"
@@ -130,7 +132,7 @@ expect() {
 }
 
 self_test() {
-    expect "a clean tree" clean base/a.h '' cli/x.c '#include "training/run.h"\n#include <yaml.h>\n'
+    expect "a clean tree" clean base/a.h '' cli/x.c '#include "run/run.h"\n#include <yaml.h>\n'
     expect "base including config" 'sim/base/x.c:2:' base/x.c '\n#include "config/y.h"\n'
     expect "the engine including config" 'sim/engine/x.h:1:' engine/x.h '#include "config/y.h"\n'
     expect "workload including cost" 'sim/workload/x.c:1:' workload/x.c '# include "cost/y.h"\n'

@@ -1,8 +1,8 @@
 #include "cli/command.h"
 
 #include "config/scenario.h"
-#include "report/figures.h"
-#include "study/calibrate.h"
+#include "report/terminal/figures.h"
+#include "study/judge/calibrate.h"
 
 #include <math.h>
 #include <string.h>

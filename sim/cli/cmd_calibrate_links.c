@@ -1,8 +1,8 @@
 #include "cli/command.h"
 
 #include "base/file_bytes.h"
-#include "report/figures.h"
-#include "study/calibrate_links.h"
+#include "report/terminal/figures.h"
+#include "study/judge/calibrate_links.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "cli/command.h"
 
-#include "report/figures.h"
+#include "report/terminal/figures.h"
 #include "report/text_file.h"
-#include "study/profile_nsys.h"
-#include "training/run.h"
+#include "run/run.h"
+#include "study/judge/profile_nsys.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "cli/command.h"
 
 #include "config/document.h"
-#include "report/table.h"
-#include "study/section.h"
-#include "training/unplayed.h"
+#include "report/terminal/table.h"
+#include "step/unplayed.h"
+#include "study/curves/section.h"
 
 #include <string.h>
 

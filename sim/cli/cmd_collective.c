@@ -2,7 +2,7 @@
 #include "cli/command.h"
 
 #include "network/traffic.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 #include "results/format.h"
 
 #include <ctype.h>

@@ -2,11 +2,11 @@
  * version. */
 #include "cli/command.h"
 
-#include "report/compare.h"
-#include "report/page.h"
-#include "report/robust_output.h"
-#include "study/uncertainty.h"
-#include "training/run.h"
+#include "report/page/page.h"
+#include "report/terminal/compare.h"
+#include "report/terminal/robust_output.h"
+#include "run/run.h"
+#include "study/judge/uncertainty.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "cli/command.h"
 
-#include "report/explain.h"
-#include "report/explain_term.h"
-#include "study/advice.h"
-#include "study/uncertainty.h"
+#include "report/terminal/explain.h"
+#include "report/terminal/explain_term.h"
+#include "study/judge/uncertainty.h"
+#include "study/search/advice.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #include "cli/command.h"
 
 #include "base/output.h"
-#include "report/chart.h"
-#include "report/export.h"
-#include "report/page.h"
+#include "report/export/export.h"
+#include "report/page/chart.h"
+#include "report/page/page.h"
 
 #include <errno.h>
 #include <signal.h>

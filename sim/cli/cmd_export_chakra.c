@@ -1,10 +1,10 @@
-/* A simulated step as execution traces of Chakra: report/history_record.h, import/traces/chakra_file.h. */
+/* A simulated step as execution traces of Chakra: report/export/history_record.h, import/traces/chakra_file.h. */
 #include "cli/command.h"
 
 #include "import/traces/chakra_file.h"
-#include "report/history_record.h"
-#include "report/rank_list.h"
-#include "training/run.h"
+#include "report/export/history_record.h"
+#include "report/terminal/rank_list.h"
+#include "run/run.h"
 
 #include <string.h>
 

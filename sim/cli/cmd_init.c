@@ -2,7 +2,7 @@
 
 #include "config/recognize.h"
 #include "report/text_file.h"
-#include "study/starter.h"
+#include "study/search/starter.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "cli/command.h"
 
-#include "report/table.h"
+#include "report/terminal/table.h"
 #include "results/format.h"
 #include "workload/model.h"
 

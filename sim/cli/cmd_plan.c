@@ -1,10 +1,10 @@
 #include "cli/command.h"
 
 #include "cli/limits.h"
-#include "report/page.h"
-#include "report/robust_output.h"
-#include "study/section.h"
-#include "study/uncertainty.h"
+#include "report/page/page.h"
+#include "report/terminal/robust_output.h"
+#include "study/curves/section.h"
+#include "study/judge/uncertainty.h"
 
 #include <math.h>
 #include <stdlib.h>

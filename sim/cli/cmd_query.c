@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 #include "base/plain_text.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 #include "results/store_query.h"
 
 #include <math.h>

@@ -1,13 +1,13 @@
-/* Execution traces on a cluster: training/replay.h. */
+/* Execution traces on a cluster: step/replay.h. */
 #include "cli/command.h"
 
 #include "base/version.h"
 #include "config/document.h"
 #include "config/replay_spec.h"
 #include "import/traces/chakra_file.h"
-#include "report/figures.h"
+#include "report/terminal/figures.h"
 #include "results/format.h"
-#include "training/replay.h"
+#include "step/replay.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 #include "base/version.h"
-#include "report/page.h"
+#include "report/page/page.h"
 #include "results/store.h"
 
 #include <errno.h>

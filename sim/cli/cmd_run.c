@@ -1,13 +1,13 @@
 #include "cli/command.h"
 
 #include "config/replay_spec.h"
-#include "report/export.h"
-#include "report/page.h"
-#include "report/summary.h"
-#include "report/trace.h"
-#include "study/advice.h"
-#include "study/uncertainty.h"
-#include "training/run.h"
+#include "report/export/export.h"
+#include "report/export/trace.h"
+#include "report/page/page.h"
+#include "report/terminal/summary.h"
+#include "run/run.h"
+#include "study/judge/uncertainty.h"
+#include "study/search/advice.h"
 
 struct run {
     const struct tsim_arguments *arguments;

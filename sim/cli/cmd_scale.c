@@ -1,10 +1,10 @@
 #include "cli/command.h"
 
 #include "base/version.h"
-#include "report/plot.h"
-#include "report/table.h"
+#include "report/terminal/plot.h"
+#include "report/terminal/table.h"
 #include "results/format.h"
-#include "study/scale.h"
+#include "study/curves/scale.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
-#include "report/sweep_output.h"
-#include "study/section.h"
+#include "report/terminal/sweep_output.h"
+#include "study/curves/section.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "cli/command.h"
 
-#include "report/table.h"
+#include "report/terminal/table.h"
 #include "results/format.h"
-#include "study/scoreboard.h"
-#include "study/uncertainty.h"
+#include "study/judge/scoreboard.h"
+#include "study/judge/uncertainty.h"
 
 #include <math.h>
 

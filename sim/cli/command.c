@@ -2,7 +2,7 @@
 
 #include "base/output.h"
 #include "config/document.h"
-#include "report/figures.h"
+#include "report/terminal/figures.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -53,7 +53,7 @@ void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim
 /* Is standard output taken by JSON (--json without a FILE)? */
 bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);
 
-/* A report's page (report/page.h), with a message where it fails. */
+/* A report's page (report/page/page.h), with a message where it fails. */
 enum tsim_exit tsim_write_page(const char *file, struct tsim_json *page);
 
 /* The page of a sweep that --report asks for. */

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/manual.h"
 #include "config/reference.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 #include <string.h>
 

@@ -135,7 +135,7 @@ struct tsim_period {
 struct tsim_evaluation_spec {
     struct tsim_period interval; /* of training; never OPTIMAL when there is a time, or samples */
     double time_s;               /* of one, as given; 0 = none */
-    /* Or its time is simulated (training/evaluation.h), by its samples or its global batches; 0: not given. */
+    /* Or its time is simulated (run/evaluation.h), by its samples or its global batches; 0: not given. */
     double samples, steps;
 };
 
@@ -154,7 +154,7 @@ struct tsim_loss_scaling_spec {
 };
 
 /* The batch grows from `from` by `increment` until it is the global one after so many samples
- * (training/batch_ramp.h). */
+ * (run/batch_ramp.h). */
 struct tsim_batch_ramp_spec {
     double from, increment, samples; /* samples 0: it is the global one from the beginning */
 };
@@ -186,7 +186,7 @@ struct tsim_parallelism_spec {
                               + s is chunk c of stage s; zb-v and dualpipe lay the parts out otherwise
                               (workload/schedule.h) */
     int64_t expert_tensor; /* ranks that divide each expert: 1, or `tensor`; 0: as tensor */
-    bool balances; /* layers_per_chunk are even so far: training/balance.h finds those that make stages equally fast */
+    bool balances; /* layers_per_chunk are even so far: step/balance.h finds those that make stages equally fast */
     enum tsim_context_exchange context_exchange;
     bool sequence;
     int zero;                   /* 0..3 */
@@ -202,7 +202,7 @@ struct tsim_parallelism_spec {
 
 enum tsim_access { TSIM_ACCESS_RANDOM, TSIM_ACCESS_SEQUENTIAL };
 
-/* The input pipeline (training/input_pipeline.h). A batch of it is a micro-batch of one replica. */
+/* The input pipeline (step/input_pipeline.h). A batch of it is a micro-batch of one replica. */
 struct tsim_data_spec {
     bool has; /* false: data are always there; then nothing else counts */
     const struct tsim_storage *storage;
@@ -244,7 +244,7 @@ enum tsim_cause {
     TSIM_CAUSE_STRAGGLER, /* a node that turned slow, when it is found */
     TSIM_N_CAUSES
 };
-enum tsim_spares { TSIM_SPARES_OPTIMAL = -1, TSIM_SPARES_FASTEST = -2 }; /* found by training/spares.h */
+enum tsim_spares { TSIM_SPARES_OPTIMAL = -1, TSIM_SPARES_FASTEST = -2 }; /* found by campaign/spares.h */
 struct tsim_reliability_spec {
     bool has;           /* `reliability:` is given; without it nothing fails */
     double node_mtbf_s; /* 0: by component */
@@ -304,9 +304,9 @@ struct tsim_scenario {
     struct tsim_reliability_spec reliability;
     struct tsim_simulation_spec simulation;
     struct tsim_measured measured;
-    int64_t n_accelerators; /* nodes x accelerators_per_node */
-    int64_t n_microbatches; /* per replica and step */
-    bool is_forward_only;   /* set by training/evaluation.h: passes are forward ones, nothing is reduced or stepped */
+    int64_t n_accelerators;       /* nodes x accelerators_per_node */
+    int64_t n_microbatches;       /* per replica and step */
+    bool is_forward_only;         /* set by run/evaluation.h: passes are forward ones, nothing is reduced or stepped */
     struct tsim_place plan_at;    /* where its file says how it is parallel, or is */
     const char *resolved_json;    /* the whole scenario with every default, as JSON; feeding it back gives the same */
     const char *const *estimates; /* names of values with status estimate that this run leans on */

@@ -81,7 +81,7 @@
  * Element-wise kernels move bytes at the sustained fraction of HBM's peak.
  *
  * Not here: caches (a tensor that fits in L2 is still counted as HBM traffic), clocks that vary with load (in
- * `sustained`), launch limits of the host (training/pass.h). */
+ * `sustained`), launch limits of the host (step/pass.h). */
 #ifndef TSIM_COST_COMPUTE_H
 #define TSIM_COST_COMPUTE_H
 

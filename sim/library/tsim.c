@@ -1,11 +1,11 @@
 #include "library/tsim.h"
 
 #include "base/version.h"
-#include "report/summary.h"
-#include "study/advice.h"
-#include "study/section.h"
-#include "study/uncertainty.h"
-#include "training/run.h"
+#include "report/terminal/summary.h"
+#include "run/run.h"
+#include "study/curves/section.h"
+#include "study/judge/uncertainty.h"
+#include "study/search/advice.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TSIM_RESULTS_PREDICTION_H
 #define TSIM_RESULTS_PREDICTION_H
 
-#include "training/result.h"
+#include "run/result.h"
 
 struct tsim_percentiles { /* one in ten is below p10, one in ten above p90 */
     double p10, p50, p90;
@@ -13,16 +13,16 @@ struct tsim_uncertainty {
     const char *basis; /* "90 % from 30 similar runs"; NULL: no interval */
     double step_time_low_s, step_time_high_s;
     int32_t n_similar, n_own; /* measured runs that are like it; on its accelerator, in its class of precision */
-    bool has_run;             /* the rest is there: of the whole run (study/forecast.h) */
+    bool has_run;             /* the rest is there: of the whole run (study/judge/forecast.h) */
     struct tsim_percentiles days, cost_usd, energy_kwh; /* cost: the rent, NAN where it is not known */
     const char *because[6];
     int n_because;
 };
 
 struct tsim_prediction {
-    struct tsim_result result;           /* training/run.h */
-    struct tsim_uncertainty uncertainty; /* study/uncertainty.h */
-    const char *advice[4];               /* study/advice.h */
+    struct tsim_result result;           /* run/run.h */
+    struct tsim_uncertainty uncertainty; /* study/judge/uncertainty.h */
+    const char *advice[4];               /* study/search/advice.h */
     int32_t n_advice;
 };
 

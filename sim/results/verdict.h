@@ -3,7 +3,7 @@
 #ifndef TSIM_RESULTS_VERDICT_H
 #define TSIM_RESULTS_VERDICT_H
 
-#include "training/result.h"
+#include "run/result.h"
 
 /* "ok" or "does_not_fit". A run that does not fit and was simulated all the same stays "does_not_fit". */
 const char *tsim_result_status(const struct tsim_result *result);

@@ -15,7 +15,7 @@
 #ifndef TSIM_STUDY_SCALING_LAWS_H
 #define TSIM_STUDY_SCALING_LAWS_H
 
-#include "training/result.h"
+#include "run/result.h"
 
 enum { TSIM_SCALING_LAWS_MOST_NOTES = 4 };
 struct tsim_scaling_laws { /* NAN: does not apply */

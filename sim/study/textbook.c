@@ -6,8 +6,8 @@
 #include "cost/collective.h"
 #include "cost/compute.h"
 #include "results/outcome.h"
-#include "training/input_pipeline.h"
-#include "training/run.h"
+#include "run/run.h"
+#include "step/input_pipeline.h"
 #include "workload/memory.h"
 
 #include <math.h>

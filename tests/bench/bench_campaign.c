@@ -1,8 +1,8 @@
 /* 1,000 replications of a run of 60 days on 16,384 H100s at the default failure rates, on one thread. A figure for
  * comparing side by side, no assertion. */
+#include "campaign/campaign.h"
+#include "run/reliability.h"
 #include "support/clock.h"
-#include "training/campaign.h"
-#include "training/reliability.h"
 
 #include <stdio.h>
 

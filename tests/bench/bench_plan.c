@@ -3,7 +3,7 @@
  * as the search goes; Llama 3 405B on 16,384 H100s. Seconds of the processor. Figures for comparing side by side, no
  * assertions. */
 #include "base/arena.h"
-#include "study/plan.h"
+#include "study/search/plan.h"
 #include "support/clock.h"
 
 static bool measure(const char *name, const char *file, bool is_exhaustive) {

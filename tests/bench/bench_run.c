@@ -1,8 +1,8 @@
 /* One scenario again and again: how long a prediction takes from the loaded scenario on, and with reading the YAML,
  * with events (what repeats is simulated once) and events/s. Figures for comparing side by side, no
  * assertions. bench_run [SCENARIO] */
+#include "run/run.h"
 #include "support/clock.h"
-#include "training/run.h"
 
 static bool run_once(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_result *result) {
     const struct tsim_run_options options = {.ignore_memory = true};

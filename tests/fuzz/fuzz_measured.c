@@ -1,10 +1,10 @@
 /* What was measured: nccl-tests' tables and JSON (and links fitted to them), calibration files of kernels, traces of
  * PyTorch's profiler, databases of Nsight Systems. */
 #include "fuzz/fuzz.h"
-#include "study/calibrate.h"
-#include "study/calibrate_links.h"
-#include "study/profile.h"
-#include "study/profile_nsys.h"
+#include "study/judge/calibrate.h"
+#include "study/judge/calibrate_links.h"
+#include "study/judge/profile.h"
+#include "study/judge/profile_nsys.h"
 
 enum { MOST_ROWS = 12 }; /* links are fitted to: with more the fit takes nearly all of the time */
 

@@ -4,10 +4,10 @@
 #include "config/replay_spec.h"
 #include "config/scenario.h"
 #include "fuzz/fuzz.h"
-#include "report/summary.h"
-#include "study/advice.h"
-#include "study/section.h"
-#include "training/run.h"
+#include "report/terminal/summary.h"
+#include "run/run.h"
+#include "study/curves/section.h"
+#include "study/search/advice.h"
 
 #include <math.h>
 

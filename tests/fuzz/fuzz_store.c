@@ -1,7 +1,7 @@
 /* A database: listed, asked, read point by point, merged into another one, and opened for writing. Input that is none
  * is SQL, which changes a sound one first (corpus/store/small): what a table of others may hold. */
 #include "fuzz/fuzz.h"
-#include "report/page.h"
+#include "report/page/page.h"
 #include "results/store_merge.h"
 #include "results/store_points.h"
 #include "results/store_query.h"

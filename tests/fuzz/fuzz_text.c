@@ -3,7 +3,7 @@
 #include "base/quantity.h"
 #include "config/document.h"
 #include "fuzz/fuzz.h"
-#include "study/filter.h"
+#include "study/search/filter.h"
 
 #include <math.h>
 

@@ -12,7 +12,7 @@ mkdir -p "$build/found"
 [ -w /dev/shm ] && export TMPDIR=/dev/shm
 export ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=16:malloc_context_size=6} # twice as fast, and enough to tell where
 {
-    grep -rhoE '"[a-z][a-z0-9_-]{1,30}"' sim/config sim/import --include="*.c" sim/base/quantity.c sim/study/filter.c
+    grep -rhoE '"[a-z][a-z0-9_-]{1,30}"' sim/config sim/import --include="*.c" sim/base/quantity.c sim/study/search/filter.c
     for file in models/*/*.yaml hardware/*/*.yaml; do echo "\"$(basename "$file" .yaml)\""; done
     printf '"%s"\n' 'tsim/v1' ': ' '\\x0a  ' '\\x0a- ' '{' '}' '[' ']' '&a' '*a' '<<' 'auto' '1e308' '-1' '0' '9223372036854775807' '0.5' \
         ' GB/s' ' TFLOP/s' ' us' ' B' ' % ' ' T' 'extends: '

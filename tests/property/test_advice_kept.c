@@ -1,10 +1,10 @@
 /* Advice is a promise: each line, set as it says, is a valid scenario whose step takes the time that it says; and the run
  * as it is logged is given the same lines. Of the shipped scenarios and of random ones (support/random_scenario.h);
  * TSIM_CASES says how many of these are drawn (100), TSIM_SEED from which seed. */
-#include "study/advice.h"
+#include "run/run.h"
+#include "study/search/advice.h"
 #include "support/arena_rig.h"
 #include "support/random_scenario.h"
-#include "training/run.h"
 
 #include <glob.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * A key that no scenario takes at any value fails the test: here a scenario is missing in which it means something.
  * TSIM_CASES says how many draws (300), TSIM_SEED from which seed. A bug prints the scenario and what was set. */
 #include "results/outcome.h"
-#include "study/advice.h"
+#include "study/search/advice.h"
 #include "support/every_key.h"
 #include "support/random.h"
 #include "support/random_scenario.h"

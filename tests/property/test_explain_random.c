@@ -1,10 +1,10 @@
 /* Laws of an explanation over random plans: tables add up to the step, the replayed path is no longer than it, every
  * formula tree follows from its parts. Prints its seed. */
-#include "report/explain_sections.h"
-#include "report/explain_term.h"
+#include "report/terminal/explain_sections.h"
+#include "report/terminal/explain_term.h"
+#include "run/run.h"
 #include "support/check_main.h"
 #include "support/random_plan.h"
-#include "training/run.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
  *
  * TSIM_CASES says how many valid scenarios are drawn (2,000), TSIM_SEED from which seed. Each obeys the laws of one run
  * (support/run_laws.h) and one of these, in turn. */
-#include "study/sweep.h"
+#include "study/curves/sweep.h"
 #include "support/random_scenario.h"
 #include "support/run_laws.h"
 #include "workload/memory.h"

@@ -4,9 +4,9 @@
  * faster links not slower. Nothing ends in an assertion. Prints its seed. */
 #include "cluster/placement.h"
 #include "cluster/topology.h"
+#include "run/run.h"
 #include "support/check_main.h"
 #include "support/random.h"
-#include "training/run.h"
 
 #include <math.h>
 #include <stdio.h>

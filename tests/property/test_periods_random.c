@@ -2,9 +2,9 @@
  * step that goes through everything, bit by bit; bytes on links, which are sums of fractions, nearly so. Who listens is
  * told the same tasks. (A step to which somebody listens who needs events leaves nothing out.) Prints its seed;
  * TSIM_CASES says how many plans there are (200), and half as many of many chunks. */
+#include "step/program.h"
 #include "support/check_main.h"
 #include "support/random_plan.h"
-#include "training/program.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
  * what simulating every plan finds, with one thread and with three, for several objectives and under limits, among one
  * cluster or two; and of a cluster without a plan what is said of its nearest one is reached by none. Prints its seed
  * (another one: TSIM_SEED in the environment); TSIM_CASES says how many plans are drawn (100), and a tenth as many spaces. */
-#include "study/plan.h"
+#include "run/run.h"
+#include "study/search/plan.h"
 #include "support/check_main.h"
 #include "support/example.h"
 #include "support/random_plan.h"
-#include "training/run.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
  * plan of the space as a scenario with --set and simulating it whole: alone, nothing remembered, every micro-batch gone
  * through (somebody listens). The five best must be the same, to the last bit of their step times. */
 #include "config/catalogue_load.h"
-#include "study/plan.h"
+#include "run/run.h"
+#include "step/program.h"
+#include "study/search/plan.h"
 #include "support/check_main.h"
-#include "training/program.h"
-#include "training/run.h"
 
 #include <jansson.h>
 #include <math.h>

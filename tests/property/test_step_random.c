@@ -1,10 +1,10 @@
 /* Laws of a step over random plans: folded and unfolded runs agree, those message by message nearly, every rank's terms
  * add up to the step, no term is negative, a rank is never busy for longer than the step, what is sent arrives. Prints
  * its seed. */
+#include "step/program.h"
 #include "support/check_main.h"
 #include "support/example.h"
 #include "support/random_plan.h"
-#include "training/program.h"
 
 #include <math.h>
 #include <stdio.h>

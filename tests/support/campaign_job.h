@@ -3,7 +3,7 @@
 #ifndef TSIM_TESTS_SUPPORT_CAMPAIGN_JOB_H
 #define TSIM_TESTS_SUPPORT_CAMPAIGN_JOB_H
 
-#include "training/campaign.h"
+#include "campaign/campaign.h"
 
 #define HOUR 3600.0
 #define DAY 86400.0

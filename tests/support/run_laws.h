@@ -5,8 +5,8 @@
 #ifndef TSIM_TESTS_SUPPORT_RUN_LAWS_H
 #define TSIM_TESTS_SUPPORT_RUN_LAWS_H
 
+#include "run/run.h"
 #include "support/check_main.h"
-#include "training/run.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #define TSIM_TESTS_SUPPORT_TRAINING_RIG_H
 
 #include "config/catalogue_load.h"
+#include "run/run.h"
 #include "support/arena_rig.h"
-#include "training/run.h"
 
 /* To rounding, as sums of many terms are. */
 #define SAME(actual, expected) ck_assert_double_eq_tol(actual, expected, 1e-6 * (expected))

@@ -1,8 +1,8 @@
 /* Advice names the change that gains most, as something to --set. */
-#include "study/advice.h"
+#include "run/run.h"
+#include "study/search/advice.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
-#include "training/run.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "training/balance.h"
+#include "step/balance.h"
 
 #include "support/arena_rig.h"
 #include "support/example.h"

@@ -1,7 +1,7 @@
 /* batch_ramp.h: a batch that grows, against a log of BLOOM's run and against steps of each size simulated by
  * themselves. */
+#include "run/batch_ramp.h"
 #include "support/training_rig.h"
-#include "training/batch_ramp.h"
 
 #include <math.h>
 

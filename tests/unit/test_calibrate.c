@@ -1,7 +1,7 @@
 /* Fits to kernels whose times were made with known values must find those values. */
 #include "config/catalogue_load.h"
 #include "cost/compute.h"
-#include "study/calibrate.h"
+#include "study/judge/calibrate.h"
 #include "support/arena_rig.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * and as JSON; measured collectives. */
 #include "cluster/cluster.h"
 #include "config/catalogue_load.h"
-#include "study/calibrate_links.h"
+#include "study/judge/calibrate_links.h"
 #include "support/arena_rig.h"
 
 #include <math.h>

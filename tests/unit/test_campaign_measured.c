@@ -1,8 +1,8 @@
 /* Whole runs of the shipped scenarios (scenarios/campaigns) against what was published of them, within the uncertainty
  * of the published counts. Where the scenario's rate is the count itself, only the machinery is checked: it is said. */
 #include "config/catalogue_load.h"
+#include "run/reliability.h"
 #include "support/training_rig.h"
-#include "training/reliability.h"
 
 #include <math.h>
 #include <string.h>

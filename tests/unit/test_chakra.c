@@ -1,10 +1,10 @@
 /* Execution traces of Chakra: bytes as its schema says, encoded here by hand; what they take when they are replayed. */
 #include "cost/collective.h"
 #include "import/traces/chakra_file.h"
-#include "report/history_record.h"
+#include "report/export/history_record.h"
+#include "run/run.h"
+#include "step/replay.h"
 #include "support/training_rig.h"
-#include "training/replay.h"
-#include "training/run.h"
 
 #include <math.h>
 #include <string.h>

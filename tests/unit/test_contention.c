@@ -1,7 +1,7 @@
 /* Traffic that meets on the NICs during a training step: scenarios/contention, against what their descriptions work out
  * by hand. */
+#include "step/program.h"
 #include "support/arena_rig.h"
-#include "training/program.h"
 #include "workload/memory.h"
 
 #include <math.h>

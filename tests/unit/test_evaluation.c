@@ -1,6 +1,6 @@
 /* Pauses for evaluation: forward passes alone, against sums of passes. */
+#include "step/pass.h"
 #include "support/training_rig.h"
-#include "training/pass.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* The sections of `tsim explain` over the example scenario: sums, bounds, what is printed where. */
-#include "report/explain_sections.h"
+#include "report/terminal/explain_sections.h"
+#include "run/run.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "training/run.h"
 #include "workload/memory.h"
 
 #include <math.h>

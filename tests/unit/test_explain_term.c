@@ -1,10 +1,10 @@
 /* Formula trees: every node follows from its parts, every leaf says where it is from, every root is the summary's
  * figure. */
-#include "report/explain_term.h"
-#include "report/summary.h"
+#include "report/terminal/explain_term.h"
+#include "report/terminal/summary.h"
+#include "run/run.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "training/run.h"
 
 #include <math.h>
 #include <string.h>

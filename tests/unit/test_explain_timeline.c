@@ -1,8 +1,8 @@
 /* The replay of the schedule: against the simulation where nothing but the pipeline takes time, and by hand. */
-#include "report/explain_timeline.h"
+#include "report/terminal/explain_timeline.h"
+#include "run/run.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "training/run.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* One table written three ways. */
-#include "report/figures.h"
+#include "report/terminal/figures.h"
 #include "support/arena_rig.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Conditions on a point: what holds, in which order operators bind, and where a mistake is shown. */
-#include "study/filter.h"
+#include "study/search/filter.h"
 #include "support/arena_rig.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The distribution of a run's days: each thing that is not known alone against its closed form, and together. */
-#include "study/forecast.h"
+#include "study/judge/forecast.h"
 
 #include "support/check_main.h"
 #include "support/example_result.h"

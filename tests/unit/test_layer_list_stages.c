@@ -1,8 +1,8 @@
 /* A layer list in the stages of a pipeline: whole blocks, each stage with its own parameters, kernels and messages. */
 #include "cluster/cluster.h"
+#include "run/run.h"
+#include "step/pass.h"
 #include "support/training_rig.h"
-#include "training/pass.h"
-#include "training/run.h"
 #include "workload/layer_list.h"
 #include "workload/memory.h"
 

@@ -1,7 +1,7 @@
 /* Offloading to the host: what lies where, how long the host updates, and what its link holds up. */
 #include "config/scenario.h"
+#include "run/run.h"
 #include "support/training_rig.h"
-#include "training/run.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* The flat row of a summary's figures: complete, and called as in the summary's JSON. */
-#include "report/summary.h"
+#include "report/terminal/summary.h"
 #include "results/outcome.h"
 #include "support/check_main.h"
 #include "support/example_result.h"

@@ -1,5 +1,5 @@
 /* ownership.h against closed forms and published sums. */
-#include "training/ownership.h"
+#include "campaign/ownership.h"
 
 #include "support/check_main.h"
 

@@ -1,9 +1,9 @@
-#include "study/plan_space.h"
+#include "study/search/plan_space.h"
 
 #include "support/arena_rig.h"
 #include "support/example.h"
 
-#include "training/run.h"
+#include "run/run.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Curves in braille: where the dots are, worked out by hand. A character has two dots across and four up. */
-#include "report/plot.h"
+#include "report/terminal/plot.h"
 #include "support/check_main.h"
 
 #include <math.h>

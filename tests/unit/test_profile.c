@@ -1,6 +1,6 @@
 /* Profiles: classes of kernels by names as the libraries give them, figures of made-up traces worked out by hand, both
  * sorts of files, damaged ones. */
-#include "study/profile_nsys.h"
+#include "study/judge/profile_nsys.h"
 #include "support/damage.h"
 
 #include <sqlite3.h>

@@ -1,6 +1,6 @@
 /* Which points are the best, and which objectives and limits make sense. */
 #include "config/document.h"
-#include "study/ranking.h"
+#include "study/search/ranking.h"
 #include "support/arena_rig.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Whether an order survives: two runs of the example's machine, where a step is all products and rounds of kernels. */
-#include "study/robust.h"
+#include "study/search/robust.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
 

@@ -1,7 +1,7 @@
 /* A whole run in code: identities between the figures of a result, each worked out from others by hand. */
+#include "run/run.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "training/run.h"
 #include "workload/executed.h"
 #include "workload/model.h"
 

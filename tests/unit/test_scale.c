@@ -1,5 +1,5 @@
 /* Scaling curves worked out by hand: efficiency, what is lost to which term, the knee. */
-#include "study/scale.h"
+#include "study/curves/scale.h"
 #include "support/check_main.h"
 
 #include <math.h>

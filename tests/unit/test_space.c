@@ -1,6 +1,6 @@
 /* Which points a sweep has, in which order, and what is wrong with axes that are none. */
 #include "config/document.h"
-#include "study/space.h"
+#include "study/search/space.h"
 #include "support/arena_rig.h"
 
 #include <string.h>

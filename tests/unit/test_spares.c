@@ -1,8 +1,8 @@
 /* spares.h and the checkpoint interval against trying everything. */
+#include "campaign/spares.h"
+#include "run/reliability.h"
 #include "support/campaign_job.h"
 #include "support/training_rig.h"
-#include "training/reliability.h"
-#include "training/spares.h"
 
 #include <math.h>
 

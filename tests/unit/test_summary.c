@@ -1,6 +1,6 @@
 /* The JSON object and the screen of a result whose figures are known (support/example_result.h). */
 #include "base/version.h"
-#include "report/summary.h"
+#include "report/terminal/summary.h"
 #include "results/format.h"
 #include "results/outcome.h"
 #include "results/verdict.h"

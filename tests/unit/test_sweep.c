@@ -3,7 +3,7 @@
 #include "base/version.h"
 #include "results/store_merge.h"
 #include "results/store_query.h"
-#include "study/sweep.h"
+#include "study/curves/sweep.h"
 #include "support/arena_rig.h"
 
 #include <signal.h>

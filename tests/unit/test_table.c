@@ -1,5 +1,5 @@
 /* Tables for people: as wide as they are, or as wide as a terminal is. */
-#include "report/table.h"
+#include "report/terminal/table.h"
 #include "support/arena_rig.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Checkpoints on two tiers (campaign.h, reliability.h) against closed forms: what goes back where, how long a run then
  * takes, and which intervals are best. Tolerances are four standard errors. */
+#include "run/reliability.h"
 #include "support/campaign_job.h"
 #include "support/training_rig.h"
-#include "training/reliability.h"
 
 #include <math.h>
 

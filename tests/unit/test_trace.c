@@ -1,9 +1,9 @@
 /* The trace is read back: slices of a thread never overlap, every arrow has both ends, counters come back to rest. */
-#include "report/digits.h"
-#include "report/trace.h"
+#include "report/export/trace.h"
+#include "report/terminal/digits.h"
+#include "run/run.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "training/run.h"
 
 #include <jansson.h>
 #include <math.h>

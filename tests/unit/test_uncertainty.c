@@ -1,5 +1,5 @@
 /* Intervals from residuals: distances and quantiles by hand, calibration on the committed table. */
-#include "study/uncertainty.h"
+#include "study/judge/uncertainty.h"
 #include "support/check_main.h"
 
 #include <math.h>

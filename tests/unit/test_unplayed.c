@@ -2,10 +2,10 @@
  * the one that is blamed. 8 nodes of 8 H100, two to a leaf that is oversubscribed 8 to 1; tensor, context or expert groups
  * with a rank on each node. Of a ring one rank of a leaf's two sends to the next leaf: eight rings on uplinks of 16 / 8
  * ports, 4 times as long as alone. */
-#include "study/advice.h"
+#include "run/run.h"
+#include "step/unplayed.h"
+#include "study/search/advice.h"
 #include "support/scenario_rig.h"
-#include "training/run.h"
-#include "training/unplayed.h"
 
 #include <math.h>
 #include <stdlib.h>

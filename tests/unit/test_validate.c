@@ -1,5 +1,5 @@
 /* The score over errors worked out by hand. */
-#include "study/validate.h"
+#include "study/judge/validate.h"
 #include "support/check_main.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* Noise and stragglers against order statistics: what a step waits for is the slowest of those that it joins. */
 #include "base/normal.h"
+#include "run/run.h"
+#include "step/peak_demand.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "training/peak_demand.h"
-#include "training/run.h"
 
 #include <math.h>
 

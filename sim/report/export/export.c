@@ -1,0 +1,383 @@
+#include "report/export/export.h"
+
+#include "config/scenario.h"
+#include "report/terminal/table.h"
+#include "results/format.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- figures as people read them ---- */
+
+enum unit { SECONDS, PERCENT, GIGABYTES, WATTS, JOULES, COUNT, PLAIN, USD };
+
+/* Whole, but for what would be rounded by more than a few per cent. */
+static const char *amount_text(double value, char *buffer, size_t size) {
+    if (!(fabs(value) < 10) || value == floor(value))
+        return tsim_count_text(value, buffer, size);
+    snprintf(buffer, size, "%.3g", value);
+    return buffer;
+}
+
+static const char *text_of(double value, enum unit unit, char *buffer, size_t size) {
+    switch (unit) {
+    case SECONDS:
+        return tsim_quantity_human(value, TSIM_TIME_S, buffer, size);
+    case PERCENT:
+        return tsim_percent_text(value, buffer, size);
+    case GIGABYTES:
+        return tsim_gigabytes_text(value, buffer, size);
+    case WATTS:
+        return tsim_quantity_human(value, TSIM_WATTS, buffer, size);
+    case JOULES:
+        return tsim_quantity_human(value, TSIM_JOULES, buffer, size);
+    case COUNT:
+        return amount_text(value, buffer, size);
+    case USD:
+        return tsim_quantity_human(value, TSIM_USD, buffer, size);
+    case PLAIN:
+        break;
+    }
+    snprintf(buffer, size, "%.4g", value);
+    return buffer;
+}
+
+struct figure {
+    const char *path, *title; /* `path`: of a summary, or a column of a sweep's points */
+    enum unit unit;
+};
+static const struct figure RUN_FIGURES[] = {
+    {"accelerators", "Accelerators", COUNT},
+    {"model.parameters", "Parameters", COUNT},
+    {"step.time_s", "Step time", SECONDS},
+    {"step.compute_s", "of it computation", SECONDS},
+    {"step.recompute_s", "of it recomputation", SECONDS},
+    {"step.bubble_s", "of it pipeline bubble", SECONDS},
+    {"step.communication_exposed_s", "of it exposed communication", SECONDS},
+    {"step.data_stall_s", "of it input stall", SECONDS},
+    {"step.optimizer_s", "of it optimizer", SECONDS},
+    {"throughput.tokens_per_s", "Tokens/s", COUNT},
+    {"throughput.samples_per_s", "Samples/s", PLAIN},
+    {"throughput.model_tflops_per_gpu", "Model TFLOP/s per accelerator", PLAIN},
+    {"throughput.mfu", "MFU", PERCENT},
+    {"throughput.hfu", "HFU", PERCENT},
+    {"memory.peak_bytes", "Memory, fullest accelerator", GIGABYTES},
+    {"memory.capacity_bytes", "Memory, capacity", GIGABYTES},
+    {"energy.mean_power_w", "Mean power", WATTS},
+    {"energy.step_j", "Energy of a step", JOULES},
+    {"campaign.days", "Days", PLAIN},
+    {"campaign.energy_kwh", "Energy of the run, kWh", COUNT},
+    {"campaign.co2_kg", "CO2 of the run, kg", COUNT},
+    {"campaign.rent_usd", "Rent of the run", USD},
+};
+static const struct figure POINT_FIGURES[] = {
+    {"accelerators", "Accelerators", COUNT},    {"step_time_s", "Step time", SECONDS},
+    {"tokens_per_s", "Tokens/s", COUNT},        {"mfu", "MFU", PERCENT},
+    {"memory_peak_bytes", "Memory", GIGABYTES}, {"campaign_days", "Days", PLAIN},
+    {"campaign_rent_usd", "Rent", USD},
+};
+enum {
+    N_RUN_FIGURES = sizeof RUN_FIGURES / sizeof RUN_FIGURES[0],
+    N_POINT_FIGURES = sizeof POINT_FIGURES / sizeof POINT_FIGURES[0]
+};
+
+/* Nothing happened there: "of it recomputation 0 s". */
+static bool is_idle(const struct figure *figure, double value) {
+    return value == 0 && strncmp(figure->title, "of it", 5) == 0;
+}
+
+/* ---- tables for papers ---- */
+
+struct dialect {
+    const char *begin, *after_titles, *separator, *end_of_row, *end;
+    bool is_latex;
+};
+static const struct dialect MARKDOWN = {"", NULL, " | ", " |\n", "", false};
+static const struct dialect LATEX = {
+    "\\begin{tabular}{", "\\midrule\n", " & ", " \\\\\n", "\\bottomrule\n\\end{tabular}\n", true};
+
+static void put_cell_text(const struct dialect *dialect, const char *text, FILE *out) {
+    for (const char *at = text; *at; at++)
+        if (dialect->is_latex && strchr("%&_#${}", *at))
+            fprintf(out, "\\%c", *at);
+        else if (dialect->is_latex && strchr("\\^~", *at))
+            fprintf(out, "\\char%d{}", *at);
+        else
+            fprintf(out, !dialect->is_latex && *at == '|' ? "\\%c" : "%c", *at);
+}
+
+static void put_cell(const struct dialect *dialect, bool is_first, const char *text, FILE *out) {
+    fputs(is_first ? (dialect->is_latex ? "" : "| ") : dialect->separator, out);
+    put_cell_text(dialect, text, out);
+}
+
+/* What stands before the titles, `n_text` columns of text first, and after them. */
+static void begin_table(const struct dialect *dialect, int n_text, int n_columns, FILE *out) {
+    fputs(dialect->begin, out);
+    for (int i = 0; dialect->is_latex && i < n_columns; i++)
+        fputc(i < n_text ? 'l' : 'r', out);
+    if (dialect->is_latex)
+        fputs("}\n\\toprule\n", out);
+}
+
+static void end_titles(const struct dialect *dialect, int n_text, int n_columns, FILE *out) {
+    fputs(dialect->end_of_row, out);
+    if (dialect->is_latex)
+        fputs(dialect->after_titles, out);
+    for (int i = 0; !dialect->is_latex && i < n_columns; i++)
+        fputs(i == 0 ? (n_text > 0 ? "| ---" : "| ---:") : i < n_text ? " | ---" : " | ---:", out);
+    if (!dialect->is_latex)
+        fputs(" |\n", out);
+}
+
+static void run_table(const struct dialect *dialect, const struct tsim_json *run, FILE *out) {
+    const struct tsim_json *summary = tsim_json_find(run, "summary");
+    begin_table(dialect, 1, 2, out);
+    put_cell(dialect, true, tsim_json_text_of(run, "name"), out);
+    put_cell(dialect, false, "predicted", out);
+    end_titles(dialect, 1, 2, out);
+    for (int i = 0; i < N_RUN_FIGURES; i++) {
+        char text[96];
+        double value = tsim_json_figure(summary, RUN_FIGURES[i].path);
+        if (isnan(value) || is_idle(&RUN_FIGURES[i], value))
+            continue;
+        put_cell(dialect, true, RUN_FIGURES[i].title, out);
+        put_cell(dialect, false, text_of(value, RUN_FIGURES[i].unit, text, sizeof text), out);
+        fputs(dialect->end_of_row, out);
+    }
+    fputs(dialect->end, out);
+}
+
+static void put_setting(const struct dialect *dialect, bool is_first, const struct tsim_json *set, const char *key,
+                        FILE *out) {
+    char text[40];
+    const char *word = tsim_json_text_of(set, key);
+    double value = tsim_json_number_of(tsim_json_find(set, key));
+    if (!word && !isnan(value))
+        word = tsim_double_text(value, text, sizeof text);
+    put_cell(dialect, is_first, word ? word : "", out);
+}
+
+static bool has_figure(const struct tsim_json *points, const struct figure *figure) {
+    for (size_t i = 0; i < tsim_json_count(points); i++)
+        if (!isnan(tsim_json_figure(tsim_json_at(points, i), figure->path)))
+            return true;
+    return false;
+}
+
+/* Every member of a point but its settings, or every setting of some point: an object of them, in their order, for the
+ * caller to release. Points of a list set keys of their own, and those that do not run have few figures. */
+static struct tsim_json *members_of(const struct tsim_json *points, bool of_settings) {
+    struct tsim_json *all = tsim_json_new_object();
+    for (size_t i = 0; i < tsim_json_count(points); i++) {
+        const struct tsim_json *point = tsim_json_at(points, i),
+                               *from = of_settings ? tsim_json_find(point, "set") : point;
+        for (size_t k = 0; k < tsim_json_count(from); k++)
+            if (of_settings || strcmp(tsim_json_key(from, k), "set") != 0)
+                tsim_json_bool(all, tsim_json_key(from, k), true);
+    }
+    return all;
+}
+
+static void point_row(const struct dialect *dialect, const struct tsim_json *points, const struct tsim_json *keys,
+                      size_t i, FILE *out) {
+    const struct tsim_json *point = tsim_json_at(points, i), *set = tsim_json_find(point, "set");
+    bool is_first = true;
+    for (size_t k = 0; k < tsim_json_count(keys); k++, is_first = false)
+        put_setting(dialect, is_first, set, tsim_json_key(keys, k), out);
+    for (int k = 0; k < N_POINT_FIGURES; k++) {
+        char text[96];
+        double value = tsim_json_figure(point, POINT_FIGURES[k].path);
+        if (!has_figure(points, &POINT_FIGURES[k]))
+            continue;
+        put_cell(dialect, is_first, isnan(value) ? "" : text_of(value, POINT_FIGURES[k].unit, text, sizeof text), out);
+        is_first = false;
+    }
+    fputs(dialect->end_of_row, out);
+}
+
+/* The points that ran. */
+static void sweep_table(const struct dialect *dialect, const struct tsim_json *sweep, FILE *out) {
+    const struct tsim_json *points = tsim_json_find(sweep, "points");
+    struct tsim_json *keys = members_of(points, true);
+    int n_keys = (int)tsim_json_count(keys), n_columns = n_keys;
+    for (int k = 0; k < N_POINT_FIGURES; k++)
+        n_columns += has_figure(points, &POINT_FIGURES[k]);
+    begin_table(dialect, n_keys, n_columns, out);
+    for (int k = 0; k < n_keys; k++)
+        put_cell(dialect, k == 0, tsim_json_key(keys, (size_t)k), out);
+    for (int k = 0, n = n_keys; k < N_POINT_FIGURES; k++)
+        if (has_figure(points, &POINT_FIGURES[k]))
+            put_cell(dialect, n++ == 0, POINT_FIGURES[k].title, out);
+    end_titles(dialect, n_keys, n_columns, out);
+    for (size_t i = 0; i < tsim_json_count(points); i++)
+        if (strcmp(tsim_json_text_of(tsim_json_at(points, i), "status"), "ok") == 0)
+            point_row(dialect, points, keys, i, out);
+    fputs(dialect->end, out);
+    tsim_json_release(keys);
+}
+
+static void run_markdown(const struct tsim_json *run, FILE *out) {
+    run_table(&MARKDOWN, run, out);
+}
+static void sweep_markdown(const struct tsim_json *sweep, FILE *out) {
+    sweep_table(&MARKDOWN, sweep, out);
+}
+static void run_latex(const struct tsim_json *run, FILE *out) {
+    run_table(&LATEX, run, out);
+}
+static void sweep_latex(const struct tsim_json *sweep, FILE *out) {
+    sweep_table(&LATEX, sweep, out);
+}
+
+/* ---- CSV ---- */
+
+/* Speeds and sizes of tsim itself differ from run to run. */
+static bool is_of_simulator(const struct tsim_json_leaf *leaf) {
+    return strncmp(leaf->path, "simulator.", 10) == 0 && strcmp(leaf->path, "simulator.version") != 0;
+}
+
+static void csv_leaf(void *context, const struct tsim_json_leaf *leaf) {
+    FILE *out = context;
+    char number[40];
+    if (is_of_simulator(leaf))
+        return;
+    tsim_csv_cell(leaf->path, false, out);
+    tsim_csv_cell(leaf->text ? leaf->text : tsim_double_text(leaf->number, number, sizeof number), true, out);
+}
+
+void tsim_export_summary_csv(const struct tsim_json *summary, FILE *out) {
+    fputs("figure,value\n", out);
+    tsim_json_each(summary, csv_leaf, out);
+}
+
+static void run_csv(const struct tsim_json *run, FILE *out) {
+    tsim_export_summary_csv(tsim_json_find(run, "summary"), out);
+}
+
+enum { TITLE_BYTES = 1024 };
+
+/* The members of a point, settings as "set.KEY". */
+static void csv_row(const struct tsim_json *columns, const struct tsim_json *point, const char *prefix, bool is_title,
+                    bool is_last, FILE *out) {
+    for (size_t i = 0; i < tsim_json_count(columns); i++) {
+        const char *key = tsim_json_key(columns, i), *text = tsim_json_text_of(point, key);
+        char number[40], title[TITLE_BYTES];
+        bool ends = is_last && i + 1 == tsim_json_count(columns);
+        snprintf(title, sizeof title, "%s%s", prefix, key);
+        double value = tsim_json_number_of(tsim_json_find(point, key));
+        if (!text && !isnan(value))
+            text = tsim_double_text(value, number, sizeof number);
+        tsim_csv_cell(is_title ? title : text, ends, out);
+    }
+}
+
+static void sweep_csv(const struct tsim_json *sweep, FILE *out) {
+    const struct tsim_json *points = tsim_json_find(sweep, "points");
+    struct tsim_json *keys = members_of(points, true), *rest = members_of(points, false);
+    if (tsim_json_count(points) > 0) {
+        tsim_json_bool(rest, "reason", true);
+        csv_row(keys, NULL, "set.", true, false, out);
+        csv_row(rest, NULL, "", true, true, out);
+    }
+    for (size_t i = 0; i < tsim_json_count(points); i++) {
+        csv_row(keys, tsim_json_find(tsim_json_at(points, i), "set"), "", false, false, out);
+        csv_row(rest, tsim_json_at(points, i), "", false, true, out);
+    }
+    tsim_json_release(keys);
+    tsim_json_release(rest);
+}
+
+/* ---- Prometheus ---- */
+
+/* Names are [a-zA-Z_][a-zA-Z0-9_]*. */
+static void put_metric_name(const char *path, FILE *out) {
+    for (const char *at = path; *at; at++)
+        fputc(strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *at) ? *at : '_', out);
+}
+
+static void put_label(const char *name, const char *value, bool is_first, FILE *out) {
+    fputs(is_first ? "" : ",", out);
+    put_metric_name(name, out);
+    fputs("=\"", out);
+    for (const char *at = value; *at; at++)
+        if (*at == '\n')
+            fputs("\\n", out);
+        else
+            fprintf(out, strchr("\\\"", *at) ? "\\%c" : "%c", *at);
+    fputc('"', out);
+}
+
+struct gauges {
+    FILE *out;
+    const char *scenario;
+};
+
+static void gauge_leaf(void *context, const struct tsim_json_leaf *leaf) {
+    const struct gauges *gauges = context;
+    char number[40];
+    if (leaf->text || strchr(leaf->path, '[') || is_of_simulator(leaf))
+        return;
+    fputs("# TYPE tsim_", gauges->out);
+    put_metric_name(leaf->path, gauges->out);
+    fputs(" gauge\ntsim_", gauges->out);
+    put_metric_name(leaf->path, gauges->out);
+    fputc('{', gauges->out);
+    put_label("scenario", gauges->scenario, true, gauges->out);
+    fprintf(gauges->out, "} %s\n", tsim_double_text(leaf->number, number, sizeof number));
+}
+
+static void run_prometheus(const struct tsim_json *run, FILE *out) {
+    struct gauges gauges = {out, tsim_json_text_of(run, "name")};
+    tsim_json_each(tsim_json_find(run, "summary"), gauge_leaf, &gauges);
+}
+
+static void put_point_labels(const struct tsim_json *sweep, const struct tsim_json *point, FILE *out) {
+    const struct tsim_json *set = tsim_json_find(point, "set");
+    put_label("scenario", tsim_json_text_of(sweep, "name"), true, out);
+    for (size_t i = 0; i < tsim_json_count(set); i++) {
+        char number[40];
+        const char *key = tsim_json_key(set, i), *text = tsim_json_text_of(set, key);
+        double value = tsim_json_number_of(tsim_json_find(set, key));
+        if (!text)
+            text = isnan(value) ? "" : tsim_double_text(value, number, sizeof number);
+        put_label(key, text, false, out);
+    }
+}
+
+static bool is_metric(const struct tsim_json *points, const char *key) {
+    for (size_t i = 0; i < tsim_json_count(points) && strcmp(key, "position") != 0; i++)
+        if (!isnan(tsim_json_number_of(tsim_json_find(tsim_json_at(points, i), key))))
+            return true;
+    return false;
+}
+
+/* All samples of a metric stand together, as the format asks for. */
+static void sweep_prometheus(const struct tsim_json *sweep, FILE *out) {
+    const struct tsim_json *points = tsim_json_find(sweep, "points");
+    struct tsim_json *members = members_of(points, false);
+    for (size_t k = 0; k < tsim_json_count(members); k++) {
+        const char *key = tsim_json_key(members, k);
+        if (!is_metric(points, key))
+            continue;
+        fprintf(out, "# TYPE tsim_%s gauge\n", key);
+        for (size_t i = 0; i < tsim_json_count(points); i++) {
+            char number[40];
+            double value = tsim_json_number_of(tsim_json_find(tsim_json_at(points, i), key));
+            if (isnan(value))
+                continue;
+            fprintf(out, "tsim_%s{", key);
+            put_point_labels(sweep, tsim_json_at(points, i), out);
+            fprintf(out, "} %s\n", tsim_double_text(value, number, sizeof number));
+        }
+    }
+    tsim_json_release(members);
+}
+
+const struct tsim_export TSIM_EXPORTS[] = {
+    {"csv", run_csv, sweep_csv},
+    {"markdown", run_markdown, sweep_markdown},
+    {"latex", run_latex, sweep_latex},
+    {"prometheus", run_prometheus, sweep_prometheus},
+};
+const size_t TSIM_N_EXPORTS = sizeof TSIM_EXPORTS / sizeof TSIM_EXPORTS[0];

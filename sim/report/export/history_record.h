@@ -1,0 +1,35 @@
+/* history_record.h - a simulated step as execution traces (workload/history.h), one for any accelerator.
+ *
+ * A recorder listens to the step of a scenario without variation whose network is fluid or ideal. Each rank of the
+ * trace does what its stage group did (step/program.h): ranks that cannot differ have the same nodes, with process
+ * groups and peers of their own.
+ *
+ *   passes       one kernel each; where collectives are inside (tensor, context, expert), the kernels between two of
+ *                them are one, and a collective that is partly hidden runs beside as much of the kernels as hides it
+ *   collectives  of the data-parallel group, the tied embedding and the gradient's norm, with their groups; those in a
+ *                row as many nodes in a row
+ *   messages     a send on one stage and a receive on the other, paired by tag
+ * A node waits for the one before it on its stream, and for what the simulated task waited for.
+ *
+ * Times of kernels are those that they took in the step, beside whatever ran beside them; operations and bytes are of
+ * their roofline. An exchange of keys and values around a ring becomes an all-gather of the same bytes; an all-to-all
+ * that sends one copy of a token to each node becomes two side by side, between nodes and on each. */
+#ifndef TSIM_REPORT_HISTORY_RECORD_H
+#define TSIM_REPORT_HISTORY_RECORD_H
+
+#include "step/program.h"
+#include "workload/history.h"
+
+struct tsim_recorder;
+
+struct tsim_recorder *tsim_recorder_new(struct tsim_arena *arena, const struct tsim_scenario *scenario);
+void tsim_recorder_release(struct tsim_recorder *recorder);
+const struct tsim_step_sink *tsim_recorder_sink(struct tsim_recorder *recorder);
+
+/* After the step. Of accelerator `rank`, in `arena`; the groups are those of all executions asked for so far. */
+void tsim_recorder_history(struct tsim_recorder *recorder, struct tsim_arena *arena, int32_t rank,
+                           struct tsim_history *execution);
+/* The groups of all executions that were asked for: their number. */
+int32_t tsim_recorder_groups(const struct tsim_recorder *recorder, const struct tsim_history_group **groups);
+
+#endif

@@ -1,0 +1,366 @@
+#include "report/export/trace.h"
+
+#include "cluster/cluster.h"
+#include "cluster/power.h"
+#include "report/terminal/digits.h"
+#include "report/terminal/rank_list.h"
+#include "report/text_file.h"
+#include "workload/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DEFAULT_RANKS = 64, N_GAUGES = 3 /* of a stream */ };
+
+/* What a stream's tasks set, and what falls back between them: in tenths. */
+struct gauges {
+    int64_t end_ns;
+    int64_t values[N_GAUGES];
+};
+
+struct traced_rank {
+    bool is_traced;
+    double activation_bytes;
+    struct gauges gauges[TSIM_N_STREAMS];
+};
+
+struct tsim_trace {
+    struct tsim_arena *arena;
+    const struct tsim_scenario *scenario;
+    const struct tsim_cluster *cluster;
+    struct tsim_schedule_shape shape;
+    struct tsim_text_file *file;
+    const char *file_name;
+    struct tsim_rank_list chosen; /* no ranges: the default */
+    struct traced_rank *ranks;
+    int32_t n_ranks;
+    double (*pass_bytes)[TSIM_N_PASS_KINDS]; /* [stage][chunk]: by how much a pass changes the activations */
+    double idle_w, link_w;                   /* an accelerator at rest, and what its links take when they are busy */
+    uint8_t *is_sent;                        /* by message: an arrow has begun */
+    bool has_event;
+    struct tsim_step_sink sink;
+};
+
+static const char *const STREAM_NAMES[TSIM_N_STREAMS] = {"compute", "data", "send next", "send prev"};
+
+/* ---- writing ---- */
+
+static inline char *put(char *at, const char *text) {
+    return tsim_digits_text(at, text);
+}
+
+static inline char *put_whole(char *at, const char *key, int64_t value) {
+    return tsim_digits_whole(tsim_digits_text(at, key), (uint64_t)value);
+}
+
+static inline char *put_time(char *at, const char *key, int64_t ns) {
+    return tsim_digits_thousandths(tsim_digits_text(at, key), ns);
+}
+
+/* {"ph":"X","pid":3 - the beginning of every event, which is a line; the rest is the caller's, up to end_event. */
+static inline char *begin_event(struct tsim_trace *trace, const char *phase, int64_t pid) {
+    char *at = tsim_text_file_line(trace->file);
+    if (trace->has_event)
+        *at++ = ',';
+    trace->has_event = true;
+    at = put(put(at, "\n{\"ph\":\""), phase);
+    return put_whole(at, "\",\"pid\":", pid);
+}
+
+static inline void end_event(struct tsim_trace *trace, char *at) {
+    tsim_text_file_end_line(trace->file, put(at, "}"));
+}
+
+static void put_name(struct tsim_trace *trace, const char *what, int64_t pid, int64_t tid, const char *name) {
+    char *at = put_whole(begin_event(trace, "M", pid), ",\"tid\":", tid);
+    at = put(put(put(at, ",\"name\":\""), what), "\",\"args\":{\"name\":\"");
+    end_event(trace, put(put(at, name), "\"}"));
+}
+
+static void put_memory(struct tsim_trace *trace, int64_t pid, int64_t ns, const char *key, double bytes) {
+    char *at = put_time(begin_event(trace, "C", pid), ",\"ts\":", ns);
+    at = put(put(put(at, ",\"name\":\"memory GB\",\"args\":{\""), key), "\":");
+    end_event(trace, put(tsim_digits_thousandths(at, llround(bytes / 1e6)), "}"));
+}
+
+/* One line for all that changes. */
+static void set_gauges(struct tsim_trace *trace, int64_t pid, int stream, int64_t ns, const int64_t values[N_GAUGES]) {
+    static const char *const KEYS[N_GAUGES] = {"\"power W\":", "\"scale-up GB/s\":", "\"NIC GB/s\":"};
+    struct gauges *gauges = &trace->ranks[pid].gauges[stream];
+    if (memcmp(gauges->values, values, sizeof gauges->values) == 0)
+        return;
+    char *at = put_time(begin_event(trace, "C", pid), ",\"ts\":", ns);
+    at = put(put(put(at, ",\"name\":\""), STREAM_NAMES[stream]), "\",\"args\":{");
+    for (int g = 0; g < N_GAUGES; g++)
+        if (gauges->values[g] != values[g])
+            at = put(tsim_digits_tenths(put(at, KEYS[g]), values[g]), ",");
+    memcpy(gauges->values, values, sizeof gauges->values);
+    end_event(trace, put(at - 1, "}"));
+}
+
+/* The accelerator's own power at rest is in that of compute. */
+static void rest_gauges(struct tsim_trace *trace, int64_t pid, int stream, int64_t ns) {
+    const int64_t IDLE[N_GAUGES] = {stream == TSIM_STREAM_COMPUTE ? llround(10 * trace->idle_w) : 0};
+    set_gauges(trace, pid, stream, ns, IDLE);
+}
+
+/* ---- ranks ---- */
+
+static bool is_chosen(const struct tsim_trace *trace, int32_t rank) {
+    if (!trace->chosen.ranges)
+        return rank < trace->shape.stages && rank < MOST_DEFAULT_RANKS;
+    return tsim_rank_list_has(&trace->chosen, rank);
+}
+
+/* The memory that stays: everything but activations. */
+static double state_bytes(const struct tsim_trace *trace, int32_t stage) {
+    struct tsim_stage_memory memory;
+    tsim_stage_memory(trace->scenario, stage, &memory);
+    return memory.total_bytes - memory.activations_bytes;
+}
+
+static void begin_rank(struct tsim_trace *trace, int32_t i) {
+    char name[96];
+    int32_t stage = i % trace->shape.stages;
+    bool has_replicas = trace->n_ranks > trace->shape.stages;
+    snprintf(name, sizeof name, "rank %d: stage %d", i, stage);
+    if (has_replicas)
+        snprintf(name, sizeof name, "rank %d: replica %d, stage %d", i, i / trace->shape.stages, stage);
+    put_name(trace, "process_name", i, 0, name);
+    for (int s = 0; s < TSIM_N_STREAMS; s++)
+        put_name(trace, "thread_name", i, s, STREAM_NAMES[s]);
+    put_memory(trace, i, 0, "model state", state_bytes(trace, stage));
+    put_memory(trace, i, 0, "activations", 0);
+    for (int s = 0; s < TSIM_N_STREAMS; s++)
+        rest_gauges(trace, i, s, 0);
+}
+
+/* Activations are there from the beginning of a forward pass to the end of the last gradient; what weight gradients
+ * need is kept a while longer where the backward pass is split. */
+static void set_pass_bytes(const struct tsim_trace *trace, int32_t stage, int32_t chunk,
+                           double changes[TSIM_N_PASS_KINDS]) {
+    const struct tsim_scenario *sc = trace->scenario;
+    double expert = (double)tsim_chunk_expert_layers(sc, stage, chunk),
+           dense = (double)tsim_chunk_layers(sc, stage, chunk) - expert;
+    struct tsim_stage_part own;
+    double all = dense * tsim_layer_activation_bytes(tsim_stage_part(sc, stage, &own), false), kept = 0;
+    if (expert > 0)
+        all += expert * tsim_layer_activation_bytes(sc, true);
+    if (tsim_schedule_splits_backward(trace->shape.schedule)) {
+        kept = dense * tsim_layer_weight_gradient_bytes(sc, false);
+        if (expert > 0)
+            kept += expert * tsim_layer_weight_gradient_bytes(sc, true);
+    }
+    const double CHANGES[TSIM_N_PASS_KINDS] = {all, -all, kept - all, -kept};
+    memcpy(changes, CHANGES, sizeof CHANGES);
+}
+
+static void begin_passes(struct tsim_trace *trace) {
+    int32_t n_chunks = trace->shape.chunks, n = trace->shape.stages * n_chunks;
+    trace->pass_bytes = tsim_arena_alloc(trace->arena, (size_t)n * sizeof *trace->pass_bytes);
+    for (int32_t i = 0; i < n; i++)
+        set_pass_bytes(trace, i / n_chunks, i % n_chunks, trace->pass_bytes[i]);
+}
+
+static void begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
+    struct tsim_trace *trace = context;
+    trace->n_ranks = n_stage_groups;
+    trace->ranks = TSIM_NEW_ARRAY(trace->arena, (size_t)n_stage_groups, struct traced_rank);
+    trace->is_sent = TSIM_NEW_ARRAY(trace->arena, (size_t)n_messages / 8 + 1, uint8_t);
+    begin_passes(trace);
+    for (int32_t i = 0; i < n_stage_groups; i++) {
+        trace->ranks[i].is_traced = is_chosen(trace, i);
+        if (trace->ranks[i].is_traced)
+            begin_rank(trace, i);
+    }
+}
+
+/* ---- slices ---- */
+
+static const char *task_name(const struct tsim_step_task *task) {
+    static const char *const PASSES[TSIM_N_PASS_KINDS] = {"forward", "backward", "input gradient", "weight gradient"};
+    switch (task->kind) {
+    case TSIM_TASK_PASS:
+        return PASSES[task->item->kind];
+    case TSIM_TASK_SEND:
+        return task->item->kind == TSIM_PASS_FORWARD ? "send activations" : "send gradients";
+    case TSIM_TASK_GATHER:
+        return "gather parameters";
+    case TSIM_TASK_REDUCE:
+        return "reduce gradients";
+    case TSIM_TASK_TIED:
+        return "reduce tied embedding";
+    case TSIM_TASK_NORM:
+        return "gradient norm";
+    case TSIM_TASK_OPTIMIZER:
+        return "optimizer";
+    case TSIM_TASK_COLLECTIVE_STEP:
+        return "part of a pass";
+    case TSIM_TASK_INPUT:
+        return "wait for input";
+    case TSIM_TASK_GO:
+        return "begin collective";
+    }
+    TSIM_BUG("task %d", (int)task->kind);
+}
+
+static inline int64_t nearest(double amount) {
+    return (int64_t)(amount + 0.5);
+}
+
+static inline char *put_amount(char *at, const char *key, double value) {
+    return value > 0 ? put_whole(at, key, nearest(value)) : at;
+}
+
+/* "args" of a slice. A pass that waits in its middle is in segments. */
+static char *put_args(const struct tsim_trace *trace, const struct tsim_step_task *task, char *at) {
+    char *begin = at;
+    if (task->item)
+        at = put_whole(at, ",\"micro-batch\":", task->item->microbatch);
+    if (task->item && trace->shape.chunks > 1)
+        at = put_whole(at, ",\"chunk\":", task->item->chunk);
+    if (task->segment > 0 || (task->kind == TSIM_TASK_PASS && !task->is_last_segment))
+        at = put_whole(at, ",\"segment\":", task->segment);
+    if (task->to_stage_group >= 0)
+        at = put_whole(at, ",\"to rank\":", task->to_stage_group);
+    at = put_amount(at, ",\"FLOP\":", task->flops);
+    at = put_amount(at, ",\"scale-up bytes\":", task->scale_up_bytes);
+    at = put_amount(at, ",\"NIC bytes\":", task->nic_bytes);
+    if (at == begin)
+        return put(at, "{}");
+    *begin = '{';
+    return put(at, "}");
+}
+
+static void put_slice(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns, int64_t end_ns) {
+    char *at = put_whole(begin_event(trace, "X", task->stage_group), ",\"tid\":", task->stream);
+    at = put_time(put_time(at, ",\"ts\":", begin_ns), ",\"dur\":", end_ns - begin_ns);
+    at = put(put(put(at, ",\"name\":\""), task_name(task)), "\",\"args\":");
+    end_event(trace, put_args(trace, task, at));
+}
+
+/* An arrow's end belongs to the slice that encloses it: where a message begins, and where the pass does. */
+static void put_arrow(struct tsim_trace *trace, const struct tsim_step_task *task, bool is_end, int64_t ns) {
+    char *at = begin_event(trace, is_end ? "f\",\"bp\":\"e" : "s", task->stage_group);
+    at = put_time(put_whole(at, ",\"tid\":", task->stream), ",\"ts\":", ns);
+    at = put_whole(at, ",\"id\":", task->message);
+    end_event(trace, put(at, ",\"cat\":\"message\",\"name\":\"message\""));
+}
+
+static void take_message(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns) {
+    uint8_t *cell = &trace->is_sent[task->message / 8], bit = (uint8_t)(1 << task->message % 8);
+    bool is_end = task->kind == TSIM_TASK_PASS;
+    if (is_end ? !(*cell & bit) : !trace->ranks[task->to_stage_group].is_traced)
+        return; /* its other end is not among the ranks */
+    *cell |= bit;
+    put_arrow(trace, task, is_end, begin_ns);
+}
+
+/* ---- counters ---- */
+
+static void count_memory(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns,
+                         int64_t end_ns) {
+    bool is_forward = task->item->kind == TSIM_PASS_FORWARD;
+    if (is_forward ? task->segment != 0 : !task->is_last_segment)
+        return;
+    int32_t stage = task->stage_group % trace->shape.stages;
+    struct traced_rank *rank = &trace->ranks[task->stage_group];
+    rank->activation_bytes += trace->pass_bytes[stage * trace->shape.chunks + task->item->chunk][task->item->kind];
+    put_memory(trace, task->stage_group, is_forward ? begin_ns : end_ns, "activations",
+               fmax(rank->activation_bytes, 0));
+}
+
+/* The links' share of the power is that of the streams beside compute. */
+static double power_w(const struct tsim_trace *trace, const struct tsim_step_task *task, double duration_s) {
+    if (task->stream != TSIM_STREAM_COMPUTE)
+        return trace->link_w;
+    return tsim_power_accelerator_w(trace->cluster->accelerator, task->matrix_busy_s / duration_s,
+                                    task->memory_busy_s / duration_s, 0);
+}
+
+static void count_rates(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns, int64_t end_ns) {
+    struct gauges *gauges = &trace->ranks[task->stage_group].gauges[task->stream];
+    if (end_ns <= begin_ns)
+        return;
+    double duration_s = task->end_s - task->begin_s, scale = 1e-8 / duration_s;
+    const int64_t VALUES[N_GAUGES] = {nearest(10 * power_w(trace, task, duration_s)),
+                                      nearest(task->scale_up_bytes * scale), nearest(task->nic_bytes * scale)};
+    if (begin_ns > gauges->end_ns)
+        rest_gauges(trace, task->stage_group, (int)task->stream, gauges->end_ns);
+    set_gauges(trace, task->stage_group, (int)task->stream, begin_ns, VALUES);
+    gauges->end_ns = end_ns;
+}
+
+static void take(void *context, const struct tsim_step_task *task) {
+    struct tsim_trace *trace = context;
+    int64_t begin_ns = nearest(task->begin_s * 1e9), end_ns = nearest(task->end_s * 1e9);
+    if (!trace->ranks[task->stage_group].is_traced ||
+        ((task->kind == TSIM_TASK_GO || task->kind == TSIM_TASK_INPUT) && end_ns == begin_ns))
+        return;
+    put_slice(trace, task, begin_ns, end_ns);
+    if (task->message >= 0)
+        take_message(trace, task, begin_ns);
+    if (task->kind == TSIM_TASK_PASS)
+        count_memory(trace, task, begin_ns, end_ns);
+    count_rates(trace, task, begin_ns, end_ns);
+}
+
+/* ---- the document ---- */
+
+static void put_text(struct tsim_trace *trace, const char *text) {
+    tsim_text_file_put(trace->file, text, strlen(text));
+}
+
+enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_scenario *scenario, const char *file,
+                                 const char *ranks, struct tsim_trace **trace, struct tsim_diags *diags) {
+    struct tsim_trace *opened = TSIM_NEW(arena, struct tsim_trace);
+    *opened = (struct tsim_trace){.arena = arena,
+                                  .scenario = scenario,
+                                  .cluster = tsim_cluster_build(arena, scenario),
+                                  .shape = tsim_scenario_schedule(scenario),
+                                  .file_name = file,
+                                  .sink = {.begin = begin, .take = take, .context = opened}};
+    if (ranks && !tsim_rank_list_parse(arena, ranks, &opened->chosen)) {
+        struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"},
+                                                  "", "'%s' is not a list of ranks", ranks);
+        tsim_diag_hint(diag, "as in 0,3,8-15, or all");
+        return TSIM_ERR_RANGE;
+    }
+    const struct tsim_accelerator *accelerator = opened->cluster->accelerator;
+    opened->idle_w = tsim_power_accelerator_w(accelerator, 0, 0, 0);
+    opened->link_w = tsim_power_accelerator_w(accelerator, 0, 0, 1) - opened->idle_w;
+    TSIM_TRY(tsim_text_file_open(arena, file, &opened->file, diags));
+    put_text(opened, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+    *trace = opened;
+    return TSIM_OK;
+}
+
+const struct tsim_step_sink *tsim_trace_sink(struct tsim_trace *trace) {
+    return &trace->sink;
+}
+
+static enum tsim_status check_ranks(const struct tsim_trace *trace, struct tsim_diags *diags) {
+    int64_t wrong = trace->ranks ? tsim_rank_list_beyond(&trace->chosen, trace->n_ranks) : -1;
+    if (wrong < 0)
+        return TSIM_OK;
+    tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"}, "",
+                     "there is no rank %lld; the simulated ranks are 0 to %d", (long long)wrong, trace->n_ranks - 1);
+    return TSIM_ERR_RANGE;
+}
+
+enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *diags) {
+    for (int32_t i = 0; i < trace->n_ranks; i++)
+        for (int s = 0; s < TSIM_N_STREAMS && trace->ranks[i].is_traced; s++)
+            rest_gauges(trace, i, s, trace->ranks[i].gauges[s].end_ns);
+    put_text(trace, "\n]}\n");
+    enum tsim_status status = check_ranks(trace, diags);
+    if (status == TSIM_OK)
+        return tsim_text_file_close(trace->file, diags);
+    tsim_trace_discard(trace);
+    return status;
+}
+
+void tsim_trace_discard(struct tsim_trace *trace) {
+    tsim_text_file_discard(trace->file);
+}

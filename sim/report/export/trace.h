@@ -1,0 +1,27 @@
+/* trace.h - a step as Chrome Trace Event JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
+ *
+ * A process for each simulated rank (a pipeline stage of one replica; numbered as in the summary's ranks), a thread for
+ * each of its streams: compute, data-parallel collectives, messages to the next and to the previous stage. Slices carry
+ * what they are (micro-batch, chunk, FLOPs, bytes per accelerator); an arrow leads from each message to the pass that
+ * waited for it. Counters: model state and activations in flight; of each stream its power and the bytes per second on
+ * NICs and scale-up links, in tenths, where they change. Times are microseconds, rounded to nanoseconds.
+ *
+ * Streamed: memory grows with ranks and messages under way, not with slices. Written between the two calls by
+ * whoever simulates with the sink. */
+#ifndef TSIM_REPORT_TRACE_H
+#define TSIM_REPORT_TRACE_H
+
+#include "step/program.h"
+
+struct tsim_trace;
+
+/* `ranks`: "0,3,8-15" or "all"; NULL: the first replica's stages, at most 64. A failure to open the file is
+ * TSIM_ERR_IO, a list that is none TSIM_ERR_RANGE. `file` ending in ".gz" is compressed. */
+enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_scenario *scenario, const char *file,
+                                 const char *ranks, struct tsim_trace **trace, struct tsim_diags *diags);
+const struct tsim_step_sink *tsim_trace_sink(struct tsim_trace *trace);
+/* Ends the document. A rank of the list that was not simulated is TSIM_ERR_RANGE, and leaves no file. */
+enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *diags);
+void tsim_trace_discard(struct tsim_trace *trace); /* leaves no file */
+
+#endif

@@ -1,0 +1,270 @@
+/* Charts of one run beside the step itself: links, sensitivities, the whole run. */
+#include "report/page/chart_run.h"
+
+#include "config/scenario.h"
+#include "report/page/chart_draw.h"
+#include "results/format.h"
+
+#include <string.h>
+
+#define PLOT_WIDTH (CHART_WIDTH - CHART_LEFT - CHART_RIGHT)
+
+static const char *word(const struct tsim_json *object, const char *key) {
+    const char *text = tsim_json_text_of(object, key);
+    return text ? text : "";
+}
+
+/* "matrix_peak" as people write it. */
+static const char *spaced(const char *text, char *buffer, size_t size) {
+    snprintf(buffer, size, "%s", text);
+    for (char *c = buffer; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+    return buffer;
+}
+
+static const char *percent(double frac, char *buffer, size_t size) {
+    snprintf(buffer, size, "%.1f %%", 100 * frac);
+    return buffer;
+}
+
+/* ---- links ---- */
+
+bool tsim_chart_links(const struct tsim_json *run, FILE *out) {
+    static const char *const NAMES[] = {"mean", "fullest"};
+    static const int COLORS[] = {4, 0};
+    const struct tsim_json *rows = tsim_json_find(tsim_json_find(run, "explain"), "links");
+    size_t n = tsim_json_count(rows) < CHART_MOST_ROWS / 2 ? tsim_json_count(rows) : CHART_MOST_ROWS / 2;
+    char text[96], share[32];
+    if (n == 0)
+        return false;
+    tsim_chart_begin(run, "Links by load, of capacity over the step", CHART_TOP + 2 * (double)n * CHART_BAR + 40, out);
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_json *row = tsim_json_at(rows, i);
+        double mean = chart_number(row, "mean_load"), highest = chart_number(row, "highest_load");
+        tsim_chart_bar(out, 2 * (int)i, word(row, "sort"), mean, percent(mean, text, sizeof text), COLORS[0]);
+        snprintf(text, sizeof text, "%s %.60s", percent(highest, share, sizeof share), word(row, "fullest"));
+        tsim_chart_bar(out, 2 * (int)i + 1, "", highest, text, COLORS[1]);
+    }
+    tsim_chart_legend(out, NAMES, COLORS, 2, CHART_TOP + 2 * (double)n * CHART_BAR + 26);
+    tsim_svg_end(out);
+    return true;
+}
+
+/* ---- sensitivities: bars to both sides of nothing ---- */
+
+static void draw_change(FILE *out, double y, double frac, double most_frac, int color) {
+    char name[8], text[32];
+    double middle = CHART_LEFT + PLOT_WIDTH / 2.0, width = frac / most_frac * (PLOT_WIDTH / 2.0 - 70);
+    snprintf(text, sizeof text, "%+.1f %%", 100 * frac);
+    tsim_svg_rect(out, width < 0 ? middle + width : middle, y, fmax(fabs(width), 0.5), CHART_BAR / 2.0 - 3,
+                  chart_color(name, sizeof name, color), text);
+    tsim_svg_text(out, middle + width + (width < 0 ? -6 : 6), y + 9, width < 0 ? "end" : "start", "soft", text);
+}
+
+bool tsim_chart_sensitivity(const struct tsim_json *run, FILE *out) {
+    static const char *const NAMES[] = {"a tenth lower", "a tenth higher"};
+    static const int COLORS[] = {6, 2};
+    const struct tsim_json *rows = tsim_json_find(tsim_json_find(run, "explain"), "sensitivities");
+    size_t n = tsim_json_count(rows) < CHART_MOST_ROWS ? tsim_json_count(rows) : CHART_MOST_ROWS;
+    double most_frac = 1e-6, bottom = CHART_TOP + (double)n * CHART_BAR;
+    for (size_t i = 0; i < n; i++) {
+        most_frac = fmax(most_frac, fabs(chart_number(tsim_json_at(rows, i), "less_change_frac")));
+        most_frac = fmax(most_frac, fabs(chart_number(tsim_json_at(rows, i), "more_change_frac")));
+    }
+    if (n == 0)
+        return false;
+    tsim_chart_begin(run, "Change of the step's time", bottom + 40, out);
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_json *row = tsim_json_at(rows, i);
+        char name[64];
+        double y = CHART_TOP + (double)i * CHART_BAR;
+        tsim_svg_text(out, CHART_LEFT - 10, y + 16, "end", "ink", spaced(word(row, "capacity"), name, sizeof name));
+        draw_change(out, y + 2, chart_number(row, "less_change_frac"), most_frac, COLORS[0]);
+        draw_change(out, y + CHART_BAR / 2.0, chart_number(row, "more_change_frac"), most_frac, COLORS[1]);
+    }
+    double middle = CHART_LEFT + PLOT_WIDTH / 2.0;
+    tsim_svg_line(out, middle, CHART_TOP, middle, bottom, "line");
+    tsim_chart_legend(out, NAMES, COLORS, 2, bottom + 26);
+    tsim_svg_end(out);
+    return true;
+}
+
+/* ---- the whole run ---- */
+
+static const struct tsim_json *campaign_of(const struct tsim_json *run) {
+    return tsim_json_find(tsim_json_find(run, "summary"), "campaign");
+}
+
+bool tsim_chart_days(const struct tsim_json *run, FILE *out) {
+    const struct tsim_json *d = tsim_json_find(campaign_of(run), "distribution");
+    const struct tsim_json *bins = tsim_json_find(d, "replications");
+    double most = 0, left = 60, width = CHART_WIDTH - left - CHART_RIGHT, bottom = 260;
+    double from = chart_number(d, "from_days"), to = chart_number(d, "to_days");
+    size_t n = tsim_json_count(bins);
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, tsim_json_number_of(tsim_json_at(bins, i)));
+    if (n == 0 || !(most > 0))
+        return false;
+    tsim_chart_begin(run, "Days of the whole run", bottom + 44, out);
+    for (size_t i = 0; i < n; i++) {
+        double count = tsim_json_number_of(tsim_json_at(bins, i)), height = count / most * (bottom - CHART_TOP - 20);
+        double step = width / (double)n;
+        char text[96];
+        snprintf(text, sizeof text, "%.4g to %.4g days: %.0f runs", from + (to - from) * (double)i / (double)n,
+                 from + (to - from) * (double)(i + 1) / (double)n, count);
+        tsim_svg_rect(out, left + (double)i * step + 1, bottom - height, step - 2, height, "k0", text);
+    }
+    char text[64];
+    snprintf(text, sizeof text, "%.4g days", from);
+    tsim_svg_text(out, left, bottom + 18, "start", "soft", text);
+    snprintf(text, sizeof text, "%.4g days", to);
+    tsim_svg_text(out, left + width, bottom + 18, "end", "soft", text);
+    snprintf(text, sizeof text, "%.0f runs", most);
+    tsim_svg_text(out, left - 6, CHART_TOP + 28, "end", "soft", text);
+    tsim_svg_end(out);
+    return true;
+}
+
+/* Three numbers each: from and to in hours, and which loss (below 0: training). */
+enum { STRETCH_NUMBERS = 3, MOST_KINDS = 16 };
+
+static double stretch(const struct tsim_json *stretches, size_t i, size_t which) {
+    return tsim_json_number_of(tsim_json_at(stretches, i * STRETCH_NUMBERS + which));
+}
+
+static const char *loss_name(const struct tsim_json *run, int loss, char *buffer, size_t size) {
+    struct tsim_json const *names = tsim_json_find(run, "loss_names");
+    const char *name = loss < 0 ? "training" : tsim_json_text_at(names, (size_t)loss);
+    return spaced(name ? name : "other", buffer, size);
+}
+
+static void draw_time_axis(FILE *out, double left, double width, double bottom, double hours) {
+    char text[48];
+    snprintf(text, sizeof text, "%.4g days", hours / 24);
+    tsim_svg_text(out, left, bottom + 18, "start", "soft", "0");
+    tsim_svg_text(out, left + width, bottom + 18, "end", "soft", text);
+}
+
+bool tsim_chart_timeline(const struct tsim_json *run, FILE *out) {
+    const struct tsim_json *stretches = tsim_json_find(run, "stretches");
+    size_t n = tsim_json_count(stretches) / STRETCH_NUMBERS;
+    double left = 20, width = CHART_WIDTH - left - CHART_RIGHT, top = CHART_TOP + 6, height = 60;
+    int losses[MOST_KINDS], colors[MOST_KINDS], n_kinds = 0;
+    char names[MOST_KINDS][48], color[8];
+    const char *shown[MOST_KINDS];
+    if (n < 2)
+        return false;
+    double hours = stretch(stretches, n - 1, 1);
+    tsim_chart_begin(run, "One run over its days", top + height + 60, out);
+    for (size_t i = 0; i < n; i++) {
+        int loss = (int)stretch(stretches, i, 2), k = 0;
+        double x = stretch(stretches, i, 0) / hours * width, right = stretch(stretches, i, 1) / hours * width;
+        loss = loss < 0 ? -1 : loss;
+        while (k < n_kinds && losses[k] != loss)
+            k++;
+        if (k == n_kinds && n_kinds < MOST_KINDS) {
+            losses[n_kinds] = loss;
+            colors[n_kinds] = loss < 0 ? 0 : 2 + n_kinds;
+            shown[n_kinds] = loss_name(run, loss, names[n_kinds], sizeof names[0]);
+            n_kinds++;
+        }
+        tsim_svg_rect(out, left + x, top, fmax(right - x, loss < 0 ? 0.05 : 0.5), height,
+                      chart_color(color, sizeof color, k < MOST_KINDS ? colors[k] : 9),
+                      k < MOST_KINDS ? shown[k] : NULL);
+    }
+    draw_time_axis(out, left, width, top + height, hours);
+    tsim_chart_legend(out, shown, colors, n_kinds, top + height + 46);
+    tsim_svg_end(out);
+    return true;
+}
+
+bool tsim_chart_power(const struct tsim_json *run, FILE *out) {
+    const struct tsim_json *stretches = tsim_json_find(run, "stretches"), *campaign = campaign_of(run);
+    double loaded_w = chart_number(campaign, "power.loaded_w"), idle_w = chart_number(campaign, "power.idle_w");
+    size_t n = tsim_json_count(stretches) / STRETCH_NUMBERS;
+    double left = 90, width = CHART_WIDTH - left - CHART_RIGHT, top = CHART_TOP + 10, bottom = 240;
+    char text[48];
+    if (n < 2 || !(loaded_w > 0))
+        return false;
+    double hours = stretch(stretches, n - 1, 1), before_w = loaded_w;
+    tsim_chart_begin(run, "Power of the facility over one run", bottom + 40, out);
+    for (size_t i = 0; i < n; i++) {
+        double w = stretch(stretches, i, 2) < 0 ? loaded_w : idle_w, y = bottom - w / loaded_w * (bottom - top);
+        double before = bottom - before_w / loaded_w * (bottom - top),
+               x = left + stretch(stretches, i, 0) / hours * width;
+        tsim_svg_line(out, x, before, x, y, "curve");
+        tsim_svg_line(out, x, y, left + stretch(stretches, i, 1) / hours * width, y, "curve");
+        before_w = w;
+    }
+    tsim_svg_line(out, left, bottom, left + width, bottom, "line");
+    tsim_svg_text(out, left - 8, top + 4, "end", "soft", tsim_quantity_human(loaded_w, TSIM_WATTS, text, sizeof text));
+    tsim_svg_text(out, left - 8, bottom + 4, "end", "soft", "0 W");
+    draw_time_axis(out, left, width, bottom, hours);
+    tsim_svg_end(out);
+    return true;
+}
+
+bool tsim_chart_lost(const struct tsim_json *run, FILE *out) {
+    const struct tsim_json *campaign = campaign_of(run), *lost = tsim_json_find(campaign, "lost_accelerator_hours");
+    double all_h =
+        chart_number(tsim_json_find(run, "summary"), "accelerators") * chart_number(campaign, "mean_days") * 24;
+    double most_h = 0;
+    int n = 0, row = 0;
+    for (size_t i = 0; i < tsim_json_count(lost); i++) {
+        double hours = chart_number(lost, tsim_json_key(lost, i));
+        most_h = fmax(most_h, hours);
+        n += hours > 0;
+    }
+    if (n == 0)
+        return false;
+    tsim_chart_begin(run, "Accelerator hours lost by cause", CHART_TOP + n * CHART_BAR + 16, out);
+    for (size_t i = 0; i < tsim_json_count(lost); i++) {
+        double hours = chart_number(lost, tsim_json_key(lost, i));
+        char name[48], text[160], count[96], share[32];
+        if (!(hours > 0))
+            continue;
+        snprintf(text, sizeof text, "%s h, %s", tsim_count_text(hours, count, sizeof count),
+                 tsim_share_text(hours / all_h, share, sizeof share));
+        tsim_chart_bar(out, row++, spaced(tsim_json_key(lost, i), name, sizeof name), hours / most_h, text, 4);
+    }
+    tsim_svg_end(out);
+    return true;
+}
+
+static const struct {
+    const char *path, *name;
+} COSTS[] = {{"run_capital_usd", "capital"},
+             {"run_maintenance_usd", "maintenance"},
+             {"run_power_usd", "power"},
+             {"run_cooling_usd", "cooling"}};
+enum { N_COSTS = sizeof COSTS / sizeof COSTS[0] };
+
+bool tsim_chart_ownership(const struct tsim_json *run, FILE *out) {
+    const struct tsim_json *campaign = campaign_of(run), *own = tsim_json_find(campaign, "ownership");
+    double rent_usd = chart_number(campaign, "rent_usd"), run_usd = chart_number(own, "run_usd"), x = CHART_LEFT;
+    double most_usd = fmax(rent_usd, run_usd);
+    const char *names[N_COSTS + 1] = {[N_COSTS] = "rent"};
+    int colors[N_COSTS + 1];
+    char color[8], text[64];
+    if (!own || !(most_usd > 0))
+        return false;
+    tsim_chart_begin(run, "The run's cost, owned and rented", CHART_TOP + 2 * CHART_BAR + 44, out);
+    for (int i = 0; i <= N_COSTS; i++) {
+        bool is_rent = i == N_COSTS;
+        double usd = is_rent ? rent_usd : chart_number(own, COSTS[i].path), width = usd / most_usd * (PLOT_WIDTH - 130);
+        colors[i] = i;
+        names[i] = is_rent ? "rent" : COSTS[i].name;
+        tsim_svg_rect(out, is_rent ? CHART_LEFT : x, CHART_TOP + (is_rent ? CHART_BAR : 0) + 3, width, CHART_BAR - 8,
+                      chart_color(color, sizeof color, i), tsim_quantity_human(usd, TSIM_USD, text, sizeof text));
+        x += is_rent ? 0 : width;
+    }
+    tsim_svg_text(out, CHART_LEFT - 10, CHART_TOP + 16, "end", "ink", "owned");
+    tsim_svg_text(out, CHART_LEFT - 10, CHART_TOP + CHART_BAR + 16, "end", "ink", "rented");
+    tsim_svg_text(out, x + 8, CHART_TOP + 16, "start", "soft",
+                  tsim_quantity_human(run_usd, TSIM_USD, text, sizeof text));
+    tsim_svg_text(out, CHART_LEFT + rent_usd / most_usd * (PLOT_WIDTH - 130) + 8, CHART_TOP + CHART_BAR + 16, "start",
+                  "soft", tsim_quantity_human(rent_usd, TSIM_USD, text, sizeof text));
+    tsim_chart_legend(out, names, colors, N_COSTS + 1, CHART_TOP + 2 * CHART_BAR + 28);
+    tsim_svg_end(out);
+    return true;
+}

@@ -1,0 +1,45 @@
+/* page.h - reports as one HTML file that needs nothing else: the template (page.html), Chart.js and the data are in it.
+ *
+ * The data is one JSON object, {"schema": "tsim/report/v1", "comparisons", "plans", "runs", "sweeps": [...]}; the
+ * page's own script draws it, with text set as text, never as markup. In the file no '<' of the data is left, so that
+ * no name or description can end the element that holds it. */
+#ifndef TSIM_REPORT_PAGE_H
+#define TSIM_REPORT_PAGE_H
+
+#include "report/terminal/plan_output.h"
+#include "report/terminal/summary.h"
+#include "results/store_query.h"
+
+enum {
+    TSIM_PAGE_MOST_RUNS = 8,
+    TSIM_PAGE_MOST_POINTS = 2000,
+    TSIM_PAGE_MOST_SLICES = 8000,
+    TSIM_PAGE_MOST_CANDIDATES = 64,
+    TSIM_PAGE_MOST_COUNTS = 64
+};
+
+/* An empty report. The caller releases it. */
+struct tsim_json *tsim_page_new(void);
+
+/* Simulates the scenario once more, with what `tsim explain` runs beside it, and adds: the summary, explain's tables,
+ * the roof of its roofline, the first replica's timeline (the first most_slices of it), the resolved scenario. */
+enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *page,
+                                   const struct tsim_scenario *scenario, bool ignore_memory,
+                                   const struct tsim_logged *logged, int32_t most_slices, struct tsim_diags *diags);
+
+/* A sweep of the database with its points, the fastest TSIM_PAGE_MOST_POINTS of them, and where it has several numbers
+ * of accelerators the scaling curve of their fastest points, with its knee (study/curves/scale.h). */
+enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json *page, struct tsim_store *store,
+                                     int64_t sweep_id, struct tsim_diags *diags);
+
+/* Two runs side by side, as tsim_comparison_json says it, which the page owns from here on. It stands before the runs.
+ */
+void tsim_page_add_comparison(struct tsim_json *page, struct tsim_json *comparison);
+
+/* A search for plans: its JSON, with the space that was searched and the limits. It stands before the runs. */
+void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const struct tsim_plan_output *output);
+
+/* Write errors are left in `out`. */
+void tsim_page_write(struct tsim_json *page, FILE *out);
+
+#endif

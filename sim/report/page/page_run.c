@@ -1,0 +1,112 @@
+/* What a report's page shows of a run. */
+#include "report/page/page.h"
+
+#include "report/terminal/explain.h"
+#include "run/run.h"
+#include "study/judge/uncertainty.h"
+#include "study/search/advice.h"
+#include "workload/memory.h"
+#include "workload/model.h"
+
+#include <math.h>
+
+/* ---- the timeline ---- */
+
+struct recorder {
+    struct tsim_json *slices; /* seven integers each: stage, stream, kind, micro-batch, chunk, begin and end in us */
+    int32_t n_stages, n, most;
+};
+
+static void begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
+    (void)context, (void)n_stage_groups, (void)n_messages;
+}
+
+/* Passes by their kind, then messages forward and backward, then the other kinds of tasks. */
+static int64_t kind_of(const struct tsim_step_task *task) {
+    if (task->kind == TSIM_TASK_PASS)
+        return task->item->kind;
+    if (task->kind == TSIM_TASK_SEND)
+        return TSIM_N_PASS_KINDS + (task->item->kind != TSIM_PASS_FORWARD);
+    return TSIM_N_PASS_KINDS + 2 + (task->kind - TSIM_TASK_GATHER);
+}
+
+static void take(void *context, const struct tsim_step_task *task) {
+    struct recorder *recorder = context;
+    if (task->stage_group >= recorder->n_stages || task->end_s <= task->begin_s)
+        return;
+    if (recorder->n++ >= recorder->most)
+        return;
+    tsim_json_integer(recorder->slices, NULL, task->stage_group);
+    tsim_json_integer(recorder->slices, NULL, task->stream);
+    tsim_json_integer(recorder->slices, NULL, kind_of(task));
+    tsim_json_integer(recorder->slices, NULL, task->item ? task->item->microbatch : -1);
+    tsim_json_integer(recorder->slices, NULL, task->item ? task->item->chunk : -1);
+    tsim_json_integer(recorder->slices, NULL, llround(task->begin_s * 1e6));
+    tsim_json_integer(recorder->slices, NULL, llround(task->end_s * 1e6));
+}
+
+/* ---- the parts ---- */
+
+static void add_roof(struct tsim_json *run, const struct tsim_scenario *sc) {
+    const struct tsim_accelerator *accelerator = sc->cluster.node->accelerator;
+    struct tsim_json *roof = tsim_json_object(run, "roof");
+    tsim_json_text(roof, "accelerator", accelerator->name);
+    tsim_json_text(roof, "precision", tsim_precision_name(sc->training.precision));
+    tsim_json_number(roof, "flops_per_s", accelerator->peak_flops_per_s[sc->training.precision]);
+    tsim_json_number(roof, "bytes_per_s", accelerator->memory_bytes_per_s);
+}
+
+static void add_estimates(struct tsim_json *run, const struct tsim_scenario *sc) {
+    struct tsim_json *estimates = tsim_json_array(run, "estimates");
+    for (size_t i = 0; i < sc->n_estimates; i++)
+        tsim_json_text(estimates, NULL, sc->estimates[i]);
+}
+
+/* Three numbers each: begin and end in hours, and what it is charged to by its place in the names; -1: running. */
+static void add_stretches(struct tsim_json *run, const struct tsim_campaign *c) {
+    if (!c->has_failures)
+        return;
+    struct tsim_json *names = tsim_json_array(run, "loss_names"), *stretches = tsim_json_array(run, "stretches");
+    for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++)
+        tsim_json_text(names, NULL, tsim_campaign_loss_name(loss));
+    for (int32_t i = 0; i < c->n_stretches; i++) {
+        tsim_json_number(stretches, NULL, round(c->stretches[i].begin_s) / 3600);
+        tsim_json_number(stretches, NULL, round(c->stretches[i].end_s) / 3600);
+        tsim_json_integer(stretches, NULL, c->stretches[i].loss);
+    }
+}
+
+enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *page,
+                                   const struct tsim_scenario *scenario, bool ignore_memory,
+                                   const struct tsim_logged *logged, int32_t most_slices, struct tsim_diags *diags) {
+    struct tsim_json *slices = tsim_json_new_array();
+    struct recorder recorder = {
+        .slices = slices, .n_stages = tsim_scenario_schedule(scenario).stages, .most = most_slices};
+    const struct tsim_step_sink sink = {.begin = begin, .take = take, .context = &recorder};
+    const struct tsim_run_options options = {.ignore_memory = ignore_memory, .sink = &sink};
+    struct tsim_prediction *prediction = TSIM_NEW(arena, struct tsim_prediction);
+    struct tsim_explanation explanation;
+    enum tsim_status status = tsim_train_run(arena, scenario, &options, &prediction->result, diags);
+    if (status == TSIM_OK)
+        status = tsim_uncertainty_add(arena, prediction, diags);
+    if (status == TSIM_OK) {
+        tsim_advise(arena, scenario, prediction);
+        status = tsim_explanation_build(arena, scenario, prediction, &explanation, diags);
+    }
+    if (status != TSIM_OK) {
+        tsim_json_release(slices);
+        return status;
+    }
+    struct tsim_json *run = tsim_json_object(tsim_json_member(page, "runs"), NULL);
+    tsim_json_text(run, "name", scenario->name);
+    tsim_json_bool(run, "of_samples", tsim_model_is_of_samples(scenario->model));
+    tsim_json_take(run, "summary", tsim_summary_json(prediction, logged));
+    tsim_json_take(run, "explain", tsim_explain_json(&explanation));
+    add_roof(run, scenario);
+    add_estimates(run, scenario);
+    add_stretches(run, &prediction->result.campaign);
+    tsim_json_integer(run, "n_slices", recorder.n);
+    tsim_json_take(run, "slices", slices);
+    tsim_json_parsed(run, "scenario", scenario->resolved_json);
+    return TSIM_OK;
+}

@@ -1,0 +1,132 @@
+#include "report/page/svg.h"
+
+/* Of the next character; 0 for what XML does not have: control characters, and text cut within a code point. */
+static size_t character_bytes(const char *at) {
+    unsigned char first = (unsigned char)*at;
+    if (first < 0x80)
+        return first >= ' ' || first == '\t' || first == '\n';
+    size_t n = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
+    for (size_t i = 1; i < n; i++)
+        if (((unsigned char)at[i] & 0xC0) != 0x80)
+            return 0;
+    return n;
+}
+
+static const char *entity_of(char character) {
+    switch (character) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    default:
+        return NULL;
+    }
+}
+
+static void put_escaped(const char *text, FILE *out) {
+    for (size_t n; *text; text += n ? n : 1) {
+        n = character_bytes(text);
+        const char *entity = n == 0 ? "?" : entity_of(*text);
+        if (entity)
+            fputs(entity, out);
+        else
+            fwrite(text, 1, n, out);
+    }
+}
+
+/* Those of the report's page. */
+static const char STYLE[] =
+    "<style>\n"
+    ".paper{fill:#fff}.ink{fill:#1c2128}.soft{fill:#5b6470}.warn{fill:#b3261e}.head{fill:#1c2128;font-size:16px;"
+    "font-weight:600}\n"
+    "line,path{fill:none}line.line{stroke:#d9dee4}line.warn{stroke:#b3261e;stroke-dasharray:5 "
+    "3}line.soft{stroke:#5b6470}\n"
+    "path.curve{stroke:#3b7dd8;stroke-width:2}path.ideal{stroke:#5b6470;stroke-dasharray:6 4}path.tax{fill:#d1495b;"
+    "fill-opacity:.25}path.rest{fill:#8a94a0;fill-opacity:.2}\n"
+    ".k0{fill:#3b7dd8}.k1{fill:#7aa8e6}.k2{fill:#c9ced6}.k3{fill:#d1495b}.k4{fill:#e8915b}.k5{fill:#b565a7}.k6{fill:#"
+    "4d9078}"
+    ".k7{fill:#8c6d46}.k8{fill:#d8b13b}.k9{fill:#5b6470}\n"
+    ".heat0{fill:#3b7dd8;fill-opacity:0.06}.heat1{fill:#3b7dd8;fill-opacity:0.12}.heat2{fill:#3b7dd8;fill"
+    "-opacity:0.19}.heat3{fill:#3b7dd8;fill-opacity:0.26}.heat4{fill:#3b7dd8;fill-opacity:0.32}.heat5{fil"
+    "l:#3b7dd8;fill-opacity:0.39}.heat6{fill:#3b7dd8;fill-opacity:0.45}.heat7{fill:#3b7dd8;fill-opacity:0"
+    ".52}.heat8{fill:#3b7dd8;fill-opacity:0.58}.heat9{fill:#3b7dd8;fill-opacity:0.65}"
+    "line.curve{stroke:#3b7dd8;stroke-width:1.5}\n"
+    "@media(prefers-color-scheme:dark){.paper{fill:#14181d}.ink,.head{fill:#e4e8ec}.soft{fill:#9aa4af}.warn{fill:#"
+    "ff8a80}"
+    "line.line{stroke:#323a43}line.soft,path.ideal{stroke:#9aa4af}line.warn{stroke:#ff8a80}.k2{fill:#4a525c}}\n"
+    "</style>\n";
+
+void tsim_svg_begin(FILE *out, double width, double height, const char *title) {
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" height=\"%g\" role=\"img\" "
+            "font-family=\"system-ui, DejaVu Sans, sans-serif\" font-size=\"13\">\n<title>",
+            width, height, width, height);
+    put_escaped(title, out);
+    fprintf(out, "</title>\n%s<rect class=\"paper\" width=\"%g\" height=\"%g\"/>\n", STYLE, width, height);
+    tsim_svg_text(out, 16, 26, "start", "head", title);
+}
+
+void tsim_svg_end(FILE *out) {
+    fputs("</svg>\n", out);
+}
+
+/* The end of an element that may have a hint. */
+static void end_shape(FILE *out, const char *element, const char *hint) {
+    if (!hint) {
+        fputs("/>\n", out);
+        return;
+    }
+    fputs("><title>", out);
+    put_escaped(hint, out);
+    fprintf(out, "</title></%s>\n", element);
+}
+
+void tsim_svg_rect(FILE *out, double x, double y, double width, double height, const char *class_name,
+                   const char *hint) {
+    fprintf(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" class=\"%s\"", x, y, width, height,
+            class_name);
+    end_shape(out, "rect", hint);
+}
+
+void tsim_svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *class_name) {
+    fprintf(out, "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" class=\"%s\"/>\n", x1, y1, x2, y2, class_name);
+}
+
+void tsim_svg_dot(FILE *out, double x, double y, double radius, const char *class_name, const char *hint) {
+    fprintf(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" class=\"%s\"", x, y, radius, class_name);
+    end_shape(out, "circle", hint);
+}
+
+void tsim_svg_text(FILE *out, double x, double y, const char *anchor, const char *class_name, const char *text) {
+    fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor, class_name);
+    put_escaped(text, out);
+    fputs("</text>\n", out);
+}
+
+void tsim_svg_text_up(FILE *out, double x, double y, const char *class_name, const char *text) {
+    fprintf(out, "<text transform=\"translate(%.2f %.2f) rotate(-90)\" text-anchor=\"middle\" class=\"%s\">", x, y,
+            class_name);
+    put_escaped(text, out);
+    fputs("</text>\n", out);
+}
+
+static void put_points(FILE *out, const double *points, size_t n_points) {
+    for (size_t i = 0; i < n_points; i++)
+        fprintf(out, "%c%.2f %.2f", i == 0 ? 'M' : 'L', points[2 * i], points[2 * i + 1]);
+}
+
+void tsim_svg_path(FILE *out, const double *points, size_t n_points, const char *class_name) {
+    fprintf(out, "<path class=\"%s\" d=\"", class_name);
+    put_points(out, points, n_points);
+    fputs("\"/>\n", out);
+}
+
+void tsim_svg_area(FILE *out, const double *points, size_t n_points, const char *class_name) {
+    fprintf(out, "<path class=\"%s\" d=\"", class_name);
+    put_points(out, points, n_points);
+    fputs("Z\"/>\n", out);
+}

@@ -1,0 +1,34 @@
+/* compare.h - two predictions side by side: what differs in their inputs, where the step's time goes from A to B, and
+ * what that does to the other figures. */
+#ifndef TSIM_REPORT_COMPARE_H
+#define TSIM_REPORT_COMPARE_H
+
+#include "report/terminal/figures.h"
+#include "results/outcome.h"
+
+struct tsim_side {
+    const char *name; /* as the user called it */
+    const struct tsim_prediction *prediction;
+};
+
+struct tsim_comparison {
+    struct tsim_side a, b;
+    struct tsim_figures inputs;    /* path, A, B: every key of the resolved scenarios that differs */
+    struct tsim_figures waterfall; /* term, A, B, change in seconds; the last row is the step; empty unless both ran */
+    struct tsim_figures outputs;   /* figures of the summary that differ: name, A, B, change as a fraction */
+    const char *alike; /* why every figure is the same although inputs differ; NULL: some figure differs, or no input */
+    double step_change_frac;         /* B / A - 1; NAN unless both ran */
+    struct tsim_figures sensitivity; /* side, input, changes, what turns round; of the caller, empty unless asked for */
+    const char *verdict;             /* sentences below that table, or NULL */
+};
+
+/* In `arena`. The predictions' scenarios must be there. */
+void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, const struct tsim_side *b,
+                           struct tsim_comparison *comparison);
+
+void tsim_comparison_print(FILE *out, const struct tsim_style *style, const struct tsim_comparison *comparison);
+void tsim_comparison_print_csv(FILE *out, const struct tsim_comparison *comparison);
+/* {"schema": "tsim/compare/v1", "a", "b", "step_change", "inputs", "waterfall", "outputs"}; "sensitivity" with it */
+struct tsim_json *tsim_comparison_json(const struct tsim_comparison *comparison);
+
+#endif

@@ -1,0 +1,48 @@
+/* explain.h - where a step goes and why, as `tsim explain` prints it: one section after the other, each as tables for
+ * people, CSV and JSON arrays. Sections that need a simulated step are left out of a result that has none.
+ *
+ *   memory         bytes by kind and pipeline stage against capacity, and what would make it fit
+ *   operators      the roofline of every operator of the critical rank; the shares of all rows add up to the step
+ *   schedule       when the pipeline stages run which passes
+ *   critical_path  the chain of passes and messages that the step consists of, and the operators on it
+ *   overlaps       communication, what it could hide behind, what of it is exposed, and why
+ *   links          how full each sort of link is over the step, and which of them is fullest
+ *   input          with `data`: what storage, workers and links could deliver, and how busy they are
+ *   sensitivities  the step with each capacity of the hardware a tenth lower and higher
+ *   advice         the changes of one setting that gain most */
+#ifndef TSIM_REPORT_EXPLAIN_H
+#define TSIM_REPORT_EXPLAIN_H
+
+#include "report/terminal/explain_timeline.h"
+#include "report/terminal/figures.h"
+#include "results/prediction.h"
+#include "step/step_input.h"
+#include "study/curves/sensitivity.h"
+
+struct tsim_explanation {
+    const struct tsim_scenario *scenario;
+    const struct tsim_prediction *prediction; /* of the scenario */
+    const struct tsim_result *result;         /* the prediction's */
+    /* Of a simulated result alone: */
+    struct tsim_sensitivities sensitivities;
+    const struct tsim_timeline *timeline;
+    struct tsim_stage_group_account account; /* of the critical rank */
+    struct tsim_input_pipeline pipeline;     /* its input pipeline, without gaps_s */
+    struct tsim_input_pipeline_flow flow;    /* of its input pipeline */
+    const struct tsim_link_utilization *link_utilizations;
+    int32_t n_link_utilizations;
+};
+
+/* Runs what the sections need beside `prediction`, which must outlive the explanation. Fails only as tsim_train_run
+ * does. */
+enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                        const struct tsim_prediction *prediction, struct tsim_explanation *explanation,
+                                        struct tsim_diags *diags);
+
+void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation);
+/* The sections' tables one after the other, an empty line between them; see tsim_figures_print_csv. */
+void tsim_explain_print_csv(FILE *out, const struct tsim_explanation *explanation);
+/* {"schema": "tsim/explain/v1", "scenario", "status", "step_time_s", and an array for each table}. */
+struct tsim_json *tsim_explain_json(const struct tsim_explanation *explanation);
+
+#endif

@@ -1,0 +1,235 @@
+#include "report/terminal/explain_sections.h"
+#include "workload/memory.h"
+#include "workload/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROUNDING_FRAC 1e-9
+
+enum { TEXT_BYTES = 96, MOST_STAGES = 6, KIND_COLUMNS = 18, STAGE_COLUMNS = 10 };
+
+struct kind {
+    const char *name;
+    double bytes;
+};
+enum { N_KINDS = 7 };
+
+struct stage_kinds {
+    int32_t stage;
+    struct kind kinds[N_KINDS];
+    double peak_bytes;
+};
+
+static struct stage_kinds kinds_of(const struct tsim_scenario *sc, int32_t stage) {
+    struct tsim_stage_memory m;
+    double reserve_bytes = sc->cluster.node->accelerator->usable_memory_reserve_bytes;
+    tsim_stage_memory(sc, stage, &m);
+    return (struct stage_kinds){.stage = stage,
+                                .kinds = {{"weights", m.weights_bytes},
+                                          {"gradients", m.gradients_bytes},
+                                          {"master weights", m.master_bytes},
+                                          {"optimizer state", m.optimizer_bytes},
+                                          {"activations", m.activations_bytes},
+                                          {"buffers", m.buffers_bytes},
+                                          {"driver and runtime", reserve_bytes}},
+                                .peak_bytes = m.total_bytes + reserve_bytes};
+}
+
+/* ---- tables ---- */
+
+static void stage_table(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                        struct tsim_figures *figures) {
+    static const struct tsim_figure_column COLUMNS[] = {
+        {"stage", "stage", TSIM_FIGURE_COUNT},         {NULL, "weights_bytes", TSIM_FIGURE_BYTES},
+        {NULL, "gradients_bytes", TSIM_FIGURE_BYTES},  {NULL, "master_bytes", TSIM_FIGURE_BYTES},
+        {NULL, "optimizer_bytes", TSIM_FIGURE_BYTES},  {NULL, "activations_bytes", TSIM_FIGURE_BYTES},
+        {NULL, "buffers_bytes", TSIM_FIGURE_BYTES},    {NULL, "reserve_bytes", TSIM_FIGURE_BYTES},
+        {NULL, "peak_bytes", TSIM_FIGURE_BYTES},       {NULL, "capacity_bytes", TSIM_FIGURE_BYTES},
+        {NULL, "of_capacity_frac", TSIM_FIGURE_SHARE},
+    };
+    const struct tsim_scenario *sc = explanation->scenario;
+    double capacity_bytes = explanation->result->memory.capacity_bytes;
+    tsim_figures_init(figures, arena, "memory", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (int32_t s = 0; s < sc->parallelism.pipeline; s++) {
+        struct stage_kinds stage = kinds_of(sc, s);
+        tsim_figures_add(figures, s);
+        for (int k = 0; k < N_KINDS; k++)
+            tsim_figures_add(figures, stage.kinds[k].bytes);
+        tsim_figures_add(figures, stage.peak_bytes);
+        tsim_figures_add(figures, capacity_bytes);
+        tsim_figures_add(figures, stage.peak_bytes / capacity_bytes);
+    }
+}
+
+/* Activations of the fullest stage by tensor. What a stage holds of each is known where passes in flight are whole. */
+static void add_activations(struct tsim_figures *figures, const struct tsim_scenario *sc, int32_t stage,
+                            bool has_experts, double times, double *sum_bytes) {
+    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+    struct tsim_stage_part own;
+    int32_t n = tsim_layer_activations(tsim_stage_part(sc, stage, &own), has_experts, rows);
+    for (int32_t i = 0; i < n; i++) {
+        tsim_figures_add_text(figures, rows[i].name);
+        tsim_figures_add_text(figures, tsim_model_layer_word(sc->model, has_experts));
+        tsim_figures_add(figures, rows[i].bytes);
+        tsim_figures_add(figures, times * rows[i].bytes);
+        *sum_bytes += times * rows[i].bytes;
+    }
+}
+
+static void activation_table(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                             struct tsim_figures *figures) {
+    static const struct tsim_figure_column COLUMNS[] = {{"kept for the backward pass", "tensor", TSIM_FIGURE_TEXT},
+                                                        {"of", "part", TSIM_FIGURE_TEXT},
+                                                        {"each", "bytes", TSIM_FIGURE_BYTES},
+                                                        {"on the stage", "stage_bytes", TSIM_FIGURE_BYTES}};
+    const struct tsim_scenario *sc = explanation->scenario;
+    int32_t stage = explanation->result->fullest_stage;
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    double all = 0, with_experts = 0, sum_bytes = 0, total_bytes = explanation->result->memory.activations_bytes;
+    double in_flight = tsim_schedule_splits_backward(shape.schedule)
+                           ? (double)NAN
+                           : tsim_schedule_peak_in_flight(&shape, stage) / (double)shape.chunks;
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        all += (double)tsim_chunk_layers(sc, stage, c);
+        with_experts += (double)tsim_chunk_expert_layers(sc, stage, c);
+    }
+    tsim_figures_init(figures, arena, "activations", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    if (all > with_experts)
+        add_activations(figures, sc, stage, false, in_flight * (all - with_experts), &sum_bytes);
+    if (with_experts > 0)
+        add_activations(figures, sc, stage, true, in_flight * with_experts, &sum_bytes);
+    if (!(fabs(total_bytes - sum_bytes) > ROUNDING_FRAC * total_bytes))
+        return;
+    tsim_figures_add_text(figures, "embedding and head");
+    tsim_figures_add_text(figures, "stage");
+    tsim_figures_add(figures, (double)NAN);
+    tsim_figures_add(figures, total_bytes - sum_bytes);
+}
+
+static void change_table(struct tsim_arena *arena, const struct tsim_explanation *explanation,
+                         struct tsim_figures *figures) {
+    static const struct tsim_figure_column COLUMNS[] = {{"change", "set", TSIM_FIGURE_TEXT},
+                                                        {"peak", "peak_bytes", TSIM_FIGURE_BYTES},
+                                                        {"of capacity", "of_capacity_frac", TSIM_FIGURE_SHARE}};
+    const struct tsim_result *result = explanation->result;
+    tsim_figures_init(figures, arena, "changes_that_fit", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (int32_t i = 0; i < result->n_fit_changes; i++) {
+        tsim_figures_add_text(figures, result->fit_changes[i].setting);
+        tsim_figures_add(figures, result->fit_changes[i].peak_bytes);
+        tsim_figures_add(figures, result->fit_changes[i].peak_bytes / result->memory.capacity_bytes);
+    }
+}
+
+static void tables(struct tsim_arena *arena, const struct tsim_explanation *explanation, tsim_explain_take_fn take,
+                   void *context) {
+    struct tsim_figures figures;
+    stage_table(arena, explanation, &figures);
+    take(context, &figures);
+    activation_table(arena, explanation, &figures);
+    take(context, &figures);
+    if (explanation->result->fits)
+        return;
+    change_table(arena, explanation, &figures);
+    take(context, &figures);
+}
+
+/* ---- for people: kinds down, stages across ---- */
+
+static bool contains(const int32_t *stages, int32_t n, int32_t stage) {
+    for (int32_t i = 0; i < n; i++)
+        if (stages[i] == stage)
+            return true;
+    return false;
+}
+
+/* All stages where they fit, else the first ones, the fullest, and the last ones: at most `most`. */
+static int32_t shown_stages(int32_t n_stages, int32_t fullest, int32_t most, int32_t shown[MOST_STAGES]) {
+    int32_t n = 0;
+    for (int32_t s = 0; s < n_stages; s++) {
+        int32_t behind = n_stages - 1 - s, room = most - n;
+        if (n_stages <= most || s < most / 2 || s == fullest ||
+            behind < room - (fullest > s && !contains(shown, n, fullest)))
+            shown[n++] = s;
+    }
+    return n;
+}
+
+static void add_gigabytes(struct tsim_text_table *table, double bytes) {
+    char text[TEXT_BYTES];
+    snprintf(text, sizeof text, "%.2f", bytes / 1e9);
+    tsim_text_table_add(table, bytes > 0 ? text : "-");
+}
+
+static void print_stages(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
+                         const struct tsim_explanation *explanation) {
+    const struct tsim_result *result = explanation->result;
+    struct tsim_column columns[MOST_STAGES + 1] = {{.title = "GB"}};
+    struct stage_kinds stages[MOST_STAGES];
+    int32_t room = (style->width - KIND_COLUMNS) / STAGE_COLUMNS, shown[MOST_STAGES];
+    int32_t n = shown_stages((int32_t)explanation->scenario->parallelism.pipeline, result->fullest_stage,
+                             room < MOST_STAGES ? room : MOST_STAGES, shown);
+    struct tsim_text_table table;
+    char text[TEXT_BYTES];
+    for (int32_t i = 0; i < n; i++) {
+        stages[i] = kinds_of(explanation->scenario, shown[i]);
+        columns[i + 1] = (struct tsim_column){
+            .title = tsim_arena_printf(arena, "stage %d%s", shown[i], shown[i] == result->fullest_stage ? "*" : ""),
+            .is_number = true};
+    }
+    tsim_text_table_init(&table, arena, columns, (size_t)n + 1);
+    for (int k = 0; k < N_KINDS; k++) {
+        tsim_text_table_add(&table, stages[0].kinds[k].name);
+        for (int32_t i = 0; i < n; i++)
+            add_gigabytes(&table, stages[i].kinds[k].bytes);
+    }
+    tsim_text_table_add(&table, "peak");
+    for (int32_t i = 0; i < n; i++)
+        add_gigabytes(&table, stages[i].peak_bytes);
+    snprintf(text, sizeof text, "of %.2f", result->memory.capacity_bytes / 1e9);
+    tsim_text_table_add(&table, text);
+    for (int32_t i = 0; i < n; i++)
+        tsim_text_table_add(&table,
+                            tsim_figure_text(TSIM_FIGURE_SHARE, stages[i].peak_bytes / result->memory.capacity_bytes,
+                                             text, sizeof text));
+    tsim_text_table_print(&table, style, out);
+}
+
+/* The kinds of the fullest stage that are larger than what is missing, or else the largest. */
+static void print_why(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
+                      const struct tsim_explanation *explanation) {
+    const struct tsim_result *result = explanation->result;
+    struct stage_kinds stage = kinds_of(explanation->scenario, result->fullest_stage);
+    double excess_bytes = result->memory.peak_bytes - result->memory.capacity_bytes;
+    const struct kind *largest = &stage.kinds[0];
+    for (int k = 1; k < N_KINDS; k++)
+        if (stage.kinds[k].bytes > largest->bytes)
+            largest = &stage.kinds[k];
+    fprintf(out, "\n%sdoes not fit%s ", tsim_tint_on(style, TSIM_TINT_RED), tsim_tint_off(style));
+    tsim_text_wrap(out, style, 13,
+                   tsim_arena_printf(arena, "stage %d needs %.2f GB too much; the most of it is %s, %.0f %%",
+                                     result->fullest_stage, excess_bytes / 1e9, largest->name,
+                                     100 * largest->bytes / stage.peak_bytes));
+}
+
+static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
+                  const struct tsim_explanation *explanation) {
+    struct tsim_figures activations, changes;
+    tsim_explain_heading(out, style, "memory by kind and pipeline stage (* the fullest)");
+    print_stages(arena, out, style, explanation);
+    fputc('\n', out);
+    activation_table(arena, explanation, &activations);
+    tsim_figures_print(&activations, style, out);
+    if (explanation->result->fits)
+        return;
+    print_why(arena, out, style, explanation);
+    change_table(arena, explanation, &changes);
+    if (changes.n_cells == 0) {
+        fputs("no change that was tried, of the plan, the batch, recomputation or offload, makes it fit\n", out);
+        return;
+    }
+    tsim_explain_heading(out, style, "the smallest changes that fit, each alone, as --set");
+    tsim_figures_print(&changes, style, out);
+}
+
+const struct tsim_explain_section tsim_explain_memory = {.needs_step = false, .tables = tables, .print = print};

@@ -1,0 +1,90 @@
+/* explain_term_build.h - private to report: how the trees of explain_term.h are put together. */
+#ifndef TSIM_REPORT_EXPLAIN_TERM_BUILD_H
+#define TSIM_REPORT_EXPLAIN_TERM_BUILD_H
+
+#include "cluster/placement.h"
+#include "config/catalogue_load.h"
+#include "report/terminal/explain_term.h"
+#include "workload/operators.h"
+
+struct tsim_term_entries {
+    const struct tsim_catalogue_entry *entries;
+    size_t n;
+    bool is_read, is_unreadable;
+};
+
+/* What the builders of one tree share. */
+struct tsim_terms {
+    struct tsim_arena *arena;
+    const struct tsim_explanation *explanation;
+    const struct tsim_scenario *scenario;
+    const struct tsim_cluster *cluster;
+    const struct tsim_placement *placement;
+    struct tsim_term_entries catalogue[TSIM_N_CATALOGUE_KINDS];
+    /* Nodes that occur often; NULL until one is wanted. */
+    const struct tsim_term *microbatches, *tokens, *memory_rate, *matrix_rate[TSIM_N_PRECISIONS], *slowest, *step_time,
+        *link_rate[2]; /* on a node, between nodes */
+    const struct tsim_term *stage_parameters;
+    int32_t stage;                               /* of stage_parameters */
+    const struct tsim_term *alone[TSIM_MAX_OPS]; /* collectives that differ */
+    int32_t n_alone;
+};
+
+/* ---- nodes ---- */
+
+/* A value and where it is from. tsim_term_of_file: from a catalogue file of the scenario, under `key`;
+ * tsim_term_of_scenario: a key of the scenario. A catalogue value that the scenario overrides says so. */
+struct tsim_term *tsim_term_given(struct tsim_terms *terms, const char *name, double value,
+                                  enum tsim_dimension dimension, const char *source);
+struct tsim_term *tsim_term_of_file(struct tsim_terms *terms, enum tsim_catalogue_kind kind, const char *key,
+                                    double value, enum tsim_dimension dimension);
+struct tsim_term *tsim_term_of_scenario(struct tsim_terms *terms, const char *key, double value,
+                                        enum tsim_dimension dimension);
+
+/* A node to which parts are added, and which is then closed. `value` NAN: what the rule gives. */
+struct tsim_term *tsim_term_new(struct tsim_terms *terms, enum tsim_term_rule rule, const char *name,
+                                const char *formula, double value, enum tsim_dimension dimension);
+void tsim_term_add(struct tsim_terms *terms, struct tsim_term *term, const struct tsim_term *part, double factor);
+/* A sum whose parts do not give its value gets `rest` as one more part. */
+const struct tsim_term *tsim_term_close(struct tsim_terms *terms, struct tsim_term *term, const char *rest);
+
+/* A sum of the terms of n names, without those that are 0. */
+const struct tsim_term *tsim_term_close_kinds(struct tsim_terms *terms, struct tsim_term *sum, const char *const *names,
+                                              size_t n,
+                                              const struct tsim_term *(*of)(struct tsim_terms *, const char *));
+
+/* a x b, and a / b. */
+const struct tsim_term *tsim_term_times(struct tsim_terms *terms, const char *name, const char *formula,
+                                        enum tsim_dimension dimension, const struct tsim_term *a,
+                                        const struct tsim_term *b);
+const struct tsim_term *tsim_term_over(struct tsim_terms *terms, const char *name, const char *formula,
+                                       enum tsim_dimension dimension, const struct tsim_term *a,
+                                       const struct tsim_term *b);
+
+/* ---- shared ---- */
+const struct tsim_term *tsim_term_microbatches(struct tsim_terms *terms); /* of a replica in a step */
+const struct tsim_term *tsim_term_tokens(struct tsim_terms *terms);       /* of a step */
+const struct tsim_term *tsim_term_accelerators(struct tsim_terms *terms);
+const struct tsim_term *tsim_term_peak(struct tsim_terms *terms, enum tsim_precision precision);
+const struct tsim_term *tsim_term_memory_rate(struct tsim_terms *terms);
+const struct tsim_term *tsim_term_slowest(struct tsim_terms *terms); /* time of the slowest of all over the mean's */
+const struct tsim_term *tsim_term_link_rate(struct tsim_terms *terms, bool between_nodes);
+
+/* ---- figures of the summary, by the group they are in; NULL for a value that the run does not have ---- */
+const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *name); /* step, communication_exposed */
+const struct tsim_term *tsim_term_of_input(struct tsim_terms *terms, const char *name);  /* step.data_stall_s */
+const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char *name); /* memory */
+/* What a port of the fabric draws, if there is a fabric. */
+void tsim_term_add_port_power(struct tsim_terms *terms, struct tsim_term *term);
+const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char *name); /* all others */
+const struct tsim_term *tsim_term_run_work(struct tsim_terms *terms); /* time of the whole run without failures */
+/* explain_term_campaign.c: of runs with failures */
+const struct tsim_term *tsim_term_of_failures(struct tsim_terms *terms, const char *name);
+/* explain_term_owned.c */
+const struct tsim_term *tsim_term_of_ownership(struct tsim_terms *terms, const char *name); /* and what is beside it */
+const struct tsim_term *tsim_term_of_scaling_laws(struct tsim_terms *terms, const char *name); /* regimen */
+const struct tsim_term *tsim_term_of_shares(struct tsim_terms *terms, const char *name);       /* bottleneck.shares */
+const struct tsim_term *tsim_term_of_interval(struct tsim_terms *terms, const char *name);     /* uncertainty */
+const struct tsim_term *tsim_term_stage_parameters(struct tsim_terms *terms, int32_t stage);
+
+#endif

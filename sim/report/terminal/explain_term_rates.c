@@ -1,0 +1,498 @@
+/* Throughput, FLOPs, energy and the whole run: what follows from the step's time. */
+#include "report/terminal/explain_sections.h"
+#include "report/terminal/explain_term_build.h"
+#include "workload/executed.h"
+#include "workload/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SECONDS_PER_DAY 86400.0
+#define JOULES_PER_KWH 3.6e6
+
+static const struct tsim_result *result_of(const struct tsim_terms *terms) {
+    return terms->explanation->result;
+}
+
+/* A figure with a tree of its own, which is not repeated here. */
+static const struct tsim_term *elsewhere(struct tsim_terms *terms, const char *name, double value,
+                                         enum tsim_dimension dimension) {
+    return tsim_term_given(terms, name, value, dimension,
+                           tsim_arena_printf(terms->arena, "its own tree: tsim explain SCENARIO %s", name));
+}
+
+static const struct tsim_term *step_time(struct tsim_terms *terms) {
+    if (!terms->step_time)
+        terms->step_time = elsewhere(terms, "step.time_s", result_of(terms)->step.time_s, TSIM_TIME_S);
+    return terms->step_time;
+}
+
+static const struct tsim_term *batch(struct tsim_terms *terms) {
+    return tsim_term_of_scenario(terms, "training.global_batch_size",
+                                 (double)terms->scenario->training.global_batch_size, TSIM_COUNT);
+}
+
+static const struct tsim_term *sequence(struct tsim_terms *terms) {
+    return tsim_term_of_scenario(terms, "training.sequence_length", (double)terms->scenario->training.sequence_length,
+                                 TSIM_COUNT);
+}
+
+const struct tsim_term *tsim_term_tokens(struct tsim_terms *terms) {
+    if (!terms->tokens)
+        terms->tokens =
+            tsim_term_times(terms, "tokens of a step", "batch x sequence", TSIM_COUNT, batch(terms), sequence(terms));
+    return terms->tokens;
+}
+
+/* ---- the model ---- */
+
+static const struct tsim_term *model_value(struct tsim_terms *terms, const char *key, int64_t value) {
+    return tsim_term_of_file(terms, TSIM_CATALOGUE_MODELS, key, (double)value, TSIM_COUNT);
+}
+
+/* What a part of the model is counted from, as a set. */
+enum { OF_LAYERS = 1, OF_HIDDEN = 2, OF_VOCAB = 4, OF_HEADS = 8, OF_FFN = 16, OF_EXPERTS = 32 };
+
+static void add_part(struct tsim_terms *terms, struct tsim_term *sum, const char *name, const char *formula, double n,
+                     unsigned dimensions) {
+    const struct tsim_model *m = terms->scenario->model;
+    const struct {
+        unsigned of;
+        const char *key;
+        int64_t value;
+    } ALL[] = {{OF_VOCAB, "vocab", m->vocab},
+               {OF_LAYERS, "layers", m->layers},
+               {OF_HIDDEN, "hidden", m->hidden},
+               {OF_HEADS, "heads", m->heads},
+               {OF_HEADS, "kv_heads", m->kv_heads},
+               {OF_HEADS, "head_dim", m->head_dim},
+               {OF_FFN, "ffn_hidden", m->ffn_hidden},
+               {OF_EXPERTS, "experts.count", m->experts.count},
+               {OF_EXPERTS, "experts.active", m->experts.active},
+               {OF_EXPERTS, "experts.ffn_hidden", m->experts.ffn_hidden}};
+    if (!(n > 0))
+        return;
+    struct tsim_term *part = tsim_term_new(terms, TSIM_TERM_MODEL, name, formula, n, TSIM_COUNT);
+    for (size_t i = 0; i < sizeof ALL / sizeof ALL[0]; i++)
+        if (dimensions & ALL[i].of)
+            tsim_term_add(terms, part, model_value(terms, ALL[i].key, ALL[i].value), 1);
+    tsim_term_add(terms, sum, part, 1);
+}
+
+static const struct tsim_term *parameters_term(struct tsim_terms *terms, const char *name, double value) {
+    const struct tsim_model *m = terms->scenario->model;
+    if (m->list)
+        return tsim_term_given(terms, name, value, TSIM_COUNT, "the list, layer by layer (sim/workload/layer_list.h)");
+    struct tsim_parameters p;
+    tsim_model_count(m, &p);
+    double with_experts = (double)tsim_model_expert_layers(m, 0, m->layers), n = (double)m->layers;
+    bool is_active = strcmp(name, "model.parameters") != 0 && m->experts.count > 0;
+    double used_frac = is_active ? (double)m->experts.active / (double)m->experts.count : 1;
+    struct tsim_term *sum =
+        tsim_term_new(terms, TSIM_TERM_SUM, name, "counted part by part (sim/workload/model.h)", value, TSIM_COUNT);
+    add_part(terms, sum, "embedding", "vocabulary x hidden, and learned positions", p.embedding, OF_VOCAB | OF_HIDDEN);
+    add_part(terms, sum, "attention", "layers x (queries, keys, values, output)",
+             n * (p.layer_attention + p.layer_latent), OF_LAYERS | OF_HIDDEN | OF_HEADS);
+    add_part(terms, sum, "feed-forward blocks", "layers without experts x matrices x hidden x inner",
+             (m->experts.count > 0 ? n - with_experts : n) * p.layer_ffn, OF_LAYERS | OF_HIDDEN | OF_FFN);
+    add_part(terms, sum, "cross attention", "decoder layers x (queries, keys, values, output, norm)",
+             with_experts * (p.layer_cross + p.layer_cross_norm), OF_LAYERS | OF_HIDDEN | OF_HEADS);
+    add_part(terms, sum, "experts", "layers with experts x (router, shared, experts of a token or all)",
+             with_experts * (p.layer_router + p.layer_shared + used_frac * p.layer_experts),
+             OF_LAYERS | OF_HIDDEN | OF_EXPERTS);
+    add_part(terms, sum, "norms", "two of each layer, and the last", n * p.layer_norms + p.final_norm,
+             OF_LAYERS | OF_HIDDEN);
+    add_part(terms, sum, "head", "vocabulary x hidden, unless tied to the embedding", p.head, OF_VOCAB | OF_HIDDEN);
+    return tsim_term_close(terms, sum, "other parts");
+}
+
+static const struct tsim_term *active(struct tsim_terms *terms) {
+    return parameters_term(terms, "model.active_parameters", result_of(terms)->active_parameters);
+}
+
+static const struct tsim_term *attention_flops(struct tsim_terms *terms, double factor) {
+    const struct tsim_model *m = terms->scenario->model;
+    double width = (tsim_model_key_dim(m) + (double)m->head_dim) / 2;
+    struct tsim_term *term =
+        tsim_term_new(terms, TSIM_TERM_PRODUCT, "attention",
+                      tsim_arena_printf(terms->arena, "%.0f x layers x heads x dimension x sequence", factor),
+                      (double)NAN, TSIM_FLOPS);
+    tsim_term_add(terms, term,
+                  tsim_term_given(terms, "FLOPs of a score and its use", factor, TSIM_FLOPS,
+                                  "Chowdhery et al. 2022 (PaLM), appendix B: the full square"),
+                  1);
+    tsim_term_add(terms, term, model_value(terms, "layers", m->layers), 1);
+    tsim_term_add(terms, term, model_value(terms, "heads", m->heads), 1);
+    tsim_term_add(terms, term,
+                  tsim_term_given(terms, "head dimension, mean of key and value", width, TSIM_COUNT,
+                                  m->source ? m->source : "the scenario"),
+                  1);
+    tsim_term_add(terms, term, sequence(terms), 1);
+    return tsim_term_close(terms, term, NULL);
+}
+
+static const struct tsim_term *list_flops(struct tsim_terms *terms, const char *name) {
+    const struct tsim_model *m = terms->scenario->model;
+    const struct tsim_term *of_sample =
+        tsim_term_given(terms, "model FLOPs of a sample", tsim_model_flops_per_token(m, 1), TSIM_FLOPS,
+                        "6 for each multiplication with addition of the list's products, 4 in the first layer "
+                        "(sim/workload/layer_list.h)");
+    return tsim_term_times(terms, name, "samples x FLOPs of each", TSIM_FLOPS, tsim_term_tokens(terms), of_sample);
+}
+
+static const struct tsim_term *stacked_flops(struct tsim_terms *terms, const char *name) {
+    const struct tsim_training_spec *t = &terms->scenario->training;
+    double flops = tsim_model_stacked_flops_per_token(terms->scenario->model, (double)t->sequence_length,
+                                                      (double)t->decoder_sequence_length);
+    const struct tsim_term *of_token = tsim_term_given(
+        terms, "model FLOPs of a token of the encoder", flops, TSIM_FLOPS,
+        "6 for each parameter of both stacks and token that meets it, 12 for each score (sim/workload/model.h)");
+    return tsim_term_times(terms, name, "tokens x FLOPs of each", TSIM_FLOPS, tsim_term_tokens(terms), of_token);
+}
+
+static const struct tsim_term *model_flops(struct tsim_terms *terms, const char *name) {
+    if (terms->scenario->model->list)
+        return list_flops(terms, name);
+    if (terms->scenario->model->encoder_layers > 0)
+        return stacked_flops(terms, name);
+    struct tsim_term *per_token = tsim_term_new(
+        terms, TSIM_TERM_SUM, "model FLOPs of a token", "6 N + 12 L H Q T",
+        tsim_model_flops_per_token(terms->scenario->model, (double)terms->scenario->training.sequence_length),
+        TSIM_FLOPS);
+    tsim_term_add(terms, per_token,
+                  tsim_term_times(terms, "parameters", "6 x active parameters", TSIM_FLOPS,
+                                  tsim_term_given(terms, "FLOPs of a parameter", 6, TSIM_FLOPS,
+                                                  "multiply and add, forward, for inputs and for weights"),
+                                  active(terms)),
+                  1);
+    tsim_term_add(terms, per_token, attention_flops(terms, 12), 1);
+    return tsim_term_times(terms, name, "tokens x FLOPs of each", TSIM_FLOPS, tsim_term_tokens(terms),
+                           tsim_term_close(terms, per_token, NULL));
+}
+
+static const struct tsim_term *hardware_flops(struct tsim_terms *terms, const char *name) {
+    struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "executed by the products, part by part",
+                                          result_of(terms)->step_hardware_flops, TSIM_FLOPS);
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        struct tsim_executed executed = tsim_executed_part(terms->scenario, (enum tsim_part)part);
+        const struct {
+            const char *name;
+            double flops;
+        } PHASES[] = {{"forward", executed.forward}, {"recomputed", executed.again}, {"backward", executed.backward}};
+        for (size_t i = 0; i < sizeof PHASES / sizeof PHASES[0]; i++)
+            if (executed.passes > 0 && PHASES[i].flops > 0)
+                tsim_term_add(
+                    terms, sum,
+                    tsim_term_times(terms,
+                                    tsim_arena_printf(terms->arena, "%s, %s",
+                                                      tsim_part_word(terms->scenario->model, (enum tsim_part)part),
+                                                      PHASES[i].name),
+                                    "passes x FLOPs of one", TSIM_FLOPS,
+                                    tsim_term_given(terms, "passes", executed.passes, TSIM_COUNT,
+                                                    "layers x micro-batches x accelerators of a stage"),
+                                    tsim_term_given(terms, "FLOPs of one", PHASES[i].flops, TSIM_FLOPS,
+                                                    "its products: half the square of causal flash attention "
+                                                    "(sim/workload/executed.h)")),
+                    1);
+    }
+    return tsim_term_close(terms, sum, NULL);
+}
+
+/* ---- throughput ---- */
+
+static const struct tsim_term *tokens_rate(struct tsim_terms *terms, const char *name) {
+    return tsim_term_over(terms, name, "tokens / step time", TSIM_PER_S, tsim_term_tokens(terms), step_time(terms));
+}
+
+static const struct tsim_term *flops_rate(struct tsim_terms *terms, const char *name, const struct tsim_term *flops) {
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "FLOPs / step time / accelerators",
+                                           (double)NAN, TSIM_FLOPS_PER_S);
+    tsim_term_add(terms, term, flops, 1);
+    tsim_term_add(terms, term, step_time(terms), -1);
+    tsim_term_add(terms, term, tsim_term_accelerators(terms), -1);
+    return tsim_term_close(terms, term, NULL);
+}
+
+static const struct tsim_term *model_rate(struct tsim_terms *terms, const char *name) {
+    return flops_rate(terms, name, model_flops(terms, "model.step_model_flops"));
+}
+
+static const struct tsim_term *hardware_rate(struct tsim_terms *terms, const char *name) {
+    return flops_rate(terms, name, hardware_flops(terms, "model.step_hardware_flops"));
+}
+
+static const struct tsim_term *of_peak(struct tsim_terms *terms, const char *name, const struct tsim_term *rate) {
+    return tsim_term_over(terms, name, "FLOP/s of an accelerator / peak", TSIM_FRACTION, rate,
+                          tsim_term_peak(terms, terms->scenario->training.precision));
+}
+
+static const struct tsim_term *throughput_term(struct tsim_terms *terms, const char *name) {
+    if (strcmp(name, "throughput.tokens_per_s") == 0)
+        return tokens_rate(terms, name);
+    if (strcmp(name, "throughput.tokens_per_s_per_gpu") == 0)
+        return tsim_term_over(terms, name, "tokens/s / accelerators", TSIM_PER_S,
+                              tokens_rate(terms, "throughput.tokens_per_s"), tsim_term_accelerators(terms));
+    if (strcmp(name, "throughput.samples_per_s") == 0)
+        return tsim_term_over(terms, name, "batch / step time", TSIM_PER_S, batch(terms), step_time(terms));
+    if (strcmp(name, "throughput.model_tflops_per_gpu") == 0)
+        return model_rate(terms, name);
+    if (strcmp(name, "throughput.hardware_tflops_per_gpu") == 0)
+        return hardware_rate(terms, name);
+    if (strcmp(name, "throughput.mfu") == 0)
+        return of_peak(terms, name, model_rate(terms, "throughput.model_tflops_per_gpu"));
+    return of_peak(terms, name, hardware_rate(terms, "throughput.hardware_tflops_per_gpu"));
+}
+
+static const struct tsim_term *fraction_term(struct tsim_terms *terms, const char *name) {
+    const struct tsim_step_terms *t = &result_of(terms)->step;
+    bool is_bubble = strcmp(name, "fractions.bubble") == 0, is_stall = strcmp(name, "fractions.data_stall") == 0;
+    const char *part = is_bubble ? "step.bubble_s" : is_stall ? "step.data_stall_s" : "step.communication_exposed_s";
+    double part_s = is_bubble ? t->bubble_s : is_stall ? t->data_stall_s : t->communication_exposed_s;
+    return tsim_term_over(terms, name, "its time / step time", TSIM_FRACTION,
+                          elsewhere(terms, part, part_s, TSIM_TIME_S), step_time(terms));
+}
+
+/* ---- energy and the whole run ---- */
+
+void tsim_term_add_port_power(struct tsim_terms *terms, struct tsim_term *term) {
+    const struct tsim_fabric *fabric = terms->scenario->cluster.fabric;
+    if (fabric)
+        tsim_term_add(
+            terms, term,
+            tsim_term_of_file(terms, TSIM_CATALOGUE_FABRICS, "power_per_port", fabric->power_w_per_port, TSIM_WATTS),
+            1);
+}
+
+static const struct tsim_term *power_term(struct tsim_terms *terms, const char *name) {
+    const struct tsim_node *node = terms->scenario->cluster.node;
+    const struct tsim_accelerator *a = node->accelerator;
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, name,
+                                           "idle and busy shares of every accelerator, node and port "
+                                           "(sim/cluster/power.h)",
+                                           result_of(terms)->mean_power_w, TSIM_WATTS);
+    const struct {
+        enum tsim_catalogue_kind kind;
+        const char *key;
+        double value;
+        enum tsim_dimension dimension;
+    } CONSTANTS[] = {{TSIM_CATALOGUE_ACCELERATORS, "power.idle", a->power_idle_w, TSIM_WATTS},
+                     {TSIM_CATALOGUE_ACCELERATORS, "power.limit", a->power_limit_w, TSIM_WATTS},
+                     {TSIM_CATALOGUE_ACCELERATORS, "power.compute", a->power_compute_frac, TSIM_FRACTION},
+                     {TSIM_CATALOGUE_ACCELERATORS, "power.memory", a->power_memory_frac, TSIM_FRACTION},
+                     {TSIM_CATALOGUE_ACCELERATORS, "power.link", a->power_link_frac, TSIM_FRACTION},
+                     {TSIM_CATALOGUE_NODES, "power.overhead", node->power_overhead_w, TSIM_WATTS},
+                     {TSIM_CATALOGUE_NODES, "power.overhead_idle", node->power_overhead_idle_w, TSIM_WATTS}};
+    tsim_term_add(terms, term, tsim_term_accelerators(terms), 1);
+    for (size_t i = 0; i < sizeof CONSTANTS / sizeof CONSTANTS[0]; i++)
+        tsim_term_add(
+            terms, term,
+            tsim_term_of_file(terms, CONSTANTS[i].kind, CONSTANTS[i].key, CONSTANTS[i].value, CONSTANTS[i].dimension),
+            1);
+    tsim_term_add_port_power(terms, term);
+    return term;
+}
+
+static const struct tsim_term *energy_term(struct tsim_terms *terms, const char *name) {
+    return tsim_term_times(terms, name, "mean power x step time", TSIM_JOULES, power_term(terms, "energy.mean_power_w"),
+                           step_time(terms));
+}
+
+/* What loss scaling adds to the steps that update the weights. */
+static const struct tsim_term *skipped_term(struct tsim_terms *terms) {
+    const struct tsim_loss_scaling_spec *l = &terms->scenario->training.loss_scaling;
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, "campaign.skipped_steps",
+                                           "each time that the loss scale has grown, so many steps overflow",
+                                           result_of(terms)->campaign.skipped_steps, TSIM_COUNT);
+    tsim_term_add(
+        terms, term,
+        tsim_term_of_scenario(terms, "training.loss_scaling.growth_interval", (double)l->growth_interval, TSIM_COUNT),
+        1);
+    tsim_term_add(terms, term,
+                  tsim_term_of_scenario(terms, "training.loss_scaling.skipped", (double)l->skipped, TSIM_COUNT), 1);
+    return term;
+}
+
+static const struct tsim_term *steps_term(struct tsim_terms *terms, const char *name) {
+    const struct tsim_training_spec *t = &terms->scenario->training;
+    static const char *const KEYS[] = {[TSIM_LENGTH_NONE] = "training.steps",
+                                       [TSIM_LENGTH_TOKENS] = "training.tokens",
+                                       [TSIM_LENGTH_SAMPLES] = "training.samples",
+                                       [TSIM_LENGTH_STEPS] = "training.steps"};
+    struct tsim_term *term =
+        tsim_term_new(terms, TSIM_TERM_MODEL, name, "length of the run / length of a step, rounded up",
+                      result_of(terms)->campaign.steps, TSIM_COUNT);
+    tsim_term_add(terms, term, tsim_term_of_scenario(terms, KEYS[t->length_kind], t->length, TSIM_COUNT), 1);
+    if (t->length_kind == TSIM_LENGTH_TOKENS)
+        tsim_term_add(terms, term, tsim_term_tokens(terms), 1);
+    if (t->length_kind == TSIM_LENGTH_SAMPLES)
+        tsim_term_add(terms, term, batch(terms), 1);
+    if (result_of(terms)->campaign.skipped_steps > 0) {
+        term->formula = "length of the run / length of a step, rounded up, and the steps skipped";
+        tsim_term_add(terms, term, skipped_term(terms), 1);
+    }
+    return term;
+}
+
+static const struct tsim_term *of_replications(struct tsim_terms *terms, const char *name, double value,
+                                               enum tsim_dimension dimension) {
+    if (!terms->scenario->reliability.has)
+        return tsim_term_given(terms, name, value, dimension, "the run with its pauses (sim/campaign/campaign.h)");
+    return tsim_term_given(terms, name, value, dimension,
+                           tsim_arena_printf(terms->arena,
+                                             "Monte Carlo of the campaign, %lld replications (sim/campaign/campaign.h)",
+                                             (long long)terms->scenario->reliability.replications));
+}
+
+/* Of a run with failures to one without. */
+static void add_failures_factor(struct tsim_terms *terms, struct tsim_term *term, const char *name, double with,
+                                double without) {
+    if (result_of(terms)->campaign.has_failures)
+        tsim_term_add(terms, term, of_replications(terms, name, with / without, TSIM_FRACTION), 1);
+}
+
+/* Steps while the batch grows are shorter. */
+static void add_ramp_factor(struct tsim_terms *terms, struct tsim_term *term, double with, double without) {
+    if (result_of(terms)->batch_ramp.has)
+        tsim_term_add(terms, term,
+                      tsim_term_given(terms, "shorter steps while the batch grows", with / without, TSIM_FRACTION,
+                                      "simulated (sim/run/batch_ramp.h)"),
+                      1);
+}
+
+static const struct tsim_term *work_time(struct tsim_terms *terms, const char *name) {
+    const struct tsim_result *r = result_of(terms);
+    struct tsim_term *term =
+        tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "steps x step time", (double)NAN, TSIM_TIME_S);
+    tsim_term_add(terms, term, steps_term(terms, "campaign.steps"), 1);
+    tsim_term_add(terms, term, step_time(terms), 1);
+    add_ramp_factor(terms, term, r->campaign.work_s, r->campaign.steps * r->step.time_s);
+    return tsim_term_close(terms, term, NULL);
+}
+
+const struct tsim_term *tsim_term_run_work(struct tsim_terms *terms) {
+    return work_time(terms, "time without failures");
+}
+
+static const struct tsim_term *run_time(struct tsim_terms *terms) {
+    if (result_of(terms)->campaign.has_failures)
+        return tsim_term_over(terms, "time of the run", "steps x step time / goodput", TSIM_TIME_S,
+                              tsim_term_run_work(terms), tsim_term_of_failures(terms, "campaign.goodput"));
+    return work_time(terms, "time of the run");
+}
+
+/* At the meter: with what the facility takes. */
+static const struct tsim_term *run_energy(struct tsim_terms *terms) {
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_PRODUCT, "energy of the run, at the meter",
+                                           "steps x energy of a step x PUE", (double)NAN, TSIM_JOULES);
+    tsim_term_add(terms, term, steps_term(terms, "campaign.steps"), 1);
+    tsim_term_add(terms, term, energy_term(terms, "energy.step_j"), 1);
+    tsim_term_add(terms, term, tsim_term_of_scenario(terms, "energy.pue", terms->scenario->energy.pue, TSIM_FRACTION),
+                  1);
+    const struct tsim_result *r = result_of(terms);
+    add_ramp_factor(terms, term, r->campaign.work_j, r->campaign.steps * r->step_energy_j);
+    add_failures_factor(terms, term, "redone work, idle time and spares", r->campaign.energy_kwh * JOULES_PER_KWH,
+                        r->campaign.work_j * terms->scenario->energy.pue);
+    return tsim_term_close(terms, term, NULL);
+}
+
+/* A price or an emission: the scenario's own, else its region's; by the hour, what comes out over the run. */
+static const struct tsim_term *per_joule(struct tsim_terms *terms, const char *scenario_key, const char *region_key,
+                                         double value, double of_region, enum tsim_dimension dimension) {
+    const struct tsim_energy_spec *e = &terms->scenario->energy;
+    const struct tsim_campaign *c = &result_of(terms)->campaign;
+    bool is_price = dimension == TSIM_USD_PER_J;
+    if ((is_price ? e->price_profile.n_hours : e->carbon_profile.n_hours) > 0)
+        return tsim_term_given(terms, tsim_arena_printf(terms->arena, "%s over the hours of the run", scenario_key),
+                               (is_price ? c->electricity_usd : c->co2_kg) / (c->energy_kwh * JOULES_PER_KWH),
+                               dimension, "the profile by the hour (sim/run/energy_meter.h)");
+    if (terms->scenario->energy.region && of_region == value)
+        return tsim_term_of_file(terms, TSIM_CATALOGUE_REGIONS, region_key, value, dimension);
+    return tsim_term_of_scenario(terms, scenario_key, value, dimension);
+}
+
+static const struct tsim_term *rent_term(struct tsim_terms *terms, const char *name) {
+    struct tsim_term *term =
+        tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "time x accelerators x rent", (double)NAN, TSIM_USD);
+    tsim_term_add(terms, term, run_time(terms), 1);
+    tsim_term_add(terms, term, tsim_term_accelerators(terms), 1);
+    tsim_term_add(terms, term,
+                  tsim_term_of_scenario(terms, "cost.rent", terms->scenario->cost.rent_usd_per_s, TSIM_USD_PER_S), 1);
+    const struct tsim_campaign *c = &result_of(terms)->campaign;
+    add_failures_factor(terms, term, "spares, discount, and mean over median time", c->rent_usd,
+                        c->days * SECONDS_PER_DAY * (double)terms->scenario->n_accelerators *
+                            terms->scenario->cost.rent_usd_per_s);
+    return tsim_term_close(terms, term, NULL);
+}
+
+static const struct tsim_term *purchase_term(struct tsim_terms *terms, const char *name) {
+    const struct tsim_scenario *sc = terms->scenario;
+    struct tsim_term *term =
+        tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "accelerators x price", (double)NAN, TSIM_USD);
+    tsim_term_add(terms, term, tsim_term_accelerators(terms), 1);
+    tsim_term_add(terms, term, tsim_term_of_scenario(terms, "cost.purchase", sc->cost.purchase_usd, TSIM_USD), 1);
+    double spares = result_of(terms)->campaign.spares;
+    if (result_of(terms)->campaign.has_failures && spares > 0)
+        tsim_term_add(terms, term,
+                      tsim_term_given(terms, "nodes with spares, over nodes", 1 + spares / (double)sc->cluster.nodes,
+                                      TSIM_FRACTION, "the scenario: reliability.spares"),
+                      1);
+    return tsim_term_close(terms, term, NULL);
+}
+
+static const struct tsim_term *campaign_term(struct tsim_terms *terms, const char *name) {
+    const struct tsim_energy_spec *e = &terms->scenario->energy;
+    const struct tsim_campaign *c = &result_of(terms)->campaign;
+    if (!c->has)
+        return NULL;
+    if (strcmp(name, "campaign.steps") == 0)
+        return steps_term(terms, name);
+    if (strcmp(name, "campaign.skipped_steps") == 0)
+        return c->skipped_steps > 0 ? skipped_term(terms) : NULL;
+    if (strcmp(name, "campaign.days") == 0)
+        return tsim_term_over(terms, name, "time of the run / a day", TSIM_FRACTION, run_time(terms),
+                              tsim_term_given(terms, "a day", SECONDS_PER_DAY, TSIM_TIME_S, "definition"));
+    if (strcmp(name, "campaign.energy_kwh") == 0)
+        return tsim_term_over(terms, name, "energy of the run / a kWh", TSIM_FRACTION, run_energy(terms),
+                              tsim_term_given(terms, "a kWh", JOULES_PER_KWH, TSIM_JOULES, "definition"));
+    if (strcmp(name, "campaign.co2_kg") == 0)
+        return tsim_term_times(terms, name, "energy of the run x emissions", TSIM_KG, run_energy(terms),
+                               per_joule(terms, "energy.carbon", "carbon", e->carbon_kg_per_j,
+                                         e->region ? e->region->carbon_kg_per_j : 0, TSIM_KG_PER_J));
+    if (strcmp(name, "campaign.electricity_usd") == 0)
+        return tsim_term_times(terms, name, "energy of the run x price", TSIM_USD, run_energy(terms),
+                               per_joule(terms, "energy.price", "price", e->price_usd_per_j,
+                                         e->region ? e->region->price_usd_per_j : 0, TSIM_USD_PER_J));
+    if (strcmp(name, "campaign.rent_usd") == 0)
+        return isnan(c->rent_usd) ? NULL : rent_term(terms, name);
+    if (strcmp(name, "campaign.purchase_usd") == 0)
+        return isnan(c->purchase_usd) ? NULL : purchase_term(terms, name);
+    if (isnan(c->breakeven_runs))
+        return NULL;
+    return tsim_term_over(terms, name, "buying / rent of a run", TSIM_FRACTION,
+                          purchase_term(terms, "campaign.purchase_usd"), rent_term(terms, "campaign.rent_usd"));
+}
+
+/* ---- by name ---- */
+
+static bool is_of(const char *name, const char *group) {
+    return strncmp(name, group, strlen(group)) == 0;
+}
+
+const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char *name) {
+    if (is_of(name, "throughput."))
+        return throughput_term(terms, name);
+    if (is_of(name, "fractions."))
+        return fraction_term(terms, name);
+    if (is_of(name, "campaign."))
+        return campaign_term(terms, name);
+    if (strcmp(name, "energy.step_j") == 0)
+        return energy_term(terms, name);
+    if (strcmp(name, "energy.mean_power_w") == 0)
+        return power_term(terms, name);
+    if (strcmp(name, "model.step_model_flops") == 0)
+        return model_flops(terms, name);
+    if (strcmp(name, "model.step_hardware_flops") == 0)
+        return hardware_flops(terms, name);
+    bool is_active = strcmp(name, "model.active_parameters") == 0;
+    return parameters_term(terms, name, is_active ? result_of(terms)->active_parameters : result_of(terms)->parameters);
+}

@@ -1,0 +1,719 @@
+#include "report/terminal/plan_output.h"
+
+#include "base/version.h"
+#include "results/format.h"
+#include "results/verdict.h"
+#include "study/curves/scale.h"
+#include "study/judge/uncertainty.h"
+#include "workload/model.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_TERMS = 3 };
+#define LEAST_TERM_FRAC 0.002 /* of the step: below it a term is no reason */
+
+#define TRILLION 1e12
+#define JOULES_PER_MWH 3.6e9
+
+/* A search is for one model. */
+static bool is_of_samples(const struct tsim_plan *plan) {
+    return tsim_model_is_of_samples(plan->candidate->job->model);
+}
+
+/* Models without tokens are ranked by samples, which ranks alike. */
+static const char *objective_name(const struct tsim_plan_output *output) {
+    enum tsim_outcome_figure objective = output->search->ranking.objective;
+    bool of_samples = tsim_model_is_of_samples(output->search->space->candidates[0].job->model);
+    if (objective == TSIM_OUTCOME_TOKENS_PER_S && of_samples)
+        objective = TSIM_OUTCOME_SAMPLES_PER_S;
+    return tsim_outcome_spec(objective)->name;
+}
+
+static double figure(const struct tsim_plan *plan, enum tsim_outcome_figure which) {
+    return plan->point.outcome.value[which];
+}
+
+/* ---- why a plan loses ---- */
+
+struct term {
+    const char *word, *text; /* for programs, for people */
+    double excess_s;
+};
+
+/* Terms of the step against the best plan's, for the same number of tokens; the largest difference first. */
+static size_t find_terms(const struct tsim_plan *best, const struct tsim_plan *plan, struct term terms[TSIM_N_LOSSES]) {
+    size_t n = 0;
+    double step_s = figure(best, TSIM_OUTCOME_STEP_TIME), tokens = step_s / best->price.time_s;
+    double scale = tokens * plan->price.time_s / figure(plan, TSIM_OUTCOME_STEP_TIME);
+    for (int i = 0; i < TSIM_N_LOSSES; i++) {
+        enum tsim_outcome_figure which = tsim_loss_figure((enum tsim_loss)i);
+        struct term term = {tsim_loss_word((enum tsim_loss)i), tsim_loss_text((enum tsim_loss)i),
+                            scale * figure(plan, which) - figure(best, which)};
+        size_t at = n++;
+        for (; at > 0 && fabs(terms[at - 1].excess_s) < fabs(term.excess_s); at--)
+            terms[at] = terms[at - 1];
+        terms[at] = term;
+    }
+    return n;
+}
+
+static void print_loss(const struct tsim_plan *best, const struct tsim_plan *plan, size_t number,
+                       const struct tsim_style *style, FILE *out) {
+    struct term terms[TSIM_N_LOSSES];
+    char line[640], number_text[48];
+    if (tsim_outcomes_are_alike(&best->point.outcome, &plan->point.outcome)) {
+        snprintf(line, sizeof line,
+                 "tsim cannot tell %zu from 1: what it knows of the two gives the same in every figure", number + 1);
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4, line);
+        return;
+    }
+    double excess_frac = plan->price.time_s / best->price.time_s - 1, step_s = figure(best, TSIM_OUTCOME_STEP_TIME);
+    size_t n = find_terms(best, plan, terms), n_said = 0;
+    int length = snprintf(line, sizeof line, "%zu takes %s time:", number + 1,
+                          tsim_error_text(excess_frac, number_text, sizeof number_text));
+    for (size_t i = 0; i < n && n_said < MOST_TERMS && length > 0 && (size_t)length < sizeof line; i++) {
+        if (fabs(terms[i].excess_s) < LEAST_TERM_FRAC * step_s)
+            break;
+        length += snprintf(line + length, sizeof line - (size_t)length, "%s %s%s of %s", n_said++ ? "," : "",
+                           terms[i].excess_s > 0 ? "+" : "-",
+                           tsim_quantity_human(fabs(terms[i].excess_s), TSIM_TIME_S, number_text, sizeof number_text),
+                           terms[i].text);
+    }
+    if (n_said == 0 && length > 0 && (size_t)length < sizeof line)
+        snprintf(line + length, sizeof line - (size_t)length, " all terms are nearly the same");
+    fputs("  ", out);
+    tsim_text_wrap(out, style, 4, line);
+}
+
+/* ---- tables ---- */
+
+static void add(struct tsim_text_table *table, const char *format, int64_t value) {
+    char text[96];
+    snprintf(text, sizeof text, format, (long long)value);
+    tsim_text_table_add(table, text);
+}
+
+/* Then plans differ in what their run loses, too. */
+static bool has_failures(const struct tsim_plan *plan) {
+    return plan->candidate->job->reliability.has && !isnan(figure(plan, TSIM_OUTCOME_GOODPUT));
+}
+
+static bool any_may_not_fit(const struct tsim_plan *plans, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (plans[i].may_not_fit)
+            return true;
+    return false;
+}
+
+/* "77.10 GB?" where it may not fit; in a table with such a plan a blank keeps the others in line. */
+static const char *memory_text(const struct tsim_plan *plan, bool is_marked, char *buffer, size_t size) {
+    char bytes[48];
+    snprintf(buffer, size, "%s%s", tsim_gigabytes_text(figure(plan, TSIM_OUTCOME_MEMORY_PEAK), bytes, sizeof bytes),
+             !is_marked          ? ""
+             : plan->may_not_fit ? "?"
+                                 : " ");
+    return buffer;
+}
+
+static int64_t data_of(const struct tsim_plan *plan) {
+    const struct tsim_plan_choice *c = &plan->choice;
+    return plan->candidate->job->n_accelerators / (c->tensor * c->pipeline * c->context);
+}
+
+/* "tp4 pp2x20 dp128 zero1": what is one, or as usual, is left out. */
+static const char *plan_text(struct tsim_arena *arena, const struct tsim_plan *plan) {
+    const struct tsim_plan_choice *c = &plan->choice;
+    const char *text = tsim_arena_printf(arena, "tp%lld pp%lld", (long long)c->tensor, (long long)c->pipeline);
+    if (c->virtual_pipeline > 1)
+        text = tsim_arena_printf(arena, "%sx%lld", text, (long long)c->virtual_pipeline);
+    if (c->context > 1)
+        text = tsim_arena_printf(arena, "%s cp%lld", text, (long long)c->context);
+    if (c->expert > 1)
+        text = tsim_arena_printf(arena, "%s ep%lld", text, (long long)c->expert);
+    text = tsim_arena_printf(arena, "%s dp%lld zero%d", text, (long long)data_of(plan), c->zero);
+    if (c->pipeline > 1 && c->schedule != TSIM_SCHEDULE_1F1B && c->schedule != TSIM_SCHEDULE_INTERLEAVED)
+        text = tsim_arena_printf(arena, "%s %s", text, tsim_schedule_name(c->schedule));
+    if (c->recompute != TSIM_RECOMPUTE_NONE)
+        text = tsim_arena_printf(arena, "%s %s", text, tsim_recompute_name(c->recompute));
+    if (c->tensor > 1 && !c->sequence)
+        text = tsim_arena_printf(arena, "%s no-sp", text);
+    return c->balances ? tsim_arena_printf(arena, "%s balanced", text) : text;
+}
+
+static const char LEGEND[] =
+    "tp tensor ranks, pp stages (x chunks of each), cp context ranks, ep expert ranks, dp replicas, zero stage of "
+    "ZeRO; "
+    "micro-batch in samples. Where said: schedule (else 1f1b, interleaved with chunks), what is recomputed, no-sp "
+    "without sequence parallelism, balanced with stages of unequal length.";
+
+static bool is_choice(const struct tsim_plan_output *output) {
+    return output->search->space->n_candidates > 1;
+}
+
+static void add_cluster(struct tsim_arena *arena, struct tsim_text_table *table, const struct tsim_plan_output *output,
+                        const struct tsim_plan *plan) {
+    if (is_choice(output))
+        tsim_text_table_add(table, tsim_plan_cluster_name(arena, output->search->space, plan->candidate));
+}
+
+static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
+                        size_t n, const struct tsim_style *style, FILE *out) {
+    struct tsim_text_table table;
+    struct tsim_column columns[7] = {{"", true}};
+    bool is_marked = any_may_not_fit(plans, n);
+    size_t n_columns = 1;
+    char text[96];
+    if (is_choice(output))
+        columns[n_columns++] = (struct tsim_column){"cluster", false};
+    columns[n_columns++] = (struct tsim_column){"plan", false};
+    columns[n_columns++] = (struct tsim_column){"micro-batch", true};
+    columns[n_columns++] = (struct tsim_column){"memory", true};
+    columns[n_columns++] = (struct tsim_column){"step", true};
+    columns[n_columns++] = (struct tsim_column){"90 %", true};
+    tsim_text_table_init(&table, arena, columns, n_columns);
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_plan *plan = &plans[i];
+        add(&table, "%lld", (int64_t)i + 1);
+        add_cluster(arena, &table, output, plan);
+        tsim_text_table_add(&table, plan_text(arena, plan));
+        add(&table, "%lld", plan->choice.micro_batch_size);
+        tsim_text_table_add(&table, memory_text(plan, is_marked, text, sizeof text));
+        tsim_text_table_add(&table,
+                            tsim_quantity_human(figure(plan, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, text, sizeof text));
+        tsim_text_table_add(&table, tsim_interval_text(figure(plan, TSIM_OUTCOME_STEP_LOW),
+                                                       figure(plan, TSIM_OUTCOME_STEP_HIGH), text, sizeof text));
+    }
+    tsim_text_table_print(&table, style, out);
+}
+
+/* ---- what plans cost ---- */
+
+static const char *money_text(double usd, char *buffer, size_t size) {
+    return usd > 0 ? tsim_quantity_human(usd, TSIM_USD, buffer, size) : "-";
+}
+
+static const char *days_text(double days, char *buffer, size_t size) {
+    snprintf(buffer, size, days >= 100 ? "%.0f" : days >= 10 ? "%.1f" : days >= 1 ? "%.2f" : "%.3g", days);
+    return buffer;
+}
+
+static const char *megawatt_hours_text(double joules, char *buffer, size_t size) {
+    return tsim_rate_text(joules / JOULES_PER_MWH, buffer, size);
+}
+
+/* A run whose length is said has days of its own: its failures count, and the step's interval stretches it. */
+static bool has_run(const struct tsim_plan *plan) {
+    return !isnan(figure(plan, TSIM_OUTCOME_DAYS));
+}
+
+static void add_run_price(struct tsim_text_table *table, const struct tsim_plan *plan) {
+    char text[96], low[48], high[48];
+    tsim_text_table_add(table, days_text(figure(plan, TSIM_OUTCOME_DAYS), text, sizeof text));
+    if (isnan(plan->days.p10)) {
+        tsim_text_table_add(table, "-");
+    } else {
+        snprintf(text, sizeof text, "%s-%s", days_text(plan->days.p10, low, sizeof low),
+                 days_text(plan->days.p90, high, sizeof high));
+        tsim_text_table_add(table, text);
+    }
+    tsim_text_table_add(table, money_text(figure(plan, TSIM_OUTCOME_RENT), text, sizeof text));
+    tsim_text_table_add(table, megawatt_hours_text(figure(plan, TSIM_OUTCOME_ENERGY_KWH) * 3.6e6, text, sizeof text));
+    if (!has_failures(plan))
+        return;
+    double interval_s = figure(plan, TSIM_OUTCOME_CHECKPOINT_INTERVAL);
+    add(table, "%lld", (int64_t)figure(plan, TSIM_OUTCOME_SPARES));
+    tsim_text_table_add(table,
+                        isnan(interval_s) ? "-" : tsim_quantity_human(interval_s, TSIM_TIME_S, text, sizeof text));
+}
+
+/* Per million million tokens, or samples. */
+static void add_trillion_price(struct tsim_text_table *table, const struct tsim_plan *plan, bool with_all) {
+    double each = is_of_samples(plan) ? (double)plan->candidate->job->training.sequence_length : 1;
+    char text[96];
+    if (with_all)
+        tsim_text_table_add(table, tsim_rate_text(plan->price.time_s * each * TRILLION / 86400, text, sizeof text));
+    tsim_text_table_add(table, money_text(plan->price.cost_usd * each * TRILLION, text, sizeof text));
+    if (with_all)
+        tsim_text_table_add(table, megawatt_hours_text(plan->price.energy_j * each * TRILLION, text, sizeof text));
+}
+
+/* The same plan when its step takes as long as the interval has it: are the limits on days and rent still kept? */
+static void print_risks(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plan,
+                        size_t number, const struct tsim_style *style, FILE *out) {
+    const struct tsim_ranking *ranking = &output->search->ranking;
+    char most[96], allowed[96];
+    for (size_t i = 0; i < ranking->n_limits; i++) {
+        const struct tsim_limit *limit = &ranking->limits[i];
+        bool of_run = limit->figure == TSIM_OUTCOME_DAYS || limit->figure == TSIM_OUTCOME_RENT;
+        double value = limit->figure == TSIM_OUTCOME_DAYS ? plan->days.p90 : plan->cost_usd.p90;
+        if (!of_run || !(value > limit->value))
+            continue;
+        enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->dimension;
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4,
+                       tsim_arena_printf(arena, "%zu can miss the limit: %s above %s in one case of ten, %s allowed",
+                                         number + 1, limit->figure == TSIM_OUTCOME_DAYS ? "days" : "rent",
+                                         tsim_quantity_human(value, dimension, most, sizeof most),
+                                         tsim_quantity_human(limit->value, dimension, allowed, sizeof allowed)));
+    }
+}
+
+/* What plans reach, how many measured runs say so, and what they cost. */
+static size_t price_columns(const struct tsim_plan_output *output, const struct tsim_plan *plan,
+                            struct tsim_column columns[12]) {
+    bool of_samples = is_of_samples(plan);
+    size_t n = 0;
+    columns[n++] = (struct tsim_column){"", true};
+    if (is_choice(output))
+        columns[n++] = (struct tsim_column){"cluster", false};
+    columns[n++] = (struct tsim_column){"MFU", true};
+    columns[n++] = (struct tsim_column){of_samples ? "samples/s" : "tokens/s", true};
+    columns[n++] = (struct tsim_column){"runs like it", true};
+    if (!has_run(plan)) {
+        columns[n++] = (struct tsim_column){of_samples ? "days/T samples" : "days/T tokens", true};
+        columns[n++] = (struct tsim_column){of_samples ? "rent/T samples" : "rent/T tokens", true};
+        columns[n++] = (struct tsim_column){of_samples ? "MWh/T samples" : "MWh/T tokens", true};
+        return n;
+    }
+    columns[n++] = (struct tsim_column){"days", true};
+    columns[n++] = (struct tsim_column){"likely", true};
+    columns[n++] = (struct tsim_column){"rent", true};
+    columns[n++] = (struct tsim_column){"MWh", true};
+    if (has_failures(plan)) {
+        columns[n++] = (struct tsim_column){"spares", true};
+        columns[n++] = (struct tsim_column){"saved every", true};
+    } else {
+        columns[n++] = (struct tsim_column){of_samples ? "rent/T samples" : "rent/T tokens", true};
+    }
+    return n;
+}
+
+static void print_prices(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
+                         size_t n, const struct tsim_style *style, FILE *out) {
+    struct tsim_text_table table;
+    struct tsim_column columns[12];
+    char text[96];
+    if (n == 0)
+        return;
+    tsim_text_table_init(&table, arena, columns, price_columns(output, &plans[0], columns));
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_plan *plan = &plans[i];
+        enum tsim_outcome_figure rate = is_of_samples(plan) ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S;
+        add(&table, "%lld", (int64_t)i + 1);
+        add_cluster(arena, &table, output, plan);
+        tsim_text_table_add(&table, tsim_percent_text(figure(plan, TSIM_OUTCOME_MFU), text, sizeof text));
+        tsim_text_table_add(&table, tsim_rate_text(figure(plan, rate), text, sizeof text));
+        if (plan->n_similar_runs < 0)
+            tsim_text_table_add(&table, "-");
+        else
+            add(&table, plan->n_similar_runs == 0 ? "none" : "%lld", plan->n_similar_runs);
+        if (has_run(&plans[0]))
+            add_run_price(&table, plan);
+        if (!has_run(&plans[0]) || !has_failures(&plans[0]))
+            add_trillion_price(&table, plan, !has_run(&plans[0]));
+    }
+    tsim_text_table_print(&table, style, out);
+    for (size_t i = 0; i < n && has_run(&plans[0]); i++)
+        print_risks(arena, output, &plans[i], i, style, out);
+}
+
+/* A predicted figure is as good as the runs that it was compared with: of accelerators with few or none of them. */
+static void print_evidence(struct tsim_arena *arena, const struct tsim_plan *plans, size_t n,
+                           const struct tsim_style *style, FILE *out) {
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_scenario *job = plans[i].candidate->job;
+        const char *name = job->cluster.node->accelerator->name;
+        int bits = (int)lround(8 * tsim_operand_bytes(job->training.precision));
+        bool is_said = plans[i].n_own_runs < 0 || plans[i].n_own_runs >= TSIM_FEW_RUNS;
+        for (size_t before = 0; before < i && !is_said; before++)
+            is_said = strcmp(plans[before].candidate->job->cluster.node->accelerator->name, name) == 0;
+        if (is_said)
+            continue;
+        fputs("  ", out);
+        if (plans[i].n_own_runs == 0)
+            tsim_text_wrap(out, style, 4,
+                           tsim_arena_printf(arena,
+                                             "no measured run of a %s in %d bits was compared: its 90 %% is an "
+                                             "assumption, at least %.0f %% to each side",
+                                             name, bits, 100 * (1 - exp(-TSIM_UNMEASURED_LOG_RATIO))));
+        else
+            tsim_text_wrap(out, style, 4,
+                           tsim_arena_printf(arena,
+                                             "of a %s in %d bits only %d measured run%s compared: its 90 %% holds "
+                                             "%s, and may be too narrow",
+                                             name, bits, (int)plans[i].n_own_runs,
+                                             plans[i].n_own_runs == 1 ? " was" : "s were",
+                                             plans[i].n_own_runs == 1 ? "its error" : "all of their errors"));
+    }
+}
+
+/* ---- below and above the tables ---- */
+
+static void print_gaps(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
+                       FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    for (size_t i = 0; i < result->n_gaps; i++) {
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4, tsim_plan_gap_text(arena, output, &result->gaps[i]));
+    }
+}
+
+/* What an interrupt left undone. */
+static void print_interrupt(struct tsim_arena *arena, const struct tsim_plan_result *result,
+                            const struct tsim_style *style, FILE *out) {
+    char seen[96], all[96];
+    if (!result->is_interrupted)
+        return;
+    double n_all = (double)(result->n_plans + result->n_unbounded), n_seen = n_all - (double)result->n_unseen;
+    tsim_text_wrap(out, style, 0,
+                   tsim_arena_printf(arena,
+                                     "interrupted: %s of %s plans (%.3g %%) were decided on; there may be better ones "
+                                     "among the others",
+                                     tsim_count_text(n_seen, seen, sizeof seen),
+                                     tsim_count_text(n_all, all, sizeof all), 100 * n_seen / n_all));
+}
+
+static void print_counts(const struct tsim_plan_result *result, FILE *out) {
+    char plans[96], large[96], run[96], pruned[96];
+    int64_t n_valid = result->n_plans - result->n_invalid - result->n_unplayed;
+    fprintf(out, "%s plans: %s do not fit in memory, %s simulated, %s excluded by bounds\n",
+            tsim_count_text((double)n_valid, plans, sizeof plans),
+            tsim_count_text((double)result->n_too_large, large, sizeof large),
+            tsim_count_text((double)result->n_evaluated, run, sizeof run),
+            tsim_count_text((double)result->n_pruned, pruned, sizeof pruned));
+    if (result->n_unplayed > 0)
+        fprintf(out, "%s more are left out: their groups meet on links that tsim does not play yet (tsim check)\n",
+                tsim_count_text((double)result->n_unplayed, plans, sizeof plans));
+}
+
+/* One for a shell: 'cost.rent=4.20 USD/h'. A text of plain characters needs no quotes of its own. */
+static const char *set_word(struct tsim_arena *arena, const struct tsim_json *set, const char *key) {
+    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/+% ";
+    const char *value = tsim_json_value_text(arena, tsim_json_find(set, key));
+    size_t length = strlen(value);
+    if (length > 2 && value[0] == '"' && strspn(value + 1, PLAIN) == length - 2)
+        value = tsim_arena_printf(arena, "%.*s", (int)length - 2, value + 1);
+    const char *quote = strspn(value, PLAIN) == strlen(value) && !strchr(value, ' ') ? "" : "'";
+    for (const char *at; (at = strchr(value, '\''));) /* ends the word for a shell: \u0027 is the same in JSON */
+        value = tsim_arena_printf(arena, "%.*s\\u0027%s", (int)(at - value), value, at + 1);
+    return tsim_arena_printf(arena, "--set %s%s=%s%s", quote, key, value, quote);
+}
+
+/* On a terminal in lines that a shell takes together, else in one. */
+static void print_settings(struct tsim_arena *arena, const char *set_json, const struct tsim_style *style, FILE *out) {
+    struct tsim_json *set = tsim_json_new_parsed(set_json);
+    int at = 1;
+    fputc(' ', out);
+    for (size_t i = 0; i < tsim_json_count(set); i++) {
+        const char *word = set_word(arena, set, tsim_json_key(set, i));
+        int width = tsim_text_width(word);
+        if (style->table_width > 0 && i > 0 && at + width + 3 > style->width)
+            at = fputs(" \\\n ", out) < 0 ? 0 : 1;
+        fprintf(out, " %s", word);
+        at += 1 + width;
+    }
+    fputc('\n', out);
+    tsim_json_release(set);
+}
+
+/* What the question marks mean. */
+static void print_doubt(const struct tsim_plan_output *output, const struct tsim_style *style, FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    char line[160];
+    if (!any_may_not_fit(result->best, result->n_best) && !any_may_not_fit(result->own, result->n_own) &&
+        !any_may_not_fit(result->front, result->n_front))
+        return;
+    snprintf(line, sizeof line, "? may not fit: one in ten measured peaks was %.0f %% or more above the predicted",
+             100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
+    fputc('\n', out);
+    tsim_text_wrap(out, style, 2, line);
+}
+
+/* What the space leaves out. */
+static void print_space(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
+                        FILE *out) {
+    const struct tsim_plan_space *space = output->search->space;
+    const struct tsim_plan_candidate *first = &space->candidates[0];
+    const char *text = "";
+    if (!space->is_any_software && first->job->software->supports.splits)
+        text = tsim_arena_printf(arena, "searched is what %.40s can run (--any-software: all that tsim simulates)",
+                                 first->job->software->name);
+    if (!first->balances_all && !first->job->model->list && first->axes[TSIM_PLAN_PIPELINE].n > 1)
+        text = tsim_arena_printf(arena,
+                                 "%s%sstages are uneven only where they cannot be even (--vary "
+                                 "parallelism.layers_per_stage=auto,balance: both)",
+                                 text, *text ? "; " : "");
+    if (*text)
+        tsim_text_wrap(out, style, 0, text);
+}
+
+/* By default a plan that fits though its memory may be more than predicted; a faster one that may not fit stands below. */
+static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output *output,
+                         const struct tsim_style *style, FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    const struct tsim_plan *best = &result->best[0];
+    char peak[48], capacity[48], step[48], more[48];
+    fputc('\n', out);
+    if (!best->may_not_fit) {
+        fputs("run the best with\n", out);
+        print_settings(arena, best->set_json, style, out);
+        return;
+    }
+    if (result->has_safe) {
+        const struct tsim_plan *safe = &result->safe;
+        const char *name =
+            is_choice(output) ? tsim_plan_cluster_name(arena, output->search->space, safe->candidate) : "";
+        tsim_text_wrap(
+            out, style, 0,
+            tsim_arena_printf(
+                arena,
+                "run the best that still fits when its peak is %.0f %% higher (%s%s%s, %s, step %s: %s time) with",
+                100 * (TSIM_NINE_IN_TEN_PEAKS - 1), name, *name ? ": " : "", plan_text(arena, safe),
+                tsim_gigabytes_text(figure(safe, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
+                tsim_quantity_human(figure(safe, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, step, sizeof step),
+                tsim_error_text(safe->price.time_s / best->price.time_s - 1, more, sizeof more)));
+        print_settings(arena, safe->set_json, style, out);
+    }
+    tsim_text_wrap(
+        out, style, 0,
+        tsim_arena_printf(arena, "%srun the best, which may not fit (%s of %s), with", result->has_safe ? "or " : "",
+                          tsim_gigabytes_text(figure(best, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
+                          tsim_gigabytes_text(figure(best, TSIM_OUTCOME_MEMORY_CAPACITY), capacity, sizeof capacity)));
+    print_settings(arena, best->set_json, style, out);
+}
+
+static void print_best(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
+                       FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    fputc('\n', out);
+    print_plans(arena, output, result->best, result->n_best, style, out);
+    tsim_text_wrap(out, style, 0, LEGEND);
+    fputs("\nwhat they reach and cost\n", out);
+    print_prices(arena, output, result->best, result->n_best, style, out);
+    if (!is_choice(output))
+        print_evidence(arena, result->best, result->n_best, style, out);
+    for (size_t i = 1; i < result->n_best; i++)
+        print_loss(&result->best[0], &result->best[i], i, style, out);
+}
+
+static void print_search(struct tsim_arena *arena, const struct tsim_plan_output *output,
+                         const struct tsim_style *style, FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    fprintf(out, "%s%s%s: best plans by %s\n", tsim_tint_on(style, TSIM_TINT_BOLD), output->scenario,
+            tsim_tint_off(style), objective_name(output));
+    print_counts(result, out);
+    print_interrupt(arena, result, style, out);
+    print_space(arena, output, style, out);
+    if (result->n_best == 0) {
+        print_gaps(arena, output, style, out);
+        return;
+    }
+    print_best(arena, output, style, out);
+    if (is_choice(output)) {
+        fputs("\nthe best of each cluster\n", out);
+        print_plans(arena, output, result->own, result->n_own, style, out);
+        fputs("\nwhat they reach and cost\n", out);
+        print_prices(arena, output, result->own, result->n_own, style, out);
+        print_evidence(arena, result->own, result->n_own, style, out);
+        print_gaps(arena, output, style, out);
+    }
+    if (output->sensitivity->n_cells > 0) {
+        fputc('\n', out);
+        tsim_text_wrap(
+            out, style, 0,
+            "what one input a tenth off does to the time per token of the two best clusters (of both: to the "
+            "second's against the first's)");
+        tsim_figures_print(output->sensitivity, style, out);
+    }
+    if (output->verdict)
+        tsim_text_wrap(out, style, 0, output->verdict);
+    print_doubt(output, style, out);
+    fputs("\nPareto front of time, cost and energy\n", out);
+    print_plans(arena, output, result->front, result->n_front, style, out);
+    fputs("\nwhat they reach and cost\n", out);
+    print_prices(arena, output, result->front, result->n_front, style, out);
+    print_choice(arena, output, style, out);
+}
+
+void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
+                     FILE *out) {
+    struct tsim_fold fold;
+    print_search(arena, output, style, tsim_fold_open(&fold, style, out));
+    tsim_fold_close(&fold);
+}
+
+/* ---- CSV ---- */
+
+static const struct tsim_figure_column CSV_COLUMNS[] = {
+    {NULL, "number", TSIM_FIGURE_COUNT},
+    {NULL, "cluster", TSIM_FIGURE_COUNT},
+    {NULL, "accelerators", TSIM_FIGURE_COUNT},
+    {NULL, "accelerator", TSIM_FIGURE_TEXT},
+    {NULL, "tensor", TSIM_FIGURE_COUNT},
+    {NULL, "pipeline", TSIM_FIGURE_COUNT},
+    {NULL, "virtual_pipeline", TSIM_FIGURE_COUNT},
+    {NULL, "context", TSIM_FIGURE_COUNT},
+    {NULL, "expert", TSIM_FIGURE_COUNT},
+    {NULL, "data", TSIM_FIGURE_COUNT},
+    {NULL, "zero", TSIM_FIGURE_COUNT},
+    {NULL, "micro_batch_size", TSIM_FIGURE_COUNT},
+    {NULL, "recompute", TSIM_FIGURE_TEXT},
+    {NULL, "schedule", TSIM_FIGURE_TEXT},
+    {NULL, "sequence", TSIM_FIGURE_TEXT},
+    {NULL, "memory_peak_bytes", TSIM_FIGURE_BYTES},
+    {NULL, "step_time_s", TSIM_FIGURE_SECONDS},
+    {NULL, "step_time_low_s", TSIM_FIGURE_SECONDS},
+    {NULL, "step_time_high_s", TSIM_FIGURE_SECONDS},
+    {NULL, "mfu", TSIM_FIGURE_SHARE},
+    {NULL, "tokens_per_s", TSIM_FIGURE_NUMBER},
+    {NULL, "samples_per_s", TSIM_FIGURE_NUMBER},
+    {NULL, "days", TSIM_FIGURE_NUMBER},
+    {NULL, "rent_usd", TSIM_FIGURE_NUMBER},
+    {NULL, "energy_kwh", TSIM_FIGURE_NUMBER},
+    {NULL, "usd_per_token", TSIM_FIGURE_NUMBER},
+    {NULL, "joules_per_token", TSIM_FIGURE_NUMBER},
+};
+
+static void add_csv(struct tsim_figures *table, const struct tsim_plan_output *output, const struct tsim_plan *plan,
+                    size_t number) {
+    static const enum tsim_outcome_figure FIGURES[] = {
+        TSIM_OUTCOME_MEMORY_PEAK, TSIM_OUTCOME_STEP_TIME,    TSIM_OUTCOME_STEP_LOW,      TSIM_OUTCOME_STEP_HIGH,
+        TSIM_OUTCOME_MFU,         TSIM_OUTCOME_TOKENS_PER_S, TSIM_OUTCOME_SAMPLES_PER_S, TSIM_OUTCOME_DAYS,
+        TSIM_OUTCOME_RENT,        TSIM_OUTCOME_ENERGY_KWH};
+    const struct tsim_plan_choice *c = &plan->choice;
+    const struct tsim_scenario *job = plan->candidate->job;
+    const int64_t degrees[] = {c->tensor,     c->pipeline, c->virtual_pipeline, c->context, c->expert,
+                               data_of(plan), c->zero,     c->micro_batch_size};
+    tsim_figures_add(table, (double)(number + 1));
+    tsim_figures_add(table, (double)(plan->candidate - output->search->space->candidates + 1));
+    tsim_figures_add(table, (double)job->n_accelerators);
+    tsim_figures_add_text(table, job->cluster.node->accelerator->name);
+    for (size_t i = 0; i < sizeof degrees / sizeof degrees[0]; i++)
+        tsim_figures_add(table, (double)degrees[i]);
+    tsim_figures_add_text(table, tsim_recompute_name(c->recompute));
+    tsim_figures_add_text(table, tsim_schedule_name(c->schedule));
+    tsim_figures_add_text(table, c->sequence && c->tensor > 1 ? "true" : "false");
+    for (size_t i = 0; i < sizeof FIGURES / sizeof FIGURES[0]; i++)
+        tsim_figures_add(table, figure(plan, FIGURES[i]));
+    tsim_figures_add(table, plan->price.cost_usd > 0 ? plan->price.cost_usd : (double)NAN);
+    tsim_figures_add(table, plan->price.energy_j);
+}
+
+void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output *output, FILE *out) {
+    const struct tsim_plan_result *result = output->result;
+    const struct {
+        const char *name;
+        const struct tsim_plan *plans;
+        size_t n;
+    } tables[] = {{"best", result->best, result->n_best},
+                  {"best_of_each", result->own, output->search->space->n_candidates > 1 ? result->n_own : 0},
+                  {"points", result->front, result->n_front}};
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+        struct tsim_figures table;
+        tsim_figures_init(&table, arena, tables[t].name, CSV_COLUMNS, sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0]);
+        for (size_t i = 0; i < tables[t].n; i++)
+            add_csv(&table, output, &tables[t].plans[i], i);
+        if (tables[t].n > 0)
+            tsim_figures_print_csv(&table, out);
+    }
+    if (output->sensitivity->n_cells > 0)
+        tsim_figures_print_csv(output->sensitivity, out);
+}
+
+/* ---- JSON ---- */
+
+static void add_gaps(struct tsim_arena *arena, const struct tsim_plan_output *output, struct tsim_json *root) {
+    struct tsim_json *list = tsim_json_array(root, "without");
+    for (size_t i = 0; i < output->result->n_gaps; i++) {
+        const struct tsim_plan_gap *gap = &output->result->gaps[i];
+        struct tsim_json *object = tsim_json_object(list, NULL);
+        tsim_json_integer(object, "cluster", gap->candidate - output->search->space->candidates + 1);
+        tsim_json_text(object, "why", tsim_plan_reason_text(arena, gap));
+        if (gap->lack == TSIM_PLAN_LACKS_MEMORY)
+            tsim_json_number(object, "excess_bytes", gap->excess_bytes);
+        if (gap->limit) {
+            tsim_json_text(object, "figure", tsim_outcome_spec(gap->limit->figure)->name);
+            tsim_json_number(object, "limit", gap->limit->value);
+            tsim_json_number(object, "nearest", gap->nearest);
+        }
+    }
+}
+
+static struct tsim_json *add_point(const struct tsim_plan_output *output, struct tsim_json *parent, const char *key,
+                                   const struct tsim_plan *plan) {
+    struct tsim_json *object = tsim_json_object(parent, key);
+    tsim_json_parsed(object, "set", plan->set_json);
+    tsim_json_text(object, "status", tsim_point_status_name(plan->point.status));
+    tsim_json_integer(object, "cluster", plan->candidate - output->search->space->candidates + 1);
+    tsim_json_text(object, "accelerator", plan->candidate->job->cluster.node->accelerator->name);
+    if (plan->may_not_fit)
+        tsim_json_bool(object, "may_not_fit", true);
+    if (plan->n_similar_runs >= 0) {
+        tsim_json_integer(object, "similar_runs", plan->n_similar_runs);
+        tsim_json_integer(object, "runs_on_accelerator", plan->n_own_runs);
+    }
+    struct tsim_json *token = tsim_json_object(object, "per_token");
+    tsim_json_number(token, "time_s", plan->price.time_s);
+    tsim_json_number(token, "cost_usd", plan->price.cost_usd > 0 ? plan->price.cost_usd : (double)NAN);
+    tsim_json_number(token, "energy_j", plan->price.energy_j);
+    return object;
+}
+
+static void add_losses(struct tsim_json *object, const struct tsim_plan *best, const struct tsim_plan *plan) {
+    struct tsim_json *loses = tsim_json_object(object, "loses");
+    struct term terms[TSIM_N_LOSSES];
+    size_t n = find_terms(best, plan, terms);
+    tsim_json_number(loses, "time", plan->price.time_s / best->price.time_s - 1);
+    for (size_t i = 0; i < n; i++)
+        if (terms[i].excess_s != 0)
+            tsim_json_number(loses, terms[i].word, terms[i].excess_s);
+}
+
+struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_plan_output *output) {
+    const struct tsim_plan_result *result = output->result;
+    struct tsim_json *root = tsim_json_new_object();
+    tsim_json_text(root, "schema", "tsim/plan/v1");
+    tsim_json_text(root, "scenario", output->scenario);
+    tsim_json_text(root, "objective", objective_name(output));
+    struct tsim_json *best = tsim_json_array(root, "best");
+    for (size_t i = 0; i < result->n_best; i++) {
+        struct tsim_json *object = add_point(output, best, NULL, &result->best[i]);
+        if (i > 0)
+            add_losses(object, &result->best[0], &result->best[i]);
+        tsim_outcome_json(&result->best[i].point.outcome, tsim_json_object(object, "summary"));
+    }
+    if (result->n_best > 0) {
+        const struct tsim_plan *plan = result->has_safe ? &result->safe : &result->best[0];
+        struct tsim_json *object = add_point(output, root, "recommended", plan);
+        tsim_outcome_json(&plan->point.outcome, tsim_json_object(object, "summary"));
+    }
+    struct tsim_json *points = tsim_json_array(root, "points");
+    for (size_t i = 0; i < result->n_front; i++)
+        tsim_outcome_json(&result->front[i].point.outcome,
+                          tsim_json_object(add_point(output, points, NULL, &result->front[i]), "summary"));
+    if (output->search->space->n_candidates > 1) {
+        struct tsim_json *own = tsim_json_array(root, "best_of_each");
+        for (size_t i = 0; i < result->n_own; i++)
+            tsim_outcome_json(&result->own[i].point.outcome,
+                              tsim_json_object(add_point(output, own, NULL, &result->own[i]), "summary"));
+    }
+    if (output->result->n_gaps > 0)
+        add_gaps(arena, output, root);
+    if (output->sensitivity->n_cells > 0)
+        tsim_figures_json(output->sensitivity, root);
+    if (output->verdict)
+        tsim_json_text(root, "verdict", output->verdict);
+    tsim_json_integer(root, "plans", result->n_plans - result->n_invalid - result->n_unplayed);
+    tsim_json_integer(root, "not_played", result->n_unplayed);
+    tsim_json_integer(root, "does_not_fit", result->n_too_large);
+    tsim_json_integer(root, "evaluated", result->n_evaluated);
+    tsim_json_integer(root, "pruned", result->n_pruned);
+    if (result->is_interrupted) {
+        tsim_json_bool(root, "interrupted", true);
+        tsim_json_integer(root, "undecided", result->n_unseen);
+    }
+    tsim_json_text(tsim_json_object(root, "simulator"), "version", TSIM_VERSION);
+    return root;
+}

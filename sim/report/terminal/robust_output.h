@@ -1,0 +1,17 @@
+/* robust_output.h - whether the order of two predictions survives, as a table and as a sentence. */
+#ifndef TSIM_REPORT_ROBUST_OUTPUT_H
+#define TSIM_REPORT_ROBUST_OUTPUT_H
+
+#include "report/terminal/figures.h"
+#include "study/search/robust.h"
+
+/* "sensitivity": side, input, its change of time per token (rent: of cost) at -10 % and +10 %, what turns round.
+ * An input of "both": its change of the second's time against the first's. */
+void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *robust, const char *const names[2],
+                         struct tsim_figures *figures);
+
+/* "B is 12.3 % faster per token than A, whichever input is a tenth off."; and so of the cost. In `arena`;
+ * "as fast" where a percentage would be 0.0; NULL where both are equal. */
+const char *tsim_robust_verdict(struct tsim_arena *arena, const struct tsim_robust *robust, const char *const names[2]);
+
+#endif

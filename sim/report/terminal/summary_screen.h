@@ -1,0 +1,27 @@
+/* summary_screen.h - private to the summary: one screen, written top to bottom. */
+#ifndef TSIM_REPORT_SUMMARY_SCREEN_H
+#define TSIM_REPORT_SUMMARY_SCREEN_H
+
+#include "report/terminal/table.h"
+#include "results/format.h"
+#include "results/prediction.h"
+
+struct tsim_screen {
+    FILE *out;
+    const struct tsim_style *style;
+    struct tsim_arena arena; /* texts of this one print: what the functions below return */
+};
+
+void tsim_screen_heading(struct tsim_screen *screen, const char *text);
+/* A label, and text that is wrapped beside it. */
+__attribute__((format(printf, 3, 4))) void tsim_screen_line(struct tsim_screen *screen, const char *label,
+                                                            const char *format, ...);
+const char *tsim_screen_human(struct tsim_screen *screen, double value, enum tsim_dimension dimension);
+const char *tsim_screen_count(struct tsim_screen *screen, double value);
+const char *tsim_screen_rate(struct tsim_screen *screen, double per_s);
+const char *tsim_screen_percent(struct tsim_screen *screen, double frac);
+
+/* summary_campaign.c: the whole run, when the scenario says how long it is. */
+void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_prediction *prediction);
+
+#endif

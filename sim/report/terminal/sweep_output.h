@@ -1,0 +1,30 @@
+/* sweep_output.h - the points of a sweep as a table, as CSV and as JSON. Points are read from the database one after
+ * the other and written as they are read: memory does not grow with their number. No times of a clock, no numbers of
+ * runs, no speeds, so that equal sweeps give equal bytes. */
+#ifndef TSIM_REPORT_SWEEP_OUTPUT_H
+#define TSIM_REPORT_SWEEP_OUTPUT_H
+
+#include "report/terminal/table.h"
+#include "study/search/filter.h"
+#include "study/search/ranking.h"
+#include "study/search/space.h"
+
+struct tsim_sweep_output {
+    const char *scenario;
+    const struct tsim_space *space;
+    const struct tsim_filter *filter; /* points for which it does not hold are left out; NULL: none are */
+    struct tsim_ranking ranking;
+    bool is_of_samples;               /* rates of the table are of samples: the model has no tokens */
+    struct tsim_point_reader *reader; /* at its beginning, and left at its end */
+};
+
+/* Columns are the keys that change, what became of the point, the figures of interest and the objective; then the best
+ * points and how many there are of each status. The rows are read twice (the first time for the widths). */
+enum tsim_status tsim_sweep_print(const struct tsim_sweep_output *output, const struct tsim_style *style, FILE *out,
+                                  struct tsim_diags *diags);
+/* Every figure, in SI units; RFC 4180. */
+enum tsim_status tsim_sweep_print_csv(const struct tsim_sweep_output *output, FILE *out, struct tsim_diags *diags);
+/* Contract: {"points": [{"set", "status", "summary"}], "best": [...]}. */
+enum tsim_status tsim_sweep_write_json(const struct tsim_sweep_output *output, FILE *out, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,24 @@
+/* batch_ramp.h - the beginning of a run, in which its batch grows: Megatron-LM's --rampup-batch-size
+ * (megatron/microbatches.py).
+ *
+ * The batch is `from` at first and grows by `increment` until it is the global one, after `samples` of the run: each
+ * size gets the same number of samples, and a step that begins under one size ends under it. The time and energy of
+ * such a step are simulated for a few numbers of micro-batches and interpolated between them, for a pipeline's step is
+ * a straight line in their number; what a replica cannot divide evenly is rounded up to whole micro-batches. */
+#ifndef TSIM_RUN_BATCH_RAMP_H
+#define TSIM_RUN_BATCH_RAMP_H
+
+#include "cluster/cluster.h"
+#include "run/result.h"
+#include "step/pass.h"
+
+/* Steps and samples alone; false: there is no ramp. */
+bool tsim_batch_ramp_count(const struct tsim_scenario *scenario, struct tsim_batch_ramp *ramp);
+
+/* As well as time and energy. `step` is the step of the whole batch. */
+enum tsim_status tsim_batch_ramp_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                          const struct tsim_pass_costs *costs, double step_s, double step_j,
+                                          struct tsim_batch_ramp *ramp, struct tsim_diags *diags);
+
+#endif

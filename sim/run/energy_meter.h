@@ -1,0 +1,45 @@
+/* energy_meter.h - electricity of a run over its time: who draws what when, and what that costs or emits by the hour.
+ *
+ * The facility draws at every moment: loaded_w for the share of a stretch in which the job works at full speed (also
+ * work that is lost later, and with fewer replicas the share of them), evaluating_w in a pause for evaluation, else
+ * idle_w; and away_w more for every node that has failed and is in repair, gone_w for one that is
+ * preempted (less: they are negative). Energy is summed for
+ * each hour of the profile, over and over from start_s on; then
+ *
+ *   sum over the hours of energy x the hour's value
+ *
+ * is exact: stretches are cut at the hours (campaign.h), and within one the power is taken as even. */
+#ifndef TSIM_RUN_ENERGY_METER_H
+#define TSIM_RUN_ENERGY_METER_H
+
+#include "campaign/campaign.h"
+
+#include "base/arena.h"
+
+struct tsim_energy_meter_hour { /* sums over all times that the hour came by */
+    double time_s, loaded_s, evaluating_s, away_node_s, gone_node_s;
+};
+
+struct tsim_energy_meter {
+    const struct tsim_hourly *profile; /* without hours: one that is as long as the run */
+    double start_s;
+    size_t n_hours; /* at least 1 */
+    struct tsim_energy_meter_hour *hours;
+};
+
+struct tsim_energy_meter_power { /* of the facility; away_w and gone_w of one node */
+    double loaded_w, idle_w, evaluating_w, away_w, gone_w;
+};
+
+void tsim_energy_meter_init(struct tsim_arena *arena, const struct tsim_hourly *profile, double start_s,
+                            struct tsim_energy_meter *meter);
+/* A stretch of a run as tsim_campaign_take tells it. */
+void tsim_energy_meter_take(struct tsim_energy_meter *meter, double begin_s, double end_s, int loss, double amount);
+/* Energy times the hours' values; times `even` where the profile has none. */
+double tsim_energy_meter_sum(const struct tsim_energy_meter *meter, const struct tsim_energy_meter_power *power,
+                             double even);
+
+/* The mean of a profile from its start_s on, over time_s; `even` where it has no hours. */
+double tsim_hourly_mean(const struct tsim_hourly *profile, double start_s, double time_s, double even);
+
+#endif

@@ -1,0 +1,19 @@
+/* evaluation.h - a pause in which the model is tried on samples that it does not train on: forward passes alone.
+ *
+ * The same ranks, schedule and micro-batches as a step, without backward passes, gradients and optimizer; fully sharded
+ * weights are gathered as in training. Samples fill whole micro-batches of all replicas. Passes cost what forward
+ * passes of training do; nothing is kept for a backward pass, and memory is not asked. */
+#ifndef TSIM_RUN_EVALUATION_H
+#define TSIM_RUN_EVALUATION_H
+
+#include "run/result.h"
+#include "step/step_input.h"
+
+/* Fills *evaluation of a scenario that has `training.evaluation` with samples; else it stays zeroed. Fails as
+ * tsim_step_simulate. */
+enum tsim_status tsim_evaluation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                          const struct tsim_pass_costs *costs, struct tsim_evaluation *evaluation,
+                                          struct tsim_diags *diags);
+
+#endif

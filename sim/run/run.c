@@ -1,0 +1,769 @@
+#include "run/run.h"
+
+#include "cluster/power.h"
+#include "config/supports.h"
+#include "cost/compute.h"
+#include "run/batch_ramp.h"
+#include "run/energy_meter.h"
+#include "run/evaluation.h"
+#include "run/reliability.h"
+#include "run/step_variation.h"
+#include "step/balance.h"
+#include "step/bound.h"
+#include "step/unplayed.h"
+#include "workload/arithmetic.h"
+#include "workload/executed.h"
+#include "workload/memory.h"
+#include "workload/model.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define SECONDS_PER_DAY 86400.0
+#define JOULES_PER_KWH 3.6e6
+#define ROUNDING_FRAC 1e-9
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double peak_rss_bytes(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss * 1024;
+}
+
+/* ---- memory ---- */
+
+static struct tsim_memory stage_memory(const struct tsim_scenario *sc, int32_t stage) {
+    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
+    struct tsim_stage_memory m;
+    tsim_stage_memory(sc, stage, &m);
+    return (struct tsim_memory){.capacity_bytes = a->memory_bytes,
+                                .peak_bytes = m.total_bytes + a->usable_memory_reserve_bytes,
+                                .weights_bytes = m.weights_bytes,
+                                .gradients_bytes = m.gradients_bytes,
+                                .master_bytes = m.master_bytes,
+                                .optimizer_bytes = m.optimizer_bytes,
+                                .activations_bytes = m.activations_bytes,
+                                .buffers_bytes = m.buffers_bytes,
+                                .reserve_bytes = a->usable_memory_reserve_bytes};
+}
+
+static struct tsim_memory fullest_stage(const struct tsim_scenario *sc, int32_t *stage) {
+    struct tsim_memory fullest = stage_memory(sc, 0);
+    *stage = 0;
+    for (int32_t s = 1; s < sc->parallelism.pipeline; s++) {
+        if (tsim_stage_is_like_last(sc, s))
+            continue;
+        struct tsim_memory m = stage_memory(sc, s);
+        if (m.peak_bytes > fullest.peak_bytes) {
+            fullest = m;
+            *stage = s;
+        }
+    }
+    return fullest;
+}
+
+/* Changes that leave everything else valid, tried in the order of what they cost in time. Each returns what to --set,
+ * or NULL where it changes nothing here. */
+typedef const char *(*change_fn)(struct tsim_arena *arena, struct tsim_scenario *sc);
+
+static const char *use_flash(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    (void)arena;
+    if (sc->training.attention == TSIM_ATTENTION_FLASH || sc->model->list ||
+        !tsim_has_flash(sc->cluster.node->accelerator, sc->software->attention_kernel))
+        return NULL;
+    sc->training.attention = TSIM_ATTENTION_FLASH;
+    return "training.attention=flash";
+}
+
+static const char *use_sequence(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    (void)arena;
+    bool changes = !sc->parallelism.sequence && sc->parallelism.tensor > 1 &&
+                   sc->training.decoder_sequence_length % sc->parallelism.tensor == 0 &&
+                   sc->training.sequence_length % (sc->parallelism.tensor * sc->parallelism.context) == 0;
+    sc->parallelism.sequence = true;
+    return changes ? "parallelism.sequence=true" : NULL;
+}
+
+static const char *use_more_zero(struct tsim_arena *arena, struct tsim_scenario *sc, int stage) {
+    bool changes = sc->parallelism.zero < stage && sc->parallelism.data * sc->parallelism.context > 1 &&
+                   (stage < 3 || sc->parallelism.pipeline == 1);
+    sc->parallelism.zero = stage;
+    return changes ? tsim_arena_printf(arena, "parallelism.zero=%d", stage) : NULL;
+}
+
+static const char *use_zero_1(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    return use_more_zero(arena, sc, 1);
+}
+
+static const char *use_zero_2(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    return use_more_zero(arena, sc, 2);
+}
+
+static const char *use_zero_3(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    return use_more_zero(arena, sc, 3);
+}
+
+static const char *use_selective(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    (void)arena;
+    bool gains = sc->training.attention == TSIM_ATTENTION_STANDARD ||
+                 sc->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
+    bool changes = sc->training.recompute == TSIM_RECOMPUTE_NONE && !sc->model->list && gains;
+    sc->training.recompute = TSIM_RECOMPUTE_SELECTIVE;
+    return changes ? "training.recompute=selective" : NULL;
+}
+
+/* The largest that fits, of halves. */
+static const char *shrink_microbatch(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    int64_t before = sc->training.micro_batch_size;
+    struct tsim_memory memory;
+    int32_t stage;
+    do {
+        if (sc->training.micro_batch_size % 2 != 0 || sc->training.updates_by_layer)
+            break;
+        sc->training.micro_batch_size /= 2;
+        sc->n_microbatches *= 2;
+        memory = fullest_stage(sc, &stage);
+    } while (memory.peak_bytes > memory.capacity_bytes);
+    return sc->training.micro_batch_size < before
+               ? tsim_arena_printf(arena, "training.micro_batch_size=%lld", (long long)sc->training.micro_batch_size)
+               : NULL;
+}
+
+/* Where the node says what it needs; GaLore's update is of whole matrices. */
+static const char *use_offload(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    (void)arena;
+    const struct tsim_node *node = sc->cluster.node;
+    bool changes = !sc->training.offload.optimizer && node->host_link_bytes_per_s > 0 &&
+                   node->host_memory_bytes_per_s > 0 && sc->training.optimizer != TSIM_GALORE_8BIT &&
+                   !sc->training.updates_by_layer && !tsim_streams_weights(sc);
+    sc->training.offload.optimizer = true;
+    return changes ? "training.offload.optimizer=true" : NULL;
+}
+
+static const char *use_full(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    (void)arena;
+    bool changes = sc->training.recompute != TSIM_RECOMPUTE_FULL && !sc->model->list;
+    sc->training.recompute = TSIM_RECOMPUTE_FULL;
+    return changes ? "training.recompute=full" : NULL;
+}
+
+static bool experts_take_tensor(const struct tsim_scenario *sc, int64_t tensor) {
+    struct tsim_parallelism_spec p = sc->parallelism;
+    p.data = p.data * p.tensor / tensor;
+    p.tensor = tensor;
+    return p.expert_tensor <= 1 && sc->model->experts.ffn_hidden % tsim_expert_tensor(&p) == 0 &&
+           tsim_expert_ranks(&p).data > 0;
+}
+
+/* The next larger number of ranks that can share the experts. */
+static const char *use_expert(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    struct tsim_parallelism_spec more = sc->parallelism;
+    while (++more.expert <= sc->model->experts.count) {
+        if (sc->model->experts.count % more.expert != 0 || tsim_expert_ranks(&more).data == 0)
+            continue;
+        sc->parallelism.expert = more.expert;
+        return tsim_arena_printf(arena, "parallelism.expert=%lld", (long long)more.expert);
+    }
+    return NULL;
+}
+
+/* More tensor ranks, the largest degree that stays on a node; replicas give way. */
+static const char *use_tensor(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    struct tsim_parallelism_spec *p = &sc->parallelism;
+    int64_t before = p->tensor;
+    while (p->tensor * 2 <= sc->cluster.accelerators_per_node && p->data % 2 == 0 &&
+           sc->model->heads % (p->tensor * 2) == 0 && sc->model->ffn_hidden % (p->tensor * 2) == 0 &&
+           experts_take_tensor(sc, p->tensor * 2) && sc->training.sequence_length % (p->tensor * 2 * p->context) == 0 &&
+           sc->training.decoder_sequence_length % (p->tensor * 2) == 0) {
+        p->tensor *= 2;
+        p->data /= 2;
+        sc->n_microbatches *= 2;
+    }
+    p->sequence = p->tensor > 1;
+    p->zero_group_ranks = p->data * p->context < p->zero_group_ranks ? p->data * p->context : p->zero_group_ranks;
+    return p->tensor > before
+               ? tsim_arena_printf(arena, "parallelism.tensor=%lld --set parallelism.data=auto", (long long)p->tensor)
+               : NULL;
+}
+
+static const char *use_full_and_zero_3(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    const char *full = use_full(arena, sc), *zero = use_zero_3(arena, sc);
+    return full && zero ? tsim_arena_printf(arena, "%s --set %s", full, zero) : NULL;
+}
+
+static const char *use_full_and_shrink(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    const char *full = use_full(arena, sc), *smaller = shrink_microbatch(arena, sc);
+    return full && smaller ? tsim_arena_printf(arena, "%s --set %s", full, smaller) : NULL;
+}
+
+static const char *use_full_and_offload(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    const char *full = use_full(arena, sc), *offload = use_offload(arena, sc);
+    return full && offload ? tsim_arena_printf(arena, "%s --set %s", full, offload) : NULL;
+}
+
+static const char *use_full_offload_and_shrink(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    const char *two = use_full_and_offload(arena, sc), *smaller = shrink_microbatch(arena, sc);
+    return two && smaller ? tsim_arena_printf(arena, "%s --set %s", two, smaller) : NULL;
+}
+
+static const char *use_tensor_and_full(struct tsim_arena *arena, struct tsim_scenario *sc) {
+    const char *tensor = use_tensor(arena, sc), *full = use_full(arena, sc);
+    return tensor && full ? tsim_arena_printf(arena, "%s --set %s", tensor, full) : NULL;
+}
+
+static void find_fitting_changes(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result) {
+    /* Several at once come last, and only where no single change is enough. */
+    static const change_fn CHANGES[] = {use_sequence,         use_flash,
+                                        use_zero_1,           use_zero_2,
+                                        use_expert,           use_selective,
+                                        shrink_microbatch,    use_tensor,
+                                        use_zero_3,           use_full,
+                                        use_offload,          use_full_and_shrink,
+                                        use_full_and_zero_3,  use_tensor_and_full,
+                                        use_full_and_offload, use_full_offload_and_shrink};
+    enum {
+        N_CHANGES = sizeof CHANGES / sizeof CHANGES[0],
+        N_SINGLE = N_CHANGES - 5,
+        MAX_LISTED = sizeof result->fit_changes / sizeof result->fit_changes[0]
+    };
+    struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];
+    size_t n_own = tsim_scenario_unsupported(arena, sc, lacks);
+    for (int i = 0; i < N_CHANGES && result->n_fit_changes < MAX_LISTED; i++) {
+        struct tsim_scenario changed = *sc;
+        int32_t stage;
+        if (i >= N_SINGLE && result->n_fit_changes > 0)
+            return;
+        const char *setting = CHANGES[i](arena, &changed);
+        if (!setting || tsim_scenario_unsupported(arena, &changed, lacks) > n_own) /* the software cannot run it */
+            continue;
+        double peak = fullest_stage(&changed, &stage).peak_bytes;
+        if (peak <= result->memory.capacity_bytes)
+            result->fit_changes[result->n_fit_changes++] =
+                (struct tsim_fit_change){.setting = setting, .peak_bytes = peak};
+    }
+}
+
+/* ---- throughput, energy, the whole run ---- */
+
+static double tokens_per_step(const struct tsim_scenario *sc) {
+    return (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
+}
+
+static double core_forward_flops_per_token(const struct tsim_scenario *sc) {
+    double s = (double)sc->training.sequence_length, decoder = (double)sc->training.decoder_sequence_length;
+    return sc->model->encoder_layers > 0 ? tsim_model_stacked_core_forward_flops_per_token(sc->model, s, decoder)
+                                         : tsim_model_core_attention_forward_flops_per_token(sc->model, s);
+}
+
+static double layers_forward_flops_per_token(const struct tsim_scenario *sc) {
+    double s = (double)sc->training.sequence_length, decoder = (double)sc->training.decoder_sequence_length;
+    return sc->model->encoder_layers > 0 ? tsim_model_stacked_layers_forward_flops_per_token(sc->model, s, decoder)
+                                         : tsim_model_layers_forward_flops_per_token(sc->model, s);
+}
+
+static double model_flops_per_token(const struct tsim_scenario *sc) {
+    double s = (double)sc->training.sequence_length, decoder = (double)sc->training.decoder_sequence_length;
+    return sc->model->encoder_layers > 0 ? tsim_model_stacked_flops_per_token(sc->model, s, decoder)
+                                         : tsim_model_flops_per_token(sc->model, s);
+}
+
+static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
+    const struct tsim_model *m = sc->model;
+    unsigned parts = tsim_recompute_parts(sc);
+    double n = (double)m->layers, with_experts = (double)tsim_model_expert_layers(m, 0, m->layers);
+    struct tsim_parameters p;
+    tsim_model_count(m, &p);
+    double flops = 0, active = (double)m->experts.active / fmax((double)m->experts.count, 1);
+    if (parts & TSIM_RECOMPUTE_OPERATORS) /* keys, attention's output, one of two products up */
+        return 2 * n * (double)m->hidden *
+               (double)((m->kv_heads + m->heads) * m->head_dim + (m->gated_mlp ? m->ffn_hidden : 0));
+    if (parts & TSIM_RECOMPUTE_ATTENTION)
+        flops += core_forward_flops_per_token(sc);
+    if (parts & TSIM_RECOMPUTE_LATENT && m->latent.kv_rank > 0)
+        flops += 2 * n * (p.layer_attention - (double)(m->heads * m->head_dim * m->hidden));
+    if (parts & TSIM_RECOMPUTE_OUTPUT)
+        flops += 2 * n * (double)(m->heads * m->head_dim * m->hidden);
+    if (parts & TSIM_RECOMPUTE_FFN)
+        flops += 2 * ((n - with_experts) * p.layer_ffn + with_experts * p.layer_shared);
+    if (parts & TSIM_RECOMPUTE_EXPERTS)
+        flops += 2 * with_experts * (p.layer_router + active * p.layer_experts);
+    return flops;
+}
+
+/* Counted as the model FLOPs are, as papers do that add them to these: the full attention square. */
+static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
+    switch (sc->training.recompute) {
+    case TSIM_RECOMPUTE_NONE:
+        return 0;
+    case TSIM_RECOMPUTE_SELECTIVE:
+        return recomputed_parts_flops_per_token(sc);
+    case TSIM_RECOMPUTE_FULL:
+    case TSIM_RECOMPUTE_SQRT:
+    case TSIM_RECOMPUTE_EVERY:
+        return layers_forward_flops_per_token(sc);
+    }
+    TSIM_BUG("recompute %d", (int)sc->training.recompute);
+}
+
+static void fill_model(const struct tsim_scenario *sc, struct tsim_result *result) {
+    double tokens = tokens_per_step(sc);
+    result->parameters = tsim_model_parameters(sc->model);
+    result->active_parameters = tsim_model_active_parameters(sc->model);
+    result->mtp_parameters = sc->model->mtp_layers > 0 ? tsim_model_mtp_parameters(sc->model) : (double)NAN;
+    result->step_model_flops = tokens * model_flops_per_token(sc);
+    result->step_hardware_flops = tsim_executed_flops(sc);
+}
+
+static void fill_throughput(const struct tsim_scenario *sc, struct tsim_result *result) {
+    double t = result->step.time_s, n = (double)sc->n_accelerators;
+    double peak = sc->cluster.node->accelerator->peak_flops_per_s[sc->training.precision];
+    struct tsim_throughput *out = &result->throughput;
+    out->tokens_per_s = tokens_per_step(sc) / t;
+    out->tokens_per_s_per_gpu = out->tokens_per_s / n;
+    out->samples_per_s = (double)sc->training.global_batch_size / t;
+    out->model_tflops_per_gpu = result->step_model_flops / t / n / 1e12;
+    out->hardware_tflops_per_gpu = result->step_hardware_flops / t / n / 1e12;
+    out->mfu = out->model_tflops_per_gpu * 1e12 / peak;
+    out->hfu = out->hardware_tflops_per_gpu * 1e12 / peak;
+}
+
+static double run_steps(const struct tsim_scenario *sc) {
+    switch (sc->training.length_kind) {
+    case TSIM_LENGTH_NONE:
+        return 0;
+    case TSIM_LENGTH_TOKENS:
+        return ceil(sc->training.length / tokens_per_step(sc));
+    case TSIM_LENGTH_SAMPLES:
+        return ceil(sc->training.length / (double)sc->training.global_batch_size);
+    case TSIM_LENGTH_STEPS:
+        return ceil(sc->training.length);
+    }
+    TSIM_BUG("length kind %d", (int)sc->training.length_kind);
+}
+
+/* Steps whose gradients overflow come on top of those that update the weights: a scale that grows after every
+ * growth_interval of them is then too large, and is brought down again. */
+static double skipped_steps(const struct tsim_scenario *sc, double useful_steps) {
+    const struct tsim_loss_scaling_spec *l = &sc->training.loss_scaling;
+    return l->growth_interval > 0 ? floor(useful_steps / (double)l->growth_interval) * (double)l->skipped : 0;
+}
+
+/* Those of the ramp, and what of the run's samples is left for steps of the whole batch. */
+static double ramped_steps(const struct tsim_scenario *sc, const struct tsim_batch_ramp *ramp) {
+    double batch = (double)sc->training.global_batch_size, samples = sc->training.length;
+    if (sc->training.length_kind == TSIM_LENGTH_STEPS || !ramp->has)
+        return fmax(run_steps(sc), ramp->steps);
+    if (sc->training.length_kind == TSIM_LENGTH_TOKENS)
+        samples = sc->training.length / (tokens_per_step(sc) / batch);
+    return ramp->steps + fmax(0, ceil((samples - ramp->samples) / batch));
+}
+
+/* Without failures. */
+static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *result) {
+    const struct tsim_energy_spec *e = &sc->energy;
+    struct tsim_campaign *c = &result->campaign;
+    const struct tsim_batch_ramp *ramp = &result->batch_ramp;
+    double steps = run_steps(sc) > 0 ? ramped_steps(sc, ramp) : 0, n = (double)sc->n_accelerators, nan = (double)NAN;
+    c->goodput = c->failures = c->days_p10 = c->days_p90 = nan;
+    if (steps <= 0)
+        return;
+    c->skipped_steps = skipped_steps(sc, steps);
+    c->samples = ramp->samples + (steps - ramp->steps) * (double)sc->training.global_batch_size;
+    steps += c->skipped_steps;
+    c->work_s = ramp->time_s + (steps - ramp->steps) * result->step.time_s;
+    c->work_j = ramp->energy_j + (steps - ramp->steps) * result->step_energy_j;
+    double run_s = c->work_s, facility_j = c->work_j * sc->energy.pue;
+    c->has = true;
+    c->steps = steps;
+    c->days = c->mean_days = run_s / SECONDS_PER_DAY;
+    c->energy_kwh = facility_j / JOULES_PER_KWH;
+    c->co2_kg = facility_j * tsim_hourly_mean(&e->carbon_profile, e->start_s, run_s, e->carbon_kg_per_j);
+    c->electricity_usd = facility_j * tsim_hourly_mean(&e->price_profile, e->start_s, run_s, e->price_usd_per_j);
+    c->rent_usd = sc->cost.rent_usd_per_s > 0 ? run_s * n * tsim_rent_usd_per_s(sc) : nan;
+    c->purchase_usd = sc->cost.purchase_usd > 0 ? n * sc->cost.purchase_usd : nan;
+    c->breakeven_runs = c->purchase_usd / c->rent_usd;
+}
+
+static void fill_ownership(const struct tsim_scenario *sc, struct tsim_result *result) {
+    struct tsim_campaign *c = &result->campaign;
+    if (!c->has)
+        return;
+    double nodes = (double)sc->cluster.nodes + c->spares;
+    const struct tsim_ownership_run run = {.accelerators = nodes * (double)sc->cluster.accelerators_per_node,
+                                           .time_s = c->mean_days * SECONDS_PER_DAY,
+                                           .electricity_usd = c->electricity_usd,
+                                           .rent_usd = c->rent_usd,
+                                           .tokens = tsim_model_is_of_samples(sc->model)
+                                                         ? 0
+                                                         : c->samples / (double)sc->training.global_batch_size *
+                                                               tokens_per_step(sc)};
+    tsim_ownership(sc, &run, &c->own);
+    c->embodied_co2_kg = tsim_embodied_kg(sc, run.accelerators, run.time_s);
+}
+
+/* `hfu` and `hardware_tflops_per_gpu` are measured times and a formula: model FLOPs and recomputation, both with the
+ * full attention square (Narayanan et al. 2021, appendix; Korthikanti et al. 2022, appendix A). So they are
+ * predicted. */
+static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *result) {
+    double formula_flops = result->step_model_flops + tokens_per_step(sc) * recomputed_flops_per_token(sc);
+    double over_executed = formula_flops / result->step_hardware_flops;
+    const double predicted[TSIM_N_METRICS] = {
+        [TSIM_METRIC_STEP_TIME] = result->step.time_s,
+        [TSIM_METRIC_TOKENS_PER_S] = result->throughput.tokens_per_s,
+        [TSIM_METRIC_TOKENS_PER_S_PER_GPU] = result->throughput.tokens_per_s_per_gpu,
+        [TSIM_METRIC_SAMPLES_PER_S] = result->throughput.samples_per_s,
+        [TSIM_METRIC_MFU] = result->throughput.mfu,
+        [TSIM_METRIC_HFU] = result->throughput.hfu * over_executed,
+        [TSIM_METRIC_MODEL_TFLOPS_PER_GPU] = result->throughput.model_tflops_per_gpu * 1e12,
+        [TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU] = result->throughput.hardware_tflops_per_gpu * 1e12 * over_executed,
+        [TSIM_METRIC_MEMORY_PEAK] = result->memory.peak_bytes - result->memory.reserve_bytes,
+        [TSIM_METRIC_MEMORY_USED] = result->memory.peak_bytes,
+        [TSIM_METRIC_ENERGY] = result->step_energy_j,
+        [TSIM_METRIC_DAYS] = result->campaign.has ? result->campaign.days : (double)NAN,
+        [TSIM_METRIC_GOODPUT] = result->campaign.goodput,
+        [TSIM_METRIC_FAILURES] = result->campaign.failures};
+    for (int m = 0; m < TSIM_N_METRICS; m++)
+        if (sc->measured.has[m] && !isnan(predicted[m]))
+            result->measured[result->n_measured++] =
+                (struct tsim_measured_row){.metric = (enum tsim_metric)m,
+                                           .measured = sc->measured.value[m],
+                                           .predicted = predicted[m],
+                                           .error_frac = predicted[m] / sc->measured.value[m] - 1};
+}
+
+/* ---- rows ---- */
+
+static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
+                       const struct tsim_step_simulation *simulation, bool is_brief, struct tsim_result *result) {
+    struct tsim_rank_row *rows = TSIM_NEW_ARRAY(arena, (size_t)simulation->n_stage_groups, struct tsim_rank_row);
+    double energy_j = 0;
+    for (int32_t i = 0; i < simulation->n_stage_groups; i++) {
+        const struct tsim_stage_group_account *group = &simulation->stage_groups[i];
+        rows[i] = (struct tsim_rank_row){.rank = i,
+                                         .stage = group->stage,
+                                         .multiplicity = (int32_t)(sc->n_accelerators / simulation->n_stage_groups),
+                                         .terms = group->terms,
+                                         .energy_j = tsim_stage_group_energy_j(cluster, group, simulation->time_s)};
+        if (!is_brief)
+            rows[i].memory = stage_memory(sc, group->stage);
+        energy_j += rows[i].energy_j * rows[i].multiplicity;
+    }
+    result->ranks = rows;
+    result->n_ranks = simulation->n_stage_groups;
+    result->step_energy_j = energy_j;
+    result->mean_power_w = energy_j / simulation->time_s;
+}
+
+/* The critical rank is the one that waits least. */
+static const struct tsim_stage_group_account *critical_stage_group(const struct tsim_step_simulation *simulation) {
+    const struct tsim_stage_group_account *critical = &simulation->stage_groups[0];
+    for (int32_t i = 1; i < simulation->n_stage_groups; i++)
+        if (simulation->stage_groups[i].terms.bubble_s < critical->terms.bubble_s)
+            critical = &simulation->stage_groups[i];
+    return critical;
+}
+
+struct operator_rows {
+    struct tsim_arena *arena;
+    struct tsim_operator_row *rows;
+    int32_t n, capacity;
+    double count; /* how often the part runs in a step */
+    const struct tsim_model *model;
+    bool is_backward;
+};
+
+static void add_operator_row(void *context, const struct tsim_pass_operator *op) {
+    struct operator_rows *out = context;
+    bool is_collective = op->op->kind == TSIM_OP_COLLECTIVE;
+    TSIM_ASSERT(out->n < out->capacity);
+    out->rows[out->n++] = (struct tsim_operator_row){
+        .name = tsim_arena_printf(out->arena, "%s (%s)", op->op->name, op->phase),
+        .stream = !is_collective                      ? "compute"
+                  : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
+                  : op->op->axis == TSIM_AXIS_EXPERT  ? "expert"
+                  : op->op->axis == TSIM_AXIS_DATA    ? "data"
+                                                      : "tensor",
+        .count = out->count,
+        .time_s = out->count * op->time_s,
+        .flops = out->count * op->op->flops,
+        .vector_flops = out->count * tsim_op_vector_flops(out->model, op->op, out->is_backward),
+        .bytes = out->count * (is_collective ? op->op->collective_bytes : op->op->bytes),
+        .bound = op->bound,
+        .is_recompute = strcmp(op->phase, "recompute") == 0};
+}
+
+static void add_row(struct operator_rows *out, const char *name, const char *stream, double count, double time_s,
+                    enum tsim_bound bound) {
+    if (time_s > 0)
+        out->rows[out->n++] = (struct tsim_operator_row){
+            .name = name, .stream = stream, .count = count, .time_s = time_s, .bound = bound};
+}
+
+static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
+                           const struct tsim_placement *placement, const struct tsim_stage_group_account *critical,
+                           struct tsim_result *result) {
+    struct operator_rows out = {.arena = arena,
+                                .model = sc->model,
+                                .capacity = 2 * TSIM_N_PARTS * 2 * TSIM_MAX_OPS + 8 * (int32_t)sc->model->n_list + 8};
+    int32_t stage = critical->stage;
+    struct tsim_stage_part own;
+    const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    double counts[TSIM_N_PARTS] = {0}, microbatches = tsim_schedule_chunk_microbatches(&shape);
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        double with_experts = (double)tsim_chunk_expert_layers(sc, stage, c);
+        counts[TSIM_PART_LAYER] +=
+            microbatches * tsim_layer_visits(of_stage, (double)tsim_chunk_layers(sc, stage, c) - with_experts);
+        counts[TSIM_PART_EXPERT_LAYER] += microbatches * with_experts;
+        counts[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, c) ? microbatches : 0;
+        counts[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, c) ? microbatches : 0;
+    }
+    out.rows = TSIM_NEW_ARRAY(arena, (size_t)out.capacity, struct tsim_operator_row);
+    for (int part = TSIM_PART_EMBEDDING; part <= TSIM_PART_HEAD; part++)
+        for (int backward = 0; backward < 2 && counts[part] > 0; backward++) {
+            out.count = counts[part];
+            out.is_backward = backward;
+            tsim_pass_visit(of_stage, cluster, placement, (enum tsim_part)part,
+                            backward ? TSIM_PASS_BACKWARD : TSIM_PASS_FORWARD, add_operator_row, &out);
+        }
+    add_row(&out, "optimizer", "compute", 1, critical->terms.optimizer_s, TSIM_BOUND_MEMORY);
+    add_row(&out, "data: gathers and reductions", "data", 1, critical->data_busy_s, TSIM_BOUND_COMMUNICATION);
+    add_row(&out, "pipeline: sends", "pipeline", 2 * (double)sc->n_microbatches, critical->send_busy_s,
+            TSIM_BOUND_COMMUNICATION);
+    result->operators = out.rows;
+    result->n_operators = out.n;
+}
+
+/* Without variability, whose rows are there, every step is the same step. */
+static void fill_steps(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result) {
+    if (result->steps)
+        return;
+    struct tsim_step_row *rows = TSIM_NEW_ARRAY(arena, (size_t)sc->simulation.steps, struct tsim_step_row);
+    for (int32_t i = 0; i < sc->simulation.steps; i++)
+        rows[i] = (struct tsim_step_row){.step = i, .time_s = result->step.time_s};
+    result->steps = rows;
+    result->n_steps = (int32_t)sc->simulation.steps;
+}
+
+static void fill_input(const struct tsim_scenario *sc, const struct tsim_input_pipeline_flow *flow,
+                       struct tsim_result *result) {
+    static const char *const BOUNDS[] = {
+        [TSIM_INPUT_BOUND_NONE] = "none",         [TSIM_INPUT_BOUND_STORAGE] = "storage",
+        [TSIM_INPUT_BOUND_REQUESTS] = "requests", [TSIM_INPUT_BOUND_CPU] = "workers",
+        [TSIM_INPUT_BOUND_LINK] = "link",         [TSIM_INPUT_BOUND_AHEAD] = "prefetch"};
+    if (sc->data.has)
+        result->input = (struct tsim_input_figures){.has = true,
+                                                    .bound = BOUNDS[flow->bound],
+                                                    .storage_busy_frac = flow->storage_frac,
+                                                    .reading_busy_frac = flow->reading_frac,
+                                                    .transforming_busy_frac = flow->transform_frac,
+                                                    .link_busy_frac = flow->link_frac,
+                                                    .host_buffer_bytes = tsim_data_host_bytes(sc)};
+}
+
+/* ---- diagnosis ---- */
+
+/* Kernels alone are no more than the passes that they are in: the rest of these waits for the host. */
+static struct tsim_bound_shares bound_shares(const struct tsim_step_terms *t, double matrix_s, double memory_s) {
+    double kernels_s = matrix_s + memory_s, busy_s = t->compute_s + t->recompute_s + t->optimizer_s;
+    double scale = kernels_s > (1 - ROUNDING_FRAC) * busy_s ? busy_s / kernels_s : 1;
+    return (struct tsim_bound_shares){.compute_frac = scale * matrix_s / t->time_s,
+                                      .memory_frac = scale * memory_s / t->time_s,
+                                      .communication_frac = t->communication_exposed_s / t->time_s,
+                                      .bubble_frac = t->bubble_s / t->time_s,
+                                      .data_frac = t->data_stall_s / t->time_s,
+                                      .host_frac = scale == 1 ? (busy_s - kernels_s) / t->time_s : 0};
+}
+
+/* The time of the step's products at the peak of the precision it trains in: less than that no plan and no software
+ * makes of them. What is recomputed is left out, since a step can do without. */
+static double least_s(const struct tsim_result *result) {
+    const struct tsim_scenario *sc = result->scenario;
+    double peak_flops_per_s = sc->cluster.node->accelerator->peak_flops_per_s[sc->training.precision], flops = 0;
+    for (int32_t i = 0; i < result->n_operators; i++)
+        if (result->operators[i].bound == TSIM_BOUND_COMPUTE && !result->operators[i].is_recompute)
+            flops += result->operators[i].flops;
+    return flops / peak_flops_per_s;
+}
+
+/* The bottleneck is the largest of what can be mended: of the matrix units' share, that above least_s. */
+static void fill_bottleneck(const struct tsim_stage_group_account *critical, struct tsim_result *result) {
+    double matrix_s = 0, memory_s = 0;
+    for (int32_t i = 0; i < result->n_operators; i++) {
+        const struct tsim_operator_row *row = &result->operators[i];
+        if (row->bound == TSIM_BOUND_COMPUTE)
+            matrix_s += row->time_s;
+        else if (row->bound == TSIM_BOUND_MEMORY || row->bound == TSIM_BOUND_LATENCY)
+            memory_s += row->time_s;
+    }
+    struct tsim_bound_shares *b = &result->bounds;
+    *b = bound_shares(&critical->terms, matrix_s, memory_s);
+    b->least_frac = fmin(least_s(result) / critical->terms.time_s, b->compute_frac);
+    double computing = b->compute_frac - b->least_frac + b->host_frac;
+    double largest = fmax(fmax(computing, b->memory_frac), fmax(b->communication_frac, b->bubble_frac));
+    largest = fmax(largest, b->data_frac);
+    result->bottleneck_is_data = largest == b->data_frac && largest > 0;
+    result->bottleneck_is_bubble = largest == b->bubble_frac && largest > 0;
+    result->bottleneck = largest == computing        ? TSIM_BOUND_COMPUTE
+                         : largest == b->memory_frac ? TSIM_BOUND_MEMORY
+                                                     : TSIM_BOUND_COMMUNICATION;
+}
+
+/* The machine of a run, and what passes cost on it. */
+struct machine {
+    const struct tsim_cluster *cluster;
+    const struct tsim_placement *placement;
+    const struct tsim_pass_costs *costs;
+};
+
+static struct machine machine_of(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                 struct tsim_pass_memo *memo) {
+    struct machine machine = {.cluster = tsim_cluster_build(arena, sc), .placement = tsim_placement_build(arena, sc)};
+    if (memo) {
+        machine.costs = tsim_pass_memo_find(memo, sc, machine.cluster, machine.placement);
+        return machine;
+    }
+    struct tsim_pass_costs *costs = TSIM_NEW(arena, struct tsim_pass_costs);
+    tsim_pass_costs_build(sc, machine.cluster, machine.placement, costs);
+    machine.costs = costs;
+    return machine;
+}
+
+/* Simulates what interrupts the steps: failures, and pauses for evaluation. */
+static enum tsim_status simulate_campaign(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                          const struct machine *machine, const struct tsim_run_options *options,
+                                          struct tsim_result *result, struct tsim_diags *diags) {
+    struct tsim_scenario paused = *sc;
+    TSIM_TRY(tsim_evaluation_simulate(arena, sc, machine->cluster, machine->placement, machine->costs,
+                                      &result->evaluation, diags));
+    if (result->evaluation.has)
+        paused.training.evaluation.time_s = result->evaluation.time_s;
+    if ((!sc->reliability.has && !(paused.training.evaluation.time_s > 0)) || !result->campaign.has)
+        return TSIM_OK;
+    return tsim_reliability_simulate(arena, &paused, machine->cluster, !options->is_brief, result, diags);
+}
+
+static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                 const struct tsim_run_options *options, struct tsim_result *result,
+                                 struct tsim_diags *diags) {
+    struct machine machine = machine_of(arena, sc, options->memo);
+    struct tsim_step_simulation simulation;
+    struct tsim_input_pipeline_flow flow;
+    const struct tsim_variation_job job = {sc, machine.cluster, machine.placement, machine.costs, options->is_brief};
+    if (tsim_scenario_varies(sc))
+        TSIM_TRY(tsim_variation_simulate(arena, &job, result, &sc, diags));
+    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
+                                           &simulation, &flow, diags));
+    const struct tsim_stage_group_account *critical = critical_stage_group(&simulation);
+    result->simulated = true;
+    result->step = critical->terms;
+    result->events = simulation.events;
+    fill_input(sc, &flow, result);
+    result->repeated_events = simulation.repeated_events;
+    fill_throughput(sc, result);
+    fill_ranks(arena, sc, machine.cluster, &simulation, options->is_brief, result);
+    if (!options->is_brief) {
+        fill_operators(arena, sc, machine.cluster, machine.placement, critical, result);
+        fill_steps(arena, sc, result);
+        fill_bottleneck(critical, result);
+    }
+    if (run_steps(sc) > 0)
+        TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, machine.cluster, machine.placement, machine.costs,
+                                          result->step.time_s, result->step_energy_j, &result->batch_ramp, diags));
+    fill_campaign(sc, result);
+    TSIM_TRY(simulate_campaign(arena, sc, &machine, options, result, diags));
+    fill_ownership(sc, result);
+    fill_measured(sc, result);
+    return TSIM_OK;
+}
+
+/* Returns the scenario with its layers as they are balanced. */
+static const struct tsim_scenario *start_result(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                                struct tsim_result *result) {
+    memset(result, 0, sizeof *result);
+    scenario = tsim_balance(arena, scenario);
+    result->scenario = scenario;
+    fill_model(scenario, result);
+    result->memory = fullest_stage(scenario, &result->fullest_stage);
+    result->fits = result->memory.peak_bytes <= result->memory.capacity_bytes;
+    return scenario;
+}
+
+/* The accelerators of a node share its host. */
+static enum tsim_status check_host(const struct tsim_scenario *sc, struct tsim_diags *diags) {
+    const struct tsim_node *node = sc->cluster.node;
+    double most_bytes = 0, per_node = (double)sc->cluster.accelerators_per_node;
+    for (int32_t s = 0; s < sc->parallelism.pipeline; s++) {
+        struct tsim_stage_memory m;
+        tsim_stage_memory(sc, s, &m);
+        most_bytes = fmax(most_bytes, per_node * m.host_bytes);
+    }
+    if (!(node->host_memory_bytes > 0) || most_bytes <= node->host_memory_bytes)
+        return TSIM_OK;
+    char needs[40], has[40];
+    struct tsim_diag *diag =
+        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){sc->file, 0, 0}, "training.offload",
+                         "%s of the host's memory are needed on each node, but a %.40s has %s",
+                         tsim_quantity_human(most_bytes, TSIM_BYTES, needs, sizeof needs), node->name,
+                         tsim_quantity_human(node->host_memory_bytes, TSIM_BYTES, has, sizeof has));
+    tsim_diag_hint(diag, "more nodes with zero: 1, or a smaller share of the activations");
+    return TSIM_ERR_INFEASIBLE;
+}
+
+enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                const struct tsim_run_options *options, struct tsim_result *result,
+                                struct tsim_diags *diags) {
+    double start_s = now_s();
+    TSIM_TRY(tsim_refuse_unplayed(scenario, diags));
+    if (options->is_steady && tsim_scenario_varies(scenario))
+        scenario = tsim_scenario_without_variation(arena, scenario);
+    scenario = start_result(arena, scenario, result);
+    TSIM_TRY(check_host(scenario, diags));
+    if (!result->fits && !options->is_brief)
+        find_fitting_changes(arena, scenario, result);
+    if (result->fits || options->ignore_memory)
+        TSIM_TRY(simulate(arena, scenario, options, result, diags));
+    result->wall_s = now_s() - start_s;
+    result->peak_rss_bytes = peak_rss_bytes();
+    return TSIM_OK;
+}
+
+/* ---- bounds ---- */
+
+/* Every accelerator is switched on for the whole step and busy with its passes. */
+static double energy_bound_j(const struct tsim_scenario *sc, const struct machine *machine, double time_s) {
+    double sum_j = 0, per_stage = (double)sc->n_accelerators / (double)sc->parallelism.pipeline;
+    for (int32_t s = 0; s < sc->parallelism.pipeline; s++) {
+        struct tsim_stage_busy busy = tsim_stage_busy(sc, machine->costs, s);
+        struct tsim_power_use use = {.time_s = time_s, .compute_busy_s = busy.matrix_s, .memory_busy_s = busy.memory_s};
+        sum_j += per_stage *
+                 (tsim_power_accelerator_j(machine->cluster, &use) + tsim_power_overhead_j(machine->cluster, &use));
+    }
+    return sum_j;
+}
+
+void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
+                      bool is_close, struct tsim_result *result) {
+    scenario = start_result(arena, scenario, result);
+    if (!result->fits)
+        return;
+    struct machine machine = machine_of(arena, scenario, memo);
+    if (is_close)
+        result->step.time_s = tsim_step_bound_s(
+            tsim_step_plan_build(arena, scenario, machine.cluster, machine.placement, machine.costs, NULL));
+    else
+        result->step.time_s = tsim_passes_bound_s(scenario, machine.costs);
+    result->simulated = true;
+    result->step_energy_j = energy_bound_j(scenario, &machine, result->step.time_s);
+    result->mean_power_w = result->step_energy_j / result->step.time_s;
+    fill_throughput(scenario, result);
+    tsim_batch_ramp_count(scenario, &result->batch_ramp); /* its time is not bounded: 0 */
+    fill_campaign(scenario, result);
+}

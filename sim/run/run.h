@@ -1,0 +1,30 @@
+/* run.h - one run: scenario in, result out. Builds workload, cluster and costs, simulates the steps on the engine. */
+#ifndef TSIM_RUN_RUN_H
+#define TSIM_RUN_RUN_H
+
+#include "run/result.h"
+#include "step/pass.h"
+
+struct tsim_step_sink;
+
+struct tsim_run_options {
+    bool ignore_memory;                /* simulate even when it does not fit */
+    const struct tsim_step_sink *sink; /* listens to the step (program.h); NULL: nobody does */
+    bool is_steady;                    /* without variability: one step, as for comparing settings */
+    bool is_brief;               /* figures alone: no tables of operators, steps and ranks, no changes that would fit */
+    struct tsim_pass_memo *memo; /* for many plans of one job on one cluster; NULL: none */
+};
+
+/* Everything in *result is allocated from `arena`. Fails only with a deadlock or a limit (diags says which); a
+ * configuration that does not fit is TSIM_OK with result->fits false. */
+enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                const struct tsim_run_options *options, struct tsim_result *result,
+                                struct tsim_diags *diags);
+
+/* Without simulating: memory as tsim_train_run says it; where that fits, *result has figures that the run cannot beat.
+ * step.time_s and step_energy_j are lower bounds, throughput and campaign follow from them; mean_power_w does too, and
+ * bounds nothing. `is_close`: with a plan of the step, whose bound is closer and takes longer. */
+void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
+                      bool is_close, struct tsim_result *result);
+
+#endif

@@ -1,0 +1,124 @@
+#include "run/step_variation.h"
+
+#include "step/noise.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Where stragglers are rare so many seeds are tried at most for draws that have any. */
+enum { MOST_SEEDS = 1000 };
+/* Draws of stragglers end with the first that brings their events above this, some seconds. */
+#define MOST_DRAW_EVENTS 5000000
+
+/* In an arena of its own, so that thousands of steps take the memory of one. */
+static enum tsim_status step_time(const struct tsim_variation_job *job, const struct tsim_scenario *scenario,
+                                  double *time_s, int64_t *events, struct tsim_diags *diags) {
+    struct tsim_arena arena;
+    struct tsim_step_simulation simulation;
+    struct tsim_input_pipeline_flow flow;
+    tsim_arena_init(&arena);
+    enum tsim_status status = tsim_step_simulate_with_input(&arena, scenario, job->cluster, job->placement, job->costs,
+                                                            NULL, &simulation, &flow, diags);
+    *time_s = status == TSIM_OK ? simulation.time_s : 0;
+    *events += status == TSIM_OK ? simulation.events : 0;
+    tsim_arena_release(&arena);
+    return status;
+}
+
+static int ascending(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double quantile(const double *sorted, int32_t n, double frac) {
+    double at = frac * (n - 1);
+    int32_t below = (int32_t)at, above = below + 1 < n ? below + 1 : below;
+    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
+/* Fills in the statistics of the steps after the warm-up; returns which of them is nearest to their mean. */
+static int32_t fill_statistics(struct tsim_arena *arena, const struct tsim_step_row *rows, int32_t n,
+                               struct tsim_variation *variation) {
+    double *sorted = TSIM_NEW_ARRAY(arena, (size_t)n, double), sum_s = 0;
+    int32_t nearest = 0;
+    for (int32_t i = 0; i < n; i++)
+        sum_s += sorted[i] = rows[i].time_s;
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    variation->n_steps = n;
+    variation->mean_s = sum_s / n;
+    variation->p50_s = quantile(sorted, n, 0.5);
+    variation->p99_s = quantile(sorted, n, 0.99);
+    for (int32_t i = 1; i < n; i++)
+        if (fabs(rows[i].time_s - variation->mean_s) < fabs(rows[nearest].time_s - variation->mean_s))
+            nearest = i;
+    return nearest;
+}
+
+static int64_t count_stragglers(const struct tsim_scenario *sc) {
+    int64_t n = 0;
+    for (int64_t rank = 0; rank < sc->n_accelerators; rank++)
+        n += tsim_is_straggler(sc, (int32_t)rank);
+    return n;
+}
+
+double tsim_straggler_quantile_s(const struct tsim_straggler_draws *draws, double without_s, double frac) {
+    double none_frac = 1 - draws->chance_frac;
+    if (frac <= none_frac || draws->n == 0)
+        return without_s;
+    return quantile(draws->time_s, draws->n, (frac - none_frac) / draws->chance_frac);
+}
+
+/* Which accelerators are slow is a matter of luck: the step with the stragglers of this seed and of those that
+ * follow. */
+static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, double without_s,
+                                        struct tsim_straggler_draws *draws, struct tsim_diags *diags) {
+    struct tsim_scenario scenario = *job->scenario;
+    double n = (double)scenario.n_accelerators, share = scenario.variability.straggler_frac, sum_s = 0;
+    int64_t events = 0;
+    scenario.variability.compute_cv = 0;
+    *draws = (struct tsim_straggler_draws){
+        .has = true, .expected = n * share, .chance_frac = 1 - pow(1 - share, n), .own_s = without_s};
+    for (int i = 0; i < MOST_SEEDS && draws->n < TSIM_MOST_STRAGGLER_DRAWS && events <= MOST_DRAW_EVENTS; i++) {
+        if (count_stragglers(&scenario) > 0) {
+            TSIM_TRY(step_time(job, &scenario, &draws->time_s[draws->n], &events, diags));
+            if (i == 0)
+                draws->own_s = draws->time_s[0];
+            sum_s += draws->time_s[draws->n++];
+        }
+        scenario.simulation.seed++;
+    }
+    qsort(draws->time_s, (size_t)draws->n, sizeof draws->time_s[0], ascending);
+    draws->p10_s = tsim_straggler_quantile_s(draws, without_s, 0.1);
+    draws->p50_s = tsim_straggler_quantile_s(draws, without_s, 0.5);
+    draws->p90_s = tsim_straggler_quantile_s(draws, without_s, 0.9);
+    draws->mean_s = draws->n > 0 ? without_s + draws->chance_frac * (sum_s / draws->n - without_s) : without_s;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct tsim_variation_job *job,
+                                         struct tsim_result *result, const struct tsim_scenario **typical,
+                                         struct tsim_diags *diags) {
+    const struct tsim_scenario *steady = tsim_scenario_without_variation(arena, job->scenario);
+    struct tsim_scenario *scenario = TSIM_NEW(arena, struct tsim_scenario);
+    int32_t n = (int32_t)job->scenario->simulation.steps, warmup = (int32_t)job->scenario->simulation.warmup;
+    struct tsim_step_row *rows = TSIM_NEW_ARRAY(arena, (size_t)n, struct tsim_step_row);
+    int64_t events = 0;
+    *scenario = *job->scenario;
+    result->variation = (struct tsim_variation){.has = true, .n_stragglers = count_stragglers(scenario)};
+    TSIM_TRY(step_time(job, steady, &result->variation.without_s, &events, diags));
+    for (int32_t i = 0; i < n; i++) {
+        scenario->variability.step = i;
+        rows[i].step = i;
+        if (i > 0 && !(scenario->variability.compute_cv > 0)) /* stragglers are what they are */
+            rows[i].time_s = rows[0].time_s;
+        else
+            TSIM_TRY(step_time(job, scenario, &rows[i].time_s, &events, diags));
+    }
+    if (scenario->variability.straggler_frac > 0 && scenario->variability.straggler_slowdown > 1 && !job->is_brief)
+        TSIM_TRY(draw_stragglers(job, result->variation.without_s, &result->variation.draws, diags));
+    result->steps = rows;
+    result->n_steps = n;
+    scenario->variability.step = warmup + fill_statistics(arena, rows + warmup, n - warmup, &result->variation);
+    *typical = scenario;
+    return TSIM_OK;
+}

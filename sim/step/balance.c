@@ -1,0 +1,364 @@
+#include "step/balance.h"
+
+#include "step/pass.h"
+#include "workload/memory.h"
+#include "workload/model.h"
+#include "workload/schedule.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A stage that does not fit counts so many times as long as it takes: it is taken only where nothing fits, and then the
+ * fastest of it. */
+#define DOES_NOT_FIT_FACTOR 1e12
+
+struct balance {
+    struct tsim_scenario *sc; /* its layers_per_chunk are `parts` */
+    struct tsim_arena *arena;
+    struct tsim_pass_costs costs;
+    struct tsim_schedule_shape shape;
+    int64_t *parts;
+    int32_t n_parts;
+    double capacity_bytes;
+    bool are_alike;       /* all layers: then a stage costs what its number and the number of its layers say */
+    struct known *known;  /* one part per stage: [n_parts][layers + 1] */
+    double *fewer, *more; /* several, alike: what a part's stage would take with a layer less, more; 0: not known */
+    int32_t *stages;      /* several: of each part */
+};
+
+/* The last cost of a stage with that many layers that was asked for: so many of the second kind. */
+struct known {
+    int64_t n_expert_layers;
+    double s; /* 0: none yet */
+};
+
+static double part_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs, int32_t stage,
+                     int32_t chunk) {
+    double with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
+    struct tsim_pass_parts parts = {.embedding = tsim_chunk_has_embedding(sc, stage, chunk),
+                                    .layers = (double)tsim_chunk_layers(sc, stage, chunk) - with_experts,
+                                    .expert_layers = with_experts,
+                                    .head = tsim_chunk_has_head(sc, stage, chunk)};
+    bool splits = tsim_schedule_splits_backward(sc->parallelism.schedule);
+    double sum_s = 0;
+    for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++) {
+        bool is_whole = kind == TSIM_PASS_BACKWARD;
+        struct tsim_pass_cost cost;
+        if (kind != TSIM_PASS_FORWARD && is_whole == splits)
+            continue;
+        tsim_pass_sum(costs, (enum tsim_pass_kind)kind, &parts, &cost);
+        sum_s += cost.time_s;
+    }
+    return sum_s;
+}
+
+double tsim_balance_stage_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs, int32_t stage) {
+    int32_t chunks = tsim_scenario_schedule(scenario).chunks;
+    double sum_s = 0;
+    for (int32_t c = 0; c < chunks; c++)
+        sum_s += part_s(scenario, costs, stage, c);
+    return sum_s;
+}
+
+static bool stage_fits(const struct balance *b, int32_t stage) {
+    struct tsim_stage_memory memory;
+    tsim_stage_memory(b->sc, stage, &memory);
+    return memory.total_bytes <= b->capacity_bytes;
+}
+
+/* ---- one part per stage ---- */
+
+/* The cost of stage k with layers first .. last - 1; infinite where a stage between the ends would have none. What does
+ * not fit costs so much more that it is taken only when nothing fits. */
+static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t last) {
+    struct known *known = &b->known[(int64_t)k * (b->sc->model->layers + 1) + last - first];
+    int64_t n_expert_layers = tsim_model_expert_layers(b->sc->model, first, last);
+    if (last == first && k > 0 && k < b->n_parts - 1)
+        return HUGE_VAL;
+    if (known->s > 0 && known->n_expert_layers == n_expert_layers)
+        return known->s;
+    memset(b->parts, 0, (size_t)b->n_parts * sizeof *b->parts);
+    b->parts[0] = first;
+    b->parts[k] = last - first; /* the first stage begins at 0 */
+    double time_s = tsim_balance_stage_s(b->sc, &b->costs, k);
+    if (!stage_fits(b, k))
+        time_s *= DOES_NOT_FIT_FACTOR;
+    *known = (struct known){n_expert_layers, time_s};
+    return time_s;
+}
+
+/* Times that rounding alone tells apart are equal: else the split would depend on the unit of time. */
+static bool is_less(double a_s, double b_s) {
+    return a_s < b_s * (1 - 1e-9);
+}
+
+static int64_t least_size(const struct balance *b, int32_t k) {
+    return k > 0 && k < b->n_parts - 1;
+}
+
+/* How far stage k gets within the time when it begins at layer `at` (`step` 1), or how far back when it ends there
+ * (-1), and leaves a layer for each stage between it and the last (the first): the more layers, the longer it takes.
+ * Beyond the model where not even the fewest layers will do. */
+static int64_t reach(struct balance *b, int32_t k, int64_t at, int64_t step, double most_s) {
+    int64_t left = step > 0 ? b->n_parts - 2 - k : k - 1, room = step > 0 ? b->sc->model->layers - at : at;
+    int64_t low = least_size(b, k) - 1, high = room - (left > 0 ? left : 0);
+    while (low < high) {
+        int64_t size = low + (high - low + 1) / 2;
+        bool is_in_time = (step > 0 ? stage_cost(b, k, at, at + size) : stage_cost(b, k, at - size, at)) <= most_s;
+        low = is_in_time ? size : low;
+        high = is_in_time ? high : size - 1;
+    }
+    return low < least_size(b, k) ? -1 : at + step * low;
+}
+
+static bool is_enough(struct balance *b, double most_s) {
+    int64_t at = 0;
+    for (int32_t k = 0; k < b->n_parts && at >= 0; k++)
+        at = reach(b, k, at, 1, most_s);
+    return at == b->sc->model->layers;
+}
+
+/* The least time in which all layers have a stage: by halving among the numbers that a double can be, whose bits are in
+ * their order. */
+static double least_s(struct balance *b) {
+    uint64_t low = 0, high = UINT64_C(0x7fe) << 52;
+    double most_s;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        memcpy(&most_s, &middle, sizeof most_s);
+        bool will_do = is_enough(b, most_s);
+        high = will_do ? middle : high;
+        low = will_do ? low : middle + 1;
+    }
+    memcpy(&most_s, &high, sizeof most_s);
+    return most_s;
+}
+
+/* After k stages no split of that time has fewer layers behind it than first[k], nor more than last[k]. */
+struct band {
+    int64_t *first, *last; /* [n_parts + 1] */
+    int64_t width;
+};
+
+static void find_band(struct balance *b, struct band *band) {
+    int32_t p = b->n_parts;
+    double most_s = least_s(b) * (1 + 1e-6); /* more than is_less takes for equal */
+    band->first = TSIM_NEW_ARRAY(b->arena, (size_t)p + 1, int64_t);
+    band->last = TSIM_NEW_ARRAY(b->arena, (size_t)p + 1, int64_t);
+    band->first[p] = b->sc->model->layers;
+    for (int32_t k = 0; k < p; k++)
+        band->last[k + 1] = reach(b, k, band->last[k], 1, most_s);
+    for (int32_t k = p; k > 0; k--)
+        band->first[k - 1] = reach(b, k - 1, band->first[k], -1, most_s);
+    band->first[0] = 0;
+    band->width = 1;
+    for (int32_t k = 0; k <= p; k++)
+        if (band->last[k] - band->first[k] >= band->width)
+            band->width = band->last[k] - band->first[k] + 1;
+}
+
+/* best(k, .) of a band: of band.first[k] + i. */
+struct row {
+    const double *best; /* of the stages before */
+    int64_t first, last;
+    int32_t k; /* the stage that is added */
+};
+
+static double worst_s(struct balance *b, const struct row *row, int64_t i, int64_t size) {
+    return fmax(row->best[i - size - row->first], stage_cost(b, row->k, i - size, i));
+}
+
+/* The smallest size within [low, high] at which the stages before take no more than the time (`is_before`), or at which
+ * the stage itself takes at least as long as they; high + 1 where none is. Both change once from size to size. */
+static int64_t smallest(struct balance *b, const struct row *row, int64_t i, int64_t low, int64_t high,
+                        const double *most_s) {
+    int64_t end = high + 1;
+    while (low < end) {
+        int64_t size = low + (end - low) / 2;
+        double before = row->best[i - size - row->first];
+        if (most_s ? !is_less(*most_s, before) : stage_cost(b, row->k, i - size, i) >= before)
+            end = size;
+        else
+            low = size + 1;
+    }
+    return low;
+}
+
+/* Finds the size nearest to even among those with which the slowest of all stages is as fast as it can be. */
+static int64_t best_size(struct balance *b, const struct row *row, int64_t i, double *time_s) {
+    int64_t low = least_size(b, row->k), high = i - row->first, even = b->sc->model->layers / b->n_parts;
+    low = i - row->last > low ? i - row->last : low;
+    *time_s = HUGE_VAL;
+    if (high < low)
+        return 0;
+    int64_t meets = smallest(b, row, i, low, high, NULL);
+    double least = HUGE_VAL;
+    if (meets <= high)
+        least = worst_s(b, row, i, meets);
+    if (meets > low)
+        least = fmin(least, worst_s(b, row, i, meets - 1));
+    int64_t size = smallest(b, row, i, low, high, &least); /* no smaller one will do */
+    while (size < even && size < high && !is_less(least, worst_s(b, row, i, size + 1)))
+        size++;
+    *time_s = worst_s(b, row, i, size);
+    return size;
+}
+
+static void partition(struct balance *b) {
+    int32_t p = b->n_parts;
+    struct band band;
+    if (b->sc->model->layers < p - 2)
+        return; /* nothing to choose */
+    find_band(b, &band);
+    size_t width = (size_t)band.width;
+    double *best = TSIM_NEW_ARRAY(b->arena, (size_t)(p + 1) * width, double);
+    int64_t *taken = TSIM_NEW_ARRAY(b->arena, (size_t)(p + 1) * width, int64_t);
+    for (int32_t k = 1; k <= p; k++) {
+        const struct row row = {&best[(size_t)(k - 1) * width], band.first[k - 1], band.last[k - 1], k - 1};
+        for (int64_t i = band.first[k]; i <= band.last[k]; i++) {
+            size_t at = (size_t)k * width + (size_t)(i - band.first[k]);
+            taken[at] = best_size(b, &row, i, &best[at]);
+        }
+    }
+    int64_t left = b->sc->model->layers;
+    for (int32_t k = p; k >= 1; k--) {
+        b->parts[k - 1] = taken[(size_t)k * width + (size_t)(left - band.first[k])];
+        left -= b->parts[k - 1];
+    }
+}
+
+/* ---- several parts per stage ---- */
+
+/* A stage's time, with what it counts not to fit. */
+static double whole_cost(const struct balance *b, int32_t stage) {
+    return tsim_balance_stage_s(b->sc, &b->costs, stage) * (stage_fits(b, stage) ? 1 : DOES_NOT_FIT_FACTOR);
+}
+
+/* Finds the stage of each part; of two that hold it (dualpipe), the first. */
+static void find_stages(struct balance *b) {
+    b->stages = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int32_t);
+    for (int32_t stage = b->shape.stages - 1; stage >= 0; stage--)
+        for (int32_t c = 0; c < b->shape.chunks; c++)
+            b->stages[tsim_schedule_part(&b->shape, stage, c)] = stage;
+}
+
+static void find_costs(const struct balance *b, double *costs) {
+    for (int32_t stage = 0; stage < b->shape.stages; stage++)
+        costs[stage] = whole_cost(b, stage);
+}
+
+static int32_t slowest_stage(const struct balance *b, const double *costs) {
+    int32_t slowest = 0;
+    for (int32_t stage = 1; stage < b->shape.stages; stage++)
+        slowest = is_less(costs[slowest], costs[stage]) ? stage : slowest;
+    return slowest;
+}
+
+static void shift(struct balance *b, int32_t from, int32_t to) {
+    b->parts[from]--;
+    b->parts[to]++;
+}
+
+/* Layers alike: of the part's stage, when `by` layers more are in it. */
+static double changed_cost(struct balance *b, int32_t part, int32_t by) {
+    double *known = by > 0 ? &b->more[part] : &b->fewer[part];
+    if (!(*known > 0)) {
+        b->parts[part] += by;
+        *known = whole_cost(b, b->stages[part]);
+        b->parts[part] -= by;
+    }
+    return *known;
+}
+
+/* The slower of both parts' stages after a layer has moved. */
+static double shifted_cost(struct balance *b, int32_t from, int32_t to) {
+    if (b->are_alike)
+        return fmax(changed_cost(b, from, -1), changed_cost(b, to, 1));
+    shift(b, from, to);
+    double then = fmax(whole_cost(b, b->stages[from]), whole_cost(b, b->stages[to]));
+    shift(b, to, from);
+    return then;
+}
+
+/* Moves a layer and counts anew: experts' layers of other stages than the two have moved, too. */
+static void count_shift(struct balance *b, int32_t from, int32_t to, double *costs) {
+    const int32_t moved[] = {b->stages[from], b->stages[to]};
+    shift(b, from, to);
+    if (!b->are_alike) {
+        find_costs(b, costs);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        costs[moved[i]] = whole_cost(b, moved[i]);
+        for (int32_t c = 0; c < b->shape.chunks; c++) {
+            int32_t part = tsim_schedule_part(&b->shape, moved[i], c);
+            b->fewer[part] = b->more[part] = 0;
+        }
+    }
+}
+
+/* Takes a layer from the slowest stage where that makes the slower of the two stages fastest. */
+static bool move_one(struct balance *b, double *costs) {
+    int32_t slowest = slowest_stage(b, costs), best_from = -1, best_to = -1;
+    double least = costs[slowest];
+    for (int32_t c = 0; c < b->shape.chunks; c++) {
+        int32_t from = tsim_schedule_part(&b->shape, slowest, c);
+        if (b->parts[from] == 0 || (b->parts[from] == 1 && from > 0 && from < b->n_parts - 1))
+            continue;
+        for (int32_t to = 0; to < b->n_parts; to++) {
+            if (b->are_alike && !is_less(changed_cost(b, from, -1), least))
+                break; /* wherever the layer goes */
+            if (b->stages[to] == slowest)
+                continue;
+            double then = shifted_cost(b, from, to);
+            if (is_less(then, least)) {
+                least = then;
+                best_from = from;
+                best_to = to;
+            }
+        }
+    }
+    if (best_from < 0)
+        return false;
+    count_shift(b, best_from, best_to, costs);
+    return true;
+}
+
+static void move_layers(struct balance *b) {
+    double *costs = TSIM_NEW_ARRAY(b->arena, (size_t)b->shape.stages, double);
+    b->fewer = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, double);
+    b->more = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, double);
+    find_stages(b);
+    find_costs(b, costs);
+    for (int64_t moves = 0; moves < b->sc->model->layers && move_one(b, costs); moves++) {
+    }
+}
+
+const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario) {
+    if (!scenario->parallelism.balances)
+        return scenario;
+    struct balance b = {.arena = arena,
+                        .sc = TSIM_NEW(arena, struct tsim_scenario),
+                        .shape = tsim_scenario_schedule(scenario),
+                        .n_parts = (int32_t)tsim_n_model_parts(&scenario->parallelism)};
+    const struct tsim_cluster *cluster = tsim_cluster_build(arena, scenario);
+    const struct tsim_placement *placement = tsim_placement_build(arena, scenario);
+    *b.sc = *scenario;
+    b.parts = TSIM_NEW_ARRAY(arena, (size_t)b.n_parts, int64_t);
+    memcpy(b.parts, scenario->parallelism.layers_per_chunk, (size_t)b.n_parts * sizeof *b.parts);
+    b.sc->parallelism.layers_per_chunk = b.parts;
+    const struct tsim_accelerator *accelerator = cluster->accelerator;
+    b.capacity_bytes = accelerator->memory_bytes - accelerator->usable_memory_reserve_bytes;
+    tsim_pass_costs_build(scenario, cluster, placement, &b.costs);
+    int64_t n = scenario->model->layers, with_experts = tsim_model_expert_layers(scenario->model, 0, n);
+    b.are_alike = with_experts == 0 || with_experts == n;
+    if (b.shape.schedule == TSIM_SCHEDULE_DUALPIPE) /* where a layer moves, four stages change */
+        b.are_alike = false;
+    if (b.shape.chunks == 1) {
+        b.known = TSIM_NEW_ARRAY(arena, (size_t)(b.n_parts * (n + 1)), struct known);
+        partition(&b);
+    } else {
+        move_layers(&b);
+    }
+    return b.sc;
+}

@@ -1,0 +1,184 @@
+#include "step/bound.h"
+
+#include <math.h>
+
+/* Ticks round each task to the nearest: a step of a million tasks is within this share of the sum. */
+#define TICKS_FRAC 1e-9
+
+/* Stage after stage, from the first on. */
+struct chain {
+    double before_s, after_s; /* forward and backward passes of the stages before, with their messages */
+    double longest_s;
+};
+
+static bool is_split(const struct tsim_schedule_shape *shape) {
+    return tsim_schedule_splits_backward(shape->schedule);
+}
+
+/* Whatever the stage does comes after the first forward pass of all stages before it; after its last pass, which is a
+ * backward one, the same stages still have theirs to do. Zero-bubble steps follow one another without either. */
+static void add_stage(struct chain *chain, bool is_chained, double work_s, double first_release_s) {
+    double s =
+        is_chained ? chain->before_s + work_s + chain->after_s + (chain->after_s > 0 ? first_release_s : 0) : work_s;
+    chain->longest_s = fmax(chain->longest_s, s);
+}
+
+/* ---- passes alone ---- */
+
+static struct tsim_pass_parts parts_of(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    double with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
+    return (struct tsim_pass_parts){.embedding = tsim_chunk_has_embedding(sc, stage, chunk),
+                                    .layers = (double)tsim_chunk_layers(sc, stage, chunk) - with_experts,
+                                    .expert_layers = with_experts,
+                                    .head = tsim_chunk_has_head(sc, stage, chunk)};
+}
+
+struct chunk_passes {
+    struct tsim_pass_cost forward, backward, weight; /* split: input and weight gradients */
+};
+
+static void sum_chunk(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs, bool splits, int32_t stage,
+                      int32_t chunk, struct chunk_passes *passes) {
+    struct tsim_pass_parts parts = parts_of(sc, stage, chunk);
+    *passes = (struct chunk_passes){0};
+    tsim_pass_sum(costs, TSIM_PASS_FORWARD, &parts, &passes->forward);
+    tsim_pass_sum(costs, splits ? TSIM_PASS_INPUT_GRADIENT : TSIM_PASS_BACKWARD, &parts, &passes->backward);
+    if (splits)
+        tsim_pass_sum(costs, TSIM_PASS_WEIGHT_GRADIENT, &parts, &passes->weight);
+}
+
+double tsim_passes_bound_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    double m = tsim_schedule_chunk_microbatches(&shape);
+    struct chain chain = {0};
+    for (int32_t s = 0; s < shape.stages; s++) {
+        double work_s = 0, forward_s = 0, backward_s = 0;
+        for (int32_t c = 0; c < shape.chunks; c++) {
+            struct chunk_passes passes;
+            sum_chunk(sc, costs, is_split(&shape), s, c, &passes);
+            work_s += m * (passes.forward.time_s + passes.backward.time_s + passes.weight.time_s);
+            if (c == 0)
+                forward_s = passes.forward.time_s, backward_s = passes.backward.time_s;
+        }
+        add_stage(&chain, !is_split(&shape), work_s, 0);
+        chain.before_s += forward_s;
+        chain.after_s += backward_s;
+    }
+    return chain.longest_s * (1 - TICKS_FRAC);
+}
+
+struct tsim_stage_busy tsim_stage_busy(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs,
+                                       int32_t stage) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    double m = tsim_schedule_chunk_microbatches(&shape);
+    struct tsim_stage_busy busy = {0};
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        struct chunk_passes p;
+        sum_chunk(sc, costs, is_split(&shape), stage, c, &p);
+        busy.matrix_s += m * (p.forward.matrix_busy_s + p.backward.matrix_busy_s + p.weight.matrix_busy_s);
+        busy.memory_s += m * (p.forward.memory_busy_s + p.backward.memory_busy_s + p.weight.memory_busy_s);
+    }
+    busy.matrix_s *= 1 - TICKS_FRAC;
+    busy.memory_s *= 1 - TICKS_FRAC;
+    return busy;
+}
+
+/* ---- and what a plan of the step knows beyond them ---- */
+
+/* Passes, and messages where they are sent between passes. */
+static double stream_s(const struct tsim_step_plan *plan, int32_t stage) {
+    const struct tsim_stage_plan *sp = &plan->stages[stage];
+    double m = tsim_schedule_chunk_microbatches(&plan->schedule), sum_s = 0;
+    for (int32_t c = 0; c < plan->schedule.chunks; c++) {
+        const struct tsim_direction_plan *ways = sp->chunks[c].ways;
+        sum_s += m * ways[TSIM_PASS_FORWARD].whole.time_s;
+        sum_s += m * (is_split(&plan->schedule)
+                          ? ways[TSIM_PASS_INPUT_GRADIENT].whole.time_s + ways[TSIM_PASS_WEIGHT_GRADIENT].whole.time_s
+                          : ways[TSIM_PASS_BACKWARD].whole.time_s);
+    }
+    for (int32_t i = 0; i < sp->n_items && !plan->sends_async; i++) {
+        struct tsim_schedule_hop hop = tsim_schedule_hop(&plan->schedule, stage, sp->items[i]);
+        if (hop.sends)
+            sum_s += (hop.to_next ? &sp->next : &sp->prev)->cost.time_s;
+    }
+    return sum_s;
+}
+
+/* The time of reducing what can only be reduced after the stage's last backward pass: all, or the last bucket. That of
+ * a tied table comes after what is reduced on the compute stream, and beside what is reduced on a stream of its own. */
+static double release_s(const struct tsim_step_plan *plan, int32_t stage) {
+    const struct tsim_stage_plan *sp = &plan->stages[stage];
+    bool is_end = stage == 0 || stage == plan->schedule.stages - 1;
+    double tied_s = plan->has_tied_reduction && is_end && !plan->is_stepped ? plan->tied.cost.time_s : 0, sum_s = 0;
+    if (!plan->has_data_group || plan->is_stepped || is_split(&plan->schedule))
+        return tied_s;
+    if (plan->shards_fully)
+        return fmax(tied_s, sp->root_reduce.cost.time_s);
+    if (plan->overlaps_reduces)
+        return fmax(tied_s, sp->chunks[0].reduce.cost.time_s);
+    for (int32_t c = 0; c < plan->schedule.chunks; c++)
+        sum_s += sp->chunks[c].reduce.cost.time_s;
+    return sum_s + tied_s;
+}
+
+/* All that the data stream does. */
+static double data_s(const struct tsim_step_plan *plan, int32_t stage) {
+    const struct tsim_stage_plan *sp = &plan->stages[stage];
+    double sum_s = 0;
+    if (!plan->has_data_group || plan->is_stepped)
+        return 0;
+    if (plan->shards_fully) {
+        const struct tsim_chunk_plan *chunk = &sp->chunks[0];
+        double dense = chunk->n_layers - chunk->n_expert_layers, experts = chunk->n_expert_layers;
+        double gather_s = dense * sp->layer_gather.cost.time_s + experts * sp->expert_layer_gather.cost.time_s;
+        double reduce_s = dense * sp->layer_reduce.cost.time_s + experts * sp->expert_layer_reduce.cost.time_s;
+        if (plan->scenario->parallelism.reshard_after_forward)
+            gather_s += dense * sp->layer_regather.cost.time_s + experts * sp->expert_layer_regather.cost.time_s;
+        return plan->schedule.microbatches * (gather_s + reduce_s + sp->root_reduce.cost.time_s);
+    }
+    for (int32_t c = 0; c < plan->schedule.chunks; c++) {
+        const struct tsim_chunk_plan *chunk = &sp->chunks[c];
+        if (plan->gathers && plan->overlaps_gathers)
+            sum_s += chunk->n_gathers * chunk->gather.cost.time_s;
+        if (plan->overlaps_reduces)
+            sum_s += (double)chunk->n_reduces * plan->n_rounds * chunk->reduce.cost.time_s;
+    }
+    return sum_s;
+}
+
+/* After the norm: the optimizer, and parameters gathered at once. */
+static double tail_s(const struct tsim_step_plan *plan, int32_t stage) {
+    double sum_s = plan->stages[stage].optimizer_s;
+    bool gathers = plan->has_data_group && plan->gathers && !plan->overlaps_gathers && !plan->is_stepped;
+    for (int32_t c = 0; c < plan->schedule.chunks && gathers; c++)
+        sum_s += plan->stages[stage].chunks[c].gather.cost.time_s;
+    return sum_s;
+}
+
+double tsim_step_bound_s(const struct tsim_step_plan *plan) {
+    bool is_chained = !is_split(&plan->schedule);
+    double longest_tail_s = 0, longest_data_s = 0, first_release_s = release_s(plan, 0);
+    struct chain chain = {0};
+    for (int32_t s = 0; s < plan->schedule.stages; s++) {
+        const struct tsim_stage_plan *sp = &plan->stages[s];
+        double work_s = stream_s(plan, s), own_tail_s = tail_s(plan, s), release = release_s(plan, s);
+        if (plan->bypasses_norm)
+            work_s += release + own_tail_s + plan->norm.time_s;
+        if (is_chained)
+            chain.longest_s = fmax(chain.longest_s, chain.before_s + work_s);
+        if (is_chained && !plan->sends_async) /* its last message is in after_s, too, and hides what is released */
+            work_s -= s > 0 ? sp->prev.cost.time_s : 0;
+        if (is_chained)
+            chain.longest_s = fmax(chain.longest_s, chain.before_s + work_s + release);
+        add_stage(&chain, is_chained, work_s, first_release_s);
+        chain.before_s += sp->chunks[0].ways[TSIM_PASS_FORWARD].whole.time_s + sp->next.cost.time_s;
+        chain.after_s += sp->chunks[0].ways[TSIM_PASS_BACKWARD].whole.time_s +
+                         (s + 1 < plan->schedule.stages ? plan->stages[s + 1].prev.cost.time_s : 0);
+        longest_tail_s = fmax(longest_tail_s, own_tail_s);
+        longest_data_s = fmax(longest_data_s, data_s(plan, s));
+    }
+    double bound_s = fmax(chain.longest_s, longest_data_s);
+    if (!plan->bypasses_norm)
+        bound_s += plan->norm.time_s + longest_tail_s;
+    return bound_s * (1 - TICKS_FRAC);
+}

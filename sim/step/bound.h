@@ -1,0 +1,23 @@
+/* bound.h - private to training: what a step takes at least, without simulating it. */
+#ifndef TSIM_STEP_BOUND_H
+#define TSIM_STEP_BOUND_H
+
+#include "step/stage_group.h"
+
+/* Never more than tsim_step_simulate's time, up to its tick. Every task takes at least what it takes alone; tasks of a
+ * stream follow one another; a stage's first forward pass comes after those of the stages before it, and after a
+ * stage's last backward pass come those of the same stages (chunk 0: the schedules that do not split the backward
+ * pass); then the gradient's norm, which waits for all stages, the optimizer and gathers that nothing hides. */
+double tsim_step_bound_s(const struct tsim_step_plan *plan);
+
+/* The same of passes alone, which needs no plan of the step: cheap. */
+double tsim_passes_bound_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs);
+
+/* Busy times of one accelerator of a stage in its passes; for energy. */
+struct tsim_stage_busy {
+    double matrix_s, memory_s;
+};
+struct tsim_stage_busy tsim_stage_busy(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs,
+                                       int32_t stage);
+
+#endif

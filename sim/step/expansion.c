@@ -1,0 +1,320 @@
+#include "step/expansion.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- links ---- */
+
+void tsim_step_links_init(struct tsim_step_links *step_links, struct tsim_arena *arena,
+                          const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                          struct tsim_engine *engine) {
+    *step_links = (struct tsim_step_links){.topology = tsim_topology_build(arena, scenario, cluster)};
+    tsim_links_add(&step_links->links, engine, step_links->topology);
+}
+
+void tsim_step_links_release(struct tsim_step_links *step_links) {
+    for (size_t i = 0; i < step_links->n_patterns; i++)
+        tsim_pattern_release(step_links->patterns[i]);
+    tsim_heap_free(step_links->patterns);
+    tsim_heap_free(step_links->traffic);
+}
+
+struct tsim_coordinates tsim_stage_group_member_at(const struct tsim_placement *placement,
+                                                   const struct tsim_stage_group *group, int32_t member) {
+    struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = group->stage};
+    at.at[TSIM_AXIS_TENSOR] = member % placement->size[TSIM_AXIS_TENSOR];
+    at.at[TSIM_AXIS_CONTEXT] = member / placement->size[TSIM_AXIS_TENSOR];
+    at.at[TSIM_AXIS_EXPERT] = group->replica % placement->size[TSIM_AXIS_EXPERT];
+    at.at[TSIM_AXIS_DATA] = group->replica / placement->size[TSIM_AXIS_EXPERT];
+    return at;
+}
+
+static int32_t stage_group_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
+    int32_t replica = at->at[TSIM_AXIS_DATA] * placement->size[TSIM_AXIS_EXPERT] + at->at[TSIM_AXIS_EXPERT];
+    return replica * placement->size[TSIM_AXIS_PIPELINE] + at->at[TSIM_AXIS_PIPELINE];
+}
+
+static int32_t member_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
+    return at->at[TSIM_AXIS_TENSOR] + at->at[TSIM_AXIS_CONTEXT] * placement->size[TSIM_AXIS_TENSOR];
+}
+
+void tsim_step_links_members(const struct tsim_step_links *step_links, const struct tsim_placement *placement,
+                             struct tsim_stage_group *group, struct tsim_member *members) {
+    const struct tsim_topology *t = step_links->topology;
+    int32_t first = step_links->links.first_resource;
+    for (int32_t i = 0; i < group->n_members; i++) {
+        struct tsim_coordinates at = tsim_stage_group_member_at(placement, group, i);
+        struct tsim_member *member = &members[i];
+        member->rank = tsim_placement_rank(placement, &at);
+        if (t->count[TSIM_LINK_OUT] > 0) {
+            member->scale_up_out = first + t->first[TSIM_LINK_OUT] + member->rank;
+            member->scale_up_in = first + t->first[TSIM_LINK_IN] + member->rank;
+        }
+        if (t->count[TSIM_LINK_NIC_OUT] > 0) {
+            int32_t nic = tsim_topology_nic(t, member->rank);
+            member->nic_out = first + t->first[TSIM_LINK_NIC_OUT] + nic;
+            member->nic_in = first + t->first[TSIM_LINK_NIC_IN] + nic;
+        }
+    }
+    group->links = &step_links->links;
+}
+
+/* ---- what collectives of the data-parallel group cross ---- */
+
+/* From NIC to NIC; all other links are as those of a node, a torus's among them. */
+static bool is_between_nodes(const struct tsim_topology *t, int32_t link) {
+    static const bool IS_BETWEEN[TSIM_N_LINK_KINDS] = {
+        [TSIM_LINK_NIC_OUT] = true,   [TSIM_LINK_NIC_IN] = true, [TSIM_LINK_TIER_UP] = true,
+        [TSIM_LINK_TIER_DOWN] = true, [TSIM_LINK_LOCAL] = true,  [TSIM_LINK_GLOBAL] = true};
+    return IS_BETWEEN[tsim_topology_link_kind(t, link)];
+}
+
+static void add_crossed(struct tsim_crossed_links *crossed, bool is_between, int32_t resource, double per_byte) {
+    for (int32_t i = 0; i < crossed->n; i++)
+        if (crossed->items[i].link.resource == resource) {
+            crossed->items[i].link.per_unit += per_byte;
+            return;
+        }
+    crossed->items[crossed->n++] = (struct tsim_crossed_link){{resource, per_byte}, is_between};
+}
+
+/* Adds the bytes of a phase's owner on each link, by those that a rank sends on its node, or through its NIC. */
+static void cross_phase(const struct tsim_step_links *step_links, const struct tsim_pattern *pattern,
+                        const struct tsim_pattern_phase *phase, struct tsim_crossed_links *crossed) {
+    for (int32_t i = 0; i < phase->n_shares; i++) {
+        const struct tsim_share *share = &pattern->shares[phase->first_share + i];
+        bool is_between = is_between_nodes(step_links->topology, share->link);
+        double sent = is_between ? pattern->cost.nic_bytes : pattern->cost.scale_up_bytes;
+        if (sent > 0)
+            add_crossed(crossed, is_between, step_links->links.first_resource + share->link,
+                        share->frac * phase->bytes * phase->n_messages / sent);
+    }
+}
+
+static struct tsim_crossed_links *crossed_by(const struct tsim_placement *placement,
+                                             struct tsim_stage_group *stage_groups, int32_t rank, bool is_expert) {
+    struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+    return &stage_groups[stage_group_of(placement, &at)].members[member_of(placement, &at)].crossed[is_expert];
+}
+
+/* A sum of whole gradients as it is, which may run on trees; everything else around a ring, long enough that what it
+ * takes to begin does not count. */
+static struct tsim_collective_request crossing(const struct tsim_stage_group *group, int32_t n, bool is_expert) {
+    const struct tsim_data_collective *reduce = &group->stage_plan->chunks[0].reduce;
+    for (int32_t i = 0; i < reduce->n_parts; i++)
+        if (reduce->parts[i].is_expert == is_expert && reduce->parts[i].among == TSIM_AMONG_ALL)
+            return (struct tsim_collective_request){.op = reduce->parts[i].op, .bytes = reduce->parts[i].bytes};
+    return (struct tsim_collective_request){.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
+}
+
+/* The parts that its ranks own of what one group runs. */
+static void cross_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                        const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
+                        const int32_t *ranks, int32_t n, bool is_expert) {
+    struct tsim_coordinates first = tsim_placement_coordinates(placement, ranks[0]);
+    struct tsim_collective_request request = crossing(&stage_groups[stage_group_of(placement, &first)], n, is_expert);
+    struct tsim_pattern pattern;
+    tsim_pattern_build(&pattern, step_links->topology, ranks, n, &request);
+    int32_t *n_shares = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t), n_phases = pattern.n_lanes * pattern.n_phases;
+    for (int32_t i = 0; i < n_phases; i++)
+        n_shares[pattern.phases[i].owner] += pattern.phases[i].n_shares;
+    for (int32_t i = 0; i < n; i++)
+        crossed_by(placement, stage_groups, ranks[i], is_expert)->items =
+            TSIM_NEW_ARRAY(arena, (size_t)n_shares[i], struct tsim_crossed_link);
+    for (int32_t i = 0; i < n_phases; i++)
+        cross_phase(step_links, &pattern, &pattern.phases[i],
+                    crossed_by(placement, stage_groups, ranks[pattern.phases[i].owner], is_expert));
+    tsim_pattern_release(&pattern);
+}
+
+static void cross_groups(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                         const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, unsigned axes,
+                         bool is_expert) {
+    int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
+    for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
+        int32_t n = tsim_placement_ranks(placement, rank, axes, ranks);
+        if (n > 1 && ranks[0] == rank)
+            cross_group(step_links, arena, placement, stage_groups, ranks, n, is_expert);
+    }
+}
+
+void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                           const struct tsim_placement *placement, struct tsim_stage_group *stage_groups) {
+    const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
+    const struct tsim_topology *t = step_links->topology;
+    bool meets_messages = tsim_placement_neighbours(placement, TSIM_AXIS_PIPELINE).any_on_node;
+    bool has_shared = t->n_tiers > 0 || t->groups > 0 || t->per_switch > 0 || t->per_socket > 0 ||
+                      t->count[TSIM_LINK_TORUS] > 0 || (t->count[TSIM_LINK_PAIR] > 0 && meets_messages);
+    if (!has_shared)
+        return;
+    cross_groups(step_links, arena, placement, stage_groups, data, false);
+    if (stage_groups[0].plan->scenario->model->experts.count > 0)
+        cross_groups(step_links, arena, placement, stage_groups, placement->expert_data_axes, true);
+}
+
+/* ---- collectives ---- */
+
+struct builder {
+    struct tsim_step_links *step_links;
+    struct tsim_arena *arena;
+    const struct tsim_placement *placement;
+    const struct tsim_step_plan *plan;
+    struct tsim_stage_group *stage_groups;
+    int32_t n_stage_groups;
+};
+
+/* A collective as one of the stages that take part knows it. */
+struct holder {
+    int32_t stage;
+    const struct tsim_data_collective *collective;
+};
+
+static const struct holder *holder_of(const struct holder *holders, int32_t n, int32_t stage) {
+    for (int32_t i = 0; i < n; i++)
+        if (holders[i].stage == stage)
+            return &holders[i];
+    return NULL;
+}
+
+static struct tsim_pattern *new_pattern(struct builder *b) {
+    struct tsim_step_links *sl = b->step_links;
+    sl->patterns = tsim_heap_grow(sl->patterns, &sl->pattern_capacity, sl->n_patterns + 1, sizeof *sl->patterns);
+    sl->traffic = tsim_heap_grow(sl->traffic, &sl->traffic_capacity, sl->n_patterns + 1, sizeof *sl->traffic);
+    return sl->patterns[sl->n_patterns++] = TSIM_NEW(b->arena, struct tsim_pattern);
+}
+
+/* One communicator: `ranks` (n of them, in the arena) run part `k` of the holders' collective. */
+static void add_group(struct builder *b, const struct holder *holders, int32_t n_holders, int32_t k,
+                      const int32_t *ranks, int32_t n) {
+    const struct tsim_collective_part *part = &holders[0].collective->parts[k];
+    struct tsim_collective_request request = {.op = part->op, .bytes = part->bytes};
+    struct tsim_pattern *pattern = new_pattern(b);
+    tsim_pattern_build(pattern, b->step_links->topology, ranks, n, &request);
+    int32_t *go = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t), *done = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
+    int32_t *held = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t), *lanes = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
+    tsim_pattern_count_lanes(pattern, lanes);
+    for (int32_t i = 0; i < n; i++) {
+        struct tsim_coordinates at = tsim_placement_coordinates(b->placement, ranks[i]);
+        struct tsim_stage_group *group = &b->stage_groups[stage_group_of(b->placement, &at)];
+        struct tsim_expansion *e =
+            tsim_stage_group_expansion(group, holder_of(holders, n_holders, at.at[TSIM_AXIS_PIPELINE])->collective);
+        go[i] = e->go[k];
+        done[i] = e->done[k];
+        e->n_lanes[k] += lanes[i];
+        held[i] = group->members[member_of(b->placement, &at)].device;
+    }
+    struct tsim_traffic_options options = {.n_uses = -1,
+                                           .weight = TSIM_COLLECTIVE_WEIGHT,
+                                           .go = go,
+                                           .done = done,
+                                           .held = held,
+                                           .held_units_per_s = holders[0].collective->device_share};
+    struct tsim_traffic **traffic = &b->step_links->traffic[b->step_links->n_patterns - 1];
+    *traffic = tsim_traffic_add(b->arena, &b->step_links->links, pattern, &options);
+}
+
+/* The ranks of the holders' stages that differ along `axes` only from the first of them, ascending; all such groups. */
+static void add_part(struct builder *b, const struct holder *holders, int32_t n_holders, int32_t k, unsigned axes) {
+    const struct tsim_placement *placement = b->placement;
+    const struct tsim_collective_part *part = &holders[0].collective->parts[k];
+    int32_t n_keys = 1, n_each = n_holders;
+    for (int axis = 0; axis < TSIM_N_AXES; axis++)
+        if (axis != TSIM_AXIS_PIPELINE)
+            *(axes & 1u << axis ? &n_each : &n_keys) *= placement->size[axis];
+    int32_t *ranks = TSIM_NEW_ARRAY(b->arena, (size_t)n_keys * (size_t)n_each, int32_t);
+    int32_t *counts = TSIM_NEW_ARRAY(b->arena, (size_t)n_keys, int32_t);
+    for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
+        struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+        if (!holder_of(holders, n_holders, at.at[TSIM_AXIS_PIPELINE]))
+            continue;
+        int32_t key = 0;
+        for (int axis = 0; axis < TSIM_N_AXES; axis++)
+            if (axis != TSIM_AXIS_PIPELINE && !(axes & 1u << axis))
+                key = key * placement->size[axis] + at.at[axis];
+        ranks[key * n_each + counts[key]++] = rank;
+    }
+    double wanted = part->is_expert ? tsim_expert_shards(b->plan->scenario) : tsim_shards(b->plan->scenario);
+    int32_t shards = part->among == TSIM_AMONG_ALL ? n_each : (int32_t)fmin(wanted, n_each);
+    for (int32_t key = 0; key < n_keys; key++) {
+        const int32_t *all = &ranks[key * n_each];
+        for (int32_t first = 0; first < n_each && part->among != TSIM_AMONG_REPLICAS; first += shards)
+            add_group(b, holders, n_holders, k, all + first, shards);
+        for (int32_t first = 0; first < shards && part->among == TSIM_AMONG_REPLICAS; first++) {
+            int32_t n = n_each / shards, *replicas = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
+            for (int32_t i = 0; i < n; i++)
+                replicas[i] = all[first + i * shards];
+            add_group(b, holders, n_holders, k, replicas, n);
+        }
+    }
+}
+
+/* Signals for the stage groups of the holders' stages, then the groups of each part. */
+static void add_collective(struct builder *b, const struct holder *holders, int32_t n_holders) {
+    const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
+    TSIM_ASSERT(n_holders > 0);
+    bool is_tied = holders[0].collective == &b->plan->tied;
+    for (int32_t i = 0; i < b->n_stage_groups; i++) {
+        struct tsim_stage_group *group = &b->stage_groups[i];
+        const struct holder *holder = holder_of(holders, n_holders, group->stage);
+        if (!holder)
+            continue;
+        struct tsim_expansion *e = &group->expansions[group->n_expansions++];
+        e->collective = holder->collective;
+        for (int32_t k = 0; k < holder->collective->n_parts; k++) {
+            e->go[k] = tsim_engine_add_signals(group->engine, 2, 1);
+            e->done[k] = tsim_engine_add_signals(group->engine, 1, 0);
+        }
+    }
+    for (int32_t k = 0; k < holders[0].collective->n_parts; k++) {
+        bool is_expert = holders[0].collective->parts[k].is_expert;
+        unsigned own = holders[0].collective->axes;
+        add_part(b, holders, n_holders, k, own ? own : is_tied ? 0 : is_expert ? b->placement->expert_data_axes : data);
+    }
+}
+
+/* The chunks that hold a model part: one, or in dualpipe two. */
+static void add_model_part(struct builder *b, int32_t part) {
+    const struct tsim_schedule_shape *shape = &b->plan->schedule;
+    struct holder gathers[2] = {0}, reduces[2] = {0};
+    int32_t n = 0;
+    for (int32_t stage = 0; stage < shape->stages; stage++)
+        for (int32_t c = 0; c < shape->chunks; c++) {
+            if (tsim_schedule_part(shape, stage, c) != part)
+                continue;
+            TSIM_ASSERT(n < 2);
+            const struct tsim_chunk_plan *chunk = &b->plan->stages[stage].chunks[c];
+            gathers[n] = (struct holder){stage, &chunk->gather};
+            reduces[n++] = (struct holder){stage, &chunk->reduce};
+        }
+    add_collective(b, reduces, n);
+    if (b->plan->gathers)
+        add_collective(b, gathers, n);
+}
+
+void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena *arena,
+                          const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
+                          int32_t n_stage_groups) {
+    const struct tsim_step_plan *plan = stage_groups[0].plan;
+    struct builder b = {step_links, arena, placement, plan, stage_groups, n_stage_groups};
+    size_t most = (size_t)(2 * plan->schedule.chunks + plan->n_pass_collectives) + 9;
+    for (int32_t i = 0; i < n_stage_groups; i++)
+        stage_groups[i].expansions = TSIM_NEW_ARRAY(arena, most, struct tsim_expansion);
+    if (plan->has_data_group && plan->shards_fully) {
+        const struct tsim_stage_plan *sp = &plan->stages[0];
+        const struct tsim_data_collective *all[] = {
+            &sp->layer_gather,   &sp->layer_reduce,          &sp->expert_layer_gather, &sp->expert_layer_reduce,
+            &sp->layer_regather, &sp->expert_layer_regather, &sp->root_gather,         &sp->root_reduce};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+            add_collective(&b, &(struct holder){0, all[i]}, 1);
+    } else if (plan->has_data_group) {
+        for (int32_t part = 0; part < tsim_schedule_n_parts(&plan->schedule); part++)
+            add_model_part(&b, part);
+    }
+    for (int32_t i = 0; i < plan->n_pass_collectives; i++)
+        for (int32_t stage = 0; stage < plan->schedule.stages; stage++)
+            add_collective(&b, &(struct holder){stage, &plan->pass_collectives[i]}, 1);
+    if (plan->has_tied_reduction) {
+        const struct holder ends[] = {{0, &plan->tied}, {plan->schedule.stages - 1, &plan->tied}};
+        add_collective(&b, ends, 2);
+    }
+}

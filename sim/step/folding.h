@@ -1,0 +1,13 @@
+/* folding.h - private to training: can one rank of each stage stand for all? It can where ranks cannot differ: each has
+ * as much of a NIC as the others, and messages between two stages cross the same kind of links from every rank. */
+#ifndef TSIM_STEP_FOLDING_H
+#define TSIM_STEP_FOLDING_H
+
+#include "cluster/cluster.h"
+#include "cluster/placement.h"
+
+/* As the scenario asks (simulation.fold), where that is right. */
+bool tsim_folds(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                const struct tsim_placement *placement);
+
+#endif

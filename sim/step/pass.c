@@ -1,0 +1,381 @@
+#include "step/pass.h"
+
+#include "cost/collective.h"
+#include "cost/compute.h"
+#include "workload/layer_list.h"
+#include "workload/model.h"
+#include "workload/routing.h"
+
+#include <math.h>
+#include <string.h>
+
+struct walk {
+    const struct tsim_scenario *scenario;
+    const struct tsim_cluster *cluster;
+    const struct tsim_placement *placement;
+    const char *phase;
+    enum tsim_pass_kind kind; /* input or weight gradient: the others are left out */
+    tsim_pass_visit_fn visit;
+    void *context;
+};
+
+/* Dispatch per node reaches this part of the links' rates: 0.78 to 0.99 in DeepEP's first table, 8 to 64 H800
+ * (tests/unit/test_dispatch_measured.c). */
+#define PER_NODE_LINK_FRAC 0.85
+
+/* See the header. Of a token's copies in `request` one goes to each node, and on to each rank, that has experts of it.
+ */
+static void per_node_cost(const struct walk *w, const struct tsim_collective_request *request,
+                          struct tsim_collective_cost *cost) {
+    const struct tsim_experts *experts = &w->scenario->model->experts;
+    int32_t nodes = request->group.n_nodes, on_node = request->group.max_ranks_per_node;
+    struct tsim_collective_request part = *request;
+    struct tsim_collective_cost across;
+    part.group =
+        (struct tsim_group){.n_ranks = nodes, .n_nodes = nodes, .max_ranks_per_node = 1, .min_ranks_per_node = 1};
+    double copy_bytes = request->bytes / (double)experts->active;
+    part.bytes = copy_bytes * tsim_routing_nodes(experts, nodes);
+    tsim_collective_cost(w->cluster, &part, &across);
+    part.group = (struct tsim_group){
+        .n_ranks = on_node, .n_nodes = 1, .max_ranks_per_node = on_node, .min_ranks_per_node = on_node};
+    part.bytes = copy_bytes * tsim_routing_ranks(experts, nodes, on_node);
+    tsim_collective_cost(w->cluster, &part, cost);
+    double flow_s = fmax(across.time_s - across.latency_s, cost->time_s - cost->latency_s);
+    cost->latency_s += across.latency_s;
+    cost->time_s = cost->latency_s + flow_s / (request->network == TSIM_NETWORK_IDEAL ? 1 : PER_NODE_LINK_FRAC);
+    cost->scale_up_bytes += across.scale_up_bytes;
+    cost->nic_bytes += across.nic_bytes;
+    cost->hbm_bytes += across.hbm_bytes;
+    cost->sm_frac = fmax(cost->sm_frac, across.sm_frac);
+}
+
+enum tsim_collective_op tsim_collective_of(const struct tsim_op *op) {
+    static const enum tsim_collective_op OPS[] = {[TSIM_OP_ALL_REDUCE] = TSIM_ALL_REDUCE,
+                                                  [TSIM_OP_ALL_GATHER] = TSIM_ALL_GATHER,
+                                                  [TSIM_OP_REDUCE_SCATTER] = TSIM_REDUCE_SCATTER,
+                                                  [TSIM_OP_RING_EXCHANGE] = TSIM_SEND_RECV,
+                                                  [TSIM_OP_ALL_TO_ALL] = TSIM_ALL_TO_ALL};
+    return OPS[op->collective];
+}
+
+static void collective_cost(const struct walk *w, const struct tsim_op *op, struct tsim_collective_cost *cost) {
+    unsigned axes = op->axis == TSIM_AXIS_EXPERT ? w->placement->expert_axes : 1u << op->axis;
+    struct tsim_collective_request request = {.op = tsim_collective_of(op),
+                                              .bytes = op->collective_bytes,
+                                              .group = tsim_placement_group(w->placement, axes),
+                                              .network = w->scenario->simulation.network};
+    if (op->once_per_node) {
+        per_node_cost(w, &request, cost);
+        return;
+    }
+    tsim_collective_cost(w->cluster, &request, cost);
+    if (op->collective == TSIM_OP_RING_EXCHANGE) { /* one message to the neighbour for every other rank of the ring */
+        double extra_s = (request.group.n_ranks - 2) * cost->latency_s;
+        cost->latency_s += extra_s;
+        cost->time_s += extra_s;
+    }
+}
+
+static double kernel_s(const struct walk *w, const struct tsim_op *op) {
+    struct tsim_kernel_cost cost;
+    tsim_kernel_cost(w->cluster->accelerator, w->scenario->software, op, &cost);
+    return cost.time_s;
+}
+
+/* A product of which each of n chunks of tokens waits for its own piece of the collective: see the header. */
+static double pipelined_s(const struct walk *w, double product_s, double collective_s) {
+    double n = (double)w->scenario->parallelism.tensor, chunk_s = product_s / n;
+    return chunk_s + (n - 1) * fmax(chunk_s, collective_s / (n - 1));
+}
+
+static bool is_product(const struct tsim_op *op) {
+    return op->kind == TSIM_OP_GEMM || op->kind == TSIM_OP_FLASH;
+}
+
+/* Is the operator left out of this kind of pass? */
+static bool is_elsewhere(const struct walk *w, const struct tsim_op *op) {
+    return (w->kind == TSIM_PASS_INPUT_GRADIENT && op->is_weight_gradient) ||
+           (w->kind == TSIM_PASS_WEIGHT_GRADIENT && !op->is_weight_gradient);
+}
+
+/* The product that the collective at `at` runs beside, or NULL. */
+static const struct tsim_op *partner(const struct walk *w, const struct tsim_op_list *list, int32_t at) {
+    if (list->ops[at].overlap == TSIM_PIPELINED_PREVIOUS)
+        return at > 0 && is_product(&list->ops[at - 1]) ? &list->ops[at - 1] : NULL;
+    if (list->ops[at].overlap == TSIM_EXPOSED)
+        return NULL;
+    for (int32_t i = at + 1; i < list->n; i++) {
+        const struct tsim_op *op = &list->ops[i];
+        if (is_elsewhere(w, op) && w->kind == TSIM_PASS_WEIGHT_GRADIENT)
+            continue;
+        if (op->kind == TSIM_OP_COLLECTIVE)
+            return NULL;
+        if (is_product(op)) /* what follows an absent weight gradient waits for the collective's result */
+            return is_elsewhere(w, op) ? NULL : op;
+    }
+    return NULL;
+}
+
+static double exposed_s(const struct walk *w, const struct tsim_op_list *list, int32_t at,
+                        const struct tsim_collective_cost *collective) {
+    const struct tsim_op *op = &list->ops[at], *beside = partner(w, list, at);
+    double c = collective->time_s;
+    if (!beside || c == 0)
+        return c;
+    double g = kernel_s(w, beside);
+    if (op->overlap == TSIM_CONCURRENT_NEXT)
+        return fmax(c, g + tsim_collective_taken_frac(collective->sm_frac) * c) - g;
+    return fmax(pipelined_s(w, g, c) - g, 0);
+}
+
+static enum tsim_bound bound_of(enum tsim_limit limit) {
+    switch (limit) {
+    case TSIM_LIMIT_MATRIX:
+        return TSIM_BOUND_COMPUTE;
+    case TSIM_LIMIT_MEMORY:
+        return TSIM_BOUND_MEMORY;
+    case TSIM_LIMIT_LATENCY:
+        break;
+    }
+    return TSIM_BOUND_LATENCY;
+}
+
+static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
+    for (int32_t i = 0; i < list->n; i++) {
+        const struct tsim_op *op = &list->ops[i];
+        if (is_elsewhere(w, op))
+            continue;
+        struct tsim_pass_operator row = {.op = op, .phase = w->phase};
+        if (op->kind == TSIM_OP_COLLECTIVE) {
+            struct tsim_collective_cost cost;
+            collective_cost(w, op, &cost);
+            row.time_s = cost.time_s;
+            row.exposed_s = op->overlap == TSIM_CONCURRENT_PASS ? 0 : exposed_s(w, list, i, &cost);
+            row.sm_frac = cost.sm_frac;
+            row.scale_up_bytes = cost.scale_up_bytes;
+            row.nic_bytes = cost.nic_bytes;
+            row.hbm_bytes = cost.hbm_bytes;
+            row.bound = TSIM_BOUND_COMMUNICATION;
+        } else {
+            struct tsim_kernel_cost cost;
+            tsim_kernel_cost(w->cluster->accelerator, w->scenario->software, op, &cost);
+            row.time_s = cost.time_s;
+            row.matrix_s = cost.matrix_s;
+            row.matrix_power_s = cost.matrix_power_s;
+            row.memory_s = cost.memory_s;
+            row.exchange_s = cost.exchange_s;
+            row.hbm_bytes = op->bytes;
+            row.bound = bound_of(cost.limit);
+        }
+        w->visit(w->context, &row);
+    }
+}
+
+/* All blocks of a layer list, one pass over the whole of it. */
+static void visit_list(const struct walk *w) {
+    struct tsim_op_list list;
+    int64_t n = w->scenario->model->layers;
+    for (int64_t i = 0; i < n; i++) {
+        if (w->kind == TSIM_PASS_FORWARD)
+            tsim_list_forward(w->scenario, i, &list);
+        else
+            tsim_list_backward(w->scenario, n - 1 - i, &list);
+        walk_list(w, &list);
+    }
+}
+
+double tsim_layer_visits(const struct tsim_scenario *scenario, double layers) {
+    return scenario->model->list ? layers / (double)scenario->model->layers : layers;
+}
+
+void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                     const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
+                     tsim_pass_visit_fn visit, void *context) {
+    struct walk w = {.scenario = scenario,
+                     .cluster = cluster,
+                     .placement = placement,
+                     .phase = kind == TSIM_PASS_FORWARD ? "forward" : "backward",
+                     .kind = kind,
+                     .visit = visit,
+                     .context = context};
+    struct tsim_op_list list;
+    enum tsim_recompute recompute = scenario->training.recompute;
+    if (scenario->model->list) {
+        if (part == TSIM_PART_LAYER)
+            visit_list(&w);
+        return;
+    }
+    if (kind == TSIM_PASS_FORWARD) {
+        tsim_operators_forward(scenario, part, &list);
+        walk_list(&w, &list);
+        return;
+    }
+    bool is_layer = part == TSIM_PART_LAYER || part == TSIM_PART_EXPERT_LAYER;
+    if (is_layer && recompute != TSIM_RECOMPUTE_NONE && kind != TSIM_PASS_WEIGHT_GRADIENT) {
+        struct walk again = w;
+        again.kind = TSIM_PASS_FORWARD;
+        again.phase = "recompute";
+        tsim_operators_again(scenario, part, &list);
+        walk_list(&again, &list);
+    }
+    tsim_operators_backward(scenario, part, &list);
+    walk_list(&w, &list);
+}
+
+/* ---- sums ---- */
+
+struct sum {
+    struct tsim_pass_cost cost;
+    double host_s;
+    double stretch_s2;        /* squares since the last collective */
+    double beside_s, taken_s; /* collectives beside another pass: their time, and what they take of the kernels' */
+    double host_s_per_op, host_s_per_collective;
+};
+
+static double *exposed_term(struct tsim_pass_cost *cost, enum tsim_axis axis) {
+    return axis == TSIM_AXIS_CONTEXT  ? &cost->exposed_context_s
+           : axis == TSIM_AXIS_EXPERT ? &cost->exposed_expert_s
+           : axis == TSIM_AXIS_DATA   ? &cost->exposed_data_s
+                                      : &cost->exposed_tensor_s;
+}
+
+static void end_stretch(struct sum *sum) {
+    sum->cost.stretches_s += sqrt(sum->stretch_s2);
+    sum->stretch_s2 = 0;
+}
+
+static void add_operator(void *context, const struct tsim_pass_operator *row) {
+    struct sum *sum = context;
+    struct tsim_pass_cost *cost = &sum->cost;
+    bool recomputed = strcmp(row->phase, "recompute") == 0;
+    if (row->op->kind == TSIM_OP_COLLECTIVE) {
+        *exposed_term(cost, row->op->axis) += row->exposed_s;
+        end_stretch(sum);
+        if (row->op->overlap == TSIM_CONCURRENT_PASS) {
+            sum->beside_s += row->time_s;
+            sum->taken_s += tsim_collective_taken_frac(row->sm_frac) * row->time_s;
+        }
+        if (row->time_s > 0)
+            sum->host_s += sum->host_s_per_op + sum->host_s_per_collective;
+    } else {
+        *(recomputed ? &cost->recompute_s : &cost->compute_s) += row->time_s;
+        double square_s2 = row->time_s * row->time_s / fmax(row->op->kernels, 1);
+        cost->squares_s2 += square_s2;
+        sum->stretch_s2 += square_s2;
+        sum->host_s += fmax(row->op->kernels, row->op->launches) * sum->host_s_per_op;
+    }
+    cost->flops += row->op->flops;
+    cost->matrix_busy_s += row->matrix_power_s;
+    cost->memory_busy_s += row->memory_s;
+    cost->hbm_bytes += row->hbm_bytes;
+    cost->scale_up_bytes += row->scale_up_bytes;
+    cost->nic_bytes += row->nic_bytes;
+}
+
+/* A graph is launched at once, in about the time of one kernel: 2.5 us and 1 ns for each of its nodes since CUDA 12.6,
+ * 200 ns for each before (NVIDIA's technical blog, Constant Time Launch for Straight-Line CUDA Graphs, 2024; the
+ * figures are recalled). The software's time for an operator stands for it: Python calls a graph, too. */
+static double launched_s(const struct tsim_software *software, enum tsim_part part, double host_s) {
+    if (software->cuda_graphs == TSIM_GRAPHS_STEP)
+        return 0;
+    bool is_captured = software->cuda_graphs == TSIM_GRAPHS_LAYERS && part == TSIM_PART_LAYER;
+    return is_captured ? fmin(host_s, software->host_time_per_op_s) : host_s;
+}
+
+/* host_excess_s holds the host's time of one part until tsim_pass_sum compares the whole pass with it. */
+static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                                       const struct tsim_placement *placement, enum tsim_part part,
+                                       enum tsim_pass_kind kind) {
+    const struct tsim_software *software = scenario->software;
+    bool casts = tsim_is_quantized(scenario->training.precision) && software->host_time_per_fp8_op_s > 0;
+    struct sum sum = {.host_s_per_op = casts ? software->host_time_per_fp8_op_s : software->host_time_per_op_s,
+                      .host_s_per_collective = software->host_time_per_collective_s};
+    tsim_pass_visit(scenario, cluster, placement, part, kind, add_operator, &sum);
+    bool recomputes = kind == TSIM_PASS_BACKWARD || kind == TSIM_PASS_INPUT_GRADIENT;
+    bool is_layer = part == TSIM_PART_LAYER || part == TSIM_PART_EXPERT_LAYER;
+    if (recomputes && is_layer && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
+        sum.host_s += software->host_time_per_checkpoint_s;
+    end_stretch(&sum);
+    double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
+    sum.cost.exposed_expert_s += fmax(sum.beside_s - kernels_s, sum.taken_s);
+    sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s +
+                      sum.cost.exposed_data_s;
+    sum.cost.host_excess_s = launched_s(software, part, sum.host_s);
+    if (scenario->model->list) /* the mean of the blocks */
+        tsim_pass_scale(&sum.cost, tsim_layer_visits(scenario, 1));
+    return sum.cost;
+}
+
+void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                           const struct tsim_placement *placement, struct tsim_pass_costs *costs) {
+    struct tsim_part_costs *parts[TSIM_N_PARTS] = {[TSIM_PART_EMBEDDING] = &costs->embedding,
+                                                   [TSIM_PART_LAYER] = &costs->layer,
+                                                   [TSIM_PART_EXPERT_LAYER] = &costs->expert_layer,
+                                                   [TSIM_PART_HEAD] = &costs->head};
+    memset(costs, 0, sizeof *costs);
+    costs->launches_block = scenario->software->launch_blocking;
+    for (int i = 0; i < TSIM_N_PARTS; i++) {
+        enum tsim_part part = (enum tsim_part)i;
+        if (part == TSIM_PART_EXPERT_LAYER &&
+            tsim_model_expert_layers(scenario->model, 0, scenario->model->layers) == 0)
+            continue;
+        parts[i]->forward = part_cost(scenario, cluster, placement, part, TSIM_PASS_FORWARD);
+        parts[i]->backward = part_cost(scenario, cluster, placement, part, TSIM_PASS_BACKWARD);
+        if (!tsim_schedule_splits_backward(scenario->parallelism.schedule))
+            continue;
+        parts[i]->input_gradient = part_cost(scenario, cluster, placement, part, TSIM_PASS_INPUT_GRADIENT);
+        parts[i]->weight_gradient = part_cost(scenario, cluster, placement, part, TSIM_PASS_WEIGHT_GRADIENT);
+    }
+}
+
+static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *part, double times) {
+    sum->time_s += times * part->time_s;
+    sum->compute_s += times * part->compute_s;
+    sum->recompute_s += times * part->recompute_s;
+    sum->exposed_tensor_s += times * part->exposed_tensor_s;
+    sum->exposed_context_s += times * part->exposed_context_s;
+    sum->exposed_expert_s += times * part->exposed_expert_s;
+    sum->exposed_data_s += times * part->exposed_data_s;
+    sum->host_excess_s += times * part->host_excess_s;
+    sum->flops += times * part->flops;
+    sum->matrix_busy_s += times * part->matrix_busy_s;
+    sum->memory_busy_s += times * part->memory_busy_s;
+    sum->hbm_bytes += times * part->hbm_bytes;
+    sum->scale_up_bytes += times * part->scale_up_bytes;
+    sum->nic_bytes += times * part->nic_bytes;
+    sum->squares_s2 += times * part->squares_s2;
+    sum->stretches_s += times * part->stretches_s;
+}
+
+const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, enum tsim_pass_kind kind) {
+    switch (kind) {
+    case TSIM_PASS_FORWARD:
+        return &part->forward;
+    case TSIM_PASS_BACKWARD:
+        return &part->backward;
+    case TSIM_PASS_INPUT_GRADIENT:
+        return &part->input_gradient;
+    case TSIM_PASS_WEIGHT_GRADIENT:
+        return &part->weight_gradient;
+    }
+    TSIM_BUG("pass kind %d", (int)kind);
+}
+
+void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_pass_parts *parts,
+                   struct tsim_pass_cost *sum) {
+    memset(sum, 0, sizeof *sum);
+    add_times(sum, tsim_part_cost(&costs->embedding, kind), parts->embedding);
+    add_times(sum, tsim_part_cost(&costs->layer, kind), parts->layers);
+    add_times(sum, tsim_part_cost(&costs->expert_layer, kind), parts->expert_layers);
+    add_times(sum, tsim_part_cost(&costs->head, kind), parts->head);
+    if (!costs->launches_block)
+        sum->host_excess_s = fmax(sum->host_excess_s - sum->time_s, 0);
+    sum->compute_s += sum->host_excess_s;
+    sum->time_s += sum->host_excess_s;
+}
+
+void tsim_pass_scale(struct tsim_pass_cost *cost, double factor) {
+    struct tsim_pass_cost whole = *cost;
+    memset(cost, 0, sizeof *cost);
+    add_times(cost, &whole, factor);
+}

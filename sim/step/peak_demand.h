@@ -1,0 +1,33 @@
+/* peak_demand.h - private to training: which resources of a stage group can be asked for more than they have.
+ *
+ * A stream runs one task at a time, at no more than its full speed. So at any moment no more is asked of a resource
+ * than the sum, over the streams that use it, of what the most demanding task of each asks. Where that is less than the
+ * capacity the resource holds nobody up, and need not take part in the sharing: what flows through it is only counted
+ * (a meter of the engine). Such are the links of passes without neighbours' messages, and the device of a stage whose
+ * gradients nobody reduces. */
+#ifndef TSIM_STEP_PEAK_DEMAND_H
+#define TSIM_STEP_PEAK_DEMAND_H
+
+#include "step/stage_group.h"
+
+/* More than sums round by. */
+#define TSIM_NEVER_BINDS_FRAC 1e-9
+
+/* Units a second, of one member: 1 of the device, bytes of the links; and of how many streams that is the sum. */
+struct tsim_peak_demand {
+    double units_per_s;
+    int n_streams;
+};
+struct tsim_stage_group_peaks {
+    struct tsim_peak_demand device, scale_up_out, scale_up_in, nic_out, nic_in;
+};
+
+/* One stream alone may ask for all that there is. */
+static inline bool tsim_never_binds(double capacity_per_s, struct tsim_peak_demand most) {
+    return most.units_per_s <= (most.n_streams > 1 ? capacity_per_s * (1 - TSIM_NEVER_BINDS_FRAC) : capacity_per_s);
+}
+
+/* Folded. */
+void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stage, struct tsim_stage_group_peaks *most);
+
+#endif

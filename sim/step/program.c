@@ -1,0 +1,568 @@
+#include "step/program.h"
+
+#include "cluster/power.h"
+#include "step/background.h"
+#include "step/link_utilization.h"
+#include "step/noise.h"
+#include "step/peak_demand.h"
+#include "step/periods.h"
+#include "workload/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#define STEP_TICK_S 1e-12
+
+struct stream_owner {
+    struct tsim_stage_group *stage_group;
+    enum tsim_stage_group_stream stream;
+    struct tsim_task_events *events; /* of the task under way; NULL: nobody needs them */
+};
+
+struct step_run {
+    const struct tsim_step_plan *plan;
+    struct tsim_engine *engine;
+    struct tsim_stage_group *stage_groups;
+    struct stream_owner *owners; /* by stream */
+    const struct tsim_placement *placement;
+    struct tsim_step_links links; /* unfolded */
+    bool has_links;
+    int32_t n_stage_groups, n_owned; /* stage groups' streams come first */
+    tsim_tick end;                   /* of the last task of a stage group */
+    const struct tsim_step_sink *sink;
+    struct tsim_periods *periods; /* NULL: nothing is left out */
+    bool is_due;                  /* to look for one between ticks */
+};
+
+/* Unfolded, messages go through the topology's links, whose users are not known; the traffic of others is not, either.
+ */
+static int32_t add_resource(const struct step_run *run, double capacity, struct tsim_peak_demand most) {
+    const struct tsim_scenario *sc = run->plan->scenario;
+    bool can_spare = run->plan->is_folded && sc->cluster.n_background == 0 && !run->plan->is_stepped;
+    return can_spare && tsim_never_binds(capacity, most) ? tsim_engine_add_meter(run->engine)
+                                                         : tsim_engine_add_resource(run->engine, capacity);
+}
+
+/* A member's link of its own; -1 where it is one of the topology's, which takes its place. */
+static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, double bytes_per_s,
+                        struct tsim_peak_demand most) {
+    if (run->has_links && run->links.topology->count[kind] > 0)
+        return -1;
+    return add_resource(run, fmax(bytes_per_s, 1), most);
+}
+
+static void add_resources(struct tsim_arena *arena, struct step_run *run, struct tsim_stage_group *group) {
+    const struct tsim_scenario *sc = run->plan->scenario;
+    const struct tsim_cluster *cluster = run->plan->cluster;
+    group->n_members = run->plan->is_folded ? 1 : (int32_t)(sc->parallelism.tensor * sc->parallelism.context);
+    struct tsim_member *members = TSIM_NEW_ARRAY(arena, (size_t)group->n_members, struct tsim_member);
+    struct tsim_stage_group_peaks most;
+    tsim_stage_group_peaks_find(run->plan, group->stage, &most);
+    for (int32_t i = 0; i < group->n_members; i++) {
+        members[i].rank = -1;
+        members[i].device = add_resource(run, 1, most.device);
+        members[i].scale_up_out = add_link(run, TSIM_LINK_OUT, cluster->scale_up_bytes_per_s, most.scale_up_out);
+        members[i].scale_up_in = add_link(run, TSIM_LINK_IN, cluster->scale_up_bytes_per_s, most.scale_up_in);
+        members[i].nic_out = add_link(run, TSIM_LINK_NIC_OUT, cluster->nic_bytes_per_s, most.nic_out);
+        members[i].nic_in = add_link(run, TSIM_LINK_NIC_IN, cluster->nic_bytes_per_s, most.nic_in);
+    }
+    if (run->has_links)
+        tsim_step_links_members(&run->links, run->placement, group, members);
+    group->members = members;
+    group->arena = arena;
+}
+
+/* Unfolded, those of one replica may stay on a node where those of another do not. */
+static void add_messages(const struct step_run *run, struct tsim_stage_group *group) {
+    int32_t p = run->plan->schedule.stages;
+    group->to_next = group->stage_plan->next;
+    group->to_prev = group->stage_plan->prev;
+    if (run->plan->is_folded || p == 1 || group->replica == 0)
+        return;
+    struct tsim_coordinates at = tsim_stage_group_member_at(run->placement, group, 0);
+    tsim_step_message_of(run->plan, run->placement, at, (group->stage + 1) % p, &group->to_next);
+    tsim_step_message_of(run->plan, run->placement, at, (group->stage + p - 1) % p, &group->to_prev);
+}
+
+static double slowdown_of(const struct tsim_scenario *sc, int32_t rank) {
+    double slowdown = 1;
+    int64_t per_node = sc->cluster.accelerators_per_node;
+    for (size_t i = 0; i < sc->cluster.n_degraded; i++) {
+        const struct tsim_degraded *d = &sc->cluster.degraded[i];
+        if (d->link == TSIM_DEGRADED_ACCELERATOR && d->node == rank / per_node &&
+            (d->index < 0 || d->index == rank % per_node))
+            slowdown /= d->rate_frac;
+    }
+    return tsim_is_straggler(sc, rank) ? slowdown * sc->variability.straggler_slowdown : slowdown;
+}
+
+/* In lock-step, all wait for the slowest. Degraded accelerators unfold the simulation, so members are ranks. */
+static void slow_down(const struct step_run *run, struct tsim_stage_group *group) {
+    const struct tsim_scenario *sc = run->plan->scenario;
+    group->slowdown = 1;
+    bool differs = sc->cluster.n_degraded > 0 || sc->variability.straggler_frac > 0;
+    for (int32_t i = 0; i < group->n_members && differs; i++) {
+        struct tsim_coordinates at = tsim_stage_group_member_at(run->placement, group, i);
+        group->slowdown = fmax(group->slowdown, slowdown_of(sc, tsim_placement_rank(run->placement, &at)));
+    }
+}
+
+/* ZeRO-3: the root unit stays after the first forward pass, and all of them do for the backward pass if so told. */
+static void keep_gathered(struct tsim_stage_group *group) {
+    const struct tsim_step_plan *plan = group->plan;
+    bool all = !plan->scenario->parallelism.reshard_after_forward;
+    for (int32_t i = 0; i < group->n_items; i++) {
+        enum tsim_pass_kind kind = tsim_stage_group_item(group, i).kind;
+        bool is_forward = kind == TSIM_PASS_FORWARD;
+        for (int32_t unit = 0; unit < tsim_step_n_units(plan, kind); unit++)
+            if (!tsim_stage_group_unit_has(group, kind, unit, true) || (unit == 0 && is_forward && i > 0) ||
+                (all && !is_forward))
+                tsim_engine_rearm(group->engine, group->gathered + i * plan->n_units + unit, 0);
+    }
+}
+
+static int32_t n_reducing_units(const struct tsim_stage_group *group) {
+    int32_t n = 0;
+    for (int32_t unit = 0; unit < tsim_step_n_units(group->plan, TSIM_PASS_BACKWARD); unit++)
+        n += tsim_stage_group_unit_has(group, TSIM_PASS_BACKWARD, unit, false);
+    return n;
+}
+
+static void add_signals(struct tsim_arena *arena, struct step_run *run, struct tsim_stage_group *group) {
+    const struct tsim_step_plan *plan = run->plan;
+    int32_t slots = plan->schedule.microbatches * plan->schedule.chunks;
+    struct tsim_engine *engine = run->engine;
+    if (plan->schedule.stages > 1) {
+        group->activation_in = tsim_engine_add_signals(engine, slots, 1);
+        group->gradient_in = tsim_engine_add_signals(engine, slots, 1);
+        if (plan->sends_async) {
+            group->forward_out = tsim_engine_add_signals(engine, slots, 1);
+            group->backward_out = tsim_engine_add_signals(engine, slots, 1);
+        }
+    }
+    group->activations = TSIM_NEW_ARRAY(arena, (size_t)slots * 2, struct tsim_transfer);
+    group->gradients = group->activations + slots;
+    if (!plan->has_data_group)
+        return;
+    int32_t n_gathers = group->stage_plan->n_gathers, n_done = group->stage_plan->n_reduces;
+    group->n_reductions = plan->overlaps_reduces ? n_done * plan->n_rounds : 0;
+    if (plan->reduces_every_microbatch)
+        n_done = slots * group->most_segments;
+    if (plan->shards_fully) {
+        n_gathers = n_done = group->stage_plan->n_items * plan->n_units;
+        group->n_reductions = plan->is_forward_only ? 0 : plan->schedule.microbatches * n_reducing_units(group);
+    }
+    group->gathered = tsim_engine_add_signals(engine, n_gathers, 1);
+    group->segment_done = tsim_engine_add_signals(engine, n_done, 1);
+    group->reductions = tsim_engine_add_counters(engine, 1);
+    if (group->n_reductions > 0)
+        group->reduced = tsim_engine_add_signals(engine, 1, group->n_reductions);
+    if (plan->shards_fully)
+        keep_gathered(group);
+}
+
+static const tsim_program_fn PROGRAMS[TSIM_N_STREAMS] = {tsim_stage_group_compute, tsim_stage_group_data,
+                                                         tsim_stage_group_send_next, tsim_stage_group_send_prev};
+
+/* As the stage group's own program; what the task waits for is kept until it is told. */
+static bool next_heard(void *context, int32_t stream, struct tsim_task *task) {
+    struct stream_owner *owner = context;
+    struct tsim_task_events *events = owner->events;
+    if (!PROGRAMS[owner->stream](owner->stage_group, stream, task))
+        return false;
+    *events = (struct tsim_task_events){.n_waits = task->n_waits,
+                                        .n_lowers = task->n_lowers,
+                                        .awaited_count = task->awaited_counter,
+                                        .raised_count = task->raised_counter,
+                                        .awaited = task->awaited_value};
+    memcpy(events->waits, task->waits, (size_t)task->n_waits * sizeof events->waits[0]);
+    memcpy(events->lowers, task->lowers, (size_t)task->n_lowers * sizeof events->lowers[0]);
+    return true;
+}
+
+static void add_streams(struct tsim_arena *arena, struct step_run *run, struct tsim_stage_group *group) {
+    for (int s = 0; s < TSIM_N_STREAMS; s++) {
+        group->streams[s] = -1;
+        bool is_send = s == TSIM_STREAM_NEXT || s == TSIM_STREAM_PREV;
+        if ((is_send && (!run->plan->sends_async || run->plan->schedule.stages == 1)) ||
+            (s == TSIM_STREAM_DATA && !run->plan->has_data_group))
+            continue;
+        struct stream_owner *owner = &run->owners[run->n_owned];
+        *owner = (struct stream_owner){.stage_group = group, .stream = (enum tsim_stage_group_stream)s};
+        if (run->sink && run->sink->needs_events)
+            owner->events = TSIM_NEW(arena, struct tsim_task_events);
+        group->streams[s] = owner->events ? tsim_engine_add_stream(run->engine, next_heard, owner)
+                                          : tsim_engine_add_stream(run->engine, PROGRAMS[s], group);
+        TSIM_ASSERT(group->streams[s] == run->n_owned);
+        run->n_owned++;
+    }
+}
+
+static void add_input(struct tsim_arena *arena, struct tsim_stage_group *group) {
+    struct tsim_stage_group_account *account = group->account;
+    for (int32_t i = 0; group->plan->input && i < group->stage_plan->n_items; i++)
+        account->n_inputs += tsim_stage_group_takes_input(group, i);
+    if (account->n_inputs > 0)
+        account->input_gaps_s = TSIM_NEW_ARRAY(arena, (size_t)account->n_inputs + 1, double);
+}
+
+/* With many members or replicas they would be most of the memory, and their making is the least of the work. */
+static void add_shapes(struct tsim_arena *arena, struct tsim_stage_group *group) {
+    const struct tsim_step_plan *plan = group->plan;
+    if (group->n_members > 1 || plan->n_replicas > 1 || plan->is_stepped || plan->noise_deviation_frac > 0)
+        return;
+    group->shapes = TSIM_NEW_ARRAY(arena, (size_t)tsim_stage_group_n_places(group), struct tsim_task_shape *);
+    if (!group->links)
+        group->collective_shapes =
+            TSIM_NEW_ARRAY(arena, (size_t)group->stage_plan->n_collectives, struct tsim_task_shape *);
+    group->is_plain =
+        plan->sends_async && !plan->waits_for_reductions && !plan->shards_fully && !plan->input && !plan->is_mirrored;
+}
+
+static void add_stage_groups(struct tsim_arena *arena, struct step_run *run,
+                             struct tsim_stage_group_account *accounts) {
+    int32_t p = run->plan->schedule.stages;
+    run->stage_groups = TSIM_NEW_ARRAY(arena, (size_t)run->n_stage_groups, struct tsim_stage_group);
+    for (int32_t i = 0; i < run->n_stage_groups; i++) {
+        struct tsim_stage_group *group = &run->stage_groups[i];
+        int32_t first = i / p * p, stage = i % p;
+        group->plan = run->plan;
+        group->stage_plan = &run->plan->stages[stage];
+        group->engine = run->engine;
+        group->stage = stage;
+        group->replica = i / p;
+        group->next = &run->stage_groups[first + (stage + 1) % p];
+        group->prev = &run->stage_groups[first + (stage + p - 1) % p];
+        group->items = group->stage_plan->items;
+        group->n_items = group->stage_plan->n_items;
+        group->account = &accounts[i];
+        accounts[i].stage = stage;
+        accounts[i].replica = group->replica;
+        add_resources(arena, run, group);
+        add_messages(run, group);
+        slow_down(run, group);
+        tsim_account_begin(arena, group);
+        add_signals(arena, run, group);
+        add_streams(arena, run, group);
+        add_shapes(arena, group);
+    }
+}
+
+static int64_t message_number(const struct step_run *run, const struct tsim_stage_group *to,
+                              struct tsim_pass_item item) {
+    int64_t slots = (int64_t)run->plan->schedule.microbatches * run->plan->schedule.chunks;
+    return ((to - run->stage_groups) * 2 + (item.kind != TSIM_PASS_FORWARD)) * slots + tsim_step_slot(run->plan, item);
+}
+
+static void tell_pass(const struct step_run *run, const struct tsim_stage_group *group, int32_t item,
+                      struct tsim_step_task *task) {
+    struct tsim_pass_cost cost;
+    tsim_stage_group_segment_cost(group, item, task->segment, &cost);
+    task->is_last_segment = task->segment == tsim_stage_group_n_segments(group, item) - 1;
+    task->flops = cost.flops;
+    task->matrix_busy_s = cost.matrix_busy_s;
+    task->memory_busy_s = cost.memory_busy_s;
+    task->scale_up_bytes = cost.scale_up_bytes;
+    task->nic_bytes = cost.nic_bytes;
+    struct tsim_segment_layers layers = tsim_stage_group_segment_layers(group, item, task->segment);
+    task->n_layers = layers.to - layers.from;
+    task->n_expert_layers = tsim_model_expert_layers(run->plan->scenario->model, layers.from, layers.to);
+    task->has_embedding = layers.has_embedding;
+    task->has_head = layers.has_head;
+    if (task->segment == 0 && tsim_stage_group_receives(group, *task->item))
+        task->message = message_number(run, group, *task->item);
+}
+
+static void tell_message(const struct step_run *run, const struct tsim_stage_group *group,
+                         struct tsim_step_task *task) {
+    struct tsim_pass_item there;
+    struct tsim_stage_group *to;
+    tsim_stage_group_route(group, *task->item, &to, &there);
+    const struct tsim_collective_cost *cost = tsim_stage_group_message(group, *task->item);
+    task->scale_up_bytes = cost->scale_up_bytes;
+    task->nic_bytes = cost->nic_bytes;
+    task->to_stage_group = (int32_t)(to - run->stage_groups);
+    task->message = message_number(run, to, there);
+}
+
+static void tell_collective(const struct tsim_data_collective *collective, struct tsim_step_task *task) {
+    task->scale_up_bytes = collective->cost.scale_up_bytes;
+    task->nic_bytes = collective->cost.nic_bytes;
+    task->parts = collective->parts;
+    task->n_parts = collective->n_parts;
+}
+
+/* Buckets are numbered through all micro-batches where each of these is reduced. */
+static int32_t reduction_number(const struct tsim_stage_group *group, int32_t item, int32_t segment) {
+    const struct tsim_stage_plan *sp = group->stage_plan;
+    if (item < 0 || group->plan->shards_fully)
+        return segment;
+    return sp->items[item].microbatch * sp->n_reduces + sp->chunks[sp->items[item].chunk].first_reduce + segment;
+}
+
+static void tell(void *context, const struct tsim_periods_task *ended) {
+    const struct step_run *run = context;
+    const struct stream_owner *owner = &run->owners[ended->stream];
+    const struct tsim_stage_group *group = owner->stage_group;
+    int64_t label = ended->label;
+    struct tsim_step_task task = {.stage_group = ended->stage_group,
+                                  .stream = owner->stream,
+                                  .kind = tsim_label_kind(label),
+                                  .segment = tsim_label_segment(label),
+                                  .begin_s = tsim_engine_seconds(run->engine, ended->begin),
+                                  .end_s = tsim_engine_seconds(run->engine, ended->end),
+                                  .to_stage_group = -1,
+                                  .message = -1,
+                                  .events = owner->events};
+    int32_t item = tsim_label_item(label);
+    if (task.kind == TSIM_TASK_PASS || task.kind == TSIM_TASK_SEND || task.kind == TSIM_TASK_INPUT)
+        task.item = &group->stage_plan->items[item];
+    if (task.kind == TSIM_TASK_PASS)
+        tell_pass(run, group, item - tsim_stage_group_n_left_out(group), &task);
+    else if (task.kind == TSIM_TASK_SEND)
+        tell_message(run, group, &task);
+    else if (task.kind == TSIM_TASK_GATHER || task.kind == TSIM_TASK_REDUCE)
+        tell_collective(
+            tsim_stage_group_data_collective(group, task.kind == TSIM_TASK_GATHER, item, tsim_label_segment(label)),
+            &task);
+    if (task.kind == TSIM_TASK_REDUCE)
+        task.segment = reduction_number(group, item, task.segment);
+    else if (task.kind == TSIM_TASK_TIED)
+        tell_collective(&run->plan->tied, &task);
+    run->sink->take(run->sink->context, &task);
+}
+
+static void tell_and_note(struct step_run *run, int32_t stream, int64_t label, tsim_tick begin, tsim_tick end) {
+    const struct tsim_stage_group *group = run->owners[stream].stage_group;
+    tsim_tick later = tsim_periods_ticks(run->periods);
+    const struct tsim_periods_task ENDED = {tsim_label_moved(label, tsim_stage_group_n_left_out(group)), begin + later,
+                                            end + later, stream, (int32_t)(group - run->stage_groups)};
+    tell(run, &ENDED);
+    if (run->periods)
+        tsim_periods_note(run->periods, &ENDED);
+}
+
+/* Message by message a collective's tasks take no time, but what lies between them. */
+static void account_data(const struct step_run *run, struct tsim_stage_group *group, int64_t label, tsim_tick begin,
+                         tsim_tick end) {
+    bool is_go = tsim_label_kind(label) == TSIM_TASK_GO,
+         is_first = is_go && group->expanding[TSIM_STREAM_DATA].part == 0;
+    tsim_tick from = run->plan->is_stepped && !is_first ? group->go_end : begin;
+    group->totals[TSIM_TOTAL_DATA_BUSY] += end - from;
+    group->go_end = end;
+    if (is_go)
+        return;
+    group->totals[TSIM_TOTAL_REDUCTIONS] += tsim_label_kind(label) == TSIM_TASK_REDUCE;
+    tsim_account_data(group, label);
+}
+
+static __attribute__((noinline)) void tell_sink(struct step_run *run, int32_t stream, int64_t label, tsim_tick begin,
+                                                tsim_tick end) {
+    const struct tsim_stage_group *group = run->owners[stream].stage_group;
+    bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
+                    (tsim_label_kind(label) != TSIM_TASK_GO || group->expanding[TSIM_STREAM_DATA].part > 0);
+    bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && group->has_collective_steps;
+    tell_and_note(run, stream, label, is_cut ? group->steps_begin : is_whole ? group->go_end : begin, end);
+}
+
+static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
+    struct step_run *run = context;
+    if (stream >= run->n_owned)
+        return; /* messages: their collective's own task is seen */
+    struct tsim_stage_group *group = run->owners[stream].stage_group;
+    run->end = end;
+    if (run->sink && !tsim_label_is_collective_step(label))
+        tell_sink(run, stream, label, begin, end);
+    switch (run->owners[stream].stream) {
+    case TSIM_STREAM_COMPUTE:
+        if (run->periods && group == run->stage_groups)
+            run->is_due |= tsim_periods_is_due(run->periods, label);
+        tsim_account_compute(group, label, ready, begin, end);
+        return;
+    case TSIM_STREAM_DATA:
+        account_data(run, group, label, begin, end);
+        return;
+    case TSIM_STREAM_NEXT:
+    case TSIM_STREAM_PREV:
+        group->totals[TSIM_TOTAL_SEND_BUSY] += end - begin;
+        tsim_account_transfer(group, label, begin, end);
+        return;
+    case TSIM_N_STREAMS:
+        break;
+    }
+    TSIM_BUG("stream %d", (int)stream);
+}
+
+/* After a tick in which a period may be over. */
+static void look(void *context) {
+    struct step_run *run = context;
+    run->is_due = false;
+    tsim_periods_look(run->periods);
+}
+
+static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
+    static const char *const KINDS[] = {
+        "pass",          "send",      "parameter gather", "gradient reduction", "tied embedding reduction",
+        "gradient norm", "optimizer", "part of a pass",   "batch of input",     "beginning of a collective"};
+    struct step_run *run = context;
+    bool is_stage_group = stream >= 0 && stream < run->n_owned;
+    for (size_t i = 0; i < run->links.n_patterns && !is_stage_group; i++)
+        if (tsim_traffic_describe(run->links.traffic[i], stream, label, text, size))
+            return;
+    if (!is_stage_group)
+        return; /* signals go by their numbers */
+    const struct tsim_stage_group *group = run->owners[stream].stage_group;
+    snprintf(text, size, "replica %d stage %d: %s, item %d segment %d", group->replica, group->stage,
+             KINDS[tsim_label_kind(label)], tsim_label_item(label), tsim_label_segment(label));
+}
+
+static double compute_stream_s(const struct step_run *run, const struct tsim_stage_group *group) {
+    return tsim_engine_seconds(run->engine, group->last_end - group->first_begin + tsim_periods_ticks(run->periods));
+}
+
+/* The time that a step takes of a stage group. Before its first message comes its data stream works already, in the
+ * time of the step before; steps that follow each other cannot be closer than that stream is busy. */
+static double stage_group_s(const struct step_run *run, const struct tsim_stage_group *group) {
+    double own_s = compute_stream_s(run, group);
+    return run->plan->bypasses_norm ? fmax(own_s, group->account->data_busy_s) : own_s;
+}
+
+/* Time from one step to the next: all of it, or what the stage group takes that takes longest. */
+static double period_s(const struct step_run *run) {
+    if (!run->plan->bypasses_norm)
+        return tsim_engine_seconds(run->engine, run->end + tsim_periods_ticks(run->periods));
+    double longest_s = 0;
+    for (int32_t i = 0; i < run->n_stage_groups; i++)
+        longest_s = fmax(longest_s, stage_group_s(run, &run->stage_groups[i]));
+    return longest_s;
+}
+
+/* A stage group that ends before the last one waits for it: the step is over when all are. */
+static void close_accounts(struct step_run *run, double time_s) {
+    for (int32_t i = 0; i < run->n_stage_groups; i++) {
+        struct tsim_step_terms *terms = &run->stage_groups[i].account->terms;
+        double own_s = stage_group_s(run, &run->stage_groups[i]),
+               data_s = own_s - compute_stream_s(run, &run->stage_groups[i]);
+        terms->exposed_data_s += data_s;
+        run->stage_groups[i].account->exposed_gather_s += data_s;
+        terms->bubble_s += time_s - own_s;
+        terms->communication_exposed_s = terms->exposed_tensor_s + terms->exposed_pipeline_s + terms->exposed_data_s +
+                                         terms->exposed_context_s + terms->exposed_expert_s;
+        terms->time_s = time_s;
+        if (run->stage_groups[i].n_arrived > 0)
+            run->stage_groups[i].account->input_gaps_s[run->stage_groups[i].n_arrived] =
+                fmax(0, time_s - tsim_engine_seconds(run->engine, run->stage_groups[i].last_arrival));
+    }
+}
+
+double tsim_stage_group_energy_j(const struct tsim_cluster *cluster, const struct tsim_stage_group_account *group,
+                                 double time_s) {
+    struct tsim_power_use use = {.time_s = time_s,
+                                 .compute_busy_s = group->matrix_busy_s,
+                                 .memory_busy_s = group->memory_busy_s,
+                                 .link_busy_s = fmin(time_s, group->data_busy_s + group->send_busy_s)};
+    return tsim_power_accelerator_j(cluster, &use) + tsim_power_overhead_j(cluster, &use);
+}
+
+static double flowed(const struct step_run *run, enum tsim_link_kind kind) {
+    const struct tsim_topology *topology = run->links.topology;
+    double bytes = 0;
+    for (int32_t i = 0; i < topology->count[kind]; i++)
+        bytes += tsim_engine_resource_flowed(run->engine, run->links.links.first_resource + topology->first[kind] + i);
+    return bytes;
+}
+
+static void sum_flows(const struct step_run *run, struct tsim_step_simulation *simulation) {
+    simulation->nic_out_bytes = simulation->nic_in_bytes = 0;
+    if (run->has_links) {
+        simulation->nic_out_bytes = flowed(run, TSIM_LINK_NIC_OUT);
+        simulation->nic_in_bytes = flowed(run, TSIM_LINK_NIC_IN);
+        return;
+    }
+    for (int32_t i = 0; i < run->n_stage_groups; i++)
+        for (int32_t m = 0; m < run->stage_groups[i].n_members; m++) {
+            const struct tsim_member *member = &run->stage_groups[i].members[m];
+            simulation->nic_out_bytes += tsim_engine_resource_flowed(run->engine, member->nic_out);
+            simulation->nic_in_bytes += tsim_engine_resource_flowed(run->engine, member->nic_in);
+        }
+}
+
+enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                    const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                    const struct tsim_pass_costs *costs, struct tsim_step_simulation *simulation,
+                                    struct tsim_diags *diags) {
+    return tsim_step_simulate_observed(arena, scenario, cluster, placement, costs, NULL, simulation, diags);
+}
+
+enum tsim_status tsim_step_simulate_observed(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                             const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                             const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
+                                             struct tsim_step_simulation *simulation, struct tsim_diags *diags) {
+    return tsim_step_simulate_with_late_batches(arena, scenario, cluster, placement, costs, NULL, sink, simulation,
+                                                diags);
+}
+
+enum tsim_status tsim_step_simulate_with_late_batches(
+    struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+    const struct tsim_placement *placement, const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
+    const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation, struct tsim_diags *diags) {
+    struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input),
+                           .placement = placement,
+                           .sink = sink};
+    run.has_links = !run.plan->is_folded && !run.plan->is_ideal;
+    struct tsim_engine_options options = {.tick_s = STEP_TICK_S,
+                                          .end_of_time = TSIM_STEP_END,
+                                          .observer = observe,
+                                          .describe = describe,
+                                          .between = look,
+                                          .calls_between = &run.is_due,
+                                          .context = &run};
+    /* Unfolded, what lives as long as the simulation is tens of megabytes. */
+    struct tsim_arena own;
+    tsim_arena_init(&own);
+    struct tsim_arena *scratch = run.plan->is_folded ? arena : &own;
+    run.engine = tsim_engine_create(&options);
+    run.n_stage_groups = run.plan->schedule.stages * run.plan->n_replicas;
+    run.owners = TSIM_NEW_ARRAY(scratch, (size_t)run.n_stage_groups * TSIM_N_STREAMS, struct stream_owner);
+    if (run.has_links)
+        tsim_step_links_init(&run.links, scratch, scenario, cluster, run.engine);
+    struct tsim_stage_group_account *accounts =
+        TSIM_NEW_ARRAY(arena, (size_t)run.n_stage_groups, struct tsim_stage_group_account);
+    add_stage_groups(scratch, &run, accounts);
+    if (run.has_links && run.plan->has_data_group && !run.plan->is_stepped)
+        tsim_step_links_cross(&run.links, scratch, placement, run.stage_groups);
+    for (int32_t i = 0; i < run.n_stage_groups; i++) {
+        add_input(arena, &run.stage_groups[i]);
+        tsim_background_add(scratch, &run.stage_groups[i]);
+    }
+    if (!(sink && sink->needs_events) && !run.plan->is_stepped && !run.plan->input &&
+        !(run.plan->noise_deviation_frac > 0))
+        run.periods =
+            tsim_periods_new(scratch, run.engine, run.stage_groups, run.n_stage_groups, sink ? tell : NULL, &run);
+    if (run.plan->is_stepped)
+        tsim_expansion_build(&run.links, scratch, placement, run.stage_groups, run.n_stage_groups);
+    if (sink)
+        sink->begin(sink->context, run.n_stage_groups,
+                    (int64_t)run.n_stage_groups * 2 * run.plan->schedule.microbatches * run.plan->schedule.chunks);
+    enum tsim_status status = tsim_engine_run(run.engine, diags);
+    if (status == TSIM_OK) {
+        for (int32_t i = 0; i < run.n_stage_groups; i++)
+            tsim_account_close(&run.stage_groups[i]);
+        simulation->time_s = period_s(&run);
+        simulation->repeated_events = tsim_periods_events(run.periods);
+        simulation->events = tsim_engine_n_events(run.engine) + simulation->repeated_events;
+        simulation->n_stage_groups = run.n_stage_groups;
+        simulation->n_stages = run.plan->schedule.stages;
+        simulation->n_replicas = run.plan->n_replicas;
+        simulation->stage_groups = accounts;
+        sum_flows(&run, simulation);
+        tsim_link_utilization_find(arena, run.has_links ? &run.links : NULL, run.stage_groups, run.n_stage_groups,
+                                   simulation);
+        close_accounts(&run, simulation->time_s);
+    }
+    tsim_periods_release(run.periods);
+    tsim_step_links_release(&run.links);
+    tsim_engine_release(run.engine);
+    tsim_arena_release(&own);
+    return status;
+}

@@ -1,0 +1,177 @@
+/* program.h - one optimizer step as lazily generated programs on the engine.
+ *
+ * A *stage group* is the ranks that run a pipeline stage of one replica in lock-step: its tensor x context
+ * ranks. Each stage group has four streams:
+ *   compute     forward and backward passes in the schedule's order, then gradient norm and optimizer
+ *   data        collectives over the data-parallel group: parameter gathers, gradient reductions
+ *   send next   activations to the next model part
+ *   send prev   gradients to the previous one (both on the compute stream when point to point is not overlapped)
+ * A rank's work exists only as the state of these four small machines; nothing is laid out in advance.
+ *
+ * A pass is one task. It is cut into segments only where something outside must see its inside: the first micro-batch's
+ * forward waits for parameters bucket by bucket, the last micro-batch's backward releases gradients bucket by bucket;
+ * fully sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
+ *
+ * Resources of a member of a stage group: its device (1 second of kernels per second), both directions of its scale-up
+ * link and of its share of the NICs (unfolded: the links of the topology, expansion.h). A pass demands its device
+ * whole, and the links at its average rates; a collective demands the links, and of the device what it takes from the
+ * kernels beside it (compute units that its blocks hold, HBM that it reads and writes). Collectives are weighted far
+ * above passes without traffic of their own: they keep their rate, the pass gets the rest. A pass with collectives of
+ * its own (tensor parallelism, exchanges of experts) weighs as much as they: it shares the links as an equal.
+ *
+ * The zero-bubble schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
+ * afterwards (post-validation, Qi et al. 2023, section 4): stages work shifted against each other step after step, and
+ * a step takes what the slowest stage takes from its first pass to the end of its optimizer. The rare rollback is not
+ * modelled. In dualpipe two stages hold each part: its gradients are reduced over both.
+ *
+ * With an input pipeline, a forward pass that begins with the embedding (or the first layer of a list) comes after the
+ * arrival of its batch (step_input.h).
+ *
+ * Folding: data-parallel replicas that cannot differ are simulated once, and of a stage group's ranks one stands for
+ * all. Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
+#ifndef TSIM_STEP_PROGRAM_H
+#define TSIM_STEP_PROGRAM_H
+
+#include "cost/collective.h"
+#include "engine/engine.h"
+#include "step/pass.h"
+
+enum tsim_stage_group_stream {
+    TSIM_STREAM_COMPUTE,
+    TSIM_STREAM_DATA,
+    TSIM_STREAM_NEXT,
+    TSIM_STREAM_PREV,
+    TSIM_N_STREAMS
+};
+
+enum tsim_task_kind {
+    TSIM_TASK_PASS,   /* item, segment (a position in execution order) */
+    TSIM_TASK_SEND,   /* item */
+    TSIM_TASK_GATHER, /* item (or -1), segment */
+    TSIM_TASK_REDUCE, /* item (or -1), segment */
+    TSIM_TASK_TIED,   /* the tied embedding's gradient, first with last stage */
+    TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
+    TSIM_TASK_OPTIMIZER,
+    TSIM_TASK_COLLECTIVE_STEP, /* message by message: a part of a pass; the last of them is the PASS */
+    TSIM_TASK_INPUT,           /* item: until its batch has come from the input pipeline */
+    TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
+};
+
+struct tsim_stage_group_account {
+    int32_t stage, replica;
+    struct tsim_step_terms terms;        /* sums to the step's time */
+    double flops;                        /* executed on one accelerator */
+    double matrix_busy_s, memory_busy_s; /* per accelerator of the stage group */
+    double scale_up_bytes, nic_bytes;    /* sent per accelerator */
+    double pass_nic_bytes;               /* of nic_bytes: by collectives inside passes */
+    double exposed_gather_s, exposed_reduce_s, exposed_norm_s, interference_s; /* the parts of exposed_data_s */
+    double data_busy_s, send_busy_s;                                           /* of the other streams, hidden or not */
+    /* Where the stage takes batches from an input pipeline: as input_pipeline.h wants them, [n_inputs + 1]. */
+    double *input_gaps_s;
+    int32_t n_inputs;
+};
+
+/* Links of one sort over the step. Folded, they are those of the ranks that are simulated. */
+struct tsim_link_utilization {
+    const char *sort; /* "NIC out" */
+    int32_t n_links;
+    double mean_frac, highest_frac; /* of capacity x step time */
+    double highest_bytes, highest_capacity_bytes_per_s;
+    char busiest[80]; /* the name of the one with the highest load, the first of equals */
+};
+
+struct tsim_step_simulation {
+    double time_s;
+    int64_t events, repeated_events;              /* the second of the first: not simulated again (periods.h) */
+    int32_t n_stage_groups, n_stages, n_replicas; /* stage group g = replica * n_stages + stage */
+    double nic_out_bytes, nic_in_bytes;           /* that flowed through the engine's NIC resources, all stage groups */
+    const struct tsim_stage_group_account *stage_groups;
+    /* The busiest first; sorts that nothing crossed are left out. */
+    const struct tsim_link_utilization *link_utilizations;
+    int32_t n_link_utilizations;
+};
+
+/* The gradient's norm is one number per rank: the smallest message there is. */
+#define TSIM_NORM_BYTES 8.0
+
+/* One of the collectives that follow one another in a collective of the data-parallel group: over the whole group, over
+ * each of the parts that shard together, or over those that hold the same shard. */
+enum tsim_among { TSIM_AMONG_ALL, TSIM_AMONG_SHARDS, TSIM_AMONG_REPLICAS };
+
+struct tsim_collective_part {
+    enum tsim_collective_op op;
+    double bytes; /* S of cost/collective.h */
+    enum tsim_among among;
+    bool is_expert; /* the group that holds the same experts */
+};
+
+enum { TSIM_MAX_PARTS = 4 };
+
+/* A task waits for events, and others wait for its own; they have numbers. It began when all tasks that bring about one
+ * of its `waits` had ended, and `awaited` tasks that raise awaited_count; it brings about `lowers`. Beside that it
+ * comes after the task before it on its stream. An event that no task brings about had been there from the
+ * beginning. */
+struct tsim_task_events {
+    int32_t n_waits, n_lowers, waits[TSIM_TASK_MAX_SIGNALS], lowers[TSIM_TASK_MAX_SIGNALS];
+    int32_t awaited_count, raised_count; /* -1: none */
+    int64_t awaited;
+};
+
+/* A task of a stage group's stream, told when it has ended. Of a collective message by message: its whole. */
+struct tsim_step_task {
+    int32_t stage_group; /* as in the simulation's stage groups */
+    enum tsim_stage_group_stream stream;
+    enum tsim_task_kind kind;
+    const struct tsim_pass_item *item; /* of passes and messages; else NULL */
+    int32_t segment;
+    bool is_last_segment; /* of a pass */
+    double begin_s, end_s;
+    /* Per accelerator of the stage group. */
+    double flops, matrix_busy_s, memory_busy_s, scale_up_bytes, nic_bytes;
+    int32_t to_stage_group; /* of a message; else -1 */
+    int64_t message;        /* number of the message that is sent, or that the pass has waited for; -1: none */
+    int64_t n_layers,
+        n_expert_layers;          /* of a pass: layers of the model that it goes through, and how many of them are */
+    bool has_embedding, has_head; /* of the second kind */
+    const struct tsim_collective_part *parts; /* of gathers and reductions */
+    int32_t n_parts;
+    const struct tsim_task_events *events; /* NULL unless the sink needs them */
+};
+
+/* Listens to a step: `begin` before the first task, with the number of stage groups and of messages' numbers. The tasks
+ * of a stream come in the order of time. What repeats is simulated once and told as often as it happens (periods.h),
+ * unless the sink needs the tasks' events. */
+struct tsim_step_sink {
+    void (*begin)(void *context, int32_t n_stage_groups, int64_t n_messages);
+    void (*take)(void *context, const struct tsim_step_task *task);
+    void *context;
+    bool needs_events;
+};
+
+/* The energy of each accelerator of the stage group over `time_s`, with its part of the node. */
+double tsim_stage_group_energy_j(const struct tsim_cluster *cluster, const struct tsim_stage_group_account *group,
+                                 double time_s);
+
+/* The times that the passes that take a batch wait for it, in the order of each stage: [n_waits], the same for all that
+ * do. */
+struct tsim_step_input {
+    const double *waits_s; /* NULL: nothing */
+};
+
+/* Simulates a step whose passes wait so long for their batches (NULL: not at all). `sink` may be NULL. */
+enum tsim_status tsim_step_simulate_with_late_batches(
+    struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+    const struct tsim_placement *placement, const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
+    const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation, struct tsim_diags *diags);
+/* Simulates a step whose batches are always there and tells `sink`, which may be NULL, what happens. */
+enum tsim_status tsim_step_simulate_observed(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                             const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                             const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
+                                             struct tsim_step_simulation *simulation, struct tsim_diags *diags);
+/* Simulates a step that nobody listens to. */
+enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                    const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                    const struct tsim_pass_costs *costs, struct tsim_step_simulation *simulation,
+                                    struct tsim_diags *diags);
+
+#endif

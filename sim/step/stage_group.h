@@ -1,0 +1,471 @@
+/* stage_group.h - private to training: the state of one stage group and the programs of its four streams (see
+ * program.h). */
+#ifndef TSIM_STEP_STAGE_GROUP_H
+#define TSIM_STEP_STAGE_GROUP_H
+
+#include "network/traffic.h"
+#include "step/program.h"
+#include "workload/memory.h"
+
+/* Collectives and messages against passes in the sharing of compute units and HBM: their kernels keep what they were
+ * given. */
+#define TSIM_COLLECTIVE_WEIGHT 1000.0
+
+/* A task's label: kind, item of the schedule, segment. */
+static inline int64_t tsim_label(enum tsim_task_kind kind, int32_t item, int32_t segment) {
+    return ((int64_t)kind << 56) | ((int64_t)(item + 1) << 24) | segment;
+}
+static inline enum tsim_task_kind tsim_label_kind(int64_t label) {
+    return (enum tsim_task_kind)(label >> 56);
+}
+static inline int32_t tsim_label_item(int64_t label) {
+    return (int32_t)((label >> 24) & 0xffffffff) - 1;
+}
+static inline int32_t tsim_label_segment(int64_t label) {
+    return (int32_t)(label & 0xffffff);
+}
+/* The same task of the item that comes so many later; of no item, the same. */
+static inline int64_t tsim_label_moved(int64_t label, int32_t items) {
+    int32_t item = tsim_label_item(label);
+    return item < 0 ? label : tsim_label(tsim_label_kind(label), item + items, tsim_label_segment(label));
+}
+
+/* A part of a pass that is cut into steps, or of a collective between them; the last of all is the PASS. */
+static inline bool tsim_label_is_collective_step(int64_t label) {
+    enum tsim_task_kind kind = tsim_label_kind(label);
+    return kind == TSIM_TASK_COLLECTIVE_STEP ||
+           (kind == TSIM_TASK_GO &&
+            (tsim_label_segment(label) == TSIM_TASK_COLLECTIVE_STEP || tsim_label_segment(label) == TSIM_TASK_PASS));
+}
+
+/* One kind of pass of one chunk: the whole pass, and how its time divides over embedding, each layer, head. */
+struct tsim_direction_plan {
+    struct tsim_pass_cost whole;
+    double embedding_frac, layer_frac, expert_layer_frac, head_frac;
+};
+
+/* A collective of the data-parallel group and what it means for the passes beside it. */
+struct tsim_data_collective {
+    struct tsim_collective_cost cost;               /* of all parts */
+    double expert_scale_up_bytes, expert_nic_bytes; /* of the parts that are experts' */
+    struct tsim_collective_part parts[TSIM_MAX_PARTS];
+    int32_t n_parts;
+    unsigned axes;       /* of its group; 0: the data-parallel ones */
+    int32_t number;      /* among those of its stage, from 1; 0: it is of several stages */
+    double kernel_s;     /* kernels of its own before it: converting and dividing gradients */
+    double device_share; /* by which passes slow down while it runs: it holds compute units and uses HBM */
+};
+
+/* Message by message: what lies between two exposed collectives of a part of a pass, and the second of them. */
+struct tsim_collective_step {
+    double kernel_s;
+    const struct tsim_data_collective *collective; /* NULL after the last */
+    enum tsim_axis axis;
+    double collective_s; /* alone */
+};
+enum { TSIM_MAX_COLLECTIVE_STEPS = 24 };
+struct tsim_collective_step_list {
+    struct tsim_collective_step items[TSIM_MAX_COLLECTIVE_STEPS];
+    int32_t n;
+    double kernel_s, collective_s, scale_up_bytes, nic_bytes; /* sums; of the collectives those that are cut at */
+};
+
+/* A shape holds what is the same in all passes of one kind through one chunk, or in one segment of them; in all
+ * messages one way. */
+struct tsim_task_shape {
+    int32_t n_demands, n_metered;
+    tsim_tick latency, flow;
+    double work, weight;
+    struct tsim_demand demands[5], metered[5];
+};
+
+/* Where a pass that is cut into steps stands. */
+struct tsim_collective_step_cursor {
+    bool is_active;
+    enum tsim_pass_kind kind;
+    bool has_embedding, has_head;
+    int64_t from, to; /* layers of the model */
+    int32_t part, step;
+    bool collective_due;                          /* the step's kernels are done */
+    const struct tsim_collective_step *under_way; /* whose collective it is; NULL: none is */
+    tsim_tick collective_begin;
+    struct tsim_pass_cost rest;
+    double kernel_s;
+    int64_t label; /* of the whole pass, and what it lowers */
+    int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
+};
+
+struct tsim_chunk_plan {
+    bool has_embedding, has_head;
+    int32_t alike;                                      /* which of the kinds of chunk it is: in stage_plan->alike */
+    int32_t n_layers, n_expert_layers;                  /* the second of them */
+    int64_t first_layer;                                /* in the model */
+    double parameters, expert_parameters;               /* per tensor rank; the second of them */
+    struct tsim_direction_plan ways[TSIM_N_PASS_KINDS]; /* by enum tsim_pass_kind */
+    int32_t n_gathers, n_reduces; /* buckets: segments of the passes that meet the gathers, release the reductions */
+    int32_t first_gather, first_reduce;         /* of all chunks' buckets */
+    struct tsim_data_collective gather, reduce; /* of one bucket */
+};
+
+/* The way of passes of one kind through one chunk: where they send, and whether they receive. */
+struct tsim_pass_route {
+    struct tsim_schedule_hop hop;
+    bool receives;
+};
+
+/* Where fully sharded passes through a layer are cut, in execution order: a unit gathers what it works with, and in a
+ * backward pass reduces. One for a whole layer; one for each product, and twice that going backward where the layer is
+ * executed again. */
+struct tsim_layer_unit {
+    enum tsim_layer_product product; /* where units are products */
+    bool gathers, reduces;
+    int32_t places; /* gathered when the unit so many places before it is done */
+    double frac;    /* of the layer's time in the pass; FLOP and bytes are shared out by it, too */
+};
+struct tsim_layer_units {
+    struct tsim_layer_unit at[2 * TSIM_N_LAYER_PRODUCTS];
+    int32_t n;
+};
+
+/* A rank's message to the next or to the previous stage; on one node, or between two. */
+struct tsim_step_message {
+    struct tsim_collective_cost cost;
+    bool on_node;
+};
+
+struct tsim_stage_plan {
+    struct tsim_chunk_plan *chunks;
+    int32_t *alike; /* by kind, which is chunks whose passes and collectives cost the same: the first of them */
+    int32_t n_alike;
+    const struct tsim_pass_item *items; /* the schedule's order */
+    int32_t n_items;
+    const struct tsim_pass_route *routes; /* by chunk and kind */
+    int32_t n_gathers, n_reduces;         /* buckets over all chunks */
+    double optimizer_s, optimizer_hbm_bytes;
+    struct tsim_step_message next, prev; /* of the first replica */
+    /* ZeRO-3 */
+    struct tsim_data_collective layer_gather, layer_reduce, expert_layer_gather, expert_layer_reduce;
+    struct tsim_data_collective layer_regather, expert_layer_regather; /* for the backward pass */
+    struct tsim_data_collective root_gather, root_reduce;
+    struct tsim_data_collective *product_gathers, *product_reduces; /* by product; NULL where units are layers */
+    int32_t n_collectives;
+};
+
+/* The plan of a step is the same for all stage groups. */
+struct tsim_step_plan {
+    const struct tsim_scenario *scenario;
+    const struct tsim_cluster *cluster;
+    const struct tsim_step_input *input; /* NULL: batches are always there */
+    struct tsim_schedule_shape schedule;
+    const int32_t *slots;                  /* of the first chunk's forward passes, by micro-batch */
+    int32_t first_slot[2], slots_apart[2]; /* forward, others: of chunk 0, and from one chunk to the next */
+    struct tsim_stage_plan *stages;
+    double layer_s;                         /* kernels of a layer of the kind that most are, forward and backward */
+    struct tsim_beside *beside;             /* step_plan.c: the same beside collectives */
+    struct tsim_layer_units layer_units[2]; /* fully sharded: forward and backward */
+    bool gathers_products;                  /* units are products, not layers */
+    int32_t n_units;                        /* fully sharded: segments of the pass that has most */
+    int32_t n_rounds;                       /* times that a step reduces a bucket */
+    bool is_mirrored;     /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
+    bool is_folded;       /* one rank of each stage stands for all */
+    bool is_ideal;        /* network: ideal */
+    bool is_stepped;      /* network: steps */
+    bool is_forward_only; /* evaluation.h */
+    bool shards_fully;    /* ZeRO-3 */
+    bool has_data_group;  /* more than one rank reduces */
+    bool gathers;         /* ZeRO-1, -2: parameters are gathered after the optimizer */
+    bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
+    bool waits_for_reductions; /* ZeRO-2 and -3 without overlap: a pass begins when what was released is reduced */
+    bool bypasses_norm;        /* no stage waits for another before its optimizer: see program.h */
+    bool has_tied_reduction;
+    struct tsim_data_collective tied;
+    struct tsim_collective_cost norm;
+    int32_t n_replicas;
+    double noise_mean_frac, noise_deviation_frac; /* of a stage group's pass: noise.h */
+    struct tsim_collective_step_list collective_steps[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
+    struct tsim_data_collective *pass_collectives;
+    int32_t n_pass_collectives;
+};
+
+/* tsim_schedule_slot from the plan's table, which needs no division. */
+static inline int32_t tsim_step_slot(const struct tsim_step_plan *plan, struct tsim_pass_item item) {
+    int is_other = item.kind != TSIM_PASS_FORWARD;
+    return plan->slots[item.microbatch] + plan->first_slot[is_other] + item.chunk * plan->slots_apart[is_other];
+}
+
+/* Bytes on it for each byte that a rank sends on its node, or through its NIC. */
+struct tsim_crossed_link {
+    struct tsim_demand link;
+    bool is_between_nodes;
+};
+
+/* Resources of one rank. Folded they are its own, and meters where they cannot be short (peak_demand.h); unfolded
+ * scale_up and NICs are links of the topology. */
+struct tsim_member {
+    int32_t rank; /* -1: stands for many */
+    int32_t device, scale_up_out, scale_up_in, nic_out, nic_in;
+    /* Unfolded: by its part of the collectives of its data-parallel group, and of the ranks that hold the same experts;
+     * none: its own links, as above. */
+    struct tsim_crossed_links {
+        struct tsim_crossed_link *items;
+        int32_t n;
+    } crossed[2];
+};
+
+/* A data-parallel collective of a stage group, message by message: signals for each of its parts. */
+struct tsim_expansion {
+    const struct tsim_data_collective *collective;
+    int32_t go[TSIM_MAX_PARTS], done[TSIM_MAX_PARTS], n_lanes[TSIM_MAX_PARTS];
+    int64_t n_uses;
+};
+
+/* The rest of a collective of several tasks that is under way on a stream. */
+struct tsim_expanding {
+    const struct tsim_data_collective *collective; /* NULL: none */
+    int32_t part;                                  /* message by message: the one that has been begun */
+    /* The last task stands for the collective: */
+    int64_t label, join;
+    int32_t n_parties, n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
+    int32_t raised_counter;
+};
+
+/* When a message was under way; 0: not yet. */
+struct tsim_transfer {
+    tsim_tick begin, end;
+};
+
+struct tsim_stage_group {
+    const struct tsim_step_plan *plan;
+    const struct tsim_stage_plan *stage_plan;
+    struct tsim_stage_group *next, *prev; /* stage group of the next / previous stage of this replica, in a ring */
+    struct tsim_step_message to_next, to_prev;
+    struct tsim_engine *engine;
+    int32_t stage, replica, n_members, streams[TSIM_N_STREAMS];
+    double slowdown; /* of its slowest member's kernels: 1, or more with a degraded accelerator */
+    struct tsim_member *members;
+    /* Scratch for demands of more members than a task holds: a block for each stream, which grows with what its tasks
+     * need (a block for the longest routes of all members would be 100 MB with thousands of stage groups). */
+    struct tsim_arena *arena;
+    struct tsim_demand *demands[TSIM_N_STREAMS];
+    int32_t n_demands[TSIM_N_STREAMS];
+    const struct tsim_links *links; /* NULL: folded */
+    struct tsim_expansion *expansions;
+    int32_t n_expansions;
+    struct tsim_expanding expanding[TSIM_N_STREAMS];
+    struct tsim_collective_step_cursor cursor;
+    const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
+    tsim_tick go_end; /* data: when the messages of the collective under way began */
+    /* Signals: by tsim_stage_group_slot */
+    int32_t activation_in, gradient_in, forward_out, backward_out;
+    /* By bucket, or by (item, unit) when fully sharded; segment_done by (slot, bucket of the chunk) where each
+     * micro-batch reduces; one */
+    int32_t gathered, segment_done, reduced;
+    int32_t n_reductions;
+    int32_t reductions, n_released; /* a counter of those that are over, and how many passes have released so far */
+    struct tsim_transfer *activations, *gradients; /* into this stage group, as the signals */
+    /* The schedule's order from here on; periods.h shortens it. */
+    const struct tsim_pass_item *items;
+    int32_t n_items, n_skipped[2]; /* slots left out: of forward passes, of the others */
+    /* Program state */
+    int32_t item, segment;               /* compute: next pass */
+    int32_t n_asked;                     /* compute: batches of the input pipeline so far */
+    bool has_batch;                      /* compute: the next pass has its own */
+    int32_t tail, tail_at;               /* compute: what follows the passes */
+    int32_t send_at[2];                  /* next item to look at: activations, gradients */
+    int32_t gather_chunk, gather_bucket; /* data: next parameters */
+    int32_t reduce_item, reduce_bucket;  /* data: next gradients */
+    int32_t unit_item, unit_position;    /* data, fully sharded */
+    int32_t owed[2], n_owed;             /* items whose synchronous sends are due on the compute stream */
+    /* Account */
+    tsim_tick steps_ready, steps_begin; /* of the first step of the pass under way */
+    bool has_collective_steps;
+    int32_t n_arrived; /* batches, the last of them at last_arrival */
+    tsim_tick last_arrival;
+    tsim_tick first_begin, last_end; /* where the step begins for this stage group; the end of its last task */
+    int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
+    int64_t *totals;                 /* account.c */
+    int32_t n_totals, most_segments;
+    struct tsim_task_shape *messages[2]; /* to the next, to the previous stage; made where passes have shapes */
+    struct tsim_task_shape **shapes;     /* by tsim_stage_group_place; NULL where passes differ, or have many members */
+    struct tsim_task_shape **collective_shapes; /* by their numbers; NULL as those are, and where links are shared */
+    bool is_plain; /* most passes: of a shape, with a message before and one after, and nothing else */
+    struct tsim_stage_group_account *account;
+};
+
+const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                                  const struct tsim_cluster *cluster,
+                                                  const struct tsim_placement *placement,
+                                                  const struct tsim_pass_costs *costs,
+                                                  const struct tsim_step_input *input);
+
+/* Prices what each rank of a stage group sends to another stage. `at` is one of the stage group's ranks; the message
+ * stays on the node where those of all its ranks do. */
+void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
+                          struct tsim_coordinates at, int32_t to, struct tsim_step_message *message);
+
+/* account.c. What a stage group has done is added up in whole numbers, ticks and counts, and priced once at the end: so
+ * a period that is left out can be added any number of times, and the sums are those of the step that went through all
+ * of it. */
+enum tsim_total {
+    TSIM_TOTAL_BUBBLE, /* ticks */
+    TSIM_TOTAL_PIPELINE,
+    TSIM_TOTAL_GATHER, /* exposed, as the next two */
+    TSIM_TOTAL_REDUCE,
+    TSIM_TOTAL_NORM,
+    TSIM_TOTAL_OPTIMIZER,
+    TSIM_TOTAL_INPUT,
+    TSIM_TOTAL_TENSOR_BEYOND, /* message by message: what exposed collectives of passes take beyond their time alone */
+    TSIM_TOTAL_CONTEXT_BEYOND,
+    TSIM_TOTAL_PASSES,
+    TSIM_TOTAL_DATA_BUSY,
+    TSIM_TOTAL_SEND_BUSY,
+    TSIM_TOTAL_SENT, /* counts: to the next, to the previous stage */
+    TSIM_TOTAL_TIED = TSIM_TOTAL_SENT + 2,
+    TSIM_TOTAL_OPTIMIZERS,
+    TSIM_TOTAL_REDUCTIONS, /* that are over, on the data stream */
+    TSIM_TOTAL_COLLECTIVES /* from here on collectives of the data-parallel group by kind; then passes by kind */
+};
+void tsim_account_begin(struct tsim_arena *arena, struct tsim_stage_group *group);
+/* Prices what was added up: fills group->account but for what depends on the end of the step. */
+void tsim_account_close(struct tsim_stage_group *group);
+
+/* A task of the stage group's compute stream, a collective of its data stream, a message that it sent, has ended. */
+void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,
+                          tsim_tick end);
+void tsim_account_data(struct tsim_stage_group *group, int64_t label);
+void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end);
+
+/* Every link from one rank to another; unfolded. */
+void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                   struct tsim_task *task, int32_t from, int32_t to, double per_unit);
+
+/* stage_group_collective.c. A demand of a task: in its own room, else in the stage group's scratch. */
+void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                             struct tsim_task *task, int32_t resource, double per_unit);
+/* Makes of `task` the collective; what else it waits for, lowers and joins is the caller's. */
+void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                 const struct tsim_data_collective *collective, struct tsim_task *task);
+struct tsim_expansion *tsim_stage_group_expansion(const struct tsim_stage_group *group,
+                                                  const struct tsim_data_collective *collective);
+/* The stream's next task: of the collective under way, else what `next` says. */
+bool tsim_stage_group_next(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
+                           bool (*next)(struct tsim_stage_group *, struct tsim_task *));
+
+/* tsim_program_fn, one per stream; context is the stage group. */
+bool tsim_stage_group_compute(void *context, int32_t stream, struct tsim_task *task);
+bool tsim_stage_group_data(void *context, int32_t stream, struct tsim_task *task);
+bool tsim_stage_group_send_next(void *context, int32_t stream, struct tsim_task *task);
+bool tsim_stage_group_send_prev(void *context, int32_t stream, struct tsim_task *task);
+
+/* The cost of a segment of an item's pass (position in execution order). */
+void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t item, int32_t segment,
+                                   struct tsim_pass_cost *cost);
+/* The same without noise, by what the item is, of a pass in `n` segments. */
+void tsim_stage_group_pass_cost(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
+                                int32_t n, struct tsim_pass_cost *cost);
+
+/* The part of the model that an item's segment goes through: layers of the model from `from` to before `to`. */
+struct tsim_segment_layers {
+    int64_t from, to;
+    bool has_embedding, has_head;
+};
+struct tsim_segment_layers tsim_stage_group_segment_layers(const struct tsim_stage_group *group, int32_t item,
+                                                           int32_t segment);
+/* The gather or reduction of the data-parallel group that a task is: of an item of the whole schedule, or -1. */
+const struct tsim_data_collective *tsim_stage_group_data_collective(const struct tsim_stage_group *group,
+                                                                    bool is_gather, int32_t item, int32_t segment);
+
+/* Fully sharded: the collective of a unit of an item's pass, by its position in execution order. */
+const struct tsim_data_collective *tsim_stage_group_unit(const struct tsim_stage_group *group, enum tsim_pass_kind kind,
+                                                         int32_t position, bool is_gather);
+/* Does it have one? The root, which is gathered once a step, does not gather going backward. */
+bool tsim_stage_group_unit_has(const struct tsim_stage_group *group, enum tsim_pass_kind kind, int32_t position,
+                               bool is_gather);
+/* Units of a pass: those of the layers, and the root. */
+static inline int32_t tsim_step_n_units(const struct tsim_step_plan *plan, enum tsim_pass_kind kind) {
+    return 1 + (int32_t)plan->scenario->model->layers * plan->layer_units[kind != TSIM_PASS_FORWARD].n;
+}
+
+/* Index of the pass among the signals: those of passes that come after what was left out take the place of these. */
+static inline int32_t tsim_stage_group_slot(const struct tsim_stage_group *group, struct tsim_pass_item item) {
+    return tsim_step_slot(group->plan, item) - group->n_skipped[item.kind != TSIM_PASS_FORWARD];
+}
+/* Passes that cost the same have the same places: 0 for one that is not cut, those after it for segments. */
+static inline int32_t tsim_stage_group_n_places(const struct tsim_stage_group *group) {
+    return group->stage_plan->n_alike * TSIM_N_PASS_KINDS * (1 + group->most_segments);
+}
+static inline int32_t tsim_stage_group_place(const struct tsim_stage_group *group, struct tsim_pass_item item,
+                                             int32_t place) {
+    int32_t alike = group->stage_plan->chunks[item.chunk].alike;
+    return (alike * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + group->most_segments) + place;
+}
+/* Gives the item so many places on; below 0 are those before, which periods.h may have left out. */
+static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stage_group *group, int32_t index) {
+    return group->items[index];
+}
+/* Items that were left out. */
+static inline int32_t tsim_stage_group_n_left_out(const struct tsim_stage_group *group) {
+    return (int32_t)(group->items - group->stage_plan->items);
+}
+
+/* Does this pass meet gathers (forward) or release reductions (backward)? */
+static inline bool tsim_stage_group_meets_data(const struct tsim_stage_group *group, struct tsim_pass_item item) {
+    const struct tsim_step_plan *plan = group->plan;
+    if (!plan->has_data_group || item.kind == TSIM_PASS_INPUT_GRADIENT)
+        return false;
+    if (item.kind == TSIM_PASS_FORWARD)
+        return plan->gathers && plan->overlaps_gathers && item.microbatch == 0;
+    return plan->overlaps_reduces &&
+           (plan->reduces_every_microbatch || item.microbatch == tsim_schedule_chunk_microbatches(&plan->schedule) - 1);
+}
+
+/* Segments of an item's pass. */
+static inline int32_t tsim_stage_group_n_segments(const struct tsim_stage_group *group, int32_t index) {
+    struct tsim_pass_item item = tsim_stage_group_item(group, index);
+    if (group->plan->shards_fully)
+        return tsim_step_n_units(group->plan, item.kind);
+    if (!tsim_stage_group_meets_data(group, item))
+        return 1;
+    const struct tsim_chunk_plan *chunk = &group->stage_plan->chunks[item.chunk];
+    return item.kind == TSIM_PASS_FORWARD ? chunk->n_gathers : chunk->n_reduces;
+}
+
+static inline const struct tsim_pass_route *tsim_stage_group_path(const struct tsim_stage_group *group,
+                                                                  struct tsim_pass_item item) {
+    return &group->stage_plan->routes[item.chunk * TSIM_N_PASS_KINDS + (int32_t)item.kind];
+}
+static inline struct tsim_schedule_hop tsim_stage_group_hop(const struct tsim_stage_group *group,
+                                                            struct tsim_pass_item item) {
+    return tsim_stage_group_path(group, item)->hop;
+}
+static inline bool tsim_stage_group_receives(const struct tsim_stage_group *group, struct tsim_pass_item item) {
+    return tsim_stage_group_path(group, item)->receives;
+}
+
+/* A task as it will be made again; keep: what the task needs of the engine, without labels and signals. */
+struct tsim_task_shape *tsim_stage_group_keep_shape(const struct tsim_stage_group *group, const struct tsim_task *task);
+static inline void tsim_stage_group_use_shape(const struct tsim_task_shape *shape, struct tsim_task *task) {
+    task->latency = shape->latency;
+    task->flow = shape->flow;
+    task->work = shape->work;
+    task->weight = shape->weight;
+    task->bound_per_s = 1;
+    task->n_demands = shape->n_demands;
+    for (int32_t i = 0; i < shape->n_demands; i++)
+        task->demands[i] = shape->demands[i];
+    task->n_metered = shape->n_metered;
+    for (int32_t i = 0; i < shape->n_metered; i++)
+        task->demands[tsim_metered_place(i)] = shape->metered[i];
+}
+
+/* Does the item's pass need a batch of the input pipeline? */
+bool tsim_stage_group_takes_input(const struct tsim_stage_group *group, int32_t item);
+
+/* Where the result of a pass goes: the stage group and the item that waits for it there; false when nothing is sent. */
+bool tsim_stage_group_route(const struct tsim_stage_group *group, struct tsim_pass_item item,
+                            struct tsim_stage_group **to, struct tsim_pass_item *there);
+/* The message itself: from this stage to the next or the previous one. */
+const struct tsim_collective_cost *tsim_stage_group_message(const struct tsim_stage_group *group,
+                                                            struct tsim_pass_item item);
+
+#endif

@@ -1,0 +1,239 @@
+/* The tasks of a data-parallel collective. One, joined by all replicas; or first its own kernels and then that; or
+ * message by message: its kernels, then for each part a GO to the stage group's ranks, then the wait until all are
+ * done. */
+#include "step/stage_group.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The block before is the stream's last task's, which has ended, or this one's so far. */
+static void grow_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream) {
+    int32_t n = group->n_demands[stream];
+    struct tsim_demand *grown = TSIM_NEW_ARRAY(group->arena, (size_t)(n > 0 ? 2 * n : 16), struct tsim_demand);
+    if (n > 0)
+        memcpy(grown, group->demands[stream], (size_t)n * sizeof *grown);
+    group->demands[stream] = grown;
+    group->n_demands[stream] = n > 0 ? 2 * n : 16;
+}
+
+/* A task's own room first, the stage group's scratch when that is full. */
+void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                             struct tsim_task *task, int32_t resource, double per_unit) {
+    if (!(per_unit > 0))
+        return;
+    struct tsim_demand demand = {.resource = resource, .per_unit = per_unit};
+    bool has_room = task->n_demands + task->n_metered < TSIM_TASK_MAX_DEMANDS;
+    if (resource < 0) {
+        TSIM_ASSERT(has_room);
+        task->demands[tsim_metered_place(task->n_metered++)] = demand;
+        return;
+    }
+    if (has_room) {
+        task->demands[task->n_demands++] = demand;
+        return;
+    }
+    if (task->n_more_demands == group->n_demands[stream])
+        grow_demands(group, stream);
+    task->more_demands = group->demands[stream];
+    group->demands[stream][task->n_more_demands++] = demand;
+}
+
+/* Each kernel has its rank's device, before anything is sent: passes beside it stand still. */
+static void kernel_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                        const struct tsim_data_collective *collective, struct tsim_task *task) {
+    if (!(collective->kernel_s > 0))
+        return;
+    task->work = collective->kernel_s;
+    task->bound_per_s = 1;
+    task->weight = TSIM_COLLECTIVE_WEIGHT;
+    for (int32_t i = 0; i < group->n_members && !group->plan->is_ideal; i++)
+        tsim_stage_group_demand(group, stream, task, group->members[i].device, 1);
+}
+
+void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                   struct tsim_task *task, int32_t from, int32_t to, double per_unit) {
+    struct tsim_route route;
+    tsim_topology_route(group->links->topology, from, to, &route);
+    for (int32_t i = 0; i < route.n; i++)
+        tsim_stage_group_demand(group, stream, task, group->links->first_resource + route.links[i], per_unit);
+}
+
+struct tsim_task_shape *tsim_stage_group_keep_shape(const struct tsim_stage_group *group,
+                                                    const struct tsim_task *task) {
+    struct tsim_task_shape *shape = TSIM_NEW(group->arena, struct tsim_task_shape);
+    *shape = (struct tsim_task_shape){.n_demands = task->n_demands,
+                                      .n_metered = task->n_metered,
+                                      .latency = task->latency,
+                                      .flow = tsim_engine_ticks(group->engine, task->work),
+                                      .work = task->work,
+                                      .weight = task->weight};
+    memcpy(shape->demands, task->demands, (size_t)task->n_demands * sizeof task->demands[0]);
+    for (int32_t i = 0; i < task->n_metered; i++)
+        shape->metered[i] = task->demands[tsim_metered_place(i)];
+    return shape;
+}
+
+static void crossed_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                            const struct tsim_crossed_links *crossed, double up, double nic, struct tsim_task *task) {
+    for (int32_t k = 0; k < crossed->n; k++)
+        tsim_stage_group_demand(group, stream, task, crossed->items[k].link.resource,
+                                crossed->items[k].link.per_unit * (crossed->items[k].is_between_nodes ? nic : up));
+}
+
+/* Adds the demands of a member: a tied table's go to the same member at the other end of the pipeline, others over what
+ * their group crosses, else over the member's own links. */
+static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                         const struct tsim_data_collective *collective, int32_t i, struct tsim_task *task) {
+    const struct tsim_member *member = &group->members[i];
+    const struct tsim_collective_cost *cost = &collective->cost;
+    double flow_s = cost->time_s - cost->latency_s, up = cost->scale_up_bytes / flow_s, nic = cost->nic_bytes / flow_s;
+    double expert_up = collective->expert_scale_up_bytes / flow_s, expert_nic = collective->expert_nic_bytes / flow_s;
+    bool has_crossed = member->crossed[0].n + member->crossed[1].n > 0;
+    if (group->links && collective == &group->plan->tied) {
+        const struct tsim_stage_group *other = group->stage == 0 ? group->prev : group->next;
+        tsim_stage_group_demand_route(group, stream, task, member->rank, other->members[i].rank, fmax(up, nic));
+        return;
+    }
+    crossed_demands(group, stream, &member->crossed[0], up - expert_up, nic - expert_nic, task);
+    crossed_demands(group, stream, &member->crossed[1], expert_up, expert_nic, task);
+    if (has_crossed)
+        return;
+    tsim_stage_group_demand(group, stream, task, member->scale_up_out, up);
+    tsim_stage_group_demand(group, stream, task, member->scale_up_in, up);
+    tsim_stage_group_demand(group, stream, task, member->nic_out, nic);
+    tsim_stage_group_demand(group, stream, task, member->nic_in, nic);
+}
+
+/* It flows for (time - latency) seconds when nothing is in its way. */
+static void make_network_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                              const struct tsim_data_collective *collective, struct tsim_task *task) {
+    const struct tsim_collective_cost *cost = &collective->cost;
+    double flow_s = fmax(cost->time_s - cost->latency_s, 0);
+    task->latency = cost->latency_s > 0 ? tsim_engine_ticks(group->engine, cost->latency_s) : 0;
+    task->work = flow_s;
+    task->bound_per_s = 1;
+    task->weight = TSIM_COLLECTIVE_WEIGHT;
+    if (group->plan->is_ideal || !(flow_s > 0))
+        return;
+    for (int32_t i = 0; i < group->n_members; i++) {
+        tsim_stage_group_demand(group, stream, task, group->members[i].device, collective->device_share);
+        link_demands(group, stream, collective, i, task);
+    }
+}
+
+static void network_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                         const struct tsim_data_collective *collective, struct tsim_task *task) {
+    if (!group->collective_shapes || collective->number == 0) {
+        make_network_task(group, stream, collective, task);
+        return;
+    }
+    struct tsim_task_shape **shape = &group->collective_shapes[collective->number - 1];
+    if (*shape) {
+        tsim_stage_group_use_shape(*shape, task);
+        return;
+    }
+    make_network_task(group, stream, collective, task);
+    *shape = tsim_stage_group_keep_shape(group, task);
+}
+
+void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                 const struct tsim_data_collective *collective, struct tsim_task *task) {
+    group->asked[stream] = collective;
+    if (!group->plan->is_stepped && !(collective->kernel_s > 0))
+        network_task(group, stream, collective, task);
+}
+
+/* ---- one after the other ---- */
+
+struct tsim_expansion *tsim_stage_group_expansion(const struct tsim_stage_group *group,
+                                                  const struct tsim_data_collective *collective) {
+    for (int32_t i = 0; i < group->n_expansions; i++)
+        if (group->expansions[i].collective == collective)
+            return &group->expansions[i];
+    TSIM_BUG("stage %d: a collective without an expansion", group->stage);
+}
+
+static void lower(struct tsim_task *task, int32_t signal) {
+    TSIM_ASSERT(task->n_lowers < TSIM_TASK_MAX_SIGNALS);
+    task->lowers[task->n_lowers++] = signal;
+}
+
+/* Those of the stage group's ranks that have messages to send in this part begin with them. */
+static void open_part(struct tsim_stage_group *group, int32_t part, const struct tsim_data_collective *collective,
+                      struct tsim_task *task) {
+    struct tsim_expansion *e = tsim_stage_group_expansion(group, collective);
+    int32_t now = (int32_t)(e->n_uses % 2);
+    if (e->n_lanes[part] == 0)
+        return;
+    tsim_engine_rearm(group->engine, e->done[part], e->n_lanes[part]);
+    tsim_engine_rearm(group->engine, e->go[part] + 1 - now, 1);
+    lower(task, e->go[part] + now);
+}
+
+static int64_t go_label(int64_t label) {
+    return tsim_label(TSIM_TASK_GO, tsim_label_item(label), (int32_t)tsim_label_kind(label));
+}
+
+/* Cuts a collective's task into several: what it was asked to be becomes the last of them, `task` the first. A
+ * reduction of two stages (tied) is joined by its first task: stages are not alike. */
+static void begin_tasks(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
+    struct tsim_expanding *expanding = &group->expanding[stream];
+    const struct tsim_data_collective *collective = group->asked[stream];
+    *expanding = (struct tsim_expanding){.collective = collective,
+                                         .label = task->label,
+                                         .n_lowers = task->n_lowers,
+                                         .join = -1,
+                                         .raised_counter = task->raised_counter};
+    memcpy(expanding->lowers, task->lowers, sizeof expanding->lowers);
+    task->n_lowers = 0;
+    task->raised_counter = -1;
+    task->label = go_label(task->label);
+    kernel_task(group, stream, collective, task);
+    if (group->plan->is_stepped) {
+        open_part(group, 0, collective, task);
+        return;
+    }
+    expanding->join = task->join;
+    expanding->n_parties = task->n_parties;
+    task->join = -1;
+    task->n_parties = 0;
+}
+
+static void next_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
+    struct tsim_expanding *expanding = &group->expanding[stream];
+    const struct tsim_data_collective *collective = expanding->collective;
+    if (group->plan->is_stepped) {
+        struct tsim_expansion *e = tsim_stage_group_expansion(group, collective);
+        task->waits[task->n_waits++] = e->done[expanding->part];
+        if (++expanding->part < collective->n_parts) {
+            task->label = go_label(expanding->label);
+            open_part(group, expanding->part, collective, task);
+            return;
+        }
+        e->n_uses++;
+    } else {
+        network_task(group, stream, collective, task);
+        task->join = expanding->join;
+        task->n_parties = expanding->n_parties;
+    }
+    task->label = expanding->label;
+    task->raised_counter = expanding->raised_counter;
+    for (int32_t i = 0; i < expanding->n_lowers; i++)
+        lower(task, expanding->lowers[i]);
+    expanding->collective = NULL;
+}
+
+bool tsim_stage_group_next(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
+                           bool (*next)(struct tsim_stage_group *, struct tsim_task *)) {
+    if (group->expanding[stream].collective) {
+        next_task(group, stream, task);
+        return true;
+    }
+    group->asked[stream] = NULL;
+    if (!next(group, task))
+        return false;
+    const struct tsim_data_collective *collective = group->asked[stream];
+    if (collective && (group->plan->is_stepped || collective->kernel_s > 0))
+        begin_tasks(group, stream, task);
+    return true;
+}

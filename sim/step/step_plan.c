@@ -1,0 +1,824 @@
+/* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
+#include "cost/compute.h"
+#include "step/collective_steps.h"
+#include "step/folding.h"
+#include "step/noise.h"
+#include "step/stage_group.h"
+#include "workload/layer_list.h"
+#include "workload/model.h"
+#include "workload/optimizer.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A stage's optimizer runs as a few multi-tensor kernels. */
+#define OPTIMIZER_KERNELS 4.0
+/* An update by the host reaches this part of its memory's peak: CPU-Adam takes 0.22 s for 1 billion parameters and 2.57
+ * s for 10 on a DGX-2 of 256 GB/s, at 30 bytes each (Ren et al. 2021, table 4). */
+#define HOST_MEMORY_FRAC 0.5
+/* Megatron-LM's default bucket: max(40 million, 1 million x data-parallel size) elements
+ * (distributed_data_parallel_config.py). */
+#define MOST_DEVICE_SHARE 0.9 /* that one collective takes: passes go on, however slowly */
+#define DEFAULT_BUCKET_ELEMENTS 40e6
+#define DEFAULT_BUCKET_ELEMENTS_PER_RANK 1e6
+
+enum { AXES_DATA = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT };
+
+/* Evaluation: passes keep their order, so nothing waits that did not; pairs come apart. */
+static int32_t keep_forward(struct tsim_pass_item *items, int32_t n) {
+    int32_t kept = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (items[i].kind != TSIM_PASS_FORWARD)
+            continue;
+        items[kept] = items[i];
+        items[kept++].pair = TSIM_PAIR_NONE;
+    }
+    return kept;
+}
+
+/* Ranks that hold the same experts, and the same of everything else. */
+struct data_groups {
+    struct tsim_group dense, expert;
+};
+
+/* Parameters of one tensor rank that collectives are about, and how many collectives. */
+struct share {
+    double dense, expert;
+    double n_pieces; /* 0: one; messages of the simulated network go out joined all the same */
+};
+
+/* A layer has two matrices of the attention, two of the MLP (joined products count once), two norms. */
+enum { TENSORS_OF_A_LAYER = 6 };
+
+static double communicated_weight_bytes(const struct tsim_scenario *sc) {
+    enum tsim_precision precision = sc->training.precision;
+    return precision == TSIM_FP8 ? 1 : tsim_operand_bytes(tsim_unquantized(precision));
+}
+
+static void add_part(struct tsim_data_collective *collective, struct tsim_collective_part part) {
+    TSIM_ASSERT(collective->n_parts < TSIM_MAX_PARTS);
+    collective->parts[collective->n_parts++] = part;
+}
+
+static void collective(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,
+                       struct tsim_group group, struct tsim_collective_cost *cost) {
+    struct tsim_collective_request request = {
+        .op = op, .bytes = bytes, .group = group, .network = plan->scenario->simulation.network};
+    tsim_collective_cost(plan->cluster, &request, cost);
+    double blocks = (double)plan->scenario->software->data_blocks;
+    if (blocks > 0)
+        cost->sm_frac = fmin(cost->sm_frac, blocks / (double)plan->cluster->accelerator->compute_units);
+}
+
+/* In as many equal pieces, one after the other. */
+static void collectives(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,
+                        struct tsim_group group, double n_pieces, struct tsim_collective_cost *cost) {
+    double n = fmax(n_pieces, 1);
+    collective(plan, op, bytes / n, group, cost);
+    cost->latency_s *= n;
+    cost->time_s *= n;
+    cost->scale_up_bytes *= n;
+    cost->nic_bytes *= n;
+    cost->hbm_bytes *= n;
+}
+
+/* The ranks that hold a stage's parts: the data-parallel group, in dualpipe with that of the mirrored stage. */
+static struct tsim_group holders(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
+                                 struct tsim_group data, int32_t stage) {
+    if (!plan->is_mirrored)
+        return data;
+    struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = stage};
+    int32_t a = tsim_placement_rank(placement, &at);
+    at.at[TSIM_AXIS_PIPELINE] = plan->schedule.stages - 1 - stage;
+    if (tsim_placement_same_node(placement, a, tsim_placement_rank(placement, &at))) {
+        data.max_ranks_per_node *= 2;
+        data.min_ranks_per_node *= 2;
+    } else {
+        data.n_nodes *= 2;
+    }
+    data.n_ranks *= 2;
+    return data;
+}
+
+static struct data_groups groups_at(const struct tsim_placement *placement, int32_t stage) {
+    return (struct data_groups){.dense = tsim_placement_group_at(placement, AXES_DATA, stage),
+                                .expert = tsim_placement_group_at(placement, placement->expert_data_axes, stage)};
+}
+
+/* `first`: those of stage 0. Stages that begin a node lie on their nodes as it does. */
+static struct data_groups groups_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
+                                    const struct data_groups *first, int32_t stage) {
+    bool is_like_first = stage * placement->stride[TSIM_AXIS_PIPELINE] % placement->ranks_per_node == 0;
+    struct data_groups groups = is_like_first ? *first : groups_at(placement, stage);
+    groups.dense = holders(plan, placement, groups.dense, stage);
+    groups.expert = holders(plan, placement, groups.expert, stage);
+    return groups;
+}
+
+static bool same_group(const struct tsim_group *a, const struct tsim_group *b) {
+    return memcmp(a, b, sizeof *a) == 0; /* int32_t only: no padding */
+}
+
+static bool same_groups(struct data_groups a, struct data_groups b) {
+    return same_group(&a.dense, &b.dense) && same_group(&a.expert, &b.expert);
+}
+
+/* The part of the data-parallel group that shards together, and the ranks that hold the same shard. */
+static struct tsim_group shard_group(struct tsim_group data, double shards) {
+    int32_t n = (int32_t)shards;
+    if (n >= data.n_ranks)
+        return data;
+    int32_t per_node = data.max_ranks_per_node < n ? data.max_ranks_per_node : n;
+    return (struct tsim_group){.n_ranks = n,
+                               .n_nodes = (n + per_node - 1) / per_node,
+                               .max_ranks_per_node = per_node,
+                               .min_ranks_per_node = per_node};
+}
+
+static struct tsim_group replica_group(struct tsim_group data, struct tsim_group shard) {
+    int32_t n = data.n_ranks / shard.n_ranks;
+    int32_t per_node = data.max_ranks_per_node / shard.max_ranks_per_node;
+    if (shard.n_nodes > 1 || per_node < 1)
+        per_node = 1;
+    return (struct tsim_group){.n_ranks = n,
+                               .n_nodes = (n + per_node - 1) / per_node,
+                               .max_ranks_per_node = per_node,
+                               .min_ranks_per_node = per_node};
+}
+
+static void add_collective(struct tsim_collective_cost *sum, const struct tsim_collective_cost *more) {
+    sum->latency_s += more->latency_s;
+    sum->time_s += more->time_s;
+    sum->scale_up_bytes += more->scale_up_bytes;
+    sum->nic_bytes += more->nic_bytes;
+    sum->hbm_bytes += more->hbm_bytes;
+    sum->sm_frac = fmax(sum->sm_frac, more->sm_frac);
+}
+
+static void add_to(struct tsim_data_collective *collective, const struct tsim_collective_cost *cost, bool is_expert) {
+    add_collective(&collective->cost, cost);
+    if (!is_expert)
+        return;
+    collective->expert_scale_up_bytes += cost->scale_up_bytes;
+    collective->expert_nic_bytes += cost->nic_bytes;
+}
+
+static double kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator,
+                        const struct tsim_op_list *list) {
+    double sum_s = 0;
+    for (int32_t i = 0; i < list->n; i++) {
+        struct tsim_kernel_cost cost = {0};
+        if (list->ops[i].kind != TSIM_OP_COLLECTIVE)
+            tsim_kernel_cost(accelerator, sc->software, &list->ops[i], &cost);
+        sum_s += cost.time_s;
+    }
+    return sum_s;
+}
+
+static double listed_kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator) {
+    struct tsim_op_list list;
+    double sum_s = 0;
+    for (int64_t block = 0; block < sc->model->layers; block++) {
+        tsim_list_forward(sc, block, &list);
+        sum_s += kernels_s(sc, accelerator, &list);
+        tsim_list_backward(sc, block, &list);
+        sum_s += kernels_s(sc, accelerator, &list);
+    }
+    return sum_s;
+}
+
+/* Kernel time of a layer, of the kind that most are, forward and backward, on an accelerator. */
+static double layer_kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator) {
+    struct tsim_op_list list;
+    double sum_s = 0;
+    if (sc->model->list)
+        return listed_kernels_s(sc, accelerator);
+    int64_t with_experts = tsim_model_expert_layers(sc->model, 0, sc->model->layers);
+    enum tsim_part part = 2 * with_experts > sc->model->layers ? TSIM_PART_EXPERT_LAYER : TSIM_PART_LAYER;
+    for (int backward = 0; backward < 2; backward++) {
+        if (backward)
+            tsim_operators_backward(sc, part, &list);
+        else
+            tsim_operators_forward(sc, part, &list);
+        sum_s += kernels_s(sc, accelerator, &list);
+    }
+    return sum_s;
+}
+
+/* A layer on so many of the compute units, with so much of HBM's rate taken. */
+static double layer_on_rest_s(const struct tsim_step_plan *plan, double left, double hbm_frac) {
+    struct tsim_accelerator rest = *plan->cluster->accelerator;
+    double units = (double)rest.compute_units;
+    rest.compute_units = (int64_t)left;
+    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
+        rest.matrix_sustained_frac[p] *= left / units;
+    for (int f = 0; f < TSIM_N_FLASH; f++)
+        rest.attention_frac[f] *= left / units;
+    rest.memory_sustained_frac *= 1 - hbm_frac;
+    return layer_kernels_s(plan->scenario, &rest);
+}
+
+/* The collectives of most stages are alike: the last few answers are kept. */
+enum { N_BESIDE = 8 };
+struct tsim_beside {
+    double left, hbm_frac, layer_s; /* left is at least 1: 0 is none */
+};
+
+static double layer_beside_s(const struct tsim_step_plan *plan, double left, double hbm_frac) {
+    struct tsim_beside *kept = plan->beside;
+    int i = 0;
+    while (i < N_BESIDE - 1 && kept[i].left > 0 && !(kept[i].left == left && kept[i].hbm_frac == hbm_frac))
+        i++;
+    struct tsim_beside found = kept[i];
+    if (!(found.left == left && found.hbm_frac == hbm_frac))
+        found = (struct tsim_beside){left, hbm_frac, layer_on_rest_s(plan, left, hbm_frac)};
+    memmove(kept + 1, kept, (size_t)i * sizeof *kept);
+    kept[0] = found;
+    return found.layer_s;
+}
+
+/* Finds what a collective takes from the passes beside it by running a layer on what it leaves: its blocks hold compute
+ * units, and disturb the others (tsim_collective_taken_frac), from its first byte to its last, also while they wait for
+ * one; products cut for all units then need more waves. And it reads and writes HBM. The engine lets it hold the device
+ * while bytes flow, so that is where all of it goes. */
+static double device_share(const struct tsim_step_plan *plan, const struct tsim_collective_cost *cost) {
+    const struct tsim_accelerator *whole = plan->cluster->accelerator;
+    double flow_s = cost->time_s - cost->latency_s;
+    if (!(flow_s > 0))
+        return 0;
+    double units = (double)whole->compute_units, taken = tsim_collective_taken_frac(cost->sm_frac);
+    double left = fmax(units - round(taken * units), 1);
+    double hbm_frac = fmin(cost->hbm_bytes / cost->time_s / tsim_memory_rate(whole), MOST_DEVICE_SHARE);
+    double share = 1 - plan->layer_s / layer_beside_s(plan, left, hbm_frac);
+    return fmin(share * cost->time_s / flow_s, MOST_DEVICE_SHARE);
+}
+
+/* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
+static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
+                          double n_pieces, bool is_expert, struct tsim_data_collective *reduce) {
+    const struct tsim_scenario *sc = plan->scenario;
+    double bytes = parameters * tsim_gradient_bytes(sc);
+    struct tsim_collective_cost cost;
+    struct tsim_group shard = shard_group(data, shards);
+    bool is_whole = sc->parallelism.zero == 0 ||
+                    (sc->parallelism.zero == 1 && sc->software->gradient_reduction == TSIM_REDUCTION_ALL_REDUCE);
+    enum tsim_collective_op op = is_whole ? TSIM_ALL_REDUCE : TSIM_REDUCE_SCATTER;
+    collectives(plan, op, bytes, is_whole ? data : shard, n_pieces, &cost);
+    add_to(reduce, &cost, is_expert);
+    add_part(reduce,
+             (struct tsim_collective_part){op, bytes, is_whole ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert});
+    if (is_whole || shard.n_ranks == data.n_ranks)
+        return;
+    collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), n_pieces, &cost);
+    add_to(reduce, &cost, is_expert);
+    add_part(reduce,
+             (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / shard.n_ranks, TSIM_AMONG_REPLICAS, is_expert});
+}
+
+/* Experts and the rest have groups of their own: two collectives, one after the other. */
+static void reduction(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
+                      struct tsim_data_collective *reduce) {
+    add_reduction(plan, data->dense, tsim_shards(plan->scenario), share.dense, share.n_pieces, false, reduce);
+    if (share.expert > 0)
+        add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share.n_pieces, true,
+                      reduce);
+    reduce->device_share = device_share(plan, &reduce->cost);
+}
+
+static void gathering(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
+                      struct tsim_data_collective *gather) {
+    const struct tsim_scenario *sc = plan->scenario;
+    double bytes = communicated_weight_bytes(sc);
+    struct tsim_collective_cost cost;
+    collectives(plan, TSIM_ALL_GATHER, share.dense * bytes, shard_group(data->dense, tsim_shards(sc)), share.n_pieces,
+                &cost);
+    add_to(gather, &cost, false);
+    add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.dense * bytes, TSIM_AMONG_SHARDS, false});
+    if (share.expert > 0) {
+        collectives(plan, TSIM_ALL_GATHER, share.expert * bytes, shard_group(data->expert, tsim_expert_shards(sc)),
+                    share.n_pieces, &cost);
+        add_to(gather, &cost, true);
+        add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.expert * bytes, TSIM_AMONG_SHARDS, true});
+    }
+    gather->device_share = device_share(plan, &gather->cost);
+}
+
+/* Activations leave for the host beside the forward pass and come back beside the backward pass: each takes the longer
+ * of the two. */
+static void wait_for_host_link(struct tsim_pass_cost *cost, double link_s) {
+    double excess_s = fmax(link_s - cost->time_s, 0);
+    cost->host_excess_s += excess_s;
+    cost->compute_s += excess_s;
+    cost->time_s += excess_s;
+}
+
+/* Weight streaming: each pass takes the chunk's weights in, layer by layer under the layer before; the backward pass
+ * sends gradients out at the same time. One micro-batch goes through before the next. A node that says nothing about
+ * its link (single-cerebras-cs2) never waits for it. */
+static double streamed_s(const struct tsim_scenario *sc, double parameters, enum tsim_pass_kind kind) {
+    double in = communicated_weight_bytes(sc), out = kind == TSIM_PASS_FORWARD ? 0 : tsim_gradient_bytes(sc);
+    double link_bytes_per_s = sc->cluster.node->host_link_bytes_per_s;
+    return tsim_streams_weights(sc) && link_bytes_per_s > 0 ? parameters * fmax(in, out) / link_bytes_per_s : 0;
+}
+
+static void plan_direction(const struct tsim_pass_costs *costs, double offloaded_s, struct tsim_chunk_plan *chunk,
+                           enum tsim_pass_kind kind) {
+    struct tsim_direction_plan *way = &chunk->ways[kind];
+    const struct tsim_pass_cost *layer = tsim_part_cost(&costs->layer, kind);
+    const struct tsim_pass_cost *expert_layer = tsim_part_cost(&costs->expert_layer, kind);
+    const struct tsim_pass_cost *embedding = tsim_part_cost(&costs->embedding, kind);
+    const struct tsim_pass_cost *head = tsim_part_cost(&costs->head, kind);
+    struct tsim_pass_parts parts = {.embedding = chunk->has_embedding,
+                                    .layers = chunk->n_layers - chunk->n_expert_layers,
+                                    .expert_layers = chunk->n_expert_layers,
+                                    .head = chunk->has_head};
+    tsim_pass_sum(costs, kind, &parts, &way->whole);
+    wait_for_host_link(&way->whole, offloaded_s);
+    double accelerator_s = parts.layers * layer->time_s + parts.expert_layers * expert_layer->time_s +
+                           parts.embedding * embedding->time_s + parts.head * head->time_s;
+    double scale = accelerator_s > 0 ? 1 / accelerator_s : 0;
+    way->layer_frac = layer->time_s * scale;
+    way->expert_layer_frac = expert_layer->time_s * scale;
+    way->embedding_frac = parts.embedding * embedding->time_s * scale;
+    way->head_frac = parts.head * head->time_s * scale;
+}
+
+/* Megatron-Core cuts only the part whose reduction nothing else can hide, the model's first, into buckets. */
+static int32_t n_buckets(const struct tsim_step_plan *plan, const struct data_groups *data,
+                         const struct tsim_chunk_plan *chunk) {
+    if (!chunk->has_embedding)
+        return 1;
+    double bucket = plan->scenario->software->bucket_elements > 0
+                        ? (double)plan->scenario->software->bucket_elements
+                        : fmax(DEFAULT_BUCKET_ELEMENTS, DEFAULT_BUCKET_ELEMENTS_PER_RANK * data->dense.n_ranks);
+    double n = fmin(ceil(chunk->parameters / bucket), fmax(chunk->n_layers, 1));
+    return (int32_t)fmax(n, 1);
+}
+
+static struct share part_of(const struct tsim_step_plan *plan, const struct tsim_chunk_plan *chunk, int32_t n_parts) {
+    double tensors = TENSORS_OF_A_LAYER * chunk->n_layers + chunk->has_embedding + 2 * chunk->has_head;
+    return (struct share){.dense = (chunk->parameters - chunk->expert_parameters) / n_parts,
+                          .expert = chunk->expert_parameters / n_parts,
+                          .n_pieces =
+                              plan->scenario->software->data_pieces == TSIM_PIECES_TENSOR ? tensors / n_parts : 0};
+}
+
+static bool same_chunk(const struct tsim_chunk_plan *a, const struct tsim_chunk_plan *b) {
+    return a->has_embedding == b->has_embedding && a->has_head == b->has_head && a->n_layers == b->n_layers &&
+           a->n_expert_layers == b->n_expert_layers && a->parameters == b->parameters;
+}
+
+/* `like`: one that was planned before, in the same groups; NULL: none. Most chunks are alike. */
+static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
+                       const struct data_groups *data, int32_t stage, int32_t index, const struct tsim_chunk_plan *like,
+                       struct tsim_chunk_plan *chunk) {
+    const struct tsim_scenario *sc = plan->scenario;
+    if (like && tsim_chunk_is_like_last(sc, stage, index)) {
+        *chunk = *like;
+        for (int32_t part = tsim_schedule_part(&plan->schedule, stage, index - 1);
+             part < tsim_schedule_part(&plan->schedule, stage, index); part++)
+            chunk->first_layer += sc->parallelism.layers_per_chunk[part];
+        return;
+    }
+    chunk->has_embedding = tsim_chunk_has_embedding(sc, stage, index);
+    chunk->has_head = tsim_chunk_has_head(sc, stage, index);
+    chunk->n_layers = (int32_t)tsim_chunk_layers(sc, stage, index);
+    chunk->first_layer = tsim_chunk_first_layer(sc, stage, index);
+    chunk->n_expert_layers = (int32_t)tsim_chunk_expert_layers(sc, stage, index);
+    chunk->parameters = tsim_chunk_parameters(sc, stage, index);
+    chunk->expert_parameters = tsim_chunk_expert_parameters(sc, stage, index);
+    if (like && same_chunk(like, chunk)) {
+        int64_t first_layer = chunk->first_layer;
+        *chunk = *like;
+        chunk->first_layer = first_layer;
+        return;
+    }
+    double offloaded_bytes = tsim_chunk_offloaded_bytes(sc, stage, index);
+    double offloaded_s = offloaded_bytes > 0 ? offloaded_bytes / sc->cluster.node->host_link_bytes_per_s : 0;
+    for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
+        if (kind <= TSIM_PASS_BACKWARD || tsim_schedule_splits_backward(plan->schedule.schedule))
+            plan_direction(costs, fmax(offloaded_s, streamed_s(sc, chunk->parameters, (enum tsim_pass_kind)kind)),
+                           chunk, (enum tsim_pass_kind)kind);
+    int32_t buckets = n_buckets(plan, data, chunk);
+    chunk->n_gathers = plan->gathers && plan->overlaps_gathers ? buckets : 1;
+    chunk->n_reduces = plan->overlaps_reduces && !plan->waits_for_reductions ? buckets : 1;
+    if (plan->has_data_group && !plan->shards_fully) {
+        gathering(plan, data, part_of(plan, chunk, chunk->n_gathers), &chunk->gather);
+        reduction(plan, data, part_of(plan, chunk, chunk->n_reduces), &chunk->reduce);
+    }
+}
+
+static bool stays_on_node(const struct tsim_placement *placement, struct tsim_coordinates from, int32_t stage) {
+    for (int32_t i = 0; i < placement->size[TSIM_AXIS_TENSOR]; i++)
+        for (int32_t j = 0; j < placement->size[TSIM_AXIS_CONTEXT]; j++) {
+            from.at[TSIM_AXIS_TENSOR] = i;
+            from.at[TSIM_AXIS_CONTEXT] = j;
+            struct tsim_coordinates to = from;
+            to.at[TSIM_AXIS_PIPELINE] = stage;
+            if (!tsim_placement_same_node(placement, tsim_placement_rank(placement, &from),
+                                          tsim_placement_rank(placement, &to)))
+                return false;
+        }
+    return true;
+}
+
+void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
+                          struct tsim_coordinates at, int32_t to, struct tsim_step_message *message) {
+    const struct tsim_scenario *sc = plan->scenario;
+    double whole = tsim_message_bytes(sc, at.at[TSIM_AXIS_PIPELINE], to), tp = (double)sc->parallelism.tensor;
+    bool on_node = stays_on_node(placement, at, to);
+    struct tsim_group pair = {.n_ranks = 2,
+                              .n_nodes = on_node ? 1 : 2,
+                              .max_ranks_per_node = on_node ? 2 : 1,
+                              .min_ranks_per_node = on_node ? 2 : 1};
+    message->on_node = on_node;
+    /* Scatter/gather (Narayanan et al. 2021, section 4.1): each tensor rank sends its share; without sequence
+     * parallelism the receiver gathers the whole over its scale-up links. */
+    collective(plan, TSIM_SEND_RECV, whole / tp, pair, &message->cost);
+    if (tp > 1 && !sc->parallelism.sequence) {
+        struct tsim_collective_cost gather;
+        collective(plan, TSIM_ALL_GATHER, whole, tsim_placement_group(placement, 1u << TSIM_AXIS_TENSOR), &gather);
+        message->cost.latency_s += gather.time_s;
+        message->cost.time_s += gather.time_s;
+    }
+}
+
+/* Bytes per parameter that fully sharded training moves before each reduction. FLAT: gradients of 16 bits are joined
+ * (read and write 2: the backward of the split into views is a concatenation), converted to the reduction's precision
+ * (read 2, write 4) and divided by the number of ranks (read and write 4) (torch.distributed.fsdp of 2.0, flat_param.py
+ * and _runtime_utils._post_backward_hook; DeepSpeed ZeRO-3 does the same in its buckets). PER_PARAMETER: one copy
+ * converts them, the collective divides (torch.distributed._composable.fsdp, foreach_reduce). IN_PLACE: the weight
+ * gradient's product writes to the buffer, which is multiplied in 16 bits; in 32 the collective does that
+ * (NVIDIA/Megatron-LM megatron/core/distributed/fsdp, gradient_reduce_preprocessing; NVIDIA-NeMo/Megatron-Bridge
+ * scripts/performance, set_megatron_fsdp_overrides: gradient_accumulation_fusion, no average_in_collective). */
+static double reduction_copies_bytes(const struct tsim_scenario *sc) {
+    double made = tsim_weight_bytes(tsim_unquantized(sc->training.precision)), reduced = tsim_gradient_bytes(sc);
+    switch (sc->software->shard_copies) {
+    case TSIM_COPIES_FLAT:
+        return 2 * made + (made < reduced ? made + reduced : 0) + 2 * reduced;
+    case TSIM_COPIES_PER_PARAMETER:
+        return made + reduced;
+    case TSIM_COPIES_IN_PLACE:
+        return reduced < 4 ? 2 * reduced : 0;
+    case TSIM_COPIES_NONE:
+        return 0;
+    }
+    TSIM_BUG("shard copies %d", (int)sc->software->shard_copies);
+}
+
+/* And after each gather: PER_PARAMETER: out of the gathered buffer (foreach_all_gather_copy_out). */
+static double gather_copies_bytes(const struct tsim_scenario *sc) {
+    return sc->software->shard_copies == TSIM_COPIES_PER_PARAMETER ? 2 * communicated_weight_bytes(sc) : 0;
+}
+
+/* A unit that is gathered and reduced at once: its parameters' collectives, and their copies. */
+static void plan_unit(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
+                      struct tsim_data_collective *gather, struct tsim_data_collective *reduce) {
+    double s_per_byte = 1 / tsim_memory_rate(plan->cluster->accelerator), parameters = share.dense + share.expert;
+    gathering(plan, data, share, gather);
+    reduction(plan, data, share, reduce);
+    gather->kernel_s = parameters * gather_copies_bytes(plan->scenario) * s_per_byte;
+    reduce->kernel_s = parameters * reduction_copies_bytes(plan->scenario) * s_per_byte;
+}
+
+/* Products whose weights the backward pass gathers twice when whole layers are recomputed: for the recomputation, and,
+ * as they are dropped after it, for their gradients. Between the two uses of a product's weight lie the products after
+ * it, forward and backward; what is not used again within `gather_reuse` parameters is dropped (DeepSpeed,
+ * stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
+static void find_dropped(const struct tsim_scenario *sc, bool is_dropped[TSIM_N_LAYER_PRODUCTS]) {
+    double weights[TSIM_N_LAYER_PRODUCTS], after = 0, limit = sc->software->gather_reuse_parameters;
+    bool can_drop = sc->training.recompute >= TSIM_RECOMPUTE_FULL && limit > 0;
+    tsim_layer_product_parameters(sc, weights);
+    for (int i = TSIM_N_LAYER_PRODUCTS - 1; i >= 0; i--) {
+        is_dropped[i] = can_drop && 2 * after > limit;
+        after += weights[i];
+    }
+}
+
+/* Their share of a layer's parameters. */
+static double gathered_again_frac(const struct tsim_scenario *sc) {
+    double weights[TSIM_N_LAYER_PRODUCTS], all = 0, dropped = 0;
+    bool is_dropped[TSIM_N_LAYER_PRODUCTS];
+    tsim_layer_product_parameters(sc, weights);
+    find_dropped(sc, is_dropped);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++) {
+        dropped += is_dropped[i] ? weights[i] : 0;
+        all += weights[i];
+    }
+    return all > 0 ? dropped / all : 0;
+}
+
+/* The gathers of a layer's unit for the backward pass, as one. */
+static void plan_regather(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
+                          const struct tsim_data_collective *gather, struct tsim_data_collective *regather) {
+    double frac = 1 + gathered_again_frac(plan->scenario);
+    share.dense *= frac;
+    share.expert *= frac;
+    gathering(plan, data, share, regather);
+    regather->kernel_s = frac * gather->kernel_s;
+}
+
+static void plan_products(const struct tsim_step_plan *plan, const struct data_groups *data,
+                          struct tsim_stage_plan *sp) {
+    double parameters[TSIM_N_LAYER_PRODUCTS];
+    tsim_layer_product_parameters(plan->scenario, parameters);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
+        plan_unit(plan, data, (struct share){.dense = parameters[i]}, &sp->product_gathers[i], &sp->product_reduces[i]);
+}
+
+static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct data_groups *data,
+                               const struct tsim_scenario *sc, struct tsim_stage_plan *sp) {
+    const struct tsim_chunk_plan *chunk = &sp->chunks[0];
+    double n_dense = chunk->n_layers - chunk->n_expert_layers, experts = tsim_layer_rank_expert_parameters(sc);
+    double layer = n_dense > 0 ? tsim_layer_rank_parameters(sc, false) : 0;
+    double rest = chunk->n_expert_layers > 0 ? tsim_layer_rank_parameters(sc, true) - experts : 0;
+    double root = chunk->parameters - chunk->expert_parameters - layer * n_dense - rest * chunk->n_expert_layers;
+    plan_unit(plan, data, (struct share){.dense = root}, &sp->root_gather, &sp->root_reduce);
+    if (plan->gathers_products) {
+        plan_products(plan, data, sp);
+        return;
+    }
+    plan_unit(plan, data, (struct share){.dense = layer}, &sp->layer_gather, &sp->layer_reduce);
+    plan_regather(plan, data, (struct share){.dense = layer}, &sp->layer_gather, &sp->layer_regather);
+    if (chunk->n_expert_layers > 0) {
+        struct share share = {.dense = rest, .expert = experts};
+        plan_unit(plan, data, share, &sp->expert_layer_gather, &sp->expert_layer_reduce);
+        plan_regather(plan, data, share, &sp->expert_layer_gather, &sp->expert_layer_regather);
+    }
+}
+
+/* A layer's time by product: each takes the operators up to the next one's along. */
+struct product_times {
+    double s[2][TSIM_N_LAYER_PRODUCTS]; /* executed again; else */
+    enum tsim_layer_product at[2];
+};
+
+static void add_to_product(void *context, const struct tsim_pass_operator *row) {
+    struct product_times *times = context;
+    bool again = strcmp(row->phase, "recompute") == 0;
+    if (row->op->product != TSIM_NO_LAYER_PRODUCT)
+        times->at[again] = row->op->product;
+    times->s[again][times->at[again]] += row->op->kind == TSIM_OP_COLLECTIVE ? row->exposed_s : row->time_s;
+}
+
+static void add_unit(struct tsim_layer_units *units, struct tsim_layer_unit unit) {
+    units->at[units->n++] = unit;
+}
+
+static void normalize(struct tsim_layer_units *units) {
+    double sum = 0;
+    for (int32_t i = 0; i < units->n; i++)
+        sum += units->at[i].frac;
+    for (int32_t i = 0; i < units->n; i++) {
+        TSIM_ASSERT(units->at[i].frac > 0);
+        units->at[i].frac /= sum;
+    }
+}
+
+/* DeepSpeed fetches the weights of a module when one before it begins (runtime/zero/partitioned_param_coordinator.py,
+ * fetch_sub_module), in large models the one before: so short products are waited for beside long ones, before the
+ * links are full. What is executed again of less than a whole layer runs with the product whose gradients come before
+ * attention's. */
+static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement *placement) {
+    const struct tsim_scenario *sc = plan->scenario;
+    struct tsim_layer_units *forward = &plan->layer_units[0], *backward = &plan->layer_units[1];
+    bool is_dropped[TSIM_N_LAYER_PRODUCTS], comes_again[TSIM_N_LAYER_PRODUCTS];
+    bool is_whole = sc->training.recompute >= TSIM_RECOMPUTE_FULL;
+    plan->gathers_products = plan->shards_fully && tsim_gathers_products(sc);
+    if (!plan->gathers_products) {
+        int32_t places = tsim_unit_places(sc);
+        add_unit(forward, (struct tsim_layer_unit){.gathers = true, .places = places, .frac = 1});
+        add_unit(backward, (struct tsim_layer_unit){.gathers = true, .reduces = true, .places = places, .frac = 1});
+        return;
+    }
+    struct product_times there = {.at = {TSIM_PRODUCT_QKV, TSIM_PRODUCT_QKV}};
+    struct product_times back = {.at = {TSIM_PRODUCT_DOWN, is_whole ? TSIM_PRODUCT_QKV : TSIM_PRODUCT_OUT}};
+    tsim_pass_visit(sc, plan->cluster, placement, TSIM_PART_LAYER, TSIM_PASS_FORWARD, add_to_product, &there);
+    tsim_pass_visit(sc, plan->cluster, placement, TSIM_PART_LAYER, TSIM_PASS_BACKWARD, add_to_product, &back);
+    find_dropped(sc, is_dropped);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++) {
+        enum tsim_layer_product product = (enum tsim_layer_product)i;
+        struct tsim_layer_unit unit = {.product = product,
+                                       .gathers = true,
+                                       .places = tsim_layer_product_places(sc, product, false),
+                                       .frac = there.s[0][i]};
+        add_unit(forward, unit);
+        unit.frac = back.s[1][i];
+        comes_again[i] = is_whole && back.s[1][i] > 0; /* the last does not where recomputation stops early */
+        if (comes_again[i])
+            add_unit(backward, unit);
+    }
+    for (int i = TSIM_N_LAYER_PRODUCTS - 1; i >= 0; i--) {
+        enum tsim_layer_product product = (enum tsim_layer_product)i;
+        add_unit(backward, (struct tsim_layer_unit){.product = product,
+                                                    .gathers = !comes_again[i] || is_dropped[i],
+                                                    .reduces = true,
+                                                    .places = tsim_layer_product_places(sc, product, true),
+                                                    .frac = back.s[0][i] + (is_whole ? 0 : back.s[1][i])});
+    }
+    normalize(forward);
+    normalize(backward);
+}
+
+/* The host's update: gradients come while the last micro-batch's backward pass releases them, and weights go back piece
+ * by piece while it works on the next (ZeRO-Offload, sections 4 and 5). The accelerators of a node share its memory. */
+static double host_update_s(const struct tsim_step_plan *plan, double held, double backward_s,
+                            const struct tsim_optimizer_cost *cost) {
+    const struct tsim_scenario *sc = plan->scenario;
+    const struct tsim_node *node = sc->cluster.node;
+    double memory_rate = HOST_MEMORY_FRAC * node->host_memory_bytes_per_s / (double)sc->cluster.accelerators_per_node;
+    double down_s = held * tsim_gradient_bytes(sc) / node->host_link_bytes_per_s;
+    double up_s = held * tsim_weight_bytes(sc->training.precision) / node->host_link_bytes_per_s;
+    return fmax(down_s - backward_s, 0) + fmax(held * cost->least_bytes / memory_rate, up_s);
+}
+
+/* The update of `held` parameters: memory or the vector units, then the products that it may have. */
+static double optimizer_s(const struct tsim_step_plan *plan, double held, double backward_s, double *hbm_bytes) {
+    const struct tsim_accelerator *a = plan->cluster->accelerator;
+    enum tsim_precision precision = plan->scenario->training.precision;
+    struct tsim_optimizer_cost cost;
+    tsim_optimizer_cost(plan->scenario, &cost);
+    if (tsim_streams_weights(plan->scenario)) { /* updated beside it, as gradients arrive */
+        *hbm_bytes = 0;
+        return 0;
+    }
+    if (plan->scenario->training.offload.optimizer) {
+        *hbm_bytes = 0;
+        return host_update_s(plan, held, backward_s, &cost);
+    }
+    *hbm_bytes = held * cost.traffic_bytes;
+    double update_s = fmax(*hbm_bytes / tsim_memory_rate(a), held * cost.vector_flops / a->vector_flops_per_s);
+    double products_s = held * cost.matrix_flops / tsim_matrix_rate(a, tsim_unquantized(precision));
+    return update_s + (cost.matrix_flops > 0 ? products_s : 0) + OPTIMIZER_KERNELS * a->kernel_latency_s;
+}
+
+static const struct tsim_pass_route *find_routes(struct tsim_arena *arena, const struct tsim_schedule_shape *shape,
+                                                 int32_t stage) {
+    size_t n = (size_t)shape->chunks * TSIM_N_PASS_KINDS;
+    struct tsim_pass_route *routes = TSIM_NEW_ARRAY(arena, n, struct tsim_pass_route);
+    for (size_t i = 0; i < n; i++) {
+        struct tsim_pass_item item = {.kind = (enum tsim_pass_kind)(i % TSIM_N_PASS_KINDS),
+                                      .chunk = (int32_t)(i / TSIM_N_PASS_KINDS)};
+        routes[i].hop = tsim_schedule_hop(shape, stage, item);
+        routes[i].receives = tsim_schedule_receives(shape, stage, item);
+    }
+    return routes;
+}
+
+/* Those of the chunks first, then those of units. */
+static void number_collectives(struct tsim_stage_plan *sp, int32_t chunks) {
+    struct tsim_data_collective *units[] = {&sp->layer_gather,        &sp->layer_reduce,   &sp->expert_layer_gather,
+                                            &sp->expert_layer_reduce, &sp->layer_regather, &sp->expert_layer_regather,
+                                            &sp->root_gather,         &sp->root_reduce};
+    for (int32_t c = 0; c < chunks; c++) {
+        sp->chunks[c].gather.number = ++sp->n_collectives;
+        sp->chunks[c].reduce.number = ++sp->n_collectives;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        units[i]->number = ++sp->n_collectives;
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS && sp->product_gathers; i++) {
+        sp->product_gathers[i].number = ++sp->n_collectives;
+        sp->product_reduces[i].number = ++sp->n_collectives;
+    }
+}
+
+static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
+                       const struct tsim_placement *placement, const struct data_groups *first, int32_t stage,
+                       struct tsim_stage_plan *sp) {
+    const struct tsim_scenario *sc = plan->scenario;
+    int32_t p = plan->schedule.stages;
+    sp->n_items = tsim_schedule_n_items(&plan->schedule, stage);
+    struct tsim_pass_item *items = TSIM_NEW_ARRAY(arena, (size_t)sp->n_items, struct tsim_pass_item);
+    tsim_schedule_fill(&plan->schedule, stage, items);
+    if (plan->is_forward_only)
+        sp->n_items = keep_forward(items, sp->n_items);
+    sp->items = items;
+    sp->routes = find_routes(arena, &plan->schedule, stage);
+    const struct data_groups of_stage = groups_of(plan, placement, first, stage);
+    bool has_groups_of_last = stage > 0 && same_groups(groups_of(plan, placement, first, stage - 1), of_stage);
+    struct tsim_stage_part own;
+    struct tsim_pass_costs own_costs;
+    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &own);
+    if (part != sc) {
+        tsim_pass_costs_build(part, plan->cluster, placement, &own_costs);
+        costs = &own_costs;
+    }
+    sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
+    sp->alike = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, int32_t);
+    for (int32_t c = 0; c < plan->schedule.chunks; c++) {
+        const struct tsim_chunk_plan *like = plan->is_mirrored || part != sc ? NULL
+                                             : c > 0                         ? &sp->chunks[c - 1]
+                                             : has_groups_of_last            ? plan->stages[stage - 1].chunks
+                                                                             : NULL;
+        plan_chunk(plan, costs, &of_stage, stage, c, like, &sp->chunks[c]);
+        if (c == 0 || !like || plan->shards_fully || !same_chunk(like, &sp->chunks[c]))
+            sp->alike[sp->n_alike++] = c;
+        sp->chunks[c].alike = sp->n_alike - 1;
+        sp->chunks[c].first_gather = sp->n_gathers;
+        sp->chunks[c].first_reduce = sp->n_reduces;
+        sp->n_gathers += sp->chunks[c].n_gathers;
+        sp->n_reduces += sp->chunks[c].n_reduces;
+    }
+    bool is_sharded = sc->parallelism.zero >= 1;
+    double experts = tsim_stage_expert_parameters(sc, stage), rest = tsim_stage_parameters(sc, stage) - experts;
+    double held = rest / (is_sharded ? tsim_shards(sc) : 1) + experts / (is_sharded ? tsim_expert_shards(sc) : 1);
+    double backward_s = sp->chunks[0].ways[TSIM_PASS_BACKWARD].whole.time_s;
+    sp->optimizer_s = optimizer_s(plan, held, backward_s, &sp->optimizer_hbm_bytes);
+    if (plan->gathers_products) {
+        sp->product_gathers = TSIM_NEW_ARRAY(arena, TSIM_N_LAYER_PRODUCTS, struct tsim_data_collective);
+        sp->product_reduces = TSIM_NEW_ARRAY(arena, TSIM_N_LAYER_PRODUCTS, struct tsim_data_collective);
+    }
+    number_collectives(sp, plan->schedule.chunks);
+    if (p > 1) {
+        const struct tsim_coordinates here = {.at[TSIM_AXIS_PIPELINE] = stage};
+        tsim_step_message_of(plan, placement, here, (stage + 1) % p, &sp->next);
+        tsim_step_message_of(plan, placement, here, (stage + p - 1) % p, &sp->prev);
+    }
+    if (plan->shards_fully && plan->has_data_group)
+        plan_fully_sharded(plan, &of_stage, part, sp);
+}
+
+static void number_slots(struct tsim_arena *arena, struct tsim_step_plan *plan) {
+    static const enum tsim_pass_kind KINDS[2] = {TSIM_PASS_FORWARD, TSIM_PASS_BACKWARD};
+    const struct tsim_schedule_shape *shape = &plan->schedule;
+    int32_t *slots = TSIM_NEW_ARRAY(arena, (size_t)shape->microbatches, int32_t);
+    struct tsim_pass_item item = {.kind = TSIM_PASS_FORWARD};
+    for (; item.microbatch < shape->microbatches; item.microbatch++)
+        slots[item.microbatch] = tsim_schedule_slot(shape, item);
+    plan->slots = slots;
+    for (int i = 0; i < 2; i++) {
+        item = (struct tsim_pass_item){.kind = KINDS[i]};
+        plan->first_slot[i] = tsim_schedule_slot(shape, item);
+        item.chunk = 1;
+        plan->slots_apart[i] = tsim_schedule_slot(shape, item) - plan->first_slot[i];
+    }
+}
+
+/* Weights are there, but for those that are sharded; nothing is reduced. */
+static void forward_only(struct tsim_step_plan *plan) {
+    plan->is_forward_only = true;
+    plan->has_data_group = plan->shards_fully;
+    plan->gathers = plan->overlaps_gathers = plan->overlaps_reduces = false;
+    plan->reduces_every_microbatch = plan->waits_for_reductions = plan->bypasses_norm = false;
+}
+
+const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                                  const struct tsim_cluster *cluster,
+                                                  const struct tsim_placement *placement,
+                                                  const struct tsim_pass_costs *costs,
+                                                  const struct tsim_step_input *input) {
+    struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
+    struct data_groups first = groups_at(placement, 0);
+    int zero = sc->parallelism.zero;
+    plan->scenario = sc;
+    plan->cluster = cluster;
+    plan->input = input;
+    plan->schedule = tsim_scenario_schedule(sc);
+    number_slots(arena, plan);
+    plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
+    plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
+    plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
+    plan->has_data_group = (first.dense.n_ranks > 1 || first.expert.n_ranks > 1 || plan->is_mirrored) &&
+                           !tsim_streams_weights(sc); /* gradients are summed on their way out */
+    plan->shards_fully = zero == 3 && plan->has_data_group;
+    cut_layers(plan, placement);
+    plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* no fewer than forward */
+    plan->gathers = zero == 1 || zero == 2;
+    plan->overlaps_gathers = sc->parallelism.overlap.parameters;
+    plan->overlaps_reduces = sc->parallelism.overlap.gradients || zero >= 2;
+    plan->reduces_every_microbatch = zero >= 2;
+    plan->waits_for_reductions = zero >= 2 && !sc->parallelism.overlap.gradients && plan->has_data_group;
+    plan->n_rounds = plan->reduces_every_microbatch ? tsim_schedule_chunk_microbatches(&plan->schedule) : 1;
+    plan->bypasses_norm = plan->schedule.schedule == TSIM_SCHEDULE_ZB_H1 ||
+                          plan->schedule.schedule == TSIM_SCHEDULE_ZB_H2 ||
+                          plan->schedule.schedule == TSIM_SCHEDULE_ZB_V;
+    plan->sends_async = sc->parallelism.overlap.pipeline;
+    tsim_noise_plan(sc, plan);
+    plan->is_folded = tsim_folds(sc, cluster, placement);
+    plan->n_replicas = plan->is_folded ? 1 : (int32_t)sc->parallelism.data;
+    if (sc->is_forward_only)
+        forward_only(plan);
+    if (plan->has_data_group)
+        plan->layer_s = layer_kernels_s(sc, cluster->accelerator);
+    plan->beside = TSIM_NEW_ARRAY(arena, N_BESIDE, struct tsim_beside);
+    plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
+    for (int32_t s = 0; s < plan->schedule.stages; s++)
+        plan_stage(arena, plan, costs, placement, &first, s, &plan->stages[s]);
+    plan->has_tied_reduction = !plan->is_forward_only && sc->model->tied_embeddings && !tsim_ends_share_stage(sc);
+    if (plan->has_tied_reduction) {
+        bool on_node = plan->stages[0].prev.on_node;
+        double bytes = tsim_padded_vocab_per_rank(sc) * (double)sc->model->hidden * tsim_gradient_bytes(sc);
+        struct tsim_group pair = {.n_ranks = 2,
+                                  .n_nodes = on_node ? 1 : 2,
+                                  .max_ranks_per_node = on_node ? 2 : 1,
+                                  .min_ranks_per_node = on_node ? 2 : 1};
+        collective(plan, TSIM_ALL_REDUCE, bytes, pair, &plan->tied.cost);
+        add_part(&plan->tied, (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes, TSIM_AMONG_ALL, false});
+    }
+    if (sc->n_accelerators > 1)
+        collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),
+                   &plan->norm);
+    if (plan->is_stepped)
+        tsim_collective_steps_build(arena, plan, placement);
+    return plan;
+}

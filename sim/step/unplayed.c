@@ -1,0 +1,181 @@
+#include "step/unplayed.h"
+
+#include "network/pattern.h"
+#include "step/collective_steps.h"
+#include "step/pass.h"
+#include "workload/model.h"
+
+#include <math.h>
+
+/* Below this the groups' links carry them as well as the model of one collective says. */
+#define MOST_LOAD 1.05
+
+/* The largest collective along an axis that is not played, and whether any of them runs beside products. */
+struct unplayed {
+    enum tsim_collective_op op;
+    double bytes;
+    bool is_beside;
+};
+
+static const char *const AXES[TSIM_N_AXES] = {[TSIM_AXIS_TENSOR] = "tensor",
+                                              [TSIM_AXIS_CONTEXT] = "context",
+                                              [TSIM_AXIS_EXPERT] = "expert",
+                                              [TSIM_AXIS_DATA] = "data",
+                                              [TSIM_AXIS_PIPELINE] = "pipeline"};
+
+struct check {
+    const struct tsim_scenario *scenario;
+    const struct tsim_cluster *cluster;
+    const struct tsim_placement *placement;
+    const struct tsim_topology *topology;
+    struct unplayed axes[TSIM_N_AXES];
+};
+
+static bool is_shared(const struct tsim_topology *t, int32_t link) {
+    switch (tsim_topology_link_kind(t, link)) {
+    case TSIM_LINK_SWITCH_UP:
+    case TSIM_LINK_SWITCH_DOWN:
+    case TSIM_LINK_SOCKET:
+    case TSIM_LINK_TIER_UP:
+    case TSIM_LINK_TIER_DOWN:
+    case TSIM_LINK_LOCAL:
+    case TSIM_LINK_GLOBAL:
+    case TSIM_LINK_TORUS:
+        return true;
+    case TSIM_LINK_OUT:
+    case TSIM_LINK_IN:
+    case TSIM_LINK_PAIR:
+    case TSIM_LINK_NIC_OUT:
+    case TSIM_LINK_NIC_IN:
+    case TSIM_N_LINK_KINDS:
+        break;
+    }
+    return false;
+}
+
+static void note_operator(void *context, const struct tsim_pass_operator *row) {
+    struct check *c = context;
+    const struct tsim_op *op = row->op;
+    if (op->kind != TSIM_OP_COLLECTIVE || !(row->time_s > 0))
+        return;
+    struct unplayed *axis = &c->axes[op->axis];
+    bool is_played = c->scenario->simulation.network == TSIM_NETWORK_STEPS && tsim_is_cut_at(op);
+    axis->is_beside |= op->overlap != TSIM_EXPOSED;
+    if (is_played || op->collective_bytes <= axis->bytes)
+        return;
+    axis->op = tsim_collective_of(op);
+    axis->bytes = op->collective_bytes;
+}
+
+static void note_operators(struct check *c) {
+    bool splits = tsim_schedule_splits_backward(c->scenario->parallelism.schedule);
+    bool has_experts = tsim_model_expert_layers(c->scenario->model, 0, c->scenario->model->layers) > 0;
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        for (int kind = 0; kind < (splits ? TSIM_N_PASS_KINDS : TSIM_PASS_BACKWARD + 1); kind++)
+            if (part != TSIM_PART_EXPERT_LAYER || has_experts)
+                tsim_pass_visit(c->scenario, c->cluster, c->placement, (enum tsim_part)part, (enum tsim_pass_kind)kind,
+                                note_operator, c);
+}
+
+/* How many times as long as one group takes alone the fullest shared link is loaded by all together. */
+static double find_load(const struct check *c, struct tsim_arena *arena, enum tsim_axis axis, int32_t *fullest) {
+    const struct tsim_topology *t = c->topology;
+    const struct unplayed *unplayed = &c->axes[axis];
+    unsigned axes = axis == TSIM_AXIS_EXPERT ? c->placement->expert_axes : 1u << axis;
+    struct tsim_collective_request request = {
+        .op = unplayed->op, .bytes = unplayed->bytes, .group = tsim_placement_group(c->placement, axes)};
+    struct tsim_collective_cost cost;
+    double *link_bytes = TSIM_NEW_ARRAY(arena, (size_t)t->n_links, double), longest_s = 0;
+    int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)request.group.n_ranks, int32_t);
+    tsim_collective_cost(c->cluster, &request, &cost);
+    for (int32_t rank = 0; rank < c->placement->n_ranks; rank++) {
+        int32_t n = tsim_placement_ranks(c->placement, rank, axes, ranks);
+        struct tsim_pattern pattern;
+        if (ranks[0] != rank)
+            continue;
+        tsim_pattern_build(&pattern, t, ranks, n, &request);
+        tsim_pattern_link_bytes(&pattern, link_bytes);
+        tsim_pattern_release(&pattern);
+    }
+    for (int32_t link = 0; link < t->n_links; link++)
+        if (link_bytes[link] > longest_s * t->bytes_per_s[link] && is_shared(t, link)) {
+            longest_s = link_bytes[link] / t->bytes_per_s[link];
+            *fullest = link;
+        }
+    double flow_s = cost.time_s - cost.latency_s;
+    return flow_s > 0 ? longest_s / flow_s : 0;
+}
+
+static const char *what_is_right(const struct check *c, struct tsim_arena *arena, enum tsim_axis axis) {
+    const struct unplayed *unplayed = &c->axes[axis];
+    const char *name = AXES[axis], *steps = "";
+    if (axis == TSIM_AXIS_TENSOR && unplayed->is_beside)
+        steps = "; or simulation.network: steps with parallelism.overlap: {tensor: false, tensor_backward: false}";
+    else if (axis != TSIM_AXIS_EXPERT && axis != TSIM_AXIS_DATA && !unplayed->is_beside)
+        steps = "; or simulation.network: steps, which plays each message";
+    return tsim_arena_printf(arena, "parallelism.order can put each group below one switch; or fewer %s ranks%s", name,
+                             steps);
+}
+
+static const char *why(const struct check *c, enum tsim_axis axis) {
+    if (c->scenario->simulation.network != TSIM_NETWORK_STEPS)
+        return "which network: fluid does not play";
+    return c->axes[axis].is_beside ? "which is not yet played for what runs beside products"
+                                   : "which is not yet played for exchanges of experts";
+}
+
+static void refuse(const struct check *c, struct tsim_arena *arena, enum tsim_axis axis, double load, int32_t link,
+                   struct tsim_diags *diags) {
+    char where[80];
+    unsigned axes = axis == TSIM_AXIS_EXPERT ? c->placement->expert_axes : 1u << axis;
+    tsim_topology_link_name(c->topology, link, where, sizeof where);
+    double oversubscription = tsim_topology_oversubscription(c->topology, link);
+    const char *tier =
+        oversubscription > 1 ? tsim_arena_printf(arena, " (oversubscribed %.3g to 1)", oversubscription) : "";
+    struct tsim_diag *diag = tsim_diags_error(
+        diags, TSIM_ERR_INFEASIBLE, c->scenario->plan_at, tsim_arena_printf(arena, "parallelism.%s", AXES[axis]),
+        "%s groups of %d ranks meet on links: together they need '%s'%s for %.2g times as long as one alone, %s",
+        AXES[axis], tsim_placement_group(c->placement, axes).n_ranks, where, tier, load, why(c, axis));
+    tsim_diag_hint(diag, "%s", what_is_right(c, arena, axis));
+}
+
+/* Nothing is shared on a node's switch or mesh, and between nodes by way of a crossbar. */
+static bool has_shared_links(const struct tsim_cluster *cluster) {
+    const struct tsim_fabric *fabric = cluster->fabric;
+    const struct tsim_node *node = cluster->node;
+    return (fabric && fabric->topology != TSIM_TOPOLOGY_CROSSBAR) || node->accelerators_per_switch > 0 ||
+           node->accelerators_per_socket > 0;
+}
+
+static enum tsim_status check_axes(const struct check *c, struct tsim_arena *arena, struct tsim_diags *diags) {
+    enum tsim_status status = TSIM_OK;
+    for (int axis = 0; axis < TSIM_N_AXES; axis++) {
+        int32_t link = -1;
+        if (!(c->axes[axis].bytes > 0))
+            continue;
+        double load = find_load(c, arena, (enum tsim_axis)axis, &link);
+        if (load <= MOST_LOAD)
+            continue;
+        refuse(c, arena, (enum tsim_axis)axis, load, link, diags);
+        status = TSIM_ERR_INFEASIBLE;
+    }
+    return status;
+}
+
+enum tsim_status tsim_refuse_unplayed(const struct tsim_scenario *scenario, struct tsim_diags *diags) {
+    struct tsim_arena arena;
+    struct check c = {.scenario = scenario};
+    if (scenario->simulation.network == TSIM_NETWORK_IDEAL)
+        return TSIM_OK;
+    tsim_arena_init(&arena);
+    c.cluster = tsim_cluster_build(&arena, scenario);
+    enum tsim_status status = TSIM_OK;
+    if (has_shared_links(c.cluster)) {
+        c.placement = tsim_placement_build(&arena, scenario);
+        c.topology = tsim_topology_build(&arena, scenario, c.cluster);
+        note_operators(&c);
+        status = check_axes(&c, &arena, diags);
+    }
+    tsim_arena_release(&arena);
+    return status;
+}

@@ -1,0 +1,77 @@
+/* scale.h - how a job scales: the same scenario on more and more accelerators.
+ *
+ *   strong: the global batch stays, so each accelerator has less to do;   weak: the batch per accelerator stays.
+ *
+ * Efficiency is throughput per accelerator over that of the smallest count that runs. What is lost at a count is, term
+ * by term of the step, the time above what the smallest count's term would come to if it scaled with the work per
+ * accelerator: excess = term - r * reference term, r = work per accelerator over the reference's; the term with the
+ * largest excess is the cause. Excesses add up to the step's own, t - r * t_reference. */
+#ifndef TSIM_STUDY_SCALE_H
+#define TSIM_STUDY_SCALE_H
+
+#include "results/store_points.h"
+#include "study/curves/sweep.h"
+
+enum tsim_loss {
+    TSIM_LOSS_COMPUTE,
+    TSIM_LOSS_RECOMPUTE,
+    TSIM_LOSS_BUBBLE,
+    TSIM_LOSS_TENSOR,
+    TSIM_LOSS_PIPELINE,
+    TSIM_LOSS_DATA,
+    TSIM_LOSS_CONTEXT,
+    TSIM_LOSS_EXPERT,
+    TSIM_LOSS_STALL,
+    TSIM_LOSS_OPTIMIZER,
+    TSIM_N_LOSSES
+};
+const char *tsim_loss_word(enum tsim_loss loss); /* for programs: "bubble", "exposed_data" */
+enum tsim_outcome_figure tsim_loss_figure(enum tsim_loss loss);
+const char *tsim_loss_text(enum tsim_loss loss); /* for people: "communication of the data-parallel groups" */
+
+struct tsim_scale_row {
+    int64_t n_accelerators, global_batch_size;
+    struct tsim_point point;
+    double speedup, efficiency_frac; /* NAN unless the point is ok */
+    bool has_cause;                  /* false for the reference, and where nothing is lost */
+    enum tsim_loss cause;
+    double excess_s, share_frac; /* of the cause: its excess, and its part of all excesses that are above 0 */
+};
+
+struct tsim_scale_options {
+    const int64_t *counts; /* ascending; NULL: from the scenario's own on, doubling */
+    size_t n_counts;
+    bool is_weak;
+    double until_efficiency_frac; /* the curve ends with the first count below; 0: none */
+    int32_t n_threads;
+};
+
+struct tsim_scale {
+    const struct tsim_scale_row *rows;
+    size_t n_rows;
+    bool is_weak;
+    int64_t sweep_id;
+    bool is_interrupted; /* then there are no rows */
+    /* With a limit: the first row below it. Else the row after which throughput, in logarithms, bends most, by at least
+     * TSIM_SCALE_LEAST_BEND; then the cause is that of the next row with the knee as its reference. */
+    bool has_knee;
+    size_t knee;
+    enum tsim_loss knee_cause;
+    double knee_excess_s, knee_share_frac;
+    bool has_last_above; /* with a limit: the largest count that reaches it */
+    size_t last_above;
+};
+#define TSIM_SCALE_LEAST_BEND 0.05
+
+/* Runs the counts as a sweep into `store` (`file` as for tsim_sweep_run), so that they are logged and found again.
+ * `sweep` gives source and overrides; its space is not used. Counts that are no whole number of nodes, or (weak) give
+ * no whole batch: TSIM_ERR_INFEASIBLE. */
+enum tsim_status tsim_scale_run(struct tsim_arena *arena, const struct tsim_sweep *sweep,
+                                const struct tsim_scale_options *options, struct tsim_store *store, const char *file,
+                                struct tsim_scale *scale, struct tsim_diags *diags);
+
+/* Efficiencies, causes and the knee of rows whose points are there; for tests of its own. */
+void tsim_scale_analyse(struct tsim_scale_row *rows, size_t n_rows, double until_efficiency_frac,
+                        struct tsim_scale *scale);
+
+#endif

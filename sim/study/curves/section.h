@@ -1,0 +1,44 @@
+/* section.h - a scenario's `sweep:` section as a whole, with what the command line puts in its place: which points
+ * there are, what the best are ranked by, which points are shown. */
+#ifndef TSIM_STUDY_SECTION_H
+#define TSIM_STUDY_SECTION_H
+
+#include "study/curves/sweep.h"
+#include "study/search/filter.h"
+#include "study/search/ranking.h"
+#include "study/search/space.h"
+
+struct tsim_section_words {
+    struct tsim_space_words space;
+    const char *objective, *where;         /* NULL: as the section says */
+    const struct tsim_override *overrides; /* those of the section (sweep.limits.days) change it */
+    size_t n_overrides;
+};
+
+struct tsim_section {
+    struct tsim_space space;
+    struct tsim_ranking ranking;
+    const struct tsim_filter *filter; /* NULL: all points */
+};
+
+/* `sweep:` of an opened scenario with what --set says of it; NULL where there is none, or where it is no mapping (the
+ * scenario's own reader says so). */
+enum tsim_status tsim_section_find(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                   const struct tsim_override *overrides, size_t n_overrides,
+                                   const struct tsim_value **section, struct tsim_diags *diags);
+
+/* The section of an opened scenario, or none. Mistakes of all its parts go to `diags`. */
+enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                   const struct tsim_section_words *words, struct tsim_section *section,
+                                   struct tsim_diags *diags);
+
+/* Those of the points: without keys of the section, so that other limits or another objective find the same points. */
+struct tsim_override *tsim_overrides_of_points(struct tsim_arena *arena, const struct tsim_override *overrides,
+                                               size_t n, size_t *n_left);
+
+/* For `tsim check`: reads the section, where there is one, and tries the values of its axes, where it has some. */
+enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                    const struct tsim_override *overrides, size_t n_overrides,
+                                    struct tsim_diags *diags);
+
+#endif

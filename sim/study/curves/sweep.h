@@ -1,0 +1,61 @@
+/* sweep.h - computes the points of a space on several threads and stores them as they come.
+ *
+ * A point is the scenario with the space's settings laid over it. Its key is a hash of the resolved scenario and the
+ * simulator's version; its seed derives from that key, so that threads, shards and restarts give the same table. A
+ * point whose key the database has is not computed again. Threads hand finished points to the calling thread, which
+ * alone writes, a transaction for many points; a point counts as done when it is committed, which is soon: the first one
+ * at once, later ones within a twentieth of the time that the sweep has run and within a tenth of a second.
+ * Memory does not grow with the number of points.
+ *
+ * A mistake in a value (an unknown key or id, a wrong unit) is an error of the sweep; a point whose values do not go
+ * together (a plan that does not divide) is a point with the status "invalid". */
+#ifndef TSIM_STUDY_SWEEP_H
+#define TSIM_STUDY_SWEEP_H
+
+#include "results/store_points.h"
+#include "study/search/space.h"
+
+struct tsim_sweep {
+    const struct tsim_scenario_source *source;
+    const struct tsim_space *space;
+    const struct tsim_override *overrides; /* --set, below the space's settings */
+    size_t n_overrides;
+    bool ignore_memory;
+    int64_t shard, n_shards; /* takes positions whose remainder modulo n_shards is `shard`; 0 of 1: all */
+    const char *started_at;
+};
+
+struct tsim_sweep_progress {
+    int64_t n_points; /* of this shard */
+    int64_t n_done;   /* committed, or found */
+    int64_t n_found;  /* of them, found in the database */
+    int64_t n_kept;   /* in the database: done, or of an earlier run and not yet looked at */
+    int64_t n_invalid;
+    double elapsed_s;
+    bool is_interrupted; /* SIGINT or SIGTERM came: threads finish what they hold, and no other point is computed */
+};
+typedef void (*tsim_sweep_report_fn)(void *context, const struct tsim_sweep_progress *progress);
+
+/* Every value of every axis (the first 250 of it), tried once with the first ones of the others: mistakes go to
+ * `diags`, their texts to `arena`. */
+enum tsim_status tsim_sweep_check(struct tsim_arena *arena, const struct tsim_sweep *sweep, struct tsim_diags *diags);
+
+/* The sweep's row in the database. */
+enum tsim_status tsim_sweep_register(struct tsim_arena *arena, const struct tsim_sweep *sweep, struct tsim_store *store,
+                                     int64_t *sweep_id, struct tsim_diags *diags);
+
+/* `file` is the store's, for the threads to look points up in; NULL: a temporary one, where there are none. `report`
+ * (NULL: nobody listens) is called from this thread a few times a second and at the end. Blocks SIGINT and SIGTERM
+ * while it runs; when one came they stay blocked, and the caller ends soon. */
+enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_store *store, const char *file,
+                                int64_t sweep_id, int32_t n_threads, tsim_sweep_report_fn report, void *context,
+                                struct tsim_sweep_progress *progress, struct tsim_diags *diags);
+
+/* Does the scenario's model train on samples without tokens? False too where the scenario has mistakes. */
+bool tsim_sweep_is_of_samples(const struct tsim_sweep *sweep);
+
+/* One point, as `finder` (may be NULL) knows it or computed here, and stored nowhere: for studies of a few points. */
+enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t position, struct tsim_point_finder *finder,
+                                  struct tsim_point *point, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,151 @@
+#include "study/judge/forecast.h"
+
+#include "base/normal.h"
+#include "run/step_variation.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* So many quantiles stand for each factor; few draws of stragglers have few. */
+enum { MOST_POINTS = 25, FEWER_POINTS = 9 };
+#define SECONDS_PER_DAY 86400.0
+
+struct factor {
+    double at[MOST_POINTS];
+    int n;
+};
+
+/* Of point i: the middle of its n-th part of all cases. */
+static double frac_of(int i, int n) {
+    return (i + 0.5) / n;
+}
+
+static struct factor constant(double value) {
+    return (struct factor){.at = {value}, .n = 1};
+}
+
+static struct factor model_error(double step_s, const struct tsim_uncertainty *u) {
+    double outside = tsim_normal_quantile(0.95);
+    double below = log(step_s / u->step_time_low_s) / outside;
+    double above = log(u->step_time_high_s / step_s) / outside;
+    struct factor m = {.n = MOST_POINTS};
+    for (int i = 0; i < m.n; i++) {
+        double z = tsim_normal_quantile(frac_of(i, m.n));
+        m.at[i] = exp(z * (z < 0 ? below : above));
+    }
+    return m;
+}
+
+static struct factor failure_rate(const struct tsim_result *result) {
+    double spread = result->scenario->reliability.rate_spread;
+    struct factor r = {.n = MOST_POINTS};
+    if (!result->campaign.has_failures || !result->scenario->reliability.has || !(spread > 1))
+        return constant(1);
+    for (int i = 0; i < r.n; i++)
+        r.at[i] = exp(tsim_normal_quantile(frac_of(i, r.n)) / tsim_normal_quantile(0.9) * log(spread));
+    return r;
+}
+
+static struct factor stragglers(const struct tsim_result *result) {
+    const struct tsim_variation *v = &result->variation;
+    struct factor s = {.n = FEWER_POINTS};
+    if (!v->draws.has)
+        return constant(1);
+    for (int i = 0; i < s.n; i++)
+        s.at[i] = tsim_straggler_quantile_s(&v->draws, v->without_s, frac_of(i, s.n)) / v->draws.own_s;
+    return s;
+}
+
+/* What replications took on top of the work, in s. */
+static struct factor losses(const struct tsim_campaign *c) {
+    struct factor l = {.n = c->n_times < MOST_POINTS ? (int)c->n_times : MOST_POINTS};
+    if (c->n_times == 0)
+        return constant(c->days * SECONDS_PER_DAY - c->work_s);
+    for (int i = 0; i < l.n; i++)
+        l.at[i] = c->times_s[(int64_t)(frac_of(i, l.n) * (double)c->n_times)] - c->work_s;
+    return l;
+}
+
+/* The part of the lost time that more frequent failures would make longer. */
+static double failing_frac(const struct tsim_campaign *c) {
+    double failing = 0, all = 0;
+    for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++) {
+        failing += loss < TSIM_N_COMPONENTS || loss == TSIM_CAMPAIGN_LOSS_SHRUNK ? c->lost_accelerator_h[loss] : 0;
+        all += c->lost_accelerator_h[loss];
+    }
+    return all > 0 ? failing / all : 0;
+}
+
+static int ascending(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double quantile(const double *sorted, size_t n, double frac) {
+    double at = fmax(0, frac * (double)n - 0.5);
+    size_t below = (size_t)at, above = below + 1 < n ? below + 1 : below;
+    return sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
+}
+
+static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct tsim_prediction *prediction) {
+    const struct tsim_result *result = &prediction->result;
+    const struct tsim_campaign *c = &result->campaign;
+    struct factor m = model_error(result->step.time_s, &prediction->uncertainty), r = failure_rate(result),
+                  s = stragglers(result), l = losses(c);
+    double failing = failing_frac(c), *days = TSIM_NEW_ARRAY(arena, (size_t)(m.n * r.n * s.n * l.n), double);
+    size_t n = 0;
+    for (int i = 0; i < m.n; i++)
+        for (int j = 0; j < r.n; j++)
+            for (int k = 0; k < s.n; k++)
+                for (int o = 0; o < l.n; o++)
+                    days[n++] =
+                        m.at[i] * s.at[k] * (c->work_s + l.at[o] * (1 + failing * (r.at[j] - 1))) / SECONDS_PER_DAY;
+    qsort(days, n, sizeof *days, ascending);
+    return (struct tsim_percentiles){quantile(days, n, 0.1), quantile(days, n, 0.5), quantile(days, n, 0.9)};
+}
+
+static struct tsim_percentiles scaled(struct tsim_percentiles days, double value, double mean_days) {
+    double each = value / mean_days; /* NAN: not known */
+    return (struct tsim_percentiles){days.p10 * each, days.p50 * each, days.p90 * each};
+}
+
+static void say(struct tsim_uncertainty *u, const char *sentence) {
+    u->because[u->n_because++] = sentence;
+}
+
+static void fill_because(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_uncertainty *u) {
+    const struct tsim_campaign *c = &result->campaign;
+    const struct tsim_reliability_spec *r = &result->scenario->reliability;
+    const struct tsim_straggler_draws *draws = &result->variation.draws;
+    double step_s = result->step.time_s;
+    u->n_because = 0;
+    say(u,
+        tsim_arena_printf(arena, "tsim's own error: the step may be %.1f %% shorter to %.1f %% longer (%s)",
+                          100 * (1 - u->step_time_low_s / step_s), 100 * (u->step_time_high_s / step_s - 1), u->basis));
+    if (c->n_times > 1)
+        say(u, tsim_arena_printf(arena, "luck with failures: %.4g to %.4g days in eight of ten of %lld simulated runs",
+                                 c->days_p10, c->days_p90, (long long)c->n_times));
+    if (c->has_failures && r->has)
+        say(u, r->rate_spread > 1
+                   ? tsim_arena_printf(arena,
+                                       "failure rates: machines differ, by a factor of %.3g to either side in "
+                                       "eight of ten cases",
+                                       r->rate_spread)
+                   : "failure rates: taken as given");
+    if (draws->has)
+        say(u, tsim_arena_printf(arena, "stragglers: a step of %.4g to %.4g s in eight of ten draws", draws->p10_s,
+                                 draws->p90_s));
+    say(u, "not in it: errors of prices and of what the machine draws");
+}
+
+void tsim_forecast(struct tsim_arena *arena, struct tsim_prediction *prediction) {
+    struct tsim_uncertainty *u = &prediction->uncertainty;
+    const struct tsim_campaign *c = &prediction->result.campaign;
+    if (!c->has || !u->basis)
+        return;
+    u->has_run = true;
+    u->days = days_of(arena, prediction);
+    u->cost_usd = scaled(u->days, c->rent_usd, c->mean_days);
+    u->energy_kwh = scaled(u->days, c->energy_kwh, c->mean_days);
+    fill_because(arena, &prediction->result, u);
+}

@@ -1,0 +1,87 @@
+/* profile.h - what a profiler saw of a step on one accelerator, beside what is predicted of it.
+ *
+ * Kernels are sorted into classes by their names (cuBLAS, CUTLASS, cuDNN, FlashAttention, Triton, PyTorch, Apex,
+ * Transformer Engine, NCCL); operators of a scenario by what they are. Several steps give the mean of one. */
+#ifndef TSIM_STUDY_PROFILE_H
+#define TSIM_STUDY_PROFILE_H
+
+#include "run/result.h"
+
+enum tsim_kernel_class {
+    TSIM_KERNEL_PRODUCT, /* matrix products */
+    TSIM_KERNEL_CONVOLUTION,
+    TSIM_KERNEL_ATTENTION, /* the core, forward (or where the name does not tell) */
+    TSIM_KERNEL_ATTENTION_BACKWARD,
+    TSIM_KERNEL_ELEMENT, /* norms, activations, residuals, rotary, loss, casts: bound by memory */
+    TSIM_KERNEL_OPTIMIZER,
+    TSIM_KERNEL_COMMUNICATION,
+    TSIM_KERNEL_COPY, /* memcpy and memset: not predicted */
+    TSIM_N_KERNEL_CLASSES
+};
+
+struct tsim_profile_kernel { /* all of one name, in a step */
+    const char *name;
+    enum tsim_kernel_class class;
+    double count, time_s; /* kernels in a step, and all of them together */
+};
+
+struct tsim_profile {
+    const char *file;
+    double n_steps; /* that were seen */
+    bool has_steps; /* marked; else all kernels are taken as one step */
+    /* In a step: */
+    double step_s;    /* from its beginning to the next one's; see tsim_profile_add_step */
+    double busy_s;    /* at least one kernel runs */
+    double exposed_s; /* communication runs and nothing else does */
+    double class_s[TSIM_N_KERNEL_CLASSES], class_count[TSIM_N_KERNEL_CLASSES];
+    struct tsim_profile_kernel *kernels; /* the longest first */
+    size_t n_kernels;
+    size_t n_other_device; /* kernels of other accelerators, passed over */
+};
+
+/* ---- building; the caller reads a file and tells what is in it ---- */
+struct tsim_profile_builder;
+struct tsim_profile_builder *tsim_profile_begin(struct tsim_arena *arena, const char *file);
+struct tsim_profile_event {
+    const char *name;
+    bool is_copy;
+    int64_t device;
+    int64_t stream, correlation; /* where it ran, the call that launched it; negative: not told */
+    double start_s, end_s;       /* from any origin */
+};
+/* Kernels of the first device that is seen count. */
+void tsim_profile_add_kernel(struct tsim_profile_builder *builder, const struct tsim_profile_event *event);
+/* When the host made the call of that number. */
+void tsim_profile_add_launch(struct tsim_profile_builder *builder, int64_t correlation, double start_s);
+/* A marked step, as the host or (better) as the device saw it. What is added under one number is one step, which
+ * profilers mark on every stream; a negative number: a step of its own.
+ *
+ * A host runs ahead of its device: kernels that run between its marks may belong to the step before, and its own may
+ * run on long after the mark's end. So steps of the host have the kernels that were launched between their marks, and
+ * last as long as those, where that is longer than the marks are apart. A kernel whose launch is not told counts. */
+void tsim_profile_add_step(struct tsim_profile_builder *builder, bool is_device, int64_t number, double start_s,
+                           double end_s);
+/* TSIM_ERR_SCHEMA: no kernel. Steps that cannot hold their kernels are a warning. Releases the builder. */
+enum tsim_status tsim_profile_end(struct tsim_profile_builder *builder, struct tsim_profile *profile,
+                                  struct tsim_diags *diags);
+
+enum tsim_kernel_class tsim_kernel_class_of(const char *name);
+const char *tsim_kernel_class_name(enum tsim_kernel_class class);
+
+/* The trace that PyTorch's profiler (Kineto) exports: JSON of Chrome's trace events, in memory. Events of the
+ * categories kernel, gpu_memcpy, gpu_memset, and annotations ProfilerStep#N. TSIM_ERR_SYNTAX with its place. */
+enum { TSIM_PROFILE_MAX_BYTES = 1000 * 1000 * 1000 };
+enum tsim_status tsim_profile_read_kineto(struct tsim_arena *arena, const char *file, const char *text, size_t size,
+                                          struct tsim_profile *profile, struct tsim_diags *diags);
+
+/* ---- beside a prediction ---- */
+struct tsim_profile_line {
+    double predicted_s, predicted_count; /* of the critical rank, in a step */
+};
+struct tsim_profile_comparison {
+    struct tsim_profile_line classes[TSIM_N_KERNEL_CLASSES];
+    double predicted_step_s, predicted_exposed_s, predicted_idle_s; /* idle: bubble and waits for data */
+};
+void tsim_profile_compare(const struct tsim_result *result, struct tsim_profile_comparison *comparison);
+
+#endif

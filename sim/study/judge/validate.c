@@ -1,0 +1,180 @@
+#include "study/judge/validate.h"
+
+#include "run/run.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { MOST_THREADS = 64 };
+
+const char *tsim_case_status_name(enum tsim_case_status status) {
+    static const char *const NAMES[] = {"ok", "invalid", "does_not_fit", "failed"};
+    return NAMES[status];
+}
+
+/* ---- one case ---- */
+
+struct job { /* shared by all threads */
+    struct tsim_case *cases;
+    size_t n_cases;
+    const struct tsim_override *overrides;
+    size_t n_overrides;
+    bool ignore_memory;
+    pthread_mutex_t mutex; /* guards next_case alone; a case belongs to the thread that took it */
+    size_t next_case;
+};
+
+static void run_case(const struct job *job, struct tsim_case *item) {
+    const struct tsim_scenario *scenario;
+    const struct tsim_run_options options = {.ignore_memory = job->ignore_memory};
+    item->status = TSIM_CASE_INVALID;
+    item->error =
+        tsim_scenario_load(&item->arena, item->file, job->overrides, job->n_overrides, &scenario, &item->diags);
+    if (item->error != TSIM_OK)
+        return;
+    item->name = scenario->name;
+    item->status = TSIM_CASE_FAILED;
+    item->error = tsim_train_run(&item->arena, scenario, &options, &item->result, &item->diags);
+    if (item->error == TSIM_OK)
+        item->status = item->result.simulated ? TSIM_CASE_OK : TSIM_CASE_DOES_NOT_FIT;
+}
+
+static struct tsim_case *take_case(struct job *job) {
+    pthread_mutex_lock(&job->mutex);
+    struct tsim_case *item = job->next_case < job->n_cases ? &job->cases[job->next_case++] : NULL;
+    pthread_mutex_unlock(&job->mutex);
+    return item;
+}
+
+static void *work(void *argument) {
+    struct job *job = argument;
+    struct tsim_case *item;
+    while ((item = take_case(job)) != NULL)
+        run_case(job, item);
+    return NULL;
+}
+
+/* This thread works too, so a machine that starts no other one is slower and nothing else. */
+static void run_cases(struct job *job, int32_t n_threads) {
+    pthread_t threads[MOST_THREADS];
+    int32_t n_started = 0;
+    while (n_started + 1 < n_threads && n_started < MOST_THREADS && (size_t)n_started + 1 < job->n_cases &&
+           pthread_create(&threads[n_started], NULL, work, job) == 0)
+        n_started++;
+    work(job);
+    for (int32_t i = 0; i < n_started; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- rows ---- */
+
+static double predicted_of(const struct tsim_result *result, enum tsim_metric metric, double *error_frac) {
+    for (int32_t i = 0; i < result->n_measured; i++) {
+        if (result->measured[i].metric == metric) {
+            *error_frac = result->measured[i].error_frac;
+            return result->measured[i].predicted;
+        }
+    }
+    TSIM_BUG("the run left out the measured %s", tsim_metric_name(metric));
+}
+
+static void add_row(struct tsim_validation *validation, const struct tsim_case *item, bool has_metric,
+                    enum tsim_metric metric) {
+    struct tsim_case_row *row = &validation->rows[validation->n_rows++];
+    *row = (struct tsim_case_row){.of = item, .has_metric = has_metric, .metric = metric};
+    row->measured = row->predicted = row->error_frac = (double)NAN;
+    if (has_metric) {
+        row->measured = item->result.scenario->measured.value[metric];
+        row->is_doubtful = item->result.scenario->measured.doubtful && tsim_metric_is_speed(metric);
+    }
+    if (item->status == TSIM_CASE_OK)
+        row->predicted = predicted_of(&item->result, metric, &row->error_frac);
+}
+
+static void add_rows(struct tsim_validation *validation, const struct tsim_case *item) {
+    if (item->status == TSIM_CASE_INVALID || item->status == TSIM_CASE_FAILED) {
+        add_row(validation, item, false, TSIM_N_METRICS);
+        return;
+    }
+    for (int metric = 0; metric < TSIM_N_METRICS; metric++)
+        if (item->result.scenario->measured.has[metric])
+            add_row(validation, item, true, (enum tsim_metric)metric);
+}
+
+/* ---- score ---- */
+
+static int by_magnitude(const void *a, const void *b) {
+    double left = fabs(*(const double *)a), right = fabs(*(const double *)b);
+    return (left > right) - (left < right);
+}
+
+static double percentile(const double *sorted, size_t n, double frac) {
+    double at = frac * (double)(n - 1);
+    size_t below = (size_t)at;
+    size_t above = below + 1 < n ? below + 1 : below;
+    double weight = at - (double)below;
+    return fabs(sorted[below]) * (1.0 - weight) + fabs(sorted[above]) * weight;
+}
+
+void tsim_score_errors(double *errors_frac, size_t n, struct tsim_score *score) {
+    double nan = (double)NAN;
+    *score = (struct tsim_score){0, nan, nan, nan, nan, nan};
+    if (n == 0)
+        return;
+    double sum = 0.0, magnitude_sum = 0.0;
+    qsort(errors_frac, n, sizeof *errors_frac, by_magnitude);
+    for (size_t i = 0; i < n; i++) {
+        sum += errors_frac[i];
+        magnitude_sum += fabs(errors_frac[i]);
+    }
+    score->n = n;
+    score->mape_frac = magnitude_sum / (double)n;
+    score->median_ape_frac = percentile(errors_frac, n, 0.5);
+    score->p90_ape_frac = percentile(errors_frac, n, 0.9);
+    score->max_ape_frac = fabs(errors_frac[n - 1]);
+    score->bias_frac = sum / (double)n;
+}
+
+static void score_rows(const struct tsim_validation *validation, bool doubtful, double *errors,
+                       struct tsim_score *score) {
+    size_t n_errors = 0;
+    for (size_t i = 0; i < validation->n_rows; i++)
+        if (!isnan(validation->rows[i].error_frac) && validation->rows[i].is_doubtful == doubtful)
+            errors[n_errors++] = validation->rows[i].error_frac;
+    tsim_score_errors(errors, n_errors, score);
+}
+
+void tsim_validate(struct tsim_arena *arena, const char *const *files, size_t n_files,
+                   const struct tsim_override *overrides, size_t n_overrides, bool ignore_memory, int32_t n_threads,
+                   struct tsim_validation *validation) {
+    *validation = (struct tsim_validation){.n_cases = n_files};
+    validation->cases = TSIM_NEW_ARRAY(arena, n_files, struct tsim_case);
+    for (size_t i = 0; i < n_files; i++) {
+        struct tsim_case *item = &validation->cases[i];
+        item->file = item->name = files[i];
+        tsim_arena_init(&item->arena);
+        tsim_diags_init(&item->diags);
+    }
+    struct job job = {.cases = validation->cases,
+                      .n_cases = n_files,
+                      .overrides = overrides,
+                      .n_overrides = n_overrides,
+                      .ignore_memory = ignore_memory};
+    pthread_mutex_init(&job.mutex, NULL);
+    run_cases(&job, n_threads);
+    pthread_mutex_destroy(&job.mutex);
+    validation->rows = TSIM_NEW_ARRAY(arena, n_files * TSIM_N_METRICS, struct tsim_case_row);
+    for (size_t i = 0; i < n_files; i++)
+        add_rows(validation, &validation->cases[i]);
+    double *errors = TSIM_NEW_ARRAY(arena, validation->n_rows, double);
+    score_rows(validation, false, errors, &validation->score);
+    score_rows(validation, true, errors, &validation->doubtful);
+}
+
+void tsim_validation_release(struct tsim_validation *validation) {
+    for (size_t i = 0; i < validation->n_cases; i++) {
+        tsim_diags_release(&validation->cases[i].diags);
+        tsim_arena_release(&validation->cases[i].arena);
+    }
+}

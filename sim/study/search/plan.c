@@ -1,0 +1,751 @@
+#include "study/search/plan.h"
+
+#include "results/verdict.h"
+#include "run/run.h"
+#include "step/unplayed.h"
+#include "study/judge/uncertainty.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_THREADS = 256, BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16, LAST_ROUND = 8 };
+
+enum fate {
+    FATE_OPEN,
+    FATE_INVALID,
+    FATE_UNPLAYED,
+    FATE_TOO_LARGE,
+    FATE_PRUNED,
+    FATE_SIMULATED,
+    FATE_FAILED,
+    FATE_UNSEEN
+};
+
+struct item {
+    int64_t position;
+    int32_t candidate;
+    enum fate fate;
+    bool breaks_limit; /* whatever the simulation says */
+    bool may_not_fit;
+    double objective; /* bound, then value; more is better (negated where less is) */
+    struct tsim_plan_price price;
+    double excess_bytes;
+};
+
+/* Earlier rounds found this; nobody writes to it while threads work. */
+struct known {
+    struct tsim_best best;
+    struct item *front; /* heap */
+    size_t n_front, capacity;
+    struct item *own; /* the best of each candidate; fate open: none so far */
+    struct item safe; /* the best that fits whatever the memory's error; fate open: none so far */
+};
+
+/* Counts a candidate's plans: those still among the search's items, and those that fell out before. */
+struct outcomes {
+    size_t first_item, end_item;
+    int64_t n_invalid, n_unplayed, n_too_large;
+    double least_excess_bytes; /* of those; NAN: none */
+};
+
+struct search {
+    const struct tsim_plan_search *options;
+    struct item *items; /* heap; by position, so by candidate */
+    size_t n_items, capacity;
+    size_t first_unbounded;
+    int64_t n_total, n_unseen; /* plans that divide; those that an interrupt kept from being bounded */
+    bool heeds;                /* an interrupt is looked for */
+    bool is_interrupted;
+    double began_s;            /* this part of the search, by a steady clock */
+    struct outcomes *outcomes; /* by candidate */
+    struct known known;
+    size_t order_at;     /* of the rounds: how far the order is used up */
+    struct item **round; /* TSIM_PLAN_ROUND */
+    struct tsim_point *points;
+    size_t n_round;
+};
+
+/* ---- figures that a bound says something about ---- */
+
+static bool is_bounded(enum tsim_outcome_figure figure) {
+    static const enum tsim_outcome_figure FIGURES[] = {TSIM_OUTCOME_STEP_TIME,
+                                                       TSIM_OUTCOME_TOKENS_PER_S,
+                                                       TSIM_OUTCOME_TOKENS_PER_S_PER_GPU,
+                                                       TSIM_OUTCOME_SAMPLES_PER_S,
+                                                       TSIM_OUTCOME_MFU,
+                                                       TSIM_OUTCOME_HFU,
+                                                       TSIM_OUTCOME_MODEL_TFLOPS_PER_GPU,
+                                                       TSIM_OUTCOME_HARDWARE_TFLOPS_PER_GPU,
+                                                       TSIM_OUTCOME_STEP_ENERGY,
+                                                       TSIM_OUTCOME_DAYS,
+                                                       TSIM_OUTCOME_ENERGY_KWH,
+                                                       TSIM_OUTCOME_CO2,
+                                                       TSIM_OUTCOME_ELECTRICITY,
+                                                       TSIM_OUTCOME_RENT,
+                                                       TSIM_OUTCOME_PURCHASE,
+                                                       TSIM_OUTCOME_TRILLION_RENT,
+                                                       TSIM_OUTCOME_TRILLION_ELECTRICITY,
+                                                       TSIM_OUTCOME_ACCELERATORS,
+                                                       TSIM_OUTCOME_MEMORY_PEAK,
+                                                       TSIM_OUTCOME_STEPS};
+    for (size_t i = 0; i < sizeof FIGURES / sizeof FIGURES[0]; i++)
+        if (FIGURES[i] == figure)
+            return true;
+    return false;
+}
+
+static bool is_more(enum tsim_outcome_figure figure) {
+    return tsim_outcome_spec(figure)->goal == TSIM_GOAL_MORE;
+}
+
+/* More is better; infinite where nothing is known. */
+static double objective_of(const struct search *search, const struct tsim_outcome *outcome, bool is_bound) {
+    enum tsim_outcome_figure figure = search->options->ranking.objective;
+    double value = outcome->value[figure];
+    if (is_bound && !is_bounded(figure))
+        return (double)INFINITY;
+    if (isnan(value))
+        return -(double)INFINITY;
+    return is_more(figure) ? value : -value;
+}
+
+static bool breaks_limit(const struct search *search, const struct tsim_outcome *bound) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    for (size_t i = 0; i < ranking->n_limits; i++) {
+        const struct tsim_limit *limit = &ranking->limits[i];
+        double value = bound->value[limit->figure];
+        if (is_bounded(limit->figure) && (is_more(limit->figure) ? value < limit->value : value > limit->value))
+            return true;
+    }
+    return false;
+}
+
+static struct tsim_plan_price price_of(const struct tsim_scenario *sc, const struct tsim_outcome *outcome) {
+    double tokens = (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
+    double cost = outcome->value[TSIM_OUTCOME_TRILLION_RENT];
+    return (struct tsim_plan_price){.time_s = outcome->value[TSIM_OUTCOME_STEP_TIME] / tokens,
+                                    .cost_usd = isnan(cost) ? 0 : cost * 1e-12,
+                                    .energy_j = outcome->value[TSIM_OUTCOME_STEP_ENERGY] / tokens};
+}
+
+/* ---- what is excluded ---- */
+
+/* The earlier one of plans with equal prices stands for all. `b` may be a bound of its own price. */
+static bool beats(const struct item *a, const struct item *b) {
+    const struct tsim_plan_price *x = &a->price, *y = &b->price;
+    if ((x->cost_usd > 0) != (y->cost_usd > 0)) /* known of one alone */
+        return false;
+    if (x->time_s > y->time_s || x->cost_usd > y->cost_usd || x->energy_j > y->energy_j)
+        return false;
+    return x->time_s < y->time_s || x->cost_usd < y->cost_usd || x->energy_j < y->energy_j || a->position < b->position;
+}
+
+static bool is_beaten(const struct known *known, const struct item *item) {
+    for (size_t i = 0; i < known->n_front; i++)
+        if (beats(&known->front[i], item))
+            return true;
+    return false;
+}
+
+static bool is_excluded(const struct search *search, const struct item *item) {
+    const struct tsim_best *best = &search->known.best;
+    if (search->options->is_exhaustive)
+        return false;
+    if (item->breaks_limit)
+        return true;
+    const struct item *own = &search->known.own[item->candidate], *safe = &search->known.safe;
+    if (!item->may_not_fit && (safe->fate == FATE_OPEN || item->objective >= safe->objective))
+        return false;
+    if (own->fate == FATE_OPEN || item->objective >= own->objective || best->n < TSIM_BEST_POINTS ||
+        item->objective >= objective_of(search, &best->points[best->n - 1].outcome, false))
+        return false;
+    return is_beaten(&search->known, item);
+}
+
+/* ---- threads: each takes the next piece of work until there is none ---- */
+
+struct worker;
+typedef void (*work_fn)(struct search *search, struct worker *worker, size_t index);
+
+struct crew {
+    struct search *search;
+    work_fn work;
+    size_t n_pieces;
+    pthread_mutex_t mutex; /* guards next; pieces and memos belong to the thread that took them */
+    size_t next;
+};
+
+/* Remembers the costs of one candidate's passes. Plans come by candidate while they are bounded, by their bounds while they are
+ * simulated: a place for some candidates at a time is enough, and thousands of them take no more memory. */
+enum { MEMO_PLACES = 64 };
+struct memo_place {
+    struct tsim_arena arena;
+    const struct tsim_plan_candidate *candidate; /* NULL: none yet */
+    struct tsim_pass_memo *memo;
+};
+
+struct worker {
+    struct crew *crew;
+    struct tsim_arena kept, scratch; /* for the search; for one piece */
+    struct memo_place memos[MEMO_PLACES];
+    double *nearest; /* by candidate and limit: the best that a plan could reach; NAN: none so far */
+};
+
+/* They are blocked while a search heeds them, so that they wait here instead of ending the program. */
+static bool is_interrupted(const struct search *search) {
+    sigset_t pending;
+    return search->heeds && sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
+}
+
+static void *work(void *argument) {
+    struct worker *worker = argument;
+    struct crew *crew = worker->crew;
+    for (;;) {
+        pthread_mutex_lock(&crew->mutex);
+        size_t piece = crew->next < crew->n_pieces ? crew->next++ : SIZE_MAX;
+        pthread_mutex_unlock(&crew->mutex);
+        if (piece == SIZE_MAX || is_interrupted(crew->search))
+            return NULL;
+        crew->work(crew->search, worker, piece);
+    }
+}
+
+struct team {
+    struct worker workers[MOST_THREADS];
+    int32_t n;
+};
+
+static void team_init(struct team *team, const struct tsim_plan_search *options) {
+    size_t n_candidates = options->space->n_candidates;
+    team->n = options->n_threads < 1 ? 1 : options->n_threads < MOST_THREADS ? options->n_threads : MOST_THREADS;
+    for (int32_t i = 0; i < team->n; i++) {
+        struct worker *worker = &team->workers[i];
+        tsim_arena_init(&worker->kept);
+        tsim_arena_init(&worker->scratch);
+        for (size_t p = 0; p < MEMO_PLACES; p++) {
+            worker->memos[p].candidate = NULL;
+            tsim_arena_init(&worker->memos[p].arena);
+        }
+        size_t n_nearest = n_candidates * options->ranking.n_limits;
+        worker->nearest = TSIM_NEW_ARRAY(&worker->kept, n_nearest, double);
+        for (size_t k = 0; k < n_nearest; k++)
+            worker->nearest[k] = (double)NAN;
+    }
+}
+
+static void team_release(struct team *team) {
+    for (int32_t i = 0; i < team->n; i++) {
+        for (size_t p = 0; p < MEMO_PLACES; p++)
+            tsim_arena_release(&team->workers[i].memos[p].arena);
+        tsim_arena_release(&team->workers[i].scratch);
+        tsim_arena_release(&team->workers[i].kept);
+    }
+}
+
+/* This thread works too, so a machine that starts no other one is slower and nothing else. */
+static void team_run(struct team *team, struct search *search, work_fn fn, size_t n_pieces) {
+    pthread_t threads[MOST_THREADS];
+    bool is_started[MOST_THREADS] = {false};
+    struct crew crew = {.search = search, .work = fn, .n_pieces = n_pieces};
+    pthread_mutex_init(&crew.mutex, NULL);
+    for (int32_t i = 0; i < team->n; i++)
+        team->workers[i].crew = &crew;
+    for (int32_t i = 1; i < team->n && (size_t)i < n_pieces; i++)
+        is_started[i] = pthread_create(&threads[i], NULL, work, &team->workers[i]) == 0;
+    work(&team->workers[0]);
+    for (int32_t i = 1; i < team->n; i++)
+        if (is_started[i])
+            pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&crew.mutex);
+}
+
+/* ---- bounds ---- */
+
+static struct tsim_pass_memo *memo_of(const struct search *search, struct worker *worker,
+                                      const struct tsim_plan_candidate *candidate) {
+    struct memo_place *place = &worker->memos[(size_t)(candidate - search->options->space->candidates) % MEMO_PLACES];
+    if (place->candidate != candidate) {
+        tsim_arena_reset(&place->arena);
+        place->memo = tsim_pass_memo_new(&place->arena);
+        place->candidate = candidate;
+    }
+    return place->memo;
+}
+
+static double better_of(enum tsim_outcome_figure figure, double a, double b) {
+    return is_more(figure) ? fmax(a, b) : fmin(a, b); /* of a number and NAN the number */
+}
+
+/* Figures that are bounded are taken from the bounds of all plans, others from those that are simulated. */
+static void note_nearest(const struct search *search, struct worker *worker, const struct item *item,
+                         const struct tsim_outcome *outcome, bool is_bound) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    double *nearest = worker->nearest + (size_t)item->candidate * ranking->n_limits;
+    for (size_t i = 0; i < ranking->n_limits; i++) {
+        enum tsim_outcome_figure figure = ranking->limits[i].figure;
+        if (is_bounded(figure) == is_bound)
+            nearest[i] = better_of(figure, nearest[i], outcome->value[figure]);
+    }
+}
+
+static const struct tsim_scenario *plan_of(const struct search *search, struct tsim_arena *arena, int64_t position,
+                                           const struct tsim_plan_candidate **candidate) {
+    struct tsim_plan_choice choice;
+    const struct tsim_scenario *scenario;
+    *candidate = tsim_plan_candidate_at(search->options->space, position);
+    return tsim_plan_choice_at(*candidate, position, &choice) &&
+                   tsim_scenario_replan(arena, (*candidate)->job, &choice, &scenario)
+               ? scenario
+               : NULL;
+}
+
+static bool is_played(const struct tsim_scenario *scenario) {
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    diags.is_mute = true;
+    enum tsim_status status = tsim_refuse_unplayed(scenario, &diags);
+    tsim_diags_release(&diags);
+    return status == TSIM_OK;
+}
+
+static void set_bound(const struct search *search, struct worker *worker, const struct tsim_prediction *prediction,
+                      struct item *item) {
+    const struct tsim_result *bound = &prediction->result;
+    struct tsim_outcome outcome;
+    item->fate = bound->fits ? FATE_OPEN : FATE_TOO_LARGE;
+    item->excess_bytes = bound->memory.peak_bytes - bound->memory.capacity_bytes;
+    if (!bound->fits)
+        return;
+    tsim_outcome_of(prediction, &outcome);
+    item->objective = objective_of(search, &outcome, true);
+    item->breaks_limit = breaks_limit(search, &outcome);
+    item->may_not_fit = tsim_may_not_fit(bound->memory.peak_bytes, bound->memory.capacity_bytes);
+    item->price = price_of(bound->scenario, &outcome);
+    note_nearest(search, worker, item, &outcome, true);
+}
+
+static void bound_block(struct search *search, struct worker *worker, size_t block) {
+    size_t first = search->first_unbounded + block * BLOCK_ITEMS, left = search->n_items - first;
+    for (size_t i = first; i < first + (left < BLOCK_ITEMS ? left : BLOCK_ITEMS); i++) {
+        struct item *item = &search->items[i];
+        const struct tsim_plan_candidate *candidate;
+        struct tsim_prediction bound = {0};
+        const struct tsim_scenario *scenario = plan_of(search, &worker->scratch, item->position, &candidate);
+        item->fate = scenario ? FATE_UNPLAYED : FATE_INVALID;
+        if (scenario && is_played(scenario)) {
+            tsim_train_bound(&worker->scratch, scenario, memo_of(search, worker, candidate), false, &bound.result);
+            set_bound(search, worker, &bound, item);
+        }
+        tsim_arena_reset(&worker->scratch);
+    }
+}
+
+/* ---- rounds ---- */
+
+static void simulate(struct search *search, struct worker *worker, size_t index) {
+    struct tsim_arena *arena = &worker->scratch;
+    struct item *item = search->round[index];
+    struct tsim_point *point = &search->points[index];
+    const struct tsim_plan_candidate *candidate;
+    const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
+    struct tsim_run_options options = {.is_brief = true, .memo = memo_of(search, worker, candidate)};
+    struct tsim_prediction prediction = {0};
+    struct tsim_diags diags;
+    if (!search->options->is_exhaustive) {
+        tsim_train_bound(arena, scenario, options.memo, true, &prediction.result);
+        set_bound(search, worker, &prediction, item);
+    }
+    item->fate = FATE_PRUNED;
+    if (!is_excluded(search, item)) {
+        tsim_diags_init(&diags);
+        bool is_good = tsim_train_run(arena, scenario, &options, &prediction.result, &diags) == TSIM_OK;
+        item->fate = is_good ? FATE_SIMULATED : FATE_FAILED;
+        *point = (struct tsim_point){.position = item->position, .status = TSIM_POINT_OK};
+        if (is_good)
+            tsim_outcome_of(&prediction, &point->outcome);
+        tsim_diags_release(&diags);
+    }
+    if (item->fate == FATE_SIMULATED) {
+        item->objective = objective_of(search, &point->outcome, false);
+        item->price = price_of(scenario, &point->outcome);
+        note_nearest(search, worker, item, &point->outcome, false);
+    }
+    tsim_arena_reset(arena);
+}
+
+static bool is_ahead(const struct item *a, const struct item *b) {
+    return a->objective != b->objective ? a->objective > b->objective : a->position < b->position;
+}
+
+static int by_objective(const void *a, const void *b) {
+    return is_ahead(*(struct item *const *)a, *(struct item *const *)b) ? -1 : 1;
+}
+
+static void join_front(struct known *known, const struct item *item) {
+    size_t n = 0;
+    if (is_beaten(known, item))
+        return;
+    for (size_t i = 0; i < known->n_front; i++)
+        if (!beats(item, &known->front[i]))
+            known->front[n++] = known->front[i];
+    known->front = tsim_heap_grow(known->front, &known->capacity, n + 1, sizeof *known->front);
+    known->front[n++] = *item;
+    known->n_front = n;
+}
+
+/* The next open items that are not excluded by what is known; false when none is left. */
+static bool next_round(struct search *search, struct item **order, size_t n_order, size_t most) {
+    search->n_round = 0;
+    while (search->order_at < n_order && search->n_round < most) {
+        struct item *item = order[search->order_at++];
+        if (is_excluded(search, item))
+            item->fate = FATE_PRUNED;
+        else
+            search->round[search->n_round++] = item;
+    }
+    return search->n_round > 0;
+}
+
+static void learn(struct search *search, struct tsim_plan_result *result) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    for (size_t i = 0; i < search->n_round; i++) {
+        const struct item *item = search->round[i];
+        if (item->fate != FATE_SIMULATED || !tsim_ranking_admits(ranking, &search->points[i]))
+            continue;
+        result->n_admitted++;
+        tsim_best_offer(&search->known.best, ranking, &search->points[i]);
+        struct item *own = &search->known.own[item->candidate];
+        if (own->fate == FATE_OPEN || is_ahead(item, own))
+            *own = *item;
+        struct item *safe = &search->known.safe;
+        if (!item->may_not_fit && (safe->fate == FATE_OPEN || is_ahead(item, safe)))
+            *safe = *item;
+        join_front(&search->known, item);
+    }
+}
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void report_to(tsim_plan_report_fn report, void *context, const struct search *search, bool is_bounding,
+                      int64_t n_done, int64_t n_plans) {
+    double left_s = (now_s() - search->began_s) * (double)(n_plans - n_done) / (double)n_done;
+    const struct tsim_plan_progress progress = {n_plans, n_done, is_bounding, search->is_interrupted,
+                                                n_done > 0 ? left_s : (double)NAN};
+    if (report)
+        report(context, &progress);
+}
+
+static void simulate_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context,
+                         struct tsim_plan_result *result) {
+    struct item **order = NULL;
+    size_t n_order = 0, capacity = 0;
+    order = tsim_heap_grow(order, &capacity, search->n_items + 1, sizeof *order);
+    for (size_t i = 0; i < search->n_items; i++)
+        if (search->items[i].fate == FATE_OPEN)
+            order[n_order++] = &search->items[i];
+    if (n_order > 0)
+        qsort(order, n_order, sizeof *order, by_objective);
+    search->began_s = now_s();
+    bool is_last = search->is_interrupted; /* a short round of what was bounded, so that there is something to show */
+    search->heeds &= !is_last;
+    while (next_round(search, order, n_order, is_last ? LAST_ROUND : TSIM_PLAN_ROUND)) {
+        team_run(team, search, simulate, search->n_round);
+        learn(search, result);
+        search->is_interrupted |= is_interrupted(search);
+        report_to(report, context, search, false, (int64_t)search->order_at, (int64_t)n_order);
+        if (is_last || search->is_interrupted)
+            break;
+    }
+    tsim_heap_free(order);
+}
+
+/* ---- the result ---- */
+
+static void list_plans(struct search *search, size_t c) {
+    const struct tsim_plan_candidate *candidate = &search->options->space->candidates[c];
+    struct tsim_plan_choice choice;
+    for (int64_t at = candidate->first_position; tsim_plan_choice_from(candidate, &at, &choice); at++) {
+        search->items = tsim_heap_grow(search->items, &search->capacity, search->n_items + 1, sizeof *search->items);
+        search->items[search->n_items++] = (struct item){.position = at, .candidate = (int32_t)c, .fate = FATE_UNSEEN};
+    }
+}
+
+static int64_t count_listed(const struct tsim_plan_space *space) {
+    int64_t n = 0;
+    struct tsim_plan_choice choice;
+    for (size_t c = 0; c < space->n_candidates; c++)
+        for (int64_t at = space->candidates[c].first_position;
+             tsim_plan_choice_from(&space->candidates[c], &at, &choice); at++)
+            n++;
+    return n;
+}
+
+/* Keeps only what was bounded and can still be simulated: a fortieth, often. */
+static void keep_open(struct search *search) {
+    size_t n = search->first_unbounded;
+    for (size_t i = n; i < search->n_items; i++) {
+        const struct item *item = &search->items[i];
+        struct outcomes *outcomes = &search->outcomes[item->candidate];
+        outcomes->n_invalid += item->fate == FATE_INVALID;
+        outcomes->n_unplayed += item->fate == FATE_UNPLAYED;
+        outcomes->n_too_large += item->fate == FATE_TOO_LARGE;
+        if (item->fate == FATE_TOO_LARGE)
+            outcomes->least_excess_bytes = fmin(outcomes->least_excess_bytes, item->excess_bytes);
+        search->n_unseen -= item->fate != FATE_UNSEEN;
+        if (item->fate != FATE_OPEN)
+            continue;
+        if (outcomes->end_item == 0)
+            outcomes->first_item = n;
+        search->items[n++] = *item;
+        outcomes->end_item = n;
+    }
+    search->n_items = n;
+}
+
+/* Some candidates at a time, so that what falls out takes no memory. */
+static void bound_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context) {
+    size_t n_candidates = search->options->space->n_candidates;
+    search->n_total = search->n_unseen = count_listed(search->options->space);
+    search->began_s = now_s();
+    for (size_t c = 0; c < n_candidates && !search->is_interrupted;) {
+        search->first_unbounded = search->n_items;
+        while (c < n_candidates && search->n_items - search->first_unbounded < MOST_LISTED)
+            list_plans(search, c++);
+        size_t n = search->n_items - search->first_unbounded;
+        team_run(team, search, bound_block, (n + BLOCK_ITEMS - 1) / BLOCK_ITEMS);
+        keep_open(search);
+        search->is_interrupted = is_interrupted(search);
+        report_to(report, context, search, true, search->n_total - search->n_unseen, search->n_total);
+    }
+}
+
+static void count(const struct search *search, struct tsim_plan_result *result) {
+    result->n_plans = (int64_t)search->n_items;
+    result->least_excess_bytes = (double)NAN;
+    for (size_t c = 0; c < search->options->space->n_candidates; c++) {
+        const struct outcomes *outcomes = &search->outcomes[c];
+        result->n_plans += outcomes->n_invalid + outcomes->n_unplayed + outcomes->n_too_large;
+        result->n_invalid += outcomes->n_invalid;
+        result->n_unplayed += outcomes->n_unplayed;
+        result->n_too_large += outcomes->n_too_large;
+        result->least_excess_bytes = fmin(result->least_excess_bytes, outcomes->least_excess_bytes);
+    }
+    for (size_t i = 0; i < search->n_items; i++) {
+        enum fate fate = search->items[i].fate;
+        result->n_pruned += fate == FATE_PRUNED;
+        result->n_evaluated += fate == FATE_SIMULATED || fate == FATE_FAILED;
+        result->n_unseen += fate == FATE_OPEN;
+    }
+    result->n_unbounded = search->n_unseen;
+    result->n_unseen += search->n_unseen;
+    result->is_interrupted = search->is_interrupted && result->n_unseen > 0;
+}
+
+/* ---- candidates without a plan ---- */
+
+static double nearest_of(const struct search *search, const struct team *team, size_t candidate, size_t limit) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    double nearest = (double)NAN;
+    for (int32_t i = 0; i < team->n; i++)
+        nearest = better_of(ranking->limits[limit].figure, nearest,
+                            team->workers[i].nearest[candidate * ranking->n_limits + limit]);
+    return nearest;
+}
+
+static void find_missed_limit(const struct search *search, const struct team *team, size_t candidate,
+                              struct tsim_plan_gap *gap) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    double worst = 0;
+    for (size_t i = 0; i < ranking->n_limits; i++) {
+        const struct tsim_limit *limit = &ranking->limits[i];
+        double nearest = nearest_of(search, team, candidate, i);
+        double miss = tsim_limit_miss(limit, nearest);
+        if (!(miss > worst))
+            continue;
+        worst = miss;
+        gap->limit = limit;
+        gap->nearest = nearest;
+    }
+}
+
+/* Where no limit is missed: is it that a limited figure, or the one to rank by, has no value? */
+static void find_unknown_figure(const struct search *search, const struct team *team, size_t candidate,
+                                struct tsim_plan_gap *gap) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    size_t n_simulated = 0, n_ranked = 0;
+    for (size_t i = 0; i < ranking->n_limits; i++)
+        if (isnan(nearest_of(search, team, candidate, i))) {
+            gap->lack = TSIM_PLAN_LACKS_FIGURE;
+            gap->figure = ranking->limits[i].figure;
+            return;
+        }
+    for (size_t i = search->outcomes[candidate].first_item; i < search->outcomes[candidate].end_item; i++) {
+        const struct item *item = &search->items[i];
+        bool is_run = item->fate == FATE_SIMULATED;
+        n_simulated += is_run;
+        n_ranked += is_run && isfinite(item->objective);
+    }
+    if (n_simulated == 0 || n_ranked > 0)
+        return;
+    gap->lack = TSIM_PLAN_LACKS_FIGURE;
+    gap->figure = ranking->objective;
+}
+
+static void find_gap(const struct search *search, const struct team *team, size_t candidate,
+                     struct tsim_plan_gap *gap) {
+    const struct outcomes *outcomes = &search->outcomes[candidate];
+    bool fits = outcomes->end_item > outcomes->first_item, is_valid = fits || outcomes->n_too_large > 0;
+    *gap = (struct tsim_plan_gap){.candidate = &search->options->space->candidates[candidate],
+                                  .excess_bytes = outcomes->least_excess_bytes};
+    gap->capacity_bytes = gap->candidate->job->cluster.node->accelerator->memory_bytes;
+    gap->lack = !is_valid ? TSIM_PLAN_LACKS_VALID : !fits ? TSIM_PLAN_LACKS_MEMORY : TSIM_PLAN_LACKS_LIMIT;
+    if (!is_valid)
+        tsim_plan_nearest_batches(gap->candidate, &gap->batch_below, &gap->batch_above);
+    else if (fits)
+        find_missed_limit(search, team, candidate, gap);
+    if (fits && !gap->limit)
+        find_unknown_figure(search, team, candidate, gap);
+}
+
+static void find_gaps(struct tsim_arena *arena, const struct search *search, const struct team *team,
+                      struct tsim_plan_result *result) {
+    size_t n = search->options->space->n_candidates;
+    struct tsim_plan_gap *gaps = TSIM_NEW_ARRAY(arena, n, struct tsim_plan_gap);
+    for (size_t c = 0; c < n && !result->is_interrupted; c++)
+        if (search->known.own[c].fate != FATE_SIMULATED)
+            find_gap(search, team, c, &gaps[result->n_gaps++]);
+    result->gaps = gaps;
+}
+
+/* Where the run has no length, or its step no interval. */
+static const struct tsim_percentiles NOT_KNOWN = {(double)NAN, (double)NAN, (double)NAN};
+
+/* Run again, in full: for what the search itself does without. */
+static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search,
+                                  const struct tsim_residuals *residuals, int64_t position, struct tsim_plan *plan,
+                                  struct tsim_diags *diags) {
+    const struct tsim_run_options options = {.ignore_memory = false};
+    struct tsim_arena own; /* a run's results are a hundred times what is kept of them */
+    struct tsim_prediction prediction = {0};
+    const struct tsim_uncertainty *u = &prediction.uncertainty;
+    tsim_arena_init(&own);
+    const struct tsim_scenario *scenario = plan_of(search, &own, position, &plan->candidate);
+    tsim_plan_choice_at(plan->candidate, position, &plan->choice);
+    enum tsim_status status = tsim_train_run(&own, scenario, &options, &prediction.result, diags);
+    if (status == TSIM_OK) {
+        tsim_uncertainty_set(&own, residuals, &prediction);
+        plan->point = (struct tsim_point){.position = position, .status = TSIM_POINT_OK};
+        tsim_outcome_of(&prediction, &plan->point.outcome);
+        plan->price = price_of(scenario, &plan->point.outcome);
+        plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
+        plan->days = u->has_run ? u->days : NOT_KNOWN;
+        plan->cost_usd = u->has_run ? u->cost_usd : NOT_KNOWN;
+        plan->may_not_fit =
+            tsim_may_not_fit(prediction.result.memory.peak_bytes, prediction.result.memory.capacity_bytes);
+        plan->n_similar_runs = u->basis ? u->n_similar : -1;
+        plan->n_own_runs = u->basis ? u->n_own : -1;
+    }
+    tsim_arena_release(&own);
+    return status;
+}
+
+static const struct tsim_plan *completed(const struct tsim_plan *plans, size_t n, int64_t position) {
+    for (size_t i = 0; i < n; i++)
+        if (plans[i].point.position == position)
+            return &plans[i];
+    return NULL;
+}
+
+/* Once for each plan: most of the front are among the best. */
+static enum tsim_status complete(struct tsim_arena *arena, const struct search *search,
+                                 const struct tsim_residuals *residuals, int64_t position,
+                                 const struct tsim_plan_result *result, struct tsim_plan *plan,
+                                 struct tsim_diags *diags) {
+    const struct tsim_plan *done = completed(result->best, result->n_best, position);
+    done = done ? done : completed(result->front, result->n_front, position);
+    if (!done)
+        return run_again(arena, search, residuals, position, plan, diags);
+    *plan = *done;
+    return TSIM_OK;
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct item *x = a, *y = b;
+    if (x->price.time_s != y->price.time_s)
+        return x->price.time_s < y->price.time_s ? -1 : 1;
+    return x->position < y->position ? -1 : 1;
+}
+
+static enum tsim_status complete_all(struct tsim_arena *arena, const struct search *search,
+                                     struct tsim_plan_result *result, struct tsim_diags *diags) {
+    const struct known *known = &search->known;
+    struct tsim_residuals residuals;
+    TSIM_TRY(tsim_residuals_read(arena, NULL, &residuals, diags));
+    struct tsim_plan *front = TSIM_NEW_ARRAY(arena, known->n_front, struct tsim_plan);
+    result->front = front;
+    for (; result->n_best < known->best.n; result->n_best++)
+        TSIM_TRY(complete(arena, search, &residuals, known->best.points[result->n_best].position, result,
+                          &result->best[result->n_best], diags));
+    if (known->n_front > 0)
+        qsort(known->front, known->n_front, sizeof *known->front, by_time);
+    for (; result->n_front < known->n_front; result->n_front++)
+        TSIM_TRY(complete(arena, search, &residuals, known->front[result->n_front].position, result,
+                          &front[result->n_front], diags));
+    result->has_safe = known->safe.fate == FATE_SIMULATED;
+    if (result->has_safe)
+        TSIM_TRY(complete(arena, search, &residuals, known->safe.position, result, &result->safe, diags));
+    struct tsim_plan *own = TSIM_NEW_ARRAY(arena, search->options->space->n_candidates, struct tsim_plan);
+    for (size_t i = 0; i < search->options->space->n_candidates; i++)
+        if (known->own[i].fate == FATE_SIMULATED)
+            TSIM_TRY(complete(arena, search, &residuals, known->own[i].position, result, &own[result->n_own++], diags));
+    result->own = own;
+    return TSIM_OK;
+}
+
+/* Threads that are started from here on block them, too. */
+static void block_interrupts(const struct search *search, sigset_t *before) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    if (search->heeds)
+        pthread_sigmask(SIG_BLOCK, &signals, before);
+}
+
+enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_search *options,
+                               tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
+                               struct tsim_diags *diags) {
+    struct search search = {.options = options,
+                            .round = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct item *),
+                            .points = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct tsim_point)};
+    struct team *team = TSIM_NEW(arena, struct team);
+    search.known.own = TSIM_NEW_ARRAY(arena, options->space->n_candidates, struct item);
+    search.outcomes = TSIM_NEW_ARRAY(arena, options->space->n_candidates, struct outcomes);
+    for (size_t c = 0; c < options->space->n_candidates; c++)
+        search.outcomes[c].least_excess_bytes = (double)NAN;
+    *result = (struct tsim_plan_result){.n_best = 0};
+    team_init(team, options);
+    sigset_t before;
+    search.heeds = options->heeds_interrupt;
+    block_interrupts(&search, &before);
+    bound_all(&search, team, report, context);
+    simulate_all(&search, team, report, context, result);
+    count(&search, result);
+    find_gaps(arena, &search, team, result);
+    enum tsim_status status = complete_all(arena, &search, result, diags);
+    if (options->heeds_interrupt && !search.is_interrupted)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    team_release(team);
+    tsim_heap_free(search.known.front);
+    tsim_heap_free(search.items);
+    return status;
+}

@@ -1,0 +1,542 @@
+#include "study/search/plan_space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_VALUES = 512, LEAST_CONTEXT_TOKENS = 4096, MOST_MICRO_BATCH_TOKENS = 32768 };
+
+static const char *const PATHS[TSIM_N_PLAN_KEYS] = {[TSIM_PLAN_TENSOR] = "parallelism.tensor",
+                                                    [TSIM_PLAN_PIPELINE] = "parallelism.pipeline",
+                                                    [TSIM_PLAN_VIRTUAL] = "parallelism.virtual_pipeline",
+                                                    [TSIM_PLAN_CONTEXT] = "parallelism.context",
+                                                    [TSIM_PLAN_EXPERT] = "parallelism.expert",
+                                                    [TSIM_PLAN_ZERO] = "parallelism.zero",
+                                                    [TSIM_PLAN_MICRO_BATCH] = "training.micro_batch_size",
+                                                    [TSIM_PLAN_RECOMPUTE] = "training.recompute",
+                                                    [TSIM_PLAN_SCHEDULE] = "parallelism.schedule",
+                                                    [TSIM_PLAN_SEQUENCE] = "parallelism.sequence",
+                                                    [TSIM_PLAN_LAYERS] = "parallelism.layers_per_stage"};
+
+const char *tsim_plan_key_path(enum tsim_plan_key key) {
+    return PATHS[key];
+}
+
+/* ---- values that the user lists ---- */
+
+static const char *word_of(enum tsim_plan_key key, int64_t value) {
+    switch (key) {
+    case TSIM_PLAN_RECOMPUTE:
+        return value <= TSIM_RECOMPUTE_FULL ? tsim_recompute_name((enum tsim_recompute)value) : NULL;
+    case TSIM_PLAN_SCHEDULE:
+        return value <= TSIM_SCHEDULE_DUALPIPE ? tsim_schedule_name((enum tsim_schedule)value) : NULL;
+    case TSIM_PLAN_SEQUENCE:
+        return value == 0 ? "false" : value == 1 ? "true" : NULL;
+    case TSIM_PLAN_LAYERS:
+        return value == 0 ? "auto" : value == 1 ? "balance" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static bool has_words(enum tsim_plan_key key) {
+    return key == TSIM_PLAN_RECOMPUTE || key == TSIM_PLAN_SCHEDULE || key == TSIM_PLAN_SEQUENCE ||
+           key == TSIM_PLAN_LAYERS;
+}
+
+static bool value_of(enum tsim_plan_key key, const char *text, int64_t *value) {
+    const char *word;
+    if (!has_words(key)) {
+        char *end;
+        *value = strtoll(text, &end, 10);
+        return *end == '\0' && end > text && *value >= (key == TSIM_PLAN_ZERO ? 0 : 1) &&
+               *value <= (key == TSIM_PLAN_ZERO ? 3 : 1000000);
+    }
+    for (*value = 0; (word = word_of(key, *value)) != NULL; ++*value)
+        if (strcmp(word, text) == 0)
+            return true;
+    return false;
+}
+
+static bool find_key(const char *path, enum tsim_plan_key *key) {
+    for (int i = 0; i < TSIM_N_PLAN_KEYS; i++)
+        if (strcmp(PATHS[i], path) == 0) {
+            *key = (enum tsim_plan_key)i;
+            return true;
+        }
+    return false;
+}
+
+static enum tsim_status wrong(struct tsim_diags *diags, const char *path, const char *what, const char *hint) {
+    tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SCHEMA, (struct tsim_place){0}, path, "%s", what), "%s", hint);
+    return TSIM_ERR_SCHEMA;
+}
+
+static bool has_value(const struct tsim_plan_axis *axis, int64_t value) {
+    for (size_t i = 0; i < axis->n; i++)
+        if (axis->values[i] == value)
+            return true;
+    return false;
+}
+
+/* Each once. */
+static enum tsim_status read_values(struct tsim_arena *arena, const struct tsim_space_axis *from,
+                                    enum tsim_plan_key key, struct tsim_plan_axis *axis, struct tsim_diags *diags) {
+    int64_t *values = TSIM_NEW_ARRAY(arena, from->n_choices, int64_t);
+    size_t n = 0;
+    for (size_t i = 0; i < from->n_choices; i++) {
+        if (!value_of(key, from->choices[i].settings[0].text, &values[n]))
+            return wrong(diags, PATHS[key],
+                         tsim_arena_printf(arena, "'%.60s' is not among what a search can try",
+                                           from->choices[i].settings[0].text),
+                         has_words(key) ? "as in recompute: [none, full], schedule: [1f1b, interleaved]"
+                                        : "whole numbers from 1 on (zero: 0 to 3)");
+        n += !has_value(&(struct tsim_plan_axis){values, n}, values[n]);
+    }
+    *axis = (struct tsim_plan_axis){values, n};
+    return TSIM_OK;
+}
+
+/* Axes over one key of the plan are its values; axes over other keys are kept; both together cannot be. */
+static enum tsim_status split_axes(struct tsim_arena *arena, const struct tsim_space *axes, struct tsim_space *others,
+                                   struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], struct tsim_diags *diags) {
+    struct tsim_space_axis *kept = TSIM_NEW_ARRAY(arena, axes->n_axes, struct tsim_space_axis);
+    *others = (struct tsim_space){.axes = kept, .n_points = 1, .most_settings = axes->most_settings};
+    for (size_t a = 0; a < axes->n_axes; a++) {
+        const struct tsim_space_axis *axis = &axes->axes[a];
+        size_t n_plan = 0, n_settings = 0;
+        enum tsim_plan_key key = TSIM_N_PLAN_KEYS, other;
+        for (size_t c = 0; c < axis->n_choices; c++)
+            for (size_t i = 0; i < axis->choices[c].n_settings; i++, n_settings++)
+                if (find_key(axis->choices[c].settings[i].path, &other))
+                    n_plan++, key = other;
+                else if (strcmp(axis->choices[c].settings[i].path, "parallelism.data") == 0)
+                    return wrong(diags, "parallelism.data",
+                                 "a search takes what a plan leaves of the cluster as replicas",
+                                 "vary cluster.nodes, or the plan's keys: parallelism.tensor, parallelism.pipeline");
+        if (n_plan > 0 && (n_plan != n_settings || n_settings != axis->n_choices))
+            return wrong(diags, PATHS[key], "a key of the plan cannot change together with others",
+                         "an axis of its own says which values to try");
+        if (n_plan > 0) {
+            TSIM_TRY(read_values(arena, axis, key, &said[key], diags));
+            continue;
+        }
+        kept[others->n_axes++] = *axis;
+        others->n_points *= (int64_t)axis->n_choices;
+    }
+    return TSIM_OK;
+}
+
+/* ---- values of a candidate's own ---- */
+
+struct values {
+    int64_t items[MOST_VALUES];
+    size_t n;
+};
+
+static void add(struct values *values, int64_t value) {
+    for (size_t i = 0; i < values->n; i++)
+        if (values->items[i] == value)
+            return;
+    if (values->n < MOST_VALUES)
+        values->items[values->n++] = value;
+}
+
+static void add_divisors(struct values *values, int64_t of, int64_t most) {
+    for (int64_t d = 1; d <= of && d <= most; d++)
+        if (of % d == 0)
+            add(values, d);
+}
+
+static void add_powers(struct values *values, int64_t most) {
+    for (int64_t i = 1; i <= most; i *= 2)
+        add(values, i);
+}
+
+static void add_schedules(struct values *values, const struct tsim_scenario *job) {
+    add(values, TSIM_SCHEDULE_1F1B);
+    add(values, TSIM_SCHEDULE_INTERLEAVED);
+    add(values, TSIM_SCHEDULE_ZB_H1);
+    add(values, TSIM_SCHEDULE_ZB_V);
+    if (job->model->experts.count > 0)
+        add(values, TSIM_SCHEDULE_DUALPIPE);
+}
+
+/* Small samples come in larger micro-batches: what keeps the matrix units busy are tokens. */
+static int64_t most_micro_batch(const struct tsim_scenario *job) {
+    int64_t batch = job->training.global_batch_size, tokens = MOST_MICRO_BATCH_TOKENS / job->training.sequence_length;
+    int64_t most = job->model->kind != TSIM_MODEL_TRANSFORMER ? batch : tokens > 16 ? tokens : 16;
+    return most < batch ? most : batch;
+}
+
+static void add_values(struct values *values, const struct tsim_scenario *job, enum tsim_plan_key key) {
+    const struct tsim_model *m = job->model;
+    bool is_selective = job->training.attention == TSIM_ATTENTION_STANDARD || job->training.recompute_parts ||
+                        job->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
+    switch (key) {
+    case TSIM_PLAN_TENSOR:
+        add_divisors(values, job->cluster.accelerators_per_node, m->heads);
+        return;
+    case TSIM_PLAN_PIPELINE:
+        add_divisors(values, job->n_accelerators, m->layers + 2);
+        return;
+    case TSIM_PLAN_VIRTUAL:
+        add_divisors(values, m->layers, m->layers);
+        add_divisors(values, m->layers + 2, m->layers);
+        return;
+    case TSIM_PLAN_CONTEXT:
+        add(values, 1);
+        add_powers(values, job->training.sequence_length / LEAST_CONTEXT_TOKENS);
+        return;
+    case TSIM_PLAN_EXPERT:
+        add(values, 1);
+        add_divisors(values, m->experts.count, m->experts.count);
+        return;
+    case TSIM_PLAN_ZERO:
+        for (int64_t zero = 0; zero <= 3; zero++)
+            add(values, zero);
+        return;
+    case TSIM_PLAN_MICRO_BATCH:
+        add_powers(values, most_micro_batch(job));
+        return;
+    case TSIM_PLAN_RECOMPUTE:
+        add(values, TSIM_RECOMPUTE_NONE);
+        if (is_selective)
+            add(values, TSIM_RECOMPUTE_SELECTIVE);
+        add(values, TSIM_RECOMPUTE_FULL);
+        return;
+    case TSIM_PLAN_SCHEDULE:
+        add_schedules(values, job);
+        return;
+    case TSIM_PLAN_SEQUENCE:
+        add(values, true);
+        add(values, false);
+        return;
+    case TSIM_PLAN_LAYERS:
+        add(values, false);
+        add(values, m->list == NULL);
+        return;
+    case TSIM_N_PLAN_KEYS:
+        break;
+    }
+    TSIM_BUG("plan key %d", (int)key);
+}
+
+static bool is_supported(const struct tsim_supports *s, enum tsim_plan_key key, int64_t value) {
+    switch (key) {
+    case TSIM_PLAN_TENSOR:
+        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_TENSOR);
+    case TSIM_PLAN_PIPELINE:
+        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_PIPELINE);
+    case TSIM_PLAN_VIRTUAL:
+        return value == 1 || tsim_is_in(s->schedules, TSIM_SCHEDULE_INTERLEAVED);
+    case TSIM_PLAN_CONTEXT:
+        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_CONTEXT);
+    case TSIM_PLAN_EXPERT:
+        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_EXPERT);
+    case TSIM_PLAN_ZERO:
+        return tsim_is_in(s->zero, value);
+    case TSIM_PLAN_RECOMPUTE:
+        return tsim_is_in(s->recompute, value);
+    case TSIM_PLAN_SCHEDULE:
+        return tsim_is_in(s->schedules, value);
+    case TSIM_PLAN_SEQUENCE:
+        return value == 0 || tsim_is_in(s->splits, TSIM_SPLIT_SEQUENCE);
+    case TSIM_PLAN_LAYERS:
+        return value == 0 || tsim_is_in(s->splits, TSIM_SPLIT_UNEVEN_STAGES);
+    case TSIM_PLAN_MICRO_BATCH:
+    case TSIM_N_PLAN_KEYS:
+        break;
+    }
+    return true;
+}
+
+/* Where nothing is left, everything: then the list says nothing of what is searched. */
+static void keep_supported(struct values *values, const struct tsim_supports *supports, enum tsim_plan_key key) {
+    size_t n = 0;
+    for (size_t i = 0; i < values->n; i++)
+        if (is_supported(supports, key, values->items[i]))
+            n++;
+    for (size_t i = 0, at = 0; i < values->n && n > 0; i++)
+        if (is_supported(supports, key, values->items[i]))
+            values->items[at++] = values->items[i];
+    values->n = n > 0 ? n : values->n;
+}
+
+static void fill_candidate(struct tsim_arena *arena, const struct tsim_scenario *job,
+                           const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], bool is_any_software,
+                           struct tsim_plan_candidate *candidate) {
+    const struct tsim_supports *supports = &job->software->supports;
+    candidate->job = job;
+    candidate->n_points = 1;
+    candidate->zero_staged = is_any_software || said[TSIM_PLAN_ZERO].n > 0 ? 0 : supports->zero_staged;
+    candidate->balances_all = said[TSIM_PLAN_LAYERS].n > 0;
+    for (int key = 0; key < TSIM_N_PLAN_KEYS; key++) {
+        candidate->axes[key] = said[key];
+        if (said[key].n == 0) {
+            struct values own = {.n = 0};
+            add_values(&own, job, (enum tsim_plan_key)key);
+            if (!is_any_software)
+                keep_supported(&own, supports, (enum tsim_plan_key)key);
+            int64_t *values = TSIM_NEW_ARRAY(arena, own.n, int64_t);
+            memcpy(values, own.items, own.n * sizeof *values);
+            candidate->axes[key] = (struct tsim_plan_axis){values, own.n};
+        }
+        candidate->n_points *= (int64_t)candidate->axes[key].n;
+    }
+}
+
+/* ---- the space ---- */
+
+void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *job,
+                        const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], struct tsim_plan_space *space) {
+    struct tsim_plan_candidate *candidate = TSIM_NEW(arena, struct tsim_plan_candidate);
+    fill_candidate(arena, job, axes, false, candidate);
+    *space = (struct tsim_plan_space){.candidates = candidate, .n_candidates = 1, .n_points = candidate->n_points};
+}
+
+static enum tsim_status read_candidate(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                       const struct tsim_override *overrides, size_t n_overrides,
+                                       const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], bool is_any_software,
+                                       struct tsim_plan_candidate *candidate, struct tsim_diags *diags) {
+    size_t n = n_overrides;
+    struct tsim_override *all = TSIM_NEW_ARRAY(arena, n_overrides + candidate->n_settings, struct tsim_override);
+    const struct tsim_scenario *job;
+    for (size_t i = 0; i < n_overrides; i++)
+        all[i] = overrides[i];
+    for (size_t i = 0; i < candidate->n_settings; i++)
+        all[n++] = (struct tsim_override){candidate->settings[i]->path, candidate->settings[i]->text};
+    TSIM_TRY(tsim_scenario_load_job(arena, source, all, n, &job, diags));
+    fill_candidate(arena, job, said, is_any_software, candidate);
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                      const struct tsim_override *overrides, size_t n_overrides,
+                                      const struct tsim_space *axes, bool is_any_software,
+                                      struct tsim_plan_space *space, struct tsim_diags *diags) {
+    enum { MOST_CANDIDATES = 4096 };
+    struct tsim_space none = {.n_points = 1}, others;
+    struct tsim_plan_axis said[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
+    TSIM_TRY(split_axes(arena, axes ? axes : &none, &others, said, diags));
+    if (others.n_points > MOST_CANDIDATES) {
+        tsim_diags_error(diags, TSIM_ERR_LIMIT, (struct tsim_place){0}, "sweep", "more than %d candidates",
+                         MOST_CANDIDATES);
+        return TSIM_ERR_LIMIT;
+    }
+    struct tsim_plan_candidate *list = TSIM_NEW_ARRAY(arena, (size_t)others.n_points, struct tsim_plan_candidate);
+    *space = (struct tsim_plan_space){
+        .candidates = list, .n_candidates = (size_t)others.n_points, .is_any_software = is_any_software};
+    for (size_t i = 0; i < space->n_candidates; i++) {
+        list[i].settings = TSIM_NEW_ARRAY(arena, others.most_settings, const struct tsim_space_setting *);
+        list[i].n_settings = tsim_space_settings(&others, (int64_t)i, list[i].settings);
+        TSIM_TRY(read_candidate(arena, source, overrides, n_overrides, said, is_any_software, &list[i], diags));
+        list[i].first_position = space->n_points;
+        space->n_points += list[i].n_points;
+    }
+    return TSIM_OK;
+}
+
+/* ---- points ---- */
+
+const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_space *space, int64_t position) {
+    size_t first = 0, end = space->n_candidates;
+    while (end - first > 1) {
+        size_t middle = first + (end - first) / 2;
+        if (position < space->candidates[middle].first_position)
+            end = middle;
+        else
+            first = middle;
+    }
+    return &space->candidates[first];
+}
+
+/* Without a pipeline all schedules are one, with one chunk a stage interleaved is 1f1b; the first listed stands. */
+static bool is_own_schedule(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
+                            size_t schedule_at) {
+    bool interleaves = choice->schedule == TSIM_SCHEDULE_INTERLEAVED;
+    if (choice->pipeline == 1)
+        return schedule_at == 0 && choice->virtual_pipeline == 1;
+    if (interleaves && choice->virtual_pipeline == 1)
+        return !has_value(&candidate->axes[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_1F1B);
+    return interleaves || choice->virtual_pipeline == 1;
+}
+
+static void choose(const struct tsim_plan_candidate *candidate, int64_t position, size_t at[TSIM_N_PLAN_KEYS],
+                   struct tsim_plan_choice *choice) {
+    int64_t value[TSIM_N_PLAN_KEYS], rest = position - candidate->first_position;
+    for (int key = TSIM_N_PLAN_KEYS - 1; key >= 0; key--) {
+        const struct tsim_plan_axis *axis = &candidate->axes[key];
+        at[key] = 0;
+        if (axis->n > 1) { /* many have one value, and to divide takes time */
+            at[key] = (size_t)(rest % (int64_t)axis->n);
+            rest /= (int64_t)axis->n;
+        }
+        value[key] = axis->values[at[key]];
+    }
+    *choice = (struct tsim_plan_choice){.tensor = value[TSIM_PLAN_TENSOR],
+                                        .pipeline = value[TSIM_PLAN_PIPELINE],
+                                        .virtual_pipeline = value[TSIM_PLAN_VIRTUAL],
+                                        .context = value[TSIM_PLAN_CONTEXT],
+                                        .expert = value[TSIM_PLAN_EXPERT],
+                                        .micro_batch_size = value[TSIM_PLAN_MICRO_BATCH],
+                                        .zero = (int)value[TSIM_PLAN_ZERO],
+                                        .recompute = (enum tsim_recompute)value[TSIM_PLAN_RECOMPUTE],
+                                        .schedule = (enum tsim_schedule)value[TSIM_PLAN_SCHEDULE],
+                                        .sequence = value[TSIM_PLAN_SEQUENCE],
+                                        .balances = value[TSIM_PLAN_LAYERS]};
+}
+
+/* Balanced stages stand for those that have no even split, unless they are asked for. */
+static bool is_own_split(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
+                         size_t layers_at) {
+    int64_t ends, others;
+    if (choice->pipeline == 1)
+        return layers_at == 0;
+    if (candidate->balances_all)
+        return true;
+    return choice->balances != tsim_layers_even(candidate->job->model->layers, choice->pipeline, &ends, &others);
+}
+
+/* The first key by which the combination is no plan, or another one's, whatever those after it are; TSIM_N_PLAN_KEYS:
+ * it is one. */
+static enum tsim_plan_key fails_by(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
+                                   const size_t at[TSIM_N_PLAN_KEYS]) {
+    const struct tsim_scenario *job = candidate->job;
+    int64_t stages = choice->tensor * choice->pipeline, ranks = stages * choice->context;
+    if (job->n_accelerators % stages != 0)
+        return TSIM_PLAN_PIPELINE;
+    if (job->model->list && choice->pipeline > 1) /* its stages are not alike, as bounds of a step's time take them */
+        return TSIM_PLAN_PIPELINE;
+    if (choice->pipeline == 1 && choice->virtual_pipeline > 1)
+        return TSIM_PLAN_VIRTUAL;
+    if (job->n_accelerators % ranks != 0)
+        return TSIM_PLAN_CONTEXT;
+    if (job->n_accelerators == stages && at[TSIM_PLAN_ZERO] > 0)
+        return TSIM_PLAN_ZERO;
+    if (choice->pipeline > 1 && job->n_accelerators > stages && !tsim_is_in(candidate->zero_staged, choice->zero))
+        return TSIM_PLAN_ZERO;
+    if (job->training.global_batch_size % (job->n_accelerators / ranks * choice->micro_batch_size) != 0)
+        return TSIM_PLAN_MICRO_BATCH;
+    if (!is_own_schedule(candidate, choice, at[TSIM_PLAN_SCHEDULE]))
+        return TSIM_PLAN_SCHEDULE;
+    if (choice->tensor == 1 && at[TSIM_PLAN_SEQUENCE] > 0)
+        return TSIM_PLAN_SEQUENCE;
+    return is_own_split(candidate, choice, at[TSIM_PLAN_LAYERS]) ? TSIM_N_PLAN_KEYS : TSIM_PLAN_LAYERS;
+}
+
+bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
+                         struct tsim_plan_choice *choice) {
+    size_t at[TSIM_N_PLAN_KEYS];
+    choose(candidate, position, at, choice);
+    return fails_by(candidate, choice, at) == TSIM_N_PLAN_KEYS;
+}
+
+/* The first position after this one with another value of the key, or of one before it. */
+static int64_t after(const struct tsim_plan_candidate *candidate, int64_t position, enum tsim_plan_key key) {
+    int64_t run = 1;
+    for (int k = (int)key + 1; k < TSIM_N_PLAN_KEYS; k++)
+        run *= (int64_t)candidate->axes[k].n;
+    return position - (position - candidate->first_position) % run + run;
+}
+
+bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
+                           struct tsim_plan_choice *choice) {
+    int64_t end = candidate->first_position + candidate->n_points;
+    while (*position < end) {
+        size_t at[TSIM_N_PLAN_KEYS];
+        choose(candidate, *position, at, choice);
+        enum tsim_plan_key key = fails_by(candidate, choice, at);
+        if (key == TSIM_N_PLAN_KEYS)
+            return true;
+        *position = after(candidate, *position, key);
+    }
+    return false;
+}
+
+/* ---- the batch that would divide ---- */
+
+static bool is_plan(struct tsim_arena *scratch, const struct tsim_plan_candidate *candidate, int64_t position,
+                    int64_t batch) {
+    struct tsim_scenario job = *candidate->job;
+    struct tsim_plan_candidate changed = *candidate;
+    struct tsim_plan_choice choice;
+    const struct tsim_scenario *scenario;
+    job.training.global_batch_size = batch;
+    changed.job = &job;
+    bool is =
+        tsim_plan_choice_at(&changed, position, &choice) && tsim_scenario_replan(scratch, &job, &choice, &scenario);
+    tsim_arena_reset(scratch);
+    return is;
+}
+
+/* Each combination divides multiples of its replicas' micro-batches: the two next to the batch are tried. */
+void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int64_t *below, int64_t *above) {
+    struct tsim_arena scratch;
+    const struct tsim_scenario *job = candidate->job;
+    int64_t batch = job->training.global_batch_size, end = candidate->first_position + candidate->n_points;
+    *below = *above = 0;
+    tsim_arena_init(&scratch);
+    for (int64_t i = candidate->first_position; i < end; i++) {
+        size_t at[TSIM_N_PLAN_KEYS];
+        struct tsim_plan_choice choice;
+        choose(candidate, i, at, &choice);
+        enum tsim_plan_key key = fails_by(candidate, &choice, at);
+        if (key != TSIM_PLAN_MICRO_BATCH && key != TSIM_N_PLAN_KEYS) { /* no batch makes it a plan */
+            i = after(candidate, i, key) - 1;
+            continue;
+        }
+        int64_t ranks = choice.tensor * choice.pipeline * choice.context;
+        int64_t unit = job->n_accelerators / ranks * choice.micro_batch_size;
+        int64_t lower = (batch - 1) / unit * unit, upper = (batch / unit + 1) * unit;
+        bool is_nearer_below = lower > *below, is_nearer_above = !*above || upper < *above;
+        if (is_nearer_below && is_plan(&scratch, candidate, i, lower))
+            *below = lower;
+        if (is_nearer_above && is_plan(&scratch, candidate, i, upper))
+            *above = upper;
+        if (!is_nearer_below && !is_nearer_above)
+            i = after(candidate, i, TSIM_PLAN_MICRO_BATCH) - 1;
+    }
+    tsim_arena_release(&scratch);
+}
+
+static const char *key_json(struct tsim_arena *arena, enum tsim_plan_key key, int64_t value) {
+    const char *word = has_words(key) ? word_of(key, value) : NULL;
+    if (key == TSIM_PLAN_SEQUENCE)
+        return word;
+    return word ? tsim_text_json(arena, word) : tsim_arena_printf(arena, "%lld", (long long)value);
+}
+
+/* The scenario lists the parts that are recomputed: the word alone would take others. */
+static bool keeps_parts(const struct tsim_scenario *job, const struct tsim_plan_choice *choice) {
+    return choice->recompute == TSIM_RECOMPUTE_SELECTIVE && job->training.recompute == choice->recompute &&
+           job->training.recompute_parts;
+}
+
+const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
+                               const struct tsim_plan_choice *choice) {
+    const int64_t value[TSIM_N_PLAN_KEYS] = {[TSIM_PLAN_TENSOR] = choice->tensor,
+                                             [TSIM_PLAN_PIPELINE] = choice->pipeline,
+                                             [TSIM_PLAN_VIRTUAL] = choice->virtual_pipeline,
+                                             [TSIM_PLAN_CONTEXT] = choice->context,
+                                             [TSIM_PLAN_EXPERT] = choice->expert,
+                                             [TSIM_PLAN_ZERO] = choice->zero,
+                                             [TSIM_PLAN_MICRO_BATCH] = choice->micro_batch_size,
+                                             [TSIM_PLAN_RECOMPUTE] = choice->recompute,
+                                             [TSIM_PLAN_SCHEDULE] = choice->schedule,
+                                             [TSIM_PLAN_SEQUENCE] = choice->sequence,
+                                             [TSIM_PLAN_LAYERS] = choice->balances};
+    int64_t data = candidate->job->n_accelerators / (choice->tensor * choice->pipeline * choice->context);
+    const char *text = "{";
+    for (size_t i = 0; i < candidate->n_settings; i++)
+        text = tsim_arena_printf(arena, "%s%s: %s, ", text, tsim_text_json(arena, candidate->settings[i]->path),
+                                 candidate->settings[i]->json);
+    const struct tsim_parallelism_spec *own = &candidate->job->parallelism;
+    for (int key = 0; key < TSIM_PLAN_LAYERS; key++)
+        if (key != TSIM_PLAN_RECOMPUTE || !keeps_parts(candidate->job, choice))
+            text = tsim_arena_printf(arena, "%s\"%s\": %s, ", text, PATHS[key],
+                                     key_json(arena, (enum tsim_plan_key)key, value[key]));
+    if (choice->balances || own->layers_per_chunk || own->balances) /* the scenario may say another split */
+        text = tsim_arena_printf(arena, "%s\"%s\": %s, ", text, PATHS[TSIM_PLAN_LAYERS],
+                                 key_json(arena, TSIM_PLAN_LAYERS, choice->balances));
+    return tsim_arena_printf(arena, "%s\"parallelism.data\": %lld}", text, (long long)data);
+}

@@ -1,0 +1,94 @@
+/* plan_space.h - the plans among which a search chooses: for each candidate cluster (the axes of `sweep:` over other
+ * keys than a plan's) every combination of the plan's keys. An axis of `sweep:` over a key of the plan says which
+ * values it may take; without one:
+ *
+ *   tensor             divisors of a node's accelerators
+ *   pipeline           divisors of all accelerators, at most layers + 2
+ *   virtual_pipeline   divisors of the layers, and of layers + 2 (a first and a last chunk with one layer fewer)
+ *   context            powers of 2 that leave a rank at least 4096 tokens of a sequence
+ *   expert             divisors of the number of experts
+ *   zero               0, 1, 2, 3
+ *   micro_batch_size   powers of 2 up to 16, or up to 32,768 tokens where those are more samples; of models without
+ *                      tokens (CNN, MLP, DLRM) up to the global batch
+ *   recompute          none, selective (where it is not the same: attention: standard, or recompute_parts), full
+ *   schedule           1f1b, interleaved, zb-h1, zb-v, and with experts dualpipe
+ *   sequence           true, false
+ *   layers_per_stage   auto; balance where no number of chunks splits the layers evenly over the stages
+ *
+ * Of these, those that the software can run (its `supports`), unless any software is asked for. data is what is left.
+ * Of plans that are the same one (sequence with tensor 1, zero without replicas, any schedule without a pipeline) one
+ * is in the space. */
+#ifndef TSIM_STUDY_PLAN_SPACE_H
+#define TSIM_STUDY_PLAN_SPACE_H
+
+#include "study/search/space.h"
+
+enum tsim_plan_key {
+    TSIM_PLAN_TENSOR,
+    TSIM_PLAN_PIPELINE,
+    TSIM_PLAN_VIRTUAL,
+    TSIM_PLAN_CONTEXT,
+    TSIM_PLAN_EXPERT,
+    TSIM_PLAN_ZERO,
+    TSIM_PLAN_MICRO_BATCH,
+    TSIM_PLAN_RECOMPUTE,
+    TSIM_PLAN_SCHEDULE,
+    TSIM_PLAN_SEQUENCE,
+    TSIM_PLAN_LAYERS, /* 0: auto, 1: balance */
+    TSIM_N_PLAN_KEYS
+};
+const char *tsim_plan_key_path(enum tsim_plan_key key); /* "parallelism.tensor" */
+
+struct tsim_plan_axis {
+    const int64_t *values; /* enumerations and bool as their numbers */
+    size_t n;              /* 0: not said, the candidate's own */
+};
+
+struct tsim_plan_candidate {
+    const struct tsim_space_setting **settings; /* of the cluster, or whatever else varies */
+    size_t n_settings;
+    const struct tsim_scenario *job;
+    struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS];
+    unsigned zero_staged;             /* stages of ZeRO that may go with a pipeline, as bits; 0: all */
+    bool balances_all;                /* layers_per_stage was listed: balance is tried of even stages, too */
+    int64_t first_position, n_points; /* combinations, those that are no plan or the same one included */
+};
+
+struct tsim_plan_space {
+    const struct tsim_plan_candidate *candidates;
+    size_t n_candidates;
+    int64_t n_points;
+    bool is_any_software;
+};
+
+/* `axes` is what `sweep:` or the command line vary, NULL: nothing; of any software also what the scenario's cannot run.
+ * Everything is allocated from `arena`. */
+enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                      const struct tsim_override *overrides, size_t n_overrides,
+                                      const struct tsim_space *axes, bool is_any_software,
+                                      struct tsim_plan_space *space, struct tsim_diags *diags);
+
+/* A space of one candidate, for a job that is there. */
+void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *job,
+                        const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], struct tsim_plan_space *space);
+
+const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_space *space, int64_t position);
+
+/* False: the combination is the same plan as another one, or cannot be one by its divisions alone. */
+bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
+                         struct tsim_plan_choice *choice);
+/* The first from *position on of which that is true, and where; false at the candidate's end. What no plan has in
+ * common is passed over at once: to list a space so is many times faster than to ask each of its positions. */
+bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
+                           struct tsim_plan_choice *choice);
+
+/* For a candidate none of whose combinations is valid: the nearest global batches below and above its own with which
+ * some are, 0 where there is none (of those tried). Memory and limits are not asked. */
+void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int64_t *below, int64_t *above);
+
+/* {"cluster.nodes": 16, "parallelism.tensor": 8, ...}: with these --set a run is the plan. `data` comes with them,
+ * since a scenario may say it, and layers_per_stage where it is a list. */
+const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
+                               const struct tsim_plan_choice *choice);
+
+#endif

@@ -1,0 +1,211 @@
+#include "study/search/starter.h"
+
+#include "config/catalogue_load.h"
+#include "results/format.h"
+#include "study/search/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Hoffmann et al. 2022 (arXiv:2203.15556), table 3: about twenty training tokens a parameter are compute-optimal. */
+#define TOKENS_PER_PARAMETER 20.0
+/* Of models of tens of billions of parameters: GPT-3 3.2 M tokens (Brown et al. 2020), Llama 2 4 M (Touvron et al.
+ * 2023). */
+#define BATCH_TOKENS 4194304
+#define BATCH_SAMPLES_EACH 32 /* of a CNN or MLP, on each accelerator (He et al. 2016: 256 on 8) */
+#define OTHER_STEPS 10000
+
+const char *const TSIM_STARTER_GOALS[TSIM_N_STARTER_GOALS] = {"time", "cost", "energy"};
+static const struct {
+    const char *objective, *comment;
+} GOALS[TSIM_N_STARTER_GOALS] = {{"tokens_per_s", "the fastest"},
+                                 {"rent_usd_per_trillion_tokens", "the least rent for the same training"},
+                                 {"step_j", "the least energy for the same batch"}};
+
+/* Of 16 bits where the accelerator has one. */
+static enum tsim_status precision_of(struct tsim_arena *arena, const char *node_id, const char **word,
+                                     struct tsim_diags *diags) {
+    static const enum tsim_precision ORDER[] = {TSIM_BF16, TSIM_FP16, TSIM_FP32};
+    const struct tsim_node *node;
+    TSIM_TRY(tsim_catalogue_load_node(arena, node_id, &node, diags));
+    *word = tsim_precision_name(TSIM_BF16);
+    for (size_t i = 0; i < sizeof ORDER / sizeof ORDER[0]; i++)
+        if (node->accelerator->peak_flops_per_s[ORDER[i]] > 0) {
+            *word = tsim_precision_name(ORDER[i]);
+            break;
+        }
+    return TSIM_OK;
+}
+
+/* ---- the scenario in pieces ---- */
+
+/* The last part of a path, without its ending; letters that a name may not have become '-'. */
+static const char *name_of(struct tsim_arena *arena, const char *id) {
+    const char *slash = strrchr(id, '/');
+    char *name = tsim_arena_strdup(arena, slash ? slash + 1 : id);
+    char *dot = strstr(name, ".yaml");
+    if (dot)
+        *dot = '\0';
+    for (char *at = name; *at; at++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.", *at))
+            *at = '-';
+    return name;
+}
+
+static const char *head_text(struct tsim_arena *arena, const struct tsim_starter *s) {
+    const char *fabric =
+        s->fabric ? tsim_arena_printf(arena, "  fabric: %-22s # between nodes (tsim list fabrics)\n", s->fabric) : "";
+    return tsim_arena_printf(arena,
+                             "schema: tsim/v1\n"
+                             "name: %s-%lldx-%s\n\n"
+                             "model: %-25s # tsim list models; a file of yours: ./my-model.yaml\n\n"
+                             "cluster:\n"
+                             "  node: %-24s # tsim show node/%s says what is in it\n"
+                             "  nodes: %lld\n%s",
+                             name_of(arena, s->model), (long long)s->nodes, name_of(arena, s->node), s->model, s->node,
+                             name_of(arena, s->node), (long long)s->nodes, fabric);
+}
+
+/* A multiple of the accelerators, so that any number of replicas divides it, near what is usual. */
+static int64_t batch_of(const struct tsim_scenario *job) {
+    int64_t n = job->n_accelerators;
+    if (job->model->kind != TSIM_MODEL_TRANSFORMER)
+        return n * BATCH_SAMPLES_EACH;
+    int64_t samples = BATCH_TOKENS / job->training.sequence_length;
+    return n * ((samples + n - 1) / n > 0 ? (samples + n - 1) / n : 1);
+}
+
+/* Two significant digits: "140 G". */
+static const char *tokens_text(struct tsim_arena *arena, double tokens) {
+    double digit = pow(10, floor(log10(tokens)) - 1);
+    double rounded = floor(tokens / digit + 0.5) * digit;
+    return rounded >= 1e12 ? tsim_arena_printf(arena, "%g T", rounded / 1e12)
+                           : tsim_arena_printf(arena, "%g G", rounded / 1e9);
+}
+
+static const char *training_text(struct tsim_arena *arena, const struct tsim_scenario *job, double active_parameters,
+                                 const struct tsim_plan_choice *choice) {
+    const char *precision = tsim_precision_name(job->training.precision);
+    int64_t batch = batch_of(job);
+    const char *length;
+    const char *sequence = "";
+    if (job->model->kind == TSIM_MODEL_TRANSFORMER) {
+        length = tsim_arena_printf(arena,
+                                   "  tokens: %-22s # of the whole run: 20 for each parameter (Hoffmann et al. 2022)\n",
+                                   tokens_text(arena, TOKENS_PER_PARAMETER * active_parameters));
+        sequence = tsim_arena_printf(arena, "  sequence_length: %-13lld # tokens in a sample\n",
+                                     (long long)job->training.sequence_length);
+    } else {
+        length = tsim_arena_printf(arena, "  steps: %-23d # of the whole run\n", OTHER_STEPS);
+    }
+    return tsim_arena_printf(arena,
+                             "\ntraining:\n%s"
+                             "  global_batch_size: %-11lld # samples in an optimizer step, whole cluster\n"
+                             "  micro_batch_size: %-12lld # samples in one pass of one replica\n"
+                             "  precision: %-19s # tsim show accelerator/ID says which it has\n"
+                             "  optimizer: adamw\n"
+                             "  recompute: %-19s # none | selective | full: trades time for memory\n%s",
+                             sequence, (long long)batch, (long long)choice->micro_batch_size, precision,
+                             tsim_recompute_name(choice->recompute), length);
+}
+
+static const char *parallelism_text(struct tsim_arena *arena, const struct tsim_plan_choice *c) {
+    const char *text =
+        tsim_arena_printf(arena,
+                          "\nparallelism:                     # the fastest plan that fits, found by tsim plan\n"
+                          "  tensor: %-22lld # accelerators that share each layer\n"
+                          "  pipeline: %-20lld # stages that the layers are split into\n"
+                          "  data: auto                     # replicas: what is left of the cluster\n"
+                          "  zero: %-24d # what replicas share: 1 optimizer state, 2 gradients, 3 weights\n",
+                          (long long)c->tensor, (long long)c->pipeline, c->zero);
+    if (c->virtual_pipeline > 1)
+        text = tsim_arena_printf(arena, "%s  virtual_pipeline: %lld\n", text, (long long)c->virtual_pipeline);
+    if (c->balances)
+        text = tsim_arena_printf(arena, "%s  layers_per_stage: balance     # they do not divide evenly\n", text);
+    if (c->context > 1)
+        text = tsim_arena_printf(arena, "%s  context: %-21lld # accelerators that share each sequence\n", text,
+                                 (long long)c->context);
+    if (c->expert > 1)
+        text = tsim_arena_printf(arena, "%s  expert: %-22lld # accelerators that share the experts\n", text,
+                                 (long long)c->expert);
+    if (c->pipeline > 1)
+        text = tsim_arena_printf(arena, "%s  schedule: %s\n", text, tsim_schedule_name(c->schedule));
+    if (c->tensor > 1)
+        text = tsim_arena_printf(arena, "%s  sequence: %-20s # sequence parallelism over the tensor ranks\n", text,
+                                 c->sequence ? "true" : "false");
+    return text;
+}
+
+static const char *sweep_text(struct tsim_arena *arena, const struct tsim_starter *s, const struct tsim_scenario *job) {
+    bool is_fp32 = job->training.precision == TSIM_FP32;
+    const char *axes =
+        s->nodes > 1 ? tsim_arena_printf(arena, "{cluster.nodes: [%lld, %lld, %lld]}", (long long)(s->nodes + 1) / 2,
+                                         (long long)s->nodes, (long long)s->nodes * 2)
+                     : tsim_arena_printf(arena, "{training.precision: [%s%s]}",
+                                         tsim_precision_name(job->training.precision), is_fp32 ? "" : ", fp32");
+    return tsim_arena_printf(arena,
+                             "\nsweep:                           # what tsim sweep and tsim plan try, and rank by\n"
+                             "  axes: %s\n"
+                             "  objective: %-19s # %s\n",
+                             axes, GOALS[s->goal].objective, GOALS[s->goal].comment);
+}
+
+/* ---- the search ---- */
+
+static void no_plan(const struct tsim_starter *s, const struct tsim_plan_result *result, struct tsim_diags *diags) {
+    char lack[32];
+    struct tsim_diag *diag =
+        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "", "no plan of %s fits on %lld x %s",
+                         s->model, (long long)s->nodes, s->node);
+    if (isnan(result->least_excess_bytes))
+        return;
+    tsim_gigabytes_text(result->least_excess_bytes, lack, sizeof lack);
+    if (s->fabric)
+        tsim_diag_hint(diag, "the smallest lacks %s on an accelerator; try more nodes, as in --nodes %lld", lack,
+                       (long long)s->nodes * 2);
+    else
+        tsim_diag_hint(diag, "the smallest lacks %s on an accelerator; try a larger node, as in --node dgx-h100", lack);
+}
+
+static enum tsim_status find_plan(struct tsim_arena *arena, const struct tsim_starter *s, const char *head,
+                                  const char *precision, int32_t n_threads, struct tsim_plan_search *search,
+                                  struct tsim_plan_result *result, struct tsim_diags *diags) {
+    struct tsim_scenario_source *source = TSIM_NEW(arena, struct tsim_scenario_source);
+    struct tsim_plan_space *space = TSIM_NEW(arena, struct tsim_plan_space);
+    const struct tsim_scenario *job;
+    TSIM_TRY(tsim_scenario_open_text(arena, "answers", head, source, diags));
+    struct tsim_override *said = TSIM_NEW_ARRAY(arena, 2, struct tsim_override);
+    said[0] = (struct tsim_override){"training.precision", precision};
+    TSIM_TRY(tsim_scenario_load_job(arena, source, said, 1, &job, diags));
+    said[1] = (struct tsim_override){"training.global_batch_size",
+                                     tsim_arena_printf(arena, "%lld", (long long)batch_of(job))};
+    TSIM_TRY(tsim_ranking_read(arena, NULL, "samples_per_s", &search->ranking, diags));
+    TSIM_TRY(tsim_plan_space_read(arena, source, said, 2, NULL, false, space, diags));
+    search->space = space;
+    search->n_threads = n_threads;
+    TSIM_TRY(tsim_plan_run(arena, search, NULL, NULL, result, diags));
+    if (result->n_best == 0)
+        no_plan(s, result, diags);
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_starter_write(struct tsim_arena *arena, const struct tsim_starter *starter, int32_t n_threads,
+                                    const char **yaml, struct tsim_diags *diags) {
+    struct tsim_plan_search search = {0};
+    struct tsim_plan_result result;
+    const char *head = head_text(arena, starter), *precision;
+    TSIM_TRY(precision_of(arena, starter->node, &precision, diags));
+    TSIM_TRY(find_plan(arena, starter, head, precision, n_threads, &search, &result, diags));
+    *yaml = NULL;
+    if (result.n_best == 0)
+        return TSIM_OK;
+    const struct tsim_plan *plan = result.has_safe ? &result.safe : &result.best[0];
+    const struct tsim_scenario *job = plan->candidate->job;
+    *yaml = tsim_arena_printf(
+        arena,
+        "# Written by tsim init. Run it: tsim run FILE; change any line, or try a value: --set "
+        "parallelism.tensor=4\n%s%s%s%s",
+        head, training_text(arena, job, plan->point.outcome.value[TSIM_OUTCOME_ACTIVE_PARAMETERS], &plan->choice),
+        parallelism_text(arena, &plan->choice), sweep_text(arena, starter, job));
+    return TSIM_OK;
+}
