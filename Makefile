@@ -103,7 +103,7 @@ $(filter $(HOT:%=$(BUILD)/sim/%/%),$(OBJECTS)): private ALL_CFLAGS += $(HOT_CFLA
 -include $(OBJECTS:.o=.d)
 
 # ---- running and testing ----
-.PHONY: run test check bench bench-record lint format clean install uninstall deb help
+.PHONY: run test check bench lint format clean install uninstall deb help
 run: setup
 	@$(MAKE) --no-print-directory build/tsim
 	build/tsim run scenarios/llama70b.yaml
@@ -128,6 +128,11 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/r
 $(BUILD)/tests/fuzz/libfuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJECTS)
 	@echo "link  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LIBS)
+# Sets the time of commands beside a loop of its own; it knows nothing of the simulator.
+MEASURE := $(BUILD)/tests/bench/measure
+$(MEASURE): $(MEASURE).o
+	@echo "link  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ -lm
 $(BUILD)/tests/%.o: tests/%.c $(FLAGS)
 	@mkdir -p $(@D)
 	@echo "cc    $<"
@@ -141,7 +146,7 @@ test: setup
 	@tests/run.sh "$(BUILD)" build/tsim
 
 .PHONY: unit-programs
-unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS) $(FUZZ_REPLAYS)
+unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS) $(FUZZ_REPLAYS) $(MEASURE)
 
 # Everything that takes longer: more random cases, packages, large searches of the docs, sanitizers, the second compiler, static analysis.
 check: test
@@ -149,7 +154,7 @@ check: test
 	@tests/run.sh "$(BUILD)" build/tsim long
 	@TSIM_BROWSER=needed tests/browser/run.sh build/tsim
 	@tests/reference_docs.sh build/tsim
-	@tests/bench/instructions.sh build/tsim --gate
+	@tests/bench/limits.sh "$(BUILD)" build/tsim
 	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
 	@tests/run.sh build/asan build/asan/tsim code
 	@tests/docs.sh build/asan/tsim all
@@ -225,12 +230,9 @@ format:
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 bench: build/tsim $(BENCHES)
 	@tests/bench/run.sh "$(BUILD)" build/tsim
-# After a change that is meant to cost time: the counts that make check compares with.
-bench-record: build/tsim
-	@tests/bench/instructions.sh build/tsim --record
 
 # After a change of the physics: the summaries kept in tests/golden are rewritten; read their difference.
 .PHONY: golden
@@ -313,6 +315,6 @@ help:
 	@echo "make docs-accuracy  residuals of published runs and docs/accuracy.md, after a change of the physics"
 	@echo "make docs-reference  docs/reference.md, after a change of the schema tables"
 	@echo "make docs-pictures  docs/pictures, after a change of reports (needs Chromium, node, npm)"
-	@echo "make bench    benchmarks (bench-record keeps their instruction counts);  make format;  make clean"
+	@echo "make bench    benchmarks, and what users wait for beside its limits;  make format;  make clean"
 	@echo "make install PREFIX=...  program, library, catalogue, manual pages (make uninstall);  make deb  a Debian package"
 	@echo "V=1 shows the commands; DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"

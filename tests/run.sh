@@ -42,6 +42,7 @@ command_of() { # NAME: runs it
   fuzz/*) "$build/tests/$1" $(bash tests/fuzz/seeds.sh "${1#fuzz/replay_}") ;;
   circles.py) tests/circles.py "$build" ;;
   install.sh) bash tests/install.sh "$tsim" "$part" ;;
+  gate.sh) bash tests/gate.sh "$build" ;;
   *) bash "tests/$1" "$tsim" ;;
   esac
 }

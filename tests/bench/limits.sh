@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# What users wait for, and what it may take: tests/bench/limits.sh BUILD TSIM. The seconds are the processor's on the reference
+# machine, one core of 2025; tests/bench/measure.c makes of them multiples of a loop that it runs beside each command, so that
+# neither another machine nor a busy one decides. Ends with 1 when a command goes over.
+set -u
+measure=$1/tests/bench/measure tsim=$2
+cd "$(dirname "$0")/../.." || exit 1
+over=0
+
+limit() { # NAME SECONDS MEGABYTES ARGUMENT...
+  "$measure" "$1" "$2" "$3" "$tsim" "${@:4}" --quiet || over=$((over + 1))
+}
+bench=tests/bench
+limit run 0.1 100 run scenarios/llama70b.yaml --no-db
+limit plan 1 100 plan scenarios/llama70b.yaml --jobs 1
+limit validate-published 10 1000 validate scenarios/published/*.yaml
+limit messages-of-a-ring-of-4096 6 100 collective scenarios/llama70b.yaml --set cluster.nodes=512 --ranks 4096 --sizes 1GiB \
+  --algorithm ring --protocol Simple --set simulation.network=steps
+limit 530b-on-35-stages 1 100 run $bench/gpt-530b.yaml --no-db --ignore-memory
+limit 405b-on-16384 0.3 100 run $bench/llama3-405b.yaml --no-db --ignore-memory
+limit 405b-on-16384-unfolded 20 2000 run $bench/llama3-405b-unfolded.yaml --no-db --ignore-memory
+limit 405b-on-102400-unfolded 30 1000 run $bench/llama3-405b-102400.yaml --no-db --ignore-memory
+# A trace is written as it goes: a million slices, of 2,048 simulated ranks.
+limit trace-of-a-million-slices 20 68 run $bench/llama3-405b-unfolded.yaml --no-db --ignore-memory \
+  --set training.global_batch_size=16384 --trace /dev/null --trace-ranks all
+[ $over = 0 ] || echo "$over over the limit"
+[ $over = 0 ]
