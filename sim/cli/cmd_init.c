@@ -121,24 +121,28 @@ static bool check_goal(struct init *init, const char *answer) {
 static bool ask_machine(struct init *init) {
     struct tsim_starter *starter = &init->starter;
     const struct tsim_node *node;
-    starter->node = ask(init, &(struct question){TSIM_OPTION_NODE, "node", "dgx-h100", "tsim list nodes", check_node});
+    starter->node =
+        ask(init, &(struct question){TSIM_OPTION_NODE, "node", TSIM_DEFAULT_NODE, "tsim list nodes", check_node});
     if (!starter->node || tsim_catalogue_load_node(&init->arena, starter->node, &node, &init->diags) != TSIM_OK)
         return false;
-    const char *fabric = tsim_usual_fabric(node);
+    const char *fabric;
+    if (tsim_usual_fabric(&init->arena, node, &fabric, &init->diags) != TSIM_OK)
+        return false;
     const char *nodes =
         ask(init, &(struct question){TSIM_OPTION_NODES, "how many nodes", fabric ? "8" : "1", "a number", check_nodes});
     if (!nodes || !check_nodes(init, nodes))
         return false;
     if (starter->nodes == 1 && !init->arguments->has[TSIM_OPTION_FABRIC])
         return true; /* no network between nodes */
-    starter->fabric = ask(init, &(struct question){TSIM_OPTION_FABRIC, "fabric between them",
-                                                   fabric ? fabric : "ib-ndr", "tsim list fabrics", check_fabric});
+    starter->fabric =
+        ask(init, &(struct question){TSIM_OPTION_FABRIC, "fabric between them", fabric ? fabric : TSIM_DEFAULT_FABRIC,
+                                     "tsim list fabrics", check_fabric});
     return starter->fabric != NULL;
 }
 
 static bool ask_all(struct init *init) {
     init->starter.model =
-        ask(init, &(struct question){TSIM_OPTION_MODEL, "model", "llama2-7b", "tsim list models", check_model});
+        ask(init, &(struct question){TSIM_OPTION_MODEL, "model", TSIM_DEFAULT_MODEL, "tsim list models", check_model});
     if (!init->starter.model || !ask_machine(init))
         return false;
     const char *goal =

@@ -1,13 +1,16 @@
 #include "cli/options.h"
 
+#include "config/recognize.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_MODEL] = {"model", TSIM_OPTION_NEEDS_VALUE, "ID",
-                           "what is trained: an id or a file (default llama2-7b)"},
-    [TSIM_OPTION_NODE] = {"node", TSIM_OPTION_NEEDS_VALUE, "ID", "the machine: an id or a file (default dgx-h100)"},
+                           "what is trained: an id or a file (default " TSIM_DEFAULT_MODEL ")"},
+    [TSIM_OPTION_NODE] = {"node", TSIM_OPTION_NEEDS_VALUE, "ID",
+                          "the machine: an id or a file (default " TSIM_DEFAULT_NODE ")"},
     [TSIM_OPTION_NODES] = {"nodes", TSIM_OPTION_NEEDS_VALUE, "N", "how many (default 8; 1 where it has no network)"},
     [TSIM_OPTION_FABRIC] = {"fabric", TSIM_OPTION_NEEDS_VALUE, "ID", "the network (default: as fast as the NICs)"},
     [TSIM_OPTION_GOAL] = {"goal", TSIM_OPTION_NEEDS_VALUE, "WORD", "what to rank by: time (default), cost, energy",

@@ -396,7 +396,7 @@ static const struct tsim_value *resolve(const struct resolver *r, const struct t
 
 /* What others call a part is not what they call another part that is like it. */
 static const struct tsim_value *without_names(struct tsim_arena *arena, const struct tsim_value *mapping) {
-    static const char *const KEYS[] = {KNOWN_AS_KEY, USUAL_FABRIC_KEY};
+    static const char *const KEYS[] = {KNOWN_AS_KEY, USUAL_FABRIC_KEY, USUAL_KEY};
     for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++)
         if (tsim_value_find(mapping, KEYS[i]))
             mapping = tsim_value_without(arena, mapping, KEYS[i]);

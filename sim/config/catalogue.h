@@ -182,6 +182,7 @@ struct tsim_accelerator {
     int64_t compute_units; /* SMs, CUs, cores: what waves of tiles are counted over */
     int64_t dies; /* that software sees as a device each; above 1 this is their package, not what programs run on */
     enum tsim_execution execution;
+    double compute_capability; /* of NVIDIA's; 0: another maker's */
     enum tsim_generation nccl_generation;
     enum tsim_stationary array_stationary;
     int64_t array_side;          /* of a compute unit's array; 0: none */
@@ -240,6 +241,7 @@ struct tsim_node {
     double power_limit_w;     /* the most that the node draws (measured or nameplate) */
     double purchase_usd;      /* whole node; 0 = accelerators x their price */
     const char *usual_fabric; /* id (tsim_usual_fabric in recognize.h); NULL: not said */
+    bool is_usual;            /* the one of its kind of scale-up that tsim_usual_node (recognize.h) finds */
     double mtbf_s;            /* between interruptions of one node, of any cause; 0: no machine of it was counted */
 };
 
@@ -264,6 +266,7 @@ struct tsim_tier {
 struct tsim_fabric {
     const char *name, *source;
     const char *vendor;      /* of the accelerators that alone have its ports; NULL: any */
+    bool is_usual;           /* one of those that tsim_usual_fabric (recognize.h) chooses from */
     double link_bytes_per_s; /* per port and direction, wire; a node's NIC is capped by it */
     double efficiency_frac;  /* of the wire that long transfers reach (protocol, congestion control) */
     double latency_s;        /* end to end, one message, software excluded */

@@ -30,12 +30,15 @@ static inline const struct tsim_value *place_of(const struct tsim_value *mapping
     return value ? value : mapping;
 }
 
-/* known_as.c: what files of others call it. Neither is inherited by `extends`, nor written. */
+/* known_as.c reads what files of others call a part, and what stands for what they leave out. None of these keys is
+ * inherited by `extends`, nor written. */
 #define KNOWN_AS_KEY "known_as"
 #define USUAL_FABRIC_KEY "usual_fabric"
+#define USUAL_KEY "usual"
 extern const struct tsim_table tsim_known_as_table;
 void tsim_known_as_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_usual_fabric_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_usual_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 
 /* software_tables.c */
 extern const struct tsim_table tsim_software_table;

@@ -159,9 +159,11 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     {.key = "execution", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_accelerator, execution),
      .words = EXECUTIONS, .default_text = "launched", .is_omitted_when_zero = true,
      .help = "launched kernel by kernel (GPUs), or a compiled program"},
+    {ACCELERATOR_QUANTITY("compute_capability", TSIM_COUNT, compute_capability, "of NVIDIA's; 0: another maker's"),
+     .default_text = "0", .max = 1000, .is_omitted_when_zero = true},
     {.key = "nccl_generation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_accelerator, nccl_generation),
      .words = GENERATIONS, .default_text = "hopper",
-     .help = "row of the collective library's tuning tables: latencies, channels and what they carry"},
+     .help = "row of the collective library's tuning tables: latencies, channels and what they carry; default with compute_capability: by its major number, 7, 8, 9 or 10 on"},
     {.key = "array", .kind = TSIM_KEY_MAPPING, .table = &ARRAY, .is_omitted_when_zero = true,
      .help = "of multipliers, in each compute unit: {side: 128, stationary: weights}; absent: a GPU's tiles"},
     {ACCELERATOR_QUANTITY("exchange", TSIM_BYTES_PER_S, exchange_bytes_per_s,
@@ -250,7 +252,9 @@ static const struct tsim_key NODE_KEYS[] = {
     {INTEGER(struct tsim_node, "nics", nics, 1e5, "network ports of a node"), .default_text = "0"},
     NODE_QUANTITY("nic_bandwidth", "Gb/s", TSIM_BYTES_PER_S, nic_bytes_per_s, "of one port and direction, wire"),
     {.key = USUAL_FABRIC_KEY, .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_node, usual_fabric),
-     .read = tsim_usual_fabric_read, .help = "id, for `init`, `import` and `calibrate`; default: InfiniBand as fast as the NICs; not inherited by `extends`"},
+     .read = tsim_usual_fabric_read, .help = "id, for `init`, `import` and `calibrate`; default: the fastest usual one that its NICs fill; not inherited by `extends`"},
+    {.key = USUAL_KEY, .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_node, is_usual), .read = tsim_usual_read,
+     .help = "true: `import` takes from it what the topology of such a node does not show; one of each scale_up.kind, not inherited by `extends`"},
     NODE_QUANTITY("host_link", "GB/s", TSIM_BYTES_PER_S, host_link_bytes_per_s, "host to one accelerator, per direction"),
     {INTEGER(struct tsim_node, "host_cores", host_cores, 1e6, "cores of the host"), .default_text = "0"},
     NODE_QUANTITY("host_memory", "GB", TSIM_BYTES, host_memory_bytes, "of the host"),
@@ -315,6 +319,8 @@ static const struct tsim_key FABRIC_KEYS[] = {
     SOURCE_KEY(struct tsim_fabric),
     {.key = "vendor", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_fabric, vendor),
      .help = "whose accelerators alone have its ports; default: any"},
+    {.key = USUAL_KEY, .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_fabric, is_usual), .read = tsim_usual_read,
+     .help = "true: one of those that a node without `usual_fabric` is taken to hang on; not inherited by `extends`"},
     {FABRIC_QUANTITY("bandwidth", TSIM_BYTES_PER_S, link_bytes_per_s, "of one port and direction, wire"),
      .is_required = true, .unit = "Gb/s", .is_positive = true},
     {FABRIC_QUANTITY("efficiency", TSIM_FRACTION, efficiency_frac, "of the wire that long transfers reach"),
@@ -435,9 +441,30 @@ static void guess_accelerator(struct tsim_reader *reader, const struct tsim_valu
         guess(reader, path, "power.idle", 0.15 * a->power_limit_w, &a->power_idle_w);
 }
 
+/* NCCL chooses its tables by the major number of the compute capability. */
+static void derive_generation(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                              struct tsim_accelerator *a) {
+    if (a->compute_capability <= 0 || tsim_value_find(mapping, "nccl_generation"))
+        return;
+    a->nccl_generation = a->compute_capability < 8    ? TSIM_VOLTA
+                         : a->compute_capability < 9  ? TSIM_AMPERE
+                         : a->compute_capability < 10 ? TSIM_HOPPER
+                                                      : TSIM_BLACKWELL;
+    const struct tsim_note note = {
+        .path = at_key(reader, path, "nccl_generation"),
+        .text = tsim_word_of(GENERATIONS, (int)a->nccl_generation),
+        .number = (double)NAN,
+        .interval = {(double)NAN, (double)NAN},
+        .source = "compute_capability, by which NVIDIA/nccl@5067397 src/graph/tuning.cc chooses its tables",
+        .status = TSIM_SOURCE_DERIVED};
+    if (reader->note)
+        reader->note(reader->context, &note);
+}
+
 static void finish_accelerator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                                struct tsim_accelerator *a) {
     guess_accelerator(reader, mapping, path, a);
+    derive_generation(reader, mapping, path, a);
     bool has_a_peak = false;
     char idle[40], limit[40];
     for (int p = 0; p < TSIM_N_PRECISIONS; p++) {

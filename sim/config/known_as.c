@@ -49,8 +49,6 @@ static const struct tsim_key KNOWN_AS_KEYS[] = {
      .help = "list: of boards that have links to each other"},
     {.key = "card_devices", .kind = TSIM_KEY_CUSTOM, .offset = AT(card_devices), .read = read_devices,
      .help = "list: of PCIe cards"},
-    {QUANTITY(struct tsim_known_as, "compute_capability", TSIM_COUNT, compute_capability, "of NVIDIA's"),
-     .default_text = "0", .max = 1000},
     {.key = "gfx", .kind = TSIM_KEY_STRING, .offset = AT(gfx), .help = "of AMD's: the number of the architecture, as 942"},
     {INTEGER(struct tsim_known_as, "links", links, 1000, "NVLinks or xGMI links of one; 0: a PCIe card alone"),
      .default_text = "0"},
@@ -80,10 +78,21 @@ void tsim_known_as_read(struct tsim_reader *reader, const struct tsim_value *val
     *(const struct tsim_known_as **)field = known;
 }
 
-void tsim_usual_fabric_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    static const struct tsim_key ID = {.key = "usual_fabric", .kind = TSIM_KEY_STRING};
+/* For what no prediction rests on, either: what to take where a file of others does not say. */
+static void read_silently(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                          const char *path, void *field) {
     struct tsim_reader silent = *reader;
     silent.note = NULL;
     if (value)
-        tsim_schema_read_value(&silent, &ID, value, path, field);
+        tsim_schema_read_value(&silent, key, value, path, field);
+}
+
+void tsim_usual_fabric_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    static const struct tsim_key ID = {.key = USUAL_FABRIC_KEY, .kind = TSIM_KEY_STRING};
+    read_silently(reader, &ID, value, path, field);
+}
+
+void tsim_usual_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    static const struct tsim_key FLAG = {.key = USUAL_KEY, .kind = TSIM_KEY_BOOL};
+    read_silently(reader, &FLAG, value, path, field);
 }

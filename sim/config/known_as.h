@@ -12,7 +12,6 @@ struct tsim_known_as {
     const char *names[TSIM_MOST_KNOWN];     /* in small letters; NULL after the last */
     unsigned pci_devices[TSIM_MOST_KNOWN];  /* of boards with links to each other; 0 after the last */
     unsigned card_devices[TSIM_MOST_KNOWN]; /* of PCIe cards; the same */
-    double compute_capability;              /* of NVIDIA's; 0: another maker's */
     const char *gfx;                        /* of AMD's: "942"; NULL: another maker's */
     int64_t links;                          /* NVLinks or xGMI links of one; 0: it is a PCIe card alone */
     const char *node;                       /* id of the catalogue's node that has it; NULL: none */

@@ -61,15 +61,45 @@ enum tsim_status tsim_accelerator_named(struct tsim_arena *arena, const char *te
     return TSIM_OK;
 }
 
-const char *tsim_usual_fabric(const struct tsim_node *node) {
-    static const struct {
-        double bytes_per_s;
-        const char *id;
-    } FABRICS[] = {{100e9, "ib-xdr"}, {50e9, "ib-ndr"}, {25e9, "ib-hdr"}, {12.5e9, "ib-edr"}};
-    if (node->usual_fabric)
-        return node->usual_fabric;
-    for (size_t i = 0; i < sizeof FABRICS / sizeof FABRICS[0]; i++)
-        if (node->nics > 0 && node->nic_bytes_per_s >= FABRICS[i].bytes_per_s)
-            return FABRICS[i].id;
-    return node->nics > 0 ? "ethernet-10" : NULL;
+enum tsim_status tsim_usual_node(struct tsim_arena *arena, enum tsim_scale_up scale_up, const struct tsim_node **node,
+                                 struct tsim_diags *diags) {
+    const char *const *ids;
+    size_t n;
+    *node = NULL;
+    TSIM_TRY(tsim_catalogue_list(arena, TSIM_CATALOGUE_NODES, &ids, &n, diags));
+    for (size_t i = 0; i < n && !*node; i++) {
+        const struct tsim_node *one;
+        TSIM_TRY(tsim_catalogue_load_node(arena, ids[i], &one, diags));
+        if (one->is_usual && one->scale_up == scale_up)
+            *node = one;
+    }
+    return TSIM_OK;
+}
+
+/* NICs that are slower than every fabric still hang on one: on the slowest. */
+static bool is_better(const struct tsim_fabric *fabric, const struct tsim_fabric *best, double nic_bytes_per_s) {
+    bool is_filled = fabric->link_bytes_per_s <= nic_bytes_per_s;
+    if (!best || is_filled != (best->link_bytes_per_s <= nic_bytes_per_s))
+        return !best || is_filled;
+    return is_filled ? fabric->link_bytes_per_s > best->link_bytes_per_s
+                     : fabric->link_bytes_per_s < best->link_bytes_per_s;
+}
+
+enum tsim_status tsim_usual_fabric(struct tsim_arena *arena, const struct tsim_node *node, const char **id,
+                                   struct tsim_diags *diags) {
+    const char *const *ids;
+    const struct tsim_fabric *best = NULL;
+    size_t n = 0;
+    *id = node->usual_fabric;
+    if (node->usual_fabric || node->nics <= 0)
+        return TSIM_OK;
+    TSIM_TRY(tsim_catalogue_list(arena, TSIM_CATALOGUE_FABRICS, &ids, &n, diags));
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_fabric *fabric;
+        TSIM_TRY(tsim_catalogue_load_fabric(arena, ids[i], &fabric, diags));
+        if (fabric->is_usual && is_better(fabric, best, node->nic_bytes_per_s))
+            best = fabric;
+    }
+    *id = best ? best->name : NULL;
+    return TSIM_OK;
 }

@@ -16,7 +16,18 @@ enum tsim_status tsim_known_accelerators(struct tsim_arena *arena, const struct 
 enum tsim_status tsim_accelerator_named(struct tsim_arena *arena, const char *text,
                                         const struct tsim_accelerator **accelerator, struct tsim_diags *diags);
 
-/* The fabric that the node's file names, else InfiniBand as fast as its NICs; NULL: the node has no NICs. */
-const char *tsim_usual_fabric(const struct tsim_node *node);
+/* The id of the fabric that the node's file names, else of the fastest usual one that its NICs fill; NULL: the node has
+ * no NICs. */
+enum tsim_status tsim_usual_fabric(struct tsim_arena *arena, const struct tsim_node *node, const char **id,
+                                   struct tsim_diags *diags);
+
+/* The usual node whose accelerators are joined so; NULL: the catalogue has none. */
+enum tsim_status tsim_usual_node(struct tsim_arena *arena, enum tsim_scale_up scale_up, const struct tsim_node **node,
+                                 struct tsim_diags *diags);
+
+/* The ids that stand in where neither the user nor a file says anything. */
+#define TSIM_DEFAULT_MODEL "llama2-7b"
+#define TSIM_DEFAULT_NODE "dgx-h100"
+#define TSIM_DEFAULT_FABRIC "ib-ndr"
 
 #endif

@@ -8,9 +8,6 @@
 /* The largest file that is read, and what may come of it. */
 enum { TSIM_IMPORT_MAX_BYTES = 4 * 1000 * 1000 };
 
-/* The node that is assumed where a file says nothing of the machine. */
-#define TSIM_IMPORT_USUAL_NODE "dgx-h100"
-
 struct tsim_import_input {
     const char *file; /* what places say */
     const char *text; /* may hold any bytes */

@@ -34,6 +34,8 @@ static const struct {
     {"derived", {NULL}},
     {"cluster.shape", {"auto", "[1, 1]", "[2, 2, 4]", "[10 M, 1]"}},
     {"cluster.node.usual_fabric", {"ib-ndr"}},
+    {"cluster.node.usual", {"true", "false"}},
+    {"cluster.fabric.usual", {"true", "false"}},
     {"cluster.node.accelerator.known_as.names", {"[]", "[a, b, c, d]"}},
     {"cluster.node.accelerator.known_as.pci_devices", {"[]", "[0x0001, 0xffff]"}},
     {"cluster.node.accelerator.known_as.card_devices", {"[]", "[0x0001, 0xffff]"}},

@@ -1,4 +1,5 @@
 /* What files of others call the catalogue's hardware: each name leads to one accelerator, and to a node that has it. */
+#include "config/catalogue_read.h"
 #include "config/document.h"
 #include "config/recognize.h"
 #include "support/training_rig.h"
@@ -48,6 +49,77 @@ START_TEST(its_node_has_it) {
 }
 END_TEST
 
+static const char *usual_fabric(const struct tsim_node *node) {
+    const char *id = "";
+    ck_assert_int_eq(tsim_usual_fabric(&arena, node, &id, &diags), TSIM_OK);
+    return id;
+}
+
+/* The fastest that the NICs fill; NICs slower than all of them have the slowest. */
+static const struct {
+    int64_t nics;
+    double gigabits_per_s;
+    const char *fabric;
+} NICS[] = {{8, 1600, "ib-xdr"}, {8, 800, "ib-xdr"},     {8, 799, "ib-ndr"},    {8, 400, "ib-ndr"}, {8, 200, "ib-hdr"},
+            {4, 100, "ib-edr"},  {2, 99, "ethernet-10"}, {1, 1, "ethernet-10"}, {0, 400, NULL}};
+
+START_TEST(fabric_of_nics) {
+    const struct tsim_node node = {.nics = NICS[_i].nics, .nic_bytes_per_s = NICS[_i].gigabits_per_s * 1e9 / 8};
+    ck_assert_pstr_eq(usual_fabric(&node), NICS[_i].fabric);
+}
+END_TEST
+
+START_TEST(usual_nodes) {
+    const struct tsim_node *node;
+    ck_assert_int_eq(tsim_usual_node(&arena, TSIM_SCALE_UP_PCIE, &node, &diags), TSIM_OK);
+    ck_assert_str_eq(node->name, "pcie-a100x8");
+    ck_assert_int_eq(tsim_usual_node(&arena, TSIM_SCALE_UP_CUBE_MESH, &node, &diags), TSIM_OK);
+    ck_assert_str_eq(node->name, "dgx-1v");
+    ck_assert_int_eq(tsim_usual_node(&arena, TSIM_SCALE_UP_SWITCH, &node, &diags), TSIM_OK);
+    ck_assert_ptr_null(node);
+}
+END_TEST
+
+/* One of each kind: a second one would be taken or not by its name. */
+START_TEST(one_usual_node_of_a_kind) {
+    const char *const *ids;
+    size_t n, n_usual[TSIM_SCALE_UP_CUBE_MESH + 1] = {0};
+    ck_assert_int_eq(tsim_catalogue_list(&arena, TSIM_CATALOGUE_NODES, &ids, &n, &diags), TSIM_OK);
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_node *node;
+        ck_assert_int_eq(tsim_catalogue_load_node(&arena, ids[i], &node, &diags), TSIM_OK);
+        n_usual[node->scale_up] += node->is_usual;
+        ck_assert_uint_le(n_usual[node->scale_up], 1);
+    }
+}
+END_TEST
+
+/* NCCL's tables go by NVIDIA's compute capability; what a file says itself counts more. */
+static const struct {
+    const char *keys;
+    enum tsim_generation generation;
+} CAPABILITIES[] = {{"compute_capability: 7.0", TSIM_VOLTA},
+                    {"compute_capability: 8.9", TSIM_AMPERE},
+                    {"compute_capability: 9.0", TSIM_HOPPER},
+                    {"compute_capability: 10.3", TSIM_BLACKWELL},
+                    {"compute_capability: 12.0", TSIM_BLACKWELL},
+                    {"compute_capability: 0", TSIM_HOPPER},
+                    {"compute_capability: 8.0, nccl_generation: blackwell", TSIM_BLACKWELL}};
+
+START_TEST(generations) {
+    const char *text = tsim_arena_printf(&arena,
+                                         "{schema: tsim/accelerator/v1, name: a, memory: 80 GB, memory_bandwidth: 2 "
+                                         "TB/s, peak: {bf16: 1e14 FLOP/s}, %s}",
+                                         CAPABILITIES[_i].keys);
+    struct tsim_reader reader = {.arena = &arena, .diags = &diags};
+    const struct tsim_value *root;
+    ck_assert_int_eq(tsim_document_parse(&arena, "a.yaml", text, strlen(text), &root, &diags), TSIM_OK);
+    const struct tsim_accelerator *a = tsim_accelerator_read(&reader, root, "");
+    ck_assert_ptr_nonnull(a);
+    ck_assert_int_eq(a->nccl_generation, CAPABILITIES[_i].generation);
+}
+END_TEST
+
 START_TEST(usual_fabrics_are_there) {
     const char *const *ids;
     size_t n;
@@ -56,8 +128,9 @@ START_TEST(usual_fabrics_are_there) {
         const struct tsim_node *node;
         const struct tsim_fabric *fabric;
         ck_assert_int_eq(tsim_catalogue_load_node(&arena, ids[i], &node, &diags), TSIM_OK);
-        if (tsim_usual_fabric(node))
-            ck_assert_int_eq(tsim_catalogue_load_fabric(&arena, tsim_usual_fabric(node), &fabric, &diags), TSIM_OK);
+        const char *id = usual_fabric(node);
+        if (id)
+            ck_assert_int_eq(tsim_catalogue_load_fabric(&arena, id, &fabric, &diags), TSIM_OK);
         else
             ck_assert_int_eq(node->nics, 0);
     }
@@ -94,9 +167,9 @@ START_TEST(not_inherited) {
     ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, "h100-96gb", &a, &diags), TSIM_OK);
     ck_assert_ptr_null(a->known_as);
     ck_assert_int_eq(tsim_catalogue_load_node(&arena, "p4de-24xlarge", &node, &diags), TSIM_OK);
-    ck_assert_str_eq(tsim_usual_fabric(node), "efa-100");
+    ck_assert_str_eq(usual_fabric(node), "efa-100");
     ck_assert_int_eq(tsim_catalogue_load_node(&arena, "dgx-a100", &node, &diags), TSIM_OK);
-    ck_assert_str_eq(tsim_usual_fabric(node), "ib-hdr");
+    ck_assert_str_eq(usual_fabric(node), "ib-hdr");
 }
 END_TEST
 
@@ -132,6 +205,10 @@ static Suite *recognize_suite(void) {
     tcase_add_test(tests, a_device_is_one_accelerator);
     tcase_add_test(tests, its_node_has_it);
     tcase_add_test(tests, usual_fabrics_are_there);
+    tcase_add_loop_test(tests, fabric_of_nics, 0, sizeof NICS / sizeof NICS[0]);
+    tcase_add_test(tests, usual_nodes);
+    tcase_add_test(tests, one_usual_node_of_a_kind);
+    tcase_add_loop_test(tests, generations, 0, sizeof CAPABILITIES / sizeof CAPABILITIES[0]);
     tcase_add_loop_test(tests, names, 0, sizeof TEXTS / sizeof TEXTS[0]);
     tcase_add_test(tests, not_inherited);
     tcase_add_loop_test(tests, mistakes, 0, sizeof MISTAKES / sizeof MISTAKES[0]);

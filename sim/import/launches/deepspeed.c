@@ -1,13 +1,11 @@
 #include "import/launches/recipes.h"
 
-#include "config/catalogue_load.h"
 #include "config/document.h"
+#include "config/recognize.h"
 #include "import/launches/gpt.h"
 #include "import/overrides.h"
 
 #include <string.h>
-
-#define MODEL "llama2-7b"
 
 /* ---- what "auto" is ---- */
 
@@ -223,7 +221,7 @@ static int64_t hidden_of_model(struct reading *g) {
     const struct tsim_model *model;
     struct tsim_diags unused;
     tsim_diags_init(&unused);
-    bool is_known = tsim_catalogue_load_model(g->r->arena, set ? set : MODEL, &model, &unused) == TSIM_OK;
+    bool is_known = tsim_catalogue_load_model(g->r->arena, set ? set : TSIM_DEFAULT_MODEL, &model, &unused) == TSIM_OK;
     tsim_diags_release(&unused);
     return is_known ? model->hidden : 0;
 }
@@ -303,7 +301,7 @@ static void build(struct reading *g) {
     struct tsim_recipe *r = g->r;
     tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
     tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
-    tsim_recipe_assume(r, "model", "the model's code says it; --set model=ID", MODEL);
+    tsim_recipe_assume(r, "model", "the model's code says it; --set model=ID", TSIM_DEFAULT_MODEL);
     int64_t tensor = put_degree(g, TENSOR, "parallelism.tensor"),
             sequence = put_degree(g, SEQUENCE, "parallelism.context");
     if (sequence > 1)

@@ -96,14 +96,16 @@ static void put_node(struct tsim_recipe *r, const struct tsim_setting *machine, 
 }
 
 static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machine, bool has_fabric) {
-    const char *named = node_of(r, machine), *id = named ? named : TSIM_IMPORT_USUAL_NODE;
+    const char *named = node_of(r, machine), *id = named ? named : TSIM_DEFAULT_NODE;
+    const char *fabric;
     const struct tsim_node *node;
     if (named)
         put_node(r, machine, id);
     else
         tsim_recipe_assume(r, "cluster.node", "--set cluster.node=ID for another", "%s", id);
-    if (has_fabric && tsim_catalogue_load_node(r->arena, id, &node, r->diags) == TSIM_OK && tsim_usual_fabric(node))
-        tsim_recipe_assume(r, "cluster.fabric", "--set cluster.fabric=ID for another", "%s", tsim_usual_fabric(node));
+    if (has_fabric && tsim_catalogue_load_node(r->arena, id, &node, r->diags) == TSIM_OK &&
+        tsim_usual_fabric(r->arena, node, &fabric, r->diags) == TSIM_OK && fabric)
+        tsim_recipe_assume(r, "cluster.fabric", "--set cluster.fabric=ID for another", "%s", fabric);
 }
 
 /* A --set of that path, 0 where there is none. */
@@ -117,7 +119,7 @@ static int64_t overridden(const struct tsim_import_input *input, const char *pat
 static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_import_input *input,
                                     const struct tsim_setting *machine) {
     const char *named = node_of(r, machine), *set = tsim_import_override(input, "cluster.node");
-    const char *id = set ? set : named ? named : TSIM_IMPORT_USUAL_NODE;
+    const char *id = set ? set : named ? named : TSIM_DEFAULT_NODE;
     const struct tsim_node *node;
     struct tsim_diags unused;
     tsim_diags_init(&unused);

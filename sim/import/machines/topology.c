@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Templates: a tree of PCIe, of which what the file tells replaces everything, and the one cube mesh that there is. */
-#define TREE_NODE "pcie-a100x8"
-#define CUBE_NODE "dgx-1v"
-
 /* ---- what it is ---- */
 
 /* The catalogue's accelerators that say what they are known as. */
@@ -24,24 +20,26 @@ static bool is_linked(const struct tsim_machine *m) {
     return m->has_switch || m->is_cube;
 }
 
-static int sm_of(const struct tsim_known_as *known) {
-    return (int)lround(10 * known->compute_capability);
+static int sm_of(const struct tsim_accelerator *part) {
+    return (int)lround(10 * part->compute_capability);
 }
 
 /* Of the maker whose kind of file this is, and with links, or as a card, as it shows. */
-static bool is_kind(const struct tsim_known_as *known, const struct tsim_machine *m) {
+static bool is_kind(const struct tsim_accelerator *part, const struct tsim_machine *m) {
+    const struct tsim_known_as *known = part->known_as;
     if (m->gcn || known->gfx)
         return m->gcn && known->gfx;
-    return known->compute_capability > 0 && (is_linked(m) ? known->links > 0 : known->card_devices[0] > 0);
+    return part->compute_capability > 0 && (is_linked(m) ? known->links > 0 : known->card_devices[0] > 0);
 }
 
 /* The same links: all, or (H800's 8, a machine with fewer) as they are. */
-static bool is_like(const struct tsim_known_as *known, const struct tsim_machine *m, bool by_links) {
-    if (!is_kind(known, m))
+static bool is_like(const struct tsim_accelerator *part, const struct tsim_machine *m, bool by_links) {
+    const struct tsim_known_as *known = part->known_as;
+    if (!is_kind(part, m))
         return false;
     if (m->gcn)
         return strcmp(known->gfx, m->gcn) == 0;
-    return (m->sm == 0 || sm_of(known) == m->sm) && (!by_links || known->links == m->nvlinks || !is_linked(m));
+    return (m->sm == 0 || sm_of(part) == m->sm) && (!by_links || known->links == m->nvlinks || !is_linked(m));
 }
 
 static bool has_device(const struct tsim_known_as *known, unsigned device) {
@@ -57,9 +55,9 @@ static const struct tsim_accelerator *named_part(const struct parts *parts, cons
     const struct tsim_accelerator *any = NULL;
     for (size_t i = 0; i < parts->n; i++) {
         const struct tsim_known_as *known = parts->items[i]->known_as;
-        if (is_kind(known, m) && strcmp(parts->items[i]->name, accelerator) == 0)
+        if (is_kind(parts->items[i], m) && strcmp(parts->items[i]->name, accelerator) == 0)
             return parts->items[i];
-        if (is_kind(known, m) && !known->gfx && !is_linked(m))
+        if (is_kind(parts->items[i], m) && !known->gfx && !is_linked(m))
             any = parts->items[i];
     }
     return any;
@@ -68,7 +66,7 @@ static const struct tsim_accelerator *named_part(const struct parts *parts, cons
 static const struct tsim_accelerator *first_like(const struct parts *parts, const struct tsim_machine *m,
                                                  bool by_links) {
     for (size_t i = 0; i < parts->n; i++)
-        if (is_like(parts->items[i]->known_as, m, by_links))
+        if (is_like(parts->items[i], m, by_links))
             return parts->items[i];
     return NULL;
 }
@@ -80,7 +78,7 @@ static const struct tsim_accelerator *part_of(const struct parts *parts, const s
     const char *accelerator = tsim_import_override(input, "accelerator");
     const struct tsim_accelerator *part = accelerator ? named_part(parts, m, accelerator) : NULL;
     for (size_t i = 0; i < parts->n && !part; i++)
-        if (has_device(parts->items[i]->known_as, m->device) && is_like(parts->items[i]->known_as, m, false))
+        if (has_device(parts->items[i]->known_as, m->device) && is_like(parts->items[i], m, false))
             part = parts->items[i];
     if (part || (m->gcn && m->device > 0) || (!m->gcn && m->sm == 0 && !is_linked(m)))
         return part;
@@ -88,18 +86,17 @@ static const struct tsim_accelerator *part_of(const struct parts *parts, const s
     return part || m->sm == 0 ? part : first_like(parts, m, false);
 }
 
-/* The node to take over what the file does not say from: the part's own, or that of the first part like it. */
-static const char *node_like(const struct parts *parts, const struct tsim_machine *m,
-                             const struct tsim_accelerator *part) {
-    if (m->is_cube)
-        return CUBE_NODE;
-    if (!is_linked(m) && !m->gcn)
-        return TREE_NODE;
+/* The node to take over what the file does not say from: the usual one of a tree or of a cube, else the part's own, or
+ * that of the first part like it. NULL: the catalogue has none. */
+static enum tsim_status node_like(struct tsim_arena *arena, const struct parts *parts, const struct tsim_machine *m,
+                                  const struct tsim_accelerator *part, const struct tsim_node **like,
+                                  struct tsim_diags *diags) {
+    if (m->is_cube || (!is_linked(m) && !m->gcn))
+        return tsim_usual_node(arena, m->is_cube ? TSIM_SCALE_UP_CUBE_MESH : TSIM_SCALE_UP_PCIE, like, diags);
     for (size_t i = 0; i < parts->n && !part->known_as->node; i++)
-        if (sm_of(parts->items[i]->known_as) == sm_of(part->known_as) &&
-            parts->items[i]->known_as->links == part->known_as->links)
+        if (sm_of(parts->items[i]) == sm_of(part) && parts->items[i]->known_as->links == part->known_as->links)
             part = parts->items[i];
-    return part->known_as->node;
+    return part->known_as->node ? tsim_catalogue_load_node(arena, part->known_as->node, like, diags) : TSIM_OK;
 }
 
 /* Accelerators that the file would show in the same way. */
@@ -107,8 +104,8 @@ static const char *others_like(struct tsim_arena *arena, const struct parts *par
                                const struct tsim_machine *m) {
     const char *text = "";
     for (size_t i = 0; i < parts->n; i++)
-        if (parts->items[i] != part && is_like(parts->items[i]->known_as, m, true) &&
-            (!m->is_cube || sm_of(parts->items[i]->known_as) == sm_of(part->known_as)))
+        if (parts->items[i] != part && is_like(parts->items[i], m, true) &&
+            (!m->is_cube || sm_of(parts->items[i]) == sm_of(part)))
             text = tsim_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", parts->items[i]->name);
     return text;
 }
@@ -314,16 +311,16 @@ enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_
                                     const struct tsim_import_input *input, struct tsim_import_result *result,
                                     struct tsim_diags *diags) {
     struct tsim_place place = {.file = tsim_arena_strdup(arena, input->file)};
-    const struct tsim_node *like;
+    const struct tsim_node *like = NULL;
     struct parts parts;
     TSIM_TRY(check_overrides(input, place, diags));
     TSIM_TRY(tsim_known_accelerators(arena, &parts.items, &parts.n, diags));
     const struct tsim_accelerator *part = part_of(&parts, m, input);
-    const char *like_id = part ? node_like(&parts, m, part) : NULL;
-    if (!like_id)
+    if (part)
+        TSIM_TRY(node_like(arena, &parts, m, part, &like, diags));
+    if (!like)
         return is_unknown(arena, &parts, m, place, diags);
-    TSIM_TRY(tsim_catalogue_load_node(arena, like_id, &like, diags));
-    if (m->is_cube && like->accelerator->known_as && sm_of(part->known_as) != sm_of(like->accelerator->known_as))
+    if (m->is_cube && sm_of(part) != sm_of(like->accelerator))
         return is_unknown(arena, &parts, m, place, diags);
     if (m->compute_units > 0 && !tsim_import_override(input, "accelerator") &&
         m->compute_units != like->accelerator->compute_units)

@@ -1,4 +1,5 @@
 /* Execution traces of Chakra: a replay of them. */
+#include "config/recognize.h"
 #include "config/replay_spec.h"
 #include "import/traces/chakra_file.h"
 
@@ -95,7 +96,7 @@ static void put_setting(struct import *x, const char *indent, const char *path, 
 static void put_cluster(struct import *x) {
     int32_t per_node = x->n_ranks < MOST_PER_NODE ? x->n_ranks : MOST_PER_NODE;
     put(x, "cluster:%s\n", x->input->n_overrides > 0 ? "" : "  # the traces do not say which machine: assumed");
-    put_setting(x, "  ", "cluster.node", TSIM_IMPORT_USUAL_NODE);
+    put_setting(x, "  ", "cluster.node", TSIM_DEFAULT_NODE);
     put_setting(x, "  ", "cluster.nodes", tsim_arena_printf(x->arena, "%d", (x->n_ranks + per_node - 1) / per_node));
     put_setting(x, "  ", "cluster.accelerators_per_node", tsim_arena_printf(x->arena, "%d", per_node));
     put_setting(x, "  ", "cluster.fabric", x->n_ranks > per_node ? "ib-ndr" : NULL);

@@ -249,9 +249,9 @@ static enum tsim_status load_machine(struct tsim_arena *arena, const char *node,
     for (size_t i = 0; i < n_runs; i++)
         needs_fabric |= runs[i].n_nodes > 1 || runs[i].n_ranks > c->node->accelerators;
     if (needs_fabric && !fabric)
-        fabric = tsim_usual_fabric(c->node);
+        TSIM_TRY(tsim_usual_fabric(arena, c->node, &fabric, diags));
     if (needs_fabric)
-        TSIM_TRY(tsim_catalogue_load_fabric(arena, fabric ? fabric : "ib-ndr", &c->fabric, diags));
+        TSIM_TRY(tsim_catalogue_load_fabric(arena, fabric ? fabric : TSIM_DEFAULT_FABRIC, &c->fabric, diags));
     return TSIM_OK;
 }
 
