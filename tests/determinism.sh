@@ -28,7 +28,7 @@ dump() { # TSIM DB
             sed -E 's/"(wall_s|peak_rss_bytes|started_at)": ("[^"]*"|[0-9.e+-]+)/"\1": 0/g'
     done
 }
-scenarios=("$root"/scenarios/*.yaml "$root"/scenarios/contention/*.yaml "$root"/scenarios/published/{kor,moe,titan,palm,zero}*.yaml)
+scenarios=("$root"/scenarios/*.yaml "$root"/tests/golden/*.yaml "$root"/scenarios/contention/*.yaml "$root"/scenarios/published/{kor,moe,titan,palm,zero}*.yaml)
 axes=(--vary parallelism.tensor=2,4,8 --vary parallelism.pipeline=1,2,4 --vary parallelism.zero=1,3 --vary simulation.seed=1,2)
 sweep() { # TSIM NAME OPTIONS...: NAME.json and NAME.dump
     "$1" sweep "$root/tests/cli/common/small.yaml" "${axes[@]}" --db "$2.db" --quiet --json "${@:3}" >"$2.json" || echo "FAIL sweep $2"

@@ -2,8 +2,10 @@
 # tests/cli/run.sh TSIM [--update] [CASE...] - what a user sees: output, messages, exit status.
 #
 # A case is a folder tests/cli/NAME with a file `cmd` (bash; `tsim` is the program under test), the files it needs, and
-# `expected`: exit status, standard output, standard error; where a file `needs` names a command that is not here, passed over. Each case runs in a temporary folder of its own that holds
-# its files and those of tests/cli/common. Paths of this checkout are written as @ROOT@. --update writes `expected`
+# `expected`: exit status, standard output, standard error; where a file `needs` names a command that is not here, passed over.
+# Each case runs in a temporary folder of its own that holds
+# its files and those of tests/cli/common. Paths of this checkout are written as @ROOT@, predictions in JSON and CSV with four
+# digits. --update writes `expected`
 # anew: read the diff before committing it. One line per failing case (and its diff), then 'N passed, M failed'.
 # TSIM_TEST_JOBS=N: so many cases at a time (2).
 set -u
@@ -46,7 +48,7 @@ run_case() {
         cat "$work/$name.out"
         echo "--- standard error"
         cat "$work/$name.err"
-    } | sed "s|$root|@ROOT@|g; s|$work|@WORK@|g" >"$work/$name.actual"
+    } | sed "s|$root|@ROOT@|g; s|$work|@WORK@|g" | awk -f "$root/tests/support/four_digits.awk" >"$work/$name.actual"
 }
 
 if [ ${#names[@]} -eq 0 ]; then
