@@ -1,125 +1,81 @@
-/* campaign.h - one whole run, from its first step to its last, through failures: a discrete-event simulation on the
- * engine's event queue, with a tick of 1 ms. Nothing here knows a model or a machine; reliability.h makes the job.
- *
- * The job does `work_s` of training at full speed. It is in one phase at a time:
- *   run        progress, with a stall for a checkpoint after every interval_s of work
- *   evaluate   a pause
- *   down       detection, then (while a node is missing) waiting, then restart, then warm-up; no progress
- *   save       a checkpoint on notice, or before maintenance
- * A failure in any phase throws the job back to its last usable checkpoint and starts `down` anew, as Daly (2006) has
- * it; one that comes during maintenance takes a node and no more.
- *
- * Checkpoints have one or two tiers. Each holds the job for stall_s; with a local tier it then lies in the hosts'
- * memory, and every so-many-th goes on to the storage: with durable_stall_s more, or under training. A failure that
- * takes no node (software, a link, a switch) goes back to the local tier. One that takes a node takes what its memory
- * held: the job goes back to the storage, unless other nodes hold copies; then it does so when all of a group of copies
- * + 1 nodes are lost before the job has restarted (Moody et al. 2010, SC '10, doi:10.1109/SC.2010.18; Wang et al. 2023,
- * Gemini, SOSP '23, doi:10.1145/3600006.3613145).
- *
- * A straggler is a node that turns slow and fails in nothing: every step takes `slowdown` times as long, however many
- * are slow at a time, until each is found a fixed time later; then the job saves, puts another node in its place and
- * restarts.
- *
- * Failures: identical units that fail at a constant rate are superposed: n streams of rate r are one Poisson stream of
- * rate n r, so 16,384 accelerators cost one event a failure. With a Weibull shape k other than 1 the units have ages:
- * those that are left of the n original ones are one stream again, whose next failure is where the sum of their
- * cumulative hazards n (age / scale)^k has grown by an exponential variate; every replaced unit is a renewal process of
- * its own. Both are exact: no approximation is in them (tests/unit/test_campaign.c compares with one stream a unit).
- *
- * Checkpoints between two events are not events: how far a run came and what is durable is computed when something
- * happens. A checkpoint holds the job for stall_s and is durable write_s after that; the writing of one must end before
- * the next begins (tsim_campaign_interval sees to it).
- *
- * Random numbers are those of (seed, replication, cause): replications may be done in any order, by any thread. */
+/* campaign.h - a whole run, made of steps: how long it takes, what interrupts it, and what it costs. It knows of a step
+ * and of the machine what struct tsim_campaign_steps says, and of the rest what the scenario does. SI units. */
 #ifndef TSIM_CAMPAIGN_CAMPAIGN_H
 #define TSIM_CAMPAIGN_CAMPAIGN_H
 
-#include "config/scenario.h"
+#include "base/arena.h"
+#include "campaign/ownership.h"
+#include "campaign/replication.h"
 
-struct tsim_failure_process {
-    double units;
-    double mtbf_s; /* of one unit; 0 = never */
-    double shape;  /* Weibull; 1 = exponential */
-    double age_s;  /* of the units at the beginning */
-    bool takes_node;
+/* Energy below is at the wall of the nodes, of the whole cluster. */
+
+struct tsim_evaluation { /* a pause that was simulated */
+    bool has;
+    double time_s, energy_j;
+    double samples; /* that are passed, whole micro-batches */
 };
 
-struct tsim_campaign_job {
-    double work_s;
-    struct tsim_failure_process causes[TSIM_N_CAUSES];
-    double detection_s, restart_s, warmup_s;
-    double repair_s, gap_s;                 /* mean times (exponential) until a failed, a preempted node is back */
-    double slowdown, straggler_detection_s; /* with the cause TSIM_CAUSE_STRAGGLER */
-    int64_t nodes, spares;
-    int64_t replicas;         /* elastic: the job goes on with fewer of them; 0 = it waits */
-    double nodes_per_replica; /* may be a part of one */
-    double interval_s;        /* of work; INFINITY = no checkpoints */
-    double stall_s, write_s;
-    double save_s;                                /* a checkpoint that is waited for until it is durable */
-    bool local_tier;                              /* checkpoints stay in the hosts' memory, too */
-    double durable_every;                         /* every so-many-th goes on to the storage; 1 or more, whole */
-    double durable_stall_s;                       /* of one that does, more than stall_s */
-    int64_t copies;                               /* of what a node holds, on other nodes */
-    double copy_s;                                /* after the stall, until they are there */
-    double local_restart_s;                       /* in place of restart_s, from the local tier */
-    bool saves_on_notice;                         /* preemption loses no work */
-    double evaluation_interval_s, evaluation_s;   /* of work; 0 = none */
-    double maintenance_interval_s, maintenance_s; /* of time; 0 = none */
-    bool tells_hours; /* stretches that run are told in pieces that end at full hours, start_s before the first */
-    double start_s;
-    double give_up_s; /* no end until then: is_finished is false; 0 = 1,000 times the work */
-    uint64_t seed;
+struct tsim_batch_ramp { /* the beginning of a run, in which its batch grows */
+    bool has;
+    double steps, samples, time_s, energy_j;
 };
 
-/* Time that does not go into the work is lost to a cause of interruption, or to one of these. */
-enum tsim_campaign_loss {
-    TSIM_CAMPAIGN_LOSS_CHECKPOINT = TSIM_N_CAUSES,
-    TSIM_CAMPAIGN_LOSS_EVALUATION,
-    TSIM_CAMPAIGN_LOSS_MAINTENANCE,
-    TSIM_CAMPAIGN_LOSS_SHRUNK, /* running on fewer nodes, and growing again */
-    TSIM_N_CAMPAIGN_LOSSES
+struct tsim_campaign_steps {
+    double step_s, step_j; /* of the whole batch */
+    const struct tsim_batch_ramp *ramp;
+    const struct tsim_evaluation *evaluation; /* without one a pause takes what the scenario says, at rest */
+    double idle_w;                            /* of an accelerator at rest, with its part of the node and its ports */
+    double checkpoint_bytes;
+    bool has_tokens; /* else a sample is not made of any */
 };
-const char *tsim_campaign_loss_name(int loss); /* also of a cause: "hbm", "checkpoint" */
 
-struct tsim_replication {
-    bool is_finished;                    /* false: given up after TSIM_CAMPAIGN_MOST_EVENTS, or give_up_s */
-    double time_s;                       /* work_s + the sum of lost_s */
-    double interruptions[TSIM_N_CAUSES]; /* how many, by cause */
-    double lost_s[TSIM_N_CAMPAIGN_LOSSES];
-    double redone_s;       /* work that was done and lost: part of lost_s, but at full load */
-    double local_restarts; /* interruptions after which the local tier was there to go back to */
-    int64_t events;
-    int64_t most_away;  /* nodes in repair or preempted at a time */
-    double gone_node_s; /* of preempted nodes, until others are there */
+/* Without `reliability:` nothing fails: the run is steps x step time, and what is below `failures` is not modelled. With
+ * it days is the median of the replications, goodput the work over that; money and energy are of the mean, spares
+ * included. */
+enum { TSIM_CAMPAIGN_BINS = 32, TSIM_CAMPAIGN_MOST_STRETCHES = 4000 };
+struct tsim_campaign_stretch {
+    double begin_s, end_s;
+    int loss; /* as in replication.h */
 };
-enum { TSIM_CAMPAIGN_MOST_EVENTS = 1000000 };
-
-void tsim_campaign_replicate(const struct tsim_campaign_job *job, int64_t replication, struct tsim_replication *out);
-
-/* The same, and `take` hears every stretch of time from the first to the last: `loss` is what it is charged to,
- * TSIM_CAMPAIGN_RUNNING while there is progress; `amount` is then the work done in it, also where it is lost later.
- * Stretches follow each other without gaps. Beside them it hears stretches of TSIM_CAMPAIGN_AWAY, in which `amount`
- * nodes are in repair, and of TSIM_CAMPAIGN_GONE, in which as many are preempted. */
-enum { TSIM_CAMPAIGN_RUNNING = -1, TSIM_CAMPAIGN_AWAY = -2, TSIM_CAMPAIGN_GONE = -3 };
-typedef void (*tsim_campaign_take)(void *context, double begin_s, double end_s, int loss, double amount);
-void tsim_campaign_replicate_observed(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
-                                      void *context, struct tsim_replication *out);
-
-/* Mean time between interruptions of the job of a kind, over its work, replaced units left out; INFINITY when there are
- * none. */
-enum tsim_campaign_kind {
-    TSIM_CAMPAIGN_ANY,
-    TSIM_CAMPAIGN_LOSING_WORK,
-    TSIM_CAMPAIGN_TO_LOCAL_TIER, /* of these those that the local tier outlives, ... */
-    TSIM_CAMPAIGN_TO_STORAGE     /* ... and the others */
+struct tsim_campaign {
+    bool has, has_failures;
+    int64_t events;                 /* that were simulated */
+    double work_s, work_j, samples; /* without failures, skipped steps and the ramp of the batch included */
+    double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
+    double skipped_steps;     /* of `steps`: those whose gradients overflow, training in fp16 (training.loss_scaling) */
+    double goodput, failures; /* failures: mean number of interruptions that were not planned, preemptions included */
+    const double *times_s;    /* of all replications, ascending; n_times is 0 without failures */
+    int64_t n_times;
+    double days_p10, days_p90, mean_days, goodput_p10, goodput_p90, failures_p10, failures_p90;
+    double bin_from_days, bin_to_days; /* replications by their days, in bins of equal width: the first begins at the */
+    int64_t bins[TSIM_CAMPAIGN_BINS];  /* fastest, the last ends at the slowest */
+    double interruptions[TSIM_N_CAUSES], lost_accelerator_h[TSIM_N_CAMPAIGN_LOSSES]; /* means */
+    double mtbf_s;                                                                   /* of the job; INFINITY: never */
+    double spares;                                                      /* nodes that stand by: as given, or found */
+    double checkpoint_bytes, checkpoint_interval_s, checkpoint_stall_s; /* interval INFINITY: none are taken */
+    bool has_local_tier; /* then the three above are of the storage, and these of the hosts' memory */
+    double local_interval_s, local_stall_s, local_restarts; /* interruptions that went back to it, on average */
+    /* With preemption: the same run at full price and never preempted; the rate of one node, in 1/h, at which both cost
+     * the same (0: spot is dearer even if it is never preempted, INFINITY: never dearer below 1,000 /h). */
+    const struct tsim_campaign_stretch *stretches; /* of the first replication: its first so many */
+    int32_t n_stretches;
+    struct tsim_ownership own;
+    double loaded_w, idle_w; /* of the facility, spares included: while training, and while the job is down */
+    double embodied_co2_kg;  /* of the machine's making, for the time of the run */
+    bool is_spot;
+    double on_demand_days, on_demand_usd, breakeven_rate_per_h;
 };
-double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, enum tsim_campaign_kind kind);
 
-/* Work between checkpoints, each of `stall_s`, that minimises Daly's (2006, "A higher order estimate of the optimum
- * checkpoint interval", FGCS 22) expected time M e^(R/M) (e^((t+d)/M) - 1) W / t: the root of 1 - t/M = e^(-(t+d)/M),
- * which is Young's sqrt(2 d M) where d is far below M. INFINITY where nothing fails, and 0 where the stall is 0. */
-double tsim_optimal_interval_s(double stall_s, double mtbf_s);
-/* That expectation; restart_s is everything from the failure to the next progress. */
-double tsim_daly_time_s(double work_s, double interval_s, double stall_s, double restart_s, double mtbf_s);
+/* How many steps update the weights, were all of the whole batch; 0: the scenario has no length. */
+double tsim_run_steps(const struct tsim_scenario *scenario);
+
+/* The run if nothing interrupts it. */
+void tsim_campaign_without_failures(const struct tsim_scenario *scenario, const struct tsim_campaign_steps *steps,
+                                    struct tsim_campaign *campaign);
+/* With failures and pauses, and what owning the machine costs. `records`: its stretches, too. TSIM_ERR_INFEASIBLE: the
+ * run does not come to an end. */
+enum tsim_status tsim_campaign_predict(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                       const struct tsim_campaign_steps *steps, bool records,
+                                       struct tsim_campaign *campaign, struct tsim_diags *diags);
 
 #endif

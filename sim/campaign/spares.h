@@ -7,7 +7,7 @@
 #ifndef TSIM_CAMPAIGN_SPARES_H
 #define TSIM_CAMPAIGN_SPARES_H
 
-#include "campaign/campaign.h"
+#include "campaign/replication.h"
 
 enum tsim_spares_goal {
     TSIM_SPARES_FOR_NODE_HOURS, /* least (nodes + spares) x mean time, less that of preempted nodes: least rent */

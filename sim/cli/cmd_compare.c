@@ -31,8 +31,8 @@ static enum tsim_status simulate(struct compare *c, int side) {
 static enum tsim_status find_sensitivity(struct compare *c) {
     static const char *const NAMES[] = {"A", "B"};
     struct tsim_robust robust;
-    if (!c->arguments->has[TSIM_OPTION_SENSITIVITY] || !c->predictions[0].result.simulated ||
-        !c->predictions[1].result.simulated)
+    if (!c->arguments->has[TSIM_OPTION_SENSITIVITY] || !c->predictions[0].result.step.simulated ||
+        !c->predictions[1].result.step.simulated)
         return TSIM_OK;
     TSIM_TRY(tsim_robust_run(&c->arena, &c->predictions[0], &c->predictions[1], &robust, &c->diags));
     tsim_robust_figures(&c->arena, &robust, NAMES, &c->comparison.sensitivity);
@@ -69,8 +69,9 @@ static enum tsim_exit write_report(struct compare *c) {
 static enum tsim_exit judge(const struct compare *c) {
     double change_frac = c->comparison.step_change_frac, most_frac = c->arguments->fail_above_frac;
     if (!c->arguments->has[TSIM_OPTION_FAIL_ABOVE])
-        return c->predictions[0].result.simulated && c->predictions[1].result.simulated ? TSIM_EXIT_OK
-                                                                                        : TSIM_EXIT_DOES_NOT_FIT;
+        return c->predictions[0].result.step.simulated && c->predictions[1].result.step.simulated
+                   ? TSIM_EXIT_OK
+                   : TSIM_EXIT_DOES_NOT_FIT;
     if (fabs(change_frac) <= most_frac)
         return TSIM_EXIT_OK;
     tsim_flush_results();

@@ -70,10 +70,10 @@ static enum tsim_exit print_term(struct explain *explain, const char *name) {
     const struct tsim_term *term = tsim_term_build(&explain->arena, &explain->explanation, name);
     if (!term) {
         fprintf(stderr, "tsim explain: this run has no '%s'%s\n", name,
-                explain->prediction.result.simulated
+                explain->prediction.result.step.simulated
                     ? ": the scenario does not ask for it"
                     : ": it does not fit in memory (--ignore-memory simulates it all the same)");
-        return explain->prediction.result.simulated ? TSIM_EXIT_INVALID : TSIM_EXIT_DOES_NOT_FIT;
+        return explain->prediction.result.step.simulated ? TSIM_EXIT_INVALID : TSIM_EXIT_DOES_NOT_FIT;
     }
     if (arguments->has[TSIM_OPTION_CSV]) {
         tsim_term_print_csv(stdout, term);
@@ -88,7 +88,7 @@ static enum tsim_exit print_term(struct explain *explain, const char *name) {
 
 static enum tsim_exit print_explanation(struct explain *explain) {
     const char *term = term_of(explain->arguments);
-    enum tsim_exit status = explain->prediction.result.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
+    enum tsim_exit status = explain->prediction.result.step.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
     return tsim_exit_worse(status, term ? print_term(explain, term) : print_sections(explain));
 }
 

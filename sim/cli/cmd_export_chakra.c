@@ -56,7 +56,7 @@ static enum tsim_status simulate(struct chakra *x) {
     x->recorder = tsim_recorder_new(&x->arena, x->scenario);
     options.sink = tsim_recorder_sink(x->recorder);
     TSIM_TRY(tsim_train_run(&x->arena, x->scenario, &options, &result, &x->diags));
-    if (!result.simulated)
+    if (!result.step.simulated)
         return wrong(x, "it does not fit in memory, and is not simulated", "--ignore-memory, or what tsim run says");
     return TSIM_OK;
 }

@@ -35,7 +35,7 @@ static enum tsim_status simulate(struct run *run) {
         tsim_trace_discard(trace);
     } else if (trace) {
         status = tsim_trace_close(trace, &run->diags);
-        if (status == TSIM_OK && !run->prediction.result.simulated)
+        if (status == TSIM_OK && !run->prediction.result.step.simulated)
             tsim_diags_warning(&run->diags, (struct tsim_place){.file = arguments->value[TSIM_OPTION_TRACE]}, "",
                                "nothing was simulated: the trace is empty");
     }
@@ -86,7 +86,7 @@ static enum tsim_exit write_report(struct run *run, struct tsim_diags *diags) {
 /* The database comes first, because the summary says the run's number; its failure is told last, where it is seen. */
 static enum tsim_exit finish(struct run *run) {
     struct tsim_diags log_diags;
-    enum tsim_exit status = run->prediction.result.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
+    enum tsim_exit status = run->prediction.result.step.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;
     tsim_diags_init(&log_diags);
     if (!run->arguments->has[TSIM_OPTION_NO_DB])
         status = tsim_exit_worse(status, tsim_exit_of(log_run(run, &log_diags)));

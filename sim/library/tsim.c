@@ -172,7 +172,7 @@ enum tsim_job_status tsim_job_run(struct tsim_job *job) {
     forget_run(job);
     tsim_arena_init(&arena);
     enum tsim_status status = simulate(job, &arena, &prediction, &diags);
-    bool is_simulated = status == TSIM_OK && prediction.result.simulated;
+    bool is_simulated = status == TSIM_OK && prediction.result.step.simulated;
     if (status == TSIM_OK) {
         job->summary = tsim_summary_json(&prediction, &(struct tsim_logged){0, NULL});
         job->json = text_of(&job->json_arena, print_json, &job->summary);

@@ -42,12 +42,12 @@ const struct tsim_outcome_spec *tsim_outcome_spec(enum tsim_outcome_figure figur
 /* USD/s for the whole cluster; NAN where no rent is known. */
 static double rent_usd_per_trillion_tokens(const struct tsim_result *r) {
     double rent_usd_per_s = r->scenario->cost.rent_usd_per_s * (double)r->scenario->n_accelerators;
-    return rent_usd_per_s > 0 ? rent_usd_per_s / r->throughput.tokens_per_s * TOKENS : (double)NAN;
+    return rent_usd_per_s > 0 ? rent_usd_per_s / r->step.throughput.tokens_per_s * TOKENS : (double)NAN;
 }
 
 static double electricity_usd_per_trillion_tokens(const struct tsim_result *r) {
     const struct tsim_energy_spec *energy = &r->scenario->energy;
-    return r->mean_power_w * energy->pue * energy->price_usd_per_j / r->throughput.tokens_per_s * TOKENS;
+    return r->step.mean_power_w * energy->pue * energy->price_usd_per_j / r->step.throughput.tokens_per_s * TOKENS;
 }
 
 void tsim_outcome_of(const struct tsim_prediction *prediction, struct tsim_outcome *outcome) {
@@ -58,9 +58,9 @@ void tsim_outcome_of(const struct tsim_prediction *prediction, struct tsim_outco
 #define INTERVAL(member) (u->basis ? u->member : (double)NAN)
 #define VALUE(NAME, json, column, dimension, goal, value_)                                                             \
     outcome->value[TSIM_OUTCOME_##NAME] =                                                                              \
-        r->simulated || TSIM_OUTCOME_##NAME < TSIM_OUTCOME_STEP_TIME ? (double)(value_) : (double)NAN;
+        r->step.simulated || TSIM_OUTCOME_##NAME < TSIM_OUTCOME_STEP_TIME ? (double)(value_) : (double)NAN;
     TSIM_OUTCOMES(VALUE)
-    outcome->bottleneck = r->simulated ? tsim_bottleneck_kind(r) : NULL;
+    outcome->bottleneck = r->step.simulated ? tsim_bottleneck_kind(r) : NULL;
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
         if (isinf(outcome->value[i])) /* tokens of a model that has none: a price for each is no figure */
             outcome->value[i] = (double)NAN;

@@ -13,51 +13,55 @@ enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which dire
  * and `u` its uncertainty; values before TSIM_OUTCOME_STEP_TIME are known of a run that does not fit, too. USD per trillion
  * tokens are what the accelerators' rent and the facility's electricity come to while that many tokens are trained. */
 #define TSIM_OUTCOMES_1(X)                                                                                             \
-    X(MEMORY_CAPACITY, "memory.capacity_bytes", memory_capacity_bytes, TSIM_BYTES, NONE, r->memory.capacity_bytes)     \
-    X(MEMORY_PEAK, "memory.peak_bytes", memory_peak_bytes, TSIM_BYTES, LESS, r->memory.peak_bytes)                     \
-    X(WEIGHTS, "memory.weights_bytes", weights_bytes, TSIM_BYTES, LESS, r->memory.weights_bytes)                       \
-    X(GRADIENTS, "memory.gradients_bytes", gradients_bytes, TSIM_BYTES, LESS, r->memory.gradients_bytes)               \
-    X(MASTER, "memory.master_bytes", master_bytes, TSIM_BYTES, LESS, r->memory.master_bytes)                           \
-    X(OPTIMIZER_BYTES, "memory.optimizer_bytes", optimizer_bytes, TSIM_BYTES, LESS, r->memory.optimizer_bytes)         \
-    X(ACTIVATIONS, "memory.activations_bytes", activations_bytes, TSIM_BYTES, LESS, r->memory.activations_bytes)       \
+    X(MEMORY_CAPACITY, "memory.capacity_bytes", memory_capacity_bytes, TSIM_BYTES, NONE,                               \
+      r->step.memory.capacity_bytes)                                                                                   \
+    X(MEMORY_PEAK, "memory.peak_bytes", memory_peak_bytes, TSIM_BYTES, LESS, r->step.memory.peak_bytes)                \
+    X(WEIGHTS, "memory.weights_bytes", weights_bytes, TSIM_BYTES, LESS, r->step.memory.weights_bytes)                  \
+    X(GRADIENTS, "memory.gradients_bytes", gradients_bytes, TSIM_BYTES, LESS, r->step.memory.gradients_bytes)          \
+    X(MASTER, "memory.master_bytes", master_bytes, TSIM_BYTES, LESS, r->step.memory.master_bytes)                      \
+    X(OPTIMIZER_BYTES, "memory.optimizer_bytes", optimizer_bytes, TSIM_BYTES, LESS, r->step.memory.optimizer_bytes)    \
+    X(ACTIVATIONS, "memory.activations_bytes", activations_bytes, TSIM_BYTES, LESS, r->step.memory.activations_bytes)  \
     X(BUFFERS, "memory.buffers_bytes", buffers_bytes, TSIM_BYTES, LESS,                                                \
-      r->memory.buffers_bytes + r->memory.reserve_bytes)                                                               \
-    X(PARAMETERS, "model.parameters", parameters, TSIM_COUNT, NONE, r->parameters)                                     \
-    X(ACTIVE_PARAMETERS, "model.active_parameters", active_parameters, TSIM_COUNT, NONE, r->active_parameters)         \
-    X(STEP_MODEL_FLOPS, "model.step_model_flops", step_model_flops, TSIM_FLOPS, NONE, r->step_model_flops)             \
-    X(STEP_TIME, "step.time_s", step_time_s, TSIM_TIME_S, LESS, r->step.time_s)                                        \
-    X(COMPUTE, "step.compute_s", compute_s, TSIM_TIME_S, LESS, r->step.compute_s)                                      \
-    X(BUBBLE, "step.bubble_s", bubble_s, TSIM_TIME_S, LESS, r->step.bubble_s)                                          \
+      r->step.memory.buffers_bytes + r->step.memory.reserve_bytes)                                                     \
+    X(PARAMETERS, "model.parameters", parameters, TSIM_COUNT, NONE, r->step.parameters)                                \
+    X(ACTIVE_PARAMETERS, "model.active_parameters", active_parameters, TSIM_COUNT, NONE, r->step.active_parameters)    \
+    X(STEP_MODEL_FLOPS, "model.step_model_flops", step_model_flops, TSIM_FLOPS, NONE, r->step.model_flops)             \
+    X(STEP_TIME, "step.time_s", step_time_s, TSIM_TIME_S, LESS, r->step.terms.time_s)                                  \
+    X(COMPUTE, "step.compute_s", compute_s, TSIM_TIME_S, LESS, r->step.terms.compute_s)                                \
+    X(BUBBLE, "step.bubble_s", bubble_s, TSIM_TIME_S, LESS, r->step.terms.bubble_s)                                    \
     X(EXPOSED, "step.communication_exposed_s", communication_exposed_s, TSIM_TIME_S, LESS,                             \
-      r->step.communication_exposed_s)                                                                                 \
-    X(DATA_STALL, "step.data_stall_s", data_stall_s, TSIM_TIME_S, LESS, r->step.data_stall_s)                          \
-    X(OPTIMIZER, "step.optimizer_s", optimizer_s, TSIM_TIME_S, LESS, r->step.optimizer_s)                              \
-    X(RECOMPUTE, "step.recompute_s", recompute_s, TSIM_TIME_S, LESS, r->step.recompute_s)                              \
-    X(EXPOSED_TENSOR, "communication_exposed.tensor_s", exposed_tensor_s, TSIM_TIME_S, LESS, r->step.exposed_tensor_s) \
+      r->step.terms.communication_exposed_s)                                                                           \
+    X(DATA_STALL, "step.data_stall_s", data_stall_s, TSIM_TIME_S, LESS, r->step.terms.data_stall_s)                    \
+    X(OPTIMIZER, "step.optimizer_s", optimizer_s, TSIM_TIME_S, LESS, r->step.terms.optimizer_s)                        \
+    X(RECOMPUTE, "step.recompute_s", recompute_s, TSIM_TIME_S, LESS, r->step.terms.recompute_s)                        \
+    X(EXPOSED_TENSOR, "communication_exposed.tensor_s", exposed_tensor_s, TSIM_TIME_S, LESS,                           \
+      r->step.terms.exposed_tensor_s)                                                                                  \
     X(EXPOSED_PIPELINE, "communication_exposed.pipeline_s", exposed_pipeline_s, TSIM_TIME_S, LESS,                     \
-      r->step.exposed_pipeline_s)                                                                                      \
-    X(EXPOSED_DATA, "communication_exposed.data_s", exposed_data_s, TSIM_TIME_S, LESS, r->step.exposed_data_s)         \
+      r->step.terms.exposed_pipeline_s)                                                                                \
+    X(EXPOSED_DATA, "communication_exposed.data_s", exposed_data_s, TSIM_TIME_S, LESS, r->step.terms.exposed_data_s)   \
     X(EXPOSED_CONTEXT, "communication_exposed.context_s", exposed_context_s, TSIM_TIME_S, LESS,                        \
-      r->step.exposed_context_s)                                                                                       \
-    X(EXPOSED_EXPERT, "communication_exposed.expert_s", exposed_expert_s, TSIM_TIME_S, LESS, r->step.exposed_expert_s) \
-    X(TOKENS_PER_S, "throughput.tokens_per_s", tokens_per_s, TSIM_COUNT, MORE, r->throughput.tokens_per_s)             \
+      r->step.terms.exposed_context_s)                                                                                 \
+    X(EXPOSED_EXPERT, "communication_exposed.expert_s", exposed_expert_s, TSIM_TIME_S, LESS,                           \
+      r->step.terms.exposed_expert_s)                                                                                  \
+    X(TOKENS_PER_S, "throughput.tokens_per_s", tokens_per_s, TSIM_COUNT, MORE, r->step.throughput.tokens_per_s)        \
     X(TOKENS_PER_S_PER_GPU, "throughput.tokens_per_s_per_gpu", tokens_per_s_per_gpu, TSIM_COUNT, MORE,                 \
-      r->throughput.tokens_per_s_per_gpu)                                                                              \
-    X(SAMPLES_PER_S, "throughput.samples_per_s", samples_per_s, TSIM_COUNT, MORE, r->throughput.samples_per_s)         \
+      r->step.throughput.tokens_per_s_per_gpu)                                                                         \
+    X(SAMPLES_PER_S, "throughput.samples_per_s", samples_per_s, TSIM_COUNT, MORE, r->step.throughput.samples_per_s)    \
     X(MODEL_TFLOPS_PER_GPU, "throughput.model_tflops_per_gpu", model_tflops_per_gpu, TSIM_COUNT, MORE,                 \
-      r->throughput.model_tflops_per_gpu)                                                                              \
+      r->step.throughput.model_tflops_per_gpu)                                                                         \
     X(HARDWARE_TFLOPS_PER_GPU, "throughput.hardware_tflops_per_gpu", hardware_tflops_per_gpu, TSIM_COUNT, MORE,        \
-      r->throughput.hardware_tflops_per_gpu)                                                                           \
-    X(MFU, "throughput.mfu", mfu, TSIM_FRACTION, MORE, r->throughput.mfu)                                              \
-    X(HFU, "throughput.hfu", hfu, TSIM_FRACTION, MORE, r->throughput.hfu)                                              \
-    X(BUBBLE_FRAC, "fractions.bubble", bubble_frac, TSIM_FRACTION, LESS, r->step.bubble_s / r->step.time_s)            \
+      r->step.throughput.hardware_tflops_per_gpu)                                                                      \
+    X(MFU, "throughput.mfu", mfu, TSIM_FRACTION, MORE, r->step.throughput.mfu)                                         \
+    X(HFU, "throughput.hfu", hfu, TSIM_FRACTION, MORE, r->step.throughput.hfu)                                         \
+    X(BUBBLE_FRAC, "fractions.bubble", bubble_frac, TSIM_FRACTION, LESS,                                               \
+      r->step.terms.bubble_s / r->step.terms.time_s)                                                                   \
     X(EXPOSED_FRAC, "fractions.communication_exposed", communication_exposed_frac, TSIM_FRACTION, LESS,                \
-      r->step.communication_exposed_s / r->step.time_s)                                                                \
+      r->step.terms.communication_exposed_s / r->step.terms.time_s)                                                    \
     X(DATA_STALL_FRAC, "fractions.data_stall", data_stall_frac, TSIM_FRACTION, LESS,                                   \
-      r->step.data_stall_s / r->step.time_s)                                                                           \
-    X(STEP_ENERGY, "energy.step_j", step_energy_j, TSIM_JOULES, LESS, r->step_energy_j)                                \
-    X(MEAN_POWER, "energy.mean_power_w", mean_power_w, TSIM_WATTS, LESS, r->mean_power_w)                              \
-    X(STEP_HARDWARE_FLOPS, "model.step_hardware_flops", step_hardware_flops, TSIM_FLOPS, NONE, r->step_hardware_flops) \
+      r->step.terms.data_stall_s / r->step.terms.time_s)                                                               \
+    X(STEP_ENERGY, "energy.step_j", step_energy_j, TSIM_JOULES, LESS, r->step.energy_j)                                \
+    X(MEAN_POWER, "energy.mean_power_w", mean_power_w, TSIM_WATTS, LESS, r->step.mean_power_w)                         \
+    X(STEP_HARDWARE_FLOPS, "model.step_hardware_flops", step_hardware_flops, TSIM_FLOPS, NONE, r->step.hardware_flops) \
     X(STEPS, "campaign.steps", campaign_steps, TSIM_COUNT, LESS, CAMPAIGN(steps))                                      \
     X(DAYS, "campaign.days", campaign_days, TSIM_COUNT, LESS, CAMPAIGN(days))                                          \
     X(ENERGY_KWH, "campaign.energy_kwh", campaign_energy_kwh, TSIM_COUNT, LESS, CAMPAIGN(energy_kwh))                  \
@@ -69,7 +73,7 @@ enum tsim_goal { TSIM_GOAL_NONE, TSIM_GOAL_MORE, TSIM_GOAL_LESS }; /* which dire
 /* What `points` has since the second version of the database (store.h): the columns that `runs` has since the first, and
  * four more, two of which stand in `runs` as whole numbers. */
 #define TSIM_OUTCOMES_2(X)                                                                                             \
-    X(FITS, "memory.fits", fits, TSIM_COUNT, NONE, r->fits)                                                            \
+    X(FITS, "memory.fits", fits, TSIM_COUNT, NONE, r->step.fits)                                                       \
     X(ACCELERATORS, "accelerators", accelerators, TSIM_COUNT, LESS, (double)r->scenario->n_accelerators)               \
     TSIM_OUTCOMES_1(X)                                                                                                 \
     X(TRILLION_RENT, "per_trillion_tokens.rent_usd", rent_usd_per_trillion_tokens, TSIM_USD, LESS,                     \

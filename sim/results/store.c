@@ -124,9 +124,9 @@ static bool insert_run(const struct tsim_store *store, const struct tsim_predict
     tsim_sql_bind_integer(s, r->scenario->simulation.seed);
     tsim_sql_bind_text(s, started_at);
     tsim_sql_bind_text(s, tsim_result_status(r));
-    tsim_sql_bind_integer(s, r->fits);
-    tsim_sql_bind_integer(s, r->simulated);
-    tsim_sql_bind_text(s, r->simulated ? tsim_bottleneck_kind(r) : NULL);
+    tsim_sql_bind_integer(s, r->step.fits);
+    tsim_sql_bind_integer(s, r->step.simulated);
+    tsim_sql_bind_text(s, r->step.simulated ? tsim_bottleneck_kind(r) : NULL);
     tsim_sql_bind_integer(s, r->scenario->n_accelerators);
     tsim_sql_bind_integer(s, r->events);
     tsim_sql_bind_real(s, r->wall_s);
@@ -157,12 +157,12 @@ static bool insert_rows(const struct tsim_store *store, const char *sql, int64_t
 }
 
 static void bind_step(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
-    tsim_sql_bind_integer(s, result->steps[i].step);
-    tsim_sql_bind_real(s, result->steps[i].time_s);
+    tsim_sql_bind_integer(s, result->step.steps[i].step);
+    tsim_sql_bind_real(s, result->step.steps[i].time_s);
 }
 
 static void bind_operator(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
-    const struct tsim_operator_row *o = &result->operators[i];
+    const struct tsim_operator_row *o = &result->step.operators[i];
     tsim_sql_bind_integer(s, i);
     tsim_sql_bind_text(s, o->name);
     tsim_sql_bind_text(s, o->stream);
@@ -174,7 +174,7 @@ static void bind_operator(struct tsim_statement *s, const struct tsim_result *re
 }
 
 static void bind_rank(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
-    const struct tsim_rank_row *r = &result->ranks[i];
+    const struct tsim_rank_row *r = &result->step.ranks[i];
     tsim_sql_bind_integer(s, r->rank);
     tsim_sql_bind_integer(s, r->stage);
     tsim_sql_bind_integer(s, r->multiplicity);
@@ -196,9 +196,9 @@ static bool insert_all(const struct tsim_store *store, const struct tsim_predict
     if (!insert_run(store, prediction, started_at))
         return false;
     *run_id = tsim_sql_last_id(store);
-    return insert_rows(store, INSERT_STEP, *run_id, result, result->n_steps, bind_step) &&
-           insert_rows(store, INSERT_OPERATOR, *run_id, result, result->n_operators, bind_operator) &&
-           insert_rows(store, INSERT_RANK, *run_id, result, result->n_ranks, bind_rank) &&
+    return insert_rows(store, INSERT_STEP, *run_id, result, result->step.n_steps, bind_step) &&
+           insert_rows(store, INSERT_OPERATOR, *run_id, result, result->step.n_operators, bind_operator) &&
+           insert_rows(store, INSERT_RANK, *run_id, result, result->step.n_ranks, bind_rank) &&
            insert_rows(store, INSERT_MEASURED, *run_id, result, result->n_measured, bind_measured);
 }
 

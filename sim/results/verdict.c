@@ -7,7 +7,7 @@
 #define SUM_TOLERANCE 1e-6
 
 const char *tsim_result_status(const struct tsim_result *result) {
-    return result->fits ? "ok" : "does_not_fit";
+    return result->step.fits ? "ok" : "does_not_fit";
 }
 
 const char *tsim_bound_name(enum tsim_bound bound) {
@@ -22,12 +22,12 @@ const char *tsim_bound_name(enum tsim_bound bound) {
 }
 
 const char *tsim_bottleneck_kind(const struct tsim_result *result) {
-    if (result->bottleneck_is_bubble)
+    if (result->step.bottleneck_is_bubble)
         return "bubble";
-    if (result->bottleneck_is_data)
+    if (result->step.bottleneck_is_data)
         return "data";
-    if (result->bottleneck == TSIM_BOUND_MEMORY || result->bottleneck == TSIM_BOUND_COMMUNICATION)
-        return tsim_bound_name(result->bottleneck);
+    if (result->step.bottleneck == TSIM_BOUND_MEMORY || result->step.bottleneck == TSIM_BOUND_COMMUNICATION)
+        return tsim_bound_name(result->step.bottleneck);
     return "compute";
 }
 
@@ -43,13 +43,13 @@ static bool is_sum(double sum, double total) {
 }
 
 void tsim_result_check(const struct tsim_result *result) {
-    const struct tsim_memory *m = &result->memory;
+    const struct tsim_memory *m = &result->step.memory;
     TSIM_ASSERT(is_sum(m->weights_bytes + m->gradients_bytes + m->master_bytes + m->optimizer_bytes +
                            m->activations_bytes + m->buffers_bytes + m->reserve_bytes,
                        m->peak_bytes));
-    if (!result->simulated)
+    if (!result->step.simulated)
         return;
-    const struct tsim_step_terms *t = &result->step;
+    const struct tsim_step_terms *t = &result->step.terms;
     TSIM_ASSERT(t->time_s > 0.0 && isfinite(t->time_s));
     TSIM_ASSERT(is_sum(t->compute_s + t->recompute_s + t->bubble_s + t->communication_exposed_s + t->data_stall_s +
                            t->optimizer_s,

@@ -8,8 +8,8 @@
 #ifndef TSIM_RUN_BATCH_RAMP_H
 #define TSIM_RUN_BATCH_RAMP_H
 
+#include "campaign/campaign.h"
 #include "cluster/cluster.h"
-#include "run/result.h"
 #include "step/pass.h"
 
 /* Steps and samples alone; false: there is no ramp. */

@@ -6,7 +6,7 @@
 #ifndef TSIM_RUN_EVALUATION_H
 #define TSIM_RUN_EVALUATION_H
 
-#include "run/result.h"
+#include "campaign/campaign.h"
 #include "step/step_input.h"
 
 /* Fills *evaluation of a scenario that has `training.evaluation` with samples; else it stays zeroed. Fails as

@@ -1,4 +1,4 @@
-/* run.h - one run: scenario in, result out. Builds workload, cluster and costs, simulates the steps on the engine. */
+/* run.h - one run: scenario in, result out. Joins a step (step/step.h) and the campaign that is made of it. */
 #ifndef TSIM_RUN_RUN_H
 #define TSIM_RUN_RUN_H
 
@@ -16,13 +16,13 @@ struct tsim_run_options {
 };
 
 /* Everything in *result is allocated from `arena`. Fails only with a deadlock or a limit (diags says which); a
- * configuration that does not fit is TSIM_OK with result->fits false. */
+ * configuration that does not fit is TSIM_OK with result->step.fits false. */
 enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                 const struct tsim_run_options *options, struct tsim_result *result,
                                 struct tsim_diags *diags);
 
 /* Without simulating: memory as tsim_train_run says it; where that fits, *result has figures that the run cannot beat.
- * step.time_s and step_energy_j are lower bounds, throughput and campaign follow from them; mean_power_w does too, and
+ * step.terms.time_s and step.energy_j are lower bounds, throughput and campaign follow from them; step.mean_power_w does too, and
  * bounds nothing. `is_close`: with a plan of the step, whose bound is closer and takes longer. */
 void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
                       bool is_close, struct tsim_result *result);

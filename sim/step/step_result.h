@@ -60,4 +60,79 @@ struct tsim_step_row {
     double time_s;
 };
 
+/* The step is bound by these, as shares of its time: kernels that the matrix units bind, kernels that memory or their
+ * own latency bind (the optimizer among them), exposed communication, bubble, waits for data, waits for the host.
+ * Together 1, up to what recomputation in other passes rounds. */
+struct tsim_bound_shares {
+    double compute_frac, memory_frac, communication_frac, bubble_frac, data_frac, host_frac;
+    double least_frac; /* of compute_frac: what the same products take at the peak, which nothing mends */
+};
+
+/* The input pipeline (input_pipeline.h), of the node that feeds most; busy of the time. */
+struct tsim_input_figures {
+    bool has;
+    const char *bound; /* "storage", "requests", "workers", "link", "prefetch"; "none": nothing waits for it */
+    double storage_busy_frac, reading_busy_frac, transforming_busy_frac, link_busy_frac;
+    double host_buffer_bytes; /* per node: batches loaded ahead */
+};
+
+/* Which accelerators are slow is drawn: the run's own step is of one draw, that of its seed. Others are of the seeds
+ * that follow, without noise; those in which no accelerator is slow count with their probability. */
+enum { TSIM_MOST_STRAGGLER_DRAWS = 20 };
+struct tsim_straggler_draws {
+    bool has;
+    double expected;                          /* number of slow accelerators, ... */
+    double chance_frac;                       /* ... and that there is at least one */
+    int32_t n;                                /* draws with at least one that were simulated */
+    double time_s[TSIM_MOST_STRAGGLER_DRAWS]; /* of a step of each, ascending */
+    double p10_s, p50_s, p90_s, mean_s;       /* of all draws */
+    double own_s;                             /* of the run's own draw, without noise */
+};
+
+/* Steps that differ (variability). The result's step is the one whose time is nearest to their mean. */
+struct tsim_variation {
+    bool has;
+    int32_t n_steps; /* counted: those after the warm-up */
+    int64_t n_stragglers;
+    double p50_s, p99_s, mean_s;
+    double without_s; /* the step without noise and stragglers */
+    struct tsim_straggler_draws draws;
+};
+
+struct tsim_fit_change { /* a smallest change that makes the configuration fit */
+    const char *setting; /* "training.recompute=selective" */
+    double peak_bytes;   /* with that change alone */
+};
+
+struct tsim_step_result {
+    bool fits;
+    bool simulated; /* false when it does not fit and that was not to be ignored: then only memory and model are set */
+    struct tsim_step_terms terms;
+    struct tsim_throughput throughput;
+    struct tsim_memory memory; /* of the fullest rank */
+    int32_t fullest_stage;
+    double energy_j, mean_power_w; /* whole cluster, at the wall of the node (PUE not included) */
+    double parameters, active_parameters, model_flops, hardware_flops;
+    double mtp_parameters;      /* of the parameters, those of multi-token prediction; NAN: it has none */
+    enum tsim_bound bottleneck; /* with bottleneck_is_bubble / _data the kinds that are not operator bounds */
+    bool bottleneck_is_bubble, bottleneck_is_data;
+    struct tsim_bound_shares bounds; /* the largest is the bottleneck: compute without what nothing mends, with host */
+    struct tsim_input_figures input;
+    struct tsim_variation variation;
+    struct tsim_fit_change fit_changes[8];
+    int32_t n_fit_changes;
+    const struct tsim_operator_row *operators;
+    int32_t n_operators;
+    const struct tsim_rank_row *ranks;
+    int32_t n_ranks;
+    const struct tsim_step_row *steps;
+    int32_t n_steps;
+    int64_t events, repeated_events; /* the second of the first: counted, not gone through again */
+};
+
+/* The step without noise and stragglers, which changed settings are compared with. */
+static inline double tsim_steady_time_s(const struct tsim_step_result *step) {
+    return step->variation.has ? step->variation.without_s : step->terms.time_s;
+}
+
 #endif

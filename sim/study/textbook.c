@@ -307,8 +307,8 @@ static enum tsim_status operator_value(const struct expression *e, const char *c
     if (quantity == 4)
         return wrong(e, "expected flop, vector flop, bytes or time, found", arguments[2]);
     *value = 0;
-    for (int32_t i = 0; i < run->prediction.result.n_operators; i++) {
-        const struct tsim_operator_row *row = &run->prediction.result.operators[i];
+    for (int32_t i = 0; i < run->prediction.result.step.n_operators; i++) {
+        const struct tsim_operator_row *row = &run->prediction.result.step.operators[i];
         if (is_meant(row->name, arguments[1])) {
             const double quantities[] = {row->flops, row->vector_flops, row->bytes, row->time_s};
             *value += quantities[quantity];

@@ -570,3 +570,9 @@ void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsi
     memory->total_bytes = memory->weights_bytes + memory->gradients_bytes + memory->master_bytes +
                           memory->optimizer_bytes + memory->activations_bytes + memory->buffers_bytes;
 }
+
+double tsim_checkpoint_bytes(const struct tsim_scenario *scenario) {
+    double each = tsim_weight_bytes(scenario->training.precision) + tsim_optimizer_state_bytes(scenario) +
+                  (tsim_has_master_weights(scenario) ? 4 : 0);
+    return each * tsim_model_parameters(scenario->model);
+}

@@ -74,4 +74,7 @@ double tsim_host_state_bytes(const struct tsim_scenario *scenario);
 double tsim_flat_bytes(const struct tsim_scenario *scenario, int32_t stage);
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 
+/* A checkpoint of the whole model: weights, master weights and optimizer state of every parameter, once. */
+double tsim_checkpoint_bytes(const struct tsim_scenario *scenario);
+
 #endif

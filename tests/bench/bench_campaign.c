@@ -1,7 +1,7 @@
 /* 1,000 replications of a run of 60 days on 16,384 H100s at the default failure rates, on one thread. A figure for
  * comparing side by side, no assertion. */
-#include "campaign/campaign.h"
-#include "run/reliability.h"
+#include "campaign/replication.h"
+#include "support/campaign_job.h"
 #include "support/clock.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ int main(void) {
     tsim_diags_init(&diags);
     if (tsim_scenario_load(&arena, file, NULL, 0, &scenario, &diags) != TSIM_OK)
         return 1;
-    tsim_reliability_job(scenario, work_s, step_s, &job);
+    scenario_job(scenario, work_s, step_s, &job);
     double start_s = now_s(), sum_s = 0;
     int64_t events = 0;
     enum { N = 1000 };

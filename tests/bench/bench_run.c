@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
     run_s /= n_runs;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    double simulated = (double)(result.events - result.repeated_events);
+    double simulated = (double)(result.events - result.step.repeated_events);
     printf("%-40s read %.3f ms, run %.3f ms, %lld events, %.0f simulated, %.2f M/s, peak %.1f MB\n", file, 1e3 * load_s,
            1e3 * run_s, (long long)result.events, simulated, 1e-6 * simulated / run_s,
            (double)usage.ru_maxrss * 1024 / 1e6);

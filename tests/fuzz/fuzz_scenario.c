@@ -23,15 +23,15 @@ static bool is_small(const struct tsim_scenario *sc) {
 }
 
 static void check_terms(const struct tsim_result *result) {
-    const double terms[] = {result->step.compute_s,    result->step.recompute_s,
-                            result->step.bubble_s,     result->step.communication_exposed_s,
-                            result->step.data_stall_s, result->step.optimizer_s};
+    const double terms[] = {result->step.terms.compute_s,    result->step.terms.recompute_s,
+                            result->step.terms.bubble_s,     result->step.terms.communication_exposed_s,
+                            result->step.terms.data_stall_s, result->step.terms.optimizer_s};
     double sum = 0;
     for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++)
         sum += terms[i];
-    TSIM_ASSERT(isfinite(result->step.time_s) && result->step.time_s > 0);
-    TSIM_ASSERT(fabs(sum - result->step.time_s) <= 1e-6 * result->step.time_s);
-    TSIM_ASSERT(result->memory.peak_bytes <= result->memory.capacity_bytes);
+    TSIM_ASSERT(isfinite(result->step.terms.time_s) && result->step.terms.time_s > 0);
+    TSIM_ASSERT(fabs(sum - result->step.terms.time_s) <= 1e-6 * result->step.terms.time_s);
+    TSIM_ASSERT(result->step.memory.peak_bytes <= result->step.memory.capacity_bytes);
 }
 
 static void run(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_diags *diags) {
@@ -42,7 +42,7 @@ static void run(struct tsim_arena *arena, const struct tsim_scenario *scenario, 
         nowhere = fopen("/dev/null", "w");
     if (!is_small(scenario) || tsim_train_run(arena, scenario, &options, &prediction.result, diags) != TSIM_OK)
         return;
-    if (prediction.result.simulated)
+    if (prediction.result.step.simulated)
         check_terms(&prediction.result);
     tsim_advise(arena, scenario, &prediction);
     struct tsim_style style = tsim_style_of(nowhere);

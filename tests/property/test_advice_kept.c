@@ -50,10 +50,10 @@ static void check_kept(const struct tsim_scenario_source *source, const char *ad
     char time[40];
     size_t n = settings_of(tsim_arena_strdup(&arena, advice), settings);
     bool is_valid = tsim_scenario_load_from(&arena, source, settings, n, &changed, &diags) == TSIM_OK &&
-                    tsim_train_run(&arena, changed, &STEADY, &result, &diags) == TSIM_OK && result.simulated;
+                    tsim_train_run(&arena, changed, &STEADY, &result, &diags) == TSIM_OK && result.step.simulated;
     ck_assert_msg(is_valid, "%s: cannot be set: %s", source->file, advice);
     const char *said = strstr(advice, ": step ") + strlen(": step ");
-    tsim_quantity_human(tsim_steady_time_s(&result), TSIM_TIME_S, time, sizeof time);
+    tsim_quantity_human(tsim_steady_time_s(&result.step), TSIM_TIME_S, time, sizeof time);
     ck_assert_msg(strncmp(said, time, strlen(time)) == 0 && said[strlen(time)] == ',', "%s: %s; when set, %s",
                   source->file, advice, time);
 }
@@ -82,7 +82,7 @@ static int check_all(const struct tsim_scenario_source *source) {
     struct tsim_prediction prediction = {0};
     if (tsim_scenario_load_from(&arena, source, NULL, 0, &scenario, &diags) != TSIM_OK || !is_small(scenario) ||
         tsim_train_run(&arena, scenario, &STEADY, &prediction.result, &diags) != TSIM_OK ||
-        !prediction.result.simulated)
+        !prediction.result.step.simulated)
         return -1;
     tsim_advise(&arena, scenario, &prediction);
     for (int32_t i = 0; i < prediction.n_advice; i++)

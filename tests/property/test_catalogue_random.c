@@ -21,7 +21,7 @@ static struct random_source source;
 static double time_with(const char *text, const char *path, const char *value) {
     struct run run;
     const struct tsim_override other = {path, value};
-    double time_s = run_start(&run, text, &other, 1) ? run.result.step.time_s : (double)NAN;
+    double time_s = run_start(&run, text, &other, 1) ? run.result.step.terms.time_s : (double)NAN;
     run_end(&run);
     return time_s;
 }
@@ -59,8 +59,8 @@ static long check_symmetry(const char *text, const struct tsim_scenario *sc) {
 
 static void check_spares(const char *text, const struct run *run) {
     double time_s = time_with(text, "reliability.spares", "7");
-    LAW(isnan(time_s) || time_s == run->result.step.time_s, "with spare nodes %.17g s, without %.17g s", time_s,
-        run->result.step.time_s);
+    LAW(isnan(time_s) || time_s == run->result.step.terms.time_s, "with spare nodes %.17g s, without %.17g s", time_s,
+        run->result.step.terms.time_s);
 }
 
 /* As many of the nodes of `like`, whatever they are for. */
@@ -179,7 +179,7 @@ static double time_scaled(const char *text, const struct run *run, double k) {
     sc.data.sample_cpu_s /= k;
     sc.reliability.has = false;
     LAW(run_scenario(&fast, &sc), "the faster one is refused");
-    double time_s = fast.result.step.time_s;
+    double time_s = fast.result.step.terms.time_s;
     run_end(&fast);
     return time_s;
 }
@@ -191,9 +191,9 @@ static void check_scaling(const char *text, const struct run *run) {
     if (sc->n_accelerators > 1 && sc->simulation.network != TSIM_NETWORK_IDEAL)
         return;
     double k = random_between(&source, 2, 5), part_s = time_scaled(text, run, k);
-    LAW(fabs(k * part_s - run->result.step.time_s) <=
-            (sc->data.has ? 1e-3 : 1e-6) * run->result.step.time_s + k * rounding_s(sc),
-        "%g times as fast: %.17g s of %.17g s", k, part_s, run->result.step.time_s);
+    LAW(fabs(k * part_s - run->result.step.terms.time_s) <=
+            (sc->data.has ? 1e-3 : 1e-6) * run->result.step.terms.time_s + k * rounding_s(sc),
+        "%g times as fast: %.17g s of %.17g s", k, part_s, run->result.step.terms.time_s);
 }
 
 /* ---- all of it ---- */

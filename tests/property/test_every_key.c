@@ -129,9 +129,10 @@ static void check_finite(const char *text, const struct run *run) {
     tsim_outcome_of(&prediction, &outcome);
     for (int i = 0; i < TSIM_N_OUTCOMES; i++)
         LAW(!isinf(outcome.value[i]), "%s is infinite", tsim_outcome_spec((enum tsim_outcome_figure)i)->name);
-    LAW(isfinite(r->step.time_s) && r->step.time_s > 0, "a step of %g s", r->step.time_s);
-    LAW(isfinite(r->step_energy_j) && r->step_energy_j >= 0, "a step of %g J", r->step_energy_j);
-    LAW(isfinite(r->memory.peak_bytes) && r->memory.peak_bytes > 0, "memory of %g bytes", r->memory.peak_bytes);
+    LAW(isfinite(r->step.terms.time_s) && r->step.terms.time_s > 0, "a step of %g s", r->step.terms.time_s);
+    LAW(isfinite(r->step.energy_j) && r->step.energy_j >= 0, "a step of %g J", r->step.energy_j);
+    LAW(isfinite(r->step.memory.peak_bytes) && r->step.memory.peak_bytes > 0, "memory of %g bytes",
+        r->step.memory.peak_bytes);
     LAW(!r->campaign.has || (isfinite(r->campaign.days) && r->campaign.days > 0), "%g days", r->campaign.days);
 }
 

@@ -39,7 +39,7 @@ static void take(void *context, const struct tsim_figures *figures) {
 }
 
 static void check_tables(struct tsim_arena *arena, const struct tsim_explanation *explanation) {
-    const struct tsim_step_terms *t = &explanation->result->step;
+    const struct tsim_step_terms *t = &explanation->result->step.terms;
     struct totals totals = {0};
     tsim_explain_path.tables(arena, explanation, take, &totals);
     tsim_explain_operators.tables(arena, explanation, take, &totals);

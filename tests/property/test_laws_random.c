@@ -54,7 +54,7 @@ static void machine_copy(struct machine *m, const struct tsim_scenario *scenario
 }
 
 static double seconds(const struct run *run) {
-    return tsim_steady_time_s(&run->result);
+    return tsim_steady_time_s(&run->result.step);
 }
 
 static double time_of(const char *text, const struct tsim_scenario *scenario) {
@@ -109,13 +109,14 @@ static bool more_memory(const char *text, const struct run *run) {
     m.accelerator.memory_bytes *= 1.5;
     struct run more;
     LAW(run_scenario(&more, &m.scenario), "refused with more memory");
-    LAW(!run->result.fits || more.result.fits, "does not fit in more memory");
+    LAW(!run->result.step.fits || more.result.step.fits, "does not fit in more memory");
     if (run->scenario->parallelism.balances) { /* stages are split anew: into those that fit and are the fastest */
-        LAW(!run->result.fits || seconds(&more) <= seconds(run) * (1 + ANOMALY_FRAC),
+        LAW(!run->result.step.fits || seconds(&more) <= seconds(run) * (1 + ANOMALY_FRAC),
             "%.9g s with more memory, %.9g s with less", seconds(&more), seconds(run));
     } else {
-        LAW(more.result.memory.peak_bytes == run->result.memory.peak_bytes, "takes %g bytes of more memory, %g of less",
-            more.result.memory.peak_bytes, run->result.memory.peak_bytes);
+        LAW(more.result.step.memory.peak_bytes == run->result.step.memory.peak_bytes,
+            "takes %g bytes of more memory, %g of less", more.result.step.memory.peak_bytes,
+            run->result.step.memory.peak_bytes);
         LAW(seconds(&more) == seconds(run), "%.17g s with more memory, %.17g s with less", seconds(&more),
             seconds(run));
     }
@@ -162,7 +163,7 @@ static bool more_recomputation(const char *text, const struct run *run) {
                              ? tsim_layer_whole_activation_bytes(modes[0].scenario, model->experts.count > 1)
                              : 0;
     for (int i = 1; i < n; i++) {
-        const struct tsim_memory *less = &modes[i - 1].result.memory, *more = &modes[i].result.memory;
+        const struct tsim_memory *less = &modes[i - 1].result.step.memory, *more = &modes[i].result.step.memory;
         LAW(more->peak_bytes <= less->peak_bytes * (1 + ANOMALY_FRAC) + layer_bytes,
             "%s recomputation takes %g bytes, %s %g", MODES[i], more->peak_bytes, MODES[i - 1], less->peak_bytes);
         LAW(seconds(&modes[i]) >= seconds(&modes[i - 1]) * (1 - ANOMALY_FRAC), "%s recomputation takes %g s, %s %g s",
@@ -180,7 +181,7 @@ static bool higher_zero_stage(const char *text, const struct run *run) {
     snprintf(value, sizeof value, "%d", stage + 1);
     if (stage == 3 || !start_with(&higher, text, "parallelism.zero", value))
         return false;
-    const struct tsim_memory *less = &run->result.memory, *more = &higher.result.memory;
+    const struct tsim_memory *less = &run->result.step.memory, *more = &higher.result.step.memory;
     double states_before = less->weights_bytes + less->gradients_bytes + less->master_bytes + less->optimizer_bytes,
            states_after = more->weights_bytes + more->gradients_bytes + more->master_bytes + more->optimizer_bytes;
     LAW(states_after <= states_before * (1 + 1e-9), "ZeRO-%d holds %g bytes of states, ZeRO-%d %g", stage + 1,
@@ -279,7 +280,7 @@ static bool point_of_a_sweep(const char *text, const struct run *run) {
     tsim_space_of(&arena, &choice, 1, &space);
     const struct tsim_sweep sweep = {.source = &run->source, .space = &space, .ignore_memory = true, .n_shards = 1};
     LAW(tsim_sweep_point(&sweep, 0, NULL, &point, &diags) == TSIM_OK &&
-            point.status == (run->result.fits ? TSIM_POINT_OK : TSIM_POINT_DOES_NOT_FIT),
+            point.status == (run->result.step.fits ? TSIM_POINT_OK : TSIM_POINT_DOES_NOT_FIT),
         "refused as a point of a sweep: %s", point.reason);
     check_same(text, run, &point.outcome, "as a point of a sweep");
     tsim_diags_release(&diags);

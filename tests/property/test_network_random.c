@@ -123,7 +123,7 @@ static double step_with(const struct tsim_override *sets, size_t n_sets) {
     size_t n = diags.n_items;
     enum tsim_status status = tsim_train_run(&arena, scenario, &options, &result, &diags);
     if (status == TSIM_OK)
-        return result.step.time_s;
+        return result.step.terms.time_s;
     ck_assert_int_eq(status, TSIM_ERR_INFEASIBLE);
     ck_assert_uint_gt(diags.n_items, n);
     ck_assert_msg(strstr(diags.items[n].message, "meet on links") != NULL, "%s", diags.items[n].message);

@@ -25,16 +25,16 @@ static void check_bound(struct tsim_arena *arena, const struct example *e, int n
     tsim_train_bound(arena, &e->scenario, memo, false, &cheap);
     tsim_train_bound(arena, &e->scenario, memo, true, &near);
     ck_assert_int_eq(tsim_train_run(arena, &e->scenario, &options, &run, &diags), TSIM_OK);
-    ck_assert(cheap.fits && near.fits);
+    ck_assert(cheap.step.fits && near.step.fits);
     const struct tsim_parallelism_spec *p = &e->scenario.parallelism;
     ck_assert_msg(
-        cheap.step.time_s <= run.step.time_s && near.step.time_s <= run.step.time_s &&
-            cheap.step_energy_j <= run.step_energy_j && near.step_energy_j <= run.step_energy_j,
+        cheap.step.terms.time_s <= run.step.terms.time_s && near.step.terms.time_s <= run.step.terms.time_s &&
+            cheap.step.energy_j <= run.step.energy_j && near.step.energy_j <= run.step.energy_j,
         "case %d: %.15g s, bounds %.15g and %.15g; %.15g J, %.15g (tensor %d pipeline %d x %d context %d data "
         "%d zero %d %s async %d)",
-        number, run.step.time_s, cheap.step.time_s, near.step.time_s, run.step_energy_j, near.step_energy_j,
-        (int)p->tensor, (int)p->pipeline, (int)p->virtual_pipeline, (int)p->context, (int)p->data, p->zero,
-        tsim_schedule_name(p->schedule), p->overlap.pipeline);
+        number, run.step.terms.time_s, cheap.step.terms.time_s, near.step.terms.time_s, run.step.energy_j,
+        near.step.energy_j, (int)p->tensor, (int)p->pipeline, (int)p->virtual_pipeline, (int)p->context, (int)p->data,
+        p->zero, tsim_schedule_name(p->schedule), p->overlap.pipeline);
     tsim_diags_release(&diags);
 }
 

@@ -95,7 +95,7 @@ static bool simulate(struct tsim_arena *arena, const struct tsim_scenario_source
     bool is_good = tsim_scenario_load_from(arena, source, overrides, n, &scenario, &diags) == TSIM_OK;
     if (is_good) {
         ck_assert_int_eq(tsim_train_run(arena, scenario, &options, &prediction.result, &diags), TSIM_OK);
-        is_good = prediction.result.fits;
+        is_good = prediction.result.step.fits;
     }
     if (is_good)
         tsim_outcome_of(&prediction, outcome);

@@ -3,7 +3,8 @@
 #ifndef TSIM_TESTS_SUPPORT_CAMPAIGN_JOB_H
 #define TSIM_TESTS_SUPPORT_CAMPAIGN_JOB_H
 
-#include "campaign/campaign.h"
+#include "campaign/reliability.h"
+#include "workload/memory.h"
 
 #define HOUR 3600.0
 #define DAY 86400.0
@@ -17,6 +18,13 @@ static inline struct tsim_failure_process taking_nodes(double units, double mtbf
     struct tsim_failure_process process = at_constant_rate(units, mtbf_s);
     process.takes_node = true;
     return process;
+}
+
+/* The job of a scenario whose steps take step_s. */
+static inline void scenario_job(const struct tsim_scenario *scenario, double work_s, double step_s,
+                                struct tsim_campaign_job *job) {
+    const struct tsim_campaign_steps steps = {.step_s = step_s, .checkpoint_bytes = tsim_checkpoint_bytes(scenario)};
+    tsim_reliability_job(scenario, &steps, work_s, job);
 }
 
 /* The job with every cause at a constant rate: none. */

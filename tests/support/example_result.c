@@ -38,12 +38,12 @@ static void fill_rows(struct example_result *r) {
             .rank = i, .stage = i, .multiplicity = 4, .terms = TERMS, .memory = MEMORY, .energy_j = 100 + i};
     for (int32_t i = 0; i < 3; i++)
         r->steps[i] = (struct tsim_step_row){.step = i, .time_s = 10 + i};
-    r->prediction.result.operators = r->operators;
-    r->prediction.result.n_operators = 2;
-    r->prediction.result.ranks = r->ranks;
-    r->prediction.result.n_ranks = 2;
-    r->prediction.result.steps = r->steps;
-    r->prediction.result.n_steps = 3;
+    r->prediction.result.step.operators = r->operators;
+    r->prediction.result.step.n_operators = 2;
+    r->prediction.result.step.ranks = r->ranks;
+    r->prediction.result.step.n_ranks = 2;
+    r->prediction.result.step.steps = r->steps;
+    r->prediction.result.step.n_steps = 3;
 }
 
 static void fill_model(struct example_result *r) {
@@ -53,9 +53,9 @@ static void fill_model(struct example_result *r) {
     r->example.scenario.resolved_json = RESOLVED;
     r->example.scenario.simulation.seed = 7;
     result->scenario = &r->example.scenario;
-    result->memory = MEMORY;
-    result->parameters = result->active_parameters = 134217728;
-    result->step_model_flops = 1e18;
+    result->step.memory = MEMORY;
+    result->step.parameters = result->step.active_parameters = 134217728;
+    result->step.model_flops = 1e18;
     result->wall_s = 0.25;
     result->peak_rss_bytes = 2e7;
 }
@@ -65,20 +65,20 @@ void example_result_init(struct example_result *r) {
     memset(r, 0, sizeof *r);
     fill_model(r);
     fill_rows(r);
-    result->fits = result->simulated = true;
-    result->step = TERMS;
-    result->throughput = (struct tsim_throughput){65536, 8192, 64, 400, 450, 0.4, 0.45};
-    result->step_energy_j = 5e4;
-    result->mean_power_w = 5e3;
-    result->step_hardware_flops = 1.125e18;
-    result->mtp_parameters = (double)NAN;
-    result->bottleneck = TSIM_BOUND_MEMORY;
-    result->bounds = (struct tsim_bound_shares){.compute_frac = 0.25,
-                                                .memory_frac = 0.375,
-                                                .communication_frac = 0.1,
-                                                .bubble_frac = 0.15,
-                                                .data_frac = 0.05,
-                                                .host_frac = 0.075};
+    result->step.fits = result->step.simulated = true;
+    result->step.terms = TERMS;
+    result->step.throughput = (struct tsim_throughput){65536, 8192, 64, 400, 450, 0.4, 0.45};
+    result->step.energy_j = 5e4;
+    result->step.mean_power_w = 5e3;
+    result->step.hardware_flops = 1.125e18;
+    result->step.mtp_parameters = (double)NAN;
+    result->step.bottleneck = TSIM_BOUND_MEMORY;
+    result->step.bounds = (struct tsim_bound_shares){.compute_frac = 0.25,
+                                                     .memory_frac = 0.375,
+                                                     .communication_frac = 0.1,
+                                                     .bubble_frac = 0.15,
+                                                     .data_frac = 0.05,
+                                                     .host_frac = 0.075};
     r->prediction.advice[0] = "larger products";
     r->prediction.n_advice = 1;
     result->campaign =
@@ -106,8 +106,8 @@ void example_result_init_misfit(struct example_result *r) {
     struct tsim_result *result = &r->prediction.result;
     memset(r, 0, sizeof *r);
     fill_model(r);
-    result->memory.capacity_bytes = 60e9;
-    result->fullest_stage = 1;
-    result->fit_changes[0] = (struct tsim_fit_change){"training.recompute=selective", 52e9};
-    result->n_fit_changes = 1;
+    result->step.memory.capacity_bytes = 60e9;
+    result->step.fullest_stage = 1;
+    result->step.fit_changes[0] = (struct tsim_fit_change){"training.recompute=selective", 52e9};
+    result->step.n_fit_changes = 1;
 }

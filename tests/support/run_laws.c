@@ -90,28 +90,31 @@ static void check_rates(const char *text, const struct tsim_scenario *sc, const 
     double n = (double)sc->n_accelerators, best_flops_per_s = 0;
     for (int p = 0; p < TSIM_N_PRECISIONS; p++)
         best_flops_per_s = fmax(best_flops_per_s, a->peak_flops_per_s[p]);
-    LAW(is_near(r->throughput.samples_per_s * r->step.time_s, (double)sc->training.global_batch_size, 1e-9), "samples");
+    LAW(is_near(r->step.throughput.samples_per_s * r->step.terms.time_s, (double)sc->training.global_batch_size, 1e-9),
+        "samples");
     /* 6 N counts the rows of an embedding, which are looked up, too: next to nothing, but in models of two layers. */
-    double looked_up = (double)sc->model->vocab * (double)sc->model->hidden / r->active_parameters;
+    double looked_up = (double)sc->model->vocab * (double)sc->model->hidden / r->step.active_parameters;
     double saved = sc->model->kind == TSIM_MODEL_CNN ? 2.25 : 1; /* at most, by Winograd's convolutions */
-    LAW(isnan(r->throughput.mfu) || (r->throughput.mfu > 0 && r->throughput.mfu * (1 - looked_up) < saved), "MFU is %g",
-        r->throughput.mfu);
-    LAW(isnan(r->throughput.hfu) || (r->throughput.hfu > 0 && r->throughput.hfu <= 1), "HFU is %g", r->throughput.hfu);
-    LAW(r->step.compute_s + r->step.bubble_s + r->step.time_s > 0 &&
-            r->step.time_s * n * fmax(best_flops_per_s, a->vector_flops_per_s) > r->step_model_flops / 3,
+    LAW(isnan(r->step.throughput.mfu) ||
+            (r->step.throughput.mfu > 0 && r->step.throughput.mfu * (1 - looked_up) < saved),
+        "MFU is %g", r->step.throughput.mfu);
+    LAW(isnan(r->step.throughput.hfu) || (r->step.throughput.hfu > 0 && r->step.throughput.hfu <= 1), "HFU is %g",
+        r->step.throughput.hfu);
+    LAW(r->step.terms.compute_s + r->step.terms.bubble_s + r->step.terms.time_s > 0 &&
+            r->step.terms.time_s * n * fmax(best_flops_per_s, a->vector_flops_per_s) > r->step.model_flops / 3,
         "faster than the matrix units");
-    LAW(is_near(r->step_energy_j, r->mean_power_w * r->step.time_s, 1e-6), "energy is not power times time");
-    LAW(r->mean_power_w >= n * a->power_idle_w * (1 - 1e-9), "less power than at rest");
+    LAW(is_near(r->step.energy_j, r->step.mean_power_w * r->step.terms.time_s, 1e-6), "energy is not power times time");
+    LAW(r->step.mean_power_w >= n * a->power_idle_w * (1 - 1e-9), "less power than at rest");
     double peak_flops_per_s = a->peak_flops_per_s[sc->training.precision];
-    LAW(isnan(r->throughput.hfu) || !(peak_flops_per_s > 0) ||
-            is_near(r->throughput.hfu * r->step.time_s * n * peak_flops_per_s, r->step_hardware_flops, 1e-9),
+    LAW(isnan(r->step.throughput.hfu) || !(peak_flops_per_s > 0) ||
+            is_near(r->step.throughput.hfu * r->step.terms.time_s * n * peak_flops_per_s, r->step.hardware_flops, 1e-9),
         "HFU is not of the FLOPs executed");
 }
 
 /* Days are the work and what was lost. */
 static void check_campaign(const char *text, const struct tsim_scenario *sc, const struct tsim_result *r) {
     const struct tsim_campaign *c = &r->campaign;
-    double work_s = c->steps * r->step.time_s, lost_s = 0, n = (double)sc->n_accelerators, n_binned = 0;
+    double work_s = c->steps * r->step.terms.time_s, lost_s = 0, n = (double)sc->n_accelerators, n_binned = 0;
     double paid = n + (double)(sc->reliability.spares * sc->cluster.accelerators_per_node);
     if (!c->has_failures)
         return;
@@ -132,26 +135,27 @@ static void check_campaign(const char *text, const struct tsim_scenario *sc, con
     LAW(isnan(c->rent_usd) || c->is_spot ||
             is_near(c->rent_usd, c->mean_days * 86400 * paid * sc->cost.rent_usd_per_s, 1e-9),
         "rent is not price times time");
-    LAW(c->energy_kwh * 3.6e6 >= sc->energy.pue * (work_s * (1 - 1e-9) - 1e-3 * c->steps) * r->mean_power_w,
+    LAW(c->energy_kwh * 3.6e6 >= sc->energy.pue * (work_s * (1 - 1e-9) - 1e-3 * c->steps) * r->step.mean_power_w,
         "less energy than the work's");
 }
 
 void check_run(const char *text, const struct run *run) {
     const struct tsim_scenario *sc = run->scenario;
     const struct tsim_result *r = &run->result;
-    check_terms(text, sc, &r->step);
-    check_memory(text, &r->memory);
+    check_terms(text, sc, &r->step.terms);
+    check_memory(text, &r->step.memory);
     check_rates(text, sc, r);
     check_campaign(text, sc, r);
     double multiplicity = 0, energy_j = 0;
-    for (int32_t i = 0; i < r->n_ranks; i++) {
-        check_terms(text, sc, &r->ranks[i].terms);
-        check_memory(text, &r->ranks[i].memory);
-        LAW(r->ranks[i].memory.peak_bytes <= r->memory.peak_bytes * (1 + 1e-12), "a rank fuller than the fullest");
-        multiplicity += r->ranks[i].multiplicity;
-        energy_j += r->ranks[i].multiplicity * r->ranks[i].energy_j;
+    for (int32_t i = 0; i < r->step.n_ranks; i++) {
+        check_terms(text, sc, &r->step.ranks[i].terms);
+        check_memory(text, &r->step.ranks[i].memory);
+        LAW(r->step.ranks[i].memory.peak_bytes <= r->step.memory.peak_bytes * (1 + 1e-12),
+            "a rank fuller than the fullest");
+        multiplicity += r->step.ranks[i].multiplicity;
+        energy_j += r->step.ranks[i].multiplicity * r->step.ranks[i].energy_j;
     }
-    LAW(is_near(energy_j, r->step_energy_j, 1e-9), "the ranks use %g J of %g J", energy_j, r->step_energy_j);
+    LAW(is_near(energy_j, r->step.energy_j, 1e-9), "the ranks use %g J of %g J", energy_j, r->step.energy_j);
     LAW(multiplicity == (double)sc->n_accelerators, "%g accelerators simulated of %lld", multiplicity,
         (long long)sc->n_accelerators);
 }

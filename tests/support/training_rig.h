@@ -39,7 +39,7 @@ static inline struct tsim_result train_by(const struct tsim_scenario *scenario, 
     const struct tsim_run_options options = {.is_brief = is_brief};
     struct tsim_result result;
     ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
-    ck_assert(result.fits);
+    ck_assert(result.step.fits);
     return result;
 }
 

@@ -90,16 +90,16 @@ START_TEST(starved) {
                                               .workers = 1,
                                               .prefetch = 2};
     struct tsim_prediction prediction = advise();
-    ck_assert(prediction.result.bottleneck_is_data);
-    ck_assert_str_eq(prediction.result.input.bound, "workers");
-    ck_assert_double_eq_tol(prediction.result.step.time_s, 128, 1);
+    ck_assert(prediction.result.step.bottleneck_is_data);
+    ck_assert_str_eq(prediction.result.step.input.bound, "workers");
+    ck_assert_double_eq_tol(prediction.result.step.terms.time_s, 128, 1);
     ck_assert_int_ge(prediction.n_advice, 1);
     ck_assert_str_eq(prediction.advice[0], "data.workers=64: step 2.00 s, 98.4 % faster");
     for (int32_t i = 0; i < prediction.n_advice; i++)
         ck_assert_msg(strncmp(prediction.advice[i], "data.", 5) == 0, "%s", prediction.advice[i]);
     e.scenario.data.workers = 64;
     prediction = advise();
-    ck_assert_double_eq_tol(prediction.result.step.time_s, 2, 0.01);
+    ck_assert_double_eq_tol(prediction.result.step.terms.time_s, 2, 0.01);
 }
 END_TEST
 
@@ -123,7 +123,7 @@ END_TEST
 START_TEST(shares) {
     example_init(&e);
     struct tsim_prediction prediction = advise();
-    const struct tsim_bound_shares *b = &prediction.result.bounds;
+    const struct tsim_bound_shares *b = &prediction.result.step.bounds;
     ck_assert_double_eq_tol(b->compute_frac + b->memory_frac + b->communication_frac + b->bubble_frac + b->data_frac +
                                 b->host_frac,
                             1, 1e-9);
@@ -142,10 +142,11 @@ START_TEST(largest_that_can_be_mended) {
         set_up();
         ck_assert_int_eq(tsim_scenario_load(&arena, "scenarios/llama70b.yaml", MANY, n, &scenario, &diags), TSIM_OK);
         ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
-        const struct tsim_bound_shares *b = &result.bounds;
+        const struct tsim_bound_shares *b = &result.step.bounds;
         ck_assert(b->compute_frac > b->bubble_frac);
-        ck_assert_double_eq_tol(b->least_frac, result.throughput.mfu, 0.02); /* attention's upper half is left out */
-        ck_assert(result.bottleneck_is_bubble == (n > 0));
+        ck_assert_double_eq_tol(b->least_frac, result.step.throughput.mfu,
+                                0.02); /* attention's upper half is left out */
+        ck_assert(result.step.bottleneck_is_bubble == (n > 0));
         tear_down();
     }
 }

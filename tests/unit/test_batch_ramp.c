@@ -36,8 +36,8 @@ START_TEST(the_time_is_that_of_every_size) {
         struct tsim_result size = run("llama70b", sized, 4);
         for (; samples < 800 * (i + 1); samples += batch) {
             steps += 1;
-            time_s += size.step.time_s;
-            energy_j += size.step_energy_j;
+            time_s += size.step.terms.time_s;
+            energy_j += size.step.energy_j;
         }
     }
     ck_assert_double_eq(ramped.batch_ramp.steps, steps);
@@ -47,9 +47,10 @@ START_TEST(the_time_is_that_of_every_size) {
     /* The run: 2,000 steps, of which these are the first. */
     const struct tsim_campaign *c = &ramped.campaign;
     ck_assert_double_eq(c->steps, 2000);
-    ck_assert_double_eq_tol(c->days * 86400, ramped.batch_ramp.time_s + (2000 - steps) * ramped.step.time_s, 1e-6);
+    ck_assert_double_eq_tol(c->days * 86400, ramped.batch_ramp.time_s + (2000 - steps) * ramped.step.terms.time_s,
+                            1e-6);
     ck_assert_double_eq(c->samples, samples + (2000 - steps) * 64);
-    ck_assert_double_eq(ramped.step.time_s, whole.step.time_s);
+    ck_assert_double_eq(ramped.step.terms.time_s, whole.step.terms.time_s);
     ck_assert_double_lt(c->days, whole.campaign.days);
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* campaign.h against closed forms: Young, Daly, Poisson and renewal processes. Everything is seeded; where a sampling
+/* replication.h against closed forms: Young, Daly, Poisson and renewal processes. Everything is seeded; where a sampling
  * error enters, the tolerance is four standard errors, of which the standard deviation is derived beside it or
  * measured. */
 #include "base/random.h"

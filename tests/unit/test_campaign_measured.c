@@ -1,7 +1,7 @@
 /* Whole runs of the shipped scenarios (scenarios/campaigns) against what was published of them, within the uncertainty
  * of the published counts. Where the scenario's rate is the count itself, only the machinery is checked: it is said. */
 #include "config/catalogue_load.h"
-#include "run/reliability.h"
+#include "support/campaign_job.h"
 #include "support/training_rig.h"
 
 #include <math.h>
@@ -131,7 +131,7 @@ END_TEST
 static double node_h_of(const char *node) {
     const struct tsim_override overrides[] = {{"cluster.node", node}, {"reliability", "{}"}};
     struct tsim_campaign_job job;
-    tsim_reliability_job(load_shipped("llama70b", overrides, 2), 60 * 86400, 7, &job);
+    scenario_job(load_shipped("llama70b", overrides, 2), 60 * 86400, 7, &job);
     return tsim_campaign_mtbf_s(&job, TSIM_CAMPAIGN_ANY) / 3600 * (double)job.nodes;
 }
 

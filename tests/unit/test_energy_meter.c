@@ -1,5 +1,5 @@
 /* energy_meter.h against closed forms: what a run costs and emits by the hour. */
-#include "run/energy_meter.h"
+#include "campaign/energy_meter.h"
 #include "support/campaign_job.h"
 #include "support/training_rig.h"
 

@@ -54,12 +54,12 @@ END_TEST
 /* floor(10,000 / 300) pauses, with their time and energy. */
 START_TEST(the_run_counts_them) {
     struct tsim_result r = run(load(GPU, BATCH "evaluation: {every: 300, samples: 4096}", ""));
-    double run_s = 10000 * r.step.time_s + 33 * r.evaluation.time_s; /* the campaign counts in milliseconds */
+    double run_s = 10000 * r.step.terms.time_s + 33 * r.evaluation.time_s; /* the campaign counts in milliseconds */
     ck_assert_double_eq_tol(r.campaign.days * 86400, run_s, 0.05);
-    double run_j = 10000 * r.step_energy_j + 33 * r.evaluation.energy_j;
+    double run_j = 10000 * r.step.energy_j + 33 * r.evaluation.energy_j;
     ck_assert_double_eq_tol(r.campaign.energy_kwh * 3.6e6 / 1.1, run_j, 1e-4 * run_j);
     double power_w = r.evaluation.energy_j / r.evaluation.time_s;
-    ck_assert(power_w > 0.5 * r.mean_power_w && power_w < 1.5 * r.mean_power_w);
+    ck_assert(power_w > 0.5 * r.step.mean_power_w && power_w < 1.5 * r.step.mean_power_w);
 }
 END_TEST
 

@@ -70,7 +70,7 @@ static void expect_rates_of_links(const struct tsim_explanation *explanation) {
 
 static void expect_sums(const struct tsim_explanation *explanation) {
     struct tsim_explained_operators operators = rows_of(explanation);
-    const struct tsim_step_terms *t = &explanation->result->step;
+    const struct tsim_step_terms *t = &explanation->result->step.terms;
     double total_s = 0, share_frac = 0, network_s = 0, kernels_s = 0;
     for (int32_t i = 0; i < operators.n; i++) {
         const struct tsim_explained_operator *row = &operators.rows[i];
@@ -203,7 +203,7 @@ START_TEST(the_tables_add_up_to_the_step) {
         use_plan(1, 4, 1);
         struct tsim_explanation explanation = explained();
         const char *csv = csv_of(&explanation);
-        double step_s = result->step.time_s;
+        double step_s = result->step.terms.time_s;
         ck_assert_double_eq_tol(sum_of_column(csv, "critical_path", "time_s"), step_s, 1e-9 * step_s);
         ck_assert_double_eq_tol(sum_of_column(csv, "operators", "step_s"), step_s, 1e-9 * step_s);
         /* The chain's passes alone are no more than the step, and most of it. */
@@ -220,10 +220,10 @@ START_TEST(overlaps_are_the_exposed_terms) {
     use_plan(2, 2, 2);
     struct tsim_explanation explanation = explained();
     const char *csv = csv_of(&explanation);
-    ck_assert_double_eq_tol(sum_of_column(csv, "overlaps", "exposed_s"), result->step.communication_exposed_s,
-                            1e-9 * result->step.time_s);
+    ck_assert_double_eq_tol(sum_of_column(csv, "overlaps", "exposed_s"), result->step.terms.communication_exposed_s,
+                            1e-9 * result->step.terms.time_s);
     ck_assert_double_ge(sum_of_column(csv, "overlaps", "needs_s"),
-                        result->step.communication_exposed_s - explanation.account.interference_s);
+                        result->step.terms.communication_exposed_s - explanation.account.interference_s);
 }
 END_TEST
 
@@ -241,8 +241,8 @@ START_TEST(sensitivities_have_the_right_sign) {
         bool is_time = row->dimension == TSIM_TIME_S;
         double worse_s = is_time ? row->more_time_s : row->less_time_s,
                better_s = is_time ? row->less_time_s : row->more_time_s;
-        ck_assert_msg(worse_s >= result->step.time_s * (1 - 1e-12), "%s", row->name);
-        ck_assert_msg(better_s <= result->step.time_s * (1 + 1e-12), "%s", row->name);
+        ck_assert_msg(worse_s >= result->step.terms.time_s * (1 - 1e-12), "%s", row->name);
+        ck_assert_msg(better_s <= result->step.terms.time_s * (1 + 1e-12), "%s", row->name);
         ck_assert_msg(is_time ? row->elasticity >= 0 && row->elasticity <= 1
                               : row->elasticity <= 0 && row->elasticity >= -1,
                       "%s %g", row->name, row->elasticity);
@@ -333,7 +333,7 @@ START_TEST(the_schedule_is_drawn) {
                                   {.begin_s = 40, .end_s = 56, .item.kind = TSIM_PASS_WEIGHT_GRADIENT}};
     struct tsim_stage_slices stages[] = {{.slices = first, .n = 4}, {.slices = second, .n = 4}};
     struct tsim_timeline timeline = {.shape = {.stages = 2}, .stages = stages, .end_s = 72};
-    const struct tsim_result without_waits = {.simulated = true};
+    const struct tsim_result without_waits = {.step.simulated = true};
     struct tsim_explanation explanation = {.scenario = &e.scenario, .timeline = &timeline, .result = &without_waits};
     struct tsim_style style = {.width = 81};
     FILE *out = fmemopen(text, sizeof text, "w");
@@ -363,7 +363,7 @@ START_TEST(activations_add_up) {
         ck_assert_double_eq(sum_bytes, tsim_layer_activation_bytes(&e.scenario, false));
         struct tsim_explanation explanation = explained();
         ck_assert_double_eq_tol(sum_of_column(csv_of(&explanation), "activations", "stage_bytes"),
-                                result->memory.activations_bytes, 1);
+                                result->step.memory.activations_bytes, 1);
     }
 }
 END_TEST
@@ -391,7 +391,7 @@ START_TEST(a_misfit_says_why_and_what_would_fit) {
     use_plan(1, 1, 1);
     e.accelerator.memory_bytes = 3e9;
     struct tsim_explanation explanation = explained();
-    ck_assert(!result->simulated);
+    ck_assert(!result->step.simulated);
     const char *screen = screen_of(&explanation, 80, false);
     ck_assert_contains(screen, "does not fit");
     ck_assert_contains(screen, " GB too much; the most of it is optimizer state,");

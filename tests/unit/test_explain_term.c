@@ -47,8 +47,8 @@ static void explain(void) {
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
-    prediction.uncertainty = (struct tsim_uncertainty){"runs of a test", 0.9 * prediction.result.step.time_s,
-                                                       1.2 * prediction.result.step.time_s};
+    prediction.uncertainty = (struct tsim_uncertainty){"runs of a test", 0.9 * prediction.result.step.terms.time_s,
+                                                       1.2 * prediction.result.step.terms.time_s};
     ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, &explanation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
 }
@@ -206,7 +206,7 @@ START_TEST(what_the_run_lacks_is_null) {
     ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "campaign.breakeven_runs"));
     e.accelerator.memory_bytes = 3e9;
     explain();
-    ck_assert(!prediction.result.simulated);
+    ck_assert(!prediction.result.step.simulated);
     ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "step.time_s"));
     expect_rules(tsim_term_build(&arena, &explanation, "memory.peak_bytes"));
 }

@@ -68,7 +68,7 @@ START_TEST(the_replay_is_the_simulation) {
         struct tsim_result result = simulated();
         const struct tsim_timeline *timeline = tsim_timeline_build(&arena, &e.scenario);
         tsim_timeline_path(&arena, timeline, -1, 0, &path);
-        double replayed_s = path.time_s + result.step.optimizer_s, step_s = result.step.time_s;
+        double replayed_s = path.time_s + result.step.terms.optimizer_s, step_s = result.step.terms.time_s;
         ck_assert_double_le(replayed_s, step_s * (1 + 1e-9));
         ck_assert_double_ge(replayed_s, step_s * (i % 2 ? 1 - 1e-4 : 0.99));
         ck_assert_double_eq_tol(path.time_s, timeline->end_s, 1e-12);

@@ -26,8 +26,8 @@ static void plain_run(void) {
     c->has_failures = false;
     c->n_times = 0;
     memset(c->lost_accelerator_h, 0, sizeof c->lost_accelerator_h);
-    r.prediction.result.variation = (struct tsim_variation){.has = false};
-    double step_s = r.prediction.result.step.time_s;
+    r.prediction.result.step.variation = (struct tsim_variation){.has = false};
+    double step_s = r.prediction.result.step.terms.time_s;
     r.prediction.uncertainty = (struct tsim_uncertainty){
         .basis = "90 % from 20 similar runs", .step_time_low_s = step_s, .step_time_high_s = step_s};
 }
@@ -104,8 +104,8 @@ END_TEST
 /* The run drew no slow accelerator, as three in ten draws; with one a step is half as long again. */
 START_TEST(slow_accelerators) {
     plain_run();
-    double step_s = r.prediction.result.step.time_s;
-    r.prediction.result.variation = (struct tsim_variation){
+    double step_s = r.prediction.result.step.terms.time_s;
+    r.prediction.result.step.variation = (struct tsim_variation){
         .has = true,
         .without_s = step_s,
         .draws = {.has = true, .n = 1, .chance_frac = 0.7, .time_s = {1.5 * step_s}, .own_s = step_s}};

@@ -177,18 +177,18 @@ static const struct tsim_scenario *load(const char *data) {
 /* NVMe: 3.5 GB/s in order, 0.35 GB/s at random. */
 START_TEST(nvme_by_access) {
     struct tsim_result random = train_fully(load("storage: nvme, sample_size: 1 MB"));
-    ck_assert_double_eq_tol(random.throughput.samples_per_s, 350, 0.1);
-    ck_assert(random.bottleneck_is_data);
-    ck_assert_str_eq(random.input.bound, "storage");
+    ck_assert_double_eq_tol(random.step.throughput.samples_per_s, 350, 0.1);
+    ck_assert(random.step.bottleneck_is_data);
+    ck_assert_str_eq(random.step.input.bound, "storage");
     struct tsim_result in_order = train(load("storage: nvme, sample_size: 1 MB, access: sequential"));
-    ck_assert_double_eq_tol(in_order.throughput.samples_per_s, 3500, 1);
+    ck_assert_double_eq_tol(in_order.step.throughput.samples_per_s, 3500, 1);
 }
 END_TEST
 
 START_TEST(inline_storage) {
     struct tsim_result result =
         train(load("storage: {bandwidth: 2 GB/s, random_access: 0.25, shared: false}, sample_size: 100 kB"));
-    ck_assert_double_eq_tol(result.throughput.samples_per_s, 5000, 5);
+    ck_assert_double_eq_tol(result.step.throughput.samples_per_s, 5000, 5);
 }
 END_TEST
 
@@ -201,7 +201,7 @@ START_TEST(shared_storage) {
             "training: {global_batch_size: 8192, micro_batch_size: 256, precision: fp16}\n"
             "data: {storage: {bandwidth: 1 GB/s, shared: %s}, sample_size: 1 MB}\n",
             shared ? "true" : "false");
-        ck_assert_double_eq_tol(train(load_text(text)).throughput.samples_per_s, shared ? 1000 : 4000, 1);
+        ck_assert_double_eq_tol(train(load_text(text)).step.throughput.samples_per_s, shared ? 1000 : 4000, 1);
     }
 }
 END_TEST
@@ -211,9 +211,9 @@ START_TEST(ample_data_cost_nothing) {
     struct tsim_result with = train(load("storage: host-memory, workers: 64"));
     struct tsim_scenario without = *with.scenario;
     without.data.has = false;
-    ck_assert_double_eq_tol(with.step.time_s, train(&without).step.time_s, 1e-11);
-    ck_assert_double_eq(with.step.data_stall_s, 0);
-    ck_assert_str_eq(with.input.bound, "none");
+    ck_assert_double_eq_tol(with.step.terms.time_s, train(&without).step.terms.time_s, 1e-11);
+    ck_assert_double_eq(with.step.terms.data_stall_s, 0);
+    ck_assert_str_eq(with.step.input.bound, "none");
 }
 END_TEST
 
@@ -240,13 +240,13 @@ START_TEST(pipelines_wait) {
         struct tsim_result fed = train(scenario);
         struct tsim_scenario without = *scenario;
         without.data.has = false;
-        double alone_s = train(&without).step.time_s, supply_s = 64 * 0.125 / 8;
-        ck_assert_msg(fed.step.data_stall_s > 0 && fabs(fed.step.time_s / supply_s - 1) < 1e-3, "%s: %g s, supply %g s",
-                      SCHEDULES[i], fed.step.time_s, supply_s);
-        ck_assert_msg(fed.step.time_s <= alone_s + fed.step.data_stall_s * (1 + 1e-6) + 1e-9,
-                      "%s: %g s, alone %g s, stalled %g s", SCHEDULES[i], fed.step.time_s, alone_s,
-                      fed.step.data_stall_s);
-        const struct tsim_step_terms *t = &fed.step;
+        double alone_s = train(&without).step.terms.time_s, supply_s = 64 * 0.125 / 8;
+        ck_assert_msg(fed.step.terms.data_stall_s > 0 && fabs(fed.step.terms.time_s / supply_s - 1) < 1e-3,
+                      "%s: %g s, supply %g s", SCHEDULES[i], fed.step.terms.time_s, supply_s);
+        ck_assert_msg(fed.step.terms.time_s <= alone_s + fed.step.terms.data_stall_s * (1 + 1e-6) + 1e-9,
+                      "%s: %g s, alone %g s, stalled %g s", SCHEDULES[i], fed.step.terms.time_s, alone_s,
+                      fed.step.terms.data_stall_s);
+        const struct tsim_step_terms *t = &fed.step.terms;
         ck_assert_double_eq_tol(t->compute_s + t->recompute_s + t->bubble_s + t->communication_exposed_s +
                                     t->data_stall_s + t->optimizer_s,
                                 t->time_s, 1e-6 * t->time_s);

@@ -99,8 +99,8 @@ START_TEST(the_slowest_stage_sets_the_pace) {
         sum_s += stage_s;
     }
     double least_s = 7 * slowest_s + sum_s; /* 1F1B, no messages */
-    ck_assert_double_gt(result.step.time_s, 8 * slowest_s);
-    ck_assert_double_lt(result.step.time_s, 1.25 * least_s);
+    ck_assert_double_gt(result.step.terms.time_s, 8 * slowest_s);
+    ck_assert_double_lt(result.step.terms.time_s, 1.25 * least_s);
 }
 END_TEST
 
@@ -130,10 +130,10 @@ START_TEST(what_would_fit) {
     struct tsim_stage_memory memory;
     large.training.micro_batch_size = 4096;
     ck_assert_int_eq(tsim_train_run(&arena, &large, &options, &result, &diags), TSIM_OK);
-    ck_assert(!result.fits);
+    ck_assert(!result.step.fits);
     bool is_smaller = false;
-    for (int32_t i = 0; i < result.n_fit_changes; i++) {
-        const char *setting = result.fit_changes[i].setting;
+    for (int32_t i = 0; i < result.step.n_fit_changes; i++) {
+        const char *setting = result.step.fit_changes[i].setting;
         ck_assert_ptr_null(strstr(setting, "recompute"));
         ck_assert_ptr_null(strstr(setting, "attention"));
         if (sscanf(setting, "training.micro_batch_size=%" SCNd64, &large.training.micro_batch_size) != 1)
@@ -141,7 +141,7 @@ START_TEST(what_would_fit) {
         is_smaller = true;
         large.training.micro_batch_size *= 2;
         tsim_stage_memory(&large, 0, &memory);
-        ck_assert_double_gt(memory.total_bytes, 0.95 * result.memory.capacity_bytes);
+        ck_assert_double_gt(memory.total_bytes, 0.95 * result.step.memory.capacity_bytes);
     }
     ck_assert(is_smaller);
 }

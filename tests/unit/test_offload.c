@@ -32,8 +32,8 @@ START_TEST(cpu_adam) {
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         struct tsim_result result;
         ck_assert_int_eq(run(model_of(CASES[i].layers), ", offload: {optimizer: true}", &result), TSIM_OK);
-        double expected_s = CASES[i].published_s * result.parameters / (CASES[i].layers * 0.2e9);
-        ck_assert_double_eq_tol(result.step.optimizer_s / expected_s, 1, 0.2);
+        double expected_s = CASES[i].published_s * result.step.parameters / (CASES[i].layers * 0.2e9);
+        ck_assert_double_eq_tol(result.step.terms.optimizer_s / expected_s, 1, 0.2);
     }
 }
 END_TEST
@@ -43,10 +43,10 @@ START_TEST(optimizer_leaves) {
     struct tsim_result here, there;
     ck_assert_int_eq(run(model_of(5), "", &here), TSIM_OK);
     ck_assert_int_eq(run(model_of(5), ", offload: {optimizer: true}", &there), TSIM_OK);
-    ck_assert_double_eq_tol(here.memory.peak_bytes - there.memory.peak_bytes, 12 * here.parameters, 1);
-    ck_assert_double_eq(there.memory.master_bytes, 0);
-    ck_assert_double_eq(there.memory.optimizer_bytes, 0);
-    ck_assert_double_eq_tol(there.step.compute_s, here.step.compute_s, 1e-9);
+    ck_assert_double_eq_tol(here.step.memory.peak_bytes - there.step.memory.peak_bytes, 12 * here.step.parameters, 1);
+    ck_assert_double_eq(there.step.memory.master_bytes, 0);
+    ck_assert_double_eq(there.step.memory.optimizer_bytes, 0);
+    ck_assert_double_eq_tol(there.step.terms.compute_s, here.step.terms.compute_s, 1e-9);
 }
 END_TEST
 
@@ -56,16 +56,17 @@ START_TEST(activations_leave) {
     struct tsim_result here, some, all;
     ck_assert_int_eq(run(model_of(8), ", recompute: full", &here), TSIM_OK);
     ck_assert_int_eq(run(model_of(8), ", recompute: full, offload: {activations: 25 %}", &some), TSIM_OK);
-    double kept = here.memory.activations_bytes;
-    ck_assert_double_eq_tol(some.memory.activations_bytes, 0.75 * kept, 1e-6 * kept);
+    double kept = here.step.memory.activations_bytes;
+    ck_assert_double_eq_tol(some.step.memory.activations_bytes, 0.75 * kept, 1e-6 * kept);
     double layer = 2.0 * 1024 * 4 * 4096; /* its input, 2 bytes each */
-    ck_assert_double_eq_tol(some.memory.buffers_bytes - here.memory.buffers_bytes, 2 * 0.25 * layer, 1);
-    ck_assert_double_eq_tol(some.step.time_s, here.step.time_s, 1e-9); /* 67 MB beside tens of milliseconds */
+    ck_assert_double_eq_tol(some.step.memory.buffers_bytes - here.step.memory.buffers_bytes, 2 * 0.25 * layer, 1);
+    ck_assert_double_eq_tol(some.step.terms.time_s, here.step.terms.time_s,
+                            1e-9); /* 67 MB beside tens of milliseconds */
     ck_assert_int_eq(run(model_of(8), ", offload: {activations: 100 %}, attention: standard", &all), TSIM_OK);
     ck_assert_int_eq(run(model_of(8), ", attention: standard", &here), TSIM_OK);
-    double link_s = here.memory.activations_bytes / 15.75e9; /* each of two micro-batches goes and comes back */
-    ck_assert_double_eq_tol(all.step.compute_s, 4 * link_s, 0.01 * link_s);
-    ck_assert_double_gt(all.step.compute_s, 1.5 * here.step.compute_s);
+    double link_s = here.step.memory.activations_bytes / 15.75e9; /* each of two micro-batches goes and comes back */
+    ck_assert_double_eq_tol(all.step.terms.compute_s, 4 * link_s, 0.01 * link_s);
+    ck_assert_double_gt(all.step.terms.compute_s, 1.5 * here.step.terms.compute_s);
 }
 END_TEST
 

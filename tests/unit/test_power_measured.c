@@ -7,7 +7,7 @@
 /* Mean power of a node of the scenario, its file's values overridden, in W. */
 static double node_w(const char *id, const struct tsim_override *overrides, size_t n_overrides) {
     const struct tsim_scenario *scenario = load_shipped(id, overrides, n_overrides);
-    return train(scenario).mean_power_w / (double)scenario->cluster.nodes;
+    return train(scenario).step.mean_power_w / (double)scenario->cluster.nodes;
 }
 
 /* 8-GPU nodes of H100 in training drew 0.76 of their nameplate of 10.2 kW on average and 8.4 kW at most (IEEE Access

@@ -21,13 +21,13 @@ static void run(bool ignore_memory) {
 START_TEST(throughput) {
     example_init(&e);
     run(false);
-    double t = result.step.time_s, tokens = 64 * 1024;
-    ck_assert_double_eq_tol(result.throughput.tokens_per_s, tokens / t, 1e-6);
-    ck_assert_double_eq_tol(result.throughput.tokens_per_s_per_gpu, tokens / t / 8, 1e-6);
-    ck_assert_double_eq_tol(result.throughput.samples_per_s, 64 / t, 1e-9);
-    ck_assert_double_eq_tol(result.throughput.mfu, result.step_model_flops / t / 8 / 1e15, 1e-12);
-    ck_assert_double_eq_tol(result.throughput.hfu, result.step_hardware_flops / t / 8 / 1e15, 1e-12);
-    ck_assert(result.throughput.mfu > 0.05 && result.throughput.mfu < 1);
+    double t = result.step.terms.time_s, tokens = 64 * 1024;
+    ck_assert_double_eq_tol(result.step.throughput.tokens_per_s, tokens / t, 1e-6);
+    ck_assert_double_eq_tol(result.step.throughput.tokens_per_s_per_gpu, tokens / t / 8, 1e-6);
+    ck_assert_double_eq_tol(result.step.throughput.samples_per_s, 64 / t, 1e-9);
+    ck_assert_double_eq_tol(result.step.throughput.mfu, result.step.model_flops / t / 8 / 1e15, 1e-12);
+    ck_assert_double_eq_tol(result.step.throughput.hfu, result.step.hardware_flops / t / 8 / 1e15, 1e-12);
+    ck_assert(result.step.throughput.mfu > 0.05 && result.step.throughput.mfu < 1);
 }
 END_TEST
 
@@ -44,7 +44,7 @@ START_TEST(blocks_of_data_collectives) {
         e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e12;
         e.software.data_blocks = (int64_t[]){0, 2, 1000}[i];
         run(false);
-        seconds[i] = result.step.time_s;
+        seconds[i] = result.step.terms.time_s;
     }
     ck_assert_double_lt(seconds[1], seconds[0]);
     ck_assert_double_eq(seconds[2], seconds[0]);
@@ -63,7 +63,7 @@ START_TEST(copies_before_reductions) {
         e.scenario.training.gradient_precision = i < 3 ? TSIM_BF16 : TSIM_FP32;
         e.software.shard_copies = COPIES[i % 3];
         run(false);
-        seconds[i / 3][i % 3] = result.step.time_s;
+        seconds[i / 3][i % 3] = result.step.terms.time_s;
     }
     double flat_s = seconds[0][2] - seconds[0][0], in_place_s = seconds[0][1] - seconds[0][0];
     ck_assert_double_gt(in_place_s, 0);
@@ -106,9 +106,9 @@ START_TEST(no_more_than_the_peak) {
     e.scenario.training.attention = TSIM_ATTENTION_FLASH;
     e.accelerator.attention_frac[TSIM_FLASH2] = 1;
     run(true);
-    ck_assert_double_gt(result.throughput.mfu, 1);
-    ck_assert_double_lt(result.throughput.hfu, 1);
-    ck_assert_double_gt(result.throughput.hfu, 0.8);
+    ck_assert_double_gt(result.step.throughput.mfu, 1);
+    ck_assert_double_lt(result.step.throughput.hfu, 1);
+    ck_assert_double_gt(result.step.throughput.hfu, 0.8);
 }
 END_TEST
 
@@ -123,10 +123,10 @@ START_TEST(recomputation_is_in_hfu_alone) {
     e.scenario.measured.has[TSIM_METRIC_HFU] = true;
     e.scenario.measured.value[TSIM_METRIC_HFU] = 0.5;
     run(false);
-    double counted = result.measured[0].predicted * result.step.time_s * 8 * 1e15;
-    ck_assert_double_eq_tol(counted - result.step_model_flops, 64.0 * 8 * 28 * (1 << 30), 1e3);
-    ck_assert_double_lt(result.step_hardware_flops, counted);
-    ck_assert_double_gt(result.step.recompute_s, 0);
+    double counted = result.measured[0].predicted * result.step.terms.time_s * 8 * 1e15;
+    ck_assert_double_eq_tol(counted - result.step.model_flops, 64.0 * 8 * 28 * (1 << 30), 1e3);
+    ck_assert_double_lt(result.step.hardware_flops, counted);
+    ck_assert_double_gt(result.step.terms.recompute_s, 0);
 }
 END_TEST
 
@@ -135,12 +135,12 @@ START_TEST(energy) {
     example_init(&e);
     run(false);
     double sum_j = 0;
-    for (int32_t i = 0; i < result.n_ranks; i++)
-        sum_j += result.ranks[i].energy_j * result.ranks[i].multiplicity;
-    ck_assert_double_eq_tol(sum_j, result.step_energy_j, 1e-9 * sum_j);
-    ck_assert_double_eq_tol(result.mean_power_w * result.step.time_s, result.step_energy_j, 1e-9 * sum_j);
-    ck_assert_double_ge(result.mean_power_w, 8 * 100);
-    ck_assert_double_le(result.mean_power_w, 8 * 500);
+    for (int32_t i = 0; i < result.step.n_ranks; i++)
+        sum_j += result.step.ranks[i].energy_j * result.step.ranks[i].multiplicity;
+    ck_assert_double_eq_tol(sum_j, result.step.energy_j, 1e-9 * sum_j);
+    ck_assert_double_eq_tol(result.step.mean_power_w * result.step.terms.time_s, result.step.energy_j, 1e-9 * sum_j);
+    ck_assert_double_ge(result.step.mean_power_w, 8 * 100);
+    ck_assert_double_le(result.step.mean_power_w, 8 * 500);
 }
 END_TEST
 
@@ -154,10 +154,10 @@ START_TEST(whole_run) {
     e.scenario.cost = (struct tsim_cost_spec){.rent_usd_per_s = 2.0 / 3600, .purchase_usd = 20000};
     run(false);
     const struct tsim_campaign *c = &result.campaign;
-    double kwh = 1000 * result.step_energy_j * 1.2 / 3.6e6, rent = 1000 * result.step.time_s / 3600 * 8 * 2;
+    double kwh = 1000 * result.step.energy_j * 1.2 / 3.6e6, rent = 1000 * result.step.terms.time_s / 3600 * 8 * 2;
     ck_assert(c->has);
     ck_assert_double_eq(c->steps, 1000);
-    ck_assert_double_eq_tol(c->days, 1000 * result.step.time_s / 86400, 1e-12);
+    ck_assert_double_eq_tol(c->days, 1000 * result.step.terms.time_s / 86400, 1e-12);
     ck_assert_double_eq_tol(c->energy_kwh, kwh, 1e-9);
     ck_assert_double_eq_tol(c->co2_kg, 0.4 * kwh, 1e-9);
     ck_assert_double_eq_tol(c->electricity_usd, 0.1 * kwh, 1e-9);
@@ -177,7 +177,7 @@ START_TEST(skipped_steps_of_loss_scaling) {
     run(false);
     ck_assert_double_eq(result.campaign.skipped_steps, 6);
     ck_assert_double_eq(result.campaign.steps, 1006);
-    ck_assert_double_eq_tol(result.campaign.days, 1006 * result.step.time_s / 86400, 1e-12);
+    ck_assert_double_eq_tol(result.campaign.days, 1006 * result.step.terms.time_s / 86400, 1e-12);
     e.scenario.training.loss_scaling.growth_interval = 0; /* other precisions */
     run(false);
     ck_assert_double_eq(result.campaign.skipped_steps, 0);
@@ -191,7 +191,7 @@ START_TEST(measured_beside_predicted) {
     e.scenario.measured.value[TSIM_METRIC_STEP_TIME] = 0.5;
     run(false);
     ck_assert_int_eq(result.n_measured, 1);
-    ck_assert_double_eq_tol(result.measured[0].error_frac, result.step.time_s / 0.5 - 1, 1e-12);
+    ck_assert_double_eq_tol(result.measured[0].error_frac, result.step.terms.time_s / 0.5 - 1, 1e-12);
 }
 END_TEST
 
@@ -200,16 +200,16 @@ END_TEST
 START_TEST(does_not_fit) {
     example_init(&e);
     run(false);
-    e.accelerator.memory_bytes = 0.8 * result.memory.peak_bytes;
+    e.accelerator.memory_bytes = 0.8 * result.step.memory.peak_bytes;
     run(false);
-    ck_assert(!result.fits && !result.simulated);
-    ck_assert_double_eq(result.step.time_s, 0);
-    ck_assert_int_ge(result.n_fit_changes, 1);
-    for (int32_t i = 0; i < result.n_fit_changes; i++)
-        ck_assert_double_le(result.fit_changes[i].peak_bytes, e.accelerator.memory_bytes);
+    ck_assert(!result.step.fits && !result.step.simulated);
+    ck_assert_double_eq(result.step.terms.time_s, 0);
+    ck_assert_int_ge(result.step.n_fit_changes, 1);
+    for (int32_t i = 0; i < result.step.n_fit_changes; i++)
+        ck_assert_double_le(result.step.fit_changes[i].peak_bytes, e.accelerator.memory_bytes);
     run(true);
-    ck_assert(!result.fits && result.simulated);
-    ck_assert_double_gt(result.step.time_s, 0);
+    ck_assert(!result.step.fits && result.step.simulated);
+    ck_assert_double_gt(result.step.terms.time_s, 0);
 }
 END_TEST
 

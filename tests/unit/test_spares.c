@@ -1,6 +1,5 @@
 /* spares.h and the checkpoint interval against trying everything. */
 #include "campaign/spares.h"
-#include "run/reliability.h"
 #include "support/campaign_job.h"
 #include "support/training_rig.h"
 
@@ -84,7 +83,7 @@ END_TEST
 static void check_interval(const char *reliability, double step_s) {
     const struct tsim_override overrides[] = {{"reliability", reliability}};
     struct tsim_campaign_job job;
-    tsim_reliability_job(load_shipped("llama70b", overrides, 1), 60 * DAY, step_s, &job);
+    scenario_job(load_shipped("llama70b", overrides, 1), 60 * DAY, step_s, &job);
     double best = 0, least = (double)INFINITY, mtbf_s = tsim_campaign_mtbf_s(&job, TSIM_CAMPAIGN_ANY);
     for (int steps = 1; steps < 20000; steps++) {
         double time_s = tsim_daly_time_s(1, steps * step_s, job.stall_s, 0, mtbf_s);

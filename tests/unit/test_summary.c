@@ -88,7 +88,7 @@ START_TEST(json_leaves_out_what_was_not_modelled) {
     example_result_init(&r);
     r.prediction.result.campaign.has = false;
     r.prediction.result.n_measured = 0;
-    r.prediction.result.throughput.hfu = (double)NAN;
+    r.prediction.result.step.throughput.hfu = (double)NAN;
     const char *json = json_of(&r.prediction, 0);
     ck_assert_lacks(json, "run_id");
     ck_assert_lacks(json, "campaign");
@@ -116,15 +116,15 @@ START_TEST(bottleneck_kinds) {
     const char *const kinds[] = {"compute", "memory", "communication", "compute", "compute"};
     const char *const axes[] = {"algorithm", "machine", "machine", "algorithm", "algorithm"};
     for (int bound = TSIM_BOUND_COMPUTE; bound <= TSIM_BOUND_LATENCY; bound++) {
-        r.prediction.result.bottleneck = (enum tsim_bound)bound;
+        r.prediction.result.step.bottleneck = (enum tsim_bound)bound;
         ck_assert_str_eq(tsim_bottleneck_kind(&r.prediction.result), kinds[bound]);
         ck_assert_str_eq(tsim_bottleneck_axis(&r.prediction.result), axes[bound]);
     }
-    r.prediction.result.bottleneck_is_data = true;
+    r.prediction.result.step.bottleneck_is_data = true;
     ck_assert_str_eq(tsim_bottleneck_kind(&r.prediction.result), "data");
     ck_assert_str_eq(tsim_bottleneck_axis(&r.prediction.result), "data");
-    r.prediction.result.bottleneck_is_data = false;
-    r.prediction.result.bottleneck_is_bubble = true;
+    r.prediction.result.step.bottleneck_is_data = false;
+    r.prediction.result.step.bottleneck_is_bubble = true;
     ck_assert_str_eq(tsim_bottleneck_kind(&r.prediction.result), "bubble");
     ck_assert_str_eq(tsim_bottleneck_axis(&r.prediction.result), "algorithm");
 }
@@ -133,9 +133,10 @@ END_TEST
 /* Each of these must end the program with status 70: run in a child by Check. */
 START_TEST(terms_that_do_not_add_up_are_our_bug) {
     example_result_init(&r);
-    double *const figures[] = {&r.prediction.result.step.compute_s, &r.prediction.result.step.exposed_data_s,
-                               &r.prediction.result.step.time_s, &r.prediction.result.memory.weights_bytes,
-                               &r.prediction.result.memory.peak_bytes};
+    double *const figures[] = {&r.prediction.result.step.terms.compute_s,
+                               &r.prediction.result.step.terms.exposed_data_s, &r.prediction.result.step.terms.time_s,
+                               &r.prediction.result.step.memory.weights_bytes,
+                               &r.prediction.result.step.memory.peak_bytes};
     *figures[_i] *= 1.0001;
     fclose(stderr);
     tsim_result_check(&r.prediction.result);
@@ -144,10 +145,10 @@ END_TEST
 
 START_TEST(rounding_of_the_terms_is_no_bug) {
     example_result_init(&r);
-    r.prediction.result.step.compute_s *= 1 + 1e-9;
-    r.prediction.result.memory.peak_bytes += 1;
+    r.prediction.result.step.terms.compute_s *= 1 + 1e-9;
+    r.prediction.result.step.memory.peak_bytes += 1;
     tsim_result_check(&r.prediction.result);
-    ck_assert_double_gt(r.prediction.result.step.compute_s, 5);
+    ck_assert_double_gt(r.prediction.result.step.terms.compute_s, 5);
 }
 END_TEST
 
@@ -223,12 +224,13 @@ END_TEST
 /* Compute that waits for the host says so, and what an operator of fp8 costs it. */
 START_TEST(launches_are_named) {
     example_result_init(&r);
-    r.prediction.result.bottleneck = TSIM_BOUND_COMPUTE;
-    r.prediction.result.bounds = (struct tsim_bound_shares){.compute_frac = 0.3, .least_frac = 0.2, .host_frac = 0.05};
+    r.prediction.result.step.bottleneck = TSIM_BOUND_COMPUTE;
+    r.prediction.result.step.bounds =
+        (struct tsim_bound_shares){.compute_frac = 0.3, .least_frac = 0.2, .host_frac = 0.05};
     r.example.software.host_time_per_op_s = 9e-6;
     r.example.software.host_time_per_fp8_op_s = 45e-6;
     ck_assert_contains(screen_of(&r.prediction, 17, 100), "bottleneck    compute; 30.0 % compute, 5.0 % host\n");
-    r.prediction.result.bounds.host_frac = 0.7;
+    r.prediction.result.step.bounds.host_frac = 0.7;
     ck_assert_contains(screen_of(&r.prediction, 17, 100),
                        "compute: launches by the host; 70.0 % host, 30.0 % compute\n");
     r.example.scenario.training.precision = TSIM_FP8;
@@ -251,7 +253,7 @@ END_TEST
 
 START_TEST(screen_hides_what_is_zero_or_unknown) {
     example_result_init(&r);
-    struct tsim_step_terms *t = &r.prediction.result.step;
+    struct tsim_step_terms *t = &r.prediction.result.step.terms;
     t->compute_s += t->data_stall_s + t->recompute_s;
     t->data_stall_s = t->recompute_s = 0;
     r.prediction.result.campaign.rent_usd = r.prediction.result.campaign.breakeven_runs = (double)NAN;

@@ -1,6 +1,5 @@
-/* Checkpoints on two tiers (campaign.h, reliability.h) against closed forms: what goes back where, how long a run then
+/* Checkpoints on two tiers (replication.h, reliability.h) against closed forms: what goes back where, how long a run then
  * takes, and which intervals are best. Tolerances are four standard errors. */
-#include "run/reliability.h"
 #include "support/campaign_job.h"
 #include "support/training_rig.h"
 
@@ -207,7 +206,7 @@ END_TEST
 
 static void job_with(const char *reliability, struct tsim_campaign_job *job) {
     const struct tsim_override overrides[] = {{"reliability", reliability}};
-    tsim_reliability_job(load_shipped("llama70b", overrides, 1), 60 * DAY, 7, job);
+    scenario_job(load_shipped("llama70b", overrides, 1), 60 * DAY, 7, job);
 }
 
 /* No pair of intervals on a wide grid is more than half a percent faster than the one that is taken. */
@@ -242,7 +241,7 @@ START_TEST(the_next_checkpoint_waits_for_the_writing) {
         {"reliability", "{checkpoint: {interval: 1, mode: async, bandwidth: 100 GB/s}}"}};
     struct tsim_campaign_job job;
     double step_s = 0.01;
-    tsim_reliability_job(load_shipped("llama70b", overrides, 1), 60 * DAY, step_s, &job);
+    scenario_job(load_shipped("llama70b", overrides, 1), 60 * DAY, step_s, &job);
     ck_assert_double_gt(job.write_s, 5);
     ck_assert_double_gt(job.stall_s, step_s);
     ck_assert_double_ge(job.interval_s + job.stall_s, job.write_s - 1e-9);

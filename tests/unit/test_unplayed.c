@@ -79,10 +79,10 @@ END_TEST
 START_TEST(played_message_by_message) {
     const char *file = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS NO_OVERLAP);
     struct tsim_result even = run(load(file, "steps", "1")), uneven = run(load(file, "steps", "8"));
-    double factor = uneven.step.exposed_tensor_s / even.step.exposed_tensor_s;
+    double factor = uneven.step.terms.exposed_tensor_s / even.step.terms.exposed_tensor_s;
     ck_assert_msg(factor > 3.5 && factor <= 4, "%g", factor);
-    ck_assert_double_eq_tol(uneven.step.compute_s, even.step.compute_s, 1e-9);
-    ck_assert_double_gt(uneven.step.exposed_tensor_s, 0.7 * uneven.step.communication_exposed_s);
+    ck_assert_double_eq_tol(uneven.step.terms.compute_s, even.step.terms.compute_s, 1e-9);
+    ck_assert_double_gt(uneven.step.terms.exposed_tensor_s, 0.7 * uneven.step.terms.communication_exposed_s);
 }
 END_TEST
 

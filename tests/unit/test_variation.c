@@ -34,9 +34,9 @@ static void replicas(int64_t n, double cv) {
 
 static double deviation_s(void) {
     double sum = 0;
-    for (int32_t i = 0; i < result.n_steps; i++)
-        sum += pow(result.steps[i].time_s - result.variation.mean_s, 2);
-    return sqrt(sum / (result.n_steps - 1));
+    for (int32_t i = 0; i < result.step.n_steps; i++)
+        sum += pow(result.step.steps[i].time_s - result.step.variation.mean_s, 2);
+    return sqrt(sum / (result.step.n_steps - 1));
 }
 
 /* Of two: 1 - 1/pi. Of 8 and of 100: tables of the extreme value of normal samples (Harter 1961; Tippett 1925). */
@@ -54,16 +54,17 @@ START_TEST(slowest_of_eight) {
     replicas(1, 0.1);
     run();
     double deviation_alone_s = deviation_s();
-    ck_assert(result.variation.has);
-    ck_assert_int_eq(result.variation.n_steps, N_STEPS);
+    ck_assert(result.step.variation.has);
+    ck_assert_int_eq(result.step.variation.n_steps, N_STEPS);
     ck_assert_double_gt(deviation_alone_s, 0);
-    ck_assert_double_eq_tol(result.variation.mean_s, result.variation.without_s, 4 * deviation_alone_s / sqrt(N_STEPS));
+    ck_assert_double_eq_tol(result.step.variation.mean_s, result.step.variation.without_s,
+                            4 * deviation_alone_s / sqrt(N_STEPS));
     replicas(8, 0.1);
     run();
-    double longer_s = result.variation.mean_s - result.variation.without_s;
+    double longer_s = result.step.variation.mean_s - result.step.variation.without_s;
     ck_assert_double_eq_tol(longer_s, tsim_expected_maximum(8) * deviation_alone_s, 0.15 * longer_s);
     ck_assert_double_eq_tol(deviation_s(), 0.61 * deviation_alone_s, 0.15 * deviation_alone_s);
-    ck_assert_double_lt(result.variation.p50_s, result.variation.p99_s);
+    ck_assert_double_lt(result.step.variation.p50_s, result.step.variation.p99_s);
 }
 END_TEST
 
@@ -84,12 +85,12 @@ START_TEST(typical_step) {
     run();
     double nearest_s = (double)INFINITY;
     bool is_one = false;
-    for (int32_t i = 0; i < result.n_steps; i++) {
-        nearest_s = fmin(nearest_s, fabs(result.steps[i].time_s - result.variation.mean_s));
-        is_one |= result.steps[i].time_s == result.step.time_s;
+    for (int32_t i = 0; i < result.step.n_steps; i++) {
+        nearest_s = fmin(nearest_s, fabs(result.step.steps[i].time_s - result.step.variation.mean_s));
+        is_one |= result.step.steps[i].time_s == result.step.terms.time_s;
     }
     ck_assert(is_one);
-    ck_assert_double_eq_tol(fabs(result.step.time_s - result.variation.mean_s), nearest_s, 1e-15);
+    ck_assert_double_eq_tol(fabs(result.step.terms.time_s - result.step.variation.mean_s), nearest_s, 1e-15);
 }
 END_TEST
 
@@ -99,10 +100,10 @@ START_TEST(terms) {
     replicas(1, 0);
     e.scenario.simulation.steps = 1;
     run();
-    double compute_s = result.step.compute_s, other_s = result.step.time_s - compute_s;
+    double compute_s = result.step.terms.compute_s, other_s = result.step.terms.time_s - compute_s;
     replicas(1, 0.1);
     run();
-    const struct tsim_step_terms *t = &result.step;
+    const struct tsim_step_terms *t = &result.step.terms;
     ck_assert_double_eq_tol(t->time_s, t->compute_s + other_s, 1e-9 * t->time_s);
     ck_assert_double_eq_tol(t->compute_s + t->recompute_s + t->bubble_s + t->communication_exposed_s + t->optimizer_s,
                             t->time_s, 1e-9 * t->time_s);
@@ -114,13 +115,13 @@ END_TEST
 START_TEST(stragglers) {
     replicas(8, 0);
     run();
-    double compute_s = result.step.compute_s;
+    double compute_s = result.step.terms.compute_s;
     e.scenario.variability.straggler_frac = 1;
     e.scenario.variability.straggler_slowdown = 1.25;
     run();
-    ck_assert_int_eq(result.variation.n_stragglers, 8);
-    ck_assert_double_eq_tol(result.step.compute_s, 1.25 * compute_s, 1e-6 * compute_s);
-    ck_assert_double_eq(result.variation.p50_s, result.variation.p99_s);
+    ck_assert_int_eq(result.step.variation.n_stragglers, 8);
+    ck_assert_double_eq_tol(result.step.terms.compute_s, 1.25 * compute_s, 1e-6 * compute_s);
+    ck_assert_double_eq(result.step.variation.p50_s, result.step.variation.p99_s);
     replicas(8, 0);
     e.scenario.cluster.nodes = 125;
     e.scenario.training.global_batch_size = 1000;
@@ -130,7 +131,7 @@ START_TEST(stragglers) {
     e.scenario.variability.straggler_frac = 0.2;
     e.scenario.variability.straggler_slowdown = 1.25;
     run();
-    ck_assert_double_eq_tol((double)result.variation.n_stragglers, 200, 4 * sqrt(1000 * 0.2 * 0.8));
+    ck_assert_double_eq_tol((double)result.step.variation.n_stragglers, 200, 4 * sqrt(1000 * 0.2 * 0.8));
 }
 END_TEST
 
@@ -142,13 +143,13 @@ START_TEST(draws_of_stragglers) {
     e.scenario.variability.straggler_frac = 1;
     e.scenario.variability.straggler_slowdown = 1.25;
     run();
-    double slow_s = result.step.time_s, without_s = result.variation.without_s, chance = 1 - pow(0.98, 8);
-    ck_assert_double_eq_tol(result.variation.draws.p10_s, slow_s, 1e-9 * slow_s);
+    double slow_s = result.step.terms.time_s, without_s = result.step.variation.without_s, chance = 1 - pow(0.98, 8);
+    ck_assert_double_eq_tol(result.step.variation.draws.p10_s, slow_s, 1e-9 * slow_s);
     e.scenario.variability.straggler_frac = 0.02;
     for (int64_t seed = 1; seed <= 3; seed++) {
         e.scenario.simulation.seed = seed;
         run();
-        const struct tsim_straggler_draws *d = &result.variation.draws;
+        const struct tsim_straggler_draws *d = &result.step.variation.draws;
         ck_assert(d->has);
         ck_assert_int_eq(d->n, TSIM_MOST_STRAGGLER_DRAWS);
         ck_assert_double_eq_tol(d->expected, 0.16, 1e-12);
@@ -157,8 +158,8 @@ START_TEST(draws_of_stragglers) {
         ck_assert_double_eq_tol(d->p50_s, without_s, 1e-9 * slow_s);
         ck_assert_double_eq_tol(d->p90_s, slow_s, 1e-9 * slow_s);
         ck_assert_double_eq_tol(d->mean_s, without_s + chance * (slow_s - without_s), 1e-9 * slow_s);
-        ck_assert_double_eq_tol(d->own_s, result.step.time_s, 1e-9 * slow_s);
-        ck_assert_double_eq_tol(result.step.time_s, result.variation.n_stragglers > 0 ? slow_s : without_s,
+        ck_assert_double_eq_tol(d->own_s, result.step.terms.time_s, 1e-9 * slow_s);
+        ck_assert_double_eq_tol(result.step.terms.time_s, result.step.variation.n_stragglers > 0 ? slow_s : without_s,
                                 1e-9 * slow_s);
     }
 }
@@ -167,12 +168,12 @@ END_TEST
 START_TEST(seeds) {
     replicas(2, 0.1);
     run();
-    double first_s = result.variation.mean_s;
+    double first_s = result.step.variation.mean_s;
     run();
-    ck_assert_double_eq(result.variation.mean_s, first_s);
+    ck_assert_double_eq(result.step.variation.mean_s, first_s);
     e.scenario.simulation.seed = 2;
     run();
-    ck_assert_double_ne(result.variation.mean_s, first_s);
+    ck_assert_double_ne(result.step.variation.mean_s, first_s);
 }
 END_TEST
 

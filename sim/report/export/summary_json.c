@@ -50,10 +50,11 @@ static const struct figure MEMORY[] = {
     SAME(optimizer_bytes), SAME(activations_bytes), END};
 
 #undef OF
-#define OF tsim_result
+#define OF tsim_step_result
 static const struct figure MODEL[] = {
-    SAME(parameters), SAME(active_parameters), SAME(mtp_parameters), SAME(step_model_flops), SAME(step_hardware_flops), END};
-static const struct figure ENERGY[] = {NAMED("step_j", step_energy_j), SAME(mean_power_w), END};
+    SAME(parameters), SAME(active_parameters), SAME(mtp_parameters), NAMED("step_model_flops", model_flops),
+    NAMED("step_hardware_flops", hardware_flops), END};
+static const struct figure ENERGY[] = {NAMED("step_j", energy_j), SAME(mean_power_w), END};
 
 #undef OF
 #define OF tsim_input_figures
@@ -144,19 +145,20 @@ static void add_fractions(struct tsim_json *root, const struct tsim_step_terms *
 }
 
 static void add_memory(struct tsim_json *root, const struct tsim_result *result) {
-    const struct tsim_memory *m = &result->memory;
+    const struct tsim_memory *m = &result->step.memory;
     struct tsim_json *memory = tsim_json_object(root, "memory");
-    tsim_json_bool(memory, "fits", result->fits);
-    tsim_json_bool(memory, "may_not_fit", tsim_may_not_fit(result->memory.peak_bytes, result->memory.capacity_bytes));
+    tsim_json_bool(memory, "fits", result->step.fits);
+    tsim_json_bool(memory, "may_not_fit",
+                   tsim_may_not_fit(result->step.memory.peak_bytes, result->step.memory.capacity_bytes));
     add_figures(memory, MEMORY, m);
     tsim_json_number(memory, "buffers_bytes", m->buffers_bytes + m->reserve_bytes);
-    if (result->n_fit_changes == 0)
+    if (result->step.n_fit_changes == 0)
         return;
     struct tsim_json *changes = tsim_json_array(memory, "changes_that_fit");
-    for (int32_t i = 0; i < result->n_fit_changes; i++) {
+    for (int32_t i = 0; i < result->step.n_fit_changes; i++) {
         struct tsim_json *change = tsim_json_object(changes, NULL);
-        tsim_json_text(change, "set", result->fit_changes[i].setting);
-        tsim_json_number(change, "peak_bytes", result->fit_changes[i].peak_bytes);
+        tsim_json_text(change, "set", result->step.fit_changes[i].setting);
+        tsim_json_number(change, "peak_bytes", result->step.fit_changes[i].peak_bytes);
     }
 }
 
@@ -172,7 +174,7 @@ static void add_bottleneck(struct tsim_json *root, const struct tsim_prediction 
     struct tsim_json *bottleneck = tsim_json_object(root, "bottleneck");
     tsim_json_text(bottleneck, "kind", tsim_bottleneck_kind(result));
     tsim_json_text(bottleneck, "axis", tsim_bottleneck_axis(result));
-    add_section(bottleneck, "shares", BOUNDS, &result->bounds);
+    add_section(bottleneck, "shares", BOUNDS, &result->step.bounds);
     struct tsim_json *advice = tsim_json_array(bottleneck, "advice");
     for (int32_t i = 0; i < prediction->n_advice; i++)
         tsim_json_text(advice, NULL, prediction->advice[i]);
@@ -299,28 +301,28 @@ struct tsim_json *tsim_summary_json(const struct tsim_prediction *prediction, co
         tsim_json_integer(root, "run_id", logged->run_id);
     tsim_json_text(root, "status", tsim_result_status(result));
     tsim_json_integer(root, "accelerators", result->scenario->n_accelerators);
-    if (result->simulated) {
-        add_section(root, "step", STEP, &result->step);
+    if (result->step.simulated) {
+        add_section(root, "step", STEP, &result->step.terms);
         /* beside `step`, whose members are its terms and add up to time_s */
-        add_section(root, "communication_exposed", EXPOSED, &result->step);
-        add_section(root, "throughput", THROUGHPUT, &result->throughput);
-        add_fractions(root, &result->step);
+        add_section(root, "communication_exposed", EXPOSED, &result->step.terms);
+        add_section(root, "throughput", THROUGHPUT, &result->step.throughput);
+        add_fractions(root, &result->step.terms);
     }
     add_memory(root, result);
-    if (result->simulated)
-        add_section(root, "energy", ENERGY, result);
-    add_section(root, "model", MODEL, result);
-    if (result->variation.has)
-        add_variation(root, &result->variation);
-    if (result->input.has)
-        add_input(root, &result->input);
-    if (result->simulated)
+    if (result->step.simulated)
+        add_section(root, "energy", ENERGY, &result->step);
+    add_section(root, "model", MODEL, &result->step);
+    if (result->step.variation.has)
+        add_variation(root, &result->step.variation);
+    if (result->step.input.has)
+        add_input(root, &result->step.input);
+    if (result->step.simulated)
         add_bottleneck(root, prediction);
     if (result->evaluation.has)
         add_section(root, "evaluation", EVALUATION, &result->evaluation);
-    if (result->simulated && result->campaign.has)
+    if (result->step.simulated && result->campaign.has)
         add_campaign(root, &result->campaign, &result->batch_ramp);
-    if (result->simulated && (result->campaign.has || result->scenario->model->kind == TSIM_MODEL_CNN))
+    if (result->step.simulated && (result->campaign.has || result->scenario->model->kind == TSIM_MODEL_CNN))
         add_scaling_laws(root, result);
     if (prediction->uncertainty.basis)
         add_uncertainty(root, &prediction->uncertainty);

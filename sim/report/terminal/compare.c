@@ -261,7 +261,7 @@ void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, 
     *comparison = (struct tsim_comparison){.a = *a, .b = *b, .step_change_frac = (double)NAN};
     tsim_outcome_of(a->prediction, &from);
     tsim_outcome_of(b->prediction, &to);
-    if (a->prediction->result.simulated && b->prediction->result.simulated)
+    if (a->prediction->result.step.simulated && b->prediction->result.step.simulated)
         comparison->step_change_frac = to.value[TSIM_OUTCOME_STEP_TIME] / from.value[TSIM_OUTCOME_STEP_TIME] - 1;
     find_inputs(arena, comparison);
     find_waterfall(arena, &from, &to, comparison);
@@ -289,9 +289,9 @@ static void print_side(FILE *out, const struct tsim_style *style, const char *le
     char name[256] = "", text[64], interval[256], line[1024];
     if (strcmp(side->name, side->prediction->result.scenario->name) != 0)
         snprintf(name, sizeof name, " (%s)", side->prediction->result.scenario->name);
-    if (side->prediction->result.simulated)
+    if (side->prediction->result.step.simulated)
         snprintf(line, sizeof line, "%s%s: step %s%s", side->name, name,
-                 tsim_quantity_human(side->prediction->result.step.time_s, TSIM_TIME_S, text, sizeof text),
+                 tsim_quantity_human(side->prediction->result.step.terms.time_s, TSIM_TIME_S, text, sizeof text),
                  interval_text(&side->prediction->uncertainty, interval, sizeof interval));
     else
         snprintf(line, sizeof line, "%s%s: does not fit in memory", side->name, name);

@@ -11,7 +11,7 @@ static const struct tsim_explain_section *const SECTIONS[] = {
 enum { N_SECTIONS = sizeof SECTIONS / sizeof SECTIONS[0] };
 
 static bool applies(const struct tsim_explain_section *section, const struct tsim_explanation *explanation) {
-    return explanation->result->simulated || !section->needs_step;
+    return explanation->result->step.simulated || !section->needs_step;
 }
 
 static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_explanation *explanation,
@@ -38,7 +38,7 @@ enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct t
     const struct tsim_result *result = &prediction->result;
     scenario = result->scenario; /* balanced, where it asked for that */
     *explanation = (struct tsim_explanation){.scenario = scenario, .prediction = prediction, .result = result};
-    if (!result->simulated)
+    if (!result->step.simulated)
         return TSIM_OK;
     explanation->timeline = tsim_timeline_build(arena, scenario);
     TSIM_TRY(find_account(arena, explanation, diags));
@@ -48,9 +48,10 @@ enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct t
 static void print_title(FILE *out, const struct tsim_style *style, const struct tsim_result *result) {
     char text[64];
     fprintf(out, "%s%s%s\n", tsim_tint_on(style, TSIM_TINT_BOLD), result->scenario->name, tsim_tint_off(style));
-    if (result->simulated)
+    if (result->step.simulated)
         fprintf(out, "a step of %s, bottleneck %s\n",
-                tsim_quantity_human(result->step.time_s, TSIM_TIME_S, text, sizeof text), tsim_bottleneck_kind(result));
+                tsim_quantity_human(result->step.terms.time_s, TSIM_TIME_S, text, sizeof text),
+                tsim_bottleneck_kind(result));
 }
 
 void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation) {
@@ -98,8 +99,8 @@ struct tsim_json *tsim_explain_json(const struct tsim_explanation *explanation) 
     tsim_json_text(root, "schema", "tsim/explain/v1");
     tsim_json_text(root, "scenario", explanation->scenario->name);
     tsim_json_text(root, "status", tsim_result_status(result));
-    if (result->simulated) {
-        tsim_json_number(root, "step_time_s", result->step.time_s);
+    if (result->step.simulated) {
+        tsim_json_number(root, "step_time_s", result->step.terms.time_s);
         tsim_json_text(root, "bottleneck", tsim_bottleneck_kind(result));
     }
     for (size_t i = 0; i < N_SECTIONS; i++)

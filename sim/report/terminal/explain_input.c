@@ -27,7 +27,7 @@ static void fill(struct tsim_arena *arena, const struct tsim_explanation *explan
                                                         {"busy", "busy", TSIM_FIGURE_SHARE}};
     const struct tsim_input_pipeline *f = &explanation->pipeline;
     const struct tsim_input_pipeline_flow *flow = &explanation->flow;
-    const struct tsim_step_terms *t = &explanation->result->step;
+    const struct tsim_step_terms *t = &explanation->result->step.terms;
     double batch = (double)explanation->scenario->training.micro_batch_size, step = samples_per_step(explanation);
     double cores = f->cores > 0 ? fmin(f->cores, f->workers) : f->workers;
     tsim_figures_init(figures, arena, "input", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);

@@ -49,7 +49,7 @@ static void stage_table(struct tsim_arena *arena, const struct tsim_explanation 
         {NULL, "of_capacity_frac", TSIM_FIGURE_SHARE},
     };
     const struct tsim_scenario *sc = explanation->scenario;
-    double capacity_bytes = explanation->result->memory.capacity_bytes;
+    double capacity_bytes = explanation->result->step.memory.capacity_bytes;
     tsim_figures_init(figures, arena, "memory", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int32_t s = 0; s < sc->parallelism.pipeline; s++) {
         struct stage_kinds stage = kinds_of(sc, s);
@@ -84,9 +84,9 @@ static void activation_table(struct tsim_arena *arena, const struct tsim_explana
                                                         {"each", "bytes", TSIM_FIGURE_BYTES},
                                                         {"on the stage", "stage_bytes", TSIM_FIGURE_BYTES}};
     const struct tsim_scenario *sc = explanation->scenario;
-    int32_t stage = explanation->result->fullest_stage;
+    int32_t stage = explanation->result->step.fullest_stage;
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    double all = 0, with_experts = 0, sum_bytes = 0, total_bytes = explanation->result->memory.activations_bytes;
+    double all = 0, with_experts = 0, sum_bytes = 0, total_bytes = explanation->result->step.memory.activations_bytes;
     double in_flight = tsim_schedule_splits_backward(shape.schedule)
                            ? (double)NAN
                            : tsim_schedule_peak_in_flight(&shape, stage) / (double)shape.chunks;
@@ -114,10 +114,10 @@ static void change_table(struct tsim_arena *arena, const struct tsim_explanation
                                                         {"of capacity", "of_capacity_frac", TSIM_FIGURE_SHARE}};
     const struct tsim_result *result = explanation->result;
     tsim_figures_init(figures, arena, "changes_that_fit", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
-    for (int32_t i = 0; i < result->n_fit_changes; i++) {
-        tsim_figures_add_text(figures, result->fit_changes[i].setting);
-        tsim_figures_add(figures, result->fit_changes[i].peak_bytes);
-        tsim_figures_add(figures, result->fit_changes[i].peak_bytes / result->memory.capacity_bytes);
+    for (int32_t i = 0; i < result->step.n_fit_changes; i++) {
+        tsim_figures_add_text(figures, result->step.fit_changes[i].setting);
+        tsim_figures_add(figures, result->step.fit_changes[i].peak_bytes);
+        tsim_figures_add(figures, result->step.fit_changes[i].peak_bytes / result->step.memory.capacity_bytes);
     }
 }
 
@@ -128,7 +128,7 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
     take(context, &figures);
     activation_table(arena, explanation, &figures);
     take(context, &figures);
-    if (explanation->result->fits)
+    if (explanation->result->step.fits)
         return;
     change_table(arena, explanation, &figures);
     take(context, &figures);
@@ -167,15 +167,16 @@ static void print_stages(struct tsim_arena *arena, FILE *out, const struct tsim_
     struct tsim_column columns[MOST_STAGES + 1] = {{.title = "GB"}};
     struct stage_kinds stages[MOST_STAGES];
     int32_t room = (style->width - KIND_COLUMNS) / STAGE_COLUMNS, shown[MOST_STAGES];
-    int32_t n = shown_stages((int32_t)explanation->scenario->parallelism.pipeline, result->fullest_stage,
+    int32_t n = shown_stages((int32_t)explanation->scenario->parallelism.pipeline, result->step.fullest_stage,
                              room < MOST_STAGES ? room : MOST_STAGES, shown);
     struct tsim_text_table table;
     char text[TEXT_BYTES];
     for (int32_t i = 0; i < n; i++) {
         stages[i] = kinds_of(explanation->scenario, shown[i]);
-        columns[i + 1] = (struct tsim_column){
-            .title = tsim_arena_printf(arena, "stage %d%s", shown[i], shown[i] == result->fullest_stage ? "*" : ""),
-            .is_number = true};
+        columns[i + 1] =
+            (struct tsim_column){.title = tsim_arena_printf(arena, "stage %d%s", shown[i],
+                                                            shown[i] == result->step.fullest_stage ? "*" : ""),
+                                 .is_number = true};
     }
     tsim_text_table_init(&table, arena, columns, (size_t)n + 1);
     for (int k = 0; k < N_KINDS; k++) {
@@ -186,12 +187,12 @@ static void print_stages(struct tsim_arena *arena, FILE *out, const struct tsim_
     tsim_text_table_add(&table, "peak");
     for (int32_t i = 0; i < n; i++)
         add_gigabytes(&table, stages[i].peak_bytes);
-    snprintf(text, sizeof text, "of %.2f", result->memory.capacity_bytes / 1e9);
+    snprintf(text, sizeof text, "of %.2f", result->step.memory.capacity_bytes / 1e9);
     tsim_text_table_add(&table, text);
     for (int32_t i = 0; i < n; i++)
-        tsim_text_table_add(&table,
-                            tsim_figure_text(TSIM_FIGURE_SHARE, stages[i].peak_bytes / result->memory.capacity_bytes,
-                                             text, sizeof text));
+        tsim_text_table_add(&table, tsim_figure_text(TSIM_FIGURE_SHARE,
+                                                     stages[i].peak_bytes / result->step.memory.capacity_bytes, text,
+                                                     sizeof text));
     tsim_text_table_print(&table, style, out);
 }
 
@@ -199,8 +200,8 @@ static void print_stages(struct tsim_arena *arena, FILE *out, const struct tsim_
 static void print_why(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                       const struct tsim_explanation *explanation) {
     const struct tsim_result *result = explanation->result;
-    struct stage_kinds stage = kinds_of(explanation->scenario, result->fullest_stage);
-    double excess_bytes = result->memory.peak_bytes - result->memory.capacity_bytes;
+    struct stage_kinds stage = kinds_of(explanation->scenario, result->step.fullest_stage);
+    double excess_bytes = result->step.memory.peak_bytes - result->step.memory.capacity_bytes;
     const struct kind *largest = &stage.kinds[0];
     for (int k = 1; k < N_KINDS; k++)
         if (stage.kinds[k].bytes > largest->bytes)
@@ -208,7 +209,7 @@ static void print_why(struct tsim_arena *arena, FILE *out, const struct tsim_sty
     fprintf(out, "\n%sdoes not fit%s ", tsim_tint_on(style, TSIM_TINT_RED), tsim_tint_off(style));
     tsim_text_wrap(out, style, 13,
                    tsim_arena_printf(arena, "stage %d needs %.2f GB too much; the most of it is %s, %.0f %%",
-                                     result->fullest_stage, excess_bytes / 1e9, largest->name,
+                                     result->step.fullest_stage, excess_bytes / 1e9, largest->name,
                                      100 * largest->bytes / stage.peak_bytes));
 }
 
@@ -220,7 +221,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     fputc('\n', out);
     activation_table(arena, explanation, &activations);
     tsim_figures_print(&activations, style, out);
-    if (explanation->result->fits)
+    if (explanation->result->step.fits)
         return;
     print_why(arena, out, style, explanation);
     change_table(arena, explanation, &changes);

@@ -149,8 +149,9 @@ struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *sc, i
 void tsim_explain_part_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                             const struct tsim_part_counts *counts, int32_t n_stages,
                             struct tsim_explained_operators *operators) {
-    struct walk walk = {
-        .scenario = explanation->scenario, .operators = operators, .step_time_s = explanation->result->step.time_s};
+    struct walk walk = {.scenario = explanation->scenario,
+                        .operators = operators,
+                        .step_time_s = explanation->result->step.terms.time_s};
     operators->rows = TSIM_NEW_ARRAY(arena, MOST_ROWS, struct tsim_explained_operator);
     operators->n = 0;
     for (int32_t stage = 0; stage < n_stages; stage++)
@@ -159,7 +160,7 @@ void tsim_explain_part_rows(struct tsim_arena *arena, const struct tsim_explanat
 
 void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                                 struct tsim_explained_operators *operators) {
-    const struct tsim_step_terms *t = &explanation->result->step;
+    const struct tsim_step_terms *t = &explanation->result->step.terms;
     struct walk walk = {.scenario = explanation->scenario, .operators = operators, .step_time_s = t->time_s};
     operators->rows = TSIM_NEW_ARRAY(arena, MOST_ROWS, struct tsim_explained_operator);
     operators->n = 0;

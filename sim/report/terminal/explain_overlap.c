@@ -133,7 +133,7 @@ static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *
             row->name = inside_name((enum tsim_axis)axis, (enum tsim_op_overlap)overlap);
             row->why = why_inside(sc, (enum tsim_axis)axis, (enum tsim_op_overlap)overlap, row);
             if (overlap == TSIM_CONCURRENT_PASS) { /* known for all of a part together */
-                row->exposed_s = explanation->result->step.exposed_expert_s;
+                row->exposed_s = explanation->result->step.terms.exposed_expert_s;
                 row->available_s = (double)NAN;
             }
             add(rows, *row);
@@ -190,7 +190,7 @@ static void add_data(const struct tsim_explanation *explanation, struct rows *ro
                                           ? "they take longer than the passes that they run beside"
                                           : "the first bucket is gathered before anything runs, and the last is "
                                             "reduced after everything"});
-    if (a->interference_s > TSIM_ROUNDING_FRAC * explanation->result->step.time_s)
+    if (a->interference_s > TSIM_ROUNDING_FRAC * explanation->result->step.terms.time_s)
         add(rows, (struct row){.name = "data, slowing the passes",
                                .bytes = (double)NAN,
                                .needs_s = (double)NAN,
@@ -255,7 +255,7 @@ static void table(struct tsim_arena *arena, const struct tsim_explanation *expla
                                                         {"exposed", "exposed_s", TSIM_FIGURE_SECONDS},
                                                         {"of step", "share_frac", TSIM_FIGURE_SHARE},
                                                         {NULL, "why", TSIM_FIGURE_TEXT}};
-    double step_s = explanation->result->step.time_s;
+    double step_s = explanation->result->step.terms.time_s;
     tsim_figures_init(figures, arena, "overlaps", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int32_t i = 0; i < rows->n; i++) {
         const struct row *row = &rows->items[i];
@@ -305,7 +305,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     tsim_explain_heading(out, style, "communication: needed, beside other work, exposed");
     table(arena, explanation, &rows, &figures);
     tsim_figures_print(&figures, style, out);
-    print_reasons(arena, out, style, &rows, TOLD_FRAC * explanation->result->step.time_s);
+    print_reasons(arena, out, style, &rows, TOLD_FRAC * explanation->result->step.terms.time_s);
 }
 
 const struct tsim_explain_section tsim_explain_overlap = {.needs_step = true, .tables = tables, .print = print};

@@ -36,9 +36,9 @@ static void find_path(struct tsim_arena *arena, const struct tsim_timeline *time
 }
 
 static double optimizer_s(const struct tsim_result *result, int32_t stage) {
-    for (int32_t i = 0; i < result->n_ranks; i++)
-        if (result->ranks[i].stage == stage)
-            return result->ranks[i].terms.optimizer_s;
+    for (int32_t i = 0; i < result->step.n_ranks; i++)
+        if (result->step.ranks[i].stage == stage)
+            return result->step.ranks[i].terms.optimizer_s;
     TSIM_BUG("stage %d has no rank", (int)stage);
 }
 
@@ -79,8 +79,8 @@ static void add_link(struct tsim_figures *figures, const struct tsim_path_link *
 static void add_rest(struct tsim_figures *figures, const struct tsim_explanation *explanation,
                      const struct tsim_path *path) {
     const struct tsim_result *result = explanation->result;
-    double step_s = result->step.time_s, last_s = optimizer_s(result, path->last_stage);
-    double rest_s = step_s - path->time_s - last_s, stall_s = fmax(0, fmin(rest_s, result->step.data_stall_s));
+    double step_s = result->step.terms.time_s, last_s = optimizer_s(result, path->last_stage);
+    double rest_s = step_s - path->time_s - last_s, stall_s = fmax(0, fmin(rest_s, result->step.terms.data_stall_s));
     rest_s -= stall_s;
     if (stall_s > 0)
         add_row(figures, "waiting for input", "input", (double)NAN, (double)NAN, stall_s, step_s);
@@ -146,7 +146,7 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
     find_path(arena, explanation->timeline, &path);
     init_table(arena, &figures);
     for (int32_t i = 0; i < path.n; i++)
-        add_link(&figures, &path.links[i], explanation->result->step.time_s);
+        add_link(&figures, &path.links[i], explanation->result->step.terms.time_s);
     add_rest(&figures, explanation, &path);
     take(context, &figures);
     operator_table(arena, explanation, &path, INT32_MAX, &figures);
@@ -174,7 +174,7 @@ static void add_middle(struct tsim_figures *figures, const struct tsim_path *pat
 
 static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                   const struct tsim_explanation *explanation) {
-    double step_s = explanation->result->step.time_s;
+    double step_s = explanation->result->step.terms.time_s;
     struct tsim_path path;
     struct tsim_figures figures;
     find_path(arena, explanation->timeline, &path);

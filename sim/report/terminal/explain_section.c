@@ -6,9 +6,9 @@ void tsim_explain_heading(FILE *out, const struct tsim_style *style, const char 
 }
 
 const struct tsim_rank_row *tsim_explain_critical_rank(const struct tsim_result *result) {
-    const struct tsim_rank_row *critical = &result->ranks[0];
-    for (int32_t i = 1; i < result->n_ranks; i++)
-        if (result->ranks[i].terms.bubble_s < critical->terms.bubble_s)
-            critical = &result->ranks[i];
+    const struct tsim_rank_row *critical = &result->step.ranks[0];
+    for (int32_t i = 1; i < result->step.n_ranks; i++)
+        if (result->step.ranks[i].terms.bubble_s < critical->terms.bubble_s)
+            critical = &result->step.ranks[i];
     return critical;
 }

@@ -12,7 +12,7 @@ static void table(struct tsim_arena *arena, const struct tsim_explanation *expla
                                                         {NULL, "less_time_s", TSIM_FIGURE_SECONDS},
                                                         {NULL, "more_time_s", TSIM_FIGURE_SECONDS},
                                                         {"elasticity", "elasticity", TSIM_FIGURE_SIGNED}};
-    double time_s = tsim_steady_time_s(explanation->result);
+    double time_s = tsim_steady_time_s(&explanation->result->step);
     char text[TEXT_BYTES];
     tsim_figures_init(figures, arena, "sensitivities", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int32_t i = 0; i < explanation->sensitivities.n; i++) {

@@ -246,7 +246,7 @@ const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct t
         return tsim_term_of_rates(&terms, path);
     if (strcmp(path, "accelerators") == 0)
         return tsim_term_accelerators(&terms);
-    if (!explanation->result->simulated)
+    if (!explanation->result->step.simulated)
         return NULL;
     if (starts_with(path, "step.") || starts_with(path, "communication_exposed."))
         return tsim_term_of_step(&terms, path);

@@ -1,9 +1,9 @@
 /* Trees of a whole run with failures: what is a closed form stands as one; what comes out of the replications
- * (campaign/campaign.h) is a MODEL with all that goes into them. */
+ * (campaign/replication.h) is a MODEL with all that goes into them. */
 #include "report/terminal/explain_term_build.h"
 
+#include "campaign/reliability.h"
 #include "cluster/power.h"
-#include "run/reliability.h"
 #include "workload/memory.h"
 #include "workload/model.h"
 
@@ -25,7 +25,9 @@ static const struct tsim_term *scenario_key(struct tsim_terms *terms, const char
 
 static void job_of(const struct tsim_terms *terms, struct tsim_campaign_job *job) {
     const struct tsim_result *r = terms->explanation->result;
-    tsim_reliability_job(terms->scenario, r->campaign.work_s, r->step.time_s, job);
+    const struct tsim_campaign_steps steps = {.step_s = r->step.terms.time_s,
+                                              .checkpoint_bytes = tsim_checkpoint_bytes(terms->scenario)};
+    tsim_reliability_job(terms->scenario, &steps, r->campaign.work_s, job);
 }
 
 /* ---- failures ---- */
@@ -50,11 +52,12 @@ static const struct tsim_term *rate_of(struct tsim_terms *terms, const struct ts
     one.causes[cause] = *p;
     struct tsim_term *term = tsim_term_new(terms, is_constant ? TSIM_TERM_PRODUCT : TSIM_TERM_MODEL, name,
                                            is_constant ? "units / time between failures of one"
-                                                       : "Weibull, over the run (sim/campaign/campaign.h)",
+                                                       : "Weibull, over the run (sim/campaign/replication.h)",
                                            1 / tsim_campaign_mtbf_s(&one, TSIM_CAMPAIGN_ANY), TSIM_FRACTION);
     tsim_term_add(
         terms, term,
-        tsim_term_given(terms, "units", p->units, TSIM_FRACTION, "counted in the cluster (sim/run/reliability.h)"), 1);
+        tsim_term_given(terms, "units", p->units, TSIM_FRACTION, "counted in the cluster (sim/campaign/reliability.h)"),
+        1);
     tsim_term_add(terms, term, scenario_key(terms, cause_key(terms, cause), p->mtbf_s, TSIM_TIME_S), -1);
     if (!is_constant) {
         tsim_term_add(terms, term, scenario_key(terms, "shape", p->shape, TSIM_FRACTION), 1);
@@ -97,7 +100,7 @@ static const struct tsim_term *stall(struct tsim_terms *terms, const char *name)
     if (r->local.has) {
         struct tsim_term *term =
             tsim_term_new(terms, TSIM_TERM_MODEL, name,
-                          "the copy to the hosts, and, in mode sync, the writing (sim/run/reliability.h)",
+                          "the copy to the hosts, and, in mode sync, the writing (sim/campaign/reliability.h)",
                           campaign_of(terms)->checkpoint_stall_s, TSIM_TIME_S);
         tsim_term_add(terms, term, bytes, 1);
         tsim_term_add(terms, term,
@@ -124,7 +127,7 @@ static const struct tsim_term *interval(struct tsim_terms *terms, const char *na
     bool is_optimal = p->kind == TSIM_PERIOD_OPTIMAL;
     struct tsim_term *term =
         tsim_term_new(terms, TSIM_TERM_MODEL, name,
-                      is_optimal ? "Daly's optimum, a whole number of steps (sim/campaign/campaign.h)"
+                      is_optimal ? "Daly's optimum, a whole number of steps (sim/campaign/replication.h)"
                                  : "as given, a whole number of steps that the writing allows",
                       value_s, TSIM_TIME_S);
     if (!is_optimal)
@@ -187,12 +190,12 @@ static const struct tsim_term *drawn(struct tsim_terms *terms, const char *name,
     if (isnan(value) || isinf(value))
         return NULL;
     bool has = terms->scenario->reliability.has;
-    struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_MODEL, name,
-                      has ? tsim_arena_printf(terms->arena, "Monte Carlo, %lld replications (sim/campaign/campaign.h)",
-                                              (long long)terms->scenario->reliability.replications)
-                          : "the run with its pauses (sim/campaign/campaign.h)",
-                      value, dimension);
+    struct tsim_term *term = tsim_term_new(
+        terms, TSIM_TERM_MODEL, name,
+        has ? tsim_arena_printf(terms->arena, "Monte Carlo, %lld replications (sim/campaign/replication.h)",
+                                (long long)terms->scenario->reliability.replications)
+            : "the run with its pauses (sim/campaign/replication.h)",
+        value, dimension);
     if (has)
         add_inputs(terms, term);
     else

@@ -106,7 +106,7 @@ static const struct tsim_term *needed_term(struct tsim_terms *terms) {
 }
 
 const struct tsim_term *tsim_term_of_input(struct tsim_terms *terms, const char *name) {
-    const struct tsim_step_terms *t = &terms->explanation->result->step;
+    const struct tsim_step_terms *t = &terms->explanation->result->step.terms;
     if (!terms->scenario->data.has)
         return tsim_term_given(terms, name, 0, TSIM_TIME_S, "the scenario has no data: batches are always there");
     struct tsim_term *term =

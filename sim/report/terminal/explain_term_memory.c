@@ -86,7 +86,7 @@ static const struct tsim_term *shard(struct tsim_terms *terms, const char *name,
 /* Parameters that one rank keeps this kind of state for. */
 static const struct tsim_term *held(struct tsim_terms *terms, bool is_sharded) {
     const struct tsim_scenario *sc = terms->scenario;
-    int32_t stage = terms->explanation->result->fullest_stage;
+    int32_t stage = terms->explanation->result->step.fullest_stage;
     double n = tsim_stage_parameters(sc, stage), experts = tsim_stage_expert_parameters(sc, stage);
     const struct tsim_term *whole = tsim_term_stage_parameters(terms, stage);
     if (!is_sharded || (tsim_shards(sc) == 1 && experts == 0))
@@ -133,9 +133,9 @@ static const struct tsim_term *layer_activations(struct tsim_terms *terms, int32
 static const struct tsim_term *activations_term(struct tsim_terms *terms, const char *name) {
     const struct tsim_scenario *sc = terms->scenario;
     if (sc->training.offload.activations_frac > 0)
-        return tsim_term_given(terms, name, terms->explanation->result->memory.activations_bytes, TSIM_BYTES,
+        return tsim_term_given(terms, name, terms->explanation->result->step.memory.activations_bytes, TSIM_BYTES,
                                "what is not in the host's memory of what passes in flight keep (training.offload)");
-    int32_t stage = terms->explanation->result->fullest_stage;
+    int32_t stage = terms->explanation->result->step.fullest_stage;
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     double layers[2] = {0}, in_flight = tsim_schedule_peak_in_flight(&shape, stage);
     for (int32_t c = 0; c < shape.chunks; c++) {
@@ -144,7 +144,7 @@ static const struct tsim_term *activations_term(struct tsim_terms *terms, const 
         layers[0] += (double)tsim_chunk_layers(sc, stage, c) - with_experts;
     }
     struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "what passes in flight keep",
-                                          terms->explanation->result->memory.activations_bytes, TSIM_BYTES);
+                                          terms->explanation->result->step.memory.activations_bytes, TSIM_BYTES);
     for (int experts = 0; experts < 2; experts++) {
         if (layers[experts] <= 0)
             continue;
@@ -179,9 +179,9 @@ static const struct tsim_term *buffers_term(struct tsim_terms *terms, const char
                            ? "the widest gradient and what it becomes, gathered parameters"
                            : "logits or gradients of activations, messages, gathered parameters";
     const struct tsim_result *result = terms->explanation->result;
-    double flat_bytes = tsim_flat_bytes(terms->scenario, result->fullest_stage);
+    double flat_bytes = tsim_flat_bytes(terms->scenario, result->step.fullest_stage);
     tsim_term_add(terms, sum,
-                  tsim_term_given(terms, what, result->memory.buffers_bytes - flat_bytes, TSIM_BYTES,
+                  tsim_term_given(terms, what, result->step.memory.buffers_bytes - flat_bytes, TSIM_BYTES,
                                   "shapes of the tensors (sim/workload/memory.c)"),
                   1);
     if (flat_bytes > 0)
@@ -201,8 +201,8 @@ static const struct tsim_term *peak_term(struct tsim_terms *terms, const char *n
                                         "memory.optimizer_bytes", "memory.activations_bytes", "memory.buffers_bytes"};
     struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name,
                                           tsim_arena_printf(terms->arena, "the kinds on the fullest stage, %d",
-                                                            terms->explanation->result->fullest_stage),
-                                          terms->explanation->result->memory.peak_bytes, TSIM_BYTES);
+                                                            terms->explanation->result->step.fullest_stage),
+                                          terms->explanation->result->step.memory.peak_bytes, TSIM_BYTES);
     return tsim_term_close_kinds(terms, sum, KINDS, sizeof KINDS / sizeof KINDS[0], tsim_term_of_memory);
 }
 

@@ -109,7 +109,7 @@ static const struct tsim_term *mean_time(struct tsim_terms *terms) {
                                tsim_term_of_rates(terms, "campaign.days"), day);
     return tsim_term_times(terms, "mean time of the run", "mean days x a day", TSIM_TIME_S,
                            tsim_term_given(terms, "campaign.mean_days", c->mean_days, TSIM_FRACTION,
-                                           "Monte Carlo of the campaign (sim/campaign/campaign.h)"),
+                                           "Monte Carlo of the campaign (sim/campaign/replication.h)"),
                            day);
 }
 
@@ -338,7 +338,7 @@ const struct tsim_term *tsim_term_of_scaling_laws(struct tsim_terms *terms, cons
 /* ---- what it is bound by, and the interval ---- */
 
 const struct tsim_term *tsim_term_of_shares(struct tsim_terms *terms, const char *name) {
-    const struct tsim_bound_shares *b = &result_of(terms)->bounds;
+    const struct tsim_bound_shares *b = &result_of(terms)->step.bounds;
     const char *key = strrchr(name, '.') + 1;
     const struct tsim_term *step = tsim_term_of_step(terms, "step.time_s");
     if (strcmp(key, "communication") == 0)
@@ -398,7 +398,7 @@ const struct tsim_term *tsim_term_of_interval(struct tsim_terms *terms, const ch
     const struct tsim_uncertainty *u = &terms->explanation->prediction->uncertainty;
     if (strncmp(name, "uncertainty.step_time", strlen("uncertainty.step_time")) != 0)
         return forecast(terms, name);
-    double time_s = result_of(terms)->step.time_s;
+    double time_s = result_of(terms)->step.terms.time_s;
     bool is_low = strcmp(strrchr(name, '.'), ".step_time_low_s") == 0;
     if (!u->basis)
         return NULL;

@@ -23,7 +23,7 @@ static const struct tsim_term *elsewhere(struct tsim_terms *terms, const char *n
 
 static const struct tsim_term *step_time(struct tsim_terms *terms) {
     if (!terms->step_time)
-        terms->step_time = elsewhere(terms, "step.time_s", result_of(terms)->step.time_s, TSIM_TIME_S);
+        terms->step_time = elsewhere(terms, "step.time_s", result_of(terms)->step.terms.time_s, TSIM_TIME_S);
     return terms->step_time;
 }
 
@@ -107,7 +107,7 @@ static const struct tsim_term *parameters_term(struct tsim_terms *terms, const c
 }
 
 static const struct tsim_term *active(struct tsim_terms *terms) {
-    return parameters_term(terms, "model.active_parameters", result_of(terms)->active_parameters);
+    return parameters_term(terms, "model.active_parameters", result_of(terms)->step.active_parameters);
 }
 
 static const struct tsim_term *attention_flops(struct tsim_terms *terms, double factor) {
@@ -172,7 +172,7 @@ static const struct tsim_term *model_flops(struct tsim_terms *terms, const char 
 
 static const struct tsim_term *hardware_flops(struct tsim_terms *terms, const char *name) {
     struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "executed by the products, part by part",
-                                          result_of(terms)->step_hardware_flops, TSIM_FLOPS);
+                                          result_of(terms)->step.hardware_flops, TSIM_FLOPS);
     for (int part = 0; part < TSIM_N_PARTS; part++) {
         struct tsim_executed executed = tsim_executed_part(terms->scenario, (enum tsim_part)part);
         const struct {
@@ -244,7 +244,7 @@ static const struct tsim_term *throughput_term(struct tsim_terms *terms, const c
 }
 
 static const struct tsim_term *fraction_term(struct tsim_terms *terms, const char *name) {
-    const struct tsim_step_terms *t = &result_of(terms)->step;
+    const struct tsim_step_terms *t = &result_of(terms)->step.terms;
     bool is_bubble = strcmp(name, "fractions.bubble") == 0, is_stall = strcmp(name, "fractions.data_stall") == 0;
     const char *part = is_bubble ? "step.bubble_s" : is_stall ? "step.data_stall_s" : "step.communication_exposed_s";
     double part_s = is_bubble ? t->bubble_s : is_stall ? t->data_stall_s : t->communication_exposed_s;
@@ -269,7 +269,7 @@ static const struct tsim_term *power_term(struct tsim_terms *terms, const char *
     struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, name,
                                            "idle and busy shares of every accelerator, node and port "
                                            "(sim/cluster/power.h)",
-                                           result_of(terms)->mean_power_w, TSIM_WATTS);
+                                           result_of(terms)->step.mean_power_w, TSIM_WATTS);
     const struct {
         enum tsim_catalogue_kind kind;
         const char *key;
@@ -336,11 +336,11 @@ static const struct tsim_term *steps_term(struct tsim_terms *terms, const char *
 static const struct tsim_term *of_replications(struct tsim_terms *terms, const char *name, double value,
                                                enum tsim_dimension dimension) {
     if (!terms->scenario->reliability.has)
-        return tsim_term_given(terms, name, value, dimension, "the run with its pauses (sim/campaign/campaign.h)");
-    return tsim_term_given(terms, name, value, dimension,
-                           tsim_arena_printf(terms->arena,
-                                             "Monte Carlo of the campaign, %lld replications (sim/campaign/campaign.h)",
-                                             (long long)terms->scenario->reliability.replications));
+        return tsim_term_given(terms, name, value, dimension, "the run with its pauses (sim/campaign/replication.h)");
+    return tsim_term_given(
+        terms, name, value, dimension,
+        tsim_arena_printf(terms->arena, "Monte Carlo of the campaign, %lld replications (sim/campaign/replication.h)",
+                          (long long)terms->scenario->reliability.replications));
 }
 
 /* Of a run with failures to one without. */
@@ -365,7 +365,7 @@ static const struct tsim_term *work_time(struct tsim_terms *terms, const char *n
         tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "steps x step time", (double)NAN, TSIM_TIME_S);
     tsim_term_add(terms, term, steps_term(terms, "campaign.steps"), 1);
     tsim_term_add(terms, term, step_time(terms), 1);
-    add_ramp_factor(terms, term, r->campaign.work_s, r->campaign.steps * r->step.time_s);
+    add_ramp_factor(terms, term, r->campaign.work_s, r->campaign.steps * r->step.terms.time_s);
     return tsim_term_close(terms, term, NULL);
 }
 
@@ -389,7 +389,7 @@ static const struct tsim_term *run_energy(struct tsim_terms *terms) {
     tsim_term_add(terms, term, tsim_term_of_scenario(terms, "energy.pue", terms->scenario->energy.pue, TSIM_FRACTION),
                   1);
     const struct tsim_result *r = result_of(terms);
-    add_ramp_factor(terms, term, r->campaign.work_j, r->campaign.steps * r->step_energy_j);
+    add_ramp_factor(terms, term, r->campaign.work_j, r->campaign.steps * r->step.energy_j);
     add_failures_factor(terms, term, "redone work, idle time and spares", r->campaign.energy_kwh * JOULES_PER_KWH,
                         r->campaign.work_j * terms->scenario->energy.pue);
     return tsim_term_close(terms, term, NULL);
@@ -404,7 +404,7 @@ static const struct tsim_term *per_joule(struct tsim_terms *terms, const char *s
     if ((is_price ? e->price_profile.n_hours : e->carbon_profile.n_hours) > 0)
         return tsim_term_given(terms, tsim_arena_printf(terms->arena, "%s over the hours of the run", scenario_key),
                                (is_price ? c->electricity_usd : c->co2_kg) / (c->energy_kwh * JOULES_PER_KWH),
-                               dimension, "the profile by the hour (sim/run/energy_meter.h)");
+                               dimension, "the profile by the hour (sim/campaign/energy_meter.h)");
     if (terms->scenario->energy.region && of_region == value)
         return tsim_term_of_file(terms, TSIM_CATALOGUE_REGIONS, region_key, value, dimension);
     return tsim_term_of_scenario(terms, scenario_key, value, dimension);
@@ -494,5 +494,6 @@ const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char 
     if (strcmp(name, "model.step_hardware_flops") == 0)
         return hardware_flops(terms, name);
     bool is_active = strcmp(name, "model.active_parameters") == 0;
-    return parameters_term(terms, name, is_active ? result_of(terms)->active_parameters : result_of(terms)->parameters);
+    return parameters_term(terms, name,
+                           is_active ? result_of(terms)->step.active_parameters : result_of(terms)->step.parameters);
 }

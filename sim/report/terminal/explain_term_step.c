@@ -387,7 +387,7 @@ static const struct tsim_term *bubble_term(struct tsim_terms *terms, const char 
         tsim_term_new(terms, TSIM_TERM_MODEL, name,
                       tsim_arena_printf(terms->arena, "waits of the slowest rank for other stages, simulated: %s",
                                         tsim_schedule_name(p->schedule)),
-                      terms->explanation->result->step.bubble_s, TSIM_TIME_S);
+                      terms->explanation->result->step.terms.bubble_s, TSIM_TIME_S);
     tsim_term_add(terms, term, tsim_term_of_scenario(terms, "parallelism.pipeline", (double)p->pipeline, TSIM_COUNT),
                   1);
     tsim_term_add(terms, term,
@@ -499,7 +499,7 @@ static const struct tsim_term *data_term(struct tsim_terms *terms, const char *n
 
 static const struct tsim_term *optimizer_term(struct tsim_terms *terms, const char *name) {
     const struct tsim_scenario *sc = terms->scenario;
-    double value_s = terms->explanation->result->step.optimizer_s,
+    double value_s = terms->explanation->result->step.terms.optimizer_s,
            shards = sc->parallelism.zero >= 1 ? tsim_shards(sc) : 1;
     if (sc->training.offload.optimizer)
         return tsim_term_new(
@@ -543,7 +543,7 @@ static const struct tsim_term *optimizer_term(struct tsim_terms *terms, const ch
 /* ---- by name ---- */
 
 static const struct tsim_term *exposed_term(struct tsim_terms *terms, const char *name) {
-    const struct tsim_step_terms *t = &terms->explanation->result->step;
+    const struct tsim_step_terms *t = &terms->explanation->result->step.terms;
     if (strcmp(name, "communication_exposed.tensor_s") == 0)
         return operators_term(terms, name, t->exposed_tensor_s, WANT_EXPOSED, TSIM_AXIS_TENSOR, "in other passes");
     if (strcmp(name, "communication_exposed.context_s") == 0)
@@ -561,7 +561,7 @@ static const struct tsim_term *all_exposed(struct tsim_terms *terms, const char 
                                         "communication_exposed.data_s", "communication_exposed.context_s",
                                         "communication_exposed.expert_s"};
     struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "the sum of its kinds",
-                                          terms->explanation->result->step.communication_exposed_s, TSIM_TIME_S);
+                                          terms->explanation->result->step.terms.communication_exposed_s, TSIM_TIME_S);
     return tsim_term_close_kinds(terms, sum, KINDS, sizeof KINDS / sizeof KINDS[0], exposed_term);
 }
 
@@ -570,12 +570,12 @@ static const struct tsim_term *whole_step(struct tsim_terms *terms, const char *
                                         "step.bubble_s",    "step.communication_exposed_s",
                                         "step.optimizer_s", "step.data_stall_s"};
     struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "the terms of the slowest rank",
-                                          terms->explanation->result->step.time_s, TSIM_TIME_S);
+                                          terms->explanation->result->step.terms.time_s, TSIM_TIME_S);
     return tsim_term_close_kinds(terms, sum, KINDS, sizeof KINDS / sizeof KINDS[0], tsim_term_of_step);
 }
 
 const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *name) {
-    const struct tsim_step_terms *t = &terms->explanation->result->step;
+    const struct tsim_step_terms *t = &terms->explanation->result->step.terms;
     if (strcmp(name, "step.time_s") == 0)
         return whole_step(terms, name);
     if (strcmp(name, "step.compute_s") == 0)

@@ -49,14 +49,14 @@ static void print_plan(struct tsim_screen *screen, const struct tsim_parallelism
 
 static void print_model(struct tsim_screen *screen, const struct tsim_result *result) {
     const char *active = "", *mtp = "";
-    if (result->active_parameters < result->parameters)
-        active =
-            tsim_arena_printf(&screen->arena, " (%s active)", tsim_screen_count(screen, result->active_parameters));
-    if (result->mtp_parameters > 0)
+    if (result->step.active_parameters < result->step.parameters)
+        active = tsim_arena_printf(&screen->arena, " (%s active)",
+                                   tsim_screen_count(screen, result->step.active_parameters));
+    if (result->step.mtp_parameters > 0)
         mtp = tsim_arena_printf(&screen->arena, ", %s of them for multi-token prediction",
-                                tsim_screen_count(screen, result->mtp_parameters));
+                                tsim_screen_count(screen, result->step.mtp_parameters));
     tsim_screen_line(screen, "model", "%s, %s parameters%s%s", result->scenario->model->name,
-                     tsim_screen_count(screen, result->parameters), active, mtp);
+                     tsim_screen_count(screen, result->step.parameters), active, mtp);
 }
 
 static void print_cluster(struct tsim_screen *screen, const struct tsim_scenario *scenario) {
@@ -147,9 +147,9 @@ static const char *interval(struct tsim_screen *screen, const struct tsim_uncert
 
 static void print_speed(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
-    const struct tsim_throughput *t = &result->throughput;
+    const struct tsim_throughput *t = &result->step.throughput;
     fputc('\n', screen->out);
-    tsim_screen_line(screen, "step time", "%s%s", tsim_screen_human(screen, result->step.time_s, TSIM_TIME_S),
+    tsim_screen_line(screen, "step time", "%s%s", tsim_screen_human(screen, result->step.terms.time_s, TSIM_TIME_S),
                      interval(screen, &prediction->uncertainty));
     bool is_image = result->scenario->model->image.patch > 0 || result->scenario->model->kind == TSIM_MODEL_CNN;
     const char *what = is_image ? "images" : "samples";
@@ -213,7 +213,7 @@ static void print_terms(struct tsim_screen *screen, const struct tsim_step_terms
 }
 
 static void print_memory(struct tsim_screen *screen, const struct tsim_result *result) {
-    const struct tsim_memory *m = &result->memory;
+    const struct tsim_memory *m = &result->step.memory;
     const struct share kinds[] = {
         {"weights", m->weights_bytes},
         {"gradients", m->gradients_bytes},
@@ -224,7 +224,7 @@ static void print_memory(struct tsim_screen *screen, const struct tsim_result *r
         {"driver and runtime", m->reserve_bytes},
     };
     char text[TEXT_BYTES], title[TEXT_BYTES];
-    snprintf(title, sizeof title, "memory of the fullest rank (pipeline stage %d)", (int)result->fullest_stage);
+    snprintf(title, sizeof title, "memory of the fullest rank (pipeline stage %d)", (int)result->step.fullest_stage);
     tsim_screen_heading(screen, title);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].value > 0.0)
@@ -240,15 +240,15 @@ static void print_memory(struct tsim_screen *screen, const struct tsim_result *r
 static void print_power(struct tsim_screen *screen, const struct tsim_result *result) {
     double n_accelerators = (double)result->scenario->n_accelerators;
     tsim_screen_line(screen, "power", "%s at the nodes (%s per GPU), %s a step",
-                     tsim_screen_human(screen, result->mean_power_w, TSIM_WATTS),
-                     tsim_screen_human(screen, result->mean_power_w / n_accelerators, TSIM_WATTS),
-                     tsim_screen_human(screen, result->step_energy_j, TSIM_JOULES));
+                     tsim_screen_human(screen, result->step.mean_power_w, TSIM_WATTS),
+                     tsim_screen_human(screen, result->step.mean_power_w / n_accelerators, TSIM_WATTS),
+                     tsim_screen_human(screen, result->step.energy_j, TSIM_JOULES));
 }
 
 /* How lucky this seed is, and what other draws of slow accelerators take. */
 static void print_stragglers(struct tsim_screen *screen, const struct tsim_result *result) {
-    const struct tsim_straggler_draws *d = &result->variation.draws;
-    double n = (double)result->variation.n_stragglers;
+    const struct tsim_straggler_draws *d = &result->step.variation.draws;
+    double n = (double)result->step.variation.n_stragglers;
     if (!d->has)
         return;
     tsim_screen_line(screen, "stragglers",
@@ -261,11 +261,11 @@ static void print_stragglers(struct tsim_screen *screen, const struct tsim_resul
                      tsim_screen_human(screen, d->p10_s, TSIM_TIME_S), tsim_screen_human(screen, d->p90_s, TSIM_TIME_S),
                      tsim_screen_human(screen, d->p50_s, TSIM_TIME_S),
                      tsim_screen_human(screen, d->mean_s, TSIM_TIME_S),
-                     tsim_screen_human(screen, result->variation.without_s, TSIM_TIME_S));
+                     tsim_screen_human(screen, result->step.variation.without_s, TSIM_TIME_S));
 }
 
 static void print_variation(struct tsim_screen *screen, const struct tsim_result *result) {
-    const struct tsim_variation *v = &result->variation;
+    const struct tsim_variation *v = &result->step.variation;
     if (!v->has)
         return;
     if (result->scenario->variability.compute_cv > 0)
@@ -332,7 +332,7 @@ static const char *input_text(const char *bound) {
 
 /* "43 % of the step is compute, ...": what is a hundredth and more, the largest first. */
 static const char *bounds_text(struct tsim_screen *screen, const struct tsim_result *result) {
-    const struct tsim_bound_shares *b = &result->bounds;
+    const struct tsim_bound_shares *b = &result->step.bounds;
     bool is_compute = strcmp(tsim_bottleneck_kind(result), "compute") == 0;
     struct share shares[] = {
         {"compute", b->compute_frac}, {"memory", b->memory_frac}, {"communication", b->communication_frac},
@@ -359,7 +359,7 @@ static const char *bounds_text(struct tsim_screen *screen, const struct tsim_res
 /* Of compute that waits for the host more than it could save on the accelerator. */
 static const char *launches_text(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_software *software = result->scenario->software;
-    const struct tsim_bound_shares *b = &result->bounds;
+    const struct tsim_bound_shares *b = &result->step.bounds;
     if (strcmp(tsim_bottleneck_kind(result), "compute") != 0 || !(b->host_frac > b->compute_frac - b->least_frac))
         return "";
     if (!tsim_is_quantized(result->scenario->training.precision) || !(software->host_time_per_fp8_op_s > 0))
@@ -372,10 +372,10 @@ static const char *launches_text(struct tsim_screen *screen, const struct tsim_r
 
 static void print_advice(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
-    tsim_screen_line(screen, "bottleneck", "%s%s%s; %s", tsim_bottleneck_kind(result),
-                     result->bottleneck_is_data ? ": " : "",
-                     result->bottleneck_is_data ? input_text(result->input.bound) : launches_text(screen, result),
-                     bounds_text(screen, result));
+    tsim_screen_line(
+        screen, "bottleneck", "%s%s%s; %s", tsim_bottleneck_kind(result), result->step.bottleneck_is_data ? ": " : "",
+        result->step.bottleneck_is_data ? input_text(result->step.input.bound) : launches_text(screen, result),
+        bounds_text(screen, result));
     for (int32_t i = 0; i < prediction->n_advice && i < MOST_ADVICE; i++)
         tsim_screen_line(screen, i == 0 ? "advice" : "", "%s", prediction->advice[i]);
 }
@@ -383,7 +383,7 @@ static void print_advice(struct tsim_screen *screen, const struct tsim_predictio
 static void print_notes(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_scenario *scenario = result->scenario;
     const char *text = "";
-    if (tsim_may_not_fit(result->memory.peak_bytes, result->memory.capacity_bytes))
+    if (tsim_may_not_fit(result->step.memory.peak_bytes, result->step.memory.capacity_bytes))
         tsim_screen_line(screen, "may not fit",
                          "one in ten measured peaks was %.0f %% or more above the predicted; PyTorch is slow when full",
                          100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
@@ -399,7 +399,7 @@ static void print_notes(struct tsim_screen *screen, const struct tsim_result *re
         tsim_screen_line(screen, "assumed", "loads of the experts are even but for chance (experts.imbalance)");
     if (!scenario->reliability.has)
         tsim_screen_line(screen, "not modelled", "failures, checkpoints%s: add a margin to the whole run",
-                         result->variation.has ? "" : ", stragglers");
+                         result->step.variation.has ? "" : ", stragglers");
 }
 
 static void print_logged(struct tsim_screen *screen, const struct tsim_logged *logged) {
@@ -411,23 +411,23 @@ static void print_logged(struct tsim_screen *screen, const struct tsim_logged *l
 
 static void print_misfit(struct tsim_screen *screen, const struct tsim_result *result) {
     char text[TEXT_BYTES];
-    double excess_bytes = result->memory.peak_bytes - result->memory.capacity_bytes;
+    double excess_bytes = result->step.memory.peak_bytes - result->step.memory.capacity_bytes;
     fprintf(screen->out, "\n%sdoes not fit: %s too much%s\n", tsim_tint_on(screen->style, TSIM_TINT_RED),
             tsim_gigabytes_text(excess_bytes, text, sizeof text), tsim_tint_off(screen->style));
-    if (result->n_fit_changes == 0) {
+    if (result->step.n_fit_changes == 0) {
         fputs("no change that was tried, of the plan, the batch, recomputation or offload, makes it fit\n",
               screen->out);
         return;
     }
     fputs("the smallest changes that fit, each alone:\n", screen->out);
-    for (int32_t i = 0; i < result->n_fit_changes; i++)
-        fprintf(screen->out, "  --set %-36s peak %s\n", result->fit_changes[i].setting,
-                tsim_gigabytes_text(result->fit_changes[i].peak_bytes, text, sizeof text));
+    for (int32_t i = 0; i < result->step.n_fit_changes; i++)
+        fprintf(screen->out, "  --set %-36s peak %s\n", result->step.fit_changes[i].setting,
+                tsim_gigabytes_text(result->step.fit_changes[i].peak_bytes, text, sizeof text));
 }
 
 static void print_outcome(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
-    print_input(screen, &result->input);
+    print_input(screen, &result->step.input);
     print_variation(screen, result);
     print_power(screen, result);
     print_evaluation(screen, result);
@@ -444,12 +444,12 @@ void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct 
     tsim_arena_init(&screen.arena);
     tsim_result_check(result);
     print_inputs(&screen, result);
-    if (result->simulated) {
+    if (result->step.simulated) {
         print_speed(&screen, prediction);
-        print_terms(&screen, &result->step);
+        print_terms(&screen, &result->step.terms);
     }
     print_memory(&screen, result);
-    if (!result->fits) {
+    if (!result->step.fits) {
         struct tsim_fold fold;
         screen.out = tsim_fold_open(&fold, style, out);
         print_misfit(&screen, result);
@@ -457,7 +457,7 @@ void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct 
         screen.out = out;
     }
     fputc('\n', out);
-    if (result->simulated)
+    if (result->step.simulated)
         print_outcome(&screen, prediction);
     print_logged(&screen, logged);
     tsim_arena_release(&screen.arena);

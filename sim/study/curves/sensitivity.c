@@ -142,7 +142,7 @@ static enum tsim_status run_changed(const struct tsim_scenario *scenario, int ca
     CAPACITIES[capacity].change(&changed, factor);
     enum tsim_status status = tsim_train_run(&arena, &changed.scenario, &options, &result, diags);
     if (status == TSIM_OK)
-        *time_s = result.step.time_s;
+        *time_s = result.step.terms.time_s;
     tsim_arena_release(&arena);
     return status;
 }

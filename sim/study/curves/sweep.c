@@ -57,12 +57,12 @@ static void set_reason(struct tsim_point *point, const struct tsim_diags *diags)
 static void set_memory_reason(struct tsim_point *point, const struct tsim_result *result) {
     char needed[32], capacity[32], changed[32];
     int n = snprintf(point->reason, sizeof point->reason, "needs %s of %s",
-                     tsim_gigabytes_text(result->memory.peak_bytes, needed, sizeof needed),
-                     tsim_gigabytes_text(result->memory.capacity_bytes, capacity, sizeof capacity));
-    if (result->n_fit_changes > 0 && n > 0 && (size_t)n < sizeof point->reason)
+                     tsim_gigabytes_text(result->step.memory.peak_bytes, needed, sizeof needed),
+                     tsim_gigabytes_text(result->step.memory.capacity_bytes, capacity, sizeof capacity));
+    if (result->step.n_fit_changes > 0 && n > 0 && (size_t)n < sizeof point->reason)
         snprintf(point->reason + n, sizeof point->reason - (size_t)n, "; --set %s fits (%s)",
-                 result->fit_changes[0].setting,
-                 tsim_gigabytes_text(result->fit_changes[0].peak_bytes, changed, sizeof changed));
+                 result->step.fit_changes[0].setting,
+                 tsim_gigabytes_text(result->step.fit_changes[0].peak_bytes, changed, sizeof changed));
 }
 
 /* From the leading digits of the key, in the range of a --seed. */
@@ -137,8 +137,8 @@ static void simulate_point(struct bench *bench, const struct tsim_scenario *scen
         set_reason(point, &bench->diags);
         return;
     }
-    point->status = result->fits ? TSIM_POINT_OK : TSIM_POINT_DOES_NOT_FIT;
-    if (!result->fits)
+    point->status = result->step.fits ? TSIM_POINT_OK : TSIM_POINT_DOES_NOT_FIT;
+    if (!result->step.fits)
         set_memory_reason(point, result);
     tsim_uncertainty_set(&bench->arena, bench->residuals, &prediction);
     tsim_outcome_of(&prediction, &point->outcome);

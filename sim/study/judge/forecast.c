@@ -1,7 +1,7 @@
 #include "study/judge/forecast.h"
 
 #include "base/normal.h"
-#include "run/step_variation.h"
+#include "step/step_variation.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static struct factor failure_rate(const struct tsim_result *result) {
 }
 
 static struct factor stragglers(const struct tsim_result *result) {
-    const struct tsim_variation *v = &result->variation;
+    const struct tsim_variation *v = &result->step.variation;
     struct factor s = {.n = FEWER_POINTS};
     if (!v->draws.has)
         return constant(1);
@@ -90,7 +90,7 @@ static double quantile(const double *sorted, size_t n, double frac) {
 static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
     const struct tsim_campaign *c = &result->campaign;
-    struct factor m = model_error(result->step.time_s, &prediction->uncertainty), r = failure_rate(result),
+    struct factor m = model_error(result->step.terms.time_s, &prediction->uncertainty), r = failure_rate(result),
                   s = stragglers(result), l = losses(c);
     double failing = failing_frac(c), *days = TSIM_NEW_ARRAY(arena, (size_t)(m.n * r.n * s.n * l.n), double);
     size_t n = 0;
@@ -116,8 +116,8 @@ static void say(struct tsim_uncertainty *u, const char *sentence) {
 static void fill_because(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_uncertainty *u) {
     const struct tsim_campaign *c = &result->campaign;
     const struct tsim_reliability_spec *r = &result->scenario->reliability;
-    const struct tsim_straggler_draws *draws = &result->variation.draws;
-    double step_s = result->step.time_s;
+    const struct tsim_straggler_draws *draws = &result->step.variation.draws;
+    double step_s = result->step.terms.time_s;
     u->n_because = 0;
     say(u,
         tsim_arena_printf(arena, "tsim's own error: the step may be %.1f %% shorter to %.1f %% longer (%s)",

@@ -4,7 +4,7 @@
  *   days = m s (w + l (1 + f (r - 1)))
  *
  * w     the work, without failures, in the predicted time
- * l     what a replication of the campaign took on top of it (campaign.h): luck with failures
+ * l     what a replication of the campaign took on top of it (replication.h): luck with failures
  * f     the part of that which failures are to blame for; checkpoints and pauses come however often they are
  * r     how many times as often as assumed the machine fails: lognormal, within reliability.rate_spread in eight of ten
  *       cases. That rarer failures allow for rarer checkpoints is left out

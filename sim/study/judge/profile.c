@@ -358,13 +358,13 @@ static enum tsim_kernel_class class_of_operator(const struct tsim_operator_row *
 }
 
 void tsim_profile_compare(const struct tsim_result *result, struct tsim_profile_comparison *comparison) {
-    struct tsim_profile_comparison c = {.predicted_step_s = result->step.time_s,
-                                        .predicted_exposed_s = result->step.communication_exposed_s,
-                                        .predicted_idle_s = result->step.bubble_s};
-    if (isfinite(result->step.data_stall_s))
-        c.predicted_idle_s += result->step.data_stall_s;
-    for (int32_t i = 0; i < result->n_operators; i++) {
-        const struct tsim_operator_row *op = &result->operators[i];
+    struct tsim_profile_comparison c = {.predicted_step_s = result->step.terms.time_s,
+                                        .predicted_exposed_s = result->step.terms.communication_exposed_s,
+                                        .predicted_idle_s = result->step.terms.bubble_s};
+    if (isfinite(result->step.terms.data_stall_s))
+        c.predicted_idle_s += result->step.terms.data_stall_s;
+    for (int32_t i = 0; i < result->step.n_operators; i++) {
+        const struct tsim_operator_row *op = &result->step.operators[i];
         struct tsim_profile_line *line = &c.classes[class_of_operator(op)];
         line->predicted_s += op->time_s;
         line->predicted_count += op->count;

@@ -57,7 +57,7 @@ void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits
         .tensor = (double)s->parallelism.tensor,
         .pipeline = (double)s->parallelism.pipeline,
         .micro_batch = (double)s->training.micro_batch_size,
-        .parameters = result->parameters,
+        .parameters = result->step.parameters,
     };
 }
 
@@ -338,7 +338,7 @@ void tsim_residuals_of(struct tsim_arena *arena, const struct tsim_validation *v
         rows[n].log_ratio = log(ratio);
         tsim_traits_of(&item->result, &rows[n].traits);
         rows[n].hidden = (double)item->result.scenario->model->hidden;
-        rows[n].step_time_s = item->result.step.time_s;
+        rows[n].step_time_s = item->result.step.terms.time_s;
         n++;
     }
     *residuals = (struct tsim_residuals){.rows = rows, .n = n};
@@ -382,24 +382,25 @@ void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals 
     const struct tsim_result *result = &prediction->result;
     struct tsim_traits traits;
     struct tsim_interval interval;
-    if (!result->simulated)
+    if (!result->step.simulated)
         return;
     tsim_traits_of(result, &traits);
     tsim_interval_of(arena, residuals, &traits, result->scenario->name, NULL, &interval);
     if (interval.n_neighbours == 0)
         return;
-    prediction->uncertainty = (struct tsim_uncertainty){.basis = basis_of(arena, &interval, &traits),
-                                                        .n_similar = interval.n_similar,
-                                                        .n_own = interval.n_own,
-                                                        .step_time_low_s = result->step.time_s * interval.low_ratio,
-                                                        .step_time_high_s = result->step.time_s * interval.high_ratio};
+    prediction->uncertainty =
+        (struct tsim_uncertainty){.basis = basis_of(arena, &interval, &traits),
+                                  .n_similar = interval.n_similar,
+                                  .n_own = interval.n_own,
+                                  .step_time_low_s = result->step.terms.time_s * interval.low_ratio,
+                                  .step_time_high_s = result->step.terms.time_s * interval.high_ratio};
     tsim_forecast(arena, prediction);
 }
 
 enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_prediction *prediction,
                                       struct tsim_diags *diags) {
     struct tsim_residuals residuals;
-    if (!prediction->result.simulated)
+    if (!prediction->result.step.simulated)
         return TSIM_OK;
     TSIM_TRY(tsim_residuals_read(arena, NULL, &residuals, diags));
     tsim_uncertainty_set(arena, &residuals, prediction);

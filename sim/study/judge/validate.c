@@ -37,7 +37,7 @@ static void run_case(const struct job *job, struct tsim_case *item) {
     item->status = TSIM_CASE_FAILED;
     item->error = tsim_train_run(&item->arena, scenario, &options, &item->result, &item->diags);
     if (item->error == TSIM_OK)
-        item->status = item->result.simulated ? TSIM_CASE_OK : TSIM_CASE_DOES_NOT_FIT;
+        item->status = item->result.step.simulated ? TSIM_CASE_OK : TSIM_CASE_DOES_NOT_FIT;
 }
 
 static struct tsim_case *take_case(struct job *job) {

@@ -86,7 +86,7 @@ static void add_precision(struct candidates *list, const struct tsim_result *res
     const double *peak = sc->cluster.node->accelerator->peak_flops_per_s;
     enum tsim_precision own = sc->training.precision, to = peak[TSIM_BF16] > 0 ? TSIM_BF16 : TSIM_FP16;
     bool is_wide = own == TSIM_FP32 || own == TSIM_TF32;
-    bool waits = own == TSIM_FP8 && result->bounds.host_frac >= MIN_GAIN_FRAC;
+    bool waits = own == TSIM_FP8 && result->step.bounds.host_frac >= MIN_GAIN_FRAC;
     if ((!is_wide && !waits) || !(peak[to] > 0))
         return;
     add(list, tsim_arena_printf(list->arena, "training.precision=%s", tsim_precision_name(to)))->training.precision =
@@ -116,7 +116,7 @@ static void add_less_traffic(struct candidates *list) {
 /* Layers as CUDA graphs, where the accelerator waits for launches and the framework is Transformer Engine's. */
 static void add_graphs(struct candidates *list, const struct tsim_result *result) {
     const struct tsim_software *own = list->base->software;
-    if (result->bounds.host_frac < MIN_GAIN_FRAC || own->fusion != TSIM_FUSION_TE ||
+    if (result->step.bounds.host_frac < MIN_GAIN_FRAC || own->fusion != TSIM_FUSION_TE ||
         own->cuda_graphs != TSIM_GRAPHS_NONE)
         return;
     struct tsim_software *captured = TSIM_NEW(list->arena, struct tsim_software);
@@ -264,7 +264,7 @@ static void add_all_of_input(struct candidates *list) {
 }
 
 static void add_input(struct candidates *list, const struct tsim_result *result) {
-    if (!list->base->data.has || !(result->step.data_stall_s > MIN_GAIN_FRAC * result->step.time_s))
+    if (!list->base->data.has || !(result->step.terms.data_stall_s > MIN_GAIN_FRAC * result->step.terms.time_s))
         return;
     add_workers(list);
     add_prefetch(list);
@@ -291,8 +291,8 @@ static void simulate(struct candidate *candidate) {
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     candidate->time_s = 0;
-    if (tsim_train_run(&arena, &candidate->scenario, &options, &result, &diags) == TSIM_OK && result.simulated)
-        candidate->time_s = result.step.time_s;
+    if (tsim_train_run(&arena, &candidate->scenario, &options, &result, &diags) == TSIM_OK && result.step.simulated)
+        candidate->time_s = result.step.terms.time_s;
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }
@@ -319,7 +319,7 @@ static void drop_setting(struct candidates *list, const char *setting) {
 void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_prediction *prediction) {
     enum { MAX_ADVICE = sizeof prediction->advice / sizeof prediction->advice[0] };
     const struct tsim_result *result = &prediction->result;
-    if (!result->simulated)
+    if (!result->step.simulated)
         return;
     struct candidates list = {
         .arena = arena, .base = scenario, .items = TSIM_NEW_ARRAY(arena, MAX_CANDIDATES, struct candidate)};
@@ -339,7 +339,7 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     for (int32_t i = 0; i < list.n; i++)
         simulate(&list.items[i]);
     drop_needless_pairs(&list);
-    double own_s = tsim_steady_time_s(result);
+    double own_s = tsim_steady_time_s(&result->step);
     while (prediction->n_advice < MAX_ADVICE) {
         struct candidate *best = NULL;
         for (int32_t i = 0; i < list.n; i++)

@@ -317,14 +317,14 @@ static void set_bound(const struct search *search, struct worker *worker, const 
                       struct item *item) {
     const struct tsim_result *bound = &prediction->result;
     struct tsim_outcome outcome;
-    item->fate = bound->fits ? FATE_OPEN : FATE_TOO_LARGE;
-    item->excess_bytes = bound->memory.peak_bytes - bound->memory.capacity_bytes;
-    if (!bound->fits)
+    item->fate = bound->step.fits ? FATE_OPEN : FATE_TOO_LARGE;
+    item->excess_bytes = bound->step.memory.peak_bytes - bound->step.memory.capacity_bytes;
+    if (!bound->step.fits)
         return;
     tsim_outcome_of(prediction, &outcome);
     item->objective = objective_of(search, &outcome, true);
     item->breaks_limit = breaks_limit(search, &outcome);
-    item->may_not_fit = tsim_may_not_fit(bound->memory.peak_bytes, bound->memory.capacity_bytes);
+    item->may_not_fit = tsim_may_not_fit(bound->step.memory.peak_bytes, bound->step.memory.capacity_bytes);
     item->price = price_of(bound->scenario, &outcome);
     note_nearest(search, worker, item, &outcome, true);
 }
@@ -650,7 +650,7 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
         plan->days = u->has_run ? u->days : NOT_KNOWN;
         plan->cost_usd = u->has_run ? u->cost_usd : NOT_KNOWN;
         plan->may_not_fit =
-            tsim_may_not_fit(prediction.result.memory.peak_bytes, prediction.result.memory.capacity_bytes);
+            tsim_may_not_fit(prediction.result.step.memory.peak_bytes, prediction.result.step.memory.capacity_bytes);
         plan->n_similar_runs = u->basis ? u->n_similar : -1;
         plan->n_own_runs = u->basis ? u->n_own : -1;
     }

@@ -8,7 +8,7 @@ static double tokens_of(const struct tsim_result *r) {
 }
 
 static double time_of(const struct tsim_result *r) {
-    return r->step.time_s / tokens_of(r);
+    return r->step.terms.time_s / tokens_of(r);
 }
 
 static void compare_intervals(const struct tsim_prediction *a, const struct tsim_prediction *b,
@@ -101,7 +101,7 @@ static void add_rents(struct tsim_robust *robust, const struct tsim_scenario *a,
 static void add_inputs(struct tsim_robust *robust, const struct tsim_result *results[2],
                        const struct tsim_sensitivities lists[2]) {
     const struct tsim_scenario *a = results[0]->scenario, *b = results[1]->scenario;
-    double step_s[] = {results[0]->step.time_s, results[1]->step.time_s};
+    double step_s[] = {results[0]->step.terms.time_s, results[1]->step.terms.time_s};
     for (int32_t i = 0; i < lists[0].n; i++) {
         const struct tsim_sensitivity *x = &lists[0].rows[i], *y = find(&lists[1], x->key);
         if (is_shared(a, b, x, y))

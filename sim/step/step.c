@@ -1,16 +1,12 @@
-#include "run/run.h"
+#include "step/step.h"
 
 #include "cluster/power.h"
 #include "config/supports.h"
 #include "cost/compute.h"
-#include "run/batch_ramp.h"
-#include "run/energy_meter.h"
-#include "run/evaluation.h"
-#include "run/reliability.h"
-#include "run/step_variation.h"
 #include "step/balance.h"
 #include "step/bound.h"
-#include "step/unplayed.h"
+#include "step/step_input.h"
+#include "step/step_variation.h"
 #include "workload/arithmetic.h"
 #include "workload/executed.h"
 #include "workload/memory.h"
@@ -18,24 +14,8 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
-#define SECONDS_PER_DAY 86400.0
-#define JOULES_PER_KWH 3.6e6
 #define ROUNDING_FRAC 1e-9
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double peak_rss_bytes(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss * 1024;
-}
 
 /* ---- memory ---- */
 
@@ -218,7 +198,8 @@ static const char *use_tensor_and_full(struct tsim_arena *arena, struct tsim_sce
     return tensor && full ? tsim_arena_printf(arena, "%s --set %s", tensor, full) : NULL;
 }
 
-static void find_fitting_changes(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result) {
+void tsim_step_find_fitting_changes(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                    struct tsim_step_result *result) {
     /* Several at once come last, and only where no single change is enough. */
     static const change_fn CHANGES[] = {use_sequence,         use_flash,
                                         use_zero_1,           use_zero_2,
@@ -250,7 +231,7 @@ static void find_fitting_changes(struct tsim_arena *arena, const struct tsim_sce
     }
 }
 
-/* ---- throughput, energy, the whole run ---- */
+/* ---- throughput and energy ---- */
 
 static double tokens_per_step(const struct tsim_scenario *sc) {
     return (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
@@ -312,136 +293,37 @@ static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
     TSIM_BUG("recompute %d", (int)sc->training.recompute);
 }
 
-static void fill_model(const struct tsim_scenario *sc, struct tsim_result *result) {
+double tsim_step_formula_flops(const struct tsim_scenario *sc) {
+    double tokens = tokens_per_step(sc);
+    return tokens * model_flops_per_token(sc) + tokens * recomputed_flops_per_token(sc);
+}
+
+static void fill_model(const struct tsim_scenario *sc, struct tsim_step_result *result) {
     double tokens = tokens_per_step(sc);
     result->parameters = tsim_model_parameters(sc->model);
     result->active_parameters = tsim_model_active_parameters(sc->model);
     result->mtp_parameters = sc->model->mtp_layers > 0 ? tsim_model_mtp_parameters(sc->model) : (double)NAN;
-    result->step_model_flops = tokens * model_flops_per_token(sc);
-    result->step_hardware_flops = tsim_executed_flops(sc);
+    result->model_flops = tokens * model_flops_per_token(sc);
+    result->hardware_flops = tsim_executed_flops(sc);
 }
 
-static void fill_throughput(const struct tsim_scenario *sc, struct tsim_result *result) {
-    double t = result->step.time_s, n = (double)sc->n_accelerators;
+static void fill_throughput(const struct tsim_scenario *sc, struct tsim_step_result *result) {
+    double t = result->terms.time_s, n = (double)sc->n_accelerators;
     double peak = sc->cluster.node->accelerator->peak_flops_per_s[sc->training.precision];
     struct tsim_throughput *out = &result->throughput;
     out->tokens_per_s = tokens_per_step(sc) / t;
     out->tokens_per_s_per_gpu = out->tokens_per_s / n;
     out->samples_per_s = (double)sc->training.global_batch_size / t;
-    out->model_tflops_per_gpu = result->step_model_flops / t / n / 1e12;
-    out->hardware_tflops_per_gpu = result->step_hardware_flops / t / n / 1e12;
+    out->model_tflops_per_gpu = result->model_flops / t / n / 1e12;
+    out->hardware_tflops_per_gpu = result->hardware_flops / t / n / 1e12;
     out->mfu = out->model_tflops_per_gpu * 1e12 / peak;
     out->hfu = out->hardware_tflops_per_gpu * 1e12 / peak;
-}
-
-static double run_steps(const struct tsim_scenario *sc) {
-    switch (sc->training.length_kind) {
-    case TSIM_LENGTH_NONE:
-        return 0;
-    case TSIM_LENGTH_TOKENS:
-        return ceil(sc->training.length / tokens_per_step(sc));
-    case TSIM_LENGTH_SAMPLES:
-        return ceil(sc->training.length / (double)sc->training.global_batch_size);
-    case TSIM_LENGTH_STEPS:
-        return ceil(sc->training.length);
-    }
-    TSIM_BUG("length kind %d", (int)sc->training.length_kind);
-}
-
-/* Steps whose gradients overflow come on top of those that update the weights: a scale that grows after every
- * growth_interval of them is then too large, and is brought down again. */
-static double skipped_steps(const struct tsim_scenario *sc, double useful_steps) {
-    const struct tsim_loss_scaling_spec *l = &sc->training.loss_scaling;
-    return l->growth_interval > 0 ? floor(useful_steps / (double)l->growth_interval) * (double)l->skipped : 0;
-}
-
-/* Those of the ramp, and what of the run's samples is left for steps of the whole batch. */
-static double ramped_steps(const struct tsim_scenario *sc, const struct tsim_batch_ramp *ramp) {
-    double batch = (double)sc->training.global_batch_size, samples = sc->training.length;
-    if (sc->training.length_kind == TSIM_LENGTH_STEPS || !ramp->has)
-        return fmax(run_steps(sc), ramp->steps);
-    if (sc->training.length_kind == TSIM_LENGTH_TOKENS)
-        samples = sc->training.length / (tokens_per_step(sc) / batch);
-    return ramp->steps + fmax(0, ceil((samples - ramp->samples) / batch));
-}
-
-/* Without failures. */
-static void fill_campaign(const struct tsim_scenario *sc, struct tsim_result *result) {
-    const struct tsim_energy_spec *e = &sc->energy;
-    struct tsim_campaign *c = &result->campaign;
-    const struct tsim_batch_ramp *ramp = &result->batch_ramp;
-    double steps = run_steps(sc) > 0 ? ramped_steps(sc, ramp) : 0, n = (double)sc->n_accelerators, nan = (double)NAN;
-    c->goodput = c->failures = c->days_p10 = c->days_p90 = nan;
-    if (steps <= 0)
-        return;
-    c->skipped_steps = skipped_steps(sc, steps);
-    c->samples = ramp->samples + (steps - ramp->steps) * (double)sc->training.global_batch_size;
-    steps += c->skipped_steps;
-    c->work_s = ramp->time_s + (steps - ramp->steps) * result->step.time_s;
-    c->work_j = ramp->energy_j + (steps - ramp->steps) * result->step_energy_j;
-    double run_s = c->work_s, facility_j = c->work_j * sc->energy.pue;
-    c->has = true;
-    c->steps = steps;
-    c->days = c->mean_days = run_s / SECONDS_PER_DAY;
-    c->energy_kwh = facility_j / JOULES_PER_KWH;
-    c->co2_kg = facility_j * tsim_hourly_mean(&e->carbon_profile, e->start_s, run_s, e->carbon_kg_per_j);
-    c->electricity_usd = facility_j * tsim_hourly_mean(&e->price_profile, e->start_s, run_s, e->price_usd_per_j);
-    c->rent_usd = sc->cost.rent_usd_per_s > 0 ? run_s * n * tsim_rent_usd_per_s(sc) : nan;
-    c->purchase_usd = sc->cost.purchase_usd > 0 ? n * sc->cost.purchase_usd : nan;
-    c->breakeven_runs = c->purchase_usd / c->rent_usd;
-}
-
-static void fill_ownership(const struct tsim_scenario *sc, struct tsim_result *result) {
-    struct tsim_campaign *c = &result->campaign;
-    if (!c->has)
-        return;
-    double nodes = (double)sc->cluster.nodes + c->spares;
-    const struct tsim_ownership_run run = {.accelerators = nodes * (double)sc->cluster.accelerators_per_node,
-                                           .time_s = c->mean_days * SECONDS_PER_DAY,
-                                           .electricity_usd = c->electricity_usd,
-                                           .rent_usd = c->rent_usd,
-                                           .tokens = tsim_model_is_of_samples(sc->model)
-                                                         ? 0
-                                                         : c->samples / (double)sc->training.global_batch_size *
-                                                               tokens_per_step(sc)};
-    tsim_ownership(sc, &run, &c->own);
-    c->embodied_co2_kg = tsim_embodied_kg(sc, run.accelerators, run.time_s);
-}
-
-/* `hfu` and `hardware_tflops_per_gpu` are measured times and a formula: model FLOPs and recomputation, both with the
- * full attention square (Narayanan et al. 2021, appendix; Korthikanti et al. 2022, appendix A). So they are
- * predicted. */
-static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *result) {
-    double formula_flops = result->step_model_flops + tokens_per_step(sc) * recomputed_flops_per_token(sc);
-    double over_executed = formula_flops / result->step_hardware_flops;
-    const double predicted[TSIM_N_METRICS] = {
-        [TSIM_METRIC_STEP_TIME] = result->step.time_s,
-        [TSIM_METRIC_TOKENS_PER_S] = result->throughput.tokens_per_s,
-        [TSIM_METRIC_TOKENS_PER_S_PER_GPU] = result->throughput.tokens_per_s_per_gpu,
-        [TSIM_METRIC_SAMPLES_PER_S] = result->throughput.samples_per_s,
-        [TSIM_METRIC_MFU] = result->throughput.mfu,
-        [TSIM_METRIC_HFU] = result->throughput.hfu * over_executed,
-        [TSIM_METRIC_MODEL_TFLOPS_PER_GPU] = result->throughput.model_tflops_per_gpu * 1e12,
-        [TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU] = result->throughput.hardware_tflops_per_gpu * 1e12 * over_executed,
-        [TSIM_METRIC_MEMORY_PEAK] = result->memory.peak_bytes - result->memory.reserve_bytes,
-        [TSIM_METRIC_MEMORY_USED] = result->memory.peak_bytes,
-        [TSIM_METRIC_ENERGY] = result->step_energy_j,
-        [TSIM_METRIC_DAYS] = result->campaign.has ? result->campaign.days : (double)NAN,
-        [TSIM_METRIC_GOODPUT] = result->campaign.goodput,
-        [TSIM_METRIC_FAILURES] = result->campaign.failures};
-    for (int m = 0; m < TSIM_N_METRICS; m++)
-        if (sc->measured.has[m] && !isnan(predicted[m]))
-            result->measured[result->n_measured++] =
-                (struct tsim_measured_row){.metric = (enum tsim_metric)m,
-                                           .measured = sc->measured.value[m],
-                                           .predicted = predicted[m],
-                                           .error_frac = predicted[m] / sc->measured.value[m] - 1};
 }
 
 /* ---- rows ---- */
 
 static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
-                       const struct tsim_step_simulation *simulation, bool is_brief, struct tsim_result *result) {
+                       const struct tsim_step_simulation *simulation, bool is_brief, struct tsim_step_result *result) {
     struct tsim_rank_row *rows = TSIM_NEW_ARRAY(arena, (size_t)simulation->n_stage_groups, struct tsim_rank_row);
     double energy_j = 0;
     for (int32_t i = 0; i < simulation->n_stage_groups; i++) {
@@ -457,7 +339,7 @@ static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc,
     }
     result->ranks = rows;
     result->n_ranks = simulation->n_stage_groups;
-    result->step_energy_j = energy_j;
+    result->energy_j = energy_j;
     result->mean_power_w = energy_j / simulation->time_s;
 }
 
@@ -508,7 +390,7 @@ static void add_row(struct operator_rows *out, const char *name, const char *str
 
 static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, const struct tsim_stage_group_account *critical,
-                           struct tsim_result *result) {
+                           struct tsim_step_result *result) {
     struct operator_rows out = {.arena = arena,
                                 .model = sc->model,
                                 .capacity = 2 * TSIM_N_PARTS * 2 * TSIM_MAX_OPS + 8 * (int32_t)sc->model->n_list + 8};
@@ -542,18 +424,18 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
 }
 
 /* Without variability, whose rows are there, every step is the same step. */
-static void fill_steps(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_result *result) {
+static void fill_steps(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_step_result *result) {
     if (result->steps)
         return;
     struct tsim_step_row *rows = TSIM_NEW_ARRAY(arena, (size_t)sc->simulation.steps, struct tsim_step_row);
     for (int32_t i = 0; i < sc->simulation.steps; i++)
-        rows[i] = (struct tsim_step_row){.step = i, .time_s = result->step.time_s};
+        rows[i] = (struct tsim_step_row){.step = i, .time_s = result->terms.time_s};
     result->steps = rows;
     result->n_steps = (int32_t)sc->simulation.steps;
 }
 
 static void fill_input(const struct tsim_scenario *sc, const struct tsim_input_pipeline_flow *flow,
-                       struct tsim_result *result) {
+                       struct tsim_step_result *result) {
     static const char *const BOUNDS[] = {
         [TSIM_INPUT_BOUND_NONE] = "none",         [TSIM_INPUT_BOUND_STORAGE] = "storage",
         [TSIM_INPUT_BOUND_REQUESTS] = "requests", [TSIM_INPUT_BOUND_CPU] = "workers",
@@ -584,8 +466,7 @@ static struct tsim_bound_shares bound_shares(const struct tsim_step_terms *t, do
 
 /* The time of the step's products at the peak of the precision it trains in: less than that no plan and no software
  * makes of them. What is recomputed is left out, since a step can do without. */
-static double least_s(const struct tsim_result *result) {
-    const struct tsim_scenario *sc = result->scenario;
+static double least_s(const struct tsim_scenario *sc, const struct tsim_step_result *result) {
     double peak_flops_per_s = sc->cluster.node->accelerator->peak_flops_per_s[sc->training.precision], flops = 0;
     for (int32_t i = 0; i < result->n_operators; i++)
         if (result->operators[i].bound == TSIM_BOUND_COMPUTE && !result->operators[i].is_recompute)
@@ -594,7 +475,8 @@ static double least_s(const struct tsim_result *result) {
 }
 
 /* The bottleneck is the largest of what can be mended: of the matrix units' share, that above least_s. */
-static void fill_bottleneck(const struct tsim_stage_group_account *critical, struct tsim_result *result) {
+static void fill_bottleneck(const struct tsim_scenario *sc, const struct tsim_stage_group_account *critical,
+                            struct tsim_step_result *result) {
     double matrix_s = 0, memory_s = 0;
     for (int32_t i = 0; i < result->n_operators; i++) {
         const struct tsim_operator_row *row = &result->operators[i];
@@ -605,7 +487,7 @@ static void fill_bottleneck(const struct tsim_stage_group_account *critical, str
     }
     struct tsim_bound_shares *b = &result->bounds;
     *b = bound_shares(&critical->terms, matrix_s, memory_s);
-    b->least_frac = fmin(least_s(result) / critical->terms.time_s, b->compute_frac);
+    b->least_frac = fmin(least_s(sc, result) / critical->terms.time_s, b->compute_frac);
     double computing = b->compute_frac - b->least_frac + b->host_frac;
     double largest = fmax(fmax(computing, b->memory_frac), fmax(b->communication_frac, b->bubble_frac));
     largest = fmax(largest, b->data_frac);
@@ -616,16 +498,10 @@ static void fill_bottleneck(const struct tsim_stage_group_account *critical, str
                                                      : TSIM_BOUND_COMMUNICATION;
 }
 
-/* The machine of a run, and what passes cost on it. */
-struct machine {
-    const struct tsim_cluster *cluster;
-    const struct tsim_placement *placement;
-    const struct tsim_pass_costs *costs;
-};
-
-static struct machine machine_of(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                 struct tsim_pass_memo *memo) {
-    struct machine machine = {.cluster = tsim_cluster_build(arena, sc), .placement = tsim_placement_build(arena, sc)};
+struct tsim_machine tsim_machine_of(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                    struct tsim_pass_memo *memo) {
+    struct tsim_machine machine = {.cluster = tsim_cluster_build(arena, sc),
+                                   .placement = tsim_placement_build(arena, sc)};
     if (memo) {
         machine.costs = tsim_pass_memo_find(memo, sc, machine.cluster, machine.placement);
         return machine;
@@ -636,60 +512,12 @@ static struct machine machine_of(struct tsim_arena *arena, const struct tsim_sce
     return machine;
 }
 
-/* Simulates what interrupts the steps: failures, and pauses for evaluation. */
-static enum tsim_status simulate_campaign(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                          const struct machine *machine, const struct tsim_run_options *options,
-                                          struct tsim_result *result, struct tsim_diags *diags) {
-    struct tsim_scenario paused = *sc;
-    TSIM_TRY(tsim_evaluation_simulate(arena, sc, machine->cluster, machine->placement, machine->costs,
-                                      &result->evaluation, diags));
-    if (result->evaluation.has)
-        paused.training.evaluation.time_s = result->evaluation.time_s;
-    if ((!sc->reliability.has && !(paused.training.evaluation.time_s > 0)) || !result->campaign.has)
-        return TSIM_OK;
-    return tsim_reliability_simulate(arena, &paused, machine->cluster, !options->is_brief, result, diags);
-}
+/* ---- the step ---- */
 
-static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                 const struct tsim_run_options *options, struct tsim_result *result,
-                                 struct tsim_diags *diags) {
-    struct machine machine = machine_of(arena, sc, options->memo);
-    struct tsim_step_simulation simulation;
-    struct tsim_input_pipeline_flow flow;
-    const struct tsim_variation_job job = {sc, machine.cluster, machine.placement, machine.costs, options->is_brief};
-    if (tsim_scenario_varies(sc))
-        TSIM_TRY(tsim_variation_simulate(arena, &job, result, &sc, diags));
-    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, machine.cluster, machine.placement, machine.costs, options->sink,
-                                           &simulation, &flow, diags));
-    const struct tsim_stage_group_account *critical = critical_stage_group(&simulation);
-    result->simulated = true;
-    result->step = critical->terms;
-    result->events = simulation.events;
-    fill_input(sc, &flow, result);
-    result->repeated_events = simulation.repeated_events;
-    fill_throughput(sc, result);
-    fill_ranks(arena, sc, machine.cluster, &simulation, options->is_brief, result);
-    if (!options->is_brief) {
-        fill_operators(arena, sc, machine.cluster, machine.placement, critical, result);
-        fill_steps(arena, sc, result);
-        fill_bottleneck(critical, result);
-    }
-    if (run_steps(sc) > 0)
-        TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, machine.cluster, machine.placement, machine.costs,
-                                          result->step.time_s, result->step_energy_j, &result->batch_ramp, diags));
-    fill_campaign(sc, result);
-    TSIM_TRY(simulate_campaign(arena, sc, &machine, options, result, diags));
-    fill_ownership(sc, result);
-    fill_measured(sc, result);
-    return TSIM_OK;
-}
-
-/* Returns the scenario with its layers as they are balanced. */
-static const struct tsim_scenario *start_result(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                                struct tsim_result *result) {
+const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                            struct tsim_step_result *result) {
     memset(result, 0, sizeof *result);
     scenario = tsim_balance(arena, scenario);
-    result->scenario = scenario;
     fill_model(scenario, result);
     result->memory = fullest_stage(scenario, &result->fullest_stage);
     result->fits = result->memory.peak_bytes <= result->memory.capacity_bytes;
@@ -697,7 +525,7 @@ static const struct tsim_scenario *start_result(struct tsim_arena *arena, const 
 }
 
 /* The accelerators of a node share its host. */
-static enum tsim_status check_host(const struct tsim_scenario *sc, struct tsim_diags *diags) {
+enum tsim_status tsim_step_check_host(const struct tsim_scenario *sc, struct tsim_diags *diags) {
     const struct tsim_node *node = sc->cluster.node;
     double most_bytes = 0, per_node = (double)sc->cluster.accelerators_per_node;
     for (int32_t s = 0; s < sc->parallelism.pipeline; s++) {
@@ -717,28 +545,38 @@ static enum tsim_status check_host(const struct tsim_scenario *sc, struct tsim_d
     return TSIM_ERR_INFEASIBLE;
 }
 
-enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                const struct tsim_run_options *options, struct tsim_result *result,
-                                struct tsim_diags *diags) {
-    double start_s = now_s();
-    TSIM_TRY(tsim_refuse_unplayed(scenario, diags));
-    if (options->is_steady && tsim_scenario_varies(scenario))
-        scenario = tsim_scenario_without_variation(arena, scenario);
-    scenario = start_result(arena, scenario, result);
-    TSIM_TRY(check_host(scenario, diags));
-    if (!result->fits && !options->is_brief)
-        find_fitting_changes(arena, scenario, result);
-    if (result->fits || options->ignore_memory)
-        TSIM_TRY(simulate(arena, scenario, options, result, diags));
-    result->wall_s = now_s() - start_s;
-    result->peak_rss_bytes = peak_rss_bytes();
+enum tsim_status tsim_step_predict(struct tsim_arena *arena, const struct tsim_scenario **scenario,
+                                   const struct tsim_machine *machine, const struct tsim_step_sink *sink, bool is_brief,
+                                   struct tsim_step_result *result, struct tsim_diags *diags) {
+    const struct tsim_scenario *sc = *scenario;
+    struct tsim_step_simulation simulation;
+    struct tsim_input_pipeline_flow flow;
+    const struct tsim_variation_job job = {sc, machine->cluster, machine->placement, machine->costs, is_brief};
+    if (tsim_scenario_varies(sc))
+        TSIM_TRY(tsim_variation_simulate(arena, &job, result, &sc, diags));
+    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, machine->cluster, machine->placement, machine->costs, sink,
+                                           &simulation, &flow, diags));
+    const struct tsim_stage_group_account *critical = critical_stage_group(&simulation);
+    result->simulated = true;
+    result->terms = critical->terms;
+    result->events = simulation.events;
+    result->repeated_events = simulation.repeated_events;
+    fill_input(sc, &flow, result);
+    fill_throughput(sc, result);
+    fill_ranks(arena, sc, machine->cluster, &simulation, is_brief, result);
+    if (!is_brief) {
+        fill_operators(arena, sc, machine->cluster, machine->placement, critical, result);
+        fill_steps(arena, sc, result);
+        fill_bottleneck(sc, critical, result);
+    }
+    *scenario = sc;
     return TSIM_OK;
 }
 
 /* ---- bounds ---- */
 
 /* Every accelerator is switched on for the whole step and busy with its passes. */
-static double energy_bound_j(const struct tsim_scenario *sc, const struct machine *machine, double time_s) {
+static double energy_bound_j(const struct tsim_scenario *sc, const struct tsim_machine *machine, double time_s) {
     double sum_j = 0, per_stage = (double)sc->n_accelerators / (double)sc->parallelism.pipeline;
     for (int32_t s = 0; s < sc->parallelism.pipeline; s++) {
         struct tsim_stage_busy busy = tsim_stage_busy(sc, machine->costs, s);
@@ -749,21 +587,15 @@ static double energy_bound_j(const struct tsim_scenario *sc, const struct machin
     return sum_j;
 }
 
-void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
-                      bool is_close, struct tsim_result *result) {
-    scenario = start_result(arena, scenario, result);
-    if (!result->fits)
-        return;
-    struct machine machine = machine_of(arena, scenario, memo);
+void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_machine *machine,
+                     bool is_close, struct tsim_step_result *result) {
     if (is_close)
-        result->step.time_s = tsim_step_bound_s(
-            tsim_step_plan_build(arena, scenario, machine.cluster, machine.placement, machine.costs, NULL));
+        result->terms.time_s = tsim_step_bound_s(
+            tsim_step_plan_build(arena, sc, machine->cluster, machine->placement, machine->costs, NULL));
     else
-        result->step.time_s = tsim_passes_bound_s(scenario, machine.costs);
+        result->terms.time_s = tsim_passes_bound_s(sc, machine->costs);
     result->simulated = true;
-    result->step_energy_j = energy_bound_j(scenario, &machine, result->step.time_s);
-    result->mean_power_w = result->step_energy_j / result->step.time_s;
-    fill_throughput(scenario, result);
-    tsim_batch_ramp_count(scenario, &result->batch_ramp); /* its time is not bounded: 0 */
-    fill_campaign(scenario, result);
+    result->energy_j = energy_bound_j(sc, machine, result->terms.time_s);
+    result->mean_power_w = result->energy_j / result->terms.time_s;
+    fill_throughput(sc, result);
 }

@@ -1,4 +1,4 @@
-#include "run/energy_meter.h"
+#include "campaign/energy_meter.h"
 
 #include <math.h>
 #include <string.h>

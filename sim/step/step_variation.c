@@ -1,4 +1,4 @@
-#include "run/step_variation.h"
+#include "step/step_variation.h"
 
 #include "step/noise.h"
 
@@ -96,7 +96,7 @@ static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, do
 }
 
 enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct tsim_variation_job *job,
-                                         struct tsim_result *result, const struct tsim_scenario **typical,
+                                         struct tsim_step_result *result, const struct tsim_scenario **typical,
                                          struct tsim_diags *diags) {
     const struct tsim_scenario *steady = tsim_scenario_without_variation(arena, job->scenario);
     struct tsim_scenario *scenario = TSIM_NEW(arena, struct tsim_scenario);

@@ -1,9 +1,9 @@
-/* step_variation.h - private to training: steps that differ from one another, simulated one by one. */
-#ifndef TSIM_RUN_STEP_VARIATION_H
-#define TSIM_RUN_STEP_VARIATION_H
+/* step_variation.h - steps that differ from one another, simulated one by one. */
+#ifndef TSIM_STEP_STEP_VARIATION_H
+#define TSIM_STEP_STEP_VARIATION_H
 
-#include "run/result.h"
 #include "step/step_input.h"
+#include "step/step_result.h"
 
 /* A job holds what is the same in all steps. */
 struct tsim_variation_job {
@@ -17,7 +17,7 @@ struct tsim_variation_job {
 /* Simulates simulation.steps of them. Fills in result->steps, n_steps and variation, and sets *typical (in `arena`) to
  * the scenario with the step that is nearest to the mean, for the caller to simulate again and look at. */
 enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct tsim_variation_job *job,
-                                         struct tsim_result *result, const struct tsim_scenario **typical,
+                                         struct tsim_step_result *result, const struct tsim_scenario **typical,
                                          struct tsim_diags *diags);
 
 /* A quantile of the step over all draws of stragglers; without_s: the step where none is slow. */

@@ -8,11 +8,11 @@
  *
  *   sum over the hours of energy x the hour's value
  *
- * is exact: stretches are cut at the hours (campaign.h), and within one the power is taken as even. */
-#ifndef TSIM_RUN_ENERGY_METER_H
-#define TSIM_RUN_ENERGY_METER_H
+ * is exact: stretches are cut at the hours (replication.h), and within one the power is taken as even. */
+#ifndef TSIM_CAMPAIGN_ENERGY_METER_H
+#define TSIM_CAMPAIGN_ENERGY_METER_H
 
-#include "campaign/campaign.h"
+#include "campaign/replication.h"
 
 #include "base/arena.h"
 

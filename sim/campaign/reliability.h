@@ -1,4 +1,4 @@
-/* reliability.h - the campaign of a scenario: the job that campaign.h runs, and what its replications say.
+/* reliability.h - the campaign of a scenario: the job that replication.h runs, and what its replications say.
  *
  * Units: an accelerator and its HBM; every NIC of a node in use; for each NIC a link; a switch of 64 ports for every 64
  * / 3 NICs (up to 2,048 of them: two tiers of a fat tree) or 64 / 5 (three); a node for its host and for its software.
@@ -14,23 +14,21 @@
  * Money: nodes and spares are paid for all the time, preempted ones not; the discount of spot instances is taken off.
  * Energy: redone work costs what the work cost, pauses for evaluation what their passes do where they are simulated,
  * all other time, and spares, what an idle node draws; times the PUE. */
-#ifndef TSIM_RUN_RELIABILITY_H
-#define TSIM_RUN_RELIABILITY_H
+#ifndef TSIM_CAMPAIGN_RELIABILITY_H
+#define TSIM_CAMPAIGN_RELIABILITY_H
 
-#include "cluster/cluster.h"
-#include "run/result.h"
+#include "campaign/campaign.h"
 
-/* Fills in result->campaign, which holds the run without failures; `records`: its stretches, too. TSIM_ERR_INFEASIBLE:
- * the run does not come to an end. */
+/* Fills in *campaign, which holds the run without failures; `records`: its stretches, too. TSIM_ERR_INFEASIBLE: the run
+ * does not come to an end. */
 enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                           const struct tsim_cluster *cluster, bool records, struct tsim_result *result,
-                                           struct tsim_diags *diags);
+                                           const struct tsim_campaign_steps *steps, bool records,
+                                           struct tsim_campaign *campaign, struct tsim_diags *diags);
 
-/* The job, for tests and studies: `work_s` at `step_s` a step. */
-void tsim_reliability_job(const struct tsim_scenario *scenario, double work_s, double step_s,
+/* The job, for tests and studies. Of the steps it wants their time and the checkpoint's bytes. */
+void tsim_reliability_job(const struct tsim_scenario *scenario, const struct tsim_campaign_steps *steps, double work_s,
                           struct tsim_campaign_job *job);
 /* The rent of one accelerator, with the discount of spot instances; 0: not known. */
 double tsim_rent_usd_per_s(const struct tsim_scenario *scenario);
-double tsim_checkpoint_bytes(const struct tsim_scenario *scenario);
 
 #endif

@@ -1,10 +1,7 @@
-#include "run/reliability.h"
+#include "campaign/reliability.h"
 
+#include "campaign/energy_meter.h"
 #include "campaign/spares.h"
-#include "cluster/power.h"
-#include "run/energy_meter.h"
-#include "workload/memory.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,12 +24,6 @@ double tsim_rent_usd_per_s(const struct tsim_scenario *sc) {
     return sc->cost.rent_usd_per_s * (r->preemption_per_s > 0 ? 1 - r->discount_frac : 1);
 }
 
-double tsim_checkpoint_bytes(const struct tsim_scenario *scenario) {
-    double each = tsim_weight_bytes(scenario->training.precision) + tsim_optimizer_state_bytes(scenario) +
-                  (tsim_has_master_weights(scenario) ? 4 : 0);
-    return each * tsim_model_parameters(scenario->model);
-}
-
 /* A node file may leave it out: PCIe 4.0 x16 with what protocols take. */
 static double host_link_bytes_per_s(const struct tsim_scenario *sc) {
     double rate = sc->cluster.node->host_link_bytes_per_s;
@@ -44,10 +35,10 @@ static double nics_of_a_node(const struct tsim_scenario *sc) {
 }
 
 /* A node's part, to as many others, over its NICs. */
-static double peer_copy_s(const struct tsim_scenario *sc) {
+static double peer_copy_s(const struct tsim_scenario *sc, double checkpoint_bytes) {
     const struct tsim_node *node = sc->cluster.node;
     double rate = fmin(node->nic_bytes_per_s, sc->cluster.fabric ? sc->cluster.fabric->link_bytes_per_s : 0);
-    double bytes = tsim_checkpoint_bytes(sc) / (double)sc->cluster.nodes * (double)sc->reliability.local.copies;
+    double bytes = checkpoint_bytes / (double)sc->cluster.nodes * (double)sc->reliability.local.copies;
     return rate > 0 && node->nics > 0 ? bytes / ((double)node->nics * rate) : 0;
 }
 
@@ -131,11 +122,12 @@ static void set_tiers(const struct tsim_scenario *sc, double step_s, struct tsim
     job->durable_every = fmax(fmax(1, least_every), round(fmin(storage_s, job->work_s) / job->interval_s));
 }
 
-void tsim_reliability_job(const struct tsim_scenario *sc, double work_s, double step_s, struct tsim_campaign_job *job) {
+void tsim_reliability_job(const struct tsim_scenario *sc, const struct tsim_campaign_steps *of, double work_s,
+                          struct tsim_campaign_job *job) {
     const struct tsim_reliability_spec *r = &sc->reliability;
     const struct tsim_parallelism_spec *p = &sc->parallelism;
-    double write_s = r->has ? tsim_checkpoint_bytes(sc) / r->checkpoint_bytes_per_s : 0;
-    double copy_s = tsim_checkpoint_bytes(sc) / (double)sc->n_accelerators / host_link_bytes_per_s(sc);
+    double write_s = r->has ? of->checkpoint_bytes / r->checkpoint_bytes_per_s : 0;
+    double copy_s = of->checkpoint_bytes / (double)sc->n_accelerators / host_link_bytes_per_s(sc);
     *job = (struct tsim_campaign_job){
         .work_s = work_s,
         .detection_s = r->detection_s,
@@ -156,9 +148,9 @@ void tsim_reliability_job(const struct tsim_scenario *sc, double work_s, double 
         .durable_every = 1,
         .durable_stall_s = r->mode == 0 && r->local.has ? write_s : 0,
         .copies = r->local.copies,
-        .copy_s = r->local.copies > 0 ? peer_copy_s(sc) : 0,
+        .copy_s = r->local.copies > 0 ? peer_copy_s(sc, of->checkpoint_bytes) : 0,
         .local_restart_s = r->local.restart_s > 0 ? r->local.restart_s : r->restart_s,
-        .evaluation_interval_s = evaluation_interval_s(&sc->training.evaluation, step_s),
+        .evaluation_interval_s = evaluation_interval_s(&sc->training.evaluation, of->step_s),
         .evaluation_s = sc->training.evaluation.time_s,
         .maintenance_interval_s = r->maintenance_interval_s,
         .maintenance_s = r->maintenance_s,
@@ -169,9 +161,9 @@ void tsim_reliability_job(const struct tsim_scenario *sc, double work_s, double 
     job->saves_on_notice = job->save_s <= r->notice_s;
     set_processes(sc, job);
     if (r->local.has)
-        set_tiers(sc, step_s, job);
+        set_tiers(sc, of->step_s, job);
     else
-        set_interval(sc, step_s, job);
+        set_interval(sc, of->step_s, job);
 }
 
 /* ---- replications ---- */
@@ -282,63 +274,63 @@ enum { CHOICE_REPLICATIONS = 64, BREAKEVEN_REPLICATIONS = 8, BREAKEVEN_INTERRUPT
 #define MOST_RATE_PER_H 1e3
 
 /* How many times the work it takes at a rate of preemption; of a run that is long enough to tell. */
-static double slowdown_at(struct tsim_arena *arena, const struct tsim_scenario *sc, double step_s, double work_s,
-                          double rate_per_h) {
+static double slowdown_at(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                          const struct tsim_campaign_steps *of, double work_s, double rate_per_h) {
     struct tsim_scenario changed = *sc;
     struct tsim_campaign_job job;
     struct statistics all;
     changed.reliability.preemption_per_s = rate_per_h / SECONDS_PER_HOUR;
-    tsim_reliability_job(&changed, work_s, step_s, &job);
-    job.work_s = fmin(work_s, BREAKEVEN_INTERRUPTIONS * fmax(tsim_campaign_mtbf_s(&job, TSIM_CAMPAIGN_ANY), step_s));
+    tsim_reliability_job(&changed, of, work_s, &job);
+    job.work_s =
+        fmin(work_s, BREAKEVEN_INTERRUPTIONS * fmax(tsim_campaign_mtbf_s(&job, TSIM_CAMPAIGN_ANY), of->step_s));
     if (!replicate(arena, &job, BREAKEVEN_REPLICATIONS, NULL, &all))
         return (double)INFINITY;
     return (all.mean_s - all.gone_node_s / (double)(job.nodes + job.spares)) / job.work_s; /* that is paid for */
 }
 
-static double breakeven_rate_per_h(struct tsim_arena *arena, const struct tsim_scenario *sc, double step_s,
-                                   double work_s, double on_demand_s) {
+static double breakeven_rate_per_h(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                   const struct tsim_campaign_steps *of, double work_s, double on_demand_s) {
     double most = on_demand_s / work_s / (1 - sc->reliability.discount_frac);
     double low = log(LEAST_RATE_PER_H), high = log(MOST_RATE_PER_H);
-    if (slowdown_at(arena, sc, step_s, work_s, LEAST_RATE_PER_H) >= most)
+    if (slowdown_at(arena, sc, of, work_s, LEAST_RATE_PER_H) >= most)
         return 0;
-    if (slowdown_at(arena, sc, step_s, work_s, MOST_RATE_PER_H) < most)
+    if (slowdown_at(arena, sc, of, work_s, MOST_RATE_PER_H) < most)
         return (double)INFINITY;
     for (int i = 0; i < BREAKEVEN_HALVINGS; i++) {
         double middle = (low + high) / 2;
-        *(slowdown_at(arena, sc, step_s, work_s, exp(middle)) < most ? &low : &high) = middle;
+        *(slowdown_at(arena, sc, of, work_s, exp(middle)) < most ? &low : &high) = middle;
     }
     return exp(low);
 }
 
-static bool compare_with_on_demand(struct tsim_arena *arena, const struct tsim_scenario *sc, double work_s,
-                                   struct tsim_result *result) {
-    struct tsim_campaign *c = &result->campaign;
+static bool compare_with_on_demand(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                   const struct tsim_campaign_steps *of, struct tsim_campaign *c) {
     struct tsim_scenario changed = *sc;
     struct tsim_campaign_job job;
     struct statistics all;
     changed.reliability.preemption_per_s = 0;
-    tsim_reliability_job(&changed, work_s, result->step.time_s, &job);
+    tsim_reliability_job(&changed, of, c->work_s, &job);
     if (!replicate(arena, &job, sc->reliability.replications, NULL, &all))
         return false;
     double paid = (double)(sc->cluster.nodes + sc->reliability.spares) * (double)sc->cluster.accelerators_per_node;
     c->is_spot = true;
     c->on_demand_days = time_quantile(&all, 0.5) / SECONDS_PER_DAY;
     c->on_demand_usd = sc->cost.rent_usd_per_s > 0 ? all.mean_s * paid * sc->cost.rent_usd_per_s : (double)NAN;
-    c->breakeven_rate_per_h = breakeven_rate_per_h(arena, sc, result->step.time_s, work_s, all.mean_s);
+    c->breakeven_rate_per_h = breakeven_rate_per_h(arena, sc, of, c->work_s, all.mean_s);
     return true;
 }
 
 /* ---- figures ---- */
 
 /* The power of the facility: spares, and what works on nothing, are idle. */
-static struct tsim_energy_meter_power facility_power(const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
-                                                     const struct tsim_result *result) {
+static struct tsim_energy_meter_power
+facility_power(const struct tsim_scenario *sc, const struct tsim_campaign_steps *of, const struct tsim_campaign *c) {
     double per_node = (double)sc->cluster.accelerators_per_node, pue = sc->energy.pue;
     double spares = (double)sc->reliability.spares * per_node, n = (double)sc->n_accelerators;
-    double idle_w = tsim_power_step_energy_j(cluster, 1, 0, 0, 0); /* of one accelerator's part */
-    const struct tsim_evaluation *e = &result->evaluation;
+    double idle_w = of->idle_w;
+    const struct tsim_evaluation *e = of->evaluation;
     return (struct tsim_energy_meter_power){
-        .loaded_w = pue * (result->campaign.work_j / result->campaign.work_s + spares * idle_w),
+        .loaded_w = pue * (c->work_j / c->work_s + spares * idle_w),
         .idle_w = pue * (n + spares) * idle_w,
         .evaluating_w = pue * (e->has ? e->energy_j / e->time_s + spares * idle_w : (n + spares) * idle_w),
         .gone_w = -pue * per_node * idle_w, /* somebody else's */
@@ -346,11 +338,10 @@ static struct tsim_energy_meter_power facility_power(const struct tsim_scenario 
     };
 }
 
-static void fill_electricity(const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
-                             const struct statistics *all, struct tsim_result *result) {
+static void fill_electricity(const struct tsim_scenario *sc, const struct tsim_campaign_steps *of,
+                             const struct statistics *all, struct tsim_campaign *c) {
     static const struct tsim_hourly EVEN;
-    struct tsim_campaign *c = &result->campaign;
-    struct tsim_energy_meter_power power = facility_power(sc, cluster, result);
+    struct tsim_energy_meter_power power = facility_power(sc, of, c);
     struct tsim_energy_meter energy = all->price;
     double each = 1 / (double)all->n;
     energy.profile = &EVEN;
@@ -361,9 +352,8 @@ static void fill_electricity(const struct tsim_scenario *sc, const struct tsim_c
     c->electricity_usd = each * tsim_energy_meter_sum(&all->price, &power, sc->energy.price_usd_per_j);
 }
 
-static void fill_costs(const struct tsim_scenario *sc, const struct statistics *all, struct tsim_result *result) {
+static void fill_costs(const struct tsim_scenario *sc, const struct statistics *all, struct tsim_campaign *c) {
     const struct tsim_reliability_spec *r = &sc->reliability;
-    struct tsim_campaign *c = &result->campaign;
     double n = (double)sc->n_accelerators, spares = (double)r->spares * (double)sc->cluster.accelerators_per_node;
     double price = tsim_rent_usd_per_s(sc);
     double paid_s = all->mean_s * (n + spares) - all->gone_node_s * (double)sc->cluster.accelerators_per_node;
@@ -388,8 +378,8 @@ static void fill_bins(const struct statistics *all, struct tsim_campaign *c) {
     }
 }
 
-static void fill_times(const struct tsim_scenario *sc, const struct tsim_campaign_job *job,
-                       const struct statistics *all, struct tsim_campaign *c) {
+static void fill_times(const struct tsim_scenario *sc, const struct tsim_campaign_steps *of,
+                       const struct tsim_campaign_job *job, const struct statistics *all, struct tsim_campaign *c) {
     c->has_failures = true;
     c->times_s = all->times_s;
     c->n_times = all->n;
@@ -411,7 +401,7 @@ static void fill_times(const struct tsim_scenario *sc, const struct tsim_campaig
     for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++)
         c->lost_accelerator_h[loss] = all->lost_s[loss] * (double)sc->n_accelerators / SECONDS_PER_HOUR;
     c->mtbf_s = tsim_campaign_mtbf_s(job, TSIM_CAMPAIGN_ANY);
-    c->checkpoint_bytes = tsim_checkpoint_bytes(sc);
+    c->checkpoint_bytes = of->checkpoint_bytes;
     c->checkpoint_interval_s = job->interval_s * job->durable_every;
     c->checkpoint_stall_s = job->stall_s + job->durable_stall_s;
     c->spares = (double)job->spares;
@@ -449,37 +439,37 @@ static void fill_stretches(struct tsim_arena *arena, const struct tsim_campaign_
 }
 
 /* The scenario with a number of spares. */
-static struct tsim_scenario with_spares(const struct tsim_scenario *sc, double work_s, double step_s) {
+static struct tsim_scenario with_spares(const struct tsim_scenario *sc, const struct tsim_campaign_steps *of,
+                                        double work_s) {
     struct tsim_scenario found = *sc;
     struct tsim_campaign_job job;
     if (sc->reliability.spares >= 0)
         return found;
     bool is_fastest = sc->reliability.spares == TSIM_SPARES_FASTEST;
     int64_t n = n_replications(sc);
-    tsim_reliability_job(sc, work_s, step_s, &job);
+    tsim_reliability_job(sc, of, work_s, &job);
     found.reliability.spares = tsim_best_spares(&job, n < CHOICE_REPLICATIONS ? n : CHOICE_REPLICATIONS,
                                                 is_fastest ? TSIM_SPARES_FOR_TIME : TSIM_SPARES_FOR_NODE_HOURS);
     return found;
 }
 
 enum tsim_status tsim_reliability_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                           const struct tsim_cluster *cluster, bool records, struct tsim_result *result,
-                                           struct tsim_diags *diags) {
+                                           const struct tsim_campaign_steps *steps, bool records,
+                                           struct tsim_campaign *campaign, struct tsim_diags *diags) {
     struct tsim_campaign_job job;
     struct statistics all;
-    double work_s = result->campaign.work_s;
-    struct tsim_scenario found = with_spares(scenario, work_s, result->step.time_s);
+    struct tsim_scenario found = with_spares(scenario, steps, campaign->work_s);
     const struct tsim_scenario *sc = &found;
-    tsim_reliability_job(sc, work_s, result->step.time_s, &job);
+    tsim_reliability_job(sc, steps, campaign->work_s, &job);
     if (!replicate(arena, &job, n_replications(sc), &sc->energy, &all))
         return fail_to_finish(arena, sc, &job, diags);
-    result->events += all.events;
-    fill_times(sc, &job, &all, &result->campaign);
+    campaign->events = all.events;
+    fill_times(sc, steps, &job, &all, campaign);
     if (records)
-        fill_stretches(arena, &job, &result->campaign);
-    fill_electricity(sc, cluster, &all, result);
-    fill_costs(sc, &all, result);
-    if (sc->reliability.preemption_per_s > 0 && !compare_with_on_demand(arena, sc, work_s, result))
+        fill_stretches(arena, &job, campaign);
+    fill_electricity(sc, steps, &all, campaign);
+    fill_costs(sc, &all, campaign);
+    if (sc->reliability.preemption_per_s > 0 && !compare_with_on_demand(arena, sc, steps, campaign))
         return fail_to_finish(arena, sc, &job, diags);
     return TSIM_OK;
 }

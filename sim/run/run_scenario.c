@@ -1,0 +1,124 @@
+#include "run/run.h"
+
+#include "cluster/power.h"
+#include "run/batch_ramp.h"
+#include "run/evaluation.h"
+#include "step/step.h"
+#include "step/unplayed.h"
+#include "workload/memory.h"
+#include "workload/model.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double peak_rss_bytes(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss * 1024;
+}
+
+/* Of the measured figures, `hfu` and `hardware_tflops_per_gpu` are a time and a formula (tsim_step_formula_flops). So they
+ * are predicted. */
+static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *result) {
+    const struct tsim_step_result *step = &result->step;
+    double over_executed = tsim_step_formula_flops(sc) / step->hardware_flops;
+    const double predicted[TSIM_N_METRICS] = {
+        [TSIM_METRIC_STEP_TIME] = step->terms.time_s,
+        [TSIM_METRIC_TOKENS_PER_S] = step->throughput.tokens_per_s,
+        [TSIM_METRIC_TOKENS_PER_S_PER_GPU] = step->throughput.tokens_per_s_per_gpu,
+        [TSIM_METRIC_SAMPLES_PER_S] = step->throughput.samples_per_s,
+        [TSIM_METRIC_MFU] = step->throughput.mfu,
+        [TSIM_METRIC_HFU] = step->throughput.hfu * over_executed,
+        [TSIM_METRIC_MODEL_TFLOPS_PER_GPU] = step->throughput.model_tflops_per_gpu * 1e12,
+        [TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU] = step->throughput.hardware_tflops_per_gpu * 1e12 * over_executed,
+        [TSIM_METRIC_MEMORY_PEAK] = step->memory.peak_bytes - step->memory.reserve_bytes,
+        [TSIM_METRIC_MEMORY_USED] = step->memory.peak_bytes,
+        [TSIM_METRIC_ENERGY] = step->energy_j,
+        [TSIM_METRIC_DAYS] = result->campaign.has ? result->campaign.days : (double)NAN,
+        [TSIM_METRIC_GOODPUT] = result->campaign.goodput,
+        [TSIM_METRIC_FAILURES] = result->campaign.failures};
+    for (int m = 0; m < TSIM_N_METRICS; m++)
+        if (sc->measured.has[m] && !isnan(predicted[m]))
+            result->measured[result->n_measured++] =
+                (struct tsim_measured_row){.metric = (enum tsim_metric)m,
+                                           .measured = sc->measured.value[m],
+                                           .predicted = predicted[m],
+                                           .error_frac = predicted[m] / sc->measured.value[m] - 1};
+}
+
+/* ---- a step and its campaign ---- */
+
+/* What the campaign wants to know of the result's step. */
+static struct tsim_campaign_steps campaign_steps(const struct tsim_scenario *sc, const struct tsim_machine *machine,
+                                                 const struct tsim_result *result) {
+    return (struct tsim_campaign_steps){.step_s = result->step.terms.time_s,
+                                        .step_j = result->step.energy_j,
+                                        .ramp = &result->batch_ramp,
+                                        .evaluation = &result->evaluation,
+                                        .idle_w = tsim_power_step_energy_j(machine->cluster, 1, 0, 0, 0),
+                                        .checkpoint_bytes = tsim_checkpoint_bytes(sc),
+                                        .has_tokens = !tsim_model_is_of_samples(sc->model)};
+}
+
+static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                 const struct tsim_run_options *options, struct tsim_result *result,
+                                 struct tsim_diags *diags) {
+    struct tsim_machine machine = tsim_machine_of(arena, sc, options->memo);
+    struct tsim_step_result *step = &result->step;
+    TSIM_TRY(tsim_step_predict(arena, &sc, &machine, options->sink, options->is_brief, step, diags));
+    if (tsim_run_steps(sc) > 0)
+        TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, machine.cluster, machine.placement, machine.costs,
+                                          step->terms.time_s, step->energy_j, &result->batch_ramp, diags));
+    TSIM_TRY(tsim_evaluation_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, &result->evaluation,
+                                      diags));
+    const struct tsim_campaign_steps steps = campaign_steps(sc, &machine, result);
+    TSIM_TRY(tsim_campaign_predict(arena, sc, &steps, !options->is_brief, &result->campaign, diags));
+    result->events = step->events + result->campaign.events;
+    fill_measured(sc, result);
+    return TSIM_OK;
+}
+
+static const struct tsim_scenario *begin(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                         struct tsim_result *result) {
+    memset(result, 0, sizeof *result);
+    result->scenario = tsim_step_begin(arena, scenario, &result->step);
+    return result->scenario;
+}
+
+enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                const struct tsim_run_options *options, struct tsim_result *result,
+                                struct tsim_diags *diags) {
+    double start_s = now_s();
+    TSIM_TRY(tsim_refuse_unplayed(scenario, diags));
+    if (options->is_steady && tsim_scenario_varies(scenario))
+        scenario = tsim_scenario_without_variation(arena, scenario);
+    scenario = begin(arena, scenario, result);
+    TSIM_TRY(tsim_step_check_host(scenario, diags));
+    if (!result->step.fits && !options->is_brief)
+        tsim_step_find_fitting_changes(arena, scenario, &result->step);
+    if (result->step.fits || options->ignore_memory)
+        TSIM_TRY(simulate(arena, scenario, options, result, diags));
+    result->wall_s = now_s() - start_s;
+    result->peak_rss_bytes = peak_rss_bytes();
+    return TSIM_OK;
+}
+
+void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
+                      bool is_close, struct tsim_result *result) {
+    scenario = begin(arena, scenario, result);
+    if (!result->step.fits)
+        return;
+    struct tsim_machine machine = tsim_machine_of(arena, scenario, memo);
+    tsim_step_bound(arena, scenario, &machine, is_close, &result->step);
+    tsim_batch_ramp_count(scenario, &result->batch_ramp); /* its time is not bounded: 0 */
+    const struct tsim_campaign_steps steps = campaign_steps(scenario, &machine, result);
+    tsim_campaign_without_failures(scenario, &steps, &result->campaign);
+}
