@@ -1,5 +1,6 @@
 #include "workload/memory.h"
 
+#include "config/provenance.h"
 #include "workload/layer_list.h"
 #include "workload/model.h"
 #include "workload/operators.h"
@@ -228,29 +229,59 @@ static double working_layers(const struct tsim_scenario *sc) {
     TSIM_BUG("recompute %d", (int)sc->training.recompute);
 }
 
+static struct tsim_amount tensor(struct tsim_term_recorder *r, const char *name, double bytes) {
+    return tsim_given(r, name, bytes, TSIM_BYTES,
+                      "shape of the tensor, from model, micro-batch and plan (sim/workload/memory.h)");
+}
+
+static struct tsim_amount kept_by_layer(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                        bool has_experts) {
+    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+    struct tsim_part_list kept = {.recorder = r};
+    int32_t n = tsim_layer_activations(sc, has_experts, rows);
+    for (int32_t i = 0; i < n; i++)
+        tsim_part_add(&kept, tensor(r, rows[i].name, rows[i].bytes));
+    return tsim_sum_of(&kept, tsim_record_text(r, "kept by one %s", tsim_model_layer_word(sc->model, has_experts)),
+                       sc->model->list ? "mean of the list's blocks" : "Korthikanti et al. 2022, equations 1 to 6",
+                       TSIM_BYTES);
+}
+
+static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const struct tsim_scenario *sc, bool has_experts,
+                                         double n) {
+    if (n == 0)
+        return (struct tsim_amount){0};
+    return tsim_product(
+        r, tsim_record_text(r, "%ss", tsim_model_layer_word(sc->model, has_experts)), "layers x bytes of each",
+        TSIM_BYTES,
+        TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), kept_by_layer(r, sc, has_experts)));
+}
+
 /* One micro-batch of one chunk, without the head's logits (one micro-batch at a time: a buffer). */
-static double chunk_activation_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                            int32_t chunk) {
     struct tokens k = tokens_of(sc, true), first = tokens_of(sc, false);
     bool is_stacked = sc->model->encoder_layers > 0;
     double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
            with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
-    double bytes = (n_layers - with_experts) * tsim_layer_activation_bytes(part, false) +
-                   (with_experts > 0 ? with_experts * tsim_layer_activation_bytes(part, true) : 0);
-    if (sc->model->list)
-        return bytes;
-    if (tsim_chunk_has_embedding(sc, stage, chunk))
-        bytes += (first.ts + (is_stacked ? k.ts : 0)) * k.h * k.mask;
-    if (is_stacked && with_experts > 0) /* the encoder's result, for keys and values of every decoder layer */
-        bytes += first.ts * k.h * k.linear;
+    struct tsim_part_list kept = {.recorder = r};
+    tsim_part_add(&kept, kept_by_layers(r, part, false, n_layers - with_experts));
+    tsim_part_add(&kept, kept_by_layers(r, part, true, with_experts));
+    if (!sc->model->list && tsim_chunk_has_embedding(sc, stage, chunk))
+        tsim_part_add(&kept,
+                      tensor(r, "embedding: mask of dropout", (first.ts + (is_stacked ? k.ts : 0)) * k.h * k.mask));
+    if (is_stacked && with_experts > 0)
+        tsim_part_add(&kept, tensor(r, "encoder's result, for keys and values of every decoder layer",
+                                    first.ts * k.h * k.linear));
     if (is_stacked && tsim_chunk_has_head(sc, stage, chunk))
-        bytes += first.ts * k.h * k.e; /* the encoder's final norm */
-    if (tsim_chunk_has_head(sc, stage, chunk))
-        bytes += (k.ts + fmin(k.ts, tsim_head_tokens(sc))) * k.h * k.e; /* the final norm's input and the head's */
-    else if (sc->software->keeps_outputs && sc->parallelism.pipeline > 1)
-        bytes += (k.ts + (is_stacked ? first.ts : 0)) * k.h * k.e;
-    return bytes;
+        tsim_part_add(&kept, tensor(r, "input of the encoder's final norm", first.ts * k.h * k.e));
+    if (!sc->model->list && tsim_chunk_has_head(sc, stage, chunk))
+        tsim_part_add(&kept, tensor(r, "inputs of the final norm and of the head",
+                                    (k.ts + fmin(k.ts, tsim_head_tokens(sc))) * k.h * k.e));
+    else if (!sc->model->list && sc->software->keeps_outputs && sc->parallelism.pipeline > 1)
+        tsim_part_add(&kept, tensor(r, "what was sent on", (k.ts + (is_stacked ? first.ts : 0)) * k.h * k.e));
+    return tsim_sum_of(&kept, "kept of a micro-batch by a chunk", "its layers, and the ends of the model", TSIM_BYTES);
 }
 
 double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, bool has_experts) {
@@ -278,33 +309,66 @@ static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_
     return bytes;
 }
 
-static double split_peak_activation_bytes(const struct tsim_scenario *sc, int32_t stage) {
+static const char *name_of_activations(const struct tsim_scenario *sc) {
+    return sc->training.offload.activations_frac > 0 ? "activations, wherever they are" : "memory.activations_bytes";
+}
+
+/* What the program of the schedule holds at most. */
+static struct tsim_amount by_schedule(struct tsim_term_recorder *r, const char *name,
+                                      const struct tsim_schedule_shape *shape, double bytes,
+                                      const struct tsim_part_list *chunks) {
+    return tsim_outcome(r, name,
+                        tsim_record_text(r,
+                                         "the most that schedule %s holds of them, pass by pass, searched "
+                                         "(sim/workload/schedule.h)",
+                                         tsim_schedule_name(shape->schedule)),
+                        bytes, TSIM_BYTES, chunks->parts, (size_t)chunks->n);
+}
+
+static struct tsim_amount split_peak_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                                 int32_t stage) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     struct tsim_schedule_program program;
+    struct tsim_part_list chunks = {.recorder = r};
     double whole[2] = {0}, kept[2] = {0};
     for (int32_t c = 0; c < shape.chunks; c++) {
-        whole[c] = chunk_activation_bytes(sc, stage, c);
+        struct tsim_amount chunk = chunk_activations(r, sc, stage, c);
+        whole[c] = chunk.value;
         kept[c] = chunk_weight_gradient_bytes(sc, stage, c);
+        tsim_part_add(&chunks, chunk);
+        tsim_part_add(&chunks, tensor(r, "of them what weight gradients wait with", kept[c]));
     }
     tsim_schedule_program_build(&shape, stage, &program);
-    return tsim_schedule_program_peak(&program, whole, kept);
+    return by_schedule(r, name_of_activations(sc), &shape, tsim_schedule_program_peak(&program, whole, kept), &chunks);
 }
 
 /* Equal chunks: the closed form; else the schedule is replayed. */
-static double peak_activation_bytes(const struct tsim_scenario *sc, int32_t stage) {
+static struct tsim_amount peak_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                           int32_t stage) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     if (tsim_schedule_splits_backward(shape.schedule))
-        return split_peak_activation_bytes(sc, stage);
+        return split_peak_activations(r, sc, stage);
     double few[FEW_CHUNKS],
         *many = shape.chunks > FEW_CHUNKS ? tsim_heap_alloc((size_t)shape.chunks * sizeof *many) : NULL;
     double *held = many ? many : few;
+    struct tsim_part_list chunks = {.recorder = r};
+    struct tsim_amount chunk = {0}, peak;
     bool equal = true;
     for (int32_t c = 0; c < shape.chunks; c++) {
-        held[c] = tsim_chunk_is_like_last(sc, stage, c) ? held[c - 1] : chunk_activation_bytes(sc, stage, c);
+        chunk = tsim_chunk_is_like_last(sc, stage, c) ? chunk : chunk_activations(r, sc, stage, c);
+        held[c] = chunk.value;
         equal = equal && held[c] == held[0];
+        tsim_part_add(&chunks, chunk);
     }
-    double peak =
-        equal ? held[0] * tsim_schedule_peak_in_flight(&shape, stage) : tsim_schedule_peak(&shape, stage, held);
+    if (equal)
+        peak = tsim_product(r, name_of_activations(sc), "passes in flight x what one keeps", TSIM_BYTES,
+                            TSIM_PARTS(tsim_given(r, tsim_record_text(r, "passes in flight on stage %d", stage),
+                                                  tsim_schedule_peak_in_flight(&shape, stage), TSIM_COUNT,
+                                                  tsim_record_text(r, "schedule %s (sim/workload/schedule.h)",
+                                                                   tsim_schedule_name(shape.schedule))),
+                                       chunk));
+    else
+        peak = by_schedule(r, name_of_activations(sc), &shape, tsim_schedule_peak(&shape, stage, held), &chunks);
     tsim_heap_free(many);
     return peak;
 }
@@ -404,15 +468,20 @@ static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
 
 /* Sums the buffers of a layer list: the widest tensor's gradient and what it becomes; what neighbours send; ZeRO-3's
  * gathered weights. */
-static double listed_buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
+static void add_listed_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
+    struct tsim_term_recorder *r = buffers->recorder;
     struct tsim_list_kept kept;
     struct tsim_stage_part of_stage;
     int32_t last = (int32_t)sc->parallelism.pipeline - 1;
     tsim_list_kept(tsim_stage_part(sc, stage, &of_stage), &kept);
     double received = (stage > 0 ? tsim_message_bytes(sc, stage - 1, stage) : 0) +
                       (stage < last ? tsim_message_bytes(sc, stage + 1, stage) : 0);
-    return 2 * kept.widest_bytes + received + tsim_tables_buffer_bytes(sc) +
-           (sc->parallelism.zero == 3 ? gathered_bytes(sc, stage) : 0);
+    tsim_part_add(buffers, tensor(r, "the widest gradient and what it becomes", 2 * kept.widest_bytes));
+    tsim_part_add(buffers, tensor(r, "messages from other stages", received));
+    tsim_part_add(buffers, tensor(r, "vectors of the tables and their gradients", tsim_tables_buffer_bytes(sc)));
+    if (sc->parallelism.zero == 3)
+        tsim_part_add(buffers,
+                      tensor(r, "gathered parameters, and the gradients of a unit", gathered_bytes(sc, stage)));
 }
 
 /* Per logit while the loss is computed: the logit and what the loss makes of it. One kernel writes the gradient in the
@@ -434,40 +503,90 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tokens *k
     return k->e + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
 }
 
-static double buffer_bytes(const struct tsim_scenario *sc, int32_t stage) {
-    if (sc->model->list)
-        return listed_buffer_bytes(sc, stage);
-    struct tokens k = tokens_of(sc, true);
+/* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
+static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                            int32_t stage) {
+    struct tokens k = tokens_of(sc, true), first = tokens_of(sc, false); /* of two stacks the longer one decides */
     double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, &k);
-    double bytes = working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),
-                                                tsim_layer_whole_activation_bytes(sc, true));
-    unsigned again = tsim_recompute_parts(sc);
-    if (again & ~(unsigned)TSIM_RECOMPUTE_ATTENTION)
-        bytes += largest(sc->model, recomputed_bytes(sc, false), recomputed_bytes(sc, true));
-    /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
     double widest = largest(sc->model, up * k.t * k.f, rows * fmax(up * expert_width(sc), k.h)) * k.e;
-    struct tokens first = tokens_of(sc, false); /* of an encoder-decoder model the longer stack decides */
     if (sc->model->encoder_layers > 0)
         widest = fmax(widest, up * first.t * first.f * k.e);
     double core = fmax(core_attention_bytes(sc, &k), core_attention_bytes(sc, &first));
-    if (again == TSIM_RECOMPUTE_ATTENTION) /* what is recomputed meets its own gradients, no longer the block's */
+    if (tsim_recompute_parts(sc) == TSIM_RECOMPUTE_ATTENTION) /* recomputed, it meets its own, no longer the block's */
         core *= 2;
-    bytes += fmax(widest, core - gathered_less_at_attention(sc, stage)) + 2 * fmax(k.t, first.t) * k.h * k.e;
-    if (sc->parallelism.expert > 1)
-        bytes += 2 * rows * k.h * k.e;  /* rows sent and received */
-    if (tsim_stage_has_head(sc, stage)) /* the loss is done with before the backward pass of the layers */
-        bytes = fmax(bytes, tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, &k));
-    if (sc->parallelism.pipeline > 1)
-        bytes += 2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.e; /* receive buffers */
-    if (sc->parallelism.zero == 3)
-        bytes += gathered_bytes(sc, stage);
-    bytes += unreduced_bytes(sc, stage);
-    return bytes + context_bytes(sc, &k);
+    struct tsim_amount inner =
+        tsim_largest(r, "of the inner tensor or of attention's core", "the larger of the two", TSIM_BYTES,
+                     TSIM_PARTS(tensor(r, "inner tensor of the widest block", widest),
+                                tensor(r, "attention's core, less the parameters that are not gathered then",
+                                       core - gathered_less_at_attention(sc, stage))));
+    return tsim_sum(r, "gradients of activations", "inner tensor + residual stream", TSIM_BYTES,
+                    TSIM_PARTS(inner, tensor(r, "of the residual stream", 2 * fmax(k.t, first.t) * k.h * k.e)));
 }
 
-static double sharded_parameters(const struct tsim_scenario *sc, int32_t stage) {
-    double n = tsim_stage_parameters(sc, stage), experts = tsim_stage_expert_parameters(sc, stage);
-    return (n - experts) / tsim_shards(sc) + experts / tsim_expert_shards(sc);
+/* The loss is done with before the backward pass of the layers. */
+static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage) {
+    struct tokens k = tokens_of(sc, true);
+    struct tsim_part_list layer = {.recorder = r};
+    tsim_part_add(&layer, tensor(r, "activations of layers that are executed again, whole",
+                                 working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),
+                                                              tsim_layer_whole_activation_bytes(sc, true))));
+    if (tsim_recompute_parts(sc) & ~(unsigned)TSIM_RECOMPUTE_ATTENTION)
+        tsim_part_add(&layer, tensor(r, "what is executed again of a layer",
+                                     largest(sc->model, recomputed_bytes(sc, false), recomputed_bytes(sc, true))));
+    tsim_part_add(&layer, working_gradients(r, sc, stage));
+    if (sc->parallelism.expert > 1)
+        tsim_part_add(&layer, tensor(r, "rows of experts, sent and received", 2 * expert_rows(sc, &k) * k.h * k.e));
+    struct tsim_amount of_layer = tsim_sum_of(&layer, "while a layer is worked on", "the sum of", TSIM_BYTES);
+    if (!tsim_stage_has_head(sc, stage))
+        return of_layer;
+    double logits = tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, &k);
+    return tsim_largest(r, "while a layer or the loss is worked on", "the larger of the two", TSIM_BYTES,
+                        TSIM_PARTS(of_layer, tensor(r, "logits, and what the loss makes of them", logits)));
+}
+
+static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
+    struct tsim_term_recorder *r = buffers->recorder;
+    struct tokens k = tokens_of(sc, true), first = tokens_of(sc, false);
+    if (sc->model->list) {
+        add_listed_buffers(sc, stage, buffers);
+        return;
+    }
+    tsim_part_add(buffers, working_bytes(r, sc, stage));
+    if (sc->parallelism.pipeline > 1)
+        tsim_part_add(buffers, tensor(r, "messages from other stages",
+                                      2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.e));
+    if (sc->parallelism.zero == 3)
+        tsim_part_add(buffers,
+                      tensor(r, "gathered parameters, and the gradients of a unit", gathered_bytes(sc, stage)));
+    tsim_part_add(buffers, tensor(r, "gradients that are not reduced yet", unreduced_bytes(sc, stage)));
+    tsim_part_add(buffers, tensor(r, "keys and values of other context ranks", context_bytes(sc, &k)));
+}
+
+static struct tsim_amount divided(struct tsim_term_recorder *r, const char *name, struct tsim_amount parameters,
+                                  double ranks) {
+    if (ranks == 1)
+        return parameters;
+    return tsim_product(
+        r, name, "parameters / ranks that shard them", TSIM_COUNT,
+        TSIM_PARTS(parameters, tsim_inverse(tsim_given(r, "ranks", ranks, TSIM_COUNT, "parallelism of the scenario"))));
+}
+
+/* Parameters that one rank keeps this kind of state for. */
+static struct tsim_amount held_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                          bool is_sharded) {
+    struct tsim_amount all = tsim_stage_parameters_recorded(r, sc, stage);
+    double n_experts = tsim_stage_expert_parameters(sc, stage);
+    if (!is_sharded)
+        return all;
+    if (n_experts == 0)
+        return divided(r, "parameters held", all, tsim_shards(sc));
+    struct tsim_amount experts =
+        tsim_given(r, "experts", n_experts, TSIM_COUNT, "counted from the model's dimensions (sim/workload/model.h)");
+    struct tsim_amount rest = tsim_sum(r, "all but experts", "parameters of the stage - experts", TSIM_COUNT,
+                                       TSIM_PARTS(all, tsim_inverse(experts)));
+    return tsim_sum(r, "parameters held", "experts are sharded apart", TSIM_COUNT,
+                    TSIM_PARTS(divided(r, "all but experts, of a rank", rest, tsim_shards(sc)),
+                               divided(r, "experts of a rank", experts, tsim_expert_shards(sc))));
 }
 
 /* Frameworks that update from flat tensors (DeepSpeed, runtime/zero/stage_1_and_2.py, runtime/fp16/fused_optimizer.py)
@@ -478,7 +597,7 @@ static double sharded_parameters(const struct tsim_scenario *sc, int32_t stage) 
  * (engine.py: allreduce_no_retain; runtime/utils.py: all_gather_dp_groups), so ZeRO-1 may take more than none. */
 double tsim_flat_bytes(const struct tsim_scenario *sc, int32_t stage) {
     double n = tsim_stage_parameters(sc, stage),
-           updated = sc->parallelism.zero >= 1 ? sharded_parameters(sc, stage) : n;
+           updated = held_parameters(NULL, sc, stage, sc->parallelism.zero >= 1).value;
     double bucket = sc->software->flat_bucket_elements, gradient_bytes = tsim_gradient_bytes(sc);
     if (!(bucket > 0) || sc->parallelism.zero == 3 || sc->training.updates_by_layer || sc->training.offload.optimizer)
         return 0;
@@ -512,39 +631,29 @@ static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t st
 
 double tsim_chunk_offloaded_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     double frac = sc->training.offload.activations_frac;
-    return frac > 0 ? frac * chunk_activation_bytes(sc, stage, chunk) : 0;
+    return frac > 0 ? frac * chunk_activations(NULL, sc, stage, chunk).value : 0;
 }
 
 double tsim_host_state_bytes(const struct tsim_scenario *sc) {
     return tsim_optimizer_state_bytes(sc) + (tsim_has_master_weights(sc) ? 4 : 0) + tsim_gradient_bytes(sc);
 }
 
-/* Weight streaming: the weights of the layer in use and of the next, the gradients of one; the rest lies outside. */
-static void stream_weights(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
-    if (!tsim_streams_weights(sc))
-        return;
-    double layer = largest_unit_parameters(sc, stage);
-    memory->host_bytes =
-        memory->weights_bytes + memory->gradients_bytes + memory->master_bytes + memory->optimizer_bytes;
-    memory->weights_bytes = 2 * layer * tsim_weight_bytes(sc->training.precision);
-    memory->gradients_bytes = layer * tsim_gradient_bytes(sc);
-    memory->master_bytes = memory->optimizer_bytes = 0;
+/* ---- all kinds ---- */
+
+static struct tsim_amount state(struct tsim_term_recorder *r, const char *name, struct tsim_amount held, double bytes,
+                                const char *source, double tables_bytes) {
+    struct tsim_amount each = tsim_given(r, "bytes of each", bytes, TSIM_BYTES, source);
+    struct tsim_amount kept = tsim_product(r, tables_bytes > 0 ? "of all but the tables" : name,
+                                           "parameters x bytes of each", TSIM_BYTES, TSIM_PARTS(held, each));
+    if (!(tables_bytes > 0))
+        return kept;
+    return tsim_sum(r, name, "embedding tables are cut in their own way", TSIM_BYTES,
+                    TSIM_PARTS(kept, tsim_given(r, "of the tables", tables_bytes, TSIM_BYTES,
+                                                "the fullest rank (sim/workload/tables.h)")));
 }
 
-static void offload(const struct tsim_scenario *sc, int32_t stage, double updated, struct tsim_stage_memory *memory) {
-    double frac = sc->training.offload.activations_frac, layer = 0;
-    memory->host_bytes = frac * memory->activations_bytes;
-    memory->activations_bytes -= memory->host_bytes;
-    struct tsim_stage_part of_stage;
-    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
-    if (frac > 0)
-        layer = frac *
-                largest(sc->model, tsim_layer_activation_bytes(part, false), tsim_layer_activation_bytes(part, true));
-    memory->buffers_bytes += fmin(2 * layer, memory->host_bytes);
-    if (!sc->training.offload.optimizer)
-        return;
-    memory->host_bytes += updated * tsim_host_state_bytes(sc);
-    memory->master_bytes = memory->optimizer_bytes = 0;
+static struct tsim_amount absent(struct tsim_term_recorder *r, const char *name, const char *why) {
+    return tsim_given(r, name, 0, TSIM_BYTES, why);
 }
 
 static double kept_gradient_bytes(const struct tsim_scenario *sc) {
@@ -552,21 +661,105 @@ static double kept_gradient_bytes(const struct tsim_scenario *sc) {
     return summed + (sc->software->keeps_gradients && summed > own ? own : 0);
 }
 
-void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
-    double n = tsim_stage_parameters(sc, stage), sharded = sharded_parameters(sc, stage);
-    int zero = sc->parallelism.zero;
-    memory->weights_bytes =
-        (zero >= 3 ? sharded : n) * tsim_weight_bytes(sc->training.precision) + tsim_tables_weight_bytes(sc);
-    memory->gradients_bytes = (zero >= 2 ? sharded : n) * kept_gradient_bytes(sc);
+static struct tsim_amount largest_unit(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage) {
+    return tsim_given(r, "parameters of the largest layer", largest_unit_parameters(sc, stage), TSIM_COUNT,
+                      "counted from the model's dimensions (sim/workload/model.h)");
+}
+
+static struct tsim_amount gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage) {
+    const char *name = "memory.gradients_bytes", *source = "training.gradient_precision of the scenario";
     if (sc->training.updates_by_layer)
-        memory->gradients_bytes = largest_unit_parameters(sc, stage) * tsim_gradient_bytes(sc);
-    memory->master_bytes = tsim_has_master_weights(sc) ? 4 * (zero >= 1 ? sharded : n) : 0;
-    memory->optimizer_bytes = (zero >= 1 ? sharded : n) * tsim_optimizer_state_bytes(sc) + tsim_tables_state_bytes(sc);
-    memory->activations_bytes = peak_activation_bytes(sc, stage);
-    memory->buffers_bytes = buffer_bytes(sc, stage) + batch_bytes(sc, stage) + tsim_flat_bytes(sc, stage);
-    memory->host_bytes = 0;
-    offload(sc, stage, zero >= 1 ? sharded : n, memory);
-    stream_weights(sc, stage, memory);
+        return state(r, name, largest_unit(r, sc, stage), tsim_gradient_bytes(sc), source, 0);
+    return state(r, name, held_parameters(r, sc, stage, sc->parallelism.zero >= 2), kept_gradient_bytes(sc), source, 0);
+}
+
+/* Weight streaming: the weights of the layer in use and of the next, the gradients of one; the rest lies outside. */
+static void stream_weights(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                           struct tsim_stage_terms *terms) {
+    const char *why = "outside: weights are streamed";
+    struct tsim_amount layer = largest_unit(r, sc, stage),
+                       two = tsim_given(r, "layers held", 2, TSIM_COUNT, "the one in use and the next");
+    terms->host = tsim_sum(r, "outside the accelerator", "weights, gradients, master weights, optimizer state",
+                           TSIM_BYTES, TSIM_PARTS(terms->weights, terms->gradients, terms->master, terms->optimizer));
+    terms->weights = state(
+        r, "memory.weights_bytes",
+        tsim_product(r, "parameters held", "layers x parameters of the largest", TSIM_COUNT, TSIM_PARTS(two, layer)),
+        tsim_weight_bytes(sc->training.precision), "training.precision of the scenario", 0);
+    terms->gradients = state(r, "memory.gradients_bytes", layer, tsim_gradient_bytes(sc),
+                             "training.gradient_precision of the scenario", 0);
+    terms->master = absent(r, "memory.master_bytes", why);
+    terms->optimizer = absent(r, "memory.optimizer_bytes", why);
+}
+
+/* Activations leave for the host's memory; returns what is under way. */
+static struct tsim_amount offload_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                              int32_t stage, struct tsim_stage_terms *terms) {
+    struct tsim_stage_part of_stage;
+    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
+    double share = sc->training.offload.activations_frac;
+    struct tsim_amount frac = tsim_of_scenario(r, "training.offload.activations", share, TSIM_FRACTION);
+    terms->host = tsim_product(r, "activations in the host's memory", "share x activations", TSIM_BYTES,
+                               TSIM_PARTS(frac, terms->activations));
+    terms->activations = tsim_sum(r, "memory.activations_bytes", "what passes in flight keep, less the host's share",
+                                  TSIM_BYTES, TSIM_PARTS(terms->activations, tsim_inverse(terms->host)));
+    double layer =
+        share * largest(sc->model, tsim_layer_activation_bytes(part, false), tsim_layer_activation_bytes(part, true));
+    return tsim_smallest(r, "activations on their way to the host", "two layers' at most", TSIM_BYTES,
+                         TSIM_PARTS(tensor(r, "of two layers", 2 * layer), terms->host));
+}
+
+static void offload_optimizer(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                              struct tsim_stage_terms *terms) {
+    const char *why = "in the host's memory (training.offload of the scenario)";
+    struct tsim_amount updated = held_parameters(r, sc, stage, sc->parallelism.zero >= 1);
+    struct tsim_amount states = state(r, "optimizer in the host's memory", updated, tsim_host_state_bytes(sc),
+                                      "master weight, state and gradient (training.optimizer of the scenario)", 0);
+    terms->host =
+        tsim_sum(r, "in the host's memory", "activations + optimizer", TSIM_BYTES, TSIM_PARTS(terms->host, states));
+    terms->master = absent(r, "memory.master_bytes", why);
+    terms->optimizer = absent(r, "memory.optimizer_bytes", why);
+}
+
+void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                struct tsim_stage_terms *terms) {
+    int zero = sc->parallelism.zero;
+    struct tsim_part_list buffers = {.recorder = r};
+    *terms = (struct tsim_stage_terms){0};
+    terms->weights = state(r, "memory.weights_bytes", held_parameters(r, sc, stage, zero >= 3),
+                           tsim_weight_bytes(sc->training.precision), "training.precision of the scenario",
+                           tsim_tables_weight_bytes(sc));
+    terms->gradients = gradients(r, sc, stage);
+    struct tsim_amount updated = held_parameters(r, sc, stage, zero >= 1);
+    terms->master = state(r, "memory.master_bytes", updated, tsim_has_master_weights(sc) ? 4 : 0,
+                          "an fp32 copy where training is in 16 or 8 bits (training.master_weights)", 0);
+    terms->optimizer = state(r, "memory.optimizer_bytes", updated, tsim_optimizer_state_bytes(sc),
+                             "training.optimizer of the scenario", tsim_tables_state_bytes(sc));
+    terms->activations = peak_activations(r, sc, stage);
+    add_buffers(sc, stage, &buffers);
+    tsim_part_add(&buffers, tensor(r, "batches of the input pipeline", batch_bytes(sc, stage)));
+    tsim_part_add(&buffers,
+                  tsim_given(r, "buckets and flat tensors of the framework", tsim_flat_bytes(sc, stage), TSIM_BYTES,
+                             "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
+                             "small the model (sim/workload/memory.c)"));
+    if (sc->training.offload.activations_frac > 0)
+        tsim_part_add(&buffers, offload_activations(r, sc, stage, terms));
+    if (sc->training.offload.optimizer)
+        offload_optimizer(r, sc, stage, terms);
+    if (tsim_streams_weights(sc))
+        stream_weights(r, sc, stage, terms);
+    terms->buffers = tsim_sum_of(&buffers, "buffers", "the sum of", TSIM_BYTES);
+}
+
+void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
+    struct tsim_stage_terms terms;
+    tsim_stage_memory_recorded(NULL, sc, stage, &terms);
+    *memory = (struct tsim_stage_memory){.weights_bytes = terms.weights.value,
+                                         .gradients_bytes = terms.gradients.value,
+                                         .master_bytes = terms.master.value,
+                                         .optimizer_bytes = terms.optimizer.value,
+                                         .activations_bytes = terms.activations.value,
+                                         .buffers_bytes = terms.buffers.value,
+                                         .host_bytes = terms.host.value};
     memory->total_bytes = memory->weights_bytes + memory->gradients_bytes + memory->master_bytes +
                           memory->optimizer_bytes + memory->activations_bytes + memory->buffers_bytes;
 }

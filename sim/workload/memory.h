@@ -50,6 +50,11 @@ struct tsim_stage_memory {
     double host_bytes;  /* in the host's memory, for this accelerator */
 };
 
+/* The same with how each comes about. */
+struct tsim_stage_terms {
+    struct tsim_amount weights, gradients, master, optimizer, activations, buffers, host;
+};
+
 /* Saved by one layer for one micro-batch, as the scenario recomputes; the layer with everything kept (`whole`). */
 double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, bool has_experts);
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, bool has_experts);
@@ -72,6 +77,8 @@ double tsim_host_state_bytes(const struct tsim_scenario *scenario);
 /* The part of its buffers that is buckets and flat tensors of frameworks that update from them
  * (software.flat_bucket). */
 double tsim_flat_bytes(const struct tsim_scenario *scenario, int32_t stage);
+void tsim_stage_memory_recorded(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
+                                int32_t stage, struct tsim_stage_terms *terms);
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 
 /* A checkpoint of the whole model: weights, master weights and optimizer state of every parameter, once. */

@@ -1,5 +1,6 @@
 #include "workload/partition.h"
 
+#include "config/provenance.h"
 #include "workload/layer_list.h"
 #include "workload/model.h"
 
@@ -83,16 +84,49 @@ double tsim_layer_rank_expert_parameters(const struct tsim_scenario *sc) {
     return p.layer_experts / (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
 }
 
-double tsim_layer_rank_parameters(const struct tsim_scenario *sc, bool has_experts) {
-    struct tsim_parameters p;
-    tsim_model_count(sc->model, &p);
+static struct tsim_amount counted(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
+                                  double n) {
+    return tsim_given(r, name, n, TSIM_COUNT,
+                      tsim_record_text(r, "counted from the model's dimensions%s%s (sim/workload/model.h)",
+                                       m->source ? ", " : "", m->source ? m->source : ""));
+}
+
+static struct tsim_amount cut(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const char *name,
+                              double n) {
     double tp = (double)sc->parallelism.tensor;
-    /* Matrices are cut over the tensor ranks; norms and the row-parallel biases are whole on each. */
-    double n = p.layer_attention / tp + p.layer_latent + p.layer_norms;
-    if (sc->model->encoder_layers > 0)
-        return n + p.layer_ffn / tp + (has_experts ? p.layer_cross / tp + p.layer_cross_norm : 0);
-    return n + (has_experts ? p.layer_router + p.layer_shared / tp + tsim_layer_rank_expert_parameters(sc)
-                            : p.layer_ffn / tp);
+    return tsim_product(r, name, "parameters / tensor ranks", TSIM_COUNT,
+                        TSIM_PARTS(counted(r, sc->model, "parameters", n),
+                                   tsim_inverse(tsim_of_scenario(r, "parallelism.tensor", tp, TSIM_COUNT))));
+}
+
+/* Matrices are cut over the tensor ranks; norms and the row-parallel biases are whole on each. */
+static struct tsim_amount layer_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                           bool has_experts) {
+    const struct tsim_model *m = sc->model;
+    struct tsim_part_list parts = {.recorder = r};
+    struct tsim_parameters p;
+    tsim_model_count(m, &p);
+    bool is_decoder = has_experts && m->encoder_layers > 0, has_rows = has_experts && !is_decoder;
+    tsim_part_add(&parts, cut(r, sc, "attention", p.layer_attention));
+    tsim_part_add(&parts, counted(r, m, "latent projections", p.layer_latent));
+    tsim_part_add(&parts, counted(r, m, "norms", p.layer_norms));
+    if (!has_rows)
+        tsim_part_add(&parts, cut(r, sc, m->list ? "mean of the list's blocks" : "feed-forward", p.layer_ffn));
+    if (is_decoder) {
+        tsim_part_add(&parts, cut(r, sc, "cross attention", p.layer_cross));
+        tsim_part_add(&parts, counted(r, m, "norm of cross attention", p.layer_cross_norm));
+    }
+    if (has_rows) {
+        tsim_part_add(&parts, counted(r, m, "router", p.layer_router));
+        tsim_part_add(&parts, cut(r, sc, "shared experts", p.layer_shared));
+        tsim_part_add(&parts, counted(r, m, "experts of this rank", tsim_layer_rank_expert_parameters(sc)));
+    }
+    return tsim_sum_of(&parts, tsim_record_text(r, "parameters of one %s", tsim_model_layer_word(m, has_experts)),
+                       "on one tensor rank", TSIM_COUNT);
+}
+
+double tsim_layer_rank_parameters(const struct tsim_scenario *sc, bool has_experts) {
+    return layer_parameters(NULL, sc, has_experts).value;
 }
 
 bool tsim_gathers_products(const struct tsim_scenario *sc) {
@@ -151,7 +185,18 @@ double tsim_chunk_expert_parameters(const struct tsim_scenario *sc, int32_t stag
     return (double)tsim_chunk_expert_layers(sc, stage, chunk) * tsim_layer_rank_expert_parameters(sc);
 }
 
-double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+static struct tsim_amount layers_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                            bool has_experts, double n) {
+    if (n == 0)
+        return (struct tsim_amount){0};
+    return tsim_product(
+        r, tsim_record_text(r, "its %ss", tsim_model_layer_word(sc->model, has_experts)), "layers x parameters of each",
+        TSIM_COUNT,
+        TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), layer_parameters(r, sc, has_experts)));
+}
+
+static struct tsim_amount chunk_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                           int32_t chunk) {
     const struct tsim_model *m = sc->model;
     struct tsim_parameters p;
     tsim_model_count(m, &p);
@@ -160,23 +205,28 @@ double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int3
            with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
-    double n = (n_layers - with_experts) * tsim_layer_rank_parameters(part, false) +
-               (with_experts > 0 ? with_experts * tsim_layer_rank_parameters(part, true) : 0);
+    struct tsim_part_list parts = {.recorder = r};
+    tsim_part_add(&parts, layers_parameters(r, part, false, n_layers - with_experts));
+    tsim_part_add(&parts, layers_parameters(r, part, true, with_experts));
     bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
     bool is_image = m->image.patch > 0;
     if (first)
-        n += is_image ? p.embedding
-                      : table + (double)m->positions * h + (double)m->other_parameters +
-                            (m->encoder_layers > 0 ? 2 : 1) * (double)(m->relative_buckets * m->heads) /
-                                (double)sc->parallelism.tensor;
+        tsim_part_add(
+            &parts, counted(r, m, "embedding",
+                            is_image ? p.embedding
+                                     : table + (double)m->positions * h + (double)m->other_parameters +
+                                           (m->encoder_layers > 0 ? 2 : 1) * (double)(m->relative_buckets * m->heads) /
+                                               (double)sc->parallelism.tensor));
     if (last)
-        n += p.final_norm + p.pooler;
-    if (last && is_image)
-        return n + p.head;
+        tsim_part_add(&parts, counted(r, m, "final norm", p.final_norm + p.pooler));
     /* A tied table is held once where first and last part share a stage, twice where they do not. */
-    if (last && (!m->tied_embeddings || !tsim_ends_share_stage(sc)))
-        n += table;
-    return n;
+    if (last && (is_image || !m->tied_embeddings || !tsim_ends_share_stage(sc)))
+        tsim_part_add(&parts, counted(r, m, "head", is_image ? p.head : table));
+    return tsim_sum_of(&parts, "parameters of a chunk", "on one tensor rank, unsharded", TSIM_COUNT);
+}
+
+double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    return chunk_parameters(NULL, sc, stage, chunk).value;
 }
 
 bool tsim_chunk_is_like_last(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
@@ -200,13 +250,19 @@ bool tsim_stage_is_like_last(const struct tsim_scenario *sc, int32_t stage) {
     return true;
 }
 
-double tsim_stage_parameters(const struct tsim_scenario *sc, int32_t stage) {
-    double n = 0, of_chunk = 0;
+struct tsim_amount tsim_stage_parameters_recorded(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                                  int32_t stage) {
+    struct tsim_part_list chunks = {.recorder = r};
+    struct tsim_amount of_chunk = {0};
     for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++) {
-        of_chunk = tsim_chunk_is_like_last(sc, stage, c) ? of_chunk : tsim_chunk_parameters(sc, stage, c);
-        n += of_chunk;
+        of_chunk = tsim_chunk_is_like_last(sc, stage, c) ? of_chunk : chunk_parameters(r, sc, stage, c);
+        tsim_part_add(&chunks, of_chunk);
     }
-    return n;
+    return tsim_sum_of(&chunks, tsim_record_text(r, "parameters of stage %d", stage), "of its chunks", TSIM_COUNT);
+}
+
+double tsim_stage_parameters(const struct tsim_scenario *sc, int32_t stage) {
+    return tsim_stage_parameters_recorded(NULL, sc, stage).value;
 }
 
 double tsim_stage_expert_parameters(const struct tsim_scenario *sc, int32_t stage) {

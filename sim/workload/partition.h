@@ -3,6 +3,7 @@
 #ifndef TSIM_WORKLOAD_PARTITION_H
 #define TSIM_WORKLOAD_PARTITION_H
 
+#include "base/term.h"
 #include "workload/schedule.h"
 
 /* A layer's products with weights, in execution order: queries, keys and values; what attention gives out; up; down.
@@ -15,6 +16,8 @@ enum tsim_layer_product {
     TSIM_N_LAYER_PRODUCTS,
     TSIM_NO_LAYER_PRODUCT = TSIM_N_LAYER_PRODUCTS
 };
+
+#define TSIM_OF_LAYERS "parallelism.layers_per_stage of the scenario"
 
 struct tsim_schedule_shape tsim_scenario_schedule(const struct tsim_scenario *scenario);
 static inline int64_t tsim_chunk_layers(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk) {
@@ -44,6 +47,8 @@ int64_t tsim_chunk_expert_layers(const struct tsim_scenario *scenario, int32_t s
 
 /* The parameters that one stage of one tensor rank holds, before any sharding over data-parallel ranks. */
 double tsim_stage_parameters(const struct tsim_scenario *scenario, int32_t stage);
+struct tsim_amount tsim_stage_parameters_recorded(struct tsim_term_recorder *recorder,
+                                                  const struct tsim_scenario *scenario, int32_t stage);
 double tsim_chunk_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* The part of that which is experts. */
 double tsim_stage_expert_parameters(const struct tsim_scenario *scenario, int32_t stage);

@@ -5,6 +5,7 @@
 #include "run/run.h"
 #include "support/check_main.h"
 #include "support/random_plan.h"
+#include "support/term_rules.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,7 +61,11 @@ static void check_tree(const struct tsim_term *term) {
 }
 
 static void check_trees(struct tsim_arena *arena, const struct tsim_explanation *explanation) {
-    static const char *const NAMES[] = {"step", "memory", "mfu", "hfu", "power"};
+    static const char *const NAMES[] = {"step", "mfu", "hfu", "power"};
+    const struct tsim_term *memory = tsim_term_build(arena, explanation, "memory");
+    expect_term_rules(memory);
+    double peak_bytes = explanation->result->step.memory.peak_bytes;
+    ck_assert_double_eq_tol(memory->value, peak_bytes, 1e-12 * peak_bytes);
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
         check_tree(tsim_term_build(arena, explanation, NAMES[i]));
 }

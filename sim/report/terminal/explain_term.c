@@ -238,6 +238,7 @@ const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct t
     struct tsim_terms terms = {.arena = arena, .explanation = explanation, .scenario = explanation->scenario};
     if (!path)
         return NULL;
+    tsim_term_recorder_init(&terms.recorder, arena);
     terms.cluster = tsim_cluster_build(arena, terms.scenario);
     terms.placement = tsim_placement_build(arena, terms.scenario);
     if (starts_with(path, "memory."))

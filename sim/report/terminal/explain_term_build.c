@@ -14,36 +14,11 @@ struct tsim_term *tsim_term_new(struct tsim_terms *terms, enum tsim_term_rule ru
 }
 
 void tsim_term_add(struct tsim_terms *terms, struct tsim_term *term, const struct tsim_term *part, double factor) {
-    if (term->n_parts == term->capacity) {
-        term->capacity = term->capacity ? 2 * term->capacity : 4;
-        struct tsim_term_part *parts = TSIM_NEW_ARRAY(terms->arena, (size_t)term->capacity, struct tsim_term_part);
-        for (int32_t i = 0; i < term->n_parts; i++)
-            parts[i] = term->parts[i];
-        term->parts = parts;
-    }
-    term->parts[term->n_parts++] = (struct tsim_term_part){.term = part, .factor = factor};
-}
-
-double tsim_term_by_rule(const struct tsim_term *term) {
-    double value = term->rule == TSIM_TERM_PRODUCT ? 1 : 0;
-    for (int32_t i = 0; i < term->n_parts; i++) {
-        double part = term->parts[i].term->value, factor = term->parts[i].factor;
-        switch (term->rule) {
-        case TSIM_TERM_SUM:
-            value += factor * part;
-            break;
-        case TSIM_TERM_PRODUCT:
-            value *= factor < 0 ? 1 / part : part;
-            break;
-        case TSIM_TERM_MAX:
-            value = i == 0 ? part : fmax(value, part);
-            break;
-        case TSIM_TERM_GIVEN:
-        case TSIM_TERM_MODEL:
-            break;
-        }
-    }
-    return term->rule == TSIM_TERM_GIVEN || term->rule == TSIM_TERM_MODEL ? term->value : value;
+    struct tsim_amount *parts = TSIM_NEW_ARRAY(terms->arena, (size_t)term->n_parts + 1, struct tsim_amount);
+    for (int32_t i = 0; i < term->n_parts; i++)
+        parts[i] = term->parts[i];
+    parts[term->n_parts++] = (struct tsim_amount){.value = part->value, .term = part, .is_inverse = factor < 0};
+    term->parts = parts;
 }
 
 const struct tsim_term *tsim_term_close(struct tsim_terms *terms, struct tsim_term *term, const char *rest) {
@@ -98,35 +73,10 @@ static const char *id_of(const struct tsim_scenario *sc, enum tsim_catalogue_kin
     TSIM_BUG("catalogue kind %d", (int)kind);
 }
 
-/* A file that is not of the catalogue has no entries: its values are then the scenario's. */
-static const struct tsim_term_entries *entries_of(struct tsim_terms *terms, enum tsim_catalogue_kind kind) {
-    struct tsim_term_entries *file = &terms->catalogue[kind];
-    struct tsim_diags diags;
-    if (file->is_read)
-        return file;
-    file->is_read = true;
-    tsim_diags_init(&diags);
-    enum tsim_status status =
-        tsim_catalogue_describe(terms->arena, kind, id_of(terms->scenario, kind), &file->entries, &file->n, &diags);
-    if (status != TSIM_OK)
-        file->n = 0;
-    file->is_unreadable = status == TSIM_ERR_IO;
-    tsim_diags_release(&diags);
-    return file;
-}
-
 struct tsim_term *tsim_term_of_file(struct tsim_terms *terms, enum tsim_catalogue_kind kind, const char *key,
                                     double value, enum tsim_dimension dimension) {
-    const struct tsim_term_entries *file = entries_of(terms, kind);
-    const char *name = tsim_arena_printf(terms->arena, "%s %s", id_of(terms->scenario, kind), key);
-    struct tsim_term *term = tsim_term_given(terms, name, value, dimension,
-                                             file->is_unreadable ? "a file that could not be read again"
-                                                                 : "the scenario, not the catalogue");
-    for (size_t i = 0; i < file->n; i++)
-        if (strcmp(file->entries[i].key, key) == 0 && fabs(file->entries[i].number - value) <= 1e-12 * fabs(value)) {
-            term->status = file->entries[i].status;
-            term->source = file->entries[i].source ? file->entries[i].source : "tsim's default";
-        }
+    struct tsim_term *term = TSIM_NEW(terms->arena, struct tsim_term);
+    *term = *tsim_of_file(&terms->recorder, kind, id_of(terms->scenario, kind), key, value, dimension).term;
     return term;
 }
 

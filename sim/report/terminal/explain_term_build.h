@@ -3,14 +3,13 @@
 #define TSIM_REPORT_EXPLAIN_TERM_BUILD_H
 
 #include "cluster/placement.h"
-#include "config/catalogue_load.h"
+#include "config/provenance.h"
 #include "report/terminal/explain_term.h"
 #include "workload/operators.h"
 
-struct tsim_term_entries {
-    const struct tsim_catalogue_entry *entries;
-    size_t n;
-    bool is_read, is_unreadable;
+struct tsim_term_part {
+    const struct tsim_term *term;
+    double factor; /* 1, or -1: inverse */
 };
 
 /* What the builders of one tree share. */
@@ -20,7 +19,7 @@ struct tsim_terms {
     const struct tsim_scenario *scenario;
     const struct tsim_cluster *cluster;
     const struct tsim_placement *placement;
-    struct tsim_term_entries catalogue[TSIM_N_CATALOGUE_KINDS];
+    struct tsim_term_recorder recorder;
     /* Nodes that occur often; NULL until one is wanted. */
     const struct tsim_term *microbatches, *tokens, *memory_rate, *matrix_rate[TSIM_N_PRECISIONS], *slowest, *step_time,
         *link_rate[2]; /* on a node, between nodes */

@@ -50,7 +50,7 @@ static const struct tsim_term *rate_of(struct tsim_terms *terms, const struct ts
     const char *name = tsim_arena_printf(terms->arena, "%s: failures a second", tsim_campaign_loss_name(cause));
     struct tsim_campaign_job one = {.work_s = job->work_s};
     one.causes[cause] = *p;
-    struct tsim_term *term = tsim_term_new(terms, is_constant ? TSIM_TERM_PRODUCT : TSIM_TERM_MODEL, name,
+    struct tsim_term *term = tsim_term_new(terms, is_constant ? TSIM_TERM_PRODUCT : TSIM_TERM_OUTCOME, name,
                                            is_constant ? "units / time between failures of one"
                                                        : "Weibull, over the run (sim/campaign/replication.h)",
                                            1 / tsim_campaign_mtbf_s(&one, TSIM_CAMPAIGN_ANY), TSIM_FRACTION);
@@ -99,7 +99,7 @@ static const struct tsim_term *stall(struct tsim_terms *terms, const char *name)
     const struct tsim_term *bytes = checkpoint_bytes(terms, "campaign.checkpoint.bytes");
     if (r->local.has) {
         struct tsim_term *term =
-            tsim_term_new(terms, TSIM_TERM_MODEL, name,
+            tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
                           "the copy to the hosts, and, in mode sync, the writing (sim/campaign/reliability.h)",
                           campaign_of(terms)->checkpoint_stall_s, TSIM_TIME_S);
         tsim_term_add(terms, term, bytes, 1);
@@ -126,7 +126,7 @@ static const struct tsim_term *interval(struct tsim_terms *terms, const char *na
         return NULL;
     bool is_optimal = p->kind == TSIM_PERIOD_OPTIMAL;
     struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_MODEL, name,
+        tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
                       is_optimal ? "Daly's optimum, a whole number of steps (sim/campaign/replication.h)"
                                  : "as given, a whole number of steps that the writing allows",
                       value_s, TSIM_TIME_S);
@@ -148,7 +148,7 @@ static const struct tsim_term *spares(struct tsim_terms *terms, const char *name
     double found = campaign_of(terms)->spares;
     if (r->spares >= 0)
         return tsim_term_of_scenario(terms, name, found, TSIM_COUNT);
-    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, name,
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
                                            "found for reliability.spares (sim/campaign/spares.h)", found, TSIM_COUNT);
     const struct tsim_term *between = mtbf(terms, "campaign.mtbf_s");
     if (between)
@@ -191,7 +191,7 @@ static const struct tsim_term *drawn(struct tsim_terms *terms, const char *name,
         return NULL;
     bool has = terms->scenario->reliability.has;
     struct tsim_term *term = tsim_term_new(
-        terms, TSIM_TERM_MODEL, name,
+        terms, TSIM_TERM_OUTCOME, name,
         has ? tsim_arena_printf(terms->arena, "Monte Carlo, %lld replications (sim/campaign/replication.h)",
                                 (long long)terms->scenario->reliability.replications)
             : "the run with its pauses (sim/campaign/replication.h)",
@@ -228,7 +228,7 @@ static const struct tsim_term *mean_power(struct tsim_terms *terms, const char *
 static const struct tsim_term *idle_power(struct tsim_terms *terms) {
     const struct tsim_node *node = terms->scenario->cluster.node;
     struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_MODEL, "an accelerator at rest",
+        tsim_term_new(terms, TSIM_TERM_OUTCOME, "an accelerator at rest",
                       "its idle power, with its part of the node and its ports (sim/cluster/power.h)",
                       tsim_power_step_energy_j(terms->cluster, 1, 0, 0, 0), TSIM_WATTS);
     tsim_term_add(terms, term,

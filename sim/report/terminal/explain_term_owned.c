@@ -70,7 +70,7 @@ static const struct tsim_term *annuity(struct tsim_terms *terms) {
     const struct tsim_cost_spec *c = &terms->scenario->cost;
     double value = tsim_annuity_per_y(c->interest_frac, c->lifetime_s / YEAR_S, c->residual_frac);
     struct tsim_term *term = tsim_term_new(
-        terms, TSIM_TERM_MODEL, "capital's cost of a year, over the capital",
+        terms, TSIM_TERM_OUTCOME, "capital's cost of a year, over the capital",
         "(1 - residual / (1 + interest)^lifetime) interest / (1 - (1 + interest)^-lifetime); without interest (1 - "
         "residual) / lifetime, in years",
         value, TSIM_FRACTION);
@@ -251,7 +251,7 @@ const struct tsim_term *tsim_term_of_ownership(struct tsim_terms *terms, const c
 
 static const struct tsim_term *fitted(struct tsim_terms *terms, const char *name, const char *formula, double value,
                                       const struct tsim_term *a, const struct tsim_term *b) {
-    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, name, formula, value, TSIM_COUNT);
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_OUTCOME, name, formula, value, TSIM_COUNT);
     tsim_term_add(terms, term, a, 1);
     if (b)
         tsim_term_add(terms, term, b, 1);
@@ -352,7 +352,7 @@ const struct tsim_term *tsim_term_of_shares(struct tsim_terms *terms, const char
                               tsim_term_of_step(terms, "step.data_stall_s"), step);
     bool is_matrix = strcmp(key, "compute") == 0, is_host = strcmp(key, "host") == 0;
     struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_MODEL, name,
+        tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
                       is_matrix ? "kernels of the operator table that the matrix units bind / step"
                       : is_host ? "passes and optimizer without their kernels: launching / step"
                                 : "kernels of the operator table that memory or their latency binds / step",
@@ -378,7 +378,7 @@ static const struct tsim_term *forecast(struct tsim_terms *terms, const char *na
     double value = strcmp(last, "p10") == 0 ? range->p10 : strcmp(last, "p50") == 0 ? range->p50 : range->p90;
     if (!u->has_run || isnan(value))
         return NULL;
-    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, name,
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
                                            "a quantile of everything that is not known (sim/study/judge/forecast.h)",
                                            value, is_cost ? TSIM_USD : TSIM_FRACTION);
     tsim_term_add(terms, term,

@@ -72,7 +72,7 @@ static void add_part(struct tsim_terms *terms, struct tsim_term *sum, const char
                {OF_EXPERTS, "experts.ffn_hidden", m->experts.ffn_hidden}};
     if (!(n > 0))
         return;
-    struct tsim_term *part = tsim_term_new(terms, TSIM_TERM_MODEL, name, formula, n, TSIM_COUNT);
+    struct tsim_term *part = tsim_term_new(terms, TSIM_TERM_OUTCOME, name, formula, n, TSIM_COUNT);
     for (size_t i = 0; i < sizeof ALL / sizeof ALL[0]; i++)
         if (dimensions & ALL[i].of)
             tsim_term_add(terms, part, model_value(terms, ALL[i].key, ALL[i].value), 1);
@@ -266,7 +266,7 @@ void tsim_term_add_port_power(struct tsim_terms *terms, struct tsim_term *term) 
 static const struct tsim_term *power_term(struct tsim_terms *terms, const char *name) {
     const struct tsim_node *node = terms->scenario->cluster.node;
     const struct tsim_accelerator *a = node->accelerator;
-    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, name,
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
                                            "idle and busy shares of every accelerator, node and port "
                                            "(sim/cluster/power.h)",
                                            result_of(terms)->step.mean_power_w, TSIM_WATTS);
@@ -300,7 +300,7 @@ static const struct tsim_term *energy_term(struct tsim_terms *terms, const char 
 /* What loss scaling adds to the steps that update the weights. */
 static const struct tsim_term *skipped_term(struct tsim_terms *terms) {
     const struct tsim_loss_scaling_spec *l = &terms->scenario->training.loss_scaling;
-    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, "campaign.skipped_steps",
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_OUTCOME, "campaign.skipped_steps",
                                            "each time that the loss scale has grown, so many steps overflow",
                                            result_of(terms)->campaign.skipped_steps, TSIM_COUNT);
     tsim_term_add(
@@ -319,7 +319,7 @@ static const struct tsim_term *steps_term(struct tsim_terms *terms, const char *
                                        [TSIM_LENGTH_SAMPLES] = "training.samples",
                                        [TSIM_LENGTH_STEPS] = "training.steps"};
     struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_MODEL, name, "length of the run / length of a step, rounded up",
+        tsim_term_new(terms, TSIM_TERM_OUTCOME, name, "length of the run / length of a step, rounded up",
                       result_of(terms)->campaign.steps, TSIM_COUNT);
     tsim_term_add(terms, term, tsim_term_of_scenario(terms, KEYS[t->length_kind], t->length, TSIM_COUNT), 1);
     if (t->length_kind == TSIM_LENGTH_TOKENS)

@@ -133,7 +133,7 @@ const struct tsim_term *tsim_term_link_rate(struct tsim_terms *terms, bool betwe
         tsim_term_of_file(terms, TSIM_CATALOGUE_FABRICS, "oversubscription", fabric->oversubscription, TSIM_FRACTION),
         -1);
     if (fabs(tsim_term_by_rule(term) / term->value - 1) > 1e-9)
-        term->rule = TSIM_TERM_MODEL; /* a topology with links of its own kind */
+        term->rule = TSIM_TERM_OUTCOME; /* a topology with links of its own kind */
     return terms->link_rate[between_nodes] = term;
 }
 
@@ -157,7 +157,7 @@ static const struct tsim_term *attention_rate(struct tsim_terms *terms, enum tsi
 static const struct tsim_term *shape_share(struct tsim_terms *terms, const struct tsim_op *op, double share_frac) {
     const struct tsim_accelerator *a = accelerator_of(terms);
     if (op->kind == TSIM_OP_FLASH) {
-        struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, "share of it at this shape",
+        struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_OUTCOME, "share of it at this shape",
                                                "head dimension, length, forward or backward (sim/cost/compute.h)",
                                                share_frac, TSIM_FRACTION);
         tsim_term_add(terms, term, tsim_term_given(terms, "head dimension", op->head_dim, TSIM_COUNT, OF_SHAPE), 1);
@@ -167,7 +167,7 @@ static const struct tsim_term *shape_share(struct tsim_terms *terms, const struc
         return term;
     }
     struct tsim_term *term = tsim_term_new(
-        terms, TSIM_TERM_MODEL, "share of it at this shape",
+        terms, TSIM_TERM_OUTCOME, "share of it at this shape",
         "tiles in waves over the units, and their start-up, a time (sim/cost/compute.h)", share_frac, TSIM_FRACTION);
     tsim_term_add(terms, term, file_value(terms, "compute_units", (double)a->compute_units, TSIM_COUNT), 1);
     tsim_term_add(terms, term, file_value(terms, "efficiency.matrix_ramp_k", a->matrix_ramp_k, TSIM_COUNT), 1);
@@ -247,7 +247,7 @@ static const struct tsim_term *alone_time(struct tsim_terms *terms, const struct
             return same;
     }
     struct tsim_term *alone =
-        tsim_term_new(terms, TSIM_TERM_MODEL, "alone", "NCCL's tuning model over these links (sim/cost/collective.h)",
+        tsim_term_new(terms, TSIM_TERM_OUTCOME, "alone", "NCCL's tuning model over these links (sim/cost/collective.h)",
                       op->time_s, TSIM_TIME_S);
     tsim_term_add(terms, alone, tsim_term_given(terms, "bytes", op->op->collective_bytes, TSIM_BYTES, OF_SHAPE), 1);
     tsim_term_add(terms, alone,
@@ -268,7 +268,7 @@ static const struct tsim_term *exposed_time(struct tsim_terms *terms, const stru
         [TSIM_CONCURRENT_NEXT] = "what outlasts the product beside it, and what it takes from that (sim/step/pass.h)",
         [TSIM_CONCURRENT_PASS] = "what the other micro-batch's kernels do not hide (sim/step/pass.h)"};
     struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_MODEL, op->op->name, FORMULAS[op->op->overlap], op->exposed_s, TSIM_TIME_S);
+        tsim_term_new(terms, TSIM_TERM_OUTCOME, op->op->name, FORMULAS[op->op->overlap], op->exposed_s, TSIM_TIME_S);
     tsim_term_add(terms, term, alone_time(terms, op), 1);
     return term;
 }
@@ -384,7 +384,7 @@ static const struct tsim_term *bubble_term(struct tsim_terms *terms, const char 
                   {TSIM_PASS_INPUT_GRADIENT, "an input gradient"},
                   {TSIM_PASS_WEIGHT_GRADIENT, "a weight gradient"}};
     struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_MODEL, name,
+        tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
                       tsim_arena_printf(terms->arena, "waits of the slowest rank for other stages, simulated: %s",
                                         tsim_schedule_name(p->schedule)),
                       terms->explanation->result->step.terms.bubble_s, TSIM_TIME_S);
@@ -441,7 +441,7 @@ static const struct tsim_term *message_bytes(struct tsim_terms *terms) {
 static const struct tsim_term *pipeline_term(struct tsim_terms *terms, const char *name) {
     const struct tsim_stage_group_account *account = &terms->explanation->account;
     bool is_async = terms->scenario->parallelism.overlap.pipeline;
-    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_MODEL, name,
+    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
                                            is_async ? "waits for messages under way, simulated"
                                                     : "messages in line with the passes, simulated",
                                            account->terms.exposed_pipeline_s, TSIM_TIME_S);
@@ -457,9 +457,9 @@ static const struct tsim_term *data_term(struct tsim_terms *terms, const char *n
     const struct tsim_scenario *sc = terms->scenario;
     struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "waits for the data-parallel group, simulated",
                                           a->terms.exposed_data_s, TSIM_TIME_S);
-    struct tsim_term *gathers = tsim_term_new(terms, TSIM_TERM_MODEL, "waits for parameters",
+    struct tsim_term *gathers = tsim_term_new(terms, TSIM_TERM_OUTCOME, "waits for parameters",
                                               "gathers that no pass hides", a->exposed_gather_s, TSIM_TIME_S),
-                     *reductions = tsim_term_new(terms, TSIM_TERM_MODEL, "waits for reductions",
+                     *reductions = tsim_term_new(terms, TSIM_TERM_OUTCOME, "waits for reductions",
                                                  "reductions that no pass hides", a->exposed_reduce_s, TSIM_TIME_S);
     const struct tsim_term *parameters = tsim_term_stage_parameters(terms, a->stage),
                            *rate = tsim_term_link_rate(
@@ -484,13 +484,13 @@ static const struct tsim_term *data_term(struct tsim_terms *terms, const char *n
     }
     if (a->exposed_norm_s > 0)
         tsim_term_add(terms, sum,
-                      tsim_term_new(terms, TSIM_TERM_MODEL, "the gradient's norm",
+                      tsim_term_new(terms, TSIM_TERM_OUTCOME, "the gradient's norm",
                                     "an all-reduce of one number over all ranks (sim/cost/collective.h)",
                                     a->exposed_norm_s, TSIM_TIME_S),
                       1);
     if (a->interference_s > 0)
         tsim_term_add(terms, sum,
-                      tsim_term_new(terms, TSIM_TERM_MODEL, "passes slowed by collectives beside them",
+                      tsim_term_new(terms, TSIM_TERM_OUTCOME, "passes slowed by collectives beside them",
                                     "a layer on the compute units and memory bandwidth that they leave",
                                     a->interference_s, TSIM_TIME_S),
                       1);
@@ -503,7 +503,7 @@ static const struct tsim_term *optimizer_term(struct tsim_terms *terms, const ch
            shards = sc->parallelism.zero >= 1 ? tsim_shards(sc) : 1;
     if (sc->training.offload.optimizer)
         return tsim_term_new(
-            terms, TSIM_TERM_MODEL, name,
+            terms, TSIM_TERM_OUTCOME, name,
             "gradients to the host, where the backward pass does not hide them, and the longer of its update "
             "and of the weights' way back (step/step_plan.c)",
             value_s, TSIM_TIME_S);

@@ -1,0 +1,96 @@
+/* What memory.c records is what it computes, in every way to keep less on the accelerator. */
+#include "support/check_main.h"
+#include "support/example.h"
+#include "support/term_rules.h"
+#include "workload/memory.h"
+
+static struct example e;
+static struct tsim_arena arena;
+
+static void setup(void) {
+    tsim_arena_init(&arena);
+    example_init(&e);
+    e.scenario.parallelism.pipeline = 2;
+}
+
+static void teardown(void) {
+    tsim_arena_release(&arena);
+}
+
+static void expect_kinds(void) {
+    example_finish(&e);
+    for (int32_t stage = 0; stage < e.scenario.parallelism.pipeline; stage++) {
+        struct tsim_term_recorder recorder;
+        struct tsim_stage_memory memory;
+        struct tsim_stage_terms terms;
+        tsim_term_recorder_init(&recorder, &arena);
+        tsim_stage_memory(&e.scenario, stage, &memory);
+        tsim_stage_memory_recorded(&recorder, &e.scenario, stage, &terms);
+        const struct {
+            struct tsim_amount amount;
+            double bytes;
+        } KINDS[] = {{terms.weights, memory.weights_bytes},         {terms.gradients, memory.gradients_bytes},
+                     {terms.master, memory.master_bytes},           {terms.optimizer, memory.optimizer_bytes},
+                     {terms.activations, memory.activations_bytes}, {terms.buffers, memory.buffers_bytes}};
+        for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
+            ck_assert_double_eq(KINDS[i].amount.value, KINDS[i].bytes);
+            ck_assert_double_eq(KINDS[i].amount.term->value, KINDS[i].bytes);
+            expect_term_rules(KINDS[i].amount.term);
+        }
+        ck_assert_double_eq(terms.host.value, memory.host_bytes);
+        if (terms.host.term)
+            expect_term_rules(terms.host.term);
+    }
+}
+
+START_TEST(every_zero) {
+    for (e.scenario.parallelism.zero = 0; e.scenario.parallelism.zero <= 3; e.scenario.parallelism.zero++)
+        expect_kinds();
+}
+END_TEST
+
+START_TEST(every_schedule) {
+    for (int schedule = 0; schedule <= TSIM_SCHEDULE_DUALPIPE; schedule++) {
+        e.scenario.parallelism.schedule = (enum tsim_schedule)schedule;
+        e.scenario.parallelism.virtual_pipeline = schedule == TSIM_SCHEDULE_INTERLEAVED ? 2 : 1;
+        expect_kinds();
+    }
+}
+END_TEST
+
+START_TEST(every_recomputation) {
+    for (int recompute = 0; recompute <= TSIM_RECOMPUTE_FULL; recompute++) {
+        e.scenario.training.recompute = (enum tsim_recompute)recompute;
+        expect_kinds();
+    }
+}
+END_TEST
+
+/* Activations, the optimizer, both; then a loop over the layers' updates, and weights that are streamed. */
+START_TEST(what_lies_elsewhere) {
+    for (int i = 0; i < 4; i++) {
+        e.scenario.training.offload.activations_frac = i & 1 ? 0.25 : 0;
+        e.scenario.training.offload.optimizer = i & 2;
+        expect_kinds();
+    }
+    e.scenario.training.offload.optimizer = false;
+    e.scenario.training.updates_by_layer = true;
+    expect_kinds();
+    e.accelerator.execution = TSIM_EXECUTION_WEIGHT_STREAMING;
+    expect_kinds();
+}
+END_TEST
+
+static Suite *memory_terms_suite(void) {
+    Suite *suite = suite_create("memory_terms");
+    TCase *tests = tcase_create("memory_terms");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, every_zero);
+    tcase_add_test(tests, every_schedule);
+    tcase_add_test(tests, every_recomputation);
+    tcase_add_test(tests, what_lies_elsewhere);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(memory_terms_suite)
