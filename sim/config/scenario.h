@@ -52,6 +52,7 @@ enum tsim_schedule {
     TSIM_SCHEDULE_ZB_V,
     TSIM_SCHEDULE_DUALPIPE
 };
+enum tsim_detail { TSIM_DETAIL_AUTO, TSIM_DETAIL_OPERATORS, TSIM_DETAIL_PASSES };
 enum tsim_network { TSIM_NETWORK_FLUID, TSIM_NETWORK_STEPS, TSIM_NETWORK_IDEAL };
 enum tsim_axis {
     TSIM_AXIS_TENSOR,
@@ -280,6 +281,7 @@ struct tsim_variability_spec {
 struct tsim_simulation_spec {
     int64_t steps, warmup, seed;
     enum tsim_network network;
+    enum tsim_detail detail;
     bool fold;
 };
 struct tsim_measured {

@@ -17,6 +17,8 @@ static const struct tsim_word AXES[] = {
 static const struct tsim_word CONTEXT_EXCHANGES[] = {
     {"ring", TSIM_CONTEXT_RING}, {"all-gather", TSIM_CONTEXT_ALL_GATHER}, {"all-to-all", TSIM_CONTEXT_ALL_TO_ALL},
     {NULL, 0}};
+static const struct tsim_word DETAILS[] = {
+    {"auto", TSIM_DETAIL_AUTO}, {"operators", TSIM_DETAIL_OPERATORS}, {"passes", TSIM_DETAIL_PASSES}, {NULL, 0}};
 static const struct tsim_word NETWORKS[] = {
     {"fluid", TSIM_NETWORK_FLUID}, {"steps", TSIM_NETWORK_STEPS}, {"ideal", TSIM_NETWORK_IDEAL}, {NULL, 0}};
 static const struct tsim_word FOLDS[] = {{"auto", 1}, {"off", 0}, {NULL, 0}};
@@ -454,6 +456,7 @@ static const struct tsim_key SIMULATION_KEYS[] = {
     {INT_KEY("steps", scenario.simulation.steps, 1e6, "optimizer steps to simulate"), .default_text = "3", .is_positive = true},
     {INT_KEY("warmup", scenario.simulation.warmup, 1e6, "of them, not counted in the figures"), .default_text = "1"},
     {INT_KEY("seed", scenario.simulation.seed, 9e15, "of the random streams"), .default_text = "1"},
+    ENUM_KEY("detail", scenario.simulation.detail, DETAILS, "auto", "what is one event: each operator, or a whole pass"),
     ENUM_KEY("network", scenario.simulation.network, NETWORKS, "fluid",
              "fluid: shared links; steps: every message; ideal: no contention, no latency"),
     ENUM_KEY("fold", fold, FOLDS, "auto", "simulate ranks that cannot differ once"),

@@ -108,7 +108,7 @@ static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tic
         group->accounted = index + 1;
         group->n_pending -= tsim_stage_group_receives(group, item);
     }
-    if (group->plan->noise_deviation_frac > 0)
+    if (group->plan->noise_deviation_frac > 0 && !group->plays_pass)
         account_noise(group, index, segment);
     group->totals[TSIM_TOTAL_PASSES] += end - begin;
     group->totals[pass_total(group, item, tsim_stage_group_n_segments(group, index) > 1 ? 1 + segment : 0)]++;
@@ -206,7 +206,7 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
         totals[tsim_label_kind(label) == TSIM_TASK_GATHER ? TSIM_TOTAL_GATHER : TSIM_TOTAL_REDUCE] += wait + busy;
         totals[TSIM_TOTAL_BUBBLE] += join;
         return;
-    case TSIM_TASK_COLLECTIVE_STEP:
+    case TSIM_TASK_OPERATOR:
         break; /* told before */
     case TSIM_TASK_GO:
         totals[tsim_label_segment(label) == TSIM_TASK_GATHER ? TSIM_TOTAL_GATHER : TSIM_TOTAL_REDUCE] += wait + busy;
@@ -231,37 +231,57 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
     TSIM_BUG("label %lld", (long long)label);
 }
 
-/* A collective of a pass begins with the GO to its ranks, and is over with the task after it. */
-static void account_pass_collective(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end) {
-    struct tsim_collective_step_cursor *w = &group->cursor;
-    if (!w->under_way)
-        return;
-    if (tsim_label_kind(label) == TSIM_TASK_GO) {
-        w->collective_begin = begin;
+void tsim_account_beside(struct tsim_beside_stream *beside, tsim_tick end) {
+    beside->last_end = end;
+    beside->n_ended++;
+}
+
+/* The axis of a collective of the pass that ran beside the kernel which began at `begin`; TSIM_N_AXES: none did. */
+static enum tsim_axis axis_beside(const struct tsim_stage_group *group, tsim_tick begin) {
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
+        const struct tsim_beside_stream *b = &group->beside[axis];
+        if (b->n_started > b->n_ended || b->last_end > begin)
+            return (enum tsim_axis)axis;
+    }
+    return TSIM_N_AXES;
+}
+
+/* An operator of a pass from `from`, where the one before it ended. What a kernel takes beyond its own time was taken
+ * from it by a collective of its pass, else by others: that is left to interference. */
+static void account_operator(struct tsim_stage_group *group, tsim_tick from, tsim_tick end) {
+    const struct tsim_played *played = group->playing;
+    if (!played || played->kind == TSIM_PLAYED_KERNEL) {
+        tsim_tick own = played ? group->playing_alone : end - from;
+        group->totals[played && played->is_recompute ? TSIM_TOTAL_RECOMPUTE : TSIM_TOTAL_KERNELS] += own;
+        enum tsim_axis beside = end - from > own ? axis_beside(group, from) : TSIM_N_AXES;
+        if (beside != TSIM_N_AXES)
+            group->totals[TSIM_TOTAL_EXPOSED + (int)beside] += end - from - own;
         return;
     }
-    tsim_tick alone = tsim_engine_ticks(group->engine, w->under_way->collective_s);
-    bool is_context = w->under_way->axis == TSIM_AXIS_CONTEXT;
-    group->totals[is_context ? TSIM_TOTAL_CONTEXT_BEYOND : TSIM_TOTAL_TENSOR_BEYOND] +=
-        end - w->collective_begin - alone;
-    w->under_way = NULL;
+    group->totals[TSIM_TOTAL_EXPOSED + (int)played->axis] += end - from;
+    if (played->kind == TSIM_PLAYED_START)
+        group->beside[played->axis].n_started++;
 }
 
 void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,
                           tsim_tick end) {
-    account_pass_collective(group, label, begin, end);
-    if (tsim_label_is_collective_step(label)) {
-        if (!group->has_collective_steps) {
+    bool is_within = tsim_label_is_operator(label);
+    if (is_within || group->has_operators) {
+        if (!group->has_operators) {
             group->steps_ready = ready;
-            group->steps_begin = begin;
+            group->steps_begin = group->operator_end = begin;
         }
-        group->has_collective_steps = true;
-        return;
-    }
-    if (group->has_collective_steps) { /* this is the last one: the pass is all of them */
-        ready = group->steps_ready;
+        group->has_operators = is_within;
+        if (tsim_label_kind(label) != TSIM_TASK_GO) {
+            account_operator(group, group->operator_end, end);
+            group->operator_end = end;
+        }
+        if (is_within)
+            return;
+        ready = group->steps_ready; /* it was the last one: the pass is all of them */
         begin = group->steps_begin;
-        group->has_collective_steps = false;
+    } else if (tsim_label_kind(label) == TSIM_TASK_PASS && group->plays_pass) {
+        account_operator(group, begin, end);
     }
     tsim_tick from = group->last_end;
     group->last_end = end;
@@ -284,13 +304,15 @@ static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item i
                                : group->plan->shards_fully ? tsim_step_n_units(group->plan, item.kind)
                                                            : segments,
                                &cost);
-    account->terms.compute_s += n * cost.compute_s;
-    account->terms.recompute_s += n * cost.recompute_s;
-    account->terms.exposed_tensor_s += n * cost.exposed_tensor_s;
-    account->terms.exposed_context_s += n * cost.exposed_context_s;
-    account->terms.exposed_expert_s += n * cost.exposed_expert_s;
-    account->terms.exposed_data_s += n * cost.exposed_data_s;
-    account->interference_s -= n * cost.time_s;
+    if (!tsim_pass_is_played(group, place > 0)) { /* else its operators have been timed */
+        account->terms.compute_s += n * cost.compute_s;
+        account->terms.recompute_s += n * cost.recompute_s;
+        account->terms.exposed_tensor_s += n * cost.exposed_tensor_s;
+        account->terms.exposed_context_s += n * cost.exposed_context_s;
+        account->terms.exposed_expert_s += n * cost.exposed_expert_s;
+        account->terms.exposed_data_s += n * cost.exposed_data_s;
+        account->interference_s -= n * cost.time_s;
+    }
     account->matrix_busy_s += n * cost.matrix_busy_s;
     account->memory_busy_s += n * cost.memory_busy_s;
     account->scale_up_bytes += n * cost.scale_up_bytes;
@@ -333,14 +355,28 @@ static void price_collectives(struct tsim_stage_group *group) {
     group->account->memory_busy_s += hbm_bytes / tsim_memory_rate(group->plan->cluster->accelerator);
 }
 
+static void add_operators(struct tsim_stage_group *group) {
+    struct tsim_stage_group_account *account = group->account;
+    double *const exposed_s[TSIM_AXIS_PIPELINE] = {[TSIM_AXIS_TENSOR] = &account->terms.exposed_tensor_s,
+                                                   [TSIM_AXIS_CONTEXT] = &account->terms.exposed_context_s,
+                                                   [TSIM_AXIS_EXPERT] = &account->terms.exposed_expert_s,
+                                                   [TSIM_AXIS_DATA] = &account->terms.exposed_data_s};
+    double kernels_s = seconds(group, TSIM_TOTAL_KERNELS), recompute_s = seconds(group, TSIM_TOTAL_RECOMPUTE);
+    account->terms.compute_s += kernels_s;
+    account->terms.recompute_s += recompute_s;
+    account->interference_s -= kernels_s + recompute_s;
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
+        double axis_s = seconds(group, (enum tsim_total)(TSIM_TOTAL_EXPOSED + axis));
+        *exposed_s[axis] += axis_s;
+        account->interference_s -= axis_s;
+    }
+}
+
 void tsim_account_close(struct tsim_stage_group *group) {
     struct tsim_stage_group_account *account = group->account;
     account->interference_s += seconds(group, TSIM_TOTAL_PASSES); /* passes are stretched by collectives beside them */
     price_all_passes(group);
-    double tensor_s = seconds(group, TSIM_TOTAL_TENSOR_BEYOND), context_s = seconds(group, TSIM_TOTAL_CONTEXT_BEYOND);
-    account->terms.exposed_tensor_s += tensor_s;
-    account->terms.exposed_context_s += context_s;
-    account->interference_s -= tensor_s + context_s;
+    add_operators(group);
     price_collectives(group);
     account->exposed_gather_s = seconds(group, TSIM_TOTAL_GATHER);
     account->exposed_reduce_s = seconds(group, TSIM_TOTAL_REDUCE);

@@ -92,17 +92,34 @@ static void cross_phase(const struct tsim_step_links *step_links, const struct t
 }
 
 static struct tsim_crossed_links *crossed_by(const struct tsim_placement *placement,
-                                             struct tsim_stage_group *stage_groups, int32_t rank, bool is_expert) {
+                                             struct tsim_stage_group *stage_groups, int32_t rank, int whose) {
     struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
-    return &stage_groups[stage_group_of(placement, &at)].members[member_of(placement, &at)].crossed[is_expert];
+    return &stage_groups[stage_group_of(placement, &at)].members[member_of(placement, &at)].crossed[whose];
+}
+
+/* The longest collective of the axis that passes of the stage have. */
+static struct tsim_collective_request crossing_pass(const struct tsim_stage_group *group, enum tsim_axis axis) {
+    struct tsim_collective_request request = {.bytes = 0};
+    for (int i = 0; i < TSIM_N_PASS_KINDS * TSIM_N_PARTS; i++) {
+        const struct tsim_pass_program *program = &group->stage_plan->programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
+        for (int32_t at = 0; at < program->n; at++) {
+            const struct tsim_played *played = &program->at[at];
+            if (played->collective_bytes > request.bytes && played->axis == axis)
+                request = (struct tsim_collective_request){.op = played->collective, .bytes = played->collective_bytes};
+        }
+    }
+    return request;
 }
 
 /* A sum of whole gradients as it is, which may run on trees; everything else around a ring, long enough that what it
  * takes to begin does not count. */
-static struct tsim_collective_request crossing(const struct tsim_stage_group *group, int32_t n, bool is_expert) {
+static struct tsim_collective_request crossing(const struct tsim_stage_group *group, int32_t n, int whose) {
+    if (whose >= TSIM_CROSSED_PASS)
+        return crossing_pass(group, (enum tsim_axis)(whose - TSIM_CROSSED_PASS));
     const struct tsim_data_collective *reduce = &group->stage_plan->chunks[0].reduce;
     for (int32_t i = 0; i < reduce->n_parts; i++)
-        if (reduce->parts[i].is_expert == is_expert && reduce->parts[i].among == TSIM_AMONG_ALL)
+        if (reduce->parts[i].is_expert == (whose == TSIM_CROSSED_EXPERT_DATA) &&
+            reduce->parts[i].among == TSIM_AMONG_ALL)
             return (struct tsim_collective_request){.op = reduce->parts[i].op, .bytes = reduce->parts[i].bytes};
     return (struct tsim_collective_request){.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
 }
@@ -110,46 +127,53 @@ static struct tsim_collective_request crossing(const struct tsim_stage_group *gr
 /* The parts that its ranks own of what one group runs. */
 static void cross_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                         const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
-                        const int32_t *ranks, int32_t n, bool is_expert) {
+                        const int32_t *ranks, int32_t n, int whose) {
     struct tsim_coordinates first = tsim_placement_coordinates(placement, ranks[0]);
-    struct tsim_collective_request request = crossing(&stage_groups[stage_group_of(placement, &first)], n, is_expert);
+    struct tsim_collective_request request = crossing(&stage_groups[stage_group_of(placement, &first)], n, whose);
     struct tsim_pattern pattern;
+    if (!(request.bytes > 0))
+        return;
     tsim_pattern_build(&pattern, step_links->topology, ranks, n, &request);
     int32_t *n_shares = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t), n_phases = pattern.n_lanes * pattern.n_phases;
     for (int32_t i = 0; i < n_phases; i++)
         n_shares[pattern.phases[i].owner] += pattern.phases[i].n_shares;
     for (int32_t i = 0; i < n; i++)
-        crossed_by(placement, stage_groups, ranks[i], is_expert)->items =
+        crossed_by(placement, stage_groups, ranks[i], whose)->items =
             TSIM_NEW_ARRAY(arena, (size_t)n_shares[i], struct tsim_crossed_link);
     for (int32_t i = 0; i < n_phases; i++)
         cross_phase(step_links, &pattern, &pattern.phases[i],
-                    crossed_by(placement, stage_groups, ranks[pattern.phases[i].owner], is_expert));
+                    crossed_by(placement, stage_groups, ranks[pattern.phases[i].owner], whose));
     tsim_pattern_release(&pattern);
 }
 
 static void cross_groups(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                          const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, unsigned axes,
-                         bool is_expert) {
+                         int whose) {
     int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
         int32_t n = tsim_placement_ranks(placement, rank, axes, ranks);
         if (n > 1 && ranks[0] == rank)
-            cross_group(step_links, arena, placement, stage_groups, ranks, n, is_expert);
+            cross_group(step_links, arena, placement, stage_groups, ranks, n, whose);
     }
 }
 
 void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                            const struct tsim_placement *placement, struct tsim_stage_group *stage_groups) {
     const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
+    const struct tsim_step_plan *plan = stage_groups[0].plan;
     const struct tsim_topology *t = step_links->topology;
     bool meets_messages = tsim_placement_neighbours(placement, TSIM_AXIS_PIPELINE).any_on_node;
     bool has_shared = t->n_tiers > 0 || t->groups > 0 || t->per_switch > 0 || t->per_socket > 0 ||
                       t->count[TSIM_LINK_TORUS] > 0 || (t->count[TSIM_LINK_PAIR] > 0 && meets_messages);
     if (!has_shared)
         return;
-    cross_groups(step_links, arena, placement, stage_groups, data, false);
-    if (stage_groups[0].plan->scenario->model->experts.count > 0)
-        cross_groups(step_links, arena, placement, stage_groups, placement->expert_data_axes, true);
+    if (plan->has_data_group && !plan->is_stepped)
+        cross_groups(step_links, arena, placement, stage_groups, data, TSIM_CROSSED_DATA);
+    if (plan->has_data_group && !plan->is_stepped && plan->scenario->model->experts.count > 0)
+        cross_groups(step_links, arena, placement, stage_groups, placement->expert_data_axes, TSIM_CROSSED_EXPERT_DATA);
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE && plan->plays_operators; axis++)
+        cross_groups(step_links, arena, placement, stage_groups,
+                     axis == TSIM_AXIS_EXPERT ? placement->expert_axes : 1u << axis, TSIM_CROSSED_PASS + axis);
 }
 
 /* ---- collectives ---- */

@@ -8,7 +8,7 @@
  * ranks, which send their messages as their predecessors' come (network/traffic.h), and the collective's own task waits
  * until all of them are done, of one part after the other: scatter within the shards, then all-reduce over replicas,
  * then the experts'. Messages hold of their sender's device what the collective takes from the kernels beside it. A
- * pass is cut where its exposed collectives are (collective_steps.c), which are played the same way. Closed forms stay:
+ * pass is cut where its exposed collectives are (pass_tasks.c), which are played the same way. Closed forms stay:
  * collectives that run beside the pass's own products, the experts' exchanges, and the norm of the gradient. */
 #ifndef TSIM_STEP_EXPANSION_H
 #define TSIM_STEP_EXPANSION_H

@@ -150,6 +150,8 @@ static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
             struct tsim_collective_cost cost;
             collective_cost(w, op, &cost);
             row.time_s = cost.time_s;
+            row.latency_s = cost.latency_s;
+            row.partner = partner(w, list, i);
             row.exposed_s = op->overlap == TSIM_CONCURRENT_PASS ? 0 : exposed_s(w, list, i, &cost);
             row.sm_frac = cost.sm_frac;
             row.scale_up_bytes = cost.scale_up_bytes;

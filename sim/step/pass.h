@@ -83,8 +83,10 @@ void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);
 /* One operator of a part as it runs: for the sums above and for the operator table. */
 struct tsim_pass_operator {
     const struct tsim_op *op;
-    const char *phase; /* "forward" | "backward" | "recompute" */
-    double time_s;     /* kernels: alone. Collectives: alone, whatever of it is hidden */
+    const char *phase;             /* "forward" | "backward" | "recompute" */
+    double time_s;                 /* kernels: alone. Collectives: alone, whatever of it is hidden */
+    double latency_s;              /* collectives only: of time_s, without any flow */
+    const struct tsim_op *partner; /* collectives only: the product that it runs beside, or NULL */
     double exposed_s; /* collectives only: what they add to the pass; 0 where they run beside another pass, see above */
     double matrix_s, matrix_power_s, memory_s, exchange_s; /* as in tsim_kernel_cost */
     double scale_up_bytes, nic_bytes, hbm_bytes;

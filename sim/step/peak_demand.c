@@ -31,6 +31,21 @@ static double asked_per_s(const struct tsim_step_plan *plan, double bytes, doubl
     return fmin(bytes / time_s, capacity_per_s);
 }
 
+/* What operators ask for: kernels a device, collectives the links of their own rates. */
+static void raise_operators(const struct tsim_pass_programs *programs, enum tsim_axis axis, struct use *most) {
+    for (int i = 0; i < TSIM_N_PASS_KINDS * TSIM_N_PARTS; i++) {
+        const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
+        for (int32_t at = 0; at < program->n; at++) {
+            const struct tsim_played *played = &program->at[at];
+            bool is_beside = played->kind == TSIM_PLAYED_BESIDE;
+            if (axis == TSIM_N_AXES ? !is_beside : is_beside && played->axis == axis)
+                raise(most, (struct use){.device = played->kind == TSIM_PLAYED_KERNEL ? 1 : played->device_frac,
+                                         .scale_up = played->scale_up_bytes_per_s,
+                                         .nic = played->nic_bytes_per_s});
+        }
+    }
+}
+
 static void raise_passes(const struct tsim_step_plan *plan, const struct tsim_chunk_plan *chunk, struct use *most) {
     for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++) {
         const struct tsim_pass_cost *cost = &chunk->ways[kind].whole;
@@ -84,6 +99,8 @@ static void raise_streams(const struct tsim_step_plan *plan, int32_t stage, stru
     }
     if (plan->has_data_group && plan->shards_fully)
         raise_sharded(sp, data);
+    if (plan->plays_operators)
+        raise_operators(sp->programs, TSIM_N_AXES, compute);
     if (plan->has_tied_reduction)
         raise_collective(compute, &plan->tied);
 }
@@ -102,6 +119,15 @@ void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stag
                      in[] = {compute, data, of_messages(plan, (stage + p - 1) % p, true),
                              of_messages(plan, (stage + 1) % p, false)};
     *most = (struct tsim_stage_group_peaks){.device = {0, 0}};
+    for (int axis = 0; plan->plays_operators && axis < TSIM_AXIS_PIPELINE; axis++) {
+        struct use beside = {0};
+        raise_operators(plan->stages[stage].programs, (enum tsim_axis)axis, &beside);
+        add(&most->device, beside.device);
+        add(&most->scale_up_out, beside.scale_up);
+        add(&most->scale_up_in, beside.scale_up);
+        add(&most->nic_out, beside.nic);
+        add(&most->nic_in, beside.nic);
+    }
     for (int i = 0; i < 4; i++) {
         add(&most->device, out[i].device);
         add(&most->scale_up_out, out[i].scale_up);

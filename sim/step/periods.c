@@ -12,7 +12,17 @@ enum { LEAST_GROUPS = 5 };
 
 /* Where the programs of a stage group stand, as numbers of items of the whole schedule: those move on from period to
  * period. AT_OLDEST: the earliest that matters still. */
-enum place { AT_ITEM, AT_SEND_NEXT, AT_SEND_PREV, AT_UNIT, AT_REDUCE, AT_OLDEST, AT_LABELS, N_PLACES = AT_LABELS + 4 };
+enum place {
+    AT_ITEM,
+    AT_SEND_NEXT,
+    AT_SEND_PREV,
+    AT_UNIT,
+    AT_REDUCE,
+    AT_BESIDE, /* by axis */
+    AT_OLDEST = AT_BESIDE + TSIM_AXIS_PIPELINE,
+    AT_LABELS, /* by stream */
+    N_PLACES = AT_LABELS + TSIM_N_STREAMS
+};
 
 /* Times and counts are those of the whole step, with what was left out. What is of any length is in the logs. */
 struct moment {
@@ -174,6 +184,29 @@ static void put_streams(const struct tsim_stage_group *group, struct tsim_words 
     }
 }
 
+/* Where the operators of passes are played: how far the compute stream and the communicators are in theirs. */
+static void put_cursor(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w, tsim_tick now,
+                       struct tsim_words *state) {
+    tsim_words_put(state, w->is_active);
+    if (!w->is_active)
+        return;
+    const int64_t words[] = {w->kind, w->from, w->part, w->step, now - group->steps_begin, now - group->operator_end};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        tsim_words_put(state, words[i]);
+}
+
+static void put_beside(const struct tsim_stage_group *group, tsim_tick now, struct tsim_words *state) {
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
+        const struct tsim_beside_stream *b = &group->beside[axis];
+        if (group->streams[TSIM_STREAM_BESIDE + axis] < 0)
+            continue;
+        const int64_t words[] = {group->item - b->item, b->segment,        b->cursor.part,
+                                 b->cursor.step,        now - b->last_end, b->n_started - b->n_ended};
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            tsim_words_put(state, words[i]);
+    }
+}
+
 static bool put_stage_group(const struct tsim_stage_group *group, tsim_tick now, struct tsim_words *state) {
     if (group->item >= group->n_items)
         return false;
@@ -185,6 +218,8 @@ static bool put_stage_group(const struct tsim_stage_group *group, tsim_tick now,
         tsim_words_put(state, words[i]);
     for (int32_t i = 0; i < group->n_owed; i++)
         tsim_words_put(state, group->item - group->owed[i]);
+    put_cursor(group, &group->cursor, now, state);
+    put_beside(group, now, state);
     put_streams(group, state);
     return put_messages(group, now, state);
 }
@@ -223,6 +258,8 @@ static void put_places(const struct tsim_stage_group *group, int32_t *places) {
     places[AT_SEND_PREV] = left_out + group->send_at[1];
     places[AT_UNIT] = left_out + group->unit_item;
     places[AT_REDUCE] = left_out + group->reduce_item;
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
+        places[AT_BESIDE + axis] = left_out + group->beside[axis].item;
     int32_t oldest = group->accounted < group->item ? group->accounted : group->item;
     for (int32_t i = 0; i < group->n_owed; i++)
         oldest = group->owed[i] < oldest ? group->owed[i] : oldest;
@@ -296,7 +333,10 @@ static bool repeats_at(const struct tsim_periods *periods, const struct tsim_sta
 /* Streams whose next task belongs to an item, but not that which runs, and where they look for the next. */
 static const struct {
     int stream, place;
-} FOLLOWERS[] = {{TSIM_STREAM_DATA, AT_REDUCE}, {TSIM_STREAM_NEXT, AT_SEND_NEXT}, {TSIM_STREAM_PREV, AT_SEND_PREV}};
+} FOLLOWERS[] = {{TSIM_STREAM_DATA, AT_REDUCE},           {TSIM_STREAM_NEXT, AT_SEND_NEXT},
+                 {TSIM_STREAM_PREV, AT_SEND_PREV},        {TSIM_STREAM_BESIDE, AT_BESIDE},
+                 {TSIM_STREAM_BESIDE + 1, AT_BESIDE + 1}, {TSIM_STREAM_BESIDE + 2, AT_BESIDE + 2},
+                 {TSIM_STREAM_BESIDE + 3, AT_BESIDE + 3}};
 enum { N_FOLLOWERS = sizeof FOLLOWERS / sizeof FOLLOWERS[0] };
 
 /* It waits for a pass that has not begun yet. */
@@ -448,7 +488,9 @@ static void shorten(struct tsim_stage_group *group, const int32_t *then, const i
     group->n_items -= out;
     for (int i = 0; i < 2; i++)
         group->n_skipped[i] += (int32_t)period->times * period->slots[i];
-    int32_t *const next[N_FOLLOWERS] = {&group->reduce_item, &group->send_at[0], &group->send_at[1]};
+    int32_t *const next[N_FOLLOWERS] = {&group->reduce_item,    &group->send_at[0],     &group->send_at[1],
+                                        &group->beside[0].item, &group->beside[1].item, &group->beside[2].item,
+                                        &group->beside[3].item};
     for (int i = 0; i < N_FOLLOWERS; i++) { /* what did not move keeps its item */
         int32_t stream = FOLLOWERS[i].stream;
         int64_t label;

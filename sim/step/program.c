@@ -4,6 +4,7 @@
 #include "step/background.h"
 #include "step/link_utilization.h"
 #include "step/noise.h"
+#include "step/pass_tasks.h"
 #include "step/peak_demand.h"
 #include "step/periods.h"
 #include "workload/model.h"
@@ -161,14 +162,21 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
         keep_gathered(group);
 }
 
-static const tsim_program_fn PROGRAMS[TSIM_N_STREAMS] = {tsim_stage_group_compute, tsim_stage_group_data,
-                                                         tsim_stage_group_send_next, tsim_stage_group_send_prev};
+static const tsim_program_fn PROGRAMS[TSIM_STREAM_BESIDE] = {tsim_stage_group_compute, tsim_stage_group_data,
+                                                             tsim_stage_group_send_next, tsim_stage_group_send_prev};
+
+static tsim_program_fn program_of(enum tsim_stage_group_stream stream) {
+    return stream >= TSIM_STREAM_BESIDE ? tsim_stage_group_beside : PROGRAMS[stream];
+}
 
 /* As the stage group's own program; what the task waits for is kept until it is told. */
 static bool next_heard(void *context, int32_t stream, struct tsim_task *task) {
     struct stream_owner *owner = context;
     struct tsim_task_events *events = owner->events;
-    if (!PROGRAMS[owner->stream](owner->stage_group, stream, task))
+    struct tsim_stage_group *group = owner->stage_group;
+    bool is_beside = owner->stream >= TSIM_STREAM_BESIDE;
+    void *own = is_beside ? (void *)&group->beside[owner->stream - TSIM_STREAM_BESIDE] : (void *)group;
+    if (!program_of(owner->stream)(own, stream, task))
         return false;
     *events = (struct tsim_task_events){.n_waits = task->n_waits,
                                         .n_lowers = task->n_lowers,
@@ -180,19 +188,51 @@ static bool next_heard(void *context, int32_t stream, struct tsim_task *task) {
     return true;
 }
 
+/* Do passes of the stage have collectives along the axis that run beside their kernels? */
+static bool has_beside(const struct tsim_stage_group *group, int axis) {
+    const struct tsim_pass_programs *programs = group->stage_plan->programs;
+    bool has = false;
+    for (int i = 0; programs && i < TSIM_N_PASS_KINDS * TSIM_N_PARTS; i++)
+        has |= programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS].n_beside[axis] > 0;
+    return has;
+}
+
+static bool has_stream(const struct step_run *run, const struct tsim_stage_group *group, int stream) {
+    switch (stream) {
+    case TSIM_STREAM_COMPUTE:
+        return true;
+    case TSIM_STREAM_DATA:
+        return run->plan->has_data_group;
+    case TSIM_STREAM_NEXT:
+    case TSIM_STREAM_PREV:
+        return run->plan->sends_async && run->plan->schedule.stages > 1;
+    default:
+        return has_beside(group, stream - TSIM_STREAM_BESIDE);
+    }
+}
+
+static void begin_beside(struct step_run *run, struct tsim_stage_group *group, enum tsim_axis axis) {
+    int32_t counters = tsim_engine_add_counters(run->engine, 2);
+    group->beside[axis] =
+        (struct tsim_beside_stream){.stage_group = group, .axis = axis, .started = counters, .ended = counters + 1};
+}
+
 static void add_streams(struct tsim_arena *arena, struct step_run *run, struct tsim_stage_group *group) {
     for (int s = 0; s < TSIM_N_STREAMS; s++) {
         group->streams[s] = -1;
-        bool is_send = s == TSIM_STREAM_NEXT || s == TSIM_STREAM_PREV;
-        if ((is_send && (!run->plan->sends_async || run->plan->schedule.stages == 1)) ||
-            (s == TSIM_STREAM_DATA && !run->plan->has_data_group))
+        if (!has_stream(run, group, s))
             continue;
+        bool is_beside = s >= TSIM_STREAM_BESIDE;
+        if (is_beside)
+            begin_beside(run, group, (enum tsim_axis)(s - TSIM_STREAM_BESIDE));
         struct stream_owner *owner = &run->owners[run->n_owned];
         *owner = (struct stream_owner){.stage_group = group, .stream = (enum tsim_stage_group_stream)s};
         if (run->sink && run->sink->needs_events)
             owner->events = TSIM_NEW(arena, struct tsim_task_events);
-        group->streams[s] = owner->events ? tsim_engine_add_stream(run->engine, next_heard, owner)
-                                          : tsim_engine_add_stream(run->engine, PROGRAMS[s], group);
+        void *own = is_beside ? (void *)&group->beside[s - TSIM_STREAM_BESIDE] : (void *)group;
+        group->streams[s] = owner->events
+                                ? tsim_engine_add_stream(run->engine, next_heard, owner)
+                                : tsim_engine_add_stream(run->engine, program_of((enum tsim_stage_group_stream)s), own);
         TSIM_ASSERT(group->streams[s] == run->n_owned);
         run->n_owned++;
     }
@@ -209,7 +249,7 @@ static void add_input(struct tsim_arena *arena, struct tsim_stage_group *group) 
 /* With many members or replicas they would be most of the memory, and their making is the least of the work. */
 static void add_shapes(struct tsim_arena *arena, struct tsim_stage_group *group) {
     const struct tsim_step_plan *plan = group->plan;
-    if (group->n_members > 1 || plan->n_replicas > 1 || plan->is_stepped || plan->noise_deviation_frac > 0)
+    if (group->n_members > 1 || plan->n_replicas > 1 || plan->plays_operators || plan->noise_deviation_frac > 0)
         return;
     group->shapes = TSIM_NEW_ARRAY(arena, (size_t)tsim_stage_group_n_places(group), struct tsim_task_shape *);
     if (!group->links)
@@ -361,7 +401,7 @@ static __attribute__((noinline)) void tell_sink(struct step_run *run, int32_t st
     const struct tsim_stage_group *group = run->owners[stream].stage_group;
     bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
                     (tsim_label_kind(label) != TSIM_TASK_GO || group->expanding[TSIM_STREAM_DATA].part > 0);
-    bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && group->has_collective_steps;
+    bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && group->has_operators;
     tell_and_note(run, stream, label, is_cut ? group->steps_begin : is_whole ? group->go_end : begin, end);
 }
 
@@ -371,7 +411,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         return; /* messages: their collective's own task is seen */
     struct tsim_stage_group *group = run->owners[stream].stage_group;
     run->end = end;
-    if (run->sink && !tsim_label_is_collective_step(label))
+    if (run->sink && !tsim_label_is_operator(label))
         tell_sink(run, stream, label, begin, end);
     switch (run->owners[stream].stream) {
     case TSIM_STREAM_COMPUTE:
@@ -387,10 +427,11 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         group->totals[TSIM_TOTAL_SEND_BUSY] += end - begin;
         tsim_account_transfer(group, label, begin, end);
         return;
+    case TSIM_STREAM_BESIDE:
     case TSIM_N_STREAMS:
         break;
     }
-    TSIM_BUG("stream %d", (int)stream);
+    tsim_account_beside(&group->beside[run->owners[stream].stream - TSIM_STREAM_BESIDE], end);
 }
 
 /* After a tick in which a period may be over. */
@@ -402,8 +443,8 @@ static void look(void *context) {
 
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
     static const char *const KINDS[] = {
-        "pass",          "send",      "parameter gather", "gradient reduction", "tied embedding reduction",
-        "gradient norm", "optimizer", "part of a pass",   "batch of input",     "beginning of a collective"};
+        "pass",          "send",      "parameter gather",   "gradient reduction", "tied embedding reduction",
+        "gradient norm", "optimizer", "operator of a pass", "batch of input",     "beginning of a collective"};
     struct step_run *run = context;
     bool is_stage_group = stream >= 0 && stream < run->n_owned;
     for (size_t i = 0; i < run->links.n_patterns && !is_stage_group; i++)
@@ -529,7 +570,7 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     struct tsim_stage_group_account *accounts =
         TSIM_NEW_ARRAY(arena, (size_t)run.n_stage_groups, struct tsim_stage_group_account);
     add_stage_groups(scratch, &run, accounts);
-    if (run.has_links && run.plan->has_data_group && !run.plan->is_stepped)
+    if (run.has_links)
         tsim_step_links_cross(&run.links, scratch, placement, run.stage_groups);
     for (int32_t i = 0; i < run.n_stage_groups; i++) {
         add_input(arena, &run.stage_groups[i]);

@@ -41,7 +41,8 @@ enum tsim_stage_group_stream {
     TSIM_STREAM_DATA,
     TSIM_STREAM_NEXT,
     TSIM_STREAM_PREV,
-    TSIM_N_STREAMS
+    TSIM_STREAM_BESIDE, /* by axis: collectives beside the kernels of a pass */
+    TSIM_N_STREAMS = TSIM_STREAM_BESIDE + TSIM_AXIS_PIPELINE
 };
 
 enum tsim_task_kind {
@@ -52,8 +53,8 @@ enum tsim_task_kind {
     TSIM_TASK_TIED,   /* the tied embedding's gradient, first with last stage */
     TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
     TSIM_TASK_OPTIMIZER,
-    TSIM_TASK_COLLECTIVE_STEP, /* message by message: a part of a pass; the last of them is the PASS */
-    TSIM_TASK_INPUT,           /* item: until its batch has come from the input pipeline */
+    TSIM_TASK_OPERATOR, /* item, segment: of a pass; the last of them is the PASS */
+    TSIM_TASK_INPUT,    /* item: until its batch has come from the input pipeline */
     TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
 };
 

@@ -1,7 +1,7 @@
 #include "step/stage_group.h"
 #include "cost/compute.h"
-#include "step/collective_steps.h"
 #include "step/noise.h"
+#include "step/pass_tasks.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -147,6 +147,11 @@ void tsim_stage_group_pass_cost(const struct tsim_stage_group *group, struct tsi
     pass_cost(group, item, segment, n, cost);
     if (group->slowdown != 1)
         slow_down(group, group->slowdown, cost);
+}
+
+void tsim_stage_group_pass_cost_of(const struct tsim_stage_group *group, int32_t item, int32_t segment,
+                                   struct tsim_pass_cost *cost) {
+    pass_cost(group, tsim_stage_group_item(group, item), segment, tsim_stage_group_n_segments(group, item), cost);
 }
 
 void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t index, int32_t segment,
@@ -394,24 +399,13 @@ static void await_bucket(struct tsim_stage_group *group, struct tsim_task *task)
     group->n_released++;
 }
 
-static bool cut_pass(struct tsim_stage_group *group, struct tsim_pass_item item, struct tsim_pass_cost *cost) {
-    struct tsim_segment_layers layers = tsim_stage_group_segment_layers(group, group->item, group->segment);
-    struct tsim_collective_step_cursor segment = {.kind = item.kind,
-                                                  .has_embedding = layers.has_embedding,
-                                                  .has_head = layers.has_head,
-                                                  .from = layers.from,
-                                                  .to = layers.to,
-                                                  .label = tsim_label(TSIM_TASK_PASS, group->item, group->segment)};
-    return tsim_collective_steps_cut(group, &segment, cost);
-}
-
-/* The first step waits for what the pass waits for; the last one lowers what it lowers. */
-static void begin_collective_steps(struct tsim_stage_group *group, struct tsim_task *task) {
-    struct tsim_collective_step_cursor *w = &group->cursor;
+/* The first operator waits for what the pass waits for; the last one lowers what it lowers. */
+static void begin_operators(struct tsim_stage_group *group, struct tsim_task *task) {
+    struct tsim_pass_cursor *w = &group->cursor;
     w->n_lowers = task->n_lowers;
     memcpy(w->lowers, task->lowers, sizeof w->lowers);
     task->n_lowers = 0;
-    tsim_collective_steps_next(group, task);
+    tsim_pass_tasks_next(group, task);
 }
 
 static void shaped_task(struct tsim_stage_group *group, struct tsim_pass_item item, int32_t n_segments,
@@ -428,7 +422,7 @@ static void shaped_task(struct tsim_stage_group *group, struct tsim_pass_item it
     *shape = tsim_stage_group_keep_shape(group, task);
 }
 
-/* True when the task is the first step of several. */
+/* True when the task is the first operator of several. */
 static bool segment_task(struct tsim_stage_group *group, struct tsim_pass_item item, int32_t n_segments,
                          struct tsim_task *task) {
     struct tsim_pass_cost cost;
@@ -437,15 +431,16 @@ static bool segment_task(struct tsim_stage_group *group, struct tsim_pass_item i
         return false;
     }
     tsim_stage_group_segment_cost(group, group->item, group->segment, &cost);
-    bool is_cut = group->plan->is_stepped && cut_pass(group, item, &cost);
+    if (group->plan->plays_operators && tsim_pass_tasks_begin(group, group->item, group->segment, &cost))
+        return true;
     pass_task(group, &cost, task);
-    return is_cut;
+    return false;
 }
 
 static void next_pass(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_item item = tsim_stage_group_item(group, group->item);
     int32_t n_segments = tsim_stage_group_n_segments(group, group->item);
-    bool is_cut = segment_task(group, item, n_segments, task);
+    bool has_operators = segment_task(group, item, n_segments, task);
     task->label = tsim_label(TSIM_TASK_PASS, group->item, group->segment);
     pass_signals(group, item, n_segments, task);
     if (group->plan->waits_for_reductions)
@@ -453,8 +448,8 @@ static void next_pass(struct tsim_stage_group *group, struct tsim_task *task) {
     else if (group->plan->reduces_every_microbatch && !group->plan->shards_fully && item.kind != TSIM_PASS_FORWARD &&
              tsim_stage_group_meets_data(group, item))
         await_bucket(group, task);
-    if (is_cut)
-        begin_collective_steps(group, task);
+    if (has_operators)
+        begin_operators(group, task);
     if (++group->segment < n_segments)
         return;
     if (!group->plan->sends_async)
@@ -569,8 +564,7 @@ static bool next_tail(struct tsim_stage_group *group, struct tsim_task *task) {
 
 static bool next_compute(struct tsim_stage_group *group, struct tsim_task *task) {
     if (group->cursor.is_active) {
-        pass_task(group, &group->cursor.rest, task);
-        tsim_collective_steps_next(group, task);
+        tsim_pass_tasks_next(group, task);
         return true;
     }
     if (group->n_owed > 0) {

@@ -4,6 +4,7 @@
 #define TSIM_STEP_STAGE_GROUP_H
 
 #include "network/traffic.h"
+#include "step/pass_program.h"
 #include "step/program.h"
 #include "workload/memory.h"
 
@@ -30,12 +31,11 @@ static inline int64_t tsim_label_moved(int64_t label, int32_t items) {
     return item < 0 ? label : tsim_label(tsim_label_kind(label), item + items, tsim_label_segment(label));
 }
 
-/* A part of a pass that is cut into steps, or of a collective between them; the last of all is the PASS. */
-static inline bool tsim_label_is_collective_step(int64_t label) {
+/* An operator of a pass, or a part of one; the last of all is the PASS. */
+static inline bool tsim_label_is_operator(int64_t label) {
     enum tsim_task_kind kind = tsim_label_kind(label);
-    return kind == TSIM_TASK_COLLECTIVE_STEP ||
-           (kind == TSIM_TASK_GO &&
-            (tsim_label_segment(label) == TSIM_TASK_COLLECTIVE_STEP || tsim_label_segment(label) == TSIM_TASK_PASS));
+    return kind == TSIM_TASK_OPERATOR || (kind == TSIM_TASK_GO && (tsim_label_segment(label) == TSIM_TASK_OPERATOR ||
+                                                                   tsim_label_segment(label) == TSIM_TASK_PASS));
 }
 
 /* One kind of pass of one chunk: the whole pass, and how its time divides over embedding, each layer, head. */
@@ -56,20 +56,6 @@ struct tsim_data_collective {
     double device_share; /* by which passes slow down while it runs: it holds compute units and uses HBM */
 };
 
-/* Message by message: what lies between two exposed collectives of a part of a pass, and the second of them. */
-struct tsim_collective_step {
-    double kernel_s;
-    const struct tsim_data_collective *collective; /* NULL after the last */
-    enum tsim_axis axis;
-    double collective_s; /* alone */
-};
-enum { TSIM_MAX_COLLECTIVE_STEPS = 24 };
-struct tsim_collective_step_list {
-    struct tsim_collective_step items[TSIM_MAX_COLLECTIVE_STEPS];
-    int32_t n;
-    double kernel_s, collective_s, scale_up_bytes, nic_bytes; /* sums; of the collectives those that are cut at */
-};
-
 /* A shape holds what is the same in all passes of one kind through one chunk, or in one segment of them; in all
  * messages one way. */
 struct tsim_task_shape {
@@ -79,20 +65,32 @@ struct tsim_task_shape {
     struct tsim_demand demands[5], metered[5];
 };
 
-/* Where a pass that is cut into steps stands. */
-struct tsim_collective_step_cursor {
+/* Where a stream stands in the operators of a pass. */
+struct tsim_pass_cursor {
     bool is_active;
     enum tsim_pass_kind kind;
     bool has_embedding, has_head;
     int64_t from, to; /* layers of the model */
     int32_t part, step;
-    bool collective_due;                          /* the step's kernels are done */
-    const struct tsim_collective_step *under_way; /* whose collective it is; NULL: none is */
-    tsim_tick collective_begin;
-    struct tsim_pass_cost rest;
-    double kernel_s;
+    /* Of the compute stream: by how much its kernels are slower than their kind, what the pass waits for the host, and
+     * what it takes in all where nothing is in its way. */
+    double slowdown, host_s, whole_s;
     int64_t label; /* of the whole pass, and what it lowers */
     int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
+};
+
+/* A communicator's stream beside the kernels of a pass; counters of the STARTs it may follow, and of what is over. */
+struct tsim_beside_stream {
+    struct tsim_stage_group *stage_group;
+    enum tsim_axis axis;
+    int32_t started, ended;
+    tsim_tick last_end;
+    int64_t n_started, n_ended; /* STARTs of the compute stream; collectives that are over */
+    int64_t n_begun, n_awaited; /* of its collectives: that needed a START; that the compute stream has waited for */
+    int32_t item, segment;
+    bool is_within; /* of that segment: the cursor says where */
+    struct tsim_pass_cursor cursor;
+    const struct tsim_played *playing;
 };
 
 struct tsim_chunk_plan {
@@ -149,6 +147,7 @@ struct tsim_stage_plan {
     struct tsim_data_collective root_gather, root_reduce;
     struct tsim_data_collective *product_gathers, *product_reduces; /* by product; NULL where units are layers */
     int32_t n_collectives;
+    struct tsim_pass_programs *programs; /* where operators are played */
 };
 
 /* The plan of a step is the same for all stage groups. */
@@ -181,8 +180,9 @@ struct tsim_step_plan {
     struct tsim_data_collective tied;
     struct tsim_collective_cost norm;
     int32_t n_replicas;
+    int32_t n_exchanging;                         /* replicas in a row whose ranks exchange tokens for experts */
     double noise_mean_frac, noise_deviation_frac; /* of a stage group's pass: noise.h */
-    struct tsim_collective_step_list collective_steps[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
+    bool plays_operators;                         /* simulation.detail: operators; else a pass is one task */
     struct tsim_data_collective *pass_collectives;
     int32_t n_pass_collectives;
 };
@@ -199,6 +199,14 @@ struct tsim_crossed_link {
     bool is_between_nodes;
 };
 
+/* Whose collectives cross links: the data-parallel group, the ranks that hold the same experts; in passes, by axis. */
+enum {
+    TSIM_CROSSED_DATA,
+    TSIM_CROSSED_EXPERT_DATA,
+    TSIM_CROSSED_PASS,
+    TSIM_N_CROSSED = TSIM_CROSSED_PASS + TSIM_AXIS_PIPELINE
+};
+
 /* Resources of one rank. Folded they are its own, and meters where they cannot be short (peak_demand.h); unfolded
  * scale_up and NICs are links of the topology. */
 struct tsim_member {
@@ -209,7 +217,7 @@ struct tsim_member {
     struct tsim_crossed_links {
         struct tsim_crossed_link *items;
         int32_t n;
-    } crossed[2];
+    } crossed[TSIM_N_CROSSED];
 };
 
 /* A data-parallel collective of a stage group, message by message: signals for each of its parts. */
@@ -252,7 +260,12 @@ struct tsim_stage_group {
     struct tsim_expansion *expansions;
     int32_t n_expansions;
     struct tsim_expanding expanding[TSIM_N_STREAMS];
-    struct tsim_collective_step_cursor cursor;
+    struct tsim_pass_cursor cursor;
+    struct tsim_beside_stream beside[TSIM_AXIS_PIPELINE]; /* by axis */
+    int64_t n_exchanges[2];                               /* of experts so far: on the compute stream, beside it */
+    const struct tsim_played *playing;                    /* on the compute stream; NULL: nothing, or the host's wait */
+    bool plays_pass;                                      /* the pass under way has operators, else it is one task */
+    tsim_tick playing_alone;                              /* ticks of that kernel with nothing in its way */
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
     tsim_tick go_end; /* data: when the messages of the collective under way began */
     /* Signals: by tsim_stage_group_slot */
@@ -277,8 +290,8 @@ struct tsim_stage_group {
     int32_t unit_item, unit_position;    /* data, fully sharded */
     int32_t owed[2], n_owed;             /* items whose synchronous sends are due on the compute stream */
     /* Account */
-    tsim_tick steps_ready, steps_begin; /* of the first step of the pass under way */
-    bool has_collective_steps;
+    tsim_tick steps_ready, steps_begin, operator_end; /* of the pass under way: its first operator, its last so far */
+    bool has_operators;
     int32_t n_arrived; /* batches, the last of them at last_arrival */
     tsim_tick last_arrival;
     tsim_tick first_begin, last_end; /* where the step begins for this stage group; the end of its last task */
@@ -314,9 +327,10 @@ enum tsim_total {
     TSIM_TOTAL_NORM,
     TSIM_TOTAL_OPTIMIZER,
     TSIM_TOTAL_INPUT,
-    TSIM_TOTAL_TENSOR_BEYOND, /* message by message: what exposed collectives of passes take beyond their time alone */
-    TSIM_TOTAL_CONTEXT_BEYOND,
-    TSIM_TOTAL_PASSES,
+    TSIM_TOTAL_KERNELS, /* where operators are played: alone, the host's time with them; executed again; by axis */
+    TSIM_TOTAL_RECOMPUTE,
+    TSIM_TOTAL_EXPOSED,
+    TSIM_TOTAL_PASSES = TSIM_TOTAL_EXPOSED + TSIM_AXIS_PIPELINE,
     TSIM_TOTAL_DATA_BUSY,
     TSIM_TOTAL_SEND_BUSY,
     TSIM_TOTAL_SENT, /* counts: to the next, to the previous stage */
@@ -333,6 +347,7 @@ void tsim_account_close(struct tsim_stage_group *group);
 void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,
                           tsim_tick end);
 void tsim_account_data(struct tsim_stage_group *group, int64_t label);
+void tsim_account_beside(struct tsim_beside_stream *beside, tsim_tick end);
 void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end);
 
 /* Every link from one rank to another; unfolded. */
@@ -357,10 +372,20 @@ bool tsim_stage_group_data(void *context, int32_t stream, struct tsim_task *task
 bool tsim_stage_group_send_next(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_send_prev(void *context, int32_t stream, struct tsim_task *task);
 
+/* Are the operators of its passes played? One that is cut through the middle of a layer, or of a layer list, stays a
+ * single task. */
+static inline bool tsim_pass_is_played(const struct tsim_stage_group *group, bool is_cut) {
+    const struct tsim_step_plan *plan = group->plan;
+    return plan->plays_operators && !plan->gathers_products && !(is_cut && plan->scenario->model->list);
+}
+
 /* The cost of a segment of an item's pass (position in execution order). */
 void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                                    struct tsim_pass_cost *cost);
-/* The same without noise, by what the item is, of a pass in `n` segments. */
+/* The same without noise and slow accelerators. */
+void tsim_stage_group_pass_cost_of(const struct tsim_stage_group *group, int32_t item, int32_t segment,
+                                   struct tsim_pass_cost *cost);
+/* Without noise, by what the item is, of a pass in `n` segments. */
 void tsim_stage_group_pass_cost(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
                                 int32_t n, struct tsim_pass_cost *cost);
 

@@ -88,15 +88,16 @@ static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_s
     const struct tsim_collective_cost *cost = &collective->cost;
     double flow_s = cost->time_s - cost->latency_s, up = cost->scale_up_bytes / flow_s, nic = cost->nic_bytes / flow_s;
     double expert_up = collective->expert_scale_up_bytes / flow_s, expert_nic = collective->expert_nic_bytes / flow_s;
-    bool has_crossed = member->crossed[0].n + member->crossed[1].n > 0;
+    const struct tsim_crossed_links *dense = &member->crossed[TSIM_CROSSED_DATA],
+                                    *experts = &member->crossed[TSIM_CROSSED_EXPERT_DATA];
     if (group->links && collective == &group->plan->tied) {
         const struct tsim_stage_group *other = group->stage == 0 ? group->prev : group->next;
         tsim_stage_group_demand_route(group, stream, task, member->rank, other->members[i].rank, fmax(up, nic));
         return;
     }
-    crossed_demands(group, stream, &member->crossed[0], up - expert_up, nic - expert_nic, task);
-    crossed_demands(group, stream, &member->crossed[1], expert_up, expert_nic, task);
-    if (has_crossed)
+    crossed_demands(group, stream, dense, up - expert_up, nic - expert_nic, task);
+    crossed_demands(group, stream, experts, expert_up, expert_nic, task);
+    if (dense->n + experts->n > 0)
         return;
     tsim_stage_group_demand(group, stream, task, member->scale_up_out, up);
     tsim_stage_group_demand(group, stream, task, member->scale_up_in, up);

@@ -1,8 +1,8 @@
 /* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
 #include "cost/compute.h"
-#include "step/collective_steps.h"
 #include "step/folding.h"
 #include "step/noise.h"
+#include "step/pass_tasks.h"
 #include "step/stage_group.h"
 #include "workload/layer_list.h"
 #include "workload/model.h"
@@ -703,6 +703,12 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         tsim_pass_costs_build(part, plan->cluster, placement, &own_costs);
         costs = &own_costs;
     }
+    if (plan->plays_operators && part == sc && stage > 0) {
+        sp->programs = plan->stages[0].programs;
+    } else if (plan->plays_operators) {
+        sp->programs = TSIM_NEW(arena, struct tsim_pass_programs);
+        tsim_pass_programs_build(arena, part, plan->cluster, placement, plan->is_stepped, sp->programs);
+    }
     sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
     sp->alike = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, int32_t);
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {
@@ -777,6 +783,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     number_slots(arena, plan);
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
     plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
+    plan->plays_operators = plan->is_stepped || sc->simulation.detail == TSIM_DETAIL_OPERATORS;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
     plan->has_data_group = (first.dense.n_ranks > 1 || first.expert.n_ranks > 1 || plan->is_mirrored) &&
                            !tsim_streams_weights(sc); /* gradients are summed on their way out */
@@ -795,6 +802,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->sends_async = sc->parallelism.overlap.pipeline;
     tsim_noise_plan(sc, plan);
     plan->is_folded = tsim_folds(sc, cluster, placement);
+    plan->n_exchanging = placement->size[TSIM_AXIS_EXPERT];
     plan->n_replicas = plan->is_folded ? 1 : (int32_t)sc->parallelism.data;
     if (sc->is_forward_only)
         forward_only(plan);
@@ -819,6 +827,6 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
         collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),
                    &plan->norm);
     if (plan->is_stepped)
-        tsim_collective_steps_build(arena, plan, placement);
+        tsim_pass_collectives_build(arena, plan);
     return plan;
 }

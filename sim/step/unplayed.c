@@ -1,8 +1,8 @@
 #include "step/unplayed.h"
 
 #include "network/pattern.h"
-#include "step/collective_steps.h"
 #include "step/pass.h"
+#include "step/pass_tasks.h"
 #include "workload/model.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * alone: right where each group has its links to itself, as on a node's switch or a fabric that does not block. Where
  * groups meet on the links of a fat tree, a dragonfly, a torus or PCIe switches, and together load one of them for
  * longer, a run is refused, unless they are played message by message (`network: steps`, and only where they are
- * exposed: step/collective_steps.c). */
+ * exposed: step/pass_tasks.c). */
 #ifndef TSIM_STEP_UNPLAYED_H
 #define TSIM_STEP_UNPLAYED_H
 

@@ -231,6 +231,7 @@ static void expect_the_same(void (*random_of)(struct random_source *, struct exa
         struct example e;
         char plan[200];
         random_of(&random, &e);
+        e.scenario.simulation.detail = i % 3 == 0 ? TSIM_DETAIL_OPERATORS : TSIM_DETAIL_PASSES;
         describe_plan(i, &e.scenario, plan, sizeof plan);
         struct tsim_step_simulation shortened = simulate(&arena, &e.scenario, false, &some);
         struct tsim_step_simulation whole = simulate(&arena, &e.scenario, true, &all_tasks);

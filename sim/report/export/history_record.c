@@ -468,7 +468,7 @@ static void take(void *context, const struct tsim_step_task *task) {
         record_kernel(group, task, "batch of input", true);
         break;
     case TSIM_TASK_GO:
-    case TSIM_TASK_COLLECTIVE_STEP:
+    case TSIM_TASK_OPERATOR:
         record_kernel(group, task, "before a collective", false);
         break;
     }

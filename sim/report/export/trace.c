@@ -42,7 +42,8 @@ struct tsim_trace {
     struct tsim_step_sink sink;
 };
 
-static const char *const STREAM_NAMES[TSIM_N_STREAMS] = {"compute", "data", "send next", "send prev"};
+static const char *const STREAM_NAMES[TSIM_N_STREAMS] = {"compute", "data",    "send next", "send prev",
+                                                         "tensor",  "context", "expert",    "exchange"};
 
 /* ---- writing ---- */
 
@@ -195,7 +196,7 @@ static const char *task_name(const struct tsim_step_task *task) {
         return "gradient norm";
     case TSIM_TASK_OPTIMIZER:
         return "optimizer";
-    case TSIM_TASK_COLLECTIVE_STEP:
+    case TSIM_TASK_OPERATOR:
         return "part of a pass";
     case TSIM_TASK_INPUT:
         return "wait for input";

@@ -1,0 +1,274 @@
+#include "step/pass_tasks.h"
+
+#include "workload/model.h"
+
+#include <string.h>
+
+enum { MOST_COLLECTIVES = 32 };
+
+bool tsim_is_cut_at(const struct tsim_op *op) {
+    return op->overlap == TSIM_EXPOSED && op->axis != TSIM_AXIS_EXPERT;
+}
+
+/* The same collective serves wherever the same is asked for. */
+static const struct tsim_data_collective *find_collective(struct tsim_step_plan *plan,
+                                                          const struct tsim_played *played) {
+    unsigned axes = 1u << played->axis;
+    for (int32_t i = 0; i < plan->n_pass_collectives; i++) {
+        const struct tsim_data_collective *known = &plan->pass_collectives[i];
+        if (known->axes == axes && known->parts[0].op == played->collective &&
+            known->parts[0].bytes <= played->collective_bytes && known->parts[0].bytes >= played->collective_bytes)
+            return known;
+    }
+    TSIM_ASSERT(plan->n_pass_collectives < MOST_COLLECTIVES);
+    struct tsim_data_collective *added = &plan->pass_collectives[plan->n_pass_collectives++];
+    added->axes = axes;
+    added->n_parts = 1;
+    added->parts[0] = (struct tsim_collective_part){
+        .op = played->collective, .bytes = played->collective_bytes, .among = TSIM_AMONG_ALL};
+    return added;
+}
+
+void tsim_pass_collectives_build(struct tsim_arena *arena, struct tsim_step_plan *plan) {
+    plan->pass_collectives = TSIM_NEW_ARRAY(arena, MOST_COLLECTIVES, struct tsim_data_collective);
+    for (int32_t s = 0; s < plan->schedule.stages; s++) {
+        struct tsim_pass_programs *programs = plan->stages[s].programs;
+        for (int i = 0; i < TSIM_N_PASS_KINDS * TSIM_N_PARTS; i++) {
+            struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
+            for (int32_t at = 0; at < program->n; at++) {
+                struct tsim_played *played = &program->at[at];
+                if (played->kind == TSIM_PLAYED_COLLECTIVE && played->axis != TSIM_AXIS_EXPERT && !played->messages)
+                    played->messages = find_collective(plan, played);
+            }
+        }
+    }
+}
+
+/* ---- where a stream stands ---- */
+
+static bool is_list(const struct tsim_stage_group *group) {
+    return group->plan->scenario->model->list != NULL;
+}
+
+/* Parts that the segment goes through; a layer list is one. */
+static int32_t n_parts_of(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w) {
+    return w->has_embedding + (is_list(group) ? 1 : (int32_t)(w->to - w->from)) + w->has_head;
+}
+
+/* The program of the i-th part in execution order. */
+static const struct tsim_pass_program *program_at(const struct tsim_stage_group *group,
+                                                  const struct tsim_pass_cursor *w, int32_t i) {
+    int32_t at = w->kind == TSIM_PASS_FORWARD ? i : n_parts_of(group, w) - 1 - i;
+    int64_t layer = w->from + at - w->has_embedding;
+    const struct tsim_pass_program *of_kind = group->stage_plan->programs->of[w->kind];
+    if (w->has_embedding && at == 0)
+        return &of_kind[TSIM_PART_EMBEDDING];
+    if (w->has_head && at == n_parts_of(group, w) - 1)
+        return &of_kind[TSIM_PART_HEAD];
+    if (is_list(group))
+        return &of_kind[TSIM_PART_LAYER];
+    bool has_experts = tsim_model_expert_layers(group->plan->scenario->model, layer, layer + 1) > 0;
+    return &of_kind[has_experts ? TSIM_PART_EXPERT_LAYER : TSIM_PART_LAYER];
+}
+
+/* Goes on to the next entry that `wanted` of, or all; false at the end of the segment. */
+static const struct tsim_played *entry_at(const struct tsim_stage_group *group, struct tsim_pass_cursor *w,
+                                          bool (*is_wanted)(const struct tsim_played *, enum tsim_axis),
+                                          enum tsim_axis axis) {
+    int32_t n_parts = n_parts_of(group, w);
+    for (; w->part < n_parts; w->part++, w->step = 0) {
+        const struct tsim_pass_program *program = program_at(group, w, w->part);
+        for (; w->step < program->n; w->step++)
+            if (is_wanted(&program->at[w->step], axis))
+                return &program->at[w->step];
+    }
+    return NULL;
+}
+
+static bool is_of_compute(const struct tsim_played *played, enum tsim_axis axis) {
+    (void)axis;
+    return played->kind != TSIM_PLAYED_BESIDE;
+}
+
+static bool is_beside(const struct tsim_played *played, enum tsim_axis axis) {
+    return played->kind == TSIM_PLAYED_BESIDE && played->axis == axis;
+}
+
+static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t segment, struct tsim_pass_cursor *w) {
+    struct tsim_segment_layers layers = tsim_stage_group_segment_layers(group, item, segment);
+    *w = (struct tsim_pass_cursor){.kind = tsim_stage_group_item(group, item).kind,
+                                   .has_embedding = layers.has_embedding,
+                                   .has_head = layers.has_head,
+                                   .from = layers.from,
+                                   .to = layers.to};
+    return tsim_pass_is_played(group, tsim_stage_group_n_segments(group, item) > 1);
+}
+
+/* ---- tasks ---- */
+
+static void demand_kernel(struct tsim_stage_group *group, struct tsim_task *task) {
+    for (int32_t i = 0; i < group->n_members; i++)
+        tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, group->members[i].device, 1);
+}
+
+static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                         const struct tsim_played *played, struct tsim_task *task) {
+    double up = played->scale_up_bytes_per_s, nic = played->nic_bytes_per_s;
+    for (int32_t i = 0; i < group->n_members; i++) {
+        const struct tsim_member *member = &group->members[i];
+        const struct tsim_crossed_links *crossed = &member->crossed[TSIM_CROSSED_PASS + played->axis];
+        tsim_stage_group_demand(group, stream, task, member->device, played->device_frac);
+        for (int32_t k = 0; k < crossed->n; k++)
+            tsim_stage_group_demand(group, stream, task, crossed->items[k].link.resource,
+                                    crossed->items[k].link.per_unit * (crossed->items[k].is_between_nodes ? nic : up));
+        if (crossed->n > 0)
+            continue;
+        tsim_stage_group_demand(group, stream, task, member->scale_up_out, up);
+        tsim_stage_group_demand(group, stream, task, member->scale_up_in, up);
+        tsim_stage_group_demand(group, stream, task, member->nic_out, nic);
+        tsim_stage_group_demand(group, stream, task, member->nic_in, nic);
+    }
+}
+
+/* Experts are exchanged among stage groups of several replicas: where these are simulated apart, they begin together. */
+static void join_experts(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
+    const struct tsim_step_plan *plan = group->plan;
+    int32_t n = plan->n_exchanging;
+    if (plan->n_replicas == 1 || n <= 1)
+        return;
+    int64_t among = group->replica / n * plan->schedule.stages + group->stage;
+    task->join = (int64_t)TSIM_TASK_OPERATOR << 56 | (int64_t)(stream != TSIM_STREAM_COMPUTE) << 55 | among << 32 |
+                 group->n_exchanges[stream != TSIM_STREAM_COMPUTE]++;
+    task->n_parties = n;
+}
+
+static void collective_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                            const struct tsim_played *played, struct tsim_task *task) {
+    if (played->messages) {
+        group->asked[stream] = played->messages;
+        return;
+    }
+    task->latency = played->latency_s > 0 ? tsim_engine_ticks(group->engine, played->latency_s) : 0;
+    task->work = played->flow_s;
+    task->bound_per_s = 1;
+    task->weight = TSIM_COLLECTIVE_WEIGHT;
+    if (!group->plan->is_ideal && played->flow_s > 0)
+        demand_links(group, stream, played, task);
+    if (played->axis == TSIM_AXIS_EXPERT)
+        join_experts(group, stream, task);
+}
+
+static void play(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
+    struct tsim_beside_stream *beside = &group->beside[played->axis];
+    group->playing = played;
+    switch (played->kind) {
+    case TSIM_PLAYED_KERNEL:
+        task->work = played->flow_s * group->cursor.slowdown;
+        task->bound_per_s = 1;
+        group->playing_alone = tsim_engine_ticks(group->engine, task->work);
+        task->flow = group->playing_alone;
+        if (!group->plan->is_ideal)
+            demand_kernel(group, task);
+        return;
+    case TSIM_PLAYED_COLLECTIVE:
+        collective_task(group, TSIM_STREAM_COMPUTE, played, task);
+        return;
+    case TSIM_PLAYED_START:
+        task->raised_counter = beside->started;
+        return;
+    case TSIM_PLAYED_WAIT:
+        beside->n_awaited += played->count;
+        task->awaited_counter = beside->ended;
+        task->awaited_value = beside->n_awaited;
+        return;
+    case TSIM_PLAYED_BESIDE:
+        break;
+    }
+    TSIM_BUG("an operator of kind %d on the compute stream", (int)played->kind);
+}
+
+/* ---- the compute stream ---- */
+
+bool tsim_pass_tasks_begin(struct tsim_stage_group *group, int32_t item, int32_t segment,
+                           const struct tsim_pass_cost *cost) {
+    struct tsim_pass_cursor *w = &group->cursor;
+    group->plays_pass = false;
+    if (!enter(group, item, segment, w) || !entry_at(group, w, is_of_compute, TSIM_N_AXES))
+        return false;
+    double kernels_s = cost->compute_s - cost->host_excess_s + cost->recompute_s;
+    struct tsim_pass_cost mean;
+    tsim_stage_group_pass_cost_of(group, item, segment, &mean);
+    double mean_s = mean.compute_s - mean.host_excess_s + mean.recompute_s;
+    w->slowdown = mean_s > 0 ? kernels_s / mean_s : 1;
+    w->host_s = cost->host_excess_s > 0 ? cost->host_excess_s : 0;
+    w->whole_s = cost->time_s;
+    w->label = tsim_label(TSIM_TASK_PASS, item, segment);
+    w->is_active = group->plays_pass = true;
+    return true;
+}
+
+/* The host has launched the pass's last kernel, and the copies between it and the accelerator are over, so long after the
+ * pass began; where each launch waits for the kernel before it, so long after its kernels. */
+static void host_task(struct tsim_stage_group *group, struct tsim_task *task) {
+    struct tsim_pass_cursor *w = &group->cursor;
+    double wait_s = w->host_s;
+    if (!group->plan->scenario->software->launch_blocking)
+        wait_s = w->whole_s - tsim_engine_seconds(group->engine, tsim_engine_now(group->engine) - group->steps_begin);
+    task->latency = wait_s > 0 ? tsim_engine_ticks(group->engine, wait_s) : 0;
+    group->playing = NULL;
+}
+
+void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task) {
+    struct tsim_pass_cursor *w = &group->cursor;
+    const struct tsim_played *played = entry_at(group, w, is_of_compute, TSIM_N_AXES);
+    task->label = tsim_label(TSIM_TASK_OPERATOR, tsim_label_item(w->label), tsim_label_segment(w->label));
+    if (played) {
+        play(group, played, task);
+        w->step++;
+        if (w->host_s > 0 || entry_at(group, w, is_of_compute, TSIM_N_AXES))
+            return;
+    } else {
+        host_task(group, task);
+    }
+    task->label = w->label;
+    task->n_lowers = w->n_lowers;
+    memcpy(task->lowers, w->lowers, sizeof task->lowers);
+    w->is_active = false;
+}
+
+/* ---- communicators ---- */
+
+static bool find_next(struct tsim_beside_stream *b, const struct tsim_played **played) {
+    const struct tsim_stage_group *group = b->stage_group;
+    for (; b->item < group->n_items; b->item++, b->segment = 0) {
+        int32_t n = tsim_stage_group_n_segments(group, b->item);
+        for (; b->segment < n; b->segment++, b->is_within = false) {
+            if (!b->is_within && !enter(group, b->item, b->segment, &b->cursor))
+                continue;
+            b->is_within = true;
+            *played = entry_at(group, &b->cursor, is_beside, b->axis);
+            if (*played)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool tsim_stage_group_beside(void *context, int32_t stream, struct tsim_task *task) {
+    struct tsim_beside_stream *b = context;
+    struct tsim_stage_group *group = b->stage_group;
+    const struct tsim_played *played;
+    (void)stream;
+    if (!find_next(b, &played))
+        return false;
+    task->label = tsim_label(TSIM_TASK_OPERATOR, b->item, b->segment);
+    b->playing = played;
+    b->cursor.step++;
+    collective_task(group, (enum tsim_stage_group_stream)(TSIM_STREAM_BESIDE + (int)b->axis), played, task);
+    if (played->needs_start) {
+        task->awaited_counter = b->started;
+        task->awaited_value = ++b->n_begun;
+    }
+    task->raised_counter = b->ended;
+    return true;
+}

@@ -1,0 +1,24 @@
+/* pass_tasks.h - private to sim/step: a pass as tasks of the engine, one for each of its operators (pass_program.h), on
+ * the compute stream and on those of its communicators. */
+#ifndef TSIM_STEP_PASS_TASKS_H
+#define TSIM_STEP_PASS_TASKS_H
+
+#include "step/stage_group.h"
+
+/* Fills the collectives that are played message by message (network: steps). */
+void tsim_pass_collectives_build(struct tsim_arena *arena, struct tsim_step_plan *plan);
+
+/* Is a collective played message by message? The others are one activity each. */
+bool tsim_is_cut_at(const struct tsim_op *op);
+
+/* The pass or segment `item`, `segment` begins: true when it has operators to be played, else it is one task. *cost is
+ * what the segment costs in all. */
+bool tsim_pass_tasks_begin(struct tsim_stage_group *group, int32_t item, int32_t segment,
+                           const struct tsim_pass_cost *cost);
+/* Makes of `task` the next operator of the pass on the compute stream; the last lowers what the pass lowers. */
+void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task);
+
+/* tsim_program_fn of the streams of communicators; context is a struct tsim_beside_stream. */
+bool tsim_stage_group_beside(void *context, int32_t stream, struct tsim_task *task);
+
+#endif
