@@ -74,16 +74,6 @@ const struct tsim_term *tsim_record(struct tsim_term_recorder *recorder, const s
     return fresh;
 }
 
-const char *tsim_record_text(struct tsim_term_recorder *recorder, const char *format, ...) {
-    va_list args;
-    if (!recorder)
-        return NULL;
-    va_start(args, format);
-    const char *text = tsim_arena_vprintf(recorder->arena, format, args);
-    va_end(args);
-    return text;
-}
-
 /* ---- parts one by one ---- */
 
 void tsim_part_keep(struct tsim_part_list *list, struct tsim_amount part) {
@@ -95,11 +85,4 @@ void tsim_part_keep(struct tsim_part_list *list, struct tsim_amount part) {
         list->parts = parts;
     }
     list->parts[list->n++] = part;
-}
-
-struct tsim_amount tsim_sum_of(const struct tsim_part_list *list, const char *name, const char *formula,
-                               enum tsim_dimension dimension) {
-    if (!list->recorder)
-        return (struct tsim_amount){.value = list->sum};
-    return tsim_sum(list->recorder, name, formula, dimension, list->parts, (size_t)list->n);
 }

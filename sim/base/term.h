@@ -57,9 +57,8 @@ void tsim_term_recorder_init(struct tsim_term_recorder *recorder, struct tsim_ar
 /* The node that is as `term`; its strings and parts are kept where it is new. A sum's parts that are 0 are left out. */
 const struct tsim_term *tsim_record(struct tsim_term_recorder *recorder, const struct tsim_term *term);
 
-/* Text of a name or formula; NULL, and not formatted, without a recorder. */
-const char *tsim_record_text(struct tsim_term_recorder *recorder, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Text of a name or formula; NULL, and nothing of it is worked out, without a recorder. */
+#define tsim_record_text(recorder, ...) ((recorder) ? tsim_arena_printf((recorder)->arena, __VA_ARGS__) : NULL)
 
 /* What the rule makes of the parts; NAN for GIVEN and OUTCOME, which are known without. */
 static inline double tsim_by_rule(enum tsim_term_rule rule, const struct tsim_amount *parts, int32_t n) {
@@ -182,7 +181,11 @@ static inline void tsim_part_add(struct tsim_part_list *list, struct tsim_amount
     if (list->recorder)
         tsim_part_keep(list, part);
 }
-struct tsim_amount tsim_sum_of(const struct tsim_part_list *list, const char *name, const char *formula,
-                               enum tsim_dimension dimension);
+static inline struct tsim_amount tsim_sum_of(const struct tsim_part_list *list, const char *name, const char *formula,
+                                             enum tsim_dimension dimension) {
+    if (!list->recorder)
+        return (struct tsim_amount){.value = list->sum};
+    return tsim_sum(list->recorder, name, formula, dimension, list->parts, (size_t)list->n);
+}
 
 #endif

@@ -493,7 +493,7 @@ struct tsim_software {
     int64_t data_blocks;            /* compute units that a data-parallel collective holds at most; 0 = the library's */
     bool keeps_gradients;           /* those summed up in fp32 stay in the weights' precision, too */
     bool keeps_outputs;             /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
-    double flat_bucket_elements;    /* updates from flat tensors: see tsim_flat_bytes in workload/memory.c. 0: none */
+    double flat_bucket_elements;    /* updates from flat tensors: see flat_bytes in workload/memory.c. 0: none */
     double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in step/step_plan.c. 0: no limit */
     double gather_ahead_parameters; /* product by product: see tsim_layer_product_places. 0: parallelism.prefetch */
     int64_t bucket_elements;        /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */

@@ -503,15 +503,15 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tokens *k
     return k->e + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
 }
 
-/* Gradients of activations while a layer is worked on: the widest one, and the residual stream's. */
-static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
-                                            int32_t stage) {
-    struct tokens k = tokens_of(sc, true), first = tokens_of(sc, false); /* of two stacks the longer one decides */
-    double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, &k);
-    double widest = largest(sc->model, up * k.t * k.f, rows * fmax(up * expert_width(sc), k.h)) * k.e;
+/* Gradients of activations while a layer is worked on: the widest one, and the residual stream's; of two stacks the
+ * longer one decides. */
+static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                            const struct tokens *k, const struct tokens *first) {
+    double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, k);
+    double widest = largest(sc->model, up * k->t * k->f, rows * fmax(up * expert_width(sc), k->h)) * k->e;
     if (sc->model->encoder_layers > 0)
-        widest = fmax(widest, up * first.t * first.f * k.e);
-    double core = fmax(core_attention_bytes(sc, &k), core_attention_bytes(sc, &first));
+        widest = fmax(widest, up * first->t * first->f * k->e);
+    double core = fmax(core_attention_bytes(sc, k), core_attention_bytes(sc, first));
     if (tsim_recompute_parts(sc) == TSIM_RECOMPUTE_ATTENTION) /* recomputed, it meets its own, no longer the block's */
         core *= 2;
     struct tsim_amount inner =
@@ -520,12 +520,12 @@ static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const 
                                 tensor(r, "attention's core, less the parameters that are not gathered then",
                                        core - gathered_less_at_attention(sc, stage))));
     return tsim_sum(r, "gradients of activations", "inner tensor + residual stream", TSIM_BYTES,
-                    TSIM_PARTS(inner, tensor(r, "of the residual stream", 2 * fmax(k.t, first.t) * k.h * k.e)));
+                    TSIM_PARTS(inner, tensor(r, "of the residual stream", 2 * fmax(k->t, first->t) * k->h * k->e)));
 }
 
 /* The loss is done with before the backward pass of the layers. */
-static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage) {
-    struct tokens k = tokens_of(sc, true);
+static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                        const struct tokens *k, const struct tokens *first) {
     struct tsim_part_list layer = {.recorder = r};
     tsim_part_add(&layer, tensor(r, "activations of layers that are executed again, whole",
                                  working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),
@@ -533,13 +533,13 @@ static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const stru
     if (tsim_recompute_parts(sc) & ~(unsigned)TSIM_RECOMPUTE_ATTENTION)
         tsim_part_add(&layer, tensor(r, "what is executed again of a layer",
                                      largest(sc->model, recomputed_bytes(sc, false), recomputed_bytes(sc, true))));
-    tsim_part_add(&layer, working_gradients(r, sc, stage));
+    tsim_part_add(&layer, working_gradients(r, sc, stage, k, first));
     if (sc->parallelism.expert > 1)
-        tsim_part_add(&layer, tensor(r, "rows of experts, sent and received", 2 * expert_rows(sc, &k) * k.h * k.e));
+        tsim_part_add(&layer, tensor(r, "rows of experts, sent and received", 2 * expert_rows(sc, k) * k->h * k->e));
     struct tsim_amount of_layer = tsim_sum_of(&layer, "while a layer is worked on", "the sum of", TSIM_BYTES);
     if (!tsim_stage_has_head(sc, stage))
         return of_layer;
-    double logits = tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, &k);
+    double logits = tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, k);
     return tsim_largest(r, "while a layer or the loss is worked on", "the larger of the two", TSIM_BYTES,
                         TSIM_PARTS(of_layer, tensor(r, "logits, and what the loss makes of them", logits)));
 }
@@ -551,7 +551,7 @@ static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct ts
         add_listed_buffers(sc, stage, buffers);
         return;
     }
-    tsim_part_add(buffers, working_bytes(r, sc, stage));
+    tsim_part_add(buffers, working_bytes(r, sc, stage, &k, &first));
     if (sc->parallelism.pipeline > 1)
         tsim_part_add(buffers, tensor(r, "messages from other stages",
                                       2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.e));
@@ -571,13 +571,14 @@ static struct tsim_amount divided(struct tsim_term_recorder *r, const char *name
         TSIM_PARTS(parameters, tsim_inverse(tsim_given(r, "ranks", ranks, TSIM_COUNT, "parallelism of the scenario"))));
 }
 
-/* Parameters that one rank keeps this kind of state for. */
-static struct tsim_amount held_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
-                                          bool is_sharded) {
-    struct tsim_amount all = tsim_stage_parameters_recorded(r, sc, stage);
+/* Parameters that one rank keeps a kind of state for: all of its stage, or its shard of them. */
+struct held {
+    struct tsim_amount all, shard;
+};
+
+static struct tsim_amount shard_of(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                   struct tsim_amount all) {
     double n_experts = tsim_stage_expert_parameters(sc, stage);
-    if (!is_sharded)
-        return all;
     if (n_experts == 0)
         return divided(r, "parameters held", all, tsim_shards(sc));
     struct tsim_amount experts =
@@ -589,15 +590,18 @@ static struct tsim_amount held_parameters(struct tsim_term_recorder *r, const st
                                divided(r, "experts of a rank", experts, tsim_expert_shards(sc))));
 }
 
+static struct held held_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage) {
+    struct tsim_amount all = tsim_stage_parameters_recorded(r, sc, stage);
+    return (struct held){all, shard_of(r, sc, stage, all)};
+}
+
 /* Frameworks that update from flat tensors (DeepSpeed, runtime/zero/stage_1_and_2.py, runtime/fp16/fused_optimizer.py)
  * hold a bucket that gradients are copied into to be reduced, with sharded states another that weights are gathered in,
  * and for the update the gradients of what they update joined, in their own precision and converted to fp32. These are
  * pieces too large for what activations leave to the allocator, so they come on top. The bucket of sharded states is
  * allocated whole however small the model is (stage_1_and_2.py: ipg_buffer), the others are as large as what they hold
  * (engine.py: allreduce_no_retain; runtime/utils.py: all_gather_dp_groups), so ZeRO-1 may take more than none. */
-double tsim_flat_bytes(const struct tsim_scenario *sc, int32_t stage) {
-    double n = tsim_stage_parameters(sc, stage),
-           updated = held_parameters(NULL, sc, stage, sc->parallelism.zero >= 1).value;
+static double flat_bytes(const struct tsim_scenario *sc, double n, double updated) {
     double bucket = sc->software->flat_bucket_elements, gradient_bytes = tsim_gradient_bytes(sc);
     if (!(bucket > 0) || sc->parallelism.zero == 3 || sc->training.updates_by_layer || sc->training.offload.optimizer)
         return 0;
@@ -666,11 +670,12 @@ static struct tsim_amount largest_unit(struct tsim_term_recorder *r, const struc
                       "counted from the model's dimensions (sim/workload/model.h)");
 }
 
-static struct tsim_amount gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage) {
+static struct tsim_amount gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                    const struct held *held) {
     const char *name = "memory.gradients_bytes", *source = "training.gradient_precision of the scenario";
     if (sc->training.updates_by_layer)
         return state(r, name, largest_unit(r, sc, stage), tsim_gradient_bytes(sc), source, 0);
-    return state(r, name, held_parameters(r, sc, stage, sc->parallelism.zero >= 2), kept_gradient_bytes(sc), source, 0);
+    return state(r, name, sc->parallelism.zero >= 2 ? held->shard : held->all, kept_gradient_bytes(sc), source, 0);
 }
 
 /* Weight streaming: the weights of the layer in use and of the next, the gradients of one; the rest lies outside. */
@@ -708,10 +713,9 @@ static struct tsim_amount offload_activations(struct tsim_term_recorder *r, cons
                          TSIM_PARTS(tensor(r, "of two layers", 2 * layer), terms->host));
 }
 
-static void offload_optimizer(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+static void offload_optimizer(struct tsim_term_recorder *r, const struct tsim_scenario *sc, struct tsim_amount updated,
                               struct tsim_stage_terms *terms) {
     const char *why = "in the host's memory (training.offload of the scenario)";
-    struct tsim_amount updated = held_parameters(r, sc, stage, sc->parallelism.zero >= 1);
     struct tsim_amount states = state(r, "optimizer in the host's memory", updated, tsim_host_state_bytes(sc),
                                       "master weight, state and gradient (training.optimizer of the scenario)", 0);
     terms->host =
@@ -724,12 +728,13 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
                                 struct tsim_stage_terms *terms) {
     int zero = sc->parallelism.zero;
     struct tsim_part_list buffers = {.recorder = r};
+    struct held held = held_parameters(r, sc, stage);
+    struct tsim_amount updated = zero >= 1 ? held.shard : held.all;
     *terms = (struct tsim_stage_terms){0};
-    terms->weights = state(r, "memory.weights_bytes", held_parameters(r, sc, stage, zero >= 3),
-                           tsim_weight_bytes(sc->training.precision), "training.precision of the scenario",
-                           tsim_tables_weight_bytes(sc));
-    terms->gradients = gradients(r, sc, stage);
-    struct tsim_amount updated = held_parameters(r, sc, stage, zero >= 1);
+    terms->weights =
+        state(r, "memory.weights_bytes", zero >= 3 ? held.shard : held.all, tsim_weight_bytes(sc->training.precision),
+              "training.precision of the scenario", tsim_tables_weight_bytes(sc));
+    terms->gradients = gradients(r, sc, stage, &held);
     terms->master = state(r, "memory.master_bytes", updated, tsim_has_master_weights(sc) ? 4 : 0,
                           "an fp32 copy where training is in 16 or 8 bits (training.master_weights)", 0);
     terms->optimizer = state(r, "memory.optimizer_bytes", updated, tsim_optimizer_state_bytes(sc),
@@ -737,14 +742,14 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
     terms->activations = peak_activations(r, sc, stage);
     add_buffers(sc, stage, &buffers);
     tsim_part_add(&buffers, tensor(r, "batches of the input pipeline", batch_bytes(sc, stage)));
-    tsim_part_add(&buffers,
-                  tsim_given(r, "buckets and flat tensors of the framework", tsim_flat_bytes(sc, stage), TSIM_BYTES,
-                             "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
-                             "small the model (sim/workload/memory.c)"));
+    tsim_part_add(&buffers, tsim_given(r, "buckets and flat tensors of the framework",
+                                       flat_bytes(sc, held.all.value, updated.value), TSIM_BYTES,
+                                       "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
+                                       "small the model (sim/workload/memory.c)"));
     if (sc->training.offload.activations_frac > 0)
         tsim_part_add(&buffers, offload_activations(r, sc, stage, terms));
     if (sc->training.offload.optimizer)
-        offload_optimizer(r, sc, stage, terms);
+        offload_optimizer(r, sc, updated, terms);
     if (tsim_streams_weights(sc))
         stream_weights(r, sc, stage, terms);
     terms->buffers = tsim_sum_of(&buffers, "buffers", "the sum of", TSIM_BYTES);

@@ -74,9 +74,6 @@ double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario, bo
 double tsim_chunk_offloaded_bytes(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 double tsim_host_state_bytes(const struct tsim_scenario *scenario);
 
-/* The part of its buffers that is buckets and flat tensors of frameworks that update from them
- * (software.flat_bucket). */
-double tsim_flat_bytes(const struct tsim_scenario *scenario, int32_t stage);
 void tsim_stage_memory_recorded(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                                 int32_t stage, struct tsim_stage_terms *terms);
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);

@@ -74,12 +74,15 @@ START_TEST(flat_updates) {
     ck_assert_double_eq_tol(flat.total_bytes - plain.total_bytes, 4e6, 1);
     /* Larger than the model: sharded states' bucket is allocated whole, others hold what there is. */
     double n = tsim_stage_parameters(&e.scenario, 0);
-    e.software.flat_bucket_elements = 1e12;
-    ck_assert_double_eq(tsim_flat_bytes(&e.scenario, 0), 2 * (1e12 + n));
-    e.scenario.parallelism.zero = 0;
-    ck_assert_double_eq(tsim_flat_bytes(&e.scenario, 0), 2 * n);
-    e.scenario.parallelism.zero = 3;
-    ck_assert_double_eq(tsim_flat_bytes(&e.scenario, 0), 0);
+    const double LARGE[] = {2 * n, 2 * (1e12 + n), 0, 0};
+    for (int zero = 0; zero <= 3; zero += zero ? 2 : 1) {
+        e.scenario.parallelism.zero = zero;
+        e.software.flat_bucket_elements = 0;
+        tsim_stage_memory(&e.scenario, 0, &plain);
+        e.software.flat_bucket_elements = 1e12;
+        tsim_stage_memory(&e.scenario, 0, &flat);
+        ck_assert_double_eq_tol(flat.total_bytes - plain.total_bytes, LARGE[zero], 10);
+    }
 }
 END_TEST
 
