@@ -148,6 +148,9 @@ double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t res
  * the words are of no use, while a join lacks parties. */
 bool tsim_engine_put_state(const struct tsim_engine *engine, struct tsim_words *state);
 
+/* Does the stream's task wait for signals or counters, or has the stream finished? */
+bool tsim_engine_waits(const struct tsim_engine *engine, int32_t stream);
+
 /* Tells the label of the stream's task; false when the stream has finished. */
 bool tsim_engine_label(const struct tsim_engine *engine, int32_t stream, int64_t *label);
 void tsim_engine_relabel(struct tsim_engine *engine, int32_t stream, int64_t label);

@@ -222,6 +222,11 @@ void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader) {
     fetch(engine, leader);
 }
 
+bool tsim_engine_waits(const struct tsim_engine *engine, int32_t stream) {
+    const struct tsim_engine_stream *s = &engine->streams[stream];
+    return (s->state == STREAM_WAITING && s->n_unfired > 0) || s->state == STREAM_FINISHED;
+}
+
 int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32_t initial) {
     TSIM_ASSERT(count >= 0 && initial >= 0 && engine->n_signals + (size_t)count <= INT32_MAX);
     int32_t first = (int32_t)engine->n_signals;

@@ -246,21 +246,22 @@ static enum tsim_axis axis_beside(const struct tsim_stage_group *group, tsim_tic
     return TSIM_N_AXES;
 }
 
-/* An operator of a pass from `from`, where the one before it ended. What a kernel takes beyond its own time was taken
- * from it by a collective of its pass, else by others: that is left to interference. */
-static void account_operator(struct tsim_stage_group *group, tsim_tick from, tsim_tick end) {
-    const struct tsim_played *played = group->playing;
-    if (!played || played->kind == TSIM_PLAYED_KERNEL) {
-        tsim_tick own = played ? group->playing_alone : end - from;
-        group->totals[played && played->is_recompute ? TSIM_TOTAL_RECOMPUTE : TSIM_TOTAL_KERNELS] += own;
-        enum tsim_axis beside = end - from > own ? axis_beside(group, from) : TSIM_N_AXES;
-        if (beside != TSIM_N_AXES)
-            group->totals[TSIM_TOTAL_EXPOSED + (int)beside] += end - from - own;
-        return;
+/* Operators of a pass from `from`, where those before them ended. What kernels take beyond their own time was taken from
+ * them by a collective of their pass, else by others: that is left to interference. */
+static void account_operators(struct tsim_stage_group *group, tsim_tick from, tsim_tick end) {
+    const struct tsim_operator_run *run = &group->run;
+    tsim_tick own = run->kernels + run->recompute;
+    group->totals[TSIM_TOTAL_KERNELS] += run->kernels;
+    group->totals[TSIM_TOTAL_RECOMPUTE] += run->recompute;
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
+        group->totals[TSIM_TOTAL_EXPOSED + axis] += run->exposed[axis];
+        own += run->exposed[axis];
     }
-    group->totals[TSIM_TOTAL_EXPOSED + (int)played->axis] += end - from;
-    if (played->kind == TSIM_PLAYED_START)
-        group->beside[played->axis].n_started++;
+    if (end - from <= own)
+        return;
+    enum tsim_axis axis = run->waited_for ? run->waited_for->axis : axis_beside(group, from);
+    if (axis != TSIM_N_AXES)
+        group->totals[TSIM_TOTAL_EXPOSED + (int)axis] += end - from - own;
 }
 
 void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,
@@ -273,15 +274,17 @@ void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_ti
         }
         group->has_operators = is_within;
         if (tsim_label_kind(label) != TSIM_TASK_GO) {
-            account_operator(group, group->operator_end, end);
+            account_operators(group, group->operator_end, end);
             group->operator_end = end;
+            if (group->run.waited_for && group->run.waited_for->kind == TSIM_PLAYED_START)
+                group->beside[group->run.waited_for->axis].n_started += group->run.waited_for->count;
         }
         if (is_within)
             return;
         ready = group->steps_ready; /* it was the last one: the pass is all of them */
         begin = group->steps_begin;
     } else if (tsim_label_kind(label) == TSIM_TASK_PASS && group->plays_pass) {
-        account_operator(group, begin, end);
+        account_operators(group, begin, end);
     }
     tsim_tick from = group->last_end;
     group->last_end = end;

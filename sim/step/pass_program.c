@@ -32,6 +32,10 @@ static struct tsim_played *put(struct builder *b, enum tsim_played_kind kind, en
     return played;
 }
 
+static void put_start(struct builder *b, enum tsim_axis axis, int32_t count) {
+    put(b, TSIM_PLAYED_START, axis)->count = count;
+}
+
 static void put_wait(struct builder *b, enum tsim_axis axis, int32_t count) {
     put(b, TSIM_PLAYED_WAIT, axis)->count = count;
 }
@@ -75,7 +79,7 @@ static double held_frac(const struct tsim_pass_operator *row) {
 }
 
 static void put_concurrent(struct builder *b, const struct tsim_pass_operator *row) {
-    put(b, TSIM_PLAYED_START, row->op->axis);
+    put_start(b, row->op->axis, 1);
     struct tsim_played *beside = put_collective(b, TSIM_PLAYED_BESIDE, row, 1);
     beside->needs_start = true;
     beside->device_frac = held_frac(row);
@@ -86,7 +90,7 @@ static void put_concurrent(struct builder *b, const struct tsim_pass_operator *r
 
 /* User buffers are moved by copy engines: they take no compute units. */
 static void put_pieces(struct builder *b, const struct tsim_pass_operator *row) {
-    put(b, TSIM_PLAYED_START, row->op->axis);
+    put_start(b, row->op->axis, (int32_t)b->chunks - 1);
     for (int32_t i = 0; i < (int32_t)b->chunks - 1; i++)
         put_collective(b, TSIM_PLAYED_BESIDE, row, b->chunks - 1)->needs_start = i == 0;
     b->partner = row->partner;
@@ -102,7 +106,7 @@ static void put_scatter(struct builder *b, const struct tsim_pass_operator *row)
         *put(b, TSIM_PLAYED_KERNEL, TSIM_N_AXES) = product;
         if (i == n - 1)
             break;
-        put(b, TSIM_PLAYED_START, row->op->axis);
+        put_start(b, row->op->axis, 1);
         put_collective(b, TSIM_PLAYED_BESIDE, row, b->chunks - 1)->needs_start = true;
     }
     put_wait(b, row->op->axis, n - 1);
@@ -156,7 +160,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
 /* Lets what runs beside the whole part begin before everything else. */
 static void start_first(struct builder *b) {
     struct tsim_pass_program *program = b->program;
-    put(b, TSIM_PLAYED_START, b->part_axis);
+    put_start(b, b->part_axis, b->n_beside_part);
     struct tsim_played start = program->at[program->n - 1];
     memmove(program->at + 1, program->at, (size_t)(program->n - 1) * sizeof *program->at);
     program->at[0] = start;

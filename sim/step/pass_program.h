@@ -20,7 +20,7 @@ enum tsim_played_kind {
     TSIM_PLAYED_KERNEL,
     TSIM_PLAYED_COLLECTIVE, /* the compute stream waits for it */
     TSIM_PLAYED_BESIDE,     /* on the stream of its axis */
-    TSIM_PLAYED_START,      /* of the compute stream: the next BESIDE that needs one may begin */
+    TSIM_PLAYED_START,      /* of the compute stream: the next `count` of the axis' BESIDE may begin */
     TSIM_PLAYED_WAIT        /* of the compute stream: until `count` more of the axis' BESIDE are over */
 };
 

@@ -158,15 +158,22 @@ static void collective_task(struct tsim_stage_group *group, enum tsim_stage_grou
         join_experts(group, stream, task);
 }
 
+static tsim_tick kernel_ticks(const struct tsim_stage_group *group, const struct tsim_played *played) {
+    return tsim_engine_ticks(group->engine, played->flow_s * group->cursor.slowdown);
+}
+
+static void add_kernel(struct tsim_operator_run *run, const struct tsim_played *played, tsim_tick ticks) {
+    *(played->is_recompute ? &run->recompute : &run->kernels) += ticks;
+}
+
 static void play(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
-    struct tsim_beside_stream *beside = &group->beside[played->axis];
-    group->playing = played;
+    group->run = (struct tsim_operator_run){.waited_for = played->kind == TSIM_PLAYED_KERNEL ? NULL : played};
     switch (played->kind) {
     case TSIM_PLAYED_KERNEL:
         task->work = played->flow_s * group->cursor.slowdown;
         task->bound_per_s = 1;
-        group->playing_alone = tsim_engine_ticks(group->engine, task->work);
-        task->flow = group->playing_alone;
+        task->flow = kernel_ticks(group, played);
+        add_kernel(&group->run, played, task->flow);
         if (!group->plan->is_ideal)
             demand_kernel(group, task);
         return;
@@ -174,17 +181,102 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
         collective_task(group, TSIM_STREAM_COMPUTE, played, task);
         return;
     case TSIM_PLAYED_START:
-        task->raised_counter = beside->started;
+        task->raised_counter = group->beside[played->axis].started;
         return;
     case TSIM_PLAYED_WAIT:
-        beside->n_awaited += played->count;
-        task->awaited_counter = beside->ended;
-        task->awaited_value = beside->n_awaited;
+        group->beside[played->axis].n_awaited += played->count;
+        task->awaited_counter = group->beside[played->axis].ended;
+        task->awaited_value = group->beside[played->axis].n_awaited;
         return;
     case TSIM_PLAYED_BESIDE:
         break;
     }
     TSIM_BUG("an operator of kind %d on the compute stream", (int)played->kind);
+}
+
+/* ---- what nothing can disturb ---- */
+
+/* Nothing else uses the device, and nothing will before the compute stream itself lets it begin: the data stream waits for
+ * a segment of the pass, and what ran beside the pass is over. */
+static bool is_quiet(const struct tsim_stage_group *group) {
+    const struct tsim_step_plan *plan = group->plan;
+    if (plan->is_ideal)
+        return true;
+    if (plan->is_stepped)
+        return false;
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
+        if (group->beside[axis].n_started > group->beside[axis].n_ended)
+            return false;
+    return group->streams[TSIM_STREAM_DATA] < 0 || tsim_engine_waits(group->engine, group->streams[TSIM_STREAM_DATA]);
+}
+
+/* Nobody can be short of the links that it crosses. */
+static bool has_links_to_spare(const struct tsim_stage_group *group, const struct tsim_played *played) {
+    const struct tsim_member *member = &group->members[0];
+    if (group->plan->is_ideal)
+        return true;
+    bool has_up = played->scale_up_bytes_per_s > 0, has_nic = played->nic_bytes_per_s > 0;
+    return group->n_members == 1 && member->rank < 0 &&
+           !(has_up && (member->scale_up_out >= 0 || member->scale_up_in >= 0)) &&
+           !(has_nic && (member->nic_out >= 0 || member->nic_in >= 0));
+}
+
+/* Bytes that a run sends. */
+struct sent {
+    double scale_up, nic;
+};
+
+static bool can_follow(const struct tsim_stage_group *group, const struct tsim_played *played) {
+    if (played->kind == TSIM_PLAYED_KERNEL)
+        return true;
+    bool joins = played->axis == TSIM_AXIS_EXPERT && group->plan->n_replicas > 1;
+    return played->kind == TSIM_PLAYED_COLLECTIVE && !joins && has_links_to_spare(group, played);
+}
+
+static tsim_tick add_to_run(struct tsim_stage_group *group, const struct tsim_played *played, struct sent *sent) {
+    if (played->kind == TSIM_PLAYED_KERNEL) {
+        tsim_tick ticks = kernel_ticks(group, played);
+        add_kernel(&group->run, played, ticks);
+        return ticks;
+    }
+    tsim_tick ticks = (played->latency_s > 0 ? tsim_engine_ticks(group->engine, played->latency_s) : 0) +
+                      tsim_engine_ticks(group->engine, played->flow_s);
+    group->run.exposed[played->axis] += ticks;
+    sent->scale_up += played->scale_up_bytes_per_s * played->flow_s;
+    sent->nic += played->nic_bytes_per_s * played->flow_s;
+    return ticks;
+}
+
+static void meter(struct tsim_stage_group *group, struct tsim_task *task, int32_t resource, double bytes) {
+    if (resource < 0 && bytes > 0)
+        tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, resource, bytes / task->work);
+}
+
+/* The operators from here on as one task, as far as nothing can disturb them: it takes to the tick what they would take
+ * one by one. False: not even the first can be. */
+static bool run_task(struct tsim_stage_group *group, struct tsim_task *task) {
+    struct tsim_pass_cursor *w = &group->cursor;
+    const struct tsim_member *member = &group->members[0];
+    struct sent sent = {0, 0};
+    tsim_tick ticks = 0;
+    const struct tsim_played *played = entry_at(group, w, is_of_compute, TSIM_N_AXES);
+    if (!can_follow(group, played) || !is_quiet(group))
+        return false;
+    group->run = (struct tsim_operator_run){.waited_for = NULL};
+    for (; played && can_follow(group, played); played = entry_at(group, w, is_of_compute, TSIM_N_AXES)) {
+        ticks += add_to_run(group, played, &sent);
+        w->step++;
+    }
+    task->work = tsim_engine_seconds(group->engine, ticks);
+    task->bound_per_s = 1;
+    task->flow = ticks;
+    if (group->plan->is_ideal || (sent.scale_up <= 0 && sent.nic <= 0))
+        return true;
+    meter(group, task, member->scale_up_out, sent.scale_up);
+    meter(group, task, member->scale_up_in, sent.scale_up);
+    meter(group, task, member->nic_out, sent.nic);
+    meter(group, task, member->nic_in, sent.nic);
+    return true;
 }
 
 /* ---- the compute stream ---- */
@@ -215,7 +307,7 @@ static void host_task(struct tsim_stage_group *group, struct tsim_task *task) {
     if (!group->plan->scenario->software->launch_blocking)
         wait_s = w->whole_s - tsim_engine_seconds(group->engine, tsim_engine_now(group->engine) - group->steps_begin);
     task->latency = wait_s > 0 ? tsim_engine_ticks(group->engine, wait_s) : 0;
-    group->playing = NULL;
+    group->run = (struct tsim_operator_run){.kernels = task->latency};
 }
 
 void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task) {
@@ -223,8 +315,10 @@ void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task
     const struct tsim_played *played = entry_at(group, w, is_of_compute, TSIM_N_AXES);
     task->label = tsim_label(TSIM_TASK_OPERATOR, tsim_label_item(w->label), tsim_label_segment(w->label));
     if (played) {
-        play(group, played, task);
-        w->step++;
+        if (!run_task(group, task)) {
+            play(group, played, task);
+            w->step++;
+        }
         if (w->host_s > 0 || entry_at(group, w, is_of_compute, TSIM_N_AXES))
             return;
     } else {

@@ -79,13 +79,19 @@ struct tsim_pass_cursor {
     int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
 };
 
+/* What the compute stream's task plays: one operator, or several that nothing can disturb. */
+struct tsim_operator_run {
+    const struct tsim_played *waited_for; /* a collective of which all time is exposed, a START or a WAIT; else NULL */
+    tsim_tick kernels, recompute, exposed[TSIM_AXIS_PIPELINE]; /* with nothing in their way */
+};
+
 /* A communicator's stream beside the kernels of a pass; counters of the STARTs it may follow, and of what is over. */
 struct tsim_beside_stream {
     struct tsim_stage_group *stage_group;
     enum tsim_axis axis;
     int32_t started, ended;
     tsim_tick last_end;
-    int64_t n_started, n_ended; /* STARTs of the compute stream; collectives that are over */
+    int64_t n_started, n_ended; /* collectives that may begin since a START; that are over */
     int64_t n_begun, n_awaited; /* of its collectives: that needed a START; that the compute stream has waited for */
     int32_t item, segment;
     bool is_within; /* of that segment: the cursor says where */
@@ -263,9 +269,8 @@ struct tsim_stage_group {
     struct tsim_pass_cursor cursor;
     struct tsim_beside_stream beside[TSIM_AXIS_PIPELINE]; /* by axis */
     int64_t n_exchanges[2];                               /* of experts so far: on the compute stream, beside it */
-    const struct tsim_played *playing;                    /* on the compute stream; NULL: nothing, or the host's wait */
     bool plays_pass;                                      /* the pass under way has operators, else it is one task */
-    tsim_tick playing_alone;                              /* ticks of that kernel with nothing in its way */
+    struct tsim_operator_run run;                         /* on the compute stream */
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
     tsim_tick go_end; /* data: when the messages of the collective under way began */
     /* Signals: by tsim_stage_group_slot */
