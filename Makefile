@@ -7,7 +7,7 @@ Q := $(if $(V),,@)
 VARIANT ?= release
 BUILD := build/$(VARIANT)
 PREFIX ?= /usr/local
-PACKAGES := libgsl-dev libyaml-dev libsqlite3-dev libjansson-dev zlib1g-dev libexpat1-dev libprotobuf-c-dev protobuf-c-compiler libjs-chart.js check pkg-config
+PACKAGES := libgsl-dev libyaml-dev libsqlite3-dev libjansson-dev zlib1g-dev libexpat1-dev libprotobuf-c-dev protobuf-c-compiler check pkg-config
 LIBS := gsl yaml-0.1 sqlite3 jansson zlib expat libprotobuf-c
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
@@ -37,8 +37,7 @@ ALL_CFLAGS = $(STD) $(WARNINGS) $(if $(DEV),-Werror) $(CFLAGS) $(SANITIZE_$(VARI
   -DTSIM_SOURCE_TREE='"$(CURDIR)"' -DTSIM_PREFIX='"$(PREFIX)"' $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
 ALL_LIBS = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
 
-# The library that draws the charts of a report; it becomes a part of the program.
-CHART_JS ?= /usr/share/javascript/chart.js/chart.min.js
+# The template of a report's page becomes a part of the program.
 PAGE_TEMPLATE := sim/report/page/page.html
 # What protoc-c makes of a .proto file; its names are seen as those of a library.
 GENERATED := $(BUILD)/generated
@@ -81,10 +80,10 @@ $(BUILD)/%.o: %.c $(FLAGS)
 	@echo "cc    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/%.o: %.S $(PAGE_TEMPLATE) $(CHART_JS)
+$(BUILD)/%.o: %.S $(PAGE_TEMPLATE)
 	@mkdir -p $(@D)
 	@echo "as    $<"
-	$(Q)$(CC) -DTSIM_PAGE_TEMPLATE='"$(PAGE_TEMPLATE)"' -DTSIM_CHART_JS='"$(CHART_JS)"' -c -o $@ $<
+	$(Q)$(CC) -DTSIM_PAGE_TEMPLATE='"$(PAGE_TEMPLATE)"' -c -o $@ $<
 
 $(GENERATED)/chakra.pb-c.c $(GENERATED)/chakra.pb-c.h &: sim/import/traces/chakra.proto
 	@mkdir -p $(@D)
@@ -94,9 +93,6 @@ $(GENERATED)/chakra.pb-c.o: $(GENERATED)/chakra.pb-c.c $(FLAGS)
 	@echo "cc    $<"
 	$(Q)$(CC) $(filter-out $(WARNINGS),$(ALL_CFLAGS)) -c -o $@ $<
 $(BUILD)/sim/import/traces/chakra_file.o: $(GENERATED)/chakra.pb-c.h
-
-$(CHART_JS):
-	@echo "$@ is missing (Debian: libjs-chart.js); 'make setup' installs it, CHART_JS=FILE names another place"; exit 1
 
 $(filter $(HOT:%=$(BUILD)/sim/%/%),$(OBJECTS)): private ALL_CFLAGS += $(HOT_CFLAGS)
 

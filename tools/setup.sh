@@ -28,7 +28,6 @@ present_without_dpkg() {
     libexpat1-dev) pkg-config --exists expat 2>/dev/null ;;
     libprotobuf-c-dev) pkg-config --exists libprotobuf-c 2>/dev/null ;;
     protobuf-c-compiler) command -v protoc-c >/dev/null 2>&1 ;;
-    libjs-chart.js) [ -f /usr/share/javascript/chart.js/chart.min.js ] ;;
     check) pkg-config --exists check 2>/dev/null ;;
     *) return 1 ;;
     esac

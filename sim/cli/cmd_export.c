@@ -33,18 +33,23 @@ static bool wrong_format(const char *format) {
     return false;
 }
 
+/* Comparisons and searches are on pages alone. */
+static bool is_offered(const struct export *x, const struct tsim_chart *chart) {
+    return chart->subject == (x->is_sweep ? TSIM_CHART_OF_SWEEP : TSIM_CHART_OF_RUN);
+}
+
 static bool choose_chart(struct export *x) {
     const char *name = x->arguments->value[TSIM_OPTION_CHART];
     if (!name)
         name = x->is_sweep ? "scaling" : "step";
     for (size_t i = 0; i < TSIM_N_CHARTS; i++)
-        if (strcmp(TSIM_CHARTS[i].name, name) == 0 && TSIM_CHARTS[i].is_of_sweep == x->is_sweep)
+        if (strcmp(TSIM_CHARTS[i].name, name) == 0 && is_offered(x, &TSIM_CHARTS[i]))
             x->chart = &TSIM_CHARTS[i];
     if (x->chart)
         return true;
     fprintf(stderr, "tsim export: the charts of a %s are", x->is_sweep ? "sweep" : "run");
     for (size_t i = 0; i < TSIM_N_CHARTS; i++)
-        if (TSIM_CHARTS[i].is_of_sweep == x->is_sweep)
+        if (is_offered(x, &TSIM_CHARTS[i]))
             fprintf(stderr, " %s", TSIM_CHARTS[i].name);
     fprintf(stderr, ", not '%s'\nTry 'tsim export --help'.\n", name);
     return false;

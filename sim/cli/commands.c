@@ -135,9 +135,9 @@ static const struct tsim_command COMMANDS[] = {
      "A scenario, the number of a logged run, or sweep:N of the database. --format is\n"
      "csv (every figure), markdown or latex (a table with units), prometheus, svg or\n"
      "png (a chart; png needs rsvg-convert). Charts of a run: step, memory, schedule,\n"
-     "roofline, links, sensitivity; of one with failures or costs: days, timeline,\n"
-     "power, lost, ownership; of a sweep: scaling, pareto, heat. chakra: the step as\n"
-     "execution traces for ASTRA-sim, NAME.RANK.et with --output NAME, and\n"
+     "streams, roofline, links, sensitivity; of one with failures or costs: days,\n"
+     "timeline, power, lost, ownership; of a sweep: scaling, pareto, heat. chakra: the\n"
+     "step as execution traces for ASTRA-sim, NAME.RANK.et with --output NAME, and\n"
      "NAME.groups.json.",
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_FORMAT) |

@@ -75,6 +75,14 @@ struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key) {
     return from_jansson(json_object_get(to_jansson(object), key));
 }
 
+struct tsim_json *tsim_json_element(struct tsim_json *array, size_t i) {
+    return from_jansson(json_array_get(to_jansson(array), i));
+}
+
+void tsim_json_drop(struct tsim_json *object, const char *key) {
+    json_object_del(to_jansson(object), key);
+}
+
 /* ---- reading ---- */
 
 const struct tsim_json *tsim_json_find(const struct tsim_json *object, const char *key) {

@@ -23,8 +23,11 @@ void tsim_json_release(struct tsim_json *root);
 
 struct tsim_json *tsim_json_object(struct tsim_json *parent, const char *key);
 struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key);
-/* The member of an object, which must be there. */
+/* The member of an object, or the element of an array, which must be there. */
 struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key);
+struct tsim_json *tsim_json_element(struct tsim_json *array, size_t i);
+/* Takes a member out; nothing happens where there is none. */
+void tsim_json_drop(struct tsim_json *object, const char *key);
 /* Reading: NULL may be given for a container, and has nothing. */
 const struct tsim_json *tsim_json_find(const struct tsim_json *object, const char *key); /* NULL: no such member */
 size_t tsim_json_count(const struct tsim_json *container);                               /* members or elements */

@@ -45,7 +45,11 @@ static void read_all(const char *file) {
         tsim_store_configuration(store, &arena, 1, &json, &diags);
         read_points(&arena, store, &diags);
         struct tsim_json *page = tsim_page_new();
-        tsim_page_add_sweep(&arena, page, store, 1, &diags);
+        FILE *nowhere = fopen("/dev/null", "w");
+        if (tsim_page_add_sweep(&arena, page, store, 1, &diags) == TSIM_OK && nowhere)
+            tsim_page_write(page, nowhere);
+        if (nowhere)
+            fclose(nowhere);
         tsim_json_release(page);
         for (size_t i = 0; i < TSIM_N_VIEWS; i++)
             ask(&arena, store, TSIM_VIEWS[i].name, &diags);

@@ -1,4 +1,5 @@
-/* chart.h - the charts of a report as pictures (svg.h), from the data of its page (page.h). */
+/* chart.h - the charts of a report as pictures (svg.h), from the data of its page (page.h): each is drawn once, for the page
+ * and for `tsim export`. */
 #ifndef TSIM_REPORT_CHART_H
 #define TSIM_REPORT_CHART_H
 
@@ -6,14 +7,21 @@
 
 #include <stdio.h>
 
+enum tsim_chart_subject { TSIM_CHART_OF_COMPARISON, TSIM_CHART_OF_PLANS, TSIM_CHART_OF_RUN, TSIM_CHART_OF_SWEEP };
+enum { TSIM_N_CHART_SUBJECTS = TSIM_CHART_OF_SWEEP + 1 };
+
 struct tsim_chart {
     const char *name; /* "step" */
-    bool is_of_sweep; /* else of a run */
-    /* An entry of the page's `runs` or `sweeps`. False, with nothing written: it has nothing to draw. */
+    enum tsim_chart_subject subject;
+    bool is_on_page; /* else only exported: the page shows the same in another form */
+    /* An entry of the page's data. False, with nothing written: it has nothing to draw. */
     bool (*draw)(const struct tsim_json *entry, FILE *out);
     const char *what; /* one line */
 };
 extern const struct tsim_chart TSIM_CHARTS[];
 extern const size_t TSIM_N_CHARTS;
+
+/* The member of the page's data that holds the entries of a subject. */
+const char *tsim_chart_subject_name(enum tsim_chart_subject subject);
 
 #endif

@@ -26,14 +26,64 @@ static inline const char *chart_color(char *buffer, size_t size, int i) {
 void tsim_chart_begin(const struct tsim_json *entry, const char *what, double height, FILE *out);
 /* A row: its title on the left, a bar of so much of the width, a text behind it. */
 void tsim_chart_bar(FILE *out, int row, const char *title, double frac, const char *text, int color);
-/* Squares of colours with their names, along `y`. */
+/* Squares of colours with their names, along `y`, and below it those that have no room there. */
 void tsim_chart_legend(FILE *out, const char *const *names, const int *colors, int n, double y);
 
-/* What the marks of a chart mean, from `x` on along `y`: an area or a dot of that class, or a line. */
+/* What a sum is made of: figures of a JSON object, each with its name. */
+struct chart_part {
+    const char *path, *title;
+};
+enum { CHART_MOST_PARTS = 10 };
+struct chart_parts {
+    const struct chart_part *items;
+    int n;
+    const char *(*text)(double value, char *buffer, size_t size); /* of a figure, for people */
+};
+/* A row: its title on the left, and the parts of `values` side by side, `most` being the whole width. */
+void tsim_chart_stack(FILE *out, int row, const char *title, const struct chart_parts *parts,
+                      const struct tsim_json *values, double most);
+/* The names of those parts that one of the rows has; `values` finds the object of a row. */
+void tsim_chart_parts_legend(FILE *out, const struct chart_parts *parts, const struct tsim_json *rows,
+                             const struct tsim_json *(*values)(const struct tsim_json *row), double y);
+
+/* chart_step.c: where a step goes, of a summary; memory, of a stage or of a summary's memory. */
+extern const struct chart_parts tsim_chart_step_parts, tsim_chart_memory_parts;
+/* The capacity of an accelerator as a line through rows from the top to `bottom`. */
+void tsim_chart_capacity(FILE *out, double capacity_bytes, double most_bytes, double bottom);
+
+/* Values from `low` to `high`, and where they are drawn. */
+struct chart_axis {
+    double low, high, from, to;
+    bool is_linear; /* else logarithmic */
+};
+static inline double chart_at(const struct chart_axis *axis, double value) {
+    double frac = axis->is_linear ? (value - axis->low) / (axis->high - axis->low)
+                                  : log(value / axis->low) / log(axis->high / axis->low);
+    return axis->from + (axis->to - axis->from) * frac;
+}
+
+/* Makes a linear axis that goes from the least to the most value a twelfth longer at both ends. */
+static inline void chart_widen(struct chart_axis *axis) {
+    double room = (axis->high > axis->low ? axis->high - axis->low : axis->high) / 12;
+    axis->low = fmax(axis->low - room, 0);
+    axis->high += room;
+}
+
+/* Logarithmic: a line at each power of ten; where these are few, at twice and five times it, too. */
+void tsim_chart_ticks(FILE *out, const struct chart_axis *x, const struct chart_axis *y, bool is_x, const char *unit);
+
+/* Linear: both axes with what stands at their ends, and what they show. */
+struct chart_frame {
+    struct chart_axis x, y;
+    const char *low_x, *high_x, *low_y, *high_y, *name_x, *name_y;
+};
+void tsim_chart_frame(FILE *out, const struct chart_frame *frame);
+
+/* What the marks of a chart mean, from `left` on along `y` and below: an area or a dot of that class, or a line. */
 struct chart_mark {
     enum { CHART_AREA, CHART_DOT, CHART_LINE } shape;
     const char *class_name, *text;
 };
-void tsim_chart_marks(FILE *out, const struct chart_mark *marks, size_t n, double x, double y);
+void tsim_chart_marks(FILE *out, const struct chart_mark *marks, size_t n, double left, double y);
 
 #endif

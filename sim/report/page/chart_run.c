@@ -1,8 +1,7 @@
 /* Charts of one run beside the step itself: links, sensitivities, the whole run. */
-#include "report/page/chart_run.h"
-
 #include "config/scenario.h"
 #include "report/page/chart_draw.h"
+#include "report/page/chart_drawings.h"
 #include "results/format.h"
 
 #include <string.h>

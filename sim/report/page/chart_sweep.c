@@ -1,9 +1,8 @@
-/* Charts of a sweep beside its scaling curve: the Pareto front, and speed over two axes. */
-#include "report/page/chart_sweep.h"
-
+/* Charts of a sweep: its scaling curve, the Pareto front, speed over two axes. */
 #include "base/arena.h"
 #include "config/scenario.h"
 #include "report/page/chart_draw.h"
+#include "report/page/chart_drawings.h"
 #include "results/format.h"
 
 #include <stdlib.h>
@@ -19,6 +18,123 @@ static double speed(const struct tsim_json *point) {
     return isnan(tokens) ? tsim_json_figure(point, "samples_per_s") : tokens;
 }
 
+/* ---- the scaling curve ---- */
+
+static const struct tsim_json *scaling_rows(const struct tsim_json *sweep) {
+    return tsim_json_find(tsim_json_find(sweep, "scaling"), "rows");
+}
+
+/* Tokens where the model has them. */
+static double rate_of(const struct tsim_json *row) {
+    double tokens = chart_number(row, "tokens_per_s");
+    return tokens > 0 ? tokens : chart_number(row, "samples_per_s");
+}
+
+/* The area between two curves over the counts. */
+static void draw_between(FILE *out, const struct tsim_json *rows, const struct chart_axis *x,
+                         const struct chart_axis *y, double (*upper)(const struct tsim_json *rows, size_t i),
+                         double (*lower)(const struct tsim_json *rows, size_t i), const char *class_name) {
+    enum { MOST = 64 };
+    double points[4 * MOST];
+    size_t n = tsim_json_count(rows) < MOST ? tsim_json_count(rows) : MOST;
+    for (size_t i = 0; i < n; i++) {
+        double place = chart_at(x, chart_number(tsim_json_at(rows, i), "accelerators"));
+        points[2 * i] = points[2 * (2 * n - 1 - i)] = place;
+        points[2 * i + 1] = chart_at(y, upper(rows, i));
+        points[2 * (2 * n - 1 - i) + 1] = chart_at(y, lower(rows, i));
+    }
+    tsim_svg_area(out, points, 2 * n, class_name);
+}
+
+static double simulated_of(const struct tsim_json *rows, size_t i) {
+    return rate_of(tsim_json_at(rows, i));
+}
+
+static double ideal_of(const struct tsim_json *rows, size_t i) {
+    const struct tsim_json *first = tsim_json_at(rows, 0), *row = tsim_json_at(rows, i);
+    return rate_of(first) * chart_number(row, "accelerators") / chart_number(first, "accelerators");
+}
+
+/* Were all communication hidden. */
+static double untaxed_of(const struct tsim_json *rows, size_t i) {
+    const struct tsim_json *row = tsim_json_at(rows, i);
+    return rate_of(row) / (1 - chart_number(row, "communication_exposed_frac"));
+}
+
+static void draw_curve(FILE *out, const struct tsim_json *rows, const struct chart_axis *x, const struct chart_axis *y,
+                       double (*curve)(const struct tsim_json *rows, size_t i), const char *class_name) {
+    enum { MOST = 64 };
+    double points[2 * MOST];
+    size_t n = tsim_json_count(rows) < MOST ? tsim_json_count(rows) : MOST;
+    for (size_t i = 0; i < n; i++) {
+        points[2 * i] = chart_at(x, chart_number(tsim_json_at(rows, i), "accelerators"));
+        points[2 * i + 1] = chart_at(y, curve(rows, i));
+    }
+    tsim_svg_path(out, points, n, class_name);
+}
+
+static void draw_knee(FILE *out, const struct tsim_json *sweep, const struct chart_axis *x,
+                      const struct chart_axis *y) {
+    const struct tsim_json *knee = tsim_json_find(tsim_json_find(sweep, "scaling"), "knee");
+    double n = chart_number(knee, "accelerators");
+    char text[200];
+    if (!knee)
+        return;
+    tsim_svg_line(out, chart_at(x, n), y->from, chart_at(x, n), y->to, "warn");
+    snprintf(text, sizeof text, "knee after %.0f: %s", n, tsim_json_text_of(knee, "cause"));
+    bool is_left = chart_at(x, n) > (x->from + x->to) / 2;
+    tsim_svg_text(out, chart_at(x, n) + (is_left ? -8 : 8), y->to + 14, is_left ? "end" : "start", "warn", text);
+}
+
+static double highest_of(const struct tsim_json *rows, size_t i) {
+    return fmax(ideal_of(rows, i), untaxed_of(rows, i));
+}
+
+bool tsim_chart_scaling(const struct tsim_json *sweep, FILE *out) {
+    static const struct chart_mark MARKS[] = {{CHART_LINE, "curve", "simulated"},
+                                              {CHART_LINE, "ideal", "ideal"},
+                                              {CHART_AREA, "tax", "lost to exposed communication"},
+                                              {CHART_AREA, "rest", "lost to all else"}};
+    const struct tsim_json *rows = scaling_rows(sweep);
+    size_t n = tsim_json_count(rows);
+    if (n < 2)
+        return false;
+    const char *unit = chart_number(tsim_json_at(rows, 0), "tokens_per_s") > 0 ? "tokens/s" : "samples/s";
+    double least = simulated_of(rows, 0), most = least;
+    for (size_t i = 0; i < n; i++) {
+        least = fmin(least, simulated_of(rows, i));
+        most = fmax(most, fmax(ideal_of(rows, i), untaxed_of(rows, i)));
+    }
+    const struct chart_axis x = {chart_number(tsim_json_at(rows, 0), "accelerators"),
+                                 chart_number(tsim_json_at(rows, n - 1), "accelerators"), 90,
+                                 CHART_WIDTH - CHART_RIGHT - 20},
+                            y = {least / 1.2, most * 1.1, 380, CHART_TOP + 6};
+    if (!(x.low > 0 && y.low > 0 && isfinite(y.high))) /* a database can hold anything */
+        return false;
+    tsim_chart_begin(sweep, "Scaling", 462, out);
+    tsim_chart_ticks(out, &x, &y, false, "");
+    draw_between(out, rows, &x, &y, highest_of, untaxed_of, "rest");
+    draw_between(out, rows, &x, &y, untaxed_of, simulated_of, "tax");
+    draw_curve(out, rows, &x, &y, ideal_of, "ideal");
+    draw_curve(out, rows, &x, &y, simulated_of, "curve");
+    for (size_t i = 0; i < n; i++) {
+        char text[32], hint[160], rate[48], share[32];
+        double count = chart_number(tsim_json_at(rows, i), "accelerators");
+        snprintf(text, sizeof text, "%.0f", count);
+        tsim_svg_text(out, chart_at(&x, count), 400, "middle", "soft", text);
+        snprintf(hint, sizeof hint, "%s accelerators: %s %s\nefficiency %s", text,
+                 tsim_rate_text(simulated_of(rows, i), rate, sizeof rate), unit,
+                 tsim_share_text(chart_number(tsim_json_at(rows, i), "efficiency_frac"), share, sizeof share));
+        tsim_svg_dot(out, chart_at(&x, count), chart_at(&y, simulated_of(rows, i)), 4, "k0", hint);
+    }
+    draw_knee(out, sweep, &x, &y);
+    tsim_svg_text_up(out, 20, (y.from + y.to) / 2, "soft", unit);
+    tsim_svg_text(out, (x.from + x.to) / 2, 420, "middle", "soft", "accelerators; of each number the fastest point");
+    tsim_chart_marks(out, MARKS, sizeof MARKS / sizeof MARKS[0], x.from, 446);
+    tsim_svg_end(out);
+    return true;
+}
+
 /* ---- the Pareto front: what is less against what is more ---- */
 
 static const struct cost {
@@ -30,6 +146,7 @@ static const struct cost {
 
 struct place {
     double cost, speed;
+    size_t point;
 };
 
 static int compare_places(const void *a, const void *b) {
@@ -51,7 +168,7 @@ static size_t find_places(const struct tsim_json *points, const struct cost *cos
     size_t n = 0;
     for (size_t i = 0; i < tsim_json_count(points); i++) {
         const struct tsim_json *point = tsim_json_at(points, i);
-        struct place place = {tsim_json_figure(point, cost->key), speed(point)};
+        struct place place = {tsim_json_figure(point, cost->key), speed(point), i};
         if (is_ok(point) && !isnan(place.cost) && !isnan(place.speed))
             places[n++] = place;
     }
@@ -59,71 +176,77 @@ static size_t find_places(const struct tsim_json *points, const struct cost *cos
     return n;
 }
 
-/* From nothing to the largest of both. */
-struct frame {
-    const struct cost *cost;
-    double most_cost, most_speed, left, right, top, bottom;
-    bool has_tokens;
-};
-
-static void draw_frame(const struct tsim_json *sweep, const struct frame *f, FILE *out) {
-    static const struct chart_mark MARKS[] = {{CHART_DOT, "k6", "Pareto front: no other point is better in both"},
-                                              {CHART_DOT, "k4", "other points"}};
-    char amount[96], rate[96];
-    tsim_chart_begin(sweep, "Pareto front", f->bottom + 74, out);
-    tsim_svg_line(out, f->left, f->bottom, f->right, f->bottom, "line");
-    tsim_svg_line(out, f->left, f->bottom, f->left, f->top, "line");
-    tsim_svg_text(out, f->left, f->bottom + 18, "start", "soft", "0");
-    tsim_svg_text(out, f->right, f->bottom + 18, "end", "soft",
-                  tsim_quantity_human(f->most_cost, f->cost->dimension, amount, sizeof amount));
-    tsim_svg_text(out, f->left - 8, f->top + 4, "end", "soft", tsim_rate_text(f->most_speed, rate, sizeof rate));
-    tsim_svg_text_up(out, 20, (f->top + f->bottom) / 2, "soft", f->has_tokens ? "tokens/s" : "samples/s");
-    tsim_svg_text(out, (f->left + f->right) / 2, f->bottom + 34, "middle", "soft", f->cost->name);
-    tsim_chart_marks(out, MARKS, sizeof MARKS / sizeof MARKS[0], f->left, f->bottom + 58);
-}
-
-/* The cheapest first: one that is faster than all before it is on the front. */
-static void draw_places(const struct place *places, size_t n, const struct frame *f, FILE *out) {
-    double best = 0, last_x = 0, last_y = 0;
-    char text[256], amount[96], rate[96];
+/* The cheapest first: one that is faster than all before it is on the front. A dot's class has its place among the
+ * sweep's points, by which the page's script finds it when it shows other figures. */
+static void draw_places(const struct place *places, size_t n, const struct cost *cost, const struct chart_frame *f,
+                        struct tsim_arena *arena, FILE *out) {
+    double best = 0, *front = TSIM_NEW_ARRAY(arena, 2 * n, double);
+    size_t n_front = 0;
+    char text[256], amount[96], rate[96], class_name[32];
+    tsim_svg_group(out, "dots",
+                   tsim_arena_printf(arena, "data-frame=\"%g %g %g %g\"", f->x.from, f->x.to, f->y.from, f->y.to));
     for (size_t i = 0; i < n; i++) {
-        double x = f->left + places[i].cost / f->most_cost * (f->right - f->left);
-        double y = f->bottom - places[i].speed / f->most_speed * (f->bottom - f->top);
+        double x = chart_at(&f->x, places[i].cost), y = chart_at(&f->y, places[i].speed);
         bool is_front = places[i].speed > best;
         snprintf(text, sizeof text, "%s, %s/s",
-                 tsim_quantity_human(places[i].cost, f->cost->dimension, amount, sizeof amount),
+                 tsim_quantity_human(places[i].cost, cost->dimension, amount, sizeof amount),
                  tsim_rate_text(places[i].speed, rate, sizeof rate));
-        if (is_front && best > 0)
-            tsim_svg_line(out, last_x, last_y, x, y, "curve");
-        tsim_svg_dot(out, x, y, is_front ? 5 : 3, is_front ? "k6" : "k4", text);
+        snprintf(class_name, sizeof class_name, "%s p%zu", is_front ? "k6" : "k4", places[i].point);
+        tsim_svg_dot(out, x, y, is_front ? 5 : 3, class_name, text);
         if (!is_front)
             continue;
-        last_x = x;
-        last_y = y;
+        front[2 * n_front] = x;
+        front[2 * n_front++ + 1] = y;
         best = places[i].speed;
     }
+    tsim_svg_path(out, front, n_front, "curve");
+    tsim_svg_group_end(out);
+}
+
+static void draw_pareto(const struct tsim_json *sweep, const struct place *places, size_t n, const struct cost *cost,
+                        bool has_tokens, struct tsim_arena *arena, FILE *out) {
+    static const struct chart_mark MARKS[] = {{CHART_DOT, "k6", "Pareto front: no other point is better in both"},
+                                              {CHART_DOT, "k4", "other points"}};
+    char amount[2][96], rate[2][96];
+    struct chart_frame f = {.x = {places[0].cost, 0, 100, CHART_WIDTH - 40, .is_linear = true},
+                            .y = {places[0].speed, 0, 360, CHART_TOP + 10, .is_linear = true},
+                            .name_x = cost->name,
+                            .name_y = has_tokens ? "tokens/s" : "samples/s"};
+    for (size_t i = 0; i < n; i++) {
+        f.x.high = fmax(f.x.high, places[i].cost);
+        f.y.low = fmin(f.y.low, places[i].speed);
+        f.y.high = fmax(f.y.high, places[i].speed);
+    }
+    chart_widen(&f.x);
+    chart_widen(&f.y);
+    f.low_x = tsim_quantity_human(f.x.low, cost->dimension, amount[0], sizeof amount[0]);
+    f.high_x = tsim_quantity_human(f.x.high, cost->dimension, amount[1], sizeof amount[1]);
+    f.low_y = tsim_rate_text(f.y.low, rate[0], sizeof rate[0]);
+    f.high_y = tsim_rate_text(f.y.high, rate[1], sizeof rate[1]);
+    tsim_chart_begin(sweep, "Pareto front", f.y.from + 74, out);
+    tsim_chart_frame(out, &f);
+    draw_places(places, n, cost, &f, arena, out);
+    tsim_chart_marks(out, MARKS, sizeof MARKS / sizeof MARKS[0], f.x.from, f.y.from + 58);
+    tsim_svg_end(out);
 }
 
 bool tsim_chart_pareto(const struct tsim_json *sweep, FILE *out) {
     const struct tsim_json *points = tsim_json_find(sweep, "points");
-    struct frame f = {
-        .cost = cost_of(points), .left = 100, .right = CHART_WIDTH - 40, .top = CHART_TOP + 10, .bottom = 360};
+    const struct cost *cost = cost_of(points);
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     struct place *places = TSIM_NEW_ARRAY(&arena, tsim_json_count(points), struct place);
-    size_t n = f.cost ? find_places(points, f.cost, places) : 0;
+    size_t n = cost ? find_places(points, cost, places) : 0;
+    bool has_tokens = false, has_cost = false, has_speed = false;
     for (size_t i = 0; i < n; i++) {
-        f.most_cost = fmax(f.most_cost, places[i].cost);
-        f.most_speed = fmax(f.most_speed, places[i].speed);
+        has_cost |= places[i].cost > 0;
+        has_speed |= places[i].speed > 0;
     }
     for (size_t i = 0; i < tsim_json_count(points); i++)
-        f.has_tokens |= !isnan(tsim_json_figure(tsim_json_at(points, i), "tokens_per_s"));
-    bool has_points = n >= 2 && f.most_cost > 0 && f.most_speed > 0;
-    if (has_points) {
-        draw_frame(sweep, &f, out);
-        draw_places(places, n, &f, out);
-        tsim_svg_end(out);
-    }
+        has_tokens |= !isnan(tsim_json_figure(tsim_json_at(points, i), "tokens_per_s"));
+    bool has_points = n >= 2 && has_cost && has_speed;
+    if (has_points)
+        draw_pareto(sweep, places, n, cost, has_tokens, &arena, out);
     tsim_arena_release(&arena);
     return has_points;
 }

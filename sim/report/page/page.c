@@ -2,10 +2,12 @@
 
 #include "base/version.h"
 
+#include "report/page/chart.h"
+
 #include <string.h>
 
 /* page_assets.S */
-extern const char tsim_page_template[], tsim_page_chart_js[];
+extern const char tsim_page_template[];
 
 struct tsim_json *tsim_page_new(void) {
     struct tsim_json *page = tsim_json_new_object();
@@ -32,9 +34,34 @@ static const char *write_until(const char *template, const char *mark, FILE *out
     return template + length;
 }
 
+/* Every chart in a figure of its own, "runs-0-step"; the script puts each where it belongs. One without data is empty. */
+static void write_charts(struct tsim_json *page, FILE *out) {
+    for (int subject = 0; subject < TSIM_N_CHART_SUBJECTS; subject++) {
+        const char *name = tsim_chart_subject_name((enum tsim_chart_subject)subject);
+        const struct tsim_json *entries = tsim_json_find(page, name);
+        for (size_t i = 0; i < tsim_json_count(entries); i++)
+            for (size_t c = 0; c < TSIM_N_CHARTS; c++)
+                if ((int)TSIM_CHARTS[c].subject == subject && TSIM_CHARTS[c].is_on_page) {
+                    fprintf(out, "<figure class=\"chart\" id=\"%s-%zu-%s\">", name, i, TSIM_CHARTS[c].name);
+                    TSIM_CHARTS[c].draw(tsim_json_at(entries, i), out);
+                    fputs("</figure>\n", out);
+                }
+    }
+}
+
+/* What only the charts show need not stand in the data, too. */
+static void drop_drawn(struct tsim_json *page) {
+    static const char *const DRAWN[] = {"slices", "stretches", "loss_names"};
+    struct tsim_json *runs = tsim_json_member(page, "runs");
+    for (size_t i = 0; i < tsim_json_count(runs); i++)
+        for (size_t k = 0; k < sizeof DRAWN / sizeof DRAWN[0]; k++)
+            tsim_json_drop(tsim_json_element(runs, i), DRAWN[k]);
+}
+
 void tsim_page_write(struct tsim_json *page, FILE *out) {
-    const char *rest = write_until(tsim_page_template, "@CHART_JS@", out);
-    fputs(tsim_page_chart_js, out);
+    const char *rest = write_until(tsim_page_template, "@CHARTS@", out);
+    write_charts(page, out);
+    drop_drawn(page);
     rest = write_until(rest, "@DATA@", out);
     tsim_json_write_markup(page, out);
     fputs(rest, out);

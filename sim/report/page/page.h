@@ -1,7 +1,8 @@
-/* page.h - reports as one HTML file that needs nothing else: the template (page.html), Chart.js and the data are in it.
+/* page.h - reports as one HTML file that needs nothing else: the template (page.html), the charts as pictures (chart.h) and
+ * the data are in it.
  *
  * The data is one JSON object, {"schema": "tsim/report/v1", "comparisons", "plans", "runs", "sweeps": [...]}; the
- * page's own script draws it, with text set as text, never as markup. In the file no '<' of the data is left, so that
+ * page's own script makes its tables, with text set as text, never as markup. In the file no '<' of the data is left, so that
  * no name or description can end the element that holds it. */
 #ifndef TSIM_REPORT_PAGE_H
 #define TSIM_REPORT_PAGE_H

@@ -2,6 +2,7 @@
 #include "report/page/page.h"
 #include "workload/model.h"
 
+#include <math.h>
 #include <string.h>
 
 static void add_value(struct tsim_json *values, enum tsim_plan_key key, int64_t value) {
@@ -34,6 +35,44 @@ static void add_candidate(struct tsim_json *space, const struct tsim_plan_candid
     }
 }
 
+/* Beside the summary: the plan and its cluster in few words, and what it takes: of the whole run where its length is said,
+ * else of a million million tokens or samples. */
+static void describe(struct tsim_arena *arena, struct tsim_json *objects, const struct tsim_plan_space *space,
+                     const struct tsim_plan *plans, size_t n, double tokens) {
+    for (size_t i = 0; i < n; i++) {
+        struct tsim_json *object = tsim_json_element(objects, i);
+        const struct tsim_plan_price *price = &plans[i].price;
+        const double *value = plans[i].point.outcome.value;
+        bool has_days = !isnan(value[TSIM_OUTCOME_DAYS]);
+        double usd = price->cost_usd > 0 ? tokens * price->cost_usd : (double)NAN;
+        tsim_json_text(object, "text", tsim_plan_text(arena, &plans[i]));
+        if (space->n_candidates > 1)
+            tsim_json_text(object, "cluster_name", tsim_plan_cluster_name(arena, space, plans[i].candidate));
+        tsim_json_number(object, "days", has_days ? value[TSIM_OUTCOME_DAYS] : tokens * price->time_s / TSIM_DAY_S);
+        tsim_json_number(object, "usd", has_days ? value[TSIM_OUTCOME_RENT] : usd);
+        tsim_json_number(object, "wh",
+                         has_days ? 1000 * value[TSIM_OUTCOME_ENERGY_KWH] : tokens * price->energy_j / 3600);
+        tsim_json_number(object, "usd_per_trillion", usd);
+    }
+}
+
+static void describe_all(struct tsim_arena *arena, struct tsim_json *plans, const struct tsim_plan_output *output) {
+    const struct tsim_plan_space *space = output->search->space;
+    const struct tsim_plan_result *result = output->result;
+    const struct tsim_scenario *job = space->candidates[0].job;
+    bool of_samples = tsim_model_is_of_samples(job->model),
+         has_days = result->n_best > 0 && !isnan(result->best[0].point.outcome.value[TSIM_OUTCOME_DAYS]);
+    double tokens = of_samples ? 1e12 * (double)job->training.sequence_length : 1e12;
+    struct tsim_json *per = tsim_json_object(plans, "per");
+    tsim_json_text(per, "title", of_samples ? "T samples" : "T tokens");
+    tsim_json_text(per, "rate", of_samples ? "samples/s" : "tokens/s");
+    tsim_json_text(per, "of", has_days ? "" : of_samples ? " per T samples" : " per T tokens");
+    describe(arena, tsim_json_member(plans, "best"), space, result->best, result->n_best, tokens);
+    describe(arena, tsim_json_member(plans, "points"), space, result->front, result->n_front, tokens);
+    if (space->n_candidates > 1)
+        describe(arena, tsim_json_member(plans, "best_of_each"), space, result->own, result->n_own, tokens);
+}
+
 void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const struct tsim_plan_output *output) {
     const struct tsim_plan_space *space = output->search->space;
     const struct tsim_ranking *ranking = &output->search->ranking;
@@ -44,7 +83,7 @@ void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const
     for (size_t i = 0; i < ranking->n_limits; i++)
         tsim_json_number(limits, tsim_outcome_spec(ranking->limits[i].figure)->name, ranking->limits[i].value);
     tsim_json_integer(plans, "combinations", space->n_points);
-    tsim_json_integer(plans, "tokens_per_sample", space->candidates[0].job->training.sequence_length);
+    describe_all(arena, plans, output);
     tsim_json_bool(plans, "of_samples", tsim_model_is_of_samples(space->candidates[0].job->model));
     tsim_json_integer(plans, "candidates", (int64_t)space->n_candidates);
     tsim_json_take(tsim_json_member(page, "plans"), NULL, plans);

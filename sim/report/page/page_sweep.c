@@ -98,6 +98,7 @@ static void add_curve(struct tsim_json *sweep, const struct curve *curve) {
         struct tsim_json *object = tsim_json_object(rows, NULL);
         tsim_json_integer(object, "accelerators", row->n_accelerators);
         tsim_json_number(object, "samples_per_s", row->point.outcome.value[TSIM_OUTCOME_SAMPLES_PER_S]);
+        tsim_json_number(object, "tokens_per_s", row->point.outcome.value[TSIM_OUTCOME_TOKENS_PER_S]);
         tsim_json_number(object, "efficiency_frac", row->efficiency_frac);
         tsim_json_number(object, "communication_exposed_frac", row->point.outcome.value[TSIM_OUTCOME_EXPOSED_FRAC]);
         if (row->has_cause)

@@ -50,6 +50,7 @@ static const char STYLE[] =
     ".k0{fill:#3b7dd8}.k1{fill:#7aa8e6}.k2{fill:#c9ced6}.k3{fill:#d1495b}.k4{fill:#e8915b}.k5{fill:#b565a7}.k6{fill:#"
     "4d9078}"
     ".k7{fill:#8c6d46}.k8{fill:#d8b13b}.k9{fill:#5b6470}\n"
+    ".odd{opacity:.8}\n"
     ".heat0{fill:#3b7dd8;fill-opacity:0.06}.heat1{fill:#3b7dd8;fill-opacity:0.12}.heat2{fill:#3b7dd8;fill"
     "-opacity:0.19}.heat3{fill:#3b7dd8;fill-opacity:0.26}.heat4{fill:#3b7dd8;fill-opacity:0.32}.heat5{fil"
     "l:#3b7dd8;fill-opacity:0.39}.heat6{fill:#3b7dd8;fill-opacity:0.45}.heat7{fill:#3b7dd8;fill-opacity:0"
@@ -99,6 +100,32 @@ void tsim_svg_line(FILE *out, double x1, double y1, double x2, double y2, const 
 void tsim_svg_dot(FILE *out, double x, double y, double radius, const char *class_name, const char *hint) {
     fprintf(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" class=\"%s\"", x, y, radius, class_name);
     end_shape(out, "circle", hint);
+}
+
+void tsim_svg_group(FILE *out, const char *class_name, const char *attributes) {
+    fprintf(out, "<g class=\"%s\"%s%s>\n", class_name, *attributes ? " " : "", attributes);
+}
+
+void tsim_svg_group_end(FILE *out) {
+    fputs("</g>\n", out);
+}
+
+void tsim_svg_plot(FILE *out, double x, double y, double width, double height, double across, double down) {
+    fprintf(out,
+            "<svg class=\"plot\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %.9g %.9g\" "
+            "preserveAspectRatio=\"none\">\n",
+            x, y, width, height, across, down);
+}
+
+void tsim_svg_plot_rect(FILE *out, double x, double y, double width, double height, const char *class_name,
+                        const char *hint) {
+    fprintf(out, "<rect x=\"%.9g\" y=\"%.9g\" width=\"%.9g\" height=\"%.9g\" class=\"%s\"", x, y, width, height,
+            class_name);
+    end_shape(out, "rect", hint);
+}
+
+void tsim_svg_plot_end(FILE *out) {
+    fputs("</svg>\n", out);
 }
 
 void tsim_svg_text(FILE *out, double x, double y, const char *anchor, const char *class_name, const char *text) {

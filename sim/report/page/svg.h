@@ -23,6 +23,17 @@ void tsim_svg_text(FILE *out, double x, double y, const char *anchor, const char
 /* Along a vertical axis, read from below; (x, y) is its middle. */
 void tsim_svg_text_up(FILE *out, double x, double y, const char *class_name, const char *text);
 
+/* What belongs together: a class, and attributes as they are written (may be ""). */
+void tsim_svg_group(FILE *out, const char *class_name, const char *attributes);
+void tsim_svg_group_end(FILE *out);
+
+/* A picture in the picture with units of its own, `across` of them over the width and `down` over the height; what is
+ * drawn in it keeps all digits, so that it can be enlarged. */
+void tsim_svg_plot(FILE *out, double x, double y, double width, double height, double across, double down);
+void tsim_svg_plot_rect(FILE *out, double x, double y, double width, double height, const char *class_name,
+                        const char *hint);
+void tsim_svg_plot_end(FILE *out);
+
 /* A line through points (x, y, x, y, ...), or the area within them. */
 void tsim_svg_path(FILE *out, const double *points, size_t n_points, const char *class_name);
 void tsim_svg_area(FILE *out, const double *points, size_t n_points, const char *class_name);

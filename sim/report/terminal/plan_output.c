@@ -122,8 +122,7 @@ static int64_t data_of(const struct tsim_plan *plan) {
     return plan->candidate->job->n_accelerators / (c->tensor * c->pipeline * c->context);
 }
 
-/* "tp4 pp2x20 dp128 zero1": what is one, or as usual, is left out. */
-static const char *plan_text(struct tsim_arena *arena, const struct tsim_plan *plan) {
+const char *tsim_plan_text(struct tsim_arena *arena, const struct tsim_plan *plan) {
     const struct tsim_plan_choice *c = &plan->choice;
     const char *text = tsim_arena_printf(arena, "tp%lld pp%lld", (long long)c->tensor, (long long)c->pipeline);
     if (c->virtual_pipeline > 1)
@@ -177,7 +176,7 @@ static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output 
         const struct tsim_plan *plan = &plans[i];
         add(&table, "%lld", (int64_t)i + 1);
         add_cluster(arena, &table, output, plan);
-        tsim_text_table_add(&table, plan_text(arena, plan));
+        tsim_text_table_add(&table, tsim_plan_text(arena, plan));
         add(&table, "%lld", plan->choice.micro_batch_size);
         tsim_text_table_add(&table, memory_text(plan, is_marked, text, sizeof text));
         tsim_text_table_add(&table,
@@ -470,7 +469,7 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output
             tsim_arena_printf(
                 arena,
                 "run the best that still fits when its peak is %.0f %% higher (%s%s%s, %s, step %s: %s time) with",
-                100 * (TSIM_NINE_IN_TEN_PEAKS - 1), name, *name ? ": " : "", plan_text(arena, safe),
+                100 * (TSIM_NINE_IN_TEN_PEAKS - 1), name, *name ? ": " : "", tsim_plan_text(arena, safe),
                 tsim_gigabytes_text(figure(safe, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
                 tsim_quantity_human(figure(safe, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, step, sizeof step),
                 tsim_error_text(safe->price.time_s / best->price.time_s - 1, more, sizeof more)));

@@ -1,0 +1,41 @@
+/* chart_drawings.h - private to report/page: the drawings that chart.h lists, each from an entry of the page's data. False,
+ * with nothing written: the entry has nothing to draw. */
+#ifndef TSIM_REPORT_CHART_DRAWINGS_H
+#define TSIM_REPORT_CHART_DRAWINGS_H
+
+#include "results/json.h"
+
+#include <stdio.h>
+
+/* chart_step.c */
+bool tsim_chart_step(const struct tsim_json *run, FILE *out);
+bool tsim_chart_memory(const struct tsim_json *run, FILE *out);
+bool tsim_chart_schedule(const struct tsim_json *run, FILE *out);
+bool tsim_chart_streams(const struct tsim_json *run, FILE *out);
+bool tsim_chart_roofline(const struct tsim_json *run, FILE *out);
+
+/* chart_run.c */
+bool tsim_chart_links(const struct tsim_json *run, FILE *out);
+bool tsim_chart_sensitivity(const struct tsim_json *run, FILE *out);
+bool tsim_chart_days(const struct tsim_json *run, FILE *out);
+bool tsim_chart_timeline(const struct tsim_json *run, FILE *out);
+bool tsim_chart_power(const struct tsim_json *run, FILE *out);
+bool tsim_chart_lost(const struct tsim_json *run, FILE *out);
+bool tsim_chart_ownership(const struct tsim_json *run, FILE *out);
+
+/* chart_sweep.c */
+bool tsim_chart_scaling(const struct tsim_json *sweep, FILE *out);
+bool tsim_chart_pareto(const struct tsim_json *sweep, FILE *out);
+bool tsim_chart_heat(const struct tsim_json *sweep, FILE *out);
+
+/* chart_plan.c */
+bool tsim_chart_plan_steps(const struct tsim_json *plans, FILE *out);
+bool tsim_chart_plan_memory(const struct tsim_json *plans, FILE *out);
+bool tsim_chart_plan_cost(const struct tsim_json *plans, FILE *out);
+bool tsim_chart_plan_energy(const struct tsim_json *plans, FILE *out);
+bool tsim_chart_plan_clusters(const struct tsim_json *plans, FILE *out);
+
+/* chart_comparison.c */
+bool tsim_chart_waterfall(const struct tsim_json *comparison, FILE *out);
+
+#endif

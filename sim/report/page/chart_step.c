@@ -1,0 +1,275 @@
+/* Charts of one step: where it goes, its memory, the pipeline over time, the roofline of its operators. */
+#include "config/scenario.h"
+#include "report/page/chart_draw.h"
+#include "report/page/chart_drawings.h"
+#include "results/format.h"
+
+#include <string.h>
+
+#define PLOT_WIDTH (CHART_WIDTH - CHART_LEFT - CHART_RIGHT)
+
+/* ---- where the step goes ---- */
+
+static const struct chart_part STEP_PARTS[] = {{"step.compute_s", "compute"},
+                                               {"step.recompute_s", "recompute"},
+                                               {"step.bubble_s", "bubble"},
+                                               {"communication_exposed.tensor_s", "exposed tensor"},
+                                               {"communication_exposed.pipeline_s", "exposed pipeline"},
+                                               {"communication_exposed.data_s", "exposed data"},
+                                               {"communication_exposed.context_s", "exposed context"},
+                                               {"communication_exposed.expert_s", "exposed expert"},
+                                               {"step.data_stall_s", "input stall"},
+                                               {"step.optimizer_s", "optimizer"}};
+static const char *time_text(double time_s, char *buffer, size_t size) {
+    return tsim_quantity_human(time_s, TSIM_TIME_S, buffer, size);
+}
+const struct chart_parts tsim_chart_step_parts = {STEP_PARTS, sizeof STEP_PARTS / sizeof STEP_PARTS[0], time_text};
+
+bool tsim_chart_step(const struct tsim_json *run, FILE *out) {
+    const struct tsim_json *summary = tsim_json_find(run, "summary");
+    double step_s = chart_number(summary, "step.time_s"), most_s = 0;
+    int n = 0;
+    for (int i = 0; i < tsim_chart_step_parts.n; i++) {
+        double time_s = chart_number(summary, STEP_PARTS[i].path);
+        n += time_s > TSIM_ROUNDING_FRAC * step_s;
+        most_s = fmax(most_s, time_s);
+    }
+    if (!(step_s > 0))
+        return false;
+    tsim_chart_begin(run, "Where the step goes", CHART_TOP + (n + 1) * CHART_BAR, out);
+    int row = 0;
+    for (int i = 0; i < tsim_chart_step_parts.n; i++) {
+        char text[96], time[48], share[32];
+        double time_s = chart_number(summary, STEP_PARTS[i].path);
+        if (!(time_s > TSIM_ROUNDING_FRAC * step_s))
+            continue;
+        snprintf(text, sizeof text, "%s, %s", tsim_quantity_human(time_s, TSIM_TIME_S, time, sizeof time),
+                 tsim_share_text(time_s / step_s, share, sizeof share));
+        tsim_chart_bar(out, row++, STEP_PARTS[i].title, time_s / most_s, text, i);
+    }
+    tsim_svg_end(out);
+    return true;
+}
+
+/* ---- memory by stage ---- */
+
+static const struct chart_part MEMORY_PARTS[] = {{"weights_bytes", "weights"},         {"gradients_bytes", "gradients"},
+                                                 {"master_bytes", "master weights"},   {"optimizer_bytes", "optimizer"},
+                                                 {"activations_bytes", "activations"}, {"buffers_bytes", "buffers"},
+                                                 {"reserve_bytes", "reserve"}};
+const struct chart_parts tsim_chart_memory_parts = {MEMORY_PARTS, sizeof MEMORY_PARTS / sizeof MEMORY_PARTS[0],
+                                                    tsim_gigabytes_text};
+
+void tsim_chart_capacity(FILE *out, double capacity_bytes, double most_bytes, double bottom) {
+    double x = CHART_LEFT + capacity_bytes / most_bytes * PLOT_WIDTH;
+    char size[32], text[64];
+    tsim_svg_line(out, x, CHART_TOP - 4, x, bottom + 4, "warn");
+    snprintf(text, sizeof text, "capacity %s", tsim_gigabytes_text(capacity_bytes, size, sizeof size));
+    tsim_svg_text(out, x - 4, bottom + 18, "end", "warn", text);
+}
+
+static const struct tsim_json *itself(const struct tsim_json *stage) {
+    return stage;
+}
+
+bool tsim_chart_memory(const struct tsim_json *run, FILE *out) {
+    const struct tsim_json *stages = tsim_json_find(tsim_json_find(run, "explain"), "memory");
+    size_t n = tsim_json_count(stages), n_shown = n < CHART_MOST_ROWS ? n : CHART_MOST_ROWS;
+    double most_bytes = 0;
+    if (n == 0)
+        return false;
+    double capacity_bytes = chart_number(tsim_json_at(stages, 0), "capacity_bytes");
+    for (size_t i = 0; i < n; i++)
+        most_bytes = fmax(most_bytes, chart_number(tsim_json_at(stages, i), "peak_bytes"));
+    most_bytes = 1.02 * fmax(most_bytes, capacity_bytes);
+    double bottom = CHART_TOP + (double)n_shown * CHART_BAR;
+    tsim_chart_begin(run, "Memory by pipeline stage", bottom + 52, out);
+    for (size_t i = 0; i < n_shown; i++) {
+        const struct tsim_json *stage = tsim_json_at(stages, i);
+        char title[48], size[32];
+        snprintf(title, sizeof title, "stage %.0f, %s", chart_number(stage, "stage"),
+                 tsim_gigabytes_text(chart_number(stage, "peak_bytes"), size, sizeof size));
+        tsim_chart_stack(out, (int)i, title, &tsim_chart_memory_parts, stage, most_bytes);
+    }
+    tsim_chart_capacity(out, capacity_bytes, most_bytes, bottom);
+    tsim_chart_parts_legend(out, &tsim_chart_memory_parts, stages, itself, bottom + 40);
+    tsim_svg_end(out);
+    return true;
+}
+
+/* ---- the pipeline over time ---- */
+
+enum { SLICE_NUMBERS = 7, N_STREAMS = 4, MOST_KINDS = 12, N_PASSES = 4, N_TICKS = 4 };
+
+/* Passes, then messages, then the other tasks, as page_run.c numbers them. */
+static const struct {
+    const char *name, *class_name;
+} KINDS[MOST_KINDS] = {{"forward", "k0"},           {"backward", "k6"},         {"input gradient", "k4"},
+                       {"weight gradient", "k8"},   {"send activations", "k5"}, {"send gradients", "k1"},
+                       {"gather parameters", "k7"}, {"reduce gradients", "k3"}, {"reduce tied embedding", "k2"},
+                       {"gradient norm", "k9"},     {"optimizer", "k9"},        {"begin collective", "k2"}};
+
+static double slice(const struct tsim_json *slices, size_t i, size_t which) {
+    return tsim_json_number_of(tsim_json_at(slices, i * SLICE_NUMBERS + which));
+}
+
+/* Each stage is as high as four streams; without the others its passes take all of it. Micro-batches that follow each
+ * other differ in shade. */
+static void draw_slice(const struct tsim_json *slices, size_t i, bool has_streams, FILE *out) {
+    char text[80], class_name[24];
+    int kind = (int)slice(slices, i, 2), stream = (int)slice(slices, i, 1);
+    double microbatch = slice(slices, i, 3), begin = slice(slices, i, 5), end = slice(slices, i, 6);
+    if (microbatch >= 0)
+        snprintf(text, sizeof text, "%s %.0f, chunk %.0f", KINDS[kind].name, microbatch, slice(slices, i, 4));
+    else
+        snprintf(text, sizeof text, "%s", KINDS[kind].name);
+    snprintf(class_name, sizeof class_name, "%s %s%s", KINDS[kind].class_name, stream ? "aside" : "pass",
+             fmod(microbatch, 2) > 0 ? " odd" : "");
+    tsim_svg_plot_rect(out, begin, N_STREAMS * slice(slices, i, 0) + stream + 0.1, end - begin,
+                       has_streams ? 0.9 : N_STREAMS - 0.4, class_name, text);
+}
+
+/* Without `has_streams` only the passes, which the first stream has. */
+static bool is_drawn(const struct tsim_json *slices, size_t i, bool has_streams) {
+    double kind = slice(slices, i, 2);
+    return kind >= 0 && kind < (has_streams ? MOST_KINDS : N_PASSES) && (has_streams || slice(slices, i, 1) <= 0);
+}
+
+static void draw_axes(double stages, double height, double left, double width, double end_us, FILE *out) {
+    char text[48], time[48];
+    double bottom = CHART_TOP + stages * height;
+    for (double stage = 0; stage<stages; stage += stages> 16 ? 8 : 1) {
+        snprintf(text, sizeof text, "stage %.0f", stage);
+        tsim_svg_text(out, left - 8, CHART_TOP + stage * height + height / 2 + 4, "end", "soft", text);
+    }
+    for (int i = 0; i <= N_TICKS; i++) {
+        const char *anchor = i == 0 ? "start" : i == N_TICKS ? "end" : "middle";
+        tsim_quantity_human(end_us * 1e-6 * i / N_TICKS, TSIM_TIME_S, time, sizeof time);
+        tsim_svg_text(out, left + width * i / N_TICKS, bottom + 18, anchor, "soft tick", i == 0 ? "0" : time);
+    }
+}
+
+static bool draw_pipeline(const struct tsim_json *run, bool has_streams, FILE *out) {
+    const struct tsim_json *slices = tsim_json_find(run, "slices");
+    size_t n = tsim_json_count(slices) / SLICE_NUMBERS;
+    struct chart_mark marks[MOST_KINDS];
+    double end_us = 0, stages = 0, left = 70, width = CHART_WIDTH - left - CHART_RIGHT;
+    bool is_used[MOST_KINDS] = {false};
+    size_t n_marks = 0;
+    for (size_t i = 0; i < n; i++) {
+        end_us = fmax(end_us, slice(slices, i, 6));
+        stages = fmax(stages, slice(slices, i, 0) + 1);
+        if (is_drawn(slices, i, has_streams))
+            is_used[(int)slice(slices, i, 2)] = true;
+    }
+    if (n == 0)
+        return false;
+    double height = (stages > 32 ? 8 : stages > 16 ? 14 : 20) * (has_streams ? 1.4 : 1);
+    for (int i = 0; i < MOST_KINDS; i++)
+        if (is_used[i])
+            marks[n_marks++] = (struct chart_mark){CHART_AREA, KINDS[i].class_name, KINDS[i].name};
+    tsim_chart_begin(run, has_streams ? "The pipeline and its communication over time" : "The pipeline over time",
+                     CHART_TOP + stages * height + (has_streams ? 76 : 58), out);
+    tsim_svg_rect(out, left, CHART_TOP, width, stages * height, "paper floor", NULL);
+    tsim_svg_plot(out, left, CHART_TOP, width, stages * height, end_us, N_STREAMS * stages);
+    for (size_t i = 0; i < n; i++)
+        if (is_drawn(slices, i, has_streams))
+            draw_slice(slices, i, has_streams, out);
+    tsim_svg_plot_end(out);
+    draw_axes(stages, height, left, width, end_us, out);
+    tsim_chart_marks(out, marks, n_marks, 16, CHART_TOP + stages * height + 42);
+    tsim_svg_end(out);
+    return true;
+}
+
+bool tsim_chart_schedule(const struct tsim_json *run, FILE *out) {
+    return draw_pipeline(run, false, out);
+}
+
+bool tsim_chart_streams(const struct tsim_json *run, FILE *out) {
+    return draw_pipeline(run, true, out);
+}
+
+/* ---- roofline ---- */
+
+/* Whole decades, so that no operator that moves and computes something is left out. */
+static void widen(struct chart_axis *axis, double value) {
+    if (value > 0 && value < axis->low)
+        axis->low = pow(10, floor(log10(value)));
+    if (value > axis->high)
+        axis->high = pow(10, ceil(log10(value)));
+}
+
+/* By the names of results/verdict.h. */
+static const struct {
+    const char *bound;
+    struct chart_mark mark;
+} BOUNDS[] = {{"memory", {CHART_DOT, "k4", "bound by memory"}},
+              {"compute", {CHART_DOT, "k0", "bound by compute"}},
+              {"latency", {CHART_DOT, "k8", "bound by latency"}},
+              {"host", {CHART_DOT, "k5", "bound by the host"}},
+              {"communication", {CHART_DOT, "k3", "bound by communication"}}};
+enum { N_BOUNDS = sizeof BOUNDS / sizeof BOUNDS[0] };
+
+static int bound_of(const struct tsim_json *op) {
+    const char *bound = tsim_json_text_of(op, "bound");
+    for (int i = 0; i < N_BOUNDS; i++)
+        if (bound && strcmp(bound, BOUNDS[i].bound) == 0)
+            return i;
+    return 1;
+}
+
+/* Sets is_used of the bounds that there are. */
+static void draw_operators(const struct tsim_json *operators, const struct chart_axis *x, const struct chart_axis *y,
+                           bool *is_used, FILE *out) {
+    for (size_t i = 0; i < tsim_json_count(operators); i++) {
+        const struct tsim_json *op = tsim_json_at(operators, i);
+        double intensity = chart_number(op, "intensity_flops_per_byte"),
+               achieved = chart_number(op, "achieved_flops_per_s");
+        char hint[320], rate[64], share[32];
+        if (!(intensity > 0 && achieved > 0))
+            continue;
+        snprintf(hint, sizeof hint, "%s, %s\n%s at %.3g FLOP/B\n%s of the step", tsim_json_text_of(op, "operator"),
+                 tsim_json_text_of(op, "phase"), tsim_quantity_human(achieved, TSIM_FLOPS_PER_S, rate, sizeof rate),
+                 intensity, tsim_share_text(chart_number(op, "share_frac"), share, sizeof share));
+        is_used[bound_of(op)] = true;
+        tsim_svg_dot(out, chart_at(x, intensity), chart_at(y, achieved), 3 + 20 * sqrt(chart_number(op, "share_frac")),
+                     BOUNDS[bound_of(op)].mark.class_name, hint);
+    }
+}
+
+bool tsim_chart_roofline(const struct tsim_json *run, FILE *out) {
+    struct chart_mark marks[N_BOUNDS + 1];
+    bool is_used[N_BOUNDS] = {false};
+    size_t n_marks = 0;
+    const struct tsim_json *operators = tsim_json_find(tsim_json_find(run, "explain"), "operators"),
+                           *roof = tsim_json_find(run, "roof");
+    double peak = chart_number(roof, "flops_per_s"), rate = chart_number(roof, "bytes_per_s");
+    if (tsim_json_count(operators) == 0 || !(peak > 0 && rate > 0))
+        return false;
+    struct chart_axis x = {1, 1e4, 110, CHART_WIDTH - CHART_RIGHT - 10}, y = {peak / 500, peak * 1.5, 400, CHART_TOP};
+    for (size_t i = 0; i < tsim_json_count(operators); i++) {
+        widen(&x, chart_number(tsim_json_at(operators, i), "intensity_flops_per_byte"));
+        widen(&y, chart_number(tsim_json_at(operators, i), "achieved_flops_per_s"));
+    }
+    tsim_chart_begin(run, "Roofline", 480, out);
+    tsim_chart_ticks(out, &x, &y, true, "");
+    tsim_chart_ticks(out, &x, &y, false, "FLOP/s");
+    double ridge = peak / rate;
+    double first = fmax(x.low, y.low / rate); /* where the slope enters the picture */
+    const double points[] = {
+        chart_at(&x, first), chart_at(&y, first * rate), chart_at(&x, ridge), chart_at(&y, peak), x.to,
+        chart_at(&y, peak)};
+    tsim_svg_path(out, points, 3, "ideal");
+    draw_operators(operators, &x, &y, is_used, out);
+    for (int i = 0; i < N_BOUNDS; i++)
+        if (is_used[i])
+            marks[n_marks++] = BOUNDS[i].mark;
+    marks[n_marks++] = (struct chart_mark){CHART_LINE, "ideal", "the datasheet's roof"};
+    tsim_svg_text_up(out, 20, (y.from + y.to) / 2, "soft", "achieved");
+    tsim_svg_text(out, (x.from + x.to) / 2, 438, "middle", "soft",
+                  "FLOP per byte of memory traffic; the larger a dot, the more of the step");
+    tsim_chart_marks(out, marks, n_marks, x.from, 464);
+    tsim_svg_end(out);
+    return true;
+}
