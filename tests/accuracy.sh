@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The committed residuals of the published runs are those of this program, and no source got worse by more than half a
-# point: tests/accuracy.sh TSIM. Prints the cases that moved. First tries the comparison on tables that differ. Last, that
-# BLOOM's measured plans are ordered as they were measured.
+# point: tests/accuracy.sh TSIM [long]. Prints the cases that moved. First tries the comparison on tables that differ. With `long`
+# last, that BLOOM's measured plans are ordered as they were measured.
 set -u
-tsim=$(realpath "$1")
+tsim=$(realpath "$1") part=${2:-}
 cd "$(dirname "$0")/.." || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -43,9 +43,11 @@ out=$(diff hardware/calibration/compared.csv <(tools/compared.py "$tsim"))
 expect 'hardware/calibration/compared.csv is not of this program (make docs-accuracy)' 0 '^$' "$out" $?
 out=$(diff docs/accuracy.md <(tools/accuracy_docs.sh) && diff docs/accuracy.svg <(tools/accuracy_docs.sh --picture))
 expect 'docs/accuracy.md or its picture is not of the table (make docs-accuracy)' 0 '^$' "$out" $?
-ranks=$(python3 tools/published/plans.py "$tsim" --ranks) && [ -n "$ranks" ] && grep -qF -- "$ranks" docs/plans.md
-expect "BLOOM's rank correlation is not that of docs/plans.md (make docs-accuracy)" 0 '' "$ranks" $?
-awk '{exit !($1 >= 0.9)}' <<<"${ranks#*of a GPU: }"
-expect "the rank correlation of BLOOM's runs is below 0.9" 0 '' "$ranks" $?
+if [ "$part" = long ]; then
+    ranks=$(python3 tools/published/plans.py "$tsim" --ranks) && [ -n "$ranks" ] && grep -qF -- "$ranks" docs/plans.md
+    expect "BLOOM's rank correlation is not that of docs/plans.md (make docs-accuracy)" 0 '' "$ranks" $?
+    awk '{exit !($1 >= 0.9)}' <<<"${ranks#*of a GPU: }"
+    expect "the rank correlation of BLOOM's runs is below 0.9" 0 '' "$ranks" $?
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

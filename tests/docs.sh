@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs the commands of the ```sh blocks of docs/*.md and README.md's `build/tsim` lines, in a scratch folder that looks
 # like the source tree: each must end with exit status 0 and print something. tests/docs.sh TSIM [all]
-# Without `all`, the large searches of docs/questions.md, seconds each, and the comparison of its answers are left to `make check`.
+# Without `all`, what takes seconds (the large searches of docs/questions.md, campaigns of many failures, all published runs once more)
+# and the comparison of the answers are left to `make check`.
 set -u
 tsim=$(realpath "$1") part=${2:-small}
-large='scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)'
+large='scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)|preemption: |repair=.12 h.* --vary|validate scenarios/published/[*]'
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
 work=$(mktemp -d)

@@ -15,10 +15,9 @@ expect() { # WHAT STATUS PATTERN ARGUMENT...: of measure
   fi
 }
 work='BEGIN {for (i = 0; i < 1e6; i++) s += i % 7}' # some 0.05 s
-expect 'within its limits' 0 '^name .* of    20 loops, .* of   100 MB .* s\)$' name 2 100 awk "$work"
+expect 'within its limits, and others have the processor for a while' 0 '^name .* of    10 loops, .* of   100 MB .* s\)$' name 1 100 sleep 1.1
 expect 'more time than it may take' 1 'more$' name 0.001 100 awk "$work"
 expect 'more memory than it may take' 1 'more$' name 2 0.1 awk "$work"
-expect 'time in which others have the processor' 0 's\)$' name 0.1 100 sleep 0.3
 expect 'one that fails' 2 'failed: false' name 2 100 false
 expect 'one that is not there' 2 'failed: ./no-such' name 2 100 ./no-such
 expect 'no command' 2 '^measure NAME' name 2 100

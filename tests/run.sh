@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every test of the normal tier: tests/run.sh BUILD_FOLDER TSIM [code|long]. Prints a line per test as it ends, and
-# 'N passed, M failed' at the end.
+# Runs every test of the normal tier: tests/run.sh BUILD_FOLDER TSIM [code|long]. Prints a line per test as it ends, which ones
+# took the processor longest, and 'N passed, M failed' at the end.
 # With `code` those alone that another compiler or a sanitizer can make a difference to: nothing about texts, pages, installing.
 # With `long` those alone of which the normal tier runs a part, whole: `make check` does.
 # TSIM_TEST_JOBS=N: so many tests at a time (as many as there are processors, and at least two).
@@ -24,7 +24,7 @@ longest=(property/test_laws_random cli/run.sh docs.sh install.sh widths.sh accur
 names() {
   local program
   if [ "$part" = long ]; then
-    printf '%s\n' install.sh property/test_advice_kept property/test_periods_random property/test_plan_random unit/test_import_recipes
+    printf '%s\n' accuracy.sh install.sh property/test_{advice_kept,laws_random,periods_random,plan_random} unit/test_import_recipes
     return
   fi
   printf '%s\n' "${scripts[@]}"
@@ -41,18 +41,19 @@ command_of() { # NAME: runs it
   unit/* | property/*) CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 CK_TIMEOUT_MULTIPLIER="${TSIM_TEST_SLOWNESS:-1}" "$build/tests/$1" ;;
   fuzz/*) "$build/tests/$1" $(bash tests/fuzz/seeds.sh "${1#fuzz/replay_}") ;;
   circles.py) tests/circles.py "$build" ;;
-  install.sh) bash tests/install.sh "$tsim" "$part" ;;
+  accuracy.sh | install.sh) bash "tests/$1" "$tsim" "$part" ;;
   gate.sh) bash tests/gate.sh "$build" ;;
   *) bash "tests/$1" "$tsim" ;;
   esac
 }
 # What a test prints is shown in one piece, however many run.
 one() { # NAME
-  local log=$work/${1//\//-} ended=FAIL
-  command_of "$1" >"$log" 2>&1 && ended=ok
+  local log=$work/${1//\//-} ended=FAIL TIMEFORMAT='%U %S'
+  { time command_of "$1" >"$log" 2>&1 && ended=ok; } 2>"$log.s"
   {
     flock 9
     echo "$1" >>"$work/$ended"
+    echo "$1 $(<"$log.s")" >>"$work/seconds"
     if [ "$ended" = ok ]; then
       printf 'ok    %s  %s\n' "$1" "$(grep -E '^[0-9]+%: Checks|passed, [0-9]+ failed' "$log" | tail -n 1)"
     else
@@ -63,7 +64,7 @@ one() { # NAME
 }
 export -f one command_of
 export build tsim work part
-[ "$part" != long ] || export TSIM_CASES=1000
+[ "$part" != long ] || export TSIM_CASES=2000
 
 mapfile -t all < <(names)
 mapfile -t ordered < <({
@@ -73,6 +74,8 @@ mapfile -t ordered < <({
 touch "$work/ok" "$work/FAIL"
 printf '%s\n' "${ordered[@]}" | xargs -P "$jobs" -I{} bash -uc 'one "$1"' _ {}
 printf '%s\n' "${all[@]}" | grep -vxF -f "$work/ok" -f "$work/FAIL" | sed 's/^/FAIL  /; s/$/: was killed, or never began/'
+awk '{s = $2 + $3; all += s; printf "%6.1f %s\n", s, $1} END {printf "%6.1f in all\n", all}' "$work/seconds" | sort -rn | head -n 11 |
+  awk '{printf "%s%s %s", NR == 1 ? "processor seconds: " : ", ", $2 == "in" ? "in all" : $2, $1} END {print ""}'
 passed=$(wc -l <"$work/ok")
 failed=$((${#all[@]} - passed))
 echo "$passed passed, $failed failed"

@@ -44,12 +44,14 @@ expect 'what a program says' 0 '^ok    unit/test_sound  100%: Checks: 1'
 expect 'a program that says nothing' 0 '^ok    property/test_silent'
 expect 'what a script says' 0 '^ok    gate.sh  2 passed, 0 failed$'
 expect 'code: no scripts of texts' 0 '^9 passed, 0 failed$' code
-program unit/test_import_recipes '[ "$TSIM_CASES" = 1000 ]'
-for test in advice_kept periods_random plan_random; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 1000 ]'; done
-stand_in tests/install.sh '[ "$2" = long ]'
-expect 'long: whole tests, many cases' 0 '^5 passed, 0 failed$' long
-rm "$work/build/tests/unit/test_import_recipes" "$work"/build/tests/property/test_{advice_kept,periods_random,plan_random}
-stand_in tests/install.sh ''
+program unit/test_import_recipes '[ "$TSIM_CASES" = 2000 ]'
+long='advice_kept laws_random periods_random plan_random'
+for test in $long; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 2000 ]'; done
+for script in accuracy install; do stand_in "tests/$script.sh" '[ "$2" = long ]'; done
+expect 'long: whole tests, many cases' 0 '^7 passed, 0 failed$' long
+rm "$work/build/tests/unit/test_import_recipes"
+for test in $long; do rm "$work/build/tests/property/test_$test"; done
+for script in accuracy install; do stand_in "tests/$script.sh" ''; done
 stand_in tests/gate.sh 'for i in 1 2 3; do echo "because $i"; sleep 0.1; done; exit 1'
 stand_in tests/data.sh 'for i in 1 2 3; do echo "as well $i"; sleep 0.1; done; exit 2'
 expect 'two that fail' 1 "^$((n - 2)) passed, 2 failed\$"

@@ -18,7 +18,7 @@ cp "$root/docs/examples/gpt2-trace.json.gz" "$root/docs/examples/gpt2.yaml" .
 
 fits() { # COMMAND...
   local columns wide
-  for columns in 60 80 120; do
+  for columns in ${widths:-60 80 120}; do
     COLUMNS=$columns timeout $((60 * ${TSIM_TEST_SLOWNESS:-1})) "$tsim" "$@" >out 2>/dev/null </dev/null
     if [ ! -s out ]; then
       echo "$columns columns: tsim $*: printed nothing"
@@ -42,7 +42,7 @@ fits run small.yaml
 fits run "$root/scenarios/dlrm.yaml" --no-db
 fits run s.yaml --no-db --set parallelism.tensor=1 --set parallelism.data=auto
 fits explain s.yaml
-fits explain campaign.yaml
+widths=60 fits explain campaign.yaml # which looks for the rate of preemptions that costs as much as none: a second
 for term in step.compute_s step.bubble_s mfu memory campaign.days energy uncertainty.step_time_high_s; do
   fits explain s.yaml "$term"
 done
