@@ -57,8 +57,10 @@ struct run {
 };
 
 static const char *const LOSS_NAMES[TSIM_N_CAMPAIGN_LOSSES] = {
-    "accelerator", "hbm",       "nic",        "link",       "switch",      "host",  "software",
-    "preemption",  "straggler", "checkpoint", "evaluation", "maintenance", "shrunk"};
+#define WORD(NAME, word) word,
+    TSIM_CAUSES(WORD) TSIM_LOSSES_BESIDE_CAUSES(WORD)
+#undef WORD
+};
 
 const char *tsim_campaign_loss_name(int loss) {
     return LOSS_NAMES[loss];

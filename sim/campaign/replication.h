@@ -71,13 +71,16 @@ struct tsim_campaign_job {
     uint64_t seed;
 };
 
-/* Time that does not go into the work is lost to a cause of interruption, or to one of these. */
+/* Time that does not go into the work is lost to a cause of interruption, or to one of these: X(NAME, word). Shrunk is
+ * running on fewer nodes, and growing again. */
+#define TSIM_LOSSES_BESIDE_CAUSES(X)                                                                                   \
+    X(CHECKPOINT, "checkpoint") X(EVALUATION, "evaluation") X(MAINTENANCE, "maintenance") X(SHRUNK, "shrunk")
 enum tsim_campaign_loss {
-    TSIM_CAMPAIGN_LOSS_CHECKPOINT = TSIM_N_CAUSES,
-    TSIM_CAMPAIGN_LOSS_EVALUATION,
-    TSIM_CAMPAIGN_LOSS_MAINTENANCE,
-    TSIM_CAMPAIGN_LOSS_SHRUNK, /* running on fewer nodes, and growing again */
-    TSIM_N_CAMPAIGN_LOSSES
+    TSIM_CAMPAIGN_LAST_CAUSE = TSIM_N_CAUSES - 1,
+#define TSIM_CAMPAIGN_LOSS_ENUM(NAME, word) TSIM_CAMPAIGN_LOSS_##NAME,
+    TSIM_LOSSES_BESIDE_CAUSES(TSIM_CAMPAIGN_LOSS_ENUM)
+#undef TSIM_CAMPAIGN_LOSS_ENUM
+        TSIM_N_CAMPAIGN_LOSSES
 };
 const char *tsim_campaign_loss_name(int loss); /* also of a cause: "hbm", "checkpoint" */
 

@@ -2,6 +2,7 @@
 
 #include "report/terminal/explain.h"
 #include "report/terminal/explain_term.h"
+#include "results/outcome.h"
 #include "study/judge/uncertainty.h"
 #include "study/search/advice.h"
 
@@ -51,17 +52,17 @@ static enum tsim_exit print_sections(const struct explain *explain) {
 /* ---- one term ---- */
 
 static bool knows_term(const char *name) {
-    size_t n_names;
-    const char *const *names = tsim_term_names(&n_names);
-    if (!name || tsim_term_exists(name))
+    enum tsim_outcome_figure figure;
+    if (!name || tsim_outcome_find_term(name, &figure))
         return true;
-    const char *near = tsim_term_near(name);
+    const char *near = tsim_outcome_near_term(name);
     fprintf(stderr, "tsim explain: unknown term '%s'", name);
     if (near)
         fprintf(stderr, "; did you mean '%s'?", near);
     fputs("\nThe terms of the summary:\n", stderr);
-    for (size_t i = 0; i < n_names; i++)
-        fprintf(stderr, "  %s\n", names[i]);
+    for (int i = 0; i < TSIM_N_OUTCOMES; i++)
+        if (tsim_outcome_spec((enum tsim_outcome_figure)i)->column.is_in_runs)
+            fprintf(stderr, "  %s\n", tsim_outcome_spec((enum tsim_outcome_figure)i)->name);
     return false;
 }
 

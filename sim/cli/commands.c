@@ -5,6 +5,7 @@
 #include "cli/manual.h"
 #include "config/reference.h"
 #include "report/terminal/table.h"
+#include "results/outcome.h"
 
 #include <string.h>
 
@@ -282,6 +283,11 @@ static enum tsim_exit wrong_format(const char *format) {
     return TSIM_EXIT_USAGE;
 }
 
+static void print_reference(void) {
+    tsim_reference_print(stdout);
+    tsim_outcome_reference(stdout);
+}
+
 static enum tsim_exit cmd_help(const struct tsim_arguments *arguments) {
     const struct tsim_command *command = NULL;
     const char *format = arguments->value[TSIM_OPTION_FORMAT] ? arguments->value[TSIM_OPTION_FORMAT] : "text";
@@ -299,7 +305,7 @@ static enum tsim_exit cmd_help(const struct tsim_arguments *arguments) {
     else if (strcmp(format, "zsh") == 0 && !command)
         tsim_completion_zsh(&ALL, stdout);
     else if (strcmp(format, "reference") == 0 && !command)
-        tsim_reference_print(stdout);
+        print_reference();
     else
         return wrong_format(format);
     return TSIM_EXIT_OK;

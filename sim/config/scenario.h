@@ -231,19 +231,18 @@ struct tsim_cost_spec {
     double residual_frac, utilization_frac;                              /* after the lifetime; during it */
     const char *date;                                                    /* of the prices */
 };
-/* What interrupts a run. */
+/* X(NAME, word): what interrupts a run. Its components fail; a straggler is a node that turned slow, when it is found
+ * out. */
+#define TSIM_COMPONENTS(X)                                                                                             \
+    X(ACCELERATOR, "accelerator")                                                                                      \
+    X(HBM, "hbm") X(NIC, "nic") X(LINK, "link") X(SWITCH, "switch") X(HOST, "host") X(SOFTWARE, "software")
+#define TSIM_CAUSES(X) TSIM_COMPONENTS(X) X(PREEMPTION, "preemption") X(STRAGGLER, "straggler")
 enum tsim_cause {
-    TSIM_CAUSE_ACCELERATOR,
-    TSIM_CAUSE_HBM,
-    TSIM_CAUSE_NIC,
-    TSIM_CAUSE_LINK,
-    TSIM_CAUSE_SWITCH,
-    TSIM_CAUSE_HOST,
-    TSIM_CAUSE_SOFTWARE,
-    TSIM_N_COMPONENTS,
-    TSIM_CAUSE_PREEMPTION = TSIM_N_COMPONENTS,
-    TSIM_CAUSE_STRAGGLER, /* a node that turned slow, when it is found */
-    TSIM_N_CAUSES
+#define TSIM_CAUSE_ENUM(NAME, word) TSIM_CAUSE_##NAME,
+    TSIM_CAUSES(TSIM_CAUSE_ENUM)
+#undef TSIM_CAUSE_ENUM
+        TSIM_N_CAUSES,
+    TSIM_N_COMPONENTS = TSIM_CAUSE_PREEMPTION
 };
 enum tsim_spares { TSIM_SPARES_OPTIMAL = -1, TSIM_SPARES_FASTEST = -2 }; /* found by campaign/spares.h */
 struct tsim_reliability_spec {

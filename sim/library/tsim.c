@@ -209,9 +209,11 @@ struct study {
 
 double tsim_job_point_figure(const struct tsim_job_point *point, const char *name) {
     const struct tsim_outcome *outcome = point->figures;
-    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
-        if (strcmp(tsim_outcome_spec((enum tsim_outcome_figure)i)->name, name) == 0)
-            return outcome->value[i];
+    enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS];
+    tsim_outcome_columns(columns);
+    for (size_t i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++)
+        if (strcmp(tsim_outcome_spec(columns[i])->name, name) == 0)
+            return outcome->value[columns[i]];
     return (double)NAN;
 }
 

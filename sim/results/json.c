@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MARKUP_DIGITS = 9 };
+enum { MARKUP_DIGITS = 9, LONGEST_KEY = 64 };
 
 void tsim_json_init(void) {
     json_set_alloc_funcs(tsim_heap_alloc, tsim_heap_free);
@@ -81,6 +81,26 @@ struct tsim_json *tsim_json_element(struct tsim_json *array, size_t i) {
 
 void tsim_json_drop(struct tsim_json *object, const char *key) {
     json_object_del(to_jansson(object), key);
+}
+
+struct tsim_json *tsim_json_make_path(struct tsim_json *root, const char *path, const char **key) {
+    char name[LONGEST_KEY];
+    const char *dot;
+    for (; (dot = strchr(path, '.')); path = dot + 1) {
+        TSIM_ASSERT(dot - path < LONGEST_KEY);
+        snprintf(name, sizeof name, "%.*s", (int)(dot - path), path);
+        root = tsim_json_find(root, name) ? tsim_json_member(root, name) : tsim_json_object(root, name);
+    }
+    *key = path;
+    return root;
+}
+
+void tsim_json_put_text(struct tsim_json *root, const char *path, const char *text) {
+    const char *key;
+    if (!text)
+        return;
+    struct tsim_json *parent = tsim_json_make_path(root, path, &key);
+    tsim_json_text(parent, key, text);
 }
 
 /* ---- reading ---- */

@@ -23,6 +23,11 @@ void tsim_json_release(struct tsim_json *root);
 
 struct tsim_json *tsim_json_object(struct tsim_json *parent, const char *key);
 struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key);
+/* The object that has the member at a dotted path ("step.time_s"), made with those on the way where they are missing;
+ * *key is the path's last part. */
+struct tsim_json *tsim_json_make_path(struct tsim_json *root, const char *path, const char **key);
+/* A text at such a path; NULL is left out, and so is the object. */
+void tsim_json_put_text(struct tsim_json *root, const char *path, const char *text);
 /* The member of an object, or the element of an array, which must be there. */
 struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key);
 struct tsim_json *tsim_json_element(struct tsim_json *array, size_t i);

@@ -1,43 +1,55 @@
 #include "results/outcome.h"
 
 #include "results/format.h"
+#include "results/scaling_laws.h"
 #include "results/verdict.h"
 
 #include <math.h>
 #include <string.h>
 
 #define TOKENS 1e12
-#define JOULES_PER_KWH 3.6e6
+
+/* ---- what the figures are ---- */
+
+/* clang-format off */
+#define SI(word, dimension) {word, dimension, dimension, 1, TSIM_OUTCOME_NUMBER}
+#define PLAIN(word) SI(word, TSIM_COUNT)
+#define WHOLE {"", TSIM_COUNT, TSIM_COUNT, 1, TSIM_OUTCOME_WHOLE}
+#define YES_NO {"true or false", TSIM_COUNT, TSIM_COUNT, 1, TSIM_OUTCOME_YES_NO}
+#define SHARE SI("fraction", TSIM_FRACTION)
+#define BYTES SI("B", TSIM_BYTES)
+#define SECONDS SI("s", TSIM_TIME_S)
+#define FLOP SI("FLOP", TSIM_FLOPS)
+#define TFLOP_PER_S {"TFLOP/s", TSIM_COUNT, TSIM_FLOPS_PER_S, 1e12, TSIM_OUTCOME_NUMBER}
+#define WATTS SI("W", TSIM_WATTS)
+#define JOULES SI("J", TSIM_JOULES)
+#define KWH {"kWh", TSIM_COUNT, TSIM_JOULES, TSIM_KWH_J, TSIM_OUTCOME_NUMBER}
+#define KG SI("kg", TSIM_KG)
+#define USD SI("USD", TSIM_USD)
+#define COLUMN(version, place, name) {#name, version, place, true}
+#define POINTS_COLUMN(version, place, name) {#name, version, place, false}
+#define NO_COLUMN {NULL, 0, -1, true}
+#define WORDS(...) {__VA_ARGS__}
+#define NO_WORDS {NULL}
+/* clang-format on */
 
 static const struct tsim_outcome_spec SPECS[TSIM_N_OUTCOMES] = {
-#define SPEC(NAME, json, column, dimension, goal, value)                                                               \
-    [TSIM_OUTCOME_##NAME] = {json, #column, dimension, TSIM_GOAL_##goal},
-    TSIM_OUTCOMES(SPEC)};
-
-/* Words of a scenario's `limits` and of everyday speech. */
-static const struct {
-    const char *name;
-    enum tsim_outcome_figure figure;
-} OTHER_NAMES[] = {{"time_s", TSIM_OUTCOME_STEP_TIME},
-                   {"step_time", TSIM_OUTCOME_STEP_TIME},
-                   {"cost", TSIM_OUTCOME_RENT},
-                   {"budget", TSIM_OUTCOME_RENT},
-                   {"gpus", TSIM_OUTCOME_ACCELERATORS},
-                   {"memory", TSIM_OUTCOME_MEMORY_PEAK},
-                   {"memory_peak", TSIM_OUTCOME_MEMORY_PEAK},
-                   {"energy", TSIM_OUTCOME_STEP_ENERGY},
-                   {"power", TSIM_OUTCOME_MEAN_POWER},
-                   {"electricity_usd", TSIM_OUTCOME_ELECTRICITY},
-                   {"rent_usd", TSIM_OUTCOME_RENT},
-                   {"data_s", TSIM_OUTCOME_EXPOSED_DATA},
-                   {"optimizer_s", TSIM_OUTCOME_OPTIMIZER},
-                   {"bubble", TSIM_OUTCOME_BUBBLE_FRAC},
-                   {"data_stall", TSIM_OUTCOME_DATA_STALL_FRAC}};
-enum { N_OTHER_NAMES = sizeof OTHER_NAMES / sizeof OTHER_NAMES[0] };
+#define FIGURE(NAME, path, column, unit, goal, words, value, meaning)                                                  \
+    [TSIM_OUTCOME_##NAME] = {path, column, unit, TSIM_GOAL_##goal, words, meaning},
+#include "results/outcome.def"
+};
 
 const struct tsim_outcome_spec *tsim_outcome_spec(enum tsim_outcome_figure figure) {
     return &SPECS[figure];
 }
+
+void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS]) {
+    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
+        if (SPECS[i].column.name)
+            columns[SPECS[i].column.place] = (enum tsim_outcome_figure)i;
+}
+
+/* ---- values ---- */
 
 /* USD/s for the whole cluster; NAN where no rent is known. */
 static double rent_usd_per_trillion_tokens(const struct tsim_result *r) {
@@ -50,25 +62,67 @@ static double electricity_usd_per_trillion_tokens(const struct tsim_result *r) {
     return r->step.mean_power_w * energy->pue * energy->price_usd_per_j / r->step.throughput.tokens_per_s * TOKENS;
 }
 
+/* Where they do not apply, NAN stands for each. */
+static struct tsim_scaling_laws scaling_laws_of(const struct tsim_result *r) {
+    const double nan = (double)NAN;
+    struct tsim_scaling_laws laws = {nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, {NULL}, 0};
+    if (tsim_scaling_laws_apply(r))
+        tsim_scaling_laws(NULL, r, &laws);
+    return laws;
+}
+
+/* Infinite is no figure: tokens of a model that has none have no price, what never fails no time between failures. */
+static double finite(double value) {
+    return isfinite(value) ? value : (double)NAN;
+}
+
+static double positive(double value) {
+    return value > 0 ? value : (double)NAN;
+}
+
+#define IF(condition, value_) ((condition) ? (double)(value_) : (double)NAN)
+#define SIMULATED(value_) IF(r->step.simulated, value_)
+#define STEP(member) SIMULATED(r->step.terms.member)
+#define VARIATION(member) IF(r->step.variation.has, r->step.variation.member)
+#define DRAWS(member) IF(r->step.variation.has && r->step.variation.draws.has, r->step.variation.draws.member)
+#define INPUT(member) IF(r->step.input.has, r->step.input.member)
+#define EVALUATION(member) IF(r->evaluation.has, r->evaluation.member)
+#define CAMPAIGN(member) IF(r->step.simulated && r->campaign.has, r->campaign.member)
+#define RAMP(member) IF(r->step.simulated && r->campaign.has && r->batch_ramp.has, r->batch_ramp.member)
+#define OWNED(member) IF(r->step.simulated && r->campaign.has && r->campaign.own.has, r->campaign.own.member)
+#define FAILING(member) IF(r->step.simulated && r->campaign.has && r->campaign.has_failures, r->campaign.member)
+#define LOCAL(member) (r->campaign.has_local_tier ? FAILING(member) : (double)NAN)
+#define SPOT(member) (r->campaign.is_spot ? FAILING(member) : (double)NAN)
+#define POSITIVE(value_) positive(value_)
+#define INTERVAL(member) IF(u->basis, u->member)
+#define FORECAST(range, percentile) IF(u->basis != NULL && u->has_run, u->range.percentile)
+
 void tsim_outcome_of(const struct tsim_prediction *prediction, struct tsim_outcome *outcome) {
     const struct tsim_result *r = &prediction->result;
     const struct tsim_uncertainty *u = &prediction->uncertainty;
-#define CAMPAIGN(member) (r->campaign.has ? r->campaign.member : (double)NAN)
-#define FAILING(member) (r->campaign.has_failures ? r->campaign.member : (double)NAN)
-#define INTERVAL(member) (u->basis ? u->member : (double)NAN)
-#define VALUE(NAME, json, column, dimension, goal, value_)                                                             \
-    outcome->value[TSIM_OUTCOME_##NAME] =                                                                              \
-        r->step.simulated || TSIM_OUTCOME_##NAME < TSIM_OUTCOME_STEP_TIME ? (double)(value_) : (double)NAN;
-    TSIM_OUTCOMES(VALUE)
+    const struct tsim_scaling_laws laws = scaling_laws_of(r);
+#define FIGURE(NAME, path, column, unit, goal, words, value_, meaning)                                                 \
+    outcome->value[TSIM_OUTCOME_##NAME] = finite((double)(value_));
+#include "results/outcome.def"
     outcome->bottleneck = r->step.simulated ? tsim_bottleneck_kind(r) : NULL;
+}
+
+void tsim_outcome_clear(struct tsim_outcome *outcome) {
+    outcome->bottleneck = NULL;
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
-        if (isinf(outcome->value[i])) /* tokens of a model that has none: a price for each is no figure */
-            outcome->value[i] = (double)NAN;
+        outcome->value[i] = (double)NAN;
+}
+
+void tsim_outcome_complete(struct tsim_outcome *outcome) {
+    double *value = outcome->value;
+    if (!isnan(value[TSIM_OUTCOME_FITS]))
+        value[TSIM_OUTCOME_MAY_NOT_FIT] =
+            tsim_may_not_fit(value[TSIM_OUTCOME_MEMORY_PEAK], value[TSIM_OUTCOME_MEMORY_CAPACITY]);
 }
 
 bool tsim_outcomes_are_alike(const struct tsim_outcome *a, const struct tsim_outcome *b) {
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
-        if (a->value[i] != b->value[i] && !(isnan(a->value[i]) && isnan(b->value[i])))
+        if (SPECS[i].column.name && a->value[i] != b->value[i] && !(isnan(a->value[i]) && isnan(b->value[i])))
             return false;
     return true;
 }
@@ -81,98 +135,162 @@ const char *tsim_bottleneck_word(const char *text) {
     return NULL;
 }
 
+/* ---- for people ---- */
+
+const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, char *buffer, size_t size) {
+    const struct tsim_outcome_unit *unit = &SPECS[figure].unit;
+    if (isnan(value)) {
+        snprintf(buffer, size, "-");
+        return buffer;
+    }
+    if (unit->kind == TSIM_OUTCOME_WHOLE)
+        return tsim_count_text(value, buffer, size);
+    if (unit->shown == TSIM_FRACTION)
+        return tsim_percent_text(value, buffer, size);
+    if (unit->shown == TSIM_BYTES)
+        return tsim_gigabytes_text(value, buffer, size);
+    return tsim_quantity_human(value * unit->shown_per_unit, unit->shown, buffer, size);
+}
+
+void tsim_outcome_reference(FILE *out) {
+    fputs("\n## Figures of a summary\n\n"
+          "Called as in `tsim run --json`; `tsim explain SCENARIO FIGURE` shows what one is made of. What has a column "
+          "in "
+          "the\n"
+          "database is a figure of the points of `sweep` and `plan`, too: `--where`, `sweep.limits` and the objective "
+          "take "
+          "it by\n"
+          "its name, its column or one of its words.\n\n"
+          "| figure | unit | column | words | meaning |\n| --- | --- | --- | --- | --- |\n",
+          out);
+    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++) {
+        const struct tsim_outcome_spec *spec = &SPECS[i];
+        const char *column = spec->column.name;
+        fprintf(out, "| `%s` | %s | %s%s%s |", spec->name, spec->unit.word, column ? "`" : "", column ? column : "",
+                column ? "`" : "");
+        for (size_t k = 0; k < TSIM_OUTCOME_MOST_WORDS && spec->words[k]; k++)
+            fprintf(out, "%s %s", k ? "," : "", spec->words[k]);
+        fprintf(out, " | %s |\n", spec->meaning);
+    }
+}
+
 /* ---- names ---- */
 
+/* "mfu" of "throughput.mfu"; the whole name where it is in no section. */
 static const char *after_section(const char *name) {
     const char *dot = strchr(name, '.');
     return dot ? dot + 1 : name;
 }
 
-const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, char *buffer, size_t size) {
-    enum tsim_dimension dimension = tsim_outcome_spec(figure)->dimension;
-    if (isnan(value)) {
-        snprintf(buffer, size, "-");
-        return buffer;
-    }
-    if (figure == TSIM_OUTCOME_ACCELERATORS)
-        return tsim_count_text(value, buffer, size);
-    if (figure == TSIM_OUTCOME_ENERGY_KWH)
-        return tsim_quantity_human(value * JOULES_PER_KWH, TSIM_JOULES, buffer, size);
-    if (figure == TSIM_OUTCOME_MODEL_TFLOPS_PER_GPU || figure == TSIM_OUTCOME_HARDWARE_TFLOPS_PER_GPU)
-        return tsim_quantity_human(value * 1e12, TSIM_FLOPS_PER_S, buffer, size);
-    if (dimension == TSIM_FRACTION)
-        return tsim_percent_text(value, buffer, size);
-    if (dimension == TSIM_BYTES)
-        return tsim_gigabytes_text(value, buffer, size);
-    return tsim_quantity_human(value, dimension, buffer, size);
+static bool is_one_of(const char *const *words, const char *name) {
+    for (size_t i = 0; i < TSIM_OUTCOME_MOST_WORDS && words[i]; i++)
+        if (strcmp(words[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A figure that a point has, or one that a run's summary has. */
+static bool is_asked_for(size_t i, bool of_points) {
+    return of_points ? SPECS[i].column.name != NULL : SPECS[i].column.is_in_runs;
+}
+
+static bool find_name(const char *name, bool of_points, enum tsim_outcome_figure *figure) {
+    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
+        if (is_asked_for(i, of_points) &&
+            (strcmp(SPECS[i].name, name) == 0 || (of_points && strcmp(SPECS[i].column.name, name) == 0))) {
+            *figure = (enum tsim_outcome_figure)i;
+            return true;
+        }
+    return false;
+}
+
+static bool find_word(const char *name, bool of_points, enum tsim_outcome_figure *figure) {
+    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
+        if (is_asked_for(i, of_points) && is_one_of(SPECS[i].words, name)) {
+            *figure = (enum tsim_outcome_figure)i;
+            return true;
+        }
+    return false;
+}
+
+static bool find_without_section(const char *name, bool of_points, enum tsim_outcome_figure *figure) {
+    size_t n_found = 0;
+    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
+        if (is_asked_for(i, of_points) && strcmp(after_section(SPECS[i].name), name) == 0) {
+            *figure = (enum tsim_outcome_figure)i;
+            n_found++;
+        }
+    return n_found == 1;
 }
 
 bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const char **near) {
     const char *names[3 * TSIM_N_OUTCOMES];
-    size_t n_names = 0, n_found = 0;
-    for (size_t i = 0; i < N_OTHER_NAMES; i++)
-        if (strcmp(OTHER_NAMES[i].name, name) == 0) {
-            *figure = OTHER_NAMES[i].figure;
-            return true;
-        }
+    size_t n_names = 0;
+    *near = NULL;
+    if (find_name(name, true, figure) || find_without_section(name, true, figure) || find_word(name, true, figure))
+        return true;
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++) {
+        if (!SPECS[i].column.name)
+            continue;
         names[n_names++] = SPECS[i].name;
-        names[n_names++] = SPECS[i].column;
+        names[n_names++] = SPECS[i].column.name;
         names[n_names++] = after_section(SPECS[i].name);
-        if (strcmp(SPECS[i].name, name) == 0 || strcmp(SPECS[i].column, name) == 0) {
-            *figure = (enum tsim_outcome_figure)i;
-            return true;
-        }
     }
-    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
-        if (strcmp(after_section(SPECS[i].name), name) == 0) {
-            *figure = (enum tsim_outcome_figure)i;
-            n_found++;
-        }
-    *near = n_found == 1 ? NULL : tsim_did_you_mean(name, names, n_names);
-    return n_found == 1;
+    *near = tsim_did_you_mean(name, names, n_names);
+    return false;
+}
+
+bool tsim_outcome_find_term(const char *name, enum tsim_outcome_figure *figure) {
+    return find_name(name, false, figure) || find_word(name, false, figure) ||
+           find_without_section(name, false, figure);
+}
+
+const char *tsim_outcome_near_term(const char *wrong) {
+    const char *names[(2 + TSIM_OUTCOME_MOST_WORDS) * TSIM_N_OUTCOMES];
+    enum tsim_outcome_figure figure;
+    size_t n = 0;
+    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++) {
+        if (!is_asked_for(i, false))
+            continue;
+        names[n++] = SPECS[i].name;
+        if (tsim_outcome_find_term(after_section(SPECS[i].name), &figure))
+            names[n++] = after_section(SPECS[i].name);
+        for (size_t k = 0; k < TSIM_OUTCOME_MOST_WORDS && SPECS[i].words[k]; k++)
+            names[n++] = SPECS[i].words[k];
+    }
+    return tsim_did_you_mean(wrong, names, n);
 }
 
 /* ---- JSON ---- */
 
-static void add(const struct tsim_outcome *outcome, enum tsim_outcome_figure figure, struct tsim_json *parent) {
-    const char *key = after_section(SPECS[figure].name);
+void tsim_outcome_add(const struct tsim_outcome *outcome, enum tsim_outcome_figure figure, struct tsim_json *summary) {
     double value = outcome->value[figure];
+    const char *key;
     if (isnan(value))
         return;
-    if (figure == TSIM_OUTCOME_FITS) {
+    struct tsim_json *parent = tsim_json_make_path(summary, SPECS[figure].name, &key);
+    if (SPECS[figure].unit.kind == TSIM_OUTCOME_YES_NO)
         tsim_json_bool(parent, key, value > 0);
-        tsim_json_bool(
-            parent, "may_not_fit",
-            tsim_may_not_fit(outcome->value[TSIM_OUTCOME_MEMORY_PEAK], outcome->value[TSIM_OUTCOME_MEMORY_CAPACITY]));
-    } else if (figure == TSIM_OUTCOME_ACCELERATORS)
+    else if (SPECS[figure].unit.kind == TSIM_OUTCOME_WHOLE)
         tsim_json_integer(parent, key, (int64_t)value);
     else
         tsim_json_number(parent, key, value);
 }
 
-/* All figures of "SECTION.", unless there are none. */
-static void add_section(const struct tsim_outcome *outcome, const char *section, struct tsim_json *summary) {
-    struct tsim_json *object = NULL;
-    size_t length = strlen(section);
-    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++) {
-        if (strncmp(SPECS[i].name, section, length) != 0 || SPECS[i].name[length] != '.' || isnan(outcome->value[i]))
-            continue;
-        if (!object)
-            object = tsim_json_object(summary, section);
-        add(outcome, (enum tsim_outcome_figure)i, object);
-    }
+static void add_of_point(const struct tsim_outcome *outcome, enum tsim_outcome_figure figure,
+                         struct tsim_json *summary) {
+    if (SPECS[figure].column.name || figure == TSIM_OUTCOME_MAY_NOT_FIT)
+        tsim_outcome_add(outcome, figure, summary);
+}
+
+static void add_text_of_point(const struct tsim_outcome *outcome, const char *path, struct tsim_json *summary) {
+    if (strcmp(path, "bottleneck.kind") == 0)
+        tsim_json_put_text(summary, path, outcome->bottleneck);
 }
 
 void tsim_outcome_json(const struct tsim_outcome *outcome, struct tsim_json *summary) {
-    static const char *const BEFORE[] = {"step", "communication_exposed", "throughput", "fractions", "memory", "energy",
-                                         "model"};
-    add(outcome, TSIM_OUTCOME_ACCELERATORS, summary);
-    for (size_t i = 0; i < sizeof BEFORE / sizeof BEFORE[0]; i++)
-        add_section(outcome, BEFORE[i], summary);
-    if (outcome->bottleneck)
-        tsim_json_text(tsim_json_object(summary, "bottleneck"), "kind", outcome->bottleneck);
-    add_section(outcome, "campaign", summary);
-    add_section(outcome, "per_trillion_tokens", summary);
-    add_section(outcome, "uncertainty", summary);
+#define FIGURE(NAME, path, column, unit, goal, words, value, meaning)                                                  \
+    add_of_point(outcome, TSIM_OUTCOME_##NAME, summary);
+#define TEXT(NAME, path, value, meaning) add_text_of_point(outcome, path, summary);
+#include "results/outcome.def"
 }

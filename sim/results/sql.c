@@ -220,7 +220,7 @@ static enum tsim_status migrate(const struct tsim_store *store, struct tsim_diag
         return tsim_sql_fail(store, "set up the database", diags);
     int64_t version = tsim_sql_query_integer(store, "PRAGMA user_version");
     bool is_done = version >= 0;
-    for (; is_done && version < TSIM_STORE_VERSION; version++)
+    for (; is_done && version < store->version; version++)
         is_done = tsim_sql_execute(store, store->migrations[version]);
     if (is_done && tsim_sql_commit(store))
         return TSIM_OK;
@@ -279,13 +279,13 @@ static enum tsim_status check_version(struct tsim_store *store, struct tsim_diag
                        "--db FILE names another one");
         return TSIM_ERR_DB;
     }
-    if (version > TSIM_STORE_VERSION) {
+    if (version > store->version) {
         tsim_diag_hint(tsim_sql_refuse(store, diags, "this database was written by a newer tsim"),
                        "its tables are version %lld, tsim %s knows up to version %d: use the newer tsim, or --db FILE",
-                       (long long)version, TSIM_VERSION, TSIM_STORE_VERSION);
+                       (long long)version, TSIM_VERSION, store->version);
         return TSIM_ERR_DB;
     }
-    if (version >= TSIM_STORE_VERSION)
+    if (version >= store->version)
         return TSIM_OK;
     return store->mode == TSIM_STORE_WRITE ? migrate(store, diags) : read_older(store, diags);
 }
@@ -304,11 +304,13 @@ static enum tsim_status set_up(struct tsim_store *store, struct tsim_diags *diag
 }
 
 enum tsim_status tsim_sql_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
-                               const char *const *migrations, struct tsim_store **store, struct tsim_diags *diags) {
+                               const char *const *migrations, int version, struct tsim_store **store,
+                               struct tsim_diags *diags) {
     struct tsim_store *opened = TSIM_NEW(arena, struct tsim_store);
     opened->file = tsim_arena_strdup(arena, file);
     opened->mode = mode;
     opened->migrations = migrations;
+    opened->version = version;
     /* A reader asks for writing too (and gets less where the file allows less): the last one to close a database in WAL
      * mode must be able to tidy up beside it. */
     int create = mode == TSIM_STORE_WRITE ? SQLITE_OPEN_CREATE : 0;

@@ -1,5 +1,5 @@
-/* sql.h - a thin coat over SQLite for the files that hold statements (store*.c). Statements are
- * constants whose values are bound; no SQL text is put together at run time. */
+/* sql.h - a thin coat over SQLite for the files that hold statements (store*.c). Statements are constants, but for the
+ * names of figures' columns (store_figures.h), and values are bound: nothing that a user wrote is put into one. */
 #ifndef TSIM_RESULTS_SQL_H
 #define TSIM_RESULTS_SQL_H
 
@@ -14,12 +14,14 @@ struct tsim_store {
     enum tsim_store_mode mode;
     /* Statement i takes the tables from version i to i + 1; a later version adds statements and leaves these as they
      * are, but for views that it makes anew. */
-    const char *const *migrations; /* TSIM_STORE_VERSION of them */
-    int64_t file_version;          /* of the tables in the file; when reading, `db` has those of today even so */
+    const char *const *migrations;
+    int version;          /* how many there are, so that of today's tables */
+    int64_t file_version; /* of the tables in the file; when reading, `db` has those of today even so */
 };
 
-extern const char TSIM_STORE_MIGRATION_2[], TSIM_STORE_MIGRATION_3[], TSIM_STORE_MIGRATION_4[],
-    TSIM_STORE_MIGRATION_5[], TSIM_STORE_MIGRATION_6[]; /* in store_points.c */
+/* In store_points.c: the tables of sweeps and points, and the views of today. */
+const char *tsim_store_migration_2(struct tsim_arena *arena);
+extern const char TSIM_STORE_MIGRATION_6[];
 
 /* Describes the last failure of the database: "cannot DOING: ...". TSIM_ERR_DB. */
 enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing, struct tsim_diags *diags);
@@ -38,7 +40,8 @@ bool tsim_sql_is_empty(const struct tsim_store *store);   /* a file without tabl
 
 /* Opens the file and sets its tables up, or brings them up to date. Close with tsim_store_close. */
 enum tsim_status tsim_sql_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
-                               const char *const *migrations, struct tsim_store **store, struct tsim_diags *diags);
+                               const char *const *migrations, int version, struct tsim_store **store,
+                               struct tsim_diags *diags);
 /* A database of another program, for reading alone. Close with tsim_store_close. */
 enum tsim_status tsim_sql_open_foreign(struct tsim_arena *arena, const char *file, struct tsim_store **store,
                                        struct tsim_diags *diags);

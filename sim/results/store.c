@@ -1,15 +1,16 @@
 /* Runs: their tables, one statement each. */
-#include "results/sql.h"
+#include "results/store_figures.h"
 
 #include "base/version.h"
 #include "results/format.h"
-#include "results/outcome.h"
 #include "results/verdict.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- version 1 of the tables: a later version adds statements of its own and leaves these as they are ---- */
+/* ---- the tables ---- */
+
+enum { VERSION_OF_VIEWS = 6 }; /* the last that came with other views (store_points.c) */
 
 /* X(column, value): the REAL columns of `ranks`. */
 #define RANK_FIGURES_1(X)                                                                                              \
@@ -37,10 +38,9 @@
 #define DECLARE(column, value) ", " #column " REAL"
 #define NAME(column, value) ", " #column
 #define MARK(column, value) ", ?"
-#define OUTCOME_NAME(NAME_, json, column, dimension, goal, value) ", " #column
-#define OUTCOME_MARK(NAME_, json, column, dimension, goal, value) ", ?"
 
-/* `sweeps` and `points` of this version were never written: version 2 makes them anew. */
+/* `sweeps` and `points` of version 1 were never written: version 2 makes them anew. The columns of figures that `runs`
+ * had then stand here; those of later versions are added. */
 static const char MIGRATION_1[] =
     "CREATE TABLE runs(run_id INTEGER PRIMARY KEY, scenario TEXT NOT NULL, resolved_json TEXT NOT NULL,"
     " version TEXT NOT NULL, seed INTEGER NOT NULL, started_at TEXT NOT NULL,"
@@ -81,20 +81,12 @@ static const char MIGRATION_1[] =
                  " set_json TEXT NOT NULL, seed INTEGER NOT NULL, status TEXT NOT NULL,"
                  " run_id INTEGER REFERENCES runs ON DELETE SET NULL) STRICT, WITHOUT ROWID;"
                  "CREATE INDEX points_of_sweep ON points(sweep_id);"
-                 "PRAGMA user_version = 1;"
                  "PRAGMA application_id = 0x7473696d;";
 
-static const char *const MIGRATIONS[TSIM_STORE_VERSION] = {MIGRATION_1,
-                                                           TSIM_STORE_MIGRATION_2,
-                                                           TSIM_STORE_MIGRATION_3,
-                                                           TSIM_STORE_MIGRATION_4,
-                                                           TSIM_STORE_MIGRATION_5,
-                                                           TSIM_STORE_MIGRATION_6};
-
-static const char INSERT_RUN[] =
-    "INSERT INTO runs(scenario, resolved_json, version, seed, started_at, status, fits, simulated, bottleneck,"
-    " accelerators, events, wall_s, peak_rss_bytes" TSIM_OUTCOMES_OF_RUNS(
-        OUTCOME_NAME) ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?" TSIM_OUTCOMES_OF_RUNS(OUTCOME_MARK) ")";
+/* %s: the columns of figures, and a mark for each. */
+#define INSERT_RUN                                                                                                     \
+    "INSERT INTO runs(scenario, resolved_json, version, seed, started_at, status, simulated, bottleneck, events,"      \
+    " wall_s, peak_rss_bytes%s) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?%s)"
 static const char INSERT_STEP[] = "INSERT INTO steps(run_id, step, time_s) VALUES(?, ?, ?)";
 static const char INSERT_OPERATOR[] =
     "INSERT INTO operators(run_id, position, name, stream, count, time, flops, bytes, bound)"
@@ -106,9 +98,29 @@ static const char INSERT_MEASURED[] =
 static const char SELECT_RUNS[] = "SELECT run_id, accelerators, started_at, scenario, status, version, step_time_s,"
                                   " nullif(tokens_per_s, samples_per_s), samples_per_s, mfu FROM runs ORDER BY run_id";
 
+/* The statements that take the tables to `version` from the one before. */
+static const char *migration(struct tsim_arena *arena, int version) {
+    static const char ADD_TO_POINTS[] = "ALTER TABLE points ADD COLUMN ",
+                      ADD_TO_RUNS[] = "ALTER TABLE runs ADD COLUMN ";
+    const char *tables = version == 1   ? MIGRATION_1
+                         : version == 2 ? tsim_store_migration_2(arena)
+                         : version == 6 ? TSIM_STORE_MIGRATION_6
+                                        : "";
+    const char *points = "", *runs = "";
+    if (version > 2) {
+        points = tsim_store_figures(arena, TSIM_STORE_POINTS, version, ADD_TO_POINTS, " REAL;");
+        runs = tsim_store_figures(arena, TSIM_STORE_RUNS, version, ADD_TO_RUNS, " REAL;");
+    }
+    return tsim_arena_printf(arena, "%s%s%sPRAGMA user_version = %d;", tables, points, runs, version);
+}
+
 enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
                                  struct tsim_store **store, struct tsim_diags *diags) {
-    return tsim_sql_open(arena, file, mode, MIGRATIONS, store, diags);
+    int newest = tsim_store_figures_version(), version = newest > VERSION_OF_VIEWS ? newest : VERSION_OF_VIEWS;
+    const char **migrations = TSIM_NEW_ARRAY(arena, (size_t)version, const char *);
+    for (int i = 0; i < version; i++)
+        migrations[i] = migration(arena, i + 1);
+    return tsim_sql_open(arena, file, mode, migrations, version, store, diags);
 }
 
 /* ---- writing ---- */
@@ -117,26 +129,28 @@ static bool insert_run(const struct tsim_store *store, const struct tsim_predict
                        const char *started_at) {
     const struct tsim_result *r = &prediction->result;
     struct tsim_outcome outcome;
-    struct tsim_statement statement = tsim_sql_prepare(store, INSERT_RUN), *s = &statement;
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    struct tsim_statement statement = tsim_sql_prepare(
+        store, tsim_arena_printf(&arena, INSERT_RUN, tsim_store_figures(&arena, TSIM_STORE_RUNS, 0, ", ", ""),
+                                 tsim_store_marks(&arena, TSIM_STORE_RUNS)));
+    struct tsim_statement *s = &statement;
     tsim_sql_bind_text(s, r->scenario->name);
     tsim_sql_bind_text(s, r->scenario->resolved_json);
     tsim_sql_bind_text(s, TSIM_VERSION);
     tsim_sql_bind_integer(s, r->scenario->simulation.seed);
     tsim_sql_bind_text(s, started_at);
     tsim_sql_bind_text(s, tsim_result_status(r));
-    tsim_sql_bind_integer(s, r->step.fits);
     tsim_sql_bind_integer(s, r->step.simulated);
     tsim_sql_bind_text(s, r->step.simulated ? tsim_bottleneck_kind(r) : NULL);
-    tsim_sql_bind_integer(s, r->scenario->n_accelerators);
     tsim_sql_bind_integer(s, r->events);
     tsim_sql_bind_real(s, r->wall_s);
     tsim_sql_bind_real(s, r->peak_rss_bytes);
     tsim_outcome_of(prediction, &outcome);
-#define BIND_OUTCOME(NAME_, json, column, dimension, goal, value_)                                                     \
-    tsim_sql_bind_real(s, outcome.value[TSIM_OUTCOME_##NAME_]);
-    TSIM_OUTCOMES_OF_RUNS(BIND_OUTCOME)
+    tsim_store_bind_figures(s, TSIM_STORE_RUNS, &outcome);
     bool is_done = tsim_sql_run(s);
     tsim_sql_finalize(s);
+    tsim_arena_release(&arena);
     return is_done;
 }
 

@@ -1,15 +1,13 @@
 /* store.h - the database of runs (SQLite). One file, many processes: WAL, a busy timeout, one
  * transaction a run, so that a killed process loses nothing that was reported as done.
  *
- * PRAGMA user_version is the version of the tables. An older database is migrated when it is opened for writing; one
- * that a newer tsim wrote is refused. Every failure is a TSIM_ERR_DB with one diagnostic that names the file. */
+ * PRAGMA user_version is the version of the tables: a new one comes with columns for figures (outcome.def), or with
+ * other views. An older database is migrated when it is opened for writing; one that a newer tsim wrote is refused. Every
+ * failure is a TSIM_ERR_DB with one diagnostic that names the file. */
 #ifndef TSIM_RESULTS_STORE_H
 #define TSIM_RESULTS_STORE_H
 
 #include "results/prediction.h"
-
-#define TSIM_STORE_VERSION 6
-#define TSIM_STORE_TABLES 5 /* since then other views, but the same tables */
 
 enum tsim_store_mode {
     TSIM_STORE_WRITE, /* made when it does not exist */

@@ -1,23 +1,20 @@
 #include "results/store_merge.h"
 
-#include "results/outcome.h"
-#include "results/sql.h"
+#include "results/store_figures.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-#define COLUMN(NAME, json, column, dimension, goal, value) ", " #column
 
 static const char MERGE_SWEEPS[] =
     "INSERT INTO main.sweeps(key, scenario, spec_json, version, n_points, started_at)"
     " SELECT key, scenario, spec_json, version, n_points, started_at FROM shard.sweeps WHERE true ORDER BY sweep_id"
     " ON CONFLICT(key) DO UPDATE SET started_at = min(started_at, excluded.started_at)";
-#define POINT_COLUMNS "position, key, set_json, seed, status, reason, bottleneck" TSIM_OUTCOMES(COLUMN)
+#define POINT_COLUMNS "position, key, set_json, seed, status, reason, bottleneck%s" /* and those of figures */
 /* In `points` and `shard.points` the columns have the same names; `key` of sweeps is renamed to keep them apart. */
-static const char MERGE_POINTS[] =
-    "INSERT OR REPLACE INTO main.points(sweep_id, " POINT_COLUMNS ") SELECT merged_id, " POINT_COLUMNS
-    " FROM shard.points JOIN (SELECT theirs.sweep_id AS sweep_id, ours.sweep_id AS merged_id"
-    " FROM shard.sweeps AS theirs JOIN main.sweeps AS ours USING(key)) USING(sweep_id) ORDER BY merged_id, position";
+#define MERGE_POINTS                                                                                                   \
+    "INSERT OR REPLACE INTO main.points(sweep_id, " POINT_COLUMNS ") SELECT merged_id, " POINT_COLUMNS                 \
+    " FROM shard.points JOIN (SELECT theirs.sweep_id AS sweep_id, ours.sweep_id AS merged_id"                          \
+    " FROM shard.sweeps AS theirs JOIN main.sweeps AS ours USING(key)) USING(sweep_id) ORDER BY merged_id, position"
 
 /* What the files' versions are compared with: that of the first sweep seen. */
 struct versions {
@@ -49,7 +46,7 @@ static enum tsim_status check_versions(struct tsim_arena *arena, const struct ts
 
 /* A sweep that was killed before its first transaction leaves a file without tables: a shard that has no points yet. */
 static enum tsim_status check_tables(const struct tsim_store *store, struct tsim_diags *diags) {
-    if (store->file_version >= TSIM_STORE_TABLES)
+    if (store->file_version >= tsim_store_figures_version())
         return TSIM_OK;
     if (tsim_sql_is_empty(store)) {
         tsim_diag_hint(
@@ -59,7 +56,7 @@ static enum tsim_status check_tables(const struct tsim_store *store, struct tsim
     }
     tsim_diag_hint(tsim_sql_refuse(store, diags, "its tables are those of an older tsim"),
                    "version %lld, this tsim has version %d: merge with the older tsim, or run the sweep again",
-                   (long long)store->file_version, TSIM_STORE_VERSION);
+                   (long long)store->file_version, store->version);
     return TSIM_ERR_DB;
 }
 
@@ -87,17 +84,19 @@ static bool attach(const struct tsim_store *store, const char *file) {
     return is_done;
 }
 
-static enum tsim_status merge_file(const struct tsim_store *store, const char *file, struct tsim_diags *diags) {
+static enum tsim_status merge_file(struct tsim_arena *arena, const struct tsim_store *store, const char *file,
+                                   struct tsim_diags *diags) {
     if (!attach(store, file))
         return tsim_sql_fail(store, "read the shard", diags);
     enum tsim_status status = TSIM_OK;
+    const char *columns = tsim_store_figures(arena, TSIM_STORE_POINTS, 0, ", ", "");
     bool is_empty = tsim_sql_query_integer(store, "SELECT count(*) FROM shard.sqlite_schema") == 0;
     if (is_empty) {
         tsim_sql_execute(store, "DETACH shard");
         return TSIM_OK;
     }
-    if (!tsim_sql_begin(store) || !tsim_sql_execute(store, MERGE_SWEEPS) || !tsim_sql_execute(store, MERGE_POINTS) ||
-        !tsim_sql_commit(store)) {
+    if (!tsim_sql_begin(store) || !tsim_sql_execute(store, MERGE_SWEEPS) ||
+        !tsim_sql_execute(store, tsim_arena_printf(arena, MERGE_POINTS, columns, columns)) || !tsim_sql_commit(store)) {
         status = tsim_sql_fail(store, "merge the shard", diags);
         tsim_sql_rollback(store);
     }
@@ -110,7 +109,7 @@ static enum tsim_status merge_all(struct tsim_arena *arena, struct tsim_store *s
     TSIM_TRY(check_versions(arena, store, versions, diags));
     for (size_t i = 0; i < n_files; i++)
         if (!is_same_file(store->file, files[i]))
-            TSIM_TRY(merge_file(store, files[i], diags));
+            TSIM_TRY(merge_file(arena, store, files[i], diags));
     return TSIM_OK;
 }
 

@@ -1,46 +1,30 @@
 #include "results/store_points.h"
 
-#include "results/sql.h"
+#include "results/store_figures.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- version 2 of the tables ---- */
-
-#define COLUMN(NAME, json, column, dimension, goal, value) ", " #column
-#define DECLARE(NAME, json, column, dimension, goal, value) ", " #column " REAL"
-#define MARK(NAME, json, column, dimension, goal, value) ", ?"
+/* ---- tables and views, by the version that has them first (store.c adds the columns of figures) ---- */
 
 /* Version 1 had these two and never wrote them. Times of a clock and speeds have no place in `points`: equal sweeps
  * have equal tables. */
-const char TSIM_STORE_MIGRATION_2[] =
-    "DROP TABLE points; DROP TABLE sweeps;"
-    "CREATE TABLE sweeps(sweep_id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, scenario TEXT NOT NULL,"
-    " spec_json TEXT NOT NULL, version TEXT NOT NULL, n_points INTEGER NOT NULL, started_at TEXT NOT NULL) STRICT;"
-    "CREATE TABLE points(sweep_id INTEGER NOT NULL REFERENCES sweeps ON DELETE CASCADE, position INTEGER NOT NULL,"
-    " key TEXT NOT NULL, set_json TEXT NOT NULL, seed INTEGER NOT NULL,"
-    " status TEXT NOT NULL CHECK(status IN ('ok', 'does_not_fit', 'invalid', 'failed')), reason TEXT,"
-    " bottleneck TEXT" TSIM_OUTCOMES_2(DECLARE) ", PRIMARY KEY(sweep_id, position)) STRICT, WITHOUT ROWID;"
-                                                "CREATE INDEX points_of_key ON points(key);"
-                                                "PRAGMA user_version = 2;";
+const char *tsim_store_migration_2(struct tsim_arena *arena) {
+    return tsim_arena_printf(
+        arena,
+        "DROP TABLE points; DROP TABLE sweeps;"
+        "CREATE TABLE sweeps(sweep_id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, scenario TEXT NOT NULL,"
+        " spec_json TEXT NOT NULL, version TEXT NOT NULL, n_points INTEGER NOT NULL, started_at TEXT NOT NULL) STRICT;"
+        "CREATE TABLE points(sweep_id INTEGER NOT NULL REFERENCES sweeps ON DELETE CASCADE, position INTEGER NOT NULL,"
+        " key TEXT NOT NULL, set_json TEXT NOT NULL, seed INTEGER NOT NULL,"
+        " status TEXT NOT NULL CHECK(status IN ('ok', 'does_not_fit', 'invalid', 'failed')), reason TEXT,"
+        " bottleneck TEXT%s, PRIMARY KEY(sweep_id, position)) STRICT, WITHOUT ROWID;"
+        "CREATE INDEX points_of_key ON points(key);",
+        tsim_store_figures(arena, TSIM_STORE_POINTS, 2, ", ", " REAL"));
+}
 
-/* ---- version 3: the campaign with failures ---- */
-
-#define ADD(NAME, json, column, dimension, goal, value) "ALTER TABLE points ADD COLUMN " #column " REAL;"
-#define ADD_TO_RUNS(NAME, json, column, dimension, goal, value) "ALTER TABLE runs ADD COLUMN " #column " REAL;"
-const char TSIM_STORE_MIGRATION_3[] = TSIM_OUTCOMES_3(ADD) TSIM_OUTCOMES_3(ADD_TO_RUNS) "PRAGMA user_version = 3;";
-
-/* ---- version 4: intervals ---- */
-
-const char TSIM_STORE_MIGRATION_4[] = TSIM_OUTCOMES_4(ADD) TSIM_OUTCOMES_4(ADD_TO_RUNS) "PRAGMA user_version = 4;";
-
-/* ---- version 5: what the campaign was given or has chosen ---- */
-
-const char TSIM_STORE_MIGRATION_5[] = TSIM_OUTCOMES_5(ADD) TSIM_OUTCOMES_5(ADD_TO_RUNS) "PRAGMA user_version = 5;";
-
-/* ---- version 6: ready views for `tsim query` ---- */
-
-/* Versions before had some that did not say which sweep. Of equally fast points the first one counts. */
+/* Ready views for `tsim query`. Versions before had some that did not say which sweep. Of equally fast points the first
+ * one counts. */
 const char TSIM_STORE_MIGRATION_6[] =
     "DROP VIEW IF EXISTS best_per_gpu_count; DROP VIEW IF EXISTS cost_per_trillion_tokens;"
     "DROP VIEW IF EXISTS infeasible;"
@@ -59,8 +43,7 @@ const char TSIM_STORE_MIGRATION_6[] =
     " ORDER BY sweep_id, coalesce(rent_usd_per_trillion_tokens, electricity_usd_per_trillion_tokens), position;"
     "CREATE VIEW infeasible AS"
     " SELECT sweep_id, scenario, set_json, status, reason FROM points JOIN sweeps USING(sweep_id)"
-    " WHERE status <> 'ok' ORDER BY sweep_id, position;"
-    "PRAGMA user_version = 6;";
+    " WHERE status <> 'ok' ORDER BY sweep_id, position;";
 
 /* An axis is a list of choices, a choice an object of settings: of those the keys, not what an inline value has. */
 static const char SELECT_SWEEPS[] =
@@ -72,20 +55,22 @@ static const char SELECT_SWEEPS[] =
 static const char FIND_SWEEP[] = "SELECT sweep_id FROM sweeps WHERE key = ?";
 static const char INSERT_SWEEP[] =
     "INSERT INTO sweeps(key, scenario, spec_json, version, n_points, started_at) VALUES(?, ?, ?, ?, ?, ?)";
+/* %s: the columns of figures, and a mark for each. A statement that may replace keeps a journal of its own, five times
+ * what it writes otherwise: only when it must. */
 #define INTO_POINTS                                                                                                    \
-    " INTO points(sweep_id, position, key, set_json, seed, status, reason, bottleneck" TSIM_OUTCOMES(                  \
-        COLUMN) ") VALUES(?, ?, ?, ?, ?, ?, ?, ?" TSIM_OUTCOMES(MARK) ")"
-/* A statement that may replace keeps a journal of its own, five times what it writes otherwise: only when it must. */
-static const char INSERT_POINT[] = "INSERT" INTO_POINTS;
-static const char REPLACE_POINT[] = "INSERT OR REPLACE" INTO_POINTS;
-#define POINT_COLUMNS "key, seed, status, reason, bottleneck" TSIM_OUTCOMES(COLUMN)
-static const char FIND_POINT[] = "SELECT " POINT_COLUMNS ", sweep_id = ?1 AND position = ?2 AS is_here FROM points"
-                                 " WHERE key = ?3 ORDER BY is_here DESC LIMIT 1";
-static const char SELECT_POINTS[] = "SELECT " POINT_COLUMNS ", position FROM points"
-                                    " WHERE sweep_id = ?1 AND position % ?2 = ?3 ORDER BY position";
+    " INTO points(sweep_id, position, key, set_json, seed, status, reason, bottleneck%s)"                              \
+    " VALUES(?, ?, ?, ?, ?, ?, ?, ?%s)"
+#define INSERT_POINT "INSERT" INTO_POINTS
+#define REPLACE_POINT "INSERT OR REPLACE" INTO_POINTS
+#define POINT_COLUMNS "key, seed, status, reason, bottleneck%s"
+#define FIND_POINT                                                                                                     \
+    "SELECT " POINT_COLUMNS ", sweep_id = ?1 AND position = ?2 AS is_here FROM points WHERE key = ?3"                  \
+    " ORDER BY is_here DESC LIMIT 1"
+#define SELECT_POINTS                                                                                                  \
+    "SELECT " POINT_COLUMNS ", position FROM points WHERE sweep_id = ?1 AND position %% ?2 = ?3 ORDER BY position"
 static const char SELECT_POSITIONS[] = "SELECT position FROM points WHERE sweep_id = ?1 AND position % ?2 = ?3"
                                        " ORDER BY position";
-enum { FIRST_OUTCOME = 5, EXTRA = FIRST_OUTCOME + TSIM_N_OUTCOMES };
+enum { FIRST_OUTCOME = 5, EXTRA = FIRST_OUTCOME + TSIM_N_OUTCOME_COLUMNS };
 
 static const char *const STATUS_NAMES[] = {"ok", "does_not_fit", "invalid", "failed"};
 
@@ -101,9 +86,13 @@ static void read_point(const struct tsim_statement *s, struct tsim_point *point)
     while (point->status < TSIM_POINT_FAILED && strcmp(STATUS_NAMES[point->status], status) != 0)
         point->status++;
     snprintf(point->reason, sizeof point->reason, "%s", reason ? reason : "");
+    tsim_outcome_clear(&point->outcome);
     point->outcome.bottleneck = tsim_bottleneck_word(tsim_sql_text(s, 4));
-    for (int i = 0; i < TSIM_N_OUTCOMES; i++)
-        point->outcome.value[i] = tsim_sql_real(s, FIRST_OUTCOME + i);
+    enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS];
+    tsim_outcome_columns(columns);
+    for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++)
+        point->outcome.value[columns[i]] = tsim_sql_real(s, FIRST_OUTCOME + i);
+    tsim_outcome_complete(&point->outcome);
 }
 
 /* ---- sweeps ---- */
@@ -207,8 +196,10 @@ enum tsim_status tsim_point_writer_open(struct tsim_arena *arena, struct tsim_st
     struct tsim_point_writer *opened = TSIM_NEW(arena, struct tsim_point_writer);
     opened->store = store;
     opened->sweep_id = sweep_id;
-    opened->insert = tsim_sql_prepare(store, INSERT_POINT);
-    opened->replace = tsim_sql_prepare(store, REPLACE_POINT);
+    const char *columns = tsim_store_figures(arena, TSIM_STORE_POINTS, 0, ", ", "");
+    const char *marks = tsim_store_marks(arena, TSIM_STORE_POINTS);
+    opened->insert = tsim_sql_prepare(store, tsim_arena_printf(arena, INSERT_POINT, columns, marks));
+    opened->replace = tsim_sql_prepare(store, tsim_arena_printf(arena, REPLACE_POINT, columns, marks));
     if (opened->insert.stmt && opened->replace.stmt) {
         *writer = opened;
         return TSIM_OK;
@@ -229,8 +220,7 @@ static bool write_point(struct tsim_statement *s, int64_t sweep_id, const struct
     tsim_sql_bind_text(s, STATUS_NAMES[point->status]);
     tsim_sql_bind_text(s, point->reason[0] ? point->reason : NULL);
     tsim_sql_bind_text(s, point->outcome.bottleneck);
-    for (int i = 0; i < TSIM_N_OUTCOMES; i++)
-        tsim_sql_bind_real(s, point->outcome.value[i]);
+    tsim_store_bind_figures(s, TSIM_STORE_POINTS, &point->outcome);
     return tsim_sql_run(s);
 }
 
@@ -273,7 +263,8 @@ enum tsim_status tsim_point_finder_open(struct tsim_arena *arena, struct tsim_st
     struct tsim_point_finder *opened = TSIM_NEW(arena, struct tsim_point_finder);
     opened->store = store;
     opened->sweep_id = sweep_id;
-    opened->find = tsim_sql_prepare(store, FIND_POINT);
+    opened->find = tsim_sql_prepare(
+        store, tsim_arena_printf(arena, FIND_POINT, tsim_store_figures(arena, TSIM_STORE_POINTS, 0, ", ", "")));
     if (!opened->find.stmt)
         return tsim_sql_fail(store, "read points", diags);
     *finder = opened;
@@ -314,7 +305,8 @@ enum tsim_status tsim_point_reader_open(struct tsim_arena *arena, struct tsim_st
                                         struct tsim_diags *diags) {
     struct tsim_point_reader *opened = TSIM_NEW(arena, struct tsim_point_reader);
     opened->store = store;
-    opened->select = tsim_sql_prepare(store, SELECT_POINTS);
+    opened->select = tsim_sql_prepare(
+        store, tsim_arena_printf(arena, SELECT_POINTS, tsim_store_figures(arena, TSIM_STORE_POINTS, 0, ", ", "")));
     if (!opened->select.stmt)
         return tsim_sql_fail(store, "read points", diags);
     tsim_sql_bind_integer(&opened->select, sweep_id);

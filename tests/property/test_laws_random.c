@@ -210,16 +210,18 @@ static struct tsim_outcome outcome_of(const struct run *run) {
     return outcome;
 }
 
-/* Every figure of a summary. */
+/* Every figure that a point has. */
 static void check_same(const char *text, const struct run *run, const struct tsim_outcome *other, const char *how) {
     const struct tsim_outcome here = outcome_of(run);
     LAW(here.bottleneck == other->bottleneck, "bound by %s, %s by %s", here.bottleneck, how, other->bottleneck);
-    for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
-        double a = here.value[i], b = other->value[i];
-        bool is_of_study =
-            i == TSIM_OUTCOME_STEP_LOW || i == TSIM_OUTCOME_STEP_HIGH; /* the interval, made afterwards */
-        LAW(a == b || (isnan(a) && isnan(b)) || is_of_study, "%s: %.17g, %s %.17g",
-            tsim_outcome_spec((enum tsim_outcome_figure)i)->name, a, how, b);
+    enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS];
+    tsim_outcome_columns(columns);
+    for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++) {
+        double a = here.value[columns[i]], b = other->value[columns[i]];
+        bool is_of_study = columns[i] == TSIM_OUTCOME_STEP_LOW ||
+                           columns[i] == TSIM_OUTCOME_STEP_HIGH; /* the interval, made afterwards */
+        LAW(a == b || (isnan(a) && isnan(b)) || is_of_study, "%s: %.17g, %s %.17g", tsim_outcome_spec(columns[i])->name,
+            a, how, b);
     }
 }
 

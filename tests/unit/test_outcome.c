@@ -1,6 +1,8 @@
-/* The flat row of a summary's figures: complete, and called as in the summary's JSON. */
+/* The figures of a summary: each is complete, called as in the summary's JSON, and known to all who read the rows. */
 #include "report/terminal/summary.h"
 #include "results/outcome.h"
+#include "results/store_points.h"
+#include "results/store_query.h"
 #include "support/check_main.h"
 #include "support/example_result.h"
 
@@ -46,8 +48,12 @@ START_TEST(a_run_that_does_not_fit_has_memory_alone) {
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_FITS], 0);
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_MEMORY_PEAK], 64e9);
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_PARAMETERS], 134217728);
-    for (int i = TSIM_OUTCOME_STEP_TIME; i < TSIM_N_OUTCOMES; i++)
-        ck_assert_msg(isnan(outcome.value[i]), "%s", tsim_outcome_spec((enum tsim_outcome_figure)i)->name);
+    for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
+        const char *name = tsim_outcome_spec((enum tsim_outcome_figure)i)->name;
+        bool is_there =
+            strncmp(name, "memory.", 7) == 0 || strncmp(name, "model.", 6) == 0 || strcmp(name, "accelerators") == 0;
+        ck_assert_msg(is_there || isnan(outcome.value[i]), "%s", name);
+    }
     ck_assert_ptr_null(outcome.bottleneck);
 }
 END_TEST
@@ -115,14 +121,153 @@ START_TEST(names) {
 }
 END_TEST
 
-/* Every figure is found by its name and by its column: no two share one. */
-START_TEST(every_figure_is_found) {
+START_TEST(names_of_terms) {
+    static const struct {
+        const char *name;
+        enum tsim_outcome_figure figure;
+    } GOOD[] = {{"step.bubble_s", TSIM_OUTCOME_BUBBLE},  {"bubble", TSIM_OUTCOME_BUBBLE},
+                {"communication", TSIM_OUTCOME_EXPOSED}, {"mfu", TSIM_OUTCOME_MFU},
+                {"steps", TSIM_OUTCOME_STEPS},           {"time_s", TSIM_OUTCOME_STEP_TIME},
+                {"ownership", TSIM_OUTCOME_OWNED_RUN}};
     enum tsim_outcome_figure figure;
+    for (size_t i = 0; i < sizeof GOOD / sizeof GOOD[0]; i++) {
+        ck_assert_msg(tsim_outcome_find_term(GOOD[i].name, &figure), "%s", GOOD[i].name);
+        ck_assert_msg(figure == GOOD[i].figure, "%s", GOOD[i].name);
+    }
+    ck_assert(!tsim_outcome_find_term("step.compue_s", &figure));
+    ck_assert(!tsim_outcome_find_term("per_trillion_tokens.rent_usd", &figure));
+    ck_assert(!tsim_outcome_find_term("", &figure));
+    ck_assert_str_eq(tsim_outcome_near_term("step.compue_s"), "step.compute_s");
+    ck_assert_str_eq(tsim_outcome_near_term("memroy"), "memory");
+    ck_assert_str_eq(tsim_outcome_near_term("mfuu"), "mfu");
+    ck_assert_ptr_null(tsim_outcome_near_term("supercalifragilistic"));
+}
+END_TEST
+
+/* ---- each row is known to all who loop over the rows ---- */
+
+/* A run that has everything that a run can have, but for a learning rate, which is of a convolutional network alone. */
+static void example_of_everything(void) {
+    struct tsim_result *result = &r.prediction.result;
+    example_result_init(&r);
+    result->step.mtp_parameters = 1e9;
+    result->step.variation.has = result->step.variation.draws.has = result->step.input.has = true;
+    result->step.input.bound = "workers";
+    result->evaluation.has = result->batch_ramp.has = true;
+    result->campaign.samples = 4e9;
+    result->campaign.has_failures = result->campaign.has_local_tier = result->campaign.is_spot = true;
+    result->campaign.goodput = result->campaign.failures = result->campaign.days_p10 = result->campaign.days_p90 = 1;
+    result->campaign.skipped_steps = result->campaign.embodied_co2_kg = result->campaign.mean_days = 1;
+    result->campaign.own = (struct tsim_ownership){.has = true};
+    r.example.scenario.cost.rent_usd_per_s = 0.001;
+    r.example.scenario.data.samples = 1e9;
+    r.prediction.uncertainty = (struct tsim_uncertainty){.basis = "runs of a test", .has_run = true};
+}
+
+START_TEST(every_figure_is_in_the_summary) {
+    const struct tsim_logged logged = {0};
+    example_of_everything();
+    tsim_outcome_of(&r.prediction, &outcome);
+    struct tsim_json *summary = tsim_summary_json(&r.prediction, &logged);
+    struct tsim_json *point = tsim_json_new_object();
+    tsim_outcome_json(&outcome, point);
+    for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
+        const struct tsim_outcome_spec *spec = tsim_outcome_spec((enum tsim_outcome_figure)i);
+        if (i == TSIM_OUTCOME_LEARNING_RATE)
+            continue;
+        ck_assert_msg(!isnan(outcome.value[i]), "%s", spec->name);
+        if (spec->column.is_in_runs)
+            ck_assert_msg(tsim_json_figure(summary, spec->name) == outcome.value[i], "%s", spec->name);
+        if (spec->column.name)
+            ck_assert_msg(tsim_json_figure(point, spec->name) == outcome.value[i], "%s of a point", spec->name);
+    }
+    tsim_json_release(summary);
+    tsim_json_release(point);
+}
+END_TEST
+
+/* What `column` of the table's only row is. */
+static double stored(struct tsim_arena *arena, struct tsim_store *store, const char *table, const char *column,
+                     struct tsim_diags *diags) {
+    struct tsim_query *query;
+    bool is_there;
+    const char *sql = tsim_arena_printf(arena, "SELECT %s FROM %s", column, table);
+    ck_assert_msg(tsim_query_open(arena, store, sql, &query, diags) == TSIM_OK, "%s", sql);
+    ck_assert_int_eq(tsim_query_next(query, &is_there, diags), TSIM_OK);
+    ck_assert(is_there);
+    double value = tsim_query_real(query, 0);
+    tsim_query_close(query);
+    return value;
+}
+
+START_TEST(every_figure_with_a_column_is_in_the_database) {
+    const struct tsim_sweep_row sweep = {"key", "example", "{}", "1.0.0", "2026-01-02T03:04:05Z", 1};
+    struct tsim_point point = {.status = TSIM_POINT_OK, .key = "key"};
+    struct tsim_point_writer *writer;
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_store *store;
+    int64_t id;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    example_of_everything();
+    tsim_outcome_of(&r.prediction, &point.outcome);
+    ck_assert_int_eq(tsim_store_open(&arena, "", TSIM_STORE_WRITE, &store, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_store_add_run(store, &r.prediction, sweep.started_at, &id, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_store_add_sweep(store, &sweep, &id, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_point_writer_open(&arena, store, id, &writer, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_point_writer_add(writer, &point, "{}", &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_point_writer_commit(writer, &diags), TSIM_OK);
+    tsim_point_writer_close(writer);
+    for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
+        const struct tsim_outcome_column *column = &tsim_outcome_spec((enum tsim_outcome_figure)i)->column;
+        if (!column->name)
+            continue;
+        double value = point.outcome.value[i];
+        ck_assert_msg(stored(&arena, store, "points", column->name, &diags) == value, "%s of points", column->name);
+        if (column->is_in_runs)
+            ck_assert_msg(stored(&arena, store, "runs", column->name, &diags) == value, "%s of runs", column->name);
+    }
+    tsim_store_close(store);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
+/* By its name, by its column and by its words: no two figures share one. */
+START_TEST(every_figure_is_found) {
+    enum tsim_outcome_figure figure, columns[TSIM_N_OUTCOME_COLUMNS];
     const char *near;
     for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
         const struct tsim_outcome_spec *spec = tsim_outcome_spec((enum tsim_outcome_figure)i);
+        if (spec->column.is_in_runs)
+            ck_assert(tsim_outcome_find_term(spec->name, &figure) && (int)figure == i);
+        for (size_t k = 0; k < TSIM_OUTCOME_MOST_WORDS && spec->words[k]; k++)
+            ck_assert_msg(tsim_outcome_find_term(spec->words[k], &figure) && (int)figure == i, "%s", spec->words[k]);
+        if (!spec->column.name)
+            continue;
         ck_assert(tsim_outcome_find(spec->name, &figure, &near) && (int)figure == i);
-        ck_assert(tsim_outcome_find(spec->column, &figure, &near) && (int)figure == i);
+        ck_assert(tsim_outcome_find(spec->column.name, &figure, &near) && (int)figure == i);
+    }
+    for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++) /* a place that two take leaves another empty */
+        columns[i] = TSIM_N_OUTCOMES;
+    tsim_outcome_columns(columns);
+    for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++)
+        ck_assert_int_lt(columns[i], TSIM_N_OUTCOMES);
+}
+END_TEST
+
+START_TEST(every_figure_is_in_the_reference) {
+    static char text[65536];
+    FILE *out = fmemopen(text, sizeof text, "w");
+    tsim_outcome_reference(out);
+    fclose(out);
+    for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
+        const struct tsim_outcome_spec *spec = tsim_outcome_spec((enum tsim_outcome_figure)i);
+        char row[128];
+        snprintf(row, sizeof row, "\n| `%s` | %s |", spec->name, spec->unit.word);
+        ck_assert_msg(strstr(text, row) != NULL, "%s", row);
+        ck_assert_msg(spec->meaning[0] != '\0', "%s", spec->name);
     }
 }
 END_TEST
@@ -135,7 +280,11 @@ static Suite *outcome_suite(void) {
     tcase_add_test(tests, a_run_that_does_not_fit_has_memory_alone);
     tcase_add_test(tests, json_is_that_of_a_run);
     tcase_add_test(tests, names);
+    tcase_add_test(tests, names_of_terms);
+    tcase_add_test(tests, every_figure_is_in_the_summary);
+    tcase_add_test(tests, every_figure_with_a_column_is_in_the_database);
     tcase_add_test(tests, every_figure_is_found);
+    tcase_add_test(tests, every_figure_is_in_the_reference);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,5 +1,5 @@
 /* scaling_laws.h against what its papers print. */
-#include "study/scaling_laws.h"
+#include "results/scaling_laws.h"
 
 #include "config/catalogue_load.h"
 #include "support/check_main.h"

@@ -223,10 +223,12 @@ static void find_outputs(struct tsim_arena *arena, const struct tsim_outcome *a,
         {"B", NULL, TSIM_FIGURE_TEXT},          {NULL, "a", TSIM_FIGURE_NUMBER},
         {NULL, "b", TSIM_FIGURE_NUMBER},        {"change", "change", TSIM_FIGURE_CHANGE}};
     tsim_figures_init(&c->outputs, arena, "outputs", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
-    for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
-        enum tsim_outcome_figure figure = (enum tsim_outcome_figure)i;
+    enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS];
+    tsim_outcome_columns(columns);
+    for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++) {
+        enum tsim_outcome_figure figure = columns[i];
         const struct tsim_outcome_spec *spec = tsim_outcome_spec(figure);
-        double values[] = {a->value[i], b->value[i]};
+        double values[] = {a->value[figure], b->value[figure]};
         bool is_same = (isnan(values[0]) && isnan(values[1])) || fabs(values[1] - values[0]) <= 0;
         if (is_same || (is_term(figure) && figure != TSIM_OUTCOME_STEP_TIME))
             continue;

@@ -2,216 +2,14 @@
 
 #include "report/terminal/explain_term_build.h"
 #include "results/format.h"
+#include "results/outcome.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { TEXT_BYTES = 64, VALUE_COLUMNS = 13, NARROW = 80, MOST_SOURCES = 128 };
 
-/* ---- names ---- */
-
-static const char *const NAMES[] = {"accelerators",
-                                    "step.time_s",
-                                    "step.compute_s",
-                                    "step.bubble_s",
-                                    "step.communication_exposed_s",
-                                    "step.data_stall_s",
-                                    "step.optimizer_s",
-                                    "step.recompute_s",
-                                    "communication_exposed.tensor_s",
-                                    "communication_exposed.pipeline_s",
-                                    "communication_exposed.data_s",
-                                    "communication_exposed.context_s",
-                                    "communication_exposed.expert_s",
-                                    "throughput.tokens_per_s",
-                                    "throughput.tokens_per_s_per_gpu",
-                                    "throughput.samples_per_s",
-                                    "throughput.model_tflops_per_gpu",
-                                    "throughput.hardware_tflops_per_gpu",
-                                    "throughput.mfu",
-                                    "throughput.hfu",
-                                    "fractions.bubble",
-                                    "fractions.communication_exposed",
-                                    "fractions.data_stall",
-                                    "memory.capacity_bytes",
-                                    "memory.peak_bytes",
-                                    "memory.weights_bytes",
-                                    "memory.gradients_bytes",
-                                    "memory.master_bytes",
-                                    "memory.optimizer_bytes",
-                                    "memory.activations_bytes",
-                                    "memory.buffers_bytes",
-                                    "energy.step_j",
-                                    "energy.mean_power_w",
-                                    "model.parameters",
-                                    "model.active_parameters",
-                                    "model.step_model_flops",
-                                    "model.step_hardware_flops",
-                                    "campaign.steps",
-                                    "campaign.skipped_steps",
-                                    "campaign.days",
-                                    "campaign.energy_kwh",
-                                    "campaign.co2_kg",
-                                    "campaign.electricity_usd",
-                                    "campaign.rent_usd",
-                                    "campaign.purchase_usd",
-                                    "campaign.breakeven_runs",
-                                    "campaign.goodput",
-                                    "campaign.failures",
-                                    "campaign.days_p10",
-                                    "campaign.days_p90",
-                                    "campaign.mean_days",
-                                    "campaign.spares",
-                                    "campaign.checkpoint_interval_s",
-                                    "campaign.goodput_p10",
-                                    "campaign.goodput_p90",
-                                    "campaign.failures_p10",
-                                    "campaign.failures_p90",
-                                    "campaign.distribution.from_days",
-                                    "campaign.distribution.to_days",
-                                    "campaign.mtbf_s",
-                                    "campaign.interruptions.accelerator",
-                                    "campaign.interruptions.hbm",
-                                    "campaign.interruptions.nic",
-                                    "campaign.interruptions.link",
-                                    "campaign.interruptions.switch",
-                                    "campaign.interruptions.host",
-                                    "campaign.interruptions.software",
-                                    "campaign.interruptions.preemption",
-                                    "campaign.interruptions.straggler",
-                                    "campaign.lost_accelerator_hours.accelerator",
-                                    "campaign.lost_accelerator_hours.hbm",
-                                    "campaign.lost_accelerator_hours.nic",
-                                    "campaign.lost_accelerator_hours.link",
-                                    "campaign.lost_accelerator_hours.switch",
-                                    "campaign.lost_accelerator_hours.host",
-                                    "campaign.lost_accelerator_hours.software",
-                                    "campaign.lost_accelerator_hours.preemption",
-                                    "campaign.lost_accelerator_hours.straggler",
-                                    "campaign.lost_accelerator_hours.checkpoint",
-                                    "campaign.lost_accelerator_hours.evaluation",
-                                    "campaign.lost_accelerator_hours.maintenance",
-                                    "campaign.lost_accelerator_hours.shrunk",
-                                    "campaign.power.loaded_w",
-                                    "campaign.power.idle_w",
-                                    "campaign.power.mean_w",
-                                    "campaign.checkpoint.bytes",
-                                    "campaign.checkpoint.interval_s",
-                                    "campaign.checkpoint.stall_s",
-                                    "campaign.checkpoint.local.interval_s",
-                                    "campaign.checkpoint.local.stall_s",
-                                    "campaign.checkpoint.local.restarts",
-                                    "campaign.spot.on_demand_days",
-                                    "campaign.spot.on_demand_usd",
-                                    "campaign.spot.breakeven_rate_per_h",
-                                    "campaign.rent_usd_per_trillion_tokens",
-                                    "campaign.embodied_co2_kg",
-                                    "campaign.ownership.capital_usd",
-                                    "campaign.ownership.fixed_usd_per_year",
-                                    "campaign.ownership.run_usd",
-                                    "campaign.ownership.run_capital_usd",
-                                    "campaign.ownership.run_maintenance_usd",
-                                    "campaign.ownership.run_power_usd",
-                                    "campaign.ownership.run_cooling_usd",
-                                    "campaign.ownership.usd_per_trillion_tokens",
-                                    "campaign.ownership.breakeven_utilization",
-                                    "campaign.ownership.breakeven_runs",
-                                    "regimen.tokens_per_parameter",
-                                    "regimen.optimal_parameters",
-                                    "regimen.optimal_tokens",
-                                    "regimen.loss_nats",
-                                    "regimen.critical_batch_tokens",
-                                    "regimen.tokens_factor",
-                                    "regimen.steps_factor",
-                                    "regimen.epochs",
-                                    "regimen.effective_tokens",
-                                    "bottleneck.shares.compute",
-                                    "bottleneck.shares.memory",
-                                    "bottleneck.shares.communication",
-                                    "bottleneck.shares.bubble",
-                                    "bottleneck.shares.data",
-                                    "bottleneck.shares.host",
-                                    "uncertainty.step_time_low_s",
-                                    "uncertainty.step_time_high_s",
-                                    "uncertainty.days.p10",
-                                    "uncertainty.days.p50",
-                                    "uncertainty.days.p90",
-                                    "uncertainty.cost_usd.p10",
-                                    "uncertainty.cost_usd.p50",
-                                    "uncertainty.cost_usd.p90",
-                                    "uncertainty.energy_kwh.p10",
-                                    "uncertainty.energy_kwh.p50",
-                                    "uncertainty.energy_kwh.p90"};
-enum { N_NAMES = sizeof NAMES / sizeof NAMES[0] };
-
-/* Groups, and words that people use for one of their figures. */
-static const struct {
-    const char *word, *name;
-} WORDS[] = {{"step", "step.time_s"},
-             {"communication", "step.communication_exposed_s"},
-             {"communication_exposed", "step.communication_exposed_s"},
-             {"bubble", "step.bubble_s"},
-             {"compute", "step.compute_s"},
-             {"recompute", "step.recompute_s"},
-             {"optimizer", "step.optimizer_s"},
-             {"throughput", "throughput.tokens_per_s"},
-             {"memory", "memory.peak_bytes"},
-             {"activations", "memory.activations_bytes"},
-             {"weights", "memory.weights_bytes"},
-             {"gradients", "memory.gradients_bytes"},
-             {"energy", "energy.step_j"},
-             {"power", "energy.mean_power_w"},
-             {"model", "model.parameters"},
-             {"campaign", "campaign.days"},
-             {"ownership", "campaign.ownership.run_usd"}};
-enum { N_WORDS = sizeof WORDS / sizeof WORDS[0] };
-
-const char *const *tsim_term_names(size_t *n) {
-    *n = N_NAMES;
-    return NAMES;
-}
-
-/* What is behind the group; the name itself where it is in none. */
-static const char *last_part(const char *path) {
-    const char *dot = strchr(path, '.');
-    return dot ? dot + 1 : path;
-}
-
-/* NULL: unknown. */
-static const char *path_of(const char *name) {
-    const char *found = NULL;
-    for (size_t i = 0; i < N_NAMES; i++)
-        if (strcmp(NAMES[i], name) == 0)
-            return NAMES[i];
-    for (size_t i = 0; i < N_WORDS; i++)
-        if (strcmp(WORDS[i].word, name) == 0)
-            return WORDS[i].name;
-    for (size_t i = 0; i < N_NAMES; i++) {
-        if (strcmp(last_part(NAMES[i]), name) != 0)
-            continue;
-        if (found)
-            return NULL;
-        found = NAMES[i];
-    }
-    return found;
-}
-
-bool tsim_term_exists(const char *name) {
-    return path_of(name) != NULL;
-}
-
-const char *tsim_term_near(const char *wrong) {
-    const char *candidates[2 * N_NAMES + N_WORDS];
-    size_t n = 0;
-    for (size_t i = 0; i < N_NAMES; i++) {
-        candidates[n++] = NAMES[i];
-        if (tsim_term_exists(last_part(NAMES[i])))
-            candidates[n++] = last_part(NAMES[i]);
-    }
-    for (size_t i = 0; i < N_WORDS; i++)
-        candidates[n++] = WORDS[i].word;
-    return tsim_did_you_mean(wrong, candidates, n);
-}
+/* ---- building ---- */
 
 static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
@@ -232,37 +30,48 @@ static bool is_of_failures(const char *path) {
     return false;
 }
 
+/* NULL: there is no formula of this name. */
+static const struct tsim_term *formula_of(struct tsim_terms *terms, const char *path) {
+    if (starts_with(path, "memory."))
+        return tsim_term_of_memory(terms, path);
+    if (strcmp(path, "accelerators") == 0)
+        return tsim_term_accelerators(terms);
+    if (starts_with(path, "step.") || starts_with(path, "communication_exposed."))
+        return tsim_term_of_step(terms, path);
+    if (starts_with(path, "campaign.ownership.") || strcmp(path, "campaign.embodied_co2_kg") == 0 ||
+        strcmp(path, "campaign.rent_usd_per_trillion_tokens") == 0)
+        return tsim_term_of_ownership(terms, path);
+    if (is_of_failures(path))
+        return tsim_term_of_failures(terms, path);
+    if (starts_with(path, "regimen."))
+        return tsim_term_of_scaling_laws(terms, path);
+    if (starts_with(path, "bottleneck."))
+        return tsim_term_of_shares(terms, path);
+    if (starts_with(path, "uncertainty."))
+        return tsim_term_of_interval(terms, path);
+    return tsim_term_of_rates(terms, path);
+}
+
+/* A figure without a formula says what it is. */
+static const struct tsim_term *without_formula(struct tsim_terms *terms, enum tsim_outcome_figure figure,
+                                               double value) {
+    const struct tsim_outcome_spec *spec = tsim_outcome_spec(figure);
+    return tsim_term_given(terms, spec->name, value * spec->unit.shown_per_unit, spec->unit.shown, spec->meaning);
+}
+
 const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                                         const char *name) {
-    const char *path = path_of(name);
     struct tsim_terms terms = {.arena = arena, .explanation = explanation, .scenario = explanation->scenario};
-    if (!path)
+    struct tsim_outcome outcome;
+    enum tsim_outcome_figure figure;
+    tsim_outcome_of(explanation->prediction, &outcome);
+    if (!tsim_outcome_find_term(name, &figure) || isnan(outcome.value[figure]))
         return NULL;
     tsim_term_recorder_init(&terms.recorder, arena);
     terms.cluster = tsim_cluster_build(arena, terms.scenario);
     terms.placement = tsim_placement_build(arena, terms.scenario);
-    if (starts_with(path, "memory."))
-        return tsim_term_of_memory(&terms, path);
-    if (starts_with(path, "model."))
-        return tsim_term_of_rates(&terms, path);
-    if (strcmp(path, "accelerators") == 0)
-        return tsim_term_accelerators(&terms);
-    if (!explanation->result->step.simulated)
-        return NULL;
-    if (starts_with(path, "step.") || starts_with(path, "communication_exposed."))
-        return tsim_term_of_step(&terms, path);
-    if (starts_with(path, "campaign.ownership.") || strcmp(path, "campaign.embodied_co2_kg") == 0 ||
-        strcmp(path, "campaign.rent_usd_per_trillion_tokens") == 0)
-        return tsim_term_of_ownership(&terms, path);
-    if (is_of_failures(path))
-        return tsim_term_of_failures(&terms, path);
-    if (starts_with(path, "regimen."))
-        return tsim_term_of_scaling_laws(&terms, path);
-    if (starts_with(path, "bottleneck."))
-        return tsim_term_of_shares(&terms, path);
-    if (starts_with(path, "uncertainty."))
-        return tsim_term_of_interval(&terms, path);
-    return tsim_term_of_rates(&terms, path);
+    const struct tsim_term *formula = formula_of(&terms, tsim_outcome_spec(figure)->name);
+    return formula ? formula : without_formula(&terms, figure, outcome.value[figure]);
 }
 
 /* ---- printing ---- */

@@ -6,16 +6,10 @@
 #include "base/term.h"
 #include "report/terminal/explain.h"
 
-/* The tree of one figure of the summary, by its path in the JSON ("step.compute_s"), by the last part of it where that
- * is unique ("mfu"), or by the name of a group ("memory": its peak, "communication": what is exposed). NULL for an
- * unknown name, and for one whose value this run does not have (tsim_term_exists tells which). */
+/* The tree of one figure of the summary, by a name that tsim_outcome_find_term (results/outcome.h) knows; one without a
+ * formula is a leaf that says what it is. NULL for an unknown name, and for one whose value this run does not have. */
 const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                                         const char *name);
-bool tsim_term_exists(const char *name);
-/* The path or word that an unknown name may be a slip of, or NULL. */
-const char *tsim_term_near(const char *wrong);
-/* All paths, in the order of the summary. */
-const char *const *tsim_term_names(size_t *n);
 
 /* Indented, value first; sources are numbered and stand below. A shared node is written out once. */
 void tsim_term_print(FILE *out, const struct tsim_style *style, const struct tsim_term *term);

@@ -42,8 +42,8 @@ static const struct tsim_term *storage_rate(struct tsim_terms *terms) {
 static const struct tsim_term *alone_term(struct tsim_terms *terms) {
     const struct tsim_data_spec *data = &terms->scenario->data;
     struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_OUTCOME, "a batch read by one worker alone", "requests x latency + bytes / stream",
-                      terms->explanation->pipeline.read_alone_s, TSIM_TIME_S);
+        tsim_term_new(terms, TSIM_TERM_OUTCOME, "a batch read by one worker alone",
+                      "requests x latency + bytes / stream", terms->explanation->pipeline.read_alone_s, TSIM_TIME_S);
     tsim_term_add(terms, term,
                   tsim_term_of_file(terms, TSIM_CATALOGUE_STORAGE, "latency", data->storage->latency_s, TSIM_TIME_S),
                   1);
@@ -110,8 +110,8 @@ const struct tsim_term *tsim_term_of_input(struct tsim_terms *terms, const char 
     if (!terms->scenario->data.has)
         return tsim_term_given(terms, name, 0, TSIM_TIME_S, "the scenario has no data: batches are always there");
     struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_OUTCOME, name, "what the slowest rank waits for batches, simulated on the engine",
-                      t->data_stall_s, TSIM_TIME_S);
+        tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
+                      "what the slowest rank waits for batches, simulated on the engine", t->data_stall_s, TSIM_TIME_S);
     tsim_term_add(terms, term, needed_term(terms), 1);
     tsim_term_add(terms, term,
                   tsim_term_given(terms, "the step but for that", t->time_s - t->data_stall_s, TSIM_TIME_S,

@@ -25,6 +25,8 @@ const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char
     for (int i = 0; i < N_KINDS; i++)
         if (strcmp(all[i].term->name, name) == 0)
             return all[i].term;
+    if (strcmp(name, "memory.peak_bytes") != 0)
+        return NULL;
     return tsim_sum(r, name, tsim_record_text(r, "the kinds on the fullest stage, %d", stage), TSIM_BYTES, all, N_KINDS)
         .term;
 }

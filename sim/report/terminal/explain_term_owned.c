@@ -1,8 +1,8 @@
 /* What a run costs on an owned machine (campaign/ownership.h), what the literature says of its batch and data
- * (study/scaling_laws.h), what it is bound by, and the step's interval. */
+ * (results/scaling_laws.h), what it is bound by, and the step's interval. */
 #include "campaign/ownership.h"
 #include "report/terminal/explain_term_build.h"
-#include "study/scaling_laws.h"
+#include "results/scaling_laws.h"
 
 #include <math.h>
 #include <string.h>
@@ -230,6 +230,8 @@ static const struct tsim_term *owned_term(struct tsim_terms *terms, const char *
         return isnan(own->usd_per_trillion_tokens)
                    ? NULL
                    : per_trillion(terms, name, run_cost(terms, "campaign.ownership.run_usd"));
+    if (strcmp(key, "breakeven_runs") != 0 && strcmp(key, "breakeven_utilization") != 0)
+        return NULL;
     return isfinite(own->breakeven_runs) ? breakeven(terms, name, strcmp(key, "breakeven_runs") == 0) : NULL;
 }
 
@@ -332,7 +334,7 @@ const struct tsim_term *tsim_term_of_scaling_laws(struct tsim_terms *terms, cons
     if (strcmp(key, "steps_factor") == 0)
         return factor(terms, name, "1 + critical batch / batch (McCandlish et al. 2018, arXiv:1812.06162)",
                       critical(terms, &r), tsim_term_tokens(terms));
-    return critical(terms, &r);
+    return strcmp(key, "critical_batch_tokens") == 0 ? critical(terms, &r) : NULL;
 }
 
 /* ---- what it is bound by, and the interval ---- */

@@ -240,6 +240,8 @@ static const struct tsim_term *throughput_term(struct tsim_terms *terms, const c
         return hardware_rate(terms, name);
     if (strcmp(name, "throughput.mfu") == 0)
         return of_peak(terms, name, model_rate(terms, "throughput.model_tflops_per_gpu"));
+    if (strcmp(name, "throughput.hfu") != 0)
+        return NULL;
     return of_peak(terms, name, hardware_rate(terms, "throughput.hardware_tflops_per_gpu"));
 }
 
@@ -466,7 +468,7 @@ static const struct tsim_term *campaign_term(struct tsim_terms *terms, const cha
         return isnan(c->rent_usd) ? NULL : rent_term(terms, name);
     if (strcmp(name, "campaign.purchase_usd") == 0)
         return isnan(c->purchase_usd) ? NULL : purchase_term(terms, name);
-    if (isnan(c->breakeven_runs))
+    if (strcmp(name, "campaign.breakeven_runs") != 0 || isnan(c->breakeven_runs))
         return NULL;
     return tsim_term_over(terms, name, "buying / rent of a run", TSIM_FRACTION,
                           purchase_term(terms, "campaign.purchase_usd"), rent_term(terms, "campaign.rent_usd"));
@@ -494,6 +496,8 @@ const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char 
     if (strcmp(name, "model.step_hardware_flops") == 0)
         return hardware_flops(terms, name);
     bool is_active = strcmp(name, "model.active_parameters") == 0;
+    if (!is_active && strcmp(name, "model.parameters") != 0)
+        return NULL;
     return parameters_term(terms, name,
                            is_active ? result_of(terms)->step.active_parameters : result_of(terms)->step.parameters);
 }

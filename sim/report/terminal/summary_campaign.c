@@ -1,6 +1,6 @@
 /* The whole run: how long, what interrupts it, what it costs. */
 #include "report/terminal/summary_screen.h"
-#include "study/scaling_laws.h"
+#include "results/scaling_laws.h"
 
 #include <math.h>
 

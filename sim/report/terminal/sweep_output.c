@@ -93,8 +93,10 @@ static void write_csv_titles(const struct tsim_space *space, FILE *out) {
     for (size_t i = 0; i < space->n_paths; i++)
         tsim_csv_cell(space->paths[i], false, out);
     fputs("status,reason,bottleneck", out);
-    for (int i = 0; i < TSIM_N_OUTCOMES; i++)
-        fprintf(out, ",%s", tsim_outcome_spec((enum tsim_outcome_figure)i)->column);
+    enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS];
+    tsim_outcome_columns(columns);
+    for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++)
+        fprintf(out, ",%s", tsim_outcome_spec(columns[i])->column.name);
     fputc('\n', out);
 }
 
@@ -106,9 +108,12 @@ static void write_csv_row(const struct tsim_space *space, const struct tsim_poin
     tsim_csv_cell(tsim_point_status_name(point->status), false, out);
     tsim_csv_cell(point->reason, false, out);
     tsim_csv_cell(point->outcome.bottleneck, false, out);
-    for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
-        double value = point->outcome.value[i];
-        tsim_csv_cell(isnan(value) ? NULL : tsim_double_text(value, text, sizeof text), i + 1 == TSIM_N_OUTCOMES, out);
+    enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS];
+    tsim_outcome_columns(columns);
+    for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++) {
+        double value = point->outcome.value[columns[i]];
+        bool is_last = i + 1 == TSIM_N_OUTCOME_COLUMNS;
+        tsim_csv_cell(isnan(value) ? NULL : tsim_double_text(value, text, sizeof text), is_last, out);
     }
 }
 
@@ -188,7 +193,7 @@ static void fill_titles(struct sheet *sheet) {
         sheet->titles[n++] =
             fixed_figure(sheet->output, i) == TSIM_OUTCOME_SAMPLES_PER_S ? "samples/s" : FIXED[i].title;
     if (sheet->has_objective)
-        sheet->titles[n++] = tsim_outcome_spec(sheet->output->ranking.objective)->column;
+        sheet->titles[n++] = tsim_outcome_spec(sheet->output->ranking.objective)->column.name;
     TSIM_ASSERT(n == sheet->n_columns);
     for (size_t i = 0; i < n; i++)
         sheet->widths[i] = tsim_text_width(sheet->titles[i]);
@@ -348,7 +353,7 @@ static void print_best(struct sheet *sheet) {
         objective = TSIM_OUTCOME_SAMPLES_PER_S;
     char text[CELL_SIZE];
     if (sheet->best.n > 0)
-        fprintf(sheet->out, "\nbest by %s%s\n", tsim_outcome_spec(objective)->column,
+        fprintf(sheet->out, "\nbest by %s%s\n", tsim_outcome_spec(objective)->column.name,
                 output->ranking.n_limits > 0 ? ", within the limits" : "");
     else
         print_none(sheet);

@@ -95,12 +95,6 @@ static void copy_error(const struct tsim_diags *from, struct tsim_diags *to) {
     }
 }
 
-static void clear_outcome(struct tsim_outcome *outcome) {
-    outcome->bottleneck = NULL;
-    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
-        outcome->value[i] = (double)NAN;
-}
-
 /* Reads the point's scenario; *scenario is NULL for an invalid point. An unreadable file is a failure of the sweep. */
 static enum tsim_status load_point(struct bench *bench, struct tsim_point *point,
                                    const struct tsim_scenario **scenario) {
@@ -110,7 +104,7 @@ static enum tsim_status load_point(struct bench *bench, struct tsim_point *point
         tsim_scenario_load_from(&bench->arena, &bench->source, bench->overrides, n_overrides, scenario, &bench->diags);
     if (status == TSIM_ERR_IO)
         return status;
-    clear_outcome(&point->outcome);
+    tsim_outcome_clear(&point->outcome);
     point->reason[0] = '\0';
     if (status == TSIM_OK) {
         set_key(point, bench->sweep, "point", (*scenario)->resolved_json);

@@ -168,7 +168,8 @@ static void read_number(struct parser *p, struct operand *number, const struct o
     char why[160], hint[160];
     if (number->kind != NUMBER || p->has_failed)
         return;
-    enum tsim_dimension dimension = other->kind == FIGURE ? tsim_outcome_spec(other->figure)->dimension : TSIM_COUNT;
+    enum tsim_dimension dimension =
+        other->kind == FIGURE ? tsim_outcome_spec(other->figure)->unit.dimension : TSIM_COUNT;
     bool bare_ok = other->kind == FIGURE && tsim_name_says_unit(other->text);
     if (tsim_quantity_parse(number->text, dimension, bare_ok, &number->number, why, hint) != TSIM_OK)
         tsim_diag_hint(fail(p, number->at, "%s", why), "%s", hint);
@@ -178,15 +179,18 @@ static bool is_text(const struct operand *operand) {
     return operand->kind == STATUS || operand->kind == BOTTLENECK;
 }
 
+static bool is_word_of(enum operand_kind kind, const char *word) {
+    if (kind == BOTTLENECK)
+        return tsim_bottleneck_word(word) != NULL;
+    for (int status = TSIM_POINT_OK; status <= TSIM_POINT_FAILED; status++)
+        if (strcmp(tsim_point_status_name((enum tsim_point_status)status), word) == 0)
+            return true;
+    return false;
+}
+
 static void check_word(struct parser *p, const struct operand *text, const struct operand *word, bool is_equality) {
-    static const char *const STATUSES[] = {"ok", "does_not_fit", "invalid", "failed", NULL};
-    static const char *const KINDS[] = {"compute", "memory", "data", "communication", "bubble", NULL};
-    const char *const *words = text->kind == STATUS ? STATUSES : KINDS;
-    if (p->has_failed)
+    if (p->has_failed || (word->kind == WORD && is_equality && is_word_of(text->kind, word->text)))
         return;
-    for (size_t i = 0; words[i] && word->kind == WORD && is_equality; i++)
-        if (strcmp(words[i], word->text) == 0)
-            return;
     fail(p, text->at, "'%s' is compared by == or != with a word", text->text);
     tsim_diag_hint(&p->diags->items[p->diags->n_items - 1], "%s",
                    text->kind == STATUS ? "ok, does_not_fit, invalid or failed"

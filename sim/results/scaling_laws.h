@@ -12,8 +12,8 @@
  *
  * Tokens and parameters are a decoder's of language: everything but epochs is left out for other models. Of a mixture
  * of experts the parameters are those that a token passes through, which is a convention, not a result of the paper. */
-#ifndef TSIM_STUDY_SCALING_LAWS_H
-#define TSIM_STUDY_SCALING_LAWS_H
+#ifndef TSIM_RESULTS_SCALING_LAWS_H
+#define TSIM_RESULTS_SCALING_LAWS_H
 
 #include "run/result.h"
 
@@ -31,7 +31,10 @@ struct tsim_scaling_laws { /* NAN: does not apply */
     int n_notes;
 };
 
-/* Notes are allocated from `arena`. */
+/* Is there anything that they say of this run? */
+bool tsim_scaling_laws_apply(const struct tsim_result *result);
+
+/* Notes are allocated from `arena`; NULL: the numbers alone. */
 void tsim_scaling_laws(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_scaling_laws *out);
 
 /* Their parts, for tests. */

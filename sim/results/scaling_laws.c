@@ -1,4 +1,4 @@
-#include "study/scaling_laws.h"
+#include "results/scaling_laws.h"
 
 #include "base/quantity.h"
 #include "workload/model.h"
@@ -42,7 +42,7 @@ static void fill_data(struct tsim_arena *arena, double tokens, double n, struct 
     out->tokens_per_parameter = tokens / n;
     out->optimal_parameters = sqrt(n * tokens / TOKENS_PER_PARAMETER);
     out->optimal_tokens = TOKENS_PER_PARAMETER * out->optimal_parameters;
-    if (out->tokens_per_parameter < TOKENS_PER_PARAMETER / 2)
+    if (arena && out->tokens_per_parameter < TOKENS_PER_PARAMETER / 2)
         note(out, arena,
              "%.2g tokens a parameter: %s parameters on %s tokens learn more for the compute (Hoffmann et al. 2022)",
              out->tokens_per_parameter, human(arena, out->optimal_parameters), human(arena, out->optimal_tokens));
@@ -52,7 +52,7 @@ static void fill_batch(struct tsim_arena *arena, double batch_tokens, struct tsi
     out->critical_batch_tokens = tsim_critical_batch_tokens(out->loss_nats);
     out->tokens_factor = 1 + batch_tokens / out->critical_batch_tokens;
     out->steps_factor = 1 + out->critical_batch_tokens / batch_tokens;
-    if (out->tokens_factor > 2)
+    if (arena && out->tokens_factor > 2)
         note(out, arena,
              "a batch of %s tokens, critical are about %s: %.1f times the tokens for the same loss (McCandlish et al. "
              "2018)",
@@ -65,7 +65,7 @@ static void fill_epochs(struct tsim_arena *arena, double epochs, double unique_t
     if (!has_tokens)
         return;
     out->effective_tokens = tsim_effective_tokens(unique_tokens, epochs);
-    if (epochs > EPOCHS_AS_GOOD_AS_NEW)
+    if (arena && epochs > EPOCHS_AS_GOOD_AS_NEW)
         note(out, arena,
              "%.1f epochs are worth %.1f of fresh data; up to 4 are almost as good (Muennighoff et al. 2023)", epochs,
              out->effective_tokens / unique_tokens);
@@ -73,9 +73,13 @@ static void fill_epochs(struct tsim_arena *arena, double epochs, double unique_t
 
 static void fill_images(struct tsim_arena *arena, double batch, struct tsim_scaling_laws *out) {
     out->learning_rate = 0.1 * batch / 256;
-    if (batch > LARGEST_LINEAR_BATCH)
+    if (arena && batch > LARGEST_LINEAR_BATCH)
         note(out, arena,
              "a batch of %.0f images: linear scaling of the learning rate held up to 8,192 (Goyal et al. 2017)", batch);
+}
+
+bool tsim_scaling_laws_apply(const struct tsim_result *result) {
+    return result->step.simulated && (result->campaign.has || result->scenario->model->kind == TSIM_MODEL_CNN);
 }
 
 void tsim_scaling_laws(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_scaling_laws *out) {

@@ -1,0 +1,23 @@
+/* store_figures.h - figures in the database: each that has a column (outcome.def) has it in the table of points, most
+ * in that of runs, too. Here are the parts of statements that name the columns, in their order. */
+#ifndef TSIM_RESULTS_STORE_FIGURES_H
+#define TSIM_RESULTS_STORE_FIGURES_H
+
+#include "results/outcome.h"
+#include "results/sql.h"
+
+enum tsim_store_table { TSIM_STORE_RUNS, TSIM_STORE_POINTS };
+
+/* Each column's name between two texts: ", step_time_s REAL, compute_s REAL". With a version those that are new in it,
+ * with 0 all. */
+const char *tsim_store_figures(struct tsim_arena *arena, enum tsim_store_table table, int version, const char *before,
+                               const char *after);
+/* ", ?, ?": as many as the table has columns of figures. */
+const char *tsim_store_marks(struct tsim_arena *arena, enum tsim_store_table table);
+/* The next parameters, one for each of these columns. */
+void tsim_store_bind_figures(struct tsim_statement *s, enum tsim_store_table table, const struct tsim_outcome *outcome);
+
+/* The newest version in which a figure has got its column. */
+int tsim_store_figures_version(void);
+
+#endif
