@@ -9,7 +9,12 @@
 #ifndef TSIM_CLUSTER_VARIATION_H
 #define TSIM_CLUSTER_VARIATION_H
 
+#include "base/term.h"
 #include "config/catalogue.h"
+
+/* How much longer the slowest of n takes than their mean. */
+struct tsim_amount tsim_slowness(struct tsim_term_recorder *recorder, const struct tsim_accelerator *accelerator,
+                                 double n);
 
 /* The accelerator that n of its kind have to wait for: a copy in `arena` with its sustained matrix rates lowered. */
 const struct tsim_accelerator *tsim_slowest_of(struct tsim_arena *arena, const struct tsim_accelerator *accelerator,

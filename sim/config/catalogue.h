@@ -205,6 +205,9 @@ struct tsim_accelerator {
     double rent_usd_per_s, purchase_usd;
     double usable_memory_reserve_bytes;   /* driver, context, communicators: not available to tensors */
     const struct tsim_known_as *known_as; /* known_as.h; NULL: nothing is said */
+    /* Of a copy that is the slowest of so many (cluster/variation.h): what it is a copy of; NULL: it is none. */
+    const struct tsim_accelerator *mean;
+    double slowest_of;
 };
 
 /* ---- node (hardware/nodes, schema tsim/node/v1) ---- */

@@ -1,6 +1,8 @@
 #include "cost/compute.h"
 
 #include "cluster/power.h"
+#include "cluster/variation.h"
+#include "config/provenance.h"
 
 #include <math.h>
 
@@ -46,69 +48,241 @@ enum { CLOCK_STEPS = 40 };
 #define TRITON_FORWARD_OVER_BACKWARD 1.7
 #define FLASH_FORWARD_FLOPS_FRAC (2.0 / 7)
 
+static const char OF_SHAPE[] = "the operator's shape on one accelerator, from model, batch and plan "
+                               "(sim/workload/operators.h)";
+static const char OF_MODEL[] = "model of kernels (sim/cost/compute.h)";
+
+/* ---- rates ---- */
+
+static struct tsim_amount constant(struct tsim_term_recorder *r, const char *name, double value,
+                                   enum tsim_dimension dimension) {
+    return tsim_given(r, name, value, dimension, OF_MODEL);
+}
+
+static struct tsim_amount shape(struct tsim_term_recorder *r, const char *name, double value) {
+    return tsim_given(r, name, value, TSIM_COUNT, OF_SHAPE);
+}
+
+static struct tsim_amount peak_rate(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                    enum tsim_precision precision) {
+    return tsim_of_accelerator(r, a, tsim_record_text(r, "peak.%s", tsim_precision_name(precision)),
+                               a->peak_flops_per_s[precision], TSIM_FLOPS_PER_S);
+}
+
+/* A fraction of the peak, as the file has it, and what the slowest of all is slower by. */
+static struct tsim_amount of_slowest(struct tsim_term_recorder *r, const struct tsim_accelerator *a, const char *key,
+                                     double of_mean, double own) {
+    struct tsim_amount own_frac = {.value = own};
+    if (!r || !a->mean)
+        return r ? tsim_of_accelerator(r, a, key, own, TSIM_FRACTION) : own_frac;
+    return tsim_product(r, tsim_record_text(r, "%s of the slowest accelerator", key), "of the mean / slowest",
+                        TSIM_FRACTION,
+                        TSIM_PARTS(tsim_of_accelerator(r, a, key, of_mean, TSIM_FRACTION),
+                                   tsim_inverse(tsim_slowness(r, a->mean, a->slowest_of))));
+}
+
+struct tsim_amount tsim_matrix_rate_recorded(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                             enum tsim_precision precision) {
+    const struct tsim_accelerator *mean = a->mean ? a->mean : a;
+    struct tsim_amount sustained =
+        of_slowest(r, a, tsim_record_text(r, "efficiency.matrix_sustained.%s", tsim_precision_name(precision)),
+                   mean->matrix_sustained_frac[precision], a->matrix_sustained_frac[precision]);
+    return tsim_product(r, "sustained matrix rate", "peak x sustained fraction", TSIM_FLOPS_PER_S,
+                        TSIM_PARTS(peak_rate(r, a, precision), sustained));
+}
+
 double tsim_matrix_rate(const struct tsim_accelerator *a, enum tsim_precision precision) {
-    return a->peak_flops_per_s[precision] * a->matrix_sustained_frac[precision];
+    return tsim_matrix_rate_recorded(NULL, a, precision).value;
+}
+
+static struct tsim_amount ramp_k(struct tsim_term_recorder *r, const struct tsim_accelerator *a) {
+    return tsim_of_accelerator(r, a, "efficiency.matrix_ramp_k", a->matrix_ramp_k, TSIM_COUNT);
+}
+
+static struct tsim_amount ramp_of(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                  enum tsim_precision precision) {
+    enum tsim_precision half = a->peak_flops_per_s[TSIM_BF16] > 0 ? TSIM_BF16 : TSIM_FP16;
+    if (!(a->peak_flops_per_s[half] > 0) || precision == half)
+        return ramp_k(r, a);
+    return tsim_product(r, "start-up of a tile, as depth", "of 16 bits x peak / peak in 16 bits", TSIM_COUNT,
+                        TSIM_PARTS(ramp_k(r, a), peak_rate(r, a, precision), tsim_inverse(peak_rate(r, a, half))));
 }
 
 double tsim_matrix_ramp_k(const struct tsim_accelerator *a, enum tsim_precision precision) {
-    double half = a->peak_flops_per_s[TSIM_BF16] > 0 ? a->peak_flops_per_s[TSIM_BF16] : a->peak_flops_per_s[TSIM_FP16];
-    return half > 0 ? a->matrix_ramp_k * a->peak_flops_per_s[precision] / half : a->matrix_ramp_k;
+    return ramp_of(NULL, a, precision).value;
+}
+
+struct tsim_amount tsim_memory_rate_recorded(struct tsim_term_recorder *r, const struct tsim_accelerator *a) {
+    return tsim_product(
+        r, "sustained memory rate", "bandwidth x sustained fraction", TSIM_BYTES_PER_S,
+        TSIM_PARTS(tsim_of_accelerator(r, a, "memory_bandwidth", a->memory_bytes_per_s, TSIM_BYTES_PER_S),
+                   tsim_of_accelerator(r, a, "efficiency.memory_sustained", a->memory_sustained_frac, TSIM_FRACTION)));
 }
 
 double tsim_memory_rate(const struct tsim_accelerator *a) {
-    return a->memory_bytes_per_s * a->memory_sustained_frac;
+    return tsim_memory_rate_recorded(NULL, a).value;
 }
 
-/* Tile-times until the last unit is done, in units of one whole-depth tile. */
-static double waves_of(double tiles, double units, double k) {
-    double best = ceil(tiles / units);
+/* ---- products ---- */
+
+/* A product and what it runs on. */
+struct product {
+    struct tsim_amount batch, m, n, k;
+    struct tsim_amount units, unit_rate, depth;
+};
+
+static struct tsim_amount units_of(struct tsim_term_recorder *r, const struct tsim_accelerator *a) {
+    return tsim_of_accelerator(r, a, "compute_units", (double)a->compute_units, TSIM_COUNT);
+}
+
+static struct product product_of(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                 enum tsim_precision precision, double batch, double m, double n, double k) {
+    struct product p = {.batch = shape(r, "products", batch),
+                        .m = shape(r, "rows", m),
+                        .n = shape(r, "columns", n),
+                        .k = shape(r, "depth", k),
+                        .units = units_of(r, a)};
+    p.unit_rate = tsim_product(r, "rate of a compute unit", "sustained matrix rate / units", TSIM_FLOPS_PER_S,
+                               TSIM_PARTS(tsim_matrix_rate_recorded(r, a, precision), tsim_inverse(p.units)));
+    return p;
+}
+
+static struct tsim_amount in_whole(struct tsim_term_recorder *r, const char *name, struct tsim_amount what,
+                                   struct tsim_amount size) {
+    return tsim_combined(r, TSIM_TERM_CEILING, name, "its size / a tile's, rounded up", TSIM_COUNT,
+                         TSIM_PARTS(what, tsim_inverse(size)));
+}
+
+/* Tile-times until the last unit is done, in units of one whole-depth tile, where the depth is split so often. */
+static struct tsim_amount split_waves(struct tsim_term_recorder *r, struct tsim_amount tiles, struct tsim_amount units,
+                                      double split) {
+    if (split == 1)
+        return tsim_combined(r, TSIM_TERM_CEILING, "waves", "tiles / units, rounded up", TSIM_COUNT,
+                             TSIM_PARTS(tiles, tsim_inverse(units)));
+    struct tsim_amount pieces = constant(r, "pieces that the depth is split in", split, TSIM_COUNT);
+    struct tsim_amount whole =
+        tsim_combined(r, TSIM_TERM_CEILING, "waves of pieces", "tiles x pieces / units, rounded up", TSIM_COUNT,
+                      TSIM_PARTS(tiles, pieces, tsim_inverse(units)));
+    return tsim_product(r, "waves", "of pieces / pieces", TSIM_FRACTION, TSIM_PARTS(whole, tsim_inverse(pieces)));
+}
+
+static struct tsim_amount waves_of(struct tsim_term_recorder *r, struct tsim_amount tiles, struct tsim_amount units,
+                                   double k) {
+    double best = split_waves(NULL, tiles, units, 1).value, best_split = 1;
     for (double split = 2; best <= 1 && split <= MAX_SPLIT_K && k / split >= MIN_SPLIT_DEPTH; split++) {
-        double waves = ceil(tiles * split / units) / split;
+        double waves = split_waves(NULL, tiles, units, split).value;
+        best_split = waves < best ? split : best_split;
         best = waves < best ? waves : best;
     }
-    return best;
+    return split_waves(r, tiles, units, best_split);
 }
 
-/* Arrays that keep weights: m is cut into so many strips as fill the units best; see the header. */
-static double weights_stay_s(const struct tsim_accelerator *a, double unit_rate, double batch, double m, double n,
-                             double k) {
-    double side = (double)a->array_side, units = (double)a->compute_units, best_s = HUGE_VAL;
-    double depth = ceil(k / side) * side + a->matrix_ramp_k;
-    for (double strips = 1; strips == 1 || (strips <= MAX_STRIPS && m / strips >= side); strips++) {
-        double rows = fmax(ceil(m / strips), side), waves = ceil(batch * ceil(n / side) * strips / units);
-        best_s = fmin(best_s, waves * 2 * rows * side * depth / unit_rate);
+static struct tsim_amount tiles_of(struct tsim_term_recorder *r, const struct product *p, double m, double n) {
+    return tsim_product(r, "tiles", "products x tiles down x tiles across", TSIM_COUNT,
+                        TSIM_PARTS(p->batch,
+                                   in_whole(r, "tiles down", p->m, constant(r, "rows of a tile", m, TSIM_COUNT)),
+                                   in_whole(r, "tiles across", p->n, constant(r, "columns of a tile", n, TSIM_COUNT))));
+}
+
+static struct tsim_amount tile_time(struct tsim_term_recorder *r, const struct product *p, double m, double n,
+                                    double efficiency_frac) {
+    struct tsim_amount rate =
+        efficiency_frac == 1
+            ? p->unit_rate
+            : tsim_product(r, "rate of a tile of this shape", "of a unit x operand reuse", TSIM_FLOPS_PER_S,
+                           TSIM_PARTS(p->unit_rate, constant(r, "reuse of operands", efficiency_frac, TSIM_FRACTION)));
+    return tsim_product(r, "time of a tile", "2 x rows x columns x depth / rate", TSIM_TIME_S,
+                        TSIM_PARTS(constant(r, "FLOPs of an element", 2, TSIM_FLOPS),
+                                   constant(r, "rows of a tile", m, TSIM_COUNT),
+                                   constant(r, "columns of a tile", n, TSIM_COUNT), p->depth, tsim_inverse(rate)));
+}
+
+static struct tsim_amount times_waves(struct tsim_term_recorder *r, struct tsim_amount waves, struct tsim_amount tile) {
+    return tsim_product(r, "on the matrix units", "waves x time of a tile", TSIM_TIME_S, TSIM_PARTS(waves, tile));
+}
+
+/* Arrays that keep weights, m cut into so many strips. */
+static struct tsim_amount strips_time(struct tsim_term_recorder *r, const struct product *p, double side,
+                                      double n_strips) {
+    struct tsim_amount across = constant(r, "side of an array", side, TSIM_COUNT),
+                       strips = constant(r, "strips of the rows", n_strips, TSIM_COUNT);
+    struct tsim_amount rows = tsim_largest(r, "rows of a strip", "no less than an array's side", TSIM_COUNT,
+                                           TSIM_PARTS(tsim_combined(r, TSIM_TERM_CEILING, "rows / strips", "rounded up",
+                                                                    TSIM_COUNT, TSIM_PARTS(p->m, tsim_inverse(strips))),
+                                                      across));
+    struct tsim_amount waves = tsim_combined(
+        r, TSIM_TERM_CEILING, "waves", "products x arrays across x strips / units, rounded up", TSIM_COUNT,
+        TSIM_PARTS(p->batch, in_whole(r, "arrays across", p->n, across), strips, tsim_inverse(p->units)));
+    return tsim_product(r, "on the matrix units", "waves x 2 x rows x side x depth / rate", TSIM_TIME_S,
+                        TSIM_PARTS(waves, constant(r, "FLOPs of an element", 2, TSIM_FLOPS), rows, across, p->depth,
+                                   tsim_inverse(p->unit_rate)));
+}
+
+/* As many strips as fill the units best; see the header. */
+static struct tsim_amount weights_stay(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                       struct product *p) {
+    double side = (double)a->array_side, best_s = HUGE_VAL, best_strips = 1;
+    struct tsim_amount across = constant(r, "side of an array", side, TSIM_COUNT);
+    p->depth = tsim_sum(r, "depth in whole arrays, and start-up", "depth + start-up", TSIM_COUNT,
+                        TSIM_PARTS(tsim_product(r, "depth in whole arrays", "arrays x side", TSIM_COUNT,
+                                                TSIM_PARTS(in_whole(r, "arrays deep", p->k, across), across)),
+                                   ramp_k(r, a)));
+    for (double strips = 1; strips == 1 || (strips <= MAX_STRIPS && p->m.value / strips >= side); strips++) {
+        double time_s = strips_time(NULL, p, side, strips).value;
+        best_strips = time_s < best_s ? strips : best_strips;
+        best_s = fmin(best_s, time_s);
     }
-    return best_s;
+    return strips_time(r, p, side, best_strips);
 }
 
-static double outputs_stay_s(const struct tsim_accelerator *a, double unit_rate, double batch, double m, double n,
-                             double k) {
-    double side = (double)a->array_side, squares = batch * ceil(m / side) * ceil(n / side);
-    return ceil(squares / (double)a->compute_units) * 2 * side * side * (k + a->matrix_ramp_k) / unit_rate;
+static struct tsim_amount outputs_stay(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                       struct product *p) {
+    double side = (double)a->array_side;
+    struct tsim_amount waves = split_waves(r, tiles_of(r, p, side, side), p->units, 1);
+    p->depth = tsim_sum(r, "depth and start-up", "depth + start-up", TSIM_COUNT, TSIM_PARTS(p->k, ramp_k(r, a)));
+    return tsim_product(r, "on the matrix units", "waves x 2 x side x side x depth / rate", TSIM_TIME_S,
+                        TSIM_PARTS(waves, constant(r, "FLOPs of an element", 2, TSIM_FLOPS),
+                                   constant(r, "side of an array", side, TSIM_COUNT),
+                                   constant(r, "side of an array", side, TSIM_COUNT), p->depth,
+                                   tsim_inverse(p->unit_rate)));
 }
 
-static double array_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precision, double batch, double m,
-                           double n, double k) {
-    double unit_rate = tsim_matrix_rate(a, precision) / (double)a->compute_units;
-    return a->array_stationary == TSIM_STATIONARY_OUTPUTS ? outputs_stay_s(a, unit_rate, batch, m, n, k)
-                                                          : weights_stay_s(a, unit_rate, batch, m, n, k);
+/* The best of the tiles that libraries have kernels for. */
+static struct tsim_amount in_tiles(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                   enum tsim_precision precision, struct product *p) {
+    double best_s = HUGE_VAL, k = p->k.value;
+    int best = 0;
+    bool is_alike = precision == TSIM_FP32;
+    p->depth =
+        tsim_sum(r, "depth and start-up", "depth + start-up", TSIM_COUNT, TSIM_PARTS(p->k, ramp_of(r, a, precision)));
+    for (int i = 0; i < N_TILES; i++) {
+        const struct tile *tile = &TILES[i];
+        struct tsim_amount tiles = tiles_of(NULL, p, tile->m, tile->n);
+        struct tsim_amount tile_s = tile_time(NULL, p, tile->m, tile->n, is_alike ? 1 : tile->efficiency_frac);
+        if (tiles.value / p->units.value * tile_s.value * (1 - ROUNDING) >= best_s) /* no number of waves is better */
+            continue;
+        double time_s = times_waves(NULL, waves_of(NULL, tiles, p->units, k), tile_s).value;
+        best = time_s < best_s ? i : best;
+        best_s = fmin(best_s, time_s);
+    }
+    if (!r)
+        return (struct tsim_amount){.value = best_s};
+    const struct tile *tile = &TILES[best];
+    return times_waves(r, waves_of(r, tiles_of(r, p, tile->m, tile->n), p->units, k),
+                       tile_time(r, p, tile->m, tile->n, is_alike ? 1 : tile->efficiency_frac));
+}
+
+static struct tsim_amount gemm(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                               enum tsim_precision precision, double batch, double m, double n, double k) {
+    struct product p = product_of(r, a, precision, batch, m, n, k);
+    if (a->array_side == 0)
+        return in_tiles(r, a, precision, &p);
+    return a->array_stationary == TSIM_STATIONARY_OUTPUTS ? outputs_stay(r, a, &p) : weights_stay(r, a, &p);
 }
 
 double tsim_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precision, double batch, double m, double n,
                    double k) {
-    if (a->array_side > 0)
-        return array_gemm_s(a, precision, batch, m, n, k);
-    double units = (double)a->compute_units, unit_rate = tsim_matrix_rate(a, precision) / units, best_s = HUGE_VAL;
-    double depth = k + tsim_matrix_ramp_k(a, precision);
-    for (int i = 0; i < N_TILES; i++) {
-        const struct tile *tile = &TILES[i];
-        double tiles = batch * ceil(m / tile->m) * ceil(n / tile->n);
-        double tile_rate = precision == TSIM_FP32 ? unit_rate : unit_rate * tile->efficiency_frac;
-        double tile_s = 2 * tile->m * tile->n * depth / tile_rate;
-        if (tiles / units * tile_s * (1 - ROUNDING) < best_s) /* else no number of waves would be better */
-            best_s = fmin(best_s, waves_of(tiles, units, k) * tile_s);
-    }
-    return best_s;
+    return gemm(NULL, a, precision, batch, m, n, k).value;
 }
 
 /* Blocks of 32 elements share a scale in MXFP8, and are 16 bytes in NVFP4. */
@@ -131,43 +305,77 @@ static bool is_promoted(const struct tsim_software *software, const struct tsim_
     return op->precision == TSIM_FP8 && (op->is_gradient || software->fp8_scaling == TSIM_SCALING_BLOCK);
 }
 
-/* Of a convolution in groups, the fastest of: so many groups a product, on the diagonal of one, up to all, which is the
- * convolution without groups; and of a depthwise one the vector units. */
-static double grouped_s(const struct tsim_accelerator *a, enum tsim_precision precision, const struct tsim_op *op) {
-    double best_s = op->is_depthwise ? op->flops / a->vector_flops_per_s : HUGE_VAL;
+/* So many groups of a convolution a product, on the diagonal of one. */
+static struct tsim_amount joined_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                      enum tsim_precision precision, const struct tsim_op *op, double joined) {
+    double products = op->batch / op->groups * ceil(op->groups / joined), m = op->m, k = op->k;
+    *(op->is_weight_gradient ? &m : &k) *= joined;
+    return gemm(r, a, precision, products, m, op->n * joined, k);
+}
+
+/* Of a convolution in groups, the fastest of: so many groups a product, up to all, which is the convolution without
+ * groups; and of a depthwise one the vector units. */
+static struct tsim_amount grouped_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                       enum tsim_precision precision, const struct tsim_op *op) {
+    double vector_s = op->is_depthwise ? op->flops / a->vector_flops_per_s : HUGE_VAL, best_s = vector_s, best = 0;
     for (double joined = 1, last = 0; last < op->groups; last = joined, joined = fmin(2 * joined, op->groups)) {
-        double products = op->batch / op->groups * ceil(op->groups / joined), m = op->m, k = op->k;
-        *(op->is_weight_gradient ? &m : &k) *= joined;
-        best_s = fmin(best_s, tsim_gemm_s(a, precision, products, m, op->n * joined, k));
+        double time_s = joined_time(NULL, a, precision, op, joined).value;
+        best = time_s < best_s ? joined : best;
+        best_s = fmin(best_s, time_s);
     }
-    return best_s;
+    if (best > 0)
+        return joined_time(r, a, precision, op, best);
+    return tsim_product(
+        r, "on the vector units", "FLOPs / peak", TSIM_TIME_S,
+        TSIM_PARTS(tsim_given(r, "FLOPs", op->flops, TSIM_FLOPS, OF_SHAPE),
+                   tsim_inverse(tsim_of_accelerator(r, a, "vector_peak", a->vector_flops_per_s, TSIM_FLOPS_PER_S))));
 }
 
-static double aligned_s(const struct tsim_accelerator *a, enum tsim_precision precision, const struct tsim_op *op) {
+static struct tsim_amount aligned_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                       enum tsim_precision precision, const struct tsim_op *op) {
     if (op->groups > 1)
-        return grouped_s(a, precision, op);
-    double turns = op->is_sequential ? op->batch : 1;
-    return turns * tsim_gemm_s(a, precision, op->batch / turns, op->m, op->n, op->k);
+        return grouped_time(r, a, precision, op);
+    if (!op->is_sequential)
+        return gemm(r, a, precision, op->batch, op->m, op->n, op->k);
+    return tsim_product(r, "products one after another", "products x time of one", TSIM_TIME_S,
+                        TSIM_PARTS(shape(r, "products", op->batch), gemm(r, a, precision, 1, op->m, op->n, op->k)));
 }
 
-static double product_s(const struct tsim_accelerator *a, const struct tsim_software *software,
-                        const struct tsim_op *op) {
+static struct tsim_amount slower(struct tsim_term_recorder *r, struct tsim_amount time, const char *name,
+                                 struct tsim_amount rate_frac) {
+    return tsim_product(r, name, "time at the whole rate / its part of the rate", TSIM_TIME_S,
+                        TSIM_PARTS(time, tsim_inverse(rate_frac)));
+}
+
+static struct tsim_amount product_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                       const struct tsim_software *software, const struct tsim_op *op) {
     bool is_slow = a->array_side == 0 && !is_aligned(op);
     if (is_slow && software->unaligned_products == TSIM_UNALIGNED_VECTOR && a->peak_flops_per_s[TSIM_FP32] > 0)
-        return aligned_s(a, TSIM_FP32, op) / UNALIGNED_VECTOR_FRAC;
-    double time_s = aligned_s(a, op->precision, op);
+        return slower(r, aligned_time(r, a, TSIM_FP32, op), "without matrix units",
+                      constant(r, "rate of unaligned rows over that in fp32", UNALIGNED_VECTOR_FRAC, TSIM_FRACTION));
+    struct tsim_amount time = aligned_time(r, a, op->precision, op);
     if (a->fp8_gradients_frac > 0 && is_promoted(software, op))
-        time_s /= a->fp8_gradients_frac;
-    return is_slow ? time_s / UNALIGNED_FRAC : time_s;
+        time = slower(r, time, "with sums in fp32",
+                      tsim_of_accelerator(r, a, "efficiency.fp8_gradients", a->fp8_gradients_frac, TSIM_FRACTION));
+    if (!is_slow)
+        return time;
+    return slower(r, time, "with unaligned rows",
+                  constant(r, "rate of unaligned rows over that of aligned ones", UNALIGNED_FRAC, TSIM_FRACTION));
 }
 
 static bool is_first_generation(enum tsim_attention_kernel kernel) {
     return kernel == TSIM_ATTENTION_FLASH1 || kernel == TSIM_ATTENTION_FLASH_TRITON;
 }
 
-static double flash_frac(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel) {
-    double frac = a->attention_frac[tsim_flash_of(a, kernel)];
-    return kernel == TSIM_ATTENTION_FLASH_TRITON ? TRITON_OVER_FLASH1 * frac : frac;
+static struct tsim_amount flash_frac(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                     enum tsim_attention_kernel kernel) {
+    enum tsim_flash flash = tsim_flash_of(a, kernel);
+    struct tsim_amount frac = of_slowest(r, a, tsim_record_text(r, "efficiency.attention.%s", tsim_flash_name(flash)),
+                                         (a->mean ? a->mean : a)->attention_frac[flash], a->attention_frac[flash]);
+    if (kernel != TSIM_ATTENTION_FLASH_TRITON)
+        return frac;
+    return tsim_product(r, "of the Triton kernel", "over FlashAttention-1's x its fraction", TSIM_FRACTION,
+                        TSIM_PARTS(constant(r, "over FlashAttention-1's", TRITON_OVER_FLASH1, TSIM_FRACTION), frac));
 }
 
 /* Tokens at which half of the time is not in proportion to the length. */
@@ -181,22 +389,53 @@ static double flash_ramp(const struct tsim_accelerator *a, enum tsim_attention_k
 
 /* What the ramp adds. Around a ring of `pieces` a rank's tokens lie at both ends of the sequence: one kernel is causal
  * over its own, of the others half attend from all of them to half a piece, half from half of them to a whole one. */
-static double flash_slowdown(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel,
-                             const struct tsim_op *op) {
-    double own = op->sequence / op->pieces, n_others = op->pieces - 1;
-    double first = flash_ramp(a, kernel, op->causal) / own, other = flash_ramp(a, kernel, false) / own;
-    return 1 + (first + n_others * (op->causal ? 1.5 : 1) * other) / op->pieces; /* half's is twice, whole's once */
+static struct tsim_amount flash_slowdown(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                         enum tsim_attention_kernel kernel, const struct tsim_op *op) {
+    struct tsim_amount pieces = shape(r, "pieces of a ring", op->pieces);
+    struct tsim_amount own =
+        tsim_product(r, "tokens of a piece", "tokens attended to / pieces", TSIM_COUNT,
+                     TSIM_PARTS(shape(r, "tokens attended to", op->sequence), tsim_inverse(pieces)));
+    struct tsim_amount first =
+        tsim_product(r, "of the own piece", "its ramp in tokens / tokens", TSIM_FRACTION,
+                     TSIM_PARTS(constant(r, op->causal ? "ramp of causal attention" : "ramp of attention",
+                                         flash_ramp(a, kernel, op->causal), TSIM_COUNT),
+                                tsim_inverse(own)));
+    struct tsim_amount one = constant(r, "without a ramp", 1, TSIM_FRACTION);
+    if (op->pieces == 1)
+        return tsim_sum(r, "slowdown by the ramp", "1 + ramp / tokens", TSIM_FRACTION, TSIM_PARTS(one, first));
+    struct tsim_amount other = tsim_product(
+        r, "of another piece", "ramp in tokens / tokens", TSIM_FRACTION,
+        TSIM_PARTS(constant(r, "ramp of attention", flash_ramp(a, kernel, false), TSIM_COUNT), tsim_inverse(own)));
+    struct tsim_amount others = tsim_product(r, "of the other pieces", "pieces x weight x of one", TSIM_FRACTION,
+                                             TSIM_PARTS(shape(r, "other pieces", op->pieces - 1),
+                                                        constant(r, "weight of halves", op->causal ? 1.5 : 1,
+                                                                 TSIM_FRACTION), /* half's twice, whole's once */
+                                                        other));
+    struct tsim_amount mean = tsim_product(
+        r, "ramp of a piece, their mean", "all / pieces", TSIM_FRACTION,
+        TSIM_PARTS(tsim_sum(r, "ramps of all pieces", "own + others", TSIM_FRACTION, TSIM_PARTS(first, others)),
+                   tsim_inverse(pieces)));
+    return tsim_sum(r, "slowdown by the ramp", "1 + mean of the pieces", TSIM_FRACTION, TSIM_PARTS(one, mean));
 }
 
-static double head_dim_factor(enum tsim_attention_kernel kernel, const struct tsim_op *op) {
-    if (kernel == TSIM_ATTENTION_FLASH_TRITON) /* not measured apart by head dimension */
-        return 1;
-    if (kernel != TSIM_ATTENTION_FLASH1)
-        return op->head_dim / (op->head_dim + FLASH_HEAD_DIM_RAMP) *
-               ((FLASH_REFERENCE_HEAD_DIM + FLASH_HEAD_DIM_RAMP) / FLASH_REFERENCE_HEAD_DIM);
-    if (op->head_dim > FLASH1_SMALL_HEAD_DIM)
-        return 1;
-    return op->causal ? FLASH1_CAUSAL_SMALL_HEAD_FACTOR : FLASH1_SMALL_HEAD_FACTOR;
+static struct tsim_amount head_dim_factor(struct tsim_term_recorder *r, enum tsim_attention_kernel kernel,
+                                          const struct tsim_op *op) {
+    bool is_small = op->head_dim <= FLASH1_SMALL_HEAD_DIM && kernel == TSIM_ATTENTION_FLASH1;
+    if (is_first_generation(kernel)) /* Triton's was not measured apart by head dimension */
+        return constant(r, "factor of the head dimension",
+                        !is_small    ? 1
+                        : op->causal ? FLASH1_CAUSAL_SMALL_HEAD_FACTOR
+                                     : FLASH1_SMALL_HEAD_FACTOR,
+                        TSIM_FRACTION);
+    struct tsim_amount head = shape(r, "head dimension", op->head_dim);
+    struct tsim_amount ramped = tsim_sum(r, "head dimension and its ramp", "dimension + ramp", TSIM_COUNT,
+                                         TSIM_PARTS(head, constant(r, "ramp", FLASH_HEAD_DIM_RAMP, TSIM_COUNT)));
+    return tsim_product(r, "factor of the head dimension", "dimension / (dimension + ramp), over that of 128",
+                        TSIM_FRACTION,
+                        TSIM_PARTS(head, tsim_inverse(ramped),
+                                   constant(r, "of a dimension of 128, inverse",
+                                            (FLASH_REFERENCE_HEAD_DIM + FLASH_HEAD_DIM_RAMP) / FLASH_REFERENCE_HEAD_DIM,
+                                            TSIM_FRACTION)));
 }
 
 /* Both passes together take as long as with one rate. */
@@ -208,12 +447,17 @@ static double direction_factor(enum tsim_attention_kernel kernel, const struct t
     return op->is_gradient ? forward / ratio : forward;
 }
 
-static double flash_s(const struct tsim_accelerator *a, const struct tsim_software *software,
-                      const struct tsim_op *op) {
+static struct tsim_amount flash_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                     const struct tsim_software *software, const struct tsim_op *op) {
     enum tsim_attention_kernel kernel = software->attention_kernel;
-    double rate = a->peak_flops_per_s[op->precision] * flash_frac(a, kernel) * head_dim_factor(kernel, op) *
-                  direction_factor(kernel, op);
-    return op->flops / rate * flash_slowdown(a, kernel, op);
+    struct tsim_amount rate = tsim_product(
+        r, "rate of long sequences", "peak x the kernel's fraction x head dimension x direction", TSIM_FLOPS_PER_S,
+        TSIM_PARTS(peak_rate(r, a, op->precision), flash_frac(r, a, kernel), head_dim_factor(r, kernel, op),
+                   constant(r, op->is_gradient ? "backward over both" : "forward over both",
+                            direction_factor(kernel, op), TSIM_FRACTION)));
+    return tsim_product(r, "on the matrix units", "FLOPs / rate x slowdown", TSIM_TIME_S,
+                        TSIM_PARTS(tsim_given(r, "FLOPs", op->flops, TSIM_FLOPS, OF_SHAPE), tsim_inverse(rate),
+                                   flash_slowdown(r, a, kernel, op)));
 }
 
 /* ---- the power limit ---- */
@@ -253,24 +497,79 @@ double tsim_power_clock(const struct tsim_accelerator *a, double matrix_s, doubl
     return clock;
 }
 
-void tsim_kernel_cost(const struct tsim_accelerator *a, const struct tsim_software *software, const struct tsim_op *op,
-                      struct tsim_kernel_cost *cost) {
+/* On the matrix units, with the clock that the power limit leaves. */
+static struct tsim_amount under_limit(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                      struct tsim_amount matrix, struct tsim_amount memory, double *clock) {
+    *clock = tsim_power_clock(a, matrix.value, memory.value);
+    if (*clock == 1)
+        return matrix;
+    struct tsim_amount searched = tsim_outcome(
+        r, "clock under the power limit",
+        "the highest at which the kernel draws no more, searched (sim/cost/compute.h)", *clock, TSIM_FRACTION,
+        TSIM_PARTS(matrix, memory, tsim_of_accelerator(r, a, "power.compute", a->power_compute_frac, TSIM_FRACTION),
+                   tsim_of_accelerator(r, a, "power.memory", a->power_memory_frac, TSIM_FRACTION),
+                   constant(r, "range of power that there is", tsim_power_budget_frac(a), TSIM_FRACTION)));
+    return tsim_product(r, "on the matrix units, at a lower clock", "time at the full clock / clock", TSIM_TIME_S,
+                        TSIM_PARTS(matrix, tsim_inverse(searched)));
+}
+
+static struct tsim_amount memory_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                      struct tsim_amount bytes) {
+    return tsim_product(r, "on memory", "bytes / rate", TSIM_TIME_S,
+                        TSIM_PARTS(bytes, tsim_inverse(tsim_memory_rate_recorded(r, a))));
+}
+
+static struct tsim_amount exchange_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                        struct tsim_amount bytes) {
+    if (!(a->exchange_bytes_per_s > 0))
+        return (struct tsim_amount){0};
+    return tsim_product(r, "exchange between the units", "bytes / rate", TSIM_TIME_S,
+                        TSIM_PARTS(bytes, tsim_inverse(tsim_of_accelerator(r, a, "exchange", a->exchange_bytes_per_s,
+                                                                           TSIM_BYTES_PER_S))));
+}
+
+static struct tsim_amount launch_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                      const struct tsim_op *op) {
+    struct tsim_amount latency =
+        tsim_of_accelerator(r, a, "efficiency.kernel_latency", a->kernel_latency_s, TSIM_TIME_S);
+    return op->kernels == 1 ? latency
+                            : tsim_product(r, "latency of its kernels", "kernels x latency", TSIM_TIME_S,
+                                           TSIM_PARTS(shape(r, "kernels", op->kernels), latency));
+}
+
+struct tsim_amount tsim_kernel_recorded(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                        const struct tsim_software *software, const struct tsim_op *op,
+                                        struct tsim_kernel_cost *cost) {
+    struct tsim_amount matrix = {0}, bytes = tsim_given(r, "bytes read and written", op->bytes, TSIM_BYTES, OF_SHAPE);
+    double clock;
     TSIM_ASSERT(op->kind != TSIM_OP_COLLECTIVE);
-    cost->matrix_s = 0;
     if (op->kind == TSIM_OP_GEMM)
-        cost->matrix_s = product_s(a, software, op);
+        matrix = product_time(r, a, software, op);
     else if (op->kind == TSIM_OP_FLASH)
-        cost->matrix_s = flash_s(a, software, op);
-    cost->memory_s = op->bytes / tsim_memory_rate(a);
-    double clock = tsim_power_clock(a, cost->matrix_s, cost->memory_s);
-    cost->matrix_power_s = cost->matrix_s * clock * clock;
-    cost->matrix_s /= clock;
-    cost->exchange_s = a->exchange_bytes_per_s > 0 ? op->bytes / a->exchange_bytes_per_s : 0;
-    double latency_s = op->kernels * a->kernel_latency_s, roofline_s = fmax(cost->matrix_s, cost->memory_s);
-    cost->time_s = roofline_s + cost->exchange_s + latency_s;
-    if (latency_s > roofline_s + cost->exchange_s)
+        matrix = flash_time(r, a, software, op);
+    struct tsim_amount memory = memory_time(r, a, bytes), exchange = exchange_time(r, a, bytes),
+                       launch = launch_time(r, a, op), roofline = memory;
+    double at_full_clock_s = matrix.value;
+    matrix = under_limit(r, a, matrix, memory, &clock);
+    if (matrix.value > 0)
+        roofline = tsim_largest(r, "roofline", "the longer of the two", TSIM_TIME_S, TSIM_PARTS(matrix, memory));
+    struct tsim_amount time =
+        tsim_sum(r, op->name, matrix.value > 0 ? "max(matrix units, memory) + latency" : "memory + latency",
+                 TSIM_TIME_S, TSIM_PARTS(roofline, exchange, launch));
+    *cost = (struct tsim_kernel_cost){.time_s = time.value,
+                                      .matrix_s = matrix.value,
+                                      .matrix_power_s = at_full_clock_s * clock * clock,
+                                      .memory_s = memory.value,
+                                      .exchange_s = exchange.value};
+    if (launch.value > roofline.value + exchange.value)
         cost->limit = TSIM_LIMIT_LATENCY;
     else
         cost->limit = cost->matrix_s >= fmax(cost->memory_s, cost->exchange_s) ? TSIM_LIMIT_MATRIX : TSIM_LIMIT_MEMORY;
     TSIM_ASSERT(isfinite(cost->time_s) && cost->time_s >= 0);
+    return time;
+}
+
+void tsim_kernel_cost(const struct tsim_accelerator *a, const struct tsim_software *software, const struct tsim_op *op,
+                      struct tsim_kernel_cost *cost) {
+    tsim_kernel_recorded(NULL, a, software, op, cost);
 }

@@ -85,6 +85,7 @@
 #ifndef TSIM_COST_COMPUTE_H
 #define TSIM_COST_COMPUTE_H
 
+#include "base/term.h"
 #include "workload/operators.h"
 
 enum tsim_limit { TSIM_LIMIT_MATRIX, TSIM_LIMIT_MEMORY, TSIM_LIMIT_LATENCY };
@@ -98,7 +99,11 @@ struct tsim_kernel_cost {
     enum tsim_limit limit;
 };
 
-/* Which operator fractions apply is the software's (attention kernel). Not for collectives. */
+/* Which operator fractions apply is the software's (attention kernel). Not for collectives. Returns the time, with how
+ * it comes about. */
+struct tsim_amount tsim_kernel_recorded(struct tsim_term_recorder *recorder, const struct tsim_accelerator *accelerator,
+                                        const struct tsim_software *software, const struct tsim_op *op,
+                                        struct tsim_kernel_cost *cost);
 void tsim_kernel_cost(const struct tsim_accelerator *accelerator, const struct tsim_software *software,
                       const struct tsim_op *op, struct tsim_kernel_cost *cost);
 
@@ -115,5 +120,9 @@ double tsim_matrix_ramp_k(const struct tsim_accelerator *accelerator, enum tsim_
 /* Long-run matrix rate: peak x sustained fraction. */
 double tsim_matrix_rate(const struct tsim_accelerator *accelerator, enum tsim_precision precision);
 double tsim_memory_rate(const struct tsim_accelerator *accelerator);
+struct tsim_amount tsim_matrix_rate_recorded(struct tsim_term_recorder *recorder,
+                                             const struct tsim_accelerator *accelerator, enum tsim_precision precision);
+struct tsim_amount tsim_memory_rate_recorded(struct tsim_term_recorder *recorder,
+                                             const struct tsim_accelerator *accelerator);
 
 #endif
