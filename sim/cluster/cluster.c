@@ -1,46 +1,99 @@
 #include "cluster/cluster.h"
 
 #include "cluster/variation.h"
+#include "config/provenance.h"
 
 #include <math.h>
 
 /* ---- capacities ---- */
 
-static void resolve_scale_up(struct tsim_cluster *cluster) {
+static struct tsim_amount of_node(struct tsim_term_recorder *r, const struct tsim_node *node, const char *key,
+                                  double value) {
+    return tsim_of_file(r, TSIM_CATALOGUE_NODES, node->name, key, value, TSIM_BYTES_PER_S);
+}
+
+static struct tsim_amount of_fabric(struct tsim_term_recorder *r, const struct tsim_fabric *fabric, const char *key,
+                                    double value, enum tsim_dimension dimension) {
+    return tsim_of_file(r, TSIM_CATALOGUE_FABRICS, fabric->name, key, value, dimension);
+}
+
+struct tsim_amount tsim_cluster_pair_rate(struct tsim_term_recorder *r, const struct tsim_cluster *cluster) {
+    const struct tsim_node *node = cluster->node;
+    const struct tsim_fabric *fabric = cluster->fabric;
+    if (fabric && fabric->topology == TSIM_TOPOLOGY_TORUS)
+        return tsim_product(r, "a link of the torus", "wire x efficiency", TSIM_BYTES_PER_S,
+                            TSIM_PARTS(of_fabric(r, fabric, "bandwidth", fabric->link_bytes_per_s, TSIM_BYTES_PER_S),
+                                       of_fabric(r, fabric, "efficiency", fabric->efficiency_frac, TSIM_FRACTION)));
+    if (node->scale_up == TSIM_SCALE_UP_NONE) /* through the host's memory */
+        return of_node(r, node, "host_link", node->host_link_bytes_per_s);
+    struct tsim_amount ring = of_node(r, node, "scale_up.ring_bandwidth", node->scale_up_ring_bytes_per_s);
+    if (node->scale_up != TSIM_SCALE_UP_MESH)
+        return ring;
+    struct tsim_amount others = tsim_given(r, "other accelerators of a node", (double)node->accelerators - 1,
+                                           TSIM_COUNT, tsim_record_text(r, "the node: %s", node->name));
+    return tsim_product(r, "a link of the mesh", "all links / other accelerators", TSIM_BYTES_PER_S,
+                        TSIM_PARTS(ring, tsim_inverse(others)));
+}
+
+/* Bus bandwidth b means S bytes in t = S 2(n-1)/(n b); the link carried S (n+1)/n in that time. It cannot have carried
+ * more than the wire. */
+struct tsim_amount tsim_cluster_reduce_rate(struct tsim_term_recorder *r, const struct tsim_cluster *cluster) {
     const struct tsim_node *node = cluster->node;
     double n = (double)node->accelerators;
+    struct tsim_amount link = tsim_product(
+        r, "link while the switch reduces", "bus bandwidth x (n + 1) / 2 (n - 1)", TSIM_BYTES_PER_S,
+        TSIM_PARTS(of_node(r, node, "scale_up.reduce_bandwidth", node->scale_up_reduce_bytes_per_s),
+                   tsim_given(r, "n + 1", n + 1, TSIM_COUNT, "accelerators of the node"),
+                   tsim_inverse(tsim_given(r, "2 (n - 1)", 2 * (n - 1), TSIM_COUNT, "accelerators of the node"))));
+    return tsim_smallest(r, "link while the switch reduces, no more than the wire", "the lower of the two",
+                         TSIM_BYTES_PER_S,
+                         TSIM_PARTS(link, of_node(r, node, "scale_up.bandwidth", node->scale_up_bytes_per_s)));
+}
+
+struct tsim_amount tsim_cluster_nic_rate(struct tsim_term_recorder *r, const struct tsim_cluster *cluster) {
+    const struct tsim_node *node = cluster->node;
+    const struct tsim_fabric *fabric = cluster->fabric;
+    struct tsim_amount wire =
+        tsim_smallest(r, "wire of a NIC", "the slower of NIC and port", TSIM_BYTES_PER_S,
+                      TSIM_PARTS(of_node(r, node, "nic_bandwidth", node->nic_bytes_per_s),
+                                 of_fabric(r, fabric, "bandwidth", fabric->link_bytes_per_s, TSIM_BYTES_PER_S)));
+    return tsim_product(
+        r, "an accelerator's share of the NICs", "NICs of each x wire x efficiency / oversubscription",
+        TSIM_BYTES_PER_S,
+        TSIM_PARTS(tsim_given(r, "NICs that an accelerator uses", cluster->nics_per_accelerator, TSIM_FRACTION,
+                              "node and software profile (sim/cluster/cluster.h)"),
+                   wire, of_fabric(r, fabric, "efficiency", fabric->efficiency_frac, TSIM_FRACTION),
+                   tsim_inverse(of_fabric(r, fabric, "oversubscription", fabric->oversubscription, TSIM_FRACTION))));
+}
+
+static void resolve_scale_up(struct tsim_cluster *cluster) {
+    const struct tsim_node *node = cluster->node;
     if (node->accelerators < 2)
         return;
-    if (node->scale_up == TSIM_SCALE_UP_NONE) { /* through the host's memory */
-        cluster->scale_up_bytes_per_s = cluster->pair_bytes_per_s = node->host_link_bytes_per_s;
+    cluster->pair_bytes_per_s = tsim_cluster_pair_rate(NULL, cluster).value;
+    if (node->scale_up == TSIM_SCALE_UP_NONE) {
+        cluster->scale_up_bytes_per_s = cluster->pair_bytes_per_s;
         return;
     }
-    cluster->scale_up_bytes_per_s = cluster->pair_bytes_per_s = node->scale_up_ring_bytes_per_s;
-    if (node->scale_up == TSIM_SCALE_UP_MESH)
-        cluster->pair_bytes_per_s /= n - 1;
+    cluster->scale_up_bytes_per_s = node->scale_up_ring_bytes_per_s;
     cluster->scale_up_latency_s = node->scale_up_latency_s;
-    if (node->scale_up_reduce_bytes_per_s > 0) {
-        /* Bus bandwidth b means S bytes in t = S 2(n-1)/(n b); the link carried S (n+1)/n in that time. It cannot have
-         * carried more than the wire, and what it carried is also open to others: hence the maximum below. */
-        double link = node->scale_up_reduce_bytes_per_s * (n + 1) / (2 * (n - 1));
-        cluster->scale_up_reduce_bytes_per_s = fmin(link, node->scale_up_bytes_per_s);
+    if (node->scale_up_reduce_bytes_per_s > 0) { /* what the link carries then is also open to others */
+        cluster->scale_up_reduce_bytes_per_s = tsim_cluster_reduce_rate(NULL, cluster).value;
         cluster->scale_up_bytes_per_s = fmax(cluster->scale_up_bytes_per_s, cluster->scale_up_reduce_bytes_per_s);
     }
 }
 
 static void resolve_nics(struct tsim_cluster *cluster, const struct tsim_software *software) {
     const struct tsim_node *node = cluster->node;
-    const struct tsim_fabric *fabric = cluster->fabric;
-    if (!fabric)
+    if (!cluster->fabric)
         return;
     double nics = (double)node->nics;
     if (software->nics_used > 0)
         nics = fmin(nics, (double)software->nics_used);
     double own = fmax(1, nics / (double)node->accelerators);
     cluster->nics_per_accelerator = fmin(nics / (double)cluster->accelerators_per_node, own);
-    cluster->nic_bytes_per_s = cluster->nics_per_accelerator * fmin(node->nic_bytes_per_s, fabric->link_bytes_per_s) *
-                               fabric->efficiency_frac / fabric->oversubscription;
-    cluster->fabric_latency_s = fabric->latency_s;
+    cluster->nic_bytes_per_s = tsim_cluster_nic_rate(NULL, cluster).value;
+    cluster->fabric_latency_s = cluster->fabric->latency_s;
 }
 
 /* Optical switches close whole cubes alone: a slice of less lies within one, on wires that end. */
@@ -59,7 +112,7 @@ static void resolve_torus(struct tsim_cluster *cluster, const struct tsim_cluste
         cluster->torus_shape[d] = (int32_t)size;
         cluster->torus_wraps[d] = size > 2 && can_wrap && size % fabric->torus_wrap == 0;
     }
-    cluster->pair_bytes_per_s = fabric->link_bytes_per_s * fabric->efficiency_frac;
+    cluster->pair_bytes_per_s = tsim_cluster_pair_rate(NULL, cluster).value;
     cluster->scale_up_bytes_per_s = 2 * (double)fabric->torus_dimensions * cluster->pair_bytes_per_s;
     cluster->scale_up_latency_s = cluster->fabric_latency_s = fabric->latency_s;
 }

@@ -34,24 +34,27 @@
  * Ignored here: other traffic (the engine shares links), stragglers, the host's launch time. */
 #include "cost/collective.h"
 
+#include "config/provenance.h"
 #include "cost/nccl_tables.h"
 #include "cost/torus.h"
 
 #include <math.h>
 
 struct problem {
+    struct tsim_term_recorder *recorder; /* NULL while plans are compared */
     const struct tsim_cluster *cluster;
     enum tsim_collective_op op;
     double bytes, n, nodes, g, g_min;
-    double up_bytes_per_s; /* of one accelerator towards the group's other ranks on its node */
-    int link;              /* LINK_NVLINK or LINK_PCI */
+    double mesh_links; /* of one accelerator to the group's other ranks on its node; else 1 */
+    int link;          /* LINK_NVLINK or LINK_PCI */
     bool is_ideal;
 };
 
 struct plan {
     enum tsim_algorithm algorithm;
     enum tsim_protocol protocol;
-    double latency_s, up_bytes, nic_bytes, link_frac, bound_bytes_per_s, fill_s;
+    struct tsim_amount latency;
+    double up_bytes, nic_bytes, link_frac, bound_bytes_per_s, fill_s;
     bool is_sequential; /* one link after the other, not all at once */
     double channels, hbm_bytes;
 };
@@ -68,21 +71,45 @@ static int protocol_index(enum tsim_protocol protocol) {
 
 /* In a full mesh among g, each has g - 1 of its links: those between where a group has fewest are what the others wait
  * for. */
-static double group_rate(const struct tsim_cluster *cluster, const struct tsim_group *group) {
+static double mesh_links(const struct tsim_cluster *cluster, const struct tsim_group *group) {
     int32_t fewest = group->min_ranks_per_node > 1 ? group->min_ranks_per_node : group->max_ranks_per_node;
-    bool is_mesh = cluster->node->scale_up == TSIM_SCALE_UP_MESH;
-    return cluster->pair_bytes_per_s * (is_mesh ? fewest - 1 : 1);
+    return cluster->node->scale_up == TSIM_SCALE_UP_MESH ? fewest - 1 : 1;
 }
 
-static double base_s(const struct problem *p, int row, enum tsim_protocol protocol) {
-    return LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] * BASE_LATENCY_S[row][protocol_index(protocol)];
+/* Of one accelerator towards the group's other ranks on its node. */
+static struct tsim_amount up_rate(const struct problem *p) {
+    if (!p->recorder)
+        return (struct tsim_amount){.value = p->cluster->pair_bytes_per_s * p->mesh_links};
+    struct tsim_amount pair = tsim_cluster_pair_rate(p->recorder, p->cluster);
+    if (p->mesh_links == 1)
+        return pair;
+    return tsim_product(
+        p->recorder, "links of the mesh within the group", "of one link x links", TSIM_BYTES_PER_S,
+        TSIM_PARTS(pair, tsim_given(p->recorder, "links", p->mesh_links, TSIM_COUNT, "ranks of the group on a node")));
 }
 
-static double node_hop_s(const struct problem *p, int row, enum tsim_protocol protocol) {
+static struct tsim_amount nccl(const struct problem *p, const char *name, double value, enum tsim_dimension dimension) {
+    return tsim_given(p->recorder, name, value, dimension, "NCCL's tuning model (sim/cost/nccl_tables.h)");
+}
+
+static struct tsim_amount counted(const struct problem *p, const char *name, double value) {
+    return tsim_given(p->recorder, name, value, TSIM_COUNT, "counted in the algorithm (sim/cost/collective.c)");
+}
+
+static struct tsim_amount base(const struct problem *p, int row, enum tsim_protocol protocol) {
+    return nccl(p, "start of the collective",
+                LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] *
+                    BASE_LATENCY_S[row][protocol_index(protocol)],
+                TSIM_TIME_S);
+}
+
+static struct tsim_amount node_hop(const struct problem *p, int row, enum tsim_protocol protocol) {
     double reference = HOP_LATENCY_S[p->link][ROW_RING][0];
-    return LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] *
-               HOP_LATENCY_S[p->link][row][protocol_index(protocol)] +
-           fmax(0, p->cluster->scale_up_latency_s - reference);
+    return nccl(p, "a hop on the node",
+                LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] *
+                        HOP_LATENCY_S[p->link][row][protocol_index(protocol)] +
+                    fmax(0, p->cluster->scale_up_latency_s - reference),
+                TSIM_TIME_S);
 }
 
 /* Simple's data is followed by a flush: twice over the fabric. */
@@ -91,17 +118,36 @@ static double fabric_extra_s(const struct problem *p, enum tsim_protocol protoco
     return protocol == TSIM_PROTOCOL_SIMPLE ? 2 * extra : extra;
 }
 
-static double fabric_hop_s(const struct problem *p, int row, enum tsim_protocol protocol) {
+static struct tsim_amount fabric_hop(const struct problem *p, int row, enum tsim_protocol protocol) {
     int its_row = p->g > 1 ? row : ROW_TREE;
-    return HOP_LATENCY_S[LINK_NET][its_row][protocol_index(protocol)] + fabric_extra_s(p, protocol);
+    return nccl(p, "a hop between nodes",
+                HOP_LATENCY_S[LINK_NET][its_row][protocol_index(protocol)] + fabric_extra_s(p, protocol), TSIM_TIME_S);
 }
 
-static double ring_latency_s(const struct problem *p, enum tsim_protocol protocol, double steps, double fabric_steps) {
-    double hop = node_hop_s(p, ROW_RING, protocol);
+static struct tsim_amount hops(const struct problem *p, const char *name, double n, struct tsim_amount hop) {
+    return tsim_product(p->recorder, name, "hops x latency of one", TSIM_TIME_S,
+                        TSIM_PARTS(counted(p, "hops", n), hop));
+}
+
+static struct tsim_amount latency(const struct problem *p, const struct tsim_amount *parts, size_t n) {
+    return tsim_sum(p->recorder, "latency", "start + hops", TSIM_TIME_S, parts, n);
+}
+
+static struct tsim_amount twice(const struct problem *p, const char *name, struct tsim_amount once) {
+    return tsim_product(p->recorder, name, "twice", TSIM_TIME_S, TSIM_PARTS(counted(p, "there and back", 2), once));
+}
+
+static struct tsim_amount ring_latency(const struct problem *p, enum tsim_protocol protocol, double steps,
+                                       double fabric_steps) {
+    struct tsim_amount hop = node_hop(p, ROW_RING, protocol);
     if (p->nodes > 1)
-        hop = fmax(hop, NET_OVERHEAD_S * (protocol == TSIM_PROTOCOL_SIMPLE ? NET_OVERHEAD_SIMPLE_POSTS : 1));
-    return base_s(p, ROW_RING, protocol) + (steps - fabric_steps) * hop +
-           fabric_steps * fabric_hop_s(p, ROW_RING, protocol);
+        hop = tsim_largest(
+            p->recorder, "a hop on the node, no less than a NIC's work", "the longer of the two", TSIM_TIME_S,
+            TSIM_PARTS(hop, nccl(p, "a NIC's work on a message",
+                                 NET_OVERHEAD_S * (protocol == TSIM_PROTOCOL_SIMPLE ? NET_OVERHEAD_SIMPLE_POSTS : 1),
+                                 TSIM_TIME_S)));
+    return latency(p, TSIM_PARTS(base(p, ROW_RING, protocol), hops(p, "on the node", steps - fabric_steps, hop),
+                                 hops(p, "between nodes", fabric_steps, fabric_hop(p, ROW_RING, protocol))));
 }
 
 /* Whole steps between the root of a binary tree of so many nodes and its leaves. */
@@ -137,7 +183,7 @@ static void ring_plan(const struct problem *p, enum tsim_protocol protocol, stru
     double touches = p->op == TSIM_ALL_REDUCE ? 5 : p->op == TSIM_REDUCE_SCATTER ? 3 : 2;
     *plan = (struct plan){.algorithm = TSIM_ALGORITHM_RING,
                           .protocol = protocol,
-                          .latency_s = ring_latency_s(p, protocol, passes * (p->n - 1), passes * (p->nodes - 1)),
+                          .latency = ring_latency(p, protocol, passes * (p->n - 1), passes * (p->nodes - 1)),
                           .up_bytes = volume * (p->nodes > 1 ? fraction(p->g) : 1),
                           .nic_bytes = p->nodes > 1 ? volume / p->g_min : 0,
                           .link_frac = RING_FRAC[protocol_index(protocol)],
@@ -147,7 +193,12 @@ static void ring_plan(const struct problem *p, enum tsim_protocol protocol, stru
         plan->bound_bytes_per_s = ll_limit(p) / (passes * share);
     if (p->op == TSIM_ALL_REDUCE && protocol == TSIM_PROTOCOL_SIMPLE && p->nodes > 1 &&
         p->bytes / (plan->channels * p->n) >= PLATEAU_BYTES)
-        plan->latency_s *= p->cluster->accelerator->nccl_generation == TSIM_VOLTA ? PLATEAU_BEFORE_AMPERE : PLATEAU;
+        plan->latency = tsim_product(
+            p->recorder, "latency of a long ring", "latency x plateau", TSIM_TIME_S,
+            TSIM_PARTS(plan->latency,
+                       nccl(p, "plateau",
+                            p->cluster->accelerator->nccl_generation == TSIM_VOLTA ? PLATEAU_BEFORE_AMPERE : PLATEAU,
+                            TSIM_FRACTION)));
 }
 
 /* The table's sizes are powers of two; straight lines between them in log2(bytes) keep time rising with bytes. */
@@ -180,7 +231,15 @@ static double tree_bound(const struct problem *p) {
 static double tree_fill_s(const struct problem *p, double n_channels) {
     double n_chunks = TREE_CHUNKS_PER_DEPTH * (p->g - 1 + tree_depth(p->nodes));
     double full = n_chunks * n_channels * TREE_LEAST_CHUNK_BYTES;
-    return -expm1(-p->bytes / full) * n_chunks * fabric_hop_s(p, ROW_TREE, TSIM_PROTOCOL_SIMPLE);
+    return -expm1(-p->bytes / full) * n_chunks * fabric_hop(p, ROW_TREE, TSIM_PROTOCOL_SIMPLE).value;
+}
+
+static struct tsim_amount tree_latency(const struct problem *p, enum tsim_protocol protocol) {
+    struct tsim_amount there =
+        tsim_sum(p->recorder, "hops to the root", "along the chain and up the tree", TSIM_TIME_S,
+                 TSIM_PARTS(hops(p, "along the chain of a node", p->g - 1, node_hop(p, ROW_TREE, protocol)),
+                            hops(p, "up the tree of nodes", tree_depth(p->nodes), fabric_hop(p, ROW_TREE, protocol))));
+    return latency(p, TSIM_PARTS(base(p, ROW_TREE, protocol), twice(p, "to the root and back", there)));
 }
 
 static void tree_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
@@ -194,9 +253,7 @@ static void tree_plan(const struct problem *p, enum tsim_protocol protocol, stru
         frac *= tree_correction(p->bytes, protocol);
     *plan = (struct plan){.algorithm = TSIM_ALGORITHM_TREE,
                           .protocol = protocol,
-                          .latency_s = base_s(p, ROW_TREE, protocol) +
-                                       2 * ((p->g - 1) * node_hop_s(p, ROW_TREE, protocol) +
-                                            tree_depth(p->nodes) * fabric_hop_s(p, ROW_TREE, protocol)),
+                          .latency = tree_latency(p, protocol),
                           .up_bytes = 2 * fraction(p->g) * p->bytes,
                           .nic_bytes = tree_sends(p->nodes) * p->bytes / p->g_min,
                           .link_frac = frac,
@@ -220,7 +277,17 @@ static double nvls_tree_fill_s(const struct problem *p, double n_channels, doubl
     return in_flight * -expm1(-p->bytes / in_flight) / bytes_per_s;
 }
 
-static void nvls_plan(const struct problem *p, struct plan *plan) {
+static struct tsim_amount nvls_latency(const struct problem *p) {
+    struct tsim_amount start =
+        nccl(p, "start of the collective", LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] * NVLS_LATENCY_S,
+             TSIM_TIME_S);
+    struct tsim_amount hop =
+        nccl(p, "a hop between nodes", NVLS_TREE_HOP_LATENCY_S + fabric_extra_s(p, TSIM_PROTOCOL_SIMPLE), TSIM_TIME_S);
+    return latency(p, TSIM_PARTS(start, hops(p, "up the tree of nodes and back", 2 * tree_depth(p->nodes), hop)));
+}
+
+static void nvls_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
+    (void)protocol;
     bool is_tree = p->nodes > 1;
     double volume = (p->g + 1) / p->g * p->bytes;
     double link = p->cluster->scale_up_reduce_bytes_per_s;
@@ -228,9 +295,7 @@ static void nvls_plan(const struct problem *p, struct plan *plan) {
     double n_channels = NVLS_CHANNELS[p->cluster->accelerator->nccl_generation][is_tree];
     *plan = (struct plan){.algorithm = is_tree ? TSIM_ALGORITHM_NVLS_TREE : TSIM_ALGORITHM_NVLS,
                           .protocol = TSIM_PROTOCOL_SIMPLE,
-                          .latency_s = LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] * NVLS_LATENCY_S +
-                                       2 * tree_depth(p->nodes) *
-                                           (NVLS_TREE_HOP_LATENCY_S + fabric_extra_s(p, TSIM_PROTOCOL_SIMPLE)),
+                          .latency = nvls_latency(p),
                           .up_bytes = volume,
                           .nic_bytes = tree_sends(p->nodes) * p->bytes / p->g_min,
                           .link_frac = 1,
@@ -240,23 +305,26 @@ static void nvls_plan(const struct problem *p, struct plan *plan) {
                           .hbm_bytes = 2 * p->bytes};
 }
 
-static void hierarchical_plan(const struct problem *p, struct plan *plan) {
+static void hierarchical_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
+    (void)protocol;
     struct problem node = *p, across = *p;
     node.nodes = 1;
     node.n = p->g;
     across.g = across.g_min = 1;
     across.n = p->nodes;
-    *plan = (struct plan){.algorithm = TSIM_ALGORITHM_HIERARCHICAL,
-                          .protocol = TSIM_PROTOCOL_SIMPLE,
-                          .latency_s =
-                              2 * ring_latency_s(&node, TSIM_PROTOCOL_SIMPLE, p->g - 1, 0) +
-                              ring_latency_s(&across, TSIM_PROTOCOL_SIMPLE, 2 * (p->nodes - 1), 2 * (p->nodes - 1)),
-                          .up_bytes = 2 * fraction(p->g) * p->bytes,
-                          .nic_bytes = 2 * fraction(p->nodes) * p->bytes / p->g,
-                          .link_frac = 1,
-                          .is_sequential = true,
-                          .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
-                          .hbm_bytes = 5 * fraction(p->g) * p->bytes + 5 * fraction(p->nodes) * p->bytes / p->g};
+    *plan = (struct plan){
+        .algorithm = TSIM_ALGORITHM_HIERARCHICAL,
+        .protocol = TSIM_PROTOCOL_SIMPLE,
+        .latency =
+            latency(p, TSIM_PARTS(twice(p, "scatter and gather on the node",
+                                        ring_latency(&node, TSIM_PROTOCOL_SIMPLE, p->g - 1, 0)),
+                                  ring_latency(&across, TSIM_PROTOCOL_SIMPLE, 2 * (p->nodes - 1), 2 * (p->nodes - 1)))),
+        .up_bytes = 2 * fraction(p->g) * p->bytes,
+        .nic_bytes = 2 * fraction(p->nodes) * p->bytes / p->g,
+        .link_frac = 1,
+        .is_sequential = true,
+        .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
+        .hbm_bytes = 5 * fraction(p->g) * p->bytes + 5 * fraction(p->nodes) * p->bytes / p->g};
 }
 
 /* Of the node's links that messages to all of its other ranks fill at once. */
@@ -268,7 +336,7 @@ static double messages_frac(const struct problem *p) {
         each /= 2;
     while (message_bytes / each > P2P_LONGEST_PART_BYTES && each <= P2P_CHANNELS / 2)
         each *= 2;
-    return fmin(1, (p->n - 1) * each * P2P_CHANNEL_BYTES_PER_S / p->up_bytes_per_s);
+    return fmin(1, (p->n - 1) * each * P2P_CHANNEL_BYTES_PER_S / up_rate(p).value);
 }
 
 /* `below` ranks lie together behind a link of `bytes_per_s`, which carries their messages to all others. Returns bytes of
@@ -285,17 +353,19 @@ static double smaller_bound(double a, double b) {
 static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
     double near = p->g - 1, far = p->n - p->g_min; /* fewest ranks on the node: most messages leave it */
     const struct tsim_node *node = p->cluster->node;
-    *plan = (struct plan){.algorithm = TSIM_ALGORITHM_PAIRWISE,
-                          .protocol = protocol,
-                          .latency_s =
-                              base_s(p, ROW_RING, protocol) +
-                              ceil(near / P2P_PEERS_AT_ONCE) * node_hop_s(p, ROW_RING, protocol) +
-                              (p->nodes > 1 ? ceil(far / P2P_PEERS_AT_ONCE) : 0) * fabric_hop_s(p, ROW_RING, protocol),
-                          .up_bytes = near / p->n * p->bytes,
-                          .nic_bytes = p->nodes > 1 ? far / p->n * p->bytes : 0,
-                          .link_frac = RING_FRAC[protocol_index(protocol)] * messages_frac(p),
-                          .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
-                          .hbm_bytes = 2 * p->bytes};
+    *plan = (struct plan){
+        .algorithm = TSIM_ALGORITHM_PAIRWISE,
+        .protocol = protocol,
+        .latency = latency(
+            p, TSIM_PARTS(base(p, ROW_RING, protocol),
+                          hops(p, "on the node", ceil(near / P2P_PEERS_AT_ONCE), node_hop(p, ROW_RING, protocol)),
+                          hops(p, "between nodes", p->nodes > 1 ? ceil(far / P2P_PEERS_AT_ONCE) : 0,
+                               fabric_hop(p, ROW_RING, protocol)))),
+        .up_bytes = near / p->n * p->bytes,
+        .nic_bytes = p->nodes > 1 ? far / p->n * p->bytes : 0,
+        .link_frac = RING_FRAC[protocol_index(protocol)] * messages_frac(p),
+        .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
+        .hbm_bytes = 2 * p->bytes};
     if (p->nodes > 1 && !p->is_ideal)
         plan->bound_bytes_per_s = PAIRWISE_NET_FRAC * plan->link_frac * p->cluster->nic_bytes_per_s * p->n / far;
     /* A tree of PCIe: what is below a switch or on a socket shares its way out. */
@@ -307,15 +377,16 @@ static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, 
 
 static void direct_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
     bool is_near = p->nodes == 1;
-    *plan = (struct plan){.algorithm = TSIM_ALGORITHM_DIRECT,
-                          .protocol = protocol,
-                          .latency_s = base_s(p, ROW_RING, protocol) + (is_near ? node_hop_s(p, ROW_RING, protocol)
-                                                                                : fabric_hop_s(p, ROW_RING, protocol)),
-                          .up_bytes = is_near ? p->bytes : 0,
-                          .nic_bytes = is_near ? 0 : p->bytes,
-                          .link_frac = RING_FRAC[protocol_index(protocol)],
-                          .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
-                          .hbm_bytes = p->bytes};
+    *plan = (struct plan){
+        .algorithm = TSIM_ALGORITHM_DIRECT,
+        .protocol = protocol,
+        .latency = latency(p, TSIM_PARTS(base(p, ROW_RING, protocol), is_near ? node_hop(p, ROW_RING, protocol)
+                                                                              : fabric_hop(p, ROW_RING, protocol))),
+        .up_bytes = is_near ? p->bytes : 0,
+        .nic_bytes = is_near ? 0 : p->bytes,
+        .link_frac = RING_FRAC[protocol_index(protocol)],
+        .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
+        .hbm_bytes = p->bytes};
 }
 
 /* ---- time and choice ---- */
@@ -325,28 +396,73 @@ static double over(double bytes, double bytes_per_s) {
     return bytes > 0 && bytes_per_s > 0 ? bytes / bytes_per_s : 0;
 }
 
-static double flow_s(const struct problem *p, const struct plan *plan) {
-    bool in_switch = plan->algorithm == TSIM_ALGORITHM_NVLS || plan->algorithm == TSIM_ALGORITHM_NVLS_TREE;
-    double link = in_switch ? p->cluster->scale_up_reduce_bytes_per_s : p->up_bytes_per_s;
-    double up = over(plan->up_bytes, plan->link_frac * link);
-    double nic = over(plan->nic_bytes, plan->link_frac * p->cluster->nic_bytes_per_s);
-    double links = plan->is_sequential ? up + nic : fmax(up, nic);
-    return fmax(links, over(p->bytes, plan->bound_bytes_per_s)) + plan->fill_s;
+static struct tsim_amount link_time(const struct problem *p, const char *name, double bytes, double frac,
+                                    struct tsim_amount rate) {
+    if (!(bytes > 0 && frac * rate.value > 0))
+        return tsim_given(p->recorder, name, 0, TSIM_TIME_S, "nothing is sent there");
+    struct tsim_amount reached =
+        tsim_product(p->recorder, "rate that the protocol reaches", "its part of the link's rate x rate",
+                     TSIM_BYTES_PER_S, TSIM_PARTS(nccl(p, "part of the link's rate", frac, TSIM_FRACTION), rate));
+    return tsim_product(p->recorder, name, "bytes / rate", TSIM_TIME_S,
+                        TSIM_PARTS(tsim_given(p->recorder, "bytes that an accelerator sends", bytes, TSIM_BYTES,
+                                              "counted in the algorithm (sim/cost/collective.c)"),
+                                   tsim_inverse(reached)));
 }
 
+static struct tsim_amount nothing(const struct problem *p) {
+    return tsim_given(p->recorder, "no link", 0, TSIM_BYTES_PER_S, "the group does not need it");
+}
+
+static struct tsim_amount flow(const struct problem *p, const struct plan *plan) {
+    struct tsim_term_recorder *r = p->recorder;
+    bool in_switch = plan->algorithm == TSIM_ALGORITHM_NVLS || plan->algorithm == TSIM_ALGORITHM_NVLS_TREE;
+    struct tsim_amount link = up_rate(p), share = {.value = p->cluster->nic_bytes_per_s};
+    if (in_switch)
+        link = r ? tsim_cluster_reduce_rate(r, p->cluster)
+                 : (struct tsim_amount){.value = p->cluster->scale_up_reduce_bytes_per_s};
+    if (r)
+        share = p->cluster->fabric ? tsim_cluster_nic_rate(r, p->cluster) : nothing(p);
+    struct tsim_amount up = link_time(p, "on the node's links", plan->up_bytes, plan->link_frac, link);
+    struct tsim_amount nic = link_time(p, "through the NICs", plan->nic_bytes, plan->link_frac, share);
+    struct tsim_amount links =
+        plan->is_sequential
+            ? tsim_sum(r, "on the links", "one after the other", TSIM_TIME_S, TSIM_PARTS(up, nic))
+            : tsim_largest(r, "on the links", "the slower of the two", TSIM_TIME_S, TSIM_PARTS(up, nic));
+    if (plan->bound_bytes_per_s > 0)
+        links = tsim_largest(
+            r, "on the links, or at the algorithm's own limit", "the longer of the two", TSIM_TIME_S,
+            TSIM_PARTS(links, tsim_product(r, "at the algorithm's own limit", "bytes / limit", TSIM_TIME_S,
+                                           TSIM_PARTS(tsim_given(r, "bytes", p->bytes, TSIM_BYTES,
+                                                                 "the operator's shape (sim/workload/operators.h)"),
+                                                      tsim_inverse(nccl(p, "limit of algorithm and protocol",
+                                                                        plan->bound_bytes_per_s, TSIM_BYTES_PER_S))))));
+    return tsim_sum(r, "flow", "links, and the filling of a pipeline of pieces", TSIM_TIME_S,
+                    TSIM_PARTS(links, nccl(p, "pieces in a pipeline", plan->fill_s, TSIM_TIME_S)));
+}
+
+typedef void (*make_fn)(const struct problem *p, enum tsim_protocol protocol, struct plan *plan);
+
 struct choice {
+    make_fn make;
     struct plan plan;
-    double flow_s;
-    bool has;
+    struct tsim_amount flow;
 };
 
-static void consider(const struct problem *p, struct plan *plan, struct choice *best) {
-    if (p->is_ideal)
-        plan->latency_s = plan->fill_s = 0;
-    double flow = flow_s(p, plan);
-    if (best->has && plan->latency_s + flow >= best->plan.latency_s + best->flow_s)
-        return;
-    *best = (struct choice){.plan = *plan, .flow_s = flow, .has = true};
+static struct choice choice_of(const struct problem *p, make_fn make, enum tsim_protocol protocol) {
+    struct choice choice = {.make = make};
+    make(p, protocol, &choice.plan);
+    if (p->is_ideal) {
+        choice.plan.latency = (struct tsim_amount){0};
+        choice.plan.fill_s = 0;
+    }
+    choice.flow = flow(p, &choice.plan);
+    return choice;
+}
+
+static void consider(const struct problem *p, make_fn make, enum tsim_protocol protocol, struct choice *best) {
+    struct choice choice = choice_of(p, make, protocol);
+    if (!best->make || choice.plan.latency.value + choice.flow.value < best->plan.latency.value + best->flow.value)
+        *best = choice;
 }
 
 /* LL and LL128 mark data as complete by flags among it: the fabric must deliver in order. */
@@ -374,17 +490,11 @@ static bool uses_protocol(const struct problem *p, enum tsim_protocol wanted, en
     return can_protocol(p, protocol) && (wanted == TSIM_PROTOCOL_AUTO || wanted == protocol);
 }
 
-static void consider_all_protocols(const struct problem *p, enum tsim_protocol wanted,
-                                   void (*make)(const struct problem *, enum tsim_protocol, struct plan *),
+static void consider_all_protocols(const struct problem *p, enum tsim_protocol wanted, make_fn make,
                                    struct choice *best) {
-    for (int i = TSIM_PROTOCOL_LL; i <= TSIM_PROTOCOL_SIMPLE; i++) {
-        enum tsim_protocol protocol = (enum tsim_protocol)i;
-        struct plan plan;
-        if (!uses_protocol(p, wanted, protocol))
-            continue;
-        make(p, protocol, &plan);
-        consider(p, &plan, best);
-    }
+    for (int i = TSIM_PROTOCOL_LL; i <= TSIM_PROTOCOL_SIMPLE; i++)
+        if (uses_protocol(p, wanted, (enum tsim_protocol)i))
+            consider(p, make, (enum tsim_protocol)i, best);
 }
 
 bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collective_op op, const struct tsim_group *group,
@@ -430,22 +540,16 @@ static enum tsim_protocol message_protocol(const struct problem *p, enum tsim_pr
 static void choose(const struct problem *p, const struct tsim_collective_request *request, struct choice *best) {
     enum tsim_algorithm wanted = request->algorithm;
     enum tsim_protocol protocol = request->protocol;
-    struct plan plan;
     if (!tsim_collective_can(p->cluster, p->op, &request->group, wanted))
         wanted = TSIM_ALGORITHM_AUTO;
     bool any = wanted == TSIM_ALGORITHM_AUTO;
     if (p->op == TSIM_ALL_TO_ALL || p->op == TSIM_SEND_RECV) {
         protocol = message_protocol(p, protocol);
-        if (p->op == TSIM_ALL_TO_ALL)
-            pairwise_plan(p, protocol, &plan);
-        else
-            direct_plan(p, protocol, &plan);
-        consider(p, &plan, best);
+        consider(p, p->op == TSIM_ALL_TO_ALL ? pairwise_plan : direct_plan, protocol, best);
         return;
     }
     if (wanted == TSIM_ALGORITHM_HIERARCHICAL) {
-        hierarchical_plan(p, &plan);
-        consider(p, &plan, best);
+        consider(p, hierarchical_plan, protocol, best);
         return;
     }
     if (!can_protocol(p, protocol))
@@ -458,10 +562,8 @@ static void choose(const struct problem *p, const struct tsim_collective_request
         consider_all_protocols(p, protocol, tree_plan, best);
     enum tsim_algorithm in_switch = p->nodes > 1 ? TSIM_ALGORITHM_NVLS_TREE : TSIM_ALGORITHM_NVLS;
     if ((wanted == in_switch || (any && uses_protocol(p, protocol, TSIM_PROTOCOL_SIMPLE))) &&
-        tsim_collective_can(p->cluster, p->op, &request->group, in_switch)) {
-        nvls_plan(p, &plan);
-        consider(p, &plan, best);
-    }
+        tsim_collective_can(p->cluster, p->op, &request->group, in_switch))
+        consider(p, nvls_plan, protocol, best);
 }
 
 /* TPU, Trainium, Gaudi and the like have engines for this beside their cores. */
@@ -502,15 +604,25 @@ static void nccl_cost(const struct tsim_cluster *cluster, const struct tsim_coll
                         .nodes = group->n_nodes,
                         .g = group->max_ranks_per_node,
                         .g_min = group->min_ranks_per_node,
-                        .up_bytes_per_s = group_rate(cluster, group),
+                        .mesh_links = mesh_links(cluster, group),
                         .link = kind == TSIM_SCALE_UP_SWITCH || kind == TSIM_SCALE_UP_MESH ? LINK_NVLINK : LINK_PCI,
                         .is_ideal = request->network == TSIM_NETWORK_IDEAL};
-    struct choice best = {.has = false};
+    struct choice best = {0};
     choose(&p, request, &best);
+    if (request->recorder) {
+        p.recorder = request->recorder;
+        best = choice_of(&p, best.make, best.plan.protocol);
+    }
     cost->algorithm = best.plan.algorithm;
     cost->protocol = best.plan.protocol;
-    cost->latency_s = best.plan.latency_s;
-    cost->time_s = best.plan.latency_s + best.flow_s;
+    cost->latency_s = best.plan.latency.value;
+    struct tsim_amount time =
+        tsim_sum(p.recorder,
+                 tsim_record_text(p.recorder, "%s by %s, %s, alone", tsim_collective_op_name(request->op),
+                                  tsim_algorithm_name(cost->algorithm), tsim_protocol_name(cost->protocol)),
+                 "latency + flow", TSIM_TIME_S, TSIM_PARTS(best.plan.latency, best.flow));
+    cost->time_s = time.value;
+    cost->term = time.term;
     cost->scale_up_bytes = best.plan.up_bytes;
     cost->nic_bytes = best.plan.nic_bytes;
     double own_s = over(p.bytes, best.plan.bound_bytes_per_s) + best.plan.fill_s;

@@ -52,9 +52,10 @@ struct tsim_collective_request {
     enum tsim_collective_op op;
     double bytes; /* S above */
     struct tsim_group group;
-    enum tsim_algorithm algorithm; /* one that cannot do the op here (see tsim_collective_can) counts as AUTO */
-    enum tsim_protocol protocol;   /* likewise */
-    enum tsim_network network;     /* IDEAL: no latency, no start-up, Simple */
+    enum tsim_algorithm algorithm;       /* one that cannot do the op here (see tsim_collective_can) counts as AUTO */
+    enum tsim_protocol protocol;         /* likewise */
+    enum tsim_network network;           /* IDEAL: no latency, no start-up, Simple */
+    struct tsim_term_recorder *recorder; /* NULL: `term` stays so, too */
 };
 
 struct tsim_collective_cost {
@@ -62,6 +63,7 @@ struct tsim_collective_cost {
     enum tsim_protocol protocol;
     double latency_s;                 /* before and between the flow of bytes; uses no link */
     double time_s;                    /* alone */
+    const struct tsim_term *term;     /* of time_s: how it comes about */
     double scale_up_bytes;            /* payload that one accelerator sends (and receives) on its scale-up link */
     double nic_bytes;                 /* the same on its NIC share; the busiest accelerator where nodes are uneven */
     double bound_bytes_per_s;         /* bytes / flow at best by algorithm and protocol alone; 0: the links decide */

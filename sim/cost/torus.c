@@ -1,5 +1,7 @@
 #include "cost/torus.h"
 
+#include "config/provenance.h"
+
 #include <math.h>
 
 struct box {
@@ -46,69 +48,94 @@ static struct box find_box(const struct tsim_cluster *cluster, const struct tsim
     return box;
 }
 
-/* One pass over all dimensions: of `bytes` before scattering or after gathering. */
-static double pass_s(const struct box *box, double bytes, double link_bytes_per_s) {
-    double total_s = 0;
-    for (int p = 0; p < box->n_dimensions; p++) {
-        double slowest_s = 0;
-        for (int r = 0; r < box->n_dimensions; r++) {
-            double part = bytes / (2 * box->n_dimensions);
-            for (int before = 0; before < p; before++)
-                part /= box->extent[(r + before) % box->n_dimensions];
-            int d = (r + p) % box->n_dimensions;
-            slowest_s = fmax(slowest_s, part * (box->extent[d] - 1) / box->extent[d] * box->slowness[d]);
-        }
-        total_s += slowest_s / link_bytes_per_s;
-    }
-    return total_s;
+static struct tsim_amount over_link(struct tsim_term_recorder *r, const char *name, double bytes,
+                                    struct tsim_amount link) {
+    return tsim_product(r, name, "bytes / rate", TSIM_TIME_S,
+                        TSIM_PARTS(tsim_given(r, "bytes on the busiest link", bytes, TSIM_BYTES,
+                                              "counted in the algorithm (sim/cost/torus.h)"),
+                                   tsim_inverse(link)));
 }
 
-static double all_to_all_s(const struct box *box, double bytes, double link_bytes_per_s) {
+/* One pass over all dimensions: of `bytes` before scattering or after gathering. */
+static struct tsim_amount one_pass(struct tsim_term_recorder *r, const struct box *box, double bytes,
+                                   struct tsim_amount link) {
+    struct tsim_part_list phases = {.recorder = r};
+    for (int p = 0; p < box->n_dimensions; p++) {
+        double slowest_bytes = 0;
+        for (int q = 0; q < box->n_dimensions; q++) {
+            double part = bytes / (2 * box->n_dimensions);
+            for (int before = 0; before < p; before++)
+                part /= box->extent[(q + before) % box->n_dimensions];
+            int d = (q + p) % box->n_dimensions;
+            slowest_bytes = fmax(slowest_bytes, part * (box->extent[d] - 1) / box->extent[d] * box->slowness[d]);
+        }
+        tsim_part_add(&phases, over_link(r, "a dimension", slowest_bytes, link));
+    }
+    return tsim_sum_of(&phases, "a pass over the dimensions", "one after the other", TSIM_TIME_S);
+}
+
+static struct tsim_amount all_to_all(struct tsim_term_recorder *r, const struct box *box, double bytes,
+                                     struct tsim_amount link) {
     double slowest = 0;
     for (int d = 0; d < box->n_dimensions; d++)
         slowest = fmax(slowest, box->extent[d] * box->slowness[d]);
-    return bytes * slowest / 8 / link_bytes_per_s;
+    return over_link(r, "across the longest dimension", bytes * slowest / 8, link);
 }
 
 void tsim_torus_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
                      struct tsim_collective_cost *cost) {
     struct box box = find_box(cluster, &request->group);
     double n = request->group.n_ranks, share = (n - 1) / n, bytes = request->bytes, hops = 0;
-    double link = cluster->pair_bytes_per_s;
+    struct tsim_term_recorder *r = request->recorder;
+    struct tsim_amount link = {.value = cluster->pair_bytes_per_s}, hop = {.value = cluster->fabric_latency_s}, flow = {0};
+    if (r) {
+        link = tsim_cluster_pair_rate(r, cluster);
+        hop = tsim_of_file(r, TSIM_CATALOGUE_FABRICS, cluster->fabric->name, "latency", hop.value, TSIM_TIME_S);
+    }
     for (int d = 0; d < box.n_dimensions; d++)
         hops += box.extent[d] - 1;
     cost->algorithm = TSIM_ALGORITHM_TORUS;
     cost->protocol = TSIM_PROTOCOL_SIMPLE;
     switch (request->op) {
     case TSIM_ALL_REDUCE:
-        cost->time_s = 2 * pass_s(&box, bytes, link);
+        flow = tsim_product(r, "flow", "passes x time of one", TSIM_TIME_S,
+                            TSIM_PARTS(tsim_given(r, "passes", 2, TSIM_COUNT, "to scatter and to gather"),
+                                       one_pass(r, &box, bytes, link)));
         cost->scale_up_bytes = 2 * share * bytes;
         cost->hbm_bytes = 5 * share * bytes;
         hops *= 2;
         break;
     case TSIM_ALL_GATHER:
     case TSIM_REDUCE_SCATTER:
-        cost->time_s = pass_s(&box, bytes, link);
+        flow = one_pass(r, &box, bytes, link);
         cost->scale_up_bytes = share * bytes;
         cost->hbm_bytes = (request->op == TSIM_ALL_GATHER ? 2 : 3) * share * bytes;
         break;
     case TSIM_ALL_TO_ALL:
         cost->algorithm = TSIM_ALGORITHM_PAIRWISE;
-        cost->time_s = all_to_all_s(&box, bytes, link);
+        flow = all_to_all(r, &box, bytes, link);
         cost->scale_up_bytes = share * bytes;
         cost->hbm_bytes = 2 * bytes;
         break;
     case TSIM_BROADCAST:
     case TSIM_SEND_RECV:
         cost->algorithm = request->op == TSIM_BROADCAST ? TSIM_ALGORITHM_RING : TSIM_ALGORITHM_DIRECT;
-        cost->time_s = bytes / link;
+        flow = over_link(r, "along the chain of ranks", bytes, link);
         cost->scale_up_bytes = cost->hbm_bytes = bytes;
         hops = request->op == TSIM_BROADCAST ? n - 1 : 1;
         break;
     case TSIM_N_COLLECTIVE_OPS:
         break;
     }
-    if (request->network != TSIM_NETWORK_IDEAL)
-        cost->latency_s = hops * cluster->fabric_latency_s;
-    cost->time_s += cost->latency_s;
+    struct tsim_amount latency =
+        tsim_product(r, "latency", "hops x latency of one", TSIM_TIME_S,
+                     TSIM_PARTS(tsim_given(r, "hops", request->network == TSIM_NETWORK_IDEAL ? 0 : hops, TSIM_COUNT,
+                                           "counted in the algorithm (sim/cost/torus.h)"),
+                                hop));
+    struct tsim_amount time =
+        tsim_sum(r, tsim_record_text(r, "%s on the torus, alone", tsim_collective_op_name(request->op)),
+                 "flow + latency", TSIM_TIME_S, TSIM_PARTS(flow, latency));
+    cost->latency_s = latency.value;
+    cost->time_s = time.value;
+    cost->term = time.term;
 }
