@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/manual.h"
 #include "config/reference.h"
 #include "report/terminal/table.h"
@@ -233,6 +234,21 @@ const struct tsim_command *tsim_command_find(const char *name) {
 
 /* ---- help ---- */
 
+/* One sentence, in lines that are about as long as the others. */
+static void print_exits(FILE *out) {
+    enum { MOST_COLUMNS = 84 };
+    int column = fprintf(out, "Exit status:");
+    for (size_t i = 0; i < TSIM_N_EXITS; i++) {
+        char text[80];
+        int length = snprintf(text, sizeof text, "%d %s%c", (int)TSIM_EXITS[i].status, TSIM_EXITS[i].text,
+                              i + 1 < TSIM_N_EXITS ? ',' : '.');
+        bool is_next = column + 1 + length > MOST_COLUMNS;
+        fprintf(out, "%c%s", is_next ? '\n' : ' ', text);
+        column = (is_next ? 0 : column + 1) + length;
+    }
+    fputc('\n', out);
+}
+
 static void print_commands(FILE *out) {
     fputs("tsim predicts how a neural network trains on a cluster of accelerators.\n\n"
           "usage: tsim COMMAND [OPTION]... [OPERAND]...\n\ncommands:\n",
@@ -242,10 +258,8 @@ static void print_commands(FILE *out) {
         snprintf(left, sizeof left, "%s %s", COMMANDS[i].name, COMMANDS[i].operands);
         fprintf(out, "  %-23s %s\n", left, COMMANDS[i].summary);
     }
-    fputs("\n'tsim help COMMAND' lists a command's options.\n"
-          "Exit status: 0 done, 2 wrong usage, 3 invalid input, 4 does not fit in memory,\n"
-          "5 a file, the database or memory failed, 6 a gate failed, 70 a bug, 130 interrupted.\n",
-          out);
+    fputs("\n'tsim help COMMAND' lists a command's options.\n", out);
+    print_exits(out);
 }
 
 static void print_command(const struct tsim_command *command, FILE *out) {

@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct tsim_exit_meaning TSIM_EXITS[TSIM_N_EXITS] = {{TSIM_EXIT_OK, "done"},
+                                                           {TSIM_EXIT_USAGE, "wrong usage"},
+                                                           {TSIM_EXIT_INVALID, "invalid input"},
+                                                           {TSIM_EXIT_DOES_NOT_FIT, "does not fit in memory"},
+                                                           {TSIM_EXIT_IO, "a file, the database or memory failed"},
+                                                           {TSIM_EXIT_GATE, "a gate failed"},
+                                                           {TSIM_EXIT_BUG, "a bug"},
+                                                           {TSIM_EXIT_INTERRUPTED, "interrupted"}};
+
 static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_MODEL] = {"model", TSIM_OPTION_NEEDS_VALUE, "ID",
                            "what is trained: an id or a file (default " TSIM_DEFAULT_MODEL ")"},

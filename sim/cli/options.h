@@ -19,6 +19,14 @@ enum tsim_exit {
     TSIM_EXIT_INTERRUPTED = 130
 };
 
+/* What each tells, for help and manual pages. */
+struct tsim_exit_meaning {
+    enum tsim_exit status;
+    const char *text;
+};
+enum { TSIM_N_EXITS = 8 };
+extern const struct tsim_exit_meaning TSIM_EXITS[TSIM_N_EXITS];
+
 enum tsim_option {
     TSIM_OPTION_MODEL,
     TSIM_OPTION_NODE,

@@ -1,0 +1,11 @@
+/* completion.h - scripts that complete commands, options, their words, files and the catalogue's ids in a shell, from the
+ * tables of commands and options. */
+#ifndef TSIM_CLI_COMPLETION_H
+#define TSIM_CLI_COMPLETION_H
+
+#include "cli/options.h"
+
+void tsim_completion_bash(const struct tsim_commands *commands, FILE *out);
+void tsim_completion_zsh(const struct tsim_commands *commands, FILE *out);
+
+#endif
