@@ -1,6 +1,6 @@
 #!/bin/bash
-# layers.sh - the direction of includes, where third-party headers are included, and where memory is allocated. First
-# tries itself on small trees that are wrong. Prints each offending line and exits 1.
+# layers.sh - the direction of includes, where third-party headers are included, where memory is allocated, and that files have
+# names of their own. First tries itself on small trees that are wrong. Prints each offending line and exits 1.
 #
 #   base <- config <- {workload, cluster} <- cost <- network <- step <- run <- results <- study <- report <- cli; engine
 #   sees base alone, campaign sees base, config and engine, and run sees it
@@ -94,6 +94,12 @@ allocations() {
         }' $(sources ch)
 }
 
+# A file's name says what it is, wherever it lies: no two have the same, and none is a part of another.
+names() {
+    sources ch | sed 's|.*/||' | sort | uniq -d | sed 's/$/   (the name of more than one file under sim)/'
+    sources ch | grep -E '_parts\.[ch]$' | sed 's/$/   (named after being a part)/'
+}
+
 check() {
     cd "$1" || return 1
     local found
@@ -105,6 +111,7 @@ check() {
         wrong_arrows
         third_party
         allocations
+        names
     )
     [ -z "$found" ] && return 0
     echo "$found"
@@ -150,6 +157,9 @@ self_test() {
     expect "a heap word in a comment" clean cost/x.c '/* one line\n * calloc (4) and free (it)\n */\n'
     expect "malloc" 'sim/cost/x.c:2:.*arenas' cost/x.c '\nint *p = malloc(4);\n'
     expect "malloc in a folder of a folder" 'sim/import/models/x.c:1:.*arenas' import/models/x.c 'int *p = malloc(4);\n'
+    expect "two files of one name" '^x.c .*more than one file' cost/x.c '' import/models/x.c ''
+    expect "a header and a file of one name" clean cost/x.c '' cost/x.h ''
+    expect "a file that is a part" 'sim/cost/x_parts.h .*being a part' cost/x_parts.h ''
     expect "free" 'sim/cost/x.c:1:.*arenas' cost/x.c '\tfree (p);\n'
     expect "names that contain free" clean cost/x.c 'tsim_heap_free(p);\njson->free(p);\n'
 }

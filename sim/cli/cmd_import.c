@@ -1,6 +1,6 @@
 #include "cli/command.h"
 
-#include "import/format.h"
+#include "import/formats.h"
 #include "report/text_file.h"
 
 #include <limits.h>

@@ -2,7 +2,7 @@
 #ifndef TSIM_IMPORT_OVERRIDES_H
 #define TSIM_IMPORT_OVERRIDES_H
 
-#include "import/format.h"
+#include "import/formats.h"
 
 /* The value that the last --set of that path gives; NULL: there is none. */
 const char *tsim_import_override(const struct tsim_import_input *input, const char *path);

@@ -1,6 +1,6 @@
 /* Every importer: XML, JSON and binary files for those that read such files, and any other text for all that do not. */
 #include "fuzz/fuzz.h"
-#include "import/format.h"
+#include "import/formats.h"
 
 enum look { TEXT, XML, JSON, BINARY };
 

@@ -2,7 +2,7 @@
  */
 #include "config/catalogue_load.h"
 #include "config/document.h"
-#include "import/format.h"
+#include "import/formats.h"
 #include "import/models/hf_config.h"
 #include "support/damage.h"
 #include "workload/model.h"

@@ -1,5 +1,5 @@
 /* Recipes of NeMo: data types, values that stand for others, and jobs that are not plain training of a transformer. */
-#include "import/format.h"
+#include "import/formats.h"
 #include "support/training_rig.h"
 
 #include <string.h>

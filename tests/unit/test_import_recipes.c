@@ -1,5 +1,5 @@
 /* Recipes of other programs: the scenarios that public ones give, places of contradictions, damaged files. */
-#include "import/format.h"
+#include "import/formats.h"
 #include "support/damage.h"
 #include "support/training_rig.h"
 #include "workload/model.h"

@@ -1,5 +1,5 @@
 /* Topologies of machines: what nvidia-smi and NCCL say of them, as nodes. Values are read off the files by hand. */
-#include "import/format.h"
+#include "import/formats.h"
 #include "support/training_rig.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Recipes of torchtitan: what its settings are in a scenario, and which are refused. */
-#include "import/format.h"
+#include "import/formats.h"
 #include "support/training_rig.h"
 
 #include <string.h>

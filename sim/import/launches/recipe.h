@@ -5,7 +5,7 @@
 #ifndef TSIM_IMPORT_RECIPE_H
 #define TSIM_IMPORT_RECIPE_H
 
-#include "import/format.h"
+#include "import/formats.h"
 #include "import/setting_class.h"
 
 struct tsim_setting {

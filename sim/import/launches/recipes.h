@@ -4,7 +4,7 @@
 #ifndef TSIM_IMPORT_RECIPES_H
 #define TSIM_IMPORT_RECIPES_H
 
-#include "import/format.h"
+#include "import/formats.h"
 
 /* Arguments of NVIDIA/Megatron-LM (megatron/training/arguments.py) and of the launchers torchrun, deepspeed and srun:
  * on a command line, in a shell script (shell.h), or in YAML, as the argument's name with dashes or underscores. */

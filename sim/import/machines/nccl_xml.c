@@ -1,4 +1,4 @@
-#include "import/machines/topology.h"
+#include "import/machines/machine.h"
 
 #include <expat.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
  * <xgmi target=... count="1"/>: sm are the compute units (90 before ROCm 6, whatever they are), gcn was a number: 942, 908, and
  * 910 for gfx90a. */
 
-enum { MOST_DEPTH = 64, MOST = TSIM_TOPOLOGY_MOST_DEVICES };
+enum { MOST_DEPTH = 64, MOST = TSIM_MACHINE_MOST_DEVICES };
 
 struct gpu {
     int cpu, bridge; /* numbers of the elements above it; bridge 0: none */

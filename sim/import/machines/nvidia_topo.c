@@ -1,4 +1,4 @@
-#include "import/machines/topology.h"
+#include "import/machines/machine.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
  * Between two devices: NV# (so many NVLinks), PIX (one PCIe switch), PXB (several), PHB (a host bridge), NODE (bridges
  * of one socket), SYS (between sockets). */
 
-enum { MOST = TSIM_TOPOLOGY_MOST_DEVICES, LINE_BYTES = 8192 };
+enum { MOST = TSIM_MACHINE_MOST_DEVICES, LINE_BYTES = 8192 };
 
 struct matrix {
     const char *cells[MOST][MOST]; /* GPU x GPU */

@@ -10,7 +10,7 @@
 
 #include "config/catalogue.h"
 #include "config/value.h"
-#include "import/format.h"
+#include "import/formats.h"
 
 /* `root` is the parsed file: JSON is YAML. *model and *yaml (a whole file: comments with the count and with what the
  * model file does not say, then its keys) are in `arena`. Every missing key and every wrong value is one diagnostic:

@@ -2,7 +2,7 @@
 #ifndef TSIM_IMPORT_HF_KEYS_H
 #define TSIM_IMPORT_HF_KEYS_H
 
-#include "import/format.h"
+#include "import/formats.h"
 
 /* Of the keys that are not used, those that change the model and those that tsim does not know are mistakes, each at its
  * place, unless --ignore names them. A key that is off (null, false, 0, empty) changes nothing. */

@@ -18,7 +18,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "import/format.h"
+#include "import/formats.h"
 #include "workload/history.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
-/* format.h - the foreign formats that can be imported, by name. Each reads bytes in memory and nothing else, so that it
+/* formats.h - the foreign formats that can be imported, by name. Each reads bytes in memory and nothing else, so that it
  * can be fed by a fuzzer as well as by a file. */
-#ifndef TSIM_IMPORT_FORMAT_H
-#define TSIM_IMPORT_FORMAT_H
+#ifndef TSIM_IMPORT_FORMATS_H
+#define TSIM_IMPORT_FORMATS_H
 
 #include "config/scenario.h"
 

@@ -1,9 +1,9 @@
-#include "import/format.h"
+#include "import/formats.h"
 
 #include "base/file_bytes.h"
 #include "config/document.h"
 #include "import/launches/recipes.h"
-#include "import/machines/topology.h"
+#include "import/machines/machine.h"
 #include "import/models/hf_config.h"
 #include "import/traces/chakra_file.h"
 

@@ -1,4 +1,4 @@
-#include "import/machines/topology.h"
+#include "import/machines/machine.h"
 
 #include "config/document.h"
 #include "config/recognize.h"

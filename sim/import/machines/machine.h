@@ -1,11 +1,11 @@
-/* topology.h - private to import: what a file says of one machine's accelerators, links and NICs, and the node file
+/* machine.h - private to import: what a file says of one machine's accelerators, links and NICs, and the node file
  * (tsim/node/v1) that comes of it. What is not said is the node's of the catalogue that is most like it. */
-#ifndef TSIM_IMPORT_TOPOLOGY_H
-#define TSIM_IMPORT_TOPOLOGY_H
+#ifndef TSIM_IMPORT_MACHINE_H
+#define TSIM_IMPORT_MACHINE_H
 
-#include "import/format.h"
+#include "import/formats.h"
 
-enum { TSIM_TOPOLOGY_MOST_DEVICES = 256 };
+enum { TSIM_MACHINE_MOST_DEVICES = 256 };
 
 struct tsim_machine {
     const char *program, *file;
