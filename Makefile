@@ -219,6 +219,7 @@ lint:
 	# arrayIndexOutOfBoundsCond: cppcheck does not see that a failed TSIM_ASSERT does not return
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --suppress=missingIncludeSystem --suppress=arrayIndexOutOfBoundsCond \
 	  --error-exitcode=1 -Isim sim
+	tests/messages.py
 
 format:
 	clang-format -i $(SOURCES) $(HEADERS) $(wildcard tests/*/*.[ch])

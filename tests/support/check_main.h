@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TSIM_TEST_MAIN(suite_function)                                                                                 \
     int main(void) {                                                                                                   \
@@ -13,6 +14,9 @@
         srunner_free(runner);                                                                                          \
         return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;                                                                 \
     }
+
+/* A message is known by a key word; its whole text stands once, in tests/cli (tests/messages.py). */
+#define assert_says(text, part) ck_assert_msg(strstr(text, part) != NULL, "'%s' does not say '%s'", text, part)
 
 /* As ck_assert_msg, for inner loops: Check reports every assertion that holds through a file, a microsecond each. */
 #define TSIM_ALWAYS(condition, ...)                                                                                    \

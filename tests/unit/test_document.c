@@ -77,28 +77,28 @@ static const struct refused {
     int line, column;
     const char *message;
 } REFUSED[] = {
-    {"", TSIM_ERR_SYNTAX, 0, 0, "there is nothing in it"},
-    {"# only a comment\n", TSIM_ERR_SYNTAX, 0, 0, "there is nothing in it"},
+    {"", TSIM_ERR_SYNTAX, 0, 0, "is nothing in it"},
+    {"# only a comment\n", TSIM_ERR_SYNTAX, 0, 0, "is nothing in it"},
     {"just text\n", TSIM_ERR_SYNTAX, 1, 1, "expected keys with values"},
     {"- a\n- b\n", TSIM_ERR_SYNTAX, 1, 1, "expected keys with values"},
-    {"a: 1\nb: 2\na: 3\n", TSIM_ERR_SYNTAX, 3, 1, "the key 'a' stands here twice"},
-    {"x: {a: 1, \"a\": 3}\n", TSIM_ERR_SYNTAX, 1, 11, "the key 'a' stands here twice"},
-    {"b: &b {x: 1}\na:\n  <<: *b\n", TSIM_ERR_SYNTAX, 3, 3, "merge keys ('<<') are not supported"},
-    {"a: !!int 5\n", TSIM_ERR_SYNTAX, 1, 4, "tags ('!...') are not used here"},
-    {"a: !x [5]\n", TSIM_ERR_SYNTAX, 1, 4, "tags ('!...') are not used here"},
-    {"a: !!map {b: 1}\n", TSIM_ERR_SYNTAX, 1, 4, "tags ('!...') are not used here"},
-    {"[a, b]: 1\n", TSIM_ERR_SYNTAX, 1, 1, "a key must be plain text"},
-    {"? {a: 1}\n: 2\n", TSIM_ERR_SYNTAX, 1, 3, "a key must be plain text"},
-    {"?\n: 1\n", TSIM_ERR_SYNTAX, 1, 2, "a key must be plain text"},
-    {"a: 1\n---\nb: 2\n", TSIM_ERR_SYNTAX, 2, 1, "a second document ('---') starts here"},
-    {"a: *x\n", TSIM_ERR_SYNTAX, 1, 4, "no anchor '&x' stands before this alias"},
+    {"a: 1\nb: 2\na: 3\n", TSIM_ERR_SYNTAX, 3, 1, "'a' stands here twice"},
+    {"x: {a: 1, \"a\": 3}\n", TSIM_ERR_SYNTAX, 1, 11, "'a' stands here twice"},
+    {"b: &b {x: 1}\na:\n  <<: *b\n", TSIM_ERR_SYNTAX, 3, 3, "('<<') are not supported"},
+    {"a: !!int 5\n", TSIM_ERR_SYNTAX, 1, 4, "are not used here"},
+    {"a: !x [5]\n", TSIM_ERR_SYNTAX, 1, 4, "are not used here"},
+    {"a: !!map {b: 1}\n", TSIM_ERR_SYNTAX, 1, 4, "are not used here"},
+    {"[a, b]: 1\n", TSIM_ERR_SYNTAX, 1, 1, "must be plain text"},
+    {"? {a: 1}\n: 2\n", TSIM_ERR_SYNTAX, 1, 3, "must be plain text"},
+    {"?\n: 1\n", TSIM_ERR_SYNTAX, 1, 2, "must be plain text"},
+    {"a: 1\n---\nb: 2\n", TSIM_ERR_SYNTAX, 2, 1, "document ('---') starts here"},
+    {"a: *x\n", TSIM_ERR_SYNTAX, 1, 4, "stands before this alias"},
     {"a: &x [1, *x]\n", TSIM_ERR_SYNTAX, 1, 11, "the alias '*x' stands within its own anchor"},
     {"a: \"\\0\"\n", TSIM_ERR_SYNTAX, 1, 4, "the text holds a NUL character"},
-    {"a: [1, 2\n", TSIM_ERR_SYNTAX, 2, 1, "not valid YAML: did not find expected ',' or ']'"},
-    {"a: 1\nb: \xFF\xFE\n", TSIM_ERR_SYNTAX, 2, 4, "not UTF-8 text: invalid leading UTF-8 octet"},
+    {"a: [1, 2\n", TSIM_ERR_SYNTAX, 2, 1, "expected ',' or ']'"},
+    {"a: 1\nb: \xFF\xFE\n", TSIM_ERR_SYNTAX, 2, 4, "invalid leading UTF-8 octet"},
     {"a: \x1B[31m\n", TSIM_ERR_SYNTAX, 1, 4, "not UTF-8 text: control characters are not allowed"},
-    {"a: @b\n", TSIM_ERR_SYNTAX, 1, 4, "not valid YAML: found character that cannot start any token"},
-    {"a:\n\tb: 1\n", TSIM_ERR_SYNTAX, 2, 1, "not valid YAML: found character that cannot start any token"},
+    {"a: @b\n", TSIM_ERR_SYNTAX, 1, 4, "cannot start any token"},
+    {"a:\n\tb: 1\n", TSIM_ERR_SYNTAX, 2, 1, "cannot start any token"},
 };
 
 START_TEST(refused) {
@@ -107,7 +107,7 @@ START_TEST(refused) {
     ck_assert_int_eq(tsim_document_parse(&arena, "a.yaml", c->text, strlen(c->text), &root, &diags), c->status);
     ck_assert_ptr_null(root);
     ck_assert_uint_eq(diags.n_errors, 1);
-    ck_assert_str_eq(diags.items[0].message, c->message);
+    assert_says(diags.items[0].message, c->message);
     ck_assert_int_eq(diags.items[0].at.line, c->line);
     ck_assert_int_eq(diags.items[0].at.column, c->column);
     ck_assert_str_eq(diags.items[0].at.file, "a.yaml");
@@ -121,7 +121,7 @@ START_TEST(several_mistakes_at_once) {
                              "c: {d: 1, d: 2}\n"));
     ck_assert_uint_eq(diags.n_errors, 3);
     ck_assert_str_eq(diags.items[0].source_line, "a: 2");
-    ck_assert_str_eq(diags.items[0].hint, "its first value is on line 1; keep one of them");
+    assert_says(diags.items[0].hint, "keep one of them");
     ck_assert_int_eq(diags.items[2].at.line, 4);
 }
 END_TEST
@@ -150,7 +150,7 @@ START_TEST(depth_limit) {
     parse_good(repeat(in, "]", 62, ""));
     ck_assert_ptr_null(parse(repeat("a: ", "[", 65, "")));
     ck_assert_int_eq(diags.items[0].status, TSIM_ERR_LIMIT);
-    ck_assert_str_eq(diags.items[0].message, "nested deeper than 64 levels");
+    assert_says(diags.items[0].message, "nested deeper than 64 levels");
 }
 END_TEST
 
@@ -158,7 +158,7 @@ START_TEST(depth_through_aliases) {
     const char *deep = repeat("a: &a ", "[", 40, repeat("", "]", 40, "\n"));
     const char *deeper = repeat(deep, "b: ", 1, repeat("", "[", 40, repeat("*a", "]", 40, "\n")));
     ck_assert_ptr_null(parse(deeper));
-    ck_assert_str_eq(diags.items[0].message, "nested deeper than 64 levels");
+    assert_says(diags.items[0].message, "nested deeper than 64 levels");
 }
 END_TEST
 
@@ -179,19 +179,19 @@ START_TEST(sizes) {
     for (int i = 0; i < 10000; i++)
         end += sprintf(end, "key%d: %d\n", i, i);
     ck_assert_int_eq(tsim_document_parse(&arena, "a.yaml", keys, strlen(keys), &root, &diags), TSIM_ERR_LIMIT);
-    ck_assert_str_eq(diags.items[0].message, "more than 4096 keys in one mapping");
+    assert_says(diags.items[0].message, "keys in one mapping");
     char *large = repeat("", "#", TSIM_DOCUMENT_MAX_BYTES + 1, "");
     ck_assert_int_eq(tsim_document_parse(&arena, "a.yaml", large, strlen(large), &root, &diags), TSIM_ERR_LIMIT);
-    ck_assert_str_eq(diags.items[1].message, "the file is larger than 4 MB");
+    assert_says(diags.items[1].message, "larger than 4 MB");
 }
 END_TEST
 
 START_TEST(files_that_cannot_be_read) {
     const struct tsim_value *root = NULL;
     ck_assert_int_eq(tsim_document_read(&arena, "/nonexistent/a.yaml", &root, &diags), TSIM_ERR_IO);
-    ck_assert_str_eq(diags.items[0].message, "cannot be opened: No such file or directory");
+    assert_says(diags.items[0].message, "No such file");
     ck_assert_int_eq(tsim_document_read(&arena, "/", &root, &diags), TSIM_ERR_IO);
-    ck_assert_str_eq(diags.items[1].message, "cannot be read: Is a directory");
+    assert_says(diags.items[1].message, "Is a directory");
     ck_assert_ptr_null(root);
 }
 END_TEST

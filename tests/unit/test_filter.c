@@ -87,17 +87,17 @@ START_TEST(mistakes_have_a_column) {
     } CASES[] = {
         {"mfuu > 0.3", "no figure is called 'mfuu'", "'mfu'", 1},
         {"memory.fits and gpu_count > 3", "no figure is called 'gpu_count'", "", 17},
-        {"mfu >", "expected a figure or a number, found the end", "", 6},
+        {"mfu >", "number, found the end", "", 6},
         {"mfu > 0.3 &", "", "", 7}, /* '&' belongs to no unit */
         {"(mfu > 0.3", "expected ')', found the end", "", 11},
         {"mfu > 0.3)", "unexpected ')'", "", 10},
         {"mfu > 0.3\rx", "", "", 7}, /* once without an end */
-        {"", "expected a figure or a number, found the end", "", 1},
+        {"", "number, found the end", "", 1},
         {"step.time_s < 5 GB", "", "", 15}, /* a time has no bytes */
         {"status > ok", "'status' is compared by == or != with a word", "", 1},
         {"status == okay", "'status' is compared by == or != with a word", "does_not_fit", 1},
         {"bottleneck", "'bottleneck' is compared", "bubble", 1},
-        {"not", "expected a figure or a number, found the end", "", 4},
+        {"not", "number, found the end", "", 4},
         {"mfu > 0.3 mfu", "", "", 7},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {

@@ -215,14 +215,14 @@ static const struct {
     const char *key, *value, *why;
 } OTHERS[] = {
     {"layer_types", "[\"full_attention\", \"mamba\"]", "layers of 'mamba', which tsim does not have"},
-    {"mamba_d_state", "128", "Mamba and other state-space"},
+    {"mamba_d_state", "128", "state-space"},
     {"num_local_experts", "8", "experts where this model_type has none"},
     {"moe_intermediate_size", "1024", "experts where this model_type has none"},
     {"vision_config", "{\"depth\": 32}", "images or sound"},
     {"num_nextn_predict_layers", "1", "predict further tokens"},
     {"use_qk_norm", "true", "a part of attention"},
     {"attention_chunk_size", "8192", "attention in chunks"},
-    {"width_of_something", "3", "tsim does not know this key"},
+    {"width_of_something", "3", "does not know"},
 };
 
 START_TEST(keys_that_change_the_model) {

@@ -74,16 +74,16 @@ static const struct {
     const char *message;
     int line, column;
 } MISTAKES[] = {
-    {NULL, "", "no hours: one value a line is expected", 0, 0},
-    {NULL, "# nothing\nUSD/kWh\n", "no hours: one value a line is expected", 0, 0},
+    {NULL, "", "no hours", 0, 0},
+    {NULL, "# nothing\nUSD/kWh\n", "no hours", 0, 0},
     {NULL, "USD/kWh\n0.1\n-0.2\n", "an hour below 0: '-0.2'", 3, 1},
-    {NULL, "hour,USD/kWh\n0,0.1\n1,cheap\n", "'cheap' does not start with a number", 3, 3},
+    {NULL, "hour,USD/kWh\n0,0.1\n1,cheap\n", "'cheap' does not start", 3, 3},
     {NULL, "0.1 USD/kWh\n0.1 W\n", NULL, 2, 1},
-    {NULL, "0.1\n", "'0.1' has no unit, expected money per energy", 1, 1},
+    {NULL, "0.1\n", "expected money per energy", 1, 1},
     {"nowhere.csv", NULL, NULL, 1, 9},
     {".", NULL, NULL, 1, 9},
-    {"{a: b}", NULL, "expected a list of values, one an hour, or a file, found a mapping", 1, 9},
-    {"[]", NULL, "0 hours, but a profile has 1 to 8784", 1, 9},
+    {"{a: b}", NULL, "file, found a mapping", 1, 9},
+    {"[]", NULL, "0 hours", 1, 9},
     {"[0.1 USD/kWh, 5 km]", NULL, NULL, 1, 23},
     {"[-1 USD/kWh]", NULL, NULL, 1, 10},
 };
@@ -93,7 +93,7 @@ START_TEST(mistakes_have_a_place) {
     ck_assert_uint_eq(profile.n_hours, 0);
     ck_assert_uint_eq(diags.n_errors, 1);
     if (MISTAKES[_i].message)
-        ck_assert_str_eq(diags.items[0].message, MISTAKES[_i].message);
+        assert_says(diags.items[0].message, MISTAKES[_i].message);
     ck_assert_int_eq(diags.items[0].at.line, MISTAKES[_i].line);
     ck_assert_int_eq(diags.items[0].at.column, MISTAKES[_i].column);
 }
@@ -118,7 +118,7 @@ START_TEST(limits) {
         strcat(list + 10 + 11 * (size_t)i, ",0 USD/kWh ");
     strcat(list, "]");
     ck_assert_uint_eq(read_value(list).n_hours, 0);
-    ck_assert_str_eq(diags.items[2].message, "8785 hours, but a profile has 1 to 8784");
+    assert_says(diags.items[2].message, "8785 hours");
 }
 END_TEST
 

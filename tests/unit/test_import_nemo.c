@@ -84,14 +84,14 @@ static const struct {
      "this is inference"},
     {"_target_: nemo.collections.llm.api.evaluate\n", "_target_", "this evaluates a model"},
     {"trainer: {dpo: {max_steps: 3}, num_nodes: 1}\n" MODEL, "trainer.dpo.max_steps", "tuning by preferences"},
-    {"exp_manager: {name: megatron_t5}\n" TRAINER MODEL, "exp_manager.name", "an encoder and a decoder"},
+    {"exp_manager: {name: megatron_t5}\n" TRAINER MODEL, "exp_manager.name", "encoder and a decoder"},
     {GPT("  quantization: {algorithm: int8_sq}\n"), "model.quantization.algorithm", "distils, prunes, quantizes"},
     {GPT("  fsdp: True\n"), "model.fsdp", "FSDP"},
     {GPT("  window_size: [1024, 0]\n"), "model.window_size", "attention in windows"},
     {GPT("  fp32_residual_connection: True\n"), "model.fp32_residual_connection", "the data type of a part"},
     {"name: megatron_gpt\ntrainer: {num_nodes: 1, devices: 8, precision: bf16, accumulate_grad_batches: 4}\n" MODEL,
      "trainer.accumulate_grad_batches", "steps that add up several"},
-    {GPT("  hyper_width: 3\n"), "model.hyper_width", "tsim does not know this setting"},
+    {GPT("  hyper_width: 3\n"), "model.hyper_width", "does not know"},
 };
 
 START_TEST(jobs_that_are_refused) {

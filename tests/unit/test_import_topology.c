@@ -159,19 +159,16 @@ START_TEST(amd_by_rccl) {
 END_TEST
 
 START_TEST(what_the_catalogue_does_not_have) {
-    ck_assert_str_eq(
-        refused("nccl-xml", rccl(4, 3, "device=\"0x74a0\"", "sm=\"228\" gcn=\"942\"")), /* MI300A */
-        "no accelerator of the catalogue is this one: gfx942, 228 compute units, PCI device 0x74a0, 3 xGMI links");
-    ck_assert_str_eq(refused("nccl-xml", rccl(4, 3, "", "sm=\"90\" gcn=\"908\"")), /* MI100 */
-                     "no accelerator of the catalogue is this one: gfx908, 3 xGMI links");
-    ck_assert_str_eq(refused("nccl-xml", rccl(8, 7, "", "sm=\"80\" gcn=\"gfx942\"")),
-                     "no accelerator of the catalogue is this one: gfx942, 80 compute units, 7 xGMI links");
-    ck_assert_str_eq(refused("nccl-xml", rccl(6, 2, "", "sm=\"90\" gcn=\"gfx90a\"")),
-                     "6 accelerators of which one has xGMI links to 2 others: no node of the catalogue is so");
-    ck_assert_str_eq(refused("nccl-xml", "<system><cpu><pci><gpu sm=\"75\"/></pci></cpu></system>"),
-                     "no accelerator of the catalogue is this one: compute capability 7.5");
-    ck_assert_str_eq(refused("nvidia-topo", "GPU0 GPU1\nGPU0 X SYS\nGPU1 SYS X\n"),
-                     "no accelerator of the catalogue is this one: the file does not say what it is");
+    assert_says(refused("nccl-xml", rccl(4, 3, "device=\"0x74a0\"", "sm=\"228\" gcn=\"942\"")), /* MI300A */
+                "gfx942, 228 compute units, PCI device 0x74a0, 3 xGMI links");
+    assert_says(refused("nccl-xml", rccl(4, 3, "", "sm=\"90\" gcn=\"908\"")), /* MI100 */
+                "gfx908, 3 xGMI links");
+    assert_says(refused("nccl-xml", rccl(8, 7, "", "sm=\"80\" gcn=\"gfx942\"")),
+                "gfx942, 80 compute units, 7 xGMI links");
+    assert_says(refused("nccl-xml", rccl(6, 2, "", "sm=\"90\" gcn=\"gfx90a\"")), "one has xGMI links to 2 others");
+    assert_says(refused("nccl-xml", "<system><cpu><pci><gpu sm=\"75\"/></pci></cpu></system>"),
+                "compute capability 7.5");
+    assert_says(refused("nvidia-topo", "GPU0 GPU1\nGPU0 X SYS\nGPU1 SYS X\n"), "does not say");
 }
 END_TEST
 

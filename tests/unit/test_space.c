@@ -109,11 +109,11 @@ START_TEST(mistakes_in_the_section) {
         {"objective: mfu", "nothing to vary"},
         {"axis: {a: [1]}", "unknown key 'axis'"},
         {"axes: [1, 2]", "expected keys with lists"},
-        {"axes: {a: 1}", "expected a list of values, found a single value"},
+        {"axes: {a: 1}", "found a single value"},
         {"axes: {a: []}", "an empty list"},
         {"zip: [{a: [1, 2], b: [1]}]", "1 values beside the 2 of 'a'"},
         {"{axes: {a: [1]}, zip: [{a: [2]}]}", "'a' is in two axes"},
-        {"zip: {a: [1]}", "expected a list of values, found a mapping"},
+        {"zip: {a: [1]}", "values, found a mapping"},
         {"points: [3]", "expected keys with a value each"},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {

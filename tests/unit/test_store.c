@@ -252,8 +252,8 @@ END_TEST
 
 START_TEST(no_such_folder) {
     snprintf(file, sizeof file, "%s/nowhere/runs.db", folder);
-    assert_refused("unable to open database file");
-    ck_assert_msg(strstr(diags.items[0].hint, "No such file or directory"), "%s", diags.items[0].hint);
+    assert_refused("unable to open");
+    ck_assert_msg(strstr(diags.items[0].hint, "No such file"), "%s", diags.items[0].hint);
 }
 END_TEST
 
@@ -283,7 +283,7 @@ START_TEST(garbage) {
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)(i * 7);
     write_file(bytes, sizeof bytes);
-    assert_refused("file is not a database");
+    assert_refused("not a database");
     FILE *in = fopen(file, "rb");
     ck_assert_uint_eq(fread(after, 1, sizeof after, in), sizeof after);
     fclose(in);
