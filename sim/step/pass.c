@@ -17,7 +17,11 @@ struct walk {
     enum tsim_pass_kind kind; /* input or weight gradient: the others are left out */
     tsim_pass_visit_fn visit;
     void *context;
+    struct tsim_pass_operator *rows; /* of the part so far */
+    int32_t n_rows;
 };
+
+enum { MOST_ROWS = 2 * TSIM_MAX_OPS };
 
 /* Dispatch per node reaches this part of the links' rates: 0.78 to 0.99 in DeepEP's first table, 8 to 64 H800
  * (tests/unit/test_dispatch_measured.c). */
@@ -49,15 +53,6 @@ static void per_node_cost(const struct walk *w, const struct tsim_collective_req
     cost->sm_frac = fmax(cost->sm_frac, across.sm_frac);
 }
 
-enum tsim_collective_op tsim_collective_of(const struct tsim_op *op) {
-    static const enum tsim_collective_op OPS[] = {[TSIM_OP_ALL_REDUCE] = TSIM_ALL_REDUCE,
-                                                  [TSIM_OP_ALL_GATHER] = TSIM_ALL_GATHER,
-                                                  [TSIM_OP_REDUCE_SCATTER] = TSIM_REDUCE_SCATTER,
-                                                  [TSIM_OP_RING_EXCHANGE] = TSIM_SEND_RECV,
-                                                  [TSIM_OP_ALL_TO_ALL] = TSIM_ALL_TO_ALL};
-    return OPS[op->collective];
-}
-
 static void collective_cost(const struct walk *w, const struct tsim_op *op, struct tsim_collective_cost *cost) {
     unsigned axes = op->axis == TSIM_AXIS_EXPERT ? w->placement->expert_axes : 1u << op->axis;
     struct tsim_collective_request request = {.op = tsim_collective_of(op),
@@ -74,18 +69,6 @@ static void collective_cost(const struct walk *w, const struct tsim_op *op, stru
         cost->latency_s += extra_s;
         cost->time_s += extra_s;
     }
-}
-
-static double kernel_s(const struct walk *w, const struct tsim_op *op) {
-    struct tsim_kernel_cost cost;
-    tsim_kernel_cost(w->cluster->accelerator, w->scenario->software, op, &cost);
-    return cost.time_s;
-}
-
-/* A product of which each of n chunks of tokens waits for its own piece of the collective: see the header. */
-static double pipelined_s(const struct walk *w, double product_s, double collective_s) {
-    double n = (double)w->scenario->parallelism.tensor, chunk_s = product_s / n;
-    return chunk_s + (n - 1) * fmax(chunk_s, collective_s / (n - 1));
 }
 
 static bool is_product(const struct tsim_op *op) {
@@ -116,18 +99,6 @@ static const struct tsim_op *partner(const struct walk *w, const struct tsim_op_
     return NULL;
 }
 
-static double exposed_s(const struct walk *w, const struct tsim_op_list *list, int32_t at,
-                        const struct tsim_collective_cost *collective) {
-    const struct tsim_op *op = &list->ops[at], *beside = partner(w, list, at);
-    double c = collective->time_s;
-    if (!beside || c == 0)
-        return c;
-    double g = kernel_s(w, beside);
-    if (op->overlap == TSIM_CONCURRENT_NEXT)
-        return fmax(c, g + tsim_collective_taken_frac(collective->sm_frac) * c) - g;
-    return fmax(pipelined_s(w, g, c) - g, 0);
-}
-
 static enum tsim_bound bound_of(enum tsim_limit limit) {
     switch (limit) {
     case TSIM_LIMIT_MATRIX:
@@ -140,7 +111,7 @@ static enum tsim_bound bound_of(enum tsim_limit limit) {
     return TSIM_BOUND_LATENCY;
 }
 
-static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
+static void walk_list(struct walk *w, const struct tsim_op_list *list) {
     for (int32_t i = 0; i < list->n; i++) {
         const struct tsim_op *op = &list->ops[i];
         if (is_elsewhere(w, op))
@@ -152,7 +123,6 @@ static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
             row.time_s = cost.time_s;
             row.latency_s = cost.latency_s;
             row.partner = partner(w, list, i);
-            row.exposed_s = op->overlap == TSIM_CONCURRENT_PASS ? 0 : exposed_s(w, list, i, &cost);
             row.sm_frac = cost.sm_frac;
             row.scale_up_bytes = cost.scale_up_bytes;
             row.nic_bytes = cost.nic_bytes;
@@ -169,12 +139,60 @@ static void walk_list(const struct walk *w, const struct tsim_op_list *list) {
             row.hbm_bytes = op->bytes;
             row.bound = bound_of(cost.limit);
         }
-        w->visit(w->context, &row);
+        TSIM_ASSERT(w->n_rows < MOST_ROWS);
+        w->rows[w->n_rows++] = row;
     }
 }
 
+/* What runs beside the whole part is waited for together: each has the share of its time. */
+static void share_out(const struct walk *w, double *exposed_s) {
+    double exposed_sum_s = 0, time_sum_s = 0;
+    for (int32_t i = 0; i < w->n_rows; i++)
+        if (w->rows[i].op->overlap == TSIM_CONCURRENT_PASS) {
+            exposed_sum_s += exposed_s[i];
+            time_sum_s += w->rows[i].time_s;
+        }
+    for (int32_t i = 0; i < w->n_rows && time_sum_s > 0; i++)
+        if (w->rows[i].op->overlap == TSIM_CONCURRENT_PASS)
+            exposed_s[i] = exposed_sum_s * w->rows[i].time_s / time_sum_s;
+}
+
+/* Finds what each collective of the part exposes: all of its time, or what playing the part says. */
+static void expose(const struct walk *w) {
+    double exposed_s[MOST_ROWS] = {0};
+    struct tsim_pass_program program = {.n = 0};
+    struct tsim_arena arena;
+    struct tsim_pass_builder builder = {
+        .arena = &arena, .program = &program, .n_chunks = (double)w->scenario->parallelism.tensor};
+    bool overlaps = false;
+    for (int32_t i = 0; i < w->n_rows; i++) {
+        w->rows[i].exposed_s = w->rows[i].op->kind == TSIM_OP_COLLECTIVE ? w->rows[i].time_s : 0;
+        overlaps |= w->rows[i].exposed_s > 0 && w->rows[i].op->overlap != TSIM_EXPOSED;
+    }
+    if (!overlaps)
+        return;
+    tsim_arena_init(&arena);
+    for (int32_t i = 0; i < w->n_rows; i++)
+        tsim_pass_builder_add(&builder, &w->rows[i]);
+    tsim_pass_builder_close(&builder);
+    if (!tsim_pass_program_is_plain(&program)) {
+        tsim_pass_program_play(&program, exposed_s);
+        share_out(w, exposed_s);
+        for (int32_t i = 0; i < w->n_rows; i++)
+            w->rows[i].exposed_s = exposed_s[i];
+    }
+    tsim_arena_release(&arena);
+}
+
+static void tell_rows(struct walk *w) {
+    expose(w);
+    for (int32_t i = 0; i < w->n_rows; i++)
+        w->visit(w->context, &w->rows[i]);
+    w->n_rows = 0;
+}
+
 /* All blocks of a layer list, one pass over the whole of it. */
-static void visit_list(const struct walk *w) {
+static void visit_list(struct walk *w) {
     struct tsim_op_list list;
     int64_t n = w->scenario->model->layers;
     for (int64_t i = 0; i < n; i++) {
@@ -183,6 +201,7 @@ static void visit_list(const struct walk *w) {
         else
             tsim_list_backward(w->scenario, n - 1 - i, &list);
         walk_list(w, &list);
+        tell_rows(w);
     }
 }
 
@@ -200,7 +219,9 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
                      .kind = kind,
                      .visit = visit,
                      .context = context};
-    struct tsim_op_list list;
+    struct tsim_op_list list, again;
+    struct tsim_pass_operator rows[MOST_ROWS];
+    w.rows = rows;
     enum tsim_recompute recompute = scenario->training.recompute;
     if (scenario->model->list) {
         if (part == TSIM_PART_LAYER)
@@ -210,18 +231,47 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
     if (kind == TSIM_PASS_FORWARD) {
         tsim_operators_forward(scenario, part, &list);
         walk_list(&w, &list);
+        tell_rows(&w);
         return;
     }
     bool is_layer = part == TSIM_PART_LAYER || part == TSIM_PART_EXPERT_LAYER;
     if (is_layer && recompute != TSIM_RECOMPUTE_NONE && kind != TSIM_PASS_WEIGHT_GRADIENT) {
-        struct walk again = w;
-        again.kind = TSIM_PASS_FORWARD;
-        again.phase = "recompute";
-        tsim_operators_again(scenario, part, &list);
-        walk_list(&again, &list);
+        w.kind = TSIM_PASS_FORWARD;
+        w.phase = "recompute";
+        tsim_operators_again(scenario, part, &again);
+        walk_list(&w, &again);
     }
+    w.kind = kind;
+    w.phase = "backward";
     tsim_operators_backward(scenario, part, &list);
     walk_list(&w, &list);
+    tell_rows(&w);
+}
+
+/* ---- programs ---- */
+
+static void add_to_program(void *context, const struct tsim_pass_operator *row) {
+    tsim_pass_builder_add(context, row);
+}
+
+void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                              const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                              bool joins_kernels, struct tsim_pass_programs *programs) {
+    bool splits = tsim_schedule_splits_backward(scenario->parallelism.schedule);
+    bool has_experts = tsim_model_expert_layers(scenario->model, 0, scenario->model->layers) > 0;
+    memset(programs, 0, sizeof *programs);
+    for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
+        for (int part = 0; part < TSIM_N_PARTS; part++) {
+            struct tsim_pass_builder builder = {
+                .arena = arena, .program = &programs->of[kind][part], .n_chunks = (double)scenario->parallelism.tensor};
+            if ((kind > TSIM_PASS_BACKWARD && !splits) || (part == TSIM_PART_EXPERT_LAYER && !has_experts))
+                continue;
+            tsim_pass_visit(scenario, cluster, placement, (enum tsim_part)part, (enum tsim_pass_kind)kind,
+                            add_to_program, &builder);
+            tsim_pass_builder_close(&builder);
+            if (joins_kernels)
+                tsim_pass_program_join_kernels(builder.program);
+        }
 }
 
 /* ---- sums ---- */
@@ -229,8 +279,7 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
 struct sum {
     struct tsim_pass_cost cost;
     double host_s;
-    double stretch_s2;        /* squares since the last collective */
-    double beside_s, taken_s; /* collectives beside another pass: their time, and what they take of the kernels' */
+    double stretch_s2; /* squares since the last collective */
     double host_s_per_op, host_s_per_collective;
 };
 
@@ -253,10 +302,6 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     if (row->op->kind == TSIM_OP_COLLECTIVE) {
         *exposed_term(cost, row->op->axis) += row->exposed_s;
         end_stretch(sum);
-        if (row->op->overlap == TSIM_CONCURRENT_PASS) {
-            sum->beside_s += row->time_s;
-            sum->taken_s += tsim_collective_taken_frac(row->sm_frac) * row->time_s;
-        }
         if (row->time_s > 0)
             sum->host_s += sum->host_s_per_op + sum->host_s_per_collective;
     } else {
@@ -299,7 +344,6 @@ static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, con
         sum.host_s += software->host_time_per_checkpoint_s;
     end_stretch(&sum);
     double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
-    sum.cost.exposed_expert_s += fmax(sum.beside_s - kernels_s, sum.taken_s);
     sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s +
                       sum.cost.exposed_data_s;
     sum.cost.host_excess_s = launched_s(software, part, sum.host_s);

@@ -4,17 +4,8 @@
  * them as operators.h says. The pass is long compared with its operators, and all ranks of a tensor x context group run
  * it in lock-step, so the engine sees it as one activity ("uniform runs of operators on one stream become one").
  *
- * With g the time of a product and c of a collective, both alone:
- *   exposed       g + c
- *   concurrent    max(c, g + sigma c): while the collective runs it occupies a fraction sigma of the compute units
- *   pipelined     the product is cut into n = tensor chunks, each working on what has arrived (Wang et al. 2023,
- *                 ASPLOS, "Overlap communication with dependent computation via decomposition"; Transformer Engine's
- *                 user buffers): g/n + (n-1) max(g/n, c/(n-1)). Chunks take turns on several streams
- *                 (NVIDIA/TransformerEngine transformer_engine/common/comm_gemm_overlap), so the tiles of one fill the
- *                 units that the last wave of another leaves idle, and n chunks take g together
- *   beside        all of a part's together, under the kernels of another micro-batch's pass that are assumed alike: as
- *                 concurrent, with g the kernels of the part (DualPipe: DeepSeek-AI 2024, arXiv:2412.19437, section
- *                 3.2.1)
+ * What overlaps is played once on the engine (pass_program.h), alone: the length of a part is when its last operator
+ * ends, and what its collectives expose is the time that the compute stream waits for them or is slowed by them.
  *
  * An all-to-all that sends one copy of a token to each node takes max(between nodes, on a node): each rank sends to the
  * ranks of its own number on other nodes, while what arrived is handed on, a copy for each rank (DeepEP; DeepSeek-AI
@@ -24,9 +15,7 @@
 #ifndef TSIM_STEP_PASS_H
 #define TSIM_STEP_PASS_H
 
-#include "cost/collective.h"
-#include "step/step_result.h"
-#include "workload/operators.h"
+#include "step/pass_program.h"
 #include "workload/schedule.h"
 
 struct tsim_pass_cost {
@@ -80,27 +69,17 @@ const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, 
 
 void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);
 
-/* One operator of a part as it runs: for the sums above and for the operator table. */
-struct tsim_pass_operator {
-    const struct tsim_op *op;
-    const char *phase;             /* "forward" | "backward" | "recompute" */
-    double time_s;                 /* kernels: alone. Collectives: alone, whatever of it is hidden */
-    double latency_s;              /* collectives only: of time_s, without any flow */
-    const struct tsim_op *partner; /* collectives only: the product that it runs beside, or NULL */
-    double exposed_s; /* collectives only: what they add to the pass; 0 where they run beside another pass, see above */
-    double matrix_s, matrix_power_s, memory_s, exchange_s; /* as in tsim_kernel_cost */
-    double scale_up_bytes, nic_bytes, hbm_bytes;
-    double sm_frac; /* collectives: of the compute units, while they run */
-    enum tsim_bound bound;
-};
 typedef void (*tsim_pass_visit_fn)(void *context, const struct tsim_pass_operator *row);
 /* TSIM_PART_LAYER of a layer list: all its blocks, each once. */
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                      const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
                      tsim_pass_visit_fn visit, void *context);
 
-/* Names the operation of a collective among a part's operators. */
-enum tsim_collective_op tsim_collective_of(const struct tsim_op *op);
+/* All parts of the model as programs. `joins_kernels`: kernels that follow one another become one, for whoever needs the
+ * collectives alone. */
+void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                              const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                              bool joins_kernels, struct tsim_pass_programs *programs);
 
 /* How often TSIM_PART_LAYER is visited in a pass through so many layers. */
 double tsim_layer_visits(const struct tsim_scenario *scenario, double layers);

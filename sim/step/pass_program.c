@@ -1,23 +1,17 @@
 #include "step/pass_program.h"
 
-#include "workload/model.h"
-
 #include <string.h>
 
-struct builder {
-    struct tsim_arena *arena;
-    struct tsim_pass_program *program;
-    double chunks; /* of a pipelined product */
-    const struct tsim_op *last_kernel;
-    /* The product beside which a collective that has been put runs, what it is waited for as, and whether in chunks. */
-    const struct tsim_op *partner;
-    enum tsim_axis partner_axis;
-    bool partner_is_cut;
-    int32_t n_beside_part; /* of the whole part, by their one axis */
-    enum tsim_axis part_axis;
-};
+enum tsim_collective_op tsim_collective_of(const struct tsim_op *op) {
+    static const enum tsim_collective_op OPS[] = {[TSIM_OP_ALL_REDUCE] = TSIM_ALL_REDUCE,
+                                                  [TSIM_OP_ALL_GATHER] = TSIM_ALL_GATHER,
+                                                  [TSIM_OP_REDUCE_SCATTER] = TSIM_REDUCE_SCATTER,
+                                                  [TSIM_OP_RING_EXCHANGE] = TSIM_SEND_RECV,
+                                                  [TSIM_OP_ALL_TO_ALL] = TSIM_ALL_TO_ALL};
+    return OPS[op->collective];
+}
 
-static struct tsim_played *put(struct builder *b, enum tsim_played_kind kind, enum tsim_axis axis) {
+static struct tsim_played *put(struct tsim_pass_builder *b, enum tsim_played_kind kind, enum tsim_axis axis) {
     struct tsim_pass_program *program = b->program;
     if (program->n == program->capacity) {
         int32_t capacity = program->capacity > 0 ? 2 * program->capacity : 32;
@@ -32,16 +26,17 @@ static struct tsim_played *put(struct builder *b, enum tsim_played_kind kind, en
     return played;
 }
 
-static void put_start(struct builder *b, enum tsim_axis axis, int32_t count) {
+static void put_start(struct tsim_pass_builder *b, enum tsim_axis axis, int32_t count) {
     put(b, TSIM_PLAYED_START, axis)->count = count;
 }
 
-static void put_wait(struct builder *b, enum tsim_axis axis, int32_t count) {
+static void put_wait(struct tsim_pass_builder *b, enum tsim_axis axis, int32_t count) {
     put(b, TSIM_PLAYED_WAIT, axis)->count = count;
 }
 
-static void put_kernel(struct builder *b, const struct tsim_pass_operator *row, double time_s) {
+static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_operator *row, double time_s) {
     struct tsim_played *kernel = put(b, TSIM_PLAYED_KERNEL, TSIM_N_AXES);
+    kernel->row = b->row;
     kernel->name = row->op->name;
     kernel->phase = row->phase;
     kernel->is_recompute = strcmp(row->phase, "recompute") == 0;
@@ -51,10 +46,11 @@ static void put_kernel(struct builder *b, const struct tsim_pass_operator *row, 
 }
 
 /* One of so many equal pieces of a collective. */
-static struct tsim_played *put_collective(struct builder *b, enum tsim_played_kind kind,
+static struct tsim_played *put_collective(struct tsim_pass_builder *b, enum tsim_played_kind kind,
                                           const struct tsim_pass_operator *row, double n_pieces) {
     struct tsim_played *played = put(b, kind, row->op->axis);
     double flow_s = row->time_s - row->latency_s;
+    played->row = b->row;
     played->name = row->op->name;
     played->collective = tsim_collective_of(row->op);
     played->collective_bytes = row->op->collective_bytes;
@@ -70,65 +66,65 @@ static struct tsim_played *put_collective(struct builder *b, enum tsim_played_ki
     return played;
 }
 
-/* Compute units are held from the first byte to the last, also while blocks wait for one; the engine lets them be held
- * while bytes flow. */
-static double held_frac(const struct tsim_pass_operator *row) {
-    double flow_s = row->time_s - row->latency_s;
-    double held = flow_s > 0 ? tsim_collective_taken_frac(row->sm_frac) * row->time_s / flow_s : 0;
-    return held < 1 ? held : 1;
+/* Beside kernels, whose compute units it holds from its beginning to its end, also while its blocks wait for a byte: all
+ * of its time is flow. */
+static struct tsim_played *put_holding(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
+    struct tsim_played *beside = put_collective(b, TSIM_PLAYED_BESIDE, row, 1);
+    beside->latency_s = 0;
+    beside->flow_s = row->time_s;
+    beside->scale_up_bytes_per_s = row->scale_up_bytes / row->time_s;
+    beside->nic_bytes_per_s = row->nic_bytes / row->time_s;
+    beside->device_frac = tsim_collective_taken_frac(row->sm_frac);
+    return beside;
 }
 
-static void put_concurrent(struct builder *b, const struct tsim_pass_operator *row) {
+static void put_concurrent(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
     put_start(b, row->op->axis, 1);
-    struct tsim_played *beside = put_collective(b, TSIM_PLAYED_BESIDE, row, 1);
-    beside->needs_start = true;
-    beside->device_frac = held_frac(row);
+    put_holding(b, row)->needs_start = true;
     b->partner = row->partner;
     b->partner_axis = row->op->axis;
     b->partner_is_cut = false;
 }
 
 /* User buffers are moved by copy engines: they take no compute units. */
-static void put_pieces(struct builder *b, const struct tsim_pass_operator *row) {
-    put_start(b, row->op->axis, (int32_t)b->chunks - 1);
-    for (int32_t i = 0; i < (int32_t)b->chunks - 1; i++)
-        put_collective(b, TSIM_PLAYED_BESIDE, row, b->chunks - 1)->needs_start = i == 0;
+static void put_pieces(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
+    put_start(b, row->op->axis, (int32_t)b->n_chunks - 1);
+    for (int32_t i = 0; i < (int32_t)b->n_chunks - 1; i++)
+        put_collective(b, TSIM_PLAYED_BESIDE, row, b->n_chunks - 1)->needs_start = i == 0;
     b->partner = row->partner;
     b->partner_axis = row->op->axis;
     b->partner_is_cut = true;
 }
 
-static void put_scatter(struct builder *b, const struct tsim_pass_operator *row) {
+static void put_scatter(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
     struct tsim_played product = b->program->at[--b->program->n];
-    int32_t n = (int32_t)b->chunks;
-    product.flow_s /= b->chunks;
+    int32_t n = (int32_t)b->n_chunks;
+    product.flow_s /= b->n_chunks;
     for (int32_t i = 0; i < n; i++) {
         *put(b, TSIM_PLAYED_KERNEL, TSIM_N_AXES) = product;
         if (i == n - 1)
             break;
         put_start(b, row->op->axis, 1);
-        put_collective(b, TSIM_PLAYED_BESIDE, row, b->chunks - 1)->needs_start = true;
+        put_collective(b, TSIM_PLAYED_BESIDE, row, b->n_chunks - 1)->needs_start = true;
     }
     put_wait(b, row->op->axis, n - 1);
 }
 
-static bool follows(const struct builder *b, const struct tsim_op *op) {
+static bool follows(const struct tsim_pass_builder *b, const struct tsim_op *op) {
     return b->program->n > 0 && b->program->at[b->program->n - 1].kind == TSIM_PLAYED_KERNEL && b->last_kernel == op;
 }
 
-static void add_collective(struct builder *b, const struct tsim_pass_operator *row) {
+static void add_collective(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
     if (!(row->time_s > 0))
         return;
     if (row->op->overlap == TSIM_CONCURRENT_PASS) {
-        struct tsim_played *beside = put_collective(b, TSIM_PLAYED_BESIDE, row, 1);
-        beside->needs_start = b->n_beside_part++ == 0;
-        beside->device_frac = held_frac(row);
+        put_holding(b, row)->needs_start = b->n_beside_part++ == 0;
         b->part_axis = row->op->axis;
     } else if (row->partner && !b->partner && row->op->overlap == TSIM_CONCURRENT_NEXT) {
         put_concurrent(b, row);
-    } else if (row->partner && !b->partner && b->chunks > 1 && row->op->overlap == TSIM_PIPELINED_NEXT) {
+    } else if (row->partner && !b->partner && b->n_chunks > 1 && row->op->overlap == TSIM_PIPELINED_NEXT) {
         put_pieces(b, row);
-    } else if (row->partner && b->chunks > 1 && row->op->overlap == TSIM_PIPELINED_PREVIOUS &&
+    } else if (row->partner && b->n_chunks > 1 && row->op->overlap == TSIM_PIPELINED_PREVIOUS &&
                follows(b, row->partner)) {
         put_scatter(b, row);
     } else {
@@ -136,8 +132,7 @@ static void add_collective(struct builder *b, const struct tsim_pass_operator *r
     }
 }
 
-static void add_operator(void *context, const struct tsim_pass_operator *row) {
-    struct builder *b = context;
+static void add_operator(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
     if (row->op->kind == TSIM_OP_COLLECTIVE) {
         add_collective(b, row);
         return;
@@ -145,7 +140,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     if (!(row->time_s > 0))
         return;
     bool is_partner = b->partner && row->op == b->partner;
-    int32_t n = is_partner && b->partner_is_cut ? (int32_t)b->chunks : 1;
+    int32_t n = is_partner && b->partner_is_cut ? (int32_t)b->n_chunks : 1;
     for (int32_t i = 0; i < n; i++) {
         if (i > 0)
             put_wait(b, b->partner_axis, 1);
@@ -158,7 +153,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
 }
 
 /* Lets what runs beside the whole part begin before everything else. */
-static void start_first(struct builder *b) {
+static void start_first(struct tsim_pass_builder *b) {
     struct tsim_pass_program *program = b->program;
     put_start(b, b->part_axis, b->n_beside_part);
     struct tsim_played start = program->at[program->n - 1];
@@ -166,19 +161,29 @@ static void start_first(struct builder *b) {
     program->at[0] = start;
 }
 
-static void build(struct builder *b, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                  const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind) {
-    tsim_pass_visit(scenario, cluster, placement, part, kind, add_operator, b);
+void tsim_pass_builder_add(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
+    add_operator(b, row);
+    b->row++;
+}
+
+void tsim_pass_builder_close(struct tsim_pass_builder *b) {
     if (b->partner)
-        put_wait(b, b->partner_axis, b->partner_is_cut ? (int32_t)b->chunks - 1 : 1);
-    if (b->n_beside_part > 0) {
-        start_first(b);
-        put_wait(b, b->part_axis, b->n_beside_part);
-    }
+        put_wait(b, b->partner_axis, b->partner_is_cut ? (int32_t)b->n_chunks - 1 : 1);
+    if (b->n_beside_part == 0)
+        return;
+    start_first(b);
+    put_wait(b, b->part_axis, b->n_beside_part);
+}
+
+bool tsim_pass_program_is_plain(const struct tsim_pass_program *program) {
+    for (int axis = 0; axis < TSIM_N_AXES; axis++)
+        if (program->n_beside[axis] > 0)
+            return false;
+    return true;
 }
 
 /* Kernels that follow one another become one. */
-static void join_kernels(struct tsim_pass_program *program) {
+void tsim_pass_program_join_kernels(struct tsim_pass_program *program) {
     int32_t n = 0;
     for (int32_t i = 0; i < program->n; i++) {
         const struct tsim_played *played = &program->at[i];
@@ -190,22 +195,4 @@ static void join_kernels(struct tsim_pass_program *program) {
             program->at[n++] = *played;
     }
     program->n = n;
-}
-
-void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                              const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                              bool joins_kernels, struct tsim_pass_programs *programs) {
-    bool splits = tsim_schedule_splits_backward(scenario->parallelism.schedule);
-    bool has_experts = tsim_model_expert_layers(scenario->model, 0, scenario->model->layers) > 0;
-    memset(programs, 0, sizeof *programs);
-    for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
-        for (int part = 0; part < TSIM_N_PARTS; part++) {
-            struct builder b = {
-                .arena = arena, .program = &programs->of[kind][part], .chunks = (double)scenario->parallelism.tensor};
-            if ((kind > TSIM_PASS_BACKWARD && !splits) || (part == TSIM_PART_EXPERT_LAYER && !has_experts))
-                continue;
-            build(&b, scenario, cluster, placement, (enum tsim_part)part, (enum tsim_pass_kind)kind);
-            if (joins_kernels)
-                join_kernels(b.program);
-        }
 }

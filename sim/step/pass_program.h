@@ -14,7 +14,29 @@
 #ifndef TSIM_STEP_PASS_PROGRAM_H
 #define TSIM_STEP_PASS_PROGRAM_H
 
-#include "step/pass.h"
+#include "cost/collective.h"
+#include "engine/engine.h"
+#include "step/step_result.h"
+#include "workload/operators.h"
+#include "workload/schedule.h"
+
+/* One operator of a part as it runs: for the sums above and for the operator table. */
+struct tsim_pass_operator {
+    const struct tsim_op *op;
+    const char *phase;             /* "forward" | "backward" | "recompute" */
+    double time_s;                 /* kernels: alone. Collectives: alone, whatever of it is hidden */
+    double latency_s;              /* collectives only: of time_s, without any flow */
+    const struct tsim_op *partner; /* collectives only: the product that it runs beside, or NULL */
+    double exposed_s;              /* collectives only: what they add to the pass, played alone */
+    double matrix_s, matrix_power_s, memory_s, exchange_s; /* as in tsim_kernel_cost */
+    double scale_up_bytes, nic_bytes, hbm_bytes;
+    double sm_frac; /* collectives: of the compute units, while they run */
+    enum tsim_bound bound;
+};
+
+/* Collectives and messages against passes in the sharing of compute units and HBM: their kernels keep what they were
+ * given. */
+#define TSIM_COLLECTIVE_WEIGHT 1000.0
 
 enum tsim_played_kind {
     TSIM_PLAYED_KERNEL,
@@ -33,6 +55,7 @@ struct tsim_played {
     bool is_recompute;
     bool needs_start;         /* BESIDE */
     int32_t count;            /* WAIT */
+    int32_t row;              /* of kernels and collectives: which of the operators that it was built from */
     const char *name, *phase; /* of kernels and collectives: "fc1", "forward" */
     enum tsim_collective_op collective;
     double collective_bytes;                      /* S of cost/collective.h */
@@ -53,9 +76,44 @@ struct tsim_pass_programs {
     struct tsim_pass_program of[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
 };
 
-/* `joins_kernels`: kernels that follow one another become one, for whoever needs the collectives alone. */
-void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                              const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                              bool joins_kernels, struct tsim_pass_programs *programs);
+/* Builds the program of a part from its operators, which are added in their order. Zeroed but for the first three. */
+struct tsim_pass_builder {
+    struct tsim_arena *arena;
+    struct tsim_pass_program *program;
+    double n_chunks; /* of a pipelined product */
+    int32_t row;
+    const struct tsim_op *last_kernel;
+    /* The product beside which a collective that has been put runs, what it is waited for as, and whether in chunks. */
+    const struct tsim_op *partner;
+    enum tsim_axis partner_axis;
+    bool partner_is_cut;
+    int32_t n_beside_part; /* of the whole part, by their one axis */
+    enum tsim_axis part_axis;
+};
+void tsim_pass_builder_add(struct tsim_pass_builder *builder, const struct tsim_pass_operator *row);
+void tsim_pass_builder_close(struct tsim_pass_builder *builder);
+
+void tsim_pass_program_join_kernels(struct tsim_pass_program *program);
+/* Does nothing run beside its kernels? Then its operators take their times, one after another. */
+bool tsim_pass_program_is_plain(const struct tsim_pass_program *program);
+
+/* Makes a task of a kernel or a collective: its time, and that nothing may be faster than alone. */
+static inline void tsim_played_task(const struct tsim_engine *engine, const struct tsim_played *played, double slowdown,
+                                    struct tsim_task *task) {
+    task->latency = played->latency_s > 0 ? tsim_engine_ticks(engine, played->latency_s) : 0;
+    task->work = played->flow_s * slowdown;
+    task->bound_per_s = 1;
+    if (played->kind == TSIM_PLAYED_KERNEL)
+        task->flow = tsim_engine_ticks(engine, task->work);
+    else
+        task->weight = TSIM_COLLECTIVE_WEIGHT;
+}
+
+/* pass_alone.c: plays the program on an engine of its own and says what each of its collectives exposes, by the rows that it
+ * was built from: adds to exposed_s[n_rows]. */
+void tsim_pass_program_play(const struct tsim_pass_program *program, double *exposed_s);
+
+/* Names the operation of a collective among a part's operators. */
+enum tsim_collective_op tsim_collective_of(const struct tsim_op *op);
 
 #endif

@@ -148,10 +148,7 @@ static void collective_task(struct tsim_stage_group *group, enum tsim_stage_grou
         group->asked[stream] = played->messages;
         return;
     }
-    task->latency = played->latency_s > 0 ? tsim_engine_ticks(group->engine, played->latency_s) : 0;
-    task->work = played->flow_s;
-    task->bound_per_s = 1;
-    task->weight = TSIM_COLLECTIVE_WEIGHT;
+    tsim_played_task(group->engine, played, 1, task);
     if (!group->plan->is_ideal && played->flow_s > 0)
         demand_links(group, stream, played, task);
     if (played->axis == TSIM_AXIS_EXPERT)
@@ -170,9 +167,7 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
     group->run = (struct tsim_operator_run){.waited_for = played->kind == TSIM_PLAYED_KERNEL ? NULL : played};
     switch (played->kind) {
     case TSIM_PLAYED_KERNEL:
-        task->work = played->flow_s * group->cursor.slowdown;
-        task->bound_per_s = 1;
-        task->flow = kernel_ticks(group, played);
+        tsim_played_task(group->engine, played, group->cursor.slowdown, task);
         add_kernel(&group->run, played, task->flow);
         if (!group->plan->is_ideal)
             demand_kernel(group, task);

@@ -8,10 +8,6 @@
 #include "step/program.h"
 #include "workload/memory.h"
 
-/* Collectives and messages against passes in the sharing of compute units and HBM: their kernels keep what they were
- * given. */
-#define TSIM_COLLECTIVE_WEIGHT 1000.0
-
 /* A task's label: kind, item of the schedule, segment. */
 static inline int64_t tsim_label(enum tsim_task_kind kind, int32_t item, int32_t segment) {
     return ((int64_t)kind << 56) | ((int64_t)(item + 1) << 24) | segment;

@@ -260,8 +260,13 @@ static bool goes_by_node(const struct tsim_recorder *r, const struct tsim_op *op
     return op->once_per_node && tsim_placement_group(r->placement, r->placement->expert_axes).n_nodes > 1;
 }
 
+/* What runs beside the whole pass is recorded beside its kernels, which are the longer for it. */
+static double waited_s(const struct tsim_pass_operator *row) {
+    return row->op->overlap == TSIM_CONCURRENT_PASS ? 0 : row->exposed_s;
+}
+
 static void put_collective(struct cutting *c, const struct tsim_pass_operator *row) {
-    double hidden_s = fmax(row->time_s - row->exposed_s, 0), end_s;
+    double hidden_s = fmax(row->time_s - waited_s(row), 0), end_s;
     end_beside(c);
     double before_s = fmin(hidden_s, c->kernels_s);
     put_kernels(c, c->kernels_s - before_s);
@@ -308,7 +313,7 @@ static void add_part_s(struct tsim_recorder *r, enum tsim_part which, enum tsim_
     for (int32_t i = 0; i < part->n; i++) {
         bool is_collective = part->rows[i].op->kind == TSIM_OP_COLLECTIVE;
         *(is_collective ? exposed_s : kernels_s) +=
-            (double)n * (is_collective ? part->rows[i].exposed_s : part->rows[i].time_s);
+            (double)n * (is_collective ? waited_s(&part->rows[i]) : part->rows[i].time_s);
     }
 }
 
