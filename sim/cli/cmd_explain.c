@@ -61,7 +61,7 @@ static bool knows_term(const char *name) {
         fprintf(stderr, "; did you mean '%s'?", near);
     fputs("\nThe terms of the summary:\n", stderr);
     for (int i = 0; i < TSIM_N_OUTCOMES; i++)
-        if (tsim_outcome_spec((enum tsim_outcome_figure)i)->column.is_in_runs)
+        if (tsim_outcome_spec((enum tsim_outcome_figure)i)->column->is_in_runs)
             fprintf(stderr, "  %s\n", tsim_outcome_spec((enum tsim_outcome_figure)i)->name);
     return false;
 }

@@ -12,25 +12,27 @@
 /* ---- what the figures are ---- */
 
 /* clang-format off */
-#define SI(word, dimension) {word, dimension, dimension, 1, TSIM_OUTCOME_NUMBER}
+#define UNIT(...) (&(const struct tsim_outcome_unit){__VA_ARGS__})
+#define SI(word, dimension) UNIT(word, dimension, dimension, 1, TSIM_OUTCOME_NUMBER)
 #define PLAIN(word) SI(word, TSIM_COUNT)
-#define WHOLE {"", TSIM_COUNT, TSIM_COUNT, 1, TSIM_OUTCOME_WHOLE}
-#define YES_NO {"true or false", TSIM_COUNT, TSIM_COUNT, 1, TSIM_OUTCOME_YES_NO}
+#define WHOLE UNIT("", TSIM_COUNT, TSIM_COUNT, 1, TSIM_OUTCOME_WHOLE)
+#define YES_NO UNIT("true or false", TSIM_COUNT, TSIM_COUNT, 1, TSIM_OUTCOME_YES_NO)
 #define SHARE SI("fraction", TSIM_FRACTION)
 #define BYTES SI("B", TSIM_BYTES)
 #define SECONDS SI("s", TSIM_TIME_S)
 #define FLOP SI("FLOP", TSIM_FLOPS)
-#define TFLOP_PER_S {"TFLOP/s", TSIM_COUNT, TSIM_FLOPS_PER_S, 1e12, TSIM_OUTCOME_NUMBER}
+#define TFLOP_PER_S UNIT("TFLOP/s", TSIM_COUNT, TSIM_FLOPS_PER_S, 1e12, TSIM_OUTCOME_NUMBER)
 #define WATTS SI("W", TSIM_WATTS)
 #define JOULES SI("J", TSIM_JOULES)
-#define KWH {"kWh", TSIM_COUNT, TSIM_JOULES, TSIM_KWH_J, TSIM_OUTCOME_NUMBER}
+#define KWH UNIT("kWh", TSIM_COUNT, TSIM_JOULES, TSIM_KWH_J, TSIM_OUTCOME_NUMBER)
 #define KG SI("kg", TSIM_KG)
 #define USD SI("USD", TSIM_USD)
-#define COLUMN(version, place, name) {#name, version, place, true}
-#define POINTS_COLUMN(version, place, name) {#name, version, place, false}
-#define NO_COLUMN {NULL, 0, -1, true}
-#define WORDS(...) {__VA_ARGS__}
-#define NO_WORDS {NULL}
+#define COLUMN_OF(...) (&(const struct tsim_outcome_column){__VA_ARGS__})
+#define COLUMN(version, place, name) COLUMN_OF(#name, version, place, true)
+#define POINTS_COLUMN(version, place, name) COLUMN_OF(#name, version, place, false)
+#define NO_COLUMN COLUMN_OF(NULL, 0, -1, true)
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NO_WORDS WORDS(NULL)
 /* clang-format on */
 
 static const struct tsim_outcome_spec SPECS[TSIM_N_OUTCOMES] = {
@@ -45,8 +47,8 @@ const struct tsim_outcome_spec *tsim_outcome_spec(enum tsim_outcome_figure figur
 
 void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS]) {
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
-        if (SPECS[i].column.name)
-            columns[SPECS[i].column.place] = (enum tsim_outcome_figure)i;
+        if (SPECS[i].column->name)
+            columns[SPECS[i].column->place] = (enum tsim_outcome_figure)i;
 }
 
 /* ---- values ---- */
@@ -122,7 +124,7 @@ void tsim_outcome_complete(struct tsim_outcome *outcome) {
 
 bool tsim_outcomes_are_alike(const struct tsim_outcome *a, const struct tsim_outcome *b) {
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
-        if (SPECS[i].column.name && a->value[i] != b->value[i] && !(isnan(a->value[i]) && isnan(b->value[i])))
+        if (SPECS[i].column->name && a->value[i] != b->value[i] && !(isnan(a->value[i]) && isnan(b->value[i])))
             return false;
     return true;
 }
@@ -138,7 +140,7 @@ const char *tsim_bottleneck_word(const char *text) {
 /* ---- for people ---- */
 
 const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, char *buffer, size_t size) {
-    const struct tsim_outcome_unit *unit = &SPECS[figure].unit;
+    const struct tsim_outcome_unit *unit = SPECS[figure].unit;
     if (isnan(value)) {
         snprintf(buffer, size, "-");
         return buffer;
@@ -165,10 +167,10 @@ void tsim_outcome_reference(FILE *out) {
           out);
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++) {
         const struct tsim_outcome_spec *spec = &SPECS[i];
-        const char *column = spec->column.name;
-        fprintf(out, "| `%s` | %s | %s%s%s |", spec->name, spec->unit.word, column ? "`" : "", column ? column : "",
+        const char *column = spec->column->name;
+        fprintf(out, "| `%s` | %s | %s%s%s |", spec->name, spec->unit->word, column ? "`" : "", column ? column : "",
                 column ? "`" : "");
-        for (size_t k = 0; k < TSIM_OUTCOME_MOST_WORDS && spec->words[k]; k++)
+        for (size_t k = 0; spec->words[k]; k++)
             fprintf(out, "%s %s", k ? "," : "", spec->words[k]);
         fprintf(out, " | %s |\n", spec->meaning);
     }
@@ -183,7 +185,7 @@ static const char *after_section(const char *name) {
 }
 
 static bool is_one_of(const char *const *words, const char *name) {
-    for (size_t i = 0; i < TSIM_OUTCOME_MOST_WORDS && words[i]; i++)
+    for (size_t i = 0; words[i]; i++)
         if (strcmp(words[i], name) == 0)
             return true;
     return false;
@@ -191,13 +193,13 @@ static bool is_one_of(const char *const *words, const char *name) {
 
 /* A figure that a point has, or one that a run's summary has. */
 static bool is_asked_for(size_t i, bool of_points) {
-    return of_points ? SPECS[i].column.name != NULL : SPECS[i].column.is_in_runs;
+    return of_points ? SPECS[i].column->name != NULL : SPECS[i].column->is_in_runs;
 }
 
 static bool find_name(const char *name, bool of_points, enum tsim_outcome_figure *figure) {
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
         if (is_asked_for(i, of_points) &&
-            (strcmp(SPECS[i].name, name) == 0 || (of_points && strcmp(SPECS[i].column.name, name) == 0))) {
+            (strcmp(SPECS[i].name, name) == 0 || (of_points && strcmp(SPECS[i].column->name, name) == 0))) {
             *figure = (enum tsim_outcome_figure)i;
             return true;
         }
@@ -230,10 +232,10 @@ bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const
     if (find_name(name, true, figure) || find_without_section(name, true, figure) || find_word(name, true, figure))
         return true;
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++) {
-        if (!SPECS[i].column.name)
+        if (!SPECS[i].column->name)
             continue;
         names[n_names++] = SPECS[i].name;
-        names[n_names++] = SPECS[i].column.name;
+        names[n_names++] = SPECS[i].column->name;
         names[n_names++] = after_section(SPECS[i].name);
     }
     *near = tsim_did_you_mean(name, names, n_names);
@@ -246,7 +248,7 @@ bool tsim_outcome_find_term(const char *name, enum tsim_outcome_figure *figure) 
 }
 
 const char *tsim_outcome_near_term(const char *wrong) {
-    const char *names[(2 + TSIM_OUTCOME_MOST_WORDS) * TSIM_N_OUTCOMES];
+    const char *names[4 * TSIM_N_OUTCOMES];
     enum tsim_outcome_figure figure;
     size_t n = 0;
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++) {
@@ -255,9 +257,10 @@ const char *tsim_outcome_near_term(const char *wrong) {
         names[n++] = SPECS[i].name;
         if (tsim_outcome_find_term(after_section(SPECS[i].name), &figure))
             names[n++] = after_section(SPECS[i].name);
-        for (size_t k = 0; k < TSIM_OUTCOME_MOST_WORDS && SPECS[i].words[k]; k++)
+        for (size_t k = 0; SPECS[i].words[k]; k++)
             names[n++] = SPECS[i].words[k];
     }
+    TSIM_ASSERT(n <= sizeof names / sizeof names[0]);
     return tsim_did_you_mean(wrong, names, n);
 }
 
@@ -269,9 +272,9 @@ void tsim_outcome_add(const struct tsim_outcome *outcome, enum tsim_outcome_figu
     if (isnan(value))
         return;
     struct tsim_json *parent = tsim_json_make_path(summary, SPECS[figure].name, &key);
-    if (SPECS[figure].unit.kind == TSIM_OUTCOME_YES_NO)
+    if (SPECS[figure].unit->kind == TSIM_OUTCOME_YES_NO)
         tsim_json_bool(parent, key, value > 0);
-    else if (SPECS[figure].unit.kind == TSIM_OUTCOME_WHOLE)
+    else if (SPECS[figure].unit->kind == TSIM_OUTCOME_WHOLE)
         tsim_json_integer(parent, key, (int64_t)value);
     else
         tsim_json_number(parent, key, value);
@@ -279,7 +282,7 @@ void tsim_outcome_add(const struct tsim_outcome *outcome, enum tsim_outcome_figu
 
 static void add_of_point(const struct tsim_outcome *outcome, enum tsim_outcome_figure figure,
                          struct tsim_json *summary) {
-    if (SPECS[figure].column.name || figure == TSIM_OUTCOME_MAY_NOT_FIT)
+    if (SPECS[figure].column->name || figure == TSIM_OUTCOME_MAY_NOT_FIT)
         tsim_outcome_add(outcome, figure, summary);
 }
 

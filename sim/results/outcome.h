@@ -61,13 +61,12 @@ struct tsim_outcome_column {
     bool is_in_runs;  /* in the table `runs`, too, and the figure in a run's summary */
 };
 
-enum { TSIM_OUTCOME_MOST_WORDS = 3 };
 struct tsim_outcome_spec {
     const char *name;
-    struct tsim_outcome_column column;
-    struct tsim_outcome_unit unit;
+    const struct tsim_outcome_column *column;
+    const struct tsim_outcome_unit *unit;
     enum tsim_goal goal;
-    const char *words[TSIM_OUTCOME_MOST_WORDS]; /* up to the first NULL */
+    const char *const *words; /* up to NULL */
     const char *meaning;
 };
 const struct tsim_outcome_spec *tsim_outcome_spec(enum tsim_outcome_figure figure);

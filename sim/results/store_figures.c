@@ -13,11 +13,11 @@ const char *tsim_store_figures(struct tsim_arena *arena, enum tsim_store_table t
     size_t size = 1;
     tsim_outcome_columns(columns);
     for (size_t i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++)
-        size += strlen(before) + strlen(tsim_outcome_spec(columns[i])->column.name) + strlen(after);
+        size += strlen(before) + strlen(tsim_outcome_spec(columns[i])->column->name) + strlen(after);
     char *text = TSIM_NEW_ARRAY(arena, size, char), *end = text;
     *end = '\0';
     for (size_t i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++) {
-        const struct tsim_outcome_column *column = &tsim_outcome_spec(columns[i])->column;
+        const struct tsim_outcome_column *column = tsim_outcome_spec(columns[i])->column;
         if (is_in(column, table, version))
             end += snprintf(end, size - (size_t)(end - text), "%s%s%s", before, column->name, after);
     }
@@ -30,7 +30,7 @@ const char *tsim_store_marks(struct tsim_arena *arena, enum tsim_store_table tab
     tsim_outcome_columns(columns);
     marks[0] = '\0';
     for (size_t i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++)
-        if (is_in(&tsim_outcome_spec(columns[i])->column, table, 0))
+        if (is_in(tsim_outcome_spec(columns[i])->column, table, 0))
             strcat(marks, ", ?");
     return marks;
 }
@@ -40,14 +40,14 @@ void tsim_store_bind_figures(struct tsim_statement *s, enum tsim_store_table tab
     enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS];
     tsim_outcome_columns(columns);
     for (size_t i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++)
-        if (is_in(&tsim_outcome_spec(columns[i])->column, table, 0))
+        if (is_in(tsim_outcome_spec(columns[i])->column, table, 0))
             tsim_sql_bind_real(s, outcome->value[columns[i]]);
 }
 
 int tsim_store_figures_version(void) {
     int newest = 0;
     for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
-        int version = tsim_outcome_spec((enum tsim_outcome_figure)i)->column.version;
+        int version = tsim_outcome_spec((enum tsim_outcome_figure)i)->column->version;
         newest = version > newest ? version : newest;
     }
     return newest;

@@ -79,7 +79,7 @@ static void add_list(struct tsim_json *root, const char *path, add_list_fn add,
 }
 
 static void add_figure(struct tsim_json *root, const struct tsim_outcome *outcome, enum tsim_outcome_figure figure) {
-    if (tsim_outcome_spec(figure)->column.is_in_runs)
+    if (tsim_outcome_spec(figure)->column->is_in_runs)
         tsim_outcome_add(outcome, figure, root);
 }
 

@@ -56,7 +56,7 @@ static const struct tsim_term *formula_of(struct tsim_terms *terms, const char *
 static const struct tsim_term *without_formula(struct tsim_terms *terms, enum tsim_outcome_figure figure,
                                                double value) {
     const struct tsim_outcome_spec *spec = tsim_outcome_spec(figure);
-    return tsim_term_given(terms, spec->name, value * spec->unit.shown_per_unit, spec->unit.shown, spec->meaning);
+    return tsim_term_given(terms, spec->name, value * spec->unit->shown_per_unit, spec->unit->shown, spec->meaning);
 }
 
 const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct tsim_explanation *explanation,

@@ -249,7 +249,7 @@ static void print_risks(struct tsim_arena *arena, const struct tsim_plan_output 
         double value = limit->figure == TSIM_OUTCOME_DAYS ? plan->days.p90 : plan->cost_usd.p90;
         if (!of_run || !(value > limit->value))
             continue;
-        enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->unit.dimension;
+        enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->unit->dimension;
         fputs("  ", out);
         tsim_text_wrap(out, style, 4,
                        tsim_arena_printf(arena, "%zu can miss the limit: %s above %s in one case of ten, %s allowed",

@@ -96,7 +96,7 @@ static void write_csv_titles(const struct tsim_space *space, FILE *out) {
     enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS];
     tsim_outcome_columns(columns);
     for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++)
-        fprintf(out, ",%s", tsim_outcome_spec(columns[i])->column.name);
+        fprintf(out, ",%s", tsim_outcome_spec(columns[i])->column->name);
     fputc('\n', out);
 }
 
@@ -193,7 +193,7 @@ static void fill_titles(struct sheet *sheet) {
         sheet->titles[n++] =
             fixed_figure(sheet->output, i) == TSIM_OUTCOME_SAMPLES_PER_S ? "samples/s" : FIXED[i].title;
     if (sheet->has_objective)
-        sheet->titles[n++] = tsim_outcome_spec(sheet->output->ranking.objective)->column.name;
+        sheet->titles[n++] = tsim_outcome_spec(sheet->output->ranking.objective)->column->name;
     TSIM_ASSERT(n == sheet->n_columns);
     for (size_t i = 0; i < n; i++)
         sheet->widths[i] = tsim_text_width(sheet->titles[i]);
@@ -353,7 +353,7 @@ static void print_best(struct sheet *sheet) {
         objective = TSIM_OUTCOME_SAMPLES_PER_S;
     char text[CELL_SIZE];
     if (sheet->best.n > 0)
-        fprintf(sheet->out, "\nbest by %s%s\n", tsim_outcome_spec(objective)->column.name,
+        fprintf(sheet->out, "\nbest by %s%s\n", tsim_outcome_spec(objective)->column->name,
                 output->ranking.n_limits > 0 ? ", within the limits" : "");
     else
         print_none(sheet);

@@ -169,7 +169,7 @@ static void read_number(struct parser *p, struct operand *number, const struct o
     if (number->kind != NUMBER || p->has_failed)
         return;
     enum tsim_dimension dimension =
-        other->kind == FIGURE ? tsim_outcome_spec(other->figure)->unit.dimension : TSIM_COUNT;
+        other->kind == FIGURE ? tsim_outcome_spec(other->figure)->unit->dimension : TSIM_COUNT;
     bool bare_ok = other->kind == FIGURE && tsim_name_says_unit(other->text);
     if (tsim_quantity_parse(number->text, dimension, bare_ok, &number->number, why, hint) != TSIM_OK)
         tsim_diag_hint(fail(p, number->at, "%s", why), "%s", hint);

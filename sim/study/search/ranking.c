@@ -52,7 +52,7 @@ static bool read_limit(const struct tsim_pair *pair, struct tsim_limit *limit, s
                          tsim_value_kind_name(pair->value));
         return false;
     }
-    enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->unit.dimension;
+    enum tsim_dimension dimension = tsim_outcome_spec(limit->figure)->unit->dimension;
     if (tsim_quantity_parse(pair->value->text, dimension, tsim_name_says_unit(pair->key), &limit->value, why_not,
                             hint) == TSIM_OK) {
         if (limit->value >= 0)
