@@ -91,6 +91,8 @@ static void account_noise(struct tsim_stage_group *group, int32_t index, int32_t
     tsim_stage_group_segment_cost(group, index, segment, &own);
     group->account->terms.compute_s += own.compute_s - mean.compute_s;
     group->account->terms.recompute_s += own.recompute_s - mean.recompute_s;
+    group->account->chance_s += own.compute_s - mean.compute_s;
+    group->account->recompute_chance_s += own.recompute_s - mean.recompute_s;
     group->account->interference_s -= own.time_s - mean.time_s;
 }
 
@@ -309,6 +311,7 @@ static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item i
                                &cost);
     if (!tsim_pass_is_played(group, place > 0)) { /* else its operators have been timed */
         account->terms.compute_s += n * cost.compute_s;
+        account->host_wait_s += n * cost.host_excess_s;
         account->terms.recompute_s += n * cost.recompute_s;
         account->terms.exposed_tensor_s += n * cost.exposed_tensor_s;
         account->terms.exposed_context_s += n * cost.exposed_context_s;
@@ -377,6 +380,8 @@ static void add_operators(struct tsim_stage_group *group) {
 
 void tsim_account_close(struct tsim_stage_group *group) {
     struct tsim_stage_group_account *account = group->account;
+    account->slowdown = group->slowdown;
+    account->plays_operators = group->plan->plays_operators;
     account->interference_s += seconds(group, TSIM_TOTAL_PASSES); /* passes are stretched by collectives beside them */
     price_all_passes(group);
     add_operators(group);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 struct walk {
+    struct tsim_term_recorder *recorder; /* NULL, but for tsim_pass_collective_recorded */
     const struct tsim_scenario *scenario;
     const struct tsim_cluster *cluster;
     const struct tsim_placement *placement;
@@ -44,9 +45,28 @@ static void per_node_cost(const struct walk *w, const struct tsim_collective_req
         .n_ranks = on_node, .n_nodes = 1, .max_ranks_per_node = on_node, .min_ranks_per_node = on_node};
     part.bytes = copy_bytes * tsim_routing_ranks(experts, nodes, on_node);
     tsim_collective_cost(w->cluster, &part, cost);
-    double flow_s = fmax(across.time_s - across.latency_s, cost->time_s - cost->latency_s);
+    struct tsim_term_recorder *r = w->recorder;
+    const struct tsim_collective_cost *both[] = {&across, cost};
+    struct tsim_amount flows[2], latencies[2];
+    for (int i = 0; i < 2; i++) {
+        const char *where = i == 0 ? "between nodes" : "on the node";
+        struct tsim_amount whole = {.value = both[i]->time_s, .term = both[i]->term};
+        latencies[i] = tsim_given(r, tsim_record_text(r, "latency %s", where), both[i]->latency_s, TSIM_TIME_S,
+                                  "NCCL's tuning model (sim/cost/collective.h)");
+        flows[i] = tsim_sum(r, tsim_record_text(r, "flow %s", where), "time - latency", TSIM_TIME_S,
+                            TSIM_PARTS(whole, tsim_inverse(latencies[i])));
+    }
+    struct tsim_amount flow =
+        tsim_product(r, "flow", "the slower of the two / its part of the rate", TSIM_TIME_S,
+                     TSIM_PARTS(tsim_largest(r, "slower of the two", "they go on at once", TSIM_TIME_S, flows, 2),
+                                tsim_inverse(tsim_given(r, "part of the links' rates",
+                                                        request->network == TSIM_NETWORK_IDEAL ? 1 : PER_NODE_LINK_FRAC,
+                                                        TSIM_FRACTION, "DeepEP's first table (sim/step/pass.c)"))));
+    struct tsim_amount time = tsim_sum(r, "all_to_all of one copy to each node, alone", "latencies + flow", TSIM_TIME_S,
+                                       TSIM_PARTS(latencies[1], latencies[0], flow));
     cost->latency_s += across.latency_s;
-    cost->time_s = cost->latency_s + flow_s / (request->network == TSIM_NETWORK_IDEAL ? 1 : PER_NODE_LINK_FRAC);
+    cost->time_s = time.value;
+    cost->term = time.term;
     cost->scale_up_bytes += across.scale_up_bytes;
     cost->nic_bytes += across.nic_bytes;
     cost->hbm_bytes += across.hbm_bytes;
@@ -58,16 +78,25 @@ static void collective_cost(const struct walk *w, const struct tsim_op *op, stru
     struct tsim_collective_request request = {.op = tsim_collective_of(op),
                                               .bytes = op->collective_bytes,
                                               .group = tsim_placement_group(w->placement, axes),
-                                              .network = w->scenario->simulation.network};
+                                              .network = w->scenario->simulation.network,
+                                              .recorder = w->recorder};
     if (op->once_per_node) {
         per_node_cost(w, &request, cost);
         return;
     }
     tsim_collective_cost(w->cluster, &request, cost);
     if (op->collective == TSIM_OP_RING_EXCHANGE) { /* one message to the neighbour for every other rank of the ring */
-        double extra_s = (request.group.n_ranks - 2) * cost->latency_s;
-        cost->latency_s += extra_s;
-        cost->time_s += extra_s;
+        struct tsim_amount extra = tsim_product(
+            w->recorder, "latency of the other messages", "messages x latency of one", TSIM_TIME_S,
+            TSIM_PARTS(tsim_given(w->recorder, "messages", request.group.n_ranks - 2, TSIM_COUNT, "ranks of the ring"),
+                       tsim_given(w->recorder, "latency of one", cost->latency_s, TSIM_TIME_S,
+                                  "NCCL's tuning model (sim/cost/collective.h)")));
+        struct tsim_amount one = {.value = cost->time_s, .term = cost->term};
+        struct tsim_amount time = tsim_sum(w->recorder, "exchange around the ring, alone", "flow and latencies",
+                                           TSIM_TIME_S, TSIM_PARTS(one, extra));
+        cost->latency_s += extra.value;
+        cost->time_s = time.value;
+        cost->term = time.term;
     }
 }
 
@@ -424,4 +453,14 @@ void tsim_pass_scale(struct tsim_pass_cost *cost, double factor) {
     struct tsim_pass_cost whole = *cost;
     memset(cost, 0, sizeof *cost);
     add_times(cost, &whole, factor);
+}
+
+const struct tsim_term *tsim_pass_collective_term(struct tsim_term_recorder *recorder,
+                                                  const struct tsim_scenario *scenario,
+                                                  const struct tsim_cluster *cluster,
+                                                  const struct tsim_placement *placement, const struct tsim_op *op) {
+    const struct walk w = {.recorder = recorder, .scenario = scenario, .cluster = cluster, .placement = placement};
+    struct tsim_collective_cost cost;
+    collective_cost(&w, op, &cost);
+    return cost.term;
 }

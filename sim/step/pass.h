@@ -81,6 +81,12 @@ void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenar
                               const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                               bool joins_kernels, struct tsim_pass_programs *programs);
 
+/* How the time of a collective among a part's operators comes about, alone; NULL where it takes none. */
+const struct tsim_term *tsim_pass_collective_term(struct tsim_term_recorder *recorder,
+                                                  const struct tsim_scenario *scenario,
+                                                  const struct tsim_cluster *cluster,
+                                                  const struct tsim_placement *placement, const struct tsim_op *op);
+
 /* How often TSIM_PART_LAYER is visited in a pass through so many layers. */
 double tsim_layer_visits(const struct tsim_scenario *scenario, double layers);
 

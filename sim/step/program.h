@@ -66,7 +66,11 @@ struct tsim_stage_group_account {
     double scale_up_bytes, nic_bytes;    /* sent per accelerator */
     double pass_nic_bytes;               /* of nic_bytes: by collectives inside passes */
     double exposed_gather_s, exposed_reduce_s, exposed_norm_s, interference_s; /* the parts of exposed_data_s */
-    double data_busy_s, send_busy_s;                                           /* of the other streams, hidden or not */
+    /* Of terms.compute_s where passes are tasks: what their kernels take longer than the cost model says, what is added
+     * by waiting for the host and by chance; and of recompute_s by chance. */
+    double slowdown, host_wait_s, chance_s, recompute_chance_s;
+    bool plays_operators;            /* and where they are not: operators are timed one by one */
+    double data_busy_s, send_busy_s; /* of the other streams, hidden or not */
     /* Where the stage takes batches from an input pipeline: as input_pipeline.h wants them, [n_inputs + 1]. */
     double *input_gaps_s;
     int32_t n_inputs;

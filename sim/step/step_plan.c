@@ -1,5 +1,6 @@
 /* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
 #include "cost/compute.h"
+#include "cost/update.h"
 #include "step/folding.h"
 #include "step/noise.h"
 #include "step/pass_tasks.h"
@@ -11,11 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A stage's optimizer runs as a few multi-tensor kernels. */
-#define OPTIMIZER_KERNELS 4.0
-/* An update by the host reaches this part of its memory's peak: CPU-Adam takes 0.22 s for 1 billion parameters and 2.57
- * s for 10 on a DGX-2 of 256 GB/s, at 30 bytes each (Ren et al. 2021, table 4). */
-#define HOST_MEMORY_FRAC 0.5
 /* Megatron-LM's default bucket: max(40 million, 1 million x data-parallel size) elements
  * (distributed_data_parallel_config.py). */
 #define MOST_DEVICE_SHARE 0.9 /* that one collective takes: passes go on, however slowly */
@@ -620,38 +616,6 @@ static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement 
     normalize(backward);
 }
 
-/* The host's update: gradients come while the last micro-batch's backward pass releases them, and weights go back piece
- * by piece while it works on the next (ZeRO-Offload, sections 4 and 5). The accelerators of a node share its memory. */
-static double host_update_s(const struct tsim_step_plan *plan, double held, double backward_s,
-                            const struct tsim_optimizer_cost *cost) {
-    const struct tsim_scenario *sc = plan->scenario;
-    const struct tsim_node *node = sc->cluster.node;
-    double memory_rate = HOST_MEMORY_FRAC * node->host_memory_bytes_per_s / (double)sc->cluster.accelerators_per_node;
-    double down_s = held * tsim_gradient_bytes(sc) / node->host_link_bytes_per_s;
-    double up_s = held * tsim_weight_bytes(sc->training.precision) / node->host_link_bytes_per_s;
-    return fmax(down_s - backward_s, 0) + fmax(held * cost->least_bytes / memory_rate, up_s);
-}
-
-/* The update of `held` parameters: memory or the vector units, then the products that it may have. */
-static double optimizer_s(const struct tsim_step_plan *plan, double held, double backward_s, double *hbm_bytes) {
-    const struct tsim_accelerator *a = plan->cluster->accelerator;
-    enum tsim_precision precision = plan->scenario->training.precision;
-    struct tsim_optimizer_cost cost;
-    tsim_optimizer_cost(plan->scenario, &cost);
-    if (tsim_streams_weights(plan->scenario)) { /* updated beside it, as gradients arrive */
-        *hbm_bytes = 0;
-        return 0;
-    }
-    if (plan->scenario->training.offload.optimizer) {
-        *hbm_bytes = 0;
-        return host_update_s(plan, held, backward_s, &cost);
-    }
-    *hbm_bytes = held * cost.traffic_bytes;
-    double update_s = fmax(*hbm_bytes / tsim_memory_rate(a), held * cost.vector_flops / a->vector_flops_per_s);
-    double products_s = held * cost.matrix_flops / tsim_matrix_rate(a, tsim_unquantized(precision));
-    return update_s + (cost.matrix_flops > 0 ? products_s : 0) + OPTIMIZER_KERNELS * a->kernel_latency_s;
-}
-
 static const struct tsim_pass_route *find_routes(struct tsim_arena *arena, const struct tsim_schedule_shape *shape,
                                                  int32_t stage) {
     size_t n = (size_t)shape->chunks * TSIM_N_PASS_KINDS;
@@ -725,11 +689,8 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         sp->n_gathers += sp->chunks[c].n_gathers;
         sp->n_reduces += sp->chunks[c].n_reduces;
     }
-    bool is_sharded = sc->parallelism.zero >= 1;
-    double experts = tsim_stage_expert_parameters(sc, stage), rest = tsim_stage_parameters(sc, stage) - experts;
-    double held = rest / (is_sharded ? tsim_shards(sc) : 1) + experts / (is_sharded ? tsim_expert_shards(sc) : 1);
     double backward_s = sp->chunks[0].ways[TSIM_PASS_BACKWARD].whole.time_s;
-    sp->optimizer_s = optimizer_s(plan, held, backward_s, &sp->optimizer_hbm_bytes);
+    sp->optimizer_s = tsim_update_recorded(NULL, sc, plan->cluster, stage, backward_s, &sp->optimizer_hbm_bytes).value;
     if (plan->gathers_products) {
         sp->product_gathers = TSIM_NEW_ARRAY(arena, TSIM_N_LAYER_PRODUCTS, struct tsim_data_collective);
         sp->product_reduces = TSIM_NEW_ARRAY(arena, TSIM_N_LAYER_PRODUCTS, struct tsim_data_collective);

@@ -562,39 +562,6 @@ static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct ts
     tsim_part_add(buffers, tensor(r, "keys and values of other context ranks", context_bytes(sc, &k)));
 }
 
-static struct tsim_amount divided(struct tsim_term_recorder *r, const char *name, struct tsim_amount parameters,
-                                  double ranks) {
-    if (ranks == 1)
-        return parameters;
-    return tsim_product(
-        r, name, "parameters / ranks that shard them", TSIM_COUNT,
-        TSIM_PARTS(parameters, tsim_inverse(tsim_given(r, "ranks", ranks, TSIM_COUNT, "parallelism of the scenario"))));
-}
-
-/* Parameters that one rank keeps a kind of state for: all of its stage, or its shard of them. */
-struct held {
-    struct tsim_amount all, shard;
-};
-
-static struct tsim_amount shard_of(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
-                                   struct tsim_amount all) {
-    double n_experts = tsim_stage_expert_parameters(sc, stage);
-    if (n_experts == 0)
-        return divided(r, "parameters held", all, tsim_shards(sc));
-    struct tsim_amount experts =
-        tsim_given(r, "experts", n_experts, TSIM_COUNT, "counted from the model's dimensions (sim/workload/model.h)");
-    struct tsim_amount rest = tsim_sum(r, "all but experts", "parameters of the stage - experts", TSIM_COUNT,
-                                       TSIM_PARTS(all, tsim_inverse(experts)));
-    return tsim_sum(r, "parameters held", "experts are sharded apart", TSIM_COUNT,
-                    TSIM_PARTS(divided(r, "all but experts, of a rank", rest, tsim_shards(sc)),
-                               divided(r, "experts of a rank", experts, tsim_expert_shards(sc))));
-}
-
-static struct held held_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage) {
-    struct tsim_amount all = tsim_stage_parameters_recorded(r, sc, stage);
-    return (struct held){all, shard_of(r, sc, stage, all)};
-}
-
 /* Frameworks that update from flat tensors (DeepSpeed, runtime/zero/stage_1_and_2.py, runtime/fp16/fused_optimizer.py)
  * hold a bucket that gradients are copied into to be reduced, with sharded states another that weights are gathered in,
  * and for the update the gradients of what they update joined, in their own precision and converted to fp32. These are
@@ -671,7 +638,7 @@ static struct tsim_amount largest_unit(struct tsim_term_recorder *r, const struc
 }
 
 static struct tsim_amount gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
-                                    const struct held *held) {
+                                    const struct tsim_held_parameters *held) {
     const char *name = "memory.gradients_bytes", *source = "training.gradient_precision of the scenario";
     if (sc->training.updates_by_layer)
         return state(r, name, largest_unit(r, sc, stage), tsim_gradient_bytes(sc), source, 0);
@@ -728,7 +695,7 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
                                 struct tsim_stage_terms *terms) {
     int zero = sc->parallelism.zero;
     struct tsim_part_list buffers = {.recorder = r};
-    struct held held = held_parameters(r, sc, stage);
+    struct tsim_held_parameters held = tsim_held_parameters(r, sc, stage);
     struct tsim_amount updated = zero >= 1 ? held.shard : held.all;
     *terms = (struct tsim_stage_terms){0};
     terms->weights =

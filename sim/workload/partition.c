@@ -274,6 +274,35 @@ double tsim_stage_expert_parameters(const struct tsim_scenario *sc, int32_t stag
     return n;
 }
 
+static struct tsim_amount divided(struct tsim_term_recorder *r, const char *name, struct tsim_amount parameters,
+                                  double ranks) {
+    if (ranks == 1)
+        return parameters;
+    return tsim_product(
+        r, name, "parameters / ranks that shard them", TSIM_COUNT,
+        TSIM_PARTS(parameters, tsim_inverse(tsim_given(r, "ranks", ranks, TSIM_COUNT, "parallelism of the scenario"))));
+}
+
+static struct tsim_amount shard_of(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                   struct tsim_amount all) {
+    double n_experts = tsim_stage_expert_parameters(sc, stage);
+    if (n_experts == 0)
+        return divided(r, "parameters held", all, tsim_shards(sc));
+    struct tsim_amount experts =
+        tsim_given(r, "experts", n_experts, TSIM_COUNT, "counted from the model's dimensions (sim/workload/model.h)");
+    struct tsim_amount rest = tsim_sum(r, "all but experts", "parameters of the stage - experts", TSIM_COUNT,
+                                       TSIM_PARTS(all, tsim_inverse(experts)));
+    return tsim_sum(r, "parameters held", "experts are sharded apart", TSIM_COUNT,
+                    TSIM_PARTS(divided(r, "all but experts, of a rank", rest, tsim_shards(sc)),
+                               divided(r, "experts of a rank", experts, tsim_expert_shards(sc))));
+}
+
+struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                                 int32_t stage) {
+    struct tsim_amount all = tsim_stage_parameters_recorded(r, sc, stage);
+    return (struct tsim_held_parameters){all, shard_of(r, sc, stage, all)};
+}
+
 double tsim_last_length(const struct tsim_scenario *sc) {
     return (double)(sc->model->encoder_layers > 0 ? sc->training.decoder_sequence_length
                                                   : sc->training.sequence_length);

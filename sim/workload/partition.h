@@ -53,6 +53,12 @@ double tsim_chunk_parameters(const struct tsim_scenario *scenario, int32_t stage
 /* The part of that which is experts. */
 double tsim_stage_expert_parameters(const struct tsim_scenario *scenario, int32_t stage);
 double tsim_chunk_expert_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+/* Parameters that one rank keeps a kind of state for: all of its stage, or its shard of them. */
+struct tsim_held_parameters {
+    struct tsim_amount all, shard;
+};
+struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *recorder,
+                                                 const struct tsim_scenario *scenario, int32_t stage);
 /* One layer of that tensor rank, and its experts. */
 double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, bool has_experts);
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
