@@ -11,7 +11,7 @@ double tsim_deviation_of_maximum(double n);
 
 double tsim_normal_quantile(double probability);
 
-/* Of Student's t with `freedom` > 0 degrees. */
+/* The quantile of Student's t with `freedom` > 0 degrees. */
 double tsim_student_quantile(double probability, double freedom);
 
 #endif

@@ -2,8 +2,9 @@
  * is brought to the disk and renamed when everything is written. Until then NAME is what it was; after a failure, an
  * exit or a signal that can be caught nothing of the temporary one is left. (A kill -9 leaves it.)
  *
- * What is no regular file (/dev/null, /dev/stdout, a pipe) is written to directly. A symbolic link stays one, and the
- * permissions of a file that was there stay as they were. At most TSIM_MOST_OUTPUTS are open at a time; one thread. */
+ * A file that is not regular (/dev/null, /dev/stdout, a pipe) is written to directly. A symbolic link stays one, and
+ * the permissions of a file that was there stay as they were. At most TSIM_MOST_OUTPUTS are open at a time; one
+ * thread. */
 #ifndef TSIM_BASE_OUTPUT_H
 #define TSIM_BASE_OUTPUT_H
 
@@ -25,7 +26,7 @@ enum tsim_status tsim_output_keep(struct tsim_output *output, struct tsim_diags 
 /* Leaves the file as it was before. */
 void tsim_output_discard(struct tsim_output *output);
 
-/* What tsim_output_discard does to the files, for all that are open; for handlers of signals. */
+/* Does to all files that are open what tsim_output_discard does to one; for handlers of signals. */
 void tsim_output_abandon_all(void);
 
 /* "NAME: cannot write: WHY". */

@@ -267,7 +267,7 @@ static const struct unit *find_unit(enum tsim_dimension dimension, const char *t
     return NULL;
 }
 
-/* What people write for units that have another name here. */
+/* People write these for units that have another name here. */
 static const char *everyday_name(const char *unit) {
     static const char *const NAMES[][2] = {
         {"sec", "s"},         {"secs", "s"},   {"second", "s"}, {"seconds", "s"},   {"minute", "min"},
@@ -377,7 +377,7 @@ static enum tsim_status explain_unit(const char *text, const char *unit, enum ts
     return TSIM_ERR_UNIT;
 }
 
-/* What a number alone most likely means: the first unit whose most is not below the number. */
+/* A number alone most likely means the first unit whose most is not below it. */
 static const struct {
     enum tsim_dimension dimension;
     double most;

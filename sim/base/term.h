@@ -60,7 +60,7 @@ const struct tsim_term *tsim_record(struct tsim_term_recorder *recorder, const s
 /* Text of a name or formula; NULL, and nothing of it is worked out, without a recorder. */
 #define tsim_record_text(recorder, ...) ((recorder) ? tsim_arena_printf((recorder)->arena, __VA_ARGS__) : NULL)
 
-/* What the rule makes of the parts; NAN for GIVEN and OUTCOME, which are known without. */
+/* The rule makes this of the parts; NAN for GIVEN and OUTCOME, which are known without. */
 static inline double tsim_by_rule(enum tsim_term_rule rule, const struct tsim_amount *parts, int32_t n) {
     bool is_sum = rule == TSIM_TERM_SUM;
     double value = is_sum ? 0 : 1;

@@ -1,4 +1,4 @@
-/* What nccl-tests would print on the scenario's cluster: one collective alone, by size. */
+/* Prints what nccl-tests would on the scenario's cluster: one collective alone, by size. */
 #include "cli/command.h"
 
 #include "network/traffic.h"

@@ -52,7 +52,7 @@ static const char *const *files_of(const struct tsim_arguments *arguments, const
     return rooted;
 }
 
-/* What was assumed; of settings without effect how many there are, or with --verbose each. */
+/* Says what was assumed, and how many settings have no effect; with --verbose each of them. */
 static void say_notes(const struct tsim_arguments *arguments, const struct tsim_import_result *result) {
     fputs(result->notes, stderr);
     if (result->n_no_effect > 0 && arguments->has[TSIM_OPTION_VERBOSE])

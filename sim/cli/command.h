@@ -83,8 +83,8 @@ int32_t tsim_n_jobs(const struct tsim_arguments *arguments);
  * cannot be written is said once, unless it is that the reader went away (`tsim list | head`). */
 enum tsim_exit tsim_flush_results(void);
 
-/* Of a file of the catalogue's kinds, by its schema, as in "tsim/accelerator/v1". False: another file, or none that can
- * be read, which is left to who reads it next. */
+/* Finds the catalogue's kind of a file by its schema, as in "tsim/accelerator/v1". False: another file, or none that
+ * can be read, which is left to who reads it next. */
 bool tsim_find_file_kind(struct tsim_arena *arena, const char *file, enum tsim_catalogue_kind *kind);
 /* A kind of the catalogue by its word; false after a message (exit status 2). */
 bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, enum tsim_catalogue_kind *kind);

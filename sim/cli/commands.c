@@ -14,7 +14,7 @@ static enum tsim_exit cmd_help(const struct tsim_arguments *arguments);
 static enum tsim_exit cmd_version(const struct tsim_arguments *arguments);
 
 #define LOG_OPTIONS (TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_NO_DB))
-/* Of what reads a file that others may have made, or simulates. */
+/* Commands have these that read a file which others may have made, or simulate. */
 #define BASE_OPTIONS (TSIM_HAS(TSIM_OPTION_MAX_MEMORY) | TSIM_HAS(TSIM_OPTION_TIMEOUT) | TSIM_HAS(TSIM_OPTION_QUIET))
 #define INPUT_OPTIONS (BASE_OPTIONS | TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_SEED))
 #define JSON_OPTION TSIM_HAS(TSIM_OPTION_JSON)

@@ -7,7 +7,7 @@
 /* NULL after a message on standard error, with a suggestion. */
 const struct tsim_command *tsim_command_find(const char *name);
 
-/* What `tsim help COMMAND` says; NULL: `tsim help`. */
+/* Prints what `tsim help COMMAND` says; NULL: `tsim help`. */
 void tsim_help(const struct tsim_command *command, FILE *out);
 
 #endif

@@ -19,7 +19,7 @@ enum tsim_exit {
     TSIM_EXIT_INTERRUPTED = 130
 };
 
-/* What each tells, for help and manual pages. */
+/* Help and manual pages say what each tells. */
 struct tsim_exit_meaning {
     enum tsim_exit status;
     const char *text;

@@ -394,7 +394,7 @@ static const struct tsim_value *resolve(const struct resolver *r, const struct t
     return NULL;
 }
 
-/* What others call a part is not what they call another part that is like it. */
+/* A part that extends another loses its names: what others call a part is not what they call one that is like it. */
 static const struct tsim_value *without_names(struct tsim_arena *arena, const struct tsim_value *mapping) {
     static const char *const KEYS[] = {KNOWN_AS_KEY, USUAL_FABRIC_KEY, USUAL_KEY};
     for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++)

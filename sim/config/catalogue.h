@@ -26,8 +26,8 @@ static inline enum tsim_precision tsim_unquantized(enum tsim_precision precision
 static inline bool tsim_has_tensor_overlap(enum tsim_precision precision) {
     return precision != TSIM_NVFP4;
 }
-/* Of an operand's element, with its share of the scales: MXFP8 has one of 8 bits for 32 elements (OCP Microscaling
- * Formats 1.0, section 5), NVFP4 one of 8 bits for 16 (NVIDIA 2025, arXiv:2509.25149, section 2). */
+/* An operand's element takes so many bytes, with its share of the scales: MXFP8 has one of 8 bits for 32 elements
+ * (OCP Microscaling Formats 1.0, section 5), NVFP4 one of 8 bits for 16 (NVIDIA 2025, arXiv:2509.25149, section 2). */
 double tsim_operand_bytes(enum tsim_precision precision);
 
 /* ---- model (models/architectures, schema tsim/model/v1) ---- */
@@ -148,7 +148,7 @@ struct tsim_model {
     const struct tsim_list_entry *entries;
     const struct tsim_list_layer *list; /* NULL: a transformer */
     size_t n_entries, n_list;
-    /* Of a pipeline's stage (tsim_stage_part): its blocks, and whether others follow. */
+    /* A pipeline's stage (tsim_stage_part) begins with this block, and blocks of later stages may follow its own. */
     int64_t first_block;
     bool has_blocks_behind;
 };
@@ -165,7 +165,7 @@ enum tsim_execution {
     TSIM_EXECUTION_WEIGHT_STREAMING  /* CS-2: activations stay, weights come in layer by layer, gradients go out */
 };
 
-/* What a compute unit multiplies at once (cost/compute.h): tiles of a GPU's kernels, or an array of multipliers through
+/* A compute unit multiplies at once (cost/compute.h): tiles of a GPU's kernels, or an array of multipliers through
  * which rows stream past weights that stay, or which keeps a square of results while operands stream past. */
 enum tsim_stationary { TSIM_STATIONARY_NONE, TSIM_STATIONARY_WEIGHTS, TSIM_STATIONARY_OUTPUTS };
 
@@ -205,7 +205,7 @@ struct tsim_accelerator {
     double rent_usd_per_s, purchase_usd;
     double usable_memory_reserve_bytes;   /* driver, context, communicators: not available to tensors */
     const struct tsim_known_as *known_as; /* known_as.h; NULL: nothing is said */
-    /* Of a copy that is the slowest of so many (cluster/variation.h): what it is a copy of; NULL: it is none. */
+    /* A copy that is the slowest of so many (cluster/variation.h) says what it is a copy of; NULL: it is none. */
     const struct tsim_accelerator *mean;
     double slowest_of;
 };
@@ -336,7 +336,7 @@ enum tsim_flash tsim_flash_of(const struct tsim_accelerator *accelerator, enum t
 bool tsim_has_flash(const struct tsim_accelerator *accelerator, enum tsim_attention_kernel kernel);
 const char *tsim_flash_name(enum tsim_flash flash);
 
-/* What is copied between the projection of queries, keys and values, attention's kernels and the projection of their
+/* Software copies between the projection of queries, keys and values, attention's kernels and the projection of their
  * result (workload/operators_layout.c). IN_PLACE: nothing; kernels take and give what projections do. SPLIT: one
  * product makes all three, whose gradients are joined (PyTorch's chunk and split; mosaicml/llm-foundry,
  * layers/attention.py). GROUPED: the same, but gradients that lie side by side are taken as they are, and grouped
@@ -396,15 +396,15 @@ enum tsim_gradient_reduction { TSIM_REDUCTION_SCATTER, TSIM_REDUCTION_ALL_REDUCE
 /* Gradients are reduced, and with ZeRO-1 and -2 parameters gathered, bucket by bucket, or tensor by tensor. */
 enum tsim_data_pieces { TSIM_PIECES_BUCKET, TSIM_PIECES_TENSOR };
 enum tsim_gather_unit { TSIM_UNIT_LAYER, TSIM_UNIT_PRODUCT };
-/* What computes a product whose rows are no whole number of 16 bytes; see cost/compute.h. */
+/* These units compute a product whose rows are no whole number of 16 bytes; see cost/compute.h. */
 enum tsim_unaligned_products { TSIM_UNALIGNED_MATRIX, TSIM_UNALIGNED_VECTOR };
-/* What fully sharded training copies between parameters and the flat buffers of its collectives. FLAT: all gradients
+/* Fully sharded training copies between parameters and the flat buffers of its collectives. FLAT: all gradients
  * of a unit are views of one tensor, joined, converted and divided before they are reduced. PER_PARAMETER: copied out
  * after each gather, copied in and converted before each reduction. IN_PLACE: products work in the buffers themselves;
  * gradients of 16 bits are divided there. */
 enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIES_IN_PLACE, TSIM_COPIES_NONE };
 
-/* What `recompute: selective` executes again where the scenario does not list parts: see scenario.h. */
+/* `recompute: selective` executes one of these again where the scenario does not list parts: see scenario.h. */
 enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
 
 /* The loss over the vocabulary: operator by operator, or one kernel forward and one backward; as the fusion of the
@@ -426,16 +426,16 @@ enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_
  * expert after another (Megatron-Core's SequentialMLP), whose results are then copied to one tensor. */
 enum tsim_expert_products { TSIM_PRODUCTS_GROUPED, TSIM_PRODUCTS_SEQUENTIAL };
 
-/* What is captured in CUDA graphs, each of which the host launches at once: nothing, the passes of each layer but those
+/* CUDA graphs, each of which the host launches at once, capture: nothing, the passes of each layer but those
  * with experts (Megatron-Core's --enable-cuda-graph and --external-cuda-graph), or the whole step. */
 enum tsim_cuda_graphs { TSIM_GRAPHS_NONE, TSIM_GRAPHS_LAYERS, TSIM_GRAPHS_STEP };
 
-/* What is known to be missing of this software's parallelism, told to who uses it; NULL or empty: nothing. */
+/* A caveat says what is known to be missing of this software's parallelism, to who uses it; NULL or empty: nothing. */
 struct tsim_caveats {
     const char *tensor, *pipeline, *context;
 };
 
-/* What a software can run, each a set of words (their values are bits); 0: nothing is said, and nothing is asked. */
+/* A software says what it can run, each a set of words (their values are bits); 0: nothing is said, nor asked. */
 enum tsim_split {
     TSIM_SPLIT_DATA, /* every software's */
     TSIM_SPLIT_TENSOR,

@@ -20,7 +20,7 @@ const struct tsim_value *tsim_catalogue_resolve(struct tsim_reader *reader, enum
 const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                                      const struct tsim_value *root);
 
-/* What a reference stands for, read and checked; NULL after a mistake, with a diag. `path` is where the reference
+/* Each reads and checks what a reference stands for; NULL after a mistake, with a diag. `path` is where the reference
  * stands in the scenario. */
 const struct tsim_model *tsim_model_read(struct tsim_reader *reader, const struct tsim_value *reference,
                                          const char *path);

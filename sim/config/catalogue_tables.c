@@ -416,7 +416,7 @@ static void guess(struct tsim_reader *reader, const char *path, const char *key,
         reader->note(reader->context, &note);
 }
 
-/* What follows from peaks and limits, where the file leaves it out: in the middle of the catalogue's accelerators. A
+/* Fills in what the file leaves out and peaks and limits suggest: the middle of the catalogue's accelerators. A
  * mapping that is there says what the accelerator has, and is not added to. */
 static void guess_accelerator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                               struct tsim_accelerator *a) {
@@ -529,7 +529,7 @@ static double bytes_per_s_of(const struct tsim_value *value) {
     return bytes_per_s;
 }
 
-/* What was measured on another wire, that of the text which says it, reaches the same share of this one. */
+/* A rate that was measured on another wire, that of the text which says it, reaches the same share of this one. */
 static void follow_wire(const struct tsim_value *mapping, const char *key, double *measured_bytes_per_s) {
     const struct tsim_value *wire = tsim_value_find_path(mapping, "scale_up.bandwidth"),
                             *measured = tsim_value_find_path(mapping, key), *own = wire;

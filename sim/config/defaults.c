@@ -1,4 +1,5 @@
-/* What a draft leaves out and other keys decide, and what follows from a draft that keeps the rules. */
+/* Defaults that other keys decide, where a draft leaves them out; and what follows from a draft that keeps the
+ * rules. */
 #include "config/scenario_draft.h"
 
 #include <math.h>
@@ -71,7 +72,7 @@ static void resolve_cluster(struct tsim_draft *draft) {
     tsim_draft_resolve_shape(draft);
 }
 
-/* What a node costs on top of its accelerators, over them; a negative one is the price of a node with others. */
+/* A node costs so much more than its accelerators, over them; a negative share is the price of a node with others. */
 static double host_frac(const struct tsim_node *node) {
     double accelerators_usd = (double)node->accelerators * node->accelerator->purchase_usd;
     return node->purchase_usd > 0 && accelerators_usd > 0 ? node->purchase_usd / accelerators_usd - 1 : -1;
@@ -91,7 +92,7 @@ static void resolve_cost(struct tsim_draft *draft) {
     sc->simulation.fold = draft->fold;
 }
 
-/* Of a profile, where there is one. */
+/* The mean of a profile, where there is one. */
 static double mean_of(const struct tsim_hourly *profile, double otherwise) {
     double sum = 0;
     for (size_t hour = 0; hour < profile->n_hours; hour++)
@@ -111,7 +112,7 @@ static enum said said_at(const struct tsim_draft *draft, const char *path) {
     return strcmp(value->document->file, draft->root->document->file) == 0 ? SAID_IN_THE_FILE : SAID_IN_A_BASE;
 }
 
-/* What the scenario says itself wins over its region, unless the region was named later. */
+/* A value that the scenario says itself wins over its region's, unless the region was named later. */
 static bool follows_region(const struct tsim_draft *draft, const char *path, const char *profile_path) {
     enum said own = said_at(draft, path), profile = said_at(draft, profile_path);
     return said_at(draft, "energy.region") > (own > profile ? own : profile);

@@ -27,7 +27,7 @@ static void put_range(const struct tsim_key *key, FILE *out) {
             tsim_quantity_short(range.most, key->dimension, most, sizeof most));
 }
 
-/* What may stand there. */
+/* Prints which values a key may have. */
 static void put_kind(const struct tsim_key *key, FILE *out) {
     switch (key->kind) {
     case TSIM_KEY_CONSTANT:

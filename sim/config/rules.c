@@ -223,7 +223,7 @@ static void check_precision(const struct check *c) {
                    "it has %s", has);
 }
 
-/* What makes no sense on the accelerator. */
+/* Refuses what makes no sense on an accelerator that streams weights in. */
 static void check_streaming(const struct check *c, const char *name) {
     static const char *const PATHS[] = {"parallelism.tensor", "parallelism.pipeline", "parallelism.context",
                                         "parallelism.expert"};
@@ -461,7 +461,7 @@ static void check_schedule(const struct check *c) {
                        "schedule: interleaved, or virtual_pipeline: 1");
 }
 
-/* Of one direction, on a stage: schedules count them, twice and more, in 32 bits. */
+/* A stage has at most so many passes of one direction: schedules count them, twice and more, in 32 bits. */
 #define MOST_PASSES (INT64_C(1) << 27)
 
 static void check_batch(const struct check *c) {

@@ -192,7 +192,7 @@ static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenari
     return TSIM_OK;
 }
 
-/* What is at a dotted path is taken out. */
+/* A copy without the value at a dotted path. */
 static const struct tsim_value *without_path(struct tsim_arena *arena, const struct tsim_value *mapping,
                                              const char *path) {
     const char *dot = strchr(path, '.');
@@ -239,7 +239,7 @@ static enum tsim_status refuse_other_kinds(const struct tsim_value *document, st
     return TSIM_OK;
 }
 
-/* What the name of a file that cannot be read looks like. */
+/* Hints at what the name of a file that cannot be read looks like. */
 static void hint_at_file(struct tsim_arena *arena, const char *name, struct tsim_diag *diag) {
     for (int k = 0; k < TSIM_N_CATALOGUE_KINDS && !strchr(name, '/'); k++) {
         enum tsim_catalogue_kind kind = (enum tsim_catalogue_kind)k;

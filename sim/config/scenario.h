@@ -140,8 +140,8 @@ struct tsim_evaluation_spec {
     double samples, steps;
 };
 
-/* What is kept in the host's memory and moved over its link to the accelerator (Ren et al. 2021, ZeRO-Offload,
- * arXiv:2101.06840; Rajbhandari et al. 2021, ZeRO-Infinity, arXiv:2104.07857). */
+/* Offloading keeps these in the host's memory and moves them over its link to the accelerator (Ren et al. 2021,
+ * ZeRO-Offload, arXiv:2101.06840; Rajbhandari et al. 2021, ZeRO-Infinity, arXiv:2104.07857). */
 struct tsim_offload_spec {
     bool optimizer;          /* master weights and optimizer state; the host updates them */
     double activations_frac; /* of what the layers keep for the backward pass */
@@ -388,7 +388,7 @@ enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct 
                                          const struct tsim_override *overrides, size_t n_overrides,
                                          const struct tsim_scenario **scenario, struct tsim_diags *diags);
 
-/* What a search for plans chooses; everything else of a scenario stays. */
+/* A search for plans chooses these; everything else of a scenario stays. */
 struct tsim_plan_choice {
     int64_t tensor, pipeline, virtual_pipeline, context, expert, micro_batch_size;
     int zero;

@@ -27,7 +27,7 @@ struct tsim_draft {
 };
 
 extern const struct tsim_table tsim_scenario_table;
-/* Of its sections that are read by functions. */
+/* These sections of a scenario are read by functions. */
 extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_data_table, tsim_reliability_table;
 
 /* Before the table is read. */
@@ -38,7 +38,7 @@ void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);
 void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader);
 void tsim_draft_fill_plan(struct tsim_draft *draft);
 
-/* What follows from a draft that keeps all rules (rules.h): it is resolved then. */
+/* Resolves a draft that keeps all rules (rules.h): fills in what follows from it. */
 void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena);
 
 /* scenario_links.c: readers and writers of lists in `cluster`, and the shape of a torus. */

@@ -237,7 +237,7 @@ static void read_sweep(struct tsim_reader *reader, const struct tsim_value *valu
         tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
 }
 
-/* What the section holds, for the reference and for space.c, which reads it. */
+/* The reference describes the section by these keys; space.c reads it. */
 #define SWEEP_KEY(name_, help_)                                                                                        \
     { .key = (name_), .kind = TSIM_KEY_CUSTOM, .help = (help_) }
 static const struct tsim_key SWEEP_KEYS[] = {

@@ -95,7 +95,7 @@ static const struct tsim_key *find_key(const struct tsim_table *table, const cha
     return NULL;
 }
 
-/* What another program's name of a key is here: the key of this mapping, or the path of one of this file. */
+/* Says what another program's name of a key is here: the key of this mapping, or the path of one of this file. */
 static const char *meant_by_alias(const struct tsim_reader *reader, const struct tsim_table *table, const char *name) {
     const char *path = tsim_key_alias(name), *dot = path ? strchr(path, '.') : NULL;
     char section[32];

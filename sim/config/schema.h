@@ -60,7 +60,7 @@ struct tsim_key {
     const char *help;    /* one line */
 };
 
-/* What a number may be: from `least` to `most`, both SI and inclusive, or 0 where that is taken beside them. */
+/* A number may be from `least` to `most`, both SI and inclusive, or 0 where that is taken beside them. */
 struct tsim_range {
     double least, most;
     bool takes_zero;
@@ -89,7 +89,7 @@ struct tsim_note {
 };
 typedef void (*tsim_note_fn)(void *context, const struct tsim_note *note);
 
-/* Of a scenario's `sweep` section, which study reads. */
+/* The table of a scenario's `sweep` section, which study reads. */
 extern const struct tsim_table tsim_sweep_table;
 
 struct tsim_file_cache;
@@ -127,7 +127,7 @@ void tsim_schema_unknown_word(struct tsim_reader *reader, const struct tsim_valu
 /* "a.b" + "c" -> "a.b.c"; an empty path gives the key alone. */
 const char *tsim_schema_path(struct tsim_arena *arena, const char *path, const char *key);
 const char *tsim_word_of(const struct tsim_word *words, int value); /* NULL when it has none */
-/* Of a set, each the bit 1 << its value: "none, full". */
+/* Lists the words of a set, each the bit 1 << its value: "none, full". */
 const char *tsim_words_text(struct tsim_arena *arena, const struct tsim_word *words, unsigned set);
 
 /* ---- writing ---- */
@@ -148,7 +148,7 @@ void tsim_writer_text(struct tsim_writer *writer, const char *key, const char *t
 void tsim_writer_int(struct tsim_writer *writer, const char *key, int64_t value);
 void tsim_writer_table(struct tsim_writer *writer, const struct tsim_table *table, const char *path,
                        const void *object); /* its members, without braces */
-/* What tsim_schema_read_list has read; nothing where n is 0. */
+/* Writes what tsim_schema_read_list has read; nothing where n is 0. */
 void tsim_writer_list(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
                       const void *elements, size_t size, size_t n);
 /* The text, copied to the arena; releases what the writer holds. */

@@ -76,7 +76,7 @@ static double mesh_links(const struct tsim_cluster *cluster, const struct tsim_g
     return cluster->node->scale_up == TSIM_SCALE_UP_MESH ? fewest - 1 : 1;
 }
 
-/* Of one accelerator towards the group's other ranks on its node. */
+/* The rate of one accelerator towards the group's other ranks on its node. */
 static struct tsim_amount up_rate(const struct problem *p) {
     if (!p->recorder)
         return (struct tsim_amount){.value = p->cluster->pair_bytes_per_s * p->mesh_links};
@@ -214,12 +214,12 @@ static double tree_correction(double bytes, enum tsim_protocol protocol) {
     return table[below] + (at - below) * (next - table[below]);
 }
 
-/* What the busiest node sends, in units of S: see above. */
+/* The busiest node sends so much, in units of S: see above. */
 static double tree_sends(double nodes) {
     return nodes >= 4 ? 2 : nodes == 3 ? 1.5 : nodes == 2 ? 1 : 0;
 }
 
-/* Of S/t: S goes up and down each channel. */
+/* The bound of S/t: S goes up and down each channel. */
 static double tree_bound(const struct problem *p) {
     if (p->nodes == 1 || p->is_ideal)
         return 0;
@@ -327,7 +327,7 @@ static void hierarchical_plan(const struct problem *p, enum tsim_protocol protoc
         .hbm_bytes = 5 * fraction(p->g) * p->bytes + 5 * fraction(p->nodes) * p->bytes / p->g};
 }
 
-/* Of the node's links that messages to all of its other ranks fill at once. */
+/* The share of the node's links that messages to all of its other ranks fill at once. */
 static double messages_frac(const struct problem *p) {
     double message_bytes = p->bytes / p->n, each = P2P_CHANNELS; /* channels to one rank */
     if (p->is_ideal || p->link != LINK_NVLINK || p->nodes > 1)

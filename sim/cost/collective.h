@@ -72,7 +72,7 @@ struct tsim_collective_cost {
     double hbm_bytes;                 /* read and written on one accelerator */
 };
 
-/* What a collective takes from kernels beside it, as a share of the compute units: more than its own blocks hold, since
+/* A collective takes from kernels beside it, as a share of the compute units, more than its own blocks hold, since
  * caches, memory and the power limit are shared, too. Twice as much: computation beside the collectives of fully
  * sharded training is slower by 0.44 of their time (step times of llm-foundry's A100 tables), where they hold 0.22 of
  * the units; between that and 0.39 fits the layer times of Korthikanti et al. 2022, table 4, where a tensor-parallel

@@ -313,7 +313,7 @@ static struct tsim_amount joined_time(struct tsim_term_recorder *r, const struct
     return gemm(r, a, precision, products, m, op->n * joined, k);
 }
 
-/* Of a convolution in groups, the fastest of: so many groups a product, up to all, which is the convolution without
+/* A convolution in groups runs as the fastest of: so many groups a product, up to all, which is the convolution without
  * groups; and of a depthwise one the vector units. */
 static struct tsim_amount grouped_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                        enum tsim_precision precision, const struct tsim_op *op) {
@@ -387,8 +387,9 @@ static double flash_ramp(const struct tsim_accelerator *a, enum tsim_attention_k
     return is_causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS;
 }
 
-/* What the ramp adds. Around a ring of `pieces` a rank's tokens lie at both ends of the sequence: one kernel is causal
- * over its own, of the others half attend from all of them to half a piece, half from half of them to a whole one. */
+/* The factor that the ramp adds. Around a ring of `pieces` a rank's tokens lie at both ends of the sequence: one
+ * kernel is causal over its own, of the others half attend from all of them to half a piece, half from half of them
+ * to a whole one. */
 static struct tsim_amount flash_slowdown(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                          enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     struct tsim_amount pieces = shape(r, "pieces of a ring", op->pieces);
@@ -462,7 +463,7 @@ static struct tsim_amount flash_time(struct tsim_term_recorder *r, const struct 
 
 /* ---- the power limit ---- */
 
-/* What the kernel draws at a relative clock, of the same range. */
+/* The kernel draws this at a relative clock, of the same range. */
 static double drawn_frac(const struct tsim_accelerator *a, double matrix_s, double memory_s, double clock) {
     double slowed_s = matrix_s / clock, time_s = fmax(slowed_s, memory_s);
     double busy = slowed_s / time_s, fixed = (1 - a->power_compute_frac) * busy;

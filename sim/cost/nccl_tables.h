@@ -77,7 +77,7 @@ static const double TREE_CHANNEL_BYTES_PER_S[TSIM_N_GENERATIONS][2] = {
  * (nccl-tests, 2 nodes of 8 H100 or H200, 8 GB and more, four machines). */
 static const double NVLS_TREE_FRAC = 0.94;
 
-/* What trees reach of that by size, 64 B, 128 B, ... 512 MiB: chunks must be small for the pipeline to fill. */
+/* Trees reach this share of it by size, 64 B, 128 B, ... 512 MiB: chunks must be small for the pipeline to fill. */
 #define N_TREE_SIZES 24
 static const double TREE_CORRECTION[3][N_TREE_SIZES] = {
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},

@@ -28,7 +28,7 @@
 bool tsim_torus_box(const struct tsim_cluster *cluster, const struct tsim_group *group, int32_t extent[3],
                     int32_t step[3]);
 
-/* Of tsim_collective_cost, on a torus: all but the bus bandwidth. `cost` is zeroed before. */
+/* Does the work of tsim_collective_cost on a torus: all but the bus bandwidth. `cost` is zeroed before. */
 void tsim_torus_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
                      struct tsim_collective_cost *cost);
 

@@ -5,7 +5,7 @@
  * made of the key alone, (tick, phase, item), so that neither the history of the queue nor the order of insertion can
  * be seen from outside.
  *
- * Of a few items (TSIM_QUEUE_FEW, and ticks from 0 to 2^56) the keys lie in a row, by item, in groups of eight whose
+ * Keys of a few items (TSIM_QUEUE_FEW, and ticks from 0 to 2^56) lie in a row, by item, in groups of eight whose
  * first ones are known, as is the first of all. To put one is to write it; where one was first and goes or comes later,
  * its group and the groups' first ones are gone through, without a branch that could be guessed wrong. Once there is
  * another item or tick all moves, for good, to two containers, and the next event is the smaller of their first ones:

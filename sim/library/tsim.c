@@ -67,7 +67,7 @@ static void begin_messages(struct tsim_job *job, struct tsim_diags *diags) {
 
 typedef void (*print_fn)(const void *what, FILE *out);
 
-/* What a function prints, as a text in `arena`. */
+/* Collects what a function prints as a text in `arena`. */
 static const char *text_of(struct tsim_arena *arena, print_fn print, const void *what) {
     char *text = NULL;
     size_t size = 0;

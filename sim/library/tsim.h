@@ -59,11 +59,12 @@ void tsim_job_ignore_memory(struct tsim_job *job, int is_ignored);
 
 enum tsim_job_status tsim_job_run(struct tsim_job *job);
 
-/* Of the last run: "step.time_s", "campaign.days"; NAN where there is none. Booleans are 1 and 0. */
+/* A figure of the last run: "step.time_s", "campaign.days"; NAN where there is none. Booleans are 1 and 0. */
 double tsim_job_figure(const struct tsim_job *job, const char *name);
-/* Of the last run, the whole object in JSON ("{}" before the first). Valid until the next call of load, run or free. */
+/* The last run as a whole, an object in JSON ("{}" before the first). Valid until the next call of load, run or
+ * free. */
 const char *tsim_job_json(const struct tsim_job *job);
-/* What the last call had to say, errors and warnings, a line or more each; "" for nothing. Valid until the next call.
+/* Messages of the last call, errors and warnings, a line or more each; "" for none. Valid until the next call.
  */
 const char *tsim_job_messages(const struct tsim_job *job);
 

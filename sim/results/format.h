@@ -9,7 +9,7 @@
 #include "config/catalogue_load.h"
 #include "config/scenario.h"
 
-/* Of the step: a term below it is what sums of doubles leave, far below the last digit that is printed. */
+/* A term below this share of the step is what sums of doubles leave, far below the last digit that is printed. */
 #define TSIM_ROUNDING_FRAC 1e-9
 
 /* 0.0123 -> "1.2 %"; with a sign: "+1.2 %". */

@@ -236,7 +236,7 @@ void tsim_json_parsed_or_text(struct tsim_json *parent, const char *key, const c
 
 static void write_value(json_t *value, int depth, FILE *out);
 
-/* What we write has to read back as YAML, which refuses some characters and breaks lines at others: U+007F to U+00A0,
+/* Text of ours has to read back as YAML, which refuses some characters and breaks lines at others: U+007F to U+00A0,
  * U+2028, U+2029, U+FEFF, U+FFFE, U+FFFF. Their code point, and the bytes that they take; 0 for all others. */
 static unsigned to_escape(const char *text, size_t *n_bytes) {
     static const struct {

@@ -74,7 +74,7 @@ const struct tsim_outcome_spec *tsim_outcome_spec(enum tsim_outcome_figure figur
 /* The figures with a column, in the order of the columns. */
 void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS]);
 
-/* Of the figure, for people (results/format.h): "29.21 GB", "552 MWh"; "-" for NAN. Returns `buffer`. */
+/* A figure for people (results/format.h): "29.21 GB", "552 MWh"; "-" for NAN. Returns `buffer`. */
 const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, char *buffer, size_t size);
 
 /* The constant word that `text` equals ("compute", "memory", ...), or NULL: for figures read back. */
@@ -85,12 +85,12 @@ void tsim_outcome_reference(FILE *out);
 
 /* ---- names that users write ---- */
 
-/* Of a figure with a column: by "throughput.mfu", by the column's name ("step_time_s"), by "mfu" alone where that is
+/* Finds a figure with a column: by "throughput.mfu", by the column's name ("step_time_s"), by "mfu" alone where that is
  * unique, or by one of its words. False: none; *near then has the nearest name, or NULL. */
 bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const char **near);
 
-/* Of any figure of a run's summary, for `explain`: by its path, by one of its words, or by "mfu" alone. Words go first
- * here: "bubble" is a time, which has parts, where a condition means the fraction. */
+/* Finds any figure of a run's summary, for `explain`: by its path, by one of its words, or by "mfu" alone. Words go
+ * first here: "bubble" is a time, which has parts, where a condition means the fraction. */
 bool tsim_outcome_find_term(const char *name, enum tsim_outcome_figure *figure);
 /* The path or word that an unknown name may be a slip of, or NULL. */
 const char *tsim_outcome_near_term(const char *wrong);

@@ -249,7 +249,7 @@ static bool copy_all(sqlite3 *to, sqlite3 *from) {
     return sqlite3_backup_finish(backup) == SQLITE_OK && is_done;
 }
 
-/* What reads expects the tables of today: a temporary copy gets them, and the file stays as it is. */
+/* Readers expect the tables of today: a temporary copy gets them, and the file stays as it is. */
 static enum tsim_status read_older(struct tsim_store *store, struct tsim_diags *diags) {
     struct tsim_store copy = *store;
     enum tsim_status status = TSIM_OK;

@@ -16,7 +16,7 @@ static const char MERGE_SWEEPS[] =
     " FROM shard.points JOIN (SELECT theirs.sweep_id AS sweep_id, ours.sweep_id AS merged_id"                          \
     " FROM shard.sweeps AS theirs JOIN main.sweeps AS ours USING(key)) USING(sweep_id) ORDER BY merged_id, position"
 
-/* What the files' versions are compared with: that of the first sweep seen. */
+/* The files' versions are compared with that of the first sweep seen. */
 struct versions {
     const char *version, *file;
 };

@@ -25,8 +25,8 @@ static double peak_rss_bytes(void) {
     return (double)usage.ru_maxrss * 1024;
 }
 
-/* Of the measured figures, `hfu` and `hardware_tflops_per_gpu` are a time and a formula (tsim_step_formula_flops). So they
- * are predicted. */
+/* Two measured figures, `hfu` and `hardware_tflops_per_gpu`, are a time and a formula (tsim_step_formula_flops). So
+ * they are predicted. */
 static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *result) {
     const struct tsim_step_result *step = &result->step;
     double over_executed = tsim_step_formula_flops(sc) / step->hardware_flops;
@@ -56,7 +56,7 @@ static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *re
 
 /* ---- a step and its campaign ---- */
 
-/* What the campaign wants to know of the result's step. */
+/* The campaign wants to know this of the result's step. */
 static struct tsim_campaign_steps campaign_steps(const struct tsim_scenario *sc, const struct tsim_machine *machine,
                                                  const struct tsim_result *result) {
     return (struct tsim_campaign_steps){.step_s = result->step.terms.time_s,

@@ -313,7 +313,7 @@ static const char *name_of_activations(const struct tsim_scenario *sc) {
     return sc->training.offload.activations_frac > 0 ? "activations, wherever they are" : "memory.activations_bytes";
 }
 
-/* What the program of the schedule holds at most. */
+/* The program of the schedule holds this at most. */
 static struct tsim_amount by_schedule(struct tsim_term_recorder *r, const char *name,
                                       const struct tsim_schedule_shape *shape, double bytes,
                                       const struct tsim_part_list *chunks) {

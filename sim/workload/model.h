@@ -4,7 +4,7 @@
  * perhaps shared experts in place of the feed-forward block: layer l (from 0) where l >= first and
  * (l - first + 1) % every == 0.
  *
- * Of a layer list (layer_list.h) a "layer" is the mean of its blocks, all of it counted as layer_ffn; a token is a
+ * In a layer list (layer_list.h) a "layer" is the mean of its blocks, all of it counted as layer_ffn; a token is a
  * sample. Embedding tables (tables.h) are counted with the model, but are no part of its layers. */
 #ifndef TSIM_WORKLOAD_MODEL_H
 #define TSIM_WORKLOAD_MODEL_H

@@ -36,7 +36,7 @@ static const char *key_of(struct tsim_arena *arena, const char *name) {
     return key;
 }
 
-/* What launchers call nodes and processes; Slurm's short options. */
+/* Launchers call nodes and processes by these names; Slurm has short options. */
 static const char *launcher_key(const char *key) {
     static const char *const NAMES[][2] = {{"num_nodes", "nnodes"},
                                            {"nodes", "nnodes"},
@@ -144,7 +144,7 @@ static size_t end_of_launcher(struct reading *g, const struct words *w) {
     return 0;
 }
 
-/* Of a launcher's arguments few count. */
+/* Few of a launcher's arguments count. */
 static const char *key_in(struct reading *g, const char *name, bool is_launcher) {
     static const char *const COUNTING[] = {"nnodes", "nproc_per_node", "machine", "gres"};
     const char *key = key_of(g->r->arena, name);

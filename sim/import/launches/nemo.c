@@ -144,8 +144,8 @@ struct reading {
 static const struct tsim_value *resolved(struct reading *g, const char *path, const struct tsim_value *value,
                                          int depth);
 
-/* What `inside` of "${...}" names; `path` is where it stands. "x.y" from the root (the launcher's has training before it),
- * ".y" beside it, "..y" beside what it stands in. */
+/* Finds what `inside` of "${...}" names; `path` is where it stands. "x.y" from the root (the launcher's has training
+ * before it), ".y" beside it, "..y" beside what it stands in. */
 static const struct tsim_value *named_value(struct reading *g, const char *path, const char *inside, int depth) {
     struct tsim_arena *arena = g->r->arena;
     const char *target = strncmp(inside, "training.", 9) == 0 ? inside + 9 : inside, *base = path;

@@ -331,7 +331,7 @@ void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim
              one_line(r->arena, name), text);
 }
 
-/* Of settings of one key the last counts. */
+/* The last of several settings of one key counts. */
 static bool is_given_again(const struct tsim_recipe *r, size_t index) {
     for (size_t i = index + 1; i < n_settings(r); i++)
         if (strcmp(r->settings[i].key, r->settings[index].key) == 0)

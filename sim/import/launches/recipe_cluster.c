@@ -128,7 +128,7 @@ static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_imp
     return is_known ? node->accelerators : 8;
 }
 
-/* Of each node, where the recipe does not say it: eight, or fewer where fewer are needed or there. */
+/* A node is taken to have eight where the recipe does not say it, or fewer where fewer are needed or there. */
 static int64_t usual_each(int64_t least_world, bool has_nodes, int64_t of_node) {
     int64_t each = least_world < 8 && !has_nodes ? least_world : 8;
     return each < of_node ? each : of_node;

@@ -494,7 +494,8 @@ static void set_number(struct reader *r, const char *name, const struct tsim_she
     tsim_shell_set(&r->s, name, value, 1);
 }
 
-/* What Slurm tells the script in its environment: --nodes=4, --nodes 4, -N 4, -N4; `before` is the word in front. */
+/* Sets what Slurm tells the script in its environment: --nodes=4, --nodes 4, -N 4, -N4; `before` is the word in
+ * front. */
 static void set_slurm(struct reader *r, const char *before, const struct tsim_shell_word *word) {
     static const struct {
         const char *option, *names[2];
@@ -558,7 +559,7 @@ static void read_heredoc_name(struct reader *r) {
         r->heredocs[r->n_heredocs++] = (struct heredoc){document, r->n_commands};
 }
 
-/* What becomes of a document: a script where a shell or sbatch is given it, or where it begins as a script does; the
+/* A document becomes a script where a shell or sbatch is given it, or where it begins as a script does; the
  * value of a variable where `read` is given it; else nothing. */
 static void use_heredoc(struct reader *r, const struct heredoc *h, const struct tsim_shell_word *word) {
     const size_t length = strcspn(word->text, "\n"), n_commands = r->n_commands;

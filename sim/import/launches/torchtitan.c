@@ -203,7 +203,7 @@ static void find_preset(struct reading *g) {
     }
 }
 
-/* Of degrees up to a million each; more accelerators than this are refused as a cluster. */
+/* Degrees are up to a million each; more accelerators than this are refused as a cluster. */
 static int64_t times(int64_t ranks, int64_t degree) {
     const int64_t most = INT64_C(1000000000000);
     return ranks > most / degree ? most : ranks * degree;
@@ -359,7 +359,7 @@ static void put_training(struct reading *g) {
 
 /* ---- software and parallelism ---- */
 
-/* Of compile.components, "model" and "loss" where nothing is said, the model's blocks are what fusion means. */
+/* compile.components are "model" and "loss" where nothing is said; fusion means the model's blocks. */
 static void put_software(struct reading *g) {
     static const char *const COMPILE[] = {"compile.enable", "training.compile", NULL};
     const struct tsim_setting *compile = tsim_recipe_find_any(g->r, COMPILE),

@@ -106,7 +106,7 @@ static void add_link(struct reading *g, const XML_Char **attributes) {
     gpu->has_switch |= strncmp(attribute(attributes, "tclass"), "0x0680", 6) == 0;
 }
 
-/* Of a speed that none has (Slingshot's driver gives kilobits) nothing is known. */
+/* A speed that no NIC has (Slingshot's driver gives kilobits) tells nothing. */
 #define FASTEST_MB_PER_S 1e7
 
 /* The fastest are those that a job uses; others (10 Gb/s for the administrator) are not counted. */

@@ -12,7 +12,7 @@
 
 struct reading;
 
-/* What an architecture calls things, and what is always so in it. */
+/* A family of architectures: how it calls things, and what is always so in it. */
 struct family {
     const char *type;
     const char *hidden, *layers, *heads, *kv_heads, *ffn, *positions;

@@ -4,7 +4,7 @@
 
 #include "import/formats.h"
 
-/* Of the keys that are not used, those that change the model and those that tsim does not know are mistakes, each at its
+/* Keys that are not used are mistakes where they change the model or tsim does not know them, each at its
  * place, unless --ignore names them. A key that is off (null, false, 0, empty) changes nothing. */
 enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_value *root, const bool *is_used,
                                     const struct tsim_import_input *input, struct tsim_diags *diags);

@@ -47,7 +47,7 @@ static void look(struct import *x, const struct tsim_history *e) {
     }
 }
 
-/* What a trace holds, for a comment. */
+/* Counts what a trace holds, for a comment. */
 static const char *counts(struct tsim_arena *arena, const struct tsim_history *e) {
     int32_t n_kernels = 0, n_collectives = 0, n_messages = 0;
     double kernel_s = 0, collective_bytes = 0;
@@ -77,7 +77,7 @@ static const char *quoted(struct tsim_arena *arena, const char *text) {
     return out;
 }
 
-/* What --set says of a path, else the default. */
+/* The value that --set gives a path, else the default. */
 static const char *setting(struct import *x, const char *path, const char *otherwise) {
     for (size_t i = 0; i < x->input->n_overrides; i++)
         if (strcmp(x->input->overrides[i].path, path) == 0) {

@@ -225,7 +225,7 @@ static void tell_groups(struct reading *r, const char *values) {
 
 /* ---- nodes ---- */
 
-/* What attributes say that is checked once all of a node's are known. */
+/* Attributes say these; they are checked once all of a node's are known. */
 struct said {
     double comm_type, comm_size, from, to, tag, stream, thread;
     const char *group;

@@ -2,7 +2,7 @@
  * (chakra.proto; mlcommons/chakra, src/third_party/utils/protolib.py). The first message is metadata, the others are
  * nodes. One file a rank, named NAME.RANK.et (astra-sim/astra-sim, astra-sim/workload/Workload.cc).
  *
- * What a node says stands in attributes, whose names and types differ with the schema and with who wrote the file:
+ * A node has attributes, whose names and types differ with the schema and with who wrote the file:
  *   is_cpu_op    bool, or an integer; absent: on the accelerator
  *   runtime      microseconds, before the schema had duration_micros
  *   num_ops, tensor_size, comm_size, comm_type, comm_src, comm_dst, comm_tag, stream, tid   any integer type or double

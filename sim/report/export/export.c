@@ -111,7 +111,7 @@ static void put_cell(const struct dialect *dialect, bool is_first, const char *t
     put_cell_text(dialect, text, out);
 }
 
-/* What stands before the titles, `n_text` columns of text first, and after them. */
+/* Writes what stands before the titles, `n_text` columns of text first, and after them. */
 static void begin_table(const struct dialect *dialect, int n_text, int n_columns, FILE *out) {
     fputs(dialect->begin, out);
     for (int i = 0; dialect->is_latex && i < n_columns; i++)

@@ -104,7 +104,7 @@ static void add_cause(struct recorded_stage_group *group, int32_t event, int32_t
     group->last_cause[event] = (int32_t)group->n_causes++;
 }
 
-/* What a task waited for has ended, so it is among the causes. */
+/* A task that was waited for has ended, so it is among the causes. */
 static void add_waits(struct recorded_stage_group *group, struct recorded_node *node,
                       const struct tsim_task_events *events) {
     for (int32_t i = 0; i < events->n_waits; i++) {
@@ -538,7 +538,7 @@ static int32_t *ranks_along(const struct tsim_recorder *r, int32_t rank, unsigne
     return ranks;
 }
 
-/* Of the group those that shard together with this rank, or hold the same shard. */
+/* Keeps those of the group that shard together with this rank, or hold the same shard. */
 static void keep_among(const struct tsim_recorder *r, const struct who *who, int32_t rank, int32_t *ranks, int32_t *n) {
     double wanted = who->is_expert ? tsim_expert_shards(r->scenario) : tsim_shards(r->scenario);
     int32_t shards = (int32_t)fmin(wanted, *n), own = 0, n_kept = 0;
@@ -551,7 +551,8 @@ static void keep_among(const struct tsim_recorder *r, const struct who *who, int
         *n = n_kept;
 }
 
-/* Of the group those on this rank's node; or of each node the one at the same place among those of the group there. */
+/* Keeps those of the group on this rank's node; or of each node the one at the same place among those of the group
+ * there. */
 static void keep_by_node(const struct tsim_recorder *r, enum whose whose, int32_t rank, int32_t *ranks, int32_t *n) {
     int32_t n_kept = 0, own = 0, at = 0;
     for (int32_t i = 0; i < *n && ranks[i] != rank; i++)

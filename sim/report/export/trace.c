@@ -13,7 +13,7 @@
 
 enum { MOST_DEFAULT_RANKS = 64, N_GAUGES = 3 /* of a stream */ };
 
-/* What a stream's tasks set, and what falls back between them: in tenths. */
+/* A stream's tasks set these, and they fall back between them: in tenths. */
 struct gauges {
     int64_t end_ns;
     int64_t values[N_GAUGES];

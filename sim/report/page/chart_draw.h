@@ -29,7 +29,7 @@ void tsim_chart_bar(FILE *out, int row, const char *title, double frac, const ch
 /* Squares of colours with their names, along `y`, and below it those that have no room there. */
 void tsim_chart_legend(FILE *out, const char *const *names, const int *colors, int n, double y);
 
-/* What a sum is made of: figures of a JSON object, each with its name. */
+/* A sum is made of figures of a JSON object, each with its name. */
 struct chart_part {
     const char *path, *title;
 };
@@ -79,7 +79,7 @@ struct chart_frame {
 };
 void tsim_chart_frame(FILE *out, const struct chart_frame *frame);
 
-/* What the marks of a chart mean, from `left` on along `y` and below: an area or a dot of that class, or a line. */
+/* A mark shows an area, a dot or a line of a class with what it means, from `left` on along `y` and below. */
 struct chart_mark {
     enum { CHART_AREA, CHART_DOT, CHART_LINE } shape;
     const char *class_name, *text;

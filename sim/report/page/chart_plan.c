@@ -105,7 +105,7 @@ static const char *energy_text(double wh, char *buffer, size_t size) {
 static const struct figure DAYS = {"days", "days", days_text}, USD = {"usd", "rent", usd_text},
                            ENERGY = {"wh", "energy", energy_text};
 
-/* Of both lists, a twelfth of their range wider; false where a plan has no such figure. */
+/* The axis takes in both lists and a twelfth of their range more; false where a plan has no such figure. */
 static bool find_range(const struct tsim_json *const lists[2], const struct figure *figure, struct chart_axis *axis) {
     axis->low = (double)INFINITY;
     axis->high = 0;

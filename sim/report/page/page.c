@@ -49,7 +49,7 @@ static void write_charts(struct tsim_json *page, FILE *out) {
     }
 }
 
-/* What only the charts show need not stand in the data, too. */
+/* Figures that only the charts show need not stand in the data, too. */
 static void drop_drawn(struct tsim_json *page) {
     static const char *const DRAWN[] = {"slices", "stretches", "loss_names"};
     struct tsim_json *runs = tsim_json_member(page, "runs");

@@ -1,4 +1,4 @@
-/* What a report's page shows of a search for plans. */
+/* The data of a search for plans that a report's page shows. */
 #include "report/page/page.h"
 #include "workload/model.h"
 

@@ -1,4 +1,4 @@
-/* What a report's page shows of a run. */
+/* The data of a run that a report's page shows. */
 #include "report/page/page.h"
 
 #include "report/terminal/explain.h"

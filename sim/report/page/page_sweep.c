@@ -1,4 +1,4 @@
-/* What a report's page shows of a sweep. */
+/* The data of a sweep that a report's page shows. */
 #include "report/page/page.h"
 
 #include "results/sql.h"

@@ -1,6 +1,7 @@
 #include "report/page/svg.h"
 
-/* Of the next character; 0 for what XML does not have: control characters, and text cut within a code point. */
+/* The next character takes so many; 0 for what XML does not have: control characters, and text cut within a code
+ * point. */
 static size_t character_bytes(const char *at) {
     unsigned char first = (unsigned char)*at;
     if (first < 0x80)

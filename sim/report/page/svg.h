@@ -23,7 +23,7 @@ void tsim_svg_text(FILE *out, double x, double y, const char *anchor, const char
 /* Along a vertical axis, read from below; (x, y) is its middle. */
 void tsim_svg_text_up(FILE *out, double x, double y, const char *class_name, const char *text);
 
-/* What belongs together: a class, and attributes as they are written (may be ""). */
+/* A group holds what belongs together, under a class and attributes as they are written (may be ""). */
 void tsim_svg_group(FILE *out, const char *class_name, const char *attributes);
 void tsim_svg_group_end(FILE *out);
 

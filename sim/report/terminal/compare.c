@@ -75,7 +75,7 @@ static const char *short_text(struct tsim_arena *arena, const char *text) {
     return tsim_text_cut_short(arena, text, VALUE_COLUMNS);
 }
 
-/* What is told apart elsewhere, or is not an input of the simulation. */
+/* True of what is told elsewhere, or is not an input of the simulation. */
 static bool is_told(const char *path) {
     static const char *const TOLD[] = {"name", "description", "measured", "schema", "derived"};
     for (size_t i = 0; i < sizeof TOLD / sizeof TOLD[0]; i++)

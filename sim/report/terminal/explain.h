@@ -23,7 +23,7 @@ struct tsim_explanation {
     const struct tsim_scenario *scenario;
     const struct tsim_prediction *prediction; /* of the scenario */
     const struct tsim_result *result;         /* the prediction's */
-    /* Of a simulated result alone: */
+    /* A simulated result alone has these: */
     struct tsim_sensitivities sensitivities;
     const struct tsim_timeline *timeline;
     struct tsim_stage_group_account account; /* of the critical rank */

@@ -60,7 +60,7 @@ static bool is_backward(const char *phase) {
     return strcmp(phase, "backward") == 0;
 }
 
-/* What an accelerator sends on the kind of link, the node's or its share of the NICs, that takes longest. */
+/* An accelerator sends so much on the kind of link, the node's or its share of the NICs, that takes longest. */
 static double busiest_link_bytes(const struct tsim_cluster *cluster, const struct tsim_pass_operator *op) {
     bool is_nic = op->nic_bytes * cluster->scale_up_bytes_per_s > op->scale_up_bytes * cluster->nic_bytes_per_s;
     return is_nic ? op->nic_bytes : op->scale_up_bytes;
@@ -95,7 +95,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
     row->achieved_flops_per_s = ratio(row->flops, row->time_s);
 }
 
-/* What the step is made of beside operators; nothing where it is rounding. */
+/* Adds a part of the step beside operators; nothing where it is rounding. */
 static void add_rest(struct walk *walk, const char *name, const char *bound, double step_s) {
     if (fabs(step_s) <= ROUNDING_FRAC * walk->step_time_s)
         return;

@@ -279,7 +279,7 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
     take(context, &figures);
 }
 
-/* Of rows that follow each other for the same reason it is said once. */
+/* A reason is said once for rows that follow each other. */
 static void print_reasons(struct tsim_arena *arena, FILE *out, const struct tsim_style *style, const struct rows *rows,
                           double least_s) {
     const char *names = NULL;

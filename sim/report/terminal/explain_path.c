@@ -75,7 +75,7 @@ static void add_link(struct tsim_figures *figures, const struct tsim_path_link *
             link->begin_s, link->time_s, step_s);
 }
 
-/* What follows the passes, and what the simulated step takes longer than the replay. */
+/* Adds what follows the passes, and what the simulated step takes longer than the replay. */
 static void add_rest(struct tsim_figures *figures, const struct tsim_explanation *explanation,
                      const struct tsim_path *path) {
     const struct tsim_result *result = explanation->result;

@@ -1,4 +1,4 @@
-/* What the sections of an explanation share. */
+/* Functions that the sections of an explanation share. */
 #include "report/terminal/explain_sections.h"
 
 void tsim_explain_heading(FILE *out, const struct tsim_style *style, const char *text) {

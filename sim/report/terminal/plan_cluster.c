@@ -1,4 +1,4 @@
-/* What a candidate cluster of a search is called, and why it has no plan. */
+/* Texts that say what a candidate cluster of a search is called, and why it has no plan. */
 #include "report/terminal/limit_text.h"
 #include "report/terminal/plan_output.h"
 #include "results/format.h"
@@ -59,7 +59,7 @@ static const char *batch_text(struct tsim_arena *arena, const struct tsim_plan_g
                              gap->batch_below && gap->batch_above ? above : "");
 }
 
-/* What would have to be said for the figure to be known. */
+/* Tells what would have to be said for the figure to be known. */
 static const char *unknown_text(struct tsim_arena *arena, const struct tsim_plan_gap *gap) {
     const struct tsim_scenario *job = gap->candidate->job;
     const char *name = tsim_outcome_spec(gap->figure)->name;

@@ -259,7 +259,7 @@ static void print_risks(struct tsim_arena *arena, const struct tsim_plan_output 
     }
 }
 
-/* What plans reach, how many measured runs say so, and what they cost. */
+/* The columns of what plans reach, how many measured runs say so, and what they cost. */
 static size_t price_columns(const struct tsim_plan_output *output, const struct tsim_plan *plan,
                             struct tsim_column columns[12]) {
     bool of_samples = is_of_samples(plan);
@@ -359,7 +359,7 @@ static void print_gaps(struct tsim_arena *arena, const struct tsim_plan_output *
     }
 }
 
-/* What an interrupt left undone. */
+/* Says what an interrupt left undone. */
 static void print_interrupt(struct tsim_arena *arena, const struct tsim_plan_result *result,
                             const struct tsim_style *style, FILE *out) {
     char seen[96], all[96];
@@ -417,7 +417,7 @@ static void print_settings(struct tsim_arena *arena, const char *set_json, const
     tsim_json_release(set);
 }
 
-/* What the question marks mean. */
+/* Says what the question marks mean. */
 static void print_doubt(const struct tsim_plan_output *output, const struct tsim_style *style, FILE *out) {
     const struct tsim_plan_result *result = output->result;
     char line[160];
@@ -430,7 +430,7 @@ static void print_doubt(const struct tsim_plan_output *output, const struct tsim
     tsim_text_wrap(out, style, 2, line);
 }
 
-/* What the space leaves out. */
+/* Says what the space leaves out. */
 static void print_space(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
                         FILE *out) {
     const struct tsim_plan_space *space = output->search->space;

@@ -356,7 +356,7 @@ static const char *bounds_text(struct tsim_screen *screen, const struct tsim_res
     return text;
 }
 
-/* Of compute that waits for the host more than it could save on the accelerator. */
+/* Tells of compute that waits for the host more than it could save on the accelerator. */
 static const char *launches_text(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_software *software = result->scenario->software;
     const struct tsim_bound_shares *b = &result->step.bounds;

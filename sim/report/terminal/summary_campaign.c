@@ -58,7 +58,7 @@ static void print_spot(struct tsim_screen *screen, const struct tsim_campaign *c
     tsim_screen_line(screen, "on demand", "%s%s%s", days(screen, c->on_demand_days), cost, breakeven);
 }
 
-/* Of the replications, by their days: "▁▂▅█▇▃▁". */
+/* Draws how many replications took how many days: "▁▂▅█▇▃▁". */
 static const char *picture_of(struct tsim_screen *screen, const struct tsim_campaign *c) {
     static const char *const HEIGHTS[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     const char *text = "";
@@ -78,7 +78,7 @@ static const char *days_range(struct tsim_screen *screen, const struct tsim_perc
                : tsim_arena_printf(&screen->arena, "%s to %s", days(screen, range->p10), days(screen, range->p90));
 }
 
-/* What the whole run may come to, with everything together that is not known. */
+/* Says what the whole run may come to, with everything together that is not known. */
 static void print_forecast(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
     const struct tsim_uncertainty *u = &prediction->uncertainty;
@@ -213,7 +213,7 @@ static void print_campaign(struct tsim_screen *screen, const struct tsim_campaig
     tsim_screen_line(screen, "cost", "%s", text);
 }
 
-/* What a kWh came to, beside the mean of the profile. */
+/* Says what a kWh came to, beside the mean of the profile. */
 static const char *by_the_hour(struct tsim_screen *screen, const struct tsim_hourly *profile, const char *what,
                                double per_kwh, double mean_per_j, const char *unit, const char *so_far) {
     if (profile->n_hours == 0)

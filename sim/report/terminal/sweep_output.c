@@ -327,7 +327,7 @@ static const char *differing(struct sheet *sheet, int64_t position, int64_t othe
     return *text ? tsim_arena_printf(sheet->arena, "%s)", text) : "";
 }
 
-/* Of the best ones: which are the same in every figure, so that their order says nothing. */
+/* Tells which of the best ones are the same in every figure, so that their order says nothing. */
 static void print_alike(struct sheet *sheet) {
     const struct tsim_point *points = sheet->best.points;
     for (size_t i = 1; i < sheet->best.n; i++) {

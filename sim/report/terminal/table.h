@@ -70,8 +70,8 @@ void tsim_text_table_init(struct tsim_text_table *table, struct tsim_arena *aren
                           size_t n_columns);
 /* Adds the next cell; a row is full after n_columns of them. NULL is an empty cell. The text is copied. */
 void tsim_text_table_add(struct tsim_text_table *table, const char *text);
-/* What is too wide for the style: its widest texts are broken into lines; where that is not enough, columns follow
- * below, beside the first one again. */
+/* A table that is too wide for the style has its widest texts broken into lines; where that is not enough, columns
+ * follow below, beside the first one again. */
 void tsim_text_table_print(const struct tsim_text_table *table, const struct tsim_style *style, FILE *out);
 /* For tables that are written row by row: narrows texts, and counts columns off at the end, until the rest fits the
  * style. Returns how many stay; their cells are printed with tsim_text_cut, which is tsim_text_pad for what is not too

@@ -166,7 +166,7 @@ static struct tsim_diag *refuse(const struct study *study, int64_t count, const 
                             (long long)count, what);
 }
 
-/* What a count changes in the scenario. */
+/* Sets what a count changes in the scenario. */
 static enum tsim_status fill_choice(const struct study *study, struct tsim_scale_row *row, struct tsim_choice *choice) {
     struct tsim_arena *arena = study->arena;
     struct tsim_space_setting *settings = TSIM_NEW_ARRAY(arena, N_SETTINGS, struct tsim_space_setting);
@@ -270,7 +270,7 @@ static enum tsim_status read_points(struct study *study, struct tsim_store *stor
     return status;
 }
 
-/* What was computed to find the counts. */
+/* Keeps what was computed to find the counts. */
 static enum tsim_status keep_points(const struct study *study, const struct tsim_space *space, struct tsim_store *store,
                                     int64_t sweep_id) {
     struct tsim_point_writer *writer;

@@ -20,7 +20,7 @@ enum { MOST_THREADS = 1024, QUEUE_POINTS = 256, BATCH_POINTS = 2000, MOST_CHECKE
 
 /* ---- one point ---- */
 
-/* What a worker (or whoever computes points one after the other) reuses. */
+/* A worker (or whoever computes points one after the other) uses these again and again. */
 struct bench {
     const struct tsim_sweep *sweep;
     struct tsim_scenario_source source;
@@ -185,7 +185,7 @@ enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t positi
 
 /* ---- mistakes in values ---- */
 
-/* What is wrong with a value whatever the others are. */
+/* True of what is wrong with a value whatever the others are. */
 static bool is_mistake(const struct tsim_diag *diag) {
     return !diag->is_warning && (diag->status == TSIM_ERR_SYNTAX || diag->status == TSIM_ERR_SCHEMA ||
                                  diag->status == TSIM_ERR_UNIT || diag->status == TSIM_ERR_REFERENCE);

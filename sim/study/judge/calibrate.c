@@ -134,7 +134,7 @@ static enum tsim_status fit_what_tells(struct fit *fit, struct tsim_calibration 
     return TSIM_OK;
 }
 
-/* What the rows can tell apart; the rest keeps the catalogue's value. */
+/* Chooses the values that the rows can tell apart; the rest keeps the catalogue's. */
 static void choose_values(struct tsim_calibration *c, struct fit *fit) {
     size_t n_products = 0, n_copies = 0;
     double least_k = HUGE_VAL, most_k = 0, least_bytes = HUGE_VAL, most_bytes = 0;
@@ -254,7 +254,7 @@ static enum tsim_status take_row(struct reading *reading, char *line, int at) {
     return TSIM_OK;
 }
 
-/* Of a comment the rest is passed over; no row is as long. */
+/* The rest of a long comment is passed over; no row is as long. */
 static bool has_whole_line(const char *line, FILE *stream) {
     int c = '\0';
     if (strlen(line) + 1 < LINE_BYTES || line[LINE_BYTES - 2] == '\n')

@@ -15,7 +15,7 @@ struct factor {
     int n;
 };
 
-/* Of point i: the middle of its n-th part of all cases. */
+/* Point i stands in the middle of its n-th part of all cases. */
 static double frac_of(int i, int n) {
     return (i + 0.5) / n;
 }
@@ -56,7 +56,7 @@ static struct factor stragglers(const struct tsim_result *result) {
     return s;
 }
 
-/* What replications took on top of the work, in s. */
+/* Replications took this on top of the work, in s. */
 static struct factor losses(const struct tsim_campaign *c) {
     struct factor l = {.n = c->n_times < MOST_POINTS ? (int)c->n_times : MOST_POINTS};
     if (c->n_times == 0)

@@ -23,7 +23,7 @@ struct tsim_nccl_run {
     size_t n_rows;
 };
 
-/* What the file does not tell. */
+/* The user says what the file does not tell. */
 struct tsim_nccl_hints {
     bool has_op;
     enum tsim_collective_op op;

@@ -17,7 +17,7 @@ struct tsim_scoreboard {
     size_t n_groups;
 };
 
-/* Of each case that ran and has a measured time or rate that is not doubtful, the error is that of its step time,
+/* A case counts that ran and has a measured time or rate that is not doubtful. Its error is that of its step time,
  * predicted / measured - 1, from the first of them: a minus is predicted too fast, whatever was measured. The source is
  * the first word of the scenario's name. Groups without a value are left out. In `arena`. */
 void tsim_scoreboard_of(struct tsim_arena *arena, const struct tsim_validation *validation,

@@ -127,7 +127,7 @@ static bool is_own(const struct tsim_traits *a, const struct tsim_traits *b) {
            precision_class(a->precision) == precision_class(b->precision);
 }
 
-/* What is known of the accelerator itself, where that is little. */
+/* Widens the interval by what is known of the accelerator itself, where that is little. */
 static void widen(const struct own_runs *own, struct tsim_interval *interval) {
     interval->n_own = own->n;
     if (own->n >= TSIM_FEW_RUNS)

@@ -4,9 +4,9 @@
  * predicted step time (`make residuals`). The interval of a run comes from the residuals of the runs nearest to it, in
  * the manner of conformal prediction: their 5 % and 95 % quantiles, at least 2 % to each side, which always include the
  * prediction itself; where the nearest are not near, both sides move out by 2 % for each unit of their mean distance.
- * Of an accelerator with few runs of its own in that class of precision the interval holds all of them; of one without any
- * it is at least TSIM_UNMEASURED_LOG_RATIO to each side, whatever its neighbours on other accelerators say.
- * Two numbers, how many neighbours and how fast the interval grows, were chosen so that intervals made without a source
+ * An accelerator with few runs of its own in that class of precision has an interval that holds all of them; without
+ * any it is at least TSIM_UNMEASURED_LOG_RATIO to each side, whatever its neighbours on other accelerators say. Two
+ * numbers, how many neighbours and how fast the interval grows, were chosen so that intervals made without a source
  * contain 85 to 95 % of that source's runs (tests/unit/test_uncertainty.c asserts it). */
 #ifndef TSIM_STUDY_UNCERTAINTY_H
 #define TSIM_STUDY_UNCERTAINTY_H
@@ -14,7 +14,7 @@
 #include "results/prediction.h"
 #include "study/judge/validate.h"
 
-/* What likeness is judged by. */
+/* Likeness is judged by these. */
 struct tsim_traits {
     const char *accelerator, *vendor, *software;
     const char *model; /* "dense", "experts", "cnn", "mlp" */

@@ -125,7 +125,7 @@ static void add_graphs(struct candidates *list, const struct tsim_result *result
     add(list, "software.cuda_graphs=layers")->software = captured;
 }
 
-/* What is to be set for v chunks a stage: their schedule, too, where the scenario names one that has a single chunk. */
+/* Sets v chunks a stage: their schedule, too, where the scenario names one that has a single chunk. */
 static const char *interleaving_setting(struct candidates *list, int64_t v) {
     const struct tsim_parallelism_spec *p = &list->base->parallelism;
     bool is_named = p->says_schedule && v > 1 && p->schedule != TSIM_SCHEDULE_INTERLEAVED;

@@ -6,7 +6,7 @@
  * among the best nor on the front: its objective is worse than that of the last of the best so far (and, where it is
  * sure to fit, than that of the best such plan), or a limit is broken; and a plan that was simulated needs no more
  * time, no more money and no more energy for each token. First the cheap bound, then a closer one, then the simulation.
- * What a round knows is what the rounds before it found, so that results and counts do not depend on the number of
+ * A round knows what the rounds before it found, so that results and counts do not depend on the number of
  * threads.
  *
  * Objectives and limits that no bound is known for (mean power, memory) prune nothing: then all plans are simulated. */

@@ -15,9 +15,9 @@
  *   sequence           true, false
  *   layers_per_stage   auto; balance where no number of chunks splits the layers evenly over the stages
  *
- * Of these, those that the software can run (its `supports`), unless any software is asked for. data is what is left.
- * Of plans that are the same one (sequence with tensor 1, zero without replicas, any schedule without a pipeline) one
- * is in the space. */
+ * Only those are in the space that the software can run (its `supports`), unless any software is asked for. data is
+ * what is left. Plans that are the same one (sequence with tensor 1, zero without replicas, any schedule without a
+ * pipeline) are in it once. */
 #ifndef TSIM_STUDY_PLAN_SPACE_H
 #define TSIM_STUDY_PLAN_SPACE_H
 

@@ -9,8 +9,8 @@
 
 /* Hoffmann et al. 2022 (arXiv:2203.15556), table 3: about twenty training tokens a parameter are compute-optimal. */
 #define TOKENS_PER_PARAMETER 20.0
-/* Of models of tens of billions of parameters: GPT-3 3.2 M tokens (Brown et al. 2020), Llama 2 4 M (Touvron et al.
- * 2023). */
+/* Models of tens of billions of parameters had about this: GPT-3 3.2 M tokens (Brown et al. 2020), Llama 2 4 M
+ * (Touvron et al. 2023). */
 #define BATCH_TOKENS 4194304
 #define BATCH_SAMPLES_EACH 32 /* of a CNN or MLP, on each accelerator (He et al. 2016: 256 on 8) */
 #define OTHER_STEPS 10000
@@ -22,7 +22,7 @@ static const struct {
                                  {"rent_usd_per_trillion_tokens", "the least rent for the same training"},
                                  {"step_j", "the least energy for the same batch"}};
 
-/* Of 16 bits where the accelerator has one. */
+/* A precision of 16 bits, where the accelerator has one. */
 static enum tsim_status precision_of(struct tsim_arena *arena, const char *node_id, const char **word,
                                      struct tsim_diags *diags) {
     static const enum tsim_precision ORDER[] = {TSIM_BF16, TSIM_FP16, TSIM_FP32};
