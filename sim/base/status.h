@@ -42,6 +42,7 @@ struct tsim_diag {
     bool is_warning;
     struct tsim_place at;
     const char *source_line; /* the text of that line, or NULL */
+    const char *set_path;    /* of the --set that it is about; NULL: of none */
     char field[160];         /* dotted path, "cluster.node"; may be empty */
     char message[320];       /* what is wrong */
     char hint[560];          /* what would be right; may be empty */

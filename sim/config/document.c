@@ -475,6 +475,7 @@ enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const ch
     const char *file = tsim_arena_printf(arena, "--set %.100s=%.100s", path, value);
     struct tsim_document *document = new_document(arena, file, value, strlen(value));
     document->is_override = true;
+    document->set_path = tsim_arena_strdup(arena, path);
     return parse(document, TSIM_VALUE_MAX_KEYS, root, diags);
 }
 

@@ -325,6 +325,7 @@ const char *tsim_document_line(const struct tsim_document *document, int line, i
 static struct tsim_diag *finish(struct tsim_diags *diags, struct tsim_diag *diag,
                                 const struct tsim_document *document) {
     bool is_kept = diags->n_errors + diags->n_warnings <= TSIM_MAX_DIAGS;
+    diag->set_path = document->set_path;
     if (is_kept && diag->at.line)
         diag->source_line = tsim_document_line(document, diag->at.line, diag->at.column);
     return diag;

@@ -17,8 +17,9 @@ struct tsim_document {
     const char *file; /* as it was given on the command line or composed from it */
     const char *text;
     size_t size;
-    const char *source; /* catalogue files: where its plain values were read (top-level `source:`), or NULL */
-    bool is_override;   /* a --set: values have no line */
+    const char *source;   /* catalogue files: where its plain values were read (top-level `source:`), or NULL */
+    bool is_override;     /* a --set: values have no line */
+    const char *set_path; /* what it sets; NULL: nobody wrote it as a --set */
 };
 
 enum tsim_value_kind { TSIM_VALUE_SCALAR, TSIM_VALUE_SEQUENCE, TSIM_VALUE_MAPPING };

@@ -206,35 +206,36 @@ static int64_t position_of(const struct tsim_space *space, size_t a, size_t c) {
     return (int64_t)c * n_below;
 }
 
-/* The value of a point that a place "--set PATH=VALUE" is of, where a file has it; NULL: it has none. */
-static const struct tsim_value *written_value(const struct bench *bench, int64_t position, const char *setting) {
+/* The setting of a point's that sets `path`, NULL where it is a --set of the whole sweep's. */
+static const struct tsim_space_setting *setting_of(const struct bench *bench, int64_t position, const char *path) {
     size_t n = tsim_space_settings(bench->sweep->space, position, bench->settings);
-    for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(bench->settings[i]->path);
-        const struct tsim_value *at = bench->settings[i]->at;
-        if (strncmp(setting, bench->settings[i]->path, length) == 0 && setting[length] == '=')
-            return at && !at->document->is_override ? at : NULL;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(bench->settings[i]->path, path) == 0)
+            return bench->settings[i];
     return NULL;
 }
 
-/* Nobody wrote the "--set PATH=VALUE" that a point's values are read as: their place is in the file, or on the command
- * line, which the field says. */
+/* Nobody wrote the --set that a point's values are read as: their place is in the file that has the axis, or on the
+ * command line, as "PATH=VALUE". */
+static struct tsim_diag *keep_mistake(struct tsim_arena *arena, const struct bench *bench, int64_t position,
+                                      const struct tsim_diag *diag, struct tsim_diags *diags) {
+    const struct tsim_space_setting *setting = diag->set_path ? setting_of(bench, position, diag->set_path) : NULL;
+    struct tsim_place at = diag->at;
+    if (setting && setting->at && !setting->at->document->is_override)
+        return tsim_value_error(diags, diag->status, setting->at, diag->field, "%s", diag->message);
+    if (setting)
+        at.file = tsim_arena_printf(arena, "%.100s=%.100s", setting->path, setting->text);
+    else if (at.file)
+        at.file = tsim_arena_strdup(arena, at.file);
+    return tsim_diags_error(diags, diag->status, at, diag->field, "%s", diag->message);
+}
+
 static void keep_mistakes(struct tsim_arena *arena, const struct bench *bench, int64_t position,
                           struct tsim_diags *diags) {
-    static const char SET[] = "--set ";
     for (size_t i = 0; i < bench->diags.n_items; i++) {
         const struct tsim_diag *diag = &bench->diags.items[i];
-        if (!is_mistake(diag) || has_said(diags, diag))
-            continue;
-        struct tsim_place at = diag->at;
-        bool is_set = at.file && at.line == 0 && strncmp(at.file, SET, sizeof SET - 1) == 0;
-        const struct tsim_value *value = is_set ? written_value(bench, position, at.file + sizeof SET - 1) : NULL;
-        if (at.file)
-            at.file = tsim_arena_strdup(arena, is_set ? at.file + sizeof SET - 1 : at.file);
-        struct tsim_diag *kept = value ? tsim_value_error(diags, diag->status, value, diag->field, "%s", diag->message)
-                                       : tsim_diags_error(diags, diag->status, at, diag->field, "%s", diag->message);
-        tsim_diag_hint(kept, "%s", diag->hint);
+        if (is_mistake(diag) && !has_said(diags, diag))
+            tsim_diag_hint(keep_mistake(arena, bench, position, diag, diags), "%s", diag->hint);
     }
 }
 
