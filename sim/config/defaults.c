@@ -1,6 +1,6 @@
 /* Defaults that other keys decide, where a draft leaves them out; and what follows from a draft that keeps the
  * rules. */
-#include "config/scenario_draft.h"
+#include "config/rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -199,9 +199,9 @@ void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader) {
 
 void tsim_draft_fill_plan(struct tsim_draft *draft) {
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
-    int64_t ranks = p->tensor * p->context * p->pipeline;
-    if (draft->data == 0 && draft->scenario.n_accelerators % ranks == 0)
-        draft->data = draft->scenario.n_accelerators / ranks;
+    int64_t n = draft->scenario.n_accelerators;
+    if (draft->data == 0 && tsim_ranks_divide(p, n))
+        draft->data = n / tsim_n_model_ranks(p);
     const struct tsim_software *software = draft->scenario.software;
     bool has_turns = software->pipeline_overlap == TSIM_PIPELINE_OVERLAP_INTERLEAVED && p->virtual_pipeline == 1 &&
                      draft->schedule < TSIM_SCHEDULE_ZB_H1;
@@ -290,14 +290,11 @@ void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     sc->simulation.fold = draft->fold == 1;
     if (tsim_scenario_varies(sc) && !tsim_draft_has(draft, "simulation.steps"))
         sc->simulation.steps = STEPS_THAT_VARY;
-    if (draft->data * p->context == 1 || tsim_streams_weights(sc))
+    if (!tsim_is_replicated(p, draft->data) || tsim_streams_weights(sc))
         draft->zero = 0;
     if (p->tensor == 1)
         p->sequence = false;
-    bool is_plain =
-        p->schedule == TSIM_SCHEDULE_INTERLEAVED || (p->schedule >= TSIM_SCHEDULE_ZB_H1 && p->pipeline == 1);
-    if (p->virtual_pipeline == 1 && is_plain)
-        p->schedule = TSIM_SCHEDULE_1F1B;
+    p->schedule = tsim_played_schedule(p);
     draft->schedule = (int)p->schedule;
     draft->zero_group = zero_group_ranks(draft);
     p->zero_group_ranks = draft->zero_group;

@@ -13,6 +13,28 @@ int64_t tsim_n_model_parts(const struct tsim_parallelism_spec *p) {
     return p->pipeline * (is_v ? 2 : p->schedule == TSIM_SCHEDULE_DUALPIPE ? 1 : p->virtual_pipeline);
 }
 
+int64_t tsim_n_model_ranks(const struct tsim_parallelism_spec *p) {
+    return p->tensor * p->context * p->pipeline;
+}
+
+bool tsim_ranks_divide(const struct tsim_parallelism_spec *p, int64_t n_accelerators) {
+    return n_accelerators % tsim_n_model_ranks(p) == 0;
+}
+
+bool tsim_is_replicated(const struct tsim_parallelism_spec *p, int64_t data) {
+    return data * p->context > 1;
+}
+
+bool tsim_chunks_work(const struct tsim_parallelism_spec *p) {
+    return p->virtual_pipeline == 1 || (p->pipeline > 1 && p->schedule == TSIM_SCHEDULE_INTERLEAVED);
+}
+
+enum tsim_schedule tsim_played_schedule(const struct tsim_parallelism_spec *p) {
+    bool is_plain =
+        p->schedule == TSIM_SCHEDULE_INTERLEAVED || (p->schedule >= TSIM_SCHEDULE_ZB_H1 && p->pipeline == 1);
+    return p->virtual_pipeline == 1 && is_plain ? TSIM_SCHEDULE_1F1B : p->schedule;
+}
+
 int64_t tsim_expert_tensor(const struct tsim_parallelism_spec *p) {
     return p->expert_tensor > 0 ? p->expert_tensor : p->tensor;
 }
@@ -27,6 +49,14 @@ struct tsim_expert_ranks tsim_expert_ranks(const struct tsim_parallelism_spec *p
     if (p->data % ranks.data != 0)
         ranks.data = 0;
     return ranks;
+}
+
+bool tsim_experts_divide(int64_t n_experts, const struct tsim_parallelism_spec *p) {
+    return n_experts % p->expert == 0 && tsim_expert_ranks(p).data > 0;
+}
+
+bool tsim_batch_divides(int64_t global_batch_size, int64_t micro_batch_size, int64_t data) {
+    return global_batch_size % (micro_batch_size * data) == 0;
 }
 
 struct tsim_microbatch_rule tsim_microbatch_rule(const struct tsim_scenario *sc) {

@@ -1,69 +1,117 @@
-/* The same job under another plan. */
+#include "config/plan_choice.h"
+
+#include "config/enum_words.h"
 #include "config/rules.h"
 
-struct tsim_plan_choice tsim_scenario_choice(const struct tsim_scenario *sc) {
-    const struct tsim_parallelism_spec *p = &sc->parallelism;
-    return (struct tsim_plan_choice){.tensor = p->tensor,
-                                     .pipeline = p->pipeline,
-                                     .virtual_pipeline = p->virtual_pipeline,
-                                     .context = p->context,
-                                     .expert = p->expert,
-                                     .micro_batch_size = sc->training.micro_batch_size,
-                                     .zero = p->zero,
-                                     .recompute = sc->training.recompute,
-                                     .schedule = p->schedule,
-                                     .sequence = p->sequence,
-                                     .balances = p->balances};
+#include <stdlib.h>
+#include <string.h>
+
+static const struct tsim_word SWITCH[] = {{"false", 0}, {"true", 1}, {NULL, 0}};
+static const struct tsim_word LAYERS[] = {{"auto", 0}, {"balance", 1}, {NULL, 0}};
+
+/* `least` and `most` are of what a search can try: recompute without sqrt and {every: N}. */
+static const struct {
+    const char *path;
+    int64_t least, most;
+    const struct tsim_word *words;
+} KEYS[TSIM_N_PLAN_KEYS] = {
+    [TSIM_PLAN_TENSOR] = {"parallelism.tensor", 1, 1000000, NULL},
+    [TSIM_PLAN_PIPELINE] = {"parallelism.pipeline", 1, 1000000, NULL},
+    [TSIM_PLAN_VIRTUAL] = {"parallelism.virtual_pipeline", 1, 1000000, NULL},
+    [TSIM_PLAN_CONTEXT] = {"parallelism.context", 1, 1000000, NULL},
+    [TSIM_PLAN_EXPERT] = {"parallelism.expert", 1, 1000000, NULL},
+    [TSIM_PLAN_ZERO] = {"parallelism.zero", 0, 3, NULL},
+    [TSIM_PLAN_MICRO_BATCH] = {"training.micro_batch_size", 1, 1000000, NULL},
+    [TSIM_PLAN_RECOMPUTE] = {"training.recompute", 0, TSIM_RECOMPUTE_FULL, tsim_recompute_words},
+    [TSIM_PLAN_SCHEDULE] = {"parallelism.schedule", 0, TSIM_SCHEDULE_DUALPIPE, tsim_schedule_words},
+    [TSIM_PLAN_SEQUENCE] = {"parallelism.sequence", 0, 1, SWITCH},
+    [TSIM_PLAN_LAYERS] = {"parallelism.layers_per_stage", 0, 1, LAYERS},
+};
+
+const char *tsim_plan_key_path(enum tsim_plan_key key) {
+    return KEYS[key].path;
 }
 
-static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
-                         struct tsim_draft *draft) {
-    struct tsim_scenario *sc = &draft->scenario;
-    struct tsim_parallelism_spec *p = &sc->parallelism;
-    *sc = *job;
-    sc->training.micro_batch_size = choice->micro_batch_size;
-    if (choice->recompute != job->training.recompute)
-        sc->training.recompute_parts = 0;
-    sc->training.recompute = choice->recompute;
-    p->tensor = choice->tensor;
-    p->pipeline = choice->pipeline;
-    p->virtual_pipeline = choice->virtual_pipeline;
-    p->context = choice->context;
-    p->expert = choice->expert;
-    p->sequence = choice->sequence;
-    p->balances = choice->balances;
-    p->layers_per_chunk = NULL;
-    p->says_layers = false;
-    draft->schedule = (int)choice->schedule;
-    draft->attention = (int)sc->training.attention;
-    draft->master_weights = !sc->training.no_master_weights;
-    draft->zero = choice->zero;
-    draft->zero_group = p->zero_group_ranks;
-    draft->fold = job->simulation.fold;
-    if (job->cluster.fabric && job->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS)
-        draft->n_shape = (size_t)job->cluster.fabric->torus_dimensions; /* resolved, in the cluster */
+bool tsim_plan_key_find(const char *path, enum tsim_plan_key *key) {
+    for (int i = 0; i < TSIM_N_PLAN_KEYS; i++)
+        if (strcmp(KEYS[i].path, path) == 0) {
+            *key = (enum tsim_plan_key)i;
+            return true;
+        }
+    return false;
 }
 
-bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
-                          const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario) {
-    /* Mistakes are said about values: of a document without text. */
-    const struct tsim_document document = {.arena = arena, .file = "", .text = "", .is_override = true};
-    const struct tsim_value root = {.kind = TSIM_VALUE_MAPPING, .document = &document};
-    struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
-    struct tsim_diags diags;
-    tsim_diags_init(&diags);
-    diags.is_mute = true;
-    struct tsim_reader reader = {.arena = arena, .diags = &diags};
-    draft->root = &root;
-    draft_choice(job, choice, draft);
-    draft->scenario.variability =
-        (struct tsim_variability_spec){.straggler_slowdown = 1}; /* plans are compared without noise */
-    tsim_draft_fill_plan(draft);
-    tsim_draft_validate(draft, &reader);
-    bool is_valid = diags.n_errors == 0;
-    if (is_valid)
-        tsim_draft_finish(draft, arena);
-    tsim_diags_release(&diags);
-    *scenario = &draft->scenario;
-    return is_valid;
+bool tsim_plan_key_has_words(enum tsim_plan_key key) {
+    return KEYS[key].words != NULL;
+}
+
+const char *tsim_plan_key_text(struct tsim_arena *arena, enum tsim_plan_key key, int64_t value) {
+    return KEYS[key].words ? tsim_word_of(KEYS[key].words, (int)value)
+                           : tsim_arena_printf(arena, "%lld", (long long)value);
+}
+
+bool tsim_plan_key_read(enum tsim_plan_key key, const char *text, int64_t *value) {
+    if (!KEYS[key].words) {
+        char *end;
+        *value = strtoll(text, &end, 10);
+        return *end == '\0' && end > text && *value >= KEYS[key].least && *value <= KEYS[key].most;
+    }
+    for (*value = KEYS[key].least; *value <= KEYS[key].most; ++*value)
+        if (strcmp(tsim_word_of(KEYS[key].words, (int)*value), text) == 0)
+            return true;
+    return false;
+}
+
+/* ---- refusals by numbers alone ---- */
+
+static struct tsim_parallelism_spec split_of(const struct tsim_plan_choice *choice) {
+    return (struct tsim_parallelism_spec){.tensor = choice->value[TSIM_PLAN_TENSOR],
+                                          .pipeline = choice->value[TSIM_PLAN_PIPELINE],
+                                          .virtual_pipeline = choice->value[TSIM_PLAN_VIRTUAL],
+                                          .context = choice->value[TSIM_PLAN_CONTEXT],
+                                          .schedule = (enum tsim_schedule)choice->value[TSIM_PLAN_SCHEDULE]};
+}
+
+int64_t tsim_plan_data(const struct tsim_scenario *job, const struct tsim_plan_choice *choice) {
+    struct tsim_parallelism_spec p = split_of(choice);
+    return job->n_accelerators / tsim_n_model_ranks(&p);
+}
+
+enum tsim_plan_key tsim_plan_refused_at(const struct tsim_scenario *job, const struct tsim_plan_choice *choice) {
+    struct tsim_parallelism_spec p = split_of(choice);
+    p.context = 1;
+    if (!tsim_ranks_divide(&p, job->n_accelerators))
+        return TSIM_PLAN_PIPELINE;
+    p.schedule = TSIM_SCHEDULE_INTERLEAVED; /* the one that takes chunks */
+    if (!tsim_chunks_work(&p))
+        return TSIM_PLAN_VIRTUAL;
+    p = split_of(choice);
+    if (!tsim_ranks_divide(&p, job->n_accelerators))
+        return TSIM_PLAN_CONTEXT;
+    if (!tsim_batch_divides(job->training.global_batch_size, choice->value[TSIM_PLAN_MICRO_BATCH],
+                            job->n_accelerators / tsim_n_model_ranks(&p)))
+        return TSIM_PLAN_MICRO_BATCH;
+    return tsim_chunks_work(&p) ? TSIM_N_PLAN_KEYS : TSIM_PLAN_SCHEDULE;
+}
+
+bool tsim_plan_key_is_idle(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
+                           enum tsim_plan_key key) {
+    struct tsim_parallelism_spec p = split_of(choice);
+    p.data = tsim_plan_data(job, choice);
+    switch (key) {
+    case TSIM_PLAN_ZERO:
+        return !tsim_is_replicated(&p, p.data);
+    case TSIM_PLAN_SEQUENCE:
+        return p.tensor == 1;
+    case TSIM_PLAN_SCHEDULE:
+    case TSIM_PLAN_LAYERS:
+        return p.pipeline == 1;
+    default:
+        return false;
+    }
+}
+
+enum tsim_schedule tsim_plan_played_schedule(const struct tsim_plan_choice *choice) {
+    struct tsim_parallelism_spec p = split_of(choice);
+    return tsim_played_schedule(&p);
 }

@@ -318,8 +318,9 @@ static bool tensor_works(const struct check *c, int64_t tensor) {
 }
 
 static bool tensor_fits_cluster(const struct check *c, int64_t tensor) {
-    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
-    return tensor_works(c, tensor) && c->sc->n_accelerators % (tensor * p->context * p->pipeline) == 0;
+    struct tsim_parallelism_spec p = c->sc->parallelism;
+    p.tensor = tensor;
+    return tensor_works(c, tensor) && tsim_ranks_divide(&p, c->sc->n_accelerators);
 }
 
 static bool check_tensor(const struct check *c) {
@@ -389,11 +390,6 @@ static void check_sequence(const struct check *c) {
 
 /* ---- the split ---- */
 
-static int64_t ranks_of_model(const struct check *c) {
-    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
-    return p->tensor * p->context * p->pipeline;
-}
-
 static bool pipeline_divides_layers(const struct check *c, int64_t pipeline) {
     struct tsim_parallelism_spec p = c->sc->parallelism;
     p.pipeline = pipeline;
@@ -404,8 +400,9 @@ static bool pipeline_divides_layers(const struct check *c, int64_t pipeline) {
 }
 
 static bool pipeline_works(const struct check *c, int64_t pipeline) {
-    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
-    return c->sc->n_accelerators % (p->tensor * p->context * pipeline) == 0 && pipeline_divides_layers(c, pipeline);
+    struct tsim_parallelism_spec p = c->sc->parallelism;
+    p.pipeline = pipeline;
+    return tsim_ranks_divide(&p, c->sc->n_accelerators) && pipeline_divides_layers(c, pipeline);
 }
 
 static void hint_degrees(const struct check *c, struct tsim_diag *diag) {
@@ -424,8 +421,8 @@ static void hint_degrees(const struct check *c, struct tsim_diag *diag) {
 
 static bool check_degrees(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
-    int64_t n = c->sc->n_accelerators, ranks = ranks_of_model(c);
-    if (n % ranks == 0 && c->draft->data == n / ranks)
+    int64_t n = c->sc->n_accelerators, ranks = tsim_n_model_ranks(p);
+    if (tsim_ranks_divide(p, n) && c->draft->data == n / ranks)
         return true;
     struct tsim_diag *diag;
     if (c->draft->data > 0)
@@ -438,7 +435,7 @@ static bool check_degrees(const struct check *c) {
         diag = fail(c, "parallelism",
                     "tensor %lld x context %lld x pipeline %lld is %lld, which does not divide the %lld accelerators",
                     num(p->tensor), num(p->context), num(p->pipeline), num(ranks), num(n));
-    if (n % ranks == 0)
+    if (tsim_ranks_divide(p, n))
         tsim_diag_hint(diag, "data: %lld takes them all, and so does 'data: auto'", num(n / ranks));
     else
         hint_degrees(c, diag);
@@ -447,15 +444,17 @@ static bool check_degrees(const struct check *c) {
 
 static void check_schedule(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
-    if (p->virtual_pipeline > 1 && p->pipeline == 1)
+    if (tsim_chunks_work(p))
+        return;
+    if (p->pipeline == 1)
         tsim_diag_hint(fail(c, "parallelism.virtual_pipeline", "%lld chunks per stage, but there is one stage",
                             num(p->virtual_pipeline)),
                        "virtual_pipeline: 1, or pipeline above 1");
-    else if (p->virtual_pipeline > 1 && (p->schedule == TSIM_SCHEDULE_ZB_V || p->schedule == TSIM_SCHEDULE_DUALPIPE))
+    else if (p->schedule == TSIM_SCHEDULE_ZB_V || p->schedule == TSIM_SCHEDULE_DUALPIPE)
         tsim_diag_hint(fail(c, "parallelism.virtual_pipeline", "%s has two chunks per stage of its own, not %lld",
                             tsim_schedule_name(p->schedule), num(p->virtual_pipeline)),
                        "leave virtual_pipeline out, or schedule: interleaved");
-    else if (p->virtual_pipeline > 1 && p->schedule != TSIM_SCHEDULE_INTERLEAVED)
+    else
         tsim_diag_hint(fail(c, "parallelism.schedule", "%s takes one chunk per stage, not virtual_pipeline %lld",
                             tsim_schedule_name(p->schedule), num(p->virtual_pipeline)),
                        "schedule: interleaved, or virtual_pipeline: 1");
@@ -470,7 +469,7 @@ static void check_batch(const struct check *c) {
     int64_t unit = micro * c->draft->data, n = batch / unit;
     struct tsim_microbatch_rule rule = tsim_microbatch_rule(c->sc);
     struct tsim_diag *diag = NULL;
-    if (batch % unit != 0)
+    if (!tsim_batch_divides(batch, micro, c->draft->data))
         diag =
             fail(c, "training.global_batch_size", "%lld is not divisible by micro_batch_size %lld x data %lld = %lld",
                  num(batch), num(micro), num(c->draft->data), num(unit));
@@ -617,7 +616,7 @@ static bool expert_works(const struct check *c, int64_t expert) {
     struct tsim_parallelism_spec p = c->sc->parallelism;
     p.expert = expert;
     p.data = c->draft->data;
-    return c->sc->model->experts.count % expert == 0 && tsim_expert_ranks(&p).data > 0;
+    return tsim_experts_divide(c->sc->model->experts.count, &p);
 }
 
 static bool check_expert_tensor(const struct check *c) {
@@ -728,13 +727,11 @@ static void check_effects(const struct check *c) {
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.tensor"), "parallelism.tensor",
                            "tensor groups of %lld reach over nodes of %lld: their traffic crosses the fabric",
                            num(p->tensor), num(c->sc->cluster.accelerators_per_node));
-    if (draft->schedule == TSIM_SCHEDULE_INTERLEAVED && p->virtual_pipeline == 1)
+    if (tsim_played_schedule(p) != p->schedule)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.schedule"), "parallelism.schedule",
-                           "interleaved with virtual_pipeline 1 is 1f1b");
-    if (draft->schedule >= TSIM_SCHEDULE_ZB_H1 && p->pipeline == 1)
-        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.schedule"), "parallelism.schedule",
-                           "%s with pipeline 1 is 1f1b", tsim_schedule_name(p->schedule));
-    if (draft->zero > 0 && draft->data * p->context == 1 && tsim_draft_has(draft, "parallelism.zero"))
+                           "%s with %s 1 is 1f1b", tsim_schedule_name(p->schedule),
+                           p->schedule == TSIM_SCHEDULE_INTERLEAVED ? "virtual_pipeline" : "pipeline");
+    if (draft->zero > 0 && !tsim_is_replicated(p, draft->data) && tsim_draft_has(draft, "parallelism.zero"))
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.zero"), "parallelism.zero",
                            "has no effect: there is one replica");
     if (draft->zero < 3 && p->prefetch != 1)

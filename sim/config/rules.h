@@ -15,6 +15,13 @@ void tsim_draft_validate_job(const struct tsim_draft *draft, struct tsim_reader 
 /* Warns of what is written and the named software does not have, in a finished draft. */
 void tsim_draft_check_software(const struct tsim_draft *draft, struct tsim_reader *reader);
 
+/* Do the schedule and the stages take so many chunks a stage (virtual_pipeline)? */
+bool tsim_chunks_work(const struct tsim_parallelism_spec *parallelism);
+/* What the schedule comes to: interleaved with one chunk, and what needs more than one stage, is 1f1b. */
+enum tsim_schedule tsim_played_schedule(const struct tsim_parallelism_spec *parallelism);
+
+/* Do whole micro-batches of every replica make the batch? */
+bool tsim_batch_divides(int64_t global_batch_size, int64_t micro_batch_size, int64_t data);
 /* Micro-batches per replica come in multiples of `unit`, `least` at least. */
 struct tsim_microbatch_rule {
     int64_t unit, least;

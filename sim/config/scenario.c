@@ -133,9 +133,9 @@ enum tsim_status tsim_scenario_override(struct tsim_arena *arena, const struct t
     return first;
 }
 
-static const char *write_json(struct tsim_arena *arena, const struct tsim_draft *draft,
-                              const struct estimates *estimates) {
-    struct tsim_writer writer = {.estimate_paths = estimates->paths, .n_estimate_paths = estimates->n};
+const char *tsim_draft_json(struct tsim_arena *arena, const struct tsim_draft *draft, const char *const *estimate_paths,
+                            size_t n_estimate_paths) {
+    struct tsim_writer writer = {.estimate_paths = estimate_paths, .n_estimate_paths = n_estimate_paths};
     tsim_writer_begin(&writer, NULL, '{');
     tsim_writer_table(&writer, &tsim_scenario_table, "", draft);
     tsim_writer_end(&writer, '}');
@@ -161,14 +161,23 @@ static void resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
 }
 
 static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, const struct tsim_value *root,
-                       bool is_job) {
+                       const struct tsim_scenario *base, bool is_job) {
     size_t n_errors = reader->diags->n_errors;
     tsim_draft_init(draft, root);
+    draft->base = base;
     draft->is_job = is_job;
     tsim_schema_read(reader, &tsim_scenario_table, root, "", draft);
     if (reader->diags->n_errors == n_errors)
         resolve(draft, reader);
     return reader->diags->n_errors == n_errors;
+}
+
+static const struct tsim_scenario_source *
+source_with(struct tsim_arena *arena, const struct tsim_scenario_source *source, const struct tsim_value *root) {
+    struct tsim_scenario_source *own = TSIM_NEW(arena, struct tsim_scenario_source);
+    *own = *source;
+    own->root = root;
+    return own;
 }
 
 static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenario_source *source,
@@ -180,16 +189,46 @@ static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenari
     TSIM_TRY(tsim_scenario_override(arena, overrides, n_overrides, &root, diags));
     struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
     size_t first = diags->n_items;
-    if (!read_draft(&reader, draft, root, is_job))
+    if (!read_draft(&reader, draft, root, NULL, is_job))
         return tsim_diags_status(diags, first);
+    draft->scenario.source = source_with(arena, source, root);
     const struct tsim_value *plan = tsim_draft_place(draft, "parallelism");
     draft->scenario.file = tsim_arena_strdup(arena, source->file);
     draft->scenario.plan_at =
         (struct tsim_place){tsim_arena_strdup(arena, plan->document->file), plan->line, plan->column};
     name_estimates(arena, &draft->scenario, estimates);
-    draft->scenario.resolved_json = is_job ? NULL : write_json(arena, draft, estimates);
+    draft->scenario.resolved_json = is_job ? NULL : tsim_draft_json(arena, draft, estimates->paths, estimates->n);
     *scenario = &draft->scenario;
     return TSIM_OK;
+}
+
+bool tsim_scenario_propose(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                           const struct tsim_override *proposals, size_t n_proposals,
+                           const struct tsim_scenario **changed, struct tsim_diags *diags) {
+    if (!scenario->source)
+        return false;
+    struct tsim_reader reader = {.arena = arena, .diags = diags, .files = scenario->source->files};
+    struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
+    const struct tsim_value *root = scenario->source->root;
+    if (tsim_scenario_override(arena, proposals, n_proposals, &root, diags) != TSIM_OK ||
+        !read_draft(&reader, draft, root, scenario, false))
+        return false;
+    draft->scenario.source = source_with(arena, scenario->source, root);
+    draft->scenario.file = scenario->file;
+    draft->scenario.plan_at = scenario->plan_at;
+    *changed = &draft->scenario;
+    return true;
+}
+
+/* A value with blanks is quoted, as a shell wants it. */
+const char *tsim_settings_text(struct tsim_arena *arena, const struct tsim_override *settings, size_t n_settings) {
+    const char *text = "";
+    for (size_t i = 0; i < n_settings; i++) {
+        const char *quote = strchr(settings[i].value, ' ') ? "'" : "";
+        text = tsim_arena_printf(arena, "%s%s%s=%s%s%s", text, i > 0 ? " --set " : "", settings[i].path, quote,
+                                 settings[i].value, quote);
+    }
+    return text;
 }
 
 /* A copy without the value at a dotted path. */

@@ -290,8 +290,12 @@ struct tsim_measured {
     double value[TSIM_N_METRICS]; /* SI: s, tokens/s, fractions, FLOP/s for the tflops metrics, bytes, joules, days */
 };
 
+struct tsim_scenario_source;
+
 struct tsim_scenario {
     const char *name, *description, *file;
+    /* As it was read, every --set included: what proposals change. NULL: a program made the scenario. */
+    const struct tsim_scenario_source *source;
     const struct tsim_model *model;
     const struct tsim_software *software;
     bool software_defaulted; /* no `software:` given: the summary says so */
@@ -334,6 +338,11 @@ enum tsim_status tsim_scenario_load(struct tsim_arena *arena, const char *file, 
 /* Parts that the layers are split into: pipeline x virtual_pipeline; zb-v has two on a stage of its own accord,
  * dualpipe holds each of its `pipeline` parts on two stages. */
 int64_t tsim_n_model_parts(const struct tsim_parallelism_spec *parallelism);
+/* Ranks that hold the model once: tensor x context x pipeline. */
+int64_t tsim_n_model_ranks(const struct tsim_parallelism_spec *parallelism);
+bool tsim_ranks_divide(const struct tsim_parallelism_spec *parallelism, int64_t n_accelerators);
+/* Are there ranks that hold, but for ZeRO, the same parameters? data is what it is or will be. */
+bool tsim_is_replicated(const struct tsim_parallelism_spec *parallelism, int64_t data);
 /* Ranks that divide each expert; and how the `expert` ranks lie on the axes of everything else (Megatron-Core's
  * parallel folding, Liu et al. 2025, arXiv:2504.14960): on the tensor ranks, where experts are not divided over them,
  * then on the context ranks, then on replicas. An axis is taken whole, or not at all where `expert` is no multiple of
@@ -348,6 +357,8 @@ bool tsim_layers_even(int64_t layers, int64_t n_chunks, int64_t *first_and_last,
 
 int64_t tsim_expert_tensor(const struct tsim_parallelism_spec *parallelism);
 struct tsim_expert_ranks tsim_expert_ranks(const struct tsim_parallelism_spec *parallelism);
+/* Do so many experts divide over the `expert` ranks, and these over all others? */
+bool tsim_experts_divide(int64_t n_experts, const struct tsim_parallelism_spec *parallelism);
 
 /* Whether its steps or its accelerators differ (variability); and the same scenario, in `arena`, if they did not. */
 bool tsim_scenario_varies(const struct tsim_scenario *scenario);
@@ -388,33 +399,29 @@ enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct 
                                          const struct tsim_override *overrides, size_t n_overrides,
                                          const struct tsim_scenario **scenario, struct tsim_diags *diags);
 
-/* A search for plans chooses these; everything else of a scenario stays. */
-struct tsim_plan_choice {
-    int64_t tensor, pipeline, virtual_pipeline, context, expert, micro_batch_size;
-    int zero;
-    enum tsim_recompute recompute;
-    enum tsim_schedule schedule;
-    bool sequence;
-    bool balances; /* layers_per_stage: balance */
-};
-struct tsim_plan_choice tsim_scenario_choice(const struct tsim_scenario *scenario); /* its own plan's */
-/* A scenario to search plans for: as tsim_scenario_load_from, but its plan is neither resolved nor checked:
+/* The scenario with its `proposals` laid on what it was read from: read, derived and checked as if they had been
+ * written there. False, with the reasons in `diags`, where it is not valid or was not read. Nothing is resolved as
+ * JSON, and the estimates are not listed. Thread by thread, as its source is. */
+bool tsim_scenario_propose(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                           const struct tsim_override *proposals, size_t n_proposals,
+                           const struct tsim_scenario **changed, struct tsim_diags *diags);
+/* Text that goes behind a --set: "training.recompute=full --set training.micro_batch_size=1". */
+const char *tsim_settings_text(struct tsim_arena *arena, const struct tsim_override *settings, size_t n_settings);
+
+/* A scenario to search plans for (plan_choice.h): as tsim_scenario_load_from, but its plan is neither resolved nor checked:
  * zero_group_ranks is as written (0: all, -1: of a node), layers_per_chunk NULL unless it is a list; resolved_json is
  * NULL. */
 enum tsim_status tsim_scenario_load_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                         const struct tsim_override *overrides, size_t n_overrides,
                                         const struct tsim_scenario **scenario, struct tsim_diags *diags);
-/* The job under a plan: data is what is left, layers are split evenly, and all that follows from the choice
- * is resolved and checked as for a scenario that is read. False when it is not valid. Threads may share a job. */
-bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
-                          const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario);
-
 /* Host memory of a node that the input pipeline's batches fill; 0 without one. */
 double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 
 /* The set of parts that selective recomputation executes again; 0 unless it is selective. Where the scenario names
  * none, the software's: attention's core, or operators in models whose operators can be told apart. */
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario);
+/* Does selective recomputation of it differ from none? Flash attention gives up its core's results anyway. */
+bool tsim_selective_differs(const struct tsim_scenario *scenario);
 /* All layers a transformer's with one attention and one feed-forward block: what is said operator by operator of a
  * layer, as what is recomputed or gathered, is of these. */
 bool tsim_has_plain_layers(const struct tsim_model *model);

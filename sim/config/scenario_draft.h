@@ -10,6 +10,8 @@
 struct tsim_draft {
     struct tsim_scenario scenario;
     const struct tsim_value *root;
+    const struct tsim_scenario
+        *base;     /* of a proposal, NULL otherwise: what it leaves as it is need not be read again */
     bool is_job;   /* the plan is left as it is written: neither resolved nor checked */
     int attention; /* enum tsim_attention, -1: by the software */
     int schedule;  /* enum tsim_schedule, -1: by virtual_pipeline */
@@ -63,6 +65,10 @@ void tsim_draft_resolve_reliability(struct tsim_draft *draft);
 void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader);
 void tsim_draft_resolve_shape(struct tsim_draft *draft);
 void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *reader);
+
+/* The whole of it as JSON; values at the estimate paths are marked as such. */
+const char *tsim_draft_json(struct tsim_arena *arena, const struct tsim_draft *draft, const char *const *estimate_paths,
+                            size_t n_estimate_paths);
 
 /* The value at a dotted path, or the nearest mapping above it that is there: where a mistake is shown. */
 const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path);

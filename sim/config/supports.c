@@ -30,22 +30,58 @@ static bool is_uneven(const struct tsim_parallelism_spec *p) {
     return false;
 }
 
+static bool runs_split(const struct tsim_supports *s, enum tsim_split split) {
+    return tsim_is_in(s->splits, split);
+}
+
+bool tsim_supports_value(const struct tsim_supports *s, enum tsim_plan_key key, int64_t value) {
+    switch (key) {
+    case TSIM_PLAN_TENSOR:
+        return value == 1 || runs_split(s, TSIM_SPLIT_TENSOR);
+    case TSIM_PLAN_PIPELINE:
+        return value == 1 || runs_split(s, TSIM_SPLIT_PIPELINE);
+    case TSIM_PLAN_VIRTUAL:
+        return value == 1 || tsim_is_in(s->schedules, TSIM_SCHEDULE_INTERLEAVED);
+    case TSIM_PLAN_CONTEXT:
+        return value == 1 || runs_split(s, TSIM_SPLIT_CONTEXT);
+    case TSIM_PLAN_EXPERT:
+        return value == 1 || runs_split(s, TSIM_SPLIT_EXPERT);
+    case TSIM_PLAN_ZERO:
+        return tsim_is_in(s->zero, value);
+    case TSIM_PLAN_RECOMPUTE: /* sqrt and {every: N} are full recomputation between fewer checkpoints */
+        return tsim_is_in(s->recompute, value < TSIM_RECOMPUTE_FULL ? value : TSIM_RECOMPUTE_FULL);
+    case TSIM_PLAN_SCHEDULE:
+        return tsim_is_in(s->schedules, value);
+    case TSIM_PLAN_SEQUENCE:
+        return value == 0 || runs_split(s, TSIM_SPLIT_SEQUENCE);
+    case TSIM_PLAN_LAYERS:
+        return value == 0 || runs_split(s, TSIM_SPLIT_UNEVEN_STAGES);
+    case TSIM_PLAN_MICRO_BATCH:
+    case TSIM_N_PLAN_KEYS:
+        break;
+    }
+    return true;
+}
+
+bool tsim_supports_staged_zero(const struct tsim_supports *s, int64_t zero) {
+    return s->zero_staged ? tsim_is_in(s->zero_staged, zero) : tsim_is_in(s->zero, zero);
+}
+
 static void check_splits(struct lacks *lacks, const struct tsim_scenario *sc) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     const struct {
-        enum tsim_split split;
-        bool is_used;
-        const char *path, *what;
-    } SPLITS[] = {
-        {TSIM_SPLIT_TENSOR, p->tensor > 1, "parallelism.tensor", "tensor parallelism"},
-        {TSIM_SPLIT_SEQUENCE, p->sequence && p->tensor > 1, "parallelism.sequence", "sequence parallelism"},
-        {TSIM_SPLIT_PIPELINE, p->pipeline > 1, "parallelism.pipeline", "pipeline parallelism"},
-        {TSIM_SPLIT_UNEVEN_STAGES, p->pipeline > 1 && is_uneven(p), "parallelism.layers_per_stage", "uneven stages"},
-        {TSIM_SPLIT_CONTEXT, p->context > 1, "parallelism.context", "context parallelism"},
-        {TSIM_SPLIT_EXPERT, p->expert > 1, "parallelism.expert", "expert parallelism"}};
+        enum tsim_plan_key key;
+        int64_t value;
+        const char *what;
+    } SPLITS[] = {{TSIM_PLAN_TENSOR, p->tensor, "tensor parallelism"},
+                  {TSIM_PLAN_SEQUENCE, p->sequence && p->tensor > 1, "sequence parallelism"},
+                  {TSIM_PLAN_PIPELINE, p->pipeline, "pipeline parallelism"},
+                  {TSIM_PLAN_LAYERS, p->pipeline > 1 && is_uneven(p), "uneven stages"},
+                  {TSIM_PLAN_CONTEXT, p->context, "context parallelism"},
+                  {TSIM_PLAN_EXPERT, p->expert, "expert parallelism"}};
     for (size_t i = 0; i < sizeof SPLITS / sizeof SPLITS[0]; i++)
-        if (SPLITS[i].is_used && !tsim_is_in(sc->software->supports.splits, SPLITS[i].split))
-            lack(lacks, SPLITS[i].path, NULL, "%s", SPLITS[i].what);
+        if (!tsim_supports_value(&sc->software->supports, SPLITS[i].key, SPLITS[i].value))
+            lack(lacks, tsim_plan_key_path(SPLITS[i].key), NULL, "%s", SPLITS[i].what);
 }
 
 static const char *stages_text(struct tsim_arena *arena, unsigned set) {
@@ -59,27 +95,27 @@ static const char *stages_text(struct tsim_arena *arena, unsigned set) {
 static void check_zero(struct lacks *lacks, const struct tsim_scenario *sc) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     const struct tsim_supports *s = &sc->software->supports;
-    unsigned set = p->pipeline > 1 && s->zero_staged ? s->zero_staged : s->zero;
-    if (p->data * p->context > 1 && !tsim_is_in(set, p->zero))
-        lack(lacks, "parallelism.zero", stages_text(lacks->arena, set), "ZeRO-%d%s", p->zero,
-             tsim_is_in(s->zero, p->zero) ? " with a pipeline" : "");
+    bool runs_alone = tsim_supports_value(s, TSIM_PLAN_ZERO, p->zero), is_staged = p->pipeline > 1;
+    if (tsim_is_replicated(p, p->data) && !(is_staged ? tsim_supports_staged_zero(s, p->zero) : runs_alone))
+        lack(lacks, "parallelism.zero",
+             stages_text(lacks->arena, is_staged && s->zero_staged ? s->zero_staged : s->zero), "ZeRO-%d%s", p->zero,
+             runs_alone ? " with a pipeline" : "");
 }
 
 size_t tsim_scenario_unsupported(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                  struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED]) {
     const struct tsim_supports *s = &sc->software->supports;
     const struct tsim_parallelism_spec *p = &sc->parallelism;
-    enum tsim_recompute recompute = sc->training.recompute;
     struct lacks lacks = {arena, list, 0};
     check_splits(&lacks, sc);
-    if (p->pipeline > 1 && !tsim_is_in(s->schedules, p->schedule))
+    if (p->pipeline > 1 && !tsim_supports_value(s, TSIM_PLAN_SCHEDULE, p->schedule))
         lack(&lacks, "parallelism.schedule", tsim_words_text(arena, tsim_schedule_words, s->schedules), "schedule %s",
              tsim_schedule_name(p->schedule));
     check_zero(&lacks, sc);
-    if (recompute > TSIM_RECOMPUTE_FULL)
-        recompute = TSIM_RECOMPUTE_FULL;
-    if (!tsim_is_in(s->recompute, recompute))
-        lack(&lacks, "training.recompute", NULL, "recompute: %s", tsim_recompute_name(recompute));
+    if (!tsim_supports_value(s, TSIM_PLAN_RECOMPUTE, sc->training.recompute))
+        lack(&lacks, "training.recompute", NULL, "recompute: %s",
+             tsim_recompute_name(sc->training.recompute < TSIM_RECOMPUTE_FULL ? sc->training.recompute
+                                                                              : TSIM_RECOMPUTE_FULL));
     if (!tsim_is_in(s->precisions, sc->training.precision))
         lack(&lacks, "training.precision", tsim_words_text(arena, tsim_precision_words, s->precisions), "precision %s",
              tsim_precision_name(sc->training.precision));

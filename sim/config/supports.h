@@ -2,7 +2,11 @@
 #ifndef TSIM_CONFIG_SUPPORTS_H
 #define TSIM_CONFIG_SUPPORTS_H
 
-#include "config/scenario.h"
+#include "config/plan_choice.h"
+
+/* Can the software run that value of a plan's key, whatever the other keys are? And that stage of ZeRO in a pipeline? */
+bool tsim_supports_value(const struct tsim_supports *supports, enum tsim_plan_key key, int64_t value);
+bool tsim_supports_staged_zero(const struct tsim_supports *supports, int64_t zero);
 
 enum { TSIM_MOST_UNSUPPORTED = 10 };
 struct tsim_unsupported {

@@ -3,6 +3,7 @@
 #include "cluster/power.h"
 #include "run/batch_ramp.h"
 #include "run/evaluation.h"
+#include "step/fit_changes.h"
 #include "step/step.h"
 #include "step/unplayed.h"
 #include "workload/memory.h"
@@ -103,7 +104,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
     scenario = begin(arena, scenario, result);
     TSIM_TRY(tsim_step_check_host(scenario, diags));
     if (!result->step.fits && !options->is_brief)
-        tsim_step_find_fitting_changes(arena, scenario, &result->step);
+        tsim_fit_changes_find(arena, scenario, &result->step);
     if (result->step.fits || options->ignore_memory)
         TSIM_TRY(simulate(arena, scenario, options, result, diags));
     result->wall_s = now_s() - start_s;

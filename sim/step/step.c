@@ -1,10 +1,10 @@
 #include "step/step.h"
 
 #include "cluster/power.h"
-#include "config/supports.h"
 #include "cost/compute.h"
 #include "step/balance.h"
 #include "step/bound.h"
+#include "step/fit_changes.h"
 #include "step/step_input.h"
 #include "step/step_variation.h"
 #include "workload/arithmetic.h"
@@ -16,220 +16,6 @@
 #include <string.h>
 
 #define ROUNDING_FRAC 1e-9
-
-/* ---- memory ---- */
-
-static struct tsim_memory stage_memory(const struct tsim_scenario *sc, int32_t stage) {
-    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
-    struct tsim_stage_memory m;
-    tsim_stage_memory(sc, stage, &m);
-    return (struct tsim_memory){.capacity_bytes = a->memory_bytes,
-                                .peak_bytes = m.total_bytes + a->usable_memory_reserve_bytes,
-                                .weights_bytes = m.weights_bytes,
-                                .gradients_bytes = m.gradients_bytes,
-                                .master_bytes = m.master_bytes,
-                                .optimizer_bytes = m.optimizer_bytes,
-                                .activations_bytes = m.activations_bytes,
-                                .buffers_bytes = m.buffers_bytes,
-                                .reserve_bytes = a->usable_memory_reserve_bytes};
-}
-
-static struct tsim_memory fullest_stage(const struct tsim_scenario *sc, int32_t *stage) {
-    struct tsim_memory fullest = stage_memory(sc, 0);
-    *stage = 0;
-    for (int32_t s = 1; s < sc->parallelism.pipeline; s++) {
-        if (tsim_stage_is_like_last(sc, s))
-            continue;
-        struct tsim_memory m = stage_memory(sc, s);
-        if (m.peak_bytes > fullest.peak_bytes) {
-            fullest = m;
-            *stage = s;
-        }
-    }
-    return fullest;
-}
-
-/* Changes that leave everything else valid, tried in the order of what they cost in time. Each returns what to --set,
- * or NULL where it changes nothing here. */
-typedef const char *(*change_fn)(struct tsim_arena *arena, struct tsim_scenario *sc);
-
-static const char *use_flash(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    (void)arena;
-    if (sc->training.attention == TSIM_ATTENTION_FLASH || sc->model->list ||
-        !tsim_has_flash(sc->cluster.node->accelerator, sc->software->attention_kernel))
-        return NULL;
-    sc->training.attention = TSIM_ATTENTION_FLASH;
-    return "training.attention=flash";
-}
-
-static const char *use_sequence(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    (void)arena;
-    bool changes = !sc->parallelism.sequence && sc->parallelism.tensor > 1 &&
-                   sc->training.decoder_sequence_length % sc->parallelism.tensor == 0 &&
-                   sc->training.sequence_length % (sc->parallelism.tensor * sc->parallelism.context) == 0;
-    sc->parallelism.sequence = true;
-    return changes ? "parallelism.sequence=true" : NULL;
-}
-
-static const char *use_more_zero(struct tsim_arena *arena, struct tsim_scenario *sc, int stage) {
-    bool changes = sc->parallelism.zero < stage && sc->parallelism.data * sc->parallelism.context > 1 &&
-                   (stage < 3 || sc->parallelism.pipeline == 1);
-    sc->parallelism.zero = stage;
-    return changes ? tsim_arena_printf(arena, "parallelism.zero=%d", stage) : NULL;
-}
-
-static const char *use_zero_1(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    return use_more_zero(arena, sc, 1);
-}
-
-static const char *use_zero_2(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    return use_more_zero(arena, sc, 2);
-}
-
-static const char *use_zero_3(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    return use_more_zero(arena, sc, 3);
-}
-
-static const char *use_selective(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    (void)arena;
-    bool gains = sc->training.attention == TSIM_ATTENTION_STANDARD ||
-                 sc->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
-    bool changes = sc->training.recompute == TSIM_RECOMPUTE_NONE && !sc->model->list && gains;
-    sc->training.recompute = TSIM_RECOMPUTE_SELECTIVE;
-    return changes ? "training.recompute=selective" : NULL;
-}
-
-/* The largest that fits, of halves. */
-static const char *shrink_microbatch(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    int64_t before = sc->training.micro_batch_size;
-    struct tsim_memory memory;
-    int32_t stage;
-    do {
-        if (sc->training.micro_batch_size % 2 != 0 || sc->training.updates_by_layer)
-            break;
-        sc->training.micro_batch_size /= 2;
-        sc->n_microbatches *= 2;
-        memory = fullest_stage(sc, &stage);
-    } while (memory.peak_bytes > memory.capacity_bytes);
-    return sc->training.micro_batch_size < before
-               ? tsim_arena_printf(arena, "training.micro_batch_size=%lld", (long long)sc->training.micro_batch_size)
-               : NULL;
-}
-
-/* Where the node says what it needs; GaLore's update is of whole matrices. */
-static const char *use_offload(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    (void)arena;
-    const struct tsim_node *node = sc->cluster.node;
-    bool changes = !sc->training.offload.optimizer && node->host_link_bytes_per_s > 0 &&
-                   node->host_memory_bytes_per_s > 0 && sc->training.optimizer != TSIM_GALORE_8BIT &&
-                   !sc->training.updates_by_layer && !tsim_streams_weights(sc);
-    sc->training.offload.optimizer = true;
-    return changes ? "training.offload.optimizer=true" : NULL;
-}
-
-static const char *use_full(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    (void)arena;
-    bool changes = sc->training.recompute != TSIM_RECOMPUTE_FULL && !sc->model->list;
-    sc->training.recompute = TSIM_RECOMPUTE_FULL;
-    return changes ? "training.recompute=full" : NULL;
-}
-
-static bool experts_take_tensor(const struct tsim_scenario *sc, int64_t tensor) {
-    struct tsim_parallelism_spec p = sc->parallelism;
-    p.data = p.data * p.tensor / tensor;
-    p.tensor = tensor;
-    return p.expert_tensor <= 1 && sc->model->experts.ffn_hidden % tsim_expert_tensor(&p) == 0 &&
-           tsim_expert_ranks(&p).data > 0;
-}
-
-/* The next larger number of ranks that can share the experts. */
-static const char *use_expert(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    struct tsim_parallelism_spec more = sc->parallelism;
-    while (++more.expert <= sc->model->experts.count) {
-        if (sc->model->experts.count % more.expert != 0 || tsim_expert_ranks(&more).data == 0)
-            continue;
-        sc->parallelism.expert = more.expert;
-        return tsim_arena_printf(arena, "parallelism.expert=%lld", (long long)more.expert);
-    }
-    return NULL;
-}
-
-/* More tensor ranks, the largest degree that stays on a node; replicas give way. */
-static const char *use_tensor(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    struct tsim_parallelism_spec *p = &sc->parallelism;
-    int64_t before = p->tensor;
-    while (p->tensor * 2 <= sc->cluster.accelerators_per_node && p->data % 2 == 0 &&
-           sc->model->heads % (p->tensor * 2) == 0 && sc->model->ffn_hidden % (p->tensor * 2) == 0 &&
-           experts_take_tensor(sc, p->tensor * 2) && sc->training.sequence_length % (p->tensor * 2 * p->context) == 0 &&
-           sc->training.decoder_sequence_length % (p->tensor * 2) == 0) {
-        p->tensor *= 2;
-        p->data /= 2;
-        sc->n_microbatches *= 2;
-    }
-    p->sequence = p->tensor > 1;
-    p->zero_group_ranks = p->data * p->context < p->zero_group_ranks ? p->data * p->context : p->zero_group_ranks;
-    return p->tensor > before
-               ? tsim_arena_printf(arena, "parallelism.tensor=%lld --set parallelism.data=auto", (long long)p->tensor)
-               : NULL;
-}
-
-static const char *use_full_and_zero_3(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    const char *full = use_full(arena, sc), *zero = use_zero_3(arena, sc);
-    return full && zero ? tsim_arena_printf(arena, "%s --set %s", full, zero) : NULL;
-}
-
-static const char *use_full_and_shrink(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    const char *full = use_full(arena, sc), *smaller = shrink_microbatch(arena, sc);
-    return full && smaller ? tsim_arena_printf(arena, "%s --set %s", full, smaller) : NULL;
-}
-
-static const char *use_full_and_offload(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    const char *full = use_full(arena, sc), *offload = use_offload(arena, sc);
-    return full && offload ? tsim_arena_printf(arena, "%s --set %s", full, offload) : NULL;
-}
-
-static const char *use_full_offload_and_shrink(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    const char *two = use_full_and_offload(arena, sc), *smaller = shrink_microbatch(arena, sc);
-    return two && smaller ? tsim_arena_printf(arena, "%s --set %s", two, smaller) : NULL;
-}
-
-static const char *use_tensor_and_full(struct tsim_arena *arena, struct tsim_scenario *sc) {
-    const char *tensor = use_tensor(arena, sc), *full = use_full(arena, sc);
-    return tensor && full ? tsim_arena_printf(arena, "%s --set %s", tensor, full) : NULL;
-}
-
-void tsim_step_find_fitting_changes(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                    struct tsim_step_result *result) {
-    /* Several at once come last, and only where no single change is enough. */
-    static const change_fn CHANGES[] = {use_sequence,         use_flash,
-                                        use_zero_1,           use_zero_2,
-                                        use_expert,           use_selective,
-                                        shrink_microbatch,    use_tensor,
-                                        use_zero_3,           use_full,
-                                        use_offload,          use_full_and_shrink,
-                                        use_full_and_zero_3,  use_tensor_and_full,
-                                        use_full_and_offload, use_full_offload_and_shrink};
-    enum {
-        N_CHANGES = sizeof CHANGES / sizeof CHANGES[0],
-        N_SINGLE = N_CHANGES - 5,
-        MAX_LISTED = sizeof result->fit_changes / sizeof result->fit_changes[0]
-    };
-    struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];
-    size_t n_own = tsim_scenario_unsupported(arena, sc, lacks);
-    for (int i = 0; i < N_CHANGES && result->n_fit_changes < MAX_LISTED; i++) {
-        struct tsim_scenario changed = *sc;
-        int32_t stage;
-        if (i >= N_SINGLE && result->n_fit_changes > 0)
-            return;
-        const char *setting = CHANGES[i](arena, &changed);
-        if (!setting || tsim_scenario_unsupported(arena, &changed, lacks) > n_own) /* the software cannot run it */
-            continue;
-        double peak = fullest_stage(&changed, &stage).peak_bytes;
-        if (peak <= result->memory.capacity_bytes)
-            result->fit_changes[result->n_fit_changes++] =
-                (struct tsim_fit_change){.setting = setting, .peak_bytes = peak};
-    }
-}
 
 /* ---- throughput and energy ---- */
 
@@ -334,7 +120,7 @@ static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                          .terms = group->terms,
                                          .energy_j = tsim_stage_group_energy_j(cluster, group, simulation->time_s)};
         if (!is_brief)
-            rows[i].memory = stage_memory(sc, group->stage);
+            rows[i].memory = tsim_memory_of_stage(sc, group->stage);
         energy_j += rows[i].energy_j * rows[i].multiplicity;
     }
     result->ranks = rows;
@@ -519,7 +305,7 @@ const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const stru
     memset(result, 0, sizeof *result);
     scenario = tsim_balance(arena, scenario);
     fill_model(scenario, result);
-    result->memory = fullest_stage(scenario, &result->fullest_stage);
+    result->memory = tsim_fullest_stage(scenario, &result->fullest_stage);
     result->fits = result->memory.peak_bytes <= result->memory.capacity_bytes;
     return scenario;
 }

@@ -24,9 +24,6 @@ const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const stru
                                             struct tsim_step_result *result);
 /* Fails where the host's memory is too small for what is offloaded. */
 enum tsim_status tsim_step_check_host(const struct tsim_scenario *scenario, struct tsim_diags *diags);
-/* Fills in the changes with which it would fit. */
-void tsim_step_find_fitting_changes(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                    struct tsim_step_result *result);
 
 /* Simulates the step, or as many as differ. *scenario becomes the one with the step that the result is of. `sink` hears
  * it (program.h) unless it is NULL. `is_brief`: figures alone, no tables of operators, steps and ranks. Fails only with

@@ -1,7 +1,7 @@
 /* Advice is a promise: each line, set as it says, is a valid scenario whose step takes the time that it says; and the run
- * as it is logged is given the same lines. Of every fourth shipped scenario and of random ones
- * (support/random_scenario.h); TSIM_CASES says how many of these are drawn (100) and takes every shipped one, TSIM_SEED from
- * which seed. */
+ * as it is logged is given the same lines. So is what would fit in memory: set as it says, it takes the memory that it
+ * says. Of every fourth shipped scenario and of random ones (support/random_scenario.h); TSIM_CASES says how many of these
+ * are drawn (100) and takes every shipped one, TSIM_SEED from which seed. */
 #include "run/run.h"
 #include "study/search/advice.h"
 #include "support/arena_rig.h"
@@ -20,11 +20,10 @@ static bool is_small(const struct tsim_scenario *sc) {
     return sc->simulation.fold ? passes <= 4096 : sc->n_accelerators <= 64 && passes <= 64;
 }
 
-/* "A=1 --set B=2: step ..." in `text`, which is cut into pieces. */
+/* "A=1 --set B=2" in `text`, which is cut into pieces. */
 static size_t settings_of(char *text, struct tsim_override *settings) {
     static const char MORE[] = " --set ";
     size_t n = 0;
-    *strstr(text, ": step ") = '\0';
     for (char *at = text, *next; at; at = next) {
         ck_assert_uint_lt(n, MAX_SETTINGS);
         next = strstr(at, MORE);
@@ -49,11 +48,12 @@ static void check_kept(const struct tsim_scenario_source *source, const char *ad
     const struct tsim_scenario *changed;
     struct tsim_result result;
     char time[40];
-    size_t n = settings_of(tsim_arena_strdup(&arena, advice), settings);
+    const char *said = strstr(advice, ": step ");
+    size_t n = settings_of(tsim_arena_strndup(&arena, advice, (size_t)(said - advice)), settings);
     bool is_valid = tsim_scenario_load_from(&arena, source, settings, n, &changed, &diags) == TSIM_OK &&
                     tsim_train_run(&arena, changed, &STEADY, &result, &diags) == TSIM_OK && result.step.simulated;
     ck_assert_msg(is_valid, "%s: cannot be set: %s", source->file, advice);
-    const char *said = strstr(advice, ": step ") + strlen(": step ");
+    said += strlen(": step ");
     tsim_quantity_human(tsim_steady_time_s(&result.step), TSIM_TIME_S, time, sizeof time);
     ck_assert_msg(strncmp(said, time, strlen(time)) == 0 && said[strlen(time)] == ',', "%s: %s; when set, %s",
                   source->file, advice, time);
@@ -139,6 +139,49 @@ START_TEST(random_ones) {
 }
 END_TEST
 
+/* How many changes make it fit on accelerators of so much memory; each is set, and its memory compared. */
+static int check_fits(const struct tsim_scenario_source *source, const char *memory) {
+    static const struct tsim_run_options PLAIN = {.ignore_memory = false};
+    struct tsim_override settings[1 + MAX_SETTINGS] = {{"cluster.node.accelerator.memory", memory}};
+    const struct tsim_scenario *scenario, *changed;
+    struct tsim_result result, bound;
+    if (tsim_scenario_load_from(&arena, source, settings, 1, &scenario, &diags) != TSIM_OK)
+        return 0;
+    tsim_train_bound(&arena, scenario, NULL, false, &bound);
+    if (bound.step.fits || tsim_train_run(&arena, scenario, &PLAIN, &result, &diags) != TSIM_OK)
+        return 0;
+    for (int32_t i = 0; i < result.step.n_fit_changes; i++) {
+        const char *setting = result.step.fit_changes[i].setting;
+        size_t n = 1 + settings_of(tsim_arena_strdup(&arena, setting), settings + 1);
+        ck_assert_msg(tsim_scenario_load_from(&arena, source, settings, n, &changed, &diags) == TSIM_OK,
+                      "%s: cannot be set: %s", source->file, setting);
+        tsim_train_bound(&arena, changed, NULL, false, &bound);
+        ck_assert_msg(bound.step.fits && bound.step.memory.peak_bytes == result.step.fit_changes[i].peak_bytes,
+                      "%s: %s: said to take %.6g bytes, takes %.6g", source->file, setting,
+                      result.step.fit_changes[i].peak_bytes, bound.step.memory.peak_bytes);
+    }
+    return result.step.n_fit_changes;
+}
+
+START_TEST(what_fits) {
+    static const char *const MEMORIES[] = {"12 GB", "24 GB", "40 GB"};
+    glob_t files = {0};
+    int n_changes = 0;
+    ck_assert_int_eq(glob("scenarios/*.yaml", 0, NULL, &files), 0);
+    ck_assert_int_eq(glob("scenarios/*/*.yaml", GLOB_APPEND, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        struct tsim_scenario_source source;
+        renew();
+        if (tsim_scenario_open(&arena, files.gl_pathv[i], &source, &diags) == TSIM_OK)
+            n_changes += check_fits(&source, MEMORIES[i % 3]);
+    }
+    globfree(&files);
+    printf("%d changes that make shipped scenarios fit\n", n_changes);
+    ck_assert_int_gt(n_changes, 200);
+    renew();
+}
+END_TEST
+
 static Suite *advice_suite(void) {
     Suite *suite = suite_create("advice_kept");
     TCase *tests = tcase_create("lines");
@@ -146,6 +189,7 @@ static Suite *advice_suite(void) {
     tcase_set_timeout(tests, 0);
     tcase_add_test(tests, shipped);
     tcase_add_test(tests, random_ones);
+    tcase_add_test(tests, what_fits);
     suite_add_tcase(suite, tests);
     return suite;
 }

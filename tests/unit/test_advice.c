@@ -2,21 +2,49 @@
 #include "run/run.h"
 #include "study/search/advice.h"
 #include "support/arena_rig.h"
-#include "support/example.h"
 
 #include <string.h>
 
-static struct example e;
+#define FABRIC "{name: example-fabric, bandwidth: 10 GB/s, efficiency: 1, latency: 0 us}"
 
-static struct tsim_prediction advise(void) {
+/* The example of tests/support/example.h, written down: what is proposed goes on top of what was read. */
+static const char BASE[] =
+    "schema: tsim/v1\n"
+    "name: example\n"
+    "model: {layers: 8, hidden: 1024, heads: 8, ffn_hidden: 4096, vocab: 32768}\n"
+    "cluster:\n"
+    "  node:\n"
+    "    name: example-node\n"
+    "    accelerator:\n"
+    "      name: example\n"
+    "      compute_units: 100\n"
+    "      clock: 1 GHz\n"
+    "      memory: 80 GB\n"
+    "      memory_bandwidth: 1 TB/s\n"
+    "      peak: {bf16: 1 PFLOP/s, nvfp4: 1 PFLOP/s}\n"
+    "      vector_peak: 100 PFLOP/s\n"
+    "      efficiency: {matrix_sustained: {bf16: 1, nvfp4: 1}, memory_sustained: 1, attention: {flash2: 0.5}}\n"
+    "      power: {idle: 100 W, limit: 500 W, compute: 0.75, memory: 0.35, link: 0.05}\n"
+    "    accelerators: 8\n"
+    "    scale_up: {kind: switch, bandwidth: 100 GB/s}\n"
+    "    nics: 8\n"
+    "    nic_bandwidth: 10 GB/s\n"
+    "software: {name: example-software, attention_kernel: flash2, fusion: megatron,"
+    " overlap: {gradients: true, parameters: true, pipeline: true}}\n"
+    "training: {sequence_length: 1024, global_batch_size: 64, attention: standard}\n"
+    "parallelism: {zero: 0}\n";
+
+static struct tsim_prediction advise(const struct tsim_override *settings, size_t n) {
+    static const struct tsim_run_options options = {.ignore_memory = false};
     struct tsim_prediction prediction = {0};
-    const struct tsim_run_options options = {.ignore_memory = false};
-    tsim_arena_release(&arena);
-    tsim_diags_init(&diags);
-    example_finish(&e);
-    ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
-    tsim_advise(&arena, &e.scenario, &prediction);
-    tsim_diags_release(&diags);
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario;
+    enum tsim_status status = tsim_scenario_open_text(&arena, "example.yaml", BASE, &source, &diags);
+    if (status == TSIM_OK)
+        status = tsim_scenario_load_from(&arena, &source, settings, n, &scenario, &diags);
+    ck_assert_msg(status == TSIM_OK, "%s: %s", diags.items[0].field, diags.items[0].message);
+    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &prediction.result, &diags), TSIM_OK);
+    tsim_advise(&arena, scenario, &prediction);
     return prediction;
 }
 
@@ -28,24 +56,26 @@ static bool advises(const struct tsim_prediction *prediction, const char *settin
 }
 
 /* 16 experts on 16 ranks of two nodes: half of the rows cross the slow NICs. On 8 ranks they stay on a node. With
- * tensor 2 the rows are gathered and scattered, unless tensor ranks hold whole experts. */
+ * tensor 2 the rows are gathered and scattered, unless tensor ranks hold whole experts. The batch is so large that
+ * gradients, which fewer ranks would reduce, are a trifle. */
 START_TEST(experts) {
-    example_init(&e);
-    e.model.experts = (struct tsim_experts){.count = 16, .active = 2, .ffn_hidden = 2048, .every = 1};
-    e.scenario.cluster.nodes = 2;
-    e.scenario.parallelism.expert = 16;
-    e.scenario.training.global_batch_size = 1024; /* so that gradients, which fewer ranks would reduce, are a trifle */
-    struct tsim_prediction prediction = advise();
+    static const struct tsim_override SETTINGS[] = {
+        {"model.experts", "{count: 16, active: 2, ffn_hidden: 2048}"},
+        {"cluster.nodes", "2"},
+        {"cluster.fabric", FABRIC},
+        {"training.global_batch_size", "1024"},
+        {"parallelism.expert", "16"},
+        {"parallelism.expert", "8"},
+        {"parallelism.tensor", "2"},
+        {"parallelism.expert_tensor", "1"},
+        {"parallelism.overlap.expert", "true"},
+    };
+    struct tsim_prediction prediction = advise(SETTINGS, 5);
     ck_assert(advises(&prediction, "parallelism.expert=8:"));
     ck_assert(advises(&prediction, "parallelism.overlap.expert=true:"));
-    e.scenario.parallelism.expert = 8;
-    e.scenario.parallelism.tensor = 2;
-    e.scenario.parallelism.sequence = true;
-    prediction = advise();
+    prediction = advise(SETTINGS, 7);
     ck_assert(advises(&prediction, "parallelism.expert_tensor=1:"));
-    e.scenario.parallelism.expert_tensor = 1;
-    e.scenario.parallelism.overlap.expert = true;
-    prediction = advise();
+    prediction = advise(SETTINGS, 9);
     ck_assert(!advises(&prediction, "parallelism.expert_tensor"));
     ck_assert(!advises(&prediction, "parallelism.overlap.expert"));
 }
@@ -53,21 +83,17 @@ END_TEST
 
 /* Tensor collectives in chunks are there in 16 bits and in fp8, not in NVFP4. */
 START_TEST(tensor_overlap) {
-    example_init(&e);
-    e.scenario.parallelism.tensor = 8;
-    e.scenario.parallelism.sequence = true;
-    struct tsim_prediction prediction = advise();
+    static const struct tsim_override SETTINGS[] = {{"parallelism.tensor", "8"}, {"training.precision", "nvfp4"}};
+    struct tsim_prediction prediction = advise(SETTINGS, 1);
     ck_assert(advises(&prediction, "parallelism.overlap.tensor=true:"));
-    e.scenario.training.precision = TSIM_NVFP4;
-    prediction = advise();
+    prediction = advise(SETTINGS, 2);
     ck_assert(!advises(&prediction, "parallelism.overlap.tensor"));
 }
 END_TEST
 
 /* Without experts none of it; standard attention is what the example could do without. */
 START_TEST(dense) {
-    example_init(&e);
-    struct tsim_prediction prediction = advise();
+    struct tsim_prediction prediction = advise(NULL, 0);
     ck_assert(!advises(&prediction, "parallelism.expert"));
     ck_assert(!advises(&prediction, "parallelism.overlap.expert"));
     ck_assert(advises(&prediction, "training.attention=flash:"));
@@ -77,19 +103,15 @@ END_TEST
 /* One worker of 1 s a sample for 128 samples a step; reading takes nothing. Workers are doubled up to the 64 cores,
  * where a step takes 128 / 64 = 2 s; nothing else helps, and no number of accelerators would. */
 START_TEST(starved) {
-    static const struct tsim_storage storage = {.bandwidth_bytes_per_s = 1e12, .random_access_frac = 1};
-    example_init(&e);
-    e.node.host_cores = 64;
-    e.scenario.training.global_batch_size = 128;
-    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
-    e.scenario.data = (struct tsim_data_spec){.has = true,
-                                              .storage = &storage,
-                                              .sample_bytes = 1,
-                                              .transfer_bytes = 1,
-                                              .sample_cpu_s = 1,
-                                              .workers = 1,
-                                              .prefetch = 2};
-    struct tsim_prediction prediction = advise();
+    static const struct tsim_override SETTINGS[] = {
+        {"cluster.node.host_cores", "64"},
+        {"training.global_batch_size", "128"},
+        {"training.attention", "flash"},
+        {"data", "{storage: {bandwidth: 1 TB/s, random_access: 1}, sample_size: 1 B, transfer_size: 1 B,"
+                 " sample_cpu_time: 1 s, workers: 1}"},
+        {"data.workers", "64"},
+    };
+    struct tsim_prediction prediction = advise(SETTINGS, 4);
     ck_assert(prediction.result.step.bottleneck_is_data);
     ck_assert_str_eq(prediction.result.step.input.bound, "workers");
     ck_assert_double_eq_tol(prediction.result.step.terms.time_s, 128, 1);
@@ -97,32 +119,57 @@ START_TEST(starved) {
     ck_assert_str_eq(prediction.advice[0], "data.workers=64: step 2.00 s, 98.4 % faster");
     for (int32_t i = 0; i < prediction.n_advice; i++)
         ck_assert_msg(strncmp(prediction.advice[i], "data.", 5) == 0, "%s", prediction.advice[i]);
-    e.scenario.data.workers = 64;
-    prediction = advise();
+    prediction = advise(SETTINGS, 5);
     ck_assert_double_eq_tol(prediction.result.step.terms.time_s, 2, 0.01);
+}
+END_TEST
+
+/* Buffers for 64 workers would not fit into the host's memory, those of 32 do: 2 x 32 samples of 1 MB. */
+START_TEST(within_the_host) {
+    static const struct tsim_override SETTINGS[] = {
+        {"cluster.node.host_cores", "64"},
+        {"cluster.node.host_memory", "70 MB"},
+        {"training.global_batch_size", "128"},
+        {"training.attention", "flash"},
+        {"data", "{storage: {bandwidth: 1 TB/s, random_access: 1}, sample_size: 1 B, transfer_size: 1 MB,"
+                 " sample_cpu_time: 1 s, workers: 1}"},
+    };
+    struct tsim_prediction prediction = advise(SETTINGS, sizeof SETTINGS / sizeof SETTINGS[0]);
+    ck_assert(advises(&prediction, "data.workers=32:"));
 }
 END_TEST
 
 /* Stages on two nodes whose NICs are slow: chunks that alternate between them send everything twice, which costs more than
  * the bubble that they save. */
 START_TEST(fewer_chunks) {
-    example_init(&e);
-    e.scenario.cluster.nodes = 2;
-    e.scenario.cluster.accelerators_per_node = e.node.accelerators = 1;
-    e.fabric.link_bytes_per_s = 1e8;
-    e.scenario.parallelism.pipeline = 2;
-    e.scenario.parallelism.virtual_pipeline = 2;
-    e.scenario.parallelism.schedule = TSIM_SCHEDULE_INTERLEAVED;
-    e.scenario.training.global_batch_size = 16;
-    struct tsim_prediction prediction = advise();
+    static const struct tsim_override SETTINGS[] = {
+        {"cluster.nodes", "2"},
+        {"cluster.fabric", FABRIC},
+        {"cluster.accelerators_per_node", "1"},
+        {"cluster.fabric.bandwidth", "0.1 GB/s"},
+        {"training.global_batch_size", "16"},
+        {"parallelism.pipeline", "2"},
+        {"parallelism.virtual_pipeline", "2"},
+    };
+    struct tsim_prediction prediction = advise(SETTINGS, sizeof SETTINGS / sizeof SETTINGS[0]);
     ck_assert(advises(&prediction, "parallelism.virtual_pipeline=1:"));
+}
+END_TEST
+
+/* 6 layers do not split into 4 chunks, 6 and the two of embedding and head do: such an interleaving is tried, too. */
+START_TEST(chunks_with_embedding_and_head) {
+    static const struct tsim_override SETTINGS[] = {
+        {"model.layers", "6"},         {"cluster.accelerators_per_node", "2"}, {"training.global_batch_size", "4"},
+        {"parallelism.pipeline", "2"}, {"training.attention", "flash"},
+    };
+    struct tsim_prediction prediction = advise(SETTINGS, sizeof SETTINGS / sizeof SETTINGS[0]);
+    ck_assert(advises(&prediction, "parallelism.virtual_pipeline=2:"));
 }
 END_TEST
 
 /* Shares of what binds add up to the step. */
 START_TEST(shares) {
-    example_init(&e);
-    struct tsim_prediction prediction = advise();
+    struct tsim_prediction prediction = advise(NULL, 0);
     const struct tsim_bound_shares *b = &prediction.result.step.bounds;
     ck_assert_double_eq_tol(b->compute_frac + b->memory_frac + b->communication_frac + b->bubble_frac + b->data_frac +
                                 b->host_frac,
@@ -139,15 +186,12 @@ START_TEST(largest_that_can_be_mended) {
     const struct tsim_scenario *scenario;
     for (size_t n = 0; n <= 2; n += 2) {
         struct tsim_result result;
-        set_up();
         ck_assert_int_eq(tsim_scenario_load(&arena, "scenarios/llama70b.yaml", MANY, n, &scenario, &diags), TSIM_OK);
         ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
         const struct tsim_bound_shares *b = &result.step.bounds;
         ck_assert(b->compute_frac > b->bubble_frac);
-        ck_assert_double_eq_tol(b->least_frac, result.step.throughput.mfu,
-                                0.02); /* attention's upper half is left out */
+        ck_assert_double_eq_tol(b->least_frac, result.step.throughput.mfu, 0.02); /* attention's upper half is left out */
         ck_assert(result.step.bottleneck_is_bubble == (n > 0));
-        tear_down();
     }
 }
 END_TEST
@@ -159,7 +203,6 @@ START_TEST(same_from_the_log) {
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario, *logged;
     struct tsim_prediction first = {0}, second = {0};
-    set_up();
     ck_assert_int_eq(tsim_scenario_load(&arena, "scenarios/llama70b.yaml", NULL, 0, &scenario, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_scenario_open_text(&arena, "run 1", scenario->resolved_json, &source, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &logged, &diags), TSIM_OK);
@@ -172,18 +215,20 @@ START_TEST(same_from_the_log) {
     ck_assert_int_eq(first.n_advice, second.n_advice);
     for (int32_t i = 0; i < first.n_advice; i++)
         ck_assert_str_eq(first.advice[i], second.advice[i]);
-    tear_down();
 }
 END_TEST
 
 static Suite *advice_suite(void) {
     Suite *suite = suite_create("advice");
     TCase *tcase = tcase_create("candidates");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, experts);
     tcase_add_test(tcase, tensor_overlap);
     tcase_add_test(tcase, dense);
     tcase_add_test(tcase, starved);
+    tcase_add_test(tcase, within_the_host);
     tcase_add_test(tcase, fewer_chunks);
+    tcase_add_test(tcase, chunks_with_embedding_and_head);
     tcase_add_test(tcase, shares);
     tcase_add_test(tcase, largest_that_can_be_mended);
     tcase_add_test(tcase, same_from_the_log);

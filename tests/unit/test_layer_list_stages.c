@@ -123,24 +123,26 @@ END_TEST
  * does not have. */
 START_TEST(what_would_fit) {
     const struct tsim_scenario *sc = load("resnet50", "{data: 4}");
-    ck_assert_ptr_nonnull(sc);
-    struct tsim_scenario large = *sc;
+    static const struct tsim_override LARGE[] = {{"training.global_batch_size", "16384"},
+                                                 {"training.micro_batch_size", "4096"}};
     const struct tsim_run_options options = {0};
     struct tsim_result result;
     struct tsim_stage_memory memory;
-    large.training.micro_batch_size = 4096;
-    ck_assert_int_eq(tsim_train_run(&arena, &large, &options, &result, &diags), TSIM_OK);
+    ck_assert_ptr_nonnull(sc);
+    ck_assert(tsim_scenario_propose(&arena, sc, LARGE, 2, &sc, &diags));
+    ck_assert_int_eq(tsim_train_run(&arena, sc, &options, &result, &diags), TSIM_OK);
     ck_assert(!result.step.fits);
     bool is_smaller = false;
     for (int32_t i = 0; i < result.step.n_fit_changes; i++) {
         const char *setting = result.step.fit_changes[i].setting;
+        struct tsim_scenario twice = *sc;
         ck_assert_ptr_null(strstr(setting, "recompute"));
         ck_assert_ptr_null(strstr(setting, "attention"));
-        if (sscanf(setting, "training.micro_batch_size=%" SCNd64, &large.training.micro_batch_size) != 1)
+        if (sscanf(setting, "training.micro_batch_size=%" SCNd64, &twice.training.micro_batch_size) != 1)
             continue;
         is_smaller = true;
-        large.training.micro_batch_size *= 2;
-        tsim_stage_memory(&large, 0, &memory);
+        twice.training.micro_batch_size *= 2;
+        tsim_stage_memory(&twice, 0, &memory);
         ck_assert_double_gt(memory.total_bytes, 0.95 * result.step.memory.capacity_bytes);
     }
     ck_assert(is_smaller);

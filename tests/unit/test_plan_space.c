@@ -14,16 +14,16 @@ static void make_job(struct example *e) {
     e->scenario.parallelism.layers_per_chunk = NULL;
 }
 
-static const struct tsim_plan_choice PLAIN = {.tensor = 2,
-                                              .pipeline = 2,
-                                              .virtual_pipeline = 2,
-                                              .context = 1,
-                                              .expert = 1,
-                                              .micro_batch_size = 2,
-                                              .zero = 1,
-                                              .recompute = TSIM_RECOMPUTE_FULL,
-                                              .schedule = TSIM_SCHEDULE_INTERLEAVED,
-                                              .sequence = true};
+static const struct tsim_plan_choice PLAIN = {.value = {[TSIM_PLAN_TENSOR] = 2,
+                                                        [TSIM_PLAN_PIPELINE] = 2,
+                                                        [TSIM_PLAN_VIRTUAL] = 2,
+                                                        [TSIM_PLAN_CONTEXT] = 1,
+                                                        [TSIM_PLAN_EXPERT] = 1,
+                                                        [TSIM_PLAN_MICRO_BATCH] = 2,
+                                                        [TSIM_PLAN_ZERO] = 1,
+                                                        [TSIM_PLAN_RECOMPUTE] = TSIM_RECOMPUTE_FULL,
+                                                        [TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_INTERLEAVED,
+                                                        [TSIM_PLAN_SEQUENCE] = true}};
 
 /* 8 accelerators / (2 x 2) = 2 replicas; 64 / (2 x 2) = 16 micro-batches; 8 layers on 4 chunks; 2 ranks shard. */
 START_TEST(plan_is_resolved) {
@@ -52,12 +52,12 @@ START_TEST(rules_are_those_of_scenarios) {
     make_job(&e);
     for (size_t i = 0; i < 6; i++)
         wrong[i] = PLAIN;
-    wrong[0].tensor = 3;
-    wrong[1].micro_batch_size = 3;
-    wrong[2].virtual_pipeline = 3;
-    wrong[3].zero = 3;
-    wrong[4].expert = 2;
-    wrong[5].schedule = TSIM_SCHEDULE_1F1B;
+    wrong[0].value[TSIM_PLAN_TENSOR] = 3;
+    wrong[1].value[TSIM_PLAN_MICRO_BATCH] = 3;
+    wrong[2].value[TSIM_PLAN_VIRTUAL] = 3;
+    wrong[3].value[TSIM_PLAN_ZERO] = 3;
+    wrong[4].value[TSIM_PLAN_EXPERT] = 2;
+    wrong[5].value[TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_1F1B;
     for (size_t i = 0; i < 6; i++)
         ck_assert_msg(!tsim_scenario_replan(&arena, &e.scenario, &wrong[i], &sc), "choice %zu", i);
 }
@@ -71,8 +71,8 @@ START_TEST(overlap_follows_the_schedule) {
     make_job(&e);
     e.software.overlap.pipeline = true;
     e.software.pipeline_overlap = TSIM_PIPELINE_OVERLAP_INTERLEAVED;
-    one.virtual_pipeline = 1;
-    one.schedule = TSIM_SCHEDULE_1F1B;
+    one.value[TSIM_PLAN_VIRTUAL] = 1;
+    one.value[TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_1F1B;
     ck_assert(tsim_scenario_replan(&arena, &e.scenario, &one, &sc) && !sc->parallelism.overlap.pipeline);
     ck_assert(tsim_scenario_replan(&arena, &e.scenario, &PLAIN, &sc) && sc->parallelism.overlap.pipeline);
     e.scenario.parallelism.says_overlap_pipeline = true;
@@ -125,7 +125,8 @@ START_TEST(listing_leaves_out_no_plan) {
                 continue;
             ck_assert(tsim_plan_choice_from(&candidate, &at, &same));
             ck_assert_int_eq(at++, position);
-            ck_assert(same.tensor == choice.tensor && same.schedule == choice.schedule);
+            ck_assert(same.value[TSIM_PLAN_TENSOR] == choice.value[TSIM_PLAN_TENSOR] &&
+                      same.value[TSIM_PLAN_SCHEDULE] == choice.value[TSIM_PLAN_SCHEDULE]);
         }
         ck_assert(!tsim_plan_choice_from(&candidate, &at, &same));
         tsim_arena_reset(&arena);
@@ -245,10 +246,10 @@ START_TEST(stages_may_be_uneven) {
         for (int64_t at = 0; tsim_plan_choice_from(space.candidates, &at, &choice); at++) {
             const struct tsim_scenario *sc;
             bool is_valid = tsim_scenario_replan(&arena, &e.scenario, &choice, &sc);
-            n_uneven += is_valid && choice.pipeline == 3;
-            n_even += is_valid && choice.pipeline == 4 && !choice.balances;
-            n_balanced += is_valid && choice.pipeline == 4 && choice.balances;
-            ck_assert(!is_valid || choice.pipeline != 3 || choice.balances);
+            n_uneven += is_valid && choice.value[TSIM_PLAN_PIPELINE] == 3;
+            n_even += is_valid && choice.value[TSIM_PLAN_PIPELINE] == 4 && !choice.value[TSIM_PLAN_LAYERS];
+            n_balanced += is_valid && choice.value[TSIM_PLAN_PIPELINE] == 4 && choice.value[TSIM_PLAN_LAYERS];
+            ck_assert(!is_valid || choice.value[TSIM_PLAN_PIPELINE] != 3 || choice.value[TSIM_PLAN_LAYERS]);
         }
         ck_assert(n_uneven > 0 && n_even > 0);
         ck_assert(is_listed == (n_balanced > 0));
@@ -280,7 +281,8 @@ START_TEST(software_limits_what_is_searched) {
     ck_assert(has_value(&axis[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_INTERLEAVED));
     ck_assert(has_value(&axis[TSIM_PLAN_ZERO], 3));
     for (int64_t at = 0; tsim_plan_choice_from(space.candidates, &at, &choice); at++)
-        ck_assert(choice.pipeline == 1 || choice.zero <= 1 || choice.tensor * choice.pipeline == 8);
+        ck_assert(choice.value[TSIM_PLAN_PIPELINE] == 1 || choice.value[TSIM_PLAN_ZERO] <= 1 ||
+                  choice.value[TSIM_PLAN_TENSOR] * choice.value[TSIM_PLAN_PIPELINE] == 8);
     ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, NULL, true, &space, &diags), TSIM_OK);
     ck_assert(has_value(&space.candidates[0].axes[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_DUALPIPE));
     ck_assert_int_eq(tsim_space_read(&arena, NULL, &words, &axes, &diags), TSIM_OK);
@@ -302,7 +304,7 @@ START_TEST(settings_of_a_plan) {
                      "\"parallelism.schedule\": \"interleaved\", \"parallelism.sequence\": true, "
                      "\"parallelism.data\": 2}");
     struct tsim_plan_choice uneven = PLAIN;
-    uneven.balances = true;
+    uneven.value[TSIM_PLAN_LAYERS] = true;
     ck_assert_ptr_nonnull(
         strstr(tsim_plan_set_json(&arena, space.candidates, &uneven), "\"parallelism.layers_per_stage\": \"balance\""));
 }
@@ -316,10 +318,10 @@ START_TEST(memo_changes_nothing) {
     make_job(&e);
     for (size_t i = 0; i < 5; i++)
         choices[i] = PLAIN;
-    choices[1].tensor = 1;
-    choices[2].micro_batch_size = 1;
-    choices[3].recompute = TSIM_RECOMPUTE_NONE;
-    choices[4].virtual_pipeline = 1, choices[4].schedule = TSIM_SCHEDULE_ZB_H1;
+    choices[1].value[TSIM_PLAN_TENSOR] = 1;
+    choices[2].value[TSIM_PLAN_MICRO_BATCH] = 1;
+    choices[3].value[TSIM_PLAN_RECOMPUTE] = TSIM_RECOMPUTE_NONE;
+    choices[4].value[TSIM_PLAN_VIRTUAL] = 1, choices[4].value[TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_ZB_H1;
     for (size_t i = 0; i < 10; i++) {
         const struct tsim_scenario *sc;
         struct tsim_pass_costs anew;
@@ -342,8 +344,9 @@ START_TEST(bound_is_the_closed_form) {
     make_job(&e);
     e.model.vocab = 8; /* next to no head */
     struct tsim_plan_choice choice = PLAIN;
-    choice.tensor = 2, choice.pipeline = 4, choice.virtual_pipeline = 1, choice.zero = 0;
-    choice.schedule = TSIM_SCHEDULE_1F1B, choice.micro_batch_size = 8;
+    choice.value[TSIM_PLAN_TENSOR] = 2, choice.value[TSIM_PLAN_PIPELINE] = 4, choice.value[TSIM_PLAN_VIRTUAL] = 1,
+    choice.value[TSIM_PLAN_ZERO] = 0;
+    choice.value[TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_1F1B, choice.value[TSIM_PLAN_MICRO_BATCH] = 8;
     const struct tsim_scenario *sc;
     ck_assert(tsim_scenario_replan(&arena, &e.scenario, &choice, &sc));
     tsim_pass_costs_build(sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);

@@ -195,8 +195,7 @@ START_TEST(measured_beside_predicted) {
 }
 END_TEST
 
-/* The example needs about 3 GB: with 2 GB it does not fit, is not simulated, and sharding the optimizer over its 8
- * replicas is among the changes that help. */
+/* The example needs about 3 GB: with 2 GB it does not fit and is not simulated, unless that is asked for. */
 START_TEST(does_not_fit) {
     example_init(&e);
     run(false);
@@ -204,9 +203,6 @@ START_TEST(does_not_fit) {
     run(false);
     ck_assert(!result.step.fits && !result.step.simulated);
     ck_assert_double_eq(result.step.terms.time_s, 0);
-    ck_assert_int_ge(result.step.n_fit_changes, 1);
-    for (int32_t i = 0; i < result.step.n_fit_changes; i++)
-        ck_assert_double_le(result.step.fit_changes[i].peak_bytes, e.accelerator.memory_bytes);
     run(true);
     ck_assert(!result.step.fits && result.step.simulated);
     ck_assert_double_gt(result.step.terms.time_s, 0);

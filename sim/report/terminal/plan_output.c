@@ -118,27 +118,31 @@ static const char *memory_text(const struct tsim_plan *plan, bool is_marked, cha
 }
 
 static int64_t data_of(const struct tsim_plan *plan) {
-    const struct tsim_plan_choice *c = &plan->choice;
-    return plan->candidate->job->n_accelerators / (c->tensor * c->pipeline * c->context);
+    return tsim_plan_data(plan->candidate->job, &plan->choice);
 }
 
 const char *tsim_plan_text(struct tsim_arena *arena, const struct tsim_plan *plan) {
-    const struct tsim_plan_choice *c = &plan->choice;
-    const char *text = tsim_arena_printf(arena, "tp%lld pp%lld", (long long)c->tensor, (long long)c->pipeline);
-    if (c->virtual_pipeline > 1)
-        text = tsim_arena_printf(arena, "%sx%lld", text, (long long)c->virtual_pipeline);
-    if (c->context > 1)
-        text = tsim_arena_printf(arena, "%s cp%lld", text, (long long)c->context);
-    if (c->expert > 1)
-        text = tsim_arena_printf(arena, "%s ep%lld", text, (long long)c->expert);
-    text = tsim_arena_printf(arena, "%s dp%lld zero%d", text, (long long)data_of(plan), c->zero);
-    if (c->pipeline > 1 && c->schedule != TSIM_SCHEDULE_1F1B && c->schedule != TSIM_SCHEDULE_INTERLEAVED)
-        text = tsim_arena_printf(arena, "%s %s", text, tsim_schedule_name(c->schedule));
-    if (c->recompute != TSIM_RECOMPUTE_NONE)
-        text = tsim_arena_printf(arena, "%s %s", text, tsim_recompute_name(c->recompute));
-    if (c->tensor > 1 && !c->sequence)
+    const int64_t *value = plan->choice.value;
+    const char *text = tsim_arena_printf(arena, "tp%lld pp%lld", (long long)value[TSIM_PLAN_TENSOR],
+                                         (long long)value[TSIM_PLAN_PIPELINE]);
+    if (value[TSIM_PLAN_VIRTUAL] > 1)
+        text = tsim_arena_printf(arena, "%sx%lld", text, (long long)value[TSIM_PLAN_VIRTUAL]);
+    if (value[TSIM_PLAN_CONTEXT] > 1)
+        text = tsim_arena_printf(arena, "%s cp%lld", text, (long long)value[TSIM_PLAN_CONTEXT]);
+    if (value[TSIM_PLAN_EXPERT] > 1)
+        text = tsim_arena_printf(arena, "%s ep%lld", text, (long long)value[TSIM_PLAN_EXPERT]);
+    text = tsim_arena_printf(arena, "%s dp%lld zero%lld", text, (long long)data_of(plan),
+                             (long long)value[TSIM_PLAN_ZERO]);
+    if (value[TSIM_PLAN_PIPELINE] > 1 && value[TSIM_PLAN_SCHEDULE] != TSIM_SCHEDULE_1F1B &&
+        value[TSIM_PLAN_SCHEDULE] != TSIM_SCHEDULE_INTERLEAVED)
+        text = tsim_arena_printf(arena, "%s %s", text,
+                                 tsim_plan_key_text(arena, TSIM_PLAN_SCHEDULE, value[TSIM_PLAN_SCHEDULE]));
+    if (value[TSIM_PLAN_RECOMPUTE] != TSIM_RECOMPUTE_NONE)
+        text = tsim_arena_printf(arena, "%s %s", text,
+                                 tsim_plan_key_text(arena, TSIM_PLAN_RECOMPUTE, value[TSIM_PLAN_RECOMPUTE]));
+    if (value[TSIM_PLAN_TENSOR] > 1 && !value[TSIM_PLAN_SEQUENCE])
         text = tsim_arena_printf(arena, "%s no-sp", text);
-    return c->balances ? tsim_arena_printf(arena, "%s balanced", text) : text;
+    return value[TSIM_PLAN_LAYERS] ? tsim_arena_printf(arena, "%s balanced", text) : text;
 }
 
 static const char LEGEND[] =
@@ -177,7 +181,7 @@ static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output 
         add(&table, "%lld", (int64_t)i + 1);
         add_cluster(arena, &table, output, plan);
         tsim_text_table_add(&table, tsim_plan_text(arena, plan));
-        add(&table, "%lld", plan->choice.micro_batch_size);
+        add(&table, "%lld", plan->choice.value[TSIM_PLAN_MICRO_BATCH]);
         tsim_text_table_add(&table, memory_text(plan, is_marked, text, sizeof text));
         tsim_text_table_add(&table,
                             tsim_quantity_human(figure(plan, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, text, sizeof text));
@@ -575,25 +579,26 @@ static const struct tsim_figure_column CSV_COLUMNS[] = {
     {NULL, "joules_per_token", TSIM_FIGURE_NUMBER},
 };
 
-static void add_csv(struct tsim_figures *table, const struct tsim_plan_output *output, const struct tsim_plan *plan,
-                    size_t number) {
+static void add_csv(struct tsim_arena *arena, struct tsim_figures *table, const struct tsim_plan_output *output,
+                    const struct tsim_plan *plan, size_t number) {
     static const enum tsim_outcome_figure FIGURES[] = {
         TSIM_OUTCOME_MEMORY_PEAK, TSIM_OUTCOME_STEP_TIME,    TSIM_OUTCOME_STEP_LOW,      TSIM_OUTCOME_STEP_HIGH,
         TSIM_OUTCOME_MFU,         TSIM_OUTCOME_TOKENS_PER_S, TSIM_OUTCOME_SAMPLES_PER_S, TSIM_OUTCOME_DAYS,
         TSIM_OUTCOME_RENT,        TSIM_OUTCOME_ENERGY_KWH};
-    const struct tsim_plan_choice *c = &plan->choice;
+    const int64_t *value = plan->choice.value;
     const struct tsim_scenario *job = plan->candidate->job;
-    const int64_t degrees[] = {c->tensor,     c->pipeline, c->virtual_pipeline, c->context, c->expert,
-                               data_of(plan), c->zero,     c->micro_batch_size};
+    const int64_t degrees[] = {value[TSIM_PLAN_TENSOR],  value[TSIM_PLAN_PIPELINE],   value[TSIM_PLAN_VIRTUAL],
+                               value[TSIM_PLAN_CONTEXT], value[TSIM_PLAN_EXPERT],     data_of(plan),
+                               value[TSIM_PLAN_ZERO],    value[TSIM_PLAN_MICRO_BATCH]};
     tsim_figures_add(table, (double)(number + 1));
     tsim_figures_add(table, (double)(plan->candidate - output->search->space->candidates + 1));
     tsim_figures_add(table, (double)job->n_accelerators);
     tsim_figures_add_text(table, job->cluster.node->accelerator->name);
     for (size_t i = 0; i < sizeof degrees / sizeof degrees[0]; i++)
         tsim_figures_add(table, (double)degrees[i]);
-    tsim_figures_add_text(table, tsim_recompute_name(c->recompute));
-    tsim_figures_add_text(table, tsim_schedule_name(c->schedule));
-    tsim_figures_add_text(table, c->sequence && c->tensor > 1 ? "true" : "false");
+    tsim_figures_add_text(table, tsim_plan_key_text(arena, TSIM_PLAN_RECOMPUTE, value[TSIM_PLAN_RECOMPUTE]));
+    tsim_figures_add_text(table, tsim_plan_key_text(arena, TSIM_PLAN_SCHEDULE, value[TSIM_PLAN_SCHEDULE]));
+    tsim_figures_add_text(table, value[TSIM_PLAN_SEQUENCE] && value[TSIM_PLAN_TENSOR] > 1 ? "true" : "false");
     for (size_t i = 0; i < sizeof FIGURES / sizeof FIGURES[0]; i++)
         tsim_figures_add(table, figure(plan, FIGURES[i]));
     tsim_figures_add(table, plan->price.cost_usd > 0 ? plan->price.cost_usd : (double)NAN);
@@ -613,7 +618,7 @@ void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output
         struct tsim_figures table;
         tsim_figures_init(&table, arena, tables[t].name, CSV_COLUMNS, sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0]);
         for (size_t i = 0; i < tables[t].n; i++)
-            add_csv(&table, output, &tables[t].plans[i], i);
+            add_csv(arena, &table, output, &tables[t].plans[i], i);
         if (tables[t].n > 0)
             tsim_figures_print_csv(&table, out);
     }

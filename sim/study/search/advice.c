@@ -9,183 +9,156 @@
 #define MIN_GAIN_FRAC 0.01
 #define SAME_FRAC (1 - 1e-6) /* of changes that gain the same, the first */
 
+enum { MAX_CANDIDATES = 48, MAX_SETTINGS = 3 };
+
 struct candidate {
-    struct tsim_scenario scenario;
-    const char *setting;
-    bool is_all_of_input; /* several settings, each of which may be a candidate of its own */
+    const struct tsim_scenario *scenario;
+    struct tsim_override settings[MAX_SETTINGS];
+    size_t n_settings; /* where there are several, each may be a candidate of its own */
     double time_s;
 };
-
-enum { MAX_CANDIDATES = 48 };
 
 struct candidates {
     struct tsim_arena *arena;
     const struct tsim_scenario *base;
+    size_t n_unsupported; /* of what the base asks for, which is no reason against a change of it */
     struct candidate *items;
     int32_t n;
 };
 
-static struct tsim_scenario *add(struct candidates *list, const char *setting) {
-    TSIM_ASSERT(list->n < MAX_CANDIDATES);
-    struct candidate *candidate = &list->items[list->n++];
-    candidate->scenario = *list->base;
-    candidate->setting = setting;
-    return &candidate->scenario;
+/* False, and no candidate, where the changed scenario is not valid or its software cannot run what it asks for. */
+static bool add_several(struct candidates *list, const struct tsim_override *settings, size_t n_settings) {
+    struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];
+    struct candidate *candidate = &list->items[list->n];
+    struct tsim_diags diags;
+    TSIM_ASSERT(list->n < MAX_CANDIDATES && n_settings <= MAX_SETTINGS);
+    tsim_diags_init(&diags);
+    diags.is_mute = true;
+    *candidate = (struct candidate){.n_settings = n_settings};
+    memcpy(candidate->settings, settings, n_settings * sizeof *settings);
+    bool is_good = tsim_scenario_propose(list->arena, list->base, settings, n_settings, &candidate->scenario, &diags) &&
+                   tsim_scenario_unsupported(list->arena, candidate->scenario, lacks) <= list->n_unsupported;
+    tsim_diags_release(&diags);
+    list->n += is_good;
+    return is_good;
+}
+
+static bool add(struct candidates *list, const char *path, const char *value) {
+    return add_several(list, &(struct tsim_override){path, value}, 1);
+}
+
+static const char *number(struct candidates *list, int64_t value) {
+    return tsim_arena_printf(list->arena, "%lld", (long long)value);
+}
+
+static bool add_number(struct candidates *list, const char *path, int64_t value) {
+    return add(list, path, number(list, value));
 }
 
 static void add_recompute(struct candidates *list) {
-    static const struct {
-        enum tsim_recompute recompute;
-        const char *setting;
-    } LESS[] = {{TSIM_RECOMPUTE_NONE, "training.recompute=none"},
-                {TSIM_RECOMPUTE_SELECTIVE, "training.recompute=selective"}};
+    static const enum tsim_recompute LESS[] = {TSIM_RECOMPUTE_NONE, TSIM_RECOMPUTE_SELECTIVE};
     for (size_t i = 0; i < sizeof LESS / sizeof LESS[0]; i++)
-        if (list->base->training.recompute > LESS[i].recompute)
-            add(list, LESS[i].setting)->training.recompute = LESS[i].recompute;
+        if (list->base->training.recompute > LESS[i])
+            add(list, "training.recompute", tsim_recompute_name(LESS[i]));
 }
 
 static void add_attention(struct candidates *list) {
-    const struct tsim_scenario *sc = list->base;
-    if (sc->training.attention == TSIM_ATTENTION_STANDARD &&
-        tsim_has_flash(sc->cluster.node->accelerator, sc->software->attention_kernel))
-        add(list, "training.attention=flash")->training.attention = TSIM_ATTENTION_FLASH;
+    if (list->base->training.attention == TSIM_ATTENTION_STANDARD)
+        add(list, "training.attention", "flash");
 }
 
 /* A larger micro-batch makes larger products and fewer messages, but a longer bubble. */
 static void add_micro_batches(struct candidates *list) {
-    const struct tsim_scenario *sc = list->base;
-    for (int64_t factor = 2; factor <= 4; factor *= 2) {
-        int64_t n = sc->n_microbatches / factor;
-        if (sc->n_microbatches % factor || !tsim_microbatches_work(sc, n))
-            continue;
-        int64_t size = sc->training.micro_batch_size * factor;
-        struct tsim_scenario *changed =
-            add(list, tsim_arena_printf(list->arena, "training.micro_batch_size=%lld", (long long)size));
-        changed->training.micro_batch_size = size;
-        changed->n_microbatches = n;
-    }
+    for (int64_t factor = 2; factor <= 4; factor *= 2)
+        add_number(list, "training.micro_batch_size", list->base->training.micro_batch_size * factor);
 }
 
 /* Smaller ones: more of them fill a pipeline better. */
 static void add_small_micro_batch(struct candidates *list) {
-    const struct tsim_scenario *sc = list->base;
-    int64_t size = sc->training.micro_batch_size / 2;
-    if (sc->parallelism.pipeline == 1 || sc->training.micro_batch_size % 2 ||
-        !tsim_microbatches_work(sc, sc->n_microbatches * 2))
-        return;
-    struct tsim_scenario *changed =
-        add(list, tsim_arena_printf(list->arena, "training.micro_batch_size=%lld", (long long)size));
-    changed->training.micro_batch_size = size;
-    changed->n_microbatches *= 2;
+    int64_t size = list->base->training.micro_batch_size;
+    if (list->base->parallelism.pipeline > 1 && size % 2 == 0)
+        add_number(list, "training.micro_batch_size", size / 2);
 }
 
 /* Matrix units for 16 bits, and half the traffic, where training is in 32; fewer launches where the accelerator waits for
  * those of fp8. */
 static void add_precision(struct candidates *list, const struct tsim_result *result) {
     const struct tsim_scenario *sc = list->base;
-    const double *peak = sc->cluster.node->accelerator->peak_flops_per_s;
-    enum tsim_precision own = sc->training.precision, to = peak[TSIM_BF16] > 0 ? TSIM_BF16 : TSIM_FP16;
+    enum tsim_precision own = sc->training.precision;
     bool is_wide = own == TSIM_FP32 || own == TSIM_TF32;
     bool waits = own == TSIM_FP8 && result->step.bounds.host_frac >= MIN_GAIN_FRAC;
-    if ((!is_wide && !waits) || !(peak[to] > 0))
-        return;
-    add(list, tsim_arena_printf(list->arena, "training.precision=%s", tsim_precision_name(to)))->training.precision =
-        to;
+    if ((is_wide || waits) && !add(list, "training.precision", tsim_precision_name(TSIM_BF16)))
+        add(list, "training.precision", tsim_precision_name(TSIM_FP16));
 }
 
 /* Less to reduce, or less to gather where memory allows it. */
 static void add_less_traffic(struct candidates *list) {
     const struct tsim_scenario *sc = list->base;
     const struct tsim_parallelism_spec *p = &sc->parallelism;
-    if (p->data * p->context == 1)
+    if (!tsim_is_replicated(p, p->data))
         return;
     if (sc->training.gradient_precision == TSIM_FP32 &&
         (sc->training.precision == TSIM_BF16 || sc->training.precision == TSIM_FP16))
-        add(list, tsim_arena_printf(list->arena, "training.gradient_precision=%s",
-                                    tsim_precision_name(sc->training.precision)))
-            ->training.gradient_precision = sc->training.precision;
+        add(list, "training.gradient_precision", tsim_precision_name(sc->training.precision));
     for (int zero = p->zero - 1; zero > 0; zero--)
-        add(list, tsim_arena_printf(list->arena, "parallelism.zero=%d", zero))->parallelism.zero = zero;
+        add_number(list, "parallelism.zero", zero);
     if (p->zero == 3 && p->reshard_after_forward)
-        add(list, "parallelism.reshard_after_forward=false")->parallelism.reshard_after_forward = false;
+        add(list, "parallelism.reshard_after_forward", "false");
     if (p->zero == 3)
-        add(list, tsim_arena_printf(list->arena, "parallelism.prefetch=%lld", 2 * (long long)p->prefetch + 1))
-            ->parallelism.prefetch = 2 * p->prefetch + 1;
+        add_number(list, "parallelism.prefetch", 2 * p->prefetch + 1);
 }
 
 /* Layers as CUDA graphs, where the accelerator waits for launches and the framework is Transformer Engine's. */
 static void add_graphs(struct candidates *list, const struct tsim_result *result) {
     const struct tsim_software *own = list->base->software;
-    if (result->step.bounds.host_frac < MIN_GAIN_FRAC || own->fusion != TSIM_FUSION_TE ||
-        own->cuda_graphs != TSIM_GRAPHS_NONE)
-        return;
-    struct tsim_software *captured = TSIM_NEW(list->arena, struct tsim_software);
-    *captured = *own;
-    captured->cuda_graphs = TSIM_GRAPHS_LAYERS;
-    add(list, "software.cuda_graphs=layers")->software = captured;
+    if (result->step.bounds.host_frac >= MIN_GAIN_FRAC && own->fusion == TSIM_FUSION_TE &&
+        own->cuda_graphs == TSIM_GRAPHS_NONE)
+        add(list, "software.cuda_graphs", "layers");
 }
 
-/* Sets v chunks a stage: their schedule, too, where the scenario names one that has a single chunk. */
-static const char *interleaving_setting(struct candidates *list, int64_t v) {
-    const struct tsim_parallelism_spec *p = &list->base->parallelism;
-    bool is_named = p->says_schedule && v > 1 && p->schedule != TSIM_SCHEDULE_INTERLEAVED;
-    return tsim_arena_printf(list->arena, "parallelism.virtual_pipeline=%lld%s", (long long)v,
-                             is_named ? " --set parallelism.schedule=interleaved" : "");
-}
-
-/* Every interleaving that divides the layers: the bubble shrinks, messages multiply, and may hide. */
+/* Every interleaving that splits the layers: the bubble shrinks, messages multiply, and may hide. Where the scenario
+ * names a schedule that has a single chunk, that changes, too. */
 static void add_interleaving(struct candidates *list) {
-    const struct tsim_scenario *sc = list->base;
-    const struct tsim_parallelism_spec *p = &sc->parallelism;
-    int64_t layers = sc->model->layers;
+    const struct tsim_parallelism_spec *p = &list->base->parallelism;
     if (p->pipeline == 1 || p->says_layers || p->schedule >= TSIM_SCHEDULE_ZB_H1)
         return;
-    struct tsim_plan_choice choice = tsim_scenario_choice(sc);
-    for (int64_t v = 1; v <= layers / p->pipeline && list->n < MAX_CANDIDATES - 30; v++) {
-        const struct tsim_scenario *changed;
-        choice.virtual_pipeline = v;
-        choice.schedule = v > 1 ? TSIM_SCHEDULE_INTERLEAVED : TSIM_SCHEDULE_1F1B;
-        if (layers % (p->pipeline * v) == 0 && v != p->virtual_pipeline &&
-            tsim_scenario_replan(list->arena, sc, &choice, &changed))
-            *add(list, interleaving_setting(list, v)) = *changed;
+    for (int64_t v = 1; v <= list->base->model->layers / p->pipeline && list->n < MAX_CANDIDATES - 30; v++) {
+        bool is_named = p->says_schedule && v > 1 && p->schedule != TSIM_SCHEDULE_INTERLEAVED;
+        const struct tsim_override settings[] = {{"parallelism.virtual_pipeline", number(list, v)},
+                                                 {"parallelism.schedule", "interleaved"}};
+        if (v != p->virtual_pipeline)
+            add_several(list, settings, is_named ? 2 : 1);
     }
 }
 
 static void add_sequence(struct candidates *list) {
-    const struct tsim_scenario *sc = list->base;
-    if (!sc->parallelism.sequence && sc->parallelism.tensor > 1 &&
-        sc->training.sequence_length % (sc->parallelism.tensor * sc->parallelism.context) == 0 &&
-        sc->training.decoder_sequence_length % sc->parallelism.tensor == 0)
-        add(list, "parallelism.sequence=true")->parallelism.sequence = true;
+    if (!list->base->parallelism.sequence && list->base->parallelism.tensor > 1)
+        add(list, "parallelism.sequence", "true");
 }
 
 static void add_overlaps(struct candidates *list) {
     const struct tsim_parallelism_spec *p = &list->base->parallelism;
     if (list->base->cluster.node->accelerator->execution == TSIM_EXECUTION_BULK_SYNCHRONOUS)
         return; /* computing and exchanging take turns */
-    if (!p->overlap.gradients && p->data * p->context > 1)
-        add(list, "parallelism.overlap.gradients=true")->parallelism.overlap.gradients = true;
-    if (!p->overlap.parameters && p->zero > 0 && p->data * p->context > 1)
-        add(list, "parallelism.overlap.parameters=true")->parallelism.overlap.parameters = true;
+    if (!p->overlap.gradients && tsim_is_replicated(p, p->data))
+        add(list, "parallelism.overlap.gradients", "true");
+    if (!p->overlap.parameters && p->zero > 0 && tsim_is_replicated(p, p->data))
+        add(list, "parallelism.overlap.parameters", "true");
     if (!p->overlap.tensor && p->tensor > 1 && p->sequence && tsim_has_tensor_overlap(list->base->training.precision))
-        add(list, "parallelism.overlap.tensor=true")->parallelism.overlap.tensor = true;
+        add(list, "parallelism.overlap.tensor", "true");
     if (!p->overlap.pipeline && p->pipeline > 1)
-        add(list, "parallelism.overlap.pipeline=true")->parallelism.overlap.pipeline = true;
+        add(list, "parallelism.overlap.pipeline", "true");
 }
 
 /* Fewer ranks that share the experts exchange less between nodes, more hold less; the nearest of both that can be. */
 static void add_expert_ranks(struct candidates *list) {
-    const struct tsim_scenario *sc = list->base;
+    int64_t n_experts = list->base->model->experts.count;
     for (int step = -1; step <= 1; step += 2) {
-        struct tsim_parallelism_spec p = sc->parallelism;
+        struct tsim_parallelism_spec p = list->base->parallelism;
         do
             p.expert += step;
-        while (p.expert >= 1 && p.expert <= sc->model->experts.count &&
-               (sc->model->experts.count % p.expert != 0 || tsim_expert_ranks(&p).data == 0));
-        if (p.expert < 1 || p.expert > sc->model->experts.count)
-            continue;
-        add(list, tsim_arena_printf(list->arena, "parallelism.expert=%lld", (long long)p.expert))->parallelism.expert =
-            p.expert;
+        while (p.expert >= 1 && p.expert <= n_experts &&
+               !(tsim_experts_divide(n_experts, &p) && add_number(list, "parallelism.expert", p.expert)));
     }
 }
 
@@ -195,92 +168,55 @@ static void add_experts(struct candidates *list) {
         return;
     add_expert_ranks(list);
     if (p->expert > 1 && !p->overlap.expert)
-        add(list, "parallelism.overlap.expert=true")->parallelism.overlap.expert = true;
-    struct tsim_parallelism_spec whole = *p;
-    whole.expert_tensor = 1;
-    if (tsim_expert_tensor(p) > 1 && p->sequence && tsim_expert_ranks(&whole).data > 0)
-        add(list, "parallelism.expert_tensor=1")->parallelism.expert_tensor = 1;
+        add(list, "parallelism.overlap.expert", "true");
+    if (tsim_expert_tensor(p) > 1)
+        add(list, "parallelism.expert_tensor", "1");
 }
 
 /* ---- the input pipeline ---- */
-
-static bool holds_buffers(const struct tsim_scenario *sc) {
-    double host = sc->cluster.node->host_memory_bytes;
-    return !(host > 0) || tsim_data_host_bytes(sc) <= host;
-}
 
 /* Twice as many again and again, up to the host's cores. */
 static void add_workers(struct candidates *list) {
     const struct tsim_data_spec *data = &list->base->data;
     int64_t cores = list->base->cluster.node->host_cores, most = cores > 0 ? cores : 4 * data->workers;
     for (int64_t n = 2 * data->workers; data->workers < most && data->prefetch > 0; n *= 2) {
-        struct tsim_scenario changed = *list->base;
         n = n < most ? n : most;
-        changed.data.workers = n;
-        if (holds_buffers(&changed))
-            *add(list, tsim_arena_printf(list->arena, "data.workers=%lld", (long long)n)) = changed;
+        add_number(list, "data.workers", n);
         if (n == most)
             return;
     }
 }
 
-static void add_prefetch(struct candidates *list) {
-    struct tsim_scenario changed = *list->base;
-    changed.data.prefetch = changed.data.prefetch < 2 ? 2 : 2 * changed.data.prefetch;
-    if (holds_buffers(&changed))
-        *add(list, tsim_arena_printf(list->arena, "data.prefetch=%lld", (long long)changed.data.prefetch)) = changed;
-}
-
 static void add_storage(struct candidates *list) {
     const struct tsim_data_spec *data = &list->base->data;
-    struct tsim_storage *faster = TSIM_NEW(list->arena, struct tsim_storage);
     char text[40];
-    *faster = *data->storage;
-    faster->bandwidth_bytes_per_s *= 2;
-    faster->client_bytes_per_s *= 2;
     if (data->access == TSIM_ACCESS_RANDOM)
-        add(list, "data.access=sequential")->data.access = TSIM_ACCESS_SEQUENTIAL;
+        add(list, "data.access", "sequential");
     if (!(data->storage->client_bytes_per_s > 0)) {
-        tsim_quantity_human(faster->bandwidth_bytes_per_s, TSIM_BYTES_PER_S, text, sizeof text);
-        add(list, tsim_arena_printf(list->arena, "data.storage.bandwidth='%s'", text))->data.storage = faster;
+        tsim_quantity_human(2 * data->storage->bandwidth_bytes_per_s, TSIM_BYTES_PER_S, text, sizeof text);
+        add(list, "data.storage.bandwidth", tsim_arena_strdup(list->arena, text));
     }
 }
 
 /* All that can be had at once: each alone may find the next limit close by. */
 static void add_all_of_input(struct candidates *list) {
-    struct tsim_scenario changed = *list->base;
-    struct tsim_data_spec *data = &changed.data;
-    int64_t cores = changed.cluster.node->host_cores;
-    if (data->access == TSIM_ACCESS_SEQUENTIAL || cores <= data->workers)
-        return;
-    data->access = TSIM_ACCESS_SEQUENTIAL;
-    data->workers = cores;
-    data->prefetch = data->prefetch < 2 ? 2 : data->prefetch;
-    if (!holds_buffers(&changed))
-        return;
-    *add(list, tsim_arena_printf(list->arena, "data.access=sequential --set data.workers=%lld --set data.prefetch=%lld",
-                                 (long long)cores, (long long)data->prefetch)) = changed;
-    list->items[list->n - 1].is_all_of_input = true;
+    const struct tsim_data_spec *data = &list->base->data;
+    int64_t cores = list->base->cluster.node->host_cores;
+    const struct tsim_override settings[] = {{"data.access", "sequential"},
+                                             {"data.workers", number(list, cores)},
+                                             {"data.prefetch", number(list, data->prefetch < 2 ? 2 : data->prefetch)}};
+    if (data->access != TSIM_ACCESS_SEQUENTIAL && cores > data->workers)
+        add_several(list, settings, sizeof settings / sizeof settings[0]);
 }
 
 static void add_input(struct candidates *list, const struct tsim_result *result) {
+    int64_t prefetch = list->base->data.prefetch;
     if (!list->base->data.has || !(result->step.terms.data_stall_s > MIN_GAIN_FRAC * result->step.terms.time_s))
         return;
     add_workers(list);
-    add_prefetch(list);
+    add_number(list, "data.prefetch", prefetch < 2 ? 2 : 2 * prefetch);
     add_storage(list);
     add_all_of_input(list);
-}
-
-/* Advice that the software cannot follow is none. What the scenario itself asks for beyond it is no reason. */
-static void drop_unsupported(struct candidates *list) {
-    struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];
-    size_t n_own = tsim_scenario_unsupported(list->arena, list->base, lacks);
-    int32_t n = 0;
-    for (int32_t i = 0; i < list->n; i++)
-        if (tsim_scenario_unsupported(list->arena, &list->items[i].scenario, lacks) <= n_own)
-            list->items[n++] = list->items[i];
-    list->n = n;
 }
 
 static void simulate(struct candidate *candidate) {
@@ -291,28 +227,32 @@ static void simulate(struct candidate *candidate) {
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     candidate->time_s = 0;
-    if (tsim_train_run(&arena, &candidate->scenario, &options, &result, &diags) == TSIM_OK && result.step.simulated)
+    if (tsim_train_run(&arena, candidate->scenario, &options, &result, &diags) == TSIM_OK && result.step.simulated)
         candidate->time_s = result.step.terms.time_s;
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }
 
-/* Several settings at once are worth a line where none of them alone does nearly as well. */
-static void drop_needless_pairs(struct candidates *list) {
+static bool is_of_input(const struct candidate *candidate) {
+    return strncmp(candidate->settings[0].path, "data.", 5) == 0;
+}
+
+/* Several settings of the input at once are worth a line where none of them alone does nearly as well. */
+static void drop_needless_sets(struct candidates *list) {
     double best_single_s = (double)INFINITY;
     for (int32_t i = 0; i < list->n; i++)
-        if (list->items[i].time_s > 0 && !list->items[i].is_all_of_input)
+        if (list->items[i].time_s > 0 && !(is_of_input(&list->items[i]) && list->items[i].n_settings > 1))
             best_single_s = fmin(best_single_s, list->items[i].time_s);
     for (int32_t i = 0; i < list->n; i++)
-        if (list->items[i].is_all_of_input && best_single_s < (1 + MIN_GAIN_FRAC) * list->items[i].time_s)
+        if (is_of_input(&list->items[i]) && list->items[i].n_settings > 1 &&
+            best_single_s < (1 + MIN_GAIN_FRAC) * list->items[i].time_s)
             list->items[i].time_s = 0;
 }
 
 /* One line per setting: its best value. */
-static void drop_setting(struct candidates *list, const char *setting) {
-    size_t length = strcspn(setting, "=");
+static void drop_setting(struct candidates *list, const char *path) {
     for (int32_t i = 0; i < list->n; i++)
-        if (strncmp(list->items[i].setting, setting, length + 1) == 0)
+        if (strcmp(list->items[i].settings[0].path, path) == 0)
             list->items[i].time_s = 0;
 }
 
@@ -321,8 +261,11 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     const struct tsim_result *result = &prediction->result;
     if (!result->step.simulated)
         return;
-    struct candidates list = {
-        .arena = arena, .base = scenario, .items = TSIM_NEW_ARRAY(arena, MAX_CANDIDATES, struct candidate)};
+    struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];
+    struct candidates list = {.arena = arena,
+                              .base = scenario,
+                              .n_unsupported = tsim_scenario_unsupported(arena, scenario, lacks),
+                              .items = TSIM_NEW_ARRAY(arena, MAX_CANDIDATES, struct candidate)};
     add_recompute(&list);
     add_attention(&list);
     add_micro_batches(&list);
@@ -335,10 +278,9 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     add_less_traffic(&list);
     add_graphs(&list, result);
     add_input(&list, result);
-    drop_unsupported(&list);
     for (int32_t i = 0; i < list.n; i++)
         simulate(&list.items[i]);
-    drop_needless_pairs(&list);
+    drop_needless_sets(&list);
     double own_s = tsim_steady_time_s(&result->step);
     while (prediction->n_advice < MAX_ADVICE) {
         struct candidate *best = NULL;
@@ -349,9 +291,9 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
         if (gain_frac < MIN_GAIN_FRAC)
             return;
         char text[32];
-        prediction->advice[prediction->n_advice++] =
-            tsim_arena_printf(arena, "%s: step %s, %.1f %% faster", best->setting,
-                              tsim_quantity_human(best->time_s, TSIM_TIME_S, text, sizeof text), 100 * gain_frac);
-        drop_setting(&list, best->setting);
+        prediction->advice[prediction->n_advice++] = tsim_arena_printf(
+            arena, "%s: step %s, %.1f %% faster", tsim_settings_text(arena, best->settings, best->n_settings),
+            tsim_quantity_human(best->time_s, TSIM_TIME_S, text, sizeof text), 100 * gain_frac);
+        drop_setting(&list, best->settings[0].path);
     }
 }

@@ -1,70 +1,12 @@
 #include "study/search/plan_space.h"
 
-#include <stdlib.h>
+#include "config/supports.h"
+
 #include <string.h>
 
 enum { MOST_VALUES = 512, LEAST_CONTEXT_TOKENS = 4096, MOST_MICRO_BATCH_TOKENS = 32768 };
 
-static const char *const PATHS[TSIM_N_PLAN_KEYS] = {[TSIM_PLAN_TENSOR] = "parallelism.tensor",
-                                                    [TSIM_PLAN_PIPELINE] = "parallelism.pipeline",
-                                                    [TSIM_PLAN_VIRTUAL] = "parallelism.virtual_pipeline",
-                                                    [TSIM_PLAN_CONTEXT] = "parallelism.context",
-                                                    [TSIM_PLAN_EXPERT] = "parallelism.expert",
-                                                    [TSIM_PLAN_ZERO] = "parallelism.zero",
-                                                    [TSIM_PLAN_MICRO_BATCH] = "training.micro_batch_size",
-                                                    [TSIM_PLAN_RECOMPUTE] = "training.recompute",
-                                                    [TSIM_PLAN_SCHEDULE] = "parallelism.schedule",
-                                                    [TSIM_PLAN_SEQUENCE] = "parallelism.sequence",
-                                                    [TSIM_PLAN_LAYERS] = "parallelism.layers_per_stage"};
-
-const char *tsim_plan_key_path(enum tsim_plan_key key) {
-    return PATHS[key];
-}
-
 /* ---- values that the user lists ---- */
-
-static const char *word_of(enum tsim_plan_key key, int64_t value) {
-    switch (key) {
-    case TSIM_PLAN_RECOMPUTE:
-        return value <= TSIM_RECOMPUTE_FULL ? tsim_recompute_name((enum tsim_recompute)value) : NULL;
-    case TSIM_PLAN_SCHEDULE:
-        return value <= TSIM_SCHEDULE_DUALPIPE ? tsim_schedule_name((enum tsim_schedule)value) : NULL;
-    case TSIM_PLAN_SEQUENCE:
-        return value == 0 ? "false" : value == 1 ? "true" : NULL;
-    case TSIM_PLAN_LAYERS:
-        return value == 0 ? "auto" : value == 1 ? "balance" : NULL;
-    default:
-        return NULL;
-    }
-}
-
-static bool has_words(enum tsim_plan_key key) {
-    return key == TSIM_PLAN_RECOMPUTE || key == TSIM_PLAN_SCHEDULE || key == TSIM_PLAN_SEQUENCE ||
-           key == TSIM_PLAN_LAYERS;
-}
-
-static bool value_of(enum tsim_plan_key key, const char *text, int64_t *value) {
-    const char *word;
-    if (!has_words(key)) {
-        char *end;
-        *value = strtoll(text, &end, 10);
-        return *end == '\0' && end > text && *value >= (key == TSIM_PLAN_ZERO ? 0 : 1) &&
-               *value <= (key == TSIM_PLAN_ZERO ? 3 : 1000000);
-    }
-    for (*value = 0; (word = word_of(key, *value)) != NULL; ++*value)
-        if (strcmp(word, text) == 0)
-            return true;
-    return false;
-}
-
-static bool find_key(const char *path, enum tsim_plan_key *key) {
-    for (int i = 0; i < TSIM_N_PLAN_KEYS; i++)
-        if (strcmp(PATHS[i], path) == 0) {
-            *key = (enum tsim_plan_key)i;
-            return true;
-        }
-    return false;
-}
 
 static enum tsim_status wrong(struct tsim_diags *diags, const char *path, const char *what, const char *hint) {
     tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SCHEMA, (struct tsim_place){0}, path, "%s", what), "%s", hint);
@@ -84,12 +26,12 @@ static enum tsim_status read_values(struct tsim_arena *arena, const struct tsim_
     int64_t *values = TSIM_NEW_ARRAY(arena, from->n_choices, int64_t);
     size_t n = 0;
     for (size_t i = 0; i < from->n_choices; i++) {
-        if (!value_of(key, from->choices[i].settings[0].text, &values[n]))
-            return wrong(diags, PATHS[key],
+        if (!tsim_plan_key_read(key, from->choices[i].settings[0].text, &values[n]))
+            return wrong(diags, tsim_plan_key_path(key),
                          tsim_arena_printf(arena, "'%.60s' is not among what a search can try",
                                            from->choices[i].settings[0].text),
-                         has_words(key) ? "as in recompute: [none, full], schedule: [1f1b, interleaved]"
-                                        : "whole numbers from 1 on (zero: 0 to 3)");
+                         tsim_plan_key_has_words(key) ? "as in recompute: [none, full], schedule: [1f1b, interleaved]"
+                                                      : "whole numbers from 1 on (zero: 0 to 3)");
         n += !has_value(&(struct tsim_plan_axis){values, n}, values[n]);
     }
     *axis = (struct tsim_plan_axis){values, n};
@@ -107,14 +49,14 @@ static enum tsim_status split_axes(struct tsim_arena *arena, const struct tsim_s
         enum tsim_plan_key key = TSIM_N_PLAN_KEYS, other;
         for (size_t c = 0; c < axis->n_choices; c++)
             for (size_t i = 0; i < axis->choices[c].n_settings; i++, n_settings++)
-                if (find_key(axis->choices[c].settings[i].path, &other))
+                if (tsim_plan_key_find(axis->choices[c].settings[i].path, &other))
                     n_plan++, key = other;
                 else if (strcmp(axis->choices[c].settings[i].path, "parallelism.data") == 0)
                     return wrong(diags, "parallelism.data",
                                  "a search takes what a plan leaves of the cluster as replicas",
                                  "vary cluster.nodes, or the plan's keys: parallelism.tensor, parallelism.pipeline");
         if (n_plan > 0 && (n_plan != n_settings || n_settings != axis->n_choices))
-            return wrong(diags, PATHS[key], "a key of the plan cannot change together with others",
+            return wrong(diags, tsim_plan_key_path(key), "a key of the plan cannot change together with others",
                          "an axis of its own says which values to try");
         if (n_plan > 0) {
             TSIM_TRY(read_values(arena, axis, key, &said[key], diags));
@@ -170,8 +112,6 @@ static int64_t most_micro_batch(const struct tsim_scenario *job) {
 
 static void add_values(struct values *values, const struct tsim_scenario *job, enum tsim_plan_key key) {
     const struct tsim_model *m = job->model;
-    bool is_selective = job->training.attention == TSIM_ATTENTION_STANDARD || job->training.recompute_parts ||
-                        job->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
     switch (key) {
     case TSIM_PLAN_TENSOR:
         add_divisors(values, job->cluster.accelerators_per_node, m->heads);
@@ -200,7 +140,7 @@ static void add_values(struct values *values, const struct tsim_scenario *job, e
         return;
     case TSIM_PLAN_RECOMPUTE:
         add(values, TSIM_RECOMPUTE_NONE);
-        if (is_selective)
+        if (tsim_selective_differs(job))
             add(values, TSIM_RECOMPUTE_SELECTIVE);
         add(values, TSIM_RECOMPUTE_FULL);
         return;
@@ -221,43 +161,14 @@ static void add_values(struct values *values, const struct tsim_scenario *job, e
     TSIM_BUG("plan key %d", (int)key);
 }
 
-static bool is_supported(const struct tsim_supports *s, enum tsim_plan_key key, int64_t value) {
-    switch (key) {
-    case TSIM_PLAN_TENSOR:
-        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_TENSOR);
-    case TSIM_PLAN_PIPELINE:
-        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_PIPELINE);
-    case TSIM_PLAN_VIRTUAL:
-        return value == 1 || tsim_is_in(s->schedules, TSIM_SCHEDULE_INTERLEAVED);
-    case TSIM_PLAN_CONTEXT:
-        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_CONTEXT);
-    case TSIM_PLAN_EXPERT:
-        return value == 1 || tsim_is_in(s->splits, TSIM_SPLIT_EXPERT);
-    case TSIM_PLAN_ZERO:
-        return tsim_is_in(s->zero, value);
-    case TSIM_PLAN_RECOMPUTE:
-        return tsim_is_in(s->recompute, value);
-    case TSIM_PLAN_SCHEDULE:
-        return tsim_is_in(s->schedules, value);
-    case TSIM_PLAN_SEQUENCE:
-        return value == 0 || tsim_is_in(s->splits, TSIM_SPLIT_SEQUENCE);
-    case TSIM_PLAN_LAYERS:
-        return value == 0 || tsim_is_in(s->splits, TSIM_SPLIT_UNEVEN_STAGES);
-    case TSIM_PLAN_MICRO_BATCH:
-    case TSIM_N_PLAN_KEYS:
-        break;
-    }
-    return true;
-}
-
 /* Where nothing is left, everything: then the list says nothing of what is searched. */
 static void keep_supported(struct values *values, const struct tsim_supports *supports, enum tsim_plan_key key) {
     size_t n = 0;
     for (size_t i = 0; i < values->n; i++)
-        if (is_supported(supports, key, values->items[i]))
+        if (tsim_supports_value(supports, key, values->items[i]))
             n++;
     for (size_t i = 0, at = 0; i < values->n && n > 0; i++)
-        if (is_supported(supports, key, values->items[i]))
+        if (tsim_supports_value(supports, key, values->items[i]))
             values->items[at++] = values->items[i];
     values->n = n > 0 ? n : values->n;
 }
@@ -268,7 +179,7 @@ static void fill_candidate(struct tsim_arena *arena, const struct tsim_scenario 
     const struct tsim_supports *supports = &job->software->supports;
     candidate->job = job;
     candidate->n_points = 1;
-    candidate->zero_staged = is_any_software || said[TSIM_PLAN_ZERO].n > 0 ? 0 : supports->zero_staged;
+    candidate->any_staged_zero = is_any_software || said[TSIM_PLAN_ZERO].n > 0;
     candidate->balances_all = said[TSIM_PLAN_LAYERS].n > 0;
     for (int key = 0; key < TSIM_N_PLAN_KEYS; key++) {
         candidate->axes[key] = said[key];
@@ -350,20 +261,9 @@ const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_
     return &space->candidates[first];
 }
 
-/* Without a pipeline all schedules are one, with one chunk a stage interleaved is 1f1b; the first listed stands. */
-static bool is_own_schedule(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
-                            size_t schedule_at) {
-    bool interleaves = choice->schedule == TSIM_SCHEDULE_INTERLEAVED;
-    if (choice->pipeline == 1)
-        return schedule_at == 0 && choice->virtual_pipeline == 1;
-    if (interleaves && choice->virtual_pipeline == 1)
-        return !has_value(&candidate->axes[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_1F1B);
-    return interleaves || choice->virtual_pipeline == 1;
-}
-
 static void choose(const struct tsim_plan_candidate *candidate, int64_t position, size_t at[TSIM_N_PLAN_KEYS],
                    struct tsim_plan_choice *choice) {
-    int64_t value[TSIM_N_PLAN_KEYS], rest = position - candidate->first_position;
+    int64_t rest = position - candidate->first_position;
     for (int key = TSIM_N_PLAN_KEYS - 1; key >= 0; key--) {
         const struct tsim_plan_axis *axis = &candidate->axes[key];
         at[key] = 0;
@@ -371,57 +271,62 @@ static void choose(const struct tsim_plan_candidate *candidate, int64_t position
             at[key] = (size_t)(rest % (int64_t)axis->n);
             rest /= (int64_t)axis->n;
         }
-        value[key] = axis->values[at[key]];
+        choice->value[key] = axis->values[at[key]];
     }
-    *choice = (struct tsim_plan_choice){.tensor = value[TSIM_PLAN_TENSOR],
-                                        .pipeline = value[TSIM_PLAN_PIPELINE],
-                                        .virtual_pipeline = value[TSIM_PLAN_VIRTUAL],
-                                        .context = value[TSIM_PLAN_CONTEXT],
-                                        .expert = value[TSIM_PLAN_EXPERT],
-                                        .micro_batch_size = value[TSIM_PLAN_MICRO_BATCH],
-                                        .zero = (int)value[TSIM_PLAN_ZERO],
-                                        .recompute = (enum tsim_recompute)value[TSIM_PLAN_RECOMPUTE],
-                                        .schedule = (enum tsim_schedule)value[TSIM_PLAN_SCHEDULE],
-                                        .sequence = value[TSIM_PLAN_SEQUENCE],
-                                        .balances = value[TSIM_PLAN_LAYERS]};
+}
+
+/* Where schedules come to the same one, the first that is listed stands, or the one that they come to. */
+static bool is_own_schedule(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
+                            size_t schedule_at) {
+    if (tsim_plan_key_is_idle(candidate->job, choice, TSIM_PLAN_SCHEDULE))
+        return schedule_at == 0;
+    int64_t played = tsim_plan_played_schedule(choice);
+    return played == choice->value[TSIM_PLAN_SCHEDULE] || !has_value(&candidate->axes[TSIM_PLAN_SCHEDULE], played);
 }
 
 /* Balanced stages stand for those that have no even split, unless they are asked for. */
 static bool is_own_split(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
                          size_t layers_at) {
-    int64_t ends, others;
-    if (choice->pipeline == 1)
+    int64_t layers = candidate->job->model->layers, ends, others;
+    if (tsim_plan_key_is_idle(candidate->job, choice, TSIM_PLAN_LAYERS))
         return layers_at == 0;
     if (candidate->balances_all)
         return true;
-    return choice->balances != tsim_layers_even(candidate->job->model->layers, choice->pipeline, &ends, &others);
+    bool is_even = tsim_layers_even(layers, choice->value[TSIM_PLAN_PIPELINE], &ends, &others);
+    return choice->value[TSIM_PLAN_LAYERS] != is_even;
 }
 
-/* The first key by which the combination is no plan, or another one's, whatever those after it are; TSIM_N_PLAN_KEYS:
- * it is one. */
-static enum tsim_plan_key fails_by(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
-                                   const size_t at[TSIM_N_PLAN_KEYS]) {
+/* The first key by which the combination is another one's plan, or one that is not searched, whatever those after it
+ * are. */
+static enum tsim_plan_key left_out_at(const struct tsim_plan_candidate *candidate,
+                                      const struct tsim_plan_choice *choice, const size_t at[TSIM_N_PLAN_KEYS]) {
     const struct tsim_scenario *job = candidate->job;
-    int64_t stages = choice->tensor * choice->pipeline, ranks = stages * choice->context;
-    if (job->n_accelerators % stages != 0)
+    bool is_staged = choice->value[TSIM_PLAN_PIPELINE] > 1;
+    if (job->model->list && is_staged) /* its stages are not alike, as bounds of a step's time take them */
         return TSIM_PLAN_PIPELINE;
-    if (job->model->list && choice->pipeline > 1) /* its stages are not alike, as bounds of a step's time take them */
-        return TSIM_PLAN_PIPELINE;
-    if (choice->pipeline == 1 && choice->virtual_pipeline > 1)
-        return TSIM_PLAN_VIRTUAL;
-    if (job->n_accelerators % ranks != 0)
-        return TSIM_PLAN_CONTEXT;
-    if (job->n_accelerators == stages && at[TSIM_PLAN_ZERO] > 0)
+    if (tsim_plan_key_is_idle(job, choice, TSIM_PLAN_ZERO)) {
+        if (at[TSIM_PLAN_ZERO] > 0)
+            return TSIM_PLAN_ZERO;
+    } else if (is_staged && !candidate->any_staged_zero &&
+               !tsim_supports_staged_zero(&job->software->supports, choice->value[TSIM_PLAN_ZERO])) {
         return TSIM_PLAN_ZERO;
-    if (choice->pipeline > 1 && job->n_accelerators > stages && !tsim_is_in(candidate->zero_staged, choice->zero))
-        return TSIM_PLAN_ZERO;
-    if (job->training.global_batch_size % (job->n_accelerators / ranks * choice->micro_batch_size) != 0)
-        return TSIM_PLAN_MICRO_BATCH;
+    }
     if (!is_own_schedule(candidate, choice, at[TSIM_PLAN_SCHEDULE]))
         return TSIM_PLAN_SCHEDULE;
-    if (choice->tensor == 1 && at[TSIM_PLAN_SEQUENCE] > 0)
+    if (at[TSIM_PLAN_SEQUENCE] > 0 && tsim_plan_key_is_idle(job, choice, TSIM_PLAN_SEQUENCE))
         return TSIM_PLAN_SEQUENCE;
     return is_own_split(candidate, choice, at[TSIM_PLAN_LAYERS]) ? TSIM_N_PLAN_KEYS : TSIM_PLAN_LAYERS;
+}
+
+/* The first key by which the combination is no plan of its own, whatever those after it are; TSIM_N_PLAN_KEYS: it is
+ * one, as far as numbers say. */
+static enum tsim_plan_key fails_by(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
+                                   const size_t at[TSIM_N_PLAN_KEYS]) {
+    enum tsim_plan_key refused = tsim_plan_refused_at(candidate->job, choice);
+    if (refused < TSIM_PLAN_ZERO) /* most of them */
+        return refused;
+    enum tsim_plan_key left_out = left_out_at(candidate, choice, at);
+    return refused < left_out ? refused : left_out;
 }
 
 bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
@@ -485,8 +390,7 @@ void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int6
             i = after(candidate, i, key) - 1;
             continue;
         }
-        int64_t ranks = choice.tensor * choice.pipeline * choice.context;
-        int64_t unit = job->n_accelerators / ranks * choice.micro_batch_size;
+        int64_t unit = tsim_plan_data(job, &choice) * choice.value[TSIM_PLAN_MICRO_BATCH];
         int64_t lower = (batch - 1) / unit * unit, upper = (batch / unit + 1) * unit;
         bool is_nearer_below = lower > *below, is_nearer_above = !*above || upper < *above;
         if (is_nearer_below && is_plan(&scratch, candidate, i, lower))
@@ -499,44 +403,38 @@ void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int6
     tsim_arena_release(&scratch);
 }
 
-static const char *key_json(struct tsim_arena *arena, enum tsim_plan_key key, int64_t value) {
-    const char *word = has_words(key) ? word_of(key, value) : NULL;
-    if (key == TSIM_PLAN_SEQUENCE)
-        return word;
-    return word ? tsim_text_json(arena, word) : tsim_arena_printf(arena, "%lld", (long long)value);
+static const char *key_json(struct tsim_arena *arena, const struct tsim_plan_choice *choice, enum tsim_plan_key key) {
+    const char *text = tsim_plan_key_text(arena, key, choice->value[key]);
+    bool is_word = tsim_plan_key_has_words(key) && key != TSIM_PLAN_SEQUENCE;
+    return is_word ? tsim_text_json(arena, text) : text;
 }
 
 /* The scenario lists the parts that are recomputed: the word alone would take others. */
 static bool keeps_parts(const struct tsim_scenario *job, const struct tsim_plan_choice *choice) {
-    return choice->recompute == TSIM_RECOMPUTE_SELECTIVE && job->training.recompute == choice->recompute &&
+    int64_t recompute = choice->value[TSIM_PLAN_RECOMPUTE];
+    return recompute == TSIM_RECOMPUTE_SELECTIVE && job->training.recompute == recompute &&
            job->training.recompute_parts;
+}
+
+static bool is_said(const struct tsim_scenario *job, const struct tsim_plan_choice *choice, enum tsim_plan_key key) {
+    const struct tsim_parallelism_spec *own = &job->parallelism;
+    if (key == TSIM_PLAN_LAYERS) /* the scenario may say another split */
+        return choice->value[key] || own->layers_per_chunk || own->balances;
+    return key != TSIM_PLAN_RECOMPUTE || !keeps_parts(job, choice);
 }
 
 const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
                                const struct tsim_plan_choice *choice) {
-    const int64_t value[TSIM_N_PLAN_KEYS] = {[TSIM_PLAN_TENSOR] = choice->tensor,
-                                             [TSIM_PLAN_PIPELINE] = choice->pipeline,
-                                             [TSIM_PLAN_VIRTUAL] = choice->virtual_pipeline,
-                                             [TSIM_PLAN_CONTEXT] = choice->context,
-                                             [TSIM_PLAN_EXPERT] = choice->expert,
-                                             [TSIM_PLAN_ZERO] = choice->zero,
-                                             [TSIM_PLAN_MICRO_BATCH] = choice->micro_batch_size,
-                                             [TSIM_PLAN_RECOMPUTE] = choice->recompute,
-                                             [TSIM_PLAN_SCHEDULE] = choice->schedule,
-                                             [TSIM_PLAN_SEQUENCE] = choice->sequence,
-                                             [TSIM_PLAN_LAYERS] = choice->balances};
-    int64_t data = candidate->job->n_accelerators / (choice->tensor * choice->pipeline * choice->context);
     const char *text = "{";
     for (size_t i = 0; i < candidate->n_settings; i++)
         text = tsim_arena_printf(arena, "%s%s: %s, ", text, tsim_text_json(arena, candidate->settings[i]->path),
                                  candidate->settings[i]->json);
-    const struct tsim_parallelism_spec *own = &candidate->job->parallelism;
-    for (int key = 0; key < TSIM_PLAN_LAYERS; key++)
-        if (key != TSIM_PLAN_RECOMPUTE || !keeps_parts(candidate->job, choice))
-            text = tsim_arena_printf(arena, "%s\"%s\": %s, ", text, PATHS[key],
-                                     key_json(arena, (enum tsim_plan_key)key, value[key]));
-    if (choice->balances || own->layers_per_chunk || own->balances) /* the scenario may say another split */
-        text = tsim_arena_printf(arena, "%s\"%s\": %s, ", text, PATHS[TSIM_PLAN_LAYERS],
-                                 key_json(arena, TSIM_PLAN_LAYERS, choice->balances));
-    return tsim_arena_printf(arena, "%s\"parallelism.data\": %lld}", text, (long long)data);
+    for (int i = 0; i < TSIM_N_PLAN_KEYS; i++) {
+        enum tsim_plan_key key = (enum tsim_plan_key)i;
+        if (is_said(candidate->job, choice, key))
+            text =
+                tsim_arena_printf(arena, "%s\"%s\": %s, ", text, tsim_plan_key_path(key), key_json(arena, choice, key));
+    }
+    return tsim_arena_printf(arena, "%s\"parallelism.data\": %lld}", text,
+                             (long long)tsim_plan_data(candidate->job, choice));
 }

@@ -21,23 +21,8 @@
 #ifndef TSIM_STUDY_PLAN_SPACE_H
 #define TSIM_STUDY_PLAN_SPACE_H
 
+#include "config/plan_choice.h"
 #include "study/search/space.h"
-
-enum tsim_plan_key {
-    TSIM_PLAN_TENSOR,
-    TSIM_PLAN_PIPELINE,
-    TSIM_PLAN_VIRTUAL,
-    TSIM_PLAN_CONTEXT,
-    TSIM_PLAN_EXPERT,
-    TSIM_PLAN_ZERO,
-    TSIM_PLAN_MICRO_BATCH,
-    TSIM_PLAN_RECOMPUTE,
-    TSIM_PLAN_SCHEDULE,
-    TSIM_PLAN_SEQUENCE,
-    TSIM_PLAN_LAYERS, /* 0: auto, 1: balance */
-    TSIM_N_PLAN_KEYS
-};
-const char *tsim_plan_key_path(enum tsim_plan_key key); /* "parallelism.tensor" */
 
 struct tsim_plan_axis {
     const int64_t *values; /* enumerations and bool as their numbers */
@@ -49,7 +34,7 @@ struct tsim_plan_candidate {
     size_t n_settings;
     const struct tsim_scenario *job;
     struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS];
-    unsigned zero_staged;             /* stages of ZeRO that may go with a pipeline, as bits; 0: all */
+    bool any_staged_zero;             /* also stages of ZeRO that the software does not have in a pipeline */
     bool balances_all;                /* layers_per_stage was listed: balance is tried of even stages, too */
     int64_t first_position, n_points; /* combinations, those that are no plan or the same one included */
 };

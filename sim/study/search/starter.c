@@ -83,6 +83,17 @@ static const char *tokens_text(struct tsim_arena *arena, double tokens) {
                            : tsim_arena_printf(arena, "%g G", rounded / 1e9);
 }
 
+/* "  tensor: 8                      # accelerators that share each layer", as --set would take the plan's value. */
+static const char *line_of(struct tsim_arena *arena, const struct tsim_plan_choice *choice, enum tsim_plan_key key,
+                           const char *comment) {
+    enum { COMMENT_COLUMN = 33 };
+    const char *name = strchr(tsim_plan_key_path(key), '.') + 1,
+               *value = tsim_plan_key_text(arena, key, choice->value[key]);
+    const char *line = tsim_arena_printf(arena, "  %s: %s", name, value);
+    return comment ? tsim_arena_printf(arena, "%-*s # %s\n", COMMENT_COLUMN - 1, line, comment)
+                   : tsim_arena_printf(arena, "%s\n", line);
+}
+
 static const char *training_text(struct tsim_arena *arena, const struct tsim_scenario *job, double active_parameters,
                                  const struct tsim_plan_choice *choice) {
     const char *precision = tsim_precision_name(job->training.precision);
@@ -98,41 +109,47 @@ static const char *training_text(struct tsim_arena *arena, const struct tsim_sce
     } else {
         length = tsim_arena_printf(arena, "  steps: %-23d # of the whole run\n", OTHER_STEPS);
     }
-    return tsim_arena_printf(arena,
-                             "\ntraining:\n%s"
-                             "  global_batch_size: %-11lld # samples in an optimizer step, whole cluster\n"
-                             "  micro_batch_size: %-12lld # samples in one pass of one replica\n"
-                             "  precision: %-19s # tsim show accelerator/ID says which it has\n"
-                             "  optimizer: adamw\n"
-                             "  recompute: %-19s # none | selective | full: trades time for memory\n%s",
-                             sequence, (long long)batch, (long long)choice->micro_batch_size, precision,
-                             tsim_recompute_name(choice->recompute), length);
+    return tsim_arena_printf(
+        arena,
+        "\ntraining:\n%s"
+        "  global_batch_size: %-11lld # samples in an optimizer step, whole cluster\n"
+        "%s"
+        "  precision: %-19s # tsim show accelerator/ID says which it has\n"
+        "  optimizer: adamw\n"
+        "%s%s",
+        sequence, (long long)batch, line_of(arena, choice, TSIM_PLAN_MICRO_BATCH, "samples in one pass of one replica"),
+        precision, line_of(arena, choice, TSIM_PLAN_RECOMPUTE, "none | selective | full: trades time for memory"),
+        length);
 }
 
-static const char *parallelism_text(struct tsim_arena *arena, const struct tsim_plan_choice *c) {
-    const char *text =
-        tsim_arena_printf(arena,
-                          "\nparallelism:                     # the fastest plan that fits, found by tsim plan\n"
-                          "  tensor: %-22lld # accelerators that share each layer\n"
-                          "  pipeline: %-20lld # stages that the layers are split into\n"
-                          "  data: auto                     # replicas: what is left of the cluster\n"
-                          "  zero: %-24d # what replicas share: 1 optimizer state, 2 gradients, 3 weights\n",
-                          (long long)c->tensor, (long long)c->pipeline, c->zero);
-    if (c->virtual_pipeline > 1)
-        text = tsim_arena_printf(arena, "%s  virtual_pipeline: %lld\n", text, (long long)c->virtual_pipeline);
-    if (c->balances)
-        text = tsim_arena_printf(arena, "%s  layers_per_stage: balance     # they do not divide evenly\n", text);
-    if (c->context > 1)
-        text = tsim_arena_printf(arena, "%s  context: %-21lld # accelerators that share each sequence\n", text,
-                                 (long long)c->context);
-    if (c->expert > 1)
-        text = tsim_arena_printf(arena, "%s  expert: %-22lld # accelerators that share the experts\n", text,
-                                 (long long)c->expert);
-    if (c->pipeline > 1)
-        text = tsim_arena_printf(arena, "%s  schedule: %s\n", text, tsim_schedule_name(c->schedule));
-    if (c->tensor > 1)
-        text = tsim_arena_printf(arena, "%s  sequence: %-20s # sequence parallelism over the tensor ranks\n", text,
-                                 c->sequence ? "true" : "false");
+/* What is as if nobody had said it is left out, but for the degrees that everybody asks for. */
+static const char *parallelism_text(struct tsim_arena *arena, const struct tsim_scenario *job,
+                                    const struct tsim_plan_choice *choice) {
+    static const struct {
+        enum tsim_plan_key key;
+        int64_t left_out; /* -1: never */
+        const char *comment;
+    } LINES[] = {
+        {TSIM_PLAN_TENSOR, -1, "accelerators that share each layer"},
+        {TSIM_PLAN_PIPELINE, -1, "stages that the layers are split into"},
+        {TSIM_PLAN_ZERO, -1, "what replicas share: 1 optimizer state, 2 gradients, 3 weights"},
+        {TSIM_PLAN_VIRTUAL, 1, NULL},
+        {TSIM_PLAN_LAYERS, false, "they do not divide evenly"},
+        {TSIM_PLAN_CONTEXT, 1, "accelerators that share each sequence"},
+        {TSIM_PLAN_EXPERT, 1, "accelerators that share the experts"},
+        {TSIM_PLAN_SCHEDULE, -1, NULL},
+        {TSIM_PLAN_SEQUENCE, -1, "sequence parallelism over the tensor ranks"},
+    };
+    const char *text = "\nparallelism:                     # the fastest plan that fits, found by tsim plan\n";
+    for (size_t i = 0; i < sizeof LINES / sizeof LINES[0]; i++) {
+        enum tsim_plan_key key = LINES[i].key;
+        bool is_idle = key != TSIM_PLAN_ZERO && tsim_plan_key_is_idle(job, choice, key);
+        if (key == TSIM_PLAN_ZERO)
+            text = tsim_arena_printf(
+                arena, "%s  data: auto                     # replicas: what is left of the cluster\n", text);
+        if (choice->value[key] != LINES[i].left_out && !is_idle)
+            text = tsim_arena_printf(arena, "%s%s", text, line_of(arena, choice, key, LINES[i].comment));
+    }
     return text;
 }
 
@@ -206,6 +223,6 @@ enum tsim_status tsim_starter_write(struct tsim_arena *arena, const struct tsim_
         "# Written by tsim init. Run it: tsim run FILE; change any line, or try a value: --set "
         "parallelism.tensor=4\n%s%s%s%s",
         head, training_text(arena, job, plan->point.outcome.value[TSIM_OUTCOME_ACTIVE_PARAMETERS], &plan->choice),
-        parallelism_text(arena, &plan->choice), sweep_text(arena, starter, job));
+        parallelism_text(arena, job, &plan->choice), sweep_text(arena, starter, job));
     return TSIM_OK;
 }

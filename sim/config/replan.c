@@ -1,0 +1,55 @@
+/* A job under a plan. */
+#include "config/plan_choice.h"
+#include "config/rules.h"
+
+static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
+                         struct tsim_draft *draft) {
+    struct tsim_scenario *sc = &draft->scenario;
+    struct tsim_parallelism_spec *p = &sc->parallelism;
+    *sc = *job;
+    sc->source = NULL; /* the plan is not in it */
+    sc->training.micro_batch_size = choice->value[TSIM_PLAN_MICRO_BATCH];
+    sc->training.recompute = (enum tsim_recompute)choice->value[TSIM_PLAN_RECOMPUTE];
+    if (sc->training.recompute != job->training.recompute)
+        sc->training.recompute_parts = 0, sc->training.recompute_every = 0;
+    p->tensor = choice->value[TSIM_PLAN_TENSOR];
+    p->pipeline = choice->value[TSIM_PLAN_PIPELINE];
+    p->virtual_pipeline = choice->value[TSIM_PLAN_VIRTUAL];
+    p->context = choice->value[TSIM_PLAN_CONTEXT];
+    p->expert = choice->value[TSIM_PLAN_EXPERT];
+    p->sequence = choice->value[TSIM_PLAN_SEQUENCE];
+    p->balances = choice->value[TSIM_PLAN_LAYERS];
+    p->layers_per_chunk = NULL;
+    p->says_layers = false;
+    draft->schedule = (int)choice->value[TSIM_PLAN_SCHEDULE];
+    draft->attention = (int)sc->training.attention;
+    draft->master_weights = !sc->training.no_master_weights;
+    draft->zero = choice->value[TSIM_PLAN_ZERO];
+    draft->zero_group = p->zero_group_ranks;
+    draft->fold = job->simulation.fold;
+    if (job->cluster.fabric && job->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS)
+        draft->n_shape = (size_t)job->cluster.fabric->torus_dimensions; /* resolved, in the cluster */
+}
+
+bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
+                          const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario) {
+    /* Mistakes are said about values: of a document without text. */
+    const struct tsim_document document = {.arena = arena, .file = "", .text = "", .is_override = true};
+    const struct tsim_value root = {.kind = TSIM_VALUE_MAPPING, .document = &document};
+    struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    diags.is_mute = true;
+    struct tsim_reader reader = {.arena = arena, .diags = &diags};
+    draft->root = &root;
+    draft_choice(job, choice, draft);
+    draft->scenario.variability = (struct tsim_variability_spec){.straggler_slowdown = 1};
+    tsim_draft_fill_plan(draft);
+    tsim_draft_validate(draft, &reader);
+    bool is_valid = diags.n_errors == 0;
+    if (is_valid)
+        tsim_draft_finish(draft, arena);
+    tsim_diags_release(&diags);
+    *scenario = &draft->scenario;
+    return is_valid;
+}
